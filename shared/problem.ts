@@ -1,0 +1,32 @@
+/**
+ * A user's mistake, as data: what `translate`, the manifest reader and `snapshot_parse` report
+ * instead of throwing. Printed by `deno task dev`, and turned into Events and metrics by the
+ * controller.
+ */
+
+/** The object that a problem is about. Namespace "" for cluster-wide kinds. */
+export interface ObjectRef {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+export interface Problem {
+  /** Null where no object could be read (YAML that does not parse, a configuration file). */
+  readonly object: ObjectRef | null;
+  /** JSON path in the object or file: `spec.rules[0].host`; "" for the whole. */
+  readonly field: string;
+  /** Stable, for Events and metrics, in CamelCase: `ServiceNotFound`. */
+  readonly reason: string;
+  /** What is wrong and what follows from it, one sentence without a full stop. */
+  readonly message: string;
+  /** What the user can do, one sentence without a full stop. */
+  readonly remedy: string;
+  /** `error`: something is not served as written. `warning`: served, but look at it. */
+  readonly severity: "error" | "warning";
+}
+
+/** `Ingress default/web`, or `IngressClass pingress` for cluster-wide kinds. */
+export function formatObject(ref: ObjectRef): string {
+  return ref.namespace === "" ? `${ref.kind} ${ref.name}` : `${ref.kind} ${ref.namespace}/${ref.name}`;
+}
