@@ -1,0 +1,75 @@
+/**
+ * What can go wrong with an exchange, as values. In: a code. Out: whose side it was, the status
+ * that a client gets, and a line for the log. `respond.ts` answers them, in that one place.
+ */
+
+/** `downstream`: the client's doing; `upstream`: the backend's; `internal`: configuration or ours. */
+export type Side = "downstream" | "upstream" | "internal";
+
+interface ErrorKind {
+  readonly side: Side;
+  /** The status answered, or 0 where nobody is left to answer. */
+  readonly status: number;
+  /** For clients and logs: what happened, never an inner detail. */
+  readonly text: string;
+}
+
+/** Every code there is. Stable: metrics and logs carry them. */
+export const ERROR_KINDS = {
+  bad_request: { side: "downstream", status: 400, text: "The request is malformed" },
+  bad_framing: { side: "downstream", status: 400, text: "The request's length is ambiguous" },
+  bad_host: { side: "downstream", status: 400, text: "The request's host is missing or malformed" },
+  bad_target: { side: "downstream", status: 400, text: "The request's target is malformed" },
+  bad_chunk: { side: "downstream", status: 400, text: "The request's body is malformed" },
+  no_route: { side: "internal", status: 404, text: "No route for this host and path" },
+  method_refused: { side: "downstream", status: 405, text: "This method is not served" },
+  head_timeout: { side: "downstream", status: 408, text: "The request took too long to arrive" },
+  body_timeout: { side: "downstream", status: 408, text: "The request's body stopped arriving" },
+  body_too_large: { side: "downstream", status: 413, text: "The request's body is too large" },
+  target_too_long: { side: "downstream", status: 414, text: "The request's target is too long" },
+  bad_expectation: { side: "downstream", status: 417, text: "This expectation is not known" },
+  head_too_large: { side: "downstream", status: 431, text: "The request's fields are too large" },
+  coding_unknown: { side: "downstream", status: 501, text: "This transfer coding is not known" },
+  bad_version: { side: "downstream", status: 505, text: "This version of HTTP is not served" },
+  client_gone: { side: "downstream", status: 0, text: "The client went away" },
+  client_stalled: { side: "downstream", status: 0, text: "The client stopped reading" },
+  route_broken: { side: "internal", status: 500, text: "This route cannot be served" },
+  internal: { side: "internal", status: 500, text: "Something went wrong here" },
+  connect_failed: { side: "upstream", status: 502, text: "The backend cannot be reached" },
+  upstream_closed: { side: "upstream", status: 502, text: "The backend closed the connection" },
+  upstream_malformed: { side: "upstream", status: 502, text: "The backend's answer is malformed" },
+  no_endpoint: { side: "upstream", status: 503, text: "No backend is ready" },
+  upstream_timeout: { side: "upstream", status: 504, text: "The backend did not answer in time" },
+} as const satisfies Record<string, ErrorKind>;
+
+export type ErrorCode = keyof typeof ERROR_KINDS;
+
+/**
+ * Why an exchange failed. Thrown only across awaits (a read that fails), caught in `forward.ts` and
+ * the connections; never shown to a client as it is.
+ */
+export class ProxyError extends Error {
+  readonly code: ErrorCode;
+
+  /** `detail` is for the log alone: what the peer did, with no bytes of its message. */
+  constructor(code: ErrorCode, detail?: string, options?: ErrorOptions) {
+    super(detail ?? ERROR_KINDS[code].text, options);
+    this.name = "ProxyError";
+    this.code = code;
+  }
+
+  get side(): Side {
+    return ERROR_KINDS[this.code].side;
+  }
+
+  get status(): number {
+    return ERROR_KINDS[this.code].status;
+  }
+}
+
+/** Any thrown value as a ProxyError; what is not one already gets `fallback` as its code. */
+export function asProxyError(thrown: unknown, fallback: ErrorCode): ProxyError {
+  if (thrown instanceof ProxyError) return thrown;
+  const detail = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
+  return new ProxyError(fallback, detail, { cause: thrown });
+}

@@ -1,0 +1,81 @@
+/**
+ * The proxy's limits and timeouts. In: nothing. Out: `DEFAULT_LIMITS`, the one place where their
+ * defaults stand, each with its reason. `proxy/options.ts` gives each a flag. Times in ms, sizes in
+ * bytes; 0 means no limit where the comment says so.
+ */
+export interface Limits {
+  /** Request line and fields together; past it 414 (still in the request line) or 431. */
+  readonly requestHeadBytes: number;
+  /** Fields of a request, and of a trailer section; past it 431. */
+  readonly requestFields: number;
+  /** From the first byte of a request (from accept, for the first) to the end of its head: 408. */
+  readonly requestHeadTimeout: number;
+  /** Body of a request; past it 413. 0 is no limit. */
+  readonly bodyBytes: number;
+  /** A request's body without a new byte: 408. */
+  readonly bodyTimeout: number;
+  /** A downstream connection between two requests: closed without a word. */
+  readonly clientIdleTimeout: number;
+  /** Exchanges on one downstream connection; the last one answers `Connection: close`. */
+  readonly requestsPerConnection: number;
+  /** A write, either side, without progress: the connection is closed. */
+  readonly writeTimeout: number;
+  /** Downstream connections in all; one more is closed at once. */
+  readonly connections: number;
+  /** TCP connect to one endpoint; then another endpoint is tried. */
+  readonly connectTimeout: number;
+  /** From the request's last byte sent to the response's head: 504. */
+  readonly responseHeadTimeout: number;
+  /** A response's body without a new byte: the exchange is cut. */
+  readonly responseBodyTimeout: number;
+  /** Status line and fields of a response; past it 502. */
+  readonly responseHeadBytes: number;
+  /** Fields of a response; past it 502. */
+  readonly responseFields: number;
+  /** Endpoints tried for one request, the first included. */
+  readonly tries: number;
+  /** An idle pooled connection to an endpoint is closed after this. */
+  readonly upstreamIdleTimeout: number;
+  /** Idle connections kept for one endpoint. */
+  readonly upstreamIdleConnections: number;
+  /** A pooled connection older than this is not used again. */
+  readonly upstreamConnectionAge: number;
+}
+
+export const DEFAULT_LIMITS: Limits = {
+  // nginx takes 4 × 8 KiB, Envoy 60 KiB: room for cookies and tokens, cheap to hold.
+  requestHeadBytes: 32 * 1024,
+  // Browsers send about 20; 100 is what Envoy and Apache allow.
+  requestFields: 100,
+  // Total, so that a trickle does not extend it: slowloris is cut where nginx's 60 s did not.
+  requestHeadTimeout: 10_000,
+  // Uploads are the application's business; ingress-nginx's 1 MiB default is its most asked question.
+  bodyBytes: 0,
+  // Progress, not total: a slow but steady upload goes on.
+  bodyTimeout: 30_000,
+  // What browsers reuse within; HAProxy and Envoy hold longer at the price of descriptors.
+  clientIdleTimeout: 60_000,
+  // Spreads long-lived clients over replicas in time; nginx takes 1,000.
+  requestsPerConnection: 10_000,
+  // A reader that stops holds at most one buffer for this long.
+  writeTimeout: 30_000,
+  // Below the usual descriptor limit of 65,536 with as many upstream sockets and files to spare.
+  connections: 16_384,
+  // A pod on the same network answers in milliseconds; three SYNs fit.
+  connectTimeout: 3_000,
+  // ingress-nginx's proxy-read-timeout.
+  responseHeadTimeout: 60_000,
+  // As above: event streams send a comment every 15 to 30 s.
+  responseBodyTimeout: 60_000,
+  // Twice the request's: backends set many cookies.
+  responseHeadBytes: 64 * 1024,
+  responseFields: 200,
+  // One retry on another endpoint; more would multiply an outage.
+  tries: 2,
+  // Less than the 60 s (Node 5 s aside) after which most servers close on their side.
+  upstreamIdleTimeout: 50_000,
+  // ingress-nginx's upstream-keepalive-connections.
+  upstreamIdleConnections: 320,
+  // Long enough to be free, short enough to follow load balancers behind a DNS name.
+  upstreamConnectionAge: 3_600_000,
+};
