@@ -1,0 +1,71 @@
+/**
+ * Kubernetes objects in, one snapshot out. A pure function: the same objects in any order, the same
+ * published snapshot and the same options give the same bytes; the clock changes problems only.
+ */
+import type { Problem } from "../shared/problem.ts";
+import { type Snapshot, SNAPSHOT_FORMAT, type SnapshotVersion } from "../shared/snapshot.ts";
+import type { Resources } from "./resources.ts";
+import type { IngressStatus } from "./translate/status.ts";
+
+export type { IngressStatus, PathStatus, TlsStatus } from "./translate/status.ts";
+
+/** Milliseconds since the epoch. */
+export type Clock = () => number;
+
+export interface TranslateOptions {
+  /** Class names that are served whether or not an IngressClass object exists. */
+  readonly ingressClasses: readonly string[];
+  /** An IngressClass whose `spec.controller` is one of these is served too. */
+  readonly controllerNames: readonly string[];
+  /** Whether an Ingress that names no class is served although no default class of ours exists. */
+  readonly watchIngressWithoutClass: boolean;
+  /** Where requests go that nothing else takes; null answers 404. */
+  readonly defaultBackend: DefaultBackend | null;
+  /** Whether a Service of type ExternalName may be a backend. */
+  readonly allowExternalName: boolean;
+  /** Whether endpoints may be loopback, link-local, unspecified or multicast addresses. */
+  readonly allowLocalEndpoints: boolean;
+  readonly version: SnapshotVersion;
+}
+
+/** A Service port that the process, not an Ingress, names. */
+export interface DefaultBackend {
+  readonly namespace: string;
+  readonly name: string;
+  readonly port: number | string;
+}
+
+export interface Translation {
+  readonly snapshot: Snapshot;
+  /** Sorted by object. */
+  readonly problems: readonly Problem[];
+  /** One for each Ingress of a class that is served, sorted by namespace and name. */
+  readonly statuses: readonly IngressStatus[];
+}
+
+/**
+ * Translates `resources` to a snapshot. Never throws, whatever shape the objects have: what cannot
+ * be read becomes a problem, and everything else is served.
+ *
+ * @param published What was published last, for certificates that keep their last good version.
+ */
+export function translate(
+  _resources: Resources,
+  _published: Snapshot | null,
+  options: TranslateOptions,
+  _clock: Clock,
+): Translation {
+  return {
+    snapshot: {
+      format: SNAPSHOT_FORMAT,
+      version: options.version,
+      routes: [],
+      defaultAction: null,
+      upstreams: [],
+      certificates: [],
+      defaultCertificate: null,
+    },
+    problems: [],
+    statuses: [],
+  };
+}

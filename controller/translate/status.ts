@@ -1,0 +1,42 @@
+/**
+ * What became of each Ingress: in, the outcome of its paths and TLS entries; out, one IngressStatus
+ * for each Ingress that is ours (`deno task dev` prints it, the controller writes it as status).
+ */
+import type { ObjectRef } from "../../shared/problem.ts";
+
+/** What became of one Ingress of a class that is served here. */
+export interface IngressStatus {
+  readonly object: ObjectRef;
+  /** `all`: everything is served as written; `partly`: something is; `none`: nothing is. */
+  readonly accepted: "all" | "partly" | "none";
+  /** One entry for each path, in the order of the object; the default backend comes last. */
+  readonly paths: readonly PathStatus[];
+  /** One entry for each element of `spec.tls`, in order. */
+  readonly tls: readonly TlsStatus[];
+}
+
+export interface PathStatus {
+  /** `spec.rules[0].http.paths[1]`, `spec.rules[0]` (a rule without paths) or `spec.defaultBackend`. */
+  readonly field: string;
+  /** Ids of the routes that it became; empty for a default backend that is the default action. */
+  readonly routes: readonly string[];
+  /**
+   * `served`: forwards to a backend. `failing`: in the table, but answers 500 or 503. `taken`: an
+   * older Ingress has this host and path. `dropped`: the host or path cannot be read. `unused`: a
+   * default backend that no request can reach.
+   */
+  readonly outcome: "served" | "failing" | "taken" | "dropped" | "unused";
+}
+
+export interface TlsStatus {
+  /** `spec.tls[0]`. */
+  readonly field: string;
+  /** The names that this entry's certificate is used for, sorted. */
+  readonly hosts: readonly string[];
+  /**
+   * `served`: with the Secret's certificate. `kept`: with the one published before, since the Secret
+   * has none that can be used. `failing`: some of its names have no certificate. `taken`: an older
+   * Ingress has its names. `none`: it names no Secret.
+   */
+  readonly outcome: "served" | "kept" | "failing" | "taken" | "none";
+}
