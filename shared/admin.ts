@@ -26,7 +26,7 @@ export interface AdminOptions extends Address {
 export interface AdminServer {
   /** With the port that was chosen where 0 was asked for. */
   readonly address: Address;
-  /** Takes no more, lets answers that were begun finish for a second, then ends them. */
+  /** Lets answers that were begun finish for a second, then ends all. Frees the port. */
   close(): Promise<void>;
 }
 
@@ -43,13 +43,16 @@ export function startAdmin(options: AdminOptions): AdminServer {
   ]);
   const allowedHosts = new Set(options.allowedHosts?.map((host) => host.toLowerCase()));
   const abort = new AbortController();
+  const running = new Set<Promise<unknown>>();
   const server = Deno.serve({
     hostname: options.hostname,
     port: options.port,
     signal: abort.signal,
     onListen() {},
     onError: (error) => failure(error, logger),
-  }, async (request) => {
+  }, async (request, info) => {
+    const ended = info.completed.catch(() => {}).finally(() => running.delete(ended));
+    running.add(ended);
     const response = await answer(request, handlers, allowedHosts);
     response.headers.set("x-content-type-options", "nosniff");
     response.headers.set("cache-control", "no-store");
@@ -58,9 +61,14 @@ export function startAdmin(options: AdminOptions): AdminServer {
   return {
     address: { hostname: server.addr.hostname, port: server.addr.port },
     async close() {
-      const timer = setTimeout(() => abort.abort(), CLOSE_DEADLINE);
-      await server.shutdown();
+      // Not `server.shutdown()`: it waits for ever for an endless answer, and Deno 2.9 throws out
+      // of reach when it is aborted then.
+      let timer: ReturnType<typeof setTimeout> | undefined;
+      const late = new Promise<void>((resolve) => timer = setTimeout(resolve, CLOSE_DEADLINE));
+      await Promise.race([Promise.all(running), late]);
       clearTimeout(timer);
+      abort.abort();
+      await server.finished;
     },
   };
 }

@@ -158,6 +158,7 @@ export function parseOptions<const S extends OptionSpecs>(
     },
   });
   const errors: string[] = [];
+  let unknown = false;
   const given = new Map<string, unknown[]>();
   const positionals: string[] = [];
   for (const token of tokens) {
@@ -167,6 +168,7 @@ export function parseOptions<const S extends OptionSpecs>(
     const key = keys.get(token.name);
     if (key === undefined || !token.rawName.startsWith("--")) {
       errors.push(unknownFlag(token.rawName, [...keys.keys(), "help"]));
+      unknown = true;
       continue;
     }
     const spec = specs[key];
@@ -187,7 +189,8 @@ export function parseOptions<const S extends OptionSpecs>(
       errors.push(`--${flagName(key)} is needed; it takes ${takes(spec)}`);
     }
   }
-  errors.push(...wrongPositionals(program, positionals));
+  // After an unknown flag, its value looks like one argument too many.
+  if (!unknown) errors.push(...wrongPositionals(program, positionals));
   if (errors.length > 0) {
     errors.push(`${program.name} --help says what there is`);
     return { kind: "error", text: errors.join("\n") };

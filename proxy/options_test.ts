@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { DEFAULT_LIMITS } from "./limits.ts";
+import { parseProxyOptions, PROXY_OPTIONS } from "./options.ts";
+
+function options(...args: string[]) {
+  const parsed = parseProxyOptions(["--config", "snapshot.json", ...args]);
+  if (parsed.kind !== "ok") assert.fail(parsed.text);
+  return parsed.options;
+}
+
+Deno.test("without flags every limit has its default", () => {
+  assert.deepEqual(options().limits, DEFAULT_LIMITS);
+});
+
+Deno.test("every limit has a flag of its own", () => {
+  const limits = Object.entries(PROXY_OPTIONS).filter(([, spec]) => "group" in spec);
+  assert.equal(limits.length, Object.keys(DEFAULT_LIMITS).length);
+  const flags = limits.map(([key]) =>
+    key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+  );
+  const changed = flags.map((flag) => {
+    const value = /timeout|age/.test(flag) ? "7s" : /head-limit/.test(flag) ? "7KiB" : "7";
+    const given = options(`--${flag}=${value}`).limits;
+    const names = Object.keys(DEFAULT_LIMITS) as (keyof typeof DEFAULT_LIMITS)[];
+    return names.filter((name) => given[name] !== DEFAULT_LIMITS[name]).join();
+  });
+  assert.deepEqual(changed.sort(), Object.keys(DEFAULT_LIMITS).sort());
+});
+
+Deno.test("every default has its reason", () => {
+  for (const [key, spec] of Object.entries(PROXY_OPTIONS)) {
+    if ("default" in spec) assert.ok("reason" in spec && spec.reason.length > 0, key);
+  }
+});
+
+Deno.test("listeners, watched folders and the admin port are taken as given", () => {
+  const given = options(
+    ...["--listen-http", "127.0.0.1:0", "--listen-http", "[::1]:80"],
+    ...["--admin", "127.0.0.1:1", "--watch", "a", "--watch", "b"],
+    ...["--trusted-proxies", "10.0.0.0/8", "--cluster-domain", "corp.example"],
+  );
+  assert.deepEqual(given.listenHttp, [
+    { hostname: "127.0.0.1", port: 0 },
+    { hostname: "::1", port: 80 },
+  ]);
+  assert.deepEqual(given.admin, { hostname: "127.0.0.1", port: 1 });
+  assert.deepEqual(given.watch, ["a", "b"]);
+  assert.ok(given.trustedProxies.contains("10.1.2.3"));
+  assert.equal(given.clusterDomain, "corp.example");
+});
+
+Deno.test("without a configuration there is nothing to serve", () => {
+  const parsed = parseProxyOptions([]);
+  assert.ok(parsed.kind === "error");
+  assert.match(parsed.text, /^--config is needed/);
+});
+
+Deno.test("a cluster domain must be a DNS name", () => {
+  for (const domain of ["a b", "-a", "a..b", ".", "a/b", "A.B"]) {
+    const parsed = parseProxyOptions(["--config=x", `--cluster-domain=${domain}`]);
+    assert.equal(parsed.kind, "error", domain);
+  }
+});
