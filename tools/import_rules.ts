@@ -1,0 +1,284 @@
+/**
+ * The rules of who may know whom. In: every module with its imports. Out: one sentence for each
+ * breach, that names the file, what it does and the rule. Pure, so that tests plant breaches.
+ */
+import type { Import } from "./source.ts";
+
+export interface Module {
+  /** Relative to the repository, with slashes: `proxy/router/table.ts`. */
+  readonly path: string;
+  /** Code without comments and insides of strings; see `codeOf`. */
+  readonly code: string;
+  readonly lines: number;
+  readonly imports: readonly ResolvedImport[];
+}
+
+export interface ResolvedImport extends Import {
+  /** The module of ours that it leads to, relative to the repository; null for others. */
+  readonly target: string | null;
+}
+
+/** A file longer than this has more than one noun. Tests are tables, and may be longer. */
+export const MAX_LINES = 500;
+
+/** All breaches, in the order of the paths. `entries` are the files that tasks start. */
+export function findBreaches(modules: readonly Module[], entries: ReadonlySet<string>): string[] {
+  const graph = new Graph(modules);
+  return modules
+    .toSorted((a, b) => a.path < b.path ? -1 : 1)
+    .flatMap((module) =>
+      isTest(module.path) ? externalBreaches(module) : [
+        ...externalBreaches(module),
+        ...layerBreaches(module),
+        ...proxyBreaches(module, graph),
+        ...purityBreaches(module, graph),
+        ...startupBreaches(module, entries),
+        ...lengthBreaches(module),
+      ]
+    )
+    .concat(graph.cycles());
+}
+
+export function isTest(path: string): boolean {
+  return path.startsWith("tests/") || path.endsWith("_test.ts");
+}
+
+/** Which top-level folders each folder may import, itself aside. Absent: any. */
+const LAYERS: Readonly<Record<string, { readonly may: readonly string[]; readonly rule: string }>> =
+  {
+    shared: { may: [], rule: "shared imports nothing of ours outside shared" },
+    controller: { may: ["shared"], rule: "controller and proxy never import each other" },
+    proxy: { may: ["shared"], rule: "controller and proxy never import each other" },
+    dev: {
+      may: ["shared", "controller", "proxy"],
+      rule: "what users run imports no tests, tools or benchmarks",
+    },
+  };
+
+function layerBreaches(module: Module): string[] {
+  const folder = folderOf(module.path);
+  const layer = LAYERS[folder];
+  if (layer === undefined) return [];
+  return targetsOf(module)
+    .filter((target) => folderOf(target) !== folder && !layer.may.includes(folderOf(target)))
+    .map((target) => {
+      const between = ["controller", "proxy"].includes(folderOf(target)) || folder === "shared";
+      const rule = between
+        ? layer.rule
+        : `${folder} imports ${layer.may.join(", ")} and itself only`;
+      return `${module.path} imports ${target}: ${rule}`;
+    });
+}
+
+/** Folders and files of the proxy, and what each must not lead to, by whatever way. */
+const NEVER_REACHES: readonly { from: RegExp; to: RegExp; rule: string }[] = [
+  {
+    from: /^proxy\/http[12]\//,
+    to: /^proxy\/(router|upstream|filters)\/|^proxy\/(forward|server|main)\.ts$/,
+    rule: "http1 and http2 know messages and errors, never routes, upstreams or filters",
+  },
+  {
+    from: /^proxy\/http1\//,
+    to: /^proxy\/http2\//,
+    rule: "http1 and http2 never know each other",
+  },
+  {
+    from: /^proxy\/http2\//,
+    to: /^proxy\/http1\//,
+    rule: "http1 and http2 never know each other",
+  },
+  {
+    from: /^proxy\/upstream\/(pool|balancer)\.ts$/,
+    to: /^proxy\/(http1|http2|router|filters)\/|^proxy\/(message|fields|headers|forward)\.ts$/,
+    rule: "upstream/pool and upstream/balancer know no HTTP",
+  },
+];
+
+/** Files that may put router, filters and upstream together. */
+const JOINERS = /^proxy\/(forward|server|main|worker)\.ts$/;
+
+function proxyBreaches(module: Module, graph: Graph): string[] {
+  const breaches: string[] = [];
+  if (module.path.startsWith("proxy/router/")) {
+    for (const target of targetsOf(module)) {
+      if (/^(shared\/|proxy\/router\/|proxy\/message\.ts$)/.test(target)) continue;
+      breaches.push(
+        `${module.path} imports ${target}: proxy/router knows only shared and proxy/message.ts`,
+      );
+    }
+  }
+  for (const { from, to, rule } of NEVER_REACHES) {
+    if (!from.test(module.path)) continue;
+    const way = graph.wayTo(module.path, (path) => to.test(path), { types: true });
+    if (way !== null) breaches.push(`${describeWay(way)}: ${rule}`);
+  }
+  if (module.path.startsWith("proxy/") && !JOINERS.test(module.path)) {
+    const parts = new Set(
+      [module.path, ...targetsOf(module)]
+        .map((path) => /^proxy\/(router|filters|upstream)\//.exec(path)?.[1])
+        .filter((part) => part !== undefined),
+    );
+    if (parts.size > 1) {
+      breaches.push(
+        `${module.path} joins ${[...parts].sort().join(" and ")}: ` +
+          "only proxy/forward.ts joins router, filters and upstream",
+      );
+    }
+  }
+  return breaches;
+}
+
+const TRANSLATE = /^controller\/translate(\.ts$|\/)/;
+
+/** What reads or changes the world, by the text that it is called with. */
+const IMPURE: readonly [RegExp, string][] = [
+  [/\bDeno\s*[.[]/, "Deno"],
+  [/\b(?:setTimeout|setInterval|setImmediate)\b/, "timers"],
+  [/(?<![.\w])fetch\s*\(/, "fetch"],
+  [/\bDate\.now\b|\bnew Date\(\s*\)|\bperformance\s*\./, "the system's clock"],
+  [/\bMath\.random\b|\bcrypto\s*\.\s*(?:getRandomValues|randomUUID)\b/, "random numbers"],
+  [/\bprocess\s*\.\s*\w/, "process"],
+];
+
+/** Packages of Node that do nothing but compute, and names of others that do nothing more. */
+const PURE_NODE = new Set(["node:util", "node:crypto", "node:buffer", "node:path", "node:url"]);
+const PURE_NAMES = new Set(["isIP", "isIPv4", "isIPv6"]);
+
+/** `translate` and all that it runs; what it needs for types alone is erased, and does not count. */
+function purityBreaches(module: Module, graph: Graph): string[] {
+  if (!TRANSLATE.test(module.path)) return [];
+  const rule = "translate is a pure function with its clock passed in";
+  const breaches: string[] = [];
+  for (const path of graph.reached(module.path)) {
+    if (path !== module.path && TRANSLATE.test(path)) continue;
+    const reached = graph.module(path)!;
+    const who = path === module.path ? path : `${module.path} runs ${path}, which`;
+    for (const [pattern, name] of IMPURE) {
+      if (pattern.test(reached.code)) breaches.push(`${who} uses ${name}: ${rule}`);
+    }
+    for (const { specifier, typeOnly, names } of reached.imports) {
+      if (typeOnly || specifier === null) continue;
+      const impure = specifier.startsWith("node:")
+        ? !PURE_NODE.has(specifier) &&
+          (names.length === 0 || names.some((name) => !PURE_NAMES.has(name)))
+        : specifier.includes("client-node");
+      if (impure) breaches.push(`${who} imports ${specifier}: ${rule}`);
+    }
+  }
+  return breaches;
+}
+
+const STARTUP: readonly [RegExp, string][] = [
+  [/\bDeno\s*\.\s*args\b/, "Deno.args"],
+  [/\bDeno\s*\.\s*env\b/, "Deno.env"],
+  [/\bprocess\s*\.\s*env\b/, "process.env"],
+  [/\bprocess\s*\.\s*argv\b/, "process.argv"],
+];
+
+function startupBreaches(module: Module, entries: ReadonlySet<string>): string[] {
+  if (entries.has(module.path) || /(^|\/)(main|options)\.ts$/.test(module.path)) return [];
+  const found = STARTUP.filter(([pattern]) => pattern.test(module.code)).map(([, name]) => name);
+  if (module.imports.some((one) => one.specifier === "node:process")) found.push("node:process");
+  return found.map((name) =>
+    `${module.path} uses ${name}: only main and options read arguments and environment`
+  );
+}
+
+function externalBreaches(module: Module): string[] {
+  return module.imports.flatMap(({ specifier }) => {
+    if (specifier === null) {
+      // Tests make modules of their own and load them.
+      return isTest(module.path)
+        ? []
+        : [`${module.path} imports a computed path: what it leads to cannot be checked`];
+    }
+    if (/^(npm|jsr|https?):/.test(specifier)) {
+      return [`${module.path} imports ${specifier}: dependencies stand in deno.json, by npm only`];
+    }
+    return [];
+  });
+}
+
+function lengthBreaches(module: Module): string[] {
+  if (module.lines <= MAX_LINES) return [];
+  return [
+    `${module.path} has ${module.lines} lines: more than ${MAX_LINES} have more than one noun, split it`,
+  ];
+}
+
+class Graph {
+  #modules: ReadonlyMap<string, Module>;
+
+  constructor(modules: readonly Module[]) {
+    this.#modules = new Map(modules.map((module) => [module.path, module]));
+  }
+
+  module(path: string): Module | undefined {
+    return this.#modules.get(path);
+  }
+
+  /** The module and all that its running loads. */
+  reached(from: string): string[] {
+    const seen = new Set([from]);
+    for (const path of seen) for (const next of this.#next(path, false)) seen.add(next);
+    return [...seen];
+  }
+
+  /** The shortest way from a module to one that `isGoal`, both ends included; null without one. */
+  wayTo(
+    from: string,
+    isGoal: (path: string) => boolean,
+    options: { readonly types: boolean },
+  ): string[] | null {
+    const cameFrom = new Map<string, string | null>([[from, null]]);
+    for (const [path] of cameFrom) {
+      if (path !== from && isGoal(path)) {
+        const way = [path];
+        for (let at = cameFrom.get(path); at != null; at = cameFrom.get(at)) way.unshift(at);
+        return way;
+      }
+      for (const next of this.#next(path, options.types)) {
+        if (!cameFrom.has(next)) cameFrom.set(next, path);
+      }
+    }
+    return null;
+  }
+
+  /** One sentence for each circle of modules that need each other to run. */
+  cycles(): string[] {
+    const told = new Set<string>();
+    const breaches: string[] = [];
+    for (const path of [...this.#modules.keys()].sort()) {
+      if (told.has(path)) continue;
+      for (const next of this.#next(path, false)) {
+        const back = next === path ? [path] : this.wayTo(next, (goal) => goal === path, {
+          types: false,
+        });
+        if (back === null || back.some((step) => told.has(step))) continue;
+        for (const step of back) told.add(step);
+        breaches.push(`${describeWay([path, ...back])}: modules import in one direction only`);
+      }
+    }
+    return breaches;
+  }
+
+  #next(path: string, types: boolean): string[] {
+    return (this.#modules.get(path)?.imports ?? [])
+      .filter((one) => types || !one.typeOnly)
+      .map((one) => one.target)
+      .filter((target) => target !== null && this.#modules.has(target)) as string[];
+  }
+}
+
+/** `a imports b, which imports c`. */
+function describeWay([first, second, ...rest]: readonly string[]): string {
+  return [`${first} imports ${second}`, ...rest.map((path) => `which imports ${path}`)].join(", ");
+}
+
+function targetsOf(module: Module): string[] {
+  return [...new Set(module.imports.map((one) => one.target).filter((target) => target !== null))];
+}
+
+function folderOf(path: string): string {
+  return path.split("/")[0];
+}
