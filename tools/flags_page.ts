@@ -1,0 +1,70 @@
+/**
+ * The page of all flags. In: each program's specs. Out: the text of `docs/flags.md`, so that what
+ * users read is what the programs take.
+ */
+import { PROXY_OPTIONS, PROXY_PROGRAM } from "../proxy/options.ts";
+import {
+  formatDefault,
+  formatFlag,
+  type OptionSpec,
+  type OptionSpecs,
+  type Program,
+} from "../shared/options.ts";
+
+interface Documented {
+  readonly program: Program;
+  readonly specs: OptionSpecs;
+}
+
+const PROGRAMS: readonly Documented[] = [
+  { program: PROXY_PROGRAM, specs: PROXY_OPTIONS },
+];
+
+/** Where the page stands, relative to the repository. */
+export const FLAGS_PAGE = "docs/flags.md";
+
+/** One table a program, one row a flag, in the order of `--help`. */
+export function flagsPage(): string {
+  const sections = PROGRAMS.map(({ program, specs }) => {
+    const { positionals } = program;
+    const rows = Object.entries(specs).map(([key, spec]) => row(key, spec));
+    return [
+      `## \`${program.name}\``,
+      "",
+      cell(program.summary),
+      ...(positionals === undefined
+        ? []
+        : ["", `\`${positionals.name}\`: ${cell(positionals.help)}`]),
+      "",
+      "| flag | what it does | default, and why |",
+      "| --- | --- | --- |",
+      ...rows,
+      "",
+    ].join("\n");
+  });
+  return [
+    "# Flags",
+    "",
+    "Made from the programs themselves by `deno task docs:update`; do not edit.",
+    "",
+    "Durations are written like `500ms`, `10s`, `1m30s` or `1h`; sizes like `512`, `32KiB` or",
+    "`1MiB`; addresses like `0.0.0.0:80`, `[::]:443` or `:8080` (all IPv4 addresses). Every program",
+    "takes `--help`. Flags marked *repeatable* may be given several times.",
+    "",
+    ...sections,
+  ].join("\n");
+}
+
+function row(key: string, spec: OptionSpec): string {
+  const flag = formatFlag(key, spec).replaceAll("|", "\\|");
+  const repeatable = "repeatable" in spec && spec.repeatable ? " *(repeatable)*" : "";
+  const fallback = spec.required ? "must be given" : formatDefault(spec);
+  const shown = fallback === "" ? "–" : spec.required ? fallback : `\`${fallback}\``;
+  const reason = spec.reason === undefined ? "" : `: ${cell(spec.reason)}`;
+  return `| \`${flag}\`${repeatable} | ${cell(spec.help)} | ${shown}${reason} |`;
+}
+
+/** Text that a table cell shows as it stands. */
+function cell(text: string): string {
+  return text.replace(/[\\|<*_]/g, "\\$&");
+}
