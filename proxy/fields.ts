@@ -1,0 +1,310 @@
+/**
+ * Header fields as ranges of bytes: no string and no object per field on the way through. In:
+ * ranges that a parser has validated, or names and values of our own. Out: ids of the names that the
+ * proxy acts on, and the ranges, for the next codec to copy.
+ */
+
+/**
+ * Ids of the names that the proxy acts on. 0 is any other name. `DROPPED` marks a field that ends
+ * here; `UNDERSCORE` one whose name has an underscore, which a CGI-like backend would take for
+ * another field (`X_Real_IP`), so that it is dropped too.
+ */
+export const OTHER = 0;
+export const HOST = 1;
+export const CONTENT_LENGTH = 2;
+export const TRANSFER_ENCODING = 3;
+export const CONNECTION = 4;
+export const KEEP_ALIVE = 5;
+export const PROXY_CONNECTION = 6;
+export const TE = 7;
+export const TRAILER = 8;
+export const UPGRADE = 9;
+export const EXPECT = 10;
+export const HTTP2_SETTINGS = 11;
+export const PROXY_AUTHORIZATION = 12;
+export const PROXY_AUTHENTICATE = 13;
+export const AUTHORIZATION = 14;
+export const COOKIE = 15;
+export const SERVER = 16;
+export const DATE = 17;
+export const CONTENT_TYPE = 18;
+export const ACCEPT = 19;
+export const X_FORWARDED_FOR = 20;
+export const X_FORWARDED_PROTO = 21;
+export const X_FORWARDED_HOST = 22;
+export const X_FORWARDED_PORT = 23;
+export const X_REAL_IP = 24;
+export const X_REQUEST_ID = 25;
+export const FORWARDED = 26;
+/** Names that begin with `x-forwarded-`, `x-original-` or `x-envoy-` and are none of the above. */
+export const FORWARDED_FAMILY = 27;
+export const SET_COOKIE = 28;
+export const WWW_AUTHENTICATE = 29;
+export const CONTENT_ENCODING = 30;
+export const CONTENT_RANGE = 31;
+export const CACHE_CONTROL = 32;
+export const MAX_FORWARDS = 33;
+export const UNDERSCORE = 254;
+export const DROPPED = 255;
+
+const NAMES: readonly [string, number][] = [
+  ["host", HOST],
+  ["content-length", CONTENT_LENGTH],
+  ["transfer-encoding", TRANSFER_ENCODING],
+  ["connection", CONNECTION],
+  ["keep-alive", KEEP_ALIVE],
+  ["proxy-connection", PROXY_CONNECTION],
+  ["te", TE],
+  ["trailer", TRAILER],
+  ["upgrade", UPGRADE],
+  ["expect", EXPECT],
+  ["http2-settings", HTTP2_SETTINGS],
+  ["proxy-authorization", PROXY_AUTHORIZATION],
+  ["proxy-authenticate", PROXY_AUTHENTICATE],
+  ["authorization", AUTHORIZATION],
+  ["cookie", COOKIE],
+  ["server", SERVER],
+  ["date", DATE],
+  ["content-type", CONTENT_TYPE],
+  ["accept", ACCEPT],
+  ["x-forwarded-for", X_FORWARDED_FOR],
+  ["x-forwarded-proto", X_FORWARDED_PROTO],
+  ["x-forwarded-host", X_FORWARDED_HOST],
+  ["x-forwarded-port", X_FORWARDED_PORT],
+  ["x-real-ip", X_REAL_IP],
+  ["x-request-id", X_REQUEST_ID],
+  ["forwarded", FORWARDED],
+  ["set-cookie", SET_COOKIE],
+  ["www-authenticate", WWW_AUTHENTICATE],
+  ["content-encoding", CONTENT_ENCODING],
+  ["content-range", CONTENT_RANGE],
+  ["cache-control", CACHE_CONTROL],
+  ["max-forwards", MAX_FORWARDS],
+];
+
+const FAMILIES = ["x-forwarded-", "x-original-", "x-envoy-"].map((prefix) => asciiBytes(prefix));
+
+/** Known names in buckets by length and first letter, so that most names compare with none. */
+const BUCKETS: (readonly KnownName[] | undefined)[] = new Array(32 * 32);
+
+interface KnownName {
+  readonly bytes: Uint8Array;
+  readonly id: number;
+}
+
+for (const [name, id] of NAMES) {
+  const bytes = asciiBytes(name);
+  const bucket = bytes.length * 32 + (bytes[0] & 31);
+  BUCKETS[bucket] = [...(BUCKETS[bucket] ?? []), { bytes, id }];
+}
+
+/** The id of the name at `bytes[start, end)`, in any case. Underscores are the parser's to see. */
+export function fieldId(bytes: Uint8Array, start: number, end: number): number {
+  const length = end - start;
+  if (length < 32) {
+    const bucket = BUCKETS[length * 32 + (bytes[start] & 31)];
+    if (bucket !== undefined) {
+      for (let i = 0; i < bucket.length; i++) {
+        if (equalsLower(bytes, start, bucket[i].bytes)) return bucket[i].id;
+      }
+    }
+  }
+  if (length > 8 && (bytes[start] | 0x20) === 0x78 && bytes[start + 1] === 0x2d) {
+    for (const prefix of FAMILIES) {
+      if (length >= prefix.length && equalsLower(bytes, start, prefix)) return FORWARDED_FAMILY;
+    }
+  }
+  return OTHER;
+}
+
+/** Whether `bytes` at `start` begins with `lower`, in any case of letters. */
+export function equalsLower(bytes: Uint8Array, start: number, lower: Uint8Array): boolean {
+  for (let i = 0; i < lower.length; i++) {
+    const byte = bytes[start + i];
+    const folded = byte >= 0x41 && byte <= 0x5a ? byte | 0x20 : byte;
+    if (folded !== lower[i]) return false;
+  }
+  return true;
+}
+
+/** The bytes of an ASCII string. */
+export function asciiBytes(text: string): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+  return bytes;
+}
+
+/** The string of a short range of bytes, one character a byte (latin1). */
+export function latin1(bytes: Uint8Array, start: number, end: number): string {
+  let text = "";
+  for (let i = start; i < end; i++) text += String.fromCharCode(bytes[i]);
+  return text;
+}
+
+/** Ranges a field: name start and end, value start and end. */
+const STRIDE = 4;
+
+/**
+ * A list of fields in the order in which they came. The ranges point into `bytes`, which belongs to
+ * the connection that parsed them: they hold until its exchange ends.
+ */
+export class Fields {
+  bytes: Uint8Array = EMPTY;
+  count = 0;
+  ids: Uint8Array = new Uint8Array(16);
+  /** nameStart, nameEnd, valueStart, valueEnd of each field. */
+  ranges: Int32Array = new Int32Array(16 * STRIDE);
+
+  clear(bytes: Uint8Array): void {
+    this.bytes = bytes;
+    this.count = 0;
+  }
+
+  push(id: number, nameStart: number, nameEnd: number, valueStart: number, valueEnd: number): void {
+    if (this.count === this.ids.length) this.#grow();
+    const at = this.count * STRIDE;
+    this.ids[this.count] = id;
+    this.ranges[at] = nameStart;
+    this.ranges[at + 1] = nameEnd;
+    this.ranges[at + 2] = valueStart;
+    this.ranges[at + 3] = valueEnd;
+    this.count++;
+  }
+
+  /** Index of the first field with this id from `from` on, or -1. */
+  find(id: number, from = 0): number {
+    for (let i = from; i < this.count; i++) if (this.ids[i] === id) return i;
+    return -1;
+  }
+
+  drop(index: number): void {
+    this.ids[index] = DROPPED;
+  }
+
+  nameStart(index: number): number {
+    return this.ranges[index * STRIDE];
+  }
+
+  nameEnd(index: number): number {
+    return this.ranges[index * STRIDE + 1];
+  }
+
+  valueStart(index: number): number {
+    return this.ranges[index * STRIDE + 2];
+  }
+
+  valueEnd(index: number): number {
+    return this.ranges[index * STRIDE + 3];
+  }
+
+  /** The value as a string, one character a byte. */
+  value(index: number): string {
+    return latin1(this.bytes, this.valueStart(index), this.valueEnd(index));
+  }
+
+  name(index: number): string {
+    return latin1(this.bytes, this.nameStart(index), this.nameEnd(index));
+  }
+
+  /** A copy that owns its bytes, without the dropped fields. */
+  copy(): Fields {
+    const pairs: [string, string][] = [];
+    for (let i = 0; i < this.count; i++) {
+      if (this.ids[i] !== DROPPED) pairs.push([this.name(i), this.value(i)]);
+    }
+    return fieldsOf(pairs);
+  }
+
+  #grow(): void {
+    const ids = new Uint8Array(this.ids.length * 2);
+    ids.set(this.ids);
+    this.ids = ids;
+    const ranges = new Int32Array(this.ranges.length * 2);
+    ranges.set(this.ranges);
+    this.ranges = ranges;
+  }
+}
+
+const EMPTY = new Uint8Array(0);
+
+/**
+ * Fields of our own making, laid out as `name: value CRLF` lines. Throws on a name or value that
+ * would break out of its line (CR, LF, NUL, a name that is no token): response splitting by our own
+ * redirects or errors ends here (reliability row 36).
+ */
+export function fieldsOf(pairs: readonly (readonly [string, string])[]): Fields {
+  const fields = new Fields();
+  let length = 0;
+  for (const [name, value] of pairs) length += name.length + value.length + 4;
+  const bytes = new Uint8Array(length);
+  fields.clear(bytes);
+  let at = 0;
+  for (const [name, value] of pairs) {
+    if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) {
+      throw new TypeError("Cannot add field: bad name");
+    }
+    // deno-lint-ignore no-control-regex
+    if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value) || /^[ \t]|[ \t]$/.test(value)) {
+      throw new TypeError(`Cannot add field ${name}: bad byte in value`);
+    }
+    const nameStart = at;
+    at = writeLatin1(bytes, at, name);
+    const nameEnd = at;
+    bytes[at++] = 0x3a;
+    bytes[at++] = 0x20;
+    const valueStart = at;
+    at = writeLatin1(bytes, at, value);
+    fields.push(fieldId(bytes, nameStart, nameEnd), nameStart, nameEnd, valueStart, at);
+    bytes[at++] = 0x0d;
+    bytes[at++] = 0x0a;
+  }
+  return fields;
+}
+
+/** Writes one byte a character; the position after it. The caller has made room. */
+export function writeLatin1(bytes: Uint8Array, at: number, text: string): number {
+  for (let i = 0; i < text.length; i++) bytes[at++] = text.charCodeAt(i);
+  return at;
+}
+
+/** Fields that mean something before the body, and are refused behind it (RFC 9110 §6.5.1). */
+const NEVER_TRAILERS: ReadonlySet<number> = new Set([
+  HOST,
+  CONTENT_LENGTH,
+  TRANSFER_ENCODING,
+  CONNECTION,
+  KEEP_ALIVE,
+  PROXY_CONNECTION,
+  TE,
+  TRAILER,
+  UPGRADE,
+  EXPECT,
+  HTTP2_SETTINGS,
+  PROXY_AUTHORIZATION,
+  PROXY_AUTHENTICATE,
+  AUTHORIZATION,
+  COOKIE,
+  SET_COOKIE,
+  WWW_AUTHENTICATE,
+  CONTENT_TYPE,
+  CONTENT_ENCODING,
+  CONTENT_RANGE,
+  CACHE_CONTROL,
+  MAX_FORWARDS,
+  X_FORWARDED_FOR,
+  X_FORWARDED_PROTO,
+  X_FORWARDED_HOST,
+  X_FORWARDED_PORT,
+  X_REAL_IP,
+  X_REQUEST_ID,
+  FORWARDED,
+  FORWARDED_FAMILY,
+  UNDERSCORE,
+]);
+
+/** Drops what must not come as a trailer; the rest may go on. */
+export function dropForbiddenTrailers(trailers: Fields): void {
+  for (let i = 0; i < trailers.count; i++) {
+    if (NEVER_TRAILERS.has(trailers.ids[i])) trailers.drop(i);
+  }
+}

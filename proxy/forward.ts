@@ -1,0 +1,182 @@
+/**
+ * The life of a request: match → pick → acquire → send → respond. In: an exchange of any version.
+ * Out: its answer. The only place that joins router, upstreams and connections.
+ */
+import type { CidrList } from "../shared/cidr.ts";
+import type { Logger } from "../shared/log.ts";
+import type { Deadlines } from "./deadlines.ts";
+import { asProxyError, type ErrorCode, ProxyError } from "./errors.ts";
+import { prepareRequest, prepareResponse, requestIdOf } from "./headers.ts";
+import { ClientConnection, type ClientConnectionContext } from "./http1/client_connection.ts";
+import type { Limits } from "./limits.ts";
+import type { Exchange } from "./message.ts";
+import { answerTo } from "./respond.ts";
+import type { RouteTable } from "./router/table.ts";
+import { connect } from "./upstream/connect.ts";
+import type { Endpoint } from "./upstream/endpoint.ts";
+import type { Upstream } from "./upstream/upstream.ts";
+
+/** What a route means here. */
+export type Target =
+  | { readonly kind: "forward"; readonly upstream: Upstream<ClientConnection> }
+  | { readonly kind: "answer"; readonly code: ErrorCode; readonly reason: string };
+
+export interface ForwarderContext extends ClientConnectionContext {
+  readonly limits: Limits;
+  readonly deadlines: Deadlines;
+  readonly trustedProxies: CidrList;
+  readonly log: Logger;
+  /** The table in force; an exchange asks once and keeps what it got. */
+  readonly table: () => RouteTable<Target>;
+}
+
+/** RFC 9110 §9.2.2: sending these twice has the effect of once. */
+const IDEMPOTENT: ReadonlySet<string> = new Set([
+  "GET",
+  "HEAD",
+  "OPTIONS",
+  "PUT",
+  "DELETE",
+]);
+
+export class Forwarder {
+  readonly #context: ForwarderContext;
+
+  constructor(context: ForwarderContext) {
+    this.#context = context;
+  }
+
+  /** Serves one exchange to its end. Never rejects. */
+  readonly handle = (exchange: Exchange): Promise<void> | void => {
+    const { request } = exchange;
+    prepareRequest(exchange, this.#context.trustedProxies);
+    const target = this.#context.table().match(request.host, request.path);
+    if (target === null) return this.#answer(exchange, new ProxyError("no_route"));
+    if (target.kind === "answer") {
+      return this.#answer(exchange, new ProxyError(target.code, target.reason));
+    }
+    return this.#forward(exchange, target.upstream);
+  };
+
+  async #forward(exchange: Exchange, upstream: Upstream<ClientConnection>): Promise<void> {
+    let tried: Endpoint<ClientConnection>[] | null = null;
+    let failure: ProxyError | null = null;
+    let replayed = false;
+    for (;;) {
+      let endpoint = upstream.pick(tried);
+      if (endpoint === null && tried === null && upstream.resolving !== null) {
+        await upstream.resolving;
+        endpoint = upstream.pick(null);
+      }
+      if (endpoint === null) {
+        return this.#answer(exchange, failure ?? new ProxyError("no_endpoint", upstream.id));
+      }
+      let connection: ClientConnection;
+      try {
+        connection = (replayed ? null : endpoint.pool.take(this.#context.deadlines.now)) ??
+          await this.#connect(exchange, endpoint);
+      } catch (error) {
+        failure = asProxyError(error, "connect_failed");
+        (tried ??= []).push(endpoint);
+        if (failure.code === "client_gone") return this.#lose(exchange, failure);
+        if (tried.length >= this.#context.limits.tries) return this.#answer(exchange, failure);
+        continue;
+      }
+      failure = await this.#exchange(exchange, endpoint, connection);
+      if (failure === null) return;
+      if (!replayed && mayReplay(exchange, connection)) {
+        replayed = true;
+        continue;
+      }
+      return this.#answer(exchange, failure);
+    }
+  }
+
+  /** Sends the request on `connection` and answers. Null when done, or why there is no answer yet. */
+  async #exchange(
+    exchange: Exchange,
+    endpoint: Endpoint<ClientConnection>,
+    connection: ClientConnection,
+  ): Promise<ProxyError | null> {
+    const { request } = exchange;
+    exchange.onAbort = connection.abort;
+    try {
+      connection.send(request, exchange.added, request.authority, exchange.payload, exchange.body);
+      let response = await connection.receive();
+      while (response.status < 200) {
+        await exchange.interim(response);
+        response = await connection.receive();
+      }
+      prepareResponse(response, request);
+      const answering = exchange.respond(response, connection.body);
+      if (answering !== undefined) await answering;
+    } catch (thrown) {
+      const error = connection.failure ?? asProxyError(thrown, "internal");
+      connection.abort(error);
+      exchange.onAbort = null;
+      if (!exchange.responded) return error;
+      this.#lose(exchange, error);
+      return null;
+    }
+    exchange.onAbort = null;
+    if (connection.finish()) endpoint.pool.give(connection, this.#context.deadlines.now);
+    return null;
+  }
+
+  async #connect(
+    exchange: Exchange,
+    endpoint: Endpoint<ClientConnection>,
+  ): Promise<ClientConnection> {
+    const aborted = new AbortController();
+    exchange.onAbort = () => aborted.abort();
+    const transport = await connect(
+      endpoint.address,
+      endpoint.port,
+      this.#context.limits.connectTimeout,
+      aborted.signal,
+    );
+    const connection = new ClientConnection(transport, this.#context);
+    endpoint.pool.adopt(connection);
+    return connection;
+  }
+
+  /** Answers an error, unless the client has gone. */
+  async #answer(exchange: Exchange, error: ProxyError): Promise<void> {
+    this.#report(exchange, error);
+    if (exchange.responded || error.status === 0) return;
+    const { head, body } = answerTo(error.code, exchange);
+    try {
+      await exchange.respond(head, body);
+    } catch {
+      // The client went away before its answer: its connection is closed and has said so.
+    }
+  }
+
+  /** An exchange that broke off after its answer had begun, or whose client is gone. */
+  #lose(exchange: Exchange, error: ProxyError): void {
+    this.#report(exchange, error);
+  }
+
+  #report(exchange: Exchange, error: ProxyError): void {
+    if (error.code === "no_route") return;
+    const level = error.side === "downstream" ? "debug" : "warn";
+    this.#context.log[level]("Request failed", {
+      code: error.code,
+      detail: error.message,
+      host: exchange.request.host,
+      path: exchange.request.path,
+      requestId: requestIdOf(exchange),
+    });
+  }
+}
+
+/**
+ * A reused connection that died before a byte of its answer was most likely closed by the backend
+ * as the request left (RFC 9112 §9.3.1); what may be sent twice, and still can be, is.
+ */
+function mayReplay(exchange: Exchange, connection: ClientConnection): boolean {
+  return connection.reused && !connection.answered &&
+    connection.failure?.code === "upstream_closed" && exchange.body.done &&
+    (exchange.payload !== null || exchange.request.bodyLength === 0) &&
+    IDEMPOTENT.has(exchange.request.method);
+}

@@ -1,0 +1,148 @@
+/**
+ * What a proxy changes in fields (RFC 9110 §7.6, the de-facto X-Forwarded-*). In: a request or a
+ * response as it came. Out: marks on the fields that end here, and the fields that are added. What a
+ * client says of itself is believed only from trusted proxies (reliability row 49).
+ */
+import type { CidrList } from "../shared/cidr.ts";
+import {
+  DROPPED,
+  type Fields,
+  fieldsOf,
+  FORWARDED,
+  FORWARDED_FAMILY,
+  PROXY_AUTHENTICATE,
+  PROXY_AUTHORIZATION,
+  TRAILER,
+  UNDERSCORE,
+  X_FORWARDED_FOR,
+  X_FORWARDED_HOST,
+  X_FORWARDED_PORT,
+  X_FORWARDED_PROTO,
+  X_REAL_IP,
+  X_REQUEST_ID,
+} from "./fields.ts";
+import type { Exchange, RequestHead, ResponseHead } from "./message.ts";
+import { newRequestId, writeRequestId } from "./request_id.ts";
+
+/** Index of X-Request-Id in the fields that `forwardedFields` makes. */
+const REQUEST_ID = 0;
+/** A trusted proxy's id is kept when it is one: not empty, no blanks, no longer than this. */
+const MAX_REQUEST_ID = 128;
+
+/** 1 for ids that a client's request does not carry on as they are. */
+const REPLACED = new Uint8Array(256);
+for (
+  const id of [
+    X_FORWARDED_FOR,
+    X_FORWARDED_PROTO,
+    X_FORWARDED_HOST,
+    X_FORWARDED_PORT,
+    X_REAL_IP,
+    X_REQUEST_ID,
+    UNDERSCORE,
+    PROXY_AUTHORIZATION,
+  ]
+) REPLACED[id] = 1;
+
+/** 1 for ids that only a trusted proxy's request carries on. */
+const UNTRUSTED = new Uint8Array(256);
+UNTRUSTED[FORWARDED] = UNTRUSTED[FORWARDED_FAMILY] = 1;
+
+/** Prepares a request for the backend: drops what ends here, sets `exchange.added`. */
+export function prepareRequest(exchange: Exchange, trustedProxies: CidrList): void {
+  const { request, client } = exchange;
+  const { fields } = request;
+  if (client.trusted) {
+    exchange.added = trustedFields(exchange, trustedProxies);
+    exchange.addedAuthority = "";
+  } else if (exchange.added !== null && exchange.addedAuthority === request.authority) {
+    const { added } = exchange;
+    writeRequestId(added.bytes, added.valueStart(REQUEST_ID));
+  } else {
+    exchange.added = fieldsOf([
+      ["X-Request-Id", newRequestId()],
+      ["X-Forwarded-For", client.address],
+      ["X-Real-IP", client.address],
+      ["X-Forwarded-Proto", client.secure ? "https" : "http"],
+      ["X-Forwarded-Port", String(client.localPort)],
+      ...forwardedHost(request.authority),
+    ]);
+    exchange.addedAuthority = request.authority;
+  }
+  const { ids, count } = fields;
+  for (let i = 0; i < count; i++) {
+    const id = ids[i];
+    if (REPLACED[id] === 1 || (UNTRUSTED[id] === 1 && !client.trusted)) ids[i] = DROPPED;
+    else if (id === TRAILER && !request.isGrpc) ids[i] = DROPPED;
+  }
+}
+
+/** Prepares a backend's response for the client. */
+export function prepareResponse(response: ResponseHead, request: RequestHead): void {
+  const { ids, count } = response.fields;
+  const withTrailers = request.acceptsTrailers || request.isGrpc;
+  for (let i = 0; i < count; i++) {
+    const id = ids[i];
+    if (
+      id === PROXY_AUTHENTICATE || id === PROXY_AUTHORIZATION || (id === TRAILER && !withTrailers)
+    ) ids[i] = DROPPED;
+  }
+}
+
+/** The id of a request that `prepareRequest` has seen, or a new one. */
+export function requestIdOf(exchange: Exchange | null): string {
+  const added = exchange?.added;
+  return added ? added.value(REQUEST_ID) : newRequestId();
+}
+
+/** From a trusted proxy: its word where it gave one, our own view where it did not. */
+function trustedFields({ request, client }: Exchange, trustedProxies: CidrList): Fields {
+  const { fields } = request;
+  const chain = [...joined(fields, X_FORWARDED_FOR), client.address];
+  const id = last(fields, X_REQUEST_ID);
+  const isId = id !== null && id.length <= MAX_REQUEST_ID && /^[\x21-\x7e]+$/.test(id);
+  const realIp = chain.length > 1
+    ? originalClient(chain, trustedProxies)
+    : last(fields, X_REAL_IP) ?? client.address;
+  return fieldsOf([
+    ["X-Request-Id", isId ? id : newRequestId()],
+    ["X-Forwarded-For", chain.join(", ")],
+    ["X-Real-IP", realIp],
+    ["X-Forwarded-Proto", last(fields, X_FORWARDED_PROTO) ?? (client.secure ? "https" : "http")],
+    ["X-Forwarded-Port", last(fields, X_FORWARDED_PORT) ?? String(client.localPort)],
+    ...forwardedHost(last(fields, X_FORWARDED_HOST) ?? request.authority),
+  ]);
+}
+
+/** The last address, from the right, that no trusted proxy has; the first of all if each has. */
+function originalClient(chain: readonly string[], trustedProxies: CidrList): string {
+  for (let i = chain.length - 1; i > 0; i--) {
+    if (!trustedProxies.contains(chain[i])) return chain[i];
+  }
+  return chain[0];
+}
+
+function forwardedHost(authority: string): [string, string][] {
+  return authority === "" ? [] : [["X-Forwarded-Host", authority]];
+}
+
+/** All elements of a list field, over all its lines. */
+function joined(fields: Fields, id: number): string[] {
+  const elements: string[] = [];
+  for (let i = fields.find(id); i !== -1; i = fields.find(id, i + 1)) {
+    for (const element of fields.value(i).split(",")) {
+      const trimmed = element.trim();
+      if (trimmed !== "") elements.push(trimmed);
+    }
+  }
+  return elements;
+}
+
+/** The value of the last such field that is not empty: the one that the nearest proxy wrote. */
+function last(fields: Fields, id: number): string | null {
+  let value: string | null = null;
+  for (let i = fields.find(id); i !== -1; i = fields.find(id, i + 1)) {
+    value = fields.value(i) || value;
+  }
+  return value;
+}

@@ -1,0 +1,207 @@
+/**
+ * Bodies out of HTTP/1 bytes (RFC 9112 §6 and §7). In: an `Input` and the framing that the head
+ * decided. Out: a `Body` whose views lie in the input's own buffer, trailers, or a ProxyError.
+ */
+import type { BufferPool } from "../buffer_pool.ts";
+import { type ErrorCode, ProxyError } from "../errors.ts";
+import { dropForbiddenTrailers, Fields } from "../fields.ts";
+import { type Body, UNKNOWN_LENGTH } from "../message.ts";
+import { ChunkDecoder } from "./chunked.ts";
+import { HeadParser } from "./head_parser.ts";
+import type { Input } from "./input.ts";
+
+/** What differs between a request's body and a response's. */
+export interface BodyRules {
+  /** The code for framing that is wrong. */
+  readonly malformed: ErrorCode;
+  /** The code for a peer that goes away in the middle. */
+  readonly cut: ErrorCode;
+  /** The code for a body past `maxBytes`. */
+  readonly tooLarge: ErrorCode;
+  /** Bytes of body allowed, 0 for no limit. */
+  readonly maxBytes: number;
+  /** Bytes and fields of the trailer section. */
+  readonly maxTrailerBytes: number;
+  readonly maxTrailerFields: number;
+}
+
+type Framing = "none" | "length" | "chunked" | "close";
+
+/** The body of one message after another on one connection. */
+export class InputBody implements Body {
+  trailers: Fields | null = null;
+  done = true;
+  /** Called when a wait for bytes begins and ends, for the connection's deadline. */
+  onWait: ((waiting: boolean) => void) | null = null;
+  /** Called when the end has been read and no view is in use any more. */
+  onEnd: (() => void) | null = null;
+  readonly #input: Input;
+  readonly #bulk: BufferPool;
+  readonly #rules: BodyRules;
+  #framing: Framing = "none";
+  #remaining = 0;
+  #received = 0;
+  #chunks: ChunkDecoder | null = null;
+  /** The small buffer that a bulk one stands in for, while a long body passes. */
+  #parked: Uint8Array<ArrayBuffer> | null = null;
+
+  constructor(input: Input, bulk: BufferPool, rules: BodyRules) {
+    this.#input = input;
+    this.#bulk = bulk;
+    this.#rules = rules;
+  }
+
+  /**
+   * Takes the body that begins at `input.start`. `length` is bytes or UNKNOWN_LENGTH, which is
+   * chunked or, with `untilClose`, all until the peer's FIN.
+   */
+  begin(length: number, untilClose: boolean): void {
+    this.trailers = null;
+    this.#received = 0;
+    this.#remaining = length;
+    if (length === 0) {
+      this.#framing = "none";
+      this.done = true;
+    } else {
+      this.done = false;
+      if (length !== UNKNOWN_LENGTH) this.#framing = "length";
+      else if (untilClose) this.#framing = "close";
+      else {
+        this.#framing = "chunked";
+        (this.#chunks ??= new ChunkDecoder()).begin();
+      }
+    }
+  }
+
+  /** The whole rest has arrived already: handing it out needs no wait. */
+  get isBuffered(): boolean {
+    const { start, end } = this.#input;
+    return this.done || (this.#framing === "length" && end - start >= this.#remaining);
+  }
+
+  read(): Uint8Array | null | Promise<Uint8Array | null> {
+    if (this.done) {
+      this.#returnBulk();
+      this.onEnd?.();
+      return null;
+    }
+    if (this.#input.isEmpty) return this.#wait();
+    return this.#take() ?? this.#wait();
+  }
+
+  /** Gives borrowed buffers back; the body is not read any further. */
+  release(): void {
+    this.#returnBulk();
+  }
+
+  async #wait(): Promise<Uint8Array | null> {
+    const input = this.#input;
+    for (;;) {
+      if (this.done) return this.read();
+      this.#borrowBulk();
+      // A chunk line or trailer section that does not fit grows up to its own limit.
+      if (input.makeRoom(this.#rules.maxTrailerBytes + 64) === "full") {
+        throw new ProxyError(this.#rules.malformed, "trailer section too large");
+      }
+      this.onWait?.(true);
+      await input.fill();
+      this.onWait?.(false);
+      if (input.isEmpty && input.isOver) {
+        if (this.#framing === "close" && input.failed === null) {
+          this.done = true;
+          return this.read();
+        }
+        throw new ProxyError(this.#rules.cut, "closed in the middle of a body");
+      }
+      const view = this.#take();
+      if (view !== null) return view;
+      if (input.isOver && !this.done) {
+        throw new ProxyError(this.#rules.cut, "closed in the middle of a body");
+      }
+    }
+  }
+
+  /** A view of what can be handed out now, or null. Throws for malformed chunks. */
+  #take(): Uint8Array | null {
+    const input = this.#input;
+    let view: Uint8Array | null = null;
+    if (this.#framing === "chunked") {
+      view = this.#takeChunked();
+    } else {
+      let length = input.end - input.start;
+      if (this.#framing === "length") {
+        if (length > this.#remaining) length = this.#remaining;
+        this.#remaining -= length;
+        if (this.#remaining === 0) this.done = true;
+      }
+      if (length > 0) {
+        view = input.bytes.subarray(input.start, input.start + length);
+        input.start += length;
+      }
+    }
+    if (view !== null) {
+      this.#received += view.length;
+      const { maxBytes, tooLarge } = this.#rules;
+      if (maxBytes !== 0 && this.#received > maxBytes) throw new ProxyError(tooLarge);
+    }
+    return view;
+  }
+
+  #takeChunked(): Uint8Array | null {
+    const input = this.#input;
+    const chunks = this.#chunks!;
+    if (!chunks.inTrailers) {
+      const error = chunks.decode(input.bytes, input.start, input.end);
+      if (error !== null) throw new ProxyError(this.#rules.malformed, error);
+      input.start = chunks.consumed;
+      if (chunks.dataEnd > chunks.dataStart) {
+        const view = input.bytes.subarray(chunks.dataStart, chunks.dataEnd);
+        // The end may have come with the data: then the exchange can finish in one write.
+        if (chunks.inTrailers) this.#takeTrailers();
+        return view;
+      }
+    }
+    if (chunks.inTrailers) this.#takeTrailers();
+    return null;
+  }
+
+  /** Reads the trailer section once it is there as a whole; its bytes are copied out. */
+  #takeTrailers(): void {
+    const input = this.#input;
+    const { maxTrailerBytes, maxTrailerFields, malformed } = this.#rules;
+    // The usual empty section, without a parser.
+    if (
+      input.end - input.start >= 2 && input.bytes[input.start] === 0x0d &&
+      input.bytes[input.start + 1] === 0x0a
+    ) {
+      input.start += 2;
+      this.done = true;
+      return;
+    }
+    const fields = new Fields();
+    const parser = new HeadParser(fields, maxTrailerBytes, maxTrailerFields);
+    parser.begin(input.bytes, input.start, false);
+    const result = parser.parse(input.end);
+    if (result === "pending") return;
+    if (result !== "complete") throw new ProxyError(malformed, `trailer section ${result}`);
+    dropForbiddenTrailers(fields);
+    this.trailers = fields.copy();
+    input.start = parser.end;
+    this.done = true;
+  }
+
+  /** A body that does not end within what has arrived passes through a large buffer. */
+  #borrowBulk(): void {
+    const input = this.#input;
+    if (this.#parked !== null || !input.isEmpty || input.isReading) return;
+    const small = this.#framing === "length" && this.#remaining <= input.bytes.length;
+    if (!small) this.#parked = input.exchangeBuffer(this.#bulk.take());
+  }
+
+  #returnBulk(): void {
+    const input = this.#input;
+    if (this.#parked === null || !input.isEmpty || input.isReading) return;
+    this.#bulk.give(input.exchangeBuffer(this.#parked));
+    this.#parked = null;
+  }
+}

@@ -1,0 +1,266 @@
+/**
+ * One HTTP/1 connection to a backend. In: a request's head and body. Out: the response's head and
+ * body, and whether the connection may serve another request.
+ *
+ * While idle it has a read under way, which notices a backend that closes or speaks out of turn;
+ * that read becomes the next response's first. Request and response may overlap: a backend may
+ * answer before the upload has ended.
+ */
+import type { Buffers } from "../buffer_pool.ts";
+import { type Deadlined, type Deadlines, NO_DEADLINE } from "../deadlines.ts";
+import { asProxyError, type ErrorCode, ProxyError } from "../errors.ts";
+import type { Fields } from "../fields.ts";
+import type { Limits } from "../limits.ts";
+import { type Body, type RequestHead, ResponseHead, UNKNOWN_LENGTH } from "../message.ts";
+import { closeQuietly, type Transport } from "../transport.ts";
+import { InputBody } from "./body.ts";
+import { writeBody } from "./body_writer.ts";
+import { HeadParser } from "./head_parser.ts";
+import { Input } from "./input.ts";
+import { requestHeadSize, writeRequestHead } from "./request_writer.ts";
+import { readResponseFields, readStatusLine, type ResponseConnection } from "./response_head.ts";
+
+export interface ClientConnectionContext {
+  readonly limits: Limits;
+  readonly buffers: Buffers;
+  readonly deadlines: Deadlines;
+}
+
+export class ClientConnection implements Deadlined {
+  readonly response = new ResponseHead();
+  /** Served a request before: its death may only mean that the backend was done with it. */
+  reused = false;
+  /** A byte of the answer under way has come. */
+  answered = false;
+  /** In ms, monotonic. */
+  readonly openedAt: number;
+  /** Called when it closes while idle. */
+  onIdleClose: (() => void) | null = null;
+  readonly #transport: Transport;
+  readonly #context: ClientConnectionContext;
+  readonly #input: Input;
+  readonly #parser: HeadParser;
+  readonly #body: InputBody;
+  readonly #connection: ResponseConnection = { keepAlive: false, untilClose: false };
+  #method = "";
+  #closed = false;
+  #idle = false;
+  #deadline = NO_DEADLINE;
+  #writeDeadline = NO_DEADLINE;
+  /** Why the exchange under way has failed, told by the next `receive`. */
+  #failure: ProxyError | null = null;
+  #uploading = false;
+
+  constructor(transport: Transport, context: ClientConnectionContext) {
+    const { limits, buffers, deadlines } = context;
+    this.#transport = transport;
+    this.#context = context;
+    this.openedAt = deadlines.now;
+    this.#input = new Input(transport, buffers.head);
+    this.#parser = new HeadParser(
+      this.response.fields,
+      limits.responseHeadBytes,
+      limits.responseFields,
+    );
+    this.#body = new InputBody(this.#input, buffers.bulk, {
+      malformed: "upstream_malformed",
+      cut: "upstream_closed",
+      tooLarge: "upstream_malformed",
+      maxBytes: 0,
+      maxTrailerBytes: limits.responseHeadBytes,
+      maxTrailerFields: limits.responseFields,
+    });
+    this.#body.onWait = (waiting) => {
+      this.#deadline = waiting ? deadlines.in(limits.responseBodyTimeout) : NO_DEADLINE;
+    };
+    this.#input.onWatched = () => {
+      // Whatever comes while idle is the end or out of turn (reliability row 35).
+      if (this.#idle) this.close();
+    };
+    deadlines.add(this);
+  }
+
+  /** The body of the response whose head `receive` has given. */
+  get body(): Body {
+    return this.#body;
+  }
+
+  get isClosed(): boolean {
+    return this.#closed;
+  }
+
+  /** Why it was closed, if an exchange failed. */
+  get failure(): ProxyError | null {
+    return this.#failure;
+  }
+
+  /**
+   * Sends a request. `payload` is its whole body where that is at hand; otherwise `body` is pulled
+   * while `receive` waits. `host` is the value of its Host field.
+   */
+  send(
+    request: RequestHead,
+    added: Fields | null,
+    host: string,
+    payload: Uint8Array | null,
+    body: Body,
+  ): void {
+    const { buffers } = this.#context;
+    this.#idle = false;
+    this.answered = false;
+    this.#method = request.method;
+    const payloadSize = payload === null ? 0 : payload.length;
+    const size = requestHeadSize(request, added);
+    const whole = size + payloadSize <= buffers.out.size;
+    const out = whole ? buffers.out.take() : new Uint8Array(size + payloadSize);
+    let at = writeRequestHead(out, request, added, host);
+    if (payload !== null) {
+      out.set(payload, at);
+      at += payload.length;
+    }
+    if (payload !== null || body.done) {
+      this.#awaitHead();
+      this.#write(out.subarray(0, at)).then(() => buffers.out.give(out), this.#uploadFailed);
+    } else {
+      this.#uploading = true;
+      const chunked = request.bodyLength === UNKNOWN_LENGTH;
+      writeBody(out, at, body.read(), body, chunked, request.isGrpc, this.#write).then(() => {
+        buffers.out.give(out);
+        this.#uploading = false;
+        if (!this.answered) this.#awaitHead();
+      }).catch(this.#uploadFailed);
+    }
+  }
+
+  /**
+   * The next head, interim (1xx) or final; `response`, which holds until the next call. Rejects with
+   * a ProxyError, and then the connection is closed.
+   */
+  async receive(): Promise<ResponseHead> {
+    const input = this.#input;
+    const parser = this.#parser;
+    const { limits } = this.#context;
+    parser.begin(input.bytes, input.start, true);
+    let version: 0 | 10 | 11 = 0;
+    for (;;) {
+      const result = input.isEmpty ? "pending" : parser.parse(input.end);
+      if (result === "complete") break;
+      if (result === "start_line") {
+        version = readStatusLine(
+          input.bytes,
+          parser.startLineStart,
+          parser.startLineEnd,
+          this.response,
+        );
+        if (version === 0) throw this.#fail("upstream_malformed", "a bad status line");
+      } else if (result === "pending") {
+        if (input.isOver) {
+          throw this.#failure ??
+            this.#fail("upstream_closed", "closed before its answer was whole");
+        }
+        const room = input.makeRoom(limits.responseHeadBytes);
+        if (room !== "room" || input.isEmpty) parser.begin(input.bytes, input.start, true);
+        await input.fill();
+        if (!input.isEmpty) this.answered = true;
+      } else {
+        throw this.#fail("upstream_malformed", `a head that is ${result}`);
+      }
+    }
+    if (parser.startLineStart !== input.start) {
+      throw this.#fail("upstream_malformed", "an empty line before the status line");
+    }
+    input.start = parser.end;
+    const { response } = this;
+    const wrong = readResponseFields(response, version || 11, this.#method, this.#connection);
+    if (wrong !== null) throw this.#fail("upstream_malformed", wrong);
+    if (response.status === 101) {
+      throw this.#fail("upstream_malformed", "101 (Switching Protocols) to no upgrade");
+    }
+    if (response.status >= 200) {
+      this.#deadline = NO_DEADLINE;
+      this.#body.begin(response.bodyLength, this.#connection.untilClose);
+    }
+    return response;
+  }
+
+  /**
+   * Ends the exchange: true when the connection may serve another, false (and then it is closed)
+   * when the backend closes, has more to say, or has not taken the whole request.
+   */
+  finish(): boolean {
+    if (
+      this.#closed || !this.#connection.keepAlive || !this.#body.done || this.#uploading ||
+      !this.#input.isEmpty || this.#input.isOver
+    ) {
+      this.close();
+      return false;
+    }
+    this.#body.release();
+    this.reused = true;
+    this.#idle = true;
+    this.#deadline = this.#context.deadlines.in(this.#context.limits.upstreamIdleTimeout);
+    this.#input.watch();
+    return true;
+  }
+
+  /** Ends it with the exchange under way, which fails with `error`. */
+  abort = (error: ProxyError): void => {
+    this.#failure ??= error;
+    this.close();
+  };
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#context.deadlines.delete(this);
+    closeQuietly(this.#transport);
+    this.#body.release();
+    this.#input.release();
+    if (this.#idle) this.onIdleClose?.();
+    this.#idle = false;
+  }
+
+  check(now: number): void {
+    if (now < this.#deadline && now < this.#writeDeadline) return;
+    if (this.#idle) this.close();
+    else this.abort(new ProxyError("upstream_timeout"));
+  }
+
+  #awaitHead(): void {
+    this.#deadline = this.#context.deadlines.in(this.#context.limits.responseHeadTimeout);
+  }
+
+  /**
+   * A client that breaks off its body ends the exchange. A backend that stops reading may have
+   * answered already (RFC 9112 §9.5): its answer, or its closing, is read on.
+   */
+  #uploadFailed = (thrown: unknown): void => {
+    const error = asProxyError(thrown, "internal");
+    if (error.side !== "upstream") this.abort(error);
+    else if (!this.#closed && !this.answered) this.#awaitHead();
+  };
+
+  #write = async (view: Uint8Array): Promise<void> => {
+    const { limits, deadlines } = this.#context;
+    try {
+      for (;;) {
+        this.#writeDeadline = deadlines.in(limits.writeTimeout);
+        const count = await this.#transport.write(view);
+        if (count >= view.length) return;
+        view = view.subarray(count);
+      }
+    } catch (error) {
+      throw this.#failure ??
+        new ProxyError("upstream_closed", "closed while it was sent to", { cause: error });
+    } finally {
+      this.#writeDeadline = NO_DEADLINE;
+    }
+  };
+
+  #fail(code: ErrorCode, detail: string): ProxyError {
+    const error = new ProxyError(code, detail);
+    this.#failure ??= error;
+    this.close();
+    return error;
+  }
+}

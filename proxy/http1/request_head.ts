@@ -1,0 +1,302 @@
+/**
+ * The meaning of a request's head (RFC 9110 §7, RFC 9112 §3 and §6). In: ranges that `HeadParser`
+ * has found. Out: a `RequestHead` with framing, host and canonical path decided, or the error code
+ * that refuses it. Whatever a backend could understand differently is refused here.
+ */
+import { canonicalPath } from "../../shared/canonical_path.ts";
+import type { ErrorCode } from "../errors.ts";
+import {
+  asciiBytes,
+  AUTHORIZATION,
+  CONNECTION,
+  CONTENT_LENGTH,
+  CONTENT_TYPE,
+  COOKIE,
+  equalsLower,
+  EXPECT,
+  fieldId,
+  type Fields,
+  FORWARDED,
+  FORWARDED_FAMILY,
+  HOST,
+  latin1,
+  TE,
+  TRANSFER_ENCODING,
+  X_FORWARDED_FOR,
+  X_FORWARDED_HOST,
+  X_FORWARDED_PORT,
+  X_FORWARDED_PROTO,
+  X_REAL_IP,
+} from "../fields.ts";
+import { type RequestHead, UNKNOWN_LENGTH } from "../message.ts";
+import { dropNamed, readContentLength, splitList } from "./field_values.ts";
+import { SP, TARGET, TOKEN } from "./grammar.ts";
+import { readAuthority } from "./host.ts";
+
+/** Longest method: the registry's longest, UPDATEREDIRECTREF, has 17 letters. */
+const MAX_METHOD = 32;
+
+const CHUNKED = asciiBytes("chunked");
+const GRPC = asciiBytes("application/grpc");
+
+/** Methods as one string each, so that a request makes none. */
+const METHODS = ["GET", "POST", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS"].map((text) => ({
+  text,
+  bytes: asciiBytes(text),
+}));
+
+/** Naming one of these in Connection would remove what others rely on (reliability row 47). */
+const NEVER_NOMINATED: ReadonlySet<number> = new Set([
+  HOST,
+  CONTENT_LENGTH,
+  TRANSFER_ENCODING,
+  AUTHORIZATION,
+  COOKIE,
+  X_FORWARDED_FOR,
+  X_FORWARDED_PROTO,
+  X_FORWARDED_HOST,
+  X_FORWARDED_PORT,
+  X_REAL_IP,
+  FORWARDED,
+  FORWARDED_FAMILY,
+]);
+
+/** What of a head matters to its connection alone. */
+export interface RequestConnection {
+  keepAlive: boolean;
+}
+
+/**
+ * Judges `method SP target SP version` (RFC 9112 §3) at `bytes[start, end)` and fills in method,
+ * version, path, query and, from an absolute-form target, the authority.
+ */
+export function readRequestLine(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  head: RequestHead,
+): ErrorCode | null {
+  let at = start;
+  while (at < end && TOKEN[bytes[at]] !== 0) at++;
+  if (at === start || at - start > MAX_METHOD || bytes[at] !== SP) return "bad_request";
+  head.method = methodAt(bytes, start, at);
+  if (head.method === "") return "bad_request";
+  const targetStart = ++at;
+  while (at < end && TARGET[bytes[at]] === 1) at++;
+  const targetEnd = at;
+  if (targetEnd === targetStart) return "bad_request";
+  if (targetEnd === end) return "bad_request"; // HTTP/0.9
+  if (bytes[at++] !== SP) return "bad_target";
+  const version = readVersion(bytes, at, end);
+  if (version !== 10 && version !== 11) return version;
+  head.version = version;
+  if (head.method === "CONNECT" || head.method === "TRACE") return "method_refused";
+  return readTarget(bytes, targetStart, targetEnd, head);
+}
+
+/** The method, or "" for one with lower-case letters, which a lenient backend could take for another. */
+function methodAt(bytes: Uint8Array, start: number, end: number): string {
+  for (const { text, bytes: known } of METHODS) {
+    if (known.length !== end - start) continue;
+    let i = 0;
+    while (i < known.length && bytes[start + i] === known[i]) i++;
+    if (i === known.length) return text;
+  }
+  const method = latin1(bytes, start, end);
+  return /[a-z]/.test(method) ? "" : method;
+}
+
+/** `HTTP/1.1` at `bytes[start, end)`, and nothing behind it. */
+function readVersion(bytes: Uint8Array, start: number, end: number): 10 | 11 | ErrorCode {
+  // "HTTP/" DIGIT "." DIGIT
+  if (
+    end - start !== 8 || bytes[start] !== 0x48 || bytes[start + 1] !== 0x54 ||
+    bytes[start + 2] !== 0x54 || bytes[start + 3] !== 0x50 || bytes[start + 4] !== 0x2f ||
+    bytes[start + 6] !== 0x2e
+  ) return "bad_request";
+  const major = bytes[start + 5] - 0x30;
+  const minor = bytes[start + 7] - 0x30;
+  if (major < 0 || major > 9 || minor < 0 || minor > 9) return "bad_request";
+  if (major !== 1 || minor > 1) return "bad_version";
+  return minor === 1 ? 11 : 10;
+}
+
+/** Origin-form and absolute-form (RFC 9112 §3.2); the others have no meaning here. */
+function readTarget(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  head: RequestHead,
+): ErrorCode | null {
+  head.authority = "";
+  let pathStart = start;
+  if (bytes[start] !== 0x2f) {
+    const text = latin1(bytes, start, end);
+    const absolute = /^https?:\/\/([^/?]*)/i.exec(text);
+    if (absolute === null || absolute[1] === "") return "bad_target";
+    head.authority = absolute[1];
+    pathStart = start + absolute[0].length;
+  }
+  let pathEnd = pathStart;
+  while (pathEnd < end && bytes[pathEnd] !== 0x3f) pathEnd++;
+  head.query = pathEnd === end ? "" : latin1(bytes, pathEnd, end);
+  const raw = pathEnd === pathStart ? "/" : latin1(bytes, pathStart, pathEnd);
+  const canonical = canonicalPath(raw);
+  if (!canonical.ok) return "bad_target";
+  head.path = canonical.path;
+  return null;
+}
+
+/** Judges the fields of a head whose request line has been read. */
+export function readRequestFields(
+  head: RequestHead,
+  connection: RequestConnection,
+): ErrorCode | null {
+  const { fields } = head;
+  const { ids, count } = fields;
+  let host = -1;
+  let contentLength = -1;
+  let transferEncoding = -1;
+  head.expectsContinue = false;
+  head.acceptsTrailers = false;
+  head.isGrpc = false;
+  let connectionFields = 0;
+  for (let i = 0; i < count; i++) {
+    switch (ids[i]) {
+      case HOST:
+        if (host !== -1) return "bad_host";
+        host = i;
+        break;
+      case CONTENT_LENGTH:
+        // RFC 9110 §8.6 lets equal lengths pass; peers differ on it, so a second one is refused.
+        if (contentLength !== -1) return "bad_framing";
+        contentLength = i;
+        break;
+      case TRANSFER_ENCODING:
+        if (transferEncoding !== -1) return "bad_framing";
+        transferEncoding = i;
+        break;
+      case CONNECTION:
+        connectionFields++;
+        break;
+      case EXPECT: {
+        if (head.version === 10) break; // RFC 9110 §10.1.1: ignored
+        if (head.expectsContinue || fields.value(i).toLowerCase() !== "100-continue") {
+          return "bad_expectation";
+        }
+        head.expectsContinue = true;
+        break;
+      }
+      case TE: {
+        const codings = splitList(fields.value(i));
+        if (codings.some((coding) => /^trailers$/i.test(coding))) head.acceptsTrailers = true;
+        break;
+      }
+      case CONTENT_TYPE:
+        if (
+          fields.valueEnd(i) - fields.valueStart(i) >= GRPC.length &&
+          equalsLower(fields.bytes, fields.valueStart(i), GRPC)
+        ) head.isGrpc = true;
+        break;
+    }
+  }
+  return readHost(head, host) ??
+    readFraming(head, contentLength, transferEncoding) ??
+    readConnection(head, connectionFields, connection);
+}
+
+/** RFC 9112 §3.2: one Host, well-formed, and the same as an absolute-form target's. */
+function readHost(head: RequestHead, index: number): ErrorCode | null {
+  if (index === -1) {
+    if (head.version === 11) return "bad_host";
+    if (head.authority === "") {
+      head.host = "";
+      return null;
+    }
+  } else {
+    const value = head.fields.value(index);
+    if (head.authority !== "" && head.authority.toLowerCase() !== value.toLowerCase()) {
+      return "bad_host";
+    }
+    head.authority = value;
+  }
+  const host = readAuthority(head.authority);
+  if (host === null) return "bad_host";
+  head.host = host;
+  return null;
+}
+
+/** RFC 9112 §6.3, with every case that peers read differently refused. */
+function readFraming(
+  head: RequestHead,
+  contentLength: number,
+  transferEncoding: number,
+): ErrorCode | null {
+  const { fields } = head;
+  head.contentLength = -1;
+  if (transferEncoding !== -1) {
+    if (contentLength !== -1 || head.version === 10) return "bad_framing";
+    const start = fields.valueStart(transferEncoding);
+    const length = fields.valueEnd(transferEncoding) - start;
+    if (length === CHUNKED.length && equalsLower(fields.bytes, start, CHUNKED)) {
+      head.bodyLength = UNKNOWN_LENGTH;
+      return null;
+    }
+    // A list of well-formed codings that ends in chunked is only unknown (501); anything else lies.
+    const codings = splitList(fields.value(transferEncoding));
+    const wellFormed = codings.length > 1 &&
+      codings.every((coding) => /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(coding)) &&
+      codings.filter((coding) => /^chunked$/i.test(coding)).length === 1 &&
+      /^chunked$/i.test(codings[codings.length - 1]);
+    return wellFormed ? "coding_unknown" : "bad_framing";
+  }
+  if (contentLength === -1) {
+    head.bodyLength = 0;
+    return null;
+  }
+  const length = readContentLength(
+    fields.bytes,
+    fields.valueStart(contentLength),
+    fields.valueEnd(contentLength),
+  );
+  if (length === -1) return "bad_framing";
+  head.contentLength = head.bodyLength = length;
+  return null;
+}
+
+/** Connection's options: persistence, and the fields that end here because it names them. */
+function readConnection(
+  head: RequestHead,
+  connectionFields: number,
+  connection: RequestConnection,
+): ErrorCode | null {
+  connection.keepAlive = head.version === 11;
+  if (connectionFields === 0) return null;
+  const { fields } = head;
+  let close = false;
+  let keep = false;
+  for (let i = fields.find(CONNECTION); i !== -1; i = fields.find(CONNECTION, i + 1)) {
+    for (const option of splitList(fields.value(i).toLowerCase())) {
+      if (option === "") continue; // RFC 9110 §5.6.1.2
+      else if (option === "close") close = true;
+      else if (option === "keep-alive") keep = true;
+      else if (option !== "upgrade" && option !== "te") {
+        const error = nominate(fields, option);
+        if (error !== null) return error;
+      }
+    }
+  }
+  connection.keepAlive = !close && (head.version === 11 || keep);
+  return null;
+}
+
+function nominate(fields: Fields, option: string): ErrorCode | null {
+  const name = asciiBytes(option);
+  if (name.some((byte) => TOKEN[byte] === 0)) return "bad_request";
+  // X_Real_IP is X-Real-IP to a backend that reads names as CGI variables.
+  if (NEVER_NOMINATED.has(fieldId(asciiBytes(option.replaceAll("_", "-")), 0, name.length))) {
+    return "bad_request";
+  }
+  dropNamed(fields, name);
+  return null;
+}

@@ -1,0 +1,100 @@
+/**
+ * Heads of answers as HTTP/1.1 bytes. In: a backend's head or one of our own. Out: bytes with the
+ * framing that this client understands, and with Server and Date where the backend gave none.
+ */
+import { asciiBytes, DATE, SERVER, writeLatin1 } from "../fields.ts";
+import { type RequestHead, type ResponseHead, UNKNOWN_LENGTH } from "../message.ts";
+import { CR, LF } from "./grammar.ts";
+import { copyRange, fieldsSize, writeFields, writeNumberField } from "./head_writer.ts";
+
+const HTTP_11 = asciiBytes("HTTP/1.1 ");
+const STATUS_200 = asciiBytes("HTTP/1.1 200 OK\r\n");
+const SERVER_LINE = asciiBytes("Server: pingress\r\n");
+const CONTENT_LENGTH_NAME = asciiBytes("Content-Length: ");
+const CHUNKED_LINE = asciiBytes("Transfer-Encoding: chunked\r\n");
+const CLOSE_LINE = asciiBytes("Connection: close\r\n");
+const KEEP_ALIVE_LINE = asciiBytes("Connection: keep-alive\r\n");
+/** Status line, our own lines and the empty line, at most, without the reason. */
+const OWN_LINES = 256;
+
+/** How the end of a body is told to this client. */
+export type ResponseFraming = "none" | "length" | "chunked" | "close";
+
+/** RFC 9112 §6.1 and §6.2, for an answer to `request`. */
+export function responseFraming(request: RequestHead, head: ResponseHead): ResponseFraming {
+  const { status } = head;
+  if (request.method === "HEAD" || status === 204 || status === 304) return "none";
+  if (head.bodyLength !== UNKNOWN_LENGTH) return "length";
+  return request.version === 11 ? "chunked" : "close";
+}
+
+/** Bytes that `writeResponseHead` needs at most. */
+export function responseHeadSize(head: ResponseHead): number {
+  return OWN_LINES + head.reason.length + fieldsSize(head.fields);
+}
+
+/** Writes a final response's head; the position after it. */
+export function writeResponseHead(
+  out: Uint8Array,
+  request: RequestHead,
+  head: ResponseHead,
+  framing: ResponseFraming,
+  keepAlive: boolean,
+): number {
+  const { fields } = head;
+  let at = writeStatusLine(out, head);
+  at = writeFields(out, at, fields);
+  if (fields.find(SERVER) === -1) at = copyRange(out, at, SERVER_LINE, 0, SERVER_LINE.length);
+  // RFC 9110 §6.6.1: a recipient with a clock adds the Date that is missing.
+  if (fields.find(DATE) === -1) at = writeDate(out, at);
+  if (framing === "chunked") {
+    at = copyRange(out, at, CHUNKED_LINE, 0, CHUNKED_LINE.length);
+  } else if (framing === "length" || (framing === "none" && head.contentLength !== -1)) {
+    const length = framing === "length" ? head.bodyLength : head.contentLength;
+    at = writeNumberField(out, at, CONTENT_LENGTH_NAME, length);
+  }
+  if (!keepAlive) at = copyRange(out, at, CLOSE_LINE, 0, CLOSE_LINE.length);
+  else if (request.version === 10) {
+    at = copyRange(out, at, KEEP_ALIVE_LINE, 0, KEEP_ALIVE_LINE.length);
+  }
+  out[at++] = CR;
+  out[at++] = LF;
+  return at;
+}
+
+/** An interim response (1xx) as bytes of its own. */
+export function interimBytes(head: ResponseHead): Uint8Array {
+  const out = new Uint8Array(responseHeadSize(head));
+  let at = writeStatusLine(out, head);
+  at = writeFields(out, at, head.fields);
+  out[at++] = CR;
+  out[at++] = LF;
+  return out.subarray(0, at);
+}
+
+function writeStatusLine(out: Uint8Array, head: ResponseHead): number {
+  if (head.status === 200 && head.reason === "OK") {
+    return copyRange(out, 0, STATUS_200, 0, STATUS_200.length);
+  }
+  let at = copyRange(out, 0, HTTP_11, 0, HTTP_11.length);
+  at = writeLatin1(out, at, `${head.status} ${head.reason}`);
+  out[at++] = CR;
+  out[at++] = LF;
+  return at;
+}
+
+let dateSecond = 0;
+let dateLine = new Uint8Array(0);
+
+/** `Date: …`, made anew once a second. */
+function writeDate(out: Uint8Array, at: number): number {
+  const second = Math.floor(Date.now() / 1000);
+  if (second !== dateSecond) {
+    dateSecond = second;
+    dateLine = asciiBytes(`Date: ${new Date(second * 1000).toUTCString()}\r\n`);
+  }
+  return copyRange(out, at, dateLine, 0, dateLine.length);
+}
+
+/** The interim answer that asks whether a half-closed client still listens; see ServerConnection. */
+export const PROBE: Uint8Array = asciiBytes("HTTP/1.1 102 Processing\r\n\r\n");

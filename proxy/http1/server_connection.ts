@@ -1,0 +1,499 @@
+/**
+ * One HTTP/1 connection from a client. In: its transport. Out: one exchange after another for the
+ * handler (`forward.ts`), answers in order, and a connection closed when anything is in doubt.
+ *
+ *     idle ──first byte──▶ head ──whole──▶ exchange ──answered──▶ idle | closed
+ *       └─ idle timeout     └─ head timeout, total   └─ body, write timeouts by progress
+ *
+ * A connection serves one request at a time: pipelined ones wait in the input, so that answers are
+ * in order and a client that does not read its answers is not served more of them.
+ */
+import type { Buffers } from "../buffer_pool.ts";
+import { type Deadlined, type Deadlines, NO_DEADLINE } from "../deadlines.ts";
+import { asProxyError, type ErrorCode, ProxyError } from "../errors.ts";
+import type { Fields } from "../fields.ts";
+import type { Limits } from "../limits.ts";
+import {
+  type Body,
+  type Client,
+  type Exchange,
+  type ExchangeHandler,
+  RequestHead,
+  type ResponseHead,
+} from "../message.ts";
+import { closeQuietly, type Transport } from "../transport.ts";
+import { InputBody } from "./body.ts";
+import { writeBody } from "./body_writer.ts";
+import { HeadParser } from "./head_parser.ts";
+import { Input } from "./input.ts";
+import { readRequestFields, readRequestLine, type RequestConnection } from "./request_head.ts";
+import {
+  interimBytes,
+  PROBE,
+  responseFraming,
+  responseHeadSize,
+  writeResponseHead,
+} from "./response_writer.ts";
+
+/** What all connections of a listener share. */
+export interface ServerConnectionContext {
+  readonly limits: Limits;
+  readonly buffers: Buffers;
+  readonly deadlines: Deadlines;
+  readonly handler: ExchangeHandler;
+  /** Our own answer to an error; `request` is null where no head could be read. */
+  readonly answer: (
+    code: ErrorCode,
+    exchange: Exchange | null,
+  ) => { head: ResponseHead; body: Body };
+  /** True once connections are to close after the exchange under way. */
+  readonly isDraining: () => boolean;
+  /** Told of what ends a connection before or outside an exchange, for the log. */
+  readonly onError: (error: ProxyError, client: Client) => void;
+}
+
+/** After an answer that closes, unread bytes are taken for this long (ms), so that no RST eats it. */
+const LINGER = 2_000;
+/** A client that has sent FIN and to whom nothing can be said is taken for gone after this (ms). */
+const HALF_CLOSED_STALL = 1_000;
+/** When a client that has sent FIN before its answer is probed, in ms after the FIN. */
+const PROBES = [0, 100, 800];
+
+const IDLE = 0;
+const HEAD = 1;
+const EXCHANGE = 2;
+const LINGERING = 3;
+const CLOSED = 4;
+
+export class ServerConnection implements Exchange, Deadlined {
+  readonly request = new RequestHead();
+  readonly client: Client;
+  payload: Uint8Array | null = null;
+  added: Fields | null = null;
+  addedAuthority = "";
+  onAbort: ((error: ProxyError) => void) | null = null;
+  responded = false;
+  readonly #transport: Transport;
+  readonly #context: ServerConnectionContext;
+  readonly #input: Input;
+  readonly #parser: HeadParser;
+  readonly #body: InputBody;
+  readonly #connection: RequestConnection = { keepAlive: false };
+  #phase = HEAD;
+  #requests = 0;
+  #deadline = NO_DEADLINE;
+  #writeDeadline = NO_DEADLINE;
+  /** The last write, while nobody awaits it. */
+  #writing: Promise<void> | null = null;
+  /** The buffer that holds the head under way, while `input` watches with another. */
+  #headBuffer: Uint8Array<ArrayBuffer> | null = null;
+  #closeAfter = false;
+  #failure: ProxyError | null = null;
+  /** An answer to a deadline is under way, and then the connection ends. */
+  #expired = false;
+  /** When the client sent FIN, the probes it got since, and when it is taken for gone. */
+  #endedAt = 0;
+  #probes = 0;
+  #goneAt = NO_DEADLINE;
+
+  constructor(transport: Transport, client: Client, context: ServerConnectionContext) {
+    const { limits, buffers } = context;
+    this.#transport = transport;
+    this.#context = context;
+    this.client = client;
+    this.#input = new Input(transport, buffers.head);
+    this.#parser = new HeadParser(
+      this.request.fields,
+      limits.requestHeadBytes,
+      limits.requestFields,
+    );
+    this.#body = new InputBody(this.#input, buffers.bulk, {
+      malformed: "bad_chunk",
+      cut: "client_gone",
+      tooLarge: "body_too_large",
+      maxBytes: limits.bodyBytes,
+      maxTrailerBytes: limits.requestHeadBytes,
+      maxTrailerFields: limits.requestFields,
+    });
+    this.#body.onWait = (waiting) => {
+      this.#deadline = waiting ? context.deadlines.in(limits.bodyTimeout) : NO_DEADLINE;
+    };
+    this.#body.onEnd = () => this.#watchClient();
+    this.#input.onWatched = () => this.#clientMoved();
+  }
+
+  get body(): Body {
+    return this.#body;
+  }
+
+  /** An exchange is under way; else the connection may be closed without loss. */
+  get isBusy(): boolean {
+    return this.#phase === EXCHANGE || this.#writing !== null || this.#parser.hasBegun;
+  }
+
+  /** Serves the connection to its end. Never rejects. */
+  async serve(): Promise<void> {
+    this.#context.deadlines.add(this);
+    try {
+      while (await this.#receive()) {
+        await this.#context.handler(this);
+        if (!await this.#settle()) break;
+      }
+    } catch (error) {
+      this.#fail(asProxyError(error, "internal"));
+    } finally {
+      this.close();
+    }
+  }
+
+  /** Closes at once, whatever is under way. */
+  close(): void {
+    if (this.#phase === CLOSED) return;
+    this.#phase = CLOSED;
+    this.#context.deadlines.delete(this);
+    closeQuietly(this.#transport);
+    this.#abort(this.#failure ?? new ProxyError("client_gone"));
+    this.#body.release();
+    this.#input.release();
+    this.#returnHeadBuffer();
+  }
+
+  /** Ends what is overdue. */
+  check(now: number): void {
+    if (now >= this.#writeDeadline) return this.#fail(new ProxyError("client_stalled"));
+    if (this.#phase === EXCHANGE && this.#input.ended) this.#checkHalfClosed(now);
+    if (now < this.#deadline) return;
+    this.#deadline = NO_DEADLINE;
+    switch (this.#phase) {
+      case HEAD:
+        if (this.#parser.hasBegun) this.#expire("head_timeout");
+        else this.close();
+        break;
+      case EXCHANGE:
+        this.#expire("body_timeout");
+        break;
+      default:
+        this.close();
+    }
+  }
+
+  /** Closes an idle connection, or makes the exchange under way its last. */
+  drain(): void {
+    this.#closeAfter = true;
+    if (!this.isBusy) this.close();
+  }
+
+  // ── Requests ────────────────────────────────────────────────────────────────────────────────
+
+  /** Waits for the next head. False when the connection is to end, answered where that is due. */
+  async #receive(): Promise<boolean> {
+    const input = this.#input;
+    const parser = this.#parser;
+    const { limits, deadlines } = this.#context;
+    this.#body.release();
+    this.#phase = this.#requests === 0 ? HEAD : IDLE;
+    this.#deadline = deadlines.in(
+      this.#requests === 0 ? limits.requestHeadTimeout : limits.clientIdleTimeout,
+    );
+    parser.begin(input.bytes, input.start, true);
+    for (;;) {
+      const result = input.isEmpty ? "pending" : parser.parse(input.end);
+      if (result === "pending") {
+        if (input.isOver) return false;
+        if (this.#phase === IDLE && parser.hasBegun) this.#beginHead();
+        const room = input.makeRoom(limits.requestHeadBytes);
+        if (room !== "room" || (!parser.hasBegun && input.isEmpty)) {
+          parser.begin(input.bytes, input.start, true);
+        }
+        await input.fill();
+        if (this.#expired) return false;
+        continue;
+      }
+      if (this.#phase === IDLE) this.#beginHead();
+      if (result === "complete") break;
+      const code = result === "start_line"
+        ? readRequestLine(input.bytes, parser.startLineStart, parser.startLineEnd, this.request)
+        : headError(result, parser.inStartLine);
+      if (code !== null) return this.#refuse(code);
+    }
+    input.start = parser.end;
+    const code = readRequestFields(this.request, this.#connection);
+    if (code !== null) return this.#refuse(code);
+    const { bodyLength } = this.request;
+    if (limits.bodyBytes !== 0 && bodyLength > limits.bodyBytes) {
+      return this.#refuse("body_too_large");
+    }
+    this.#beginExchange(bodyLength);
+    return true;
+  }
+
+  #beginHead(): void {
+    this.#phase = HEAD;
+    this.#deadline = this.#context.deadlines.in(this.#context.limits.requestHeadTimeout);
+  }
+
+  #beginExchange(bodyLength: number): void {
+    this.#phase = EXCHANGE;
+    this.#deadline = NO_DEADLINE;
+    this.#requests++;
+    this.responded = false;
+    this.onAbort = null;
+    this.#probes = 0;
+    this.#goneAt = NO_DEADLINE;
+    this.#body.begin(bodyLength, false);
+    this.payload = this.#body.isBuffered ? this.#body.read() as Uint8Array | null : null;
+    if (this.#body.done) this.#watchClient();
+  }
+
+  /**
+   * Reads ahead once the request is complete, which notices a client that goes away. The head's
+   * buffer is set aside, so its ranges hold; with pipelined bytes in it there is nothing to watch
+   * for: the client was there a moment ago, and the answer's write will tell.
+   */
+  #watchClient(): void {
+    const input = this.#input;
+    if (this.#phase !== EXCHANGE || !input.isEmpty || input.isReading || input.isOver) return;
+    if (this.#headBuffer === null) {
+      this.#headBuffer = input.exchangeBuffer(this.#context.buffers.head.take());
+    }
+    input.watch();
+  }
+
+  /** A watched read has settled: the next request's first bytes, FIN or a reset. */
+  #clientMoved(): void {
+    if (this.#phase !== EXCHANGE || !this.#input.isOver) return;
+    if (this.#input.failed !== null) this.#fail(new ProxyError("client_gone"));
+    else {
+      this.#endedAt = this.#context.deadlines.now;
+      this.#checkHalfClosed(this.#endedAt);
+    }
+  }
+
+  /**
+   * FIN after a request is either a client that only reads on, which RFC 9112 §9.6 allows, or one
+   * that has closed. The two look the same until something is sent: a closed one answers it with a
+   * reset, which the write after shows. So before the answer an HTTP/1.1 client gets a few interim
+   * responses; during the answer its own writes tell, and one that stalls is given
+   * up after a second.
+   */
+  #checkHalfClosed(now: number): void {
+    if (this.responded) {
+      if (this.#goneAt === NO_DEADLINE) this.#goneAt = now + HALF_CLOSED_STALL;
+      else if (now >= this.#goneAt) this.#fail(new ProxyError("client_gone"));
+    } else if (
+      this.request.version === 11 && this.#writing === null &&
+      now - this.#endedAt >= (PROBES[this.#probes] ?? Infinity)
+    ) {
+      this.#probes++;
+      this.#writeUnawaited(PROBE);
+    }
+  }
+
+  // ── Answers ─────────────────────────────────────────────────────────────────────────────────
+
+  interim(head: ResponseHead): Promise<void> | void {
+    // RFC 9110 §15.2: HTTP/1.0 knows no interim responses.
+    if (this.request.version === 10 || this.responded) return;
+    return this.#afterWriting(() => this.#write(interimBytes(head)));
+  }
+
+  respond(head: ResponseHead, body: Body): Promise<void> | void {
+    this.responded = true;
+    if (this.#failure !== null) return Promise.reject(this.#failure);
+    return this.#writing === null
+      ? this.#respond(head, body)
+      : this.#writing.then(() => this.#respond(head, body));
+  }
+
+  #respond(head: ResponseHead, body: Body): Promise<void> | void {
+    const { request } = this;
+    const { buffers, limits } = this.#context;
+    if (this.#failure !== null) return Promise.reject(this.#failure);
+    const framing = responseFraming(request, head);
+    // An answer to an unfinished upload ends the connection (RFC 9112 §9.3): its rest is unread.
+    if (
+      !this.#connection.keepAlive || !this.#body.done || framing === "close" ||
+      this.#requests >= limits.requestsPerConnection || this.#context.isDraining()
+    ) this.#closeAfter = true;
+    const size = responseHeadSize(head);
+    const out = size <= buffers.out.size ? buffers.out.take() : new Uint8Array(size);
+    let at = writeResponseHead(out, request, head, framing, !this.#closeAfter);
+    const first = framing === "none" ? null : body.read();
+    const chunked = framing === "chunked";
+    if (first === null && !chunked) return this.#writeOut(out, at);
+    if (
+      first instanceof Uint8Array && framing === "length" && body.done &&
+      at + first.length <= out.length
+    ) {
+      out.set(first, at);
+      at += first.length;
+      return this.#writeOut(out, at);
+    }
+    const withTrailers = request.acceptsTrailers || request.isGrpc;
+    return writeBody(out, at, first, body, chunked, withTrailers, this.#write).then(
+      () => buffers.out.give(out),
+      (error) => {
+        // Nothing partial passes for whole: the end that the framing promised never comes.
+        this.#fail(asProxyError(error, "internal"));
+        throw error;
+      },
+    );
+  }
+
+  /** Writes `out[0, at)` without waiting for it: the next answer does, before it writes. */
+  #writeOut(out: Uint8Array<ArrayBuffer>, at: number): void {
+    this.#writeUnawaited(out.subarray(0, at), () => this.#context.buffers.out.give(out));
+  }
+
+  #writeUnawaited(view: Uint8Array, done?: () => void): void {
+    const writing = this.#write(view).then(
+      () => {
+        if (this.#writing === writing) this.#writing = null;
+        done?.();
+      },
+      () => {
+        // #write has failed the connection: there is nobody left to tell.
+        if (this.#writing === writing) this.#writing = null;
+      },
+    );
+    this.#writing = writing;
+  }
+
+  #afterWriting(next: () => Promise<void>): Promise<void> {
+    return this.#writing === null ? next() : this.#writing.then(next);
+  }
+
+  /** Writes all of `view`; each write that gets on renews the deadline. */
+  #write = async (view: Uint8Array): Promise<void> => {
+    const { limits, deadlines } = this.#context;
+    if (this.#failure !== null) throw this.#failure;
+    try {
+      for (;;) {
+        this.#writeDeadline = deadlines.in(limits.writeTimeout);
+        const count = await this.#transport.write(view);
+        if (count >= view.length) break;
+        view = view.subarray(count);
+      }
+      if (this.#goneAt !== NO_DEADLINE) this.#goneAt = deadlines.now + HALF_CLOSED_STALL;
+    } catch {
+      this.#fail(new ProxyError("client_gone"));
+      throw this.#failure;
+    } finally {
+      this.#writeDeadline = NO_DEADLINE;
+    }
+  };
+
+  // ── Ends ────────────────────────────────────────────────────────────────────────────────────
+
+  /** After an exchange: true when the next request may come. */
+  async #settle(): Promise<boolean> {
+    if (this.#phase === CLOSED) return false;
+    if (!this.responded) {
+      this.#fail(new ProxyError("internal", "an exchange ended without an answer"));
+      return false;
+    }
+    const unread = !this.#body.done;
+    if (this.#closeAfter || unread || this.#context.isDraining()) {
+      await this.#writing;
+      await this.#close(unread || !this.#input.isEmpty);
+      return false;
+    }
+    this.payload = null;
+    this.#returnHeadBuffer();
+    return true;
+  }
+
+  /** Answers an error of the head, and ends the connection. */
+  async #refuse(code: ErrorCode): Promise<false> {
+    const error = new ProxyError(code);
+    this.#context.onError(error, this.client);
+    this.#deadline = NO_DEADLINE;
+    this.#phase = EXCHANGE;
+    await this.#writing;
+    const isHead = !this.#parser.inStartLine && this.request.method === "HEAD";
+    this.#beginRefusal();
+    if (isHead) this.request.method = "HEAD";
+    const { head, body } = this.#context.answer(code, null);
+    try {
+      await this.respond(head, body);
+      await this.#writing;
+      await this.#close(true);
+    } catch {
+      // The client is gone: close() follows.
+    }
+    return false;
+  }
+
+  /**
+   * A deadline has passed while the client was to send: it is told, and given a moment to read that
+   * before the connection closes.
+   */
+  #expire(code: ErrorCode): void {
+    const error = new ProxyError(code);
+    if (this.responded || this.#expired) return this.#fail(error);
+    this.#expired = true;
+    this.#closeAfter = true;
+    const inHead = this.#phase === HEAD;
+    if (inHead) {
+      this.#context.onError(error, this.client);
+      this.#beginRefusal();
+    }
+    const { head, body } = this.#context.answer(code, inHead ? null : this);
+    const fail = () => this.#fail(error);
+    Promise.resolve(this.respond(head, body)).then(() => this.#writing).then(() => {
+      this.#deadline = this.#context.deadlines.in(LINGER);
+      this.#abort(error);
+      return this.#transport.closeWrite();
+    }).catch(fail);
+  }
+
+  /** What could be read of the request is in doubt: the answer is to a plain HTTP/1.1 GET. */
+  #beginRefusal(): void {
+    this.request.method = "GET";
+    this.request.version = 11;
+    this.responded = false;
+    this.#connection.keepAlive = false;
+    this.#body.begin(0, false);
+  }
+
+  /** Ends the connection for a reason; the exchange under way learns it. */
+  #fail(error: ProxyError): void {
+    if (this.#failure === null) {
+      this.#failure = error;
+      if (this.#phase !== CLOSED) this.#context.onError(error, this.client);
+    }
+    this.close();
+  }
+
+  #abort(error: ProxyError): void {
+    const { onAbort } = this;
+    this.onAbort = null;
+    onAbort?.(error);
+  }
+
+  /** Closes after an answer. With bytes unread, close() alone would send RST and lose the answer. */
+  async #close(linger: boolean): Promise<void> {
+    if (linger && this.#phase !== CLOSED && !this.#input.isOver) {
+      this.#phase = LINGERING;
+      this.#deadline = this.#context.deadlines.in(LINGER);
+      await this.#transport.closeWrite().catch(() => {});
+      const input = this.#input;
+      while (!input.isOver && this.#phase === LINGERING) {
+        input.start = input.end;
+        input.makeRoom(input.bytes.length);
+        await input.fill();
+      }
+    }
+    this.close();
+  }
+
+  #returnHeadBuffer(): void {
+    if (this.#headBuffer !== null) this.#context.buffers.head.give(this.#headBuffer);
+    this.#headBuffer = null;
+  }
+}
+
+function headError(result: "malformed" | "too_long" | "too_many", inStartLine: boolean): ErrorCode {
+  if (result === "malformed") return "bad_request";
+  return result === "too_long" && inStartLine ? "target_too_long" : "head_too_large";
+}

@@ -1,0 +1,132 @@
+/**
+ * Heads, bodies and the exchange, neutral of the HTTP version. In: what `http1` (and later `http2`)
+ * has parsed and validated. Out: what `forward.ts`, the router and the other side's codec read.
+ */
+import { Fields } from "./fields.ts";
+import type { ProxyError } from "./errors.ts";
+
+/** Length of a body whose end only its coding tells (chunked, or until the connection closes). */
+export const UNKNOWN_LENGTH = -1;
+
+/** A request's head. One object serves many requests of a connection; it holds during one exchange. */
+export class RequestHead {
+  method = "";
+  /** Lower case, without port and trailing dot; "" when an HTTP/1.0 request named none. */
+  host = "";
+  /** As the client wrote it, port included: the value for the backend's Host. */
+  authority = "";
+  /** Canonical, as `shared/canonical_path.ts` makes it. */
+  path = "";
+  /** With its `?`, or "". */
+  query = "";
+  /** 10 or 11 (HTTP/1.0, HTTP/1.1). */
+  version = 11;
+  readonly fields = new Fields();
+  /** Bytes of body, 0 for none, or UNKNOWN_LENGTH. */
+  bodyLength = 0;
+  /** What Content-Length says; -1 when absent. */
+  contentLength = -1;
+  /** The client waits for 100 (Continue) before it sends the body. */
+  expectsContinue = false;
+  /** The client said `TE: trailers`. */
+  acceptsTrailers = false;
+  /** Content-Type is `application/grpc` or one of its kind. */
+  isGrpc = false;
+}
+
+/** A response's head, from a backend or of our own making. */
+export class ResponseHead {
+  status = 0;
+  /** Reason phrase as the backend wrote it (latin1); HTTP/1 only. */
+  reason = "";
+  fields = new Fields();
+  /** Bytes of body, 0 for none, or UNKNOWN_LENGTH. */
+  bodyLength = 0;
+  /** What Content-Length says, also where no body follows (HEAD, 304); -1 when absent. */
+  contentLength = -1;
+}
+
+/**
+ * A body on its way, pulled by the side that writes it on: nothing is read before the last view has
+ * been written, so a slow reader holds at most one buffer.
+ */
+export interface Body {
+  /**
+   * The next bytes, null at the end. A view holds until the next call. Comes without a promise
+   * where bytes have arrived already. Rejects with a ProxyError when the body breaks off.
+   */
+  read(): Uint8Array | null | Promise<Uint8Array | null>;
+  /** True once the last byte has been handed out. */
+  readonly done: boolean;
+  /** Trailer fields, known once done; null when there were none. */
+  readonly trailers: Fields | null;
+}
+
+/** The body of a message that has none. */
+export const NO_BODY: Body = {
+  read: () => null,
+  done: true,
+  trailers: null,
+};
+
+/** A body of our own making, in one piece. */
+export class BytesBody implements Body {
+  readonly trailers = null;
+  #bytes: Uint8Array | null;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes.length > 0 ? bytes : null;
+  }
+
+  get done(): boolean {
+    return this.#bytes === null;
+  }
+
+  read(): Uint8Array | null {
+    const bytes = this.#bytes;
+    this.#bytes = null;
+    return bytes;
+  }
+}
+
+/** The client's end of a connection, as far as forwarding needs it. */
+export interface Client {
+  /** IP address without port; IPv4-mapped IPv6 as IPv4. */
+  readonly address: string;
+  readonly port: number;
+  /** Over TLS. */
+  readonly secure: boolean;
+  /** The port that the client dialled, for X-Forwarded-Port. */
+  readonly localPort: number;
+  /** Its forwarded fields are believed (`--trusted-proxies`). */
+  readonly trusted: boolean;
+}
+
+/** A request and its response, seen from the client's side. */
+export interface Exchange {
+  readonly request: RequestHead;
+  /** The whole body, where it came along with the head; then `body` is done. Holds to the end. */
+  readonly payload: Uint8Array | null;
+  readonly body: Body;
+  readonly client: Client;
+  /** Fields that go to the backend besides the request's own (`headers.ts`); null before that. */
+  added: Fields | null;
+  /** The authority that `added` names: a connection's next request mostly names the same. */
+  addedAuthority: string;
+  /** Set by whoever must stop working when the client goes away; called at most once. */
+  onAbort: ((error: ProxyError) => void) | null;
+  /** True once a final response's head has been handed over. */
+  readonly responded: boolean;
+  /** Sends an interim (1xx) response; dropped for clients that do not know them. */
+  interim(head: ResponseHead): Promise<void> | void;
+  /**
+   * Sends the final response. Settles when all of it has been handed to the client's connection,
+   * so that what the body's bytes belong to may be used again. Rejects with a ProxyError when the
+   * client or the body breaks; by then the connection is closed, and nothing partial passes for
+   * whole.
+   */
+  respond(head: ResponseHead, body: Body): Promise<void> | void;
+}
+
+/** What serves an exchange: `forward.ts`. Never rejects. */
+export type ExchangeHandler = (exchange: Exchange) => Promise<void> | void;

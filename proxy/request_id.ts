@@ -1,0 +1,29 @@
+/**
+ * Ids of requests. In: nothing. Out: 128 random bits as 32 hexadecimal digits, from a store of
+ * random bytes that is filled a page at a time.
+ */
+export const REQUEST_ID_LENGTH = 32;
+
+const store = new Uint8Array(4096);
+let used = store.length;
+
+const DIGITS = Uint8Array.from("0123456789abcdef", (digit) => digit.charCodeAt(0));
+
+/** Writes an id at `at`. */
+export function writeRequestId(bytes: Uint8Array, at: number): void {
+  if (used === store.length) {
+    crypto.getRandomValues(store);
+    used = 0;
+  }
+  for (let i = 0; i < REQUEST_ID_LENGTH / 2; i++) {
+    const byte = store[used++];
+    bytes[at++] = DIGITS[byte >> 4];
+    bytes[at++] = DIGITS[byte & 15];
+  }
+}
+
+export function newRequestId(): string {
+  const bytes = new Uint8Array(REQUEST_ID_LENGTH);
+  writeRequestId(bytes, 0);
+  return String.fromCharCode(...bytes);
+}

@@ -1,0 +1,45 @@
+/**
+ * TCP to an endpoint. In: address, port, a time limit. Out: a transport, or a ProxyError
+ * `connect_failed`. The address is always an IP: names are resolved before (`dns.ts`), so that what
+ * is dialled is what was allowed.
+ */
+import { ProxyError } from "../errors.ts";
+import type { Transport } from "../transport.ts";
+
+/**
+ * Connects within `timeout` ms (0 for no limit). `abort` ends the attempt early, with `client_gone`.
+ */
+export async function connect(
+  address: string,
+  port: number,
+  timeout: number,
+  abort: AbortSignal,
+): Promise<Transport> {
+  const limit = new AbortController();
+  const end = () => limit.abort();
+  const timer = timeout === 0 ? undefined : setTimeout(end, timeout);
+  abort.addEventListener("abort", end, { once: true });
+  try {
+    const connection = await Deno.connect({ hostname: address, port, signal: limit.signal });
+    if (abort.aborted) {
+      connection.close();
+      throw new ProxyError("client_gone");
+    }
+    // Heads and small bodies go out in one write each: waiting for more only adds delay.
+    connection.setNoDelay(true);
+    return connection;
+  } catch (error) {
+    if (abort.aborted) throw new ProxyError("client_gone");
+    const why = limit.signal.aborted ? `no answer in ${timeout} ms` : describe(error);
+    throw new ProxyError("connect_failed", `cannot connect to ${address}:${port}: ${why}`, {
+      cause: error,
+    });
+  } finally {
+    clearTimeout(timer);
+    abort.removeEventListener("abort", end);
+  }
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,62 @@
+/**
+ * What is known of each endpoint, over all upstreams and snapshots. In: addresses as they come and
+ * go. Out: one `Endpoint` an address, with its pool, for as long as anything names it: a new
+ * snapshot that names it again finds its connections open. Knows no protocol.
+ */
+import { Pool, type PooledConnection } from "./pool.ts";
+
+export class Endpoint<C extends PooledConnection> {
+  readonly address: string;
+  readonly port: number;
+  readonly pool: Pool<C>;
+  /** How many upstreams name it; the registry's to change. */
+  references = 0;
+
+  constructor(address: string, port: number, pool: Pool<C>) {
+    this.address = address;
+    this.port = port;
+    this.pool = pool;
+  }
+}
+
+export class EndpointRegistry<C extends PooledConnection> {
+  readonly #endpoints = new Map<string, Endpoint<C>>();
+  readonly #maxIdle: number;
+  readonly #maxAge: number;
+
+  /** @param maxAge of a pooled connection in ms, 0 for no limit. */
+  constructor(maxIdle: number, maxAge: number) {
+    this.#maxIdle = maxIdle;
+    this.#maxAge = maxAge;
+  }
+
+  get size(): number {
+    return this.#endpoints.size;
+  }
+
+  /** The endpoint at this address; `release` it once for each time it was acquired. */
+  acquire(address: string, port: number): Endpoint<C> {
+    const key = `${address} ${port}`;
+    let endpoint = this.#endpoints.get(key);
+    if (endpoint === undefined) {
+      endpoint = new Endpoint(address, port, new Pool<C>(this.#maxIdle, this.#maxAge));
+      this.#endpoints.set(key, endpoint);
+    }
+    endpoint.references++;
+    return endpoint;
+  }
+
+  /** Without a reference left its idle connections close; those in use finish what they have. */
+  release(endpoint: Endpoint<C>): void {
+    if (--endpoint.references > 0) return;
+    this.#endpoints.delete(`${endpoint.address} ${endpoint.port}`);
+    endpoint.pool.close();
+  }
+
+  /** Idle connections over all endpoints. */
+  get idleCount(): number {
+    let count = 0;
+    for (const endpoint of this.#endpoints.values()) count += endpoint.pool.idleCount;
+    return count;
+  }
+}
