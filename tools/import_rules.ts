@@ -176,7 +176,9 @@ const STARTUP: readonly [RegExp, string][] = [
 ];
 
 function startupBreaches(module: Module, entries: ReadonlySet<string>): string[] {
-  if (entries.has(module.path) || /(^|\/)(main|options)\.ts$/.test(module.path)) return [];
+  // Tools and benchmarks are programs of a file each, which nobody runs in production.
+  if (LAYERS[folderOf(module.path)] === undefined || entries.has(module.path)) return [];
+  if (/(^|\/)(main|options)\.ts$/.test(module.path)) return [];
   const found = STARTUP.filter(([pattern]) => pattern.test(module.code)).map(([, name]) => name);
   if (module.imports.some((one) => one.specifier === "node:process")) found.push("node:process");
   return found.map((name) =>

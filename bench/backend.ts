@@ -1,0 +1,79 @@
+/**
+ * What stands behind the proxies. In: nothing. Out: two running servers: nginx for what it serves
+ * (`/small`, `/1mib`), where it is installed, and `sink_server.ts` for the rest, because no
+ * configuration of nginx reads a body to its end before it answers.
+ */
+import { join } from "node:path";
+import { type Address } from "../shared/address.ts";
+import { type Case } from "./case.ts";
+import { Child, freePort, versionOf } from "./child.ts";
+
+export interface Backend {
+  /** Where this case's path is served. */
+  addressFor(what: Case): Address;
+  stop(): Promise<void>;
+}
+
+export async function startBackend(folder: string): Promise<Backend> {
+  const sink = await startSink();
+  const fast = await versionOf(["nginx", "-v"]) === null ? null : await startNginx(folder);
+  return {
+    addressFor: (what) => what.uploadBytes > 0 ? sink.address : (fast ?? sink).address,
+    async stop() {
+      await fast?.child.stop();
+      await sink.child.stop();
+    },
+  };
+}
+
+interface Server {
+  readonly address: Address;
+  readonly child: Child;
+}
+
+async function startSink(): Promise<Server> {
+  const address = { hostname: "127.0.0.1", port: freePort() };
+  const script = new URL("./sink_server.ts", import.meta.url).pathname;
+  const child = Child.start([
+    ...[Deno.execPath(), "run", `--allow-net=127.0.0.1:${address.port}`, script],
+    String(address.port),
+  ]);
+  await child.listening(address);
+  return { address, child };
+}
+
+async function startNginx(folder: string): Promise<Server> {
+  const address = { hostname: "127.0.0.1", port: freePort() };
+  const file = join(folder, "nginx.conf");
+  await Deno.writeFile(join(folder, "1mib"), new Uint8Array(1024 * 1024).fill(120));
+  // nginx's worker runs as nobody when it is started by root, and must reach the file.
+  await Deno.chmod(folder, 0o755);
+  await Deno.writeTextFile(
+    file,
+    `daemon off;
+worker_processes 1;
+pid ${folder}/nginx.pid;
+error_log stderr error;
+events { worker_connections 4096; }
+http {
+  access_log off;
+  client_body_temp_path ${folder}/body;
+  proxy_temp_path ${folder}/proxy;
+  fastcgi_temp_path ${folder}/fastcgi;
+  uwsgi_temp_path ${folder}/uwsgi;
+  scgi_temp_path ${folder}/scgi;
+  keepalive_requests 10000000;
+  sendfile on;
+  open_file_cache max=10;
+  server {
+    listen 127.0.0.1:${address.port} backlog=4096;
+    location = /small { default_type text/plain; return 200 "hello\\n"; }
+    location = /1mib { root ${folder}; }
+  }
+}
+`,
+  );
+  const child = Child.start(["nginx", "-p", folder, "-c", file, "-e", "stderr"]);
+  await child.listening(address);
+  return { address, child };
+}

@@ -1,0 +1,10 @@
+/** The cost of bytes from a backend to a client. */
+import { type Case } from "../case.ts";
+
+export const H1_DOWN: Case = {
+  name: "h1-1mib-down",
+  about: "GET, 200 with 1 MiB, HTTP/1.1",
+  path: "/1mib",
+  connections: 8,
+  uploadBytes: 0,
+};

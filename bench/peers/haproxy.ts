@@ -1,0 +1,39 @@
+/** HAProxy as Debian ships it. */
+import { join } from "node:path";
+import { formatAddress } from "../../shared/address.ts";
+import { Child } from "../child.ts";
+import { type Peer, type Setup } from "../peer.ts";
+
+export const HAPROXY: Peer = {
+  name: "haproxy",
+  version: ["haproxy", "-v"],
+  remedy: "haproxy is not installed (Debian: apt-get install haproxy)",
+  async start({ listen, backend, folder }: Setup): Promise<Child> {
+    const file = join(folder, "haproxy.cfg");
+    await Deno.writeTextFile(
+      file,
+      `global
+  nbthread 1
+  maxconn 4096
+defaults
+  mode http
+  timeout connect 3s
+  timeout client 60s
+  timeout server 60s
+  http-reuse always
+frontend in
+  bind ${formatAddress(listen)}
+  http-request set-header X-Forwarded-For %[src]
+  http-request set-header X-Forwarded-Proto http
+  http-request set-header X-Forwarded-Host %[req.hdr(host)]
+  http-request set-header X-Forwarded-Port %[dst_port]
+  http-request set-header X-Real-IP %[src]
+  http-request set-header X-Request-Id %[uuid()]
+  default_backend out
+backend out
+  server one ${formatAddress(backend)}
+`,
+    );
+    return Child.start(["haproxy", "-db", "-f", file]);
+  },
+};

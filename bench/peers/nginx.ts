@@ -1,0 +1,60 @@
+/** nginx as Debian ships it, configured as ingress-nginx does where that is fast. */
+import { join } from "node:path";
+import { formatAddress } from "../../shared/address.ts";
+import { Child } from "../child.ts";
+import { type Peer, type Setup } from "../peer.ts";
+
+export const NGINX: Peer = {
+  name: "nginx",
+  version: ["nginx", "-v"],
+  remedy: "nginx is not installed (Debian: apt-get install nginx-light)",
+  async start({ listen, backend, folder }: Setup): Promise<Child> {
+    const file = join(folder, "nginx.conf");
+    await Deno.writeTextFile(
+      file,
+      `daemon off;
+worker_processes 1;
+pid ${folder}/nginx.pid;
+error_log stderr error;
+events { worker_connections 4096; }
+http {
+  access_log off;
+  client_body_temp_path ${folder}/body;
+  proxy_temp_path ${folder}/proxy;
+  fastcgi_temp_path ${folder}/fastcgi;
+  uwsgi_temp_path ${folder}/uwsgi;
+  scgi_temp_path ${folder}/scgi;
+  keepalive_requests 10000000;
+  client_max_body_size 0;
+  client_body_buffer_size 64k;
+  upstream backend {
+    server ${formatAddress(backend)};
+    keepalive 320;
+    keepalive_requests 10000000;
+  }
+  server {
+    listen ${formatAddress(listen)} backlog=4096;
+    location / {
+      proxy_pass http://backend;
+      proxy_http_version 1.1;
+      proxy_request_buffering off;
+      proxy_max_temp_file_size 0;
+      proxy_buffer_size 16k;
+      proxy_buffers 8 64k;
+      proxy_busy_buffers_size 128k;
+      proxy_set_header Connection "";
+      proxy_set_header Host $http_host;
+      proxy_set_header X-Forwarded-For $remote_addr;
+      proxy_set_header X-Forwarded-Proto $scheme;
+      proxy_set_header X-Forwarded-Host $http_host;
+      proxy_set_header X-Forwarded-Port $server_port;
+      proxy_set_header X-Real-IP $remote_addr;
+      proxy_set_header X-Request-Id $request_id;
+    }
+  }
+}
+`,
+    );
+    return Child.start(["nginx", "-p", folder, "-c", file, "-e", "stderr"]);
+  },
+};

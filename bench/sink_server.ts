@@ -1,0 +1,58 @@
+/**
+ * A backend with next to no cost of its own. In: a port, and requests with a length or without a
+ * body. Out: `/1mib` gets 1 MiB, all others 6 bytes, after the request's body has been read.
+ * It trusts its clients (the benchmark's proxies), and is no example of an HTTP server.
+ */
+const SMALL = response(new TextEncoder().encode("hello\n"));
+const LARGE = response(new Uint8Array(1024 * 1024).fill(120));
+const END = [13, 10, 13, 10];
+
+function response(body: Uint8Array): Uint8Array {
+  const head = new TextEncoder().encode(
+    `HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: ${body.length}\r\n\r\n`,
+  );
+  const whole = new Uint8Array(head.length + body.length);
+  whole.set(head);
+  whole.set(body, head.length);
+  return whole;
+}
+
+async function serve(connection: Deno.Conn): Promise<void> {
+  const buffer = new Uint8Array(256 * 1024);
+  const decoder = new TextDecoder("latin1");
+  let filled = 0;
+  while (true) {
+    const count = await connection.read(buffer.subarray(filled));
+    if (count === null) return;
+    filled += count;
+    const end = endOfHead(buffer.subarray(0, filled));
+    if (end === -1) continue;
+    const head = decoder.decode(buffer.subarray(0, end)).toLowerCase();
+    let left = Number(/\r\ncontent-length: *(\d+)/.exec(head)?.[1] ?? 0) - (filled - end);
+    while (left > 0) {
+      const more = await connection.read(buffer);
+      if (more === null) return;
+      left -= more;
+    }
+    filled = 0;
+    await writeAll(connection, head.startsWith("get /1mib ") ? LARGE : SMALL);
+  }
+}
+
+/** Where the body begins, or -1. */
+function endOfHead(bytes: Uint8Array): number {
+  for (let at = bytes.indexOf(13); at !== -1; at = bytes.indexOf(13, at + 1)) {
+    if (END.every((byte, offset) => bytes[at + offset] === byte)) return at + END.length;
+  }
+  return -1;
+}
+
+async function writeAll(connection: Deno.Conn, bytes: Uint8Array): Promise<void> {
+  for (let sent = 0; sent < bytes.length;) sent += await connection.write(bytes.subarray(sent));
+}
+
+const listener = Deno.listen({ hostname: "127.0.0.1", port: Number(Deno.args[0]) });
+for await (const connection of listener) {
+  // A client that goes away in the middle is no event here.
+  serve(connection).catch(() => {}).finally(() => connection.close());
+}
