@@ -7,11 +7,10 @@ export type HostPattern =
   | { readonly ok: true; readonly host: string }
   | { readonly ok: false; readonly reason: string };
 
-/** RFC 1123 §2.1 as Kubernetes reads it: letters, digits and inner hyphens. */
+/** RFC 1123 §2.1: letters, digits and inner hyphens; of any length, as the API server takes them. */
 const LABEL = /^[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?$/;
 
-/** Octets of a label and of a whole name (RFC 1035 §2.3.4; 255 less the length byte and the root). */
-const MAX_LABEL = 63;
+/** RFC 1035 §2.3.4: 255 octets less the first length byte and the root. */
 const MAX_NAME = 253;
 
 /**
@@ -29,7 +28,6 @@ export function parseHostPattern(raw: string): HostPattern {
   for (const label of labels.slice(first)) {
     if (label === "") return refused("has an empty label");
     if (label.includes("*")) return refused("has a star that is not its whole first label");
-    if (label.length > MAX_LABEL) return refused(`has a label longer than ${MAX_LABEL} characters`);
     if (!LABEL.test(label)) {
       return refused("has a label with other than letters, digits and inner hyphens");
     }

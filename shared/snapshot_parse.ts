@@ -1,0 +1,169 @@
+/**
+ * Reading a configuration. In: the text of a file, either our own snapshot or the `proxy.json` of
+ * the Rust controller. Out: a snapshot, and every mistake with its JSON path and a remedy.
+ *
+ * Our own format is written by a program, so it is whole or nothing: any error but an over-long
+ * path refuses the file. The old one was often written by people: there a bad rule costs itself.
+ */
+import {
+  ConfigCheck,
+  type ConfigProblem,
+  describe,
+  isObject,
+  type JsonObject,
+  kindOf,
+} from "./config_check.ts";
+import { locateJsonError } from "./json_error.ts";
+import { legacySnapshot } from "./legacy_config.ts";
+import { type Snapshot, SNAPSHOT_FORMAT, type SnapshotVersion } from "./snapshot.ts";
+import { readCertificate } from "./snapshot_certificate.ts";
+import { RouteReader } from "./snapshot_route.ts";
+import { readUpstream } from "./snapshot_upstream.ts";
+
+export type { ConfigProblem } from "./config_check.ts";
+
+export interface ParsedSnapshot {
+  /** Null where the file as a whole cannot be used; then at least one problem is an error. */
+  readonly snapshot: Snapshot | null;
+  readonly problems: readonly ConfigProblem[];
+}
+
+export interface ParseOptions {
+  /** `cluster.local`: makes `<name>.<namespace>.svc.cluster.local` of the old format's backends. */
+  readonly clusterDomain?: string;
+}
+
+/** Never throws, whatever the text. */
+export function parseSnapshot(text: string, options: ParseOptions = {}): ParsedSnapshot {
+  const check = new ConfigCheck();
+  const root = readJson(text, check);
+  const snapshot = root === undefined ? null : readRoot(root, check, options);
+  return { snapshot: check.refused ? null : snapshot, problems: check.problems() };
+}
+
+/** Undefined where the text is no JSON. */
+function readJson(text: string, check: ConfigCheck): unknown {
+  const json = text.startsWith("\ufeff") ? text.slice(1) : text;
+  if (json.trim() === "") {
+    check.refuse("$", "the file is empty", "write a snapshot or a proxy.json into it");
+    return undefined;
+  }
+  try {
+    return JSON.parse(json);
+  } catch {
+    const error = locateJsonError(json);
+    const place = error === null
+      ? ""
+      : `: line ${error.line}, column ${error.column}: ${error.message}`;
+    check.refuse(
+      "$",
+      `the file is not JSON${place}`,
+      error?.endsEarly
+        ? "write the rest of it; to replace a file that is in use, write another and rename it"
+        : "correct it at that place",
+    );
+    return undefined;
+  }
+}
+
+function readRoot(root: unknown, check: ConfigCheck, options: ParseOptions): Snapshot | null {
+  if (!isObject(root)) {
+    return check.refuse("$", `an object is needed, not ${kindOf(root)}`, "write {…}");
+  }
+  const isOld = Object.hasOwn(root, "rules");
+  if (isOld && !Object.hasOwn(root, "format")) return legacySnapshot(root, check, options);
+  if (root.format === SNAPSHOT_FORMAT && !isOld) return readSnapshot(root, check);
+  if (typeof root.format === "number" && root.format > SNAPSHOT_FORMAT) {
+    return check.refuse(
+      "$.format",
+      `format ${root.format} is newer than ${SNAPSHOT_FORMAT}, which this proxy reads`,
+      "run a proxy of the controller's version",
+    );
+  }
+  return check.refuse(
+    "$",
+    "it is neither a snapshot nor a proxy.json",
+    `write a field "format": ${SNAPSHOT_FORMAT} for a snapshot, or "rules": […] for a proxy.json`,
+  );
+}
+
+function readSnapshot(root: JsonObject, check: ConfigCheck): Snapshot {
+  check.unknownFields(root, "$", [
+    "format",
+    "version",
+    "routes",
+    "defaultAction",
+    "upstreams",
+    "certificates",
+    "defaultCertificate",
+  ]);
+  const upstreamIds = new Set<string>();
+  const upstreams = check.array(
+    root.upstreams,
+    "$.upstreams",
+    "empty",
+    (value, path) => readUpstream(value, path, upstreamIds, check),
+  );
+  const certificateIds = new Set<string>();
+  const certificates = check.array(
+    root.certificates,
+    "$.certificates",
+    "empty",
+    (value, path) => readCertificate(value, path, certificateIds, check),
+  );
+  const routeReader = new RouteReader(upstreamIds, check);
+  const routes = check.array(
+    root.routes,
+    "$.routes",
+    "refused",
+    (value, path) => routeReader.read(value, path),
+  );
+  const defaultCertificate = root.defaultCertificate ?? null;
+  if (defaultCertificate !== null && !certificateIds.has(defaultCertificate as string)) {
+    check.refuse(
+      "$.defaultCertificate",
+      `${describe(defaultCertificate)} is the id of no certificate`,
+      "write the id of one, or null for none",
+    );
+  }
+  return {
+    format: SNAPSHOT_FORMAT,
+    version: readVersion(root.version, check),
+    routes,
+    defaultAction: root.defaultAction === undefined || root.defaultAction === null
+      ? null
+      : routeReader.readAction(root.defaultAction, "$.defaultAction"),
+    upstreams,
+    certificates,
+    defaultCertificate: defaultCertificate as string | null,
+  };
+}
+
+function readVersion(value: unknown, check: ConfigCheck): SnapshotVersion {
+  const unversioned = { epoch: "file", seen: {} };
+  if (value === undefined) return unversioned;
+  const version = check.object(value, "$.version", ["epoch", "seen"]);
+  if (version === null) return unversioned;
+  const epoch = check.name(version.epoch, "$.version.epoch");
+  if (!isObject(version.seen)) {
+    check.refuse(
+      "$.version.seen",
+      `an object is needed, not ${kindOf(version.seen)}`,
+      "write {…}",
+    );
+    return unversioned;
+  }
+  for (const [kind, revision] of Object.entries(version.seen)) {
+    if (typeof revision === "string" && /^[0-9]+$/.test(revision)) continue;
+    check.refuse(
+      `$.version.seen[${JSON.stringify(kind.slice(0, 63))}]`,
+      `${describe(revision)} is no resource version`,
+      "write decimal digits as a text",
+    );
+  }
+  // A copy by definition, not assignment: a kind called __proto__ is a kind like others.
+  return {
+    epoch: epoch ?? "",
+    seen: Object.fromEntries(Object.entries(version.seen)) as Record<string, string>,
+  };
+}

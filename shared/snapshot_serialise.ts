@@ -1,0 +1,85 @@
+/**
+ * Writing a snapshot. In: a snapshot. Out: its JSON, which `parseSnapshot` reads back; the same
+ * snapshot gives the same bytes, in whatever order its objects got their fields.
+ */
+import type {
+  Action,
+  Certificate,
+  Endpoint,
+  Origin,
+  Route,
+  Snapshot,
+  SnapshotVersion,
+  Upstream,
+} from "./snapshot.ts";
+
+export interface SerialiseOptions {
+  /** Write private keys as they are. Only for a destination that may hold them. */
+  readonly revealKeys: boolean;
+}
+
+/** JSON without white space. Keys are "[redacted]" unless revealed; such a file cannot be read back. */
+export function serialiseSnapshot(snapshot: Snapshot, options: SerialiseOptions): string {
+  return JSON.stringify({
+    format: snapshot.format,
+    version: plainVersion(snapshot.version),
+    routes: snapshot.routes.map(plainRoute),
+    defaultAction: snapshot.defaultAction === null ? null : plainAction(snapshot.defaultAction),
+    upstreams: snapshot.upstreams.map(plainUpstream),
+    certificates: snapshot.certificates.map((one) => plainCertificate(one, options.revealKeys)),
+    defaultCertificate: snapshot.defaultCertificate,
+  });
+}
+
+function plainVersion({ epoch, seen }: SnapshotVersion) {
+  const kinds = Object.keys(seen).sort();
+  return { epoch, seen: Object.fromEntries(kinds.map((kind) => [kind, seen[kind]])) };
+}
+
+function plainRoute({ id, host, path, action, origin }: Route) {
+  return {
+    id,
+    host,
+    path: { type: path.type, value: path.value },
+    action: plainAction(action),
+    origin: plainOrigin(origin),
+  };
+}
+
+function plainAction(action: Action) {
+  return action.kind === "forward"
+    ? { kind: action.kind, upstream: action.upstream }
+    : { kind: action.kind, status: action.status, reason: action.reason };
+}
+
+function plainOrigin({ kind, namespace, name, field }: Origin) {
+  return { kind, namespace, name, field };
+}
+
+function plainUpstream({ id, protocol, addresses }: Upstream) {
+  return {
+    id,
+    protocol,
+    addresses: addresses.kind === "dns"
+      ? { kind: addresses.kind, name: addresses.name, port: addresses.port }
+      : { kind: addresses.kind, endpoints: addresses.endpoints.map(plainEndpoint) },
+  };
+}
+
+function plainEndpoint({ address, port, zone }: Endpoint) {
+  return { address, port, zone };
+}
+
+function plainCertificate({ id, hosts, chain, key, origin }: Certificate, revealKeys: boolean) {
+  return {
+    id,
+    hosts,
+    chain: chain.kind === "file"
+      ? { kind: chain.kind, path: chain.path }
+      : { kind: chain.kind, pem: chain.pem },
+    key: key.kind === "file"
+      ? { kind: key.kind, path: key.path }
+      : { kind: key.kind, pem: revealKeys ? key.pem.reveal() : key.pem.toJSON() },
+    origin: plainOrigin(origin),
+  };
+}
