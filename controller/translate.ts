@@ -5,8 +5,17 @@
 import type { Problem } from "../shared/problem.ts";
 import { type Snapshot, SNAPSHOT_FORMAT, type SnapshotVersion } from "../shared/snapshot.ts";
 import type { Resources } from "./resources.ts";
-import type { IngressStatus } from "./translate/status.ts";
+import { BackendResolver } from "./translate/backend.ts";
+import { CertificateSources } from "./translate/certificate_source.ts";
+import { ownIngresses } from "./translate/class.ts";
+import { compareText, keyOf } from "./translate/identity.ts";
+import { readIngresses } from "./translate/ingress.ts";
+import { ProblemList } from "./translate/problems.ts";
+import { type DefaultBackend, layRoutes } from "./translate/routes.ts";
+import { type IngressStatus, ingressStatus } from "./translate/status.ts";
+import { layCertificates } from "./translate/tls.ts";
 
+export type { DefaultBackend } from "./translate/routes.ts";
 export type { IngressStatus, PathStatus, TlsStatus } from "./translate/status.ts";
 
 /** Milliseconds since the epoch. */
@@ -28,13 +37,6 @@ export interface TranslateOptions {
   readonly version: SnapshotVersion;
 }
 
-/** A Service port that the process, not an Ingress, names. */
-export interface DefaultBackend {
-  readonly namespace: string;
-  readonly name: string;
-  readonly port: number | string;
-}
-
 export interface Translation {
   readonly snapshot: Snapshot;
   /** Sorted by object. */
@@ -50,22 +52,36 @@ export interface Translation {
  * @param published What was published last, for certificates that keep their last good version.
  */
 export function translate(
-  _resources: Resources,
-  _published: Snapshot | null,
+  resources: Resources,
+  published: Snapshot | null,
   options: TranslateOptions,
-  _clock: Clock,
+  clock: Clock,
 ): Translation {
+  const problems = new ProblemList();
+  const own = ownIngresses(resources.ingresses, resources.ingressClasses, options, problems);
+  const ingresses = readIngresses(own, problems);
+  const backends = new BackendResolver(resources, options, problems);
+  const routing = layRoutes(ingresses, backends, options.defaultBackend, problems);
+  const sources = new CertificateSources(resources.secrets, clock(), problems);
+  const tls = layCertificates(ingresses, sources, published);
+  const statuses = ingresses.map((ingress) =>
+    ingressStatus(
+      ingress.identity.ref,
+      routing.statuses.get(ingress) ?? [],
+      tls.statuses.get(ingress) ?? [],
+    )
+  );
   return {
     snapshot: {
       format: SNAPSHOT_FORMAT,
       version: options.version,
-      routes: [],
-      defaultAction: null,
-      upstreams: [],
-      certificates: [],
+      routes: routing.routes,
+      defaultAction: routing.defaultAction,
+      upstreams: backends.upstreams(),
+      certificates: tls.certificates,
       defaultCertificate: null,
     },
-    problems: [],
-    statuses: [],
+    problems: problems.sorted(),
+    statuses: statuses.sort((a, b) => compareText(keyOf(a.object), keyOf(b.object))),
   };
 }

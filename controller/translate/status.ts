@@ -34,9 +34,21 @@ export interface TlsStatus {
   /** The names that this entry's certificate is used for, sorted. */
   readonly hosts: readonly string[];
   /**
-   * `served`: with the Secret's certificate. `kept`: with the one published before, since the Secret
-   * has none that can be used. `failing`: some of its names have no certificate. `taken`: an older
-   * Ingress has its names. `none`: it names no Secret.
+   * `served`: with the Secret's certificate. `kept`: some with the one published before, since the
+   * Secret has none that can be used. `failing`: some of its names have no certificate. `taken`:
+   * an older Ingress has some of its names. `none`: it names no Secret.
    */
   readonly outcome: "served" | "kept" | "failing" | "taken" | "none";
+}
+
+export function ingressStatus(
+  object: ObjectRef,
+  paths: readonly PathStatus[],
+  tls: readonly TlsStatus[],
+): IngressStatus {
+  const isWhole = paths.every(({ outcome }) => outcome === "served" || outcome === "unused") &&
+    tls.every(({ outcome }) => outcome === "served" || outcome === "none");
+  const isAnything = paths.some(({ outcome }) => outcome === "served") ||
+    tls.some(({ hosts }) => hosts.length > 0);
+  return { object, accepted: !isAnything ? "none" : isWhole ? "all" : "partly", paths, tls };
 }

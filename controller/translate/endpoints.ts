@@ -1,0 +1,175 @@
+/**
+ * Endpoints of a Service port. In: EndpointSlices of unknown shape. Out: the addresses to send
+ * requests to: ready ones, or while none is ready those that are terminating but still serving.
+ *
+ * https://kubernetes.io/docs/concepts/services-networking/endpoint-slices/#conditions
+ */
+import { isIP } from "node:net";
+import ipaddr from "ipaddr.js";
+import type { Endpoint } from "../../shared/snapshot.ts";
+import { compareText, type Identified, indexObjects, keyOf } from "./identity.ts";
+import { asList, asPort, asText, fieldOf, isAbsent, quote } from "./json.ts";
+import type { ProblemList, Report } from "./problems.ts";
+
+const SERVICE_LABEL = "kubernetes.io/service-name";
+
+export interface EndpointOptions {
+  readonly allowLocalEndpoints: boolean;
+}
+
+/** What the slices of a Service say of one of its ports. */
+export interface EndpointReading {
+  /** Sorted by address, then port, without repetition. */
+  readonly endpoints: readonly Endpoint[];
+  /** Why there is none, as a clause: `it has no EndpointSlices`. */
+  readonly absence: string;
+}
+
+export class EndpointIndex {
+  /** By `namespace/service`; the slices of each in the order of their names. */
+  #slices = new Map<string, Identified[]>();
+  #options: EndpointOptions;
+  #problems: ProblemList;
+
+  constructor(slices: readonly unknown[], options: EndpointOptions, problems: ProblemList) {
+    this.#options = options;
+    this.#problems = problems;
+    for (const slice of indexObjects("EndpointSlice", slices, problems).values()) {
+      const labels = fieldOf(fieldOf(slice.object, "metadata"), "labels");
+      const service = asText(fieldOf(labels, SERVICE_LABEL));
+      if (service === null) continue;
+      const key = keyOf({ namespace: slice.identity.ref.namespace, name: service });
+      const others = this.#slices.get(key);
+      if (others === undefined) this.#slices.set(key, [slice]);
+      else others.push(slice);
+    }
+    for (const list of this.#slices.values()) {
+      list.sort((a, b) => compareText(a.identity.ref.name, b.identity.ref.name));
+    }
+  }
+
+  /**
+   * @param portName Name of the Service's port, "" for one without, as slices repeat it.
+   * @param fallbackPort For slices that restrict no ports.
+   */
+  find(
+    namespace: string,
+    service: string,
+    portName: string,
+    fallbackPort: number,
+  ): EndpointReading {
+    const slices = this.#slices.get(keyOf({ namespace, name: service })) ?? [];
+    if (slices.length === 0) return { endpoints: [], absence: "it has no EndpointSlices" };
+    const candidates: Candidate[] = [];
+    for (const { identity, object } of slices) {
+      const ports = portsOf(object, portName, fallbackPort);
+      if (ports.length === 0) continue;
+      const addresses = this.#addressesOf(object, this.#problems.about(identity.ref));
+      for (const address of addresses) {
+        for (const port of ports) candidates.push({ ...address, port });
+      }
+    }
+    const ready = candidates.filter(({ state }) => state === "ready");
+    const used = ready.length > 0 ? ready : candidates.filter(({ state }) => state === "leaving");
+    return {
+      endpoints: sortedEndpoints(used),
+      absence: candidates.length > 0
+        ? "none of its endpoints is ready"
+        : "its EndpointSlices have no usable address for that port",
+    };
+  }
+
+  #addressesOf(slice: unknown, report: Report): readonly Address[] {
+    const found: Address[] = [];
+    const endpoints = asList(fieldOf(slice, "endpoints")) ?? [];
+    for (const [i, endpoint] of endpoints.entries()) {
+      const state = stateOf(fieldOf(endpoint, "conditions"));
+      const zone = asText(fieldOf(endpoint, "zone"));
+      const addresses = asList(fieldOf(endpoint, "addresses")) ?? [];
+      // All of them: the API calls the addresses of one endpoint fungible.
+      for (const [j, written] of addresses.entries()) {
+        const address = this.#readAddress(written, `endpoints[${i}].addresses[${j}]`, report);
+        if (address !== null) found.push({ address, state, zone });
+      }
+    }
+    return found;
+  }
+
+  #readAddress(written: unknown, field: string, report: Report): string | null {
+    // isIP, since ipaddr.js takes 10.1 and 0x7f000001 too; a zone index names an interface of ours.
+    if (typeof written !== "string" || isIP(written) === 0 || written.includes("%")) {
+      report.error(field, {
+        reason: "EndpointInvalid",
+        message: `${quote(written)} is not an IP address, so the endpoint is left out`,
+        remedy: "Write an IPv4 or IPv6 address; names need a Service of type ExternalName",
+      });
+      return null;
+    }
+    const address = ipaddr.process(written);
+    const range = address.range();
+    if (!this.#options.allowLocalEndpoints && LOCAL_RANGES.has(range)) {
+      report.error(field, {
+        reason: "EndpointNotAllowed",
+        message: `${address} leads to the proxy itself or its link (${range}), so it is left out`,
+        remedy: "Use the address of a pod or of another machine",
+      });
+      return null;
+    }
+    return address.toString();
+  }
+}
+
+/** Ranges that name the proxy itself or its link, and no backend (server-side request forgery). */
+const LOCAL_RANGES: ReadonlySet<string> = new Set([
+  "loopback",
+  "linkLocal",
+  "unspecified",
+  "multicast",
+  "broadcast",
+]);
+
+interface Address {
+  readonly address: string;
+  /** `leaving`: terminating, but still serving. */
+  readonly state: "ready" | "leaving" | "out";
+  readonly zone: string | null;
+}
+
+interface Candidate extends Address {
+  readonly port: number;
+}
+
+/** A condition that is null or missing is unknown: `ready` counts as true then, others as false. */
+function stateOf(conditions: unknown): Address["state"] {
+  const ready = fieldOf(conditions, "ready");
+  if (isAbsent(ready) || ready === true) return "ready";
+  const serving = fieldOf(conditions, "serving") === true;
+  return serving && fieldOf(conditions, "terminating") === true ? "leaving" : "out";
+}
+
+/** Numbers of the slice's TCP ports with that name. */
+function portsOf(slice: unknown, name: string, fallback: number): readonly number[] {
+  const numbers: number[] = [];
+  for (const port of asList(fieldOf(slice, "ports")) ?? []) {
+    const protocol = fieldOf(port, "protocol");
+    if (!isAbsent(protocol) && protocol !== "TCP") continue;
+    if ((fieldOf(port, "name") ?? "") !== name) continue;
+    const number = fieldOf(port, "port");
+    const read = isAbsent(number) ? fallback : asPort(number);
+    if (read !== null) numbers.push(read);
+  }
+  return numbers;
+}
+
+function sortedEndpoints(candidates: readonly Candidate[]): readonly Endpoint[] {
+  const sorted = [...candidates].sort((a, b) =>
+    compareText(a.address, b.address) || a.port - b.port || compareText(a.zone ?? "", b.zone ?? "")
+  );
+  const endpoints: Endpoint[] = [];
+  for (const { address, port, zone } of sorted) {
+    const last = endpoints.at(-1);
+    if (last?.address === address && last.port === port) continue;
+    endpoints.push(zone === null ? { address, port } : { address, port, zone });
+  }
+  return endpoints;
+}

@@ -1,0 +1,94 @@
+/**
+ * Which object is which, and which is older. In: metadata of unknown shape. Out: an identity that is
+ * safe to build ids from, indices by name, and the order of age that decides every conflict.
+ */
+import type { ObjectRef } from "../../shared/problem.ts";
+import { asObject, fieldOf, isAbsent, stableText } from "./json.ts";
+import { isDnsLabel, isDnsName } from "./names.ts";
+import type { ProblemList } from "./problems.ts";
+
+export interface Identity {
+  readonly ref: ObjectRef;
+  /** Milliseconds since the epoch; Infinity where the object does not say. */
+  readonly createdAt: number;
+}
+
+/** An object with the identity that was read from it. */
+export interface Identified {
+  readonly identity: Identity;
+  readonly object: unknown;
+}
+
+/** Fields of metadata that every namespaced object has; null where it has no name of the API's. */
+export function readIdentity(kind: string, object: unknown): Identity | null {
+  const ref = refOf(kind, object);
+  if (!isDnsName(ref.name) || !isDnsLabel(ref.namespace)) return null;
+  return { ref, createdAt: creationTime(object) };
+}
+
+/** The object's reference as written, for a problem; what cannot be read is "". */
+export function refOf(kind: string, object: unknown): ObjectRef {
+  const metadata = fieldOf(object, "metadata");
+  const name = fieldOf(metadata, "name");
+  const namespace = fieldOf(metadata, "namespace");
+  return {
+    kind,
+    namespace: isAbsent(namespace) ? "default" : typeof namespace === "string" ? namespace : "",
+    name: typeof name === "string" ? name : "",
+  };
+}
+
+/** `namespace/name`, unique within a kind. */
+export function keyOf(ref: { readonly namespace: string; readonly name: string }): string {
+  return `${ref.namespace}/${ref.name}`;
+}
+
+/** Oldest first; then by namespace and name, so that no two objects of a kind are equal. */
+export function compareAge(a: Identity, b: Identity): number {
+  if (a.createdAt !== b.createdAt) return a.createdAt < b.createdAt ? -1 : 1;
+  return compareText(a.ref.namespace, b.ref.namespace) || compareText(a.ref.name, b.ref.name);
+}
+
+/** By UTF-16 code units: the same on every machine, unlike localeCompare. */
+export function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/**
+ * Objects by `namespace/name`. Those without a readable name are left out: nothing can refer to
+ * them. Of two with the same name, which only a folder can hold, always the same one counts.
+ */
+export function indexObjects(
+  kind: string,
+  objects: readonly unknown[],
+  problems: ProblemList,
+): ReadonlyMap<string, Identified> {
+  const index = new Map<string, Identified>();
+  for (const object of objects) {
+    if (asObject(object) === null) continue;
+    const identity = readIdentity(kind, object);
+    if (identity === null) continue;
+    const key = keyOf(identity.ref);
+    const other = index.get(key);
+    if (other !== undefined) {
+      problems.about(identity.ref).error("", {
+        reason: "ObjectDuplicated",
+        message: `there are several objects of kind ${kind} with this name, and one of them counts`,
+        remedy: "Take all but one out, or give them other names",
+      });
+      if (stableText(other.object) <= stableText(object)) continue;
+    }
+    index.set(key, { identity, object });
+  }
+  return index;
+}
+
+/** RFC 3339 with seconds, the only form that the API server writes. */
+const TIMESTAMP = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})$/;
+
+export function creationTime(object: unknown): number {
+  const value = fieldOf(fieldOf(object, "metadata"), "creationTimestamp");
+  if (typeof value !== "string" || !TIMESTAMP.test(value)) return Infinity;
+  const time = Date.parse(value);
+  return Number.isNaN(time) ? Infinity : time;
+}

@@ -1,0 +1,326 @@
+/**
+ * One Ingress, read. In: an object of class ours, of unknown shape. Out: its rules, default backend
+ * and TLS entries as far as they can be read, with a problem for each field that cannot.
+ *
+ * Reading decides what may be left out: a path whose host or path cannot be read, and nothing else.
+ *
+ * https://kubernetes.io/docs/reference/kubernetes-api/service-resources/ingress-v1/
+ */
+import type { AnswerAction, PathMatch } from "../../shared/snapshot.ts";
+import { explainHost, HOST_REMEDY, readHost, readRuleHost } from "./host.ts";
+import {
+  compareAge,
+  type Identified,
+  type Identity,
+  indexObjects,
+  readIdentity,
+  refOf,
+} from "./identity.ts";
+import { asList, asObject, asText, describe, fieldOf, isAbsent, quote } from "./json.ts";
+import { reportNginxAnnotations } from "./nginx_annotations.ts";
+import { explainPath, looksLikePattern, readPath, readPathType, WHOLE_HOST } from "./path.ts";
+import type { ProblemList, Report } from "./problems.ts";
+import { type BackendRef, readBackend } from "./backend_ref.ts";
+
+export interface IngressModel {
+  readonly identity: Identity;
+  readonly report: Report;
+  readonly rules: readonly RuleModel[];
+  /** Whether `spec.rules` has elements, readable or not: it is more than a default backend. */
+  readonly hasRules: boolean;
+  readonly defaultBackend: BackendRef | null;
+  readonly tls: readonly TlsModel[];
+}
+
+export interface RuleModel {
+  /** `spec.rules[0]`. */
+  readonly field: string;
+  /** Null where it cannot be read; its paths are then dropped. */
+  readonly host: string | null;
+  readonly paths: readonly PathModel[];
+}
+
+export interface PathModel {
+  /** `spec.rules[0].http.paths[1]`, or the rule's for the catch-all of a rule without paths. */
+  readonly field: string;
+  /** Null where it cannot be read. */
+  readonly match: PathMatch | null;
+  readonly backend: BackendRef;
+}
+
+export interface TlsModel {
+  /** `spec.tls[0]`. */
+  readonly field: string;
+  /** Null stands for the names in the certificate. */
+  readonly hosts: readonly TlsHost[] | null;
+  /** Null where the entry names none; "" where the name cannot be read. */
+  readonly secretName: string | null;
+}
+
+export interface TlsHost {
+  /** `spec.tls[0].hosts[1]`. */
+  readonly field: string;
+  readonly host: string;
+}
+
+export const DEFAULT_BACKEND_FIELD = "spec.defaultBackend";
+
+/**
+ * Every Ingress that has a name, the oldest first. One without is left out with a problem: the API
+ * knows no such object, and its routes could not be told from another's.
+ */
+export function readIngresses(objects: readonly unknown[], problems: ProblemList): IngressModel[] {
+  for (const object of objects) {
+    if (readIdentity("Ingress", object) !== null) continue;
+    problems.about(refOf("Ingress", object)).error("metadata.name", {
+      reason: "NameInvalid",
+      message: "its name or namespace is not one that the API server takes, so it is left out",
+      remedy: "Write metadata.name in lower-case letters, digits, - and dots",
+    });
+  }
+  return [...indexObjects("Ingress", objects, problems).values()]
+    .sort((a, b) => compareAge(a.identity, b.identity))
+    .map((ingress) => readIngress(ingress, problems));
+}
+
+function readIngress({ identity, object }: Identified, problems: ProblemList): IngressModel {
+  const report = problems.about(identity.ref);
+  reportNginxAnnotations(fieldOf(fieldOf(object, "metadata"), "annotations"), report);
+  const spec = fieldOf(object, "spec");
+  const written = fieldOf(spec, "defaultBackend");
+  const defaultBackend = isAbsent(written)
+    ? null
+    : readBackend(written, DEFAULT_BACKEND_FIELD, report);
+  const rules = readList(fieldOf(spec, "rules"), "spec.rules", report);
+  const tls = readList(fieldOf(spec, "tls"), "spec.tls", report);
+  if (rules.length === 0 && defaultBackend === null) {
+    report.error("spec", {
+      reason: "IngressEmpty",
+      message: "it has neither rules nor a defaultBackend, so it takes no request",
+      remedy: "Add spec.rules or spec.defaultBackend",
+    });
+  }
+  return {
+    identity,
+    report,
+    rules: rules.map((rule, i) => readRule(rule, `spec.rules[${i}]`, defaultBackend, report)),
+    hasRules: rules.length > 0,
+    defaultBackend,
+    tls: tls.map((entry, i) => readTls(entry, `spec.tls[${i}]`, report)),
+  };
+}
+
+function readRule(
+  rule: unknown,
+  field: string,
+  defaultBackend: BackendRef | null,
+  report: Report,
+): RuleModel {
+  if (asObject(rule) === null) {
+    reportShape(rule, field, "an object with host and http", report);
+    return { field, host: null, paths: [] };
+  }
+  const host = readHostOfRule(fieldOf(rule, "host"), `${field}.host`, report);
+  const http = fieldOf(rule, "http");
+  if (isAbsent(http)) {
+    return { field, host, paths: catchAll(field, defaultBackend, report) };
+  }
+  if (asObject(http) === null) {
+    reportShape(http, `${field}.http`, "an object with paths", report);
+    return { field, host, paths: [] };
+  }
+  const pathsField = `${field}.http.paths`;
+  const paths = readList(fieldOf(http, "paths"), pathsField, report);
+  if (paths.length === 0) {
+    report.error(pathsField, {
+      reason: "PathsMissing",
+      message: "the rule has no paths, so its host gets the default backend, or 404",
+      remedy: "Add a path such as {path: /, pathType: Prefix, backend: …}",
+    });
+  }
+  return {
+    field,
+    host,
+    paths: paths.map((path, i) => readPathEntry(path, `${pathsField}[${i}]`, host, report)),
+  };
+}
+
+/** What the API says of a rule without `http`: a catch-all to the default backend. */
+function catchAll(
+  field: string,
+  defaultBackend: BackendRef | null,
+  report: Report,
+): readonly PathModel[] {
+  if (defaultBackend !== null) return [{ field, match: WHOLE_HOST, backend: defaultBackend }];
+  report.warning(`${field}.http`, {
+    reason: "PathsMissing",
+    message: "the rule has no paths and the Ingress no defaultBackend, so its host gets the " +
+      "default backend of the process, or 404",
+    remedy: "Add http.paths to the rule, or spec.defaultBackend to the Ingress",
+  });
+  return [];
+}
+
+function readHostOfRule(value: unknown, field: string, report: Report): string | null {
+  const reading = readRuleHost(value);
+  if (!reading.ok) {
+    report.error(field, {
+      reason: "HostInvalid",
+      message: `${explainHost(value, reading.reason)}, so the rule is left out`,
+      remedy: HOST_REMEDY,
+    });
+    return null;
+  }
+  if (reading.normalised) {
+    report.warning(field, {
+      reason: "HostNotCanonical",
+      message: `host ${quote(value)} is served as ${reading.host}; the API server refuses it`,
+      remedy: `Write ${reading.host}`,
+    });
+  }
+  return reading.host;
+}
+
+function readPathEntry(
+  entry: unknown,
+  field: string,
+  host: string | null,
+  report: Report,
+): PathModel {
+  if (asObject(entry) === null) {
+    reportShape(entry, field, "an object with path, pathType and backend", report);
+    return { field, match: null, backend: UNREAD };
+  }
+  const writtenType = fieldOf(entry, "pathType");
+  const type = readPathType(writtenType);
+  const match = readMatch(entry, type ?? "Prefix", field, report);
+  if (type === null) {
+    report.error(`${field}.pathType`, {
+      reason: "PathTypeUnknown",
+      message: `pathType ${
+        isAbsent(writtenType) ? "is missing" : `${quote(writtenType)} is not known`
+      }, so ${match === null ? "the path is left out" : "requests to the path get 500"}`,
+      remedy: "Write Prefix (whole segments), Exact or ImplementationSpecific (as Prefix)",
+    });
+  }
+  // Without a host or a path there is no route, and so nothing to say about its backend.
+  if (match === null || host === null) return { field, match: null, backend: UNREAD };
+  if (type === null) {
+    return { field, match, backend: broken(500, "the pathType is not known") };
+  }
+  return {
+    field,
+    match,
+    backend: readBackend(fieldOf(entry, "backend"), `${field}.backend`, report),
+  };
+}
+
+function readMatch(
+  entry: unknown,
+  type: "Exact" | "Prefix",
+  field: string,
+  report: Report,
+): PathMatch | null {
+  const written = fieldOf(entry, "path");
+  const isSpecific = fieldOf(entry, "pathType") === "ImplementationSpecific";
+  if (isSpecific && (isAbsent(written) || written === "")) return WHOLE_HOST;
+  const reading = readPath(written, type);
+  if (!reading.ok) {
+    report.error(`${field}.path`, {
+      reason: "PathInvalid",
+      message: `${explainPath(written, reading.reason)}, so it is left out`,
+      remedy: "Write an absolute path such as /api, escaped as in a URL",
+    });
+    return null;
+  }
+  if (reading.normalised) {
+    report.warning(`${field}.path`, {
+      reason: "PathNotCanonical",
+      message: `path ${quote(written)} is served as ${quote(reading.match.value)}, the form in ` +
+        "which requests are compared with it",
+      remedy: `Write ${quote(reading.match.value)}`,
+    });
+  }
+  if (isSpecific && looksLikePattern(reading.match.value)) {
+    report.warning(`${field}.path`, {
+      reason: "PathTakenLiterally",
+      message: `path ${quote(written)} looks like a pattern, but is taken as it stands`,
+      remedy: "Write the path up to the pattern; a Prefix takes everything below it",
+    });
+  }
+  return reading.match;
+}
+
+function readTls(entry: unknown, field: string, report: Report): TlsModel {
+  if (asObject(entry) === null) {
+    reportShape(entry, field, "an object with hosts and secretName", report);
+    return { field, hosts: [], secretName: null };
+  }
+  return {
+    field,
+    hosts: readTlsHosts(fieldOf(entry, "hosts"), `${field}.hosts`, report),
+    secretName: readSecretName(fieldOf(entry, "secretName"), `${field}.secretName`, report),
+  };
+}
+
+function readTlsHosts(value: unknown, field: string, report: Report): readonly TlsHost[] | null {
+  if (isAbsent(value)) return null;
+  const list = asList(value);
+  if (list === null) {
+    reportShape(value, field, "a list of host names", report);
+    return [];
+  }
+  if (list.length === 0) return null;
+  const hosts: TlsHost[] = [];
+  for (const [i, written] of list.entries()) {
+    const reading = readHost(written);
+    if (reading.ok) {
+      hosts.push({ field: `${field}[${i}]`, host: reading.host });
+      continue;
+    }
+    report.error(`${field}[${i}]`, {
+      reason: "HostInvalid",
+      message: `${explainHost(written, reading.reason)}, so it gets no certificate`,
+      remedy: HOST_REMEDY,
+    });
+  }
+  return hosts;
+}
+
+function readSecretName(value: unknown, field: string, report: Report): string | null {
+  const name = asText(value);
+  if (name !== null) return name;
+  if (isAbsent(value) || value === "") {
+    report.warning(field, {
+      reason: "SecretNameMissing",
+      message: "the TLS entry names no Secret, so its hosts get no certificate of their own",
+      remedy: "Add the name of a Secret of type kubernetes.io/tls",
+    });
+    return null;
+  }
+  reportShape(value, field, "the name of a Secret", report);
+  return "";
+}
+
+/** The elements, or none with a problem where there is no list. */
+function readList(value: unknown, field: string, report: Report): readonly unknown[] {
+  if (isAbsent(value)) return [];
+  const list = asList(value);
+  if (list === null) reportShape(value, field, "a list", report);
+  return list ?? [];
+}
+
+function reportShape(value: unknown, field: string, wanted: string, report: Report): void {
+  report.error(field, {
+    reason: "FieldInvalid",
+    message: `${describe(value)} stands where ${wanted} is meant, so it is left out`,
+    remedy: `Write ${wanted}`,
+  });
+}
+
+function broken(status: AnswerAction["status"], reason: string): BackendRef {
+  return { kind: "broken", action: { kind: "answer", status, reason } };
+}
+
+/** The backend of a path that becomes no route. */
+const UNREAD: BackendRef = broken(500, "the path is left out");

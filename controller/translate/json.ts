@@ -1,0 +1,72 @@
+/**
+ * JSON of unknown shape. In: what a manifest may hold in any place. Out: the value if it has the
+ * wanted shape, else null; and text for people that shows such a value safely.
+ */
+
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** The value if it is an object (not a list), else null. */
+export function asObject(value: unknown): JsonObject | null {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+    ? value as JsonObject
+    : null;
+}
+
+export function asList(value: unknown): readonly unknown[] | null {
+  return Array.isArray(value) ? value : null;
+}
+
+/** The value if it is text with at least one character, else null. */
+export function asText(value: unknown): string | null {
+  return typeof value === "string" && value !== "" ? value : null;
+}
+
+/** The value if it is a port number, 1 to 65535, else null. */
+export function asPort(value: unknown): number | null {
+  return Number.isInteger(value) && value as number >= 1 && value as number <= 65535
+    ? value as number
+    : null;
+}
+
+/** Whether YAML says nothing here: the field is missing, or null. */
+export function isAbsent(value: unknown): value is null | undefined {
+  return value === undefined || value === null;
+}
+
+/** An own field, so that `constructor` and the like are absent; undefined where there is none. */
+export function fieldOf(object: unknown, name: string): unknown {
+  const record = asObject(object);
+  return record !== null && Object.hasOwn(record, name) ? record[name] : undefined;
+}
+
+const QUOTED_LENGTH = 80;
+
+/**
+ * A value of a user as it may stand in a message: on one line, without control or invisible
+ * characters, and short, whatever it holds.
+ */
+export function quote(value: unknown): string {
+  if (typeof value !== "string") return `${describe(value)}`;
+  const shown = value.length > QUOTED_LENGTH ? `${value.slice(0, QUOTED_LENGTH)}…` : value;
+  return JSON.stringify(shown).replace(
+    /[^\x20-\x7e…]/g,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+/** What a value is, for "is … where text is meant". */
+export function describe(value: unknown): string {
+  if (isAbsent(value)) return "nothing";
+  if (typeof value === "string") return value === "" ? "empty text" : "text";
+  if (typeof value === "number" || typeof value === "boolean") return `${typeof value} ${value}`;
+  return Array.isArray(value) ? "a list" : "an object";
+}
+
+/** The same text for equal JSON, whatever the order of keys. */
+export function stableText(value: unknown): string {
+  return JSON.stringify(value, (_key, inner: unknown) => {
+    const record = asObject(inner);
+    if (record === null) return inner;
+    return Object.fromEntries(Object.entries(record).sort(([a], [b]) => a < b ? -1 : 1));
+  }) ?? "";
+}

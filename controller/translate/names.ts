@@ -1,0 +1,26 @@
+/**
+ * Names as the API server checks them (k8s.io/apimachinery/pkg/util/validation). In: text. Out:
+ * whether it is such a name.
+ */
+
+const LABEL = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?";
+const DNS_LABEL = new RegExp(`^${LABEL}$`);
+const DNS_NAME = new RegExp(`^${LABEL}(?:\\.${LABEL})*$`);
+
+/** RFC 1123 label: names of namespaces and Services. */
+export function isDnsLabel(text: string): boolean {
+  return text.length <= 63 && DNS_LABEL.test(text);
+}
+
+/** RFC 1123 name: names of other objects, and hosts. Its labels may be of any length, as there. */
+export function isDnsName(text: string): boolean {
+  return text.length <= 253 && DNS_NAME.test(text);
+}
+
+/**
+ * The name of a port that an Ingress may use (RFC 6335 §5.1). It has a letter, so a number in
+ * quotes is none, and a port's number and name never look the same.
+ */
+export function isPortName(text: string): boolean {
+  return isDnsLabel(text) && /[a-z]/.test(text);
+}

@@ -1,0 +1,54 @@
+/**
+ * Paths of rules. In: `path` and `pathType` as an Ingress has them. Out: the match for the route, or
+ * why there is none.
+ *
+ * https://kubernetes.io/docs/concepts/services-networking/ingress/#path-types
+ */
+import { canonicalPath } from "../../shared/canonical_path.ts";
+import type { PathMatch } from "../../shared/snapshot.ts";
+import { describe, isAbsent, quote } from "./json.ts";
+
+export type PathReading =
+  /** `written` differs from `match.value` where the path is not canonical as it stands. */
+  | { readonly ok: true; readonly match: PathMatch; readonly normalised: boolean }
+  /** A clause such as `does not begin with a slash`. */
+  | { readonly ok: false; readonly reason: string };
+
+export type PathType = PathMatch["type"];
+
+/** Null for what the API does not know. ImplementationSpecific is Prefix here. */
+export function readPathType(value: unknown): PathType | null {
+  if (value === "Exact" || value === "Prefix") return value;
+  return value === "ImplementationSpecific" ? "Prefix" : null;
+}
+
+/** The catch-all that a path of type ImplementationSpecific is when it is left out. */
+export const WHOLE_HOST: PathMatch = { type: "Prefix", value: "/" };
+
+export function readPath(value: unknown, type: PathType): PathReading {
+  if (typeof value !== "string") {
+    return { ok: false, reason: `is ${describe(value)} where text is meant` };
+  }
+  const canonical = canonicalPath(value);
+  if (!canonical.ok) return canonical;
+  const { path } = canonical;
+  if (type === "Exact") {
+    return { ok: true, match: { type, value: path }, normalised: path !== value };
+  }
+  const cut = path.replace(/\/+$/, "");
+  // One last slash says the same for whole segments; more of them are empty segments that go.
+  const normalised = path !== value || path.length - cut.length > 1;
+  return { ok: true, match: { type, value: cut === "" ? "/" : cut }, normalised };
+}
+
+/** Shows a path that was refused, with the reason. */
+export function explainPath(value: unknown, reason: string): string {
+  return typeof value === "string" && value !== ""
+    ? `path ${quote(value)} ${reason}`
+    : `the path ${isAbsent(value) || value === "" ? "is missing" : reason}`;
+}
+
+/** Whether a path looks like a pattern of another controller; here it is taken as it stands. */
+export function looksLikePattern(path: string): boolean {
+  return /[*^$|()[\]{}]/.test(path);
+}

@@ -1,0 +1,33 @@
+/**
+ * The one order of routes, which is their precedence. In: two routes. Out: which comes first: the
+ * more specific host, in it the longer path, Exact before Prefix; then by name, so that no two
+ * routes with different matches are equal and the order never depends on that of the objects.
+ */
+import type { Route } from "../../shared/snapshot.ts";
+import { ANY_HOST } from "./host.ts";
+import { compareText } from "./identity.ts";
+
+type Ordered = Pick<Route, "host" | "path">;
+
+export function compareRoutes(a: Ordered, b: Ordered): number {
+  return compareHostKind(a, b) || compareText(a.host, b.host) || comparePathLength(a, b) ||
+    comparePathType(a, b) || compareText(a.path.value, b.path.value);
+}
+
+/** Exact hosts, then wildcards, then any host. */
+function compareHostKind(a: Ordered, b: Ordered): number {
+  return hostRank(a.host) - hostRank(b.host);
+}
+
+function comparePathLength(a: Ordered, b: Ordered): number {
+  return b.path.value.length - a.path.value.length;
+}
+
+function comparePathType(a: Ordered, b: Ordered): number {
+  return Number(a.path.type === "Prefix") - Number(b.path.type === "Prefix");
+}
+
+function hostRank(host: string): number {
+  if (host === ANY_HOST) return 2;
+  return host.startsWith("*.") ? 1 : 0;
+}
