@@ -116,6 +116,8 @@ export class ServerConnection implements Exchange, Deadlined {
       maxTrailerFields: limits.requestFields,
     });
     this.#body.onWait = (waiting) => {
+      // An upload that outlives its exchange must not touch the deadline of what follows.
+      if (this.#phase !== EXCHANGE || this.#expired) return;
       this.#deadline = waiting ? context.deadlines.in(limits.bodyTimeout) : NO_DEADLINE;
     };
     this.#body.onEnd = () => this.#watchClient();
