@@ -38,7 +38,7 @@ function readModule(root: string, path: string): Module {
     ...one,
     target: one.specifier?.startsWith(".") ? normalize(join(dirname(path), one.specifier)) : null,
   }));
-  return { path, code, lines: text.split("\n").length - 1, imports };
+  return { path, text, code, lines: text.split("\n").length - 1, imports };
 }
 
 /** The files that tasks start: `deno run -P=explain dev/explain.ts`. */

@@ -197,6 +197,11 @@ const BREACHES: { name: string; files: Record<string, string>; breach: RegExp }[
     breach: /^proxy\/x\.ts imports a computed path/,
   },
   {
+    name: "a test swallows what nobody caught",
+    files: { "proxy/x_test.ts": `addEventListener("unhandled${"rejection"}", () => {});\n` },
+    breach: /^proxy\/x_test\.ts listens for what nobody caught: only a main may/,
+  },
+  {
     name: "modules go in a circle",
     files: {
       "proxy/a.ts": 'import { b } from "./b.ts";\nexport const a = () => b;\n',

@@ -7,6 +7,7 @@ import type { Import } from "./source.ts";
 export interface Module {
   /** Relative to the repository, with slashes: `proxy/router/table.ts`. */
   readonly path: string;
+  readonly text: string;
   /** Code without comments and insides of strings; see `codeOf`. */
   readonly code: string;
   readonly lines: number;
@@ -27,8 +28,9 @@ export function findBreaches(modules: readonly Module[], entries: ReadonlySet<st
   return modules
     .toSorted((a, b) => a.path < b.path ? -1 : 1)
     .flatMap((module) =>
-      isTest(module.path) ? externalBreaches(module) : [
+      isTest(module.path) ? [...externalBreaches(module), ...guardBreaches(module)] : [
         ...externalBreaches(module),
+        ...guardBreaches(module),
         ...layerBreaches(module),
         ...proxyBreaches(module, graph),
         ...purityBreaches(module, graph),
@@ -184,6 +186,16 @@ function startupBreaches(module: Module, entries: ReadonlySet<string>): string[]
   return found.map((name) =>
     `${module.path} uses ${name}: only main and options read arguments and environment`
   );
+}
+
+/** Listeners that could keep what nobody caught from ending the process, or failing the test. */
+const SWALLOWS = /(["'`])(?:unhandledrejection|uncaughtexception)\1|\bonunhandledrejection\b/i;
+
+function guardBreaches(module: Module): string[] {
+  if (!SWALLOWS.test(module.text) || /^\w+\/main\.ts$/.test(module.path)) return [];
+  return [
+    `${module.path} listens for what nobody caught: only a main may, tests must fail of it`,
+  ];
 }
 
 function externalBreaches(module: Module): string[] {
