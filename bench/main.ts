@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { type Backend, startBackend } from "./backend.ts";
 import { type Case, CASES } from "./case.ts";
 import { type Child, freePort, versionOf } from "./child.ts";
-import { load, missingLoad } from "./load.ts";
+import { load, type LoadResult, missingLoad } from "./load.ts";
 import { type BenchOptions, parseBenchOptions } from "./options.ts";
 import { type Peer, PEERS, REFERENCE } from "./peer.ts";
 import { formatTable, type PeerRounds, type Round } from "./report.ts";
@@ -100,7 +100,7 @@ async function measure(
       await child.listening(address);
     }
     // Compilers and pools warm up before anything counts.
-    for (const one of running) await load(one.address, what, Math.min(seconds, 2), folder);
+    for (const one of running) await loadThrough(one, what, Math.min(seconds, 2), folder);
     for (let round = 0; round < options.rounds; round++) {
       for (let turn = 0; turn < running.length; turn++) {
         const one = running[(round + turn) % running.length];
@@ -114,16 +114,14 @@ async function measure(
 }
 
 async function measureOnce(
-  { peer, child, address }: RunningPeer,
+  one: RunningPeer,
   what: Case,
   seconds: number,
   folder: string,
 ): Promise<Round> {
-  const before = child.usage();
-  const result = await load(address, what, seconds, folder).catch((error) => {
-    throw new Error(`${what.name} through ${peer.name}: ${error.message}`);
-  });
-  const after = child.usage();
+  const before = one.child.usage();
+  const result = await loadThrough(one, what, seconds, folder);
+  const after = one.child.usage();
   return {
     user: (after.user - before.user) / result.requests,
     system: (after.system - before.system) / result.requests,
@@ -134,6 +132,20 @@ async function measureOnce(
   };
 }
 
+/** Throws with the names of case and peer when a request fails. */
+async function loadThrough(
+  { peer, address }: RunningPeer,
+  what: Case,
+  seconds: number,
+  folder: string,
+): Promise<LoadResult> {
+  try {
+    return await load(address, what, seconds, folder);
+  } catch (error) {
+    throw new Error(`${what.name} through ${peer.name}: ${(error as Error).message}`);
+  }
+}
+
 /** One line about where this was measured. */
 async function machine(): Promise<string> {
   const cpus = await Deno.readTextFile("/proc/cpuinfo").catch(() => "");
@@ -142,8 +154,12 @@ async function machine(): Promise<string> {
 }
 
 const parsed = parseBenchOptions(Deno.args);
-if (parsed.kind === "ok") await main(parsed.options);
-else {
+if (parsed.kind === "ok") {
+  await main(parsed.options).catch((error: Error) => {
+    console.error(error.message);
+    Deno.exit(1);
+  });
+} else {
   console[parsed.kind === "help" ? "log" : "error"](parsed.text);
   if (parsed.kind === "error") Deno.exit(2);
 }
