@@ -1,0 +1,230 @@
+/**
+ * Where the proxy's snapshots come from. In: a configuration file and folders to watch. Out: each
+ * new snapshot, once; at run time whatever cannot be read leaves the last good one in force.
+ *
+ * Events of the system make a change known at once: editors write or rename over the file, and
+ * Kubernetes swaps the link `..data` beside it. Where they do not come (network file systems, links
+ * that lead elsewhere) the file is looked at every two seconds.
+ */
+import { createHash } from "node:crypto";
+import { dirname, resolve } from "node:path";
+import type { Logger } from "../shared/log.ts";
+import type { Snapshot } from "../shared/snapshot.ts";
+import { type ConfigProblem, parseSnapshot } from "../shared/snapshot_parse.ts";
+import { type FileReading, readConfigFile, stampOf } from "./config_file.ts";
+import { FolderWatch, type WatchedFolder } from "./folder_watch.ts";
+
+export interface SnapshotSourceOptions {
+  readonly file: string;
+  /** Folders beside the file's own, with all folders in them. */
+  readonly watch: readonly string[];
+  /** See `ParseOptions`. */
+  readonly clusterDomain?: string;
+  readonly log: Logger;
+  /**
+   * Called with each new snapshot, the first one from within `load`, and again with the same one
+   * when a file that its certificates name has changed. What it throws then is logged.
+   */
+  readonly onSnapshot: (snapshot: Snapshot) => void;
+  /** Milliseconds from the first sign of a change to reading; default 50, for files in the making. */
+  readonly settle?: number;
+  /** Milliseconds between looks at the file where events do not come; default 2000. */
+  readonly poll?: number;
+}
+
+export type LoadResult =
+  | { readonly ok: true; readonly snapshot: Snapshot }
+  | {
+    readonly ok: false;
+    /** File, JSON path, the first problem and its remedy in one line. */
+    readonly message: string;
+    /** All of them; they have been logged. */
+    readonly problems: readonly ConfigProblem[];
+  };
+
+/** Problems of one reading that are logged; 10,000 lines help nobody. */
+const MAX_LOGGED = 20;
+
+/** Files of certificates that one poll looks at, so that thousands of them cost little. */
+const STAMPS_PER_POLL = 100;
+
+export class SnapshotSource {
+  #options: SnapshotSourceOptions;
+  #file: string;
+  #watch: FolderWatch;
+  #good: Snapshot | null = null;
+  #goodHash = "";
+  /** Hash of what was last read, good or not, or the reason why it could not be. */
+  #last = "";
+  /** The last reading was refused. */
+  #refused = false;
+  /** Of the configuration file, before it was last read. */
+  #stamp = "";
+  /** Of the files that the certificates of the good snapshot name. */
+  #certificateStamps = new Map<string, string>();
+  #nextStamp = 0;
+  #settleTimer: ReturnType<typeof setTimeout> | undefined;
+  #pollTimer: ReturnType<typeof setTimeout> | undefined;
+  /** The reading or polling that is under way; there is one at a time. */
+  #work: Promise<void> = Promise.resolve();
+  #stopped = false;
+
+  constructor(options: SnapshotSourceOptions) {
+    this.#options = options;
+    this.#file = resolve(options.file);
+    this.#watch = new FolderWatch(
+      foldersToWatch(this.#file, options.watch),
+      () => this.#changed(),
+      options.log,
+    );
+  }
+
+  /** Relative paths in the snapshot are relative to this folder. */
+  get folder(): string {
+    return dirname(this.#file);
+  }
+
+  /** Reads for the first time; what `onSnapshot` throws is thrown here. */
+  async load(): Promise<LoadResult> {
+    this.#last = "";
+    const problems = await this.#read(await readConfigFile(this.#file));
+    if (this.#good !== null) {
+      this.#options.onSnapshot(this.#good);
+      return { ok: true, snapshot: this.#good };
+    }
+    const { path, message, remedy } = problems.find(({ severity }) => severity === "error")!;
+    const line = `configuration ${this.#options.file}: ${path}: ${message}; ${remedy}`;
+    return { ok: false, message: line, problems };
+  }
+
+  /** Begins to watch, after `load`; what has changed since then is found. */
+  start(): void {
+    this.#schedulePoll(0);
+  }
+
+  /** No call of `onSnapshot` comes after it. Settles when nothing is open any more. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#settleTimer);
+    clearTimeout(this.#pollTimer);
+    await this.#watch.close();
+    await this.#work;
+  }
+
+  /** Something may have changed: reads when it has had time to settle. */
+  #changed(): void {
+    if (this.#stopped || this.#settleTimer !== undefined) return;
+    this.#settleTimer = setTimeout(() => {
+      this.#settleTimer = undefined;
+      this.#enqueue(() => this.#reload());
+    }, this.#options.settle ?? 50);
+  }
+
+  #schedulePoll(delay: number): void {
+    if (this.#stopped) return;
+    this.#pollTimer = setTimeout(() => {
+      this.#enqueue(async () => {
+        await this.#watch.check();
+        if (await this.#looksChanged()) this.#changed();
+        this.#schedulePoll(this.#options.poll ?? 2000);
+      });
+    }, delay);
+  }
+
+  #enqueue(work: () => Promise<void>): void {
+    this.#work = this.#work.then(() => this.#stopped ? undefined : work());
+  }
+
+  async #looksChanged(): Promise<boolean> {
+    if (await stampOf(this.#file) !== this.#stamp) return true;
+    const files = [...this.#certificateStamps.keys()];
+    for (let i = 0; i < Math.min(files.length, STAMPS_PER_POLL); i++) {
+      const file = files[this.#nextStamp++ % files.length];
+      if (await stampOf(file) !== this.#certificateStamps.get(file)) return true;
+    }
+    return false;
+  }
+
+  async #reload(): Promise<void> {
+    const before = this.#good;
+    await this.#read(await readConfigFile(this.#file));
+    const filesChanged = this.#good === before && await this.#stampCertificates();
+    if (this.#stopped || this.#good === null || (this.#good === before && !filesChanged)) return;
+    try {
+      this.#options.onSnapshot(this.#good);
+    } catch (error) {
+      this.#options.log.error("Cannot apply configuration", { file: this.#options.file, error });
+    }
+  }
+
+  /** Takes a reading: a new good snapshot stands in `#good` afterwards. Returns what refused it. */
+  async #read(reading: FileReading): Promise<readonly ConfigProblem[]> {
+    this.#stamp = reading.stamp;
+    const content = reading.ok ? hashOf(reading.text) : `! ${reading.message}`;
+    if (content === this.#last) return [];
+    this.#last = content;
+    if (content === this.#goodHash) {
+      this.#report([], false);
+      return [];
+    }
+    const { snapshot, problems } = reading.ok
+      ? parseSnapshot(reading.text, { clusterDomain: this.#options.clusterDomain })
+      : { snapshot: null, problems: [unreadable(reading)] };
+    this.#report(problems, snapshot === null);
+    if (snapshot === null) return problems;
+    this.#good = snapshot;
+    this.#goodHash = content;
+    await this.#stampCertificates();
+    return [];
+  }
+
+  /** Notes the stamps of the good snapshot's files anew; whether one differs. */
+  async #stampCertificates(): Promise<boolean> {
+    const stamps = new Map<string, string>();
+    for (const { chain, key } of this.#good?.certificates ?? []) {
+      for (const pem of [chain, key]) {
+        if (pem.kind !== "file") continue;
+        const path = resolve(this.folder, pem.path);
+        stamps.set(path, await stampOf(path));
+      }
+    }
+    const before = this.#certificateStamps;
+    this.#certificateStamps = stamps;
+    return [...stamps].some(([path, stamp]) => before.get(path) !== stamp);
+  }
+
+  #report(problems: readonly ConfigProblem[], refused: boolean): void {
+    const { log, file } = this.#options;
+    const refusal = this.#good === null
+      ? "Configuration refused"
+      : "Configuration refused, the last good one stays in force";
+    for (const { severity, path, message, remedy } of problems.slice(0, MAX_LOGGED)) {
+      const fields = { file, path, problem: message, remedy };
+      if (severity === "warning") log.warn("Configuration has a doubtful part", fields);
+      else log.error(refused ? refusal : "Configuration has a bad part", fields);
+    }
+    if (problems.length > MAX_LOGGED) {
+      log.warn("Configuration has more problems", { file, count: problems.length - MAX_LOGGED });
+    }
+    if (this.#refused && !refused) log.info("Configuration can be read again", { file });
+    this.#refused = refused;
+  }
+}
+
+function foldersToWatch(file: string, watch: readonly string[]): WatchedFolder[] {
+  const folders = new Map<string, WatchedFolder>();
+  // Not with what is in it: the file may stand in a folder such as / or a home.
+  folders.set(dirname(file), { path: dirname(file), recursive: false });
+  for (const path of watch.map((folder) => resolve(folder))) {
+    folders.set(path, { path, recursive: true });
+  }
+  return [...folders.values()];
+}
+
+function unreadable(reading: { message: string; remedy: string }): ConfigProblem {
+  return { path: "$", message: reading.message, remedy: reading.remedy, severity: "error" };
+}
+
+function hashOf(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
