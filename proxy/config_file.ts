@@ -24,7 +24,10 @@ export async function readConfigFile(path: string): Promise<FileReading> {
   let stamp = "";
   try {
     const info = await Deno.stat(path);
-    stamp = toStamp(info);
+    // What was written just now may be written again without a change of its times: then this
+    // stamp is no file's, so that it is read once more.
+    const settled = Math.abs(Date.now() - (info.mtime?.getTime() ?? 0)) > CLOCK_TICK;
+    stamp = settled ? toStamp(info) : `${toStamp(info)} unsettled`;
     if (info.isDirectory) {
       const remedy = "name a file in it, such as proxy.json";
       return { ok: false, message: "it is a folder", remedy, stamp };
@@ -44,9 +47,8 @@ export async function readConfigFile(path: string): Promise<FileReading> {
 }
 
 /**
- * A text that differs when the file has been replaced or written, following links. Two files that
- * are both missing or out of reach have the same, "". One that was written just now has never the
- * same again, since its next change may leave its times as they are.
+ * A text that differs when the file has been replaced or written, following links; "" for a file
+ * that is missing or out of reach. Never rejects.
  */
 export async function stampOf(path: string): Promise<string> {
   try {
@@ -56,12 +58,8 @@ export async function stampOf(path: string): Promise<string> {
   }
 }
 
-let unsettled = 0;
-
-function toStamp(info: Deno.FileInfo): string {
-  const modified = info.mtime?.getTime() ?? 0;
-  const stamp = `${info.dev} ${info.ino} ${info.size} ${modified}`;
-  return Math.abs(Date.now() - modified) < CLOCK_TICK ? `${stamp} ${++unsettled}` : stamp;
+function toStamp({ dev, ino, size, mtime }: Deno.FileInfo): string {
+  return `${dev} ${ino} ${size} ${mtime?.getTime()}`;
 }
 
 function describeReadError(error: unknown, path: string): { message: string; remedy: string } {

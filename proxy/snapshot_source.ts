@@ -123,16 +123,22 @@ export class SnapshotSource {
   #schedulePoll(delay: number): void {
     if (this.#stopped) return;
     this.#pollTimer = setTimeout(() => {
-      this.#enqueue(async () => {
-        await this.#watch.check();
-        if (await this.#looksChanged()) this.#changed();
-        this.#schedulePoll(this.#options.poll ?? 2000);
-      });
+      this.#enqueue(() => this.#look());
+      this.#enqueue(() => this.#schedulePoll(this.#options.poll ?? 2000));
     }, delay);
   }
 
-  #enqueue(work: () => Promise<void>): void {
-    this.#work = this.#work.then(() => this.#stopped ? undefined : work());
+  #enqueue(work: () => Promise<void> | void): void {
+    this.#work = this.#work
+      .then(() => this.#stopped ? undefined : work())
+      .catch((error) => {
+        this.#options.log.error("Cannot follow configuration", { file: this.#options.file, error });
+      });
+  }
+
+  async #look(): Promise<void> {
+    await this.#watch.check();
+    if (await this.#looksChanged()) this.#changed();
   }
 
   async #looksChanged(): Promise<boolean> {
