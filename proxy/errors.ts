@@ -32,6 +32,7 @@ export const ERROR_KINDS = {
   coding_unknown: { side: "downstream", status: 501, text: "This transfer coding is not known" },
   bad_version: { side: "downstream", status: 505, text: "This version of HTTP is not served" },
   client_gone: { side: "downstream", status: 0, text: "The client went away" },
+  tunnel_idle: { side: "downstream", status: 0, text: "Nothing moved through the tunnel" },
   client_stalled: { side: "downstream", status: 0, text: "The client stopped reading" },
   route_broken: { side: "internal", status: 500, text: "This route cannot be served" },
   internal: { side: "internal", status: 500, text: "Something went wrong here" },

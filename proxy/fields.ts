@@ -44,6 +44,8 @@ export const CONTENT_ENCODING = 30;
 export const CONTENT_RANGE = 31;
 export const CACHE_CONTROL = 32;
 export const MAX_FORWARDS = 33;
+export const SEC_WEBSOCKET_KEY = 34;
+export const SEC_WEBSOCKET_VERSION = 35;
 export const UNDERSCORE = 254;
 export const DROPPED = 255;
 
@@ -80,6 +82,8 @@ const NAMES: readonly [string, number][] = [
   ["content-range", CONTENT_RANGE],
   ["cache-control", CACHE_CONTROL],
   ["max-forwards", MAX_FORWARDS],
+  ["sec-websocket-key", SEC_WEBSOCKET_KEY],
+  ["sec-websocket-version", SEC_WEBSOCKET_VERSION],
 ];
 
 const FAMILIES = ["x-forwarded-", "x-original-", "x-envoy-"].map((prefix) => asciiBytes(prefix));

@@ -9,9 +9,10 @@ import { asProxyError, type ErrorCode, ProxyError } from "./errors.ts";
 import { prepareRequest, prepareResponse, requestIdOf } from "./headers.ts";
 import { ClientConnection, type ClientConnectionContext } from "./http1/client_connection.ts";
 import type { Limits } from "./limits.ts";
-import type { Exchange } from "./message.ts";
+import type { Exchange, ResponseHead } from "./message.ts";
 import { answerTo } from "./respond.ts";
 import type { RouteTable } from "./router/table.ts";
+import { runTunnel } from "./tunnel.ts";
 import { connect } from "./upstream/connect.ts";
 import type { Endpoint } from "./upstream/endpoint.ts";
 import type { Upstream } from "./upstream/upstream.ts";
@@ -103,11 +104,12 @@ export class Forwarder {
     try {
       connection.send(request, exchange.added, request.authority, exchange.payload, exchange.body);
       let response = await connection.receive();
-      while (response.status < 200) {
+      while (response.status < 200 && response.status !== 101) {
         await exchange.interim(response);
         response = await connection.receive();
       }
       prepareResponse(response, request);
+      if (response.status === 101) return await this.#tunnel(exchange, connection, response);
       const answering = exchange.respond(response, connection.body);
       if (answering !== undefined) await answering;
     } catch (thrown) {
@@ -120,6 +122,21 @@ export class Forwarder {
     }
     exchange.onAbort = null;
     if (connection.finish()) endpoint.pool.give(connection, this.#context.deadlines.now);
+    return null;
+  }
+
+  /** The rest of an upgraded connection's life. */
+  async #tunnel(
+    exchange: Exchange,
+    connection: ClientConnection,
+    response: ResponseHead,
+  ): Promise<null> {
+    const { limits, deadlines } = this.#context;
+    const client = await exchange.upgrade(response);
+    const error = await runTunnel(client, connection.duplex(), limits.tunnelIdleTimeout, deadlines);
+    exchange.onAbort = null;
+    connection.close();
+    if (error !== null) this.#lose(exchange, error);
     return null;
   }
 

@@ -32,6 +32,8 @@ export class RequestHead {
   acceptsTrailers = false;
   /** Content-Type is `application/grpc` or one of its kind. */
   isGrpc = false;
+  /** The protocol that the client asks to switch to, in lower case; "" for a plain request. */
+  upgrade = "";
 }
 
 /** A response's head, from a backend or of our own making. */
@@ -102,6 +104,18 @@ export interface Client {
   readonly trusted: boolean;
 }
 
+/** One end of a tunnel: bytes both ways, after both sides have switched protocols. */
+export interface Duplex {
+  /** What comes from this end, until its FIN. */
+  readonly body: Body;
+  /** Settles when all of `view` is written; rejects with a ProxyError. */
+  write(view: Uint8Array): Promise<void>;
+  /** Sends FIN: the other end has no more to say. */
+  end(): Promise<void>;
+  /** Closes both ways at once. */
+  abort(error: ProxyError): void;
+}
+
 /** A request and its response, seen from the client's side. */
 export interface Exchange {
   readonly request: RequestHead;
@@ -126,6 +140,11 @@ export interface Exchange {
    * whole.
    */
   respond(head: ResponseHead, body: Body): Promise<void> | void;
+  /**
+   * Sends 101 (Switching Protocols) and gives the client's end of the tunnel. Only where
+   * `request.upgrade` is not "". Rejects like `respond`.
+   */
+  upgrade(head: ResponseHead): Promise<Duplex>;
 }
 
 /** What serves an exchange: `forward.ts`. Never rejects. */

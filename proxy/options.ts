@@ -186,6 +186,14 @@ const LIMIT_OPTIONS = defineOptions({
     reason: "event streams send a comment every 15 to 30 s",
     help: "A response's body without a new byte; past it the exchange is cut.",
   },
+  tunnelIdleTimeout: {
+    type: "duration",
+    group: "Limits",
+    default: DEFAULT_LIMITS.tunnelIdleTimeout,
+    min: 1,
+    reason: "dashboards stay open for long, and ping far more often",
+    help: "Closes a WebSocket or another upgrade in which nothing has moved for this long.",
+  },
   responseHeadLimit: {
     type: "size",
     group: "Limits",
@@ -295,6 +303,7 @@ export function parseProxyOptions(args: readonly string[]): ParsedProxyOptions {
         connectTimeout: given.connectTimeout,
         responseHeadTimeout: given.responseHeadTimeout,
         responseBodyTimeout: given.responseBodyTimeout,
+        tunnelIdleTimeout: given.tunnelIdleTimeout,
         responseHeadBytes: given.responseHeadLimit,
         responseFields: given.responseFieldLimit,
         tries: given.tries,

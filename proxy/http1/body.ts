@@ -98,7 +98,7 @@ export class InputBody implements Body {
     const input = this.#input;
     for (;;) {
       if (this.done) return this.read();
-      this.#borrowBulk();
+      this.#chooseBuffer();
       // A chunk line or trailer section that does not fit grows up to its own limit.
       if (input.makeRoom(this.#rules.maxTrailerBytes + 64) === "full") {
         throw new ProxyError(this.#rules.malformed, "trailer section too large");
@@ -190,12 +190,20 @@ export class InputBody implements Body {
     this.done = true;
   }
 
-  /** A body that does not end within what has arrived passes through a large buffer. */
-  #borrowBulk(): void {
+  /**
+   * A long body passes through a large buffer: one whose length says so, or whose last read filled
+   * the buffer. A slow stream, which reads little at a time, waits with a small one.
+   */
+  #chooseBuffer(): void {
     const input = this.#input;
-    if (this.#parked !== null || !input.isEmpty || input.isReading) return;
-    const small = this.#framing === "length" && this.#remaining <= input.bytes.length;
-    if (!small) this.#parked = input.exchangeBuffer(this.#bulk.take());
+    if (!input.isEmpty || input.isReading) return;
+    const { length } = input.bytes;
+    if (this.#parked === null) {
+      const long = this.#framing === "length" ? this.#remaining > length : input.end === length;
+      if (long) this.#parked = input.exchangeBuffer(this.#bulk.take());
+    } else if (this.#framing !== "length" && input.end < this.#parked.length) {
+      this.#returnBulk();
+    }
   }
 
   #returnBulk(): void {

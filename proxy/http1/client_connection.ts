@@ -11,13 +11,20 @@ import { type Deadlined, type Deadlines, NO_DEADLINE } from "../deadlines.ts";
 import { asProxyError, type ErrorCode, ProxyError } from "../errors.ts";
 import type { Fields } from "../fields.ts";
 import type { Limits } from "../limits.ts";
-import { type Body, type RequestHead, ResponseHead, UNKNOWN_LENGTH } from "../message.ts";
+import {
+  type Body,
+  type Duplex,
+  type RequestHead,
+  ResponseHead,
+  UNKNOWN_LENGTH,
+} from "../message.ts";
 import { closeQuietly, type Transport } from "../transport.ts";
 import { InputBody } from "./body.ts";
 import { writeBody } from "./body_writer.ts";
 import { HeadParser } from "./head_parser.ts";
 import { Input } from "./input.ts";
 import { requestHeadSize, writeRequestHead } from "./request_writer.ts";
+import { upgradeOf } from "./upgrade.ts";
 import { readResponseFields, readStatusLine, type ResponseConnection } from "./response_head.ts";
 
 export interface ClientConnectionContext {
@@ -43,6 +50,7 @@ export class ClientConnection implements Deadlined {
   readonly #body: InputBody;
   readonly #connection: ResponseConnection = { keepAlive: false, untilClose: false };
   #method = "";
+  #upgrade = "";
   #closed = false;
   #idle = false;
   #deadline = NO_DEADLINE;
@@ -50,6 +58,8 @@ export class ClientConnection implements Deadlined {
   /** Why the exchange under way has failed, told by the next `receive`. */
   #failure: ProxyError | null = null;
   #uploading = false;
+  /** Bytes pass both ways: their deadlines are the tunnel's. */
+  #tunnel = false;
 
   constructor(transport: Transport, context: ClientConnectionContext) {
     const { limits, buffers, deadlines } = context;
@@ -71,6 +81,7 @@ export class ClientConnection implements Deadlined {
       maxTrailerFields: limits.responseFields,
     });
     this.#body.onWait = (waiting) => {
+      if (this.#tunnel) return;
       this.#deadline = waiting ? deadlines.in(limits.responseBodyTimeout) : NO_DEADLINE;
     };
     this.#input.onWatched = () => {
@@ -109,6 +120,7 @@ export class ClientConnection implements Deadlined {
     this.#idle = false;
     this.answered = false;
     this.#method = request.method;
+    this.#upgrade = request.upgrade;
     const payloadSize = payload === null ? 0 : payload.length;
     const size = requestHeadSize(request, added);
     const whole = size + payloadSize <= buffers.out.size;
@@ -174,13 +186,30 @@ export class ClientConnection implements Deadlined {
     const wrong = readResponseFields(response, version || 11, this.#method, this.#connection);
     if (wrong !== null) throw this.#fail("upstream_malformed", wrong);
     if (response.status === 101) {
-      throw this.#fail("upstream_malformed", "101 (Switching Protocols) to no upgrade");
+      // RFC 9110 §15.2.2: only to what was asked for, and only to that protocol.
+      if (this.#upgrade === "" || upgradeOf(response.fields) !== this.#upgrade) {
+        throw this.#fail("upstream_malformed", "101 (Switching Protocols) to what was not asked");
+      }
+      this.#deadline = NO_DEADLINE;
+      this.#connection.keepAlive = false;
+      this.#body.begin(UNKNOWN_LENGTH, true);
+      this.#tunnel = true;
     }
     if (response.status >= 200) {
       this.#deadline = NO_DEADLINE;
       this.#body.begin(response.bodyLength, this.#connection.untilClose);
     }
     return response;
+  }
+
+  /** The backend's end of a tunnel, after `receive` has given a 101. */
+  duplex(): Duplex {
+    return {
+      body: this.#body,
+      write: this.#write,
+      end: () => this.#transport.closeWrite(),
+      abort: this.abort,
+    };
   }
 
   /**

@@ -4,6 +4,7 @@
  * in plain form is copied in one go, any other line is written anew.
  */
 import {
+  asciiBytes,
   CONNECTION,
   CONTENT_LENGTH,
   DROPPED,
@@ -104,6 +105,17 @@ export function writeNumberField(
 ): number {
   at = copyRange(out, at, name, 0, name.length);
   at = writeLatin1(out, at, String(value));
+  out[at++] = CR;
+  out[at++] = LF;
+  return at;
+}
+
+const UPGRADE_LINES = asciiBytes("Connection: upgrade\r\nUpgrade: ");
+
+/** The two lines that ask for, or confirm, a switch to `protocol`. */
+export function writeUpgrade(out: Uint8Array, at: number, protocol: string): number {
+  at = copyRange(out, at, UPGRADE_LINES, 0, UPGRADE_LINES.length);
+  at = writeLatin1(out, at, protocol);
   out[at++] = CR;
   out[at++] = LF;
   return at;

@@ -22,6 +22,7 @@ import {
   latin1,
   TE,
   TRANSFER_ENCODING,
+  UPGRADE,
   X_FORWARDED_FOR,
   X_FORWARDED_HOST,
   X_FORWARDED_PORT,
@@ -32,6 +33,7 @@ import { type RequestHead, UNKNOWN_LENGTH } from "../message.ts";
 import { dropNamed, readContentLength, splitList } from "./field_values.ts";
 import { SP, TARGET, TOKEN } from "./grammar.ts";
 import { readAuthority } from "./host.ts";
+import { readUpgrade } from "./upgrade.ts";
 
 /** Longest method: the registry's longest, UPDATEREDIRECTREF, has 17 letters. */
 const MAX_METHOD = 32;
@@ -160,6 +162,7 @@ export function readRequestFields(
   head.expectsContinue = false;
   head.acceptsTrailers = false;
   head.isGrpc = false;
+  head.upgrade = "";
   let connectionFields = 0;
   for (let i = 0; i < count; i++) {
     switch (ids[i]) {
@@ -275,18 +278,21 @@ function readConnection(
   const { fields } = head;
   let close = false;
   let keep = false;
+  let upgrade = false;
   for (let i = fields.find(CONNECTION); i !== -1; i = fields.find(CONNECTION, i + 1)) {
     for (const option of splitList(fields.value(i).toLowerCase())) {
       if (option === "") continue; // RFC 9110 §5.6.1.2
       else if (option === "close") close = true;
       else if (option === "keep-alive") keep = true;
-      else if (option !== "upgrade" && option !== "te") {
+      else if (option === "upgrade") upgrade = true;
+      else if (option !== "te") {
         const error = nominate(fields, option);
         if (error !== null) return error;
       }
     }
   }
   connection.keepAlive = !close && (head.version === 11 || keep);
+  if (upgrade && fields.find(UPGRADE) !== -1) head.upgrade = readUpgrade(head);
   return null;
 }
 

@@ -5,7 +5,13 @@
 import { asciiBytes, EXPECT, type Fields, writeLatin1 } from "../fields.ts";
 import { type RequestHead, UNKNOWN_LENGTH } from "../message.ts";
 import { CR, LF, SP } from "./grammar.ts";
-import { copyRange, fieldsSize, writeFields, writeNumberField } from "./head_writer.ts";
+import {
+  copyRange,
+  fieldsSize,
+  writeFields,
+  writeNumberField,
+  writeUpgrade,
+} from "./head_writer.ts";
 
 const HOST_LINE = asciiBytes(" HTTP/1.1\r\nHost: ");
 const CONTENT_LENGTH_NAME = asciiBytes("Content-Length: ");
@@ -18,7 +24,8 @@ const OWN_LINES = 128;
 /** Bytes that `writeRequestHead` needs at most. */
 export function requestHeadSize(head: RequestHead, added: Fields | null): number {
   return OWN_LINES + head.method.length + head.path.length + head.query.length +
-    head.authority.length + fieldsSize(head.fields) + (added === null ? 0 : fieldsSize(added));
+    head.authority.length + head.upgrade.length + fieldsSize(head.fields) +
+    (added === null ? 0 : fieldsSize(added));
 }
 
 /** Writes the head; the position after it. */
@@ -48,7 +55,8 @@ export function writeRequestHead(
   } else if (head.contentLength !== -1) {
     at = writeNumberField(out, at, CONTENT_LENGTH_NAME, head.contentLength);
   }
-  if (head.acceptsTrailers) at = copyRange(out, at, TE_LINES, 0, TE_LINES.length);
+  if (head.upgrade !== "") at = writeUpgrade(out, at, head.upgrade);
+  else if (head.acceptsTrailers) at = copyRange(out, at, TE_LINES, 0, TE_LINES.length);
   out[at++] = CR;
   out[at++] = LF;
   return at;

@@ -5,7 +5,13 @@
 import { asciiBytes, DATE, SERVER, writeLatin1 } from "../fields.ts";
 import { type RequestHead, type ResponseHead, UNKNOWN_LENGTH } from "../message.ts";
 import { CR, LF } from "./grammar.ts";
-import { copyRange, fieldsSize, writeFields, writeNumberField } from "./head_writer.ts";
+import {
+  copyRange,
+  fieldsSize,
+  writeFields,
+  writeNumberField,
+  writeUpgrade,
+} from "./head_writer.ts";
 
 const HTTP_11 = asciiBytes("HTTP/1.1 ");
 const STATUS_200 = asciiBytes("HTTP/1.1 200 OK\r\n");
@@ -67,6 +73,17 @@ export function interimBytes(head: ResponseHead): Uint8Array {
   const out = new Uint8Array(responseHeadSize(head));
   let at = writeStatusLine(out, head);
   at = writeFields(out, at, head.fields);
+  out[at++] = CR;
+  out[at++] = LF;
+  return out.subarray(0, at);
+}
+
+/** 101 (Switching Protocols) to `protocol`. */
+export function switchingBytes(head: ResponseHead, protocol: string): Uint8Array {
+  const out = new Uint8Array(responseHeadSize(head) + protocol.length);
+  let at = writeStatusLine(out, head);
+  at = writeFields(out, at, head.fields);
+  at = writeUpgrade(out, at, protocol);
   out[at++] = CR;
   out[at++] = LF;
   return out.subarray(0, at);

@@ -16,10 +16,12 @@ import type { Limits } from "../limits.ts";
 import {
   type Body,
   type Client,
+  type Duplex,
   type Exchange,
   type ExchangeHandler,
   RequestHead,
   type ResponseHead,
+  UNKNOWN_LENGTH,
 } from "../message.ts";
 import { closeQuietly, type Transport } from "../transport.ts";
 import { InputBody } from "./body.ts";
@@ -32,6 +34,7 @@ import {
   PROBE,
   responseFraming,
   responseHeadSize,
+  switchingBytes,
   writeResponseHead,
 } from "./response_writer.ts";
 
@@ -62,8 +65,9 @@ const PROBES = [0, 100, 800];
 const IDLE = 0;
 const HEAD = 1;
 const EXCHANGE = 2;
-const LINGERING = 3;
-const CLOSED = 4;
+const TUNNEL = 3;
+const LINGERING = 4;
+const CLOSED = 5;
 
 export class ServerConnection implements Exchange, Deadlined {
   readonly request = new RequestHead();
@@ -130,7 +134,8 @@ export class ServerConnection implements Exchange, Deadlined {
 
   /** An exchange is under way; else the connection may be closed without loss. */
   get isBusy(): boolean {
-    return this.#phase === EXCHANGE || this.#writing !== null || this.#parser.hasBegun;
+    return this.#phase === EXCHANGE || this.#phase === TUNNEL || this.#writing !== null ||
+      this.#parser.hasBegun;
   }
 
   /** Serves the connection to its end. Never rejects. */
@@ -297,6 +302,20 @@ export class ServerConnection implements Exchange, Deadlined {
     // RFC 9110 §15.2: HTTP/1.0 knows no interim responses.
     if (this.request.version === 10 || this.responded) return;
     return this.#afterWriting(() => this.#write(interimBytes(head)));
+  }
+
+  async upgrade(head: ResponseHead): Promise<Duplex> {
+    this.responded = true;
+    this.#closeAfter = true;
+    await this.#afterWriting(() => this.#write(switchingBytes(head, this.request.upgrade)));
+    this.#phase = TUNNEL;
+    this.#body.begin(UNKNOWN_LENGTH, true);
+    return {
+      body: this.#body,
+      write: this.#write,
+      end: () => this.#transport.closeWrite(),
+      abort: (error) => this.#fail(error),
+    };
   }
 
   respond(head: ResponseHead, body: Body): Promise<void> | void {
