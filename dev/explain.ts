@@ -1,0 +1,53 @@
+/**
+ * `deno task explain DIR URL`: reads the manifests as `deno task dev` does and says which route the
+ * URL takes, and why. Exit code 0 where one takes it, 1 where none does, 2 for a wrong command line.
+ */
+import { translate } from "../controller/translate.ts";
+import { EXPLAIN_PROGRAM, parseExplainOptions } from "./options.ts";
+import { explainUrl } from "./explanation.ts";
+import { ManifestFolder } from "./manifest_folder.ts";
+import { makePlan, toTranslateOptions } from "./plan.ts";
+import { parseRequestedUrl } from "./requested_url.ts";
+
+/** Nothing is dialled here: they only show that a sample backend would be. */
+const SAMPLES = [{ address: "127.0.0.1", port: 1 }, { address: "127.0.0.1", port: 2 }];
+
+/** Prints to standard output and error; returns the exit code. */
+export async function main(args: readonly string[]): Promise<number> {
+  const parsed = parseExplainOptions(args);
+  if (parsed.kind !== "ok") {
+    (parsed.kind === "help" ? console.log : console.error)(parsed.text);
+    return parsed.kind === "help" ? 0 : 2;
+  }
+  const { paths, url: text, plan: options } = parsed.options;
+  const url = parseRequestedUrl(text);
+  if (url === null) {
+    console.error(
+      `The last argument, ${JSON.stringify(text)}, is no URL like https://app.example.com/path\n` +
+        `${EXPLAIN_PROGRAM.name} --help says what there is`,
+    );
+    return 2;
+  }
+  for (const path of paths) {
+    try {
+      await Deno.stat(path);
+    } catch (error) {
+      console.error(`Cannot read ${path}: ${error instanceof Error ? error.message : error}`);
+      return 2;
+    }
+  }
+  const manifests = await new ManifestFolder(paths).read();
+  const plan = makePlan(manifests, options, () => SAMPLES, null, Date.now);
+  const cluster = translate(manifests.resources, null, toTranslateOptions(options), Date.now);
+  const explained = explainUrl({
+    url,
+    manifests,
+    plan,
+    clusterSnapshot: cluster.snapshot,
+    now: Date.now(),
+  });
+  console.log(explained.text);
+  return explained.found ? 0 : 1;
+}
+
+if (import.meta.main) Deno.exit(await main(Deno.args));

@@ -1,0 +1,245 @@
+/**
+ * Why a URL takes its route. In: manifests, the plan made of them, and a URL as somebody would
+ * request it. Out: text that names the winner and where it is written, who lost and why, the
+ * certificate, the endpoints, and the problems that bear on this host.
+ */
+import { X509Certificate } from "node:crypto";
+import { asList, fieldOf, isAbsent } from "../controller/translate/json.ts";
+import { explain, type Explanation } from "../proxy/router/explain.ts";
+import { hostPatternTakes } from "../proxy/router/host.ts";
+import { formatAddress } from "../shared/address.ts";
+import { parseHostPattern } from "../shared/host_pattern.ts";
+import { formatObject, type ObjectRef } from "../shared/problem.ts";
+import type { Action, Certificate, Origin, Snapshot } from "../shared/snapshot.ts";
+import type { LocatedProblem } from "./manifest_file.ts";
+import { formatPosition } from "./manifest_position.ts";
+import type { Manifests } from "./manifests.ts";
+import { type Plan, refOf } from "./plan.ts";
+import { alignColumns, describeUpstream, formatProblems, printable } from "./report.ts";
+import type { RequestedUrl } from "./requested_url.ts";
+
+/** Routes that lost and are shown; the rest is counted. */
+const MAX_SHOWN = 30;
+
+const DAY = 24 * 60 * 60 * 1000;
+
+export interface Explained {
+  readonly text: string;
+  /** Whether a route or a default backend takes the request. */
+  readonly found: boolean;
+}
+
+/** Everything that explains one URL. */
+export interface Question {
+  readonly url: RequestedUrl;
+  readonly manifests: Manifests;
+  readonly plan: Plan;
+  /** What a cluster would serve: the same manifests with the endpoints that they name. */
+  readonly clusterSnapshot: Snapshot;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+export function explainUrl(question: Question): Explained {
+  const { url, plan } = question;
+  const explanation = explain(plan.snapshot, url.host, url.rawPath);
+  const { outcome } = explanation;
+  const action = outcome.kind === "route"
+    ? outcome.route.action
+    : outcome.kind === "default"
+    ? outcome.action
+    : null;
+  const sections = [
+    request(question, explanation),
+    winner(question, explanation),
+    losers(question, explanation),
+    certificate(question, explanation),
+    ...(action?.kind === "forward" ? [endpoints(question, action.upstream)] : []),
+    formatProblems(problemsAbout(question, explanation), "about this host"),
+  ];
+  const found = outcome.kind === "route" || outcome.kind === "default";
+  return { text: sections.join("\n\n"), found };
+}
+
+function request({ url }: Question, { path }: Explanation): string {
+  const shown = path.ok && path.path !== url.rawPath ? `, matched as ${path.path}` : "";
+  return lines([
+    `${url.scheme}://${url.host}${url.rawPath}`,
+    `  host  ${url.host}`,
+    `  path  ${url.rawPath}${shown}`,
+  ]);
+}
+
+function winner(question: Question, { outcome, host }: Explanation): string {
+  switch (outcome.kind) {
+    case "route":
+      return lines([
+        `Route: ${outcome.route.id}`,
+        `  ${describeAction(outcome.route.action)}`,
+        `  from ${describeOrigin(question, outcome.route.origin)}`,
+      ]);
+    case "default":
+      return lines([
+        "Route: none, so the default backend takes it",
+        `  ${describeAction(outcome.action)}`,
+      ]);
+    case "none":
+      return lines([
+        `Route: none takes this path of ${host}, and there is no default backend: 404`,
+      ]);
+    case "refused":
+      return lines([`Route: none, since ${outcome.reason}: 400`]);
+  }
+}
+
+function describeAction(action: Action): string {
+  return action.kind === "forward"
+    ? `goes to ${action.upstream}`
+    : `answers ${action.status}: ${action.reason}`;
+}
+
+function describeOrigin({ manifests }: Question, origin: Origin): string {
+  const at = manifests.locate(origin, origin.field);
+  const place = at === null ? "" : ` (${formatPosition(at)})`;
+  return `${formatObject(origin)}, ${origin.field}${place}`;
+}
+
+function losers(question: Question, { considered }: Explanation): string {
+  if (considered.length === 0) return "Considered: no other route takes this host";
+  const shown = considered.slice(0, MAX_SHOWN).flatMap(({ route, lostBecause }) => [
+    `  ${route.id}`,
+    `    lost because ${lostBecause}`,
+    `    from ${describeOrigin(question, route.origin)}`,
+  ]);
+  const more = considered.length - MAX_SHOWN;
+  return lines(["Considered:", ...shown, ...(more > 0 ? [`  … and ${more} more`] : [])]);
+}
+
+function certificate(question: Question, { certificate: choice }: Explanation): string {
+  if (choice.certificate === null) return lines([`Certificate: none, since ${choice.because}`]);
+  const { origin } = choice.certificate;
+  return lines([
+    `Certificate: ${formatObject(origin)}, since ${choice.because}`,
+    `  from ${describeOrigin(question, origin)}`,
+    ...certificateFacts(choice.certificate, question.now),
+  ]);
+}
+
+/** Names, issuer and last day of the leaf. */
+function certificateFacts({ chain }: Certificate, now: number): string[] {
+  if (chain.kind !== "pem") return [];
+  let leaf: X509Certificate;
+  try {
+    leaf = new X509Certificate(chain.pem);
+  } catch (error) {
+    return [`  cannot be read: ${error instanceof Error ? error.message : String(error)}`];
+  }
+  const names = (leaf.subjectAltName ?? "").split(", ").map((name) => name.replace(/^DNS:/, ""));
+  const self = leaf.issuer === leaf.subject ? " (itself)" : "";
+  const ends = new Date(leaf.validTo);
+  const days = Math.floor((ends.getTime() - now) / DAY);
+  const left = days < 0 ? "has expired" : `${days} day${days === 1 ? "" : "s"} left`;
+  return [
+    `  names    ${names.join(", ")}`,
+    `  issuer   ${leaf.issuer.split("\n").join(", ")}${self}`,
+    `  expires  ${ends.toISOString().slice(0, 10)} (${left})`,
+  ];
+}
+
+function endpoints({ plan, clusterSnapshot, manifests }: Question, id: string): string {
+  const written = clusterSnapshot.upstreams.find((upstream) => upstream.id === id)?.addresses;
+  const rows: string[][] = [];
+  if (written?.kind === "dns") {
+    rows.push(["", `${written.name}:${written.port}`, "resolved by the proxy"]);
+  } else {
+    const used = new Set<string>();
+    for (const { address, port } of written?.endpoints ?? []) {
+      used.add(address);
+      rows.push(["", formatAddress({ hostname: address, port }), "gets requests"]);
+    }
+    for (const address of otherAddresses(manifests, id, used)) {
+      rows.push(["", address, "gets none: not ready"]);
+    }
+  }
+  if (rows.length === 0) rows.push(["", "none in these manifests"]);
+  return lines([
+    `Endpoints of ${id}:`,
+    ...alignColumns(rows),
+    `  deno task dev sends it to: ${describeUpstream(plan, id)}`,
+  ]);
+}
+
+/** Addresses of the Service that no request goes to at present. */
+function otherAddresses(
+  manifests: Manifests,
+  upstream: string,
+  used: ReadonlySet<string>,
+): Set<string> {
+  const service = upstream.slice(0, upstream.lastIndexOf(":"));
+  const found = new Set<string>();
+  for (const slice of manifests.resources.endpointSlices) {
+    const name = fieldOf(slice.metadata?.labels, "kubernetes.io/service-name");
+    if (`${slice.metadata?.namespace}/${name}` !== service) continue;
+    for (const endpoint of asList(slice.endpoints) ?? []) {
+      for (const address of asList(fieldOf(endpoint, "addresses")) ?? []) {
+        if (typeof address === "string" && !used.has(address)) found.add(address);
+      }
+    }
+  }
+  return found;
+}
+
+/** Those of files that cannot be read, of Ingresses that name this host, and of what these name. */
+function problemsAbout(question: Question, explanation: Explanation): LocatedProblem[] {
+  const { manifests, plan, url } = question;
+  const related = new Set<string>();
+  const relate = (ref: ObjectRef) => related.add(formatObject(ref));
+  const { outcome, considered, certificate } = explanation;
+  if (outcome.kind === "route") relate(outcome.route.origin);
+  for (const { route } of considered) relate(route.origin);
+  if (certificate.certificate !== null) relate(certificate.certificate.origin);
+  for (const ingress of manifests.resources.ingresses) {
+    const ref = refOf(ingress);
+    const rules = asList(fieldOf(ingress.spec, "rules")) ?? [];
+    const names = rules.some((rule) => ruleNames(fieldOf(rule, "host"), url.host));
+    if (!names && !related.has(formatObject(ref))) continue;
+    relate(ref);
+    const { namespace } = ref;
+    for (const name of namedServices(ingress.spec, rules)) {
+      relate({ kind: "Service", namespace, name });
+      for (const slice of manifests.resources.endpointSlices) {
+        if (fieldOf(slice.metadata?.labels, "kubernetes.io/service-name") !== name) continue;
+        relate({ kind: "EndpointSlice", namespace, name: slice.metadata?.name ?? "" });
+      }
+    }
+    for (const tls of asList(fieldOf(ingress.spec, "tls")) ?? []) {
+      const name = fieldOf(tls, "secretName");
+      if (typeof name === "string") relate({ kind: "Secret", namespace, name });
+    }
+  }
+  return plan.problems.filter(({ problem }) =>
+    problem.object === null || related.has(formatObject(problem.object))
+  );
+}
+
+/** Also a host that is written wrongly, if it is this one that was meant. */
+function ruleNames(written: unknown, host: string): boolean {
+  if (isAbsent(written) || written === "") return true;
+  const text = String(written);
+  const pattern = parseHostPattern(text);
+  return pattern.ok ? hostPatternTakes(pattern.host, host) : text.toLowerCase() === host;
+}
+
+function namedServices(spec: unknown, rules: readonly unknown[]): Set<string> {
+  const paths = rules.flatMap((rule) => asList(fieldOf(fieldOf(rule, "http"), "paths")) ?? []);
+  const backends = [
+    fieldOf(spec, "defaultBackend"),
+    ...paths.map((path) => fieldOf(path, "backend")),
+  ];
+  const names = backends.map((backend) => fieldOf(fieldOf(backend, "service"), "name"));
+  return new Set(names.filter((name) => typeof name === "string"));
+}
+
+function lines(all: readonly string[]): string {
+  return all.map(printable).join("\n");
+}

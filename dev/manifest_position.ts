@@ -1,0 +1,119 @@
+/**
+ * Where a field of an object stands in its file. In: a YAML node and a JSON path such as
+ * `spec.rules[0].host`. Out: line and column of that field, or of the nearest thing around it that
+ * is there, so that a problem with a missing field points to where it belongs.
+ */
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isNode,
+  isPair,
+  isScalar,
+  isSeq,
+  type LineCounter,
+  type Node,
+  type Pair,
+} from "yaml";
+
+export interface Position {
+  /** As it was given, or found below the folder that was given. */
+  readonly file: string;
+  /** From 1. */
+  readonly line: number;
+  /** From 1. */
+  readonly column: number;
+}
+
+/** `examples/app.yaml:12:7`, as editors and terminals link it. */
+export function formatPosition(position: Position): string {
+  return `${position.file}:${position.line}:${position.column}`;
+}
+
+/** One object inside a parsed document. */
+export interface PlacedNode {
+  readonly document: Document.Parsed;
+  readonly node: Node;
+}
+
+/**
+ * The offset of `field` (see `Problem.field`; "" is the whole object) in the document's text. A
+ * key may hold dots, as those of annotations do, bare or in `["…"]`.
+ */
+export function offsetOf(placed: PlacedNode, field: string): number {
+  let node: Node | null = placed.node;
+  let offset = startOf(placed.node) ?? 0;
+  let rest = field;
+  while (rest !== "" && node !== null) {
+    if (isAlias(node)) node = node.resolve(placed.document) ?? null;
+    const step: Step | null = isMap(node)
+      ? stepIntoMap(node.items, rest)
+      : isSeq(node)
+      ? stepIntoSequence(node.items, rest)
+      : null;
+    if (step === null) break;
+    offset = step.offset ?? offset;
+    node = step.node;
+    rest = step.rest;
+  }
+  return offset;
+}
+
+/** The node at `field`, or null. */
+export function nodeAt(node: Node, field: readonly (string | number)[]): Node | null {
+  let found: unknown = node;
+  for (const key of field) {
+    found = isMap(found) || isSeq(found) ? found.get(key, true) : undefined;
+  }
+  return isNode(found) ? found : null;
+}
+
+export function positionAt(file: string, lines: LineCounter, offset: number): Position {
+  const { line, col } = lines.linePos(offset);
+  // An empty file has no lines, and the counter then says 0.
+  return { file, line: Math.max(line, 1), column: Math.max(col, 1) };
+}
+
+interface Step {
+  readonly node: Node | null;
+  readonly offset: number | null;
+  readonly rest: string;
+}
+
+function stepIntoMap(items: readonly Pair[], rest: string): Step | null {
+  let best: { pair: Pair; taken: number } | null = null;
+  for (const pair of items) {
+    const key = isScalar(pair.key) ? String(pair.key.value) : null;
+    if (key === null) continue;
+    for (const written of [key, `[${key}]`, `["${key}"]`, `['${key}']`]) {
+      const taken = written.length;
+      if (rest.startsWith(written) && endsKey(rest, taken) && taken > (best?.taken ?? 0)) {
+        best = { pair, taken };
+      }
+    }
+  }
+  if (best === null) return null;
+  const { key, value } = best.pair;
+  return {
+    node: isNode(value) ? value : null,
+    offset: isNode(key) ? startOf(key) : null,
+    rest: rest.slice(best.taken).replace(/^\./, ""),
+  };
+}
+
+function endsKey(rest: string, at: number): boolean {
+  return at === rest.length || rest[at] === "." || rest[at] === "[";
+}
+
+function stepIntoSequence(items: readonly unknown[], rest: string): Step | null {
+  const match = /^\[(\d+)\]\.?/.exec(rest);
+  if (match === null) return null;
+  const item = items[Number(match[1])];
+  const node = isNode(item) ? item : isPair(item) && isNode(item.key) ? item.key : null;
+  if (node === null) return null;
+  return { node, offset: startOf(node), rest: rest.slice(match[0].length) };
+}
+
+function startOf(node: Node): number | null {
+  return node.range?.[0] ?? null;
+}

@@ -1,0 +1,174 @@
+/**
+ * The command lines of `deno task dev` and `deno task explain`. In: arguments. Out: typed options,
+ * a help text, or what is wrong. Both take the flags that decide what is served, so that one
+ * explains what the other does.
+ */
+import type { DefaultBackend } from "../controller/translate.ts";
+import { isDnsLabel, isDnsName, isPortName } from "../controller/translate/names.ts";
+import type { Address } from "../shared/address.ts";
+import { LOG_LEVELS, type LogLevel } from "../shared/log.ts";
+import { defineOptions, parseOptions, type Program } from "../shared/options.ts";
+import type { PlanOptions } from "./plan.ts";
+import { parseServiceMapping, type ServiceMapping } from "./service_mapping.ts";
+
+export const DEV_PROGRAM: Program = {
+  name: "deno task dev",
+  summary: "Serves the Ingresses of a folder on this machine, without a cluster.",
+  positionals: {
+    name: "DIR",
+    help: "Folders or files of Kubernetes YAML or JSON. Without one: examples.",
+    min: 0,
+    max: 1000,
+  },
+};
+
+export const EXPLAIN_PROGRAM: Program = {
+  name: "deno task explain",
+  summary: "Says which route a URL takes, and why.",
+  positionals: {
+    name: "DIR URL",
+    help: "Folders or files of Kubernetes YAML or JSON, then one URL: " +
+      "https://app.example.com/path.",
+    min: 2,
+    max: 1000,
+  },
+};
+
+/** What decides which routes there are. */
+const PLAN_OPTIONS = defineOptions({
+  ingressClass: {
+    type: "string",
+    value: "NAME",
+    repeatable: true,
+    check: (value) => isDnsName(value) ? null : "the name of an IngressClass",
+    help: "Serves Ingresses of this class too. Those of class pingress and those without a class " +
+      "always are.",
+  },
+  map: {
+    type: "string",
+    value: "NAMESPACE/SERVICE[:PORT]=HOST:PORT",
+    repeatable: true,
+    check: (value) => {
+      const mapping = parseServiceMapping(value);
+      return typeof mapping === "string" ? mapping : null;
+    },
+    help:
+      "Sends a Service, or one of its ports, to a program of yours: default/web=127.0.0.1:3000. " +
+      "Goes before the annotation dev.pingress.io/endpoint.",
+  },
+  allowExternalName: {
+    type: "boolean",
+    reason: "such a Service makes this machine dial any name that a manifest holds",
+    help: "Lets a Service of type ExternalName be a backend.",
+  },
+  defaultBackend: {
+    type: "string",
+    value: "NAMESPACE/SERVICE:PORT",
+    check: (value) => parseDefaultBackend(value) === null ? "of the form default/web:80" : null,
+    help: "Gets the requests that no Ingress takes, in place of a 404.",
+  },
+});
+
+export const DEV_OPTIONS = defineOptions({
+  listenHttp: {
+    type: "address",
+    repeatable: true,
+    default: { hostname: "127.0.0.1", port: 8080 },
+    reason: "only this machine can reach it",
+    help: "Takes HTTP requests on this address; port 0 is any free one. Given once or more, it " +
+      "replaces the default.",
+  },
+  admin: {
+    type: "address",
+    default: { hostname: "127.0.0.1", port: 9090 },
+    help: "Serves /healthz and /readyz on this address.",
+  },
+  ...PLAN_OPTIONS,
+  logLevel: {
+    type: "choice",
+    choices: LOG_LEVELS,
+    default: "warn",
+    reason: "the table and the problems are printed anyway",
+    help: "Writes the proxy's events of this level and above.",
+  },
+});
+
+export const EXPLAIN_OPTIONS = defineOptions({ ...PLAN_OPTIONS });
+
+export interface DevOptions {
+  /** Folders and files. */
+  readonly paths: readonly string[];
+  readonly listenHttp: readonly Address[];
+  readonly admin: Address;
+  readonly plan: PlanOptions;
+  readonly logLevel: LogLevel;
+}
+
+export interface ExplainOptions {
+  readonly paths: readonly string[];
+  readonly url: string;
+  readonly plan: PlanOptions;
+}
+
+export type Parsed<T> =
+  | { readonly kind: "ok"; readonly options: T }
+  | { readonly kind: "help" | "error"; readonly text: string };
+
+/** Never throws for what a user wrote. */
+export function parseDevOptions(args: readonly string[]): Parsed<DevOptions> {
+  const parsed = parseOptions(DEV_PROGRAM, DEV_OPTIONS, args);
+  if (parsed.kind !== "ok") return parsed;
+  const { options, positionals } = parsed;
+  return {
+    kind: "ok",
+    options: {
+      paths: positionals.length === 0 ? ["examples"] : positionals,
+      listenHttp: options.listenHttp,
+      admin: options.admin,
+      plan: toPlanOptions(options),
+      logLevel: options.logLevel,
+    },
+  };
+}
+
+/** Never throws for what a user wrote. */
+export function parseExplainOptions(args: readonly string[]): Parsed<ExplainOptions> {
+  const parsed = parseOptions(EXPLAIN_PROGRAM, EXPLAIN_OPTIONS, args);
+  if (parsed.kind !== "ok") return parsed;
+  const { options, positionals } = parsed;
+  return {
+    kind: "ok",
+    options: {
+      paths: positionals.slice(0, -1),
+      url: positionals[positionals.length - 1],
+      plan: toPlanOptions(options),
+    },
+  };
+}
+
+function toPlanOptions(options: {
+  readonly ingressClass: readonly string[];
+  readonly map: readonly string[];
+  readonly allowExternalName: boolean;
+  readonly defaultBackend: string | undefined;
+}): PlanOptions {
+  return {
+    ingressClasses: options.ingressClass,
+    mappings: options.map.map(parseServiceMapping)
+      .filter((mapping): mapping is ServiceMapping => typeof mapping !== "string"),
+    allowExternalName: options.allowExternalName,
+    defaultBackend: options.defaultBackend === undefined
+      ? null
+      : parseDefaultBackend(options.defaultBackend),
+  };
+}
+
+function parseDefaultBackend(text: string): DefaultBackend | null {
+  const match = /^([^/:]+)\/([^/:]+):([^/:]+)$/.exec(text);
+  if (match === null) return null;
+  const [, namespace, name, port] = match;
+  if (!isDnsLabel(namespace) || !isDnsLabel(name)) return null;
+  if (isPortName(port)) return { namespace, name, port };
+  const number = /^\d{1,5}$/.test(port) ? Number(port) : 0;
+  return number >= 1 && number <= 65535 ? { namespace, name, port: number } : null;
+}

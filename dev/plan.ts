@@ -1,0 +1,134 @@
+/**
+ * What a folder of manifests comes to on this machine. In: manifests, options and where sample
+ * backends listen. Out: the snapshot for the proxy, and every problem with its place in the files,
+ * those of Ingresses that are not served included.
+ */
+import type { Ingress } from "../controller/resources.ts";
+import {
+  type Clock,
+  type DefaultBackend,
+  type IngressStatus,
+  translate,
+  type TranslateOptions,
+} from "../controller/translate.ts";
+import { isDnsName } from "../controller/translate/names.ts";
+import { formatObject, type ObjectRef, type Problem } from "../shared/problem.ts";
+import type { Snapshot } from "../shared/snapshot.ts";
+import { localEndpoints, type SampleEndpoints, type StandIn } from "./local_endpoints.ts";
+import type { LocatedProblem } from "./manifest_file.ts";
+import type { Manifests } from "./manifests.ts";
+import type { ServiceMapping } from "./service_mapping.ts";
+
+const CLASS = "pingress";
+const CONTROLLER = "pingress.io/ingress-controller";
+
+/** By which Ingresses named their class before `spec.ingressClassName`. */
+const CLASS_ANNOTATION = "kubernetes.io/ingress.class";
+
+/** What `translate` says of an unknown class; here the remedy is a flag, so it is said anew. */
+const REPEATED_REASON = "IngressClassNotFound";
+
+export interface PlanOptions {
+  /** Classes beside our own. */
+  readonly ingressClasses: readonly string[];
+  readonly mappings: readonly ServiceMapping[];
+  readonly defaultBackend: DefaultBackend | null;
+  readonly allowExternalName: boolean;
+}
+
+export interface Plan {
+  readonly snapshot: Snapshot;
+  readonly statuses: readonly IngressStatus[];
+  /** In the order of files and lines; what stands in no file comes last. */
+  readonly problems: readonly LocatedProblem[];
+  /** See `LocalEndpoints.standIns`. */
+  readonly standIns: ReadonlyMap<string, StandIn>;
+}
+
+/** Pure but for `samples`. `published` is the snapshot before, null at first. */
+export function makePlan(
+  manifests: Manifests,
+  options: PlanOptions,
+  samples: SampleEndpoints,
+  published: Snapshot | null,
+  clock: Clock,
+): Plan {
+  const translateOptions = toTranslateOptions(options);
+  const local = localEndpoints(manifests.resources, { ...options, samples });
+  const translated = translate(local.resources, published, translateOptions, clock);
+  const problems = [
+    ...local.problems,
+    ...translated.problems.filter(({ object, reason }) =>
+      object?.kind !== "EndpointSlice" && reason !== REPEATED_REASON
+    ),
+    ...sliceProblems(manifests, published, translateOptions, clock),
+    ...classProblems(manifests, translated.statuses),
+  ];
+  return {
+    snapshot: translated.snapshot,
+    statuses: translated.statuses,
+    problems: [...manifests.problems, ...manifests.locateAll(problems)].sort(byPlace),
+    standIns: local.standIns,
+  };
+}
+
+export function toTranslateOptions(options: PlanOptions): TranslateOptions {
+  return {
+    ingressClasses: [CLASS, ...options.ingressClasses],
+    controllerNames: [CONTROLLER],
+    watchIngressWithoutClass: true,
+    defaultBackend: options.defaultBackend,
+    allowExternalName: options.allowExternalName,
+    allowLocalEndpoints: true,
+    version: { epoch: "file", seen: {} },
+  };
+}
+
+/** Those of EndpointSlices as they were written: the ones with local addresses have other fields. */
+function sliceProblems(
+  manifests: Manifests,
+  published: Snapshot | null,
+  options: TranslateOptions,
+  clock: Clock,
+): Problem[] {
+  return translate(manifests.resources, published, options, clock).problems
+    .filter(({ object }) => object?.kind === "EndpointSlice");
+}
+
+/** Ingresses of classes that are not served. */
+function classProblems(manifests: Manifests, statuses: readonly IngressStatus[]): Problem[] {
+  const served = new Set(statuses.map(({ object }) => formatObject(object)));
+  return manifests.resources.ingresses.flatMap((ingress) => {
+    const object = refOf(ingress);
+    return served.has(formatObject(object)) ? [] : notServed(object, ingress);
+  });
+}
+
+function notServed(object: ObjectRef, ingress: Ingress): Problem[] {
+  const written: unknown = ingress.spec?.ingressClassName;
+  const annotated: unknown = ingress.metadata?.annotations?.[CLASS_ANNOTATION];
+  const name = written ?? annotated;
+  if (name === undefined) return [];
+  const isClass = typeof name === "string" && isDnsName(name);
+  return [{
+    object,
+    field: written === undefined || written === null
+      ? `metadata.annotations["${CLASS_ANNOTATION}"]`
+      : "spec.ingressClassName",
+    reason: "ClassNotServed",
+    message: `not served: class ${isClass ? name : JSON.stringify(name)}`,
+    remedy: isClass ? `add --ingress-class ${name}` : `write the name of a class, such as ${CLASS}`,
+    severity: "warning",
+  }];
+}
+
+export function refOf(ingress: Ingress): ObjectRef {
+  const { namespace, name } = ingress.metadata ?? {};
+  return { kind: "Ingress", namespace: namespace ?? "default", name: name ?? "" };
+}
+
+function byPlace(a: LocatedProblem, b: LocatedProblem): number {
+  if (a.at === null || b.at === null) return Number(a.at === null) - Number(b.at === null);
+  return (a.at.file < b.at.file ? -1 : a.at.file > b.at.file ? 1 : 0) ||
+    a.at.line - b.at.line || a.at.column - b.at.column;
+}

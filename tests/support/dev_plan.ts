@@ -1,0 +1,61 @@
+/**
+ * A folder of manifests in memory. In: texts by file name. Out: what `deno task dev` makes of them.
+ */
+import { ManualClock } from "../../shared/clock.ts";
+import { parseManifestFile } from "../../dev/manifest_file.ts";
+import { Manifests } from "../../dev/manifests.ts";
+import { makePlan, type Plan, type PlanOptions } from "../../dev/plan.ts";
+import { parseServiceMapping } from "../../dev/service_mapping.ts";
+
+/** Where the two sample backends would listen. */
+export const SAMPLE_ENDPOINTS = [
+  { address: "127.0.0.1", port: 4001 },
+  { address: "127.0.0.1", port: 4002 },
+];
+
+export interface PlanInput extends Partial<Omit<PlanOptions, "mappings">> {
+  /** As after `--map`. */
+  readonly map?: readonly string[];
+}
+
+export const NOW = "2030-01-01T00:00:00Z";
+
+export function readTexts(files: Readonly<Record<string, string>>): Manifests {
+  return new Manifests(
+    Object.entries(files).map(([file, text]) => parseManifestFile(file, text)),
+  );
+}
+
+export function planOptions(input: PlanInput = {}): PlanOptions {
+  const mappings = (input.map ?? []).map((text) => {
+    const mapping = parseServiceMapping(text);
+    if (typeof mapping === "string") throw new Error(`${text} is not ${mapping}`);
+    return mapping;
+  });
+  return {
+    ingressClasses: input.ingressClasses ?? [],
+    mappings,
+    defaultBackend: input.defaultBackend ?? null,
+    allowExternalName: input.allowExternalName ?? false,
+  };
+}
+
+export function planFor(files: Readonly<Record<string, string>>, input: PlanInput = {}): Plan {
+  const clock = new ManualClock(NOW);
+  const samples = () => SAMPLE_ENDPOINTS;
+  return makePlan(readTexts(files), planOptions(input), samples, null, () => clock.now());
+}
+
+/** `file:line  object  field  reason` of each problem. */
+export function problemLines(plan: Plan): string[] {
+  return plan.problems.map(({ problem, at }) =>
+    [
+      at === null ? "-" : `${at.file}:${at.line}`,
+      problem.object === null
+        ? "-"
+        : [problem.object.kind, problem.object.namespace, problem.object.name].join("/"),
+      problem.field || "-",
+      problem.reason,
+    ].join("  ")
+  );
+}
