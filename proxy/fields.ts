@@ -247,7 +247,6 @@ export function fieldsOf(pairs: readonly (readonly [string, string])[]): Fields 
     if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) {
       throw new TypeError("Cannot add field: bad name");
     }
-    // deno-lint-ignore no-control-regex
     if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value) || /^[ \t]|[ \t]$/.test(value)) {
       throw new TypeError(`Cannot add field ${name}: bad byte in value`);
     }

@@ -23,6 +23,7 @@ import { InputBody } from "./body.ts";
 import { writeBody } from "./body_writer.ts";
 import { HeadParser } from "./head_parser.ts";
 import { Input } from "./input.ts";
+import { Output } from "./output.ts";
 import { requestHeadSize, writeRequestHead } from "./request_writer.ts";
 import { upgradeOf } from "./upgrade.ts";
 import { readResponseFields, readStatusLine, type ResponseConnection } from "./response_head.ts";
@@ -46,6 +47,7 @@ export class ClientConnection implements Deadlined {
   readonly #transport: Transport;
   readonly #context: ClientConnectionContext;
   readonly #input: Input;
+  readonly #output: Output;
   readonly #parser: HeadParser;
   readonly #body: InputBody;
   readonly #connection: ResponseConnection = { keepAlive: false, untilClose: false };
@@ -54,7 +56,6 @@ export class ClientConnection implements Deadlined {
   #closed = false;
   #idle = false;
   #deadline = NO_DEADLINE;
-  #writeDeadline = NO_DEADLINE;
   /** Why the exchange under way has failed, told by the next `receive`. */
   #failure: ProxyError | null = null;
   #uploading = false;
@@ -67,6 +68,14 @@ export class ClientConnection implements Deadlined {
     this.#context = context;
     this.openedAt = deadlines.now;
     this.#input = new Input(transport, buffers.head);
+    this.#output = new Output(
+      transport,
+      deadlines,
+      limits.writeTimeout,
+      (cause) =>
+        this.#failure ??
+          new ProxyError("upstream_closed", "closed while it was sent to", { cause }),
+    );
     this.#parser = new HeadParser(
       this.response.fields,
       limits.responseHeadBytes,
@@ -132,15 +141,17 @@ export class ClientConnection implements Deadlined {
     }
     if (payload !== null || body.done) {
       this.#awaitHead();
-      this.#write(out.subarray(0, at)).then(() => buffers.out.give(out), this.#uploadFailed);
+      this.#output.write(out.subarray(0, at)).then(() => buffers.out.give(out), this.#uploadFailed);
     } else {
       this.#uploading = true;
       const chunked = request.bodyLength === UNKNOWN_LENGTH;
-      writeBody(out, at, body.read(), body, chunked, request.isGrpc, this.#write).then(() => {
-        buffers.out.give(out);
-        this.#uploading = false;
-        if (!this.answered) this.#awaitHead();
-      }).catch(this.#uploadFailed);
+      writeBody(out, at, body.read(), body, chunked, request.isGrpc, this.#output.write).then(
+        () => {
+          buffers.out.give(out);
+          this.#uploading = false;
+          if (!this.answered) this.#awaitHead();
+        },
+      ).catch(this.#uploadFailed);
     }
   }
 
@@ -206,7 +217,7 @@ export class ClientConnection implements Deadlined {
   duplex(): Duplex {
     return {
       body: this.#body,
-      write: this.#write,
+      write: this.#output.write,
       end: () => this.#transport.closeWrite(),
       abort: this.abort,
     };
@@ -250,7 +261,7 @@ export class ClientConnection implements Deadlined {
   }
 
   check(now: number): void {
-    if (now < this.#deadline && now < this.#writeDeadline) return;
+    if (now < this.#deadline && now < this.#output.deadline) return;
     if (this.#idle) this.close();
     else this.abort(new ProxyError("upstream_timeout"));
   }
@@ -267,23 +278,6 @@ export class ClientConnection implements Deadlined {
     const error = asProxyError(thrown, "internal");
     if (error.side !== "upstream") this.abort(error);
     else if (!this.#closed && !this.answered) this.#awaitHead();
-  };
-
-  #write = async (view: Uint8Array): Promise<void> => {
-    const { limits, deadlines } = this.#context;
-    try {
-      for (;;) {
-        this.#writeDeadline = deadlines.in(limits.writeTimeout);
-        const count = await this.#transport.write(view);
-        if (count >= view.length) return;
-        view = view.subarray(count);
-      }
-    } catch (error) {
-      throw this.#failure ??
-        new ProxyError("upstream_closed", "closed while it was sent to", { cause: error });
-    } finally {
-      this.#writeDeadline = NO_DEADLINE;
-    }
   };
 
   #fail(code: ErrorCode, detail: string): ProxyError {

@@ -112,6 +112,3 @@ function writeDate(out: Uint8Array, at: number): number {
   }
   return copyRange(out, at, dateLine, 0, dateLine.length);
 }
-
-/** The interim answer that asks whether a half-closed client still listens; see ServerConnection. */
-export const PROBE: Uint8Array = asciiBytes("HTTP/1.1 102 Processing\r\n\r\n");

@@ -26,12 +26,13 @@ import {
 import { closeQuietly, type Transport } from "../transport.ts";
 import { InputBody } from "./body.ts";
 import { writeBody } from "./body_writer.ts";
+import { HalfClosedClient, PROBE } from "./half_closed.ts";
 import { HeadParser } from "./head_parser.ts";
 import { Input } from "./input.ts";
+import { Output } from "./output.ts";
 import { readRequestFields, readRequestLine, type RequestConnection } from "./request_head.ts";
 import {
   interimBytes,
-  PROBE,
   responseFraming,
   responseHeadSize,
   switchingBytes,
@@ -57,10 +58,6 @@ export interface ServerConnectionContext {
 
 /** After an answer that closes, unread bytes are taken for this long (ms), so that no RST eats it. */
 const LINGER = 2_000;
-/** A client that has sent FIN and to whom nothing can be said is taken for gone after this (ms). */
-const HALF_CLOSED_STALL = 1_000;
-/** When a client that has sent FIN before its answer is probed, in ms after the FIN. */
-const PROBES = [0, 100, 800];
 
 const IDLE = 0;
 const HEAD = 1;
@@ -80,25 +77,20 @@ export class ServerConnection implements Exchange, Deadlined {
   readonly #transport: Transport;
   readonly #context: ServerConnectionContext;
   readonly #input: Input;
+  readonly #output: Output;
+  readonly #halfClosed = new HalfClosedClient();
   readonly #parser: HeadParser;
   readonly #body: InputBody;
   readonly #connection: RequestConnection = { keepAlive: false };
   #phase = HEAD;
   #requests = 0;
   #deadline = NO_DEADLINE;
-  #writeDeadline = NO_DEADLINE;
-  /** The last write, while nobody awaits it. */
-  #writing: Promise<void> | null = null;
   /** The buffer that holds the head under way, while `input` watches with another. */
   #headBuffer: Uint8Array<ArrayBuffer> | null = null;
   #closeAfter = false;
   #failure: ProxyError | null = null;
   /** An answer to a deadline is under way, and then the connection ends. */
   #expired = false;
-  /** When the client sent FIN, the probes it got since, and when it is taken for gone. */
-  #endedAt = 0;
-  #probes = 0;
-  #goneAt = NO_DEADLINE;
 
   constructor(transport: Transport, client: Client, context: ServerConnectionContext) {
     const { limits, buffers } = context;
@@ -106,6 +98,10 @@ export class ServerConnection implements Exchange, Deadlined {
     this.#context = context;
     this.client = client;
     this.#input = new Input(transport, buffers.head);
+    this.#output = new Output(transport, context.deadlines, limits.writeTimeout, () => {
+      this.#fail(new ProxyError("client_gone"));
+      return this.#failure!;
+    });
     this.#parser = new HeadParser(
       this.request.fields,
       limits.requestHeadBytes,
@@ -134,7 +130,7 @@ export class ServerConnection implements Exchange, Deadlined {
 
   /** An exchange is under way; else the connection may be closed without loss. */
   get isBusy(): boolean {
-    return this.#phase === EXCHANGE || this.#phase === TUNNEL || this.#writing !== null ||
+    return this.#phase === EXCHANGE || this.#phase === TUNNEL || this.#output.pending !== null ||
       this.#parser.hasBegun;
   }
 
@@ -167,7 +163,7 @@ export class ServerConnection implements Exchange, Deadlined {
 
   /** Ends what is overdue. */
   check(now: number): void {
-    if (now >= this.#writeDeadline) return this.#fail(new ProxyError("client_stalled"));
+    if (now >= this.#output.deadline) return this.#fail(new ProxyError("client_stalled"));
     if (this.#phase === EXCHANGE && this.#input.ended) this.#checkHalfClosed(now);
     if (now < this.#deadline) return;
     this.#deadline = NO_DEADLINE;
@@ -245,8 +241,7 @@ export class ServerConnection implements Exchange, Deadlined {
     this.#requests++;
     this.responded = false;
     this.onAbort = null;
-    this.#probes = 0;
-    this.#goneAt = NO_DEADLINE;
+    this.#halfClosed.begin();
     this.#body.begin(bodyLength, false);
     this.payload = this.#body.isBuffered ? this.#body.read() as Uint8Array | null : null;
     if (this.#body.done) this.#watchClient();
@@ -271,29 +266,18 @@ export class ServerConnection implements Exchange, Deadlined {
     if (this.#phase !== EXCHANGE || !this.#input.isOver) return;
     if (this.#input.failed !== null) this.#fail(new ProxyError("client_gone"));
     else {
-      this.#endedAt = this.#context.deadlines.now;
-      this.#checkHalfClosed(this.#endedAt);
+      const { now } = this.#context.deadlines;
+      this.#halfClosed.ended(now);
+      this.#checkHalfClosed(now);
     }
   }
 
-  /**
-   * FIN after a request is either a client that only reads on, which RFC 9112 §9.6 allows, or one
-   * that has closed. The two look the same until something is sent: a closed one answers it with a
-   * reset, which the write after shows. So before the answer an HTTP/1.1 client gets a few interim
-   * responses; during the answer its own writes tell, and one that stalls is given
-   * up after a second.
-   */
   #checkHalfClosed(now: number): void {
-    if (this.responded) {
-      if (this.#goneAt === NO_DEADLINE) this.#goneAt = now + HALF_CLOSED_STALL;
-      else if (now >= this.#goneAt) this.#fail(new ProxyError("client_gone"));
-    } else if (
-      this.request.version === 11 && this.#writing === null &&
-      now - this.#endedAt >= (PROBES[this.#probes] ?? Infinity)
-    ) {
-      this.#probes++;
-      this.#writeUnawaited(PROBE);
-    }
+    // HTTP/1.0 knows no interim responses to probe with: it is left to its answer.
+    if (!this.responded && (this.request.version === 10 || this.#output.pending !== null)) return;
+    const verdict = this.#halfClosed.check(now, this.responded);
+    if (verdict === "probe") this.#output.writeLater(PROBE);
+    else if (verdict === "gone") this.#fail(new ProxyError("client_gone"));
   }
 
   // ── Answers ─────────────────────────────────────────────────────────────────────────────────
@@ -301,13 +285,13 @@ export class ServerConnection implements Exchange, Deadlined {
   interim(head: ResponseHead): Promise<void> | void {
     // RFC 9110 §15.2: HTTP/1.0 knows no interim responses.
     if (this.request.version === 10 || this.responded) return;
-    return this.#afterWriting(() => this.#write(interimBytes(head)));
+    return this.#output.after(() => this.#write(interimBytes(head)));
   }
 
   async upgrade(head: ResponseHead): Promise<Duplex> {
     this.responded = true;
     this.#closeAfter = true;
-    await this.#afterWriting(() => this.#write(switchingBytes(head, this.request.upgrade)));
+    await this.#output.after(() => this.#write(switchingBytes(head, this.request.upgrade)));
     this.#phase = TUNNEL;
     this.#body.begin(UNKNOWN_LENGTH, true);
     return {
@@ -321,9 +305,7 @@ export class ServerConnection implements Exchange, Deadlined {
   respond(head: ResponseHead, body: Body): Promise<void> | void {
     this.responded = true;
     if (this.#failure !== null) return Promise.reject(this.#failure);
-    return this.#writing === null
-      ? this.#respond(head, body)
-      : this.#writing.then(() => this.#respond(head, body));
+    return this.#output.after(() => this.#respond(head, body));
   }
 
   #respond(head: ResponseHead, body: Body): Promise<void> | void {
@@ -363,45 +345,13 @@ export class ServerConnection implements Exchange, Deadlined {
 
   /** Writes `out[0, at)` without waiting for it: the next answer does, before it writes. */
   #writeOut(out: Uint8Array<ArrayBuffer>, at: number): void {
-    this.#writeUnawaited(out.subarray(0, at), () => this.#context.buffers.out.give(out));
+    this.#output.writeLater(out.subarray(0, at), () => this.#context.buffers.out.give(out));
   }
 
-  #writeUnawaited(view: Uint8Array, done?: () => void): void {
-    const writing = this.#write(view).then(
-      () => {
-        if (this.#writing === writing) this.#writing = null;
-        done?.();
-      },
-      () => {
-        // #write has failed the connection: there is nobody left to tell.
-        if (this.#writing === writing) this.#writing = null;
-      },
-    );
-    this.#writing = writing;
-  }
-
-  #afterWriting(next: () => Promise<void>): Promise<void> {
-    return this.#writing === null ? next() : this.#writing.then(next);
-  }
-
-  /** Writes all of `view`; each write that gets on renews the deadline. */
   #write = async (view: Uint8Array): Promise<void> => {
-    const { limits, deadlines } = this.#context;
     if (this.#failure !== null) throw this.#failure;
-    try {
-      for (;;) {
-        this.#writeDeadline = deadlines.in(limits.writeTimeout);
-        const count = await this.#transport.write(view);
-        if (count >= view.length) break;
-        view = view.subarray(count);
-      }
-      if (this.#goneAt !== NO_DEADLINE) this.#goneAt = deadlines.now + HALF_CLOSED_STALL;
-    } catch {
-      this.#fail(new ProxyError("client_gone"));
-      throw this.#failure;
-    } finally {
-      this.#writeDeadline = NO_DEADLINE;
-    }
+    await this.#output.write(view);
+    if (this.#input.ended) this.#halfClosed.wrote(this.#context.deadlines.now);
   };
 
   // ── Ends ────────────────────────────────────────────────────────────────────────────────────
@@ -415,7 +365,7 @@ export class ServerConnection implements Exchange, Deadlined {
     }
     const unread = !this.#body.done;
     if (this.#closeAfter || unread || this.#context.isDraining()) {
-      await this.#writing;
+      await this.#output.pending;
       await this.#close(unread || !this.#input.isEmpty);
       return false;
     }
@@ -430,14 +380,14 @@ export class ServerConnection implements Exchange, Deadlined {
     this.#context.onError(error, this.client);
     this.#deadline = NO_DEADLINE;
     this.#phase = EXCHANGE;
-    await this.#writing;
+    await this.#output.pending;
     const isHead = !this.#parser.inStartLine && this.request.method === "HEAD";
     this.#beginRefusal();
     if (isHead) this.request.method = "HEAD";
     const { head, body } = this.#context.answer(code, null);
     try {
       await this.respond(head, body);
-      await this.#writing;
+      await this.#output.pending;
       await this.#close(true);
     } catch {
       // The client is gone: close() follows.
@@ -461,7 +411,7 @@ export class ServerConnection implements Exchange, Deadlined {
     }
     const { head, body } = this.#context.answer(code, inHead ? null : this);
     const fail = () => this.#fail(error);
-    Promise.resolve(this.respond(head, body)).then(() => this.#writing).then(() => {
+    Promise.resolve(this.respond(head, body)).then(() => this.#output.pending).then(() => {
       this.#deadline = this.#context.deadlines.in(LINGER);
       this.#abort(error);
       return this.#transport.closeWrite();

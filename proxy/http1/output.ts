@@ -1,0 +1,71 @@
+/**
+ * What is written to a peer. In: views of bytes. Out: whole writes, one after another, and a deadline
+ * that each write which gets on renews.
+ */
+import { type Deadlines, NO_DEADLINE } from "../deadlines.ts";
+import type { ProxyError } from "../errors.ts";
+import type { Transport } from "../transport.ts";
+
+export class Output {
+  /** When the write under way is overdue; its owner's `check` looks. */
+  deadline = NO_DEADLINE;
+  /** The last write that nobody awaits; never rejects. */
+  pending: Promise<void> | null = null;
+  readonly #transport: Transport;
+  readonly #deadlines: Deadlines;
+  readonly #timeout: number;
+  readonly #broke: (cause: unknown) => ProxyError;
+
+  /**
+   * @param timeout of a write without progress, in ms.
+   * @param broke ends the connection when a write fails; what it returns is what `write` rejects
+   * with.
+   */
+  constructor(
+    transport: Transport,
+    deadlines: Deadlines,
+    timeout: number,
+    broke: (cause: unknown) => ProxyError,
+  ) {
+    this.#transport = transport;
+    this.#deadlines = deadlines;
+    this.#timeout = timeout;
+    this.#broke = broke;
+  }
+
+  /** Writes all of `view`, which may be used again once this settles. */
+  readonly write = async (view: Uint8Array): Promise<void> => {
+    try {
+      for (;;) {
+        this.deadline = this.#deadlines.in(this.#timeout);
+        const count = await this.#transport.write(view);
+        if (count >= view.length) return;
+        view = view.subarray(count);
+      }
+    } catch (cause) {
+      throw this.#broke(cause);
+    } finally {
+      this.deadline = NO_DEADLINE;
+    }
+  };
+
+  /** Writes `view` without waiting; whoever writes next waits by `after`. `done` on success only. */
+  writeLater(view: Uint8Array, done?: () => void): void {
+    const writing = this.write(view).then(
+      () => {
+        if (this.pending === writing) this.pending = null;
+        done?.();
+      },
+      () => {
+        // The connection has been ended: there is nobody left to tell.
+        if (this.pending === writing) this.pending = null;
+      },
+    );
+    this.pending = writing;
+  }
+
+  /** Runs `next` once the last write is done; at once where none is under way. */
+  after<T>(next: () => T): T | Promise<Awaited<T>> {
+    return this.pending === null ? next() : this.pending.then(next) as Promise<Awaited<T>>;
+  }
+}
