@@ -1,0 +1,246 @@
+import assert from "node:assert/strict";
+import type { Logger } from "../../shared/log.ts";
+import { type DnsAnswer, DnsEndpoints, DnsResolver, systemLookup } from "./dns.ts";
+
+/** A name server whose answers the test gives, one by one or for all that is asked. */
+class Names {
+  /** Names asked for, in order. */
+  readonly asked: string[] = [];
+  readonly resolver = new DnsResolver((name) => {
+    this.asked.push(name);
+    if (this.#answer !== null) return this.#answer();
+    return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }));
+  });
+  #answer: (() => Promise<DnsAnswer>) | null = null;
+  #waiting: { resolve: (answer: DnsAnswer) => void; reject: (error: Error) => void }[] = [];
+
+  /** Answers what waits, and everything from now on. */
+  answer(...addresses: string[]): void {
+    this.#answer = () => Promise.resolve({ addresses, ttl: null });
+    for (const { resolve } of this.#waiting.splice(0)) resolve({ addresses, ttl: null });
+  }
+
+  fail(): void {
+    const error = new Error("EAI_AGAIN");
+    this.#answer = () => Promise.reject(error);
+    for (const { reject } of this.#waiting.splice(0)) reject(error);
+  }
+
+  async asks(count: number): Promise<void> {
+    await until(() => this.asked.length >= count, `${count} lookups`);
+  }
+}
+
+/** Waits until `condition` holds; fails after five seconds. */
+async function until(condition: () => boolean, what: string, pause = 2): Promise<void> {
+  const deadline = performance.now() + 5000;
+  while (!condition()) {
+    assert.ok(performance.now() < deadline, `waited in vain for ${what}`);
+    await new Promise((resume) => setTimeout(resume, pause));
+  }
+}
+
+/** Refreshes every 10 ms, and stops when unused for a minute. */
+async function withEndpoints(
+  names: Names,
+  run: (endpoints: DnsEndpoints) => Promise<void>,
+  options: { idle?: number; refresh?: number; patience?: number; log?: Logger } = {},
+): Promise<void> {
+  const { resolver } = names;
+  const endpoints = new DnsEndpoints("web.default", 80, { resolver, refresh: 10, ...options });
+  try {
+    await run(endpoints);
+  } finally {
+    endpoints.close();
+  }
+}
+
+function addresses(endpoints: readonly { address: string }[]): string[] {
+  return endpoints.map(({ address }) => address);
+}
+
+Deno.test("a name becomes its addresses, sorted, each an endpoint", async () => {
+  const names = new Names();
+  names.answer("10.0.0.2", "fd00::1", "10.0.0.1", "10.0.0.2");
+  await withEndpoints(names, async (endpoints) => {
+    assert.deepEqual(endpoints.current(), []);
+    assert.deepEqual(await endpoints.ready(), [
+      { address: "10.0.0.1", port: 80 },
+      { address: "10.0.0.2", port: 80 },
+      { address: "fd00::1", port: 80 },
+    ]);
+  });
+});
+
+Deno.test("nothing is asked before the first use", async () => {
+  const names = new Names();
+  await withEndpoints(names, () => Promise.resolve());
+  assert.deepEqual(names.asked, []);
+});
+
+Deno.test("the array stays the same until an address changes", async () => {
+  const names = new Names();
+  names.answer("10.0.0.1", "10.0.0.2");
+  await withEndpoints(names, async (endpoints) => {
+    const first = await endpoints.ready();
+    names.answer("10.0.0.2", "10.0.0.1");
+    await names.asks(names.asked.length + 2);
+    assert.equal(endpoints.current(), first);
+    names.answer("10.0.0.3");
+    await until(() => endpoints.current() !== first, "a new array");
+    assert.deepEqual(addresses(endpoints.current()), ["10.0.0.3"]);
+  });
+});
+
+Deno.test("those who wait at the same time share a lookup, whatever their port", async () => {
+  const names = new Names();
+  const { resolver } = names;
+  const options = { resolver, refresh: 60_000 };
+  const all = [80, 80, 443].map((port) => new DnsEndpoints("web.default", port, options));
+  const waiting = all.map((endpoints) => endpoints.ready());
+  waiting.push(all[0].ready());
+  assert.deepEqual(names.asked, ["web.default"]);
+  names.answer("10.0.0.1");
+  assert.deepEqual((await Promise.all(waiting)).map((list) => list[0].port), [80, 80, 443, 80]);
+  for (const endpoints of all) endpoints.close();
+});
+
+Deno.test("the last good addresses stay while lookups fail, which is said once", async () => {
+  const names = new Names();
+  const events: string[] = [];
+  const record = (message: string) => events.push(message);
+  const log = { debug: record, info: record, warn: record, error: record };
+  names.answer("10.0.0.1");
+  await withEndpoints(names, async (endpoints) => {
+    await endpoints.ready();
+    names.fail();
+    await names.asks(names.asked.length + 4);
+    assert.deepEqual(addresses(endpoints.current()), ["10.0.0.1"]);
+    assert.deepEqual(events, ["Cannot resolve name, keeping its addresses"]);
+    names.answer("10.0.0.2");
+    await until(() => addresses(endpoints.current())[0] === "10.0.0.2", "the new address");
+    assert.deepEqual(events.slice(1), ["Name resolves again"]);
+  }, { log });
+});
+
+Deno.test("a name that has no address any more is believed at the third answer", async () => {
+  const names = new Names();
+  names.answer("10.0.0.1");
+  await withEndpoints(names, async (endpoints) => {
+    await endpoints.ready();
+    const before = names.asked.length;
+    names.answer();
+    await until(() => endpoints.current().length === 0, "no endpoints");
+    assert.ok(names.asked.length - before >= 3);
+    names.answer("10.0.0.1");
+    await until(() => endpoints.current().length === 1, "an endpoint");
+  });
+});
+
+Deno.test("a first lookup that fails or finds nothing is no endpoint, and is tried again", async () => {
+  for (const first of ["fail", "answer"] as const) {
+    const names = new Names();
+    names[first]();
+    await withEndpoints(names, async (endpoints) => {
+      assert.deepEqual(await endpoints.ready(), []);
+      names.answer("10.0.0.1");
+      await until(() => endpoints.current().length === 1, "an endpoint");
+    });
+  }
+});
+
+Deno.test("nobody waits between two tries", async () => {
+  const names = new Names();
+  names.fail();
+  await withEndpoints(names, async (endpoints) => {
+    await endpoints.ready();
+    assert.deepEqual(await endpoints.ready(), []);
+    assert.equal(names.asked.length, 1);
+  }, { refresh: 60_000 });
+});
+
+Deno.test("waiting ends when a name server does not answer", async () => {
+  const names = new Names();
+  await withEndpoints(names, async (endpoints) => {
+    assert.deepEqual(await endpoints.ready(), []);
+    assert.deepEqual(await endpoints.ready(), []);
+    assert.deepEqual(names.asked, ["web.default"]);
+    names.answer("10.0.0.1");
+    await until(() => endpoints.current().length === 1, "an endpoint");
+  }, { patience: 5 });
+});
+
+Deno.test("a name that is not used is not asked for, and asked anew before its next use", async () => {
+  const names = new Names();
+  names.answer("10.0.0.1");
+  await withEndpoints(names, async (endpoints) => {
+    await endpoints.ready();
+    let count = -1;
+    await until(
+      () => {
+        const before = count;
+        count = names.asked.length;
+        return before === count;
+      },
+      "no more lookups",
+      60,
+    );
+    names.answer("10.0.0.2");
+    assert.deepEqual(endpoints.current(), []);
+    assert.deepEqual(addresses(await endpoints.ready()), ["10.0.0.2"]);
+  }, { idle: 20 });
+});
+
+Deno.test("after a pause the last good addresses serve when the lookup fails", async () => {
+  const names = new Names();
+  names.answer("10.0.0.1");
+  await withEndpoints(names, async (endpoints) => {
+    await endpoints.ready();
+    await new Promise((resume) => setTimeout(resume, 100));
+    names.fail();
+    assert.deepEqual(endpoints.current(), []);
+    assert.deepEqual(addresses(await endpoints.ready()), ["10.0.0.1"]);
+  }, { idle: 0 });
+});
+
+Deno.test("nothing is asked after close", async () => {
+  const names = new Names();
+  names.answer("10.0.0.1");
+  await withEndpoints(names, async (endpoints) => {
+    const known = await endpoints.ready();
+    endpoints.close();
+    const count = names.asked.length;
+    await new Promise((resume) => setTimeout(resume, 50));
+    assert.equal(endpoints.current(), known);
+    assert.equal(names.asked.length, count);
+  });
+});
+
+Deno.test("a time to live decides when to ask again, within bounds", async () => {
+  let asked = 0;
+  const resolver = new DnsResolver(() => {
+    asked++;
+    return Promise.resolve({ addresses: ["10.0.0.1"], ttl: 0 });
+  });
+  const endpoints = new DnsEndpoints("web.default", 80, { resolver, refresh: 1 });
+  await endpoints.ready();
+  await new Promise((resume) => setTimeout(resume, 100));
+  assert.equal(asked, 1);
+  await until(() => asked === 2, "the second lookup, after a second");
+  endpoints.close();
+});
+
+Deno.test("the system's resolver takes addresses and the names of the hosts file", async () => {
+  assert.deepEqual(await systemLookup("10.1.2.3"), { addresses: ["10.1.2.3"], ttl: null });
+  assert.deepEqual(await systemLookup("fd00::1"), { addresses: ["fd00::1"], ttl: null });
+  const { addresses } = await systemLookup("localhost");
+  assert.ok(addresses.includes("127.0.0.1") || addresses.includes("::1"), `${addresses}`);
+});
+
+Deno.test({
+  name: "without permissions for names and for the name server a lookup fails and says so",
+  permissions: { net: ["192.0.2.0/24"] },
+  fn: async () => {
+    await assert.rejects(systemLookup("web.default"), /permission to ask it/);
+  },
+});
