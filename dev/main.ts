@@ -46,7 +46,13 @@ if (refusal !== null) fail(refusal);
 
 const log = createLogger({ level: options.logLevel, format: "text" });
 const lifecycle = new Lifecycle();
-const proxy = new ProxyServer({ limits: DEFAULT_LIMITS, trustedProxies: CidrList.empty, log });
+const proxy = new ProxyServer({
+  limits: DEFAULT_LIMITS,
+  trustedProxies: CidrList.empty,
+  sslRedirect: false,
+  sslRedirectPort: 0,
+  log,
+});
 const samples = new SampleBackends();
 const folder = new ManifestFolder(options.paths);
 const stopped = new AbortController();

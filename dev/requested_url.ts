@@ -12,11 +12,15 @@ export interface RequestedUrl {
   readonly rawPath: string;
 }
 
+/** Scheme (another one than HTTP's is none), host with port, path. */
+const URL_PARTS =
+  /^(?:(https?):\/\/|(?![a-z][a-z0-9+.-]*:\/\/))([^/?#\\\s]+)(\/[^?#]*)?(?=[?#]|$)/i;
+
 /** Null where the text is no URL. Without a scheme it is taken for http. */
 export function parseRequestedUrl(text: string): RequestedUrl | null {
-  const match = /^(?:(https?):\/\/)?([^/?#\\\s]+)([^?#]*)/i.exec(text);
+  const match = URL_PARTS.exec(text);
   if (match === null) return null;
-  const [, scheme = "http", authority, path] = match;
+  const [, scheme = "http", authority, path = "/"] = match;
   let hostname: string;
   try {
     const url = new URL(`http://${authority}`);
@@ -28,7 +32,7 @@ export function parseRequestedUrl(text: string): RequestedUrl | null {
   return {
     scheme: scheme.toLowerCase() === "https" ? "https" : "http",
     host: hostname.replace(/^\[(.*)\]$/, "$1").replace(/\.$/, ""),
-    rawPath: path === "" ? "/" : path.replace(/[\u0080-\u{10ffff}]+/gu, escapeText),
+    rawPath: path.replace(/[\u0080-\u{10ffff}]+/gu, escapeText),
   };
 }
 

@@ -1,0 +1,116 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { translate } from "../controller/translate.ts";
+import { NOW, planFor, planOptions, readTexts } from "../tests/support/dev_plan.ts";
+import { type Explained, explainUrl } from "./explanation.ts";
+import { toTranslateOptions } from "./plan.ts";
+import { parseRequestedUrl } from "./requested_url.ts";
+
+const EXAMPLES = join(import.meta.dirname!, "..", "examples");
+
+function examples(): Record<string, string> {
+  const names = [...Deno.readDirSync(EXAMPLES)].map(({ name }) => name).sort();
+  return Object.fromEntries(
+    names.map((name) => [name, Deno.readTextFileSync(join(EXAMPLES, name))]),
+  );
+}
+
+function explainText(text: string, files = examples()): Explained {
+  const url = parseRequestedUrl(text);
+  if (url === null) throw new Error(text);
+  const manifests = readTexts(files);
+  const now = Date.parse(NOW);
+  const options = toTranslateOptions(planOptions());
+  const clusterSnapshot = translate(manifests.resources, null, options, () => now).snapshot;
+  return explainUrl({ url, manifests, plan: planFor(files), clusterSnapshot, now });
+}
+
+Deno.test("the winner is named with its object, field and place", () => {
+  const { text, found } = explainText("https://app.example.com/api/users?x=1");
+  assert.ok(found);
+  assert.match(text, /\nRoute: app\.example\.com Prefix \/api\n {2}goes to default\/api:rest\n/);
+  assert.match(
+    text,
+    / from Ingress default\/app, spec\.rules\[0\]\.http\.paths\[1\] \(3-app\.yaml:\d+:\d+\)/,
+  );
+});
+
+Deno.test("every other route that takes the host is named with why it lost", () => {
+  const { text } = explainText("https://app.example.com/api/users");
+  assert.match(
+    text,
+    /\n {2}app\.example\.com Exact \/api\/about\n {4}lost because Exact \/api\/about takes only/,
+  );
+  assert.match(text, /\n {2}app\.example\.com Prefix \/\n {4}lost because the longer Prefix \/api/);
+  assert.match(text, /\n {2}\* Exact \/status\n {4}lost because its host \* is less specific/);
+});
+
+Deno.test("the certificate shows its names, issuer and last day", () => {
+  const { text } = explainText("https://blue.apps.example.com/");
+  assert.match(
+    text,
+    /\nCertificate: Secret default\/example-tls, since its \*\.apps\.example\.com takes/,
+  );
+  assert.match(text, /\n {2}names {4}app\.example\.com, \*\.apps\.example\.com\n/);
+  assert.match(text, /\n {2}issuer {3}O=Pingress demo, CN=app\.example\.com \(itself\)\n/);
+  assert.match(text, /\n {2}expires {2}2125-01-01 \(34698 days left\)/);
+  assert.match(explainText("https://other.example.com/").text, /\nCertificate: none, since/);
+});
+
+Deno.test("endpoints are those of the manifests, with what stands in for them here", () => {
+  const { text } = explainText("https://app.example.com/api");
+  assert.match(text, /\nEndpoints of default\/api:rest:\n {2}10\.1\.0\.21:8000 +gets requests\n/);
+  assert.match(text, /\n {2}10\.1\.0\.22 +gets none: not ready\n/);
+  assert.match(text, /\n {2}deno task dev sends it to: sample backend\n/);
+});
+
+Deno.test("a path is shown as it was sent and as it is matched", () => {
+  assert.match(
+    explainText("https://app.example.com/x/../%61pi").text,
+    /\n {2}path {2}\/x\/\.\.\/%61pi, matched as \/api\n/,
+  );
+});
+
+Deno.test("no route and a path that is refused say so", () => {
+  const files = examples();
+  delete files["4-wildcard-and-default.yaml"];
+  const none = explainText("http://nobody.example.com/", files);
+  assert.equal(none.found, false);
+  assert.match(none.text, /\nRoute: none takes this path of nobody\.example\.com.*: 404\n/);
+  const refused = explainText("http://app.example.com/%zz", files);
+  assert.equal(refused.found, false);
+  assert.match(refused.text, /\nRoute: none, since the path has a broken escape.*: 400\n/);
+});
+
+Deno.test("problems are those that bear on the host", () => {
+  const ingress = (name: string, host: string) =>
+    `apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: { name: ${name} }
+spec:
+  rules: [{ host: "${host}", http: { paths: [{ path: /, pathType: Prefix, backend: { service: { name: ${name}, port: { number: 80 } } } }] } }]
+`;
+  const files = {
+    "a.yaml": ingress("a", "a.example.com"),
+    "b.yaml": ingress("b", "b.example.com"),
+    "c.yaml": ingress("c", "c_c.example.com"),
+    "d.yaml": "{",
+  };
+  const about = (host: string) =>
+    [...explainText(`http://${host}/`, files).text.matchAll(/^ {2}(\w\.yaml):/gm)]
+      .map(([, file]) => file);
+  assert.deepEqual(about("a.example.com"), ["a.yaml", "d.yaml"]);
+  assert.deepEqual(about("c_c.example.com"), ["c.yaml", "d.yaml"]);
+  assert.deepEqual(about("none.example.com"), ["d.yaml"]);
+});
+
+Deno.test("the examples have no problems, and serve every path that they show", () => {
+  const plan = planFor(examples());
+  assert.deepEqual(plan.problems, []);
+  assert.equal(plan.snapshot.certificates.length, 1);
+  for (const { action } of plan.snapshot.routes) assert.equal(action.kind, "forward");
+  const upstreams = plan.snapshot.upstreams;
+  for (const { addresses } of upstreams) {
+    assert.ok(addresses.kind === "endpoints" && addresses.endpoints.length > 0);
+  }
+});

@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { parseDevOptions, parseExplainOptions } from "./options.ts";
+
+Deno.test("without arguments the examples are served on this machine only", () => {
+  const parsed = parseDevOptions([]);
+  assert.equal(parsed.kind, "ok");
+  if (parsed.kind !== "ok") return;
+  const { paths, listenHttp, admin } = parsed.options;
+  assert.deepEqual(paths, ["examples"]);
+  assert.deepEqual(listenHttp, [{ hostname: "127.0.0.1", port: 8080 }]);
+  assert.deepEqual(admin, { hostname: "127.0.0.1", port: 9090 });
+});
+
+Deno.test("flags that decide what is served are the same for both programs", () => {
+  const flags = [
+    "--ingress-class=nginx",
+    "--ingress-class=other",
+    "--map=default/web:http=127.0.0.1:3000",
+    "--allow-external-name",
+    "--default-backend=default/web:80",
+  ];
+  const dev = parseDevOptions(["a", ...flags]);
+  const explain = parseExplainOptions(["a", "b.yaml", "http://x/", ...flags]);
+  if (dev.kind !== "ok" || explain.kind !== "ok") throw new Error("not parsed");
+  assert.deepEqual(explain.options.plan, dev.options.plan);
+  assert.deepEqual(explain.options.paths, ["a", "b.yaml"]);
+  assert.equal(explain.options.url, "http://x/");
+  const { ingressClasses, mappings, allowExternalName, defaultBackend } = dev.options.plan;
+  assert.deepEqual(ingressClasses, ["nginx", "other"]);
+  assert.equal(mappings[0].port, "http");
+  assert.equal(allowExternalName, true);
+  assert.deepEqual(defaultBackend, { namespace: "default", name: "web", port: 80 });
+});
+
+Deno.test("a wrong value is told what the flag takes", () => {
+  for (
+    const [args, expected] of [
+      [["--map", "web=3000"], /NAMESPACE\/SERVICE=HOST:PORT/],
+      [["--default-backend", "web:80"], /default\/web:80/],
+      [["--default-backend", "default/web:99999"], /default\/web:80/],
+      [["--ingress-class", "Not A Name"], /IngressClass/],
+      [["--listen-htp", "127.0.0.1:80"], /--listen-http/],
+    ] as const
+  ) {
+    const parsed = parseDevOptions(args);
+    assert.equal(parsed.kind, "error");
+    if (parsed.kind === "error") assert.match(parsed.text, expected);
+  }
+  assert.equal(parseExplainOptions(["only-a-folder"]).kind, "error");
+  assert.equal(parseExplainOptions(["--help"]).kind, "help");
+});

@@ -1,0 +1,113 @@
+import assert from "node:assert/strict";
+import { curlLine, formatProblems, formatReport, formatTable } from "./report.ts";
+import { planFor } from "../tests/support/dev_plan.ts";
+
+const LISTENER = { hostname: "127.0.0.1", port: 8080 };
+
+function ingress(rules: string, name = "app"): string {
+  return `apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: { name: ${name} }
+spec:
+  rules: ${rules}
+---
+`;
+}
+
+function rule(host: string, path: string, type = "Prefix", service = "web"): string {
+  const backend = `{ service: { name: ${service}, port: { number: 80 } } }`;
+  const written = host === "" ? "" : `host: "${host}", `;
+  return `{ ${written}http: { paths: [{ path: "${path}", pathType: ${type}, backend: ${backend} }] } }`;
+}
+
+const WEB = `apiVersion: v1
+kind: Service
+metadata: { name: web }
+spec: { ports: [{ port: 80 }] }
+`;
+
+Deno.test("the table has a row for each route, with what stands behind it", () => {
+  const plan = planFor({
+    "a.yaml": ingress(`[${rule("a.example.com", "/x", "Exact")}, ${rule("", "/")}]`) + WEB,
+    "b.yaml": ingress(`[${rule("b.example.com", "/", "Prefix", "gone")}]`, "b"),
+  }, { defaultBackend: { namespace: "default", name: "web", port: 80 } });
+  const rows = formatTable(plan).split("\n").map((line) => line.split(/ {2,}/));
+  assert.deepEqual(rows, [
+    ["HOST", "PATH", "BACKEND", "TLS", "GOES TO"],
+    ["a.example.com", "Exact", "/x", "default/web:80", "-", "sample backend"],
+    ["b.example.com", "Prefix /", rows[2][2], "-", "-"],
+    ["(any other)", "Prefix /", "default/web:80", "-", "sample backend"],
+    ["(anything else)", "default/web:80", "-", "sample backend"],
+  ]);
+  assert.match(rows[2][2], /^503: /);
+});
+
+Deno.test("the command leads to the route that it was made for", () => {
+  for (
+    const [rules, expected] of [
+      [[rule("a.example.com", "/")], 'curl -H "Host: a.example.com" http://127.0.0.1:8080/'],
+      [
+        [rule("*.example.com", "/"), rule("any.example.com", "/", "Exact")],
+        'curl -H "Host: any.example.com" http://127.0.0.1:8080/',
+      ],
+      [
+        [rule("*.example.com", "/api")],
+        'curl -H "Host: any.example.com" http://127.0.0.1:8080/api',
+      ],
+      [[rule("", "/x")], "curl http://127.0.0.1:8080/x"],
+      [
+        [rule("a.example.com", "/it's;ls")],
+        `curl -H "Host: a.example.com" 'http://127.0.0.1:8080/it'\\''s;ls'`,
+      ],
+      [
+        [rule("a.example.com", "/", "Prefix", "gone"), rule("", "/here")],
+        "curl http://127.0.0.1:8080/here",
+      ],
+    ] as const
+  ) {
+    const plan = planFor({ "a.yaml": ingress(`[${rules.join(", ")}]`) + WEB });
+    assert.equal(curlLine(plan.snapshot, LISTENER), expected);
+  }
+});
+
+Deno.test("a listener of all addresses is reached on this machine, nothing served on none", () => {
+  const plan = planFor({ "a.yaml": ingress(`[${rule("", "/")}]`) + WEB });
+  assert.equal(
+    curlLine(plan.snapshot, { hostname: "0.0.0.0", port: 1 }),
+    "curl http://127.0.0.1:1/",
+  );
+  assert.equal(curlLine(plan.snapshot, { hostname: "::", port: 1 }), "curl 'http://[::1]:1/'");
+  assert.equal(curlLine(planFor({}).snapshot, LISTENER), null);
+  assert.match(formatReport(planFor({}), [LISTENER]), /^Nothing is served/);
+});
+
+Deno.test("problems show place, object, field, what is wrong and what to do", () => {
+  const plan = planFor({ "dir/a.yaml": ingress(`[${rule("a_b", "/")}]`) + WEB });
+  assert.match(
+    formatProblems(plan.problems),
+    /^1 error, 0 warnings:\n {2}dir\/a\.yaml:5:\d+ {2}error {2}Ingress default\/app {2}spec\.rules\[0\]\.host\n {4}\S.*\n {4}→ \S.*$/,
+  );
+  assert.equal(formatProblems([]), "No problems");
+});
+
+Deno.test("a manifest cannot send control characters to the terminal", () => {
+  const text = ingress(`[${rule("a\\u001b[2Jb", "/\\u009b")}]`).replace(
+    "app",
+    "app\n  annotations: { nginx.ingress.kubernetes.io/\u202ex: y }",
+  ) +
+    'apiVersion: "v1\\u001b[31m"\nkind: "Ser\\u0007vice"\nmetadata: { name: web }\n';
+  const plan = planFor({ "a.yaml": text, "\u001b[2J.yaml": "{" });
+  const report = formatReport(plan, [LISTENER]);
+  assert.ok(plan.problems.length >= 2);
+  // deno-lint-ignore no-control-regex
+  assert.doesNotMatch(report.replaceAll("\n", ""), /[\x00-\x1f\x7f-\x9f\u202e]/);
+});
+
+Deno.test("a long table is cut and says so", () => {
+  const rules = Array.from({ length: 150 }, (_, i) => rule(`h${i}.example.com`, "/"));
+  const lines = formatTable(planFor({ "a.yaml": ingress(`[${rules.join(", ")}]`) + WEB })).split(
+    "\n",
+  );
+  assert.equal(lines.length, 102);
+  assert.equal(lines[101], "… and 50 routes more");
+});

@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { parseRequestedUrl } from "./requested_url.ts";
+
+Deno.test("host and path are as a client sends them", () => {
+  for (
+    const [text, expected] of [
+      ["https://app.example.com/path", "https app.example.com /path"],
+      ["HTTP://App.Example.Com.:8080/A?b=c#d", "http app.example.com /A"],
+      ["app.example.com/api", "http app.example.com /api"],
+      ["https://app.example.com", "https app.example.com /"],
+      ["https://app.example.com?x=/y", "https app.example.com /"],
+      ["http://a/b/../c/%2e%2E//d", "http a /b/../c/%2e%2E//d"],
+      ["http://a/ü", "http a /%C3%BC"],
+      ["http://a/\ud800", "http a /%EF%BF%BD"],
+      ["http://bücher.example/", "http xn--bcher-kva.example /"],
+      ["http://[::1]:80/", "http ::1 /"],
+      ["http://127.0.0.1/", "http 127.0.0.1 /"],
+    ]
+  ) {
+    const url = parseRequestedUrl(text);
+    assert.equal(url && `${url.scheme} ${url.host} ${url.rawPath}`, expected);
+  }
+});
+
+Deno.test("what is no URL is none", () => {
+  for (
+    const text of [
+      "",
+      "/path",
+      "http://",
+      "ftp://a/b",
+      "http://a:b:c/",
+      "http://u:p@a/",
+      "http://a b/",
+    ]
+  ) {
+    assert.equal(parseRequestedUrl(text), null, text);
+  }
+});
