@@ -4,12 +4,14 @@
  */
 import type { CidrList } from "../shared/cidr.ts";
 import type { Logger } from "../shared/log.ts";
+import type { Certificates } from "./certificates.ts";
 import type { Deadlines } from "./deadlines.ts";
 import { asProxyError, type ErrorCode, ProxyError } from "./errors.ts";
 import { prepareRequest, prepareResponse, requestIdOf } from "./headers.ts";
 import { ClientConnection, type ClientConnectionContext } from "./http1/client_connection.ts";
 import type { Limits } from "./limits.ts";
-import type { Exchange, ResponseHead } from "./message.ts";
+import { httpsRedirect } from "./filters/https_redirect.ts";
+import { type Body, type Exchange, NO_BODY, type ResponseHead } from "./message.ts";
 import { answerTo } from "./respond.ts";
 import type { RouteTable } from "./router/table.ts";
 import { runTunnel } from "./tunnel.ts";
@@ -27,6 +29,9 @@ export interface ForwarderContext extends ClientConnectionContext {
   readonly deadlines: Deadlines;
   readonly trustedProxies: CidrList;
   readonly log: Logger;
+  readonly certificates: Certificates;
+  /** The port of HTTPS that plain requests are sent to; null sends none. */
+  readonly redirectPort: () => number | null;
   /** The table in force; an exchange asks once and keeps what it got. */
   readonly table: () => RouteTable<Target>;
 }
@@ -49,8 +54,13 @@ export class Forwarder {
 
   /** Serves one exchange to its end. Never rejects. */
   readonly handle = (exchange: Exchange): Promise<void> | void => {
-    const { request } = exchange;
+    const { request, client } = exchange;
+    const redirect = this.#redirect(exchange);
+    if (redirect !== null) return this.#respond(exchange, redirect, NO_BODY);
     prepareRequest(exchange, this.#context.trustedProxies);
+    if (client.certificate !== null && this.#isMisdirected(request.host, client.certificate)) {
+      return this.#answer(exchange, new ProxyError("misdirected"));
+    }
     const target = this.#context.table().match(request.host, request.path);
     if (target === null) return this.#answer(exchange, new ProxyError("no_route"));
     if (target.kind === "answer") {
@@ -58,6 +68,19 @@ export class Forwarder {
     }
     return this.#forward(exchange, target.upstream);
   };
+
+  /** A host that has another certificate than the one shown must be asked on a connection of its own. */
+  #isMisdirected(host: string, shown: { covers(host: string): boolean }): boolean {
+    return !shown.covers(host) && this.#context.certificates.covering(host) !== null;
+  }
+
+  #redirect(exchange: Exchange): ResponseHead | null {
+    const { redirectPort, certificates } = this.#context;
+    const port = redirectPort();
+    if (port === null || exchange.client.secure || certificates.size === 0) return null;
+    const hasCertificate = (host: string) => certificates.covering(host) !== null;
+    return httpsRedirect(exchange, { port, hasCertificate });
+  }
 
   async #forward(exchange: Exchange, upstream: Upstream<ClientConnection>): Promise<void> {
     let tried: Endpoint<ClientConnection>[] | null = null;
@@ -162,6 +185,11 @@ export class Forwarder {
     this.#report(exchange, error);
     if (exchange.responded || error.status === 0) return;
     const { head, body } = answerTo(error.code, exchange);
+    await this.#respond(exchange, head, body);
+  }
+
+  /** Sends an answer of our own. */
+  async #respond(exchange: Exchange, head: ResponseHead, body: Body): Promise<void> {
     try {
       await exchange.respond(head, body);
     } catch {

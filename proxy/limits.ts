@@ -28,6 +28,8 @@ export interface Limits {
   readonly responseHeadTimeout: number;
   /** A response's body without a new byte: the exchange is cut. */
   readonly responseBodyTimeout: number;
+  /** A TLS handshake, from accept: the connection is closed. */
+  readonly handshakeTimeout: number;
   /** A tunnel (WebSocket or another upgrade) in which nothing moves, either way, is closed. */
   readonly tunnelIdleTimeout: number;
   /** Status line and fields of a response; past it 502. */
@@ -69,6 +71,8 @@ export const DEFAULT_LIMITS: Limits = {
   responseHeadTimeout: 60_000,
   // As above: event streams send a comment every 15 to 30 s.
   responseBodyTimeout: 60_000,
+  // Three round trips over any network, with time to spare for a phone that wakes up.
+  handshakeTimeout: 10_000,
   // Chats and dashboards stay open for long; their pings come far more often than this.
   tunnelIdleTimeout: 3_600_000,
   // Twice the request's: backends set many cookies.

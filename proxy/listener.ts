@@ -1,32 +1,43 @@
 /**
- * One listening socket. In: an address. Out: a connection served for each client, and a loop that
+ * One plain listening socket. In: an address. Out: a transport for each client, and a loop that
  * survives running out of descriptors.
  */
-import type { CidrList } from "../shared/cidr.ts";
-import { ProxyError } from "./errors.ts";
-import { ServerConnection, type ServerConnectionContext } from "./http1/server_connection.ts";
-import type { Client } from "./message.ts";
-import { closeQuietly } from "./transport.ts";
+import { closeQuietly, type Transport } from "./transport.ts";
 
 /** After a failed accept (EMFILE, ENFILE), in ms: a bare retry would spin. */
 const ACCEPT_PAUSE = 50;
 
-export interface ListenerContext extends ServerConnectionContext {
-  readonly trustedProxies: CidrList;
+/** Who is at the other end of a new connection. */
+export interface Peer {
+  /** IP address; IPv4-mapped IPv6 as IPv4. */
+  readonly address: string;
+  readonly port: number;
+  /** The port that it dialled. */
+  readonly localPort: number;
+}
+
+export interface ListenerOptions {
+  readonly hostname: string;
+  readonly port: number;
+  /** Several workers share the port, and the kernel spreads connections over them. */
+  readonly reusePort: boolean;
   /** Asks for room for one more connection; false sheds it. */
-  readonly admit: () => boolean;
+  readonly admit: (address: string) => boolean;
+  readonly onConnection: (transport: Transport, peer: Peer) => void;
+  /** An accept has failed, for counters. */
+  readonly onAcceptError: (error: unknown) => void;
 }
 
 export class Listener {
-  readonly connections: Set<ServerConnection> = new Set<ServerConnection>();
-  readonly #context: ListenerContext;
+  readonly #options: ListenerOptions;
   readonly #listener: Deno.TcpListener;
   #closed = false;
 
   /** Throws what `Deno.listen` throws: a port in use, one that needs a privilege. */
-  constructor(hostname: string, port: number, context: ListenerContext) {
-    this.#context = context;
-    this.#listener = Deno.listen({ hostname, port });
+  constructor(options: ListenerOptions) {
+    this.#options = options;
+    const { hostname, port, reusePort } = options;
+    this.#listener = Deno.listen({ hostname, port, reusePort });
     this.#accept();
   }
 
@@ -47,49 +58,36 @@ export class Listener {
     // Not `for await`: that ends for good at the first EMFILE.
     while (!this.#closed) {
       try {
-        this.#serve(await this.#listener.accept());
-      } catch {
+        this.#hand(await this.#listener.accept());
+      } catch (error) {
         if (this.#closed) return;
+        this.#options.onAcceptError(error);
         await new Promise((resume) => setTimeout(resume, ACCEPT_PAUSE));
       }
     }
   }
 
-  #serve(connection: Deno.TcpConn): void {
-    if (!this.#context.admit()) {
-      closeQuietly(connection);
-      return;
-    }
-    let client: Client;
+  #hand(connection: Deno.TcpConn): void {
+    let peer: Peer;
     try {
+      const { remoteAddr, localAddr } = connection;
+      peer = {
+        address: plainAddress(remoteAddr.hostname),
+        port: remoteAddr.port,
+        localPort: localAddr.port,
+      };
+      if (!this.#options.admit(peer.address)) return closeQuietly(connection);
       // Answers go out in one write each: waiting for more only adds delay.
       connection.setNoDelay(true);
-      client = this.#client(connection);
     } catch {
       // Gone between accept and here.
-      closeQuietly(connection);
-      return;
+      return closeQuietly(connection);
     }
-    const server = new ServerConnection(connection, client, this.#context);
-    this.connections.add(server);
-    server.serve().finally(() => this.connections.delete(server)).catch((error) => {
-      this.#context.onError(new ProxyError("internal", String(error)), client);
-    });
-  }
-
-  #client(connection: Deno.TcpConn): Client {
-    const address = plainAddress(connection.remoteAddr.hostname);
-    return {
-      address,
-      port: connection.remoteAddr.port,
-      secure: false,
-      localPort: connection.localAddr.port,
-      trusted: this.#context.trustedProxies.contains(address),
-    };
+    this.#options.onConnection(connection, peer);
   }
 }
 
 /** An IPv4-mapped IPv6 address, as a dual-stack socket reports it, as IPv4. */
-function plainAddress(address: string): string {
+export function plainAddress(address: string): string {
   return address.startsWith("::ffff:") && address.includes(".") ? address.slice(7) : address;
 }

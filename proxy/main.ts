@@ -4,10 +4,12 @@
  *
  *     options ─▶ snapshot source ─▶ server (listen, apply) ─▶ admin ─▶ signals: drain
  */
+import { dirname, resolve } from "node:path";
 import { startAdmin } from "../shared/admin.ts";
-import { describeListenError, formatAddress } from "../shared/address.ts";
+import { type Address, describeListenError, formatAddress } from "../shared/address.ts";
 import { Lifecycle } from "../shared/lifecycle.ts";
 import { createLogger, standardOutput } from "../shared/log.ts";
+import { CertificateLoader } from "./certificate_loader.ts";
 import { parseProxyOptions } from "./options.ts";
 import { ProxyServer } from "./server.ts";
 import { SnapshotSource } from "./snapshot_source.ts";
@@ -24,24 +26,30 @@ const lifecycle = new Lifecycle();
 const server = new ProxyServer({
   limits: options.limits,
   trustedProxies: options.trustedProxies,
+  sslRedirect: options.sslRedirect,
+  sslRedirectPort: options.sslRedirectPort,
   log,
+});
+const certificates = new CertificateLoader({
+  folder: dirname(resolve(options.config)),
+  log,
+  now: Date.now,
 });
 const source = new SnapshotSource({
   file: options.config,
   watch: options.watch,
   clusterDomain: options.clusterDomain,
   log,
-  onSnapshot: (snapshot) => server.apply(snapshot),
+  onSnapshot: (snapshot) => server.apply(snapshot, certificates.load(snapshot)),
 });
 
 const loaded = await source.load();
 if (!loaded.ok) await fail(loaded.message);
 for (const address of options.listenHttp) {
-  try {
-    log.info("Listening", { http: formatAddress(server.listen(address)) });
-  } catch (error) {
-    await fail(describeListenError(error, address, "--listen-http"));
-  }
+  await listen("http", address, (address) => Promise.resolve().then(() => server.listen(address)));
+}
+for (const address of options.listenHttps) {
+  await listen("https", address, (address) => server.listenTls(address));
 }
 const admin = await startAdminPort();
 source.start();
@@ -50,6 +58,18 @@ log.info("Ready", { admin: formatAddress(admin.address) });
 
 Deno.addSignalListener("SIGTERM", stop);
 Deno.addSignalListener("SIGINT", stop);
+
+async function listen(
+  scheme: "http" | "https",
+  address: Address,
+  start: (address: Address) => Promise<Address>,
+): Promise<void> {
+  try {
+    log.info("Listening", { [scheme]: formatAddress(await start(address)) });
+  } catch (error) {
+    await fail(describeListenError(error, address, `--listen-${scheme}`));
+  }
+}
 
 async function startAdminPort() {
   try {

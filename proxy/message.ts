@@ -98,6 +98,8 @@ export interface Client {
   readonly port: number;
   /** Over TLS. */
   readonly secure: boolean;
+  /** The certificate that it was shown; null for plain connections. */
+  readonly certificate: { covers(host: string): boolean } | null;
   /** The port that the client dialled, for X-Forwarded-Port. */
   readonly localPort: number;
   /** Its forwarded fields are believed (`--trusted-proxies`). */

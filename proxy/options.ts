@@ -38,6 +38,26 @@ const GENERAL_OPTIONS = defineOptions({
     reason: "a port from 1024 on needs no privilege, and a Service or host port maps 80 to it",
     help: "Takes HTTP requests on this address. Given once or more, it replaces the default.",
   },
+  listenHttps: {
+    type: "address",
+    repeatable: true,
+    help: "Takes HTTPS requests on this address, with the certificates of the configuration.",
+  },
+  sslRedirect: {
+    type: "boolean",
+    default: true,
+    reason: "who has a certificate means HTTPS; ingress-nginx does the same",
+    help: "Answers plain HTTP to hosts that have a certificate with 308 to HTTPS, where " +
+      "--listen-https is given. /.well-known/acme-challenge/ is exempt.",
+  },
+  sslRedirectPort: {
+    type: "integer",
+    min: 0,
+    max: 65535,
+    default: 0,
+    reason: "0 is the port of the first --listen-https",
+    help: "The port that clients know for HTTPS, where a Service or host port maps another one.",
+  },
   admin: {
     type: "address",
     default: { hostname: "127.0.0.1", port: 9090 },
@@ -186,6 +206,14 @@ const LIMIT_OPTIONS = defineOptions({
     reason: "event streams send a comment every 15 to 30 s",
     help: "A response's body without a new byte; past it the exchange is cut.",
   },
+  handshakeTimeout: {
+    type: "duration",
+    group: "Limits",
+    default: DEFAULT_LIMITS.handshakeTimeout,
+    min: 1,
+    reason: "round trips over any network, with time to spare for a phone that wakes up",
+    help: "Time for a TLS handshake; past it the connection is closed.",
+  },
   tunnelIdleTimeout: {
     type: "duration",
     group: "Limits",
@@ -256,6 +284,10 @@ export interface ProxyOptions {
   /** Folders whose changes lead to another read. */
   readonly watch: readonly string[];
   readonly listenHttp: readonly Address[];
+  readonly listenHttps: readonly Address[];
+  readonly sslRedirect: boolean;
+  /** 0 is the port of the first HTTPS listener. */
+  readonly sslRedirectPort: number;
   readonly admin: Address;
   readonly trustedProxies: CidrList;
   readonly clusterDomain: string;
@@ -283,6 +315,9 @@ export function parseProxyOptions(args: readonly string[]): ParsedProxyOptions {
       config: given.config,
       watch: given.watch,
       listenHttp: given.listenHttp,
+      listenHttps: given.listenHttps,
+      sslRedirect: given.sslRedirect,
+      sslRedirectPort: given.sslRedirectPort,
       admin: given.admin,
       trustedProxies: given.trustedProxies,
       clusterDomain: given.clusterDomain,
@@ -303,6 +338,7 @@ export function parseProxyOptions(args: readonly string[]): ParsedProxyOptions {
         connectTimeout: given.connectTimeout,
         responseHeadTimeout: given.responseHeadTimeout,
         responseBodyTimeout: given.responseBodyTimeout,
+        handshakeTimeout: given.handshakeTimeout,
         tunnelIdleTimeout: given.tunnelIdleTimeout,
         responseHeadBytes: given.responseHeadLimit,
         responseFields: given.responseFieldLimit,

@@ -10,15 +10,18 @@ import type { Logger } from "../shared/log.ts";
 import type { Action, Endpoint, Snapshot } from "../shared/snapshot.ts";
 import { createBuffers } from "./buffer_pool.ts";
 import { Deadlines } from "./deadlines.ts";
-import type { ProxyError } from "./errors.ts";
+import { ProxyError } from "./errors.ts";
 import { Forwarder, type Target } from "./forward.ts";
 import type { ClientConnection } from "./http1/client_connection.ts";
-import type { ServerConnection } from "./http1/server_connection.ts";
+import { ServerConnection, type ServerConnectionContext } from "./http1/server_connection.ts";
 import type { Limits } from "./limits.ts";
-import { Listener, type ListenerContext } from "./listener.ts";
+import { Certificates, type ServerCertificate } from "./certificates.ts";
+import { Listener, type Peer } from "./listener.ts";
 import type { Client } from "./message.ts";
 import { answerTo } from "./respond.ts";
 import { compileTable, type RouteTable } from "./router/table.ts";
+import { TlsListener } from "./tls.ts";
+import type { Transport } from "./transport.ts";
 import { DnsEndpoints } from "./upstream/dns.ts";
 import { EndpointRegistry } from "./upstream/endpoint.ts";
 import { type AddressSource, Upstream } from "./upstream/upstream.ts";
@@ -27,6 +30,17 @@ export interface ProxyServerOptions {
   readonly limits: Limits;
   readonly trustedProxies: CidrList;
   readonly log: Logger;
+  /** Plain HTTP to hosts that have a certificate goes to HTTPS, once that is listened for. */
+  readonly sslRedirect: boolean;
+  /** The port that clients know for HTTPS; 0 is that of the first listener for it. */
+  readonly sslRedirectPort: number;
+  /** Several workers share each port. */
+  readonly reusePort?: boolean;
+}
+
+interface Address {
+  readonly hostname: string;
+  readonly port: number;
 }
 
 export interface DrainOptions {
@@ -43,12 +57,15 @@ export class ProxyServer {
   readonly #options: ProxyServerOptions;
   readonly #deadlines = new Deadlines();
   readonly #endpoints: EndpointRegistry<ClientConnection>;
-  readonly #context: ListenerContext;
-  readonly #listeners: Listener[] = [];
+  readonly #certificates = new Certificates();
+  readonly #context: ServerConnectionContext;
+  readonly #listeners: (Listener | TlsListener)[] = [];
+  readonly #connections = new Set<ServerConnection>();
   #table: RouteTable<Target>;
   #upstreams = new Map<string, Upstream<ClientConnection>>();
   #names = new Map<string, AddressSource>();
   #draining = false;
+  #redirectPort: number | null = null;
 
   constructor(options: ProxyServerOptions) {
     const { limits, log, trustedProxies } = options;
@@ -59,13 +76,18 @@ export class ProxyServer {
     );
     this.#table = compileTable<Target>(NOTHING, () => MISSING);
     const shared = { limits, buffers: createBuffers(), deadlines: this.#deadlines, trustedProxies };
-    const forwarder = new Forwarder({ ...shared, log, table: () => this.#table });
+    const forwarder = new Forwarder({
+      ...shared,
+      log,
+      table: () => this.#table,
+      certificates: this.#certificates,
+      redirectPort: () => this.#redirectPort,
+    });
     this.#context = {
       ...shared,
       handler: forwarder.handle,
       answer: answerTo,
       isDraining: () => this.#draining,
-      admit: () => this.connectionCount < limits.connections,
       onError: (error: ProxyError, client: Client) => {
         log.debug("Connection failed", {
           code: error.code,
@@ -78,9 +100,7 @@ export class ProxyServer {
 
   /** Connections from clients. */
   get connectionCount(): number {
-    let count = 0;
-    for (const listener of this.#listeners) count += listener.connections.size;
-    return count;
+    return this.#connections.size;
   }
 
   /** Idle connections to endpoints. */
@@ -92,14 +112,46 @@ export class ProxyServer {
    * Listens for HTTP; the address with the port that was chosen for 0. Throws what `Deno.listen`
    * throws.
    */
-  listen(address: { hostname: string; port: number }): { hostname: string; port: number } {
-    const listener = new Listener(address.hostname, address.port, this.#context);
+  listen({ hostname, port }: Address): Address {
+    const listener = new Listener({
+      hostname,
+      port,
+      reusePort: this.#options.reusePort ?? false,
+      admit: this.#admit,
+      onConnection: (transport, peer) => this.#serve(transport, peer, false, null),
+      onAcceptError: (error) => this.#options.log.warn("Accept failed", { error: String(error) }),
+    });
     this.#listeners.push(listener);
     return listener.address;
   }
 
-  /** Puts a snapshot in force. Requests from now on see it; none is dropped. */
-  apply(snapshot: Snapshot): void {
+  /** Listens for HTTPS. Rejects with what the system says. */
+  async listenTls({ hostname, port }: Address): Promise<Address> {
+    const { log, limits, reusePort } = this.#options;
+    const listener = new TlsListener({
+      contextFor: (name) => this.#contextFor(name),
+      protocols: ["http/1.1"],
+      handshakeTimeout: limits.handshakeTimeout,
+      admit: this.#admit,
+      onConnection: (transport, peer, serverName) => {
+        this.#serve(transport, peer, true, this.#certificates.find(serverName));
+      },
+      onHandshakeError: (client, reason) => {
+        log.debug("Connection failed", { code: "handshake_failed", detail: reason, client });
+      },
+    });
+    this.#listeners.push(listener);
+    const address = await listener.listen(hostname, port, reusePort ?? false);
+    const { sslRedirect, sslRedirectPort } = this.#options;
+    if (sslRedirect) this.#redirectPort ??= sslRedirectPort || address.port;
+    return address;
+  }
+
+  /**
+   * Puts a snapshot in force, with its certificates as `certificate_loader.ts` has read them.
+   * Requests and handshakes from now on see it; nothing is dropped.
+   */
+  apply(snapshot: Snapshot, certificates: readonly ServerCertificate[] = []): void {
     const names = new Map<string, AddressSource>();
     const upstreams = new Map<string, Upstream<ClientConnection>>();
     for (const { id, addresses } of snapshot.upstreams) {
@@ -107,7 +159,7 @@ export class ProxyServer {
       if (addresses.kind === "dns") {
         const key = `${addresses.name} ${addresses.port}`;
         listed = names.get(key) ?? this.#names.get(key) ??
-          new DnsEndpoints(addresses.name, addresses.port);
+          new DnsEndpoints(addresses.name, addresses.port, { log: this.#options.log });
         names.set(key, listed);
       } else {
         listed = addresses.endpoints;
@@ -118,6 +170,7 @@ export class ProxyServer {
     const before = this.#upstreams;
     const namesBefore = this.#names;
     this.#table = table;
+    this.#certificates.apply(certificates, snapshot.defaultCertificate);
     this.#upstreams = upstreams;
     this.#names = names;
     for (const upstream of before.values()) upstream.close();
@@ -132,7 +185,7 @@ export class ProxyServer {
     if (delay > 0) await new Promise((resume) => setTimeout(resume, delay));
     this.#draining = true;
     for (const listener of this.#listeners) listener.close();
-    for (const connection of this.#connections()) connection.drain();
+    for (const connection of [...this.#connections]) connection.drain();
     const end = performance.now() + timeout;
     while (this.connectionCount > 0 && performance.now() < end) {
       await new Promise((resume) => setTimeout(resume, DRAIN_POLL));
@@ -147,15 +200,42 @@ export class ProxyServer {
   close(): void {
     this.#draining = true;
     for (const listener of this.#listeners) listener.close();
-    for (const connection of this.#connections()) connection.close();
+    for (const connection of [...this.#connections]) connection.close();
     for (const upstream of this.#upstreams.values()) upstream.close();
     for (const source of this.#names.values()) source.close();
     this.#upstreams.clear();
     this.#names.clear();
   }
 
-  #connections(): ServerConnection[] {
-    return this.#listeners.flatMap((listener) => [...listener.connections]);
+  #admit = (): boolean => this.#connections.size < this.#options.limits.connections;
+
+  #serve(
+    transport: Transport,
+    peer: Peer,
+    secure: boolean,
+    certificate: Client["certificate"],
+  ): void {
+    const client: Client = {
+      ...peer,
+      secure,
+      certificate,
+      trusted: this.#options.trustedProxies.contains(peer.address),
+    };
+    const connection = new ServerConnection(transport, client, this.#context);
+    this.#connections.add(connection);
+    connection.serve().finally(() => this.#connections.delete(connection)).catch((error) => {
+      this.#context.onError(new ProxyError("internal", String(error)), client);
+    });
+  }
+
+  /** Strangers choose the name: what goes wrong with its certificate is theirs alone. */
+  #contextFor(name: string) {
+    try {
+      return this.#certificates.find(name)?.context ?? null;
+    } catch (error) {
+      this.#options.log.error("Certificate cannot be used", { name, error: String(error) });
+      return null;
+    }
   }
 }
 

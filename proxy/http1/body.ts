@@ -20,7 +20,8 @@ export interface BodyRules {
   readonly tooLarge: ErrorCode;
   /** Bytes of body allowed, 0 for no limit. */
   readonly maxBytes: number;
-  /** Bytes and fields of the trailer section. */
+  /** The code for a trailer section past these bytes or fields. */
+  readonly trailersTooLarge: ErrorCode;
   readonly maxTrailerBytes: number;
   readonly maxTrailerFields: number;
 }
@@ -101,7 +102,7 @@ export class InputBody implements Body {
       this.#chooseBuffer();
       // A chunk line or trailer section that does not fit grows up to its own limit.
       if (input.makeRoom(this.#rules.maxTrailerBytes + 64) === "full") {
-        throw new ProxyError(this.#rules.malformed, "trailer section too large");
+        throw new ProxyError(this.#rules.trailersTooLarge, "trailer section too large");
       }
       this.onWait?.(true);
       await input.fill();
@@ -168,7 +169,7 @@ export class InputBody implements Body {
   /** Reads the trailer section once it is there as a whole; its bytes are copied out. */
   #takeTrailers(): void {
     const input = this.#input;
-    const { maxTrailerBytes, maxTrailerFields, malformed } = this.#rules;
+    const { maxTrailerBytes, maxTrailerFields, malformed, trailersTooLarge } = this.#rules;
     // The usual empty section, without a parser.
     if (
       input.end - input.start >= 2 && input.bytes[input.start] === 0x0d &&
@@ -183,7 +184,10 @@ export class InputBody implements Body {
     parser.begin(input.bytes, input.start, false);
     const result = parser.parse(input.end);
     if (result === "pending") return;
-    if (result !== "complete") throw new ProxyError(malformed, `trailer section ${result}`);
+    if (result !== "complete") {
+      const code = result === "malformed" ? malformed : trailersTooLarge;
+      throw new ProxyError(code, `trailer section ${result}`);
+    }
     dropForbiddenTrailers(fields);
     this.trailers = fields.copy();
     input.start = parser.end;

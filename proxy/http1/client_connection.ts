@@ -85,6 +85,7 @@ export class ClientConnection implements Deadlined {
       malformed: "upstream_malformed",
       cut: "upstream_closed",
       tooLarge: "upstream_malformed",
+      trailersTooLarge: "upstream_malformed",
       maxBytes: 0,
       maxTrailerBytes: limits.responseHeadBytes,
       maxTrailerFields: limits.responseFields,

@@ -111,6 +111,7 @@ export class ServerConnection implements Exchange, Deadlined {
       malformed: "bad_chunk",
       cut: "client_gone",
       tooLarge: "body_too_large",
+      trailersTooLarge: "head_too_large",
       maxBytes: limits.bodyBytes,
       maxTrailerBytes: limits.requestHeadBytes,
       maxTrailerFields: limits.requestFields,

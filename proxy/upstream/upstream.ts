@@ -36,7 +36,8 @@ export class Upstream<C extends PooledConnection> {
     this.#registry = registry;
     this.#balancer = previous === undefined ? new RoundRobin() : previous.#balancer;
     this.#source = "current" in addresses ? addresses : null;
-    this.#update("current" in addresses ? addresses.current() : addresses);
+    // A name is looked up when the first request comes: most of a large configuration sleeps.
+    if (!("current" in addresses)) this.#update(addresses);
   }
 
   /** The next endpoint that is not in `tried`; null where there is none (yet: see `ready`). */

@@ -1,0 +1,135 @@
+/**
+ * Certificates of a snapshot as they can be used. In: a snapshot, whose chains and keys may be files.
+ * Out: checked pairs; a pair that is broken leaves out its own hosts alone, and where a host had a
+ * good one before, that one stays. Runs where files may be read, never in a worker.
+ */
+import { isAbsolute, join } from "node:path";
+import { readKeyPair } from "../shared/key_pair.ts";
+import type { Logger } from "../shared/log.ts";
+import { Redacted } from "../shared/redacted.ts";
+import type { Certificate, Snapshot } from "../shared/snapshot.ts";
+import type { ServerCertificate } from "./certificates.ts";
+
+/** A usable certificate, and until when. */
+export interface LoadedCertificate extends ServerCertificate {
+  /** In ms since the epoch. */
+  readonly validTo: number;
+}
+
+export interface CertificateLoaderOptions {
+  /** Where relative paths begin: the configuration file's folder. */
+  readonly folder: string;
+  readonly log: Logger;
+  /** The time in ms since the epoch, for certificates that have expired. */
+  readonly now: () => number;
+}
+
+export class CertificateLoader {
+  readonly #options: CertificateLoaderOptions;
+  /** The last good pair of each host pattern. */
+  #lastGood = new Map<string, LoadedCertificate>();
+  /** Pairs checked before, by chain and key: checking takes about a millisecond. */
+  #checked = new Map<string, LoadedCertificate>();
+
+  constructor(options: CertificateLoaderOptions) {
+    this.#options = options;
+  }
+
+  /** All that can be used, in the snapshot's order. Never throws. */
+  load(snapshot: Snapshot): LoadedCertificate[] {
+    const loaded: LoadedCertificate[] = [];
+    const checked = new Map<string, LoadedCertificate>();
+    const lastGood = new Map<string, LoadedCertificate>();
+    for (const certificate of snapshot.certificates) {
+      const reading = this.#read(certificate, checked);
+      if (typeof reading !== "string") {
+        loaded.push(reading);
+        for (const host of reading.hosts) lastGood.set(host, reading);
+        continue;
+      }
+      const kept = this.#keep(certificate, lastGood);
+      loaded.push(...kept);
+      this.#options.log.error("Certificate refused", {
+        certificate: certificate.id,
+        hosts: certificate.hosts,
+        problem: reading,
+        consequence: kept.length > 0
+          ? "the last good one stays"
+          : "these hosts have no certificate of their own",
+      });
+    }
+    this.#checked = checked;
+    this.#lastGood = lastGood;
+    return loaded;
+  }
+
+  /** The pair, or what is wrong with it. */
+  #read(
+    certificate: Certificate,
+    checked: Map<string, LoadedCertificate>,
+  ): LoadedCertificate | string {
+    const chain = certificate.chain.kind === "pem"
+      ? { text: certificate.chain.pem, name: "the chain" }
+      : this.#readFile(certificate.chain.path);
+    if (typeof chain === "string") return chain;
+    const key = certificate.key.kind === "secret"
+      ? { text: certificate.key.pem.reveal(), name: "the key" }
+      : this.#readFile(certificate.key.path);
+    if (typeof key === "string") return key;
+    const cacheKey = `${certificate.id}\n${certificate.hosts.join()}\n${chain.text}\n${key.text}`;
+    const before = this.#checked.get(cacheKey) ?? checked.get(cacheKey);
+    const loaded = before ?? this.#check(certificate, chain, key);
+    if (typeof loaded === "string") return loaded;
+    checked.set(cacheKey, loaded);
+    if (loaded.validTo < this.#options.now()) {
+      this.#options.log.warn("Certificate has expired", {
+        certificate: certificate.id,
+        hosts: certificate.hosts,
+        validTo: new Date(loaded.validTo).toISOString(),
+      });
+    }
+    return loaded;
+  }
+
+  #check(
+    { hosts, id }: Certificate,
+    chain: { text: string; name: string },
+    key: { text: string; name: string },
+  ): LoadedCertificate | string {
+    const reading = readKeyPair(chain.text, key.text, { chain: chain.name, key: key.name });
+    if (!reading.ok) return reading.message;
+    const { pair } = reading;
+    return {
+      // A file keeps its path when its contents change: the id must not.
+      id: id === pair.fingerprint ? id : `${id} ${pair.fingerprint}`,
+      hosts,
+      chain: pair.chain,
+      key: new Redacted(pair.key),
+      validTo: pair.validTo,
+    };
+  }
+
+  #readFile(path: string): { text: string; name: string } | string {
+    const file = isAbsolute(path) ? path : join(this.#options.folder, path);
+    try {
+      return { text: Deno.readTextFileSync(file), name: file };
+    } catch (error) {
+      return `${file} cannot be read: ${error instanceof Error ? error.message : error}`;
+    }
+  }
+
+  /** What these hosts had before. */
+  #keep(
+    { hosts }: Certificate,
+    lastGood: Map<string, LoadedCertificate>,
+  ): LoadedCertificate[] {
+    const kept: LoadedCertificate[] = [];
+    for (const host of hosts) {
+      const good = this.#lastGood.get(host);
+      if (good === undefined) continue;
+      lastGood.set(host, good);
+      kept.push({ ...good, hosts: [host] });
+    }
+    return kept;
+  }
+}
