@@ -20,7 +20,7 @@ export interface BodyRules {
   readonly tooLarge: ErrorCode;
   /** Bytes of body allowed, 0 for no limit. */
   readonly maxBytes: number;
-  /** The code for a trailer section past these bytes or fields. */
+  /** Bytes and fields of the trailer section, and the code for one past them. */
   readonly trailersTooLarge: ErrorCode;
   readonly maxTrailerBytes: number;
   readonly maxTrailerFields: number;
