@@ -69,6 +69,7 @@ export function translate(
       ingress.identity.ref,
       routing.statuses.get(ingress) ?? [],
       tls.statuses.get(ingress) ?? [],
+      ingress.report.hasErrors(),
     )
   );
   return {

@@ -113,7 +113,7 @@ export interface Endpoint {
 
 /** A certificate chain with its key, for the names that it is used for. */
 export interface Certificate {
-  /** sha256 of chain and key in hex for inline ones, the file's path for others. */
+  /** sha256 of the Secret's name, chain and key in hex for inline ones, the file's path for others. */
   readonly id: string;
   /** Host patterns (as in Route.host, never `*`), sorted. */
   readonly hosts: readonly string[];

@@ -6,7 +6,7 @@ import type { AnswerAction, ForwardAction, Upstream } from "../../shared/snapsho
 import type { BackendRef } from "./backend_ref.ts";
 import { EndpointIndex } from "./endpoints.ts";
 import { compareText, type Identified, indexObjects, keyOf } from "./identity.ts";
-import { asList, asPort, fieldOf, quote } from "./json.ts";
+import { asList, asPort, fieldOf, quote, showSome } from "./json.ts";
 import { isDnsName } from "./names.ts";
 import type { ProblemList, Report } from "./problems.ts";
 import type { Resources } from "../resources.ts";
@@ -89,7 +89,7 @@ export class BackendResolver {
         message: `Service ${name} has no TCP port ${port}`,
         remedy: ports.length === 0
           ? "Add the port to the Service"
-          : `Write one of its ports: ${ports.map(showPort).join(", ")}`,
+          : `Write one of its ports: ${showSome(ports.map(showPort))}`,
       });
     }
     const { endpoints, absence } = this.#endpoints.find(

@@ -21,7 +21,14 @@ export type BackendRef =
 /** Reports what cannot be read; a backend that is left out answers 503, any other such one 500. */
 export function readBackend(value: unknown, field: string, report: Report): BackendRef {
   if (isAbsent(value)) {
-    return refuse(503, field, "BackendMissing", "it names no backend", SERVICE_REMEDY, report);
+    return refuse(
+      503,
+      field,
+      "BackendMissing",
+      "the path names no backend",
+      SERVICE_REMEDY,
+      report,
+    );
   }
   const service = fieldOf(value, "service");
   if (isAbsent(service)) {

@@ -110,7 +110,9 @@ export class EndpointIndex {
     if (!this.#options.allowLocalEndpoints && LOCAL_RANGES.has(range)) {
       report.error(field, {
         reason: "EndpointNotAllowed",
-        message: `${address} leads to the proxy itself or its link (${range}), so it is left out`,
+        message: `${
+          quote(written)
+        } leads to the proxy itself or its link (${range}), so it is left out`,
         remedy: "Use the address of a pod or of another machine",
       });
       return null;

@@ -2,8 +2,9 @@
  * Hosts of rules and TLS entries. In: what an Ingress says. Out: a pattern as `Route.host` has it,
  * or why there is none.
  */
+import { isIP } from "node:net";
+import { parseHostPattern } from "../../shared/host_pattern.ts";
 import { describe, isAbsent, quote } from "./json.ts";
-import { isDnsName } from "./names.ts";
 
 export type HostReading =
   /** `normalised`: it is not written as the API server wants it, but means this pattern. */
@@ -24,19 +25,13 @@ export function readRuleHost(value: unknown): HostReading {
 /** A name or `*.name`; addresses are refused, as the API server does. */
 export function readHost(value: unknown): HostReading {
   if (typeof value !== "string") return refused(`is ${describe(value)} where text is meant`);
-  if (/[^\x21-\x7e]/.test(value)) return refused("has a character that host names do not have");
-  // Lower-cased after the check for ASCII: the Kelvin sign, for one, becomes a plain k.
-  const host = value.toLowerCase().replace(/\.$/, "");
-  const name = host.startsWith("*.") ? host.slice(2) : host;
-  if (host === ANY_HOST) return refused("is a star without a domain");
-  if (name.includes("*")) return refused("has a star that is not its whole first label");
-  if (isIpv4(host) || host.includes("::") || host.startsWith("[")) {
+  if (value === ANY_HOST) return refused("is a star without a domain");
+  if (isIpv4(value) || isIP(value.replace(/^\[|\]$/g, "")) === 6) {
     return refused("is an IP address");
   }
-  if (/:\d*$/.test(host)) return refused("has a port");
-  if (host.length > 253) return refused("is longer than 253 characters");
-  if (!isDnsName(name)) return refused("is not a host name (RFC 1123)");
-  return { ok: true, host, normalised: host !== value };
+  if (/:\d*$/.test(value)) return refused("has a port");
+  const pattern = parseHostPattern(value);
+  return pattern.ok ? { ...pattern, normalised: pattern.host !== value } : pattern;
 }
 
 /** Shows a host that was refused, with the reason. */
@@ -50,7 +45,7 @@ export const HOST_REMEDY =
 
 /** Four numbers below 256; leading zeros count too, as in the API server's check. */
 function isIpv4(host: string): boolean {
-  const parts = host.split(".");
+  const parts = host.replace(/\.$/, "").split(".");
   return parts.length === 4 && parts.every((part) => /^\d+$/.test(part) && Number(part) <= 255);
 }
 

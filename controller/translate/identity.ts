@@ -2,7 +2,7 @@
  * Which object is which, and which is older. In: metadata of unknown shape. Out: an identity that is
  * safe to build ids from, indices by name, and the order of age that decides every conflict.
  */
-import type { ObjectRef } from "../../shared/problem.ts";
+import { formatObject, type ObjectRef } from "../../shared/problem.ts";
 import { asObject, fieldOf, isAbsent, stableText } from "./json.ts";
 import { isDnsLabel, isDnsName } from "./names.ts";
 import type { ProblemList } from "./problems.ts";
@@ -47,6 +47,12 @@ export function keyOf(ref: { readonly namespace: string; readonly name: string }
 export function compareAge(a: Identity, b: Identity): number {
   if (a.createdAt !== b.createdAt) return a.createdAt < b.createdAt ? -1 : 1;
   return compareText(a.ref.namespace, b.ref.namespace) || compareText(a.ref.name, b.ref.name);
+}
+
+/** Names the elder of two objects that both want something, and says why it has it. */
+export function showElder(elder: Identity, than: Identity): string {
+  const why = elder.createdAt === than.createdAt ? "comes first by name" : "is older";
+  return `${formatObject(elder.ref)}, which ${why}`;
 }
 
 /** By UTF-16 code units: the same on every machine, unlike localeCompare. */

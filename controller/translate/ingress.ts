@@ -26,7 +26,7 @@ export interface IngressModel {
   readonly identity: Identity;
   readonly report: Report;
   readonly rules: readonly RuleModel[];
-  /** Whether `spec.rules` has elements, readable or not: it is more than a default backend. */
+  /** Whether `spec.rules` says something, readable or not: it is more than a default backend. */
   readonly hasRules: boolean;
   readonly defaultBackend: BackendRef | null;
   readonly tls: readonly TlsModel[];
@@ -41,7 +41,7 @@ export interface RuleModel {
 }
 
 export interface PathModel {
-  /** `spec.rules[0].http.paths[1]`, or the rule's for the catch-all of a rule without paths. */
+  /** `spec.rules[0].http.paths[1]`, or the rule's where its paths cannot be read. */
   readonly field: string;
   /** Null where it cannot be read. */
   readonly match: PathMatch | null;
@@ -91,9 +91,10 @@ function readIngress({ identity, object }: Identified, problems: ProblemList): I
   const defaultBackend = isAbsent(written)
     ? null
     : readBackend(written, DEFAULT_BACKEND_FIELD, report);
-  const rules = readList(fieldOf(spec, "rules"), "spec.rules", report);
+  const writtenRules = fieldOf(spec, "rules");
+  const rules = readList(writtenRules, "spec.rules", report);
   const tls = readList(fieldOf(spec, "tls"), "spec.tls", report);
-  if (rules.length === 0 && defaultBackend === null) {
+  if (isEmpty(writtenRules) && defaultBackend === null) {
     report.error("spec", {
       reason: "IngressEmpty",
       message: "it has neither rules nor a defaultBackend, so it takes no request",
@@ -103,8 +104,10 @@ function readIngress({ identity, object }: Identified, problems: ProblemList): I
   return {
     identity,
     report,
-    rules: rules.map((rule, i) => readRule(rule, `spec.rules[${i}]`, defaultBackend, report)),
-    hasRules: rules.length > 0,
+    rules: rules.map((rule, i) =>
+      readRule(rule, `spec.rules[${i}]`, defaultBackend !== null, report)
+    ),
+    hasRules: !isEmpty(writtenRules),
     defaultBackend,
     tls: tls.map((entry, i) => readTls(entry, `spec.tls[${i}]`, report)),
   };
@@ -113,7 +116,7 @@ function readIngress({ identity, object }: Identified, problems: ProblemList): I
 function readRule(
   rule: unknown,
   field: string,
-  defaultBackend: BackendRef | null,
+  hasDefaultBackend: boolean,
   report: Report,
 ): RuleModel {
   if (asObject(rule) === null) {
@@ -122,43 +125,38 @@ function readRule(
   }
   const host = readHostOfRule(fieldOf(rule, "host"), `${field}.host`, report);
   const http = fieldOf(rule, "http");
+  // The API calls this a catch-all to the default backend, which a host without paths is anyway.
   if (isAbsent(http)) {
-    return { field, host, paths: catchAll(field, defaultBackend, report) };
+    if (!hasDefaultBackend) {
+      report.warning(`${field}.http`, {
+        reason: "PathsMissing",
+        message: "the rule has no paths and the Ingress no defaultBackend, so its host gets the " +
+          "default backend of the process, or 404",
+        remedy: "Add http.paths to the rule, or spec.defaultBackend to the Ingress",
+      });
+    }
+    return { field, host, paths: [] };
   }
   if (asObject(http) === null) {
     reportShape(http, `${field}.http`, "an object with paths", report);
-    return { field, host, paths: [] };
+    return { field, host, paths: [unreadPath(field)] };
   }
   const pathsField = `${field}.http.paths`;
-  const paths = readList(fieldOf(http, "paths"), pathsField, report);
-  if (paths.length === 0) {
+  const written = fieldOf(http, "paths");
+  const paths = readList(written, pathsField, report);
+  if (isEmpty(written)) {
     report.error(pathsField, {
       reason: "PathsMissing",
       message: "the rule has no paths, so its host gets the default backend, or 404",
       remedy: "Add a path such as {path: /, pathType: Prefix, backend: …}",
     });
   }
+  if (paths.length === 0) return { field, host, paths: [unreadPath(field)] };
   return {
     field,
     host,
     paths: paths.map((path, i) => readPathEntry(path, `${pathsField}[${i}]`, host, report)),
   };
-}
-
-/** What the API says of a rule without `http`: a catch-all to the default backend. */
-function catchAll(
-  field: string,
-  defaultBackend: BackendRef | null,
-  report: Report,
-): readonly PathModel[] {
-  if (defaultBackend !== null) return [{ field, match: WHOLE_HOST, backend: defaultBackend }];
-  report.warning(`${field}.http`, {
-    reason: "PathsMissing",
-    message: "the rule has no paths and the Ingress no defaultBackend, so its host gets the " +
-      "default backend of the process, or 404",
-    remedy: "Add http.paths to the rule, or spec.defaultBackend to the Ingress",
-  });
-  return [];
 }
 
 function readHostOfRule(value: unknown, field: string, report: Report): string | null {
@@ -189,7 +187,7 @@ function readPathEntry(
 ): PathModel {
   if (asObject(entry) === null) {
     reportShape(entry, field, "an object with path, pathType and backend", report);
-    return { field, match: null, backend: UNREAD };
+    return unreadPath(field);
   }
   const writtenType = fieldOf(entry, "pathType");
   const type = readPathType(writtenType);
@@ -204,7 +202,7 @@ function readPathEntry(
     });
   }
   // Without a host or a path there is no route, and so nothing to say about its backend.
-  if (match === null || host === null) return { field, match: null, backend: UNREAD };
+  if (match === null || host === null) return unreadPath(field);
   if (type === null) {
     return { field, match, backend: broken(500, "the pathType is not known") };
   }
@@ -241,7 +239,7 @@ function readMatch(
       remedy: `Write ${quote(reading.match.value)}`,
     });
   }
-  if (isSpecific && looksLikePattern(reading.match.value)) {
+  if (type === "Prefix" && looksLikePattern(reading.match.value)) {
     report.warning(`${field}.path`, {
       reason: "PathTakenLiterally",
       message: `path ${quote(written)} looks like a pattern, but is taken as it stands`,
@@ -302,6 +300,10 @@ function readSecretName(value: unknown, field: string, report: Report): string |
   return "";
 }
 
+function isEmpty(list: unknown): boolean {
+  return isAbsent(list) || asList(list)?.length === 0;
+}
+
 /** The elements, or none with a problem where there is no list. */
 function readList(value: unknown, field: string, report: Report): readonly unknown[] {
   if (isAbsent(value)) return [];
@@ -322,5 +324,7 @@ function broken(status: AnswerAction["status"], reason: string): BackendRef {
   return { kind: "broken", action: { kind: "answer", status, reason } };
 }
 
-/** The backend of a path that becomes no route. */
-const UNREAD: BackendRef = broken(500, "the path is left out");
+/** A path that becomes no route. */
+function unreadPath(field: string): PathModel {
+  return { field, match: null, backend: broken(500, "the path is left out") };
+}

@@ -70,3 +70,11 @@ export function stableText(value: unknown): string {
     return Object.fromEntries(Object.entries(record).sort(([a], [b]) => a < b ? -1 : 1));
   }) ?? "";
 }
+
+const SHOWN_ITEMS = 5;
+
+/** `a, b, c, d, e and 7 more`. */
+export function showSome(items: readonly string[]): string {
+  const shown = items.slice(0, SHOWN_ITEMS).join(", ");
+  return items.length > SHOWN_ITEMS ? `${shown} and ${items.length - SHOWN_ITEMS} more` : shown;
+}

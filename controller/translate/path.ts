@@ -4,12 +4,12 @@
  *
  * https://kubernetes.io/docs/concepts/services-networking/ingress/#path-types
  */
-import { canonicalPath } from "../../shared/canonical_path.ts";
+import { readRoutePath } from "../../shared/route_path.ts";
 import type { PathMatch } from "../../shared/snapshot.ts";
 import { describe, isAbsent, quote } from "./json.ts";
 
 export type PathReading =
-  /** `written` differs from `match.value` where the path is not canonical as it stands. */
+  /** `normalised`: the match is of another form than what is written, and means the same. */
   | { readonly ok: true; readonly match: PathMatch; readonly normalised: boolean }
   /** A clause such as `does not begin with a slash`. */
   | { readonly ok: false; readonly reason: string };
@@ -29,16 +29,12 @@ export function readPath(value: unknown, type: PathType): PathReading {
   if (typeof value !== "string") {
     return { ok: false, reason: `is ${describe(value)} where text is meant` };
   }
-  const canonical = canonicalPath(value);
-  if (!canonical.ok) return canonical;
-  const { path } = canonical;
-  if (type === "Exact") {
-    return { ok: true, match: { type, value: path }, normalised: path !== value };
-  }
-  const cut = path.replace(/\/+$/, "");
-  // One last slash says the same for whole segments; more of them are empty segments that go.
-  const normalised = path !== value || path.length - cut.length > 1;
-  return { ok: true, match: { type, value: cut === "" ? "/" : cut }, normalised };
+  const path = readRoutePath(type, value);
+  if (!path.ok) return path;
+  // One last slash of a Prefix says the same for whole segments, so it is nothing to warn of.
+  const isAsWritten = value === path.match.value ||
+    (type === "Prefix" && value === `${path.match.value}/` && path.match.value !== "/");
+  return { ok: true, match: path.match, normalised: !isAsWritten };
 }
 
 /** Shows a path that was refused, with the reason. */

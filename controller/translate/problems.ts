@@ -13,6 +13,8 @@ export interface ProblemText {
 
 /** Takes the problems of one object. */
 export interface Report {
+  /** Whether an error was reported for the object, here or by another report about it. */
+  hasErrors(): boolean;
   /** Something is not served as written. */
   error(field: string, text: ProblemText): void;
   /** Served, but worth a look. */
@@ -25,6 +27,9 @@ export class ProblemList {
 
   about(object: ObjectRef): Report {
     return {
+      hasErrors: () =>
+        this.#byObject.get(formatObject(object))?.some(({ severity }) => severity === "error") ??
+          false,
       error: (field, text) => this.#add({ object, field, ...text, severity: "error" }),
       warning: (field, text) => this.#add({ object, field, ...text, severity: "warning" }),
     };

@@ -10,6 +10,7 @@ import { formatObject } from "../../shared/problem.ts";
 import type { Action, Route } from "../../shared/snapshot.ts";
 import type { BackendResolver } from "./backend.ts";
 import { ANY_HOST } from "./host.ts";
+import { showElder } from "./identity.ts";
 import {
   DEFAULT_BACKEND_FIELD,
   type IngressModel,
@@ -47,8 +48,10 @@ export function layRoutes(
     statuses.set(
       ingress,
       ingress.rules.flatMap((rule) => {
-        if (rule.host !== null) claims.claimHost(rule.host, ingress, rule.field);
-        return rule.paths.map((path) => claimPath(claims, ingress, rule, path));
+        const { host } = rule;
+        if (host === null) return dropped(rule);
+        claims.claimHost(host, ingress, rule.field);
+        return rule.paths.map((path) => claimPath(claims, ingress, host, path));
       }),
     );
   }
@@ -79,19 +82,25 @@ const NOT_FOUND: Action = {
   reason: "the host has no path that can be served, and there is no default backend",
 };
 
+/** A rule whose host cannot be read, as far as it can be told. */
+function dropped({ field, paths }: RuleModel): PathStatus[] {
+  const fields = paths.length > 0 ? paths.map((path) => path.field) : [field];
+  return fields.map((field) => ({ field, routes: [], outcome: "dropped" }));
+}
+
 function claimPath(
   claims: RouteClaims,
   ingress: IngressModel,
-  rule: RuleModel,
+  host: string,
   { field, match, backend }: PathModel,
 ): PathStatus {
-  if (rule.host === null || match === null) return { field, routes: [], outcome: "dropped" };
-  const other = claims.find(rule.host, match);
+  if (match === null) return { field, routes: [], outcome: "dropped" };
+  const other = claims.find(host, match);
   if (other !== null) {
-    reportTaken(ingress, field === rule.field ? `${field}.host` : `${field}.path`, other);
+    reportTaken(ingress, `${field}.path`, other);
     return { field, routes: [], outcome: "taken" };
   }
-  const { route, isServed } = claims.claim(rule.host, match, ingress, field, backend);
+  const { route, isServed } = claims.claim(host, match, ingress, field, backend);
   return { field, routes: [route.id], outcome: isServed ? "served" : "failing" };
 }
 
@@ -108,7 +117,7 @@ function reportTaken(ingress: IngressModel, field: string, other: Claim): void {
   }
   ingress.report.error(field, {
     reason: "PathTaken",
-    message: `${match} belongs to ${formatObject(owner.identity.ref)}, which is older`,
+    message: `${match} belongs to ${showElder(owner.identity, ingress.identity)}`,
     remedy: "Use another host or path, or take it out of one of the two",
   });
 }
@@ -118,30 +127,26 @@ function claimRestOfHosts(claims: RouteClaims, ingress: IngressModel): PathStatu
   const { defaultBackend } = ingress;
   const hosts = new Set(ingress.rules.flatMap(({ host }) => host ?? []));
   const own: Claim[] = [];
-  const elders = new Map<string, IngressModel>();
+  const obstacles: string[] = [];
   for (const host of hosts) {
-    const rest = claims.find(host, WHOLE_HOST);
-    const owner = claims.hostOwner(host);
-    if (rest !== null) {
-      // A rule without paths has claimed it for the default backend already.
-      if (rest.owner === ingress && rest.backend === defaultBackend) own.push(rest);
-    } else if (owner === ingress && defaultBackend !== null) {
+    const slash = claims.find(host, WHOLE_HOST);
+    const decider = slash?.owner ?? claims.hostOwner(host);
+    if (decider !== null && decider !== ingress) {
+      const whose = formatObject(decider.identity.ref);
+      obstacles.push(`the rest of ${showHost(host)} is up to ${whose}`);
+    } else if (slash === null && defaultBackend !== null) {
       own.push(claims.claim(host, WHOLE_HOST, ingress, DEFAULT_BACKEND_FIELD, defaultBackend));
-    } else if (owner !== null) {
-      elders.set(host, owner);
     }
   }
   if (own.length > 0) {
     const isServed = own.every((claim) => claim.isServed);
     return defaultStatus(own.map(({ route }) => route.id), isServed ? "served" : "failing");
   }
-  if (elders.size === 0) return defaultStatus([], "unused");
-  const [[host, elder]] = elders;
+  if (obstacles.length === 0) return defaultStatus([], "unused");
   ingress.report.warning(DEFAULT_BACKEND_FIELD, {
     reason: "DefaultBackendTaken",
-    message: `the default backend of ${showHost(host)} is that of its oldest Ingress, ` +
-      `${formatObject(elder.identity.ref)}, so this one is not used`,
-    remedy: `Add the path / to a rule of this Ingress instead`,
+    message: `${obstacles[0]}, so this default backend is not used`,
+    remedy: "Use another host, or add paths to the rules of this Ingress",
   });
   return defaultStatus([], "taken");
 }
@@ -149,9 +154,7 @@ function claimRestOfHosts(claims: RouteClaims, ingress: IngressModel): PathStatu
 function refuseDefault(ingress: IngressModel, chosen: IngressModel): PathStatus {
   ingress.report.error(DEFAULT_BACKEND_FIELD, {
     reason: "DefaultBackendTaken",
-    message: `requests that no rule takes go to ${
-      formatObject(chosen.identity.ref)
-    }, which is older`,
+    message: `what no rule takes belongs to ${showElder(chosen.identity, ingress.identity)}`,
     remedy: "Take one of the two out, or add rules to this one",
   });
   return defaultStatus([], "taken");

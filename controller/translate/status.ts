@@ -7,7 +7,7 @@ import type { ObjectRef } from "../../shared/problem.ts";
 /** What became of one Ingress of a class that is served here. */
 export interface IngressStatus {
   readonly object: ObjectRef;
-  /** `all`: everything is served as written; `partly`: something is; `none`: nothing is. */
+  /** `all`: everything is served as written, without an error; `partly`: something; `none`: nothing. */
   readonly accepted: "all" | "partly" | "none";
   /** One entry for each path, in the order of the object; the default backend comes last. */
   readonly paths: readonly PathStatus[];
@@ -16,7 +16,7 @@ export interface IngressStatus {
 }
 
 export interface PathStatus {
-  /** `spec.rules[0].http.paths[1]`, `spec.rules[0]` (a rule without paths) or `spec.defaultBackend`. */
+  /** `spec.rules[0].http.paths[1]`, `spec.rules[0]` (unreadable) or `spec.defaultBackend`. */
   readonly field: string;
   /** Ids of the routes that it became; empty for a default backend that is the default action. */
   readonly routes: readonly string[];
@@ -45,8 +45,10 @@ export function ingressStatus(
   object: ObjectRef,
   paths: readonly PathStatus[],
   tls: readonly TlsStatus[],
+  hasErrors: boolean,
 ): IngressStatus {
-  const isWhole = paths.every(({ outcome }) => outcome === "served" || outcome === "unused") &&
+  const isWhole = !hasErrors &&
+    paths.every(({ outcome }) => outcome === "served" || outcome === "unused") &&
     tls.every(({ outcome }) => outcome === "served" || outcome === "none");
   const isAnything = paths.some(({ outcome }) => outcome === "served") ||
     tls.some(({ hosts }) => hosts.length > 0);

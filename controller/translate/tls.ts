@@ -15,9 +15,9 @@ import type {
   CertificateSources,
   InlineCertificate,
 } from "./certificate_source.ts";
-import { compareText } from "./identity.ts";
+import { compareText, showElder } from "./identity.ts";
+import { showSome } from "./json.ts";
 import type { IngressModel, TlsHost, TlsModel } from "./ingress.ts";
-import { quote } from "./json.ts";
 import type { TlsStatus } from "./status.ts";
 
 export interface TlsLayout {
@@ -121,7 +121,7 @@ class TlsClaims {
           "clients refuse it",
         remedy: source.names.length === 0
           ? "Use a certificate for this host"
-          : `Use a certificate for this host; that one is for ${source.names.join(", ")}`,
+          : `Use a certificate for this host; that one is for ${showSome(source.names)}`,
       });
     }
     return outcome;
@@ -186,10 +186,10 @@ function isSame(a: CertificateSource, b: CertificateSource): boolean {
 function reportTaken(ingress: IngressModel, field: string, host: string, other: HostClaim): void {
   const whose = other.owner === ingress
     ? "an entry before this one"
-    : `${formatObject(other.owner.identity.ref)}, which is older`;
+    : showElder(other.owner.identity, ingress.identity);
   ingress.report.error(field, {
     reason: "TlsHostTaken",
-    message: `the certificate of ${host} is that of ${whose}, so this one is not used for it`,
+    message: `the certificate of ${host} is chosen by ${whose}, so this one is not used for it`,
     remedy: "Let both name the same Secret, or take the host out of one of the two",
   });
 }
@@ -214,8 +214,8 @@ function reportSource(
   // A name that cannot be read has its problem already.
   if (source.secret.name === "") return;
   const consequences = [
-    ...(kept.length > 0 ? [`the one published before stays for ${showHosts(kept)}`] : []),
-    ...(bare.length > 0 ? [`there is no certificate for ${showHosts(bare)}`] : []),
+    ...(kept.length > 0 ? [`the certificate published before stays for ${showSome(kept)}`] : []),
+    ...(bare.length > 0 ? [`there is no certificate for ${showSome(bare)}`] : []),
   ];
   const consequence = consequences.length > 0 ? consequences.join(", and ") : "it is not used";
   ingress.report.error(`${field}.secretName`, {
@@ -223,15 +223,6 @@ function reportSource(
     message: `${source.reason}, so ${consequence}`,
     remedy: source.kind === "missing"
       ? "Create the Secret, or write the name of one that exists in this namespace"
-      : `See the problems of ${quote(source.secret.name)}`,
+      : `Mend the Secret; what is wrong is reported for Secret ${source.secret.name}`,
   });
-}
-
-const SHOWN_HOSTS = 3;
-
-/** `a.example.com, b.example.com, c.example.com and 3 more`. */
-function showHosts(hosts: readonly string[]): string {
-  if (hosts.length <= SHOWN_HOSTS) return hosts.join(", ");
-  const more = hosts.length - SHOWN_HOSTS;
-  return `${hosts.slice(0, SHOWN_HOSTS).join(", ")} and ${more} more`;
 }
