@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { NGINX_ANNOTATIONS, NGINX_PREFIX, reportNginxAnnotations } from "./nginx_annotations.ts";
+import { ProblemList } from "./problems.ts";
+
+Deno.test("every annotation of ingress-nginx has an answer, and each is there once", () => {
+  assert.ok(NGINX_ANNOTATIONS.length >= 120);
+  assert.deepEqual([...new Set(NGINX_ANNOTATIONS)].sort(), NGINX_ANNOTATIONS);
+  const named = Object.fromEntries(NGINX_ANNOTATIONS.map((name) => [NGINX_PREFIX + name, "x"]));
+  const problems = problemsOf(named);
+  assert.equal(problems.length, NGINX_ANNOTATIONS.length);
+  assert.ok(problems.every(({ message }) => !message.includes("none that ingress-nginx")));
+});
+
+Deno.test("an annotation that protected something is an error", () => {
+  const severities = ["auth-url", "whitelist-source-range", "rewrite-target"].map((name) =>
+    problemsOf({ [NGINX_PREFIX + name]: "x" })[0].severity
+  );
+  assert.deepEqual(severities, ["error", "error", "warning"]);
+});
+
+Deno.test("the problem stands with the annotation, whatever its value and name", () => {
+  for (const value of ["x", 5, null, {}]) {
+    const [{ field, message }] = problemsOf({ [`${NGINX_PREFIX}a"b\u001b`]: value });
+    assert.equal(field, `metadata.annotations[${JSON.stringify(`${NGINX_PREFIX}a"b\u001b`)}]`);
+    assert.ok(!message.includes("\u001b"));
+    assert.match(message, /none that ingress-nginx documents/);
+  }
+});
+
+Deno.test("other annotations are nobody's business, and so are annotations of another shape", () => {
+  for (const annotations of [undefined, null, 5, ["x"], { "example.com/own": "x" }]) {
+    assert.deepEqual(problemsOf(annotations), []);
+  }
+});
+
+function problemsOf(annotations: unknown) {
+  const problems = new ProblemList();
+  const object = { kind: "Ingress", namespace: "default", name: "web" };
+  reportNginxAnnotations(annotations, problems.about(object));
+  return problems.sorted();
+}

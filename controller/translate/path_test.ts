@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { looksLikePattern, readPath, readPathType } from "./path.ts";
+
+Deno.test("paths become the match that they mean", () => {
+  const cases: readonly ["Exact" | "Prefix", string, string, boolean][] = [
+    ["Prefix", "/", "/", false],
+    ["Prefix", "/foo", "/foo", false],
+    ["Prefix", "/foo/", "/foo", false],
+    ["Prefix", "/foo//", "/foo", true],
+    ["Prefix", "//", "/", true],
+    ["Prefix", "/a/./b/", "/a/b", true],
+    ["Exact", "/foo/", "/foo/", false],
+    ["Exact", "/", "/", false],
+    ["Exact", "//", "//", false],
+    ["Exact", "/%41", "/A", true],
+    ["Exact", "/a%2fb", "/a%2Fb", true],
+  ];
+  for (const [type, written, value, normalised] of cases) {
+    assert.deepEqual(
+      readPath(written, type),
+      { ok: true, match: { type, value }, normalised },
+      `${type} ${written}`,
+    );
+  }
+});
+
+Deno.test("what is no path is refused", () => {
+  for (const written of ["", "foo", "/a%zz", "/..", "/a?b", "/a b", "/\u00e4", 5, null, ["/a"]]) {
+    assert.equal(readPath(written, "Prefix").ok, false, `${written}`);
+  }
+  assert.equal(readPath(`/${"a".repeat(10_000)}`, "Prefix").ok, false);
+});
+
+Deno.test("path types are those of the API, in its spelling", () => {
+  assert.equal(readPathType("Exact"), "Exact");
+  assert.equal(readPathType("Prefix"), "Prefix");
+  assert.equal(readPathType("ImplementationSpecific"), "Prefix");
+  for (const value of ["prefix", "Regex", "", null, undefined, 5]) {
+    assert.equal(readPathType(value), null);
+  }
+});
+
+Deno.test("patterns of other controllers are told from plain paths", () => {
+  for (const path of ["/*", "/api/*", "/api(/|$)(.*)", "/[a-z]", "/a{2}", "/api$"]) {
+    assert.ok(looksLikePattern(path), path);
+  }
+  for (const path of ["/", "/api", "/a.b", "/a+b", "/~me", "/a%20b", "/a;b=c,d"]) {
+    assert.ok(!looksLikePattern(path), path);
+  }
+});

@@ -1,0 +1,150 @@
+/**
+ * The golden files of `translate`. In: `translate/NAME.in.yaml`, the objects of one case as ordinary
+ * manifests. Out: what the translation makes of them, as the text of `NAME.out.yaml`.
+ *
+ * The first document of a case may be settings instead of an object: `options` (those of
+ * `TranslateOptions` that differ from the defaults below), `now` (a time), and `published` (the
+ * objects of which the snapshot published before was made). `!file NAME …` stands for the text of
+ * files in `certificates/`, one after the other, and `!base64 NAME …` for the same in base64.
+ */
+import { type Document, isMap, isScalar, isSeq, parseAllDocuments, visit } from "yaml";
+import { X509Certificate } from "node:crypto";
+import { type Resources } from "../../controller/resources.ts";
+import { translate, type TranslateOptions, type Translation } from "../../controller/translate.ts";
+import { Document as NewDocument } from "yaml";
+
+const FOLDER = new URL("./translate/", import.meta.url);
+const CERTIFICATES = new URL("./certificates/", import.meta.url);
+
+const DEFAULT_OPTIONS: TranslateOptions = {
+  ingressClasses: ["pingress"],
+  controllerNames: ["pingress.io/ingress-controller"],
+  watchIngressWithoutClass: false,
+  defaultBackend: null,
+  allowExternalName: false,
+  allowLocalEndpoints: false,
+  version: { epoch: "golden", seen: {} },
+};
+const DEFAULT_NOW = "2030-01-01T00:00:00Z";
+
+export interface TranslateCase {
+  readonly objects: readonly unknown[];
+  /** Null where nothing was published before. */
+  readonly published: readonly unknown[] | null;
+  readonly options: TranslateOptions;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+/** Names of all cases, sorted. */
+export function caseNames(): string[] {
+  return namesEndingIn(".in.yaml");
+}
+
+/** Names of all golden outputs, sorted. */
+export function outputNames(): string[] {
+  return namesEndingIn(".out.yaml");
+}
+
+export function outputFile(name: string): URL {
+  return new URL(`${name}.out.yaml`, FOLDER);
+}
+
+export function readCase(name: string): TranslateCase {
+  const text = Deno.readTextFileSync(new URL(`${name}.in.yaml`, FOLDER));
+  const documents = parseAllDocuments(text, { customTags: [fileTag, base64Tag] });
+  if (!Array.isArray(documents)) throw new Error(`${name}.in.yaml is empty`);
+  for (const { errors, warnings } of documents) {
+    for (const error of [...errors, ...warnings]) throw error;
+  }
+  const values: unknown[] = documents.map((document) => document.toJS());
+  const settings = isSettings(values[0]) ? values.shift() as Settings : {};
+  return {
+    objects: values,
+    published: settings.published ?? null,
+    options: { ...DEFAULT_OPTIONS, ...settings.options },
+    now: Date.parse(settings.now ?? DEFAULT_NOW),
+  };
+}
+
+export function runCase({ objects, published, options, now }: TranslateCase): Translation {
+  const before = published === null
+    ? null
+    : translate(resourcesOf(published), null, options, () => now).snapshot;
+  return translate(resourcesOf(objects), before, options, () => now);
+}
+
+/** The whole of a translation as YAML, small maps on one line; of certificates only who they are. */
+export function formatTranslation(translation: Translation): string {
+  const plain = JSON.parse(JSON.stringify(translation)) as Translation;
+  for (const { chain } of plain.snapshot.certificates) {
+    if (chain.kind === "pem") Object.assign(chain, { pem: describeChain(chain.pem) });
+  }
+  const document = new NewDocument(plain, { aliasDuplicateObjects: false });
+  shortenSmallMaps(document);
+  return document.toString({ lineWidth: 100 });
+}
+
+interface Settings {
+  readonly options?: Partial<TranslateOptions>;
+  readonly published?: readonly unknown[];
+  readonly now?: string;
+}
+
+const fileTag = {
+  tag: "!file",
+  resolve: (names: string) => readCertificates(names),
+};
+
+const base64Tag = {
+  tag: "!base64",
+  resolve: (names: string) => btoa(readCertificates(names)),
+};
+
+function readCertificates(names: string): string {
+  return names.split(" ")
+    .map((name) => Deno.readTextFileSync(new URL(name, CERTIFICATES)))
+    .join("");
+}
+
+function isSettings(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !("kind" in value);
+}
+
+/** Objects by kind; those of a kind that is not in the list go nowhere, as in the controller. */
+function resourcesOf(objects: readonly unknown[]): Resources {
+  const ofKind = (kind: string) =>
+    objects.filter((object) => (object as { kind?: unknown } | null)?.kind === kind) as never[];
+  return {
+    ingresses: ofKind("Ingress"),
+    ingressClasses: ofKind("IngressClass"),
+    services: ofKind("Service"),
+    endpointSlices: ofKind("EndpointSlice"),
+    secrets: ofKind("Secret"),
+  };
+}
+
+function describeChain(pem: string): string {
+  return pem.split(/(?<=-----END CERTIFICATE-----\n)/)
+    .map((block) => new X509Certificate(block).subject)
+    .join(", then ");
+}
+
+/** Puts maps and lists of at most 4 short scalars on one line. */
+function shortenSmallMaps(document: Document): void {
+  visit(document, {
+    Collection(_key, node) {
+      const values = isMap(node) ? node.items.map(({ value }) => value) : node.items;
+      const isSmall = values.length <= 4 &&
+        values.every((value) => isScalar(value) && String(value.value).length <= 40);
+      if ((isMap(node) || isSeq(node)) && isSmall) node.flow = true;
+    },
+  });
+}
+
+function namesEndingIn(ending: string): string[] {
+  return [...Deno.readDirSync(FOLDER)]
+    .filter(({ name }) => name.endsWith(ending))
+    .map(({ name }) => name.slice(0, -ending.length))
+    .sort();
+}

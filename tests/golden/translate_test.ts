@@ -1,0 +1,39 @@
+/** The golden files of `translate`; see `translate_case.ts` for their form. */
+import assert from "node:assert/strict";
+import { parseSnapshot } from "../../shared/snapshot_parse.ts";
+import { serialiseSnapshot } from "../../shared/snapshot_serialise.ts";
+import {
+  caseNames,
+  formatTranslation,
+  outputFile,
+  outputNames,
+  readCase,
+  runCase,
+} from "./translate_case.ts";
+
+const REMEDY = "deno task golden:update writes the files anew";
+
+for (const name of caseNames()) {
+  Deno.test(`translate: ${name.replaceAll("-", " ")}`, () => {
+    const input = readCase(name);
+    const text = formatTranslation(runCase(input));
+    assert.equal(text, Deno.readTextFileSync(outputFile(name)), REMEDY);
+
+    const reversed = runCase({ ...input, objects: input.objects.toReversed() });
+    assert.equal(formatTranslation(reversed), text, "the order of objects changes the result");
+
+    const published = serialiseSnapshot(runCase(input).snapshot, { revealKeys: true });
+    assert.deepEqual(parseSnapshot(published).problems, [], "the proxy refuses the snapshot");
+
+    const later = runCase({ ...input, now: Date.parse("2500-01-01T00:00:00Z") });
+    assert.equal(
+      JSON.stringify(later.snapshot),
+      JSON.stringify(runCase(input).snapshot),
+      "time changes the snapshot",
+    );
+  });
+}
+
+Deno.test("every golden output has its input", () => {
+  assert.deepEqual(outputNames(), caseNames(), REMEDY);
+});

@@ -1,0 +1,37 @@
+/**
+ * Writes the golden files of `translate` anew: a `NAME.out.yaml` for each `translate/NAME.in.yaml`,
+ * and none besides. Read the difference before you commit it: it is the change of behaviour.
+ */
+import {
+  caseNames,
+  formatTranslation,
+  outputFile,
+  outputNames,
+  readCase,
+  runCase,
+} from "./translate_case.ts";
+
+const names = caseNames();
+let changed = 0;
+for (const name of names) {
+  const text = formatTranslation(runCase(readCase(name)));
+  if (textOf(outputFile(name)) === text) continue;
+  Deno.writeTextFileSync(outputFile(name), text);
+  console.log(`written: ${name}.out.yaml`);
+  changed++;
+}
+for (const name of outputNames().filter((name) => !names.includes(name))) {
+  Deno.removeSync(outputFile(name));
+  console.log(`removed: ${name}.out.yaml`);
+  changed++;
+}
+console.log(`${names.length} cases, ${changed} files changed`);
+
+function textOf(file: URL): string | null {
+  try {
+    return Deno.readTextFileSync(file);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return null;
+    throw error;
+  }
+}
