@@ -123,6 +123,12 @@ export class Forwarder {
     connection: ClientConnection,
   ): Promise<ProxyError | null> {
     const { request } = exchange;
+    // While a connection was being made, the client may have gone, and the head with it.
+    if (exchange.isOver) {
+      connection.close();
+      this.#lose(exchange, new ProxyError("client_gone"));
+      return null;
+    }
     exchange.onAbort = connection.abort;
     try {
       connection.send(request, exchange.added, request.authority, exchange.payload, exchange.body);

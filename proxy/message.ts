@@ -133,6 +133,8 @@ export interface Exchange {
   onAbort: ((error: ProxyError) => void) | null;
   /** True once a final response's head has been handed over. */
   readonly responded: boolean;
+  /** True once there is nothing left to do: the client is gone, or has been answered. */
+  readonly isOver: boolean;
   /** Sends an interim (1xx) response; dropped for clients that do not know them. */
   interim(head: ResponseHead): Promise<void> | void;
   /**

@@ -38,8 +38,10 @@ export class ClientConnection implements Deadlined {
   readonly response = new ResponseHead();
   /** Served a request before: its death may only mean that the backend was done with it. */
   reused = false;
-  /** A byte of the answer under way has come. */
+  /** A byte of the answer under way has come, be it of an interim one. */
   answered = false;
+  /** The final head has come. */
+  #headed = false;
   /** In ms, monotonic. */
   readonly openedAt: number;
   /** Called when it closes while idle. */
@@ -129,6 +131,7 @@ export class ClientConnection implements Deadlined {
     const { buffers } = this.#context;
     this.#idle = false;
     this.answered = false;
+    this.#headed = false;
     this.#method = request.method;
     this.#upgrade = request.upgrade;
     const payloadSize = payload === null ? 0 : payload.length;
@@ -150,7 +153,7 @@ export class ClientConnection implements Deadlined {
         () => {
           buffers.out.give(out);
           this.#uploading = false;
-          if (!this.answered) this.#awaitHead();
+          if (!this.#headed) this.#awaitHead();
         },
       ).catch(this.#uploadFailed);
     }
@@ -202,12 +205,14 @@ export class ClientConnection implements Deadlined {
       if (this.#upgrade === "" || upgradeOf(response.fields) !== this.#upgrade) {
         throw this.#fail("upstream_malformed", "101 (Switching Protocols) to what was not asked");
       }
+      this.#headed = true;
       this.#deadline = NO_DEADLINE;
       this.#connection.keepAlive = false;
       this.#body.begin(UNKNOWN_LENGTH, true);
       this.#tunnel = true;
     }
     if (response.status >= 200) {
+      this.#headed = true;
       this.#deadline = NO_DEADLINE;
       this.#body.begin(response.bodyLength, this.#connection.untilClose);
     }
@@ -233,6 +238,8 @@ export class ClientConnection implements Deadlined {
       this.#closed || !this.#connection.keepAlive || !this.#body.done || this.#uploading ||
       !this.#input.isEmpty || this.#input.isOver
     ) {
+      // All of the answer has been handed over, so its buffers may be lent again.
+      this.#idle = true;
       this.close();
       return false;
     }
@@ -255,10 +262,13 @@ export class ClientConnection implements Deadlined {
     this.#closed = true;
     this.#context.deadlines.delete(this);
     closeQuietly(this.#transport);
+    // Cut off in an exchange, its buffers are left to the garbage collector: the answer's head and
+    // views of its body may still be on their way to the client.
+    if (!this.#idle) return;
+    this.#idle = false;
     this.#body.release();
     this.#input.release();
-    if (this.#idle) this.onIdleClose?.();
-    this.#idle = false;
+    this.onIdleClose?.();
   }
 
   check(now: number): void {
@@ -278,7 +288,7 @@ export class ClientConnection implements Deadlined {
   #uploadFailed = (thrown: unknown): void => {
     const error = asProxyError(thrown, "internal");
     if (error.side !== "upstream") this.abort(error);
-    else if (!this.#closed && !this.answered) this.#awaitHead();
+    else if (!this.#closed && !this.#headed) this.#awaitHead();
   };
 
   #fail(code: ErrorCode, detail: string): ProxyError {

@@ -87,6 +87,8 @@ export class ServerConnection implements Exchange, Deadlined {
   #deadline = NO_DEADLINE;
   /** The buffer that holds the head under way, while `input` watches with another. */
   #headBuffer: Uint8Array<ArrayBuffer> | null = null;
+  /** An exchange may hold views of the buffers: they are not to be lent to another connection. */
+  #lent = false;
   #closeAfter = false;
   #failure: ProxyError | null = null;
   /** An answer to a deadline is under way, and then the connection ends. */
@@ -129,6 +131,10 @@ export class ServerConnection implements Exchange, Deadlined {
     return this.#body;
   }
 
+  get isOver(): boolean {
+    return this.#phase !== EXCHANGE || this.responded;
+  }
+
   /** An exchange is under way; else the connection may be closed without loss. */
   get isBusy(): boolean {
     return this.#phase === EXCHANGE || this.#phase === TUNNEL || this.#output.pending !== null ||
@@ -157,6 +163,8 @@ export class ServerConnection implements Exchange, Deadlined {
     this.#context.deadlines.delete(this);
     closeQuietly(this.#transport);
     this.#abort(this.#failure ?? new ProxyError("client_gone"));
+    // Cut off in an exchange, its buffers are left to the garbage collector.
+    if (this.#lent) return;
     this.#body.release();
     this.#input.release();
     this.#returnHeadBuffer();
@@ -240,6 +248,7 @@ export class ServerConnection implements Exchange, Deadlined {
     this.#phase = EXCHANGE;
     this.#deadline = NO_DEADLINE;
     this.#requests++;
+    this.#lent = true;
     this.responded = false;
     this.onAbort = null;
     this.#halfClosed.begin();
@@ -286,7 +295,9 @@ export class ServerConnection implements Exchange, Deadlined {
   interim(head: ResponseHead): Promise<void> | void {
     // RFC 9110 §15.2: HTTP/1.0 knows no interim responses.
     if (this.request.version === 10 || this.responded) return;
-    return this.#output.after(() => this.#write(interimBytes(head)));
+    // Written down now: the head is the backend's connection's, which may end meanwhile.
+    const bytes = interimBytes(head);
+    return this.#output.after(() => this.#write(bytes));
   }
 
   async upgrade(head: ResponseHead): Promise<Duplex> {
@@ -322,7 +333,15 @@ export class ServerConnection implements Exchange, Deadlined {
     const size = responseHeadSize(head);
     const out = size <= buffers.out.size ? buffers.out.take() : new Uint8Array(size);
     let at = writeResponseHead(out, request, head, framing, !this.#closeAfter);
-    const first = framing === "none" ? null : body.read();
+    let first: ReturnType<Body["read"]>;
+    try {
+      first = framing === "none" ? null : body.read();
+    } catch (error) {
+      // What came along with the head is malformed: nothing has been sent, so another answer can be.
+      buffers.out.give(out);
+      this.responded = false;
+      throw error;
+    }
     const chunked = framing === "chunked";
     if (first === null && !chunked) return this.#writeOut(out, at);
     if (
@@ -360,11 +379,16 @@ export class ServerConnection implements Exchange, Deadlined {
   /** After an exchange: true when the next request may come. */
   async #settle(): Promise<boolean> {
     if (this.#phase === CLOSED) return false;
+    const unread = !this.#body.done;
+    this.#lent = unread;
     if (!this.responded) {
-      this.#fail(new ProxyError("internal", "an exchange ended without an answer"));
+      this.#fail(
+        this.#input.isOver
+          ? new ProxyError("client_gone")
+          : new ProxyError("internal", "an exchange ended without an answer"),
+      );
       return false;
     }
-    const unread = !this.#body.done;
     if (this.#closeAfter || unread || this.#context.isDraining()) {
       await this.#output.pending;
       await this.#close(unread || !this.#input.isEmpty);
@@ -412,9 +436,11 @@ export class ServerConnection implements Exchange, Deadlined {
     }
     const { head, body } = this.#context.answer(code, inHead ? null : this);
     const fail = () => this.#fail(error);
-    Promise.resolve(this.respond(head, body)).then(() => this.#output.pending).then(() => {
+    const answering = this.respond(head, body);
+    // At once, so that no answer of the backend's follows this one.
+    this.#abort(error);
+    Promise.resolve(answering).then(() => this.#output.pending).then(() => {
       this.#deadline = this.#context.deadlines.in(LINGER);
-      this.#abort(error);
       return this.#transport.closeWrite();
     }).catch(fail);
   }

@@ -1,0 +1,63 @@
+/**
+ * A `ProxyServer` in this process, for tests. In: endpoints and limits that differ from the
+ * defaults. Out: its port, and what it has logged.
+ */
+import { DEFAULT_LIMITS, type Limits } from "../../proxy/limits.ts";
+import { ProxyServer } from "../../proxy/server.ts";
+import { CidrList } from "../../shared/cidr.ts";
+import type { LogFields } from "../../shared/log.ts";
+import type { Endpoint, Snapshot } from "../../shared/snapshot.ts";
+
+/** `/` of any host to one upstream with these endpoints; a number is a port on 127.0.0.1. */
+export function snapshotOf(endpoints: readonly (number | Endpoint)[]): Snapshot {
+  return {
+    format: 1,
+    version: { epoch: "test", seen: {} },
+    routes: [{
+      id: "* Prefix /",
+      host: "*",
+      path: { type: "Prefix", value: "/" },
+      action: { kind: "forward", upstream: "test/web:80" },
+      origin: { kind: "Ingress", namespace: "test", name: "web", field: "spec" },
+    }],
+    defaultAction: null,
+    upstreams: [{
+      id: "test/web:80",
+      protocol: "http",
+      addresses: {
+        kind: "endpoints",
+        endpoints: endpoints.map((endpoint) =>
+          typeof endpoint === "number" ? { address: "127.0.0.1", port: endpoint } : endpoint
+        ),
+      },
+    }],
+    certificates: [],
+    defaultCertificate: null,
+  };
+}
+
+export class TestProxy {
+  readonly server: ProxyServer;
+  readonly port: number;
+  /** Codes of the errors logged, in order. */
+  readonly codes: string[] = [];
+
+  constructor(endpoints: readonly (number | Endpoint)[], limits: Partial<Limits> = {}) {
+    const log = (_message: string, fields?: LogFields) => {
+      if (typeof fields?.code === "string") this.codes.push(fields.code);
+    };
+    this.server = new ProxyServer({
+      limits: { ...DEFAULT_LIMITS, ...limits },
+      trustedProxies: CidrList.empty,
+      sslRedirect: false,
+      sslRedirectPort: 0,
+      log: { debug: log, info: log, warn: log, error: log },
+    });
+    this.port = this.server.listen({ hostname: "127.0.0.1", port: 0 }).port;
+    this.server.apply(snapshotOf(endpoints));
+  }
+
+  [Symbol.dispose](): void {
+    this.server.close();
+  }
+}
