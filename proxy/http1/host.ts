@@ -30,7 +30,6 @@ function parseAuthority(authority: string): string | null {
   }
   const host = (name.endsWith(".") ? name.slice(0, -1) : name).toLowerCase();
   // DNS names end at 253 bytes; an empty label has no meaning to anyone.
-  return host === "" || host.length > 253 || host.startsWith(".") || host.includes("..")
-    ? null
-    : host;
+  const hasEmptyLabel = host.startsWith(".") || host.endsWith(".") || host.includes("..");
+  return host === "" || host.length > 253 || hasEmptyLabel ? null : host;
 }

@@ -96,6 +96,12 @@ export function readRequestLine(
   return readTarget(bytes, targetStart, targetEnd, head);
 }
 
+/** What is wrong with a request line of `bytes` at `start` that does not end within the limit. */
+export function endlessLine(bytes: Uint8Array, start: number): ErrorCode {
+  const blank = bytes.indexOf(SP, start);
+  return blank === -1 || blank - start > MAX_METHOD ? "bad_request" : "target_too_long";
+}
+
 /** The method, or "" for one with lower-case letters, which a lenient backend could take for another. */
 function methodAt(bytes: Uint8Array, start: number, end: number): string {
   for (const { text, bytes: known } of METHODS) {

@@ -30,7 +30,12 @@ import { HalfClosedClient, PROBE } from "./half_closed.ts";
 import { HeadParser } from "./head_parser.ts";
 import { Input } from "./input.ts";
 import { Output } from "./output.ts";
-import { readRequestFields, readRequestLine, type RequestConnection } from "./request_head.ts";
+import {
+  endlessLine,
+  readRequestFields,
+  readRequestLine,
+  type RequestConnection,
+} from "./request_head.ts";
 import {
   interimBytes,
   responseFraming,
@@ -225,7 +230,11 @@ export class ServerConnection implements Exchange, Deadlined {
       if (result === "complete") break;
       const code = result === "start_line"
         ? readRequestLine(input.bytes, parser.startLineStart, parser.startLineEnd, this.request)
-        : headError(result, parser.inStartLine);
+        : result === "malformed"
+        ? "bad_request"
+        : result === "too_long" && parser.inStartLine
+        ? endlessLine(input.bytes, parser.startLineStart)
+        : "head_too_large";
       if (code !== null) return this.#refuse(code);
     }
     input.start = parser.end;
@@ -489,9 +498,4 @@ export class ServerConnection implements Exchange, Deadlined {
     if (this.#headBuffer !== null) this.#context.buffers.head.give(this.#headBuffer);
     this.#headBuffer = null;
   }
-}
-
-function headError(result: "malformed" | "too_long" | "too_many", inStartLine: boolean): ErrorCode {
-  if (result === "malformed") return "bad_request";
-  return result === "too_long" && inStartLine ? "target_too_long" : "head_too_large";
 }
