@@ -32,8 +32,8 @@ export interface ForwarderContext extends ClientConnectionContext {
   readonly certificates: Certificates;
   /** The port of HTTPS that plain requests are sent to; null sends none. */
   readonly redirectPort: () => number | null;
-  /** The table in force; an exchange asks once and keeps what it got. */
-  readonly table: () => RouteTable<Target>;
+  /** The routes in force; an exchange asks once and keeps what it got. */
+  readonly table: RouteTable<Target>;
 }
 
 /** RFC 9110 §9.2.2: sending these twice has the effect of once. */
@@ -61,7 +61,7 @@ export class Forwarder {
     if (client.certificate !== null && this.#isMisdirected(request.host, client.certificate)) {
       return this.#answer(exchange, new ProxyError("misdirected"));
     }
-    const target = this.#context.table().match(request.host, request.path);
+    const target = this.#context.table.match(request.host, request.path);
     if (target === null) return this.#answer(exchange, new ProxyError("no_route"));
     if (target.kind === "answer") {
       return this.#answer(exchange, new ProxyError(target.code, target.reason));

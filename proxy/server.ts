@@ -7,24 +7,23 @@
  */
 import type { CidrList } from "../shared/cidr.ts";
 import type { Logger } from "../shared/log.ts";
-import type { Action, Endpoint, Snapshot } from "../shared/snapshot.ts";
+import type { Snapshot } from "../shared/snapshot.ts";
 import { createBuffers } from "./buffer_pool.ts";
 import { Deadlines } from "./deadlines.ts";
 import { ProxyError } from "./errors.ts";
-import { Forwarder, type Target } from "./forward.ts";
+import { Forwarder } from "./forward.ts";
 import type { ClientConnection } from "./http1/client_connection.ts";
 import { ServerConnection, type ServerConnectionContext } from "./http1/server_connection.ts";
 import type { Limits } from "./limits.ts";
-import { Certificates, type ServerCertificate } from "./certificates.ts";
+import type { ServerCertificate } from "./certificates.ts";
+import { Configuration } from "./configuration.ts";
 import { Listener, type Peer } from "./listener.ts";
 import type { Client } from "./message.ts";
 import { answerTo } from "./respond.ts";
-import { compileTable, type RouteTable } from "./router/table.ts";
+import { type SnapshotDelta, SnapshotDiffer } from "./snapshot_delta.ts";
 import { TlsListener } from "./tls.ts";
 import type { Transport } from "./transport.ts";
-import { DnsEndpoints } from "./upstream/dns.ts";
 import { EndpointRegistry } from "./upstream/endpoint.ts";
-import { type AddressSource, Upstream } from "./upstream/upstream.ts";
 
 export interface ProxyServerOptions {
   readonly limits: Limits;
@@ -57,13 +56,11 @@ export class ProxyServer {
   readonly #options: ProxyServerOptions;
   readonly #deadlines = new Deadlines();
   readonly #endpoints: EndpointRegistry<ClientConnection>;
-  readonly #certificates = new Certificates();
+  readonly #configuration: Configuration;
+  readonly #differ = new SnapshotDiffer();
   readonly #context: ServerConnectionContext;
   readonly #listeners: (Listener | TlsListener)[] = [];
   readonly #connections = new Set<ServerConnection>();
-  #table: RouteTable<Target>;
-  #upstreams = new Map<string, Upstream<ClientConnection>>();
-  #names = new Map<string, AddressSource>();
   #draining = false;
   #redirectPort: number | null = null;
 
@@ -74,13 +71,13 @@ export class ProxyServer {
       limits.upstreamIdleConnections,
       limits.upstreamConnectionAge,
     );
-    this.#table = compileTable<Target>(NOTHING, () => MISSING);
+    this.#configuration = new Configuration(this.#endpoints, log);
     const shared = { limits, buffers: createBuffers(), deadlines: this.#deadlines, trustedProxies };
     const forwarder = new Forwarder({
       ...shared,
       log,
-      table: () => this.#table,
-      certificates: this.#certificates,
+      table: this.#configuration.table,
+      certificates: this.#configuration.certificates,
       redirectPort: () => this.#redirectPort,
     });
     this.#context = {
@@ -134,7 +131,7 @@ export class ProxyServer {
       handshakeTimeout: limits.handshakeTimeout,
       admit: this.#admit,
       onConnection: (transport, peer, serverName) => {
-        this.#serve(transport, peer, true, this.#certificates.find(serverName));
+        this.#serve(transport, peer, true, this.#configuration.certificates.find(serverName));
       },
       onHandshakeError: (client, reason) => {
         log.debug("Connection failed", { code: "handshake_failed", detail: reason, client });
@@ -152,29 +149,12 @@ export class ProxyServer {
    * Requests and handshakes from now on see it; nothing is dropped.
    */
   apply(snapshot: Snapshot, certificates: readonly ServerCertificate[] = []): void {
-    const names = new Map<string, AddressSource>();
-    const upstreams = new Map<string, Upstream<ClientConnection>>();
-    for (const { id, addresses } of snapshot.upstreams) {
-      let listed: readonly Endpoint[] | AddressSource;
-      if (addresses.kind === "dns") {
-        const key = `${addresses.name} ${addresses.port}`;
-        listed = names.get(key) ?? this.#names.get(key) ??
-          new DnsEndpoints(addresses.name, addresses.port, { log: this.#options.log });
-        names.set(key, listed);
-      } else {
-        listed = addresses.endpoints;
-      }
-      upstreams.set(id, new Upstream(id, listed, this.#endpoints, this.#upstreams.get(id)));
-    }
-    const table = compileTable<Target>(snapshot, (action) => bind(action, upstreams));
-    const before = this.#upstreams;
-    const namesBefore = this.#names;
-    this.#table = table;
-    this.#certificates.apply(certificates, snapshot.defaultCertificate);
-    this.#upstreams = upstreams;
-    this.#names = names;
-    for (const upstream of before.values()) upstream.close();
-    for (const [key, source] of namesBefore) if (!names.has(key)) source.close();
+    this.applyDelta(this.#differ.diff(snapshot, certificates));
+  }
+
+  /** Puts what has changed in force; the others stay as they are. */
+  applyDelta(delta: SnapshotDelta): void {
+    this.#configuration.apply(delta);
   }
 
   /**
@@ -201,10 +181,7 @@ export class ProxyServer {
     this.#draining = true;
     for (const listener of this.#listeners) listener.close();
     for (const connection of [...this.#connections]) connection.close();
-    for (const upstream of this.#upstreams.values()) upstream.close();
-    for (const source of this.#names.values()) source.close();
-    this.#upstreams.clear();
-    this.#names.clear();
+    this.#configuration.close();
   }
 
   #admit = (): boolean => this.#connections.size < this.#options.limits.connections;
@@ -231,38 +208,10 @@ export class ProxyServer {
   /** Strangers choose the name: what goes wrong with its certificate is theirs alone. */
   #contextFor(name: string) {
     try {
-      return this.#certificates.find(name)?.context ?? null;
+      return this.#configuration.certificates.find(name)?.context ?? null;
     } catch (error) {
       this.#options.log.error("Certificate cannot be used", { name, error: String(error) });
       return null;
     }
   }
-}
-
-const MISSING: Target = { kind: "answer", code: "no_route", reason: "" };
-
-/** In force before the first snapshot: nothing has a route. */
-const NOTHING: Snapshot = {
-  format: 1,
-  version: { epoch: "", seen: {} },
-  routes: [],
-  defaultAction: null,
-  upstreams: [],
-  certificates: [],
-  defaultCertificate: null,
-};
-
-function bind(action: Action, upstreams: ReadonlyMap<string, Upstream<ClientConnection>>): Target {
-  if (action.kind === "answer") {
-    const code = action.status === 404
-      ? "no_route"
-      : action.status === 503
-      ? "no_endpoint"
-      : "route_broken";
-    return { kind: "answer", code, reason: action.reason };
-  }
-  const upstream = upstreams.get(action.upstream);
-  return upstream === undefined
-    ? { kind: "answer", code: "route_broken", reason: `no upstream ${action.upstream}` }
-    : { kind: "forward", upstream };
 }

@@ -97,7 +97,7 @@ const NEVER_REACHES: readonly { from: RegExp; to: RegExp; rule: string }[] = [
 ];
 
 /** Files that may put router, filters and upstream together. */
-const JOINERS = /^proxy\/(forward|server|main|worker)\.ts$/;
+const JOINERS = /^proxy\/(forward|configuration|server|main|worker)\.ts$/;
 
 function proxyBreaches(module: Module, graph: Graph): string[] {
   const breaches: string[] = [];

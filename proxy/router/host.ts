@@ -23,6 +23,12 @@ export class HostIndex<T> {
     else this.#exact.set(pattern, value);
   }
 
+  delete(pattern: string): void {
+    if (pattern === "*") this.#any = undefined;
+    else if (pattern.startsWith("*.")) this.#wildcards.delete(pattern.slice(2));
+    else this.#exact.delete(pattern);
+  }
+
   /**
    * The value of the pattern that decides for `host` (lower case, without port and last dot, ""
    * for none): the exact one, else a wildcard for exactly its first label, else `*`.

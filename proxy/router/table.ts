@@ -3,19 +3,32 @@
  * that gives the meaning for a host and a canonical path.
  *
  * The most specific host that matches decides alone: a request that no path of it takes gets the
- * default action, never another host's route. A table never changes; a new snapshot is a new one.
+ * default action, never another host's route. A change replaces whole hosts, each by one reference.
  */
 import type { Action, Route, Snapshot } from "../../shared/snapshot.ts";
 import { HostIndex } from "./host.ts";
 import { PathIndex } from "./path.ts";
 
 export class RouteTable<T> {
-  #hosts: HostIndex<PathIndex<T>>;
-  #fallback: T | null;
+  readonly #hosts = new HostIndex<PathIndex<T>>();
+  #fallback: T | null = null;
 
-  /** Takes the indices as they are; see `compileTable`. */
-  constructor(hosts: HostIndex<PathIndex<T>>, fallback: T | null) {
-    this.#hosts = hosts;
+  /**
+   * Puts `routes` in place of those of `host`; none removes the host. `bind` is called once for
+   * each. Of two routes with the same path the first wins.
+   */
+  replaceHost(host: string, routes: readonly Route[], bind: (route: Route) => T): void {
+    if (routes.length === 0) {
+      this.#hosts.delete(host);
+      return;
+    }
+    const paths = new PathIndex<T>();
+    for (const route of routes) paths.add(route.path, bind(route));
+    this.#hosts.set(host, paths);
+  }
+
+  /** What a request gets that no route takes. */
+  replaceFallback(fallback: T | null): void {
     this.#fallback = fallback;
   }
 
@@ -39,15 +52,11 @@ export function compileTable<T extends NonNullable<unknown>>(
   snapshot: Snapshot,
   bind: (action: Action, route: Route | null) => T,
 ): RouteTable<T> {
-  const hosts = new HostIndex<PathIndex<T>>();
-  for (const route of snapshot.routes) {
-    let paths = hosts.get(route.host);
-    if (paths === undefined) {
-      paths = new PathIndex();
-      hosts.set(route.host, paths);
-    }
-    paths.add(route.path, bind(route.action, route));
+  const table = new RouteTable<T>();
+  for (const [host, routes] of Map.groupBy(snapshot.routes, (route) => route.host)) {
+    table.replaceHost(host, routes, (route) => bind(route.action, route));
   }
   const { defaultAction } = snapshot;
-  return new RouteTable(hosts, defaultAction === null ? null : bind(defaultAction, null));
+  table.replaceFallback(defaultAction === null ? null : bind(defaultAction, null));
+  return table;
 }

@@ -1,7 +1,7 @@
 /**
- * One upstream of the snapshot in force. In: its endpoints, listed or resolved from a name. Out: the
- * endpoint for the next request. Its turn survives snapshots, so that changes elsewhere do not send
- * every first request to the same endpoint. Knows no protocol.
+ * One upstream in force. In: its endpoints, listed or resolved from a name, as they change. Out: the
+ * endpoint for the next request. Its turn survives changes, so that they do not send every first
+ * request to the same endpoint. Knows no protocol.
  */
 import type * as snapshot from "../../shared/snapshot.ts";
 import { RoundRobin } from "./balancer.ts";
@@ -19,30 +19,39 @@ export interface AddressSource {
 export class Upstream<C extends PooledConnection> {
   readonly id: string;
   readonly #registry: EndpointRegistry<C>;
-  readonly #balancer: RoundRobin<Endpoint<C>>;
-  readonly #source: AddressSource | null;
+  readonly #balancer = new RoundRobin<Endpoint<C>>();
+  #source: AddressSource | null = null;
   #listed: readonly snapshot.Endpoint[] = [];
   #endpoints: readonly Endpoint<C>[] = [];
   #closed = false;
 
-  /** @param previous the same upstream in the snapshot before, whose turn goes on. */
-  constructor(
-    id: string,
-    addresses: readonly snapshot.Endpoint[] | AddressSource,
-    registry: EndpointRegistry<C>,
-    previous: Upstream<C> | undefined,
-  ) {
+  constructor(id: string, registry: EndpointRegistry<C>) {
     this.id = id;
     this.#registry = registry;
-    this.#balancer = previous === undefined ? new RoundRobin() : previous.#balancer;
-    this.#source = "current" in addresses ? addresses : null;
-    // A name is looked up when the first request comes: most of a large configuration sleeps.
-    if (!("current" in addresses)) this.#update(addresses);
   }
 
-  /** The next endpoint that is not in `tried`; null where there is none (yet: see `ready`). */
+  /** These are its endpoints from now on. */
+  list(endpoints: readonly snapshot.Endpoint[]): void {
+    this.#source?.close();
+    this.#source = null;
+    this.#update(endpoints);
+  }
+
+  /**
+   * Its endpoints are what `source` finds from now on; those of before serve until then. A name is
+   * looked up when the first request comes: most of a large configuration sleeps.
+   */
+  resolve(source: AddressSource): void {
+    this.#source?.close();
+    this.#source = source;
+  }
+
+  /** The next endpoint that is not in `tried`; null where there is none (yet: see `resolving`). */
   pick(tried: readonly Endpoint<C>[] | null): Endpoint<C> | null {
-    if (this.#source !== null && !this.#closed) this.#update(this.#source.current());
+    if (this.#source !== null && !this.#closed) {
+      const current = this.#source.current();
+      if (current.length > 0 || this.#listed.length === 0) this.#update(current);
+    }
     return this.#balancer.pick(this.#endpoints, tried);
   }
 
@@ -52,11 +61,13 @@ export class Upstream<C extends PooledConnection> {
   }
 
   /**
-   * Lets go of its endpoints, after another snapshot has taken over. Exchanges under way may still
-   * pick: what they need is there, only no longer kept for others.
+   * Lets go of its endpoints. Exchanges under way may still pick: what they need is there, only no
+   * longer kept for others.
    */
   close(): void {
+    if (this.#closed) return;
     this.#closed = true;
+    this.#source?.close();
     for (const endpoint of this.#endpoints) this.#registry.release(endpoint);
   }
 

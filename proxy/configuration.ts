@@ -1,0 +1,79 @@
+/**
+ * What is in force in one event loop: routes, upstreams, certificates. In: deltas. Out: the table
+ * that requests are matched with, and the certificates for handshakes.
+ *
+ * A delta is taken in within one turn of the loop, so no request sees half of it: upstreams exist
+ * before routes name them, and go after. Endpoints, pools and turns that stay keep their state.
+ */
+import type { Logger } from "../shared/log.ts";
+import type { Action, Upstream as UpstreamSpec } from "../shared/snapshot.ts";
+import { Certificates } from "./certificates.ts";
+import type { Target } from "./forward.ts";
+import type { ClientConnection } from "./http1/client_connection.ts";
+import { RouteTable } from "./router/table.ts";
+import type { SnapshotDelta } from "./snapshot_delta.ts";
+import { DnsEndpoints } from "./upstream/dns.ts";
+import type { EndpointRegistry } from "./upstream/endpoint.ts";
+import { Upstream } from "./upstream/upstream.ts";
+
+export class Configuration {
+  readonly table: RouteTable<Target> = new RouteTable<Target>();
+  readonly certificates: Certificates = new Certificates();
+  readonly #upstreams = new Map<string, Upstream<ClientConnection>>();
+  readonly #endpoints: EndpointRegistry<ClientConnection>;
+  readonly #log: Logger;
+
+  constructor(endpoints: EndpointRegistry<ClientConnection>, log: Logger) {
+    this.#endpoints = endpoints;
+    this.#log = log;
+  }
+
+  apply(delta: SnapshotDelta): void {
+    for (const spec of delta.upstreams) this.#applyUpstream(spec);
+    for (const { host, routes } of delta.hosts) {
+      this.table.replaceHost(host, routes, (route) => this.#bind(route.action));
+    }
+    const { defaultAction } = delta;
+    this.table.replaceFallback(defaultAction === null ? null : this.#bind(defaultAction));
+    if (delta.certificates !== null) {
+      this.certificates.apply(delta.certificates, delta.defaultCertificate);
+    }
+    for (const id of delta.removedUpstreams) {
+      this.#upstreams.get(id)?.close();
+      this.#upstreams.delete(id);
+    }
+  }
+
+  /** Lets go of endpoints and stops looking up names. */
+  close(): void {
+    for (const upstream of this.#upstreams.values()) upstream.close();
+    this.#upstreams.clear();
+  }
+
+  #applyUpstream({ id, addresses }: UpstreamSpec): void {
+    let upstream = this.#upstreams.get(id);
+    if (upstream === undefined) {
+      upstream = new Upstream(id, this.#endpoints);
+      this.#upstreams.set(id, upstream);
+    }
+    if (addresses.kind === "endpoints") {
+      upstream.list(addresses.endpoints);
+    } else {
+      const { name, port } = addresses;
+      upstream.resolve(new DnsEndpoints(name, port, { log: this.#log }));
+    }
+  }
+
+  #bind(action: Action): Target {
+    if (action.kind === "answer") {
+      const code = ANSWER_CODES[action.status];
+      return { kind: "answer", code, reason: action.reason };
+    }
+    const upstream = this.#upstreams.get(action.upstream);
+    return upstream === undefined
+      ? { kind: "answer", code: "route_broken", reason: `no upstream ${action.upstream}` }
+      : { kind: "forward", upstream };
+  }
+}
+
+const ANSWER_CODES = { 404: "no_route", 500: "route_broken", 503: "no_endpoint" } as const;
