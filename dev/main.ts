@@ -5,19 +5,14 @@
  *     manifest folder ─▶ plan (local endpoints, translate) ─▶ proxy
  *            ▲ watch                                   └────▶ report
  */
-import { DEFAULT_LIMITS } from "../proxy/limits.ts";
-import { ProxyServer } from "../proxy/server.ts";
 import { type Address, describeListenError, formatAddress } from "../shared/address.ts";
-import { type AdminServer, startAdmin } from "../shared/admin.ts";
-import { CidrList } from "../shared/cidr.ts";
+import { startAdmin } from "../shared/admin.ts";
 import { Lifecycle } from "../shared/lifecycle.ts";
 import { createLogger, standardOutput } from "../shared/log.ts";
-import { ManifestFolder } from "./manifest_folder.ts";
 import { parseDevOptions } from "./options.ts";
-import { makePlan, type Plan } from "./plan.ts";
-import { count, formatReport, printable } from "./report.ts";
-import { describeMissingRight, requestRights } from "./rights.ts";
-import { SampleBackends } from "./sample_backend.ts";
+import { count, formatListeners, formatReport, type Listeners, printable } from "./report.ts";
+import { requestRights } from "./rights.ts";
+import { Serving } from "./serving.ts";
 import { startWatching } from "./watch.ts";
 
 /** Exchanges under way get this long after Ctrl-C, in ms: nobody waits longer at a terminal. */
@@ -32,83 +27,49 @@ if (parsed.kind !== "ok") {
   Deno.exit(parsed.kind === "help" ? 0 : 2);
 }
 const { options } = parsed;
-for (const path of options.paths) {
-  await Deno.stat(path).catch((error) =>
-    fail(
-      error instanceof Deno.errors.NotFound
-        ? `There is no file or folder ${path}; name one with Kubernetes YAML in it`
-        : `Cannot read ${path}: ${error.message}`,
-    )
-  );
-}
-const refusal = await requestRights(options.plan);
+for (const path of options.paths) await Deno.stat(path).catch((error) => failToRead(path, error));
+const refusal = await requestRights(options);
 if (refusal !== null) fail(refusal);
 
 const log = createLogger({ level: options.logLevel, format: "text" });
 const lifecycle = new Lifecycle();
-const proxy = new ProxyServer({
-  limits: DEFAULT_LIMITS,
-  trustedProxies: CidrList.empty,
-  sslRedirect: false,
-  sslRedirectPort: 0,
-  log,
-});
-const samples = new SampleBackends();
-const folder = new ManifestFolder(options.paths);
+const serving = new Serving(options, log);
 const stopped = new AbortController();
-let plan: Plan | null = null;
-
 const watch = await startWatching(options.paths, stopped.signal);
-const objects = await serve();
-const listeners = options.listenHttp.map((address) =>
-  listening(address, "--listen-http", () => proxy.listen(address))
-);
-const admin: AdminServer = listening(
-  options.admin,
-  "--admin",
-  () => startAdmin({ ...options.admin, lifecycle, logger: log }),
-);
+const first = await serving.update();
+
+const listeners: Listeners = { http: [], https: [], sslRedirect: options.sslRedirect };
+for (const address of options.listenHttp) {
+  const start = () => serving.proxy.listen(address);
+  listeners.http.push(await listen(address, "--listen-http", start));
+}
+for (const address of options.listenHttps) {
+  const start = () => serving.proxy.listenTls(address);
+  listeners.https.push(await listen(address, "--listen-https", start));
+}
+const startAdminPort = () => startAdmin({ ...options.admin, lifecycle, logger: log });
+const admin = await listen(options.admin, "--admin", startAdminPort);
 lifecycle.enter("ready");
 print(
-  `Pingress serves ${options.paths.join(", ")} (${count(objects, "object")}) at ${
-    listeners.map((address) => `http://${formatAddress(address)}`).join(" and ")
-  }, readiness at http://${formatAddress(admin.address)}/readyz. Ctrl-C ends it.`,
+  `Pingress serves ${options.paths.join(", ")} (${count(first.objects, "object")}) at ` +
+    `${formatListeners(listeners)}, readiness at http://${formatAddress(admin.address)}/readyz. ` +
+    "Ctrl-C ends it.\n",
 );
-report();
+print(formatReport(first.plan, listeners));
 
 let firstSignal: number | null = null;
-for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  // Windows has no SIGTERM.
-  if (Deno.build.os !== "windows" || signal === "SIGINT") Deno.addSignalListener(signal, stop);
-}
+Deno.addSignalListener("SIGINT", stop);
+if (Deno.build.os !== "windows") Deno.addSignalListener("SIGTERM", stop);
+
 await watch.run(async () => {
   try {
-    const changed = await serve();
-    print(`\n${"─".repeat(72)}\nChanged, and served: ${count(changed, "object")}.`);
-    report();
+    const { plan, objects } = await serving.update();
+    print(`\n${"─".repeat(72)}\nChanged, and served: ${count(objects, "object")}.\n`);
+    print(formatReport(plan, listeners));
   } catch (error) {
     log.error("The change cannot be served; what was served before still is", { error });
   }
 });
-
-/** Reads, translates and applies; the number of objects that were read. */
-async function serve(): Promise<number> {
-  const manifests = await folder.read();
-  const next = makePlan(
-    manifests,
-    options.plan,
-    (namespace, name) => samples.endpointsFor(namespace, name),
-    plan?.snapshot ?? null,
-    Date.now,
-  );
-  proxy.apply(next.snapshot);
-  plan = next;
-  return manifests.refs.length;
-}
-
-function report(): void {
-  if (plan !== null) print(`\n${formatReport(plan, listeners)}`);
-}
 
 async function stop(): Promise<void> {
   firstSignal ??= performance.now();
@@ -117,7 +78,7 @@ async function stop(): Promise<void> {
     return;
   }
   stopped.abort();
-  await proxy.drain({ delay: 0, timeout: DRAIN_TIMEOUT });
+  await serving.proxy.drain({ delay: 0, timeout: DRAIN_TIMEOUT });
   await admin.close();
   lifecycle.enter("stopped");
   print("\nStopped.");
@@ -125,19 +86,28 @@ async function stop(): Promise<void> {
   Deno.exit(0);
 }
 
-function listening<T>(address: Address, flag: string, listen: () => T): T {
+async function listen<T>(
+  address: Address,
+  flag: string,
+  start: () => T | Promise<T>,
+): Promise<T> {
   try {
-    return listen();
+    return await start();
   } catch (error) {
-    if (!(error instanceof Deno.errors.NotCapable)) {
-      fail(describeListenError(error, address, flag));
-    }
-    fail(describeMissingRight(`listen on ${formatAddress(address)} (${flag})`));
+    fail(describeListenError(error, address, flag));
   }
 }
 
 function print(text: string): void {
   standardOutput().write(`${text.split("\n").map(printable).join("\n")}\n`);
+}
+
+function failToRead(path: string, error: unknown): never {
+  fail(
+    error instanceof Deno.errors.NotFound
+      ? `There is no file or folder ${path}; name one with Kubernetes YAML in it`
+      : `Cannot read ${path}: ${error instanceof Error ? error.message : String(error)}`,
+  );
 }
 
 /** Ends a start that cannot succeed. */

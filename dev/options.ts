@@ -78,6 +78,21 @@ export const DEV_OPTIONS = defineOptions({
     help: "Takes HTTP requests on this address; port 0 is any free one. Given once or more, it " +
       "replaces the default.",
   },
+  listenHttps: {
+    type: "address",
+    repeatable: true,
+    default: { hostname: "127.0.0.1", port: 8443 },
+    reason: "only this machine can reach it",
+    help:
+      "Takes HTTPS requests on this address, for hosts that have a certificate. Given once or " +
+      "more, it replaces the default.",
+  },
+  sslRedirect: {
+    type: "boolean",
+    reason: "a name that leads nowhere but here is easier to try without TLS",
+    help: "Answers plain HTTP to hosts that have a certificate with 308 to HTTPS, as the proxy " +
+      "does elsewhere.",
+  },
   admin: {
     type: "address",
     default: { hostname: "127.0.0.1", port: 9090 },
@@ -99,6 +114,8 @@ export interface DevOptions {
   /** Folders and files. */
   readonly paths: readonly string[];
   readonly listenHttp: readonly Address[];
+  readonly listenHttps: readonly Address[];
+  readonly sslRedirect: boolean;
   readonly admin: Address;
   readonly plan: PlanOptions;
   readonly logLevel: LogLevel;
@@ -124,6 +141,8 @@ export function parseDevOptions(args: readonly string[]): Parsed<DevOptions> {
     options: {
       paths: positionals.length === 0 ? ["examples"] : positionals,
       listenHttp: options.listenHttp,
+      listenHttps: options.listenHttps,
+      sslRedirect: options.sslRedirect,
       admin: options.admin,
       plan: toPlanOptions(options),
       logLevel: options.logLevel,

@@ -14,19 +14,35 @@ import type { Plan } from "./plan.ts";
 /** Rows of the table and problems that are shown; the rest is counted. */
 const MAX_SHOWN = 100;
 
+/** What a client that was given an address sends as the host; no rule can name it. */
+const ANY_HOST = "127.0.0.1";
+
 /** Routes that are tried for the command, in case the first ones cannot be reached. */
 const MAX_TRIED = 50;
 
-/** Everything that is shown after each reading. `listeners` is where the proxy listens. */
-export function formatReport(plan: Plan, listeners: readonly Address[]): string {
+/** Where the proxy listens. */
+export interface Listeners {
+  readonly http: Address[];
+  readonly https: Address[];
+  /** Whether plain HTTP to hosts with a certificate is sent to HTTPS. */
+  readonly sslRedirect: boolean;
+}
+
+/** `http://127.0.0.1:8080 and https://127.0.0.1:8443`. */
+export function formatListeners({ http, https }: Listeners): string {
+  return [
+    ...http.map((address) => `http://${formatAddress(address)}`),
+    ...https.map((address) => `https://${formatAddress(address)}`),
+  ].join(" and ");
+}
+
+/** Everything that is shown after each reading. */
+export function formatReport(plan: Plan, listeners: Listeners): string {
   const sections = [formatTable(plan)];
-  if (plan.snapshot.certificates.length > 0) {
-    sections.push(
-      "TLS names the Secret with the host's certificate; HTTPS is not served here yet.",
-    );
+  const commands = curlLines(plan.snapshot, listeners);
+  if (commands.length > 0) {
+    sections.push(`Try it:\n${commands.map((one) => `  ${one}`).join("\n")}`);
   }
-  const curl = listeners.length === 0 ? null : curlLine(plan.snapshot, listeners[0]);
-  if (curl !== null) sections.push(`Try it:\n  ${curl}`);
   const hint = mapHint(plan);
   if (hint !== null) sections.push(hint);
   sections.push(formatProblems(plan.problems));
@@ -100,33 +116,58 @@ function certificateFor(snapshot: Snapshot, host: string): Certificate | null {
 }
 
 /**
- * A command that gets an answer from a backend, or null where no route leads to one. Its route is
- * looked up as the proxy will, so that the line works when it is pasted.
+ * Commands that get an answer from a backend, one for each scheme, where there is a route that leads
+ * to one. It is looked up as the proxy will, so that the line works when it is pasted.
  */
-export function curlLine(snapshot: Snapshot, listener: Address): string | null {
+export function curlLines(snapshot: Snapshot, listeners: Listeners): string[] {
+  const [http] = listeners.http;
+  const [https] = listeners.https;
+  const lines: string[] = [];
+  const hasCertificate = ({ host }: Route) =>
+    host !== "*" && certificateFor(snapshot, host) !== null;
+  const redirected = listeners.sslRedirect && https !== undefined;
+  const plain = http === undefined
+    ? null
+    : findRequest(snapshot, (route) => !redirected || !hasCertificate(route));
+  if (plain !== null) {
+    const url = `http://${formatAddress(connectable(http))}${plain.path}`;
+    const field = plain.host === null ? "" : `-H "Host: ${plain.host}" `;
+    lines.push(`curl ${field}${quoteForShell(url)}`);
+  }
+  const secure = https === undefined ? null : findRequest(snapshot, hasCertificate);
+  if (secure?.host) {
+    const { hostname, port } = connectable(https);
+    const address = hostname.includes(":") ? `[${hostname}]` : hostname;
+    const resolve = quoteForShell(`${secure.host}:${port}:${address}`);
+    const url = quoteForShell(`https://${secure.host}:${port}${secure.path}`);
+    lines.push(`curl --insecure --resolve ${resolve} ${url}`);
+  }
+  return lines;
+}
+
+/** A request that a backend gets; a null host is that of no rule in particular. */
+function findRequest(
+  snapshot: Snapshot,
+  wanted: (route: Route) => boolean,
+): { readonly host: string | null; readonly path: string } | null {
+  const upstreams = new Map(snapshot.upstreams.map(({ id, addresses }) => [id, addresses]));
   const reachable = (action: Action) => {
-    if (action.kind !== "forward") return false;
-    const upstream = snapshot.upstreams.find(({ id }) => id === action.upstream);
-    return upstream?.addresses.kind === "dns" || (upstream?.addresses.endpoints.length ?? 0) > 0;
+    const addresses = action.kind === "forward" ? upstreams.get(action.upstream) : undefined;
+    return addresses?.kind === "dns" || (addresses?.endpoints.length ?? 0) > 0;
   };
-  const hostname = connectable(listener.hostname);
-  const base = `http://${formatAddress({ ...listener, hostname })}`;
   const candidates = snapshot.routes
-    .filter(({ action }) => reachable(action))
+    .filter((route) => reachable(route.action) && wanted(route))
     .sort((a, b) => easiness(a) - easiness(b) || a.path.value.length - b.path.value.length)
     .slice(0, MAX_TRIED);
-  for (const route of candidates) {
-    const host = route.host === "*" ? hostname : route.host.replace("*", "any");
-    const { outcome } = explain(snapshot, host, route.path.value);
-    if (outcome.kind !== "route" || outcome.route.id !== route.id) continue;
-    const field = route.host === "*" ? "" : `-H "Host: ${host}" `;
-    return `curl ${field}${quoteForShell(base + route.path.value)}`;
+  for (const { id, host, path } of candidates) {
+    const name = host === "*" ? null : host.replace("*", "any");
+    const { outcome } = explain(snapshot, name ?? ANY_HOST, path.value);
+    if (outcome.kind === "route" && outcome.route.id === id) {
+      return { host: name, path: path.value };
+    }
   }
-  const { defaultAction } = snapshot;
-  const noHostTakesIt = !snapshot.routes.some(({ host }) => host === "*" || host === hostname);
-  return defaultAction !== null && reachable(defaultAction) && noHostTakesIt
-    ? `curl ${base}/`
-    : null;
+  const { outcome } = explain(snapshot, ANY_HOST, "/");
+  return outcome.kind === "default" && reachable(outcome.action) ? { host: null, path: "/" } : null;
 }
 
 /** Exact hosts before wildcards before none, whole hosts before single paths. */
@@ -136,8 +177,9 @@ function easiness({ host, path }: Route): number {
 }
 
 /** An address to connect to where the program listens on all of them. */
-export function connectable(hostname: string): string {
-  return hostname === "0.0.0.0" ? "127.0.0.1" : hostname === "::" ? "::1" : hostname;
+function connectable({ hostname, port }: Address): Address {
+  const reached = hostname === "0.0.0.0" ? "127.0.0.1" : hostname === "::" ? "::1" : hostname;
+  return { hostname: reached, port };
 }
 
 function quoteForShell(text: string): string {

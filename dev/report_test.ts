@@ -1,8 +1,12 @@
 import assert from "node:assert/strict";
-import { curlLine, formatProblems, formatReport, formatTable } from "./report.ts";
+import { curlLines, formatProblems, formatReport, formatTable } from "./report.ts";
 import { planFor } from "../tests/support/dev_plan.ts";
 
-const LISTENER = { hostname: "127.0.0.1", port: 8080 };
+const LISTENERS = {
+  http: [{ hostname: "127.0.0.1", port: 8080 }],
+  https: [{ hostname: "127.0.0.1", port: 8443 }],
+  sslRedirect: false,
+};
 
 function ingress(rules: string, name = "app"): string {
   return `apiVersion: networking.k8s.io/v1
@@ -66,19 +70,38 @@ Deno.test("the command leads to the route that it was made for", () => {
     ] as const
   ) {
     const plan = planFor({ "a.yaml": ingress(`[${rules.join(", ")}]`) + WEB });
-    assert.equal(curlLine(plan.snapshot, LISTENER), expected);
+    assert.deepEqual(curlLines(plan.snapshot, LISTENERS), [expected]);
   }
+});
+
+Deno.test("a host with a certificate gets a command for HTTPS, and only that where HTTP redirects", () => {
+  const tls = `  tls: [{ hosts: ["*.apps.example.com"], secretName: example-tls }]\n---\n`;
+  const plan = planFor({
+    "a.yaml": ingress(`[${rule("*.apps.example.com", "/x")}]`).replace("---\n", tls) + WEB,
+    "b.yaml": ingress(`[${rule("", "/y")}]`, "b"),
+    "s.yaml": Deno.readTextFileSync(new URL("../examples/5-tls.yaml", import.meta.url)),
+  });
+  const http = 'curl -H "Host: any.apps.example.com" http://127.0.0.1:8080/x';
+  const https = "curl --insecure --resolve any.apps.example.com:8443:127.0.0.1 " +
+    "https://any.apps.example.com:8443/x";
+  assert.deepEqual(curlLines(plan.snapshot, LISTENERS), [http, https]);
+  assert.deepEqual(
+    curlLines(plan.snapshot, { ...LISTENERS, sslRedirect: true }),
+    ["curl http://127.0.0.1:8080/y", https],
+  );
 });
 
 Deno.test("a listener of all addresses is reached on this machine, nothing served on none", () => {
   const plan = planFor({ "a.yaml": ingress(`[${rule("", "/")}]`) + WEB });
-  assert.equal(
-    curlLine(plan.snapshot, { hostname: "0.0.0.0", port: 1 }),
-    "curl http://127.0.0.1:1/",
-  );
-  assert.equal(curlLine(plan.snapshot, { hostname: "::", port: 1 }), "curl 'http://[::1]:1/'");
-  assert.equal(curlLine(planFor({}).snapshot, LISTENER), null);
-  assert.match(formatReport(planFor({}), [LISTENER]), /^Nothing is served/);
+  const linesAt = (hostname: string) =>
+    curlLines(plan.snapshot, { ...LISTENERS, http: [{ hostname, port: 1 }] });
+  assert.deepEqual(linesAt("0.0.0.0"), ["curl http://127.0.0.1:1/"]);
+  assert.deepEqual(linesAt("::"), ["curl 'http://[::1]:1/'"]);
+  assert.deepEqual(curlLines(planFor({}).snapshot, LISTENERS), []);
+  const defaultBackend = { namespace: "default", name: "web", port: 80 };
+  const fallback = planFor({ "a.yaml": WEB }, { defaultBackend });
+  assert.deepEqual(curlLines(fallback.snapshot, LISTENERS), ["curl http://127.0.0.1:8080/"]);
+  assert.match(formatReport(planFor({}), LISTENERS), /^Nothing is served/);
 });
 
 Deno.test("problems show place, object, field, what is wrong and what to do", () => {
@@ -97,7 +120,7 @@ Deno.test("a manifest cannot send control characters to the terminal", () => {
   ) +
     'apiVersion: "v1\\u001b[31m"\nkind: "Ser\\u0007vice"\nmetadata: { name: web }\n';
   const plan = planFor({ "a.yaml": text, "\u001b[2J.yaml": "{" });
-  const report = formatReport(plan, [LISTENER]);
+  const report = formatReport(plan, LISTENERS);
   assert.ok(plan.problems.length >= 2);
   // deno-lint-ignore no-control-regex
   assert.doesNotMatch(report.replaceAll("\n", ""), /[\x00-\x1f\x7f-\x9f\u202e]/);

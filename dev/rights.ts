@@ -1,25 +1,35 @@
 /**
- * What `deno task dev` may dial. In: what the command line asks for beyond this machine. Out:
- * whether Deno allows it. The task's own permissions reach loopback addresses only; at a terminal
- * Deno asks, elsewhere it refuses.
+ * What `deno task dev` may listen on and dial. In: what the command line asks for. Out: whether Deno
+ * allows it. The task's own permissions reach loopback addresses only; at a terminal Deno asks,
+ * elsewhere it refuses.
  */
-import type { PlanOptions } from "./plan.ts";
-import { isLoopback } from "./service_mapping.ts";
 import { formatAddress } from "../shared/address.ts";
+import type { DevOptions } from "./options.ts";
 
 /** Null where everything is allowed, else one line with the remedy. */
-export async function requestRights(options: PlanOptions): Promise<string | null> {
-  for (const { text, target } of options.mappings) {
+export async function requestRights(options: DevOptions): Promise<string | null> {
+  const { listenHttp, listenHttps, admin } = options;
+  for (
+    const [flag, address] of [
+      ...listenHttp.map((address) => ["--listen-http", address] as const),
+      ...listenHttps.map((address) => ["--listen-https", address] as const),
+      ["--admin", admin] as const,
+    ]
+  ) {
+    const host = formatAddress(address);
+    // Asked for beforehand: a listener of node:net that lacks the right ends the process.
+    if (!await isGranted({ name: "net", host })) return missingRight(`listen on ${host} (${flag})`);
+  }
+  for (const { text, target } of options.plan.mappings) {
     for (const { address, port } of target.endpoints) {
-      if (isLoopback(address)) continue;
       const host = formatAddress({ hostname: address, port });
       if (!await isGranted({ name: "net", host })) {
-        return describeMissingRight(`dial ${host} (--map ${text})`);
+        return missingRight(`dial ${host} (--map ${text})`);
       }
     }
   }
-  if (options.allowExternalName && !await isGranted({ name: "net" })) {
-    return describeMissingRight("dial whatever a Service names (--allow-external-name)");
+  if (options.plan.allowExternalName && !await isGranted({ name: "net" })) {
+    return missingRight("dial whatever a Service names (--allow-external-name)");
   }
   return null;
 }
@@ -29,7 +39,7 @@ async function isGranted(right: Deno.PermissionDescriptor): Promise<boolean> {
 }
 
 /** `what` is a verb with its object. */
-export function describeMissingRight(what: string): string {
+function missingRight(what: string): string {
   return `Cannot ${what}: the task may use addresses of this machine only; start it with ` +
     "deno run -P=dev --allow-net dev/main.ts and the same arguments";
 }

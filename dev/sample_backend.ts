@@ -132,7 +132,7 @@ function asPage(account: Account): string {
 <title>Sample backend ${escape(account.backend)}</title>
 <style>
   body { font: 1rem/1.5 system-ui, sans-serif; max-width: 45rem; margin: 3rem auto; padding: 0 1rem }
-  th { text-align: left; vertical-align: top; padding-right: 1.5rem; font-weight: 600 }
+  th { text-align: left; vertical-align: top; white-space: nowrap; padding-right: 1.5rem }
   td { overflow-wrap: anywhere }
   code { font-size: 1.1rem }
 </style>

@@ -34,20 +34,22 @@ export function formatAddress(address: Address): string {
 /** One line for people: what could not be listened on, why, and what to do about it. */
 export function describeListenError(error: unknown, address: Address, flag: string): string {
   const what = `Cannot listen on ${formatAddress(address)} (${flag})`;
-  if (error instanceof Deno.errors.AddrInUse) {
+  // Listeners of node:net tell by code what those of Deno tell by class.
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  if (error instanceof Deno.errors.AddrInUse || code === "EADDRINUSE") {
     return `${what}: another program has the port; stop it, or give ${flag} another address`;
   }
   if (error instanceof Deno.errors.NotCapable) {
     return `${what}: Deno was started without the permission to; ` +
       `add --allow-net=${formatAddress(address)}`;
   }
-  if (error instanceof Deno.errors.PermissionDenied) {
+  if (error instanceof Deno.errors.PermissionDenied || code === "EACCES") {
     return address.port < 1024
       ? `${what}: a port below 1024 needs the right to it (NET_BIND_SERVICE); ` +
         `give ${flag} a port from 1024 on`
       : `${what}: the system does not allow it`;
   }
-  if (error instanceof Deno.errors.AddrNotAvailable) {
+  if (error instanceof Deno.errors.AddrNotAvailable || code === "EADDRNOTAVAIL") {
     return `${what}: this machine does not have the address; give ${flag} one that it has`;
   }
   return `${what}: ${error instanceof Error ? error.message : String(error)}`;

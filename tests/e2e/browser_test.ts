@@ -26,19 +26,21 @@ async function findBrowser(): Promise<string | null> {
   return null;
 }
 
-/** The port that a running `deno task dev` prints. */
-async function printedPort(stream: ReadableStream<Uint8Array>): Promise<number> {
+/** The ports that a running `deno task dev` prints. */
+async function printedPorts(
+  stream: ReadableStream<Uint8Array>,
+): Promise<{ http: number; https: number }> {
   const reader = stream.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
   for (;;) {
     const { value, done } = await reader.read();
     if (done) throw new Error(`it ended after:\n${text}`);
     text += value;
-    const match = / at http:\/\/127\.0\.0\.1:(\d+), /.exec(text);
+    const match = / http:\/\/127\.0\.0\.1:(\d+) and https:\/\/127\.0\.0\.1:(\d+), /.exec(text);
     if (match === null) continue;
     // What comes later is not read; a cancelled pipe is, for the program, a closed terminal.
     await reader.cancel();
-    return Number(match[1]);
+    return { http: Number(match[1]), https: Number(match[2]) };
   }
 }
 
@@ -58,6 +60,8 @@ async function dumpDom(browser: string, url: string): Promise<string> {
         "--disable-sync",
         `--user-data-dir=${profile}`,
         "--no-proxy-server",
+        // The demo certificate is signed by itself.
+        "--ignore-certificate-errors",
         "--host-resolver-rules=MAP *.example.com 127.0.0.1",
         "--dump-dom",
         url,
@@ -81,21 +85,30 @@ Deno.test("a browser shows the page of a sample backend under the Ingress's name
     return;
   }
   const dev = new Deno.Command(Deno.execPath(), {
-    args: ["task", "-q", "dev", "examples", "--listen-http=127.0.0.1:0", "--admin=127.0.0.1:0"],
+    args: [
+      "task",
+      "-q",
+      "dev",
+      "examples",
+      "--listen-http=127.0.0.1:0",
+      "--listen-https=127.0.0.1:0",
+      "--admin=127.0.0.1:0",
+    ],
     cwd: ROOT,
     stdin: "null",
     stdout: "piped",
     stderr: "inherit",
   }).spawn();
   try {
-    const port = await printedPort(dev.stdout);
-    const page = await dumpDom(browser, `http://app.example.com:${port}/a/page?x=1`);
+    const { http, https } = await printedPorts(dev.stdout);
+    const page = await dumpDom(browser, `http://app.example.com:${http}/a/page?x=1`);
     assert.match(page, /<h1>Sample backend (one|two)<\/h1>/);
     assert.match(page, /a pod of the Service <b>default\/web<\/b>/);
     assert.match(page, /<code>GET \/a\/page\?x=1<\/code>/);
-    assert.ok(page.includes(`<td>app.example.com:${port}</td>`), page);
-    const api = await dumpDom(browser, `http://app.example.com:${port}/api`);
+    assert.ok(page.includes(`<td>app.example.com:${http}</td>`), page);
+    const api = await dumpDom(browser, `https://app.example.com:${https}/api`);
     assert.match(api, /a pod of the Service <b>default\/api<\/b>/);
+    assert.match(api, /<th>x-forwarded-proto<\/th><td>https<\/td>/);
   } finally {
     dev.kill("SIGTERM");
     await dev.status;

@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { request as nodeRequest } from "node:http";
 import { join } from "node:path";
+import { connect as connectTls } from "node:tls";
 
 const ROOT = join(import.meta.dirname!, "..", "..");
 const EXAMPLES = join(ROOT, "examples");
@@ -82,10 +83,18 @@ class Output {
 
 interface RunningDev {
   readonly http: number;
+  readonly https: number;
   readonly admin: number;
   readonly process: Deno.ChildProcess;
   readonly output: Output;
 }
+
+/** Ports of the system's choosing. */
+const FREE_PORTS = [
+  "--listen-http=127.0.0.1:0",
+  "--listen-https=127.0.0.1:0",
+  "--admin=127.0.0.1:0",
+];
 
 /** Runs `deno task dev` on ports of the system's choosing while `use` runs. */
 async function withDev(
@@ -94,16 +103,15 @@ async function withDev(
 ): Promise<void> {
   const process = spawn("dev", [
     ...args,
-    "--listen-http=127.0.0.1:0",
-    "--admin=127.0.0.1:0",
+    ...FREE_PORTS,
   ]);
   const output = new Output(process.stdout);
   const errors = new Output(process.stderr);
   try {
-    const [, http, admin] = await output.match(
-      /at http:\/\/127\.0\.0\.1:(\d+), readiness at http:\/\/127\.0\.0\.1:(\d+)\/readyz[\s\S]*(?:No problems|warnings?:)/,
+    const [, http, https, admin] = await output.match(
+      / http:\/\/127\.0\.0\.1:(\d+) and https:\/\/127\.0\.0\.1:(\d+), readiness at http:\/\/127\.0\.0\.1:(\d+)\/[^]*(?:No problems|warnings?:)/,
     );
-    await use({ http: Number(http), admin: Number(admin), process, output });
+    await use({ http: Number(http), https: Number(https), admin: Number(admin), process, output });
   } finally {
     try {
       process.kill("SIGTERM");
@@ -150,6 +158,35 @@ function get(port: number, host: string, path: string, accept = "*/*"): Promise<
         resolve({ status: response.statusCode!, headers: response.headers, body });
       });
     }).on("error", reject).end();
+  });
+}
+
+/** The same by HTTPS, with the names in the certificate that came. */
+function getSecurely(
+  port: number,
+  host: string,
+  path: string,
+): Promise<{ body: string; certificate: string | undefined }> {
+  return new Promise((resolve, reject) => {
+    const socket = connectTls({
+      host: "127.0.0.1",
+      port,
+      servername: host,
+      // The demo certificate is signed by itself; which one came is what is looked at.
+      rejectUnauthorized: false,
+    }, () => {
+      socket.write(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+    });
+    let body = "";
+    const certificate = () => socket.getPeerCertificate()?.subjectaltname;
+    let names: string | undefined;
+    socket.setEncoding("utf8");
+    socket.on("data", (part) => {
+      names ??= certificate();
+      body += part;
+    });
+    socket.on("error", reject);
+    socket.on("end", () => resolve({ body, certificate: names }));
   });
 }
 
@@ -230,30 +267,61 @@ spec: { ports: [{ port: 80 }] }
 `;
 }
 
-Deno.test("the examples are served, and the printed command gets an answer", async () => {
+Deno.test("the examples are served without a problem", async () => {
   await withDev([EXAMPLES], async ({ http, admin, output }) => {
+    await output.match(/\nNo problems\n/);
     for (const path of ["/healthz", "/readyz"]) {
       assert.equal((await get(admin, "127.0.0.1", path)).status, 200);
     }
-    const [, host, url] = await output.match(/\n {2}curl -H "Host: (\S+)" (\S+)\n/);
-    const printed = new URL(url);
-    assert.equal(printed.port, String(http));
-    const answer = await get(http, host, printed.pathname);
-    assert.equal(answer.status, 200);
-    assert.match(answer.body, /^Sample backend (one|two), in place of a pod of default\/web/);
-    await output.match(/\nNo problems\n/);
-    const routes: readonly (readonly [string, string, number, string | undefined])[] = [
-      ["app.example.com", "/api", 200, "default/api"],
-      ["app.example.com", "/api/users", 200, "default/api"],
-      ["app.example.com", "/apis", 200, "default/web"],
-      ["app.example.com", "/api/about", 200, "default/web"],
-      ["blue.apps.example.com", "/", 200, "default/web"],
-      ["a.b.apps.example.com", "/status", 200, "default/api"],
-      ["nobody.example.com", "/any", 200, "default/web"],
+    const routes: readonly (readonly [string, string, string])[] = [
+      ["app.example.com", "/api", "default/api"],
+      ["app.example.com", "/api/users", "default/api"],
+      ["app.example.com", "/apis", "default/web"],
+      ["app.example.com", "/api/about", "default/web"],
+      ["blue.apps.example.com", "/", "default/web"],
+      ["a.b.apps.example.com", "/status", "default/api"],
+      ["nobody.example.com", "/any", "default/web"],
     ];
-    for (const [name, path, status, service] of routes) {
-      const { status: got, headers } = await get(http, name, path);
-      assert.deepEqual([got, headers["x-sample-service"]], [status, service], name + path);
+    for (const [name, path, service] of routes) {
+      const { status, headers } = await get(http, name, path);
+      assert.deepEqual([status, headers["x-sample-service"]], [200, service], name + path);
+    }
+  });
+});
+
+Deno.test("HTTPS has the certificate of the Secret that the Ingress names", async () => {
+  await withDev([EXAMPLES], async ({ https }) => {
+    const { body, certificate } = await getSecurely(https, "blue.apps.example.com", "/x");
+    assert.match(body, /\nGET \/x\n/);
+    assert.match(body, /\nx-forwarded-proto: https\n/);
+    assert.equal(certificate, "DNS:app.example.com, DNS:*.apps.example.com");
+  });
+});
+
+Deno.test("with --ssl-redirect plain HTTP is sent to HTTPS where there is a certificate", async () => {
+  await withDev([EXAMPLES, "--ssl-redirect"], async ({ http, https }) => {
+    const { status, headers } = await get(http, "app.example.com", "/api");
+    assert.equal(status, 308);
+    assert.equal(headers.location, `https://app.example.com:${https}/api`);
+    assert.equal((await get(http, "nobody.example.com", "/")).status, 200);
+  });
+});
+
+Deno.test("the printed commands get answers when they are pasted", async () => {
+  await withDev([EXAMPLES], async ({ output }) => {
+    const [, first, second] = await output.match(/\nTry it:\n {2}(curl .*)\n {2}(curl .*)\n/);
+    for (const line of [first, second]) {
+      const { code, stdout, stderr } = await new Deno.Command("sh", { args: ["-c", line] })
+        .output();
+      if (code === 127) {
+        console.log("skipped: curl is not installed; apt-get install curl");
+        return;
+      }
+      assert.equal(code, 0, new TextDecoder().decode(stderr));
+      assert.match(
+        new TextDecoder().decode(stdout),
+        /^Sample backend (one|two), in place of a pod of default\/web/,
+      );
     }
   });
 });
@@ -411,14 +479,24 @@ Deno.test("a start that cannot succeed says why in one line, and what to do", as
   try {
     for (
       const [args, code, pattern] of [
-        [[EXAMPLES, `--listen-http=127.0.0.1:${port}`], 1, /another program has the port/],
         [
-          [EXAMPLES, "--listen-http=127.0.0.1:0", `--admin=127.0.0.1:${port}`],
+          [EXAMPLES, `--listen-http=127.0.0.1:${port}`],
+          1,
+          /\(--listen-http\): another program has the port/,
+        ],
+        [
+          [EXAMPLES, FREE_PORTS[0], `--listen-https=127.0.0.1:${port}`],
+          1,
+          /\(--listen-https\): another program has the port/,
+        ],
+        [
+          [EXAMPLES, FREE_PORTS[0], FREE_PORTS[1], `--admin=127.0.0.1:${port}`],
           1,
           /\(--admin\): another program has the port/,
         ],
         [["no/such/folder"], 1, /^There is no file or folder no\/such\/folder; name one/],
         [[EXAMPLES, "--listen-http=0.0.0.0:0"], 1, /deno run -P=dev --allow-net dev\/main\.ts/],
+        [[EXAMPLES, "--listen-https=[::]:0"], 1, /deno run -P=dev --allow-net dev\/main\.ts/],
         [
           [EXAMPLES, "--map=default/web=10.9.8.7:80"],
           1,

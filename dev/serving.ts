@@ -1,0 +1,56 @@
+/**
+ * What is served at present. In: manifests, as they are on disk each time. Out: a proxy that has
+ * them in force, and the plan that it follows.
+ */
+import { CertificateLoader } from "../proxy/certificate_loader.ts";
+import { DEFAULT_LIMITS } from "../proxy/limits.ts";
+import { ProxyServer } from "../proxy/server.ts";
+import { CidrList } from "../shared/cidr.ts";
+import type { Logger } from "../shared/log.ts";
+import { ManifestFolder } from "./manifest_folder.ts";
+import type { DevOptions } from "./options.ts";
+import { makePlan, type Plan } from "./plan.ts";
+import { SampleBackends } from "./sample_backend.ts";
+
+export interface Served {
+  readonly plan: Plan;
+  /** Objects that were read. */
+  readonly objects: number;
+}
+
+export class Serving {
+  readonly proxy: ProxyServer;
+  #options: DevOptions;
+  #folder: ManifestFolder;
+  #certificates: CertificateLoader;
+  #samples = new SampleBackends();
+  #plan: Plan | null = null;
+
+  constructor(options: DevOptions, log: Logger) {
+    this.#options = options;
+    this.#folder = new ManifestFolder(options.paths);
+    this.#certificates = new CertificateLoader({ folder: ".", log, now: Date.now });
+    this.proxy = new ProxyServer({
+      limits: DEFAULT_LIMITS,
+      trustedProxies: CidrList.empty,
+      sslRedirect: options.sslRedirect,
+      sslRedirectPort: 0,
+      log,
+    });
+  }
+
+  /** Reads everything anew and puts it in force. What was served stays so if this rejects. */
+  async update(): Promise<Served> {
+    const manifests = await this.#folder.read();
+    const plan = makePlan(
+      manifests,
+      this.#options.plan,
+      (namespace, name) => this.#samples.endpointsFor(namespace, name),
+      this.#plan?.snapshot ?? null,
+      Date.now,
+    );
+    this.proxy.apply(plan.snapshot, this.#certificates.load(plan.snapshot));
+    this.#plan = plan;
+    return { plan, objects: manifests.refs.length };
+  }
+}
