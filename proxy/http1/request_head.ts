@@ -189,7 +189,10 @@ export function readRequestFields(
         connectionFields++;
         break;
       case EXPECT: {
-        if (head.version === 10) break; // RFC 9110 §10.1.1: ignored
+        if (head.version === 10) {
+          fields.drop(i); // RFC 9110 §10.1.1: ignored
+          break;
+        }
         if (head.expectsContinue || fields.value(i).toLowerCase() !== "100-continue") {
           return "bad_expectation";
         }

@@ -85,7 +85,7 @@ function forwardedFields(authority: string): string {
 /**
  * All texts that an answer's block may stand for. `<ok>` is the plain backend's answer, `<400>` our
  * own with any of our texts for 400, `<400 bad_host>` the one for that error, with `json` behind it
- * the JSON form.
+ * the JSON form. An answer that closes says so, but with `open` behind it.
  */
 export function answerTexts(block: string, closes: boolean, toHead: boolean): string[] {
   const parts = readParts(block);
@@ -96,6 +96,7 @@ export function answerTexts(block: string, closes: boolean, toHead: boolean): st
 }
 
 function markedAnswer(marker: string, closes: boolean, toHead: boolean): string[] {
+  if (marker.endsWith(" open")) return markedAnswer(marker.slice(0, -5), false, toHead);
   const end = closes ? "Connection: close\r\n\r\n" : "\r\n";
   if (marker === "ok") {
     const head =

@@ -73,10 +73,11 @@ function splitsOf(test: Case): Split[] {
   const steps = test.replies?.[0] ?? [];
   const reply = steps.reduce((sum, step) => sum + lengthOf(step), 0);
   const client = test.client.reduce((sum, step) => sum + lengthOf(step), 0);
-  // With a reply of its own a case is about the backend's bytes; the client's are another's.
-  return reply > 0
-    ? points(reply).map((at) => ({ client: 0, reply: at }))
-    : points(client).map((at) => ({ client: at, reply: 0 }));
+  // A case that tells of the backend alone has a client that all the others cut already.
+  return [
+    ...points(test.isPlainClient ? 0 : client).map((at) => ({ client: at, reply: 0 })),
+    ...points(reply).map((at) => ({ client: 0, reply: at })),
+  ];
 }
 
 function lengthOf(step: string | { readonly bytes: string }): number {
@@ -85,7 +86,10 @@ function lengthOf(step: string | { readonly bytes: string }): number {
 
 /** Where to cut so many bytes: everywhere, or at seeded points. */
 function points(length: number): number[] {
-  if (length <= LONG) return Array.from({ length: length - 1 }, (_, index) => index + 1);
+  if (length <= LONG) {
+    return Array.from({ length: Math.max(0, length - 1) }, (_, index) =>
+      index + 1);
+  }
   let state = length;
   return Array.from({ length: POINTS }, () => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;

@@ -41,6 +41,8 @@ export interface Case {
   /** The proxy's settings, as JSON; `replay.ts` knows what may stand there. */
   readonly settings: string;
   readonly client: readonly ClientStep[];
+  /** The file has no client block here: a plain GET. */
+  readonly isPlainClient: boolean;
   readonly answers: readonly ExpectedAnswer[];
   readonly ending: "closes" | "stays";
   readonly requests: readonly ExpectedRequest[];
@@ -126,7 +128,8 @@ async function readCase(name: string, settings: string, blocks: Block[]): Promis
   const unknown = blocks.find(({ role }) => !ROLES.includes(role));
   if (unknown !== undefined) throw new Error(`a block of "${unknown.role}"`);
   const [clients, answers, requests, replies] = ROLES.map(of);
-  if (clients.length === 0 && requests.length === 0) {
+  const isPlainClient = clients.length === 0 && requests.length === 0;
+  if (isPlainClient) {
     clients.push({ role: "client", words: [], text: PLAIN_CLIENT });
     requests.push({ role: "backend", words: [], text: PLAIN_REQUEST });
   }
@@ -163,6 +166,7 @@ async function readCase(name: string, settings: string, blocks: Block[]): Promis
     name,
     settings,
     client: clientSteps(clients[0].text),
+    isPlainClient,
     answers: expected,
     ending,
     requests: seen,
