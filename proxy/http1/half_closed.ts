@@ -4,8 +4,10 @@
  *
  * It is either one that only reads on, which RFC 9112 §9.6 allows, or one that has closed. The two
  * look the same until something is sent: a closed one answers with a reset, which the write after
- * that shows. So before the answer an HTTP/1.1 client gets a few interim responses; during the
- * answer its own writes tell, and one that stalls is given up after a second.
+ * that shows, even one of no bytes. So before the answer an HTTP/1.1 client gets a few interim
+ * responses; during the answer its own writes tell, with a write of no bytes behind each. Where FIN
+ * has come in the middle of an answer that is silent since, nothing can tell: after a second it is
+ * taken for gone, so that the end of an event stream is noticed.
  */
 import { asciiBytes } from "../fields.ts";
 
@@ -14,17 +16,19 @@ export const PROBE: Uint8Array = asciiBytes("HTTP/1.1 102 Processing\r\n\r\n");
 
 /** When a client is probed, in ms after its FIN. */
 const PROBES = [0, 100, 800];
-/** Silence during an answer, in ms, after which it is taken for gone. */
-const STALL = 1_000;
+/** A reset comes within this time, in ms, after a write; and a client gets it to hear something. */
+const PATIENCE = 1_000;
 
 export class HalfClosedClient {
   #endedAt = Infinity;
+  /** The last write since FIN. */
+  #wroteAt = -Infinity;
   #probes = 0;
-  #goneAt = Infinity;
 
   /** A new exchange begins. */
   begin(): void {
-    this.#endedAt = this.#goneAt = Infinity;
+    this.#endedAt = Infinity;
+    this.#wroteAt = -Infinity;
     this.#probes = 0;
   }
 
@@ -35,17 +39,21 @@ export class HalfClosedClient {
 
   /** A write to it has got through. */
   wrote(now: number): void {
-    if (this.#goneAt !== Infinity) this.#goneAt = now + STALL;
+    this.#wroteAt = now;
   }
 
-  /** What to do now; `answering` once the answer's head has gone out. Times in ms, monotonic. */
-  check(now: number, answering: boolean): "wait" | "probe" | "gone" {
-    if (answering) {
-      if (this.#goneAt === Infinity) this.#goneAt = now + STALL;
-      return now >= this.#goneAt ? "gone" : "wait";
+  /**
+   * What to do now, while no write is under way; `answering` once the answer's head has gone out.
+   * `touch` is a write of no bytes. Times in ms, monotonic.
+   */
+  check(now: number, answering: boolean): "wait" | "probe" | "touch" | "gone" {
+    if (!answering) {
+      if (now - this.#endedAt < (PROBES[this.#probes] ?? Infinity)) return "wait";
+      this.#probes++;
+      this.#wroteAt = now;
+      return "probe";
     }
-    if (now - this.#endedAt < (PROBES[this.#probes] ?? Infinity)) return "wait";
-    this.#probes++;
-    return "probe";
+    if (this.#wroteAt === -Infinity) return now - this.#endedAt >= PATIENCE ? "gone" : "wait";
+    return now - this.#wroteAt < PATIENCE ? "touch" : "wait";
   }
 }

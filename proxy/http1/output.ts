@@ -6,9 +6,13 @@ import { type Deadlines, NO_DEADLINE } from "../deadlines.ts";
 import type { ProxyError } from "../errors.ts";
 import type { Transport } from "../transport.ts";
 
+const NOTHING = new Uint8Array(0);
+
 export class Output {
   /** When the write under way is overdue; its owner's `check` looks. */
   deadline = NO_DEADLINE;
+  /** A write is under way. */
+  writing = false;
   /** The last write that nobody awaits; never rejects. */
   pending: Promise<void> | null = null;
   readonly #transport: Transport;
@@ -35,6 +39,7 @@ export class Output {
 
   /** Writes all of `view`, which may be used again once this settles. */
   readonly write = async (view: Uint8Array): Promise<void> => {
+    this.writing = true;
     try {
       for (;;) {
         this.deadline = this.#deadlines.in(this.#timeout);
@@ -45,9 +50,15 @@ export class Output {
     } catch (cause) {
       throw this.#broke(cause);
     } finally {
+      this.writing = false;
       this.deadline = NO_DEADLINE;
     }
   };
+
+  /** Asks the system, with a write of no bytes, whether the peer has reset the connection. */
+  touch(): void {
+    this.#transport.write(NOTHING).catch(this.#broke);
+  }
 
   /** Writes `view` without waiting; whoever writes next waits by `after`. `done` on success only. */
   writeLater(view: Uint8Array, done?: () => void): void {

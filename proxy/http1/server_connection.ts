@@ -292,10 +292,13 @@ export class ServerConnection implements Exchange, Deadlined {
   }
 
   #checkHalfClosed(now: number): void {
+    // A write under way tells by itself.
+    if (this.#output.writing) return;
     // HTTP/1.0 knows no interim responses to probe with: it is left to its answer.
-    if (!this.responded && (this.request.version === 10 || this.#output.pending !== null)) return;
+    if (!this.responded && this.request.version === 10) return;
     const verdict = this.#halfClosed.check(now, this.responded);
     if (verdict === "probe") this.#output.writeLater(PROBE);
+    else if (verdict === "touch") this.#output.touch();
     else if (verdict === "gone") this.#fail(new ProxyError("client_gone"));
   }
 
