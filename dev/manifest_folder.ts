@@ -89,8 +89,25 @@ async function readKnown(
     return before;
   }
   if (before?.text === text) return before;
-  const parsed = parseManifestFile(file, text);
-  return { text, parsed, good: parsed.whole ? parsed : before?.good ?? null };
+  const good = before?.good ?? null;
+  const parsed = text === "" && good !== null && good.objects.length > 0
+    ? emptied(file)
+    : parseManifestFile(file, text);
+  return { text, parsed, good: parsed.whole ? parsed : good };
+}
+
+/** Programs that save a file in place empty it first, and may take their time to fill it. */
+function emptied(file: string): ManifestFile {
+  const problem: Problem = {
+    object: null,
+    field: "",
+    reason: "NotParsable",
+    message: "the file has become empty",
+    remedy: "Remove the file if its objects are to go",
+    severity: "error",
+  };
+  const at = { file, line: 1, column: 1 };
+  return { file, objects: [], problems: [{ problem, at }], whole: false };
 }
 
 /** The version of a file that counts now; problems of a newer one that does not are added. */

@@ -76,8 +76,12 @@ Deno.test("a file that no longer parses stands as it last did, until it parses a
     const [{ problem, at }] = (await manifests.read()).problems;
     assert.match(problem.message, /last good version is served$/);
     assert.equal(at?.line, 5);
+    await Deno.writeTextFile(file, "");
+    assert.deepEqual(await read(), [["one", "other"], ["NotParsable"]]);
     await Deno.writeTextFile(file, service("two"));
     assert.deepEqual(await read(), [["two", "other"], []]);
+    await Deno.writeTextFile(file, "# nothing any more\n");
+    assert.deepEqual(await read(), [["other"], []]);
     await Deno.remove(file);
     assert.deepEqual(await read(), [["other"], []]);
   });

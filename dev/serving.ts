@@ -33,6 +33,8 @@ export class Serving {
     this.proxy = new ProxyServer({
       limits: DEFAULT_LIMITS,
       trustedProxies: CidrList.empty,
+      upstreamNetworks: CidrList.empty,
+      allowLoopbackUpstreams: true,
       sslRedirect: options.sslRedirect,
       sslRedirectPort: 0,
       log,
