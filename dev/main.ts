@@ -49,6 +49,7 @@ for (const address of options.listenHttps) {
 }
 const startAdminPort = () => startAdmin({ ...options.admin, lifecycle, logger: log });
 const admin = await listen(options.admin, "--admin", startAdminPort);
+serving.proxy.protect(admin.address);
 lifecycle.enter("ready");
 print(
   `Pingress serves ${options.paths.join(", ")} (${count(first.objects, "object")}) at ` +

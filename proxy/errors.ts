@@ -39,6 +39,7 @@ export const ERROR_KINDS = {
   route_broken: { side: "internal", status: 500, text: "This route cannot be served" },
   internal: { side: "internal", status: 500, text: "Something went wrong here" },
   connect_failed: { side: "upstream", status: 502, text: "The backend cannot be reached" },
+  upstream_refused: { side: "upstream", status: 502, text: "The backend cannot be reached" },
   upstream_closed: { side: "upstream", status: 502, text: "The backend closed the connection" },
   upstream_malformed: { side: "upstream", status: 502, text: "The backend's answer is malformed" },
   no_endpoint: { side: "upstream", status: 503, text: "No backend is ready" },

@@ -17,6 +17,7 @@ import type { RouteTable } from "./router/table.ts";
 import { runTunnel } from "./tunnel.ts";
 import { connect } from "./upstream/connect.ts";
 import type { Endpoint } from "./upstream/endpoint.ts";
+import type { UpstreamNetworks } from "./upstream/networks.ts";
 import type { Upstream } from "./upstream/upstream.ts";
 
 /** What a route means here. */
@@ -30,6 +31,8 @@ export interface ForwarderContext extends ClientConnectionContext {
   readonly trustedProxies: CidrList;
   readonly log: Logger;
   readonly certificates: Certificates;
+  /** Where endpoints may be. */
+  readonly networks: UpstreamNetworks;
   /** The port of HTTPS that plain requests are sent to; null sends none. */
   readonly redirectPort: () => number | null;
   /** The routes in force; an exchange asks once and keeps what it got. */
@@ -180,6 +183,7 @@ export class Forwarder {
       endpoint.port,
       this.#context.limits.connectTimeout,
       aborted.signal,
+      this.#context.networks,
     );
     const connection = new ClientConnection(transport, this.#context);
     endpoint.pool.adopt(connection);

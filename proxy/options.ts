@@ -64,10 +64,28 @@ const GENERAL_OPTIONS = defineOptions({
     reason: "what it shows is not for the network; probes of a pod need 0.0.0.0:9090",
     help: "Serves /healthz and /readyz on this address.",
   },
+  workers: {
+    type: "integer",
+    default: 0,
+    max: 256,
+    reason: "0 is one for each CPU",
+    help: "Event loops that share the ports. With one, it runs in the main thread.",
+  },
   trustedProxies: {
     type: "cidr",
     help: "Believes X-Forwarded-*, X-Real-IP and X-Request-Id from these addresses; from all " +
       "others they are replaced. Without it nobody is believed.",
+  },
+  upstreamNetworks: {
+    type: "cidr",
+    help: "Dials endpoints in these networks only, such as the cluster's pods. Metadata, " +
+      "link-local and multicast addresses and the proxy's own listeners are never dialled.",
+  },
+  allowLoopbackUpstreams: {
+    type: "boolean",
+    default: false,
+    reason: "in a cluster no pod is there, but the node's own services may be",
+    help: "Dials endpoints on 127.0.0.0/8 and ::1 too, for trying out on one machine.",
   },
   clusterDomain: {
     type: "string",
@@ -289,7 +307,12 @@ export interface ProxyOptions {
   /** 0 is the port of the first HTTPS listener. */
   readonly sslRedirectPort: number;
   readonly admin: Address;
+  /** 0 is one for each CPU. */
+  readonly workers: number;
   readonly trustedProxies: CidrList;
+  /** Empty for no bound. */
+  readonly upstreamNetworks: CidrList;
+  readonly allowLoopbackUpstreams: boolean;
   readonly clusterDomain: string;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
@@ -319,7 +342,10 @@ export function parseProxyOptions(args: readonly string[]): ParsedProxyOptions {
       sslRedirect: given.sslRedirect,
       sslRedirectPort: given.sslRedirectPort,
       admin: given.admin,
+      workers: given.workers,
       trustedProxies: given.trustedProxies,
+      upstreamNetworks: given.upstreamNetworks,
+      allowLoopbackUpstreams: given.allowLoopbackUpstreams,
       clusterDomain: given.clusterDomain,
       logLevel: given.logLevel,
       logFormat: given.logFormat,

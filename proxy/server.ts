@@ -24,10 +24,15 @@ import { type SnapshotDelta, SnapshotDiffer } from "./snapshot_delta.ts";
 import { TlsListener } from "./tls.ts";
 import type { Transport } from "./transport.ts";
 import { EndpointRegistry } from "./upstream/endpoint.ts";
+import { UpstreamNetworks } from "./upstream/networks.ts";
 
 export interface ProxyServerOptions {
   readonly limits: Limits;
   readonly trustedProxies: CidrList;
+  /** Endpoints outside of these are not dialled; an empty list bounds nothing. */
+  readonly upstreamNetworks: CidrList;
+  /** 127.0.0.0/8 and ::1 are dialled too: on a laptop and in tests. */
+  readonly allowLoopbackUpstreams: boolean;
   readonly log: Logger;
   /** Plain HTTP to hosts that have a certificate goes to HTTPS, once that is listened for. */
   readonly sslRedirect: boolean;
@@ -57,6 +62,7 @@ export class ProxyServer {
   readonly #deadlines = new Deadlines();
   readonly #endpoints: EndpointRegistry<ClientConnection>;
   readonly #configuration: Configuration;
+  readonly #networks: UpstreamNetworks;
   readonly #differ = new SnapshotDiffer();
   readonly #context: ServerConnectionContext;
   readonly #listeners: (Listener | TlsListener)[] = [];
@@ -71,6 +77,10 @@ export class ProxyServer {
       limits.upstreamIdleConnections,
       limits.upstreamConnectionAge,
     );
+    this.#networks = new UpstreamNetworks({
+      networks: options.upstreamNetworks,
+      allowLoopback: options.allowLoopbackUpstreams,
+    });
     this.#configuration = new Configuration(this.#endpoints, log);
     const shared = { limits, buffers: createBuffers(), deadlines: this.#deadlines, trustedProxies };
     const forwarder = new Forwarder({
@@ -78,6 +88,7 @@ export class ProxyServer {
       log,
       table: this.#configuration.table,
       certificates: this.#configuration.certificates,
+      networks: this.#networks,
       redirectPort: () => this.#redirectPort,
     });
     this.#context = {
@@ -119,7 +130,13 @@ export class ProxyServer {
       onAcceptError: (error) => this.#options.log.warn("Accept failed", { error: String(error) }),
     });
     this.#listeners.push(listener);
+    this.protect(listener.address);
     return listener.address;
+  }
+
+  /** No endpoint at this address is dialled: it is this process's own. */
+  protect(address: Address): void {
+    this.#networks.protect(address);
   }
 
   /** Listens for HTTPS. Rejects with what the system says. */
@@ -139,6 +156,7 @@ export class ProxyServer {
     });
     this.#listeners.push(listener);
     const address = await listener.listen(hostname, port, reusePort ?? false);
+    this.protect(address);
     const { sslRedirect, sslRedirectPort } = this.#options;
     if (sslRedirect) this.#redirectPort ??= sslRedirectPort || address.port;
     return address;

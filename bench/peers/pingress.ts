@@ -39,6 +39,7 @@ export const PINGRESS: Peer = {
     const admin = formatAddress({ hostname: "127.0.0.1", port: freePort() });
     return Child.start([
       ...[Deno.execPath(), "task", "--quiet", "proxy", "--config", file],
+      "--allow-loopback-upstreams",
       ...["--listen-http", formatAddress(listen), "--admin", admin],
       // The load's connections are gone when it is stopped; there is nothing to wait for.
       ...["--drain-delay=0", "--drain-timeout=1s"],

@@ -1,10 +1,11 @@
 /**
  * TCP to an endpoint. In: address, port, a time limit. Out: a transport, or a ProxyError
- * `connect_failed`. The address is always an IP: names are resolved before (`dns.ts`), so that what
- * is dialled is what was allowed.
+ * `connect_failed`, or `upstream_refused` where `networks.ts` forbids the address. The address is
+ * always an IP: names are resolved before (`dns.ts`), so that what is dialled is what was allowed.
  */
 import { ProxyError } from "../errors.ts";
 import type { Transport } from "../transport.ts";
+import type { UpstreamNetworks } from "./networks.ts";
 
 /**
  * Connects within `timeout` ms (0 for no limit). `abort` ends the attempt early, with `client_gone`.
@@ -14,7 +15,10 @@ export async function connect(
   port: number,
   timeout: number,
   abort: AbortSignal,
+  networks: UpstreamNetworks,
 ): Promise<Transport> {
+  const refusal = networks.refusal(address, port);
+  if (refusal !== null) throw refused(address, port, refusal);
   const limit = new AbortController();
   const end = () => limit.abort();
   const timer = timeout === 0 ? undefined : setTimeout(end, timeout);
@@ -25,11 +29,16 @@ export async function connect(
       connection.close();
       throw new ProxyError("client_gone");
     }
+    if (networks.isOwn(connection.localAddr, connection.remoteAddr)) {
+      connection.close();
+      throw refused(address, port, "this proxy's own listener");
+    }
     // Heads and small bodies go out in one write each: waiting for more only adds delay.
     connection.setNoDelay(true);
     return connection;
   } catch (error) {
     if (abort.aborted) throw new ProxyError("client_gone");
+    if (error instanceof ProxyError) throw error;
     const why = limit.signal.aborted ? `no answer in ${timeout} ms` : describe(error);
     throw new ProxyError("connect_failed", `cannot connect to ${address}:${port}: ${why}`, {
       cause: error,
@@ -38,6 +47,10 @@ export async function connect(
     clearTimeout(timer);
     abort.removeEventListener("abort", end);
   }
+}
+
+function refused(address: string, port: number, why: string): ProxyError {
+  return new ProxyError("upstream_refused", `will not dial ${address}:${port}: ${why}`);
 }
 
 function describe(error: unknown): string {

@@ -16,6 +16,8 @@ function startProxy(port: number, limits: Partial<Limits> = {}) {
   const proxy = new ProxyServer({
     limits: { ...DEFAULT_LIMITS, ...limits },
     trustedProxies: CidrList.empty,
+    upstreamNetworks: CidrList.empty,
+    allowLoopbackUpstreams: true,
     sslRedirect: false,
     sslRedirectPort: 0,
     log: silentLogger,

@@ -49,6 +49,8 @@ export class TestProxy {
     this.server = new ProxyServer({
       limits: { ...DEFAULT_LIMITS, ...limits },
       trustedProxies: CidrList.empty,
+      upstreamNetworks: CidrList.empty,
+      allowLoopbackUpstreams: true,
       sslRedirect: false,
       sslRedirectPort: 0,
       log: { debug: log, info: log, warn: log, error: log },

@@ -66,6 +66,8 @@ export class Lane {
     this.#server = new ProxyServer({
       limits: { ...DEFAULT_LIMITS, ...limits },
       trustedProxies: trusted,
+      upstreamNetworks: CidrList.empty,
+      allowLoopbackUpstreams: true,
       sslRedirect: false,
       sslRedirectPort: 0,
       log: { debug: note, info: note, warn: note, error: note },

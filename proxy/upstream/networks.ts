@@ -1,0 +1,102 @@
+/**
+ * Where the proxy may dial. In: the networks of the command line and the addresses that are the
+ * proxy's own. Out: for an endpoint's address, null or why it is refused.
+ *
+ * Endpoints come from whoever may write a Service, an EndpointSlice or a DNS record. Without this
+ * check that is also whoever wants to read the cloud's metadata, a node's loopback services or the
+ * admin port through us (reliability row 124). Deno's permissions bound the same from outside; a
+ * right to listen is also a right to dial that address, so they cannot do it alone.
+ */
+import ipaddr from "ipaddr.js";
+import type { Address } from "../../shared/address.ts";
+import { CidrList } from "../../shared/cidr.ts";
+
+/** Where clouds answer with credentials, besides 169.254.169.254, which is link-local. */
+const METADATA = cidrs(
+  // AWS and Google over IPv6, Alibaba, Azure's wire server, Oracle.
+  "fd00:ec2::254,fd20:ce::254,100.100.100.200,168.63.129.16,192.0.0.192",
+);
+
+/** Kinds of address that ipaddr.js tells and that no endpoint has. */
+const REFUSED_KINDS: ReadonlyMap<string, string> = new Map([
+  ["unspecified", "an unspecified address"],
+  ["linkLocal", "a link-local address"],
+  ["multicast", "a multicast address"],
+  ["broadcast", "a broadcast address"],
+]);
+
+export interface UpstreamNetworksOptions {
+  /** Nothing outside of these may be dialled; an empty list leaves all but what never may. */
+  readonly networks: CidrList;
+  /** 127.0.0.0/8 and ::1 are endpoints too: on a laptop and in tests. */
+  readonly allowLoopback: boolean;
+}
+
+export class UpstreamNetworks {
+  readonly #options: UpstreamNetworksOptions;
+  /** `address port` of our own listeners. */
+  readonly #own = new Set<string>();
+  /** Ports of our own on every address of this machine. */
+  readonly #ownPorts = new Set<number>();
+
+  constructor(options: UpstreamNetworksOptions) {
+    this.#options = options;
+  }
+
+  /** Refuses an address on which this process listens: a request must not come round again. */
+  protect({ hostname, port }: Address): void {
+    if (!ipaddr.isValid(hostname)) {
+      // A name such as localhost: whatever it stands for.
+      this.#ownPorts.add(port);
+      return;
+    }
+    const address = ipaddr.process(hostname);
+    if (address.range() === "unspecified") this.#ownPorts.add(port);
+    else this.#own.add(`${address} ${port}`);
+  }
+
+  /** Null for an address that may be dialled, else what is wrong with it, for the log. */
+  refusal(text: string, port: number): string | null {
+    if (!ipaddr.isValid(text)) return "not an address";
+    const address = ipaddr.process(text);
+    if (this.#own.has(`${address} ${port}`)) return "this proxy's own listener";
+    const kind = this.#kindOf(address) ?? this.#kindOf(embedded(address));
+    if (kind !== null) return kind;
+    const { networks } = this.#options;
+    return networks.isEmpty || networks.contains(text) ? null : "outside of --upstream-networks";
+  }
+
+  /**
+   * True for a connection that has reached ourselves: a listener on every address of this machine
+   * cannot list them without more permissions, but dialled from here both ends have the same one.
+   */
+  isOwn(local: Deno.NetAddr, remote: Deno.NetAddr): boolean {
+    return this.#ownPorts.has(remote.port) && local.hostname === remote.hostname;
+  }
+
+  #kindOf(address: ipaddr.IPv4 | ipaddr.IPv6 | null): string | null {
+    if (address === null) return null;
+    const range = address.range();
+    if (range === "loopback" && !this.#options.allowLoopback) {
+      return "a loopback address (see --allow-loopback-upstreams)";
+    }
+    return REFUSED_KINDS.get(range) ??
+      (METADATA.contains(address.toString()) ? "a cloud's metadata address" : null);
+  }
+}
+
+/** The IPv4 address that a NAT64 (64:ff9b::/96) or 6to4 (2002::/16) gateway would dial, or null. */
+function embedded(address: ipaddr.IPv4 | ipaddr.IPv6): ipaddr.IPv4 | null {
+  if (!(address instanceof ipaddr.IPv6)) return null;
+  const range = address.range();
+  if (range !== "rfc6052" && range !== "6to4") return null;
+  const bytes = address.toByteArray();
+  const at = range === "rfc6052" ? 12 : 2;
+  return new ipaddr.IPv4(bytes.slice(at, at + 4));
+}
+
+function cidrs(text: string): CidrList {
+  const list = CidrList.parse(text);
+  if (typeof list === "string") throw new Error(list);
+  return list;
+}
