@@ -46,6 +46,8 @@ export class ResponseHead {
   bodyLength = 0;
   /** What Content-Length says, also where no body follows (HEAD, 304); -1 when absent. */
   contentLength = -1;
+  /** The client's connection ends with it; HTTP/1 only. */
+  closes = false;
 }
 
 /**

@@ -42,13 +42,18 @@ export function answerTo(
   head.reason = reason;
   head.fields = fieldsOf(fields);
   head.bodyLength = head.contentLength = body.length;
+  // Whether the request's body has come already, or is still to be waited for, is chance.
+  head.closes = exchange !== null && exchange.request.bodyLength !== 0;
   return { head, body: new BytesBody(body) };
 }
 
 function prefersJson({ request: { fields } }: Exchange): boolean {
-  const index = fields.find(ACCEPT);
-  if (index === -1) return false;
-  const headers = { accept: fields.value(index) };
+  const values: string[] = [];
+  for (let i = fields.find(ACCEPT); i !== -1; i = fields.find(ACCEPT, i + 1)) {
+    values.push(fields.value(i));
+  }
+  if (values.length === 0) return false;
+  const headers = { accept: values.join(", ") };
   return new Negotiator({ headers }).mediaType(["text/plain", "application/json"]) ===
     "application/json";
 }

@@ -32,6 +32,7 @@ import {
 import { type RequestHead, UNKNOWN_LENGTH } from "../message.ts";
 import { dropNamed, readContentLength, splitList } from "./field_values.ts";
 import { SP, TARGET, TOKEN } from "./grammar.ts";
+import type { HeadParser } from "./head_parser.ts";
 import { readAuthority } from "./host.ts";
 import { readUpgrade } from "./upgrade.ts";
 
@@ -78,6 +79,7 @@ export function readRequestLine(
   end: number,
   head: RequestHead,
 ): ErrorCode | null {
+  head.method = "";
   let at = start;
   while (at < end && TOKEN[bytes[at]] !== 0) at++;
   if (at === start || at - start > MAX_METHOD || bytes[at] !== SP) return "bad_request";
@@ -96,10 +98,18 @@ export function readRequestLine(
   return readTarget(bytes, targetStart, targetEnd, head);
 }
 
-/** What is wrong with a request line of `bytes` at `start` that does not end within the limit. */
-export function endlessLine(bytes: Uint8Array, start: number): ErrorCode {
-  const blank = bytes.indexOf(SP, start);
-  return blank === -1 || blank - start > MAX_METHOD ? "bad_request" : "target_too_long";
+/** The code for a head in `bytes` that `parser` has not taken. */
+export function headError(
+  result: "malformed" | "too_long" | "too_many",
+  parser: HeadParser,
+  bytes: Uint8Array,
+): ErrorCode {
+  if (result === "malformed") return "bad_request";
+  if (result === "too_many" || !parser.inStartLine) return "head_too_large";
+  // A line without end is the target's fault, unless not even the method ends.
+  const blank = bytes.indexOf(SP, parser.startLineStart);
+  const isMethod = blank === -1 || blank - parser.startLineStart > MAX_METHOD;
+  return isMethod ? "bad_request" : "target_too_long";
 }
 
 /** The method, or "" for one with lower-case letters, which a lenient backend could take for another. */

@@ -31,7 +31,7 @@ import { HeadParser } from "./head_parser.ts";
 import { Input } from "./input.ts";
 import { Output } from "./output.ts";
 import {
-  endlessLine,
+  headError,
   readRequestFields,
   readRequestLine,
   type RequestConnection,
@@ -230,19 +230,15 @@ export class ServerConnection implements Exchange, Deadlined {
       if (result === "complete") break;
       const code = result === "start_line"
         ? readRequestLine(input.bytes, parser.startLineStart, parser.startLineEnd, this.request)
-        : result === "malformed"
-        ? "bad_request"
-        : result === "too_long" && parser.inStartLine
-        ? endlessLine(input.bytes, parser.startLineStart)
-        : "head_too_large";
+        : headError(result, parser, input.bytes);
       if (code !== null) return this.#refuse(code);
     }
     input.start = parser.end;
     const code = readRequestFields(this.request, this.#connection);
-    if (code !== null) return this.#refuse(code);
+    if (code !== null) return this.#refuse(code, this);
     const { bodyLength } = this.request;
     if (limits.bodyBytes !== 0 && bodyLength > limits.bodyBytes) {
-      return this.#refuse("body_too_large");
+      return this.#refuse("body_too_large", this);
     }
     this.#beginExchange(bodyLength);
     return true;
@@ -339,7 +335,7 @@ export class ServerConnection implements Exchange, Deadlined {
     const framing = responseFraming(request, head);
     // An answer to an unfinished upload ends the connection (RFC 9112 §9.3): its rest is unread.
     if (
-      !this.#connection.keepAlive || !this.#body.done || framing === "close" ||
+      !this.#connection.keepAlive || !this.#body.done || framing === "close" || head.closes ||
       this.#requests >= limits.requestsPerConnection || this.#context.isDraining()
     ) this.#closeAfter = true;
     const size = responseHeadSize(head);
@@ -411,8 +407,8 @@ export class ServerConnection implements Exchange, Deadlined {
     return true;
   }
 
-  /** Answers an error of the head, and ends the connection. */
-  async #refuse(code: ErrorCode): Promise<false> {
+  /** Answers an error of the head, and ends the connection. `exchange` is this where it is whole. */
+  async #refuse(code: ErrorCode, exchange: this | null = null): Promise<false> {
     const error = new ProxyError(code);
     this.#context.onError(error, this.client);
     this.#deadline = NO_DEADLINE;
@@ -421,7 +417,7 @@ export class ServerConnection implements Exchange, Deadlined {
     const isHead = !this.#parser.inStartLine && this.request.method === "HEAD";
     this.#beginRefusal();
     if (isHead) this.request.method = "HEAD";
-    const { head, body } = this.#context.answer(code, null);
+    const { head, body } = this.#context.answer(code, exchange);
     try {
       await this.respond(head, body);
       await this.#output.pending;
@@ -461,6 +457,7 @@ export class ServerConnection implements Exchange, Deadlined {
   #beginRefusal(): void {
     this.request.method = "GET";
     this.request.version = 11;
+    this.added = null; // the request before's
     this.responded = false;
     this.#connection.keepAlive = false;
     this.#body.begin(0, false);

@@ -87,8 +87,7 @@ function lengthOf(step: string | { readonly bytes: string }): number {
 /** Where to cut so many bytes: everywhere, or at seeded points. */
 function points(length: number): number[] {
   if (length <= LONG) {
-    return Array.from({ length: Math.max(0, length - 1) }, (_, index) =>
-      index + 1);
+    return Array.from({ length: Math.max(0, length - 1) }, (_, index) => index + 1);
   }
   let state = length;
   return Array.from({ length: POINTS }, () => {
