@@ -149,7 +149,9 @@ export class ClientConnection implements Deadlined {
     } else {
       this.#uploading = true;
       const chunked = request.bodyLength === UNKNOWN_LENGTH;
-      writeBody(out, at, body.read(), body, chunked, request.isGrpc, this.#output.write).then(
+      const first = body.read();
+      if (request.expectsContinue && first instanceof Promise) this.#awaitContinue(first);
+      writeBody(out, at, first, body, chunked, request.isGrpc, this.#output.write).then(
         () => {
           buffers.out.give(out);
           this.#uploading = false;
@@ -211,6 +213,7 @@ export class ClientConnection implements Deadlined {
       this.#body.begin(UNKNOWN_LENGTH, true);
       this.#tunnel = true;
     }
+    if (response.status === 100 && this.#uploading) this.#deadline = NO_DEADLINE;
     if (response.status >= 200) {
       this.#headed = true;
       this.#deadline = NO_DEADLINE;
@@ -279,6 +282,15 @@ export class ClientConnection implements Deadlined {
 
   #awaitHead(): void {
     this.#deadline = this.#context.deadlines.in(this.#context.limits.responseHeadTimeout);
+  }
+
+  /** The client may wait for a 100 (Continue): it is to come in time, unless the body does. */
+  #awaitContinue(first: Promise<unknown>): void {
+    this.#awaitHead();
+    const begun = () => {
+      if (this.#uploading && !this.#headed) this.#deadline = NO_DEADLINE;
+    };
+    first.then(begun, begun);
   }
 
   /**

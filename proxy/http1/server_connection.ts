@@ -61,6 +61,8 @@ export interface ServerConnectionContext {
   readonly onError: (error: ProxyError, client: Client) => void;
 }
 
+/** A draining connection that is idle gets this long (ms) for a request that is on its way. */
+const DRAIN_GRACE = 500;
 /** After an answer that closes, unread bytes are taken for this long (ms), so that no RST eats it. */
 const LINGER = 2_000;
 
@@ -92,6 +94,8 @@ export class ServerConnection implements Exchange, Deadlined {
   #deadline = NO_DEADLINE;
   /** The buffer that holds the head under way, while `input` watches with another. */
   #headBuffer: Uint8Array<ArrayBuffer> | null = null;
+  /** The client waits for 100 (Continue), and no byte of its body has come. */
+  #awaitsContinue = false;
   /** An exchange may hold views of the buffers: they are not to be lent to another connection. */
   #lent = false;
   #closeAfter = false;
@@ -126,7 +130,11 @@ export class ServerConnection implements Exchange, Deadlined {
     this.#body.onWait = (waiting) => {
       // An upload that outlives its exchange must not touch the deadline of what follows.
       if (this.#phase !== EXCHANGE || this.#expired) return;
-      this.#deadline = waiting ? context.deadlines.in(limits.bodyTimeout) : NO_DEADLINE;
+      if (!waiting) this.#awaitsContinue = false;
+      // It is the backend that lets a client wait for 100, and the backend's deadline that runs.
+      this.#deadline = waiting && !this.#awaitsContinue
+        ? context.deadlines.in(limits.bodyTimeout)
+        : NO_DEADLINE;
     };
     this.#body.onEnd = () => this.#watchClient();
     this.#input.onWatched = () => this.#clientMoved();
@@ -180,6 +188,8 @@ export class ServerConnection implements Exchange, Deadlined {
     if (now >= this.#output.deadline) return this.#fail(new ProxyError("client_stalled"));
     if (this.#phase === EXCHANGE && this.#input.ended) this.#checkHalfClosed(now);
     if (now < this.#deadline) return;
+    // The last answer is still being taken: its own deadline runs.
+    if (this.#phase === IDLE && this.#output.writing) return;
     this.#deadline = NO_DEADLINE;
     switch (this.#phase) {
       case HEAD:
@@ -194,10 +204,15 @@ export class ServerConnection implements Exchange, Deadlined {
     }
   }
 
-  /** Closes an idle connection, or makes the exchange under way its last. */
+  /**
+   * Makes the exchange under way the last. Without one the connection closes a moment later: a
+   * request that is on its way already is still answered.
+   */
   drain(): void {
     this.#closeAfter = true;
-    if (!this.isBusy) this.close();
+    if (this.#phase === IDLE || (this.#phase === HEAD && !this.#parser.hasBegun)) {
+      this.#deadline = Math.min(this.#deadline, this.#context.deadlines.in(DRAIN_GRACE));
+    }
   }
 
   // ── Requests ────────────────────────────────────────────────────────────────────────────────
@@ -258,6 +273,7 @@ export class ServerConnection implements Exchange, Deadlined {
     this.onAbort = null;
     this.#halfClosed.begin();
     this.#body.begin(bodyLength, false);
+    this.#awaitsContinue = this.request.expectsContinue && this.#input.isEmpty;
     this.payload = this.#body.isBuffered ? this.#body.read() as Uint8Array | null : null;
     if (this.#body.done) this.#watchClient();
   }
@@ -303,6 +319,10 @@ export class ServerConnection implements Exchange, Deadlined {
   interim(head: ResponseHead): Promise<void> | void {
     // RFC 9110 §15.2: HTTP/1.0 knows no interim responses.
     if (this.request.version === 10 || this.responded) return;
+    if (head.status === 100 && this.#awaitsContinue) {
+      this.#awaitsContinue = false;
+      this.#deadline = this.#context.deadlines.in(this.#context.limits.bodyTimeout);
+    }
     // Written down now: the head is the backend's connection's, which may end meanwhile.
     const bytes = interimBytes(head);
     return this.#output.after(() => this.#write(bytes));
@@ -434,10 +454,11 @@ export class ServerConnection implements Exchange, Deadlined {
    */
   #expire(code: ErrorCode): void {
     const error = new ProxyError(code);
-    if (this.responded || this.#expired) return this.#fail(error);
+    const inHead = this.#phase === HEAD;
+    // While a head arrives, `responded` tells of the exchange before.
+    if (this.#expired || (this.responded && !inHead)) return this.#fail(error);
     this.#expired = true;
     this.#closeAfter = true;
-    const inHead = this.#phase === HEAD;
     if (inHead) {
       this.#context.onError(error, this.client);
       this.#beginRefusal();
