@@ -105,7 +105,12 @@ function encode(value: unknown): string | undefined {
   } catch {
     json = '"[cannot be shown]"';
   }
-  return json?.replace(
+  return json === undefined ? undefined : escapeUnsafe(json);
+}
+
+/** JSON text that shows as it is written: what a terminal would act on leaves as escapes. */
+export function escapeUnsafe(json: string): string {
+  return json.replace(
     UNSAFE,
     (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
@@ -140,18 +145,23 @@ export interface ByteWriter {
 /** Bytes that may wait for a slow reader of the log before lines are dropped. */
 const MAX_WAITING = 1024 * 1024;
 
+/** The share of it that batches leave to events: a flood of requests must not hide what went wrong. */
+const EVENT_SHARE = 1 / 8;
+
 /**
  * Writes lines in order to a stream that may be slow, full or closed, holding at most 1 MiB.
- * What does not fit is dropped; the next line that fits is preceded by one that says how many.
+ * What does not fit is dropped; the next line that fits is preceded by one that says how many. Lines
+ * come back when a full disk has room again; after a reader has gone there is nobody to come back to.
  */
 export class LineOutput {
   #target: ByteWriter;
   #maxWaiting: number;
   #encoder = new TextEncoder();
-  #waiting: Uint8Array[] = [];
+  #waiting: Waiting[] = [];
   #waitingBytes = 0;
   #writing: Promise<void> | null = null;
   #closed = false;
+  #torn = false;
   #dropped = 0;
   #unreported = 0;
 
@@ -166,21 +176,12 @@ export class LineOutput {
   }
 
   write(line: string): void {
-    const bytes = this.#encoder.encode(line);
-    if (this.#closed || this.#waitingBytes + bytes.length > this.#maxWaiting) {
-      this.#dropped++;
-      this.#unreported++;
-      return;
-    }
-    if (this.#unreported > 0) {
-      const time = new Date().toISOString();
-      const report = `{"time":"${time}","level":"warn","message":"log lines dropped",` +
-        `"count":${this.#unreported}}\n`;
-      this.#unreported = 0;
-      this.#push(this.#encoder.encode(report));
-    }
-    this.#push(bytes);
-    this.#writing ??= this.#drain();
+    this.#take(this.#encoder.encode(line), 1, this.#maxWaiting);
+  }
+
+  /** Takes whole lines with their newlines at once. `bytes` is no longer the caller's. */
+  writeBatch(bytes: Uint8Array, lines: number): void {
+    this.#take(bytes, lines, this.#maxWaiting * (1 - EVENT_SHARE));
   }
 
   /** Waits until all that was taken is written, or until the stream is gone, or for `timeout` ms. */
@@ -192,8 +193,29 @@ export class LineOutput {
     clearTimeout(timer);
   }
 
-  #push(bytes: Uint8Array): void {
-    this.#waiting.push(bytes);
+  #take(bytes: Uint8Array, lines: number, maxWaiting: number): void {
+    if (this.#closed || this.#waitingBytes + bytes.length > maxWaiting) {
+      this.#drop(lines);
+      return;
+    }
+    if (this.#unreported > 0) {
+      const time = new Date().toISOString();
+      const report = `{"time":"${time}","level":"warn","message":"log lines dropped",` +
+        `"count":${this.#unreported}}\n`;
+      this.#unreported = 0;
+      this.#push(this.#encoder.encode(report), 0);
+    }
+    this.#push(bytes, lines);
+    this.#writing ??= this.#drain();
+  }
+
+  #drop(lines: number): void {
+    this.#dropped += lines;
+    this.#unreported += lines;
+  }
+
+  #push(bytes: Uint8Array, lines: number): void {
+    this.#waiting.push({ bytes, lines });
     this.#waitingBytes += bytes.length;
   }
 
@@ -202,25 +224,51 @@ export class LineOutput {
     // Starts after the current task, so that events of one turn share a write.
     await Promise.resolve();
     while (this.#waiting.length > 0) {
-      const lines = this.#waiting.length;
-      const batch = concat(this.#waiting, this.#waitingBytes);
+      const waiting = this.#waiting;
+      const batch = concat(waiting.map(({ bytes }) => bytes), this.#waitingBytes);
       this.#waiting = [];
-      try {
-        for (let sent = 0; sent < batch.length;) {
-          sent += await this.#target.write(batch.subarray(sent));
-        }
-      } catch {
-        // The reader is gone (EPIPE), or the disk is full: there is nobody left to tell.
-        this.#dropped += lines + this.#waiting.length;
-        this.#closed = true;
-        this.#waiting = [];
-      }
+      await this.#send(batch, waiting);
       this.#waitingBytes -= batch.length;
-      if (this.#closed) this.#waitingBytes = 0;
     }
     this.#writing = null;
   }
+
+  async #send(batch: Uint8Array, waiting: readonly Waiting[]): Promise<void> {
+    let sent = 0;
+    try {
+      if (this.#torn) {
+        await this.#target.write(NEWLINE);
+        this.#torn = false;
+      }
+      while (sent < batch.length) sent += await this.#target.write(batch.subarray(sent));
+    } catch (error) {
+      if (sent > 0) this.#torn = batch[sent - 1] !== NEWLINE[0];
+      for (const { bytes, lines } of waiting) {
+        sent -= bytes.length;
+        if (sent < 0) this.#drop(lines);
+      }
+      // The reader is gone (EPIPE): there is nobody left to tell. A disk that is full may empty.
+      if (error instanceof Deno.errors.BrokenPipe) this.#close();
+    }
+  }
+
+  #close(): void {
+    this.#closed = true;
+    for (const { bytes, lines } of this.#waiting) {
+      this.#waitingBytes -= bytes.length;
+      this.#drop(lines);
+    }
+    this.#waiting = [];
+  }
 }
+
+/** Lines that wait together. */
+interface Waiting {
+  readonly bytes: Uint8Array;
+  readonly lines: number;
+}
+
+const NEWLINE = Uint8Array.of(0x0a);
 
 function concat(parts: Uint8Array[], length: number): Uint8Array {
   if (parts.length === 1) return parts[0];

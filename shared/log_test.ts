@@ -201,3 +201,42 @@ Deno.test("a closed or full standard output neither stops nor fails a process", 
     await Deno.remove(file);
   }
 });
+
+Deno.test("lines come back when a full disk has room again, and none is torn", async () => {
+  const written: string[] = [];
+  let room = 6;
+  const output = new LineOutput({
+    write(bytes) {
+      if (room === 0) return Promise.reject(new Deno.errors.Other("No space left on device"));
+      const part = bytes.subarray(0, room);
+      room -= part.length;
+      written.push(new TextDecoder().decode(part));
+      return Promise.resolve(part.length);
+    },
+  });
+  output.write("one\n");
+  output.write("two\n");
+  await output.flush();
+  assert.equal(output.dropped, 1);
+  room = Infinity;
+  output.write("three\n");
+  await output.flush();
+  const lines = written.join("").split("\n");
+  assert.deepEqual([lines[0], lines[1], lines[3]], ["one", "tw", "three"]);
+  assert.equal(JSON.parse(lines[2]).count, 1);
+});
+
+Deno.test("batches leave room for events", async () => {
+  const reader = new SlowReader();
+  const output = new LineOutput(reader, 800);
+  const batch = () => new TextEncoder().encode("request\n".repeat(50));
+  output.writeBatch(batch(), 50);
+  output.writeBatch(batch(), 50);
+  assert.equal(output.dropped, 50);
+  output.write("event\n");
+  assert.equal(output.dropped, 50);
+  reader.release();
+  await output.flush();
+  assert.equal(reader.text.match(/request/g)?.length, 50);
+  assert.match(reader.text, /"count":50\}\nevent\n$/);
+});
