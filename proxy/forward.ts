@@ -33,6 +33,8 @@ export interface ForwarderContext extends ClientConnectionContext {
   readonly certificates: Certificates;
   /** Where endpoints may be. */
   readonly networks: UpstreamNetworks;
+  /** The system has no descriptor left. */
+  readonly onExhausted: () => void;
   /** The port of HTTPS that plain requests are sent to; null sends none. */
   readonly redirectPort: () => number | null;
   /** The routes in force; an exchange asks once and keeps what it got. */
@@ -178,13 +180,12 @@ export class Forwarder {
   ): Promise<ClientConnection> {
     const aborted = new AbortController();
     exchange.onAbort = () => aborted.abort();
-    const transport = await connect(
-      endpoint.address,
-      endpoint.port,
-      this.#context.limits.connectTimeout,
-      aborted.signal,
-      this.#context.networks,
-    );
+    const { limits, networks, onExhausted } = this.#context;
+    const transport = await connect(endpoint, aborted.signal, {
+      timeout: limits.connectTimeout,
+      networks,
+      onExhausted,
+    });
     const connection = new ClientConnection(transport, this.#context);
     endpoint.pool.adopt(connection);
     return connection;

@@ -30,6 +30,8 @@ export interface Limits {
   readonly responseBodyTimeout: number;
   /** A TLS handshake, from accept: the connection is closed. */
   readonly handshakeTimeout: number;
+  /** TLS handshakes under way; one more ends the oldest. */
+  readonly handshakes: number;
   /** A tunnel (WebSocket or another upgrade) in which nothing moves, either way, is closed. */
   readonly tunnelIdleTimeout: number;
   /** Status line and fields of a response; past it 502. */
@@ -73,6 +75,8 @@ export const DEFAULT_LIMITS: Limits = {
   responseBodyTimeout: 60_000,
   // Three round trips over any network, with time to spare for a phone that wakes up.
   handshakeTimeout: 10_000,
+  // More than half a second's work for one CPU: whoever waits longer has stalled or better come again.
+  handshakes: 1_024,
   // Chats and dashboards stay open for long; their pings come far more often than this.
   tunnelIdleTimeout: 3_600_000,
   // Twice the request's: backends set many cookies.

@@ -232,6 +232,16 @@ const LIMIT_OPTIONS = defineOptions({
     reason: "round trips over any network, with time to spare for a phone that wakes up",
     help: "Time for a TLS handshake; past it the connection is closed.",
   },
+  handshakeLimit: {
+    type: "integer",
+    group: "Limits",
+    default: DEFAULT_LIMITS.handshakes,
+    min: 1,
+    max: 1_000_000,
+    reason: "half a second's work for one CPU",
+    help:
+      "TLS handshakes under way; one more ends the oldest, so that stalled ones keep nobody out.",
+  },
   tunnelIdleTimeout: {
     type: "duration",
     group: "Limits",
@@ -365,6 +375,7 @@ export function parseProxyOptions(args: readonly string[]): ParsedProxyOptions {
         responseHeadTimeout: given.responseHeadTimeout,
         responseBodyTimeout: given.responseBodyTimeout,
         handshakeTimeout: given.handshakeTimeout,
+        handshakes: given.handshakeLimit,
         tunnelIdleTimeout: given.tunnelIdleTimeout,
         responseHeadBytes: given.responseHeadLimit,
         responseFields: given.responseFieldLimit,

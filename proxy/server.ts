@@ -5,11 +5,13 @@
  * A new snapshot is compiled beside the old one and takes over by one reference swap; exchanges
  * under way keep the table with which they began.
  */
+import { formatAddress } from "../shared/address.ts";
 import type { CidrList } from "../shared/cidr.ts";
 import type { Logger } from "../shared/log.ts";
 import type { Snapshot } from "../shared/snapshot.ts";
 import { createBuffers } from "./buffer_pool.ts";
 import { Deadlines } from "./deadlines.ts";
+import { Descriptors, isExhaustion } from "./descriptors.ts";
 import { ProxyError } from "./errors.ts";
 import { Forwarder } from "./forward.ts";
 import type { ClientConnection } from "./http1/client_connection.ts";
@@ -40,6 +42,8 @@ export interface ProxyServerOptions {
   readonly sslRedirectPort: number;
   /** Several workers share each port. */
   readonly reusePort?: boolean;
+  /** Why traffic should not come, by a name of the reason; null once it may again. */
+  readonly onObstacle?: (name: string, reason: string | null) => void;
 }
 
 interface Address {
@@ -67,6 +71,7 @@ export class ProxyServer {
   readonly #context: ServerConnectionContext;
   readonly #listeners: (Listener | TlsListener)[] = [];
   readonly #connections = new Set<ServerConnection>();
+  readonly #descriptors = new Descriptors();
   #draining = false;
   #redirectPort: number | null = null;
 
@@ -90,6 +95,7 @@ export class ProxyServer {
       certificates: this.#configuration.certificates,
       networks: this.#networks,
       redirectPort: () => this.#redirectPort,
+      onExhausted: this.#exhausted,
     });
     this.#context = {
       ...shared,
@@ -127,7 +133,10 @@ export class ProxyServer {
       reusePort: this.#options.reusePort ?? false,
       admit: this.#admit,
       onConnection: (transport, peer) => this.#serve(transport, peer, false, null),
-      onAcceptError: (error) => this.#options.log.warn("Accept failed", { error: String(error) }),
+      onAcceptError: (error) => {
+        if (isExhaustion(error)) this.#exhausted();
+        else this.#options.log.warn("Accept failed", { error: String(error) });
+      },
     });
     this.#listeners.push(listener);
     this.protect(listener.address);
@@ -146,6 +155,7 @@ export class ProxyServer {
       contextFor: (name) => this.#contextFor(name),
       protocols: ["http/1.1"],
       handshakeTimeout: limits.handshakeTimeout,
+      handshakes: limits.handshakes,
       admit: this.#admit,
       onConnection: (transport, peer, serverName) => {
         this.#serve(transport, peer, true, this.#configuration.certificates.find(serverName));
@@ -153,6 +163,8 @@ export class ProxyServer {
       onHandshakeError: (client, reason) => {
         log.debug("Connection failed", { code: "handshake_failed", detail: reason, client });
       },
+      onDeaf: (reason) => this.#deaf({ hostname, port }, reason),
+      onExhausted: this.#exhausted,
     });
     this.#listeners.push(listener);
     const address = await listener.listen(hostname, port, reusePort ?? false);
@@ -202,7 +214,32 @@ export class ProxyServer {
     this.#configuration.close();
   }
 
-  #admit = (): boolean => this.#connections.size < this.#options.limits.connections;
+  #admit = (): boolean => {
+    const { size } = this.#connections;
+    return size < this.#options.limits.connections &&
+      this.#descriptors.admits(size, performance.now());
+  };
+
+  /** No descriptor is left: idle connections go, so that those who are being served still can be. */
+  #exhausted = (): void => {
+    const excess = this.#descriptors.exhausted(this.#connections.size, performance.now());
+    if (excess === null) return;
+    this.#options.log.warn("File descriptors have run out", {
+      connections: this.#connections.size,
+      remedy: "raise the limit (ulimit -n), or lower --connection-limit to less than half of it",
+    });
+    this.#endpoints.closeIdle();
+    const idle = [...this.#connections].filter((connection) => !connection.isBusy);
+    for (const connection of idle.slice(0, excess)) connection.close();
+  };
+
+  #deaf(address: Address, reason: string | null): void {
+    const { log, onObstacle } = this.#options;
+    const listener = `listener ${formatAddress(address)}`;
+    onObstacle?.(listener, reason);
+    if (reason === null) log.info("Listening again", { https: formatAddress(address) });
+    else log.error("Listening anew", { https: formatAddress(address), reason });
+  }
 
   #serve(
     transport: Transport,

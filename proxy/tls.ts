@@ -1,19 +1,21 @@
 /**
- * TLS on the downstream side, the one place that knows `node:tls`. In: an address, and a certificate
- * for each name. Out: transports of the same shape as plain sockets, once their handshake is done.
+ * TLS on the downstream side. In: an address, and a certificate for each name. Out: transports of
+ * the same shape as plain sockets, once their handshake is done.
  *
- * What `node:tls` in Deno does not do by itself, and this file does (each has a test, so that a
+ * What `node:tls` in Deno does not do by itself, and this folder does (each has a test, so that a
  * Deno that changes is noticed):
- * - `pause()` on a TLS socket does not stop reading, and `resume()` on the raw one does not start it
- *   again: flow is controlled at the raw socket's handle.
+ * - Flow control: `tls_transport.ts`. It needs a `net` server whose raw sockets are wrapped here.
  * - A handshake that stalls is only reported: the deadline destroys the socket.
+ * - A name without a certificate ends the connection without an alert: it is written here.
  * - A throwing SNICallback ends the process; `createSecureContext` takes a key that does not fit:
- *   `certificates.ts` checks before.
+ *   `certificate_loader.ts` checks before.
+ * - A server falls deaf for ever when descriptors run out: `port_watch.ts` notices.
  */
-import { Buffer } from "node:buffer";
 import net from "node:net";
 import tls from "node:tls";
 import { type Peer, plainAddress } from "./listener.ts";
+import { PortWatch } from "./port_watch.ts";
+import { TlsTransport } from "./tls_transport.ts";
 import type { Transport } from "./transport.ts";
 
 /** Mozilla's intermediate profile: forward secrecy and AEAD only. */
@@ -29,13 +31,15 @@ const CIPHERS = [
   "ECDHE-RSA-CHACHA20-POLY1305",
 ].join(":");
 
-/** Decrypted bytes held for a reader that is busy, before the raw socket stops. */
-const READ_AHEAD = 64 * 1024;
+/** A fatal alert unrecognized_name (RFC 6066 §3), as a record that both versions send in the clear. */
+const UNRECOGNIZED_NAME = new Uint8Array([0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 0x70]);
 
-/** The two calls of a raw socket's handle that stop and start its reading. */
-interface RawHandle {
-  readStop(): void;
-  readStart(): void;
+/** Between two attempts to listen anew, in ms. */
+const RETRY = 100;
+
+interface Address {
+  readonly hostname: string;
+  readonly port: number;
 }
 
 export interface TlsListenerOptions {
@@ -45,41 +49,48 @@ export interface TlsListenerOptions {
   readonly protocols: readonly string[];
   /** In ms. */
   readonly handshakeTimeout: number;
-  /** Asks for room before a handshake begins; false sheds the connection. */
+  /** Handshakes under way; past it the oldest gives way to the newest. */
+  readonly handshakes: number;
+  /** Asks for room for one more connection; false sheds it. */
   readonly admit: (address: string) => boolean;
   /** A handshake is done; `serverName` is in lower case without a last dot, "" for none. */
   readonly onConnection: (transport: Transport, peer: Peer, serverName: string) => void;
   /** A handshake that failed, for counters and logs. */
   readonly onHandshakeError: (address: string, reason: string) => void;
+  /** The port does not answer, or (null) answers again. */
+  readonly onDeaf: (reason: string | null) => void;
+  /** The system has no descriptor left. */
+  readonly onExhausted: () => void;
 }
 
 /** One TLS port. */
 export class TlsListener {
   readonly #options: TlsListenerOptions;
+  /** In the order in which they began. */
   readonly #handshakes = new Set<net.Socket>();
   #server: net.Server | null = null;
+  #watch: PortWatch | null = null;
+  #accepted = 0;
+  #closed = false;
 
   constructor(options: TlsListenerOptions) {
     this.#options = options;
   }
 
   /** Rejects with what the system says: a port in use, one that needs a privilege. */
-  listen(
-    hostname: string,
-    port: number,
-    reusePort: boolean,
-  ): Promise<{ hostname: string; port: number }> {
-    return new Promise((resolve, reject) => {
-      const server = net.createServer({ allowHalfOpen: true }, (raw) => this.#accept(raw));
-      server.once("error", reject);
-      server.listen({ host: hostname, port, reusePort } as net.ListenOptions, () => {
-        server.off("error", reject);
-        server.on("error", () => {});
-        this.#server = server;
-        const address = server.address() as net.AddressInfo;
-        resolve({ hostname: address.address, port: address.port });
-      });
+  async listen(hostname: string, port: number, reusePort: boolean): Promise<Address> {
+    const server = await this.#bind(hostname, port, reusePort);
+    this.#server = server;
+    const bound = server.address() as net.AddressInfo;
+    const address = { hostname: bound.address, port: bound.port };
+    this.#watch = new PortWatch({
+      address,
+      shared: reusePort,
+      accepted: () => this.#accepted,
+      onDeaf: () => this.#listenAnew(address, reusePort),
+      onExhausted: this.#options.onExhausted,
     });
+    return address;
   }
 
   /** Handshakes under way. */
@@ -89,20 +100,53 @@ export class TlsListener {
 
   /** Accepts no more, and ends handshakes under way. Connections stay. */
   close(): void {
+    this.#closed = true;
+    this.#watch?.close();
     this.#server?.close();
     this.#server = null;
     for (const raw of this.#handshakes) raw.destroy();
   }
 
+  #bind(hostname: string, port: number, reusePort: boolean): Promise<net.Server> {
+    return new Promise((resolve, reject) => {
+      const server = net.createServer({ allowHalfOpen: true }, (raw) => this.#accept(raw));
+      server.once("error", reject);
+      server.listen({ host: hostname, port, reusePort } as net.ListenOptions, () => {
+        server.off("error", reject);
+        server.on("error", () => {});
+        resolve(server);
+      });
+    });
+  }
+
+  /** Puts a new socket in place of one that has fallen deaf; what waited in its queue is lost. */
+  async #listenAnew({ hostname, port }: Address, reusePort: boolean): Promise<void> {
+    this.#options.onDeaf("the port does not answer");
+    this.#server?.close();
+    this.#server = null;
+    while (!this.#closed) {
+      try {
+        const server = await this.#bind(hostname, port, reusePort);
+        if (this.#closed) server.close();
+        else this.#server = server;
+        break;
+      } catch {
+        await new Promise((resume) => setTimeout(resume, RETRY));
+      }
+    }
+    this.#options.onDeaf(null);
+  }
+
   #accept(raw: net.Socket): void {
     const { contextFor, protocols, handshakeTimeout, admit, onHandshakeError } = this.#options;
+    this.#accepted++;
     // Without a listener an error event is an exception; the TLS socket tells it again.
     raw.on("error", () => {});
-    const address = plainAddress(raw.remoteAddress ?? "");
-    if (!admit(address)) {
-      raw.destroy();
-      return;
-    }
+    const { remoteAddress, remotePort = 0, localPort = 0 } = raw;
+    // Without one it has gone between accept and here.
+    if (remoteAddress === undefined) return void raw.destroy();
+    const address = plainAddress(remoteAddress);
+    if (!admit(address)) return void raw.destroy();
     raw.setNoDelay(true);
     let serverName = "";
     const socket = new tls.TLSSocket(raw, {
@@ -120,134 +164,47 @@ export class TlsListener {
       ) => {
         serverName = plainName(name);
         const context = contextFor(serverName);
-        if (context === null) done(new Error("no certificate for this name"));
-        else done(null, context);
+        if (context !== null) return done(null, context);
+        raw.write(UNRECOGNIZED_NAME, () => {
+          if (!socket.destroyed) done(new Error("no certificate for this name"));
+        });
       },
       secureContext: contextFor("") ?? undefined,
     } as tls.TLSSocketOptions);
-    this.#handshakes.add(raw);
-    const timer = setTimeout(() => raw.destroy(new Error("handshake timeout")), handshakeTimeout);
-    const onError = (error: Error) => onHandshakeError(address, error.message);
+    const onError = (error: Error) => {
+      // Whoever says nothing has only looked whether the port is open.
+      if (raw.bytesRead > 0) onHandshakeError(address, error.message);
+    };
     const settle = () => {
       clearTimeout(timer);
       this.#handshakes.delete(raw);
     };
+    const timer = setTimeout(() => {
+      onHandshakeError(address, `not done in ${handshakeTimeout} ms`);
+      raw.destroy();
+    }, handshakeTimeout);
+    this.#begin(raw);
     socket.on("error", onError);
     socket.once("close", settle);
     raw.once("close", settle);
     socket.once("secure", () => {
       settle();
       socket.off("error", onError);
-      const peer = { address, port: raw.remotePort ?? 0, localPort: raw.localPort ?? 0 };
+      // Others may have come while this one shook hands.
+      if (!admit(address)) return void raw.destroy();
+      const peer = { address, port: remotePort, localPort };
       this.#options.onConnection(new TlsTransport(socket, raw), peer, serverName);
     });
   }
-}
 
-/** A TLS socket as a transport, with backpressure both ways. */
-export class TlsTransport implements Transport {
-  readonly #socket: tls.TLSSocket;
-  readonly #handle: RawHandle | null;
-  readonly #chunks: Buffer[] = [];
-  /** Bytes in `#chunks`, and how many of the first one are consumed. */
-  #held = 0;
-  #offset = 0;
-  #stopped = false;
-  #ended = false;
-  #error: Error | null = null;
-  #reading: {
-    view: Uint8Array;
-    resolve: (count: number | null) => void;
-    reject: (error: Error) => void;
-  } | null = null;
-
-  constructor(socket: tls.TLSSocket, raw: net.Socket) {
-    this.#socket = socket;
-    this.#handle = (raw as unknown as { _handle: RawHandle | null })._handle;
-    socket.on("data", (chunk: Buffer) => this.#arrived(chunk));
-    socket.on("end", () => {
-      this.#ended = true;
-      this.#serve();
-    });
-    socket.on("error", (error: Error) => this.#broke(error));
-    socket.on("close", () => this.#broke(new Error("closed")));
-  }
-
-  read(view: Uint8Array): Promise<number | null> {
-    return new Promise((resolve, reject) => {
-      this.#reading = { view, resolve, reject };
-      this.#serve();
-    });
-  }
-
-  /** Settles when the system has taken all of `view`, so that it may be used again. */
-  write(view: Uint8Array): Promise<number> {
-    if (this.#error !== null) return Promise.reject(this.#error);
-    return new Promise((resolve, reject) => {
-      const bytes = Buffer.from(view.buffer, view.byteOffset, view.byteLength);
-      this.#socket.write(bytes, (error) => error ? reject(error) : resolve(view.length));
-    });
-  }
-
-  closeWrite(): Promise<void> {
-    return new Promise((resolve) => this.#socket.end(() => resolve()));
-  }
-
-  close(): void {
-    this.#socket.destroy();
-    this.#broke(new Error("closed"));
-  }
-
-  #arrived(chunk: Buffer): void {
-    this.#chunks.push(chunk);
-    this.#held += chunk.length;
-    this.#serve();
-    if (this.#held >= READ_AHEAD && !this.#stopped) {
-      this.#stopped = true;
-      this.#handle?.readStop();
+  /** Strangers may begin as many handshakes as they like: it is their own that give way. */
+  #begin(raw: net.Socket): void {
+    if (this.#handshakes.size >= this.#options.handshakes) {
+      const [oldest] = this.#handshakes;
+      this.#handshakes.delete(oldest);
+      oldest.destroy();
     }
-  }
-
-  /** Gives a waiting read what there is. */
-  #serve(): void {
-    const { view, resolve, reject } = this.#reading ?? {};
-    if (view === undefined || resolve === undefined || reject === undefined) return;
-    if (this.#held > 0) {
-      this.#reading = null;
-      resolve(this.#take(view));
-    } else if (this.#ended) {
-      this.#reading = null;
-      resolve(null);
-    } else if (this.#error !== null) {
-      this.#reading = null;
-      reject(this.#error);
-    }
-  }
-
-  #take(view: Uint8Array): number {
-    let count = 0;
-    while (count < view.length && this.#chunks.length > 0) {
-      const chunk = this.#chunks[0];
-      const part = chunk.subarray(this.#offset, this.#offset + view.length - count);
-      view.set(part, count);
-      count += part.length;
-      this.#offset += part.length;
-      if (this.#offset === chunk.length) {
-        this.#chunks.shift();
-        this.#offset = 0;
-      }
-    }
-    this.#held -= count;
-    if (this.#stopped && this.#held < READ_AHEAD / 2 && this.#error === null) {
-      this.#stopped = false;
-      this.#handle?.readStart();
-    }
-    return count;
-  }
-
-  #broke(error: Error): void {
-    this.#error ??= error;
-    this.#serve();
+    this.#handshakes.add(raw);
   }
 }
 

@@ -3,20 +3,34 @@
  * `connect_failed`, or `upstream_refused` where `networks.ts` forbids the address. The address is
  * always an IP: names are resolved before (`dns.ts`), so that what is dialled is what was allowed.
  */
+import { isExhaustion } from "../descriptors.ts";
 import { ProxyError } from "../errors.ts";
 import type { Transport } from "../transport.ts";
 import type { UpstreamNetworks } from "./networks.ts";
 
-/**
- * Connects within `timeout` ms (0 for no limit). `abort` ends the attempt early, with `client_gone`.
- */
+export interface ConnectOptions {
+  /** In ms; 0 for no limit. */
+  readonly timeout: number;
+  readonly networks: UpstreamNetworks;
+  /** The system has no descriptor left; it is asked again while time remains. */
+  readonly onExhausted: () => void;
+}
+
+interface Destination {
+  readonly address: string;
+  readonly port: number;
+}
+
+/** After the system had no descriptor, in ms. */
+const RETRY = 50;
+
+/** Connects within the time limit. `abort` ends the attempt early, with `client_gone`. */
 export async function connect(
-  address: string,
-  port: number,
-  timeout: number,
+  destination: Destination,
   abort: AbortSignal,
-  networks: UpstreamNetworks,
+  { timeout, networks, onExhausted }: ConnectOptions,
 ): Promise<Transport> {
+  const { address, port } = destination;
   const refusal = networks.refusal(address, port);
   if (refusal !== null) throw refused(address, port, refusal);
   const limit = new AbortController();
@@ -24,7 +38,7 @@ export async function connect(
   const timer = timeout === 0 ? undefined : setTimeout(end, timeout);
   abort.addEventListener("abort", end, { once: true });
   try {
-    const connection = await Deno.connect({ hostname: address, port, signal: limit.signal });
+    const connection = await dial(destination, limit.signal, onExhausted);
     if (abort.aborted) {
       connection.close();
       throw new ProxyError("client_gone");
@@ -46,6 +60,23 @@ export async function connect(
   } finally {
     clearTimeout(timer);
     abort.removeEventListener("abort", end);
+  }
+}
+
+/** Running out of descriptors is not the endpoint's fault, and idle ones are about to be freed. */
+async function dial(
+  { address, port }: Destination,
+  signal: AbortSignal,
+  onExhausted: () => void,
+): Promise<Deno.TcpConn> {
+  for (;;) {
+    try {
+      return await Deno.connect({ hostname: address, port, signal });
+    } catch (error) {
+      if (!isExhaustion(error) || signal.aborted) throw error;
+      onExhausted();
+      await new Promise((resume) => setTimeout(resume, RETRY));
+    }
   }
 }
 

@@ -53,6 +53,11 @@ export class EndpointRegistry<C extends PooledConnection> {
     endpoint.pool.close();
   }
 
+  /** Closes the idle connections of all endpoints; their pools go on. */
+  closeIdle(): void {
+    for (const endpoint of this.#endpoints.values()) endpoint.pool.closeIdle();
+  }
+
   /** Idle connections over all endpoints. */
   get idleCount(): number {
     let count = 0;

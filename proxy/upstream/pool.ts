@@ -57,6 +57,10 @@ export class Pool<C extends PooledConnection> {
   /** Closes the idle connections, and each of the others when it is given back. */
   close(): void {
     this.#closed = true;
+    this.closeIdle();
+  }
+
+  closeIdle(): void {
     for (const connection of this.#idle.splice(0)) connection.close();
   }
 

@@ -1,0 +1,97 @@
+/**
+ * Whether a listening port still answers. In: where it listens, and how many connections it has
+ * accepted. Out: a call when it has fallen deaf. A `net` server does so at the first EMFILE, without
+ * an event, and stays so when descriptors are free again.
+ *
+ * A port that accepts needs no proof. A quiet one is dialled: whoever says no word and ends is
+ * ended by a server in turn, while the queue of a deaf one only holds him.
+ */
+import { isExhaustion } from "./descriptors.ts";
+import { closeQuietly } from "./transport.ts";
+
+/** Between two looks, in ms. */
+const INTERVAL = 500;
+
+/** How long an answer may take, in ms; the loop that gives it is the one that waits for it. */
+const PATIENCE = 500;
+
+/** The kernel chooses which of those who share a port gets a connection: several calls find more. */
+const CALLS_WHERE_SHARED = 4;
+
+export interface PortWatchOptions {
+  readonly address: { readonly hostname: string; readonly port: number };
+  /** Other workers listen on the same port. */
+  readonly shared: boolean;
+  /** Connections accepted since the start. */
+  readonly accepted: () => number;
+  /** Settles when the port listens again. */
+  readonly onDeaf: () => Promise<void>;
+  /** There was no descriptor to look with. */
+  readonly onExhausted: () => void;
+}
+
+export class PortWatch {
+  readonly #options: PortWatchOptions;
+  readonly #calls = new Set<AbortController>();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #seen = 0;
+  #closed = false;
+
+  constructor(options: PortWatchOptions) {
+    this.#options = options;
+    this.#schedule();
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    for (const call of this.#calls) call.abort();
+  }
+
+  #schedule(): void {
+    if (!this.#closed) this.#timer = setTimeout(() => this.#look(), INTERVAL);
+  }
+
+  async #look(): Promise<void> {
+    const { accepted, shared, onDeaf } = this.#options;
+    const before = accepted();
+    if (before === this.#seen) {
+      const calls = Array.from({ length: shared ? CALLS_WHERE_SHARED : 1 }, () => this.#call());
+      const answers = await Promise.all(calls);
+      // Of those who share a port, this one may be well: then it has been called by the others.
+      if (answers.includes("none") && accepted() === before && !this.#closed) await onDeaf();
+    }
+    this.#seen = accepted();
+    this.#schedule();
+  }
+
+  async #call(): Promise<"some" | "none" | "unknown"> {
+    const { address, onExhausted } = this.#options;
+    const limit = new AbortController();
+    this.#calls.add(limit);
+    const timer = setTimeout(() => limit.abort(), PATIENCE);
+    let connection: Deno.TcpConn | null = null;
+    try {
+      connection = await Deno.connect({ ...address, signal: limit.signal });
+      const { promise: late, resolve } = Promise.withResolvers<"late">();
+      if (limit.signal.aborted) resolve("late");
+      limit.signal.addEventListener("abort", () => resolve("late"));
+      await connection.closeWrite();
+      const answer = connection.read(new Uint8Array(64)).catch(() => null);
+      return await Promise.race([answer, late]) === "late" ? "none" : "some";
+    } catch (error) {
+      if (isExhaustion(error)) {
+        onExhausted();
+        return "unknown";
+      }
+      // Refused, or not even taken into the queue, which is full.
+      return limit.signal.aborted || error instanceof Deno.errors.ConnectionRefused
+        ? "none"
+        : "unknown";
+    } finally {
+      clearTimeout(timer);
+      this.#calls.delete(limit);
+      if (connection !== null) closeQuietly(connection);
+    }
+  }
+}
