@@ -207,7 +207,7 @@ Deno.test("lines come back when a full disk has room again, and none is torn", a
   let room = 6;
   const output = new LineOutput({
     write(bytes) {
-      if (room === 0) return Promise.reject(new Deno.errors.Other("No space left on device"));
+      if (room === 0) return Promise.reject(new Error("No space left on device"));
       const part = bytes.subarray(0, room);
       room -= part.length;
       written.push(new TextDecoder().decode(part));
