@@ -278,9 +278,11 @@ interface Matcher {
   readonly text: string;
 }
 
-function answerMatcher({ alternatives, cut }: ExpectedAnswer): Matcher {
+function answerMatcher({ alternatives, cut, instead }: ExpectedAnswer): Matcher {
   return {
-    matches: (message) => alternatives.some((wanted) => matches(message, wanted, cut)),
+    matches: (message) =>
+      alternatives.some((wanted) => matches(message, wanted, cut)) ||
+      instead.some((wanted) => matches(message, wanted, false)),
     optional: cut,
     text: messageText(alternatives[0]),
   };

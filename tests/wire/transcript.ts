@@ -27,6 +27,8 @@ export interface ExpectedAnswer {
   readonly alternatives: readonly WireMessage[];
   /** Broken off: any beginning of it that is not the whole, or no answer at all. */
   readonly cut: boolean;
+  /** Or, where nothing of it had been sent, our own 502 whole. */
+  readonly instead: readonly WireMessage[];
 }
 
 export interface ExpectedRequest {
@@ -154,7 +156,13 @@ async function readCase(name: string, settings: string, blocks: Block[]): Promis
     for (const text of answerTexts(block.text, closes, toHead)) {
       alternatives.push(await readWhole(text, kind));
     }
-    expected.push({ kind, alternatives, cut: block.words.includes("cut") });
+    const instead: WireMessage[] = [];
+    if (block.words.includes("502")) {
+      for (const text of answerTexts("<502>", closes, toHead)) {
+        instead.push(await readWhole(text, kind));
+      }
+    }
+    expected.push({ kind, alternatives, cut: block.words.includes("cut"), instead });
   }
   const seen: ExpectedRequest[] = [];
   for (const block of requests) {
