@@ -2,17 +2,18 @@
  * The proxy, stage by stage. In: the command line and a configuration file. Out: traffic on the
  * listeners, health on the admin port, events on standard output.
  *
- *     options ─▶ snapshot source ─▶ server (listen, apply) ─▶ admin ─▶ signals: drain
+ *     options ─▶ snapshot source ─▶ data plane (apply, listen) ─▶ admin ─▶ signals: drain
  */
 import { dirname, resolve } from "node:path";
 import { startAdmin } from "../shared/admin.ts";
-import { type Address, describeListenError, formatAddress } from "../shared/address.ts";
+import { describeListenError, formatAddress } from "../shared/address.ts";
 import { Lifecycle } from "../shared/lifecycle.ts";
 import { createLogger, standardOutput } from "../shared/log.ts";
 import { CertificateLoader } from "./certificate_loader.ts";
 import { parseProxyOptions } from "./options.ts";
-import { ProxyServer } from "./server.ts";
+import { type DataPlane, LocalPlane } from "./data_plane.ts";
 import { SnapshotSource } from "./snapshot_source.ts";
+import { WorkerFleet } from "./worker_fleet.ts";
 
 const parsed = parseProxyOptions(Deno.args);
 if (parsed.kind !== "ok") {
@@ -23,13 +24,7 @@ const { options } = parsed;
 const log = createLogger({ level: options.logLevel, format: options.logFormat });
 const lifecycle = new Lifecycle();
 
-const server = new ProxyServer({
-  limits: options.limits,
-  trustedProxies: options.trustedProxies,
-  sslRedirect: options.sslRedirect,
-  sslRedirectPort: options.sslRedirectPort,
-  log,
-});
+const plane = startPlane();
 const certificates = new CertificateLoader({
   folder: dirname(resolve(options.config)),
   log,
@@ -40,35 +35,42 @@ const source = new SnapshotSource({
   watch: options.watch,
   clusterDomain: options.clusterDomain,
   log,
-  onSnapshot: (snapshot) => server.apply(snapshot, certificates.load(snapshot)),
+  onSnapshot: (snapshot) => plane.apply(snapshot, certificates.load(snapshot)),
 });
 
 const loaded = await source.load();
 if (!loaded.ok) await fail(loaded.message);
-for (const address of options.listenHttp) {
-  await listen("http", address, (address) => Promise.resolve().then(() => server.listen(address)));
-}
-for (const address of options.listenHttps) {
-  await listen("https", address, (address) => server.listenTls(address));
-}
 const admin = await startAdminPort();
+plane.protect(admin.address);
+const listening = await plane.listen({ http: options.listenHttp, https: options.listenHttps })
+  .catch((error) => fail(error.message));
+log.info("Listening", {
+  http: listening.http.map(formatAddress),
+  https: listening.https.map(formatAddress),
+});
 source.start();
 lifecycle.enter("ready");
 log.info("Ready", { admin: formatAddress(admin.address) });
 
 Deno.addSignalListener("SIGTERM", stop);
 Deno.addSignalListener("SIGINT", stop);
+// A mistake of ours in one exchange must not end all the others (reliability row 92).
+addEventListener("unhandledrejection", (event) => {
+  event.preventDefault();
+  log.error("Unhandled rejection", { error: event.reason });
+});
 
-async function listen(
-  scheme: "http" | "https",
-  address: Address,
-  start: (address: Address) => Promise<Address>,
-): Promise<void> {
-  try {
-    log.info("Listening", { [scheme]: formatAddress(await start(address)) });
-  } catch (error) {
-    await fail(describeListenError(error, address, `--listen-${scheme}`));
-  }
+/** Several event loops where there are several CPUs; one serves in this thread. */
+function startPlane(): DataPlane {
+  const count = options.workers || navigator.hardwareConcurrency;
+  if (count === 1) return new LocalPlane({ ...options, log });
+  const settings = {
+    ...options,
+    trustedProxies: options.trustedProxies.toString(),
+    upstreamNetworks: options.upstreamNetworks.toString(),
+  };
+  const write = (text: string) => standardOutput().write(text);
+  return new WorkerFleet({ count, settings, log, write, onStuck: (reason) => end(1, reason) });
 }
 
 async function startAdminPort() {
@@ -80,16 +82,23 @@ async function startAdminPort() {
 }
 
 /** The first signal drains; the second ends it at once. */
-async function stop(): Promise<void> {
-  if (!lifecycle.enter("draining")) Deno.exit(1);
-  log.info("Draining", { delay: options.drainDelay, timeout: options.drainTimeout });
-  await server.drain({ delay: options.drainDelay, timeout: options.drainTimeout });
+function stop(): void {
+  if (lifecycle.state !== "ready") Deno.exit(1);
+  end(0, "signal");
+}
+
+/** Ends the process without dropping what can be finished. */
+async function end(code: number, reason: string): Promise<void> {
+  if (!lifecycle.enter("draining")) return;
+  const { drainDelay: delay, drainTimeout: timeout } = options;
+  log[code === 0 ? "info" : "error"]("Draining", { reason, delay, timeout });
+  await plane.drain({ delay, timeout });
   await source.stop();
   await admin.close();
   lifecycle.enter("stopped");
   log.info("Stopped");
   await standardOutput().flush();
-  Deno.exit(0);
+  Deno.exit(code);
 }
 
 /** Ends a start that cannot succeed. */

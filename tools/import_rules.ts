@@ -192,9 +192,9 @@ function startupBreaches(module: Module, entries: ReadonlySet<string>): string[]
 const SWALLOWS = /(["'`])(?:unhandledrejection|uncaughtexception)\1|\bonunhandledrejection\b/i;
 
 function guardBreaches(module: Module): string[] {
-  if (!SWALLOWS.test(module.text) || /^\w+\/main\.ts$/.test(module.path)) return [];
+  if (!SWALLOWS.test(module.text) || /^\w+\/(main|worker)\.ts$/.test(module.path)) return [];
   return [
-    `${module.path} listens for what nobody caught: only a main may, tests must fail of it`,
+    `${module.path} listens for what nobody caught: only a main or a worker may, tests must fail of it`,
   ];
 }
 

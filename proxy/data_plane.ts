@@ -1,0 +1,70 @@
+/**
+ * What carries the traffic, seen from the main thread. In: snapshots and addresses. Out: the same
+ * promises with one event loop as with many: `LocalPlane` serves in this thread, `WorkerFleet` in
+ * workers.
+ */
+import type { Snapshot } from "../shared/snapshot.ts";
+import { type Address, describeListenError } from "../shared/address.ts";
+import type { ServerCertificate } from "./certificates.ts";
+import { type DrainOptions, ProxyServer, type ProxyServerOptions } from "./server.ts";
+import type { Listening } from "./worker_protocol.ts";
+
+export interface DataPlane {
+  /** Puts a snapshot in force; before `listen`, it is what listening begins with. */
+  apply(snapshot: Snapshot, certificates: readonly ServerCertificate[]): void;
+  /** Never dials this address: another listener of this process. Before `listen`. */
+  protect(address: Address): void;
+  /** Listens; the addresses with the ports that were chosen. Rejects with one line for people. */
+  listen(addresses: Listening): Promise<Listening>;
+  drain(options: DrainOptions): Promise<void>;
+  close(): void;
+}
+
+/** One event loop: this one. */
+export class LocalPlane implements DataPlane {
+  readonly #server: ProxyServer;
+
+  constructor(options: ProxyServerOptions) {
+    this.#server = new ProxyServer(options);
+  }
+
+  apply(snapshot: Snapshot, certificates: readonly ServerCertificate[]): void {
+    this.#server.apply(snapshot, certificates);
+  }
+
+  protect(address: Address): void {
+    this.#server.protect(address);
+  }
+
+  listen(addresses: Listening): Promise<Listening> {
+    return listenAll(this.#server, addresses);
+  }
+
+  drain(options: DrainOptions): Promise<void> {
+    return this.#server.drain(options);
+  }
+
+  close(): void {
+    this.#server.close();
+  }
+}
+
+/** Listens on all addresses with one server. Rejects with one line for people. */
+export async function listenAll(
+  server: ProxyServer,
+  { http, https }: Listening,
+): Promise<Listening> {
+  const bound: { http: Address[]; https: Address[] } = { http: [], https: [] };
+  for (const [scheme, addresses] of [["http", http], ["https", https]] as const) {
+    for (const address of addresses) {
+      try {
+        bound[scheme].push(
+          scheme === "http" ? server.listen(address) : await server.listenTls(address),
+        );
+      } catch (error) {
+        throw new Error(describeListenError(error, address, `--listen-${scheme}`));
+      }
+    }
+  }
+  return bound;
+}

@@ -1,0 +1,78 @@
+/**
+ * One event loop of several that share the ports. In: messages of the main thread (settings first,
+ * then deltas). Out: traffic, and what `worker_protocol.ts` says. It reads no file and no
+ * environment: all it knows has been posted to it.
+ */
+/// <reference lib="deno.worker" />
+import { CidrList } from "../shared/cidr.ts";
+import { createLogger, type Logger } from "../shared/log.ts";
+import { listenAll } from "./data_plane.ts";
+import { ProxyServer } from "./server.ts";
+import { type FromWorker, type ToWorker, unpackDelta } from "./worker_protocol.ts";
+
+let server: ProxyServer | null = null;
+let log: Logger | null = null;
+
+self.onmessage = ({ data }: MessageEvent<ToWorker>) => {
+  switch (data.kind) {
+    case "start":
+      start(data);
+      break;
+    case "delta":
+      server?.applyDelta(unpackDelta(data.delta));
+      break;
+    case "ping":
+      post({ kind: "pong" });
+      break;
+    case "drain":
+      drain(data.options);
+      break;
+  }
+};
+
+// A mistake of ours in one exchange must not end all the others: it is told, and its own connection
+// has been closed by then.
+self.addEventListener("unhandledrejection", (event) => {
+  event.preventDefault();
+  log?.error("Unhandled rejection", { error: event.reason });
+});
+
+function start({ settings, listen, delta }: Extract<ToWorker, { kind: "start" }>): void {
+  log = createLogger({
+    level: settings.logLevel,
+    format: settings.logFormat,
+    write: (text) => post({ kind: "lines", text }),
+  });
+  server = new ProxyServer({
+    limits: settings.limits,
+    trustedProxies: cidrs(settings.trustedProxies),
+    upstreamNetworks: cidrs(settings.upstreamNetworks),
+    allowLoopbackUpstreams: settings.allowLoopbackUpstreams,
+    sslRedirect: settings.sslRedirect,
+    sslRedirectPort: settings.sslRedirectPort,
+    reusePort: true,
+    log,
+  });
+  for (const address of settings.protected) server.protect(address);
+  server.applyDelta(unpackDelta(delta));
+  listenAll(server, listen).then(
+    (listening) => post({ kind: "listening", listening }),
+    (error) => post({ kind: "refused", message: String(error.message ?? error) }),
+  );
+}
+
+/** A list that the main thread has read already. */
+function cidrs(text: string): CidrList {
+  const list = CidrList.parse(text);
+  if (typeof list === "string") throw new TypeError(`Cannot read addresses: ${list}`);
+  return list;
+}
+
+async function drain(options: Extract<ToWorker, { kind: "drain" }>["options"]): Promise<void> {
+  await server?.drain(options);
+  post({ kind: "drained" });
+}
+
+function post(message: FromWorker): void {
+  self.postMessage(message);
+}

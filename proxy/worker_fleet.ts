@@ -1,0 +1,258 @@
+/**
+ * Workers that share the ports, and their supervisor. In: snapshots. Out: deltas to every worker, a
+ * new worker in place of one that dies, and word of one that is stuck.
+ *
+ * The kernel spreads connections over the workers (SO_REUSEPORT). The main thread carries none: it
+ * stays free to see that a worker is stuck. Such a one cannot be replaced: `terminate()` does not
+ * end a running loop in Deno 2.9 (measured: still at 100 % CPU, its port still bound, six seconds
+ * later), and the kernel goes on giving it its share of connections. Only the end of the process
+ * helps.
+ */
+import { type Address, describeListenError, formatAddress } from "../shared/address.ts";
+import type { Logger } from "../shared/log.ts";
+import type { Snapshot } from "../shared/snapshot.ts";
+import type { ServerCertificate } from "./certificates.ts";
+import type { DataPlane } from "./data_plane.ts";
+import type { DrainOptions } from "./server.ts";
+import { SnapshotDiffer } from "./snapshot_delta.ts";
+import {
+  type FromWorker,
+  type Listening,
+  packDelta,
+  type ToWorker,
+  type WorkerSettings,
+} from "./worker_protocol.ts";
+
+export interface WorkerFleetOptions {
+  /** How many, at least one. */
+  readonly count: number;
+  readonly settings: Omit<WorkerSettings, "protected">;
+  readonly log: Logger;
+  /** Takes whole lines for standard output. */
+  readonly write: (lines: string) => void;
+  /** Told once of a worker that is silent for longer than `patience`: the process should end. */
+  readonly onStuck: (reason: string) => void;
+  /** The worker's code; `worker.ts` but in tests of faults. */
+  readonly module?: URL;
+  /** Between two pings, in ms; default 1 s. */
+  readonly heartbeat?: number;
+  /** Silence after which a worker is taken for stuck, in ms; default 10 s. */
+  readonly patience?: number;
+}
+
+/** What a worker never gets, whatever the process has. */
+const NO_RIGHTS = {
+  read: false,
+  write: false,
+  run: false,
+  env: false,
+  ffi: false,
+  sys: false,
+  import: false,
+} as const;
+
+/** A worker that dies sooner than this (ms) after its start is not replaced at once. */
+const SHORT_LIFE = 1_000;
+
+export class WorkerFleet implements DataPlane {
+  readonly #options: WorkerFleetOptions;
+  readonly #members = new Set<Member>();
+  readonly #differ = new SnapshotDiffer();
+  #snapshot: Snapshot | null = null;
+  #certificates: readonly ServerCertificate[] = [];
+  #listening: Listening = { http: [], https: [] };
+  readonly #protected: Address[] = [];
+  #heartbeat: ReturnType<typeof setInterval> | undefined;
+  #draining = false;
+  #restarts = 0;
+
+  constructor(options: WorkerFleetOptions) {
+    this.#options = options;
+  }
+
+  /** Workers replaced since the start. */
+  get restarts(): number {
+    return this.#restarts;
+  }
+
+  apply(snapshot: Snapshot, certificates: readonly ServerCertificate[]): void {
+    this.#snapshot = snapshot;
+    this.#certificates = certificates;
+    const delta = packDelta(this.#differ.diff(snapshot, certificates));
+    for (const member of this.#members) member.post({ kind: "delta", delta });
+  }
+
+  protect(address: Address): void {
+    this.#protected.push(address);
+  }
+
+  async listen(addresses: Listening): Promise<Listening> {
+    // With a shared port the system would let two proxies take turns: it must be free first.
+    for (const address of addresses.http) assertFree(address, "--listen-http");
+    for (const address of addresses.https) assertFree(address, "--listen-https");
+    // The first worker learns which ports stand for 0; the others share them.
+    this.#listening = addresses;
+    this.#listening = await this.#start();
+    const rest = Array.from({ length: this.#options.count - 1 }, () => this.#start());
+    await Promise.all(rest);
+    this.#heartbeat = setInterval(() => this.#check(), this.#options.heartbeat ?? 1_000);
+    return this.#listening;
+  }
+
+  async drain(options: DrainOptions): Promise<void> {
+    this.#draining = true;
+    clearInterval(this.#heartbeat);
+    await Promise.all([...this.#members].map((member) => member.drain(options)));
+    this.close();
+  }
+
+  close(): void {
+    this.#draining = true;
+    clearInterval(this.#heartbeat);
+    for (const member of this.#members) member.terminate();
+    this.#members.clear();
+  }
+
+  /** A new worker, with all that is in force; settles when it listens. */
+  #start(): Promise<Listening> {
+    const { write, module = new URL("./worker.ts", import.meta.url) } = this.#options;
+    const settings = { ...this.#options.settings, protected: this.#protected };
+    const { upstreamNetworks } = settings;
+    const net = upstreamNetworks === ""
+      ? "inherit"
+      : [...grants(this.#listening), ...upstreamNetworks.split(",")];
+    const member = new Member(
+      module,
+      { ...NO_RIGHTS, net },
+      write,
+      (reason) => this.#lost(member, reason),
+    );
+    this.#members.add(member);
+    // A new differ has seen nothing: its delta is the whole.
+    const delta = packDelta(new SnapshotDiffer().diff(this.#snapshot!, this.#certificates));
+    return member.start({ kind: "start", settings, listen: this.#listening, delta });
+  }
+
+  #check(): void {
+    const patience = this.#options.patience ?? 10_000;
+    for (const member of this.#members) {
+      if (member.silence > patience) {
+        this.#members.delete(member);
+        this.#options.onStuck(`a worker has been silent for ${Math.round(member.silence)} ms`);
+      } else {
+        member.post({ kind: "ping" });
+      }
+    }
+  }
+
+  /** A worker is no more, or no use: its connections are lost, the others go on. */
+  #lost(member: Member, reason: string): void {
+    if (!this.#members.delete(member)) return;
+    member.terminate();
+    if (this.#draining || !member.hasListened) return;
+    this.#restarts++;
+    this.#options.log.error("Worker replaced", { reason, restarts: this.#restarts });
+    setTimeout(() => {
+      if (this.#draining) return;
+      this.#start().catch((error) => {
+        this.#options.log.error("Worker cannot start", { error });
+      });
+    }, member.age < SHORT_LIFE ? SHORT_LIFE : 0);
+  }
+}
+
+/** One worker, from here. */
+class Member {
+  hasListened = false;
+  readonly #worker: Worker;
+  readonly #lost: (reason: string) => void;
+  readonly #born = performance.now();
+  #heard = performance.now();
+  #listening = Promise.withResolvers<Listening>();
+  #drained = Promise.withResolvers<void>();
+
+  constructor(
+    module: URL,
+    permissions: Deno.PermissionOptionsObject,
+    write: (lines: string) => void,
+    lost: (reason: string) => void,
+  ) {
+    this.#lost = lost;
+    this.#worker = new Worker(module, {
+      type: "module",
+      deno: { permissions },
+    });
+    this.#worker.onmessage = ({ data }: MessageEvent<FromWorker>) => this.#take(data, write);
+    this.#worker.onerror = (event) => {
+      event.preventDefault();
+      this.#gone(event.message);
+    };
+  }
+
+  /** In ms. */
+  get age(): number {
+    return performance.now() - this.#born;
+  }
+
+  /** Since it last said anything, in ms. */
+  get silence(): number {
+    return performance.now() - this.#heard;
+  }
+
+  post(message: ToWorker): void {
+    this.#worker.postMessage(message);
+  }
+
+  start(message: Extract<ToWorker, { kind: "start" }>): Promise<Listening> {
+    this.post(message);
+    return this.#listening.promise;
+  }
+
+  drain(options: DrainOptions): Promise<void> {
+    this.post({ kind: "drain", options });
+    return this.#drained.promise;
+  }
+
+  terminate(): void {
+    this.#worker.terminate();
+    this.#drained.resolve();
+  }
+
+  #take(message: FromWorker, write: (lines: string) => void): void {
+    this.#heard = performance.now();
+    switch (message.kind) {
+      case "listening":
+        this.hasListened = true;
+        this.#listening.resolve(message.listening);
+        break;
+      case "refused":
+        this.#gone(message.message);
+        break;
+      case "lines":
+        write(message.text);
+        break;
+      case "drained":
+        this.#drained.resolve();
+        break;
+    }
+  }
+
+  #gone(reason: string): void {
+    this.#listening.reject(new Error(reason));
+    this.#drained.resolve();
+    this.#lost(reason);
+  }
+}
+
+function assertFree(address: Address, flag: string): void {
+  if (address.port === 0) return;
+  try {
+    Deno.listen({ hostname: address.hostname, port: address.port }).close();
+  } catch (error) {
+    throw new Error(describeListenError(error, address, flag));
+  }
+}
+
+function grants({ http, https }: Listening): string[] {
+  return [...http, ...https].map(formatAddress);
+}

@@ -1,0 +1,80 @@
+/**
+ * What the main thread and a worker say to each other. In and out: plain data that can be posted.
+ * Keys of certificates cross as text, since a class does not survive the crossing; both ends keep
+ * them wrapped.
+ */
+import type { Address } from "../shared/address.ts";
+import type { LogFormat, LogLevel } from "../shared/log.ts";
+import { Redacted } from "../shared/redacted.ts";
+import type { ServerCertificate } from "./certificates.ts";
+import type { Limits } from "./limits.ts";
+import type { DrainOptions } from "./server.ts";
+import type { SnapshotDelta } from "./snapshot_delta.ts";
+
+/** What a worker must know before it serves. */
+export interface WorkerSettings {
+  readonly limits: Limits;
+  /** As `CidrList.parse` takes it. */
+  readonly trustedProxies: string;
+  /** Likewise; "" for no bound. */
+  readonly upstreamNetworks: string;
+  readonly allowLoopbackUpstreams: boolean;
+  /** Listeners of this process that are not the worker's own: the admin port. */
+  readonly protected: readonly Address[];
+  readonly sslRedirect: boolean;
+  readonly sslRedirectPort: number;
+  readonly logLevel: LogLevel;
+  readonly logFormat: LogFormat;
+}
+
+/** Where to listen, or where it listens. */
+export interface Listening {
+  readonly http: readonly Address[];
+  readonly https: readonly Address[];
+}
+
+export type ToWorker =
+  /** First of all, once. The configuration is in force before anything listens. */
+  | { kind: "start"; settings: WorkerSettings; listen: Listening; delta: PostedDelta }
+  | { kind: "delta"; delta: PostedDelta }
+  | { kind: "ping" }
+  | { kind: "drain"; options: DrainOptions };
+
+export type FromWorker =
+  | { kind: "listening"; listening: Listening }
+  /** It cannot listen, for this reason, and will end. */
+  | { kind: "refused"; message: string }
+  | { kind: "pong" }
+  /** Lines for standard output, whole. */
+  | { kind: "lines"; text: string }
+  | { kind: "drained" };
+
+/** A delta whose certificates carry their keys as text. */
+export type PostedDelta = Omit<SnapshotDelta, "certificates"> & {
+  readonly certificates: readonly PostedCertificate[] | null;
+};
+
+interface PostedCertificate {
+  readonly id: string;
+  readonly hosts: readonly string[];
+  readonly chain: string;
+  readonly key: string;
+}
+
+export function packDelta(delta: SnapshotDelta): PostedDelta {
+  const { certificates } = delta;
+  return { ...delta, certificates: certificates?.map(packCertificate) ?? null };
+}
+
+export function unpackDelta(delta: PostedDelta): SnapshotDelta {
+  const { certificates } = delta;
+  return { ...delta, certificates: certificates?.map(unpackCertificate) ?? null };
+}
+
+function packCertificate({ id, hosts, chain, key }: ServerCertificate): PostedCertificate {
+  return { id, hosts, chain, key: key.reveal() };
+}
+
+function unpackCertificate({ id, hosts, chain, key }: PostedCertificate): ServerCertificate {
+  return { id, hosts, chain, key: new Redacted(key) };
+}

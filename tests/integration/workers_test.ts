@@ -1,0 +1,122 @@
+/** Several event loops on one port: all serve, all learn of changes, and one that fails is replaced. */
+import assert from "node:assert/strict";
+import { snapshotOf, startFleet } from "../support/fleet.ts";
+
+function startBackend(text: string) {
+  return Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, () => new Response(text));
+}
+
+/** One request on a connection of its own; "" where that is lost. */
+async function ask(port: number): Promise<string> {
+  const connection = await Deno.connect({ hostname: "127.0.0.1", port });
+  try {
+    const request = "GET / HTTP/1.1\r\nHost: app.example.com\r\nConnection: close\r\n\r\n";
+    await connection.write(new TextEncoder().encode(request));
+    return (await new Response(connection.readable).text()).split("\r\n\r\n")[1] ?? "";
+  } catch {
+    return "";
+  }
+}
+
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!await condition()) await new Promise((resume) => setTimeout(resume, 20));
+}
+
+Deno.test("workers share a port, and all of them learn of a change", async () => {
+  const [blue, green] = [startBackend("blue"), startBackend("green")];
+  const fleet = startFleet(3);
+  try {
+    fleet.apply(snapshotOf(blue.addr.port), []);
+    const { http } = await fleet.listen({ http: [{ hostname: "127.0.0.1", port: 0 }], https: [] });
+    const { port } = http[0];
+    // Thirty connections land on each of three workers but once in hundreds of thousands of runs.
+    const before = await Promise.all(Array.from({ length: 30 }, () => ask(port)));
+    assert.deepEqual(new Set(before), new Set(["blue"]));
+    fleet.apply(snapshotOf(green.addr.port), []);
+    await until(async () => {
+      const after = await Promise.all(Array.from({ length: 30 }, () => ask(port)));
+      assert.ok(after.every((text) => text === "blue" || text === "green"));
+      return after.every((text) => text === "green");
+    });
+  } finally {
+    fleet.close();
+    await Promise.all([blue.shutdown(), green.shutdown()]);
+  }
+});
+
+Deno.test("workers that throw are replaced, and the new ones serve what is in force", async () => {
+  const [blue, green] = [startBackend("blue"), startBackend("green")];
+  const fleet = startFleet(2);
+  try {
+    fleet.apply(snapshotOf(blue.addr.port), []);
+    const { http } = await fleet.listen({ http: [{ hostname: "127.0.0.1", port: 0 }], https: [] });
+    const { port } = http[0];
+    assert.equal(await ask(port), "blue");
+    fleet.apply(snapshotOf(green.addr.port, "throw"), []);
+    await until(() => fleet.restarts === 2);
+    await until(async () => {
+      const after = await Promise.all(Array.from({ length: 20 }, () => ask(port).catch(() => "")));
+      return after.every((text) => text === "green");
+    });
+  } finally {
+    fleet.close();
+    await Promise.all([blue.shutdown(), green.shutdown()]);
+  }
+});
+
+Deno.test("a worker that hangs is noticed by its silence", async () => {
+  // In a process of its own: nothing but its end stops the worker.
+  const script = new URL("../support/stuck_fleet.ts", import.meta.url).pathname;
+  const { stdout } = await new Deno.Command(Deno.execPath(), { args: ["run", "-A", script] })
+    .output();
+  assert.match(new TextDecoder().decode(stdout), /^stuck: a worker has been silent for \d+ ms\n$/);
+});
+
+Deno.test("a port in use is refused with a line that says so", async () => {
+  const taken = Deno.listen({ hostname: "127.0.0.1", port: 0, reusePort: true });
+  const fleet = startFleet(2);
+  try {
+    fleet.apply(snapshotOf(1), []);
+    const { port } = taken.addr;
+    await assert.rejects(
+      fleet.listen({ http: [{ hostname: "127.0.0.1", port }], https: [] }),
+      /Cannot listen on 127\.0\.0\.1:\d+ \(--listen-http\): another program has the port/,
+    );
+  } finally {
+    fleet.close();
+    taken.close();
+  }
+});
+
+Deno.test("a drain lets the exchange under way finish, then closes every worker's port", async () => {
+  const answer = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  const slow = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async () => {
+    begun.resolve();
+    await answer.promise;
+    return new Response("late");
+  });
+  const fleet = startFleet(2);
+  try {
+    fleet.apply(snapshotOf(slow.addr.port), []);
+    const { http } = await fleet.listen({ http: [{ hostname: "127.0.0.1", port: 0 }], https: [] });
+    const { port } = http[0];
+    const asked = ask(port);
+    await begun.promise;
+    const drained = fleet.drain({ delay: 0, timeout: 10_000 });
+    await until(async () => {
+      try {
+        (await Deno.connect({ hostname: "127.0.0.1", port })).close();
+        return false;
+      } catch {
+        return true;
+      }
+    });
+    answer.resolve();
+    assert.equal(await asked, "late");
+    await drained;
+  } finally {
+    fleet.close();
+    await slow.shutdown();
+  }
+});
