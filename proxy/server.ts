@@ -215,23 +215,39 @@ export class ProxyServer {
   }
 
   #admit = (): boolean => {
-    const { size } = this.#connections;
-    return size < this.#options.limits.connections &&
-      this.#descriptors.admits(size, performance.now());
+    const count = this.connectionCount + this.#handshakeCount;
+    return count < this.#options.limits.connections &&
+      this.#descriptors.admits(count, performance.now());
   };
 
   /** No descriptor is left: idle connections go, so that those who are being served still can be. */
   #exhausted = (): void => {
-    const excess = this.#descriptors.exhausted(this.#connections.size, performance.now());
+    const count = this.connectionCount + this.#handshakeCount;
+    let excess = this.#descriptors.exhausted(count, performance.now());
     if (excess === null) return;
     this.#options.log.warn("File descriptors have run out", {
-      connections: this.#connections.size,
+      connections: count,
       remedy: "raise the limit (ulimit -n), or lower --connection-limit to less than half of it",
     });
     this.#endpoints.closeIdle();
     const idle = [...this.#connections].filter((connection) => !connection.isBusy);
     for (const connection of idle.slice(0, excess)) connection.close();
+    excess -= Math.min(excess, idle.length);
+    for (const listener of this.#listeners) {
+      if (!(listener instanceof TlsListener)) continue;
+      const { handshakeCount } = listener;
+      listener.shed(excess);
+      excess -= Math.min(excess, handshakeCount);
+    }
   };
+
+  get #handshakeCount(): number {
+    let count = 0;
+    for (const listener of this.#listeners) {
+      if (listener instanceof TlsListener) count += listener.handshakeCount;
+    }
+    return count;
+  }
 
   #deaf(address: Address, reason: string | null): void {
     const { log, onObstacle } = this.#options;

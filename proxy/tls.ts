@@ -37,6 +37,9 @@ const UNRECOGNIZED_NAME = new Uint8Array([0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 0x
 /** Between two attempts to listen anew, in ms. */
 const RETRY = 100;
 
+/** A handshake that is older than this, in ms, is not under way any more, most likely. */
+const STALLED = 1_000;
+
 interface Address {
   readonly hostname: string;
   readonly port: number;
@@ -49,7 +52,7 @@ export interface TlsListenerOptions {
   readonly protocols: readonly string[];
   /** In ms. */
   readonly handshakeTimeout: number;
-  /** Handshakes under way; past it the oldest gives way to the newest. */
+  /** Handshakes under way; past it one gives way to the newest, see `shed`. */
   readonly handshakes: number;
   /** Asks for room for one more connection; false sheds it. */
   readonly admit: (address: string) => boolean;
@@ -66,8 +69,8 @@ export interface TlsListenerOptions {
 /** One TLS port. */
 export class TlsListener {
   readonly #options: TlsListenerOptions;
-  /** In the order in which they began. */
-  readonly #handshakes = new Set<net.Socket>();
+  /** When each began (ms, monotonic), in that order. */
+  readonly #handshakes = new Map<net.Socket, number>();
   #server: net.Server | null = null;
   #watch: PortWatch | null = null;
   #accepted = 0;
@@ -104,7 +107,22 @@ export class TlsListener {
     this.#watch?.close();
     this.#server?.close();
     this.#server = null;
-    for (const raw of this.#handshakes) raw.destroy();
+    for (const raw of this.#handshakes.keys()) raw.destroy();
+  }
+
+  /**
+   * Ends up to `count` handshakes: stalled ones, the oldest first, then the newest, which have cost
+   * the least so far.
+   */
+  shed(count: number): void {
+    const before = performance.now() - STALLED;
+    const all = [...this.#handshakes];
+    const stalled = all.filter(([, began]) => began < before);
+    const others = all.slice(stalled.length).reverse();
+    for (const [raw] of [...stalled, ...others].slice(0, count)) {
+      this.#handshakes.delete(raw);
+      raw.destroy();
+    }
   }
 
   #bind(hostname: string, port: number, reusePort: boolean): Promise<net.Server> {
@@ -183,28 +201,18 @@ export class TlsListener {
       onHandshakeError(address, `not done in ${handshakeTimeout} ms`);
       raw.destroy();
     }, handshakeTimeout);
-    this.#begin(raw);
+    // Strangers may begin as many as they like: it is the others that have stalled that give way.
+    if (this.#handshakes.size >= this.#options.handshakes) this.shed(1);
+    this.#handshakes.set(raw, performance.now());
     socket.on("error", onError);
     socket.once("close", settle);
     raw.once("close", settle);
     socket.once("secure", () => {
       settle();
       socket.off("error", onError);
-      // Others may have come while this one shook hands.
-      if (!admit(address)) return void raw.destroy();
       const peer = { address, port: remotePort, localPort };
       this.#options.onConnection(new TlsTransport(socket, raw), peer, serverName);
     });
-  }
-
-  /** Strangers may begin as many handshakes as they like: it is their own that give way. */
-  #begin(raw: net.Socket): void {
-    if (this.#handshakes.size >= this.#options.handshakes) {
-      const [oldest] = this.#handshakes;
-      this.#handshakes.delete(oldest);
-      oldest.destroy();
-    }
-    this.#handshakes.add(raw);
   }
 }
 
