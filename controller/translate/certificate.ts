@@ -2,11 +2,9 @@
  * A certificate with its key, as a Secret holds it. In: a KubeSecret of unknown shape. Out: the
  * chain and key as the proxy needs them, with what there is to say of them, or why they cannot be
  * used. Whether it is valid now is asked later, with a clock.
- *
- * A half-written PEM, or a key that does not belong to its certificate, would be found out by TLS
- * clients only, so all of that is checked here.
  */
-import { createHash, createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
+import type { X509Certificate } from "node:crypto";
+import { readKeyPair } from "../../shared/key_pair.ts";
 import { Redacted } from "../../shared/redacted.ts";
 import type { Secret } from "../../shared/snapshot.ts";
 import { readHost } from "./host.ts";
@@ -56,31 +54,25 @@ function read(secret: unknown): CertificateReading {
   if (!chainText.ok) return chainText;
   const keyText = readValue(secret, "tls.key");
   if (!keyText.ok) return keyText;
-  const chain = readChain(chainText.text);
-  if (typeof chain === "string") return refused(chainText.field, chain);
-  const key = readKey(keyText.text);
-  if (typeof key === "string") return refused(keyText.field, key);
-  const [leaf, ...issuers] = chain.members;
-  if (!fits(leaf, key.object)) {
-    return refused(
-      keyText.field,
-      issuers.some((issuer) => fits(issuer, key.object))
-        ? "the key belongs to a later certificate of the chain, but the first must be the server's"
-        : "the key does not belong to the certificate",
-    );
+  const reading = readKeyPair(chainText.text, keyText.text, { chain: "tls.crt", key: "tls.key" });
+  if (!reading.ok) {
+    const { part, message } = reading;
+    return refused(part === "chain" ? chainText.field : keyText.field, message);
   }
+  const { fingerprint, chain, key, members, validFrom, validTo } = reading.pair;
+  const [leaf, ...issuers] = members;
   const alternative = alternativeNames(leaf);
   return {
     ok: true,
     certificate: {
-      fingerprint: createHash("sha256").update(chain.pem).update(key.pem).digest("hex"),
-      chain: chain.pem,
-      key: new Redacted(key.pem),
+      fingerprint,
+      chain,
+      key: new Redacted(key),
       names: hostPatterns(alternative.length > 0 ? alternative : commonNames(leaf)),
       hasAlternativeNames: alternative.length > 0,
-      isLinked: issuers.every((issuer, i) => chain.members[i].checkIssued(issuer)),
-      validFrom: Math.max(...chain.members.map((member) => Date.parse(member.validFrom))),
-      validTo: Math.min(...chain.members.map((member) => Date.parse(member.validTo))),
+      isLinked: issuers.every((issuer, i) => members[i].checkIssued(issuer)),
+      validFrom,
+      validTo,
       field: chainText.field,
     },
   };
@@ -109,84 +101,6 @@ function readValue(secret: unknown, name: string): ValueReading {
     return refused(field, `${name} is not base64`);
   }
   return { ok: true, text: atob(compact), field };
-}
-
-interface Chain {
-  readonly pem: string;
-  readonly members: readonly X509Certificate[];
-}
-
-/** The chain, or what is wrong with it. */
-function readChain(text: string): Chain | string {
-  const blocks = pemBlocks(text);
-  if (typeof blocks === "string") return `tls.crt ${blocks}`;
-  const certificates = blocks.filter(({ label }) => label === "CERTIFICATE");
-  if (certificates.length === 0) return "tls.crt has no certificate in PEM";
-  const members: X509Certificate[] = [];
-  for (const [i, { pem }] of certificates.entries()) {
-    try {
-      members.push(new X509Certificate(pem));
-    } catch {
-      return `certificate ${i + 1} of tls.crt cannot be read`;
-    }
-  }
-  return { pem: certificates.map(({ pem }) => pem).join(""), members };
-}
-
-/** The key, or what is wrong with it. */
-function readKey(text: string): { readonly pem: string; readonly object: KeyObject } | string {
-  const blocks = pemBlocks(text);
-  if (typeof blocks === "string") return `tls.key ${blocks}`;
-  const keys = blocks.filter(({ label }) => label.endsWith("PRIVATE KEY"));
-  if (keys.length === 0) return "tls.key has no private key in PEM";
-  if (keys.length > 1) return "tls.key has several private keys";
-  const [{ label, pem }] = keys;
-  // Found out here, since the library would ask for the passphrase at the terminal.
-  if (label.startsWith("ENCRYPTED") || pem.includes("ENCRYPTED")) {
-    return "the key is encrypted with a passphrase";
-  }
-  try {
-    return { pem, object: createPrivateKey(pem) };
-  } catch {
-    return "the key cannot be read";
-  }
-}
-
-interface PemBlock {
-  /** `CERTIFICATE`, `EC PRIVATE KEY` and so on. */
-  readonly label: string;
-  /** From its begin line to its end line, with a newline at the end. */
-  readonly pem: string;
-}
-
-/** The blocks of a PEM text without what stands around them, or what is wrong with it. */
-function pemBlocks(text: string): readonly PemBlock[] | string {
-  const blocks: PemBlock[] = [];
-  let label: string | null = null;
-  let lines: string[] = [];
-  for (const line of text.split(/\r\n|\n|\r/).map((line) => line.trim())) {
-    const begin = /^-----BEGIN ([A-Z0-9 ]+)-----$/.exec(line);
-    if (begin !== null) {
-      if (label !== null) return `has a ${label} without its end line`;
-      label = begin[1];
-      lines = [line];
-    } else if (label !== null) {
-      lines.push(line);
-      if (line === `-----END ${label}-----`) {
-        blocks.push({ label, pem: `${lines.join("\n")}\n` });
-        label = null;
-      }
-    }
-  }
-  return label === null ? blocks : `has a ${label} without its end line`;
-}
-
-function fits(certificate: X509Certificate, key: KeyObject): boolean {
-  try {
-    return certificate.checkPrivateKey(key);
-  } catch {
-    return false;
-  }
 }
 
 /**
