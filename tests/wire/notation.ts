@@ -44,7 +44,7 @@ export function readParts(block: string): Part[] {
       else if (words === "id") bytes += SOME_ID;
       else if (words === "date") bytes += SOME_DATE;
       else if (words === "port") bytes += SOME_PORT;
-      else if (words.startsWith("forwarded")) bytes += forwardedFields(words.slice(10));
+      else if (words.startsWith("forwarded")) bytes += forwardedFields(bytesOf(words.slice(10)));
       else {
         if (bytes !== "") parts.push({ bytes });
         bytes = "";

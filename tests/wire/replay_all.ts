@@ -21,21 +21,34 @@ export function testTranscripts(folder: URL): void {
   assert.ok(files.length > 0, "no transcript");
   for (const file of files) {
     Deno.test(`wire: ${file.slice(0, -3).replaceAll("_", " ")}`, async (t) => {
-      const { headings } = await readTranscript(await Deno.readTextFile(new URL(file, folder)));
-      const lanes = new Lanes();
-      try {
-        for (const heading of headings) {
-          await t.step(heading.name, () => replayHeading(heading, lanes));
-        }
-      } finally {
-        await lanes.close();
-      }
+      await replayTranscript(t, await Deno.readTextFile(new URL(file, folder)));
     });
   }
 }
 
+/** Replays a transcript as steps of `t`, each case cut wherever `splits` says. */
+export async function replayTranscript(
+  t: Deno.TestContext,
+  markdown: string,
+  splits: (test: Case) => Split[] = splitsOf,
+): Promise<void> {
+  const { headings } = await readTranscript(markdown);
+  const lanes = new Lanes();
+  try {
+    for (const heading of headings) {
+      await t.step(heading.name, () => replayHeading(heading, splits, lanes));
+    }
+  } finally {
+    await lanes.close();
+  }
+}
+
 /** Replays all cases of a heading. Fails with every difference of the first splits that differ. */
-async function replayHeading({ cases }: Heading, lanes: Lanes): Promise<void> {
+async function replayHeading(
+  { cases }: Heading,
+  splits: (test: Case) => Split[],
+  lanes: Lanes,
+): Promise<void> {
   const found: string[] = [];
   const wholes = await Promise.all(cases.map(async (test) => {
     const outcome = await lanes.replay(test, WHOLE);
@@ -47,7 +60,7 @@ async function replayHeading({ cases }: Heading, lanes: Lanes): Promise<void> {
   assert.equal(found.length, 0, `\n${found.join("\n\n")}\n`);
   const replays: Promise<void>[] = [];
   for (const [index, test] of cases.entries()) {
-    for (const split of splitsOf(test)) {
+    for (const split of splits(test)) {
       replays.push(
         lanes.replay(test, split).then((outcome) => {
           if (found.length < 5) found.push(...judge(test, split, outcome, wholes[index]));
