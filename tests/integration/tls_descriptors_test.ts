@@ -1,0 +1,138 @@
+/** Running out of file descriptors costs those who come too many, and nobody else. */
+import assert from "node:assert/strict";
+import tls from "node:tls";
+import { CertificateAuthority } from "../../dev/certificate_authority.ts";
+import type { Snapshot } from "../../shared/snapshot.ts";
+import { until } from "../support/backend.ts";
+import { ProxyProcess } from "../support/proxy_process.ts";
+import { snapshotOf } from "../support/test_proxy.ts";
+
+const CLIENTS = 400;
+const hasPrlimit = await works("prlimit", "--version");
+if (!hasPrlimit) console.log("skipped: descriptors; install util-linux, for prlimit");
+
+async function works(program: string, ...args: string[]): Promise<boolean> {
+  try {
+    return (await new Deno.Command(program, { args, stdout: "null", stderr: "null" }).output())
+      .success;
+  } catch {
+    return false;
+  }
+}
+
+/** A client that asks once and stays. */
+class Client {
+  answered = false;
+  ended = false;
+  readonly #socket: tls.TLSSocket | null = null;
+  #connection: Deno.TcpConn | null = null;
+
+  constructor(port: number, ca: string | null) {
+    if (ca === null) {
+      this.#run(port);
+      return;
+    }
+    const socket = tls.connect({ host: "127.0.0.1", port, ca, servername: "a.test" });
+    this.#socket = socket;
+    socket.on("secureConnect", () => socket.write(REQUEST));
+    socket.on("data", (part) => this.#heard(part.toString("latin1")));
+    socket.on("error", () => {});
+    socket.on("close", () => this.ended = true);
+  }
+
+  close(): void {
+    this.#socket?.destroy();
+    try {
+      this.#connection?.close();
+    } catch {
+      // The proxy ended it before.
+    }
+  }
+
+  async #run(port: number): Promise<void> {
+    try {
+      const connection = await Deno.connect({ hostname: "127.0.0.1", port });
+      this.#connection = connection;
+      await connection.write(new TextEncoder().encode(REQUEST));
+      const buffer = new Uint8Array(4096);
+      for (;;) {
+        const count = await connection.read(buffer);
+        if (count === null) break;
+        this.#heard(new TextDecoder().decode(buffer.subarray(0, count)));
+      }
+    } catch {
+      // Not let in, or not for long.
+    }
+    this.ended = true;
+  }
+
+  #heard(text: string): void {
+    if (text.startsWith("HTTP/1.1 200 ")) this.answered = true;
+  }
+}
+
+const REQUEST = "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n";
+
+for (const scheme of ["http", "https"] as const) {
+  Deno.test({
+    name: `${CLIENTS} clients of ${scheme} at 256 descriptors end nothing but themselves`,
+    ignore: !hasPrlimit,
+    // Each client is a socket of this process, closed by whichever side is first.
+    sanitizeResources: false,
+    sanitizeOps: false,
+    async fn() {
+      const backend = Deno.serve({ port: 0, onListen() {} }, () => new Response("ok"));
+      const authority = await CertificateAuthority.create("Test");
+      const { chain, key } = await authority.issue({ names: ["a.test"] });
+      const plain = snapshotOf([(backend.addr as Deno.NetAddr).port]);
+      const snapshot: Snapshot = scheme === "http" ? plain : {
+        ...plain,
+        certificates: [{
+          id: "a",
+          hosts: ["a.test"],
+          chain: { kind: "pem", pem: chain },
+          key: { kind: "secret", pem: key },
+          origin: { kind: "Secret", namespace: "test", name: "a", field: "data" },
+        }],
+      };
+      const ca = scheme === "http" ? null : authority.certificate;
+      await using proxy = await ProxyProcess.start({
+        snapshot,
+        args: ["--workers=1", "--allow-loopback-upstreams"],
+        wrapper: ["prlimit", "--nofile=256"],
+      });
+      const port = scheme === "http" ? proxy.httpPort : proxy.httpsPort;
+      const clients = Array.from({ length: CLIENTS }, () => new Client(port, ca));
+      const T = setInterval(
+        () =>
+          console.log(
+            clients.filter(({ answered }) => answered).length,
+            clients.filter(({ ended }) => ended).length,
+            JSON.stringify(proxy.lines.slice(2).map((l) => [l.message, l.connections])),
+          ),
+        1000,
+      );
+      await until(
+        `100 of ${CLIENTS} clients are served`,
+        () => clients.filter(({ answered }) => answered).length >= 100,
+      );
+      clearInterval(T);
+      const start = performance.now();
+      for (const client of clients) client.close();
+      let later: Client;
+      do {
+        later = new Client(port, ca);
+        await until("an answer or an end", () => later.answered || later.ended);
+        later.close();
+      } while (!later.answered && performance.now() - start < 10_000);
+      console.log(`normal again after ${Math.round(performance.now() - start)} ms`);
+      assert.ok(later.answered, "a client that comes after the rush is served");
+      const ready = await fetch(`http://127.0.0.1:${proxy.adminPort}/readyz`);
+      assert.equal(ready.status, 200, await ready.text());
+      assert.equal(proxy.code, null);
+      const said = new Set(proxy.lines.map(({ message }) => message));
+      assert.ok(said.has("File descriptors have run out"), "the limit was met");
+      await backend.shutdown();
+    },
+  });
+}

@@ -1,0 +1,106 @@
+/** Plain HTTP to a host that has a certificate goes to HTTPS. */
+import assert from "node:assert/strict";
+import { CidrList } from "../../shared/cidr.ts";
+import { Backend, Peer } from "../support/backend.ts";
+import { certificateFor, TlsProxy, type TlsProxyOptions } from "../support/tls_proxy.ts";
+
+const CERTIFICATES = [
+  await certificateFor("a", { names: ["a.test"] }),
+  await certificateFor("w", { names: ["*.w.test"] }),
+];
+
+/** What plain requests get: `308 https://…`, or the status alone. */
+async function answers(
+  options: TlsProxyOptions,
+  requests: readonly string[],
+): Promise<string[]> {
+  await using backend = new Backend();
+  using proxy = await TlsProxy.start({
+    certificates: CERTIFICATES,
+    endpoints: [backend.port],
+    sslRedirect: true,
+    ...options,
+  });
+  const { port } = proxy.server.listen({ hostname: "127.0.0.1", port: 0 });
+  using client = await Peer.connect(port);
+  const found: string[] = [];
+  for (const request of requests) {
+    const { head } = await client.ask(`${request}\r\n\r\n`);
+    const location = /\r\nlocation: (\S+)/i.exec(head)?.[1];
+    found.push([head.slice(9, 12), location?.replace(`:${proxy.port}`, ":PORT")].join(" ").trim());
+  }
+  return found;
+}
+
+const get = (target: string, host: string, more = "") =>
+  `GET ${target} HTTP/1.1\r\nHost: ${host}${more}`;
+
+Deno.test("a plain request is sent to HTTPS with method, path and query", async () => {
+  assert.deepEqual(
+    await answers({}, [
+      get("/", "a.test"),
+      get("/x%20y/z?q=1&r=%0d%0a", "A.TEST:8080"),
+      get("http://a.test/abs", "a.test"),
+      get("/", "x.w.test"),
+      "POST /form HTTP/1.1\r\nHost: a.test\r\nContent-Length: 0",
+      get("/", "w.test"),
+      get("/", "other.test"),
+    ]),
+    [
+      "308 https://a.test:PORT/",
+      "308 https://a.test:PORT/x%20y/z?q=1&r=%0d%0a",
+      "308 https://a.test:PORT/abs",
+      "308 https://x.w.test:PORT/",
+      "308 https://a.test:PORT/form",
+      "200",
+      "200",
+    ],
+  );
+});
+
+Deno.test("the port is the one that clients know; 443 goes without saying", async () => {
+  assert.deepEqual(
+    [
+      await answers({ sslRedirectPort: 8443 }, [get("/", "a.test")]),
+      await answers({ sslRedirectPort: 443 }, [get("/", "a.test")]),
+    ],
+    [["308 https://a.test:8443/"], ["308 https://a.test/"]],
+  );
+});
+
+Deno.test("challenges of certificate authorities stay on plain HTTP", async () => {
+  assert.deepEqual(
+    await answers({}, [
+      get("/.well-known/acme-challenge/token", "a.test"),
+      get("/.well-known/acme-challenge", "a.test"),
+      get("/.well-known/acme-challenge/../../admin", "a.test"),
+    ]),
+    [
+      "200",
+      "308 https://a.test:PORT/.well-known/acme-challenge",
+      "308 https://a.test:PORT/admin",
+    ],
+  );
+});
+
+Deno.test("what a trusted proxy has had from HTTPS stays", async () => {
+  const requests = [
+    get("/", "a.test", "\r\nX-Forwarded-Proto: https"),
+    get("/", "a.test", "\r\nX-Forwarded-Proto: HTTPS"),
+    get("/", "a.test", "\r\nX-Forwarded-Proto: http"),
+    get("/", "a.test"),
+  ];
+  const sent = "308 https://a.test:PORT/";
+  const trusted = CidrList.parse("127.0.0.0/8") as CidrList;
+  assert.deepEqual(await answers({ trustedProxies: trusted }, requests), [
+    "200",
+    "200",
+    sent,
+    sent,
+  ]);
+  assert.deepEqual(await answers({}, requests), [sent, sent, sent, sent]);
+});
+
+Deno.test("nothing is redirected without --ssl-redirect", async () => {
+  assert.deepEqual(await answers({ sslRedirect: false }, [get("/", "a.test")]), ["200"]);
+});

@@ -1,0 +1,137 @@
+/**
+ * `deno task proxy` as a process of its own, with the command and permissions of deno.json. In: a
+ * snapshot and arguments. Out: its ports, its log, its memory.
+ */
+import { join } from "node:path";
+import { serialiseSnapshot } from "../../shared/snapshot_serialise.ts";
+import type { Snapshot } from "../../shared/snapshot.ts";
+
+const ROOT = join(import.meta.dirname!, "..", "..");
+
+/** How long a line of the log is waited for, in ms. */
+const PATIENCE = 20_000;
+
+export interface ProxyProcessOptions {
+  readonly snapshot: Snapshot;
+  readonly args?: readonly string[];
+  /** Goes before `deno`: `prlimit --nofile=256`. */
+  readonly wrapper?: readonly string[];
+}
+
+/** A line of the log. */
+export type LogLine = Readonly<Record<string, unknown>> & { readonly message?: string };
+
+export class ProxyProcess {
+  readonly lines: LogLine[] = [];
+  /** Once it has ended. */
+  code: number | null = null;
+  readonly #child: Deno.ChildProcess;
+  readonly #folder: string;
+  readonly #reading: Promise<void>;
+  #more = Promise.withResolvers<void>();
+
+  private constructor(child: Deno.ChildProcess, folder: string) {
+    this.#child = child;
+    this.#folder = folder;
+    this.#reading = this.#read();
+    child.status.then(({ code }) => this.code = code);
+  }
+
+  /** Listens on ports of the system's choosing, for HTTP, HTTPS and the admin port. */
+  static async start({ snapshot, args = [], wrapper = [] }: ProxyProcessOptions) {
+    const folder = await Deno.makeTempDir();
+    await ProxyProcess.#write(folder, snapshot);
+    const config = JSON.parse(await Deno.readTextFile(join(ROOT, "deno.json")));
+    const task: string[] = config.tasks.proxy.command.split(" ").slice(1);
+    const command = [
+      ...wrapper,
+      Deno.execPath(),
+      ...task,
+      `--config=${join(folder, "snapshot.json")}`,
+      `--watch=${folder}`,
+      "--listen-http=127.0.0.1:0",
+      "--listen-https=127.0.0.1:0",
+      "--admin=127.0.0.1:0",
+      "--drain-delay=0",
+      ...args,
+    ];
+    const child = new Deno.Command(command[0], {
+      args: command.slice(1),
+      cwd: ROOT,
+      stdin: "null",
+      stdout: "piped",
+      stderr: "inherit",
+    }).spawn();
+    const process = new ProxyProcess(child, folder);
+    await process.line("Ready");
+    return process;
+  }
+
+  get httpPort(): number {
+    return this.#port("Listening", "http");
+  }
+
+  get httpsPort(): number {
+    return this.#port("Listening", "https");
+  }
+
+  get adminPort(): number {
+    return this.#port("Ready", "admin");
+  }
+
+  /** Resident memory in bytes; Linux alone tells. */
+  async memory(): Promise<number> {
+    const status = await Deno.readTextFile(`/proc/${this.#child.pid}/status`);
+    return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
+  }
+
+  /** Puts another snapshot in place of the one that is watched. */
+  async replace(snapshot: Snapshot): Promise<void> {
+    await ProxyProcess.#write(this.#folder, snapshot);
+  }
+
+  /** The first line with this message, from the `from`th on. */
+  async line(message: string, from = 0): Promise<LogLine> {
+    const end = performance.now() + PATIENCE;
+    for (;;) {
+      const found = this.lines.find((line, i) => i >= from && line.message === message);
+      if (found !== undefined) return found;
+      if (this.code !== null || performance.now() > end) {
+        throw new Error(`no line "${message}" in ${JSON.stringify(this.lines)}`);
+      }
+      let timer: ReturnType<typeof setTimeout> | undefined;
+      const pause = new Promise<void>((resume) => timer = setTimeout(resume, 200));
+      await Promise.race([this.#more.promise, pause]);
+      clearTimeout(timer);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.code === null) this.#child.kill("SIGKILL");
+    await this.#child.status;
+    await this.#reading;
+    await Deno.remove(this.#folder, { recursive: true });
+  }
+
+  #port(message: string, field: string): number {
+    const line = this.lines.find((line) => line.message === message && field in line);
+    return Number(String([line?.[field]].flat()[0]).split(":").at(-1));
+  }
+
+  static async #write(folder: string, snapshot: Snapshot): Promise<void> {
+    const file = join(folder, "snapshot.json");
+    await Deno.writeTextFile(`${file}.new`, serialiseSnapshot(snapshot, { revealKeys: true }));
+    await Deno.rename(`${file}.new`, file);
+  }
+
+  async #read(): Promise<void> {
+    let rest = "";
+    for await (const part of this.#child.stdout.pipeThrough(new TextDecoderStream())) {
+      const parts = (rest + part).split("\n");
+      rest = parts.pop()!;
+      for (const text of parts) if (text !== "") this.lines.push(JSON.parse(text));
+      this.#more.resolve();
+      this.#more = Promise.withResolvers();
+    }
+  }
+}
