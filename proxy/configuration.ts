@@ -12,6 +12,7 @@ import type { Target } from "./forward.ts";
 import type { ClientConnection } from "./http1/client_connection.ts";
 import { RouteTable } from "./router/table.ts";
 import type { SnapshotDelta } from "./snapshot_delta.ts";
+import type { Metrics } from "./telemetry/metrics.ts";
 import { DnsEndpoints } from "./upstream/dns.ts";
 import type { EndpointRegistry } from "./upstream/endpoint.ts";
 import { Upstream } from "./upstream/upstream.ts";
@@ -22,19 +23,21 @@ export class Configuration {
   readonly #upstreams = new Map<string, Upstream<ClientConnection>>();
   readonly #endpoints: EndpointRegistry<ClientConnection>;
   readonly #log: Logger;
+  readonly #metrics: Metrics;
 
-  constructor(endpoints: EndpointRegistry<ClientConnection>, log: Logger) {
+  constructor(endpoints: EndpointRegistry<ClientConnection>, log: Logger, metrics: Metrics) {
     this.#endpoints = endpoints;
     this.#log = log;
+    this.#metrics = metrics;
   }
 
   apply(delta: SnapshotDelta): void {
     for (const spec of delta.upstreams) this.#applyUpstream(spec);
     for (const { host, routes } of delta.hosts) {
-      this.table.replaceHost(host, routes, (route) => this.#bind(route.action));
+      this.table.replaceHost(host, routes, (route) => this.#bind(route.action, route.id));
     }
     const { defaultAction } = delta;
-    this.table.replaceFallback(defaultAction === null ? null : this.#bind(defaultAction));
+    this.table.replaceFallback(defaultAction === null ? null : this.#bind(defaultAction, null));
     if (delta.certificates !== null) {
       this.certificates.apply(delta.certificates, delta.defaultCertificate);
     }
@@ -64,15 +67,17 @@ export class Configuration {
     }
   }
 
-  #bind(action: Action): Target {
+  /** @param id the route's; null for the default action. */
+  #bind(action: Action, id: string | null): Target {
+    const route = this.#metrics.route(id);
     if (action.kind === "answer") {
       const code = ANSWER_CODES[action.status];
-      return { kind: "answer", code, reason: action.reason };
+      return { kind: "answer", code, reason: action.reason, route };
     }
     const upstream = this.#upstreams.get(action.upstream);
     return upstream === undefined
-      ? { kind: "answer", code: "route_broken", reason: `no upstream ${action.upstream}` }
-      : { kind: "forward", upstream };
+      ? { kind: "answer", code: "route_broken", reason: `no upstream ${action.upstream}`, route }
+      : { kind: "forward", upstream, route };
   }
 }
 

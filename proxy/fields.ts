@@ -46,6 +46,8 @@ export const CACHE_CONTROL = 32;
 export const MAX_FORWARDS = 33;
 export const SEC_WEBSOCKET_KEY = 34;
 export const SEC_WEBSOCKET_VERSION = 35;
+export const USER_AGENT = 36;
+export const REFERER = 37;
 export const UNDERSCORE = 254;
 export const DROPPED = 255;
 
@@ -84,6 +86,8 @@ const NAMES: readonly [string, number][] = [
   ["max-forwards", MAX_FORWARDS],
   ["sec-websocket-key", SEC_WEBSOCKET_KEY],
   ["sec-websocket-version", SEC_WEBSOCKET_VERSION],
+  ["user-agent", USER_AGENT],
+  ["referer", REFERER],
 ];
 
 const FAMILIES = ["x-forwarded-", "x-original-", "x-envoy-"].map((prefix) => asciiBytes(prefix));

@@ -14,7 +14,10 @@ import { httpsRedirect } from "./filters/https_redirect.ts";
 import { type Body, type Exchange, NO_BODY, type ResponseHead } from "./message.ts";
 import { answerTo } from "./respond.ts";
 import type { RouteTable } from "./router/table.ts";
+import type { RouteCounters } from "./telemetry/metrics.ts";
+import type { Telemetry } from "./telemetry/telemetry.ts";
 import { runTunnel } from "./tunnel.ts";
+import type { Transport } from "./transport.ts";
 import { connect } from "./upstream/connect.ts";
 import type { Endpoint } from "./upstream/endpoint.ts";
 import type { UpstreamNetworks } from "./upstream/networks.ts";
@@ -22,14 +25,18 @@ import type { Upstream } from "./upstream/upstream.ts";
 
 /** What a route means here. */
 export type Target =
-  | { readonly kind: "forward"; readonly upstream: Upstream<ClientConnection> }
-  | { readonly kind: "answer"; readonly code: ErrorCode; readonly reason: string };
+  & (
+    | { readonly kind: "forward"; readonly upstream: Upstream<ClientConnection> }
+    | { readonly kind: "answer"; readonly code: ErrorCode; readonly reason: string }
+  )
+  & { readonly route: RouteCounters };
 
 export interface ForwarderContext extends ClientConnectionContext {
   readonly limits: Limits;
   readonly deadlines: Deadlines;
   readonly trustedProxies: CidrList;
   readonly log: Logger;
+  readonly telemetry: Telemetry;
   readonly certificates: Certificates;
   /** Where endpoints may be. */
   readonly networks: UpstreamNetworks;
@@ -63,14 +70,17 @@ export class Forwarder {
     const redirect = this.#redirect(exchange);
     if (redirect !== null) return this.#respond(exchange, redirect, NO_BODY);
     prepareRequest(exchange, this.#context.trustedProxies);
+    exchange.record.prepared = true;
     if (client.certificate !== null && this.#isMisdirected(request.host, client.certificate)) {
       return this.#answer(exchange, new ProxyError("misdirected"));
     }
     const target = this.#context.table.match(request.host, request.path);
     if (target === null) return this.#answer(exchange, new ProxyError("no_route"));
+    exchange.record.route = target.route;
     if (target.kind === "answer") {
       return this.#answer(exchange, new ProxyError(target.code, target.reason));
     }
+    this.#context.telemetry.exchangeBegun(exchange);
     return this.#forward(exchange, target.upstream);
   };
 
@@ -91,6 +101,9 @@ export class Forwarder {
     let tried: Endpoint<ClientConnection>[] | null = null;
     let failure: ProxyError | null = null;
     let replayed = false;
+    const { deadlines, telemetry } = this.#context;
+    const { record } = exchange;
+    record.upstream = upstream.id;
     for (;;) {
       let endpoint = upstream.pick(tried);
       if (endpoint === null && tried === null && upstream.resolving !== null) {
@@ -100,10 +113,13 @@ export class Forwarder {
       if (endpoint === null) {
         return this.#answer(exchange, failure ?? new ProxyError("no_endpoint", upstream.id));
       }
-      let connection: ClientConnection;
+      record.endpoint = endpoint;
+      record.tries++;
+      if (telemetry.isLogging) record.triedAt = performance.now();
+      let connection = replayed ? null : endpoint.pool.take(deadlines.now);
       try {
-        connection = (replayed ? null : endpoint.pool.take(this.#context.deadlines.now)) ??
-          await this.#connect(exchange, endpoint);
+        if (connection === null) connection = await this.#connect(exchange, endpoint);
+        else telemetry.metrics.upstreamReused();
       } catch (error) {
         failure = asProxyError(error, "connect_failed");
         (tried ??= []).push(endpoint);
@@ -142,6 +158,7 @@ export class Forwarder {
         await exchange.interim(response);
         response = await connection.receive();
       }
+      if (this.#context.telemetry.isLogging) exchange.record.answeredAt = performance.now();
       prepareResponse(response, request);
       if (response.status === 101) return await this.#tunnel(exchange, connection, response);
       const answering = exchange.respond(response, connection.body);
@@ -165,9 +182,11 @@ export class Forwarder {
     connection: ClientConnection,
     response: ResponseHead,
   ): Promise<null> {
-    const { limits, deadlines } = this.#context;
+    const { limits, deadlines, telemetry: { metrics } } = this.#context;
     const client = await exchange.upgrade(response);
+    metrics.tunnelOpened();
     const error = await runTunnel(client, connection.duplex(), limits.tunnelIdleTimeout, deadlines);
+    metrics.tunnelClosed();
     exchange.onAbort = null;
     connection.close();
     if (error !== null) this.#lose(exchange, error);
@@ -180,12 +199,19 @@ export class Forwarder {
   ): Promise<ClientConnection> {
     const aborted = new AbortController();
     exchange.onAbort = () => aborted.abort();
-    const { limits, networks, onExhausted } = this.#context;
-    const transport = await connect(endpoint, aborted.signal, {
-      timeout: limits.connectTimeout,
-      networks,
-      onExhausted,
-    });
+    const { limits, networks, onExhausted, telemetry: { metrics } } = this.#context;
+    let transport: Transport;
+    try {
+      transport = await connect(endpoint, aborted.signal, {
+        timeout: limits.connectTimeout,
+        networks,
+        onExhausted,
+      });
+    } catch (error) {
+      if (!aborted.signal.aborted) metrics.upstreamConnectFailed();
+      throw error;
+    }
+    metrics.upstreamConnected();
     const connection = new ClientConnection(transport, this.#context);
     endpoint.pool.adopt(connection);
     return connection;
@@ -214,6 +240,7 @@ export class Forwarder {
   }
 
   #report(exchange: Exchange, error: ProxyError): void {
+    exchange.record.error = error.code;
     if (error.code === "no_route") return;
     const level = error.side === "downstream" ? "debug" : "warn";
     this.#context.log[level]("Request failed", {

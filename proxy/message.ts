@@ -3,7 +3,7 @@
  * has parsed and validated. Out: what `forward.ts`, the router and the other side's codec read.
  */
 import { Fields } from "./fields.ts";
-import type { ProxyError } from "./errors.ts";
+import type { ErrorCode, ProxyError } from "./errors.ts";
 
 /** Length of a body whose end only its coding tells (chunked, or until the connection closes). */
 export const UNKNOWN_LENGTH = -1;
@@ -120,9 +120,73 @@ export interface Duplex {
   abort(error: ProxyError): void;
 }
 
+/**
+ * What is known of an exchange when it has ended, for metrics and the access log. One object serves
+ * the exchanges of a connection in turn. Times are in ms, monotonic.
+ */
+export class ExchangeRecord {
+  /** When the request's first byte was seen; 0 where there was none. */
+  startedAt = 0;
+  /** From then to the end. */
+  duration = 0;
+  /** Of the final answer, 101 included; 0 where there was none. */
+  status = 0;
+  error: ErrorCode | null = null;
+  /** Head and body, without the framing of chunks. */
+  bytesIn = 0;
+  /** As they were handed to the system. */
+  bytesOut = 0;
+  /** Of the request line; "" where that could not be read. */
+  method = "";
+  version = 11;
+  /** The request's host and fields are its own, not those of the one before. */
+  hasHead = false;
+  /** `headers.ts` has prepared it: it has an id. */
+  prepared = false;
+  /** The id in an answer to a request that could not be read; else "". */
+  requestId = "";
+  /** Null where no route was looked for or found. */
+  route: { readonly id: string | null } | null = null;
+  upstream = "";
+  /** The one that was asked last. */
+  endpoint: { readonly address: string; readonly port: number } | null = null;
+  /** How many times an endpoint was asked. */
+  tries = 0;
+  /** When the last try began, and when its answer's head had come; 0 where nobody asks for it. */
+  triedAt = 0;
+  answeredAt = 0;
+  /** Kept for the access log; null until then. */
+  userAgent: string | null = null;
+  referer: string | null = null;
+
+  /** Begins anew, for the connection's next request. */
+  begin(): void {
+    this.startedAt = 0;
+    this.duration = 0;
+    this.status = 0;
+    this.error = null;
+    this.bytesIn = 0;
+    this.bytesOut = 0;
+    this.method = "";
+    this.version = 11;
+    this.hasHead = false;
+    this.prepared = false;
+    this.requestId = "";
+    this.route = null;
+    this.upstream = "";
+    this.endpoint = null;
+    this.tries = 0;
+    this.triedAt = 0;
+    this.answeredAt = 0;
+    this.userAgent = null;
+    this.referer = null;
+  }
+}
+
 /** A request and its response, seen from the client's side. */
 export interface Exchange {
   readonly request: RequestHead;
+  readonly record: ExchangeRecord;
   /** The whole body, where it came along with the head; then `body` is done. Holds to the end. */
   readonly payload: Uint8Array | null;
   readonly body: Body;

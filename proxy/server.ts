@@ -24,6 +24,8 @@ import type { Client } from "./message.ts";
 import { answerTo } from "./respond.ts";
 import { type SnapshotDelta, SnapshotDiffer } from "./snapshot_delta.ts";
 import { TlsListener } from "./tls.ts";
+import type { Metrics } from "./telemetry/metrics.ts";
+import { Telemetry } from "./telemetry/telemetry.ts";
 import type { Transport } from "./transport.ts";
 import { EndpointRegistry } from "./upstream/endpoint.ts";
 import { UpstreamNetworks } from "./upstream/networks.ts";
@@ -42,6 +44,8 @@ export interface ProxyServerOptions {
   readonly sslRedirectPort: number;
   /** Several workers share each port. */
   readonly reusePort?: boolean;
+  /** What counts the traffic, and writes of it; without it nobody is told. */
+  readonly telemetry?: Telemetry;
   /** Why traffic should not come, by a name of the reason; null once it may again. */
   readonly onObstacle?: (name: string, reason: string | null) => void;
 }
@@ -67,6 +71,7 @@ export class ProxyServer {
   readonly #endpoints: EndpointRegistry<ClientConnection>;
   readonly #configuration: Configuration;
   readonly #networks: UpstreamNetworks;
+  readonly #metrics: Metrics;
   readonly #differ = new SnapshotDiffer();
   readonly #context: ServerConnectionContext;
   readonly #listeners: (Listener | TlsListener)[] = [];
@@ -86,11 +91,14 @@ export class ProxyServer {
       networks: options.upstreamNetworks,
       allowLoopback: options.allowLoopbackUpstreams,
     });
-    this.#configuration = new Configuration(this.#endpoints, log);
+    const telemetry = options.telemetry ?? Telemetry.unheard();
+    this.#metrics = telemetry.metrics;
+    this.#configuration = new Configuration(this.#endpoints, log, this.#metrics);
     const shared = { limits, buffers: createBuffers(), deadlines: this.#deadlines, trustedProxies };
     const forwarder = new Forwarder({
       ...shared,
       log,
+      telemetry,
       table: this.#configuration.table,
       certificates: this.#configuration.certificates,
       networks: this.#networks,
@@ -102,6 +110,7 @@ export class ProxyServer {
       handler: forwarder.handle,
       answer: answerTo,
       isDraining: () => this.#draining,
+      onExchangeEnd: (exchange) => telemetry.exchangeEnded(exchange),
       onError: (error: ProxyError, client: Client) => {
         log.debug("Connection failed", {
           code: error.code,
@@ -134,6 +143,7 @@ export class ProxyServer {
       admit: this.#admit,
       onConnection: (transport, peer) => this.#serve(transport, peer, false, null),
       onAcceptError: (error) => {
+        this.#metrics.acceptFailed();
         if (isExhaustion(error)) this.#exhausted();
         else this.#options.log.warn("Accept failed", { error: String(error) });
       },
@@ -161,6 +171,7 @@ export class ProxyServer {
         this.#serve(transport, peer, true, this.#configuration.certificates.find(serverName));
       },
       onHandshakeError: (client, reason) => {
+        this.#metrics.handshakeFailed();
         log.debug("Connection failed", { code: "handshake_failed", detail: reason, client });
       },
       onDeaf: (reason) => this.#deaf({ hostname, port }, reason),
@@ -216,8 +227,10 @@ export class ProxyServer {
 
   #admit = (): boolean => {
     const count = this.connectionCount + this.#handshakeCount;
-    return count < this.#options.limits.connections &&
+    const admitted = count < this.#options.limits.connections &&
       this.#descriptors.admits(count, performance.now());
+    if (!admitted) this.#metrics.connectionShed("connection_limit");
+    return admitted;
   };
 
   /** No descriptor is left: idle connections go, so that those who are being served still can be. */
@@ -271,7 +284,11 @@ export class ProxyServer {
     };
     const connection = new ServerConnection(transport, client, this.#context);
     this.#connections.add(connection);
-    connection.serve().finally(() => this.#connections.delete(connection)).catch((error) => {
+    this.#metrics.connectionOpened();
+    connection.serve().finally(() => {
+      this.#connections.delete(connection);
+      this.#metrics.connectionClosed();
+    }).catch((error) => {
       this.#context.onError(new ProxyError("internal", String(error)), client);
     });
   }

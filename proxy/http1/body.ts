@@ -74,6 +74,11 @@ export class InputBody implements Body {
     }
   }
 
+  /** Bytes handed out since it began. */
+  get received(): number {
+    return this.#received;
+  }
+
   /** The whole rest has arrived already: handing it out needs no wait. */
   get isBuffered(): boolean {
     const { start, end } = this.#input;

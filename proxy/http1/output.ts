@@ -13,6 +13,8 @@ export class Output {
   deadline = NO_DEADLINE;
   /** A write is under way. */
   writing = false;
+  /** Bytes that were handed over to be written. */
+  sent = 0;
   /** The last write that nobody awaits; never rejects. */
   pending: Promise<void> | null = null;
   readonly #transport: Transport;
@@ -40,6 +42,7 @@ export class Output {
   /** Writes all of `view`, which may be used again once this settles. */
   readonly write = async (view: Uint8Array): Promise<void> => {
     this.writing = true;
+    this.sent += view.length;
     try {
       for (;;) {
         this.deadline = this.#deadlines.in(this.#timeout);

@@ -11,7 +11,7 @@
 import type { Buffers } from "../buffer_pool.ts";
 import { type Deadlined, type Deadlines, NO_DEADLINE } from "../deadlines.ts";
 import { asProxyError, type ErrorCode, ProxyError } from "../errors.ts";
-import type { Fields } from "../fields.ts";
+import { type Fields, X_REQUEST_ID } from "../fields.ts";
 import type { Limits } from "../limits.ts";
 import {
   type Body,
@@ -19,6 +19,7 @@ import {
   type Duplex,
   type Exchange,
   type ExchangeHandler,
+  ExchangeRecord,
   RequestHead,
   type ResponseHead,
   UNKNOWN_LENGTH,
@@ -57,6 +58,8 @@ export interface ServerConnectionContext {
   ) => { head: ResponseHead; body: Body };
   /** True once connections are to close after the exchange under way. */
   readonly isDraining: () => boolean;
+  /** Told of each exchange when it has ended, and of each request that was refused. Must not throw. */
+  readonly onExchangeEnd: (exchange: Exchange) => void;
   /** Told of what ends a connection before or outside an exchange, for the log. */
   readonly onError: (error: ProxyError, client: Client) => void;
 }
@@ -75,6 +78,7 @@ const CLOSED = 5;
 
 export class ServerConnection implements Exchange, Deadlined {
   readonly request = new RequestHead();
+  readonly record = new ExchangeRecord();
   readonly client: Client;
   payload: Uint8Array | null = null;
   added: Fields | null = null;
@@ -160,6 +164,7 @@ export class ServerConnection implements Exchange, Deadlined {
     try {
       while (await this.#receive()) {
         await this.#context.handler(this);
+        this.#end();
         if (!await this.#settle()) break;
       }
     } catch (error) {
@@ -222,7 +227,9 @@ export class ServerConnection implements Exchange, Deadlined {
     const input = this.#input;
     const parser = this.#parser;
     const { limits, deadlines } = this.#context;
+    const { record } = this;
     this.#body.release();
+    record.begin();
     this.#phase = this.#requests === 0 ? HEAD : IDLE;
     this.#deadline = deadlines.in(
       this.#requests === 0 ? limits.requestHeadTimeout : limits.clientIdleTimeout,
@@ -233,6 +240,7 @@ export class ServerConnection implements Exchange, Deadlined {
       if (result === "pending") {
         if (input.isOver) return false;
         if (this.#phase === IDLE && parser.hasBegun) this.#beginHead();
+        if (record.startedAt === 0 && parser.hasBegun) this.#beginRecord();
         const room = input.makeRoom(limits.requestHeadBytes);
         if (room !== "room" || (!parser.hasBegun && input.isEmpty)) {
           parser.begin(input.bytes, input.start, true);
@@ -241,22 +249,32 @@ export class ServerConnection implements Exchange, Deadlined {
         if (this.#expired) return false;
         continue;
       }
+      if (record.startedAt === 0) this.#beginRecord();
       if (this.#phase === IDLE) this.#beginHead();
       if (result === "complete") break;
       const code = result === "start_line"
         ? readRequestLine(input.bytes, parser.startLineStart, parser.startLineEnd, this.request)
         : headError(result, parser, input.bytes);
       if (code !== null) return this.#refuse(code);
+      record.method = this.request.method;
+      record.version = this.request.version;
     }
+    record.bytesIn = parser.end - parser.startLineStart;
     input.start = parser.end;
     const code = readRequestFields(this.request, this.#connection);
     if (code !== null) return this.#refuse(code, this);
+    record.hasHead = true;
     const { bodyLength } = this.request;
     if (limits.bodyBytes !== 0 && bodyLength > limits.bodyBytes) {
       return this.#refuse("body_too_large", this);
     }
     this.#beginExchange(bodyLength);
     return true;
+  }
+
+  #beginRecord(): void {
+    this.record.startedAt = performance.now();
+    this.record.bytesOut = -this.#output.sent;
   }
 
   #beginHead(): void {
@@ -330,9 +348,11 @@ export class ServerConnection implements Exchange, Deadlined {
 
   async upgrade(head: ResponseHead): Promise<Duplex> {
     this.responded = true;
+    this.record.status = 101;
     this.#closeAfter = true;
     await this.#output.after(() => this.#write(switchingBytes(head, this.request.upgrade)));
     this.#phase = TUNNEL;
+    this.record.bytesIn += this.#body.received;
     this.#body.begin(UNKNOWN_LENGTH, true);
     return {
       body: this.#body,
@@ -345,6 +365,7 @@ export class ServerConnection implements Exchange, Deadlined {
   respond(head: ResponseHead, body: Body): Promise<void> | void {
     this.responded = true;
     if (this.#failure !== null) return Promise.reject(this.#failure);
+    this.record.status = head.status;
     return this.#output.after(() => this.#respond(head, body));
   }
 
@@ -368,6 +389,7 @@ export class ServerConnection implements Exchange, Deadlined {
       // What came along with the head is malformed: nothing has been sent, so another answer can be.
       buffers.out.give(out);
       this.responded = false;
+      this.record.status = 0;
       throw error;
     }
     const chunked = framing === "chunked";
@@ -404,6 +426,22 @@ export class ServerConnection implements Exchange, Deadlined {
 
   // ── Ends ────────────────────────────────────────────────────────────────────────────────────
 
+  /** Tells what became of the exchange. */
+  #end(): void {
+    const { record } = this;
+    record.duration = performance.now() - record.startedAt;
+    record.bytesIn += this.#body.received;
+    record.bytesOut += this.#output.sent;
+    this.#context.onExchangeEnd(this);
+  }
+
+  /** Tells of a request that never became an exchange. */
+  #refused(code: ErrorCode, { fields }: ResponseHead): void {
+    this.record.error = code;
+    this.record.requestId = fields.value(fields.find(X_REQUEST_ID));
+    this.#end();
+  }
+
   /** After an exchange: true when the next request may come. */
   async #settle(): Promise<boolean> {
     if (this.#phase === CLOSED) return false;
@@ -439,7 +477,9 @@ export class ServerConnection implements Exchange, Deadlined {
     if (isHead) this.request.method = "HEAD";
     const { head, body } = this.#context.answer(code, exchange);
     try {
-      await this.respond(head, body);
+      const answering = this.respond(head, body);
+      this.#refused(code, head);
+      await answering;
       await this.#output.pending;
       await this.#close(true);
     } catch {
@@ -466,6 +506,7 @@ export class ServerConnection implements Exchange, Deadlined {
     const { head, body } = this.#context.answer(code, inHead ? null : this);
     const fail = () => this.#fail(error);
     const answering = this.respond(head, body);
+    if (inHead) this.#refused(code, head);
     // At once, so that no answer of the backend's follows this one.
     this.#abort(error);
     Promise.resolve(answering).then(() => this.#output.pending).then(() => {

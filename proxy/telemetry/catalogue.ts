@@ -1,0 +1,152 @@
+/**
+ * Every metric there is. In: nothing. Out: name, type, labels and meaning of each, from which both
+ * `/metrics` and `docs/metrics.md` are made, so that no one is exposed without a row there.
+ */
+
+export interface MetricSpec {
+  readonly type: "counter" | "gauge" | "histogram";
+  /** One sentence with its full stop. */
+  readonly help: string;
+  /** Label and where its values come from: never a client. */
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
+const ROUTE = "Id of the route, as in the snapshot; `none`: no route took the request, or it was " +
+  "refused before; `default`: the default backend; `other`: more routes than have counters, or " +
+  "one that went while the request was under way";
+
+export const METRICS = {
+  pingress_requests_total: {
+    type: "counter",
+    help: "Requests that have ended, refused ones included.",
+    labels: {
+      route: ROUTE,
+      method: "`GET`, `HEAD`, `POST`, `PUT`, `PATCH`, `DELETE`, `OPTIONS`, or `OTHER`",
+      status: "`1xx` (tunnels) to `5xx`; `none`: the client was gone before an answer",
+    },
+  },
+  pingress_request_duration_seconds: {
+    type: "histogram",
+    help: "From a request's first byte to its answer's last; tunnels are left out.",
+    labels: { route: ROUTE },
+  },
+  pingress_request_bytes_total: {
+    type: "counter",
+    help: "Bytes of requests that have ended: heads and bodies, without the framing of chunks.",
+    labels: { route: ROUTE },
+  },
+  pingress_response_bytes_total: {
+    type: "counter",
+    help: "Bytes of answers to requests that have ended, as they left.",
+    labels: { route: ROUTE },
+  },
+  pingress_upstream_retries_total: {
+    type: "counter",
+    help: "Further times that an endpoint was asked for the same request.",
+    labels: { route: ROUTE },
+  },
+  pingress_request_errors_total: {
+    type: "counter",
+    help: "Requests that ended with an error.",
+    labels: { code: "The error's code, as in the access log" },
+  },
+  pingress_connections_total: {
+    type: "counter",
+    help: "Connections of clients that were served.",
+  },
+  pingress_connections_open: {
+    type: "gauge",
+    help: "Connections of clients that are open.",
+  },
+  pingress_connections_shed_total: {
+    type: "counter",
+    help: "Connections of clients that were refused, or closed while idle, for want of room.",
+    labels: {
+      reason: "`connection_limit`, `address_limit`, `overload` (refused); `idle` (closed)",
+    },
+  },
+  pingress_accept_errors_total: {
+    type: "counter",
+    help: "Connections that the system could not hand over, mostly for want of descriptors.",
+  },
+  pingress_tls_handshake_errors_total: {
+    type: "counter",
+    help: "TLS handshakes with clients that failed.",
+  },
+  pingress_tunnels_total: {
+    type: "counter",
+    help: "Connections that became a WebSocket or another protocol.",
+  },
+  pingress_tunnels_open: {
+    type: "gauge",
+    help: "Such connections that are open.",
+  },
+  pingress_upstream_connects_total: {
+    type: "counter",
+    help: "Attempts to connect to an endpoint.",
+    labels: { result: "`ok` or `failed`" },
+  },
+  pingress_upstream_connections_reused_total: {
+    type: "counter",
+    help: "Times that an endpoint was asked on a connection that was open already.",
+  },
+  pingress_snapshot_loads_total: {
+    type: "counter",
+    help: "Configurations read, the first included; a refused one leaves the last good in force.",
+    labels: { result: "`applied` or `refused`" },
+  },
+  pingress_snapshot_age_seconds: {
+    type: "gauge",
+    help: "Time since the snapshot in force was applied.",
+  },
+  pingress_snapshot_info: {
+    type: "gauge",
+    help: "Always 1: which cluster the snapshot in force is of.",
+    labels: { epoch: "UID of the namespace kube-system, or `file`" },
+  },
+  pingress_snapshot_resource_version: {
+    type: "gauge",
+    help: "Highest resourceVersion that the snapshot in force has seen.",
+    labels: { kind: "Kind of Kubernetes objects" },
+  },
+  pingress_snapshot_routes: {
+    type: "gauge",
+    help: "Routes of the snapshot in force.",
+  },
+  pingress_snapshot_upstreams: {
+    type: "gauge",
+    help: "Upstreams of the snapshot in force.",
+  },
+  pingress_certificate_days_left: {
+    type: "gauge",
+    help: "Days until a certificate in use expires; negative afterwards.",
+    labels: { hosts: "The hosts that it is used for, ten at most" },
+  },
+  pingress_workers: {
+    type: "gauge",
+    help: "Event loops that serve traffic.",
+  },
+  pingress_worker_restarts_total: {
+    type: "counter",
+    help: "Workers that failed and were replaced.",
+  },
+  pingress_log_lines_dropped_total: {
+    type: "counter",
+    help: "Lines of the access log and of the event log that standard output did not take in time.",
+  },
+  pingress_build_info: {
+    type: "gauge",
+    help: "Always 1: what is running.",
+    labels: { version: "Of Pingress", deno: "Of Deno" },
+  },
+  process_start_time_seconds: {
+    type: "gauge",
+    help: "When the process started, in seconds since the epoch.",
+  },
+  process_resident_memory_bytes: {
+    type: "gauge",
+    help: "Memory of the process that is in use.",
+  },
+} as const satisfies Readonly<Record<string, MetricSpec>>;
+
+export type MetricName = keyof typeof METRICS;

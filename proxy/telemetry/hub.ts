@@ -1,0 +1,146 @@
+/**
+ * Telemetry of the whole process, in the main thread. In: workers that come and go, snapshots,
+ * reloads, and lines of access logs. Out: `/metrics`, summed over all workers when it is asked for,
+ * and whole lines on standard output.
+ *
+ * Counters never go down: what a worker has counted is kept when it is replaced.
+ */
+import type { LineOutput } from "../../shared/log.ts";
+import type { Snapshot } from "../../shared/snapshot.ts";
+import type { AccessLogOptions } from "./access_log.ts";
+import { Block, offsetOf, ROUTE_CELLS, SLOTS_PER_CHUNK } from "./block.ts";
+import { RouteSlots } from "./route_slots.ts";
+import { type CertificateTerm, scrape, type ScrapedProcess } from "./scrape.ts";
+import type { HubMessage, TelemetryMessage, TelemetrySetup } from "./telemetry.ts";
+
+export interface TelemetryHubOptions {
+  /** Null writes no access log. */
+  readonly accessLog: AccessLogOptions | null;
+  /** Where its lines go, between those of events. */
+  readonly output: LineOutput;
+  /** Monotonic, in ms. */
+  readonly now?: () => number;
+}
+
+/** The hub's end of one worker. */
+export interface WorkerTelemetry {
+  /** For the worker's `Telemetry`. */
+  readonly setup: TelemetrySetup;
+  /** Takes what the worker's `Telemetry` has posted. */
+  receive(message: TelemetryMessage): void;
+  /** The worker is gone; what it has counted stays. */
+  detach(): void;
+}
+
+export class TelemetryHub {
+  readonly #options: TelemetryHubOptions;
+  readonly #now: () => number;
+  readonly #slots: RouteSlots;
+  /** What replaced workers have counted, less what reused slots had counted for others. */
+  readonly #base = new Block();
+  readonly #workers = new Map<Block, (message: HubMessage) => void>();
+  #chunks = 0;
+  #restarts = 0;
+  #applied = 0;
+  #refused = 0;
+  #snapshot: Snapshot | null = null;
+  #appliedAt = 0;
+  #certificates: readonly CertificateTerm[] = [];
+
+  constructor(options: TelemetryHubOptions) {
+    this.#options = options;
+    this.#now = options.now ?? (() => performance.now());
+    this.#slots = new RouteSlots(this.#now);
+    this.#chunks = 1;
+  }
+
+  /** @param post sends a message to the worker, in order with the snapshots that it gets. */
+  attach(post: (message: HubMessage) => void): WorkerTelemetry {
+    const block = new Block();
+    while (block.chunkCount < this.#chunks) block.addChunk();
+    this.#workers.set(block, post);
+    const { accessLog, output } = this.#options;
+    return {
+      setup: {
+        totals: block.totals.buffer,
+        chunks: block.chunks,
+        slots: [...this.#slots.entries()],
+        accessLog,
+      },
+      receive: ({ bytes, lines }) => {
+        const size = bytes.length;
+        output.writeBatch(bytes, lines);
+        post({ kind: "taken", bytes: size });
+      },
+      detach: () => {
+        if (this.#workers.delete(block)) this.#base.fold(block);
+      },
+    };
+  }
+
+  /**
+   * A snapshot is about to be put in force: gives its routes their slots. Comes before the workers
+   * get the snapshot itself.
+   */
+  snapshotComes(snapshot: Snapshot): void {
+    const ids = snapshot.routes.map(({ id }) => id);
+    const change = this.#slots.update(ids, (slot) => this.#clear(slot));
+    this.#chunks = Math.ceil(this.#slots.used / SLOTS_PER_CHUNK);
+    for (const [block, post] of this.#workers) {
+      const chunks: SharedArrayBuffer[] = [];
+      while (block.chunkCount < this.#chunks) chunks.push(block.addChunk());
+      if (chunks.length + change.added.length + change.removed.length === 0) continue;
+      post({ kind: "slots", chunks, ...change });
+    }
+  }
+
+  /** The snapshot is in force, with these certificates. */
+  snapshotApplied(snapshot: Snapshot, certificates: readonly CertificateTerm[]): void {
+    this.#snapshot = snapshot;
+    this.#certificates = certificates;
+    this.#appliedAt = this.#now();
+    this.#applied++;
+  }
+
+  /** A configuration could not be read, or not be applied. */
+  snapshotRefused(): void {
+    this.#refused++;
+  }
+
+  workerRestarted(): void {
+    this.#restarts++;
+  }
+
+  /** The snapshot in force and its age in ms; null before the first. */
+  get inForce(): { readonly snapshot: Snapshot; readonly age: number } | null {
+    const snapshot = this.#snapshot;
+    return snapshot === null ? null : { snapshot, age: this.#now() - this.#appliedAt };
+  }
+
+  /** The text of `/metrics`, in pieces, for `streamPieces`. */
+  scrape(about: ScrapedProcess): Iterator<string> {
+    return scrape({
+      blocks: [this.#base, ...this.#workers.keys()],
+      slots: this.#slots,
+      inForce: this.inForce,
+      certificates: this.#certificates,
+      loads: { applied: this.#applied, refused: this.#refused },
+      workers: { running: this.#workers.size, restarts: this.#restarts },
+      linesDropped: this.#options.output.dropped,
+      about,
+    });
+  }
+
+  /** Makes a slot count from nothing: what all workers have counted in it is taken off. */
+  #clear(slot: number): void {
+    while (this.#base.chunkOf(slot) === undefined) this.#base.addChunk();
+    const base = this.#base.chunkOf(slot)!;
+    const at = offsetOf(slot);
+    base.fill(0, at, at + ROUTE_CELLS);
+    for (const block of this.#workers.keys()) {
+      const cells = block.chunkOf(slot);
+      if (cells === undefined) continue;
+      for (let i = at; i < at + ROUTE_CELLS; i++) base[i] -= cells[i];
+    }
+  }
+}

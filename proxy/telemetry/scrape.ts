@@ -1,0 +1,198 @@
+/**
+ * One scrape. In: the blocks of all workers, and what the main thread knows. Out: the text of
+ * `/metrics` in pieces, each metric's samples together as the format asks.
+ */
+import type { Snapshot } from "../../shared/snapshot.ts";
+import {
+  type Block,
+  CELLS,
+  DURATION_BOUNDS,
+  ERROR_CODES,
+  METHODS,
+  offsetOf,
+  placeOf,
+  placeOfError,
+  SHED_TOTALS,
+  STATUS_CLASSES,
+  type Total,
+} from "./block.ts";
+import type { MetricName } from "./catalogue.ts";
+import { histogram, type Labels, metric, metricHead, sample } from "./exposition.ts";
+import { OTHER_SLOT, RESERVED_SLOTS, type RouteSlots } from "./route_slots.ts";
+
+/** A certificate in use. */
+export interface CertificateTerm {
+  readonly hosts: readonly string[];
+  /** In ms since the epoch. */
+  readonly validTo: number;
+}
+
+/** What no block holds. */
+export interface ScrapedProcess {
+  readonly version: string;
+  readonly deno: string;
+  /** In ms since the epoch. */
+  readonly startedAt: number;
+  readonly now: number;
+  /** In bytes. */
+  readonly memory: number;
+}
+
+export interface Scraped {
+  readonly blocks: readonly Block[];
+  readonly slots: RouteSlots;
+  readonly inForce: { readonly snapshot: Snapshot; readonly age: number } | null;
+  readonly certificates: readonly CertificateTerm[];
+  readonly loads: { readonly applied: number; readonly refused: number };
+  readonly workers: { readonly running: number; readonly restarts: number };
+  readonly linesDropped: number;
+  readonly about: ScrapedProcess;
+}
+
+/** Routes looked at in one piece, whether they have traffic or not. */
+const ROUTES_PER_PIECE = 64;
+const DAY = 24 * 60 * 60 * 1000;
+/** Hosts that a certificate's label names. */
+const MAX_HOSTS = 10;
+
+export function* scrape(scraped: Scraped): Generator<string> {
+  yield* processMetrics(scraped);
+  yield* snapshotMetrics(scraped);
+  yield* trafficMetrics(scraped);
+  yield* routeMetrics(scraped);
+}
+
+function* processMetrics({ about, workers, loads }: Scraped): Generator<string> {
+  yield single("process_start_time_seconds", about.startedAt / 1000) +
+    single("process_resident_memory_bytes", about.memory) +
+    metric("pingress_build_info", [[{ version: about.version, deno: about.deno }, 1]]) +
+    single("pingress_workers", workers.running) +
+    single("pingress_worker_restarts_total", workers.restarts) +
+    metric("pingress_snapshot_loads_total", [
+      [{ result: "applied" }, loads.applied],
+      [{ result: "refused" }, loads.refused],
+    ]);
+}
+
+function* snapshotMetrics({ inForce, certificates, about }: Scraped): Generator<string> {
+  if (inForce === null) return;
+  const { version, routes, upstreams } = inForce.snapshot;
+  yield single("pingress_snapshot_age_seconds", Math.max(0, inForce.age) / 1000) +
+    metric("pingress_snapshot_info", [[{ epoch: version.epoch }, 1]]) +
+    metric(
+      "pingress_snapshot_resource_version",
+      Object.entries(version.seen).map(([kind, seen]) => [{ kind }, seen]),
+    ) +
+    single("pingress_snapshot_routes", routes.length) +
+    single("pingress_snapshot_upstreams", upstreams.length);
+  // Of two for the same hosts the one that expires first is the one to know of.
+  const terms = new Map<string, number>();
+  for (const { hosts, validTo } of certificates) {
+    const more = hosts.length > MAX_HOSTS ? ` and ${hosts.length - MAX_HOSTS} more` : "";
+    const label = hosts.slice(0, MAX_HOSTS).join(",") + more;
+    terms.set(label, Math.min(validTo, terms.get(label) ?? Infinity));
+  }
+  let first = true;
+  for (const [hosts, validTo] of terms) {
+    if (first) yield metricHead("pingress_certificate_days_left");
+    first = false;
+    const days = Math.floor((validTo - about.now) / DAY * 1000) / 1000;
+    yield sample("pingress_certificate_days_left", { hosts }, days);
+  }
+}
+
+function* trafficMetrics({ blocks, linesDropped }: Scraped): Generator<string> {
+  const at = (place: number) => blocks.reduce((sum, { totals }) => sum + totals[place], 0);
+  const total = (name: Total) => at(placeOf(name));
+  yield single("pingress_connections_total", total("connections")) +
+    single("pingress_connections_open", total("connectionsOpen")) +
+    metric(
+      "pingress_connections_shed_total",
+      Object.entries(SHED_TOTALS).map(([reason, name]) => [{ reason }, total(name)]),
+    ) +
+    single("pingress_accept_errors_total", total("acceptsFailed")) +
+    single("pingress_tls_handshake_errors_total", total("handshakesFailed")) +
+    single("pingress_tunnels_total", total("tunnels")) +
+    single("pingress_tunnels_open", total("tunnelsOpen")) +
+    metric("pingress_upstream_connects_total", [
+      [{ result: "ok" }, total("upstreamConnects")],
+      [{ result: "failed" }, total("upstreamConnectsFailed")],
+    ]) +
+    single("pingress_upstream_connections_reused_total", total("upstreamReuses")) +
+    single("pingress_log_lines_dropped_total", total("logLinesDropped") + linesDropped) +
+    metric(
+      "pingress_request_errors_total",
+      ERROR_CODES.map((code) => [{ code }, at(placeOfError(code))]),
+    );
+}
+
+/** Each route with what has been counted for it; routes without traffic have no series. */
+function* routeMetrics({ blocks, slots }: Scraped): Generator<string> {
+  const read = (slot: number, cell: number, count: number): number[] | null => {
+    const sums: number[] = new Array(count).fill(0);
+    const at = offsetOf(slot) + cell;
+    let any = false;
+    for (const block of blocks) {
+      const cells = block.chunkOf(slot);
+      if (cells === undefined) continue;
+      for (let i = 0; i < count; i++) {
+        sums[i] += cells[at + i];
+        if (cells[at + i] !== 0) any = true;
+      }
+    }
+    return any ? sums : null;
+  };
+  const each = function* (
+    name: MetricName,
+    lines: (slot: number, labels: Labels) => string,
+  ): Generator<string> {
+    let piece = "";
+    let looked = 0;
+    let first = true;
+    for (const [route, slot] of labelled(slots)) {
+      piece += lines(slot, { route });
+      if (++looked % ROUTES_PER_PIECE !== 0) continue;
+      yield first && piece !== "" ? metricHead(name) + piece : piece;
+      first &&= piece === "";
+      piece = "";
+    }
+    if (piece !== "") yield first ? metricHead(name) + piece : piece;
+  };
+  const sumOf = (name: MetricName, cell: number) =>
+    each(name, (slot, labels) => {
+      const sums = read(slot, cell, 1);
+      return sums === null || sums[0] === 0 ? "" : sample(name, labels, sums[0]);
+    });
+  yield* each("pingress_requests_total", (slot, { route }) => {
+    const counts = read(slot, CELLS.requests, METHODS.length * STATUS_CLASSES.length);
+    if (counts === null) return "";
+    let lines = "";
+    for (const [index, count] of counts.entries()) {
+      if (count === 0) continue;
+      const method = METHODS[Math.floor(index / STATUS_CLASSES.length)];
+      const status = STATUS_CLASSES[index % STATUS_CLASSES.length];
+      lines += sample("pingress_requests_total", { route, method, status }, count);
+    }
+    return lines;
+  });
+  yield* each("pingress_request_duration_seconds", (slot, labels) => {
+    const cells = read(slot, CELLS.durations, DURATION_BOUNDS.length + 2);
+    const sum = Math.max(0, cells?.pop() ?? 0);
+    return cells === null || cells.every((count) => count === 0)
+      ? ""
+      : histogram("pingress_request_duration_seconds", labels, DURATION_BOUNDS, cells, sum);
+  });
+  yield* sumOf("pingress_request_bytes_total", CELLS.bytesIn);
+  yield* sumOf("pingress_response_bytes_total", CELLS.bytesOut);
+  yield* sumOf("pingress_upstream_retries_total", CELLS.retries);
+}
+
+/** Label and slot: the reserved ones, then each route that has a slot of its own. */
+function* labelled(slots: RouteSlots): Generator<readonly [string, number]> {
+  for (const [slot, label] of RESERVED_SLOTS.entries()) yield [label, slot];
+  for (const entry of slots.entries()) if (entry[1] !== OTHER_SLOT) yield entry;
+}
+
+function single(name: MetricName, value: number): string {
+  return metric(name, [[{}, value]]);
+}

@@ -1,0 +1,89 @@
+/**
+ * One worker's share of telemetry. In: what the hub gives it (memory, slots), and what happens to
+ * connections and exchanges. Out: counters in that memory, and lines of the access log by message.
+ *
+ *     worker: Telemetry ──counters──▶ shared memory ──sum──▶ hub ──▶ /metrics      main thread
+ *                  └────────lines, as messages──────────────▶ hub ──▶ standard output
+ *
+ * With one worker both ends are in the main thread, and messages are plain calls.
+ */
+import type { Exchange } from "../message.ts";
+import { AccessLog, type AccessLogOptions, keepFields } from "./access_log.ts";
+import { Block } from "./block.ts";
+import { Metrics } from "./metrics.ts";
+import type { SlotChange } from "./route_slots.ts";
+
+/** What a worker starts with; can be posted to it. */
+export interface TelemetrySetup {
+  readonly totals: SharedArrayBuffer;
+  readonly chunks: readonly SharedArrayBuffer[];
+  readonly slots: readonly (readonly [string, number])[];
+  /** Null writes none. */
+  readonly accessLog: AccessLogOptions | null;
+}
+
+/** From the hub to a worker. */
+export type HubMessage =
+  | ({ readonly kind: "slots"; readonly chunks: readonly SharedArrayBuffer[] } & SlotChange)
+  | { readonly kind: "taken"; readonly bytes: number };
+
+/** From a worker to the hub: whole lines of the access log. `bytes` may be transferred. */
+export interface TelemetryMessage {
+  readonly kind: "lines";
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly lines: number;
+}
+
+export class Telemetry {
+  readonly metrics: Metrics;
+  readonly #block: Block;
+  readonly #accessLog: AccessLog | null;
+
+  /** @param post sends a message to the hub; never called later than `close`. */
+  constructor(setup: TelemetrySetup, post: (message: TelemetryMessage) => void) {
+    this.#block = new Block(setup.totals, setup.chunks);
+    this.metrics = new Metrics(this.#block);
+    this.metrics.change({ added: setup.slots, removed: [] });
+    this.#accessLog = setup.accessLog === null ? null : new AccessLog(setup.accessLog, {
+      write: (bytes, lines) => post({ kind: "lines", bytes, lines }),
+      dropped: (lines) => this.metrics.logLinesDropped(lines),
+    });
+  }
+
+  /** One that counts for nobody: for a proxy without an admin port. */
+  static unheard(): Telemetry {
+    const block = new Block();
+    const chunks = [block.addChunk()];
+    const setup = { totals: block.totals.buffer, chunks, slots: [], accessLog: null };
+    return new Telemetry(setup, () => {});
+  }
+
+  /** An access log is written, so that times within the exchange are worth taking. */
+  get isLogging(): boolean {
+    return this.#accessLog !== null;
+  }
+
+  receive(message: HubMessage): void {
+    if (message.kind === "taken") return this.#accessLog?.taken(message.bytes);
+    for (const chunk of message.chunks) this.#block.addChunk(chunk);
+    this.metrics.change(message);
+  }
+
+  /** An exchange goes on to its route; its fields are all there still. */
+  exchangeBegun(exchange: Exchange): void {
+    if (this.#accessLog === null) return;
+    if (!exchange.body.done || exchange.request.upgrade !== "") keepFields(exchange);
+  }
+
+  /** An exchange has ended, or a request was refused: once for each. */
+  exchangeEnded(exchange: Exchange): void {
+    const { record } = exchange;
+    this.metrics.exchangeEnded(record, record.method);
+    this.#accessLog?.add(exchange, Date.now());
+  }
+
+  /** Hands over the lines that wait. */
+  close(): void {
+    this.#accessLog?.flush();
+  }
+}
