@@ -8,8 +8,13 @@ import { BACKSLASH } from "./grammar.ts";
 
 /** An extension line longer than this is an attack (reliability row 16). */
 const MAX_EXTENSION = 4096;
-/** Overhead (sizes and extensions) allowed beyond the data's own length, before it is a flood. */
-const OVERHEAD_ALLOWANCE = 64 * 1024;
+/**
+ * Bytes of framing that a chunk may have without being counted, besides twice its data: a stream of
+ * one-byte chunks without extensions is tedious, and no attack.
+ */
+const FREE_FRAMING = 16;
+/** What framing may exceed that by, over a whole body, before it is a flood. */
+const MAX_EXCESS = 64 * 1024;
 /** 13 hexadecimal digits stay below 2^53; leading zeros count. */
 const MAX_SIZE_DIGITS = 13;
 
@@ -38,16 +43,14 @@ export class ChunkDecoder {
   #digits = 0;
   #extension = 0;
   #token = 0;
-  #overhead = 0;
-  #data = 0;
+  #excess = 0;
 
   begin(): void {
     this.#state = SIZE;
     this.#size = 0;
     this.#digits = 0;
     this.#extension = 0;
-    this.#overhead = 0;
-    this.#data = 0;
+    this.#excess = 0;
   }
 
   /** The last chunk has been read: what follows is the trailer section. */
@@ -71,7 +74,6 @@ export class ChunkDecoder {
           bytes.copyWithin(this.dataEnd, at, at + length);
         }
         this.dataEnd += length;
-        this.#data += length;
         at += length;
         this.#size -= length;
         if (this.#size === 0) this.#state = DATA_CR;
@@ -88,7 +90,7 @@ export class ChunkDecoder {
 
   /** One byte of a chunk's frame. */
   #step(byte: number): string | null {
-    if (++this.#overhead > OVERHEAD_ALLOWANCE + this.#data) return "more chunk framing than data";
+    if (++this.#excess > MAX_EXCESS) return "more chunk framing than data";
     const state = this.#state;
     if (state > SIZE && state < SIZE_LF && ++this.#extension > MAX_EXTENSION) {
       return "chunk extension too long";
@@ -143,6 +145,7 @@ export class ChunkDecoder {
       case SIZE_LF:
         if (byte !== LF) return "chunk size line without CRLF";
         this.#digits = 0;
+        this.#excess = Math.max(0, this.#excess - FREE_FRAMING - 2 * this.#size);
         return this.#go(this.#size === 0 ? TRAILERS : DATA);
       case DATA_CR:
         return byte === CR ? this.#go(DATA_LF) : "chunk data longer than its size";
