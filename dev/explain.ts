@@ -7,7 +7,7 @@ import { EXPLAIN_PROGRAM, parseExplainOptions } from "./options.ts";
 import { explainUrl } from "./explanation.ts";
 import { ManifestFolder } from "./manifest_folder.ts";
 import { makePlan, toTranslateOptions } from "./plan.ts";
-import { parseRequestedUrl } from "./requested_url.ts";
+import { parseRequestedUrl } from "../shared/requested_url.ts";
 
 /** Nothing is dialled here: they only show that a sample backend would be. */
 const SAMPLES = [{ address: "127.0.0.1", port: 1 }, { address: "127.0.0.1", port: 2 }];

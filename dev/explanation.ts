@@ -16,7 +16,7 @@ import { formatPosition } from "./manifest_position.ts";
 import type { Manifests } from "./manifests.ts";
 import { type Plan, refOf } from "./plan.ts";
 import { alignColumns, describeUpstream, formatProblems, printable } from "./report.ts";
-import type { RequestedUrl } from "./requested_url.ts";
+import type { RequestedUrl } from "../shared/requested_url.ts";
 
 /** Routes that lost and are shown; the rest is counted. */
 const MAX_SHOWN = 30;

@@ -4,7 +4,7 @@ import { translate } from "../controller/translate.ts";
 import { NOW, planFor, planOptions, readTexts } from "../tests/support/dev_plan.ts";
 import { type Explained, explainUrl } from "./explanation.ts";
 import { toTranslateOptions } from "./plan.ts";
-import { parseRequestedUrl } from "./requested_url.ts";
+import { parseRequestedUrl } from "../shared/requested_url.ts";
 
 const EXAMPLES = join(import.meta.dirname!, "..", "examples");
 

@@ -12,7 +12,13 @@ import { type Lifecycle } from "./lifecycle.ts";
 import { type Logger, silentLogger } from "./log.ts";
 
 /** Answers GET and HEAD of one path. For HEAD the body is dropped afterwards. */
-export type AdminHandler = (request: Request) => Response | Promise<Response>;
+export type AdminHandler = (request: Request, peer: AdminPeer) => Response | Promise<Response>;
+
+/** Who asks. */
+export interface AdminPeer {
+  /** An IP address. */
+  readonly address: string;
+}
 
 export interface AdminOptions extends Address {
   readonly lifecycle: Lifecycle;
@@ -53,7 +59,8 @@ export function startAdmin(options: AdminOptions): AdminServer {
   }, async (request, info) => {
     const ended = info.completed.catch(() => {}).finally(() => running.delete(ended));
     running.add(ended);
-    const response = await answer(request, handlers, allowedHosts);
+    const peer = { address: peerAddress(info.remoteAddr) };
+    const response = await answer(request, peer, handlers, allowedHosts);
     response.headers.set("x-content-type-options", "nosniff");
     response.headers.set("cache-control", "no-store");
     return response;
@@ -73,8 +80,30 @@ export function startAdmin(options: AdminOptions): AdminServer {
   };
 }
 
+/**
+ * A handler that answers this machine alone, as through `kubectl port-forward`: what it shows is for
+ * those who run the program, while the port may have to be open to probes and scrapers.
+ */
+export function loopbackOnly(handler: AdminHandler): AdminHandler {
+  return (request, peer) =>
+    isLoopback(peer.address) ? handler(request, peer) : text(
+      403,
+      "Answered on loopback only: use kubectl port-forward, and ask 127.0.0.1",
+    );
+}
+
+function isLoopback(address: string): boolean {
+  const plain = address.toLowerCase().replace(/^::ffff:(?=\d+\.)/, "");
+  return plain === "::1" || (isIP(plain) === 4 && plain.startsWith("127."));
+}
+
+function peerAddress(address: Deno.Addr): string {
+  return "hostname" in address ? address.hostname : "";
+}
+
 function answer(
   request: Request,
+  peer: AdminPeer,
   handlers: ReadonlyMap<string, AdminHandler>,
   allowedHosts: ReadonlySet<string>,
 ): Response | Promise<Response> {
@@ -91,7 +120,7 @@ function answer(
     response.headers.set("allow", "GET, HEAD");
     return response;
   }
-  return handler(request);
+  return handler(request, peer);
 }
 
 function readyz(lifecycle: Lifecycle): Response {

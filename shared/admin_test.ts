@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describeListenError } from "./address.ts";
-import { type AdminOptions, type AdminServer, startAdmin } from "./admin.ts";
+import { type AdminOptions, type AdminServer, loopbackOnly, startAdmin } from "./admin.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import { createLogger } from "./log.ts";
 
@@ -140,4 +140,20 @@ Deno.test("a port in use is told with flag, address and remedy", () => {
   } finally {
     listener.close();
   }
+});
+
+Deno.test("what is for this machine alone is refused to others, with the way to it", async () => {
+  const handler = loopbackOnly(() => new Response("inner\n"));
+  for (const address of ["127.0.0.1", "127.8.9.10", "::1", "::ffff:127.0.0.1"]) {
+    const answer = await handler(new Request("http://127.0.0.1/"), { address });
+    assert.equal(answer.status, 200, address);
+  }
+  for (const address of ["10.0.0.1", "::ffff:10.0.0.1", "::", "128.0.0.1", "127.evil", ""]) {
+    const answer = await handler(new Request("http://127.0.0.1/"), { address });
+    assert.equal(answer.status, 403, address);
+    assert.match(await answer.text(), /port-forward/);
+  }
+  await withAdmin({ handlers: { "/inner": handler } }, async (admin) => {
+    assert.equal((await ask(admin, "/inner")).body, "inner\n");
+  });
 });

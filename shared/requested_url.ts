@@ -1,5 +1,5 @@
 /**
- * A URL as somebody would request it. In: text from a command line. Out: host and path as they
+ * A URL as somebody would request it. In: text from a command line or an admin page. Out: host and path as they
  * reach the proxy: nothing but the fragment and the query is taken off, since what a client sends
  * and what it is matched as may differ, and that is worth explaining.
  */
