@@ -64,8 +64,16 @@ export class TlsTransport implements Transport {
     });
   }
 
+  /** Sends close_notify as well. */
   closeWrite(): Promise<void> {
-    return new Promise((resolve) => this.#socket.end(() => resolve()));
+    if (this.#error !== null) return Promise.reject(this.#error);
+    return new Promise((resolve) => {
+      this.#socket.once("close", resolve);
+      this.#socket.end(() => {
+        this.#socket.off("close", resolve);
+        resolve();
+      });
+    });
   }
 
   close(): void {

@@ -552,6 +552,11 @@ export class ServerConnection implements Exchange, Deadlined {
         input.makeRoom(input.bytes.length);
         await input.fill();
       }
+    } else if (this.client.secure && this.#phase !== CLOSED) {
+      // Without TLS's own farewell a client must take an answer that ends here for cut off.
+      this.#phase = LINGERING;
+      this.#deadline = this.#context.deadlines.in(LINGER);
+      await this.#transport.closeWrite().catch(() => {});
     }
     this.close();
   }
