@@ -10,8 +10,8 @@ export interface Deadlined {
   check(now: number): void;
 }
 
-/** How late a deadline may be noticed, in ms. */
-const SWEEP_INTERVAL = 100;
+/** Between two sweeps, and so how late a deadline may be noticed, in ms. */
+export const SWEEP_INTERVAL = 100;
 
 export const NO_DEADLINE = Infinity;
 
@@ -28,6 +28,11 @@ export class Deadlines {
   /** The moment `timeout` ms from now, rounded up so that none comes early. 0 is no deadline. */
   in(timeout: number): number {
     return timeout === 0 ? NO_DEADLINE : this.#now + timeout + SWEEP_INTERVAL;
+  }
+
+  /** When `in(timeout)` was asked that gave `deadline`; at most one interval too early. */
+  since(deadline: number, timeout: number): number {
+    return deadline - timeout - SWEEP_INTERVAL;
   }
 
   add(entry: Deadlined): void {

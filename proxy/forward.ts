@@ -16,7 +16,7 @@ import { answerTo } from "./respond.ts";
 import type { RouteTable } from "./router/table.ts";
 import type { RouteCounters } from "./telemetry/metrics.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
-import { runTunnel } from "./tunnel.ts";
+import type { Tunnels } from "./tunnel.ts";
 import type { Transport } from "./transport.ts";
 import { connect } from "./upstream/connect.ts";
 import type { Endpoint } from "./upstream/endpoint.ts";
@@ -40,6 +40,9 @@ export interface ForwarderContext extends ClientConnectionContext {
   readonly certificates: Certificates;
   /** Where endpoints may be. */
   readonly networks: UpstreamNetworks;
+  readonly tunnels: Tunnels;
+  /** True while memory is too short for another request. */
+  readonly isOverloaded: () => boolean;
   /** The system has no descriptor left. */
   readonly onExhausted: () => void;
   /** The port of HTTPS that plain requests are sent to; null sends none. */
@@ -71,6 +74,7 @@ export class Forwarder {
     if (redirect !== null) return this.#respond(exchange, redirect, NO_BODY);
     prepareRequest(exchange, this.#context.trustedProxies);
     exchange.record.prepared = true;
+    if (this.#context.isOverloaded()) return this.#answer(exchange, new ProxyError("overloaded"));
     if (client.certificate !== null && this.#isMisdirected(request.host, client.certificate)) {
       return this.#answer(exchange, new ProxyError("misdirected"));
     }
@@ -182,10 +186,11 @@ export class Forwarder {
     connection: ClientConnection,
     response: ResponseHead,
   ): Promise<null> {
-    const { limits, deadlines, telemetry: { metrics } } = this.#context;
+    const { tunnels, telemetry: { metrics } } = this.#context;
+    const isWebSocket = exchange.request.upgrade === "websocket";
     const client = await exchange.upgrade(response);
     metrics.tunnelOpened();
-    const error = await runTunnel(client, connection.duplex(), limits.tunnelIdleTimeout, deadlines);
+    const error = await tunnels.run(client, connection.duplex(), isWebSocket);
     metrics.tunnelClosed();
     exchange.onAbort = null;
     connection.close();
@@ -241,7 +246,8 @@ export class Forwarder {
 
   #report(exchange: Exchange, error: ProxyError): void {
     exchange.record.error = error.code;
-    if (error.code === "no_route") return;
+    // Either may come a thousand times a second; metrics count them, and the change is logged.
+    if (error.code === "no_route" || error.code === "overloaded") return;
     const level = error.side === "downstream" ? "debug" : "warn";
     this.#context.log[level]("Request failed", {
       code: error.code,

@@ -14,14 +14,22 @@ export interface Limits {
   readonly bodyBytes: number;
   /** A request's body without a new byte: 408. */
   readonly bodyTimeout: number;
+  /** Bytes a second of a request's body while it is waited for, over each `bodyTimeout`: 408. 0: any. */
+  readonly bodyRate: number;
   /** A downstream connection between two requests: closed without a word. */
   readonly clientIdleTimeout: number;
   /** Exchanges on one downstream connection; the last one answers `Connection: close`. */
   readonly requestsPerConnection: number;
   /** A write, either side, without progress: the connection is closed. */
   readonly writeTimeout: number;
-  /** Downstream connections in all; one more is closed at once. */
+  /** Bytes a second that a client takes while it is written to, over each `writeTimeout`. 0: any. */
+  readonly writeRate: number;
+  /** Downstream connections in all; one more is closed at once. From 80 % idle ones make way. */
   readonly connections: number;
+  /** Downstream connections from one address that is no trusted proxy; 0 is no limit. */
+  readonly connectionsPerAddress: number;
+  /** Memory of the process: near it, connections and then requests are shed. 0 is no limit. */
+  readonly memoryBytes: number;
   /** TCP connect to one endpoint; then another endpoint is tried. */
   readonly connectTimeout: number;
   /** From the request's last byte sent to the response's head: 504. */
@@ -59,14 +67,22 @@ export const DEFAULT_LIMITS: Limits = {
   bodyBytes: 0,
   // Progress, not total: a slow but steady upload goes on.
   bodyTimeout: 30_000,
+  // Kestrel's, half of Apache's: no modem is that slow, but a client that trickles to hold on is.
+  bodyRate: 240,
   // What browsers reuse within; HAProxy and Envoy hold longer at the price of descriptors.
   clientIdleTimeout: 60_000,
   // Spreads long-lived clients over replicas in time; nginx takes 1,000.
   requestsPerConnection: 10_000,
   // A reader that stops holds at most one buffer for this long.
   writeTimeout: 30_000,
+  // As for a request's body: who takes less than that is not after the answer.
+  writeRate: 240,
   // Below the usual descriptor limit of 65,536 with as many upstream sockets and files to spare.
   connections: 16_384,
+  // Offices and carriers put thousands of clients behind one address: only who knows can set it.
+  connectionsPerAddress: 0,
+  // Only the manifest knows the container's limit.
+  memoryBytes: 0,
   // A pod on the same network answers in milliseconds; three SYNs fit.
   connectTimeout: 3_000,
   // ingress-nginx's proxy-read-timeout.

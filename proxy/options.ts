@@ -167,6 +167,14 @@ const LIMIT_OPTIONS = defineOptions({
     reason: "progress counts, so a slow but steady upload goes on",
     help: "A request's body without a new byte; past it 408.",
   },
+  bodyRate: {
+    type: "size",
+    group: "Limits",
+    default: DEFAULT_LIMITS.bodyRate,
+    reason: "no network is that slow, but a client that trickles to hold a connection is",
+    help: "Bytes a second of a request's body, averaged over each --body-timeout in which they " +
+      "are waited for; below it 408. 0 takes any.",
+  },
   clientIdleTimeout: {
     type: "duration",
     group: "Limits",
@@ -191,6 +199,14 @@ const LIMIT_OPTIONS = defineOptions({
     reason: "a reader that stops holds one buffer for this long, not for ever",
     help: "Closes a connection to which nothing could be written for this long.",
   },
+  writeRate: {
+    type: "size",
+    group: "Limits",
+    default: DEFAULT_LIMITS.writeRate,
+    reason: "as for --body-rate",
+    help: "Bytes a second that a client takes, averaged over each --write-timeout in which it is " +
+      "waited for; below it the connection is closed. 0 takes any.",
+  },
   connectionLimit: {
     type: "integer",
     group: "Limits",
@@ -198,7 +214,25 @@ const LIMIT_OPTIONS = defineOptions({
     min: 1,
     max: 1_000_000,
     reason: "below the usual limit of 65,536 descriptors with as many upstream sockets to spare",
-    help: "Client connections in all; one more is closed at once.",
+    help: "Client connections in all; one more is closed at once. From 80 % of it on, those that " +
+      "have been idle longest make way.",
+  },
+  connectionsPerAddress: {
+    type: "integer",
+    group: "Limits",
+    default: DEFAULT_LIMITS.connectionsPerAddress,
+    max: 1_000_000,
+    reason: "0 is no limit: an office or a carrier may stand behind one address",
+    help: "Client connections from one IPv4 address or IPv6 /64; one more is closed at once. " +
+      "--trusted-proxies are exempt.",
+  },
+  memoryLimit: {
+    type: "size",
+    group: "Limits",
+    default: DEFAULT_LIMITS.memoryBytes,
+    reason: "0 is no limit; in a container, give the container's",
+    help: "Memory that the process may use. From 92 % of it connections end after their answer " +
+      "and idle ones are closed, from 95 % new requests get 503.",
   },
   connectTimeout: {
     type: "duration",
@@ -367,10 +401,14 @@ export function parseProxyOptions(args: readonly string[]): ParsedProxyOptions {
         requestHeadTimeout: given.requestHeadTimeout,
         bodyBytes: given.bodyLimit,
         bodyTimeout: given.bodyTimeout,
+        bodyRate: given.bodyRate,
         clientIdleTimeout: given.clientIdleTimeout,
         requestsPerConnection: given.connectionRequestLimit,
         writeTimeout: given.writeTimeout,
+        writeRate: given.writeRate,
         connections: given.connectionLimit,
+        connectionsPerAddress: given.connectionsPerAddress,
+        memoryBytes: given.memoryLimit,
         connectTimeout: given.connectTimeout,
         responseHeadTimeout: given.responseHeadTimeout,
         responseBodyTimeout: given.responseBodyTimeout,

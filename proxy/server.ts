@@ -9,7 +9,9 @@ import { formatAddress } from "../shared/address.ts";
 import type { CidrList } from "../shared/cidr.ts";
 import type { Logger } from "../shared/log.ts";
 import type { Snapshot } from "../shared/snapshot.ts";
+import { Admission } from "./admission.ts";
 import { createBuffers } from "./buffer_pool.ts";
+import { ConnectionCounts } from "./connection_counts.ts";
 import { Deadlines } from "./deadlines.ts";
 import { Descriptors, isExhaustion } from "./descriptors.ts";
 import { ProxyError } from "./errors.ts";
@@ -21,12 +23,14 @@ import type { ServerCertificate } from "./certificates.ts";
 import { Configuration } from "./configuration.ts";
 import { Listener, type Peer } from "./listener.ts";
 import type { Client } from "./message.ts";
+import { memoryInUse, Overload } from "./overload.ts";
 import { answerTo } from "./respond.ts";
 import { type SnapshotDelta, SnapshotDiffer } from "./snapshot_delta.ts";
 import { TlsListener } from "./tls.ts";
 import type { Metrics } from "./telemetry/metrics.ts";
 import { Telemetry } from "./telemetry/telemetry.ts";
-import type { Transport } from "./transport.ts";
+import { closeQuietly, type Transport } from "./transport.ts";
+import { Tunnels } from "./tunnel.ts";
 import { EndpointRegistry } from "./upstream/endpoint.ts";
 import { UpstreamNetworks } from "./upstream/networks.ts";
 
@@ -44,6 +48,10 @@ export interface ProxyServerOptions {
   readonly sslRedirectPort: number;
   /** Several workers share each port. */
   readonly reusePort?: boolean;
+  /** What limits count in; workers that share them count together. Its own by default. */
+  readonly counts?: ConnectionCounts;
+  /** Bytes in use, for the limit of memory; what the process tells by default. */
+  readonly memoryInUse?: () => number;
   /** What counts the traffic, and writes of it; without it nobody is told. */
   readonly telemetry?: Telemetry;
   /** Why traffic should not come, by a name of the reason; null once it may again. */
@@ -65,6 +73,12 @@ export interface DrainOptions {
 /** How often a drain looks whether all is done, in ms. */
 const DRAIN_POLL = 20;
 
+/** What waits to be accepted when a drain begins is taken in for at most this long, in ms. */
+const QUEUE_PATIENCE = 250;
+
+/** At the end of a drain, what is told of it has this long (ms) to go. */
+const FAREWELL = 1_000;
+
 export class ProxyServer {
   readonly #options: ProxyServerOptions;
   readonly #deadlines = new Deadlines();
@@ -77,6 +91,10 @@ export class ProxyServer {
   readonly #listeners: (Listener | TlsListener)[] = [];
   readonly #connections = new Set<ServerConnection>();
   readonly #descriptors = new Descriptors();
+  readonly #admission: Admission;
+  readonly #overload: Overload;
+  readonly #tunnels: Tunnels;
+  #served = 0;
   #draining = false;
   #redirectPort: number | null = null;
 
@@ -93,6 +111,21 @@ export class ProxyServer {
     });
     const telemetry = options.telemetry ?? Telemetry.unheard();
     this.#metrics = telemetry.metrics;
+    this.#tunnels = new Tunnels(limits.tunnelIdleTimeout, this.#deadlines);
+    this.#admission = new Admission({
+      limits,
+      counts: options.counts ?? new ConnectionCounts(),
+      isExempt: (address) => trustedProxies.contains(address),
+      connections: this.#connections,
+      onShed: (reason) => this.#metrics.connectionShed(reason),
+    });
+    this.#overload = new Overload({
+      limit: limits.memoryBytes,
+      usage: options.memoryInUse ?? memoryInUse,
+      relieve: () => this.#admission.shed(Infinity),
+      log,
+    });
+    this.#overload.start();
     this.#configuration = new Configuration(this.#endpoints, log, this.#metrics);
     const shared = { limits, buffers: createBuffers(), deadlines: this.#deadlines, trustedProxies };
     const forwarder = new Forwarder({
@@ -102,6 +135,8 @@ export class ProxyServer {
       table: this.#configuration.table,
       certificates: this.#configuration.certificates,
       networks: this.#networks,
+      tunnels: this.#tunnels,
+      isOverloaded: () => this.#overload.isCritical,
       redirectPort: () => this.#redirectPort,
       onExhausted: this.#exhausted,
     });
@@ -109,7 +144,7 @@ export class ProxyServer {
       ...shared,
       handler: forwarder.handle,
       answer: answerTo,
-      isDraining: () => this.#draining,
+      isDraining: () => this.#draining || this.#overload.isHigh,
       onExchangeEnd: (exchange) => telemetry.exchangeEnded(exchange),
       onError: (error: ProxyError, client: Client) => {
         log.debug("Connection failed", {
@@ -166,7 +201,7 @@ export class ProxyServer {
       protocols: ["http/1.1"],
       handshakeTimeout: limits.handshakeTimeout,
       handshakes: limits.handshakes,
-      admit: this.#admit,
+      admit: this.#admitTls,
       onConnection: (transport, peer, serverName) => {
         this.#serve(transport, peer, true, this.#configuration.certificates.find(serverName));
       },
@@ -199,22 +234,43 @@ export class ProxyServer {
   }
 
   /**
-   * Ends without dropping anything: after `delay` accepts no more, closes idle connections, lets
-   * exchanges finish with `Connection: close`, and cuts what is left after `timeout`.
+   * Ends without dropping anything: after `delay` accepts no more, closes idle connections, and lets
+   * exchanges finish with `Connection: close`. After `timeout` WebSockets are told that this is the
+   * end, and what is left is cut.
    */
   async drain({ delay, timeout }: DrainOptions): Promise<void> {
-    if (delay > 0) await new Promise((resume) => setTimeout(resume, delay));
+    if (delay > 0) await sleep(delay);
     this.#draining = true;
+    if (delay > 0) await this.#emptyQueues();
     for (const listener of this.#listeners) listener.close();
     for (const connection of [...this.#connections]) connection.drain();
-    const end = performance.now() + timeout;
-    while (this.connectionCount > 0 && performance.now() < end) {
-      await new Promise((resume) => setTimeout(resume, DRAIN_POLL));
-    }
+    await this.#gone(timeout);
     if (this.connectionCount > 0) {
-      this.#options.log.warn("Drain ended before all exchanges", { cut: this.connectionCount });
+      const cut = this.connectionCount;
+      this.#options.log.warn("Drain ended before all exchanges", {
+        cut,
+        tunnels: this.#tunnels.size,
+      });
+      this.#tunnels.leave();
+      if (this.#tunnels.size > 0) await this.#gone(FAREWELL);
     }
     this.close();
+  }
+
+  /** Waits until nobody is connected any more, for at most `timeout` ms. */
+  async #gone(timeout: number): Promise<void> {
+    const end = performance.now() + timeout;
+    while (this.connectionCount > 0 && performance.now() < end) await sleep(DRAIN_POLL);
+  }
+
+  /** Closing a socket resets the connections that wait to be accepted: they are taken in before. */
+  async #emptyQueues(): Promise<void> {
+    const end = performance.now() + QUEUE_PATIENCE;
+    let before = -1;
+    while (before !== this.#served && performance.now() < end) {
+      before = this.#served;
+      await sleep(DRAIN_POLL);
+    }
   }
 
   /** Ends at once. */
@@ -222,15 +278,24 @@ export class ProxyServer {
     this.#draining = true;
     for (const listener of this.#listeners) listener.close();
     for (const connection of [...this.#connections]) connection.close();
+    this.#overload.close();
     this.#configuration.close();
   }
 
-  #admit = (): boolean => {
-    const count = this.connectionCount + this.#handshakeCount;
-    const admitted = count < this.#options.limits.connections &&
-      this.#descriptors.admits(count, performance.now());
+  #admit = (address: string): boolean => {
+    const pending = this.#handshakeCount;
+    if (!this.#admission.hasRoom(address, pending)) return false;
+    const count = this.connectionCount + pending;
+    const admitted = this.#descriptors.admits(count, performance.now());
     if (!admitted) this.#metrics.connectionShed("connection_limit");
     return admitted;
+  };
+
+  /** A handshake costs more than an answer: without memory for it there is none. */
+  #admitTls = (address: string): boolean => {
+    if (!this.#overload.isCritical) return this.#admit(address);
+    this.#metrics.connectionShed("overload");
+    return false;
   };
 
   /** No descriptor is left: idle connections go, so that those who are being served still can be. */
@@ -243,9 +308,7 @@ export class ProxyServer {
       remedy: "raise the limit (ulimit -n), or lower --connection-limit to less than half of it",
     });
     this.#endpoints.closeIdle();
-    const idle = [...this.#connections].filter((connection) => !connection.isBusy);
-    for (const connection of idle.slice(0, excess)) connection.close();
-    excess -= Math.min(excess, idle.length);
+    excess -= this.#admission.shed(excess, 0);
     for (const listener of this.#listeners) {
       if (!(listener instanceof TlsListener)) continue;
       const { handshakeCount } = listener;
@@ -276,6 +339,8 @@ export class ProxyServer {
     secure: boolean,
     certificate: Client["certificate"],
   ): void {
+    this.#served++;
+    if (!this.#admission.enter(peer.address)) return closeQuietly(transport);
     const client: Client = {
       ...peer,
       secure,
@@ -287,6 +352,7 @@ export class ProxyServer {
     this.#metrics.connectionOpened();
     connection.serve().finally(() => {
       this.#connections.delete(connection);
+      this.#admission.leave(peer.address);
       this.#metrics.connectionClosed();
     }).catch((error) => {
       this.#context.onError(new ProxyError("internal", String(error)), client);
@@ -302,4 +368,8 @@ export class ProxyServer {
       return null;
     }
   }
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resume) => setTimeout(resume, ms));
 }

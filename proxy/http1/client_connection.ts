@@ -74,6 +74,7 @@ export class ClientConnection implements Deadlined {
       transport,
       deadlines,
       limits.writeTimeout,
+      0, // A backend is slow for reasons of its own.
       (cause) =>
         this.#failure ??
           new ProxyError("upstream_closed", "closed while it was sent to", { cause }),

@@ -4,6 +4,7 @@
  */
 import { type Deadlines, NO_DEADLINE } from "../deadlines.ts";
 import type { ProxyError } from "../errors.ts";
+import { Pace } from "../pace.ts";
 import type { Transport } from "../transport.ts";
 
 const NOTHING = new Uint8Array(0);
@@ -15,15 +16,19 @@ export class Output {
   writing = false;
   /** Bytes that were handed over to be written. */
   sent = 0;
+  /** Bytes that the system has taken, over all writes. */
+  #taken = 0;
   /** The last write that nobody awaits; never rejects. */
   pending: Promise<void> | null = null;
   readonly #transport: Transport;
   readonly #deadlines: Deadlines;
   readonly #timeout: number;
+  readonly #pace: Pace;
   readonly #broke: (cause: unknown) => ProxyError;
 
   /**
    * @param timeout of a write without progress, in ms.
+   * @param rate that the peer must take on average, in bytes a second; 0 takes any.
    * @param broke ends the connection when a write fails; what it returns is what `write` rejects
    * with.
    */
@@ -31,11 +36,13 @@ export class Output {
     transport: Transport,
     deadlines: Deadlines,
     timeout: number,
+    rate: number,
     broke: (cause: unknown) => ProxyError,
   ) {
     this.#transport = transport;
     this.#deadlines = deadlines;
     this.#timeout = timeout;
+    this.#pace = new Pace(rate, timeout);
     this.#broke = broke;
   }
 
@@ -47,6 +54,7 @@ export class Output {
       for (;;) {
         this.deadline = this.#deadlines.in(this.#timeout);
         const count = await this.#transport.write(view);
+        this.#taken += count;
         if (count >= view.length) return;
         view = view.subarray(count);
       }
@@ -57,6 +65,12 @@ export class Output {
       this.deadline = NO_DEADLINE;
     }
   };
+
+  /** Whether the write under way gets on too slowly; to be asked once a sweep. `now` in ms. */
+  isOverdue(now: number): boolean {
+    if (this.deadline === NO_DEADLINE) return false;
+    return now >= this.deadline || this.#pace.isTooSlow(this.#taken);
+  }
 
   /** Asks the system, with a write of no bytes, whether the peer has reset the connection. */
   touch(): void {

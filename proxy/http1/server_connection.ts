@@ -24,6 +24,7 @@ import {
   type ResponseHead,
   UNKNOWN_LENGTH,
 } from "../message.ts";
+import { Pace } from "../pace.ts";
 import { closeQuietly, type Transport } from "../transport.ts";
 import { InputBody } from "./body.ts";
 import { writeBody } from "./body_writer.ts";
@@ -92,6 +93,7 @@ export class ServerConnection implements Exchange, Deadlined {
   readonly #halfClosed = new HalfClosedClient();
   readonly #parser: HeadParser;
   readonly #body: InputBody;
+  readonly #bodyPace: Pace;
   readonly #connection: RequestConnection = { keepAlive: false };
   #phase = HEAD;
   #requests = 0;
@@ -113,10 +115,16 @@ export class ServerConnection implements Exchange, Deadlined {
     this.#context = context;
     this.client = client;
     this.#input = new Input(transport, buffers.head);
-    this.#output = new Output(transport, context.deadlines, limits.writeTimeout, () => {
-      this.#fail(new ProxyError("client_gone"));
-      return this.#failure!;
-    });
+    this.#output = new Output(
+      transport,
+      context.deadlines,
+      limits.writeTimeout,
+      limits.writeRate,
+      () => {
+        this.#fail(new ProxyError("client_gone"));
+        return this.#failure!;
+      },
+    );
     this.#parser = new HeadParser(
       this.request.fields,
       limits.requestHeadBytes,
@@ -131,6 +139,7 @@ export class ServerConnection implements Exchange, Deadlined {
       maxTrailerBytes: limits.requestHeadBytes,
       maxTrailerFields: limits.requestFields,
     });
+    this.#bodyPace = new Pace(limits.bodyRate, limits.bodyTimeout);
     this.#body.onWait = (waiting) => {
       // An upload that outlives its exchange must not touch the deadline of what follows.
       if (this.#phase !== EXCHANGE || this.#expired) return;
@@ -154,8 +163,16 @@ export class ServerConnection implements Exchange, Deadlined {
 
   /** An exchange is under way; else the connection may be closed without loss. */
   get isBusy(): boolean {
-    return this.#phase === EXCHANGE || this.#phase === TUNNEL || this.#output.pending !== null ||
+    return this.#phase !== IDLE && this.#phase !== HEAD || this.#output.pending !== null ||
       this.#parser.hasBegun;
+  }
+
+  /** Since when nothing has been under way, in ms, monotonic; Infinity while something is. */
+  get idleSince(): number {
+    if (this.isBusy) return Infinity;
+    const { limits, deadlines } = this.#context;
+    const timeout = this.#requests === 0 ? limits.requestHeadTimeout : limits.clientIdleTimeout;
+    return deadlines.since(this.#deadline, timeout);
   }
 
   /** Serves the connection to its end. Never rejects. */
@@ -190,9 +207,9 @@ export class ServerConnection implements Exchange, Deadlined {
 
   /** Ends what is overdue. */
   check(now: number): void {
-    if (now >= this.#output.deadline) return this.#fail(new ProxyError("client_stalled"));
+    if (this.#output.isOverdue(now)) return this.#fail(new ProxyError("client_stalled"));
     if (this.#phase === EXCHANGE && this.#input.ended) this.#checkHalfClosed(now);
-    if (now < this.#deadline) return;
+    if (now < this.#deadline && !this.#trickles()) return;
     // The last answer is still being taken: its own deadline runs.
     if (this.#phase === IDLE && this.#output.writing) return;
     this.#deadline = NO_DEADLINE;
@@ -207,6 +224,12 @@ export class ServerConnection implements Exchange, Deadlined {
       default:
         this.close();
     }
+  }
+
+  /** A request's body comes, but hardly any of it. */
+  #trickles(): boolean {
+    return this.#phase === EXCHANGE && this.#deadline !== NO_DEADLINE && !this.#expired &&
+      this.#bodyPace.isTooSlow(this.#body.received);
   }
 
   /**
@@ -291,6 +314,7 @@ export class ServerConnection implements Exchange, Deadlined {
     this.onAbort = null;
     this.#halfClosed.begin();
     this.#body.begin(bodyLength, false);
+    this.#bodyPace.begin(0);
     this.#awaitsContinue = this.request.expectsContinue && this.#input.isEmpty;
     this.payload = this.#body.isBuffered ? this.#body.read() as Uint8Array | null : null;
     if (this.#body.done) this.#watchClient();

@@ -168,7 +168,7 @@ Deno.test("a body that trickles goes on for as long as it does", async () => {
       await peer.send(reply(message.body));
     }
   });
-  using proxy = new TestProxy([backend.port], { bodyTimeout: 300 });
+  using proxy = new TestProxy([backend.port], { bodyTimeout: 300, bodyRate: 5 });
   using client = await Peer.connect(proxy.port);
   await client.send(`${POST}Content-Length: 20\r\n\r\n`);
   for (let i = 0; i < 20; i++) {
