@@ -18,15 +18,24 @@ export interface ServerCertificate {
   readonly key: Secret;
 }
 
-/** A certificate in force, with its context once it has been asked for. */
+/**
+ * A certificate in force, with its context once it has been asked for. It never changes, so a
+ * connection goes on with the names for which it was opened.
+ */
 export class CertificateEntry {
   readonly id: string;
   readonly #certificate: ServerCertificate;
   #context: tls.SecureContext | null = null;
 
-  constructor(certificate: ServerCertificate) {
+  /** @param before the entry of the same certificate for other names, if there was one. */
+  constructor(certificate: ServerCertificate, before?: CertificateEntry) {
     this.id = certificate.id;
     this.#certificate = certificate;
+    this.#context = before === undefined ? null : before.#context;
+  }
+
+  get hosts(): readonly string[] {
+    return this.#certificate.hosts;
   }
 
   /** Whether it is made out for this name (lower case, no last dot). */
@@ -61,8 +70,10 @@ export class Certificates {
     const entries = new Map<string, CertificateEntry>();
     const exact = new Map<string, CertificateEntry>();
     const wildcard = new Map<string, CertificateEntry>();
-    for (const certificate of certificates) {
-      const entry = this.#entries.get(certificate.id) ?? new CertificateEntry(certificate);
+    for (const certificate of mergeById(certificates)) {
+      const before = this.#entries.get(certificate.id);
+      const isSame = before !== undefined && before.hosts.join() === certificate.hosts.join();
+      const entry = isSame ? before : new CertificateEntry(certificate, before);
       entries.set(entry.id, entry);
       for (const host of certificate.hosts) {
         const [map, name] = host.startsWith("*.") ? [wildcard, host.slice(2)] : [exact, host];
@@ -90,4 +101,16 @@ export class Certificates {
   find(name: string): CertificateEntry | null {
     return this.covering(name) ?? this.#default;
   }
+}
+
+/** One certificate may come once for each host that it stays in force for. */
+function mergeById(certificates: readonly ServerCertificate[]): Iterable<ServerCertificate> {
+  const merged = new Map<string, ServerCertificate>();
+  for (const certificate of certificates) {
+    const { id, hosts } = certificate;
+    const other = merged.get(id);
+    if (other === undefined) merged.set(id, certificate);
+    else merged.set(id, { ...other, hosts: [...new Set([...other.hosts, ...hosts])] });
+  }
+  return merged.values();
 }
