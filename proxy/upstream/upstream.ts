@@ -21,6 +21,8 @@ export class Upstream<C extends PooledConnection> {
   readonly #registry: EndpointRegistry<C>;
   readonly #balancer = new RoundRobin<Endpoint<C>>();
   #source: AddressSource | null = null;
+  /** Endpoints of before `#source` serve while its first answer is waited for. */
+  #awaits: "nothing" | "a request" | "an answer" = "nothing";
   #listed: readonly snapshot.Endpoint[] = [];
   #endpoints: readonly Endpoint<C>[] = [];
   #closed = false;
@@ -44,14 +46,12 @@ export class Upstream<C extends PooledConnection> {
   resolve(source: AddressSource): void {
     this.#source?.close();
     this.#source = source;
+    this.#awaits = this.#endpoints.length === 0 ? "nothing" : "a request";
   }
 
   /** The next endpoint that is not in `tried`; null where there is none (yet: see `resolving`). */
   pick(tried: readonly Endpoint<C>[] | null): Endpoint<C> | null {
-    if (this.#source !== null && !this.#closed) {
-      const current = this.#source.current();
-      if (current.length > 0 || this.#listed.length === 0) this.#update(current);
-    }
+    if (this.#source !== null && !this.#closed) this.#follow(this.#source);
     return this.#balancer.pick(this.#endpoints, tried);
   }
 
@@ -69,6 +69,17 @@ export class Upstream<C extends PooledConnection> {
     this.#closed = true;
     this.#source?.close();
     for (const endpoint of this.#endpoints) this.#registry.release(endpoint);
+  }
+
+  #follow(source: AddressSource): void {
+    const current = source.current();
+    if (current.length > 0) this.#awaits = "nothing";
+    if (this.#awaits === "nothing") return this.#update(current);
+    if (this.#awaits === "an answer") return;
+    this.#awaits = "an answer";
+    source.ready().then(() => {
+      if (this.#source === source) this.#awaits = "nothing";
+    });
   }
 
   #update(listed: readonly snapshot.Endpoint[]): void {

@@ -1,0 +1,106 @@
+import assert from "node:assert/strict";
+import type { Endpoint as EndpointSpec } from "../../shared/snapshot.ts";
+import { EndpointRegistry } from "./endpoint.ts";
+import type { PooledConnection } from "./pool.ts";
+import { type AddressSource, Upstream } from "./upstream.ts";
+
+/** A name that a test answers for. */
+class FakeName implements AddressSource {
+  #current: readonly EndpointSpec[] = [];
+  readonly #answered = Promise.withResolvers<readonly EndpointSpec[]>();
+  closed = false;
+
+  /** An answer has come: these addresses. */
+  answer(...addresses: string[]): void {
+    this.#current = addresses.map((address) => ({ address, port: 80 }));
+    this.#answered.resolve(this.#current);
+  }
+
+  /** It has not been used for long, or has failed: nothing is known. */
+  forget(): void {
+    this.#current = [];
+  }
+
+  current(): readonly EndpointSpec[] {
+    return this.#current;
+  }
+
+  ready(): Promise<readonly EndpointSpec[]> {
+    return this.#answered.promise;
+  }
+
+  close(): void {
+    this.closed = true;
+  }
+}
+
+function newUpstream() {
+  const registry = new EndpointRegistry<PooledConnection>(10, 0);
+  return { registry, upstream: new Upstream("a/web:80", registry) };
+}
+
+function listed(...addresses: string[]): EndpointSpec[] {
+  return addresses.map((address) => ({ address, port: 80 }));
+}
+
+Deno.test("a name's addresses are waited for, and followed", async () => {
+  const { upstream, registry } = newUpstream();
+  const name = new FakeName();
+  upstream.resolve(name);
+  assert.equal(upstream.pick(null), null);
+  const resolving = upstream.resolving;
+  assert.notEqual(resolving, null);
+  name.answer("10.0.0.1");
+  await resolving;
+  assert.equal(upstream.pick(null)?.address, "10.0.0.1");
+  assert.equal(upstream.resolving, null);
+  name.answer("10.0.0.2");
+  assert.equal(upstream.pick(null)?.address, "10.0.0.2");
+  assert.equal(registry.size, 1);
+  upstream.close();
+  assert.deepEqual([registry.size, name.closed], [0, true]);
+});
+
+Deno.test("a name that has lost its addresses has no endpoint, rather than its old ones", () => {
+  const { upstream, registry } = newUpstream();
+  const name = new FakeName();
+  upstream.resolve(name);
+  name.answer("10.0.0.1");
+  assert.equal(upstream.pick(null)?.address, "10.0.0.1");
+  name.forget();
+  assert.equal(upstream.pick(null), null);
+  assert.notEqual(upstream.resolving, null);
+  assert.equal(registry.size, 0);
+});
+
+Deno.test("endpoints of before serve until a name's first answer, whatever that is", async () => {
+  const { upstream } = newUpstream();
+  upstream.list(listed("10.0.0.1"));
+  const name = new FakeName();
+  upstream.resolve(name);
+  assert.equal(upstream.pick(null)?.address, "10.0.0.1");
+  assert.equal(upstream.resolving, null);
+  name.answer();
+  await name.ready();
+  assert.equal(upstream.pick(null), null);
+  name.answer("10.0.0.2");
+  assert.equal(upstream.pick(null)?.address, "10.0.0.2");
+});
+
+Deno.test("a list takes over from a name at once, and a name from another", async () => {
+  const { upstream, registry } = newUpstream();
+  const [first, second] = [new FakeName(), new FakeName()];
+  upstream.resolve(first);
+  first.answer("10.0.0.1");
+  upstream.pick(null);
+  upstream.resolve(second);
+  assert.equal(first.closed, true);
+  assert.equal(upstream.pick(null)?.address, "10.0.0.1");
+  second.answer("10.0.0.2");
+  await second.ready();
+  assert.equal(upstream.pick(null)?.address, "10.0.0.2");
+  upstream.list(listed("10.0.0.3"));
+  assert.equal(second.closed, true);
+  assert.equal(upstream.pick(null)?.address, "10.0.0.3");
+  assert.equal(registry.size, 1);
+});
