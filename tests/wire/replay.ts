@@ -45,7 +45,6 @@ export class Lane {
   readonly #backend = new WireBackend();
   readonly #server: ProxyServer;
   readonly #port: number;
-  readonly #refusing: number;
   #faults: string[] = [];
 
   /** @param settings limits that differ from the defaults, and `trustedProxies`. */
@@ -72,8 +71,7 @@ export class Lane {
       sslRedirectPort: 0,
       log: { debug: note, info: note, warn: note, error: note },
     });
-    this.#refusing = closedPort();
-    this.#server.apply(snapshotOf(this.#backend.port, this.#refusing));
+    this.#server.apply(snapshotOf(this.#backend.port));
     this.#port = this.#server.listen({ hostname: "127.0.0.1", port: 0 }).port;
   }
 
@@ -318,19 +316,14 @@ function compare(what: string, seen: readonly WireMessage[], wanted: readonly Ma
   return found;
 }
 
-/** A port on which nobody listens. */
-function closedPort(): number {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const { port } = listener.addr;
-  listener.close();
-  return port;
-}
+/** A port on which nobody listens, and that no other test is given. */
+const REFUSING = 1;
 
 /**
  * Every host leads to the backend, but for `missing.test` (404), `broken.test` (500), `empty.test`
  * (503) and `refusing.test` (a port on which nobody listens).
  */
-function snapshotOf(backend: number, refusing: number): Snapshot {
+function snapshotOf(backend: number): Snapshot {
   const route = (host: string, action: Route["action"]): Route => ({
     id: `${host} Prefix /`,
     host,
@@ -354,7 +347,7 @@ function snapshotOf(backend: number, refusing: number): Snapshot {
       route("*", { kind: "forward", upstream: "default/web:80" }),
     ],
     defaultAction: null,
-    upstreams: [upstream("default/refusing:80", refusing), upstream("default/web:80", backend)],
+    upstreams: [upstream("default/refusing:80", REFUSING), upstream("default/web:80", backend)],
     certificates: [],
     defaultCertificate: null,
   };

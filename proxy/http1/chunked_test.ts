@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { asciiBytes, latin1 } from "../fields.ts";
+import { CHUNK_FRAME_BYTES, ChunkDecoder, writeChunkSize } from "./chunked.ts";
+
+/** Decodes pieces that arrive one after another; the data, and what follows the last chunk. */
+function decode(pieces: readonly string[]): { data: string; rest: string; error: string | null } {
+  const decoder = new ChunkDecoder();
+  decoder.begin();
+  let data = "";
+  let rest = "";
+  for (const piece of pieces) {
+    if (decoder.inTrailers) {
+      rest += piece;
+      continue;
+    }
+    // Not at the buffer's start: what stands before must be left alone.
+    const bytes = asciiBytes("....." + piece);
+    const error = decoder.decode(bytes, 5, bytes.length);
+    if (error !== null) return { data, rest, error };
+    assert.equal(latin1(bytes, 0, 5), ".....");
+    data += latin1(bytes, decoder.dataStart, decoder.dataEnd);
+    rest += latin1(bytes, decoder.consumed, bytes.length);
+  }
+  return { data, rest, error: null };
+}
+
+const BODY = '5\r\nhello\r\n1;a="\\"b"\r\n \r\nA ;x\r\nto the end\r\n000\r\nX: y\r\n\r\n';
+
+Deno.test("the data of many chunks is one view, however they are cut", () => {
+  const expected = { data: "hello to the end", rest: "X: y\r\n\r\n", error: null };
+  assert.deepEqual(decode([BODY]), expected);
+  assert.deepEqual(decode([...BODY]), expected);
+  for (let first = 0; first <= BODY.length; first++) {
+    for (let second = first; second <= BODY.length; second += 7) {
+      const pieces = [BODY.slice(0, first), BODY.slice(first, second), BODY.slice(second)];
+      assert.deepEqual(decode(pieces), expected, JSON.stringify(pieces));
+    }
+  }
+});
+
+Deno.test("an error is told at the byte that makes it certain", async (t) => {
+  const malformed: [before: string, byte: string, reason: RegExp][] = [
+    ["", "\r", /without digits/],
+    ["", " ", /without digits/],
+    ["", "x", /without digits/],
+    ["5", "x", /bad chunk size line/],
+    ["5", "\n", /bad chunk size line/],
+    ["5 ", "\r", /bad chunk size line/],
+    ["5\r", "h", /without CRLF/],
+    ["5;", "\r", /without a name/],
+    ["5;a=", "\r", /without a value/],
+    ['5;a="b', "\r", /bad byte in a chunk extension/],
+    ['5;a="b\\', "\n", /bad byte in a chunk extension/],
+    ['5;a="b"', "c", /bad chunk size line/],
+    ["1\r\nx", "y", /longer than its size/],
+    ["1\r\nx\r", "y", /without CRLF/],
+    ["1ffffffffffff", "0", /too large/],
+    [`1;${"a".repeat(4096)}`, "a", /extension too long/],
+  ];
+  for (const [before, byte, reason] of malformed) {
+    await t.step(JSON.stringify(before.slice(0, 20) + byte), () => {
+      assert.equal(decode([before]).error, null);
+      assert.match(decode([before, byte]).error ?? "", reason);
+      assert.match(decode([before + byte]).error ?? "", reason);
+    });
+  }
+});
+
+Deno.test("a decoder serves one body after another", () => {
+  const decoder = new ChunkDecoder();
+  for (const broken of ["5;a=", "5\r\nhel", "5\r\nhello\r", "0\r\n"]) {
+    decoder.begin();
+    const bytes = asciiBytes(broken);
+    assert.equal(decoder.decode(bytes, 0, bytes.length), null);
+    decoder.begin();
+    const next = asciiBytes("2\r\nok\r\n0\r\n");
+    assert.equal(decoder.decode(next, 0, next.length), null);
+    assert.equal(latin1(next, decoder.dataStart, decoder.dataEnd), "ok");
+    assert.equal(decoder.inTrailers, true);
+  }
+});
+
+Deno.test("more framing than a body needs is a flood, plain chunks of one byte are not", () => {
+  assert.equal(decode(["1\r\nx\r\n".repeat(100_000)]).error, null);
+  assert.equal(decode([`1;${"a".repeat(12)}\r\nx\r\n`.repeat(10_000)]).error, null);
+  const padded = decode([`1;${"a".repeat(1000)}\r\nx\r\n`.repeat(100)]);
+  assert.match(padded.error ?? "", /more chunk framing than data/);
+});
+
+Deno.test("a size is written as the shortest hexadecimal digits, and is read back", () => {
+  for (const size of [1, 9, 10, 15, 16, 255, 256, 4096, 65_535, 0x7fffffff, 0xffffffff]) {
+    const bytes = new Uint8Array(CHUNK_FRAME_BYTES);
+    const end = writeChunkSize(bytes, 0, size);
+    assert.equal(latin1(bytes, 0, end), `${size.toString(16)}\r\n`);
+  }
+});
