@@ -3,7 +3,7 @@
  * defaults. Out: its port, and what it has logged.
  */
 import { DEFAULT_LIMITS, type Limits } from "../../proxy/limits.ts";
-import { ProxyServer } from "../../proxy/server.ts";
+import { ProxyServer, type ProxyServerOptions } from "../../proxy/server.ts";
 import { CidrList } from "../../shared/cidr.ts";
 import type { LogFields } from "../../shared/log.ts";
 import type { Endpoint, Snapshot } from "../../shared/snapshot.ts";
@@ -42,7 +42,11 @@ export class TestProxy {
   /** Codes of the errors logged, in order. */
   readonly codes: string[] = [];
 
-  constructor(endpoints: readonly (number | Endpoint)[], limits: Partial<Limits> = {}) {
+  constructor(
+    endpoints: readonly (number | Endpoint)[],
+    limits: Partial<Limits> = {},
+    options: Partial<ProxyServerOptions> = {},
+  ) {
     const log = (_message: string, fields?: LogFields) => {
       if (typeof fields?.code === "string") this.codes.push(fields.code);
     };
@@ -54,6 +58,7 @@ export class TestProxy {
       sslRedirect: false,
       sslRedirectPort: 0,
       log: { debug: log, info: log, warn: log, error: log },
+      ...options,
     });
     this.port = this.server.listen({ hostname: "127.0.0.1", port: 0 }).port;
     this.server.apply(snapshotOf(endpoints));
