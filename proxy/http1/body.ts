@@ -43,7 +43,7 @@ export class InputBody implements Body {
   #remaining = 0;
   #received = 0;
   #chunks: ChunkDecoder | null = null;
-  /** The small buffer that a bulk one stands in for, while a long body passes. */
+  /** The buffer with the message's head, while the body arrives in a borrowed one. */
   #parked: Uint8Array<ArrayBuffer> | null = null;
 
   constructor(input: Input, bulk: BufferPool, rules: BodyRules) {
@@ -60,6 +60,8 @@ export class InputBody implements Body {
     this.trailers = null;
     this.#received = 0;
     this.#remaining = length;
+    // A buffer that is still borrowed holds this message's head: it is the input's own from now on.
+    this.#parked = null;
     if (length === 0) {
       this.#framing = "none";
       this.done = true;
@@ -87,7 +89,7 @@ export class InputBody implements Body {
 
   read(): Uint8Array | null | Promise<Uint8Array | null> {
     if (this.done) {
-      this.#returnBulk();
+      this.#returnBorrowed();
       this.onEnd?.();
       return null;
     }
@@ -95,9 +97,18 @@ export class InputBody implements Body {
     return this.#take() ?? this.#wait();
   }
 
-  /** Gives borrowed buffers back; the body is not read any further. */
+  /**
+   * Gives borrowed buffers back once the exchange is over; what has arrived behind the body moves
+   * along, so offsets change.
+   */
   release(): void {
-    this.#returnBulk();
+    const input = this.#input;
+    const { bytes, start, end } = input;
+    if (this.#parked === null || input.isReading || end - start > this.#parked.length) return;
+    this.#parked.set(bytes.subarray(start, end));
+    input.giveBack(input.exchangeBuffer(this.#parked), this.#bulk);
+    input.end = end - start;
+    this.#parked = null;
   }
 
   async #wait(): Promise<Uint8Array | null> {
@@ -200,25 +211,38 @@ export class InputBody implements Body {
   }
 
   /**
-   * A long body passes through a large buffer: one whose length says so, or whose last read filled
-   * the buffer. A slow stream, which reads little at a time, waits with a small one.
+   * Before a read. The head must hold until its exchange ends, so what has not come along with it
+   * arrives in a borrowed buffer: a large one where the length says so or the last read filled the
+   * buffer, else a small one, with which a slow stream waits.
    */
   #chooseBuffer(): void {
     const input = this.#input;
-    if (!input.isEmpty || input.isReading) return;
-    const { length } = input.bytes;
+    if (input.isReading) return;
+    const { bytes, start, end } = input;
+    const small = input.poolSize;
     if (this.#parked === null) {
-      const long = this.#framing === "length" ? this.#remaining > length : input.end === length;
-      if (long) this.#parked = input.exchangeBuffer(this.#bulk.take());
-    } else if (this.#framing !== "length" && input.end < this.#parked.length) {
-      this.#returnBulk();
+      const long = this.#framing === "length" ? this.#remaining > small : end === bytes.length;
+      this.#parked = input.exchangeBuffer(this.#borrow(long, end - start));
+      input.bytes.set(bytes.subarray(start, end));
+      input.end = end - start;
+    } else if (this.#framing !== "length" && start === end) {
+      const long = end === bytes.length || end > small;
+      if (long === bytes.length > small) return;
+      input.giveBack(input.exchangeBuffer(this.#borrow(long, 0)), this.#bulk);
     }
   }
 
-  #returnBulk(): void {
+  /** A buffer with room behind `unread` bytes. */
+  #borrow(long: boolean, unread: number): Uint8Array<ArrayBuffer> {
+    const input = this.#input;
+    if (!long && unread < input.poolSize) return input.takeSpare();
+    return unread < this.#bulk.size ? this.#bulk.take() : new Uint8Array(2 * unread);
+  }
+
+  #returnBorrowed(): void {
     const input = this.#input;
     if (this.#parked === null || !input.isEmpty || input.isReading) return;
-    this.#bulk.give(input.exchangeBuffer(this.#parked));
+    input.giveBack(input.exchangeBuffer(this.#parked), this.#bulk);
     this.#parked = null;
   }
 }

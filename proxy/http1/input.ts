@@ -94,6 +94,21 @@ export class Input {
     return old;
   }
 
+  /** The size of its own buffers, in bytes. */
+  get poolSize(): number {
+    return this.#pool.size;
+  }
+
+  /** Another buffer of its own size, for `exchangeBuffer`. */
+  takeSpare(): Uint8Array<ArrayBuffer> {
+    return this.#pool.take();
+  }
+
+  /** Returns a buffer that `exchangeBuffer` gave to its pool, this one or `other`. */
+  giveBack(buffer: Uint8Array<ArrayBuffer>, other: BufferPool): void {
+    (buffer.length === other.size ? other : this.#pool).give(buffer);
+  }
+
   /** Returns the buffer once the transport is closed; a read under way keeps its own. */
   release(): void {
     if (this.#pending === null) this.#pool.give(this.bytes);

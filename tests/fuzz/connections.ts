@@ -2,7 +2,7 @@
  * The connections themselves on bytes in memory. In: what a client or a backend sends, and where it
  * is cut. Out: what became of it, in a form that must not depend on the cuts.
  */
-import { createBuffers } from "../../proxy/buffer_pool.ts";
+import { BufferPool, type Buffers } from "../../proxy/buffer_pool.ts";
 import { Deadlines } from "../../proxy/deadlines.ts";
 import { type ErrorCode, ProxyError } from "../../proxy/errors.ts";
 import { fieldsOf } from "../../proxy/fields.ts";
@@ -24,7 +24,7 @@ import { textOf } from "./latin1.ts";
 import { MemoryTransport } from "./memory_transport.ts";
 
 const limits = DEFAULT_LIMITS;
-const buffers = createBuffers();
+const buffers: Buffers = { head: poisoned(4), out: poisoned(16), bulk: poisoned(64) };
 const CLIENT: Client = {
   address: "192.0.2.1",
   port: 1,
@@ -33,6 +33,16 @@ const CLIENT: Client = {
   localPort: 80,
   trusted: false,
 };
+
+/** A pool whose free buffers hold rubbish: whoever reads one on is seen at once. */
+function poisoned(kibibytes: number): BufferPool {
+  return new class extends BufferPool {
+    override give(buffer: Uint8Array<ArrayBuffer>): void {
+      buffer.fill(0x21);
+      super.give(buffer);
+    }
+  }(kibibytes * 1024, 64);
+}
 
 /** A request that `ServerConnection` handed over, in one line. */
 export type Event = string;
@@ -60,12 +70,6 @@ export async function serve(stream: Uint8Array, cuts: readonly number[]): Promis
 }
 
 async function answer(exchange: Exchange, events: Event[]): Promise<void> {
-  const { method, path, query, fields } = exchange.request;
-  const names = Array.from(
-    { length: fields.count },
-    (_, i) => `${fields.name(i)}=${fields.value(i)}`,
-  );
-  const line = JSON.stringify([method, path, query, ...names]);
   let body = exchange.payload === null ? "" : textOf(exchange.payload);
   let code: ErrorCode | null = null;
   try {
@@ -78,6 +82,13 @@ async function answer(exchange: Exchange, events: Event[]): Promise<void> {
     if (!(error instanceof ProxyError)) throw error;
     code = error.code;
   }
+  // Read last: the head must hold to the end of its exchange.
+  const { method, path, query, fields } = exchange.request;
+  const names = Array.from(
+    { length: fields.count },
+    (_, i) => `${fields.name(i)}=${fields.value(i)}`,
+  );
+  const line = JSON.stringify([method, path, query, ...names]);
   events.push(code === null ? `${line} ${JSON.stringify(body)}` : `${line} breaks off: ${code}`);
   const { head, body: answered } = answerOf(code);
   try {

@@ -6,12 +6,20 @@
  *   frames it as we do, unless each has a listed reason to refuse it.
  * - What we write to a backend is framed by every peer as we meant it, or refused for a listed reason.
  */
+import { DEFAULT_LIMITS } from "../../proxy/limits.ts";
 import { textOf } from "./latin1.ts";
 import type { ParsedStream } from "./parsed.ts";
 import type { PeerName, PeerParser } from "./peer.ts";
 import { refusalReason } from "./refusal.ts";
 import { type OwnStream, parseStream } from "./request_stream.ts";
 import { differenceOf, votesOf } from "./verdict.ts";
+
+/** What we write has fields of our own besides the client's, who may have filled the limits. */
+const ROOMY = {
+  ...DEFAULT_LIMITS,
+  requestHeadBytes: 2 * DEFAULT_LIMITS.requestHeadBytes,
+  requestFields: 2 * DEFAULT_LIMITS.requestFields,
+};
 
 export interface Judgement {
   /** Sentences that say who differs and where; empty where all is well. */
@@ -28,7 +36,7 @@ export async function judge(
   streams: readonly Uint8Array[],
   ours: readonly OwnStream[],
 ): Promise<Judgement[]> {
-  const again = await Promise.all(ours.map(({ forwarded }) => parseStream(forwarded)));
+  const again = await Promise.all(ours.map(({ forwarded }) => parseStream(forwarded, [], ROOMY)));
   const batch = [...streams, ...ours.map(({ forwarded }) => forwarded)];
   const answers = await Promise.all(
     peers.map(async (peer) => ({ name: peer.name, results: await peer.parse(batch) })),
