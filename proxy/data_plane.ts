@@ -7,6 +7,8 @@ import type { Snapshot } from "../shared/snapshot.ts";
 import { type Address, describeListenError } from "../shared/address.ts";
 import type { ServerCertificate } from "./certificates.ts";
 import { type DrainOptions, ProxyServer, type ProxyServerOptions } from "./server.ts";
+import type { TelemetryHub } from "./telemetry/hub.ts";
+import { Telemetry } from "./telemetry/telemetry.ts";
 import type { Listening } from "./worker_protocol.ts";
 
 export interface DataPlane {
@@ -23,9 +25,13 @@ export interface DataPlane {
 /** One event loop: this one. */
 export class LocalPlane implements DataPlane {
   readonly #server: ProxyServer;
+  readonly #telemetry: Telemetry;
 
-  constructor(options: ProxyServerOptions) {
-    this.#server = new ProxyServer(options);
+  /** @param hub what counts. */
+  constructor(options: Omit<ProxyServerOptions, "telemetry">, hub: TelemetryHub) {
+    const worker = hub.attach((message) => this.#telemetry.receive(message));
+    this.#telemetry = new Telemetry(worker.setup, (message) => worker.receive(message));
+    this.#server = new ProxyServer({ ...options, telemetry: this.#telemetry });
   }
 
   apply(snapshot: Snapshot, certificates: readonly ServerCertificate[]): void {
@@ -40,12 +46,14 @@ export class LocalPlane implements DataPlane {
     return listenAll(this.#server, addresses);
   }
 
-  drain(options: DrainOptions): Promise<void> {
-    return this.#server.drain(options);
+  async drain(options: DrainOptions): Promise<void> {
+    await this.#server.drain(options);
+    this.#telemetry.close();
   }
 
   close(): void {
     this.#server.close();
+    this.#telemetry.close();
   }
 }
 

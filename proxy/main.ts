@@ -3,16 +3,20 @@
  * listeners, health on the admin port, events on standard output.
  *
  *     options ─▶ snapshot source ─▶ data plane (apply, listen) ─▶ admin ─▶ signals: drain
+ *                                     └──telemetry──▶ hub ──────────┘
  */
 import { dirname, resolve } from "node:path";
 import { startAdmin } from "../shared/admin.ts";
 import { describeListenError, formatAddress } from "../shared/address.ts";
 import { Lifecycle } from "../shared/lifecycle.ts";
 import { createLogger, standardOutput } from "../shared/log.ts";
+import { VERSION } from "../shared/version.ts";
+import { adminHandlers } from "./admin_handlers.ts";
 import { CertificateLoader } from "./certificate_loader.ts";
 import { parseProxyOptions } from "./options.ts";
 import { type DataPlane, LocalPlane } from "./data_plane.ts";
 import { SnapshotSource } from "./snapshot_source.ts";
+import { TelemetryHub } from "./telemetry/hub.ts";
 import { WorkerFleet } from "./worker_fleet.ts";
 
 const parsed = parseProxyOptions(Deno.args);
@@ -24,6 +28,10 @@ const { options } = parsed;
 const log = createLogger({ level: options.logLevel, format: options.logFormat });
 const lifecycle = new Lifecycle();
 
+const hub = new TelemetryHub({
+  accessLog: options.accessLog ? { query: options.accessLogQuery } : null,
+  output: standardOutput(),
+});
 const plane = startPlane();
 const certificates = new CertificateLoader({
   folder: dirname(resolve(options.config)),
@@ -35,7 +43,13 @@ const source = new SnapshotSource({
   watch: options.watch,
   clusterDomain: options.clusterDomain,
   log,
-  onSnapshot: (snapshot) => plane.apply(snapshot, certificates.load(snapshot)),
+  onSnapshot(snapshot) {
+    const usable = certificates.load(snapshot);
+    hub.snapshotComes(snapshot);
+    plane.apply(snapshot, usable);
+    hub.snapshotApplied(snapshot, usable);
+  },
+  onRefused: () => hub.snapshotRefused(),
 });
 
 const loaded = await source.load();
@@ -63,19 +77,20 @@ addEventListener("unhandledrejection", (event) => {
 /** Several event loops where there are several CPUs; one serves in this thread. */
 function startPlane(): DataPlane {
   const count = options.workers || navigator.hardwareConcurrency;
-  if (count === 1) return new LocalPlane({ ...options, log });
+  if (count === 1) return new LocalPlane({ ...options, log }, hub);
   const settings = {
     ...options,
     trustedProxies: options.trustedProxies.toString(),
     upstreamNetworks: options.upstreamNetworks.toString(),
   };
   const write = (text: string) => standardOutput().write(text);
-  return new WorkerFleet({ count, settings, log, write, onStuck: (reason) => end(1, reason) });
+  return new WorkerFleet({ count, settings, log, hub, write, onStuck: (reason) => end(1, reason) });
 }
 
 async function startAdminPort() {
   try {
-    return startAdmin({ ...options.admin, lifecycle, logger: log });
+    const handlers = adminHandlers({ hub, version: VERSION });
+    return startAdmin({ ...options.admin, lifecycle, handlers, logger: log });
   } catch (error) {
     return await fail(describeListenError(error, options.admin, "--admin"));
   }

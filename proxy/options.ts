@@ -110,6 +110,19 @@ const GENERAL_OPTIONS = defineOptions({
     reason: "log collectors read it without a pattern",
     help: "One JSON object a line, or text for people.",
   },
+  accessLog: {
+    type: "boolean",
+    default: true,
+    reason: "who asked what, and what became of it, is the first thing anyone looks for at night",
+    help: "Writes a line of JSON for each request to standard output; docs/access-log.md says " +
+      "what it holds.",
+  },
+  accessLogQuery: {
+    type: "boolean",
+    default: false,
+    reason: "queries carry tokens and names, which a log keeps for long",
+    help: "Writes queries to the access log too.",
+  },
   drainDelay: {
     type: "duration",
     default: 15_000,
@@ -360,6 +373,8 @@ export interface ProxyOptions {
   readonly clusterDomain: string;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
+  readonly accessLog: boolean;
+  readonly accessLogQuery: boolean;
   /** In ms. */
   readonly drainDelay: number;
   /** In ms, after the delay. */
@@ -393,6 +408,8 @@ export function parseProxyOptions(args: readonly string[]): ParsedProxyOptions {
       clusterDomain: given.clusterDomain,
       logLevel: given.logLevel,
       logFormat: given.logFormat,
+      accessLog: given.accessLog,
+      accessLogQuery: given.accessLogQuery,
       drainDelay: given.drainDelay,
       drainTimeout: given.drainTimeout,
       limits: {

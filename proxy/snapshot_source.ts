@@ -26,6 +26,8 @@ export interface SnapshotSourceOptions {
    * when a file that its certificates name has changed. What it throws then is logged.
    */
   readonly onSnapshot: (snapshot: Snapshot) => void;
+  /** Told of each reading that is refused, or not taken by `onSnapshot`, for counters. */
+  readonly onRefused?: () => void;
   /** Milliseconds from the first sign of a change to reading; default 50, for files in the making. */
   readonly settle?: number;
   /** Milliseconds between looks at the file where events do not come; default 2000. */
@@ -159,6 +161,7 @@ export class SnapshotSource {
     try {
       this.#options.onSnapshot(this.#good);
     } catch (error) {
+      this.#options.onRefused?.();
       this.#options.log.error("Cannot apply configuration", { file: this.#options.file, error });
     }
   }
@@ -177,7 +180,10 @@ export class SnapshotSource {
       ? parseSnapshot(reading.text, { clusterDomain: this.#options.clusterDomain })
       : { snapshot: null, problems: [unreadable(reading)] };
     this.#report(problems, snapshot === null);
-    if (snapshot === null) return problems;
+    if (snapshot === null) {
+      this.#options.onRefused?.();
+      return problems;
+    }
     this.#good = snapshot;
     this.#goodHash = content;
     await this.#stampCertificates();

@@ -8,9 +8,11 @@ import { CidrList } from "../shared/cidr.ts";
 import { createLogger, type Logger } from "../shared/log.ts";
 import { listenAll } from "./data_plane.ts";
 import { ProxyServer } from "./server.ts";
+import { Telemetry } from "./telemetry/telemetry.ts";
 import { type FromWorker, type ToWorker, unpackDelta } from "./worker_protocol.ts";
 
 let server: ProxyServer | null = null;
+let telemetry: Telemetry | null = null;
 let log: Logger | null = null;
 
 self.onmessage = ({ data }: MessageEvent<ToWorker>) => {
@@ -20,6 +22,9 @@ self.onmessage = ({ data }: MessageEvent<ToWorker>) => {
       break;
     case "delta":
       server?.applyDelta(unpackDelta(data.delta));
+      break;
+    case "telemetry":
+      telemetry?.receive(data.message);
       break;
     case "ping":
       post({ kind: "pong" });
@@ -37,7 +42,13 @@ self.addEventListener("unhandledrejection", (event) => {
   log?.error("Unhandled rejection", { error: event.reason });
 });
 
-function start({ settings, listen, delta }: Extract<ToWorker, { kind: "start" }>): void {
+function start(
+  { settings, listen, delta, telemetry: setup }: Extract<ToWorker, { kind: "start" }>,
+): void {
+  telemetry = new Telemetry(
+    setup,
+    (message) => self.postMessage({ kind: "telemetry", message }, [message.bytes.buffer]),
+  );
   log = createLogger({
     level: settings.logLevel,
     format: settings.logFormat,
@@ -51,6 +62,7 @@ function start({ settings, listen, delta }: Extract<ToWorker, { kind: "start" }>
     sslRedirect: settings.sslRedirect,
     sslRedirectPort: settings.sslRedirectPort,
     reusePort: true,
+    telemetry,
     log,
   });
   for (const address of settings.protected) server.protect(address);
@@ -70,6 +82,7 @@ function cidrs(text: string): CidrList {
 
 async function drain(options: Extract<ToWorker, { kind: "drain" }>["options"]): Promise<void> {
   await server?.drain(options);
+  telemetry?.close();
   post({ kind: "drained" });
 }
 

@@ -15,6 +15,7 @@ import type { ServerCertificate } from "./certificates.ts";
 import type { DataPlane } from "./data_plane.ts";
 import type { DrainOptions } from "./server.ts";
 import { SnapshotDiffer } from "./snapshot_delta.ts";
+import type { TelemetryHub, WorkerTelemetry } from "./telemetry/hub.ts";
 import {
   type FromWorker,
   type Listening,
@@ -28,6 +29,8 @@ export interface WorkerFleetOptions {
   readonly count: number;
   readonly settings: Omit<WorkerSettings, "protected">;
   readonly log: Logger;
+  /** What counts over all workers. */
+  readonly hub: TelemetryHub;
   /** Takes whole lines for standard output. */
   readonly write: (lines: string) => void;
   /** Told once of a worker that is silent for longer than `patience`: the process should end. */
@@ -124,13 +127,14 @@ export class WorkerFleet implements DataPlane {
     const member = new Member(
       module,
       { ...NO_RIGHTS, net },
+      this.#options.hub,
       write,
       (reason) => this.#lost(member, reason),
     );
     this.#members.add(member);
     // A new differ has seen nothing: its delta is the whole.
     const delta = packDelta(new SnapshotDiffer().diff(this.#snapshot!, this.#certificates));
-    return member.start({ kind: "start", settings, listen: this.#listening, delta });
+    return member.start({ settings, listen: this.#listening, delta });
   }
 
   #check(): void {
@@ -151,6 +155,7 @@ export class WorkerFleet implements DataPlane {
     member.terminate();
     if (this.#draining || !member.hasListened) return;
     this.#restarts++;
+    this.#options.hub.workerRestarted();
     this.#options.log.error("Worker replaced", { reason, restarts: this.#restarts });
     setTimeout(() => {
       if (this.#draining) return;
@@ -166,6 +171,7 @@ class Member {
   hasListened = false;
   readonly #worker: Worker;
   readonly #lost: (reason: string) => void;
+  readonly #telemetry: WorkerTelemetry;
   readonly #born = performance.now();
   #heard = performance.now();
   #listening = Promise.withResolvers<Listening>();
@@ -174,6 +180,7 @@ class Member {
   constructor(
     module: URL,
     permissions: Deno.PermissionOptionsObject,
+    hub: TelemetryHub,
     write: (lines: string) => void,
     lost: (reason: string) => void,
   ) {
@@ -182,6 +189,7 @@ class Member {
       type: "module",
       deno: { permissions },
     });
+    this.#telemetry = hub.attach((message) => this.post({ kind: "telemetry", message }));
     this.#worker.onmessage = ({ data }: MessageEvent<FromWorker>) => this.#take(data, write);
     this.#worker.onerror = (event) => {
       event.preventDefault();
@@ -203,8 +211,10 @@ class Member {
     this.#worker.postMessage(message);
   }
 
-  start(message: Extract<ToWorker, { kind: "start" }>): Promise<Listening> {
-    this.post(message);
+  start(
+    message: Omit<Extract<ToWorker, { kind: "start" }>, "kind" | "telemetry">,
+  ): Promise<Listening> {
+    this.post({ kind: "start", telemetry: this.#telemetry.setup, ...message });
     return this.#listening.promise;
   }
 
@@ -215,6 +225,7 @@ class Member {
 
   terminate(): void {
     this.#worker.terminate();
+    this.#telemetry.detach();
     this.#drained.resolve();
   }
 
@@ -230,6 +241,9 @@ class Member {
         break;
       case "lines":
         write(message.text);
+        break;
+      case "telemetry":
+        this.#telemetry.receive(message.message);
         break;
       case "drained":
         this.#drained.resolve();

@@ -10,6 +10,7 @@ import type { ServerCertificate } from "./certificates.ts";
 import type { Limits } from "./limits.ts";
 import type { DrainOptions } from "./server.ts";
 import type { SnapshotDelta } from "./snapshot_delta.ts";
+import type { HubMessage, TelemetryMessage, TelemetrySetup } from "./telemetry/telemetry.ts";
 
 /** What a worker must know before it serves. */
 export interface WorkerSettings {
@@ -35,8 +36,15 @@ export interface Listening {
 
 export type ToWorker =
   /** First of all, once. The configuration is in force before anything listens. */
-  | { kind: "start"; settings: WorkerSettings; listen: Listening; delta: PostedDelta }
+  | {
+    kind: "start";
+    settings: WorkerSettings;
+    listen: Listening;
+    delta: PostedDelta;
+    telemetry: TelemetrySetup;
+  }
   | { kind: "delta"; delta: PostedDelta }
+  | { kind: "telemetry"; message: HubMessage }
   | { kind: "ping" }
   | { kind: "drain"; options: DrainOptions };
 
@@ -47,6 +55,7 @@ export type FromWorker =
   | { kind: "pong" }
   /** Lines for standard output, whole. */
   | { kind: "lines"; text: string }
+  | { kind: "telemetry"; message: TelemetryMessage }
   | { kind: "drained" };
 
 /** A delta whose certificates carry their keys as text. */

@@ -43,6 +43,8 @@ export const PINGRESS: Peer = {
       ...["--listen-http", formatAddress(listen), "--admin", admin],
       // The load's connections are gone when it is stopped; there is nothing to wait for.
       ...["--drain-delay=0", "--drain-timeout=1s"],
+      // As the peers are set up.
+      "--access-log=false",
     ], ROOT);
   },
 };

@@ -1,13 +1,18 @@
 /** Worker fleets for tests. In: how many. Out: a fleet on loopback, and snapshots for it. */
 import { DEFAULT_LIMITS } from "../../proxy/limits.ts";
+import { TelemetryHub } from "../../proxy/telemetry/hub.ts";
 import { WorkerFleet } from "../../proxy/worker_fleet.ts";
-import { silentLogger } from "../../shared/log.ts";
+import { LineOutput, silentLogger } from "../../shared/log.ts";
 import { type Snapshot, SNAPSHOT_FORMAT } from "../../shared/snapshot.ts";
 
 const FAULTY = new URL("./faulty_worker.ts", import.meta.url);
 
 /** A fleet whose workers take orders for faults by a snapshot's epoch; see `faulty_worker.ts`. */
-export function startFleet(count: number, onStuck: (reason: string) => void = () => {}) {
+export function startFleet(
+  count: number,
+  onStuck: (reason: string) => void = () => {},
+  hub: TelemetryHub = unheardHub(),
+) {
   return new WorkerFleet({
     count,
     settings: {
@@ -21,6 +26,7 @@ export function startFleet(count: number, onStuck: (reason: string) => void = ()
       logFormat: "text",
     },
     log: silentLogger,
+    hub,
     // Workers tell of what nobody caught and live on: here it fails the test.
     write: (lines) => {
       if (lines.includes("Unhandled rejection")) throw new Error(lines);
@@ -30,6 +36,12 @@ export function startFleet(count: number, onStuck: (reason: string) => void = ()
     heartbeat: 50,
     patience: 1_000,
   });
+}
+
+/** Counts for nobody. */
+function unheardHub(): TelemetryHub {
+  const output = new LineOutput({ write: (bytes) => Promise.resolve(bytes.length) });
+  return new TelemetryHub({ accessLog: null, output });
 }
 
 /** Every path of every host goes to one port of loopback. */

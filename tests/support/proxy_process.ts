@@ -28,6 +28,7 @@ export class ProxyProcess {
   readonly #child: Deno.ChildProcess;
   readonly #folder: string;
   readonly #reading: Promise<void>;
+  #deaf = false;
   #more = Promise.withResolvers<void>();
 
   private constructor(child: Deno.ChildProcess, folder: string) {
@@ -52,7 +53,9 @@ export class ProxyProcess {
       "--listen-http=127.0.0.1:0",
       "--listen-https=127.0.0.1:0",
       "--admin=127.0.0.1:0",
-      "--drain-delay=0",
+      ...(args.some((arg) => arg.startsWith("--drain-delay")) ? [] : ["--drain-delay=0"]),
+      // Lines are kept: a load would fill memory with them.
+      "--access-log=false",
       ...args,
     ];
     const child = new Deno.Command(command[0], {
@@ -77,6 +80,26 @@ export class ProxyProcess {
 
   get adminPort(): number {
     return this.#port("Ready", "admin");
+  }
+
+  /** Settles with its exit code. */
+  get ended(): Promise<number> {
+    return this.#child.status.then(({ code }) => code);
+  }
+
+  signal(signal: Deno.Signal): void {
+    this.#child.kill(signal);
+  }
+
+  /** Closes its standard output with the next line: from then on nobody reads the log. */
+  stopReading(): void {
+    this.#deaf = true;
+  }
+
+  /** The admin port's answer to `path`: status and text. */
+  async admin(path: string): Promise<{ status: number; text: string }> {
+    const response = await fetch(`http://127.0.0.1:${this.adminPort}${path}`);
+    return { status: response.status, text: await response.text() };
   }
 
   /** Resident memory in bytes; Linux alone tells. */
@@ -130,6 +153,7 @@ export class ProxyProcess {
       const parts = (rest + part).split("\n");
       rest = parts.pop()!;
       for (const text of parts) if (text !== "") this.lines.push(JSON.parse(text));
+      if (this.#deaf) break;
       this.#more.resolve();
       this.#more = Promise.withResolvers();
     }

@@ -1,0 +1,161 @@
+/**
+ * What the admin port shows of a proxy, besides its health. In: the hub of telemetry. Out: handlers
+ * by path: `/metrics` for anyone, `/snapshot` and `/explain` for this machine alone.
+ */
+// @ts-types="@types/negotiator"
+import Negotiator from "negotiator";
+import { type AdminHandler, loopbackOnly } from "../shared/admin.ts";
+import { parseRequestedUrl, type RequestedUrl } from "../shared/requested_url.ts";
+import type { Action, Snapshot } from "../shared/snapshot.ts";
+import { serialiseSnapshot } from "../shared/snapshot_serialise.ts";
+import { memoryInUse } from "./overload.ts";
+import { explain, type Explanation } from "./router/explain.ts";
+import { METRICS_CONTENT_TYPE, streamPieces } from "./telemetry/exposition.ts";
+import type { TelemetryHub } from "./telemetry/hub.ts";
+
+export interface AdminHandlersOptions {
+  readonly hub: TelemetryHub;
+  /** Of Pingress. */
+  readonly version: string;
+}
+
+export function adminHandlers({ hub, version }: AdminHandlersOptions): Record<
+  string,
+  AdminHandler
+> {
+  const startedAt = Date.now();
+  return {
+    "/metrics": () => {
+      const about = {
+        version,
+        deno: Deno.version.deno,
+        startedAt,
+        now: Date.now(),
+        memory: memoryInUse(),
+      };
+      return new Response(streamPieces(hub.scrape(about)), {
+        headers: { "content-type": METRICS_CONTENT_TYPE },
+      });
+    },
+    "/snapshot": loopbackOnly(() => showSnapshot(hub)),
+    "/explain": loopbackOnly((request) => showExplanation(hub, request)),
+  };
+}
+
+/** JSON: the snapshot in force, keys redacted, with its age. */
+function showSnapshot(hub: TelemetryHub): Response {
+  const { inForce } = hub;
+  if (inForce === null) return text(503, "No snapshot is in force yet");
+  const { version } = inForce.snapshot;
+  const head = JSON.stringify({ version, ageSeconds: Math.round(inForce.age) / 1000 });
+  const snapshot = serialiseSnapshot(inForce.snapshot, { revealKeys: false });
+  return json(`${head.slice(0, -1)},"snapshot":${snapshot}}`);
+}
+
+/** Why `?url=` takes its route: text, or JSON by Accept. */
+function showExplanation(hub: TelemetryHub, request: Request): Response {
+  const { inForce } = hub;
+  if (inForce === null) return text(503, "No snapshot is in force yet");
+  const asked = new URL(request.url).searchParams.get("url");
+  const url = asked === null ? null : parseRequestedUrl(asked);
+  if (url === null) {
+    return text(400, "Ask for /explain?url=https://app.example.com/path, escaped as a query is");
+  }
+  const explanation = explain(inForce.snapshot, url.host, url.rawPath);
+  return prefersJson(request)
+    ? json(JSON.stringify(plain(url, explanation, inForce.snapshot)))
+    : text(200, describe(url, explanation, inForce.snapshot));
+}
+
+/** The explanation as data, without chains and keys. */
+function plain(url: RequestedUrl, explanation: Explanation, snapshot: Snapshot) {
+  const { path, outcome, considered, certificate: { by, certificate, because } } = explanation;
+  const action = actionOf(explanation);
+  return {
+    url: `${url.scheme}://${url.host}${url.rawPath}`,
+    host: url.host,
+    path: path.ok ? path.path : null,
+    outcome,
+    upstream: action?.kind === "forward" ? upstreamOf(snapshot, action.upstream) ?? null : null,
+    considered,
+    certificate: {
+      by,
+      because,
+      ...(certificate === null ? {} : { id: certificate.id, origin: certificate.origin }),
+    },
+  };
+}
+
+function describe(url: RequestedUrl, explanation: Explanation, snapshot: Snapshot): string {
+  const { path, outcome, considered, certificate: choice } = explanation;
+  const action = actionOf(explanation);
+  const lines = [`${url.scheme}://${url.host}${url.rawPath}`];
+  if (path.ok && path.path !== url.rawPath) lines.push(`  matched as ${path.path}`);
+  if (outcome.kind === "route") {
+    const { kind, namespace, name, field } = outcome.route.origin;
+    lines.push(`Route: ${outcome.route.id}`, `  from ${kind} ${namespace}/${name}, ${field}`);
+  } else if (outcome.kind === "default") {
+    lines.push("Route: none, so the default backend takes it");
+  } else {
+    lines.push(
+      outcome.kind === "refused"
+        ? `Route: none, since ${outcome.reason}: 400`
+        : "Route: none takes it, and there is no default backend: 404",
+    );
+  }
+  if (action !== null) lines.push(`  ${describeAction(action)}`);
+  if (action?.kind === "forward") lines.push(`  ${describeUpstream(snapshot, action.upstream)}`);
+  for (const { route, lostBecause } of considered) {
+    lines.push(`Considered: ${route.id}`, `  lost because ${lostBecause}`);
+  }
+  const chosen = choice.certificate === null ? "none" : choice.certificate.id;
+  lines.push(`Certificate: ${chosen}, since ${choice.because}`);
+  return lines.map(printable).join("\n");
+}
+
+function actionOf({ outcome }: Explanation): Action | null {
+  if (outcome.kind === "route") return outcome.route.action;
+  return outcome.kind === "default" ? outcome.action : null;
+}
+
+function describeAction(action: Action): string {
+  return action.kind === "forward"
+    ? `goes to ${action.upstream}`
+    : `answers ${action.status}: ${action.reason}`;
+}
+
+function describeUpstream(snapshot: Snapshot, id: string): string {
+  const upstream = upstreamOf(snapshot, id);
+  if (upstream === undefined) return "which the snapshot does not have";
+  const { addresses } = upstream;
+  if (addresses.kind === "dns") return `resolved from ${addresses.name}:${addresses.port}`;
+  const count = addresses.endpoints.length;
+  return `with ${count} endpoint${count === 1 ? "" : "s"}`;
+}
+
+function upstreamOf(snapshot: Snapshot, id: string) {
+  return snapshot.upstreams.find((upstream) => upstream.id === id);
+}
+
+/** Control characters of what somebody asked for do not reach a terminal. */
+function printable(line: string): string {
+  return line.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, "\ufffd");
+}
+
+function prefersJson(request: Request): boolean {
+  const accept = request.headers.get("accept");
+  if (accept === null) return false;
+  return new Negotiator({ headers: { accept } }).mediaType(["text/plain", "application/json"]) ===
+    "application/json";
+}
+
+function json(body: string): Response {
+  return new Response(`${body}\n`, { headers: { "content-type": "application/json" } });
+}
+
+function text(status: number, body: string): Response {
+  return new Response(`${body}\n`, {
+    status,
+    headers: { "content-type": "text/plain; charset=utf-8" },
+  });
+}
