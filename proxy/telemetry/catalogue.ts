@@ -11,9 +11,7 @@ export interface MetricSpec {
   readonly labels?: Readonly<Record<string, string>>;
 }
 
-const ROUTE = "Id of the route, as in the snapshot; `none`: no route took the request, or it was " +
-  "refused before; `default`: the default backend; `other`: more routes than have counters, or " +
-  "one that went while the request was under way";
+const ROUTE = "A route's id, or `none`, `default` or `other`; see below";
 
 export const METRICS = {
   pingress_requests_total: {
