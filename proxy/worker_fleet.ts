@@ -57,6 +57,9 @@ const NO_RIGHTS = {
 /** A worker that dies sooner than this (ms) after its start is not replaced at once. */
 const SHORT_LIFE = 1_000;
 
+/** How much later than a drain's own end (ms) a worker may say that it has drained. */
+const DRAIN_GRACE = 2_000;
+
 export class WorkerFleet implements DataPlane {
   readonly #options: WorkerFleetOptions;
   readonly #members = new Set<Member>();
@@ -66,6 +69,8 @@ export class WorkerFleet implements DataPlane {
   #listening: Listening = { http: [], https: [] };
   readonly #protected: Address[] = [];
   #heartbeat: ReturnType<typeof setInterval> | undefined;
+  /** All have listened once: what is lost from now on is replaced. */
+  #isUp = false;
   #draining = false;
   #restarts = 0;
 
@@ -98,6 +103,7 @@ export class WorkerFleet implements DataPlane {
     this.#listening = await this.#start();
     const rest = Array.from({ length: this.#options.count - 1 }, () => this.#start());
     await Promise.all(rest);
+    this.#isUp = true;
     this.#heartbeat = setInterval(() => this.#check(), this.#options.heartbeat ?? 1_000);
     return this.#listening;
   }
@@ -137,14 +143,19 @@ export class WorkerFleet implements DataPlane {
     return member.start({ settings, listen: this.#listening, delta });
   }
 
+  /**
+   * Silence is counted in pings: a pause of this thread, or of the whole process, is not taken for
+   * a worker's.
+   */
   #check(): void {
-    const patience = this.#options.patience ?? 10_000;
+    const { heartbeat = 1_000, patience = 10_000 } = this.#options;
     for (const member of this.#members) {
-      if (member.silence > patience) {
+      const silence = member.pingsUnheard * heartbeat;
+      if (silence > patience) {
         this.#members.delete(member);
-        this.#options.onStuck(`a worker has been silent for ${Math.round(member.silence)} ms`);
+        this.#options.onStuck(`a worker has been silent for ${silence} ms`);
       } else {
-        member.post({ kind: "ping" });
+        member.ping();
       }
     }
   }
@@ -153,27 +164,26 @@ export class WorkerFleet implements DataPlane {
   #lost(member: Member, reason: string): void {
     if (!this.#members.delete(member)) return;
     member.terminate();
-    if (this.#draining || !member.hasListened) return;
+    if (this.#draining || !this.#isUp) return;
     this.#restarts++;
     this.#options.hub.workerRestarted();
     this.#options.log.error("Worker replaced", { reason, restarts: this.#restarts });
     setTimeout(() => {
       if (this.#draining) return;
-      this.#start().catch((error) => {
-        this.#options.log.error("Worker cannot start", { error });
-      });
+      // One that cannot start comes back here, and is tried again.
+      this.#start().catch(() => {});
     }, member.age < SHORT_LIFE ? SHORT_LIFE : 0);
   }
 }
 
 /** One worker, from here. */
 class Member {
-  hasListened = false;
+  /** Pings since it last said anything. */
+  pingsUnheard = 0;
   readonly #worker: Worker;
   readonly #lost: (reason: string) => void;
   readonly #telemetry: WorkerTelemetry;
   readonly #born = performance.now();
-  #heard = performance.now();
   #listening = Promise.withResolvers<Listening>();
   #drained = Promise.withResolvers<void>();
 
@@ -202,11 +212,6 @@ class Member {
     return performance.now() - this.#born;
   }
 
-  /** Since it last said anything, in ms. */
-  get silence(): number {
-    return performance.now() - this.#heard;
-  }
-
   post(message: ToWorker): void {
     this.#worker.postMessage(message);
   }
@@ -218,9 +223,20 @@ class Member {
     return this.#listening.promise;
   }
 
-  drain(options: DrainOptions): Promise<void> {
+  ping(): void {
+    this.pingsUnheard++;
+    this.post({ kind: "ping" });
+  }
+
+  /** Settles when it has drained, or should have long ago. */
+  async drain(options: DrainOptions): Promise<void> {
     this.post({ kind: "drain", options });
-    return this.#drained.promise;
+    const late = setTimeout(
+      () => this.#drained.resolve(),
+      options.delay + options.timeout + DRAIN_GRACE,
+    );
+    await this.#drained.promise;
+    clearTimeout(late);
   }
 
   terminate(): void {
@@ -230,10 +246,9 @@ class Member {
   }
 
   #take(message: FromWorker, write: (lines: string) => void): void {
-    this.#heard = performance.now();
+    this.pingsUnheard = 0;
     switch (message.kind) {
       case "listening":
-        this.hasListened = true;
         this.#listening.resolve(message.listening);
         break;
       case "refused":

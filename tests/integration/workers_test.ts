@@ -72,6 +72,47 @@ Deno.test("a worker that hangs is noticed by its silence", async () => {
   assert.match(new TextDecoder().decode(stdout), /^stuck: a worker has been silent for \d+ ms\n$/);
 });
 
+Deno.test("a drain ends though a worker hangs", async () => {
+  const script = new URL("../support/stuck_fleet.ts", import.meta.url).pathname;
+  const { stdout } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", script, "drain"],
+    signal: AbortSignal.timeout(20_000),
+  }).output();
+  assert.equal(new TextDecoder().decode(stdout), "drained\n");
+});
+
+Deno.test("a worker whose replacement cannot start is replaced all the same", async () => {
+  const backend = startBackend("blue");
+  const fleet = startFleet(2);
+  try {
+    fleet.apply(snapshotOf(backend.addr.port), []);
+    const { http } = await fleet.listen({ http: [{ hostname: "127.0.0.1", port: 0 }], https: [] });
+    fleet.apply(snapshotOf(backend.addr.port, "fail"), []);
+    await until(() => fleet.restarts >= 4);
+    fleet.apply(snapshotOf(backend.addr.port), []);
+    await until(async () => await ask(http[0].port).catch(() => "") === "blue");
+  } finally {
+    fleet.close();
+    await backend.shutdown();
+  }
+});
+
+Deno.test("a pause of the main thread is not taken for a worker's silence", async () => {
+  const reasons: string[] = [];
+  const fleet = startFleet(1, (reason) => reasons.push(reason));
+  try {
+    fleet.apply(snapshotOf(1), []);
+    await fleet.listen({ http: [{ hostname: "127.0.0.1", port: 0 }], https: [] });
+    const end = performance.now() + 1_500;
+    while (performance.now() < end);
+    // Beats enough to notice what there is to notice.
+    await new Promise((resume) => setTimeout(resume, 300));
+    assert.deepEqual(reasons, []);
+  } finally {
+    fleet.close();
+  }
+});
+
 Deno.test("a port in use is refused with a line that says so", async () => {
   const taken = Deno.listen({ hostname: "127.0.0.1", port: 0, reusePort: true });
   const fleet = startFleet(2);

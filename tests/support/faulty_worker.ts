@@ -1,6 +1,7 @@
 /**
  * A worker with faults to order. In: the messages of a real one. Out: what that does, but a delta
- * of the epoch `throw` makes it throw, and one of the epoch `hang` makes it hang.
+ * of the epoch `throw` makes it throw, and one of the epoch `hang` makes it hang. With the epoch
+ * `fail` it throws at its start too.
  */
 /// <reference lib="deno.worker" />
 import "../../proxy/worker.ts";
@@ -8,8 +9,11 @@ import "../../proxy/worker.ts";
 const take = self.onmessage!;
 
 self.onmessage = (event: MessageEvent) => {
-  const epoch = event.data.kind === "delta" ? event.data.delta.version.epoch : "";
-  if (epoch === "throw") {
+  const { kind, delta } = event.data;
+  const epoch = kind === "delta" ? delta.version.epoch : "";
+  if (kind === "start" && delta.version.epoch === "fail") {
+    throw new Error("a start to fail");
+  } else if (epoch === "throw" || epoch === "fail") {
     setTimeout(() => {
       throw new Error("a fault to order");
     });

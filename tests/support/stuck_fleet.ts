@@ -1,10 +1,20 @@
-/** A program that lets a worker hang, and prints what its fleet says of that. */
+/**
+ * A program that lets a worker hang, and prints what its fleet says of that; with the argument
+ * `drain`, when its fleet has drained nevertheless.
+ */
 import { snapshotOf, startFleet } from "./fleet.ts";
 
+const drains = Deno.args.includes("drain");
 const fleet = startFleet(2, (reason) => {
+  if (drains) return;
   console.log(`stuck: ${reason}`);
   Deno.exit(0);
 });
 fleet.apply(snapshotOf(1), []);
 await fleet.listen({ http: [{ hostname: "127.0.0.1", port: 0 }], https: [] });
 fleet.apply(snapshotOf(2, "hang"), []);
+if (drains) {
+  await fleet.drain({ delay: 0, timeout: 100 });
+  console.log("drained");
+  Deno.exit(0);
+}
