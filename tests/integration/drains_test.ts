@@ -1,0 +1,9 @@
+/** Proxies that take turns under load; `deno task soak:drain` does the same a hundred times. */
+import assert from "node:assert/strict";
+import { runDrains } from "../soak/drains.ts";
+
+Deno.test("five drains under load lose nothing", async () => {
+  const { requests, uploads, webSockets, lost } = await runDrains(5);
+  assert.deepEqual(lost, []);
+  assert.ok(requests > 100 && uploads > 0 && webSockets > 0, "there was a load");
+});
