@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { OTHER_SLOT, RESERVED_SLOTS, RouteSlots } from "./route_slots.ts";
+
+const FIRST = RESERVED_SLOTS.length;
+
+function slotsOf(slots: RouteSlots): Record<string, number> {
+  return Object.fromEntries(slots.entries());
+}
+
+Deno.test("a route keeps its slot for as long as it is there", () => {
+  const slots = new RouteSlots(() => 0);
+  slots.update(["a", "b"], () => assert.fail());
+  const change = slots.update(["c", "b"], () => assert.fail());
+  assert.deepEqual(slotsOf(slots), { b: FIRST + 1, c: FIRST + 2 });
+  assert.deepEqual(change, { added: [["c", FIRST + 2]], removed: ["a"] });
+  assert.deepEqual(slots.update(["b", "c"], () => {}), { added: [], removed: [] });
+});
+
+Deno.test("a slot that is free again is cleared and reused, but only after a rest", () => {
+  let now = 0;
+  const slots = new RouteSlots(() => now);
+  const reused: number[] = [];
+  slots.update(["a"], (slot) => reused.push(slot));
+  slots.update([], (slot) => reused.push(slot));
+  slots.update(["b"], (slot) => reused.push(slot));
+  assert.deepEqual([slotsOf(slots), reused], [{ b: FIRST + 1 }, []]);
+  now += 60_000;
+  slots.update(["b", "c", "d"], (slot) => reused.push(slot));
+  assert.deepEqual([slotsOf(slots), reused], [{ b: FIRST + 1, c: FIRST, d: FIRST + 2 }, [FIRST]]);
+});
+
+Deno.test("routes beyond the limit count as other, until there is room", () => {
+  let now = 0;
+  const slots = new RouteSlots(() => now, FIRST + 2);
+  slots.update(["a", "b", "c"], () => {});
+  assert.deepEqual(slotsOf(slots), { a: FIRST, b: FIRST + 1, c: OTHER_SLOT });
+  slots.update(["b", "c"], () => {});
+  now += 60_000;
+  const change = slots.update(["b", "c"], () => {});
+  assert.deepEqual(change.added, [["c", FIRST]]);
+  assert.equal(slots.used, FIRST + 2);
+});
+
+Deno.test("what has rested and found no use is the first to be reused later", () => {
+  let now = 0;
+  const slots = new RouteSlots(() => now);
+  slots.update(["a", "b", "c"], () => {});
+  slots.update(["c"], () => {});
+  now += 60_000;
+  slots.update(["c", "d"], () => {});
+  slots.update(["c", "d", "e"], () => {});
+  assert.deepEqual(slotsOf(slots), { c: FIRST + 2, d: FIRST, e: FIRST + 1 });
+});
