@@ -28,5 +28,7 @@ export interface Problem {
 
 /** `Ingress default/web`, or `IngressClass pingress` for cluster-wide kinds. */
 export function formatObject(ref: ObjectRef): string {
-  return ref.namespace === "" ? `${ref.kind} ${ref.name}` : `${ref.kind} ${ref.namespace}/${ref.name}`;
+  return ref.namespace === ""
+    ? `${ref.kind} ${ref.name}`
+    : `${ref.kind} ${ref.namespace}/${ref.name}`;
 }

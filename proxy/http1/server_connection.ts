@@ -8,62 +8,29 @@
  * A connection serves one request at a time: pipelined ones wait in the input, so that answers are
  * in order and a client that does not read its answers is not served more of them.
  */
-import type { Buffers } from "../buffer_pool.ts";
-import { type Deadlined, type Deadlines, NO_DEADLINE } from "../deadlines.ts";
+import { type Deadlined, NO_DEADLINE } from "../deadlines.ts";
 import { asProxyError, type ErrorCode, ProxyError } from "../errors.ts";
 import { type Fields, X_REQUEST_ID } from "../fields.ts";
-import type { Limits } from "../limits.ts";
 import {
   type Body,
   type Client,
   type Duplex,
   type Exchange,
-  type ExchangeHandler,
   ExchangeRecord,
   RequestHead,
   type ResponseHead,
   UNKNOWN_LENGTH,
 } from "../message.ts";
-import { Pace } from "../pace.ts";
 import { closeQuietly, type Transport } from "../transport.ts";
-import { InputBody } from "./body.ts";
-import { writeBody } from "./body_writer.ts";
 import { HalfClosedClient, PROBE } from "./half_closed.ts";
-import { HeadParser } from "./head_parser.ts";
 import { Input } from "./input.ts";
 import { Output } from "./output.ts";
-import {
-  headError,
-  readRequestFields,
-  readRequestLine,
-  type RequestConnection,
-} from "./request_head.ts";
-import {
-  interimBytes,
-  responseFraming,
-  responseHeadSize,
-  switchingBytes,
-  writeResponseHead,
-} from "./response_writer.ts";
-
-/** What all connections of a listener share. */
-export interface ServerConnectionContext {
-  readonly limits: Limits;
-  readonly buffers: Buffers;
-  readonly deadlines: Deadlines;
-  readonly handler: ExchangeHandler;
-  /** Our own answer to an error; `request` is null where no head could be read. */
-  readonly answer: (
-    code: ErrorCode,
-    exchange: Exchange | null,
-  ) => { head: ResponseHead; body: Body };
-  /** True once connections are to close after the exchange under way. */
-  readonly isDraining: () => boolean;
-  /** Told of each exchange when it has ended, and of each request that was refused. Must not throw. */
-  readonly onExchangeEnd: (exchange: Exchange) => void;
-  /** Told of what ends a connection before or outside an exchange, for the log. */
-  readonly onError: (error: ProxyError, client: Client) => void;
-}
+import type { RequestConnection } from "./request_head.ts";
+import { RequestBody } from "./request_body.ts";
+import { RequestReader } from "./request_reader.ts";
+import { sendResponse } from "./response_sender.ts";
+import { interimBytes, responseFraming, switchingBytes } from "./response_writer.ts";
+import type { ServerConnectionContext } from "./server_context.ts";
 
 /** A draining connection that is idle gets this long (ms) for a request that is on its way. */
 const DRAIN_GRACE = 500;
@@ -91,17 +58,14 @@ export class ServerConnection implements Exchange, Deadlined {
   readonly #input: Input;
   readonly #output: Output;
   readonly #halfClosed = new HalfClosedClient();
-  readonly #parser: HeadParser;
-  readonly #body: InputBody;
-  readonly #bodyPace: Pace;
+  readonly #reader: RequestReader;
+  readonly #body: RequestBody;
   readonly #connection: RequestConnection = { keepAlive: false };
   #phase = HEAD;
   #requests = 0;
   #deadline = NO_DEADLINE;
   /** The buffer that holds the head under way, while `input` watches with another. */
   #headBuffer: Uint8Array<ArrayBuffer> | null = null;
-  /** The client waits for 100 (Continue), and no byte of its body has come. */
-  #awaitsContinue = false;
   /** An exchange may hold views of the buffers: they are not to be lent to another connection. */
   #lent = false;
   #closeAfter = false;
@@ -125,30 +89,8 @@ export class ServerConnection implements Exchange, Deadlined {
         return this.#failure!;
       },
     );
-    this.#parser = new HeadParser(
-      this.request.fields,
-      limits.requestHeadBytes,
-      limits.requestFields,
-    );
-    this.#body = new InputBody(this.#input, buffers.bulk, {
-      malformed: "bad_chunk",
-      cut: "client_gone",
-      tooLarge: "body_too_large",
-      trailersTooLarge: "head_too_large",
-      maxBytes: limits.bodyBytes,
-      maxTrailerBytes: limits.requestHeadBytes,
-      maxTrailerFields: limits.requestFields,
-    });
-    this.#bodyPace = new Pace(limits.bodyRate, limits.bodyTimeout);
-    this.#body.onWait = (waiting) => {
-      // An upload that outlives its exchange must not touch the deadline of what follows.
-      if (this.#phase !== EXCHANGE || this.#expired) return;
-      if (!waiting) this.#awaitsContinue = false;
-      // It is the backend that lets a client wait for 100, and the backend's deadline that runs.
-      this.#deadline = waiting && !this.#awaitsContinue
-        ? context.deadlines.in(limits.bodyTimeout)
-        : NO_DEADLINE;
-    };
+    this.#reader = new RequestReader(this.#input, this.request, this.#connection, limits);
+    this.#body = new RequestBody(this.#input, buffers.bulk, limits, context.deadlines);
     this.#body.onEnd = () => this.#watchClient();
     this.#input.onWatched = () => this.#clientMoved();
   }
@@ -164,7 +106,7 @@ export class ServerConnection implements Exchange, Deadlined {
   /** An exchange is under way; else the connection may be closed without loss. */
   get isBusy(): boolean {
     return this.#phase !== IDLE && this.#phase !== HEAD || this.#output.pending !== null ||
-      this.#parser.hasBegun;
+      this.#reader.hasBegun;
   }
 
   /** Since when nothing has been under way, in ms, monotonic; Infinity while something is. */
@@ -209,27 +151,21 @@ export class ServerConnection implements Exchange, Deadlined {
   check(now: number): void {
     if (this.#output.isOverdue(now)) return this.#fail(new ProxyError("client_stalled"));
     if (this.#phase === EXCHANGE && this.#input.ended) this.#checkHalfClosed(now);
-    if (now < this.#deadline && !this.#trickles()) return;
+    // An upload that outlives its exchange must not touch the deadline of what follows.
+    const isUploading = this.#phase === EXCHANGE && !this.#expired;
+    if (isUploading && this.#body.isOverdue(now)) return this.#expire("body_timeout");
+    if (now < this.#deadline) return;
     // The last answer is still being taken: its own deadline runs.
     if (this.#phase === IDLE && this.#output.writing) return;
     this.#deadline = NO_DEADLINE;
     switch (this.#phase) {
       case HEAD:
-        if (this.#parser.hasBegun) this.#expire("head_timeout");
+        if (this.#reader.hasBegun) this.#expire("head_timeout");
         else this.close();
-        break;
-      case EXCHANGE:
-        this.#expire("body_timeout");
         break;
       default:
         this.close();
     }
-  }
-
-  /** A request's body comes, but hardly any of it. */
-  #trickles(): boolean {
-    return this.#phase === EXCHANGE && this.#deadline !== NO_DEADLINE && !this.#expired &&
-      this.#bodyPace.isTooSlow(this.#body.received);
   }
 
   /**
@@ -238,7 +174,7 @@ export class ServerConnection implements Exchange, Deadlined {
    */
   drain(): void {
     this.#closeAfter = true;
-    if (this.#phase === IDLE || (this.#phase === HEAD && !this.#parser.hasBegun)) {
+    if (this.#phase === IDLE || (this.#phase === HEAD && !this.#reader.hasBegun)) {
       this.#deadline = Math.min(this.#deadline, this.#context.deadlines.in(DRAIN_GRACE));
     }
   }
@@ -248,50 +184,37 @@ export class ServerConnection implements Exchange, Deadlined {
   /** Waits for the next head. False when the connection is to end, answered where that is due. */
   async #receive(): Promise<boolean> {
     const input = this.#input;
-    const parser = this.#parser;
+    const reader = this.#reader;
     const { limits, deadlines } = this.#context;
-    const { record } = this;
+    const { record, request } = this;
     this.#body.release();
     record.begin();
     this.#phase = this.#requests === 0 ? HEAD : IDLE;
     this.#deadline = deadlines.in(
       this.#requests === 0 ? limits.requestHeadTimeout : limits.clientIdleTimeout,
     );
-    parser.begin(input.bytes, input.start, true);
+    reader.begin();
     for (;;) {
-      const result = input.isEmpty ? "pending" : parser.parse(input.end);
-      if (result === "pending") {
-        if (input.isOver) return false;
-        if (this.#phase === IDLE && parser.hasBegun) this.#beginHead();
-        if (record.startedAt === 0 && parser.hasBegun) this.#beginRecord();
-        const room = input.makeRoom(limits.requestHeadBytes);
-        if (room !== "room" || (!parser.hasBegun && input.isEmpty)) {
-          parser.begin(input.bytes, input.start, true);
-        }
-        await input.fill();
-        if (this.#expired) return false;
-        continue;
+      const result = reader.advance();
+      if (reader.hasBegun) {
+        if (record.startedAt === 0) this.#beginRecord();
+        if (this.#phase === IDLE) this.#beginHead();
+        record.method = request.method;
+        record.version = request.version;
       }
-      if (record.startedAt === 0) this.#beginRecord();
-      if (this.#phase === IDLE) this.#beginHead();
       if (result === "complete") break;
-      const code = result === "start_line"
-        ? readRequestLine(input.bytes, parser.startLineStart, parser.startLineEnd, this.request)
-        : headError(result, parser, input.bytes);
-      if (code !== null) return this.#refuse(code);
-      record.method = this.request.method;
-      record.version = this.request.version;
+      if (result !== "pending") {
+        if (result.whole) record.bytesIn = reader.size;
+        return this.#refuse(result.code, result.whole ? this : null);
+      }
+      if (input.isOver) return false;
+      reader.makeRoom();
+      await input.fill();
+      if (this.#expired) return false;
     }
-    record.bytesIn = parser.end - parser.startLineStart;
-    input.start = parser.end;
-    const code = readRequestFields(this.request, this.#connection);
-    if (code !== null) return this.#refuse(code, this);
+    record.bytesIn = reader.size;
     record.hasHead = true;
-    const { bodyLength } = this.request;
-    if (limits.bodyBytes !== 0 && bodyLength > limits.bodyBytes) {
-      return this.#refuse("body_too_large", this);
-    }
-    this.#beginExchange(bodyLength);
+    this.#beginExchange(request.bodyLength);
     return true;
   }
 
@@ -314,8 +237,7 @@ export class ServerConnection implements Exchange, Deadlined {
     this.onAbort = null;
     this.#halfClosed.begin();
     this.#body.begin(bodyLength, false);
-    this.#bodyPace.begin(0);
-    this.#awaitsContinue = this.request.expectsContinue && this.#input.isEmpty;
+    this.#body.awaitsContinue = this.request.expectsContinue && this.#input.isEmpty;
     this.payload = this.#body.isBuffered ? this.#body.read() as Uint8Array | null : null;
     if (this.#body.done) this.#watchClient();
   }
@@ -361,10 +283,7 @@ export class ServerConnection implements Exchange, Deadlined {
   interim(head: ResponseHead): Promise<void> | void {
     // RFC 9110 §15.2: HTTP/1.0 knows no interim responses.
     if (this.request.version === 10 || this.responded) return;
-    if (head.status === 100 && this.#awaitsContinue) {
-      this.#awaitsContinue = false;
-      this.#deadline = this.#context.deadlines.in(this.#context.limits.bodyTimeout);
-    }
+    if (head.status === 100) this.#body.continues();
     // Written down now: the head is the backend's connection's, which may end meanwhile.
     const bytes = interimBytes(head);
     return this.#output.after(() => this.#write(bytes));
@@ -403,43 +322,22 @@ export class ServerConnection implements Exchange, Deadlined {
       !this.#connection.keepAlive || !this.#body.done || framing === "close" || head.closes ||
       this.#requests >= limits.requestsPerConnection || this.#context.isDraining()
     ) this.#closeAfter = true;
-    const size = responseHeadSize(head);
-    const out = size <= buffers.out.size ? buffers.out.take() : new Uint8Array(size);
-    let at = writeResponseHead(out, request, head, framing, !this.#closeAfter);
-    let first: ReturnType<Body["read"]>;
+    const keepAlive = !this.#closeAfter;
+    let sending: Promise<void> | void;
     try {
-      first = framing === "none" ? null : body.read();
+      const response = { request, head, body, framing, keepAlive };
+      sending = sendResponse(response, buffers.out, this.#output, this.#write);
     } catch (error) {
       // What came along with the head is malformed: nothing has been sent, so another answer can be.
-      buffers.out.give(out);
       this.responded = false;
       this.record.status = 0;
       throw error;
     }
-    const chunked = framing === "chunked";
-    if (first === null && !chunked) return this.#writeOut(out, at);
-    if (
-      first instanceof Uint8Array && framing === "length" && body.done &&
-      at + first.length <= out.length
-    ) {
-      out.set(first, at);
-      at += first.length;
-      return this.#writeOut(out, at);
-    }
-    const withTrailers = request.acceptsTrailers || request.isGrpc;
-    return writeBody(out, at, first, body, chunked, withTrailers, this.#write).then(
-      () => buffers.out.give(out),
-      (error) => {
-        // Nothing partial passes for whole: the end that the framing promised never comes.
-        this.#fail(asProxyError(error, "internal"));
-        throw error;
-      },
-    );
-  }
-
-  /** Writes `out[0, at)` without waiting for it: the next answer does, before it writes. */
-  #writeOut(out: Uint8Array<ArrayBuffer>, at: number): void {
-    this.#output.writeLater(out.subarray(0, at), () => this.#context.buffers.out.give(out));
+    return sending?.catch((error) => {
+      // Nothing partial passes for whole: the end that the framing promised never comes.
+      this.#fail(asProxyError(error, "internal"));
+      throw error;
+    });
   }
 
   #write = async (view: Uint8Array): Promise<void> => {
@@ -496,7 +394,7 @@ export class ServerConnection implements Exchange, Deadlined {
     this.#deadline = NO_DEADLINE;
     this.#phase = EXCHANGE;
     await this.#output.pending;
-    const isHead = !this.#parser.inStartLine && this.request.method === "HEAD";
+    const isHead = this.request.method === "HEAD";
     this.#beginRefusal();
     if (isHead) this.request.method = "HEAD";
     const { head, body } = this.#context.answer(code, exchange);

@@ -7,10 +7,8 @@ import { Deadlines } from "../../proxy/deadlines.ts";
 import { type ErrorCode, ProxyError } from "../../proxy/errors.ts";
 import { fieldsOf } from "../../proxy/fields.ts";
 import { ClientConnection } from "../../proxy/http1/client_connection.ts";
-import {
-  ServerConnection,
-  type ServerConnectionContext,
-} from "../../proxy/http1/server_connection.ts";
+import type { ServerConnectionContext } from "../../proxy/http1/server_context.ts";
+import { ServerConnection } from "../../proxy/http1/server_connection.ts";
 import { DEFAULT_LIMITS } from "../../proxy/limits.ts";
 import {
   BytesBody,
@@ -61,6 +59,7 @@ export async function serve(stream: Uint8Array, cuts: readonly number[]): Promis
       return answerOf(code);
     },
     isDraining: () => false,
+    onExchangeEnd: () => {},
     onError: (error) => {
       if (error.code === "internal") events.push(`internal: ${error.message}`);
     },

@@ -6,7 +6,7 @@
 /// <reference lib="deno.worker" />
 import "../../proxy/worker.ts";
 
-const take = self.onmessage!;
+const take = self.onmessage as (event: MessageEvent) => void;
 
 self.onmessage = (event: MessageEvent) => {
   const { kind, delta } = event.data;
@@ -20,6 +20,6 @@ self.onmessage = (event: MessageEvent) => {
   } else if (epoch === "hang") {
     for (;;);
   } else {
-    take.call(self, event);
+    take(event);
   }
 };

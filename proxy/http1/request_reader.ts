@@ -1,0 +1,85 @@
+/**
+ * Heads of requests out of an input. In: bytes as they arrive. Out: a `RequestHead` that has been
+ * judged, or the code that refuses it.
+ */
+import type { ErrorCode } from "../errors.ts";
+import type { Limits } from "../limits.ts";
+import type { RequestHead } from "../message.ts";
+import { HeadParser } from "./head_parser.ts";
+import type { Input } from "./input.ts";
+import {
+  headError,
+  readRequestFields,
+  readRequestLine,
+  type RequestConnection,
+} from "./request_head.ts";
+
+/** A code that refuses the head; `whole` once all of its fields have been read. */
+export interface HeadRefusal {
+  readonly code: ErrorCode;
+  readonly whole: boolean;
+}
+
+export class RequestReader {
+  readonly #input: Input;
+  readonly #request: RequestHead;
+  readonly #connection: RequestConnection;
+  readonly #limits: Limits;
+  readonly #parser: HeadParser;
+
+  constructor(
+    input: Input,
+    request: RequestHead,
+    connection: RequestConnection,
+    limits: Limits,
+  ) {
+    this.#input = input;
+    this.#request = request;
+    this.#connection = connection;
+    this.#limits = limits;
+    this.#parser = new HeadParser(request.fields, limits.requestHeadBytes, limits.requestFields);
+  }
+
+  /** A byte of the next head has come. */
+  get hasBegun(): boolean {
+    return this.#parser.hasBegun;
+  }
+
+  /** Bytes of the whole head. */
+  get size(): number {
+    return this.#parser.end - this.#parser.startLineStart;
+  }
+
+  /** The next head begins where the input stands. */
+  begin(): void {
+    this.#request.method = "";
+    this.#parser.begin(this.#input.bytes, this.#input.start, true);
+  }
+
+  /** Reads on in what has arrived. "complete" has consumed the head. */
+  advance(): "pending" | "complete" | HeadRefusal {
+    const input = this.#input;
+    const parser = this.#parser;
+    for (;;) {
+      const result = input.isEmpty ? "pending" : parser.parse(input.end);
+      if (result === "pending") return result;
+      if (result === "complete") break;
+      const code = result === "start_line"
+        ? readRequestLine(input.bytes, parser.startLineStart, parser.startLineEnd, this.#request)
+        : headError(result, parser, input.bytes);
+      if (code !== null) return { code, whole: false };
+    }
+    input.start = parser.end;
+    const { bodyBytes } = this.#limits;
+    const code = readRequestFields(this.#request, this.#connection) ??
+      (bodyBytes !== 0 && this.#request.bodyLength > bodyBytes ? "body_too_large" : null);
+    return code === null ? "complete" : { code, whole: true };
+  }
+
+  /** Makes room for more; a head that moves for it is read anew. */
+  makeRoom(): void {
+    const input = this.#input;
+    const room = input.makeRoom(this.#limits.requestHeadBytes);
+    if (room !== "room" || (!this.hasBegun && input.isEmpty)) this.begin();
+  }
+}

@@ -1,0 +1,54 @@
+/**
+ * One answer on its way to the client. In: a head and a body that is pulled. Out: one write where
+ * the body is at hand and small, else a head and then the body as it comes.
+ */
+import type { BufferPool } from "../buffer_pool.ts";
+import type { Body, RequestHead, ResponseHead } from "../message.ts";
+import { writeBody } from "./body_writer.ts";
+import type { Output } from "./output.ts";
+import { type ResponseFraming, responseHeadSize, writeResponseHead } from "./response_writer.ts";
+
+export interface ResponseSending {
+  readonly request: RequestHead;
+  readonly head: ResponseHead;
+  readonly body: Body;
+  readonly framing: ResponseFraming;
+  readonly keepAlive: boolean;
+}
+
+/**
+ * Sends an answer. Undefined where all of it has been handed to `output` without waiting; else a
+ * promise that rejects when the body or the write breaks. Throws, before anything is sent, what the
+ * body throws that came along with the head.
+ */
+export function sendResponse(
+  { request, head, body, framing, keepAlive }: ResponseSending,
+  buffers: BufferPool,
+  output: Output,
+  write: (view: Uint8Array) => Promise<void>,
+): Promise<void> | void {
+  const size = responseHeadSize(head);
+  const out = size <= buffers.size ? buffers.take() : new Uint8Array(size);
+  let at = writeResponseHead(out, request, head, framing, keepAlive);
+  let first: ReturnType<Body["read"]>;
+  try {
+    first = framing === "none" ? null : body.read();
+  } catch (error) {
+    buffers.give(out);
+    throw error;
+  }
+  const chunked = framing === "chunked";
+  const isSmall = first instanceof Uint8Array && framing === "length" && body.done &&
+    at + first.length <= out.length;
+  if (isSmall) {
+    out.set(first as Uint8Array, at);
+    at += (first as Uint8Array).length;
+  }
+  if (isSmall || (first === null && !chunked)) {
+    return output.writeLater(out.subarray(0, at), () => buffers.give(out));
+  }
+  const withTrailers = request.acceptsTrailers || request.isGrpc;
+  return writeBody(out, at, first, body, chunked, withTrailers, write).then(() =>
+    buffers.give(out)
+  );
+}
