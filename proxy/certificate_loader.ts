@@ -114,6 +114,10 @@ export class CertificateLoader {
     try {
       return { text: Deno.readTextFileSync(file), name: file };
     } catch (error) {
+      if (error instanceof Deno.errors.NotCapable) {
+        return `${file} is in neither the folder of --config nor one of --watch: name its folder ` +
+          "with --watch, or move it";
+      }
       return `${file} cannot be read: ${error instanceof Error ? error.message : error}`;
     }
   }

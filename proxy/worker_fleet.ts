@@ -8,11 +8,12 @@
  * later), and the kernel goes on giving it its share of connections. Only the end of the process
  * helps.
  */
-import { type Address, describeListenError, formatAddress } from "../shared/address.ts";
+import { type Address, describeListenError } from "../shared/address.ts";
 import type { Logger } from "../shared/log.ts";
 import type { Snapshot } from "../shared/snapshot.ts";
 import type { ServerCertificate } from "./certificates.ts";
 import type { DataPlane } from "./data_plane.ts";
+import { WORKER_RIGHTS } from "./rights.ts";
 import type { DrainOptions } from "./server.ts";
 import { SnapshotDiffer } from "./snapshot_delta.ts";
 import type { TelemetryHub, WorkerTelemetry } from "./telemetry/hub.ts";
@@ -42,17 +43,6 @@ export interface WorkerFleetOptions {
   /** Silence after which a worker is taken for stuck, in ms; default 10 s. */
   readonly patience?: number;
 }
-
-/** What a worker never gets, whatever the process has. */
-const NO_RIGHTS = {
-  read: false,
-  write: false,
-  run: false,
-  env: false,
-  ffi: false,
-  sys: false,
-  import: false,
-} as const;
 
 /** A worker that dies sooner than this (ms) after its start is not replaced at once. */
 const SHORT_LIFE = 1_000;
@@ -126,13 +116,8 @@ export class WorkerFleet implements DataPlane {
   #start(): Promise<Listening> {
     const { write, module = new URL("./worker.ts", import.meta.url) } = this.#options;
     const settings = { ...this.#options.settings, protected: this.#protected };
-    const { upstreamNetworks } = settings;
-    const net = upstreamNetworks === ""
-      ? "inherit"
-      : [...grants(this.#listening), ...upstreamNetworks.split(",")];
     const member = new Member(
       module,
-      { ...NO_RIGHTS, net },
       this.#options.hub,
       write,
       (reason) => this.#lost(member, reason),
@@ -189,7 +174,6 @@ class Member {
 
   constructor(
     module: URL,
-    permissions: Deno.PermissionOptionsObject,
     hub: TelemetryHub,
     write: (lines: string) => void,
     lost: (reason: string) => void,
@@ -197,7 +181,7 @@ class Member {
     this.#lost = lost;
     this.#worker = new Worker(module, {
       type: "module",
-      deno: { permissions },
+      deno: { permissions: WORKER_RIGHTS },
     });
     this.#telemetry = hub.attach((message) => this.post({ kind: "telemetry", message }));
     this.#worker.onmessage = ({ data }: MessageEvent<FromWorker>) => this.#take(data, write);
@@ -280,8 +264,4 @@ function assertFree(address: Address, flag: string): void {
   } catch (error) {
     throw new Error(describeListenError(error, address, flag));
   }
-}
-
-function grants({ http, https }: Listening): string[] {
-  return [...http, ...https].map(formatAddress);
 }

@@ -76,7 +76,7 @@ function layerBreaches(module: Module): string[] {
 const NEVER_REACHES: readonly { from: RegExp; to: RegExp; rule: string }[] = [
   {
     from: /^proxy\/http[12]\//,
-    to: /^proxy\/(router|upstream|filters)\/|^proxy\/(forward|server|main)\.ts$/,
+    to: /^proxy\/(router|upstream|filters)\/|^proxy\/(forward|server|main|supervisor)\.ts$/,
     rule: "http1 and http2 know messages and errors, never routes, upstreams or filters",
   },
   {
@@ -97,7 +97,7 @@ const NEVER_REACHES: readonly { from: RegExp; to: RegExp; rule: string }[] = [
 ];
 
 /** Files that may put router, filters and upstream together. */
-const JOINERS = /^proxy\/(forward|configuration|server|main|worker)\.ts$/;
+const JOINERS = /^proxy\/(forward|configuration|server|main|supervisor|worker)\.ts$/;
 
 function proxyBreaches(module: Module, graph: Graph): string[] {
   const breaches: string[] = [];
@@ -192,7 +192,9 @@ function startupBreaches(module: Module, entries: ReadonlySet<string>): string[]
 const SWALLOWS = /(["'`])(?:unhandledrejection|uncaughtexception)\1|\bonunhandledrejection\b/i;
 
 function guardBreaches(module: Module): string[] {
-  if (!SWALLOWS.test(module.text) || /^\w+\/(main|worker)\.ts$/.test(module.path)) return [];
+  if (!SWALLOWS.test(module.text) || /^\w+\/(main|supervisor|worker)\.ts$/.test(module.path)) {
+    return [];
+  }
   return [
     `${module.path} listens for what nobody caught: only a main or a worker may, tests must fail of it`,
   ];

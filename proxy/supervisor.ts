@@ -1,0 +1,148 @@
+/**
+ * The proxy, stage by stage. In: the command line, by message, and a configuration file. Out:
+ * traffic on the listeners, health on the admin port, events on standard output, an exit code.
+ *
+ *     options ─▶ snapshot source ─▶ data plane (apply, listen) ─▶ admin ─▶ stop: drain
+ *                                     └──telemetry──▶ hub ──────────┘
+ *
+ * A worker of `main.ts`, since that is how a thread gets no more rights than it needs (`rights.ts`).
+ */
+/// <reference lib="deno.worker" />
+import { dirname, resolve } from "node:path";
+import { startAdmin } from "../shared/admin.ts";
+import { describeListenError, formatAddress } from "../shared/address.ts";
+import { Lifecycle } from "../shared/lifecycle.ts";
+import { createLogger, standardOutput } from "../shared/log.ts";
+import { VERSION } from "../shared/version.ts";
+import { adminHandlers } from "./admin_handlers.ts";
+import { CertificateLoader } from "./certificate_loader.ts";
+import { type DataPlane, LocalPlane } from "./data_plane.ts";
+import { parseProxyOptions, type ProxyOptions } from "./options.ts";
+import { SnapshotSource } from "./snapshot_source.ts";
+import type { FromSupervisor, ToSupervisor } from "./supervisor_protocol.ts";
+import { TelemetryHub } from "./telemetry/hub.ts";
+import { WorkerFleet } from "./worker_fleet.ts";
+
+/** Begins to end, or gives up what it is at; null before the start. */
+let stop: (() => void) | null = null;
+
+self.onmessage = ({ data }: MessageEvent<ToSupervisor>) => {
+  if (data.kind === "stop") return stop?.();
+  const parsed = parseProxyOptions(data.args);
+  if (parsed.kind !== "ok") throw new TypeError("The command line was to be good");
+  // As if it had been thrown here: the first thread is told, and ends the process.
+  run(parsed.options).catch(reportError);
+};
+post({ kind: "up" });
+
+async function run(options: ProxyOptions): Promise<void> {
+  const log = createLogger({ level: options.logLevel, format: options.logFormat });
+  const lifecycle = new Lifecycle();
+  // Nothing to finish before it is ready; asked again while it ends, it ends at once.
+  stop = () => {
+    if (lifecycle.state === "ready") end(0, "signal");
+    else post({ kind: "exit", code: lifecycle.state === "starting" ? 0 : 1 });
+  };
+  const hub = new TelemetryHub({
+    accessLog: options.accessLog ? { query: options.accessLogQuery } : null,
+    output: standardOutput(),
+  });
+  const plane = startPlane();
+  const certificates = new CertificateLoader({
+    folder: dirname(resolve(options.config)),
+    log,
+    now: Date.now,
+  });
+  const source = new SnapshotSource({
+    file: options.config,
+    watch: options.watch,
+    clusterDomain: options.clusterDomain,
+    log,
+    onSnapshot(snapshot) {
+      const usable = certificates.load(snapshot);
+      hub.snapshotComes(snapshot);
+      plane.apply(snapshot, usable);
+      hub.snapshotApplied(snapshot, usable);
+    },
+    onRefused: () => hub.snapshotRefused(),
+  });
+
+  const loaded = await source.load();
+  if (!loaded.ok) return await fail(loaded.message);
+  const admin = startAdminPort();
+  if (typeof admin === "string") return await fail(admin);
+  plane.protect(admin.address);
+  try {
+    const { listenHttp: http, listenHttps: https } = options;
+    const listening = await plane.listen({ http, https });
+    log.info("Listening", {
+      http: listening.http.map(formatAddress),
+      https: listening.https.map(formatAddress),
+    });
+  } catch (error) {
+    return await fail(error instanceof Error ? error.message : String(error));
+  }
+  source.start();
+  lifecycle.enter("ready");
+  log.info("Ready", { admin: formatAddress(admin.address) });
+  // A mistake of ours in one exchange must not end all the others (reliability row 92).
+  self.addEventListener("unhandledrejection", (event) => {
+    event.preventDefault();
+    log.error("Unhandled rejection", { error: event.reason });
+  });
+
+  /** Several event loops where there are several CPUs; one serves in this thread. */
+  function startPlane(): DataPlane {
+    const count = options.workers || navigator.hardwareConcurrency;
+    if (count === 1) return new LocalPlane({ ...options, log }, hub);
+    const settings = {
+      ...options,
+      trustedProxies: options.trustedProxies.toString(),
+      upstreamNetworks: options.upstreamNetworks.toString(),
+    };
+    const write = (text: string) => standardOutput().write(text);
+    return new WorkerFleet({
+      count,
+      settings,
+      log,
+      hub,
+      write,
+      onStuck: (reason) => end(1, reason),
+    });
+  }
+
+  /** The admin port, or why it cannot be had. */
+  function startAdminPort(): ReturnType<typeof startAdmin> | string {
+    try {
+      const handlers = adminHandlers({ hub, version: VERSION });
+      return startAdmin({ ...options.admin, lifecycle, handlers, logger: log });
+    } catch (error) {
+      return describeListenError(error, options.admin, "--admin");
+    }
+  }
+
+  /** Ends without dropping what can be finished. */
+  async function end(code: number, reason: string): Promise<void> {
+    if (!lifecycle.enter("draining")) return;
+    const { drainDelay: delay, drainTimeout: timeout } = options;
+    log[code === 0 ? "info" : "error"]("Draining", { reason, delay, timeout });
+    await plane.drain({ delay, timeout });
+    await source.stop();
+    if (typeof admin !== "string") await admin.close();
+    lifecycle.enter("stopped");
+    log.info("Stopped");
+    await standardOutput().flush();
+    post({ kind: "exit", code });
+  }
+
+  /** Ends a start that cannot succeed. */
+  async function fail(message: string): Promise<void> {
+    log.error("Cannot start", { reason: message });
+    await standardOutput().flush();
+    post({ kind: "exit", code: 1 });
+  }
+}
+
+function post(message: FromSupervisor): void {
+  self.postMessage(message);
+}

@@ -1,0 +1,13 @@
+/** What the first thread and the supervisor say to each other. In and out: plain data. */
+
+export type ToSupervisor =
+  /** First of all, once: the command line, which has been found good. */
+  | { readonly kind: "start"; readonly args: readonly string[] }
+  /** Drains, then ends; while it starts or ends it gives up. */
+  | { readonly kind: "stop" };
+
+export type FromSupervisor =
+  /** Its code is loaded, and it needs the first thread's rights no more. */
+  | { readonly kind: "up" }
+  /** It has ended, and the process should with this code. */
+  | { readonly kind: "exit"; readonly code: number };
