@@ -116,7 +116,12 @@ function losers(question: Question, { considered }: Explanation): string {
 }
 
 function certificate(question: Question, { certificate: choice }: Explanation): string {
-  if (choice.certificate === null) return lines([`Certificate: none, since ${choice.because}`]);
+  if (choice.certificate === null) {
+    return lines([
+      `Certificate: none, since ${choice.because}`,
+      "  deno task dev makes one for it",
+    ]);
+  }
   const { origin } = choice.certificate;
   return lines([
     `Certificate: ${formatObject(origin)}, since ${choice.because}`,

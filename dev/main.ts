@@ -9,8 +9,16 @@ import { type Address, describeListenError, formatAddress } from "../shared/addr
 import { startAdmin } from "../shared/admin.ts";
 import { Lifecycle } from "../shared/lifecycle.ts";
 import { createLogger, standardOutput } from "../shared/log.ts";
+import { MadeCertificates } from "./made_certificates.ts";
 import { parseDevOptions } from "./options.ts";
-import { count, formatListeners, formatReport, type Listeners, printable } from "./report.ts";
+import {
+  AUTHORITY_PATH,
+  count,
+  formatListeners,
+  formatReport,
+  type Listeners,
+  printable,
+} from "./report.ts";
 import { requestRights } from "./rights.ts";
 import { Serving } from "./serving.ts";
 import { startWatching } from "./watch.ts";
@@ -33,12 +41,18 @@ if (refusal !== null) fail(refusal);
 
 const log = createLogger({ level: options.logLevel, format: "text" });
 const lifecycle = new Lifecycle();
-const serving = new Serving(options, log);
+const certificates = await MadeCertificates.create();
+const serving = new Serving(options, certificates, log);
 const stopped = new AbortController();
 const watch = await startWatching(options.paths, stopped.signal);
 const first = await serving.update();
 
-const listeners: Listeners = { http: [], https: [], sslRedirect: options.sslRedirect };
+const listeners: Listeners = {
+  http: [],
+  https: [],
+  sslRedirect: options.sslRedirect,
+  admin: options.admin,
+};
 for (const address of options.listenHttp) {
   const start = () => serving.proxy.listen(address);
   listeners.http.push(await listen(address, "--listen-http", start));
@@ -47,8 +61,15 @@ for (const address of options.listenHttps) {
   const start = () => serving.proxy.listenTls(address);
   listeners.https.push(await listen(address, "--listen-https", start));
 }
-const startAdminPort = () => startAdmin({ ...options.admin, lifecycle, logger: log });
+const startAdminPort = () =>
+  startAdmin({
+    ...options.admin,
+    lifecycle,
+    handlers: { [AUTHORITY_PATH]: () => authorityFile(certificates) },
+    logger: log,
+  });
 const admin = await listen(options.admin, "--admin", startAdminPort);
+listeners.admin = admin.address;
 serving.proxy.protect(admin.address);
 lifecycle.enter("ready");
 print(
@@ -97,6 +118,10 @@ async function listen<T>(
   } catch (error) {
     fail(describeListenError(error, address, flag));
   }
+}
+
+function authorityFile({ authority }: MadeCertificates): Response {
+  return new Response(authority, { headers: { "content-type": "application/x-x509-ca-cert" } });
 }
 
 function print(text: string): void {

@@ -84,14 +84,14 @@ export const DEV_OPTIONS = defineOptions({
     default: { hostname: "127.0.0.1", port: 8443 },
     reason: "only this machine can reach it",
     help:
-      "Takes HTTPS requests on this address, for hosts that have a certificate. Given once or " +
-      "more, it replaces the default.",
+      "Takes HTTPS requests on this address, with the Secrets' certificates and, for hosts that " +
+      "have none, with ones made here. Given once or more, it replaces the default.",
   },
   sslRedirect: {
     type: "boolean",
     reason: "a name that leads nowhere but here is easier to try without TLS",
-    help: "Answers plain HTTP to hosts that have a certificate with 308 to HTTPS, as the proxy " +
-      "does elsewhere.",
+    help: "Answers plain HTTP to hosts that have a certificate, be it one made here, with 308 to " +
+      "HTTPS, as the proxy does elsewhere to hosts with a certificate of their own.",
   },
   admin: {
     type: "address",

@@ -7,6 +7,7 @@ import { explain } from "../proxy/router/explain.ts";
 import { type Address, formatAddress } from "../shared/address.ts";
 import { formatObject } from "../shared/problem.ts";
 import type { Action, Certificate, Route, Snapshot } from "../shared/snapshot.ts";
+import { certificateFor, isMadeHere } from "./made_certificates.ts";
 import type { LocatedProblem } from "./manifest_file.ts";
 import { formatPosition } from "./manifest_position.ts";
 import type { Plan } from "./plan.ts";
@@ -20,12 +21,19 @@ const ANY_HOST = "127.0.0.1";
 /** Routes that are tried for the command, in case the first ones cannot be reached. */
 const MAX_TRIED = 50;
 
+/** Where the admin port has the certificate of the authority that made those of this run. */
+export const AUTHORITY_PATH = "/ca.crt";
+
+/** What its file is called in the commands that are shown. */
+const AUTHORITY_FILE = "pingress-ca.crt";
+
 /** Where the proxy listens. */
 export interface Listeners {
   readonly http: Address[];
   readonly https: Address[];
   /** Whether plain HTTP to hosts with a certificate is sent to HTTPS. */
   readonly sslRedirect: boolean;
+  admin: Address;
 }
 
 /** `http://127.0.0.1:8080 and https://127.0.0.1:8443`. */
@@ -43,10 +51,21 @@ export function formatReport(plan: Plan, listeners: Listeners): string {
   if (commands.length > 0) {
     sections.push(`Try it:\n${commands.map((one) => `  ${one}`).join("\n")}`);
   }
+  const trust = trustHint(plan.snapshot, listeners);
+  if (trust !== null) sections.push(trust);
   const hint = mapHint(plan);
   if (hint !== null) sections.push(hint);
   sections.push(formatProblems(plan.problems));
   return sections.join("\n\n");
+}
+
+/** How to trust the certificates that were made here, where a route's host has one. */
+function trustHint({ certificates }: Snapshot, { admin, https }: Listeners): string | null {
+  const isMade = certificates.some((one) => isMadeHere(one) && one.hosts.length > 0);
+  if (!isMade || https.length === 0) return null;
+  const url = `http://${formatAddress(connectable(admin))}${AUTHORITY_PATH}`;
+  return "Hosts without a certificate got one made here, signed by an authority that ends with " +
+    `this run. To trust it:\n  curl -so ${AUTHORITY_FILE} ${url}`;
 }
 
 /** How to send a Service to a program of one's own, for the first one that a sample stands in for. */
@@ -107,14 +126,6 @@ export function describeUpstream(plan: Plan, id: string): string {
   return more.length === 0 ? text : `${text} and ${more.length} more`;
 }
 
-/** The certificate whose names cover all that the route's host stands for. */
-function certificateFor(snapshot: Snapshot, host: string): Certificate | null {
-  const dot = host.indexOf(".");
-  const wildcard = host.startsWith("*.") || dot === -1 ? host : `*${host.slice(dot)}`;
-  const find = (name: string) => snapshot.certificates.find(({ hosts }) => hosts.includes(name));
-  return find(host) ?? find(wildcard) ?? null;
-}
-
 /**
  * Commands that get an answer from a backend, one for each scheme, where there is a route that leads
  * to one. It is looked up as the proxy will, so that the line works when it is pasted.
@@ -140,7 +151,10 @@ export function curlLines(snapshot: Snapshot, listeners: Listeners): string[] {
     const address = hostname.includes(":") ? `[${hostname}]` : hostname;
     const resolve = quoteForShell(`${secure.host}:${port}:${address}`);
     const url = quoteForShell(`https://${secure.host}:${port}${secure.path}`);
-    lines.push(`curl --insecure --resolve ${resolve} ${url}`);
+    const certificate = certificateFor(snapshot, secure.host);
+    const isTrusted = certificate !== null && isMadeHere(certificate);
+    const trust = isTrusted ? `--cacert ${AUTHORITY_FILE}` : "--insecure";
+    lines.push(`curl ${trust} --resolve ${resolve} ${url}`);
   }
   return lines;
 }

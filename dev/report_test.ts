@@ -6,6 +6,7 @@ const LISTENERS = {
   http: [{ hostname: "127.0.0.1", port: 8080 }],
   https: [{ hostname: "127.0.0.1", port: 8443 }],
   sslRedirect: false,
+  admin: { hostname: "127.0.0.1", port: 9090 },
 };
 
 function ingress(rules: string, name = "app"): string {

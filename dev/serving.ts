@@ -7,12 +7,14 @@ import { DEFAULT_LIMITS } from "../proxy/limits.ts";
 import { ProxyServer } from "../proxy/server.ts";
 import { CidrList } from "../shared/cidr.ts";
 import type { Logger } from "../shared/log.ts";
+import type { MadeCertificates } from "./made_certificates.ts";
 import { ManifestFolder } from "./manifest_folder.ts";
 import type { DevOptions } from "./options.ts";
 import { makePlan, type Plan } from "./plan.ts";
 import { SampleBackends } from "./sample_backend.ts";
 
 export interface Served {
+  /** With the certificates that were made here. */
   readonly plan: Plan;
   /** Objects that were read. */
   readonly objects: number;
@@ -23,11 +25,13 @@ export class Serving {
   #options: DevOptions;
   #folder: ManifestFolder;
   #certificates: CertificateLoader;
+  #made: MadeCertificates;
   #samples = new SampleBackends();
   #plan: Plan | null = null;
 
-  constructor(options: DevOptions, log: Logger) {
+  constructor(options: DevOptions, made: MadeCertificates, log: Logger) {
     this.#options = options;
+    this.#made = made;
     this.#folder = new ManifestFolder(options.paths);
     this.#certificates = new CertificateLoader({ folder: ".", log, now: Date.now });
     this.proxy = new ProxyServer({
@@ -51,8 +55,9 @@ export class Serving {
       this.#plan?.snapshot ?? null,
       Date.now,
     );
-    this.proxy.apply(plan.snapshot, this.#certificates.load(plan.snapshot));
+    const snapshot = await this.#made.complete(plan.snapshot);
+    this.proxy.apply(snapshot, this.#certificates.load(snapshot));
     this.#plan = plan;
-    return { plan, objects: manifests.refs.length };
+    return { plan: { ...plan, snapshot }, objects: manifests.refs.length };
   }
 }

@@ -1,0 +1,73 @@
+/**
+ * Certificates for hosts that have none. In: a snapshot. Out: the same snapshot with a certificate
+ * for every host of a route, and one for this machine's own names, signed by an authority that lives
+ * as long as this process.
+ */
+import type { Certificate, Snapshot } from "../shared/snapshot.ts";
+import { CertificateAuthority } from "./certificate_authority.ts";
+
+/** How the made ones are shown in place of a Secret's name. */
+const MADE_HERE = "made here";
+
+/** For clients that name no host of a route. */
+const OWN_NAMES = ["localhost", "127.0.0.1", "::1"];
+const OWN_ID = "made for this machine";
+
+export class MadeCertificates {
+  readonly #authority: CertificateAuthority;
+  /** By host pattern. One that stays in use stays as it is: connections are not told to move. */
+  #made = new Map<string, Certificate>();
+  #own: Certificate | null = null;
+
+  private constructor(authority: CertificateAuthority) {
+    this.#authority = authority;
+  }
+
+  static async create(): Promise<MadeCertificates> {
+    return new MadeCertificates(await CertificateAuthority.create("Pingress on this machine"));
+  }
+
+  /** The authority's certificate in PEM, for clients to trust. */
+  get authority(): string {
+    return this.#authority.certificate;
+  }
+
+  async complete(snapshot: Snapshot): Promise<Snapshot> {
+    const made = new Map<string, Certificate>();
+    for (const { host } of snapshot.routes) {
+      if (host === "*" || made.has(host) || certificateFor(snapshot, host) !== null) continue;
+      made.set(host, this.#made.get(host) ?? await this.#make(`made for ${host}`, [host], [host]));
+    }
+    this.#made = made;
+    this.#own ??= await this.#make(OWN_ID, OWN_NAMES, []);
+    return {
+      ...snapshot,
+      certificates: [...snapshot.certificates, ...made.values(), this.#own],
+      defaultCertificate: snapshot.defaultCertificate ?? OWN_ID,
+    };
+  }
+
+  async #make(id: string, names: readonly string[], hosts: readonly string[]) {
+    const { chain, key } = await this.#authority.issue({ names });
+    return {
+      id,
+      hosts,
+      chain: { kind: "pem", pem: chain },
+      key: { kind: "secret", pem: key },
+      origin: { kind: "Certificate", namespace: "", name: MADE_HERE, field: "" },
+    } satisfies Certificate;
+  }
+}
+
+/** Whether it comes from `MadeCertificates`. */
+export function isMadeHere({ origin }: Certificate): boolean {
+  return origin.kind === "Certificate";
+}
+
+/** The certificate whose names cover all that a route's host stands for. */
+export function certificateFor(snapshot: Snapshot, host: string): Certificate | null {
+  const dot = host.indexOf(".");
+  const wildcard = host.startsWith("*.") || dot === -1 ? host : `*${host.slice(dot)}`;
+  const find = (name: string) => snapshot.certificates.find(({ hosts }) => hosts.includes(name));
+  return find(host) ?? find(wildcard) ?? null;
+}
