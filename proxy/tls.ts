@@ -193,8 +193,14 @@ export class TlsListener {
       // Whoever says nothing has only looked whether the port is open.
       if (raw.bytesRead > 0) onHandshakeError(address, error.message);
     };
+    // A client that ends before the handshake is done: nothing closes the socket by itself.
+    const onEnd = () => {
+      onError(new Error("the client has ended"));
+      raw.destroy();
+    };
     const settle = () => {
       clearTimeout(timer);
+      socket.off("end", onEnd);
       this.#handshakes.delete(raw);
     };
     const timer = setTimeout(() => {
@@ -205,6 +211,7 @@ export class TlsListener {
     if (this.#handshakes.size >= this.#options.handshakes) this.shed(1);
     this.#handshakes.set(raw, performance.now());
     socket.on("error", onError);
+    socket.once("end", onEnd);
     socket.once("close", settle);
     raw.once("close", settle);
     socket.once("secure", () => {

@@ -104,7 +104,12 @@ Deno.test("junk on the port ends its own connection", async (t) => {
 
 Deno.test("a client that leaves in the middle of its handshake is forgotten", async () => {
   await using backend = new Backend();
-  using proxy = await TlsProxy.start({ certificates: [A], endpoints: [backend.port] });
+  using proxy = await TlsProxy.start({
+    certificates: [A],
+    endpoints: [backend.port],
+    // Not what makes an end of them.
+    limits: { handshakeTimeout: 60_000 },
+  });
   for (let length = 0; length <= BEGUN.length; length++) {
     const connection = await Deno.connect({ hostname: "127.0.0.1", port: proxy.port });
     if (length > 0) await connection.write(BEGUN.subarray(0, length));
