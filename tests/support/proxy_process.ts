@@ -108,6 +108,21 @@ export class ProxyProcess {
     return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
   }
 
+  /** Open descriptors, and how many of them are sockets; Linux alone tells. */
+  async descriptors(): Promise<{ all: number; sockets: number }> {
+    const folder = `/proc/${this.#child.pid}/fd`;
+    let all = 0;
+    let sockets = 0;
+    for await (const { name } of Deno.readDir(folder)) {
+      // One that is closed meanwhile has no link any more.
+      const target = await Deno.readLink(join(folder, name)).catch(() => null);
+      if (target === null) continue;
+      all++;
+      if (target.startsWith("socket:")) sockets++;
+    }
+    return { all, sockets };
+  }
+
   /** Puts another snapshot in place of the one that is watched. */
   async replace(snapshot: Snapshot): Promise<void> {
     await ProxyProcess.#write(this.#folder, snapshot);
