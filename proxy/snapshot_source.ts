@@ -32,6 +32,8 @@ export interface SnapshotSourceOptions {
   readonly settle?: number;
   /** Milliseconds between looks at the file where events do not come; default 2000. */
   readonly poll?: number;
+  /** Milliseconds from one refusal that is logged to the next; default 1000. */
+  readonly refusalInterval?: number;
 }
 
 export type LoadResult =
@@ -58,8 +60,14 @@ export class SnapshotSource {
   #goodHash = "";
   /** Hash of what was last read, good or not, or the reason why it could not be. */
   #last = "";
-  /** The last reading was refused. */
+  /** A refusal has been logged, and no good reading came since. */
   #refused = false;
+  /** What the last good reading had to say, so that it is said once. */
+  #known = new Set<string>();
+  /** Runs from one logged refusal to when the next may be. */
+  #refusalTimer: ReturnType<typeof setTimeout> | undefined;
+  /** Problems of the last refusal, until they may be logged. */
+  #unsaid: readonly ConfigProblem[] | null = null;
   /** Of the configuration file, before it was last read. */
   #stamp = "";
   /** Of the files that the certificates of the good snapshot name. */
@@ -109,6 +117,7 @@ export class SnapshotSource {
     this.#stopped = true;
     clearTimeout(this.#settleTimer);
     clearTimeout(this.#pollTimer);
+    clearTimeout(this.#refusalTimer);
     await this.#watch.close();
     await this.#work;
   }
@@ -173,17 +182,21 @@ export class SnapshotSource {
     if (content === this.#last) return [];
     this.#last = content;
     if (content === this.#goodHash) {
-      this.#report([], false);
+      this.#acceptedAgain();
       return [];
     }
     const { snapshot, problems } = reading.ok
       ? parseSnapshot(reading.text, { clusterDomain: this.#options.clusterDomain })
       : { snapshot: null, problems: [unreadable(reading)] };
-    this.#report(problems, snapshot === null);
     if (snapshot === null) {
+      this.#refuse(problems);
       this.#options.onRefused?.();
       return problems;
     }
+    const keys = problems.map(({ path, message }) => `${path} ${message}`);
+    this.#log(problems.filter((_, index) => !this.#known.has(keys[index])), "bad part");
+    this.#known = new Set(keys);
+    this.#acceptedAgain();
     this.#good = snapshot;
     this.#goodHash = content;
     await this.#stampCertificates();
@@ -205,7 +218,31 @@ export class SnapshotSource {
     return [...stamps].some(([path, stamp]) => before.get(path) !== stamp);
   }
 
-  #report(problems: readonly ConfigProblem[], refused: boolean): void {
+  /** Logs it now or soon: a file that is written slowly is many half-written ones. */
+  #refuse(problems: readonly ConfigProblem[]): void {
+    if (this.#refusalTimer !== undefined) {
+      this.#unsaid = problems;
+      return;
+    }
+    this.#refused = true;
+    this.#log(problems, "refused");
+    this.#refusalTimer = setTimeout(() => {
+      this.#refusalTimer = undefined;
+      const unsaid = this.#unsaid;
+      this.#unsaid = null;
+      if (unsaid !== null) this.#refuse(unsaid);
+    }, this.#options.refusalInterval ?? 1000);
+  }
+
+  #acceptedAgain(): void {
+    const { log, file } = this.#options;
+    this.#unsaid = null;
+    if (this.#refused) log.info("Configuration can be read again", { file });
+    this.#refused = false;
+  }
+
+  /** @param what the problems amount to: the whole is refused, or a part of it is bad. */
+  #log(problems: readonly ConfigProblem[], what: "refused" | "bad part"): void {
     const { log, file } = this.#options;
     const refusal = this.#good === null
       ? "Configuration refused"
@@ -213,13 +250,11 @@ export class SnapshotSource {
     for (const { severity, path, message, remedy } of problems.slice(0, MAX_LOGGED)) {
       const fields = { file, path, problem: message, remedy };
       if (severity === "warning") log.warn("Configuration has a doubtful part", fields);
-      else log.error(refused ? refusal : "Configuration has a bad part", fields);
+      else log.error(what === "refused" ? refusal : "Configuration has a bad part", fields);
     }
     if (problems.length > MAX_LOGGED) {
       log.warn("Configuration has more problems", { file, count: problems.length - MAX_LOGGED });
     }
-    if (this.#refused && !refused) log.info("Configuration can be read again", { file });
-    this.#refused = refused;
   }
 }
 

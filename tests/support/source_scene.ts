@@ -1,0 +1,99 @@
+/**
+ * A `SnapshotSource` on a folder of its own. In: how the folder is filled. Out: the snapshots that
+ * come, and what is logged.
+ */
+import assert from "node:assert/strict";
+import { SnapshotSource, type SnapshotSourceOptions } from "../../proxy/snapshot_source.ts";
+import type { Logger } from "../../shared/log.ts";
+import type { Snapshot } from "../../shared/snapshot.ts";
+
+/** A configuration whose one route has this host. */
+export function config(host: string, tls?: { cert: string; key: string }): string {
+  return JSON.stringify({
+    rules: [{
+      host,
+      path: { type: "Prefix", path: "/" },
+      backend: { type: "Service", name: "web", namespace: "default", port: 80 },
+      tls,
+    }],
+  });
+}
+
+export interface Scene {
+  /** A new folder. */
+  readonly folder: string;
+  readonly source: SnapshotSource;
+  /** Hosts of the snapshots that came, in order. */
+  readonly hosts: string[];
+  readonly snapshots: Snapshot[];
+  /** `level message problem` of each event. */
+  readonly events: string[];
+}
+
+/**
+ * A source on `proxy.json` in a new folder that `prepare` fills; removed after `run`. Polling is
+ * off (an hour) unless a test asks for it, so that what it sees are the system's events.
+ */
+export async function scene(
+  prepare: (folder: string) => void,
+  run: (scene: Scene) => Promise<void>,
+  options: (folder: string) => Partial<SnapshotSourceOptions> = () => ({}),
+): Promise<void> {
+  const folder = Deno.makeTempDirSync();
+  const hosts: string[] = [];
+  const snapshots: Snapshot[] = [];
+  const events: string[] = [];
+  const record = (level: string) => (message: string, fields?: Record<string, unknown>) => {
+    events.push(`${level} ${message}${fields?.problem === undefined ? "" : `: ${fields.problem}`}`);
+  };
+  const log: Logger = {
+    debug: record("debug"),
+    info: record("info"),
+    warn: record("warn"),
+    error: record("error"),
+  };
+  prepare(folder);
+  const source = new SnapshotSource({
+    file: `${folder}/proxy.json`,
+    watch: [],
+    log,
+    onSnapshot: (snapshot) => {
+      snapshots.push(snapshot);
+      hosts.push(snapshot.routes[0]?.host ?? "none");
+    },
+    settle: 5,
+    poll: 3_600_000,
+    ...options(folder),
+  });
+  try {
+    await run({ folder, source, hosts, snapshots, events });
+  } finally {
+    await source.stop();
+    Deno.removeSync(folder, { recursive: true });
+  }
+}
+
+/** Waits until `condition` holds; fails after five seconds. */
+export async function until(condition: () => boolean, what: string): Promise<void> {
+  const deadline = performance.now() + 5000;
+  while (!condition()) {
+    assert.ok(performance.now() < deadline, `waited in vain until ${what}`);
+    await new Promise((resume) => setTimeout(resume, 5));
+  }
+}
+
+/** Long enough for what should not happen to have happened: many times `settle`. */
+export function meanwhile(): Promise<void> {
+  return new Promise((resume) => setTimeout(resume, 150));
+}
+
+/** Loads, starts, and waits until the folder is watched. */
+export async function begin({ source, folder, hosts }: Scene): Promise<void> {
+  const result = await source.load();
+  assert.equal(result.ok, true);
+  source.start();
+  // The watch is there when a change is seen.
+  Deno.writeTextFileSync(`${folder}/proxy.json`, config("watched"));
+  await until(() => hosts.at(-1) === "watched", "the folder is watched");
+  hosts.length = 0;
+}
