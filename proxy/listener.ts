@@ -24,7 +24,7 @@ export interface ListenerOptions {
   /** Asks for room for one more connection; false sheds it. */
   readonly admit: (address: string) => boolean;
   readonly onConnection: (transport: Transport, peer: Peer) => void;
-  /** An accept has failed, for counters. */
+  /** An accept has failed for want of something here, for counters. */
   readonly onAcceptError: (error: unknown) => void;
 }
 
@@ -61,6 +61,7 @@ export class Listener {
         this.#hand(await this.#listener.accept());
       } catch (error) {
         if (this.#closed) return;
+        if (isGone(error)) continue;
         this.#options.onAcceptError(error);
         await new Promise((resume) => setTimeout(resume, ACCEPT_PAUSE));
       }
@@ -85,6 +86,13 @@ export class Listener {
     }
     this.#options.onConnection(connection, peer);
   }
+}
+
+/** The client had left the queue by itself: nothing is wrong here, and the next one waits. */
+function isGone(error: unknown): boolean {
+  return error instanceof Deno.errors.NotConnected ||
+    error instanceof Deno.errors.ConnectionReset ||
+    error instanceof Deno.errors.ConnectionAborted;
 }
 
 /** An IPv4-mapped IPv6 address, as a dual-stack socket reports it, as IPv4. */
