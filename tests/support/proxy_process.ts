@@ -14,9 +14,13 @@ const PATIENCE = 20_000;
 export interface ProxyProcessOptions {
   readonly snapshot: Snapshot;
   readonly args?: readonly string[];
+  /** Writes the configuration's text to `snapshot.json` in the folder; a rename without it. */
+  readonly publish?: Publish;
   /** Goes before `deno`: `prlimit --nofile=256`. */
   readonly wrapper?: readonly string[];
 }
+
+export type Publish = (folder: string, text: string) => void;
 
 /** A line of the log. */
 export type LogLine = Readonly<Record<string, unknown>> & { readonly message?: string };
@@ -27,21 +31,25 @@ export class ProxyProcess {
   code: number | null = null;
   readonly #child: Deno.ChildProcess;
   readonly #folder: string;
+  readonly #publish: Publish;
   readonly #reading: Promise<void>;
   #deaf = false;
   #more = Promise.withResolvers<void>();
 
-  private constructor(child: Deno.ChildProcess, folder: string) {
+  private constructor(child: Deno.ChildProcess, folder: string, publish: Publish) {
     this.#child = child;
     this.#folder = folder;
+    this.#publish = publish;
     this.#reading = this.#read();
     child.status.then(({ code }) => this.code = code);
   }
 
   /** Listens on ports of the system's choosing, for HTTP, HTTPS and the admin port. */
-  static async start({ snapshot, args = [], wrapper = [] }: ProxyProcessOptions) {
+  static async start(
+    { snapshot, args = [], wrapper = [], publish = rename }: ProxyProcessOptions,
+  ): Promise<ProxyProcess> {
     const folder = await Deno.makeTempDir();
-    await ProxyProcess.#write(folder, snapshot);
+    publish(folder, serialiseSnapshot(snapshot, { revealKeys: true }));
     const config = JSON.parse(await Deno.readTextFile(join(ROOT, "deno.json")));
     const task: string[] = config.tasks.proxy.command.split(" ").slice(1);
     const command = [
@@ -65,7 +73,7 @@ export class ProxyProcess {
       stdout: "piped",
       stderr: "inherit",
     }).spawn();
-    const process = new ProxyProcess(child, folder);
+    const process = new ProxyProcess(child, folder, publish);
     await process.line("Ready");
     return process;
   }
@@ -124,8 +132,13 @@ export class ProxyProcess {
   }
 
   /** Puts another snapshot in place of the one that is watched. */
-  async replace(snapshot: Snapshot): Promise<void> {
-    await ProxyProcess.#write(this.#folder, snapshot);
+  replace(snapshot: Snapshot): void {
+    this.replaceText(serialiseSnapshot(snapshot, { revealKeys: true }));
+  }
+
+  /** The same with any text. */
+  replaceText(text: string): void {
+    this.#publish(this.#folder, text);
   }
 
   /** The first line with this message, from the `from`th on. */
@@ -156,12 +169,6 @@ export class ProxyProcess {
     return Number(String([line?.[field]].flat()[0]).split(":").at(-1));
   }
 
-  static async #write(folder: string, snapshot: Snapshot): Promise<void> {
-    const file = join(folder, "snapshot.json");
-    await Deno.writeTextFile(`${file}.new`, serialiseSnapshot(snapshot, { revealKeys: true }));
-    await Deno.rename(`${file}.new`, file);
-  }
-
   async #read(): Promise<void> {
     let rest = "";
     for await (const part of this.#child.stdout.pipeThrough(new TextDecoderStream())) {
@@ -173,4 +180,11 @@ export class ProxyProcess {
       this.#more = Promise.withResolvers();
     }
   }
+}
+
+/** As editors and careful programs replace a file. */
+function rename(folder: string, text: string): void {
+  const file = join(folder, "snapshot.json");
+  Deno.writeTextFileSync(`${file}.new`, text);
+  Deno.renameSync(`${file}.new`, file);
 }
