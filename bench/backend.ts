@@ -1,7 +1,8 @@
 /**
- * What stands behind the proxies. In: nothing. Out: two running servers: nginx for what it serves
- * (`/small`, `/1mib`), where it is installed, and `sink_server.ts` for the rest, because no
- * configuration of nginx reads a body to its end before it answers.
+ * What stands behind the proxies. In: nothing. Out: running servers: nginx for what it serves
+ * (`/small`, `/1mib`), where it is installed, and our own for the rest, because no configuration of
+ * nginx reads a body to its end before it answers (`sink_server.ts`) or speaks WebSocket
+ * (`echo_server.ts`).
  */
 import { join } from "node:path";
 import { type Address } from "../shared/address.ts";
@@ -15,13 +16,14 @@ export interface Backend {
 }
 
 export async function startBackend(folder: string): Promise<Backend> {
-  const sink = await startSink();
-  const fast = await versionOf(["nginx", "-v"]) === null ? null : await startNginx(folder);
+  const sink = await startScript("sink_server.ts");
+  const echo = await startScript("echo_server.ts");
+  const fast = await versionOf(["nginx", "-v"]) === null ? sink : await startNginx(folder);
+  const servers = { "/small": fast, "/1mib": fast, "/upload": sink, "/echo": echo };
   return {
-    addressFor: (what) => what.uploadBytes > 0 ? sink.address : (fast ?? sink).address,
+    addressFor: ({ path }) => servers[path].address,
     async stop() {
-      await fast?.child.stop();
-      await sink.child.stop();
+      for (const { child } of new Set([fast, sink, echo])) await child.stop();
     },
   };
 }
@@ -31,9 +33,9 @@ interface Server {
   readonly child: Child;
 }
 
-async function startSink(): Promise<Server> {
+async function startScript(name: string): Promise<Server> {
   const address = { hostname: "127.0.0.1", port: freePort() };
-  const script = new URL("./sink_server.ts", import.meta.url).pathname;
+  const script = new URL(name, import.meta.url).pathname;
   const child = Child.start([
     ...[Deno.execPath(), "run", `--allow-net=127.0.0.1:${address.port}`, script],
     String(address.port),

@@ -91,15 +91,18 @@ export class Child {
   }
 }
 
-/** Runs a program to its end. Throws with what it said when it fails. */
-export async function run(command: readonly string[]): Promise<string> {
+/** Runs a program to its end; what it said. Throws with that when it fails. */
+export async function run(
+  command: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<string> {
   const { success, stdout, stderr } = await new Deno.Command(command[0], {
     args: command.slice(1),
-    env: ENVIRONMENT,
+    env: { ...ENVIRONMENT, ...environment },
     stdin: "null",
   }).output();
-  const said = new TextDecoder().decode(stdout);
-  if (!success) throw new Error(`${command[0]}: ${said}${new TextDecoder().decode(stderr)}`);
+  const said = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
+  if (!success) throw new Error(`${command[0]}: ${said}`);
   return said;
 }
 

@@ -3,49 +3,46 @@
  * reference's, measured in alternating rounds in the same run.
  */
 import { join } from "node:path";
-import { type Backend, startBackend } from "./backend.ts";
+import { startBackend } from "./backend.ts";
 import { type Case, CASES } from "./case.ts";
-import { type Child, freePort, versionOf } from "./child.ts";
-import { load, type LoadResult, missingLoad } from "./load.ts";
+import { versionOf } from "./child.ts";
+import { missingLoad } from "./load.ts";
+import { describeMachine, disturbance } from "./machine.ts";
+import { measure } from "./measure.ts";
 import { type BenchOptions, parseBenchOptions } from "./options.ts";
+import { type CaseResult, describeCase, replaceResults } from "./page.ts";
 import { type Peer, PEERS, REFERENCE } from "./peer.ts";
-import { formatTable, type PeerRounds, type Round } from "./report.ts";
+import { errorsOf, formatText, type PeerRounds, tableOf } from "./report.ts";
+import { makeTlsFiles } from "./tls.ts";
 
-interface RunningPeer {
-  readonly peer: Peer;
-  readonly child: Child;
-  readonly address: { readonly hostname: string; readonly port: number };
-  readonly rounds: Round[];
-}
-
+/** Throws where something cannot be measured, or was answered with errors. */
 async function main(options: BenchOptions): Promise<void> {
-  const missing = await missingLoad();
-  if (missing !== null) {
-    console.log(`skipped: everything, ${missing}`);
-    return;
-  }
   const versions = await findPeers(options);
-  if (versions.size === 0) return;
-  console.log(await machine());
+  const cases = await findCases(options);
+  if (versions.size === 0 || cases.length === 0) return;
+  const machine = await describeMachine();
+  const seconds = Math.max(1, Math.round(options.duration / 1000));
+  const schedule = `${options.rounds} rounds of ${seconds} s`;
+  console.log(`${machine}; median of ${schedule}`);
   for (const [peer, version] of versions) console.log(`  ${peer.name}: ${version}`);
+  const disturbed = disturbance();
+  if (disturbed !== null) console.log(disturbed);
+  const results: (CaseResult & { readonly peers: readonly PeerRounds[] })[] = [];
   const folder = await Deno.makeTempDir({ prefix: "bench-" });
-  const backendFolder = join(folder, "backend");
-  await Deno.mkdir(backendFolder);
-  // Programs that drop root's rights must be able to pass.
-  await Deno.chmod(folder, 0o755);
-  const results: (PeerRounds & { readonly case: string })[] = [];
   try {
+    // Programs that drop root's rights must be able to pass.
+    await Deno.chmod(folder, 0o755);
+    const tls = await makeTlsFiles(folder);
+    const backendFolder = join(folder, "backend");
+    await Deno.mkdir(backendFolder);
     const backend = await startBackend(backendFolder);
     try {
-      for (const what of CASES.filter(({ name }) => options.cases.includes(name))) {
-        const peers = await measure(what, [...versions.keys()], backend, options, folder);
-        const { connections } = what;
-        console.log(
-          `\n${what.name}: ${what.about}, ${connections} connections; ` +
-            `median of ${options.rounds} rounds of ${options.duration / 1000} s`,
-        );
-        console.log(formatTable(peers, REFERENCE.name));
-        results.push(...peers.map((one) => ({ case: what.name, ...one })));
+      for (const what of cases) {
+        const plan = { rounds: options.rounds, seconds };
+        const peers = await measure(what, [...versions.keys()], plan, { backend, tls, folder });
+        const table = tableOf(peers, REFERENCE.name, what.unit);
+        console.log(`\n${what.name}: ${describeCase(what)}\n${formatText(table)}`);
+        results.push({ what, table, peers });
       }
     } finally {
       await backend.stop();
@@ -53,14 +50,27 @@ async function main(options: BenchOptions): Promise<void> {
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
+  const said = new Map([...versions].map(([peer, version]) => [peer.name, version]));
   if (options.json !== undefined) {
-    const about = {
-      machine: await machine(),
-      versions: Object.fromEntries(
-        [...versions].map(([peer, version]) => [peer.name, version]),
-      ),
-    };
-    await Deno.writeTextFile(options.json, `${JSON.stringify({ ...about, results }, null, 2)}\n`);
+    const rounds = results.flatMap(({ what, peers }) =>
+      peers.map((one) => ({ case: what.name, ...one }))
+    );
+    const all = { machine, versions: Object.fromEntries(said), results: rounds };
+    await Deno.writeTextFile(options.json, `${JSON.stringify(all, null, 2)}\n`);
+  }
+  const errors = results.flatMap(({ peers }) => peers.map(({ rounds }) => errorsOf(rounds)))
+    .reduce((sum, one) => sum + one, 0);
+  if (errors > 0) throw new Error(`\n${errors} errors: such figures say nothing`);
+  if (options.write !== undefined) {
+    const date = new Date().toISOString().slice(0, 10);
+    const page = await Deno.readTextFile(options.write);
+    const written = replaceResults(page, {
+      ...{ date, machine, versions: said, schedule },
+      cases: results,
+    });
+    if (written === null) throw new Error(`${options.write} has no place for results`);
+    await Deno.writeTextFile(options.write, written);
+    console.log(`\nwrote ${options.write}`);
   }
 }
 
@@ -70,87 +80,21 @@ async function findPeers(options: BenchOptions): Promise<Map<Peer, string>> {
   for (const peer of PEERS) {
     if (options.peer.length > 0 && !options.peer.includes(peer.name)) continue;
     const version = await versionOf(peer.version);
-    if (version === null) console.log(`skipped: ${peer.name}, ${peer.remedy}`);
+    if (version === null) console.log(`skipped: ${peer.name}: ${peer.remedy}`);
     else found.set(peer, version);
   }
   return found;
 }
 
-/** All rounds of one case: in each every peer once, a different one first each time. */
-async function measure(
-  what: Case,
-  peers: readonly Peer[],
-  backend: Backend,
-  options: BenchOptions,
-  folder: string,
-): Promise<PeerRounds[]> {
-  const running: RunningPeer[] = [];
-  const seconds = Math.max(1, Math.round(options.duration / 1000));
-  try {
-    for (const peer of peers) {
-      const address = { hostname: "127.0.0.1", port: freePort() };
-      const own = await Deno.makeTempDir({ dir: folder, prefix: `${peer.name}-` });
-      await Deno.chmod(own, 0o755);
-      const child = await peer.start({
-        listen: address,
-        backend: backend.addressFor(what),
-        folder: own,
-      });
-      running.push({ peer, child, address, rounds: [] });
-      await child.listening(address);
-    }
-    // Compilers and pools warm up before anything counts.
-    for (const one of running) await loadThrough(one, what, Math.min(seconds, 2), folder);
-    for (let round = 0; round < options.rounds; round++) {
-      for (let turn = 0; turn < running.length; turn++) {
-        const one = running[(round + turn) % running.length];
-        one.rounds.push(await measureOnce(one, what, seconds, folder));
-      }
-    }
-  } finally {
-    for (const { child } of running) await child.stop();
+/** The cases whose load is installed; says which are not. */
+async function findCases(options: BenchOptions): Promise<Case[]> {
+  const found: Case[] = [];
+  for (const what of CASES.filter(({ name }) => options.cases.includes(name))) {
+    const missing = await missingLoad(what);
+    if (missing !== null) console.log(`skipped: ${what.name}: ${missing}`);
+    else found.push(what);
   }
-  return running.map(({ peer, rounds }) => ({ peer: peer.name, rounds }));
-}
-
-async function measureOnce(
-  one: RunningPeer,
-  what: Case,
-  seconds: number,
-  folder: string,
-): Promise<Round> {
-  const before = one.child.usage();
-  const result = await loadThrough(one, what, seconds, folder);
-  const after = one.child.usage();
-  return {
-    user: (after.user - before.user) / result.requests,
-    system: (after.system - before.system) / result.requests,
-    perSecond: result.perSecond,
-    p50: result.p50,
-    p99: result.p99,
-    memory: after.memory,
-  };
-}
-
-/** Throws with the names of case and peer when a request fails. */
-async function loadThrough(
-  { peer, address }: RunningPeer,
-  what: Case,
-  seconds: number,
-  folder: string,
-): Promise<LoadResult> {
-  try {
-    return await load(address, what, seconds, folder);
-  } catch (error) {
-    throw new Error(`${what.name} through ${peer.name}: ${(error as Error).message}`);
-  }
-}
-
-/** One line about where this was measured. */
-async function machine(): Promise<string> {
-  const cpus = await Deno.readTextFile("/proc/cpuinfo").catch(() => "");
-  const model = /^model name\s*:\s*(.*)$/m.exec(cpus)?.[1] ?? Deno.build.arch;
-  return `${navigator.hardwareConcurrency} cores, ${model}; Deno ${Deno.version.deno}`;
+  return found;
 }
 
 const parsed = parseBenchOptions(Deno.args);

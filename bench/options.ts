@@ -45,6 +45,11 @@ export const BENCH_OPTIONS = defineOptions({
     value: "FILE",
     help: "Also writes every round to this file.",
   },
+  write: {
+    type: "string",
+    value: "FILE",
+    help: "Also writes the tables into this page, between its markers: docs/bench.md.",
+  },
 });
 
 export type BenchOptions = Options<typeof BENCH_OPTIONS> & { readonly cases: readonly string[] };

@@ -4,6 +4,7 @@ import { type Child } from "./child.ts";
 import { HAPROXY } from "./peers/haproxy.ts";
 import { NGINX } from "./peers/nginx.ts";
 import { PINGRESS } from "./peers/pingress.ts";
+import { type TlsFiles } from "./tls.ts";
 
 export interface Setup {
   /** Where the proxy must listen. */
@@ -12,11 +13,16 @@ export interface Setup {
   readonly backend: Address;
   /** An empty folder for its configuration. */
   readonly folder: string;
+  /** Event loops, processes or threads. */
+  readonly workers: number;
+  /** With what to serve HTTPS on `listen`; null for plain HTTP. */
+  readonly tls: TlsFiles | null;
 }
 
 /**
- * Every peer gets what it needs to be fast and nothing that we do not do: one worker, connections
- * kept on both sides, the same forwarded fields, no access log, bodies streamed.
+ * Every peer gets what it needs to be fast and nothing that we do not do: as many workers,
+ * connections kept on both sides, the same forwarded fields, no access log, bodies streamed,
+ * WebSockets let through, TLS by its own defaults but for what `tls.ts` sets for all.
  */
 export interface Peer {
   readonly name: string;

@@ -1,11 +1,11 @@
 /**
  * What was measured, for people. In: the rounds of each peer in one case. Out: medians, spreads,
- * ratios to the reference, and a table of them.
+ * ratios to the reference, and a table of them, as text or as Markdown.
  */
 
 /** One round of one peer. */
 export interface Round {
-  /** CPU time per request in µs. */
+  /** CPU time per unit in µs. */
   readonly user: number;
   readonly system: number;
   readonly perSecond: number;
@@ -14,12 +14,17 @@ export interface Round {
   readonly p99: number;
   /** Resident memory at the end, in bytes. */
   readonly memory: number;
+  /** What failed or was refused. */
+  readonly errors: number;
 }
 
 export interface PeerRounds {
   readonly peer: string;
   readonly rounds: readonly Round[];
 }
+
+/** Rows of cells; the first one holds the names of the columns. */
+export type Table = readonly (readonly string[])[];
 
 /** The middle value, or the mean of the two in the middle. */
 export function median(values: readonly number[]): number {
@@ -29,63 +34,75 @@ export function median(values: readonly number[]): number {
 }
 
 /**
- * CPU per request over the reference's. Rounds alternate, so each is compared with its neighbour:
- * what slows the whole machine for a while slows both. Null without reference.
+ * CPU per unit over the reference's, round by round. Rounds alternate, so each is compared with its
+ * neighbour: what slows the whole machine for a while slows both. Empty without reference.
  */
-export function ratio(rounds: readonly Round[], reference: readonly Round[]): number | null {
+export function ratios(rounds: readonly Round[], reference: readonly Round[]): number[] {
   const count = Math.min(rounds.length, reference.length);
-  if (count === 0) return null;
-  return median(
-    rounds.slice(0, count).map((round, index) => cpu(round) / cpu(reference[index])),
-  );
+  return rounds.slice(0, count).map((round, index) => cpu(round) / cpu(reference[index]));
 }
 
-const COLUMNS = [
-  "peer",
-  "CPU µs/request",
-  "spread",
-  "user",
-  "system",
-  "ratio",
-  "requests/s",
-  "p50 ms",
-  "p99 ms",
-  "memory MiB",
-];
-
-/** A table with one row a peer; `ratio` is CPU per request over that of `reference`. */
-export function formatTable(peers: readonly PeerRounds[], reference: string): string {
+/** @param unit what is counted: `request`. `ratio` is CPU per unit over that of `reference`. */
+export function tableOf(peers: readonly PeerRounds[], reference: string, unit: string): Table {
   const referenceRounds = peers.find(({ peer }) => peer === reference)?.rounds ?? [];
+  const columns = [
+    ...["peer", `CPU µs/${unit}`, "spread", "user", "system", "ratio", "its spread"],
+    ...[`${unit}s/CPU s`, `${unit}s/s`, "p50 ms", "p99 ms", "memory MiB", "errors"],
+  ];
   const rows = peers.map(({ peer, rounds }) => {
-    const cpus = rounds.map(cpu);
-    const middle = (value: (round: Round) => number) => median(rounds.map(value));
+    const middle = (of: (round: Round) => number) => median(rounds.map(of));
+    const compared = ratios(rounds, referenceRounds);
     return [
       peer,
-      number(median(cpus)),
-      `${number(Math.min(...cpus))}–${number(Math.max(...cpus))}`,
+      number(middle(cpu)),
+      spread(rounds.map(cpu), number),
       number(middle((round) => round.user)),
       number(middle((round) => round.system)),
-      ratio(rounds, referenceRounds)?.toFixed(2) ?? "–",
+      compared.length === 0 ? "–" : median(compared).toFixed(2),
+      compared.length === 0 ? "–" : spread(compared, (value) => value.toFixed(2)),
+      Math.round(1e6 / middle(cpu)).toString(),
       Math.round(middle((round) => round.perSecond)).toString(),
       number(middle((round) => round.p50)),
       number(middle((round) => round.p99)),
       (middle((round) => round.memory) / 2 ** 20).toFixed(1),
+      errorsOf(rounds).toString(),
     ];
   });
-  const widths = COLUMNS.map((name, column) =>
-    Math.max(name.length, ...rows.map((row) => row[column].length))
+  return [columns, ...rows];
+}
+
+export function errorsOf(rounds: readonly Round[]): number {
+  return rounds.reduce((sum, { errors }) => sum + errors, 0);
+}
+
+export function formatText(table: Table): string {
+  return aligned(table).map((row) => row.join("  ").trimEnd()).join("\n");
+}
+
+export function formatMarkdown(table: Table): string {
+  const [head, ...rows] = aligned(table);
+  const line = head.map((cell, column) =>
+    column === 0 ? "-".repeat(cell.length) : `${"-".repeat(cell.length - 1)}:`
   );
-  return [COLUMNS, ...rows]
-    .map((row) =>
-      row.map((text, column) =>
-        column === 0 ? text.padEnd(widths[column]) : text.padStart(widths[column])
-      ).join("  ")
-    )
-    .join("\n");
+  return [head, line, ...rows].map((row) => `| ${row.join(" | ")} |`).join("\n");
 }
 
 export function cpu(round: Round): number {
   return round.user + round.system;
+}
+
+/** Names to the left, numbers to the right. */
+function aligned(table: Table): string[][] {
+  const widths = table[0].map((_, column) => Math.max(...table.map((row) => row[column].length)));
+  return table.map((row) =>
+    row.map((text, column) =>
+      column === 0 ? text.padEnd(widths[column]) : text.padStart(widths[column])
+    )
+  );
+}
+
+function spread(values: readonly number[], format: (value: number) => string): string {
+  return `${format(Math.min(...values))}–${format(Math.max(...values))}`;
 }
 
 /** Three digits that count. */

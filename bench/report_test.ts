@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { parseBenchOptions } from "./options.ts";
-import { formatTable, median, ratio, type Round } from "./report.ts";
+import { formatMarkdown, formatText, median, ratios, type Round, tableOf } from "./report.ts";
 
 function round(user: number, system: number, more: Partial<Round> = {}): Round {
-  return { user, system, perSecond: 1000, p50: 1, p99: 2, memory: 2 ** 20, ...more };
+  return { user, system, perSecond: 1000, p50: 1, p99: 2, memory: 2 ** 20, errors: 0, ...more };
 }
 
 Deno.test("the median forgives what is far off", () => {
@@ -15,30 +15,37 @@ Deno.test("the median forgives what is far off", () => {
 Deno.test("each round is compared with the reference's of the same time", () => {
   const reference = [round(1, 1), round(10, 10), round(100, 100)];
   const twice = reference.map(({ user, system }) => round(2 * user, 2 * system));
-  assert.equal(ratio(twice, reference), 2);
-  assert.equal(ratio(twice, []), null);
+  assert.deepEqual(ratios(twice, reference), [2, 2, 2]);
+  assert.deepEqual(ratios(twice, []), []);
 });
 
-Deno.test("a table has a row for each peer, with median, spread and ratio", () => {
-  const table = formatTable([
-    { peer: "ours", rounds: [round(10, 5), round(11, 5), round(30, 5)] },
-    { peer: "nginx", rounds: [round(5, 5), round(5, 5), round(5, 5)] },
-  ], "nginx");
-  const [head, ours, nginx] = table.split("\n").map((line) => line.trim().split(/ {2,}/));
-  assert.deepEqual(head.slice(0, 6), [
-    "peer",
-    "CPU µs/request",
-    "spread",
-    "user",
-    "system",
-    "ratio",
-  ]);
-  assert.deepEqual(ours.slice(0, 6), ["ours", "16.0", "15.0–35.0", "11.0", "5.00", "1.60"]);
-  assert.deepEqual(nginx.slice(0, 6), ["nginx", "10.0", "10.0–10.0", "5.00", "5.00", "1.00"]);
+Deno.test("a table has a row for each peer, with median, spread, ratio and errors", () => {
+  const table = tableOf(
+    [
+      { peer: "ours", rounds: [round(10, 5), round(11, 5), round(30, 5, { errors: 2 })] },
+      { peer: "nginx", rounds: [round(5, 5), round(5, 5), round(5, 5)] },
+    ],
+    "nginx",
+    "message",
+  );
+  const column = (name: string) => table.map((row) => row[table[0].indexOf(name)]).slice(1);
+  assert.deepEqual(column("CPU µs/message"), ["16.0", "10.0"]);
+  assert.deepEqual(column("spread"), ["15.0–35.0", "10.0–10.0"]);
+  assert.deepEqual(column("ratio"), ["1.60", "1.00"]);
+  assert.deepEqual(column("its spread"), ["1.50–3.50", "1.00–1.00"]);
+  assert.deepEqual(column("messages/CPU s"), ["62500", "100000"]);
+  assert.deepEqual(column("errors"), ["2", "0"]);
 });
 
 Deno.test("without the reference there is no ratio", () => {
-  assert.match(formatTable([{ peer: "ours", rounds: [round(1, 1)] }], "nginx"), /ours .* – /);
+  const text = formatText(tableOf([{ peer: "ours", rounds: [round(1, 1)] }], "nginx", "request"));
+  assert.match(text, /ours .* – /);
+});
+
+Deno.test("names stand to the left and numbers to the right, as text and as Markdown", () => {
+  const table = [["peer", "µs"], ["a", "1.00"]];
+  assert.equal(formatText(table), "peer    µs\na     1.00");
+  assert.equal(formatMarkdown(table), "| peer |   µs |\n| ---- | ---: |\n| a    | 1.00 |");
 });
 
 Deno.test("all cases run unless some are named, and an unknown one is refused", () => {

@@ -1,20 +1,34 @@
 /**
  * A backend with next to no cost of its own. In: a port, and requests with a length or without a
- * body. Out: `/1mib` gets 1 MiB, all others 6 bytes, after the request's body has been read.
+ * body. Out: `/1mib` gets 1 MiB, a request with a body the number of its bytes, all
+ * others 6 bytes, after the request's body has been read.
  * It trusts its clients (the benchmark's proxies), and is no example of an HTTP server.
  */
-const SMALL = response(new TextEncoder().encode("hello\n"));
+const SMALL = response(encode("hello\n"));
 const LARGE = response(new Uint8Array(1024 * 1024).fill(120));
 const END = [13, 10, 13, 10];
 
 function response(body: Uint8Array): Uint8Array {
-  const head = new TextEncoder().encode(
+  const head = encode(
     `HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: ${body.length}\r\n\r\n`,
   );
   const whole = new Uint8Array(head.length + body.length);
   whole.set(head);
   whole.set(body, head.length);
   return whole;
+}
+
+function encode(text: string): Uint8Array {
+  return new TextEncoder().encode(text);
+}
+
+/** Says that a body has come whole. */
+function counted(length: number): Uint8Array {
+  return response(encode(`${length}\n`));
+}
+
+function chosen(head: string): Uint8Array {
+  return head.startsWith("get /1mib ") ? LARGE : SMALL;
 }
 
 async function serve(connection: Deno.Conn): Promise<void> {
@@ -28,14 +42,15 @@ async function serve(connection: Deno.Conn): Promise<void> {
     const end = endOfHead(buffer.subarray(0, filled));
     if (end === -1) continue;
     const head = decoder.decode(buffer.subarray(0, end)).toLowerCase();
-    let left = Number(/\r\ncontent-length: *(\d+)/.exec(head)?.[1] ?? 0) - (filled - end);
+    const length = Number(/\r\ncontent-length: *(\d+)/.exec(head)?.[1] ?? 0);
+    let left = length - (filled - end);
     while (left > 0) {
       const more = await connection.read(buffer);
       if (more === null) return;
       left -= more;
     }
     filled = 0;
-    await writeAll(connection, head.startsWith("get /1mib ") ? LARGE : SMALL);
+    await writeAll(connection, length > 0 ? counted(length) : chosen(head));
   }
 }
 

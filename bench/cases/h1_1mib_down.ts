@@ -4,7 +4,10 @@ import { type Case } from "../case.ts";
 export const H1_DOWN: Case = {
   name: "h1-1mib-down",
   about: "GET, 200 with 1 MiB, HTTP/1.1",
+  unit: "request",
   path: "/1mib",
   connections: 8,
   uploadBytes: 0,
+  tls: false,
+  workers: 1,
 };

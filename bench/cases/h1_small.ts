@@ -4,8 +4,11 @@ import { type Case } from "../case.ts";
 export const H1_SMALL: Case = {
   name: "h1-small",
   about: "GET, 200 with 6 bytes, HTTP/1.1",
+  unit: "request",
   path: "/small",
   // Enough to keep a proxy busy without a pause, few enough to leave the latency readable.
   connections: 32,
   uploadBytes: 0,
+  tls: false,
+  workers: 1,
 };

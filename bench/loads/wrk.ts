@@ -1,0 +1,57 @@
+/** Requests on connections that stay, by wrk on one thread. */
+import { join } from "node:path";
+import { type Case } from "../case.ts";
+import { run } from "../child.ts";
+import { type Load, type LoadResult } from "../load.ts";
+import { environmentFor, type Target, urlOf } from "../target.ts";
+
+/** wrk's own report cannot be read by machines; this one is. */
+const REPORT = `
+done = function(summary, latency, requests)
+  local e = summary.errors
+  io.write(string.format(
+    '\\nREPORT {"requests":%d,"duration":%d,"p50":%f,"p99":%f,"failed":%d,"refused":%d}\\n',
+    summary.requests, summary.duration, latency:percentile(50), latency:percentile(99),
+    e.connect + e.read + e.write + e.timeout, e.status))
+end
+`;
+
+/** Times in µs. */
+interface Report {
+  readonly requests: number;
+  readonly duration: number;
+  readonly p50: number;
+  readonly p99: number;
+  readonly failed: number;
+  readonly refused: number;
+}
+
+export const WRK: Load = {
+  version: ["wrk", "-v"],
+  remedy: "wrk is not installed (remedy: apt-get install wrk)",
+  async run(target: Target, what: Case, seconds: number, folder: string): Promise<LoadResult> {
+    const script = join(folder, `${what.name}.lua`);
+    const body = what.uploadBytes === 0
+      ? ""
+      : `wrk.method = "POST"\nwrk.body = string.rep("x", ${what.uploadBytes})\n`;
+    await Deno.writeTextFile(script, body + REPORT);
+    const output = await run([
+      "wrk",
+      "--threads=1",
+      `--connections=${what.connections}`,
+      `--duration=${seconds}s`,
+      "--timeout=10s",
+      `--script=${script}`,
+      urlOf(target, what),
+    ], environmentFor(target));
+    const report: Report | null = JSON.parse(/^REPORT (.*)$/m.exec(output)?.[1] ?? "null");
+    if (report === null) throw new Error(`wrk said nothing to count:\n${output}`);
+    return {
+      count: report.requests,
+      perSecond: report.requests / (report.duration / 1e6),
+      p50: report.p50 / 1000,
+      p99: report.p99 / 1000,
+      errors: report.failed + report.refused,
+    };
+  },
+};
