@@ -45,6 +45,11 @@ export class CertificateEntry {
     return hosts.includes(name) || (dot > 0 && hosts.includes(`*${name.slice(dot)}`));
   }
 
+  /** To show to backends. */
+  get pair(): ServerCertificate {
+    return this.#certificate;
+  }
+
   /** Throws only for what the check before should have refused. */
   get context(): tls.SecureContext {
     return this.#context ??= tls.createSecureContext({
@@ -57,6 +62,7 @@ export class CertificateEntry {
 
 export class Certificates {
   #entries = new Map<string, CertificateEntry>();
+  #ids = new Map<string, CertificateEntry>();
   #exact = new Map<string, CertificateEntry>();
   #wildcard = new Map<string, CertificateEntry>();
   #default: CertificateEntry | null = null;
@@ -83,10 +89,13 @@ export class Certificates {
     this.#entries = entries;
     this.#exact = exact;
     this.#wildcard = wildcard;
-    // A file's certificate carries its fingerprint behind the path.
-    const isDefault = ({ id }: CertificateEntry) =>
-      id === defaultId || id.startsWith(`${defaultId} `);
-    this.#default = [...entries.values()].find(isDefault) ?? null;
+    this.#ids = new Map([...entries.values()].map((entry) => [plainId(entry.id), entry]));
+    this.#default = defaultId === null ? null : this.#ids.get(defaultId) ?? null;
+  }
+
+  /** By the id that a snapshot gives it. */
+  byId(id: string): CertificateEntry | null {
+    return this.#ids.get(id) ?? null;
   }
 
   /** The certificate made out for this name (lower case, no last dot), or null. */
@@ -101,6 +110,11 @@ export class Certificates {
   find(name: string): CertificateEntry | null {
     return this.covering(name) ?? this.#default;
   }
+}
+
+/** Once checked, a certificate carries its fingerprint behind the id that a snapshot gives it. */
+function plainId(id: string): string {
+  return id.replace(/ [0-9a-f]{64}$/, "");
 }
 
 /** One certificate may come once for each host that it stays in force for. */

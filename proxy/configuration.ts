@@ -15,6 +15,7 @@ import type { SnapshotDelta } from "./snapshot_delta.ts";
 import type { Metrics } from "./telemetry/metrics.ts";
 import { DnsEndpoints } from "./upstream/dns.ts";
 import type { EndpointRegistry } from "./upstream/endpoint.ts";
+import { Security } from "./upstream/tls.ts";
 import { Upstream } from "./upstream/upstream.ts";
 
 export class Configuration {
@@ -53,12 +54,15 @@ export class Configuration {
     this.#upstreams.clear();
   }
 
-  #applyUpstream({ id, addresses }: UpstreamSpec): void {
+  #applyUpstream(spec: UpstreamSpec): void {
+    const { id, addresses } = spec;
     let upstream = this.#upstreams.get(id);
     if (upstream === undefined) {
       upstream = new Upstream(id, this.#endpoints);
       this.#upstreams.set(id, upstream);
     }
+    const isSecure = spec.protocol === "https" || spec.protocol === "h2";
+    upstream.secure(isSecure ? new Security(spec.tls ?? { serverName: serverNameOf(spec) }) : null);
     if (addresses.kind === "endpoints") {
       upstream.list(addresses.endpoints);
     } else {
@@ -79,6 +83,13 @@ export class Configuration {
       ? { kind: "answer", code: "route_broken", reason: `no upstream ${action.upstream}`, route }
       : { kind: "forward", upstream, route };
   }
+}
+
+/** The name that a backend's certificate is expected to be for. */
+function serverNameOf({ id, addresses }: UpstreamSpec): string {
+  if (addresses.kind === "dns") return addresses.name.replace(/\.$/, "");
+  const [, namespace, service] = /^([^/]*)\/([^:]*)/.exec(id) ?? [];
+  return namespace === undefined ? id : `${service}.${namespace}.svc`;
 }
 
 const ANSWER_CODES = { 404: "no_route", 500: "route_broken", 503: "no_endpoint" } as const;

@@ -40,6 +40,7 @@ export const ERROR_KINDS = {
   overloaded: { side: "internal", status: 503, text: "The proxy is overloaded; try again soon" },
   internal: { side: "internal", status: 500, text: "Something went wrong here" },
   connect_failed: { side: "upstream", status: 502, text: "The backend cannot be reached" },
+  upstream_untrusted: { side: "upstream", status: 502, text: "The backend is not trusted" },
   upstream_refused: { side: "upstream", status: 502, text: "The backend cannot be reached" },
   upstream_closed: { side: "upstream", status: 502, text: "The backend closed the connection" },
   upstream_malformed: { side: "upstream", status: 502, text: "The backend's answer is malformed" },

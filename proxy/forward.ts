@@ -204,13 +204,14 @@ export class Forwarder {
   ): Promise<ClientConnection> {
     const aborted = new AbortController();
     exchange.onAbort = () => aborted.abort();
-    const { limits, networks, onExhausted, telemetry: { metrics } } = this.#context;
+    const { limits, networks, certificates, onExhausted, telemetry: { metrics } } = this.#context;
     let transport: Transport;
     try {
       transport = await connect(endpoint, aborted.signal, {
         timeout: limits.connectTimeout,
         networks,
         onExhausted,
+        clientCertificate: (id) => certificates.byId(id)?.pair ?? null,
       });
     } catch (error) {
       if (!aborted.signal.aborted) metrics.upstreamConnectFailed();

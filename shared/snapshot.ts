@@ -88,6 +88,20 @@ export interface Upstream {
   readonly id: string;
   readonly protocol: "http" | "https" | "h2c" | "h2";
   readonly addresses: EndpointList | DnsName;
+  /** For https and h2. Without it the name is `<service>.<namespace>.svc`, or the one resolved. */
+  readonly tls?: UpstreamTls;
+}
+
+/** How a backend proves who it is, and we to it. */
+export interface UpstreamTls {
+  /** The name that its certificate must be for, sent as SNI; DNS or IP. */
+  readonly serverName: string;
+  /** Authorities to trust, in place of the public ones. */
+  readonly ca?: PemText;
+  /** Id of the certificate to show to a backend that asks for one. */
+  readonly clientCertificate?: string;
+  /** Only ever false: any certificate will do, so anybody may pose as the backend. */
+  readonly verify?: false;
 }
 
 /** Known addresses. An empty list answers 503. */

@@ -35,6 +35,15 @@ function readCertificateHost(value: unknown, path: string, check: ConfigCheck): 
   return check.refuse(path, "a certificate is not for any host", remedy);
 }
 
+/** Certificates that stand in the snapshot itself. */
+export function readPemText(value: unknown, path: string, check: ConfigCheck): PemText | null {
+  const source = check.object(value, path, ["kind", "pem"]);
+  if (source === null) return null;
+  const kind = check.oneOf(source.kind, `${path}.kind`, ["pem"]);
+  const pem = check.name(source.pem, `${path}.pem`);
+  return kind === null || pem === null ? null : { kind, pem };
+}
+
 function readPem(
   value: unknown,
   path: string,

@@ -11,6 +11,7 @@ import type {
   Snapshot,
   SnapshotVersion,
   Upstream,
+  UpstreamTls,
 } from "./snapshot.ts";
 
 export interface SerialiseOptions {
@@ -56,13 +57,23 @@ function plainOrigin({ kind, namespace, name, field }: Origin) {
   return { kind, namespace, name, field };
 }
 
-function plainUpstream({ id, protocol, addresses }: Upstream) {
+function plainUpstream({ id, protocol, addresses, tls }: Upstream) {
   return {
     id,
     protocol,
     addresses: addresses.kind === "dns"
       ? { kind: addresses.kind, name: addresses.name, port: addresses.port }
       : { kind: addresses.kind, endpoints: addresses.endpoints.map(plainEndpoint) },
+    tls: tls === undefined ? undefined : plainUpstreamTls(tls),
+  };
+}
+
+function plainUpstreamTls({ serverName, ca, clientCertificate, verify }: UpstreamTls) {
+  return {
+    serverName,
+    ca: ca === undefined ? undefined : { kind: ca.kind, pem: ca.pem },
+    clientCertificate,
+    verify,
   };
 }
 

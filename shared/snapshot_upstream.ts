@@ -4,7 +4,8 @@
  */
 import { isIP } from "node:net";
 import { type ConfigCheck, describe, isObject } from "./config_check.ts";
-import type { DnsName, Endpoint, EndpointList, Upstream } from "./snapshot.ts";
+import { readPemText } from "./snapshot_certificate.ts";
+import type { DnsName, Endpoint, EndpointList, Upstream, UpstreamTls } from "./snapshot.ts";
 
 const PROTOCOLS = ["http", "https", "h2c", "h2"] as const;
 
@@ -19,13 +20,47 @@ export function readUpstream(
   ids: Set<string>,
   check: ConfigCheck,
 ): Upstream | null {
-  const upstream = check.object(value, path, ["id", "protocol", "addresses"]);
+  const upstream = check.object(value, path, ["id", "protocol", "addresses", "tls"]);
   if (upstream === null) return null;
   const id = check.id(upstream.id, `${path}.id`, ids);
   const protocol = check.oneOf(upstream.protocol, `${path}.protocol`, PROTOCOLS);
   const addresses = readAddresses(upstream.addresses, `${path}.addresses`, check);
-  if (id === null || protocol === null || addresses === null) return null;
-  return { id, protocol, addresses };
+  const tls = upstream.tls === undefined ? undefined : readTls(upstream.tls, `${path}.tls`, check);
+  if (id === null || protocol === null || addresses === null || tls === null) return null;
+  return tls === undefined ? { id, protocol, addresses } : { id, protocol, addresses, tls };
+}
+
+/** Whether the client certificate is there is asked when it is used: one that breaks costs no file. */
+function readTls(value: unknown, path: string, check: ConfigCheck): UpstreamTls | null {
+  const tls = check.object(value, path, ["serverName", "ca", "clientCertificate", "verify"]);
+  if (tls === null) return null;
+  const serverName = check.name(tls.serverName, `${path}.serverName`);
+  if (serverName === null) return null;
+  if (!isResolvableName(serverName)) {
+    return check.refuse(
+      `${path}.serverName`,
+      `${describe(serverName)} is no name that a certificate can be for`,
+      "write a DNS name or an IP address",
+    );
+  }
+  const ca = tls.ca === undefined ? undefined : readPemText(tls.ca, `${path}.ca`, check);
+  const clientCertificate = tls.clientCertificate === undefined
+    ? undefined
+    : check.name(tls.clientCertificate, `${path}.clientCertificate`);
+  if (tls.verify !== undefined && tls.verify !== false) {
+    return check.refuse(
+      `${path}.verify`,
+      `${describe(tls.verify)} is not false`,
+      "remove it: certificates are verified unless it is false",
+    );
+  }
+  if (ca === null || clientCertificate === null) return null;
+  return {
+    serverName,
+    ...(ca === undefined ? {} : { ca }),
+    ...(clientCertificate === undefined ? {} : { clientCertificate }),
+    ...(tls.verify === false ? { verify: false } : {}),
+  };
 }
 
 /** Whether a resolver may be asked for the name. Addresses are names of themselves. */

@@ -1,24 +1,30 @@
 /**
- * TCP to an endpoint. In: address, port, a time limit. Out: a transport, or a ProxyError
- * `connect_failed`, or `upstream_refused` where `networks.ts` forbids the address. The address is
- * always an IP: names are resolved before (`dns.ts`), so that what is dialled is what was allowed.
+ * A connection to an endpoint. In: address, port, how to secure it, a time limit. Out: a transport,
+ * or a ProxyError: `connect_failed`, `upstream_untrusted` where TLS fails, `upstream_refused` where
+ * `networks.ts` forbids the address. The address is always an IP: names are resolved before
+ * (`dns.ts`), so that what is dialled is what was allowed.
  */
 import { isExhaustion } from "../descriptors.ts";
 import { ProxyError } from "../errors.ts";
-import type { Transport } from "../transport.ts";
+import { closeQuietly, type Transport } from "../transport.ts";
 import type { UpstreamNetworks } from "./networks.ts";
+import { type ClientCertificate, dialForTls, secure, type Security } from "./tls.ts";
 
 export interface ConnectOptions {
-  /** In ms; 0 for no limit. */
+  /** In ms, for TCP and TLS together; 0 for no limit. */
   readonly timeout: number;
   readonly networks: UpstreamNetworks;
   /** The system has no descriptor left; it is asked again while time remains. */
   readonly onExhausted: () => void;
+  /** The certificate that is shown to backends that ask for one, by its id. */
+  readonly clientCertificate: (id: string) => ClientCertificate | null;
 }
 
 interface Destination {
   readonly address: string;
   readonly port: number;
+  /** Null for plain text. */
+  readonly security: Security | null;
 }
 
 /** After the system had no descriptor, in ms. */
@@ -28,9 +34,10 @@ const RETRY = 50;
 export async function connect(
   destination: Destination,
   abort: AbortSignal,
-  { timeout, networks, onExhausted }: ConnectOptions,
+  options: ConnectOptions,
 ): Promise<Transport> {
   const { address, port } = destination;
+  const { timeout, networks } = options;
   const refusal = networks.refusal(address, port);
   if (refusal !== null) throw refused(address, port, refusal);
   const limit = new AbortController();
@@ -38,18 +45,12 @@ export async function connect(
   const timer = timeout === 0 ? undefined : setTimeout(end, timeout);
   abort.addEventListener("abort", end, { once: true });
   try {
-    const connection = await dial(destination, limit.signal, onExhausted);
+    const transport = await open(destination, limit.signal, options);
     if (abort.aborted) {
-      connection.close();
+      closeQuietly(transport);
       throw new ProxyError("client_gone");
     }
-    if (networks.isOwn(connection.localAddr, connection.remoteAddr)) {
-      connection.close();
-      throw refused(address, port, "this proxy's own listener");
-    }
-    // Heads and small bodies go out in one write each: waiting for more only adds delay.
-    connection.setNoDelay(true);
-    return connection;
+    return transport;
   } catch (error) {
     if (abort.aborted) throw new ProxyError("client_gone");
     if (error instanceof ProxyError) throw error;
@@ -63,21 +64,79 @@ export async function connect(
   }
 }
 
+async function open(
+  { address, port, security }: Destination,
+  signal: AbortSignal,
+  { networks, onExhausted, clientCertificate }: ConnectOptions,
+): Promise<Transport> {
+  if (security !== null) {
+    const certificate = findCertificate(security, clientCertificate);
+    const raw = await dial(() => dialForTls(address, port, signal), signal, onExhausted);
+    const local = { hostname: raw.localAddress ?? "", port: raw.localPort ?? 0 };
+    const remote = { hostname: raw.remoteAddress ?? "", port: raw.remotePort ?? 0 };
+    if (networks.isOwn(local, remote)) {
+      raw.destroy();
+      throw refused(address, port, "this proxy's own listener");
+    }
+    return await secure(raw, security, certificate, signal).catch((error) => {
+      throw signal.aborted ? error : untrusted(address, port, security, error);
+    });
+  }
+  const connection = await dial(
+    () => Deno.connect({ hostname: address, port, signal }),
+    signal,
+    onExhausted,
+  );
+  if (networks.isOwn(connection.localAddr, connection.remoteAddr)) {
+    connection.close();
+    throw refused(address, port, "this proxy's own listener");
+  }
+  // Heads and small bodies go out in one write each: waiting for more only adds delay.
+  connection.setNoDelay(true);
+  return connection;
+}
+
 /** Running out of descriptors is not the endpoint's fault, and idle ones are about to be freed. */
-async function dial(
-  { address, port }: Destination,
+async function dial<T>(
+  attempt: () => Promise<T>,
   signal: AbortSignal,
   onExhausted: () => void,
-): Promise<Deno.TcpConn> {
+): Promise<T> {
   for (;;) {
     try {
-      return await Deno.connect({ hostname: address, port, signal });
+      return await attempt();
     } catch (error) {
       if (!isExhaustion(error) || signal.aborted) throw error;
       onExhausted();
       await new Promise((resume) => setTimeout(resume, RETRY));
     }
   }
+}
+
+/** A backend that asks for a certificate is not asked without one. */
+function findCertificate(
+  { tls: { clientCertificate: id } }: Security,
+  find: ConnectOptions["clientCertificate"],
+): ClientCertificate | null {
+  if (id === undefined) return null;
+  const found = find(id);
+  if (found === null) {
+    throw new ProxyError("upstream_untrusted", `the client certificate ${id} cannot be used`);
+  }
+  return found;
+}
+
+function untrusted(
+  address: string,
+  port: number,
+  { tls: { serverName } }: Security,
+  error: unknown,
+): ProxyError {
+  return new ProxyError(
+    "upstream_untrusted",
+    `TLS with ${address}:${port} as ${serverName} failed: ${describe(error)}`,
+    { cause: error },
+  );
 }
 
 function refused(address: string, port: number, why: string): ProxyError {

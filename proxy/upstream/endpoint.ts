@@ -4,17 +4,21 @@
  * snapshot that names it again finds its connections open. Knows no protocol.
  */
 import { Pool, type PooledConnection } from "./pool.ts";
+import type { Security } from "./tls.ts";
 
 export class Endpoint<C extends PooledConnection> {
   readonly address: string;
   readonly port: number;
+  /** Null for plain text. One port may be asked either way, but not over the same connections. */
+  readonly security: Security | null;
   readonly pool: Pool<C>;
   /** How many upstreams name it; the registry's to change. */
   references = 0;
 
-  constructor(address: string, port: number, pool: Pool<C>) {
+  constructor(address: string, port: number, security: Security | null, pool: Pool<C>) {
     this.address = address;
     this.port = port;
+    this.security = security;
     this.pool = pool;
   }
 }
@@ -35,11 +39,12 @@ export class EndpointRegistry<C extends PooledConnection> {
   }
 
   /** The endpoint at this address; `release` it once for each time it was acquired. */
-  acquire(address: string, port: number): Endpoint<C> {
-    const key = `${address} ${port}`;
+  acquire(address: string, port: number, security: Security | null = null): Endpoint<C> {
+    const key = keyOf(address, port, security);
     let endpoint = this.#endpoints.get(key);
     if (endpoint === undefined) {
-      endpoint = new Endpoint(address, port, new Pool<C>(this.#maxIdle, this.#maxAge));
+      const pool = new Pool<C>(this.#maxIdle, this.#maxAge);
+      endpoint = new Endpoint(address, port, security, pool);
       this.#endpoints.set(key, endpoint);
     }
     endpoint.references++;
@@ -49,7 +54,7 @@ export class EndpointRegistry<C extends PooledConnection> {
   /** Without a reference left its idle connections close; those in use finish what they have. */
   release(endpoint: Endpoint<C>): void {
     if (--endpoint.references > 0) return;
-    this.#endpoints.delete(`${endpoint.address} ${endpoint.port}`);
+    this.#endpoints.delete(keyOf(endpoint.address, endpoint.port, endpoint.security));
     endpoint.pool.close();
   }
 
@@ -64,4 +69,8 @@ export class EndpointRegistry<C extends PooledConnection> {
     for (const endpoint of this.#endpoints.values()) count += endpoint.pool.idleCount;
     return count;
   }
+}
+
+function keyOf(address: string, port: number, security: Security | null): string {
+  return security === null ? `${address} ${port}` : `${address} ${port} ${security.key}`;
 }

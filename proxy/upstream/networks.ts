@@ -70,7 +70,7 @@ export class UpstreamNetworks {
    * True for a connection that has reached ourselves: a listener on every address of this machine
    * cannot list them without more permissions, but dialled from here both ends have the same one.
    */
-  isOwn(local: Deno.NetAddr, remote: Deno.NetAddr): boolean {
+  isOwn(local: Address, remote: Address): boolean {
     return this.#ownPorts.has(remote.port) && local.hostname === remote.hostname;
   }
 

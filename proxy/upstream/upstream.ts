@@ -7,6 +7,7 @@ import type * as snapshot from "../../shared/snapshot.ts";
 import { RoundRobin } from "./balancer.ts";
 import type { Endpoint, EndpointRegistry } from "./endpoint.ts";
 import type { PooledConnection } from "./pool.ts";
+import type { Security } from "./tls.ts";
 
 /** Addresses that change by themselves: `dns.ts`. */
 export interface AddressSource {
@@ -25,11 +26,20 @@ export class Upstream<C extends PooledConnection> {
   #awaits: "nothing" | "a request" | "an answer" = "nothing";
   #listed: readonly snapshot.Endpoint[] = [];
   #endpoints: readonly Endpoint<C>[] = [];
+  #security: Security | null = null;
   #closed = false;
 
   constructor(id: string, registry: EndpointRegistry<C>) {
     this.id = id;
     this.#registry = registry;
+  }
+
+  /** Connections are secured like this from now on; null for plain text. */
+  secure(security: Security | null): void {
+    if (security?.key === this.#security?.key) return;
+    this.#security = security;
+    // Those that are listed already are other endpoints from now on.
+    this.#update([...this.#listed]);
   }
 
   /** These are its endpoints from now on. */
@@ -85,7 +95,9 @@ export class Upstream<C extends PooledConnection> {
   #update(listed: readonly snapshot.Endpoint[]): void {
     if (listed === this.#listed) return;
     const before = this.#endpoints;
-    this.#endpoints = listed.map(({ address, port }) => this.#registry.acquire(address, port));
+    this.#endpoints = listed.map(({ address, port }) =>
+      this.#registry.acquire(address, port, this.#security)
+    );
     this.#listed = listed;
     for (const endpoint of before) this.#registry.release(endpoint);
   }

@@ -1,0 +1,281 @@
+/** Backends that speak TLS: whom the proxy believes, and what a client gets where it does not. */
+import assert from "node:assert/strict";
+import net from "node:net";
+import tls from "node:tls";
+import { CertificateAuthority } from "../../dev/certificate_authority.ts";
+import type { ServerCertificate } from "../../proxy/certificates.ts";
+import { DEFAULT_LIMITS } from "../../proxy/limits.ts";
+import { ProxyServer } from "../../proxy/server.ts";
+import { CidrList } from "../../shared/cidr.ts";
+import type { LogFields } from "../../shared/log.ts";
+import type { Snapshot, Upstream, UpstreamTls } from "../../shared/snapshot.ts";
+import { Peer, statusOf, until } from "../support/backend.ts";
+import { startFleet } from "../support/fleet.ts";
+import { authority, certificateFor } from "../support/tls_proxy.ts";
+
+const stranger = await CertificateAuthority.create("Stranger");
+const WEB = await certificateFor("web", { names: ["web.default.svc"] });
+const RSA = await certificateFor("rsa", { names: ["web.default.svc"], key: "rsa" });
+const OTHER = await certificateFor("other", { names: ["other.default.svc"] });
+const ADDRESS = await certificateFor("address", { names: ["127.0.0.1"] });
+const EXPIRED = await certificateFor("expired", {
+  names: ["web.default.svc"],
+  validFrom: Date.now() - 2_000_000_000,
+  validTo: Date.now() - 1_000_000_000,
+});
+const FOREIGN: ServerCertificate = {
+  id: "foreign",
+  hosts: [],
+  ...await stranger.issue({ names: ["web.default.svc"] }),
+};
+const CLIENT = await certificateFor("client", { names: ["pingress"] });
+const ca = { kind: "pem", pem: authority.certificate } as const;
+
+/** A backend that says which name it was asked for, and whether it was shown a certificate. */
+class TlsBackend {
+  connections = 0;
+  readonly #server: tls.Server;
+  readonly #sockets = new Set<net.Socket>();
+
+  private constructor(certificate: ServerCertificate, options: tls.TlsOptions) {
+    const { chain, key } = certificate;
+    this.#server = tls.createServer({ cert: chain, key: key.reveal(), ...options }, (socket) => {
+      this.connections++;
+      this.#sockets.add(socket);
+      socket.on("error", () => {});
+      socket.on("data", () => {
+        const { servername } = socket as { servername?: string | false };
+        // Deno's `authorized` is true where no certificate was asked for.
+        const isKnown = socket.authorized && socket.getPeerX509Certificate() !== undefined;
+        const body = `${servername || "-"} ${isKnown ? "known" : "unknown"} ` +
+          `${socket.alpnProtocol || "-"}`;
+        socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+      });
+    });
+    this.#server.on("tlsClientError", (_error, socket) => socket.destroy());
+  }
+
+  static async start(certificate: ServerCertificate, options: tls.TlsOptions = {}) {
+    const backend = new TlsBackend(certificate, options);
+    await new Promise<void>((resolve) => backend.#server.listen(0, "127.0.0.1", resolve));
+    return backend;
+  }
+
+  get port(): number {
+    return (this.#server.address() as net.AddressInfo).port;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+}
+
+interface Case {
+  readonly port: number;
+  readonly protocol?: Upstream["protocol"];
+  readonly tls?: UpstreamTls;
+}
+
+/** A proxy with one upstream for each case; `/0` leads to the first. */
+class Proxy {
+  readonly server: ProxyServer;
+  readonly port: number;
+  readonly details: string[] = [];
+
+  constructor(cases: readonly Case[], certificates: readonly ServerCertificate[] = []) {
+    const log = (_message: string, fields?: LogFields) => {
+      if (fields?.code !== undefined) this.details.push(`${fields.code}: ${fields.detail}`);
+    };
+    this.server = new ProxyServer({
+      limits: { ...DEFAULT_LIMITS, tries: 1, connectTimeout: 2000 },
+      trustedProxies: CidrList.empty,
+      upstreamNetworks: CidrList.empty,
+      allowLoopbackUpstreams: true,
+      sslRedirect: false,
+      sslRedirectPort: 0,
+      log: { debug: log, info: log, warn: log, error: log },
+    });
+    this.port = this.server.listen({ hostname: "127.0.0.1", port: 0 }).port;
+    this.apply(cases, certificates);
+  }
+
+  apply(cases: readonly Case[], certificates: readonly ServerCertificate[] = []): void {
+    this.server.apply(snapshotOf(cases), certificates);
+  }
+
+  /** `200 body`, or the status of an error and its line in the log. */
+  async ask(path: string): Promise<string> {
+    using client = await Peer.connect(this.port);
+    const answer = await client.ask(`GET ${path} HTTP/1.1\r\nHost: a.test\r\n\r\n`);
+    const status = statusOf(answer);
+    return `${status} ${status === 200 ? answer.body : this.details.at(-1)}`;
+  }
+
+  [Symbol.dispose](): void {
+    this.server.close();
+  }
+}
+
+function snapshotOf(cases: readonly Case[]): Snapshot {
+  return {
+    format: 1,
+    version: { epoch: "test", seen: {} },
+    routes: cases.map((_, i) => ({
+      id: `* Exact /${i}`,
+      host: "*",
+      path: { type: "Exact", value: `/${i}` },
+      action: { kind: "forward", upstream: `default/web:${i}` },
+      origin: { kind: "Ingress", namespace: "test", name: "web", field: "spec" },
+    })),
+    defaultAction: null,
+    upstreams: cases.map(({ port, protocol = "https", tls }, i) => ({
+      id: `default/web:${i}`,
+      protocol,
+      addresses: { kind: "endpoints", endpoints: [{ address: "127.0.0.1", port }] },
+      ...(tls === undefined ? {} : { tls }),
+    })),
+    certificates: [],
+    defaultCertificate: null,
+  };
+}
+
+const UNTRUSTED =
+  /^502 upstream_untrusted: .* as web\.default\.svc failed: .*issuer is not trusted$/;
+const NAMED: UpstreamTls = { serverName: "web.default.svc", ca };
+
+Deno.test("a backend is believed by its certificate's name and issuer alone", async (t) => {
+  const cases: readonly [string, ServerCertificate, UpstreamTls | undefined, RegExp][] = [
+    ["the right name", WEB, NAMED, /^200 web\.default\.svc unknown /],
+    ["a key of RSA", RSA, NAMED, /^200 web\.default\.svc /],
+    ["a name of its own", OTHER, { ...NAMED, serverName: "other.default.svc" }, /^200 other/],
+    ["its address", ADDRESS, { ...NAMED, serverName: "127.0.0.1" }, /^200 - /],
+    [
+      "another name",
+      OTHER,
+      NAMED,
+      /^502 upstream_untrusted: .*not in the cert's altnames: DNS:other/,
+    ],
+    [
+      "another's issuer",
+      FOREIGN,
+      NAMED,
+      UNTRUSTED,
+    ],
+    ["no CA given", WEB, { serverName: "web.default.svc" }, UNTRUSTED],
+    ["nothing given", WEB, undefined, UNTRUSTED],
+    ["an expired one", EXPIRED, NAMED, UNTRUSTED],
+    ["a stranger's, unverified", FOREIGN, { ...NAMED, verify: false }, /^200 web\.default\.svc /],
+  ];
+  for (const [name, certificate, settings, expected] of cases) {
+    await t.step(name, async () => {
+      await using backend = await TlsBackend.start(certificate);
+      using proxy = new Proxy([{ port: backend.port, tls: settings }]);
+      assert.match(await proxy.ask("/0"), expected);
+    });
+  }
+});
+
+Deno.test("a backend that demands a certificate is shown the one given, and verified", async () => {
+  const demands = { requestCert: true, rejectUnauthorized: true, ca: authority.certificate };
+  await using backend = await TlsBackend.start(WEB, demands);
+  await using wrong = await TlsBackend.start(OTHER, demands);
+  const settings = { ...NAMED, clientCertificate: "client" };
+  using proxy = new Proxy([
+    { port: backend.port, tls: settings },
+    { port: backend.port, tls: NAMED },
+    { port: backend.port, tls: { ...NAMED, clientCertificate: "missing" } },
+    { port: wrong.port, tls: settings },
+  ], [{ ...CLIENT, id: `client ${"0".repeat(64)}` }]);
+  assert.match(await proxy.ask("/0"), /^200 web\.default\.svc known /);
+  assert.match(await proxy.ask("/0"), /^200 web\.default\.svc known /);
+  assert.equal(backend.connections, 1, "the connection is kept");
+  assert.match(await proxy.ask("/1"), /^502 /);
+  assert.match(await proxy.ask("/2"), /^502 upstream_untrusted: the client certificate missing/);
+  assert.match(await proxy.ask("/3"), /^502 upstream_untrusted: .*altnames/);
+});
+
+Deno.test("connections are shared only by those who secure them alike", async () => {
+  await using backend = await TlsBackend.start(WEB);
+  using proxy = new Proxy([
+    { port: backend.port, tls: NAMED },
+    { port: backend.port, tls: { ...NAMED } },
+    { port: backend.port, tls: { ...NAMED, verify: false } },
+    { port: backend.port, protocol: "http" },
+    { port: backend.port, tls: { serverName: "web.default.svc" } },
+  ]);
+  for (const path of ["/0", "/1", "/0"]) assert.match(await proxy.ask(path), /^200 /);
+  assert.equal(backend.connections, 1);
+  assert.match(await proxy.ask("/2"), /^200 /);
+  assert.equal(backend.connections, 2);
+  for (const path of ["/3", "/4"]) assert.match(await proxy.ask(path), /^502 /);
+});
+
+Deno.test("what is changed of the settings holds from the next request on", async () => {
+  await using backend = await TlsBackend.start(WEB);
+  using proxy = new Proxy([{ port: backend.port, tls: NAMED }]);
+  assert.match(await proxy.ask("/0"), /^200 /);
+  proxy.apply([{ port: backend.port, tls: { ...NAMED, serverName: "other.default.svc" } }]);
+  assert.match(await proxy.ask("/0"), /^502 upstream_untrusted/);
+  proxy.apply([{ port: backend.port, tls: NAMED }]);
+  assert.match(await proxy.ask("/0"), /^200 /);
+});
+
+Deno.test("a backend that speaks no TLS, or stalls in it, fails in time", async () => {
+  const accepted: Deno.TcpConn[] = [];
+  const silent = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const accepting = (async () => {
+    for await (const connection of silent) accepted.push(connection);
+  })();
+  const plain = Deno.serve({ port: 0, onListen() {} }, () => new Response("ok"));
+  using proxy = new Proxy([
+    { port: (plain.addr as Deno.NetAddr).port, tls: NAMED },
+    { port: silent.addr.port, tls: NAMED },
+    { port: silent.addr.port, tls: { ...NAMED, verify: false } },
+  ]);
+  assert.match(await proxy.ask("/0"), /^502 upstream_untrusted: /);
+  for (const answer of await Promise.all([proxy.ask("/1"), proxy.ask("/2")])) {
+    assert.match(answer, /^502 connect_failed: .* no answer in 2000 ms$/);
+  }
+  const gone = await Peer.connect(proxy.port);
+  await gone.send("GET /1 HTTP/1.1\r\nHost: a.test\r\n\r\n");
+  await until("the proxy is at it", () => accepted.length === 3);
+  gone.close();
+  // None is held open for the backend to end it.
+  const last = new Uint8Array(4096);
+  for (const connection of accepted) {
+    while (await connection.read(last).catch(() => null) !== null);
+    connection.close();
+  }
+  silent.close();
+  await accepting;
+  await plain.shutdown();
+});
+
+Deno.test("a worker, which may read nothing, believes backends by the same rules", async () => {
+  const demands = { requestCert: true, rejectUnauthorized: true, ca: authority.certificate };
+  await using backend = await TlsBackend.start(WEB, demands);
+  const settings = { ...NAMED, clientCertificate: "client" };
+  const fleet = startFleet(1);
+  try {
+    fleet.apply(
+      snapshotOf([
+        { port: backend.port, tls: settings },
+        { port: backend.port, tls: { ...settings, serverName: "other.default.svc" } },
+        { port: backend.port, tls: { serverName: "web.default.svc", clientCertificate: "client" } },
+      ]),
+      [{ ...CLIENT, hosts: [], id: "client" }],
+    );
+    const { http: [{ port }] } = await fleet.listen({
+      http: [{ hostname: "127.0.0.1", port: 0 }],
+      https: [],
+    });
+    for (const [path, expected] of [["/0", 200], ["/1", 502], ["/2", 502]] as const) {
+      using client = await Peer.connect(port);
+      const answer = await client.ask(`GET ${path} HTTP/1.1\r\nHost: a.test\r\n\r\n`);
+      assert.equal(statusOf(answer), expected, path);
+    }
+  } finally {
+    fleet.close();
+  }
+});
