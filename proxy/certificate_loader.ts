@@ -30,6 +30,8 @@ export class CertificateLoader {
   #lastGood = new Map<string, LoadedCertificate>();
   /** Pairs checked before, by chain and key: checking takes about a millisecond. */
   #checked = new Map<string, LoadedCertificate>();
+  /** What was wrong with each (by its id) at the last load, so that it is said once. */
+  #complaints = new Map<string, string>();
 
   constructor(options: CertificateLoaderOptions) {
     this.#options = options;
@@ -40,27 +42,52 @@ export class CertificateLoader {
     const loaded: LoadedCertificate[] = [];
     const checked = new Map<string, LoadedCertificate>();
     const lastGood = new Map<string, LoadedCertificate>();
+    const before = this.#complaints;
+    this.#complaints = new Map();
     for (const certificate of snapshot.certificates) {
       const reading = this.#read(certificate, checked);
-      if (typeof reading !== "string") {
-        loaded.push(reading);
-        for (const host of reading.hosts) lastGood.set(host, reading);
+      if (typeof reading === "string") {
+        const kept = this.#keep(certificate, lastGood);
+        loaded.push(...kept);
+        this.#refuse(certificate, reading, kept.length > 0, before);
         continue;
       }
-      const kept = this.#keep(certificate, lastGood);
-      loaded.push(...kept);
-      this.#options.log.error("Certificate refused", {
-        certificate: certificate.id,
-        hosts: certificate.hosts,
-        problem: reading,
-        consequence: kept.length > 0
-          ? "the last good one stays"
-          : "these hosts have no certificate of their own",
-      });
+      loaded.push(reading);
+      for (const host of reading.hosts) lastGood.set(host, reading);
+      if (reading.validTo < this.#options.now()) this.#expired(certificate, reading, before);
     }
     this.#checked = checked;
     this.#lastGood = lastGood;
     return loaded;
+  }
+
+  #refuse(
+    { id, hosts }: Certificate,
+    problem: string,
+    isKept: boolean,
+    before: ReadonlyMap<string, string>,
+  ): void {
+    this.#complaints.set(id, problem);
+    if (before.get(id) === problem) return;
+    this.#options.log.error("Certificate refused", {
+      certificate: id,
+      hosts,
+      problem,
+      consequence: isKept
+        ? "the last good one stays"
+        : "these hosts have no certificate of their own",
+    });
+  }
+
+  #expired(
+    { id, hosts }: Certificate,
+    reading: LoadedCertificate,
+    before: ReadonlyMap<string, string>,
+  ): void {
+    const validTo = new Date(reading.validTo).toISOString();
+    this.#complaints.set(id, validTo);
+    if (before.get(id) === validTo) return;
+    this.#options.log.warn("Certificate has expired", { certificate: id, hosts, validTo });
   }
 
   /** The pair, or what is wrong with it. */
@@ -81,13 +108,6 @@ export class CertificateLoader {
     const loaded = before ?? this.#check(certificate, chain, key);
     if (typeof loaded === "string") return loaded;
     checked.set(cacheKey, loaded);
-    if (loaded.validTo < this.#options.now()) {
-      this.#options.log.warn("Certificate has expired", {
-        certificate: certificate.id,
-        hosts: certificate.hosts,
-        validTo: new Date(loaded.validTo).toISOString(),
-      });
-    }
     return loaded;
   }
 

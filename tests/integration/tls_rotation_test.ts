@@ -148,6 +148,29 @@ Deno.test("an expired certificate is served, and said to be expired", async () =
   assert.deepEqual(logged[0].fields.hosts, ["a.test"]);
 });
 
+Deno.test("what is wrong with a certificate is said once, however often others change", async () => {
+  const [good, stranger] = await Promise.all([version("good"), version("stranger")]);
+  const expired = await certificateFor("expired", {
+    names: ["b.test"],
+    validFrom: Date.now() - 2_000_000_000,
+    validTo: Date.now() - 1_000_000_000,
+  });
+  const bad = { ...asWritten(good), key: asWritten(stranger).key };
+  const junk = { ...asWritten(good), chain: { kind: "pem" as const, pem: "hello" } };
+  const { loader, logged } = startLoading();
+  const load = (...certificates: Certificate[]) => {
+    logged.length = 0;
+    loader.load(snapshotWith(certificates));
+    return logged.map(({ message }) => message);
+  };
+  const both = ["Certificate refused", "Certificate has expired"];
+  assert.deepEqual(load(bad, asWritten(expired)), both);
+  assert.deepEqual(load(bad, asWritten(expired)), []);
+  assert.deepEqual(load(junk, asWritten(expired)), ["Certificate refused"], "another problem");
+  assert.deepEqual(load(asWritten(good)), []);
+  assert.deepEqual(load(bad, asWritten(expired)), both, "it is back");
+});
+
 Deno.test("files of a certificate are read anew, and may vanish for a while", async () => {
   const folder = await Deno.makeTempDir();
   try {
