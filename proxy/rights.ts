@@ -33,18 +33,28 @@ const CODE = [import.meta.dirname!, resolve(import.meta.dirname!, "../shared")];
 
 /** The rights of the thread that reads the configuration and starts the others. */
 export function supervisorRights(options: ProxyOptions, nameServers: readonly string[]): Rights {
-  const { config, watch, listenHttp, listenHttps, admin, upstreamNetworks } = options;
-  const net = [
-    ...[...listenHttp, ...listenHttps, admin].map(listenerGrant),
-    ...upstreamNetworks.toString().split(","),
-    ...nameServers.map((hostname) => formatAddress({ hostname, port: 53 })),
-  ];
+  const { config, watch } = options;
   return {
     ...WORKER_RIGHTS,
     read: [dirname(resolve(config)), ...watch.map((folder) => resolve(folder)), ...CODE],
-    // Who started Deno with a list of networks has narrowed it already, and lists cannot be joined.
-    net: upstreamNetworks.isEmpty || !isGranted({ name: "net" }) ? "inherit" : net,
+    net: netGrants(options, nameServers) ?? "inherit",
   };
+}
+
+/** What may be dialled and listened on; null where that cannot be told narrower than it is. */
+function netGrants(
+  { listenHttp, listenHttps, admin, upstreamNetworks }: ProxyOptions,
+  nameServers: readonly string[],
+): string[] | null {
+  // Who started Deno with a list of networks has narrowed it already, and lists cannot be joined.
+  if (upstreamNetworks.isEmpty || !isGranted({ name: "net" })) return null;
+  const networks = upstreamNetworks.toString().split(",").map(networkGrant);
+  if (networks.includes(null)) return null;
+  return [
+    ...[...listenHttp, ...listenHttps, admin].map(listenerGrant),
+    ...networks as string[],
+    ...nameServers.map((hostname) => formatAddress({ hostname, port: 53 })),
+  ];
 }
 
 /** What is missing of `rights` in this thread, as the flag that gives it; null where nothing is. */
@@ -81,6 +91,12 @@ function listenerGrant(address: Address): string {
   return address.port === 0
     ? formatAddress({ ...address, port: 1 }).replace(/:1$/, "")
     : formatAddress(address);
+}
+
+/** As Deno writes a network; null where it cannot: 2.9 knows blocks of IPv4 alone. */
+function networkGrant(cidr: string): string | null {
+  if (!cidr.includes(":")) return cidr;
+  return cidr.endsWith("/128") ? `[${cidr.slice(0, -4)}]` : null;
 }
 
 function isGranted(right: Deno.PermissionDescriptor): boolean {
