@@ -8,6 +8,7 @@
  */
 import tls from "node:tls";
 import type { Secret } from "../shared/snapshot.ts";
+import type { CertificateDelta } from "./certificate_delta.ts";
 
 /** A certificate whose chain and key are at hand and have been checked. */
 export interface ServerCertificate {
@@ -61,70 +62,56 @@ export class CertificateEntry {
 }
 
 export class Certificates {
-  #entries = new Map<string, CertificateEntry>();
-  #ids = new Map<string, CertificateEntry>();
-  #exact = new Map<string, CertificateEntry>();
-  #wildcard = new Map<string, CertificateEntry>();
-  #default: CertificateEntry | null = null;
+  readonly #entries = new Map<string, CertificateEntry>();
+  /** From the ids that a snapshot gives, and from names, to the ids of entries. */
+  readonly #ids = new Map<string, string>();
+  readonly #exact = new Map<string, string>();
+  readonly #wildcard = new Map<string, string>();
+  #default: string | null = null;
 
   get size(): number {
     return this.#entries.size;
   }
 
-  /** Puts these in force. Of two with the same host the first wins. Connections are left alone. */
-  apply(certificates: readonly ServerCertificate[], defaultId: string | null): void {
-    const entries = new Map<string, CertificateEntry>();
-    const exact = new Map<string, CertificateEntry>();
-    const wildcard = new Map<string, CertificateEntry>();
-    for (const certificate of mergeById(certificates)) {
-      const before = this.#entries.get(certificate.id);
-      const isSame = before !== undefined && before.hosts.join() === certificate.hosts.join();
-      const entry = isSame ? before : new CertificateEntry(certificate, before);
-      entries.set(entry.id, entry);
-      for (const host of certificate.hosts) {
-        const [map, name] = host.startsWith("*.") ? [wildcard, host.slice(2)] : [exact, host];
-        if (!map.has(name)) map.set(name, entry);
-      }
+  /** Puts what has changed in force. Connections are left alone. */
+  apply({ changed, removed, hosts, ids }: CertificateDelta, defaultId: string | null): void {
+    for (const certificate of changed) {
+      const { id } = certificate;
+      this.#entries.set(id, new CertificateEntry(certificate, this.#entries.get(id)));
     }
-    this.#entries = entries;
-    this.#exact = exact;
-    this.#wildcard = wildcard;
-    this.#ids = new Map([...entries.values()].map((entry) => [plainId(entry.id), entry]));
-    this.#default = defaultId === null ? null : this.#ids.get(defaultId) ?? null;
+    for (const id of removed) this.#entries.delete(id);
+    for (const [host, id] of hosts) {
+      if (host.startsWith("*.")) assign(this.#wildcard, host.slice(2), id);
+      else assign(this.#exact, host, id);
+    }
+    for (const [name, id] of ids) assign(this.#ids, name, id);
+    this.#default = defaultId;
   }
 
   /** By the id that a snapshot gives it. */
   byId(id: string): CertificateEntry | null {
-    return this.#ids.get(id) ?? null;
+    return this.#entry(this.#ids.get(id));
   }
 
   /** The certificate made out for this name (lower case, no last dot), or null. */
   covering(name: string): CertificateEntry | null {
     const exact = this.#exact.get(name);
-    if (exact !== undefined) return exact;
+    if (exact !== undefined) return this.#entry(exact);
     const dot = name.indexOf(".");
-    return dot <= 0 ? null : this.#wildcard.get(name.slice(dot + 1)) ?? null;
+    return dot <= 0 ? null : this.#entry(this.#wildcard.get(name.slice(dot + 1)));
   }
 
   /** The certificate that a client gets that asks for this name ("" for none). */
   find(name: string): CertificateEntry | null {
-    return this.covering(name) ?? this.#default;
+    return this.covering(name) ?? (this.#default === null ? null : this.byId(this.#default));
+  }
+
+  #entry(id: string | undefined): CertificateEntry | null {
+    return id === undefined ? null : this.#entries.get(id) ?? null;
   }
 }
 
-/** Once checked, a certificate carries its fingerprint behind the id that a snapshot gives it. */
-function plainId(id: string): string {
-  return id.replace(/ [0-9a-f]{64}$/, "");
-}
-
-/** One certificate may come once for each host that it stays in force for. */
-function mergeById(certificates: readonly ServerCertificate[]): Iterable<ServerCertificate> {
-  const merged = new Map<string, ServerCertificate>();
-  for (const certificate of certificates) {
-    const { id, hosts } = certificate;
-    const other = merged.get(id);
-    if (other === undefined) merged.set(id, certificate);
-    else merged.set(id, { ...other, hosts: [...new Set([...other.hosts, ...hosts])] });
-  }
-  return merged.values();
+function assign(map: Map<string, string>, name: string, id: string | null): void {
+  if (id === null) map.delete(name);
+  else map.set(name, id);
 }

@@ -39,9 +39,7 @@ export class Configuration {
     }
     const { defaultAction } = delta;
     this.table.replaceFallback(defaultAction === null ? null : this.#bind(defaultAction, null));
-    if (delta.certificates !== null) {
-      this.certificates.apply(delta.certificates, delta.defaultCertificate);
-    }
+    this.certificates.apply(delta.certificates, delta.defaultCertificate);
     for (const id of delta.removedUpstreams) {
       this.#upstreams.get(id)?.close();
       this.#upstreams.delete(id);

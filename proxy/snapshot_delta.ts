@@ -7,6 +7,7 @@
  * posted to a worker, but for the keys of certificates, which `worker_protocol.ts` wraps and unwraps.
  */
 import type { Action, Route, Snapshot, SnapshotVersion, Upstream } from "../shared/snapshot.ts";
+import { type CertificateDelta, CertificateDiffer } from "./certificate_delta.ts";
 import type { ServerCertificate } from "./certificates.ts";
 
 export interface SnapshotDelta {
@@ -18,8 +19,7 @@ export interface SnapshotDelta {
   readonly upstreams: readonly Upstream[];
   /** Ids. */
   readonly removedUpstreams: readonly string[];
-  /** All of them, or null where none changed. */
-  readonly certificates: readonly ServerCertificate[] | null;
+  readonly certificates: CertificateDelta;
   readonly defaultCertificate: string | null;
 }
 
@@ -33,7 +33,7 @@ export class SnapshotDiffer {
   /** The routes of each host, and each upstream, as JSON. */
   #hosts = new Map<string, string>();
   #upstreams = new Map<string, string>();
-  #certificates = "";
+  readonly #certificates = new CertificateDiffer();
 
   /** What changed since the last call; everything at the first. */
   diff(snapshot: Snapshot, certificates: readonly ServerCertificate[]): SnapshotDelta {
@@ -56,22 +56,15 @@ export class SnapshotDiffer {
       if (this.#upstreams.get(upstream.id) !== json) changedUpstreams.push(upstream);
     }
     const removedUpstreams = [...this.#upstreams.keys()].filter((id) => !upstreams.has(id));
-    // Ids carry the fingerprint: the same ids for the same hosts are the same certificates.
-    const identity = JSON.stringify([
-      snapshot.defaultCertificate,
-      certificates.map(({ id, hosts }) => [id, hosts]),
-    ]);
-    const sameCertificates = identity === this.#certificates;
     this.#hosts = hosts;
     this.#upstreams = upstreams;
-    this.#certificates = identity;
     return {
       version: snapshot.version,
       hosts: changedHosts,
       defaultAction: snapshot.defaultAction,
       upstreams: changedUpstreams,
       removedUpstreams,
-      certificates: sameCertificates ? null : certificates,
+      certificates: this.#certificates.diff(certificates),
       defaultCertificate: snapshot.defaultCertificate,
     };
   }

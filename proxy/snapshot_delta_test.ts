@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
+import { serialize } from "node:v8";
 import { Redacted } from "../shared/redacted.ts";
 import type { Snapshot } from "../shared/snapshot.ts";
 import { Random } from "../tests/fuzz/random.ts";
@@ -27,17 +28,13 @@ function routesOf({ routes }: Snapshot, host: string) {
   return routes.filter((route) => route.host === host);
 }
 
-function namesOf(configured: Configured) {
-  return configured.certificates.map(({ id, hosts }) => ({ id, hosts }));
-}
-
 Deno.test("the first delta is the whole snapshot", () => {
   for (const { snapshot, certificates } of randomConfigurations(new Random(1), 20)) {
     const delta = new SnapshotDiffer().diff(snapshot, certificates);
     assert.deepEqual(delta.hosts.flatMap(({ routes }) => routes), snapshot.routes);
     assert.deepEqual(delta.upstreams, snapshot.upstreams);
     assert.deepEqual(delta.removedUpstreams, []);
-    assert.deepEqual(delta.certificates, certificates);
+    assert.deepEqual(delta.certificates.changed, certificates);
   }
 });
 
@@ -58,9 +55,14 @@ Deno.test("a delta has the hosts, upstreams and certificates that changed, and n
     );
     const kept = new Set(after.snapshot.upstreams.map(({ id }) => id));
     assert.deepEqual(delta.removedUpstreams, [...old.keys()].filter((id) => !kept.has(id)));
-    const same = isSame(namesOf(before), namesOf(after)) &&
-      before.snapshot.defaultCertificate === after.snapshot.defaultCertificate;
-    assert.deepEqual(delta.certificates, same ? null : after.certificates);
+    const { changed, removed } = delta.certificates;
+    const used = new Map(before.certificates.map(({ id, hosts }) => [id, hosts]));
+    assert.deepEqual(
+      changed,
+      after.certificates.filter(({ id, hosts }) => !isSame(used.get(id), hosts)),
+    );
+    const left = new Set(after.certificates.map(({ id }) => id));
+    assert.deepEqual(removed, [...used.keys()].filter((id) => !left.has(id)));
   }
 });
 
@@ -85,8 +87,13 @@ Deno.test("a certificate with new contents, and thus a new id, is a change", () 
     ...first,
     certificates: [{ ...CERTIFICATE, id }],
   }));
-  assert.equal(deltaBetween(one, one).certificates, null);
-  assert.deepEqual(deltaBetween(one, two).certificates, two.certificates);
+  assert.deepEqual(deltaBetween(one, one).certificates, UNCHANGED);
+  assert.deepEqual(deltaBetween(one, two).certificates, {
+    changed: two.certificates,
+    removed: ["one"],
+    hosts: [["a.test", "two"]],
+    ids: [["two", "two"], ["one", null]],
+  });
 });
 
 Deno.test("a delta crosses to a worker whole, and its keys stay out of sight at both ends", () => {
@@ -95,9 +102,40 @@ Deno.test("a delta crosses to a worker whole, and its keys stay out of sight at 
   assert.equal(JSON.stringify(delta).includes("PRIVATE"), false);
   const crossed = unpackDelta(structuredClone(packDelta(delta)));
   assert.deepEqual(crossed, delta);
-  assert.equal(crossed.certificates![0].key.reveal(), "PRIVATE KEY");
+  assert.equal(crossed.certificates.changed[0].key.reveal(), "PRIVATE KEY");
   assert.equal(JSON.stringify(crossed).includes("PRIVATE"), false);
 });
+
+Deno.test("of ten thousand routes and certificates one change is posted alone", () => {
+  const names = Array.from({ length: 10_000 }, (_, index) => `h${index}.test`);
+  const [first] = randomConfigurations(new Random(6), 1);
+  const base: Configured = {
+    snapshot: withRoutes(first.snapshot, names),
+    certificates: names.map((name) => ({ ...CERTIFICATE, id: `of ${name}`, hosts: [name] })),
+  };
+  const differ = new SnapshotDiffer();
+  const whole = bytesOf(differ.diff(base.snapshot, base.certificates));
+  for (const index of [0, 5_000, 9_999]) {
+    const routes = base.snapshot.routes.with(2 * index, {
+      ...base.snapshot.routes[2 * index],
+      action: { kind: "answer", status: 404, reason: "" },
+    });
+    const certificates = base.certificates.with(index, {
+      ...base.certificates[index],
+      id: `another of h${index}.test`,
+    });
+    const bytes = bytesOf(differ.diff({ ...base.snapshot, routes }, certificates));
+    // Those of the change before go back to what they were, so there are two of each.
+    assert.ok(bytes < 4_000 && whole > 1_000_000, `${bytes} bytes of ${whole}`);
+  }
+});
+
+/** What is posted to a worker. */
+function bytesOf(delta: SnapshotDelta): number {
+  return serialize(packDelta(delta)).length;
+}
+
+const UNCHANGED = { changed: [], removed: [], hosts: [], ids: [] };
 
 const CERTIFICATE = {
   id: "one",

@@ -6,6 +6,7 @@
 import type { Address } from "../shared/address.ts";
 import type { LogFormat, LogLevel } from "../shared/log.ts";
 import { Redacted } from "../shared/redacted.ts";
+import type { CertificateDelta } from "./certificate_delta.ts";
 import type { ServerCertificate } from "./certificates.ts";
 import type { Limits } from "./limits.ts";
 import type { DrainOptions } from "./server.ts";
@@ -60,7 +61,9 @@ export type FromWorker =
 
 /** A delta whose certificates carry their keys as text. */
 export type PostedDelta = Omit<SnapshotDelta, "certificates"> & {
-  readonly certificates: readonly PostedCertificate[] | null;
+  readonly certificates: Omit<CertificateDelta, "changed"> & {
+    readonly changed: readonly PostedCertificate[];
+  };
 };
 
 interface PostedCertificate {
@@ -72,12 +75,14 @@ interface PostedCertificate {
 
 export function packDelta(delta: SnapshotDelta): PostedDelta {
   const { certificates } = delta;
-  return { ...delta, certificates: certificates?.map(packCertificate) ?? null };
+  const changed = certificates.changed.map(packCertificate);
+  return { ...delta, certificates: { ...certificates, changed } };
 }
 
 export function unpackDelta(delta: PostedDelta): SnapshotDelta {
   const { certificates } = delta;
-  return { ...delta, certificates: certificates?.map(unpackCertificate) ?? null };
+  const changed = certificates.changed.map(unpackCertificate);
+  return { ...delta, certificates: { ...certificates, changed } };
 }
 
 function packCertificate({ id, hosts, chain, key }: ServerCertificate): PostedCertificate {
