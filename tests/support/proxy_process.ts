@@ -60,10 +60,10 @@ export class ProxyProcess {
       `--watch=${folder}`,
       "--listen-http=127.0.0.1:0",
       "--listen-https=127.0.0.1:0",
-      "--admin=127.0.0.1:0",
-      ...(args.some((arg) => arg.startsWith("--drain-delay")) ? [] : ["--drain-delay=0"]),
-      // Lines are kept: a load would fill memory with them.
-      "--access-log=false",
+      // Lines are kept: an access log would fill memory with them.
+      ...["--admin=127.0.0.1:0", "--drain-delay=0", "--access-log=false"].filter((flag) =>
+        !args.some((arg) => arg.split("=")[0] === flag.split("=")[0])
+      ),
       ...args,
     ];
     const child = new Deno.Command(command[0], {

@@ -1,0 +1,149 @@
+/** The access log of a running proxy: a line of JSON for each exchange, whatever clients send. */
+import assert from "node:assert/strict";
+import { ACCESS_LOG_FIELDS } from "../../proxy/telemetry/access_log.ts";
+import { Backend, Peer, refusingPort, statusOf } from "../support/backend.ts";
+import { ObservedProxy } from "../support/observed_proxy.ts";
+import { ProxyProcess } from "../support/proxy_process.ts";
+import { snapshotOf } from "../support/test_proxy.ts";
+
+Deno.test("a line tells who asked what, and what became of it", async () => {
+  await using backend = new Backend();
+  using observed = new ObservedProxy([backend.port], { query: false });
+  using client = await Peer.connect(observed.port);
+  const request = "GET /a/../b?token=secret HTTP/1.1\r\nHost: APP.example.com:80\r\n" +
+    "User-Agent: test/1\r\nReferer: http://other.test/x?token=secret\r\n" +
+    "Authorization: Bearer secret\r\nCookie: id=secret\r\n\r\n";
+  assert.equal(statusOf(await client.ask(request)), 200);
+  const [line, ...more] = await observed.lines();
+  assert.deepEqual(more, []);
+  assert.ok(!observed.written.includes("secret"), observed.written);
+  const { time, requestId, durationMs, upstreamMs, bytesOut, ...rest } = line;
+  assert.match(String(time), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  assert.match(String(requestId), /^[0-9a-f-]{16,}$/);
+  assert.ok(Number(durationMs) >= Number(upstreamMs) && Number(upstreamMs) > 0);
+  assert.equal(bytesOut, client.received);
+  assert.deepEqual(rest, {
+    log: "access",
+    client: "127.0.0.1",
+    method: "GET",
+    scheme: "http",
+    host: "app.example.com",
+    path: "/b",
+    version: "1.1",
+    status: 200,
+    bytesIn: request.length,
+    route: "* Prefix /",
+    upstream: "test/web:80",
+    endpoint: `127.0.0.1:${backend.port}`,
+    tries: 1,
+    userAgent: "test/1",
+    referer: "http://other.test/x",
+  });
+});
+
+Deno.test("queries are written where that is asked for", async () => {
+  await using backend = new Backend();
+  using observed = new ObservedProxy([backend.port], { query: true });
+  using client = await Peer.connect(observed.port);
+  const referer = "http://other.test/x?b=2";
+  await client.ask(`GET /?a=1 HTTP/1.1\r\nHost: a\r\nReferer: ${referer}\r\n\r\n`);
+  const [line] = await observed.lines();
+  assert.equal(line.query, "?a=1");
+  assert.equal(line.referer, referer);
+});
+
+Deno.test("odd bytes in targets and fields leave each line a JSON object, and in its line", async () => {
+  using observed = new ObservedProxy([refusingPort()]);
+  const random = randomBytes(0x5eed);
+  const odd = ['"', "\\", '","status":200,"x":"', "\x7f", "\x80", "\x85", "\xa0", "\xe2\x80\xa8"];
+  let requests = 0;
+  const statuses = new Map<number, number>();
+  for (let i = 0; i < 400; i++) {
+    using client = await Peer.connect(observed.port);
+    const noise = () =>
+      Array.from({ length: 1 + random() % 12 }, () => {
+        const choice = random() % 3;
+        if (choice === 0) return odd[random() % odd.length];
+        return String.fromCharCode(choice === 1 ? 0x21 + random() % 0x5e : random() % 0x100);
+      }).join("");
+    const place = i % 5;
+    const part = (at: number) => place === at ? noise() : "x";
+    const text = `${place === 4 ? `M${noise()}` : "GET"} /${part(0)}?${part(1)} HTTP/1.1\r\n` +
+      `Host: app.example.com\r\nUser-Agent: ${part(2)}\r\nReferer: ${part(3)}\r\n` +
+      "Connection: close\r\n\r\n";
+    await client.send(Uint8Array.from(text, (char) => char.charCodeAt(0)));
+    const status = statusOf(await client.answer());
+    statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    requests++;
+  }
+  // Some get through to the backend, which refuses, and some are refused before.
+  assert.ok(statuses.get(502)! > 100 && statuses.get(400)! > 20, [...statuses].join(" "));
+  const lines = await observed.lines();
+  assert.equal(lines.length, requests);
+  const known = new Set(Object.keys(ACCESS_LOG_FIELDS));
+  const found = new Map<number, number>();
+  for (const line of lines) {
+    assert.deepEqual(Object.keys(line).filter((name) => !known.has(name)), []);
+    found.set(Number(line.status), (found.get(Number(line.status)) ?? 0) + 1);
+  }
+  assert.deepEqual([...found].sort(), [...statuses].sort());
+  // Nothing that a terminal or a log viewer acts on.
+  // deno-lint-ignore no-control-regex
+  assert.doesNotMatch(observed.written, /[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202e]/);
+});
+
+Deno.test("with two workers each request has its line, all of them whole, and all are counted", async () => {
+  await using backend = new Backend();
+  await using proxy = await ProxyProcess.start({
+    snapshot: snapshotOf([backend.port]),
+    args: ["--allow-loopback-upstreams", "--workers=2", "--access-log"],
+  });
+  const CLIENTS = 20;
+  const EACH = 50;
+  await Promise.all(Array.from({ length: CLIENTS }, async (_, i) => {
+    using client = await Peer.connect(proxy.httpPort);
+    for (let j = 0; j < EACH; j++) {
+      const answer = await client.ask(`GET /${i}/${j} HTTP/1.1\r\nHost: a\r\n\r\n`);
+      assert.equal(statusOf(answer), 200);
+    }
+  }));
+  const { text } = await proxy.admin("/metrics");
+  const count =
+    /^pingress_requests_total\{route="\* Prefix \/",method="GET",status="2xx"\} (\d+)$/m;
+  assert.equal(Number(count.exec(text)?.[1]), CLIENTS * EACH);
+  proxy.signal("SIGTERM");
+  assert.equal(await proxy.ended, 0);
+  await proxy.line("Stopped");
+  const lines = proxy.lines.filter(({ log }) => log === "access");
+  const expected = Array.from(
+    { length: CLIENTS * EACH },
+    (_, k) => `/${Math.floor(k / EACH)}/${k % EACH}`,
+  );
+  assert.deepEqual(lines.map(({ path }) => path).sort(), expected.sort());
+  assert.equal(new Set(lines.map(({ requestId }) => requestId)).size, CLIENTS * EACH);
+});
+
+Deno.test("the access log is off with its flag", async () => {
+  await using backend = new Backend();
+  await using proxy = await ProxyProcess.start({
+    snapshot: snapshotOf([backend.port]),
+    args: ["--allow-loopback-upstreams", "--workers=1", "--access-log=false"],
+  });
+  using client = await Peer.connect(proxy.httpPort);
+  assert.equal(statusOf(await client.ask("GET / HTTP/1.1\r\nHost: a\r\n\r\n")), 200);
+  proxy.signal("SIGTERM");
+  assert.equal(await proxy.ended, 0);
+  await proxy.line("Stopped");
+  assert.ok(proxy.lines.every(({ log }) => log !== "access"));
+});
+
+/** The same numbers for the same seed (xorshift). */
+function randomBytes(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    return (state >>> 0) >>> 8;
+  };
+}
