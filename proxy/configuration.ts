@@ -69,9 +69,23 @@ export class Configuration {
     }
   }
 
-  /** @param id the route's; null for the default action. */
+  /**
+   * One that cannot be compiled answers 500 alone: left out, its requests would fall to a broader
+   * route.
+   * @param id the route's; null for the default action.
+   */
   #bind(action: Action, id: string | null): Target {
     const route = this.#metrics.route(id);
+    try {
+      return this.#compile(action, route);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#log.error("Route does not compile and answers 500", { route: id, problem: reason });
+      return { kind: "answer", code: "route_broken", reason, route };
+    }
+  }
+
+  #compile(action: Action, route: Target["route"]): Target {
     if (action.kind === "answer") {
       const code = ANSWER_CODES[action.status];
       return { kind: "answer", code, reason: action.reason, route };

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
-import { silentLogger } from "../shared/log.ts";
+import { type LogFields, silentLogger } from "../shared/log.ts";
 import { Redacted } from "../shared/redacted.ts";
 import {
+  type Action,
   type Endpoint as EndpointSpec,
+  type Route,
   type Snapshot,
   SNAPSHOT_FORMAT,
 } from "../shared/snapshot.ts";
@@ -172,6 +174,43 @@ Deno.test("an answer for the request that no route takes comes and goes", () => 
   });
   scene.apply(NOBODY);
   assert.equal(match(), null);
+});
+
+/** A route whose action cannot be compiled. */
+function brokenRoute(host: string): Route {
+  const action: Action = {
+    kind: "forward",
+    get upstream(): string {
+      throw new Error("cannot be compiled");
+    },
+  };
+  return { ...forwarding([], "a/web:80", [host]).snapshot.routes[0], action };
+}
+
+Deno.test("a route that does not compile answers 500 alone, and is put right by the next change", () => {
+  const logged: LogFields[] = [];
+  const log = { ...silentLogger, error: (_: string, fields?: LogFields) => logged.push(fields!) };
+  const registry = new EndpointRegistry<ClientConnection>(10, 0);
+  const configuration = new Configuration(registry, log, Telemetry.unheard().metrics);
+  const before = forwarding(["10.0.0.1"], "a/web:80", ["a.test", "b.test", "c.test"]);
+  const whole = new SnapshotDiffer().diff(before.snapshot, []);
+  configuration.apply({
+    ...whole,
+    hosts: whole.hosts.map((entry) =>
+      entry.host === "b.test" ? { ...entry, routes: [brokenRoute("b.test")] } : entry
+    ),
+  });
+  const kinds = () =>
+    ["a.test", "b.test", "c.test"].map((host) => {
+      const target = configuration.table.match(host, "/");
+      return target?.kind === "answer" ? target.code : target?.kind;
+    });
+  assert.deepEqual(kinds(), ["forward", "route_broken", "forward"]);
+  assert.deepEqual(logged.map(({ route, problem }) => `${route}: ${problem}`), [
+    "b.test Prefix /: cannot be compiled",
+  ]);
+  configuration.apply({ ...whole, upstreams: [] });
+  assert.deepEqual(kinds(), ["forward", "forward", "forward"]);
 });
 
 function withCertificates(...certificates: [id: string, hosts: string[]][]): Configured {

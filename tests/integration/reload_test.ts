@@ -2,8 +2,10 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { runReloads } from "../soak/reloads.ts";
+import { Backend, Peer, statusOf } from "../support/backend.ts";
 import { MountedVolume } from "../support/mounted_volume.ts";
 import type { Publish } from "../support/proxy_process.ts";
+import { snapshotOf, TestProxy } from "../support/test_proxy.ts";
 
 /** Ways in which a configuration reaches the folder that is watched. */
 function asVolume(): Publish {
@@ -35,3 +37,19 @@ for (const [says, workers, publish] of CASES) {
     assert.ok(requests > 100 && handshakes > 10 && frames > 50, "there was a load");
   });
 }
+
+Deno.test("pooled connections to an endpoint outlive changes around it", async () => {
+  await using backend = new Backend();
+  await using other = new Backend();
+  using proxy = new TestProxy([backend.port]);
+  using client = await Peer.connect(proxy.port);
+  const ask = async () => statusOf(await client.ask("GET / HTTP/1.1\r\nHost: a.test\r\n\r\n"));
+  assert.equal(await ask(), 200);
+  for (
+    const endpoints of [[backend.port, other.port], [backend.port], [other.port, backend.port]]
+  ) {
+    proxy.server.apply(snapshotOf(endpoints));
+    assert.deepEqual([await ask(), await ask()], [200, 200]);
+  }
+  assert.equal(backend.accepted, 1);
+});
