@@ -1,0 +1,104 @@
+/** The admin port of a running proxy: what it shows, to whom, and what it shows nobody. */
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { Redacted } from "../../shared/redacted.ts";
+import type { Snapshot } from "../../shared/snapshot.ts";
+import { ProxyProcess } from "../support/proxy_process.ts";
+import { snapshotOf } from "../support/test_proxy.ts";
+
+const GOLDEN = join(import.meta.dirname!, "..", "golden", "certificates");
+
+/** An IPv4 address of this machine that is not loopback; null where it has none. */
+function outerAddress(): string | null {
+  const found = Deno.networkInterfaces().find(({ family, address }) =>
+    family === "IPv4" && !address.startsWith("127.")
+  );
+  return found?.address ?? null;
+}
+
+function snapshotWithKey(): { snapshot: Snapshot; key: string } {
+  const key = Deno.readTextFileSync(join(GOLDEN, "app.key"));
+  const origin = { kind: "Secret", namespace: "test", name: "app", field: "data" };
+  const base = snapshotOf([{ address: "10.9.8.7", port: 80 }]);
+  const snapshot: Snapshot = {
+    ...base,
+    routes: [{ ...base.routes[0], id: "app.example.com Prefix /", host: "app.example.com" }],
+    certificates: [{
+      id: "test/app",
+      hosts: ["app.example.com"],
+      chain: { kind: "pem", pem: Deno.readTextFileSync(join(GOLDEN, "app.crt")) },
+      key: { kind: "secret", pem: new Redacted(key) },
+      origin,
+    }],
+  };
+  return { snapshot, key };
+}
+
+Deno.test("/snapshot and /explain say what is in force, and no key is shown or logged", async () => {
+  const { snapshot, key } = snapshotWithKey();
+  for (const workers of [1, 2]) {
+    const args = [`--workers=${workers}`, "--log-level=debug"];
+    await using proxy = await ProxyProcess.start({ snapshot, args });
+    const shown = await proxy.admin("/snapshot");
+    assert.equal(shown.status, 200);
+    const { version, snapshot: inForce } = JSON.parse(shown.text);
+    assert.deepEqual(version, snapshot.version);
+    assert.deepEqual(inForce.routes, snapshot.routes);
+    assert.equal(inForce.certificates[0].id, "test/app");
+    const url = encodeURIComponent("https://app.example.com/x");
+    const explained = await proxy.admin(`/explain?url=${url}`);
+    assert.equal(explained.status, 200);
+    assert.match(explained.text, /^Route: app\.example\.com Prefix \/$/m);
+    assert.match(explained.text, /^Certificate: test\/app, since /m);
+    assert.equal((await proxy.admin("/explain")).status, 400);
+    const metrics = await proxy.admin("/metrics");
+    assert.match(metrics.text, /^pingress_connections_total /m);
+    // A broken pair is told of without its bytes too.
+    const [certificate] = snapshot.certificates;
+    const other = Deno.readTextFileSync(join(GOLDEN, "two.crt"));
+    const broken = { kind: "pem" as const, pem: other };
+    await proxy.replace({ ...snapshot, certificates: [{ ...certificate, chain: broken }] });
+    await proxy.line("Certificate refused");
+    const after = await proxy.admin("/snapshot");
+    const log = JSON.stringify(proxy.lines);
+    for (const secret of key.split("\n").filter((line) => line !== "" && !line.includes("---"))) {
+      for (const text of [shown.text, explained.text, metrics.text, after.text, log]) {
+        assert.ok(!text.includes(secret), text);
+      }
+    }
+  }
+});
+
+Deno.test("peers from elsewhere get health and metrics, and no more", async () => {
+  const address = outerAddress();
+  if (address === null) {
+    console.log("skipped: admin port from elsewhere: no network interface but loopback");
+    return;
+  }
+  const { snapshot } = snapshotWithKey();
+  const args = ["--admin=0.0.0.0:0", "--workers=2"];
+  await using proxy = await ProxyProcess.start({ snapshot, args });
+  const statusFrom = async (host: string, path: string) => {
+    const response = await fetch(`http://${host}:${proxy.adminPort}${path}`);
+    const text = await response.text();
+    if (response.status === 403) assert.match(text, /kubectl port-forward/);
+    return response.status;
+  };
+  const explain = "/explain?url=http%3A%2F%2Fa%2F";
+  for (
+    const [path, outside, inside] of [
+      ["/healthz", 200, 200],
+      ["/readyz", 200, 200],
+      ["/metrics", 200, 200],
+      ["/snapshot", 403, 200],
+      [explain, 403, 200],
+      ["/", 404, 404],
+      ["//snapshot", 404, 404],
+      ["/snapshot/", 404, 404],
+    ] as const
+  ) {
+    // Who dials an address of this machine comes from that address.
+    assert.equal(await statusFrom(address, path), outside, path);
+    assert.equal(await statusFrom("127.0.0.1", path), inside, path);
+  }
+});
