@@ -72,6 +72,18 @@ Deno.test("a worker that hangs is noticed by its silence", async () => {
   assert.match(new TextDecoder().decode(stdout), /^stuck: a worker has been silent for \d+ ms\n$/);
 });
 
+Deno.test("a worker that runs out of heap ends the process, so that it is started anew", async () => {
+  const script = new URL("../support/stuck_fleet.ts", import.meta.url).pathname;
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "--v8-flags=--max-old-space-size=48", script, "swell"],
+    signal: AbortSignal.timeout(30_000),
+  }).output();
+  // Not 0, whatever it is, and by V8's own word rather than by the heartbeat's.
+  assert.ok(code > 100, String(code));
+  assert.match(new TextDecoder().decode(stderr), /out of memory/i);
+  assert.equal(new TextDecoder().decode(stdout), "");
+});
+
 Deno.test("a drain ends though a worker hangs", async () => {
   const script = new URL("../support/stuck_fleet.ts", import.meta.url).pathname;
   const { stdout } = await new Deno.Command(Deno.execPath(), {

@@ -1,7 +1,7 @@
 /**
  * A worker with faults to order. In: the messages of a real one. Out: what that does, but a delta
- * of the epoch `throw` makes it throw, and one of the epoch `hang` makes it hang. With the epoch
- * `fail` it throws at its start too.
+ * of the epoch `throw` makes it throw, one of the epoch `hang` makes it hang, and one of the epoch
+ * `swell` fills its heap. With the epoch `fail` it throws at its start too.
  */
 /// <reference lib="deno.worker" />
 import "../../proxy/worker.ts";
@@ -19,6 +19,8 @@ self.onmessage = (event: MessageEvent) => {
     });
   } else if (epoch === "hang") {
     for (;;);
+  } else if (epoch === "swell") {
+    for (const held: unknown[] = [];;) held.push({ x: held.length });
   } else {
     take(event);
   }

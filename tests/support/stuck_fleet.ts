@@ -1,6 +1,6 @@
 /**
  * A program that lets a worker hang, and prints what its fleet says of that; with the argument
- * `drain`, when its fleet has drained nevertheless.
+ * `drain`, when its fleet has drained nevertheless. With `swell` the worker fills its heap instead.
  */
 import { snapshotOf, startFleet } from "./fleet.ts";
 
@@ -12,7 +12,7 @@ const fleet = startFleet(2, (reason) => {
 });
 fleet.apply(snapshotOf(1), []);
 await fleet.listen({ http: [{ hostname: "127.0.0.1", port: 0 }], https: [] });
-fleet.apply(snapshotOf(2, "hang"), []);
+fleet.apply(snapshotOf(2, Deno.args.includes("swell") ? "swell" : "hang"), []);
 if (drains) {
   await fleet.drain({ delay: 0, timeout: 100 });
   console.log("drained");
