@@ -1,9 +1,11 @@
 /** The proxy as a process: how it ends, and that nobody has to read what it says. */
 import assert from "node:assert/strict";
-import { Backend, Peer, signal, statusOf, until } from "../support/backend.ts";
+import { serialiseSnapshot } from "../../shared/snapshot_serialise.ts";
+import { Backend, Peer, refusingPort, signal, statusOf, until } from "../support/backend.ts";
 import { ProxyProcess } from "../support/proxy_process.ts";
 import { snapshotOf } from "../support/test_proxy.ts";
 
+const FREE = ["--listen-http=127.0.0.1:0"];
 const GET = "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n";
 
 function start(backend: Backend, ...args: string[]): Promise<ProxyProcess> {
@@ -85,4 +87,74 @@ Deno.test("a log that nobody reads any more stops nothing", async () => {
   assert.equal((await proxy.admin("/readyz")).status, 200);
   proxy.signal("SIGTERM");
   assert.equal(await proxy.ended, 0);
+});
+
+Deno.test("readiness comes only when the configuration is in force and the listeners stand", async () => {
+  await using backend = new Backend();
+  const [admin, http] = [refusingPort(), refusingPort()];
+  const flags = [`--admin=127.0.0.1:${admin}`, `--listen-http=127.0.0.1:${http}`, "--workers=2"];
+  const starting = start(backend, ...flags);
+  const statuses = new Set<number>();
+  while (!statuses.has(200)) {
+    try {
+      const response = await fetch(`http://127.0.0.1:${admin}/readyz`);
+      await response.body?.cancel();
+      statuses.add(response.status);
+    } catch {
+      // Not even the admin port stands.
+    }
+    await new Promise((resume) => setTimeout(resume, 1));
+  }
+  assert.equal(await ask(http), 200);
+  for (const status of statuses) assert.ok(status === 200 || status === 503, String(status));
+  await using _proxy = await starting;
+});
+
+Deno.test("SIGINT drains as SIGTERM does, and one that is passed on twice is one", async () => {
+  await using backend = new Backend();
+  await using proxy = await start(backend);
+  assert.equal(await ask(proxy.httpPort), 200);
+  proxy.signal("SIGINT");
+  proxy.signal("SIGINT");
+  assert.equal(await proxy.ended, 0);
+  await proxy.line("Stopped");
+});
+
+Deno.test("the exit code tells how it ended: 2 for the command line, 1 for a start that cannot be", async () => {
+  const taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const folder = await Deno.makeTempDir();
+  const good = `${folder}/good.json`;
+  const bad = `${folder}/bad.json`;
+  const text = serialiseSnapshot(snapshotOf([1]), { revealKeys: true });
+  await Deno.writeTextFile(good, text);
+  await Deno.writeTextFile(bad, text.slice(0, -9));
+  const port = `127.0.0.1:${taken.addr.port}`;
+  try {
+    for (
+      const [args, expected, said] of [
+        [["--help"], 0, /--config FILE/],
+        [["--nonsense"], 2, /--nonsense/],
+        [[], 2, /--config/],
+        [[`--config=${folder}/none.json`], 1, /Cannot start.*it does not exist/],
+        [[`--config=${bad}`], 1, /Cannot start.*bad\.json/],
+        [[`--config=${good}`, `--admin=${port}`], 1, /Cannot listen on .* \(--admin\)/],
+        [[`--config=${good}`, `--listen-http=${port}`, "--workers=1"], 1, /\(--listen-http\)/],
+        [[`--config=${good}`, `--listen-https=${port}`, "--workers=2"], 1, /\(--listen-https\)/],
+      ] as const
+    ) {
+      const listens = args.some((arg) => arg.startsWith("--listen")) ? [] : FREE;
+      const admin = args.some((arg) => arg.startsWith("--admin")) ? [] : ["--admin=127.0.0.1:0"];
+      const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+        args: ["task", "-q", "proxy", ...args, ...(args.length > 0 ? [...listens, ...admin] : [])],
+        cwd: new URL("../..", import.meta.url).pathname,
+        signal: AbortSignal.timeout(20_000),
+      }).output();
+      assert.equal(code, expected, args.join(" "));
+      const decoder = new TextDecoder();
+      assert.match(decoder.decode(stdout) + decoder.decode(stderr), said);
+    }
+  } finally {
+    taken.close();
+    await Deno.remove(folder, { recursive: true });
+  }
 });
