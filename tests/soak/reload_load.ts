@@ -3,9 +3,14 @@
  * handshakes, and everything that went wrong. Most hold on to one connection for the whole run.
  */
 import { Peer } from "../support/backend.ts";
-import type { ProxyProcess } from "../support/proxy_process.ts";
 import { TlsClient } from "../support/tls_proxy.ts";
 import { HOST, HOST_WITH_FILES } from "./reload_plan.ts";
+
+/** Where a proxy listens on 127.0.0.1. */
+interface Ports {
+  readonly httpPort: number;
+  readonly httpsPort: number;
+}
 
 /** A connection, whatever it runs over. */
 interface Channel {
@@ -42,11 +47,11 @@ export class ReloadLoad {
   /** For which this process itself has stood still, at the longest, in ms. */
   longestPause = 0;
   readonly failures: string[] = [];
-  readonly #proxy: ProxyProcess;
+  readonly #proxy: Ports;
   readonly #names: readonly string[];
 
   /** @param names of certificates that may be shown. */
-  constructor(proxy: ProxyProcess, names: readonly string[]) {
+  constructor(proxy: Ports, names: readonly string[]) {
     this.#proxy = proxy;
     this.#names = names;
   }

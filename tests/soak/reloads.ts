@@ -50,7 +50,7 @@ const FLAGS = [
 ];
 
 /** Answers with its name: at once, after a while, or whatever comes over a WebSocket. */
-function playAs(name: string): (peer: Peer) => Promise<void> {
+export function playAs(name: string): (peer: Peer) => Promise<void> {
   return async (peer) => {
     for (;;) {
       const request = await peer.reader.head("request");

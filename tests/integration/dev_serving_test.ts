@@ -1,0 +1,147 @@
+/** What `deno task dev` serves of a folder, and how it ends. */
+import assert from "node:assert/strict";
+import {
+  EXAMPLES,
+  get,
+  getSecurely,
+  KeptConnection,
+  manifest,
+  PATIENCE,
+  withDev,
+  withFolder,
+  withProgram,
+} from "../support/dev_process.ts";
+
+Deno.test("the examples are served without a problem", async () => {
+  await withDev([EXAMPLES], async ({ http, admin, output }) => {
+    await output.match(/\nNo problems\n/);
+    for (const path of ["/healthz", "/readyz"]) {
+      assert.equal((await get(admin, "127.0.0.1", path)).status, 200);
+    }
+    const routes: readonly (readonly [string, string, string])[] = [
+      ["app.example.com", "/api", "default/api"],
+      ["app.example.com", "/api/users", "default/api"],
+      ["app.example.com", "/apis", "default/web"],
+      ["app.example.com", "/api/about", "default/web"],
+      ["blue.apps.example.com", "/", "default/web"],
+      ["a.b.apps.example.com", "/status", "default/api"],
+      ["nobody.example.com", "/any", "default/web"],
+    ];
+    for (const [name, path, service] of routes) {
+      const { status, headers } = await get(http, name, path);
+      assert.deepEqual([status, headers["x-sample-service"]], [200, service], name + path);
+    }
+  });
+});
+
+Deno.test("HTTPS has the certificate of the Secret that the Ingress names", async () => {
+  await withDev([EXAMPLES], async ({ https }) => {
+    const { body, certificate } = await getSecurely(https, "blue.apps.example.com", "/x");
+    assert.match(body, /\nGET \/x\n/);
+    assert.match(body, /\nx-forwarded-proto: https\n/);
+    assert.equal(certificate, "DNS:app.example.com, DNS:*.apps.example.com");
+  });
+});
+
+Deno.test("with --ssl-redirect plain HTTP is sent to HTTPS where there is a certificate", async () => {
+  await withDev([EXAMPLES, "--ssl-redirect"], async ({ http, https }) => {
+    const { status, headers } = await get(http, "app.example.com", "/api");
+    assert.equal(status, 308);
+    assert.equal(headers.location, `https://app.example.com:${https}/api`);
+    assert.equal((await get(http, "nobody.example.com", "/")).status, 200);
+  });
+});
+
+Deno.test("an annotation and --map send a Service to a program of the developer's", async () => {
+  await withProgram("mine", async (mine) => {
+    await withProgram("other", async (other) => {
+      const annotation = `{ dev.pingress.io/endpoint: "127.0.0.1:${mine}" }`;
+      const files = { "a.yaml": manifest("a.example.com", annotation) };
+      await withFolder(files, async (folder) => {
+        await withDev([folder], async ({ http, output }) => {
+          await output.match(new RegExp(`127\\.0\\.0\\.1:${mine} \\(annotation\\)`));
+          assert.equal((await get(http, "a.example.com", "/")).body, "mine");
+        });
+        await withDev(
+          [folder, `--map=default/web=localhost:${other}`],
+          async ({ http, output }) => {
+            await output.match(new RegExp(`localhost:${other} \\(--map\\)`));
+            assert.equal((await get(http, "a.example.com", "/")).body, "other");
+          },
+        );
+      });
+    });
+  });
+});
+
+Deno.test("a folder with mistakes is served as far as it can be read", async () => {
+  const files = {
+    "good.yaml": manifest("good.example.com"),
+    "broken.yaml": "kind: [",
+    "host.yaml": manifest("under_score.example.com").replace("name: app", "name: bad"),
+    "nginx.yaml": manifest("nginx.example.com").replace("name: app", "name: nginx")
+      .replace("ingressClassName: pingress", "ingressClassName: nginx").split("---")[0],
+    "web.yaml": "apiVersion: apps/v1\nkind: Deployment\nmetadata: { name: web }\n",
+    "without.yaml": manifest("without.example.com").replace("name: app", "name: without")
+      .replace("  ingressClassName: pingress\n", "").split("---")[0],
+  };
+  files["host.yaml"] = files["host.yaml"].split("---")[0];
+  await withFolder(files, async (folder) => {
+    await withDev([folder], async ({ http, output }) => {
+      for (
+        const line of [
+          /broken\.yaml:1:\d+ {2}error\n/,
+          /host\.yaml:7:7 {2}error {2}Ingress default\/bad {2}spec\.rules\[0\]\.host\n/,
+          /nginx\.yaml:5:3 {2}warning {2}Ingress default\/nginx {2}spec\.ingressClassName\n {4}not served: class nginx\n {4}→ add --ingress-class nginx\n/,
+          /web\.yaml:2:1 {2}warning {2}Deployment default\/web {2}kind\n/,
+        ]
+      ) await output.match(line);
+      for (const name of ["good", "without"]) {
+        assert.equal((await get(http, `${name}.example.com`, "/")).status, 200);
+      }
+      assert.equal((await get(http, "nginx.example.com", "/")).status, 404);
+    });
+    await withDev([folder, "--ingress-class=nginx"], async ({ http }) => {
+      assert.equal((await get(http, "nginx.example.com", "/")).status, 200);
+    });
+  });
+});
+
+Deno.test("Ctrl-C lets a running exchange finish, and the exit code is 0", async () => {
+  await withDev([EXAMPLES], async ({ http, process, output }) => {
+    const client = new KeptConnection(await Deno.connect({ hostname: "127.0.0.1", port: http }));
+    try {
+      await client.send(
+        "POST / HTTP/1.1\r\nHost: app.example.com\r\nContent-Length: 4\r\n" +
+          "Expect: 100-continue\r\n\r\n",
+      );
+      // The exchange is under way once somebody asks for its body.
+      assert.match((await client.answer()).head, /^HTTP\/1\.1 100 /);
+      process.kill("SIGINT");
+      // A terminal sends it to the whole group, and `deno task` passes on its own.
+      process.kill("SIGINT");
+      await listenerIsGone(http);
+      await client.send("done");
+      const { head, body } = await client.answer();
+      assert.match(head, /^HTTP\/1\.1 200 /);
+      assert.match(body, /done/);
+      assert.equal((await process.status).code, 0);
+      assert.match(await output.all(), /\nStopped\.\n$/);
+    } finally {
+      client.close();
+    }
+  });
+});
+
+async function listenerIsGone(port: number): Promise<void> {
+  const end = Date.now() + PATIENCE;
+  while (Date.now() < end) {
+    try {
+      (await Deno.connect({ hostname: "127.0.0.1", port })).close();
+    } catch {
+      return;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  throw new Error(`port ${port} is still open`);
+}
