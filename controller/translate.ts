@@ -3,7 +3,12 @@
  * published snapshot and the same options give the same bytes; the clock changes problems only.
  */
 import type { Problem } from "../shared/problem.ts";
-import { type Snapshot, SNAPSHOT_FORMAT, type SnapshotVersion } from "../shared/snapshot.ts";
+import {
+  type Certificate,
+  type Snapshot,
+  SNAPSHOT_FORMAT,
+  type SnapshotVersion,
+} from "../shared/snapshot.ts";
 import type { Resources } from "./resources.ts";
 import { BackendResolver } from "./translate/backend.ts";
 import { CertificateSources } from "./translate/certificate_source.ts";
@@ -14,6 +19,7 @@ import { ProblemList } from "./translate/problems.ts";
 import { type DefaultBackend, layRoutes } from "./translate/routes.ts";
 import { type IngressStatus, ingressStatus } from "./translate/status.ts";
 import { layCertificates } from "./translate/tls.ts";
+import { UpstreamTlsReader } from "./translate/upstream_tls.ts";
 
 export type { DefaultBackend } from "./translate/routes.ts";
 export type { IngressStatus, PathStatus, TlsStatus } from "./translate/status.ts";
@@ -60,9 +66,11 @@ export function translate(
   const problems = new ProblemList();
   const own = ownIngresses(resources.ingresses, resources.ingressClasses, options, problems);
   const ingresses = readIngresses(own, problems);
-  const backends = new BackendResolver(resources, options, problems);
+  const now = clock();
+  const upstreamTls = new UpstreamTlsReader(resources.secrets, published, now, problems);
+  const backends = new BackendResolver(resources, upstreamTls, options, problems);
   const routing = layRoutes(ingresses, backends, options.defaultBackend, problems);
-  const sources = new CertificateSources(resources.secrets, clock(), problems);
+  const sources = new CertificateSources(resources.secrets, now, problems);
   const tls = layCertificates(ingresses, sources, published);
   const statuses = ingresses.map((ingress) =>
     ingressStatus(
@@ -79,10 +87,20 @@ export function translate(
       routes: routing.routes,
       defaultAction: routing.defaultAction,
       upstreams: backends.upstreams(),
-      certificates: tls.certificates,
+      certificates: mergeCertificates(tls.certificates, upstreamTls.certificates()),
       defaultCertificate: null,
     },
     problems: problems.sorted(),
     statuses: statuses.sort((a, b) => compareText(keyOf(a.object), keyOf(b.object))),
   };
+}
+
+/** One that is used for hosts may be shown to backends as well. */
+function mergeCertificates(
+  served: readonly Certificate[],
+  shown: readonly Certificate[],
+): Certificate[] {
+  const ids = new Set(served.map(({ id }) => id));
+  return [...served, ...shown.filter(({ id }) => !ids.has(id))]
+    .sort((a, b) => compareText(a.id, b.id));
 }

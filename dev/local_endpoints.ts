@@ -344,12 +344,18 @@ function inventPorts(named: ReadonlySet<number | string>): ServicePort[] {
 /** Sample backends speak plain HTTP, whatever the pods speak. */
 function withPlainPorts(service: Service, plain: ReadonlySet<ServicePort>): Service {
   if (plain.size === 0) return service;
-  const ports = listOf<ServicePort>(service.spec?.ports).map((port) => {
+  const ports = listOf<ServicePort>(service.spec?.ports).map((port): ServicePort => {
     if (!plain.has(port)) return port;
     const { appProtocol: _, ...rest } = port;
     return rest;
   });
-  return { ...service, spec: { ...service.spec, ports } };
+  const spec = { ...service.spec, ports };
+  if (ports.some((port) => port.appProtocol !== undefined)) return { ...service, spec };
+  // Said of pods by themselves, settings of TLS are no mistake.
+  const annotations = Object.entries(service.metadata?.annotations ?? {})
+    .filter(([name]) => !name.startsWith("pingress.io/upstream-tls-"));
+  const metadata = { ...service.metadata, annotations: Object.fromEntries(annotations) };
+  return { ...service, metadata, spec };
 }
 
 /** A Service with addresses in place of one that stands for a DNS name. */

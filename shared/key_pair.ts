@@ -61,13 +61,14 @@ export function readKeyPair(chainText: string, keyText: string, names: PartNames
   };
 }
 
-interface Chain {
+export interface Chain {
+  /** PEM, and nothing but certificates. */
   readonly pem: string;
   readonly members: readonly X509Certificate[];
 }
 
-/** The chain, or what is wrong with it. */
-function readChain(text: string, name: string): Chain | string {
+/** Certificates without what stands around them, or what is wrong with them. */
+export function readChain(text: string, name: string): Chain | string {
   const blocks = pemBlocks(text);
   if (typeof blocks === "string") return `${name} ${blocks}`;
   const certificates = blocks.filter(({ label }) => label === "CERTIFICATE");

@@ -10,6 +10,7 @@ import { asList, asPort, fieldOf, quote, showSome } from "./json.ts";
 import { isDnsName } from "./names.ts";
 import type { ProblemList, Report } from "./problems.ts";
 import type { Resources } from "../resources.ts";
+import type { UpstreamTlsReader } from "./upstream_tls.ts";
 
 export interface BackendOptions {
   readonly allowExternalName: boolean;
@@ -26,11 +27,18 @@ export interface Resolution {
 export class BackendResolver {
   #services: ReadonlyMap<string, Identified>;
   #endpoints: EndpointIndex;
+  #tls: UpstreamTlsReader;
   #options: BackendOptions;
   /** By upstream id. */
   #found = new Map<string, Finding>();
 
-  constructor(resources: Resources, options: BackendOptions, problems: ProblemList) {
+  constructor(
+    resources: Resources,
+    tls: UpstreamTlsReader,
+    options: BackendOptions,
+    problems: ProblemList,
+  ) {
+    this.#tls = tls;
     this.#services = indexObjects("Service", resources.services, problems);
     this.#endpoints = new EndpointIndex(resources.endpointSlices, options, problems);
     this.#options = options;
@@ -81,7 +89,7 @@ export class BackendResolver {
       typeof port === "number" ? each.port === port : each.name === port
     );
     if (fieldOf(spec, "type") === "ExternalName") {
-      return this.#findExternal(id, name, fieldOf(spec, "externalName"), port, chosen);
+      return this.#findExternal(id, service, fieldOf(spec, "externalName"), port, ports, chosen);
     }
     if (chosen === undefined) {
       return missing("port", {
@@ -98,8 +106,15 @@ export class BackendResolver {
       chosen.name,
       chosen.targetPort ?? chosen.port,
     );
+    const security = this.#secure(id, service, ports, chosen.protocol, null);
+    if (security === null) return insecure(name);
     return {
-      upstream: { id, protocol: chosen.protocol, addresses: { kind: "endpoints", endpoints } },
+      upstream: {
+        id,
+        protocol: chosen.protocol,
+        addresses: { kind: "endpoints", endpoints },
+        ...security,
+      },
       fault: endpoints.length > 0 ? null : {
         at: "name",
         reason: "EndpointsMissing",
@@ -112,11 +127,13 @@ export class BackendResolver {
 
   #findExternal(
     id: string,
-    service: string,
+    object: Identified,
     written: unknown,
     port: number | string,
+    ports: readonly PortModel[],
     chosen: PortModel | undefined,
   ): Finding {
+    const service = object.identity.ref.name;
     if (!this.#options.allowExternalName) {
       return missing("name", {
         reason: "ExternalNameNotAllowed",
@@ -149,14 +166,30 @@ export class BackendResolver {
         remedy: "Add the port to the Service, or write its number",
       });
     }
+    const protocol = chosen?.protocol ?? "http";
+    const security = this.#secure(id, object, ports, protocol, name);
+    if (security === null) return insecure(service);
     return {
-      upstream: {
-        id,
-        protocol: chosen?.protocol ?? "http",
-        addresses: { kind: "dns", name, port: target },
-      },
+      upstream: { id, protocol, addresses: { kind: "dns", name, port: target }, ...security },
       fault: null,
     };
+  }
+
+  /** Null where it cannot be done as written. */
+  #secure(
+    id: string,
+    service: Identified,
+    ports: readonly PortModel[],
+    protocol: Upstream["protocol"],
+    externalName: string | null,
+  ): Pick<Upstream, "tls"> | null {
+    if (protocol !== "https") {
+      // Settings are the Service's, and may be meant for another of its ports.
+      if (ports.every((port) => port.protocol !== "https")) this.#tls.reportUnused(service);
+      return {};
+    }
+    const tls = this.#tls.read({ id, service, externalName });
+    return tls === null ? null : { tls };
   }
 }
 
@@ -184,6 +217,15 @@ function missing(at: Fault["at"], fault: Omit<Fault, "at">): Finding {
   return { upstream: null, fault: { at, ...fault } };
 }
 
+/** The Service's own problem says what of its annotations is wrong. */
+function insecure(service: string): Finding {
+  return missing("name", {
+    reason: "UpstreamTlsUnusable",
+    message: `Service ${service} cannot be spoken to by TLS as its annotations ask for`,
+    remedy: `Mend the annotations; what is wrong is reported for Service ${service}`,
+  });
+}
+
 /** The TCP ports of a Service; those that cannot be read are not there. */
 function readPorts(spec: unknown): PortModel[] {
   const ports: PortModel[] = [];
@@ -206,6 +248,7 @@ function readPorts(spec: unknown): PortModel[] {
 function readProtocol(appProtocol: unknown): Upstream["protocol"] {
   switch (appProtocol) {
     case "https":
+    case "wss":
     case "kubernetes.io/wss":
       return "https";
     case "kubernetes.io/h2c":

@@ -50,9 +50,9 @@ export function readCertificate(secret: object): CertificateReading {
 }
 
 function read(secret: unknown): CertificateReading {
-  const chainText = readValue(secret, "tls.crt");
+  const chainText = readSecretValue(secret, "tls.crt");
   if (!chainText.ok) return chainText;
-  const keyText = readValue(secret, "tls.key");
+  const keyText = readSecretValue(secret, "tls.key");
   if (!keyText.ok) return keyText;
   const reading = readKeyPair(chainText.text, keyText.text, { chain: "tls.crt", key: "tls.key" });
   if (!reading.ok) {
@@ -83,7 +83,7 @@ type ValueReading =
   | Extract<CertificateReading, { ok: false }>;
 
 /** A value of the Secret, from `stringData` or in base64 from `data`. */
-function readValue(secret: unknown, name: string): ValueReading {
+export function readSecretValue(secret: unknown, name: string): ValueReading {
   const plain = fieldOf(fieldOf(secret, "stringData"), name);
   if (typeof plain === "string") {
     return { ok: true, text: plain, field: `stringData[${JSON.stringify(name)}]` };

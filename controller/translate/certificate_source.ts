@@ -86,14 +86,7 @@ export class CertificateSources {
       secret,
       names: certificate.names,
       fingerprint: certificate.fingerprint,
-      certificate: {
-        // With the Secret's name, so that what is kept for a namespace is known to come from it.
-        id: createHash("sha256").update(`${namespace}/${name} ${certificate.fingerprint}`)
-          .digest("hex"),
-        chain: { kind: "pem", pem: certificate.chain },
-        key: { kind: "secret", pem: certificate.key },
-        origin: { kind: "Secret", namespace, name, field: "data" },
-      },
+      certificate: inlineCertificate(namespace, name, certificate),
     };
   }
 
@@ -129,6 +122,21 @@ export class CertificateSources {
   }
 }
 
+/** A Secret's certificate, as it stands in a snapshot. */
+export function inlineCertificate(
+  namespace: string,
+  name: string,
+  { fingerprint, chain, key }: CertificateModel,
+): Omit<InlineCertificate, "hosts"> {
+  return {
+    // With the Secret's name, so that what is kept for a namespace is known to come from it.
+    id: createHash("sha256").update(`${namespace}/${name} ${fingerprint}`).digest("hex"),
+    chain: { kind: "pem", pem: chain },
+    key: { kind: "secret", pem: key },
+    origin: { kind: "Secret", namespace, name, field: "data" },
+  };
+}
+
 function reportType(type: unknown, report: Report): void {
   if (type === TLS_TYPE) return;
   report.warning("type", {
@@ -140,6 +148,6 @@ function reportType(type: unknown, report: Report): void {
 }
 
 /** `2026-11-21T10:00:00Z`. */
-function showTime(time: number): string {
+export function showTime(time: number): string {
   return new Date(time).toISOString().replace(".000Z", "Z");
 }

@@ -68,7 +68,10 @@ const STAND_INS: ReadonlyMap<string, StandIn> = new Map<string, StandIn>([
   ["auth-tls-verify-depth", NOTHING],
   ["auth-type", OPEN],
   ["auth-url", OPEN],
-  ["backend-protocol", NOTHING],
+  [
+    "backend-protocol",
+    instead("Write appProtocol: https (or kubernetes.io/wss) at the Service's port for HTTPS"),
+  ],
   ["canary", NOTHING],
   ["canary-by-cookie", NOTHING],
   ["canary-by-header", NOTHING],
@@ -154,11 +157,24 @@ const STAND_INS: ReadonlyMap<string, StandIn> = new Map<string, StandIn>([
   ["proxy-request-buffering", STREAMS],
   ["proxy-send-timeout", NOTHING],
   ["proxy-ssl-ciphers", NOTHING],
-  ["proxy-ssl-name", NOTHING],
+  ["proxy-ssl-name", instead("Annotate the Service with pingress.io/upstream-tls-name")],
   ["proxy-ssl-protocols", NOTHING],
-  ["proxy-ssl-secret", NOTHING],
-  ["proxy-ssl-server-name", NOTHING],
-  ["proxy-ssl-verify", NOTHING],
+  [
+    "proxy-ssl-secret",
+    instead(
+      "Annotate the Service with pingress.io/upstream-tls-ca and " +
+        "pingress.io/upstream-tls-client-certificate",
+    ),
+  ],
+  ["proxy-ssl-server-name", {
+    kind: "always",
+    because: "backends that are spoken to by TLS are sent the name that is verified",
+  }],
+  ["proxy-ssl-verify", {
+    kind: "always",
+    because: "backends are verified unless their Service says otherwise " +
+      "(pingress.io/upstream-tls-verify)",
+  }],
   ["proxy-ssl-verify-depth", NOTHING],
   ["relative-redirects", NOTHING],
   ["rewrite-target", NOTHING],

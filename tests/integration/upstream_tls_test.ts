@@ -1,7 +1,5 @@
 /** Backends that speak TLS: whom the proxy believes, and what a client gets where it does not. */
 import assert from "node:assert/strict";
-import net from "node:net";
-import tls from "node:tls";
 import { CertificateAuthority } from "../../dev/certificate_authority.ts";
 import type { ServerCertificate } from "../../proxy/certificates.ts";
 import { DEFAULT_LIMITS } from "../../proxy/limits.ts";
@@ -11,6 +9,7 @@ import type { LogFields } from "../../shared/log.ts";
 import type { Snapshot, Upstream, UpstreamTls } from "../../shared/snapshot.ts";
 import { Peer, statusOf, until } from "../support/backend.ts";
 import { startFleet } from "../support/fleet.ts";
+import { TlsBackend } from "../support/tls_backend.ts";
 import { authority, certificateFor } from "../support/tls_proxy.ts";
 
 const stranger = await CertificateAuthority.create("Stranger");
@@ -30,46 +29,6 @@ const FOREIGN: ServerCertificate = {
 };
 const CLIENT = await certificateFor("client", { names: ["pingress"] });
 const ca = { kind: "pem", pem: authority.certificate } as const;
-
-/** A backend that says which name it was asked for, and whether it was shown a certificate. */
-class TlsBackend {
-  connections = 0;
-  readonly #server: tls.Server;
-  readonly #sockets = new Set<net.Socket>();
-
-  private constructor(certificate: ServerCertificate, options: tls.TlsOptions) {
-    const { chain, key } = certificate;
-    this.#server = tls.createServer({ cert: chain, key: key.reveal(), ...options }, (socket) => {
-      this.connections++;
-      this.#sockets.add(socket);
-      socket.on("error", () => {});
-      socket.on("data", () => {
-        const { servername } = socket as { servername?: string | false };
-        // Deno's `authorized` is true where no certificate was asked for.
-        const isKnown = socket.authorized && socket.getPeerX509Certificate() !== undefined;
-        const body = `${servername || "-"} ${isKnown ? "known" : "unknown"} ` +
-          `${socket.alpnProtocol || "-"}`;
-        socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
-      });
-    });
-    this.#server.on("tlsClientError", (_error, socket) => socket.destroy());
-  }
-
-  static async start(certificate: ServerCertificate, options: tls.TlsOptions = {}) {
-    const backend = new TlsBackend(certificate, options);
-    await new Promise<void>((resolve) => backend.#server.listen(0, "127.0.0.1", resolve));
-    return backend;
-  }
-
-  get port(): number {
-    return (this.#server.address() as net.AddressInfo).port;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    for (const socket of this.#sockets) socket.destroy();
-    await new Promise((resolve) => this.#server.close(resolve));
-  }
-}
 
 interface Case {
   readonly port: number;
