@@ -1,0 +1,222 @@
+/**
+ * `deno task soak`: minutes of mixed load on `deno task proxy`, with its own permissions. In: how
+ * long. Out: what was served, and whether memory and descriptors stay where they are; exit code 1
+ * where they do not, where a request failed, or where the proxy met with a mistake of its own.
+ *
+ * In the warm-up clients press: V8 gives a heap room by what has been asked of it at the most, and
+ * each worker has one, so it takes ten thousand handshakes until they stop growing.
+ *
+ *     start ─▶ warm-up ─▶ first tenth … last tenth ─▶ clients leave ─▶ at rest ─▶ SIGTERM
+ *                          └─ lowest memory, highest descriptors: compared ─┘
+ */
+import { parseArgs } from "node:util";
+import type { Certificate, Snapshot } from "../../shared/snapshot.ts";
+import { ProxyProcess } from "../support/proxy_process.ts";
+import { snapshotOf } from "../support/test_proxy.ts";
+import { certificateFor } from "../support/tls_proxy.ts";
+import { falls, MIB, mib } from "./memory_watch.ts";
+import { mixedBackend, MixedLoad, SECURE_HOST } from "./mixed_load.ts";
+
+/** The warm-up's share of the time, and that in which clients press. */
+const WARM_UP = 0.4;
+const PRESSING = 0.3;
+
+/** What the last tenth may have more than the first one, and the end more than the start. */
+interface Margins {
+  /** Of resident memory, in bytes. Its lowest: garbage that is not collected yet is none of it. */
+  readonly memory: number;
+  /** At the highest: two clients that break off at a time, and those that replace them. */
+  readonly descriptors: number;
+  /** Sockets, once all clients have left, besides connections in the pool. */
+  readonly leftOpen: number;
+}
+
+/** Ten minutes show a leak of a few dozen bytes a request; seconds only show a flood. */
+const FULL_MARGINS: Margins = { memory: 16 * MIB, descriptors: 16, leftOpen: 0 };
+const SHORT_MARGINS: Margins = { memory: 64 * MIB, descriptors: 16, leftOpen: 0 };
+
+/** Between two samples, and between two configurations, in ms. */
+const INTERVAL = 500;
+const RELOAD = 1_000;
+
+interface Sample {
+  readonly at: number;
+  readonly memory: number;
+  readonly descriptors: number;
+}
+
+/** A folder's snapshot: its version, its certificate and one of its routes change each time. */
+function snapshotAt(
+  index: number,
+  backendPort: number,
+  certificates: readonly Certificate[],
+): Snapshot {
+  const base = snapshotOf([backendPort]);
+  const [route] = base.routes;
+  const value = `/turn/${index}`;
+  return {
+    ...base,
+    version: { epoch: "soak", seen: { Ingress: String(index + 1) } },
+    routes: [
+      { ...route, id: `* Prefix ${value}`, path: { type: "Prefix", value } },
+      route,
+    ],
+    certificates: [certificates[index % certificates.length]],
+  };
+}
+
+async function certificateOf(id: string): Promise<Certificate> {
+  const { hosts, chain, key } = await certificateFor(id, { names: [SECURE_HOST] });
+  return {
+    id,
+    hosts,
+    chain: { kind: "pem", pem: chain },
+    key: { kind: "secret", pem: key },
+    origin: { kind: "Secret", namespace: "test", name: id, field: "data" },
+  };
+}
+
+async function sampleOf(proxy: ProxyProcess, at: number): Promise<Sample> {
+  const [memory, { all }] = await Promise.all([proxy.memory(), proxy.descriptors()]);
+  return { at, memory, descriptors: all };
+}
+
+/** Runs it for so many seconds; a line for each thing that is wrong. */
+async function soak(seconds: number): Promise<string[]> {
+  const margins = seconds >= 300 ? FULL_MARGINS : SHORT_MARGINS;
+  const certificates = await Promise.all(["one", "two"].map(certificateOf));
+  await using backend = mixedBackend();
+  await using proxy = await ProxyProcess.start({
+    snapshot: snapshotAt(0, backend.port, certificates),
+    args: ["--workers=2", "--allow-loopback-upstreams", "--drain-timeout=5s"],
+  });
+  const sockets = async () => (await proxy.descriptors()).sockets;
+  const atRest = await sockets();
+  const load = new MixedLoad(proxy);
+  const running = load.run();
+  const samples: Sample[] = [];
+  const start = performance.now();
+  const passed = () => (performance.now() - start) / 1000;
+  let reloads = 0;
+  let said = 0;
+  for (let next = 0; passed() < seconds; await pause(INTERVAL)) {
+    samples.push(await sampleOf(proxy, passed()));
+    load.pressing = passed() < PRESSING * seconds;
+    if (passed() * 1000 >= next) {
+      next += RELOAD;
+      await proxy.replace(snapshotAt(++reloads, backend.port, certificates));
+    }
+    if (passed() >= said + 30) {
+      said = Math.floor(passed());
+      const { memory, descriptors } = samples.at(-1)!;
+      console.log(`${said} s: ${mib(memory)}, ${descriptors} descriptors`);
+    }
+  }
+  load.over = true;
+  await running;
+  const left = await falls(
+    async () => await sockets() - backend.open.size,
+    atRest + margins.leftOpen,
+  ) - atRest;
+  const metrics = (await proxy.admin("/metrics")).text;
+  proxy.signal("SIGTERM");
+  const code = await proxy.ended;
+
+  const wrong = load.failures.slice(0, 20);
+  const check = (isRight: boolean, line: string) => {
+    console.log(line);
+    if (!isRight) wrong.push(line);
+  };
+  const { plain, tls, handshakes, messages, uploads, downloads } = load.served;
+  check(
+    Math.min(plain, tls, handshakes, messages, uploads, downloads, load.aborted) > 0,
+    `${seconds} s, served: ${plain} requests, ${tls} over TLS (${handshakes} handshakes), ` +
+      `${messages} WebSocket messages, ${uploads} uploads, ${downloads} downloads; ` +
+      `${load.aborted} clients broke off`,
+  );
+  check(load.failures.length === 0, `failed: ${load.failures.length}`);
+  compare(samples, seconds, margins, check);
+  check(
+    left <= margins.leftOpen,
+    `sockets when all clients have left: ${left} more than at the start, besides the pool ` +
+      `(margin ${margins.leftOpen})`,
+  );
+  const applied = valueOf(metrics, 'pingress_snapshot_loads_total{result="applied"}');
+  const refused = valueOf(metrics, 'pingress_snapshot_loads_total{result="refused"}');
+  check(
+    refused === 0 && applied > reloads / 2,
+    `configurations: ${reloads} written, ${applied} applied, ${refused} refused`,
+  );
+  const mistakes = proxy.lines.filter(({ message }) => message === "Unhandled rejection").length;
+  const internal = valueOf(metrics, 'pingress_request_errors_total{code="internal"}');
+  const restarts = valueOf(metrics, "pingress_worker_restarts_total");
+  check(
+    mistakes + internal + restarts === 0,
+    `unhandled rejections: ${mistakes}, internal errors: ${internal}, workers lost: ${restarts}`,
+  );
+  check(code === 0, `exit code after SIGTERM: ${code}`);
+  return wrong;
+}
+
+/** The first tenth after the warm-up beside the last one. */
+function compare(
+  samples: readonly Sample[],
+  seconds: number,
+  margins: Margins,
+  check: (isRight: boolean, line: string) => void,
+): void {
+  const between = (from: number, to: number) =>
+    samples.filter(({ at }) => at >= from * seconds && at < to * seconds);
+  const first = between(WARM_UP, WARM_UP + 0.1);
+  const last = between(0.9, Infinity);
+  const lowest = (part: readonly Sample[]) => Math.min(...part.map(({ memory }) => memory));
+  const highest = (part: readonly Sample[]) =>
+    Math.max(...part.map(({ descriptors }) => descriptors));
+  const growth = lowest(last) - lowest(first);
+  check(
+    growth <= margins.memory,
+    `memory: ${mib(lowest(first))} after the warm-up, ${mib(lowest(last))} at the end, ` +
+      `${mib(growth)} more (margin ${mib(margins.memory)}); ` +
+      `slope ${mib(slope(between(WARM_UP, Infinity)) * 600)} in 10 minutes`,
+  );
+  check(
+    highest(last) - highest(first) <= margins.descriptors,
+    `descriptors: ${highest(first)} at most after the warm-up, ${highest(last)} at the end ` +
+      `(margin ${margins.descriptors})`,
+  );
+}
+
+/** Bytes a second, by least squares. */
+function slope(samples: readonly Sample[]): number {
+  const mean = (values: readonly number[]) => values.reduce((a, b) => a + b, 0) / values.length;
+  const at = mean(samples.map((sample) => sample.at));
+  const memory = mean(samples.map((sample) => sample.memory));
+  let above = 0;
+  let below = 0;
+  for (const sample of samples) {
+    above += (sample.at - at) * (sample.memory - memory);
+    below += (sample.at - at) ** 2;
+  }
+  return above / below;
+}
+
+/** Of one series of the metrics; NaN where there is none. */
+function valueOf(metrics: string, series: string): number {
+  const line = metrics.split("\n").find((line) => line.startsWith(`${series} `));
+  return Number(line?.slice(series.length + 1) ?? NaN);
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resume) => setTimeout(resume, ms));
+}
+
+const { values } = parseArgs({ options: { seconds: { type: "string", default: "600" } } });
+const seconds = Number(values.seconds);
+if (!Number.isSafeInteger(seconds) || seconds < 10) {
+  console.error(`--seconds takes a number from 10 on, not ${values.seconds}`);
+  Deno.exit(2);
+}
+const wrong = await soak(seconds);
+for (const line of wrong) console.log(`wrong: ${line}`);
+console.log(wrong.length === 0 ? "The soak has passed" : "The soak has failed");
+Deno.exit(wrong.length === 0 ? 0 : 1);
