@@ -96,7 +96,7 @@ export const DEV_OPTIONS = defineOptions({
   admin: {
     type: "address",
     default: { hostname: "127.0.0.1", port: 9090 },
-    help: "Serves /healthz and /readyz on this address.",
+    help: "Serves /healthz, /readyz and /ca.crt on this address.",
   },
   ...PLAN_OPTIONS,
   logLevel: {

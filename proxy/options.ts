@@ -29,7 +29,8 @@ const GENERAL_OPTIONS = defineOptions({
     value: "DIR",
     repeatable: true,
     help: "Reads the configuration anew when something in this folder changes. What cannot be " +
-      "read then leaves the last good configuration in force.",
+      "read then leaves the last good configuration in force. Files of certificates must be in " +
+      "one of these folders, or in that of --config.",
   },
   listenHttp: {
     type: "address",
@@ -62,14 +63,15 @@ const GENERAL_OPTIONS = defineOptions({
     type: "address",
     default: { hostname: "127.0.0.1", port: 9090 },
     reason: "what it shows is not for the network; probes of a pod need 0.0.0.0:9090",
-    help: "Serves /healthz and /readyz on this address.",
+    help: "Serves /healthz, /readyz and /metrics on this address, and to this machine alone " +
+      "/snapshot and /explain?url=….",
   },
   workers: {
     type: "integer",
     default: 0,
     max: 256,
     reason: "0 is one for each CPU",
-    help: "Event loops that share the ports. With one, it runs in the main thread.",
+    help: "Event loops that share the ports. One alone runs where the configuration is read.",
   },
   trustedProxies: {
     type: "cidr",
@@ -78,8 +80,9 @@ const GENERAL_OPTIONS = defineOptions({
   },
   upstreamNetworks: {
     type: "cidr",
-    help: "Dials endpoints in these networks only, such as the cluster's pods. Metadata, " +
-      "link-local and multicast addresses and the proxy's own listeners are never dialled.",
+    help: "Dials endpoints in these networks only, such as the cluster's pods; Deno holds the " +
+      "proxy to them too. Metadata, link-local and multicast addresses and the proxy's own " +
+      "listeners are never dialled.",
   },
   allowLoopbackUpstreams: {
     type: "boolean",
