@@ -5,14 +5,15 @@
 import { snapshotOf, startFleet } from "./fleet.ts";
 
 const drains = Deno.args.includes("drain");
+const swells = Deno.args.includes("swell");
 const fleet = startFleet(2, (reason) => {
-  if (drains) return;
+  if (drains || swells) return;
   console.log(`stuck: ${reason}`);
   Deno.exit(0);
 });
 fleet.apply(snapshotOf(1), []);
 await fleet.listen({ http: [{ hostname: "127.0.0.1", port: 0 }], https: [] });
-fleet.apply(snapshotOf(2, Deno.args.includes("swell") ? "swell" : "hang"), []);
+fleet.apply(snapshotOf(2, swells ? "swell" : "hang"), []);
 if (drains) {
   await fleet.drain({ delay: 0, timeout: 100 });
   console.log("drained");
