@@ -2,7 +2,7 @@
  * Values that framing depends on (RFC 9110 §5.6, §8.6). In: a field's value. Out: its meaning, or a
  * refusal. Nothing here is lenient: a value that has two readings has none.
  */
-import { DROPPED, equalsLower, type Fields } from "../fields.ts";
+import { asciiBytes, DROPPED, equalsLower, type Fields } from "../fields.ts";
 import { isDigit } from "./grammar.ts";
 
 /**
@@ -22,6 +22,15 @@ export function readContentLength(bytes: Uint8Array, start: number, end: number)
 /** The elements of a comma-separated list without the white space around them; empty ones stay "". */
 export function splitList(value: string): string[] {
   return value.split(",").map((element) => element.replace(/^[ \t]+|[ \t]+$/g, ""));
+}
+
+const KEEP_ALIVE_VALUE = asciiBytes("keep-alive");
+
+/** Whether a Connection field holds this alone, as nearly every one does: it needs no list. */
+export function isKeepAlive(fields: Fields, index: number): boolean {
+  const start = fields.valueStart(index);
+  return fields.valueEnd(index) - start === KEEP_ALIVE_VALUE.length &&
+    equalsLower(fields.bytes, start, KEEP_ALIVE_VALUE);
 }
 
 /** Drops every field of this name (lower case). */

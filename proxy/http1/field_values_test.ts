@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { asciiBytes, fieldsOf } from "../fields.ts";
-import { dropNamed, readContentLength, splitList } from "./field_values.ts";
+import { dropNamed, isKeepAlive, readContentLength, splitList } from "./field_values.ts";
 
 Deno.test("a length is digits below 2^53, and nothing else", () => {
   const read = (text: string) => {
@@ -27,4 +27,19 @@ Deno.test("a name drops all its fields in any case, and no other", () => {
   dropNamed(fields, asciiBytes("x-a"));
   const kept = fields.copy();
   assert.deepEqual([kept.name(0), kept.name(1), kept.count], ["X-AB", "X-", 2]);
+});
+
+Deno.test("keep-alive alone is told from every other value, in any case", () => {
+  const read = (value: string) => isKeepAlive(fieldsOf([["X", "y"], ["Connection", value]]), 1);
+  for (const value of ["keep-alive", "Keep-Alive", "KEEP-ALIVE"]) assert.ok(read(value), value);
+  const others = [
+    "",
+    "close",
+    "keep-aliv",
+    "keep-alive,",
+    "keep-alive, x",
+    "keep\t-alive",
+    "keep_alive",
+  ];
+  for (const value of others) assert.ok(!read(value), value);
 });

@@ -3,6 +3,7 @@
  * §3.2). In: what the client wrote. Out: the host for the router, or null for a malformed one.
  */
 import { isIPv6 } from "node:net";
+import { latin1 } from "../fields.ts";
 
 /** The last authority read: clients of one site send the same again and again. */
 let lastAuthority = "";
@@ -18,6 +19,15 @@ export function readAuthority(authority: string): string | null {
     lastAuthority = authority;
   }
   return lastHost;
+}
+
+/** The authority at `bytes[start, end)`: the last one read, where it is the same, costs no string. */
+export function authorityAt(bytes: Uint8Array, start: number, end: number): string {
+  if (end - start !== lastAuthority.length) return latin1(bytes, start, end);
+  for (let i = start; i < end; i++) {
+    if (bytes[i] !== lastAuthority.charCodeAt(i - start)) return latin1(bytes, start, end);
+  }
+  return lastAuthority;
 }
 
 function parseAuthority(authority: string): string | null {

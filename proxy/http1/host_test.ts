@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { readAuthority } from "./host.ts";
+import { asciiBytes } from "../fields.ts";
+import { authorityAt, readAuthority } from "./host.ts";
 
 Deno.test("an authority gives the host that routes are compared with", () => {
   const hosts: [authority: string, host: string][] = [
@@ -54,5 +55,15 @@ Deno.test("an authority that could be read in two ways is none", () => {
   ) {
     assert.equal(readAuthority(authority), null, JSON.stringify(authority));
     assert.equal(readAuthority(authority), null, JSON.stringify(authority));
+  }
+});
+
+Deno.test("an authority in bytes is its text, whatever was read before", () => {
+  // Neighbours differ in case, in one byte, or in length only.
+  const authorities = ["a.test", "a.test", "A.test", "b.test", "a.tes", "a.test:80", "", "a.test"];
+  for (const authority of authorities) {
+    const bytes = asciiBytes(`<${authority}>`);
+    assert.equal(authorityAt(bytes, 1, bytes.length - 1), authority);
+    readAuthority(authority);
   }
 });

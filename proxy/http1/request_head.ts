@@ -30,10 +30,10 @@ import {
   X_REAL_IP,
 } from "../fields.ts";
 import { type RequestHead, UNKNOWN_LENGTH } from "../message.ts";
-import { dropNamed, readContentLength, splitList } from "./field_values.ts";
+import { dropNamed, isKeepAlive, readContentLength, splitList } from "./field_values.ts";
 import { SP, TARGET, TOKEN } from "./grammar.ts";
 import type { HeadParser } from "./head_parser.ts";
-import { readAuthority } from "./host.ts";
+import { authorityAt, readAuthority } from "./host.ts";
 import { readUpgrade } from "./upgrade.ts";
 
 /** Longest method: the registry's longest, UPDATEREDIRECTREF, has 17 letters. */
@@ -236,7 +236,8 @@ function readHost(head: RequestHead, index: number): ErrorCode | null {
       return null;
     }
   } else {
-    const value = head.fields.value(index);
+    const { fields } = head;
+    const value = authorityAt(fields.bytes, fields.valueStart(index), fields.valueEnd(index));
     if (head.authority !== "" && head.authority.toLowerCase() !== value.toLowerCase()) {
       return "bad_host";
     }
@@ -299,6 +300,10 @@ function readConnection(
   let keep = false;
   let upgrade = false;
   for (let i = fields.find(CONNECTION); i !== -1; i = fields.find(CONNECTION, i + 1)) {
+    if (isKeepAlive(fields, i)) {
+      keep = true;
+      continue;
+    }
     for (const option of splitList(fields.value(i).toLowerCase())) {
       if (option === "") continue; // RFC 9110 §5.6.1.2
       else if (option === "close") close = true;

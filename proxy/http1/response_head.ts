@@ -12,7 +12,7 @@ import {
   TRANSFER_ENCODING,
 } from "../fields.ts";
 import { type ResponseHead, UNKNOWN_LENGTH } from "../message.ts";
-import { dropNamed, readContentLength, splitList } from "./field_values.ts";
+import { dropNamed, isKeepAlive, readContentLength, splitList } from "./field_values.ts";
 import { isDigit, SP, TOKEN } from "./grammar.ts";
 
 const CHUNKED = asciiBytes("chunked");
@@ -129,6 +129,10 @@ function readConnection(
   let close = false;
   let keep = false;
   for (let i = fields.find(CONNECTION); i !== -1; i = fields.find(CONNECTION, i + 1)) {
+    if (isKeepAlive(fields, i)) {
+      keep = true;
+      continue;
+    }
     for (const option of splitList(fields.value(i).toLowerCase())) {
       if (option === "close") close = true;
       else if (option === "keep-alive") keep = true;

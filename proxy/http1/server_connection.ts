@@ -124,7 +124,8 @@ export class ServerConnection implements Exchange, Deadlined {
       while (await this.#receive()) {
         await this.#context.handler(this);
         this.#end();
-        if (!await this.#settle()) break;
+        const settled = this.#settle();
+        if (settled !== true && !await settled) break;
       }
     } catch (error) {
       this.#fail(asProxyError(error, "internal"));
@@ -364,8 +365,8 @@ export class ServerConnection implements Exchange, Deadlined {
     this.#end();
   }
 
-  /** After an exchange: true when the next request may come. */
-  async #settle(): Promise<boolean> {
+  /** After an exchange: true, at once, when the next request may come. */
+  #settle(): boolean | Promise<false> {
     if (this.#phase === CLOSED) return false;
     const unread = !this.#body.done;
     this.#lent = unread;
@@ -377,14 +378,16 @@ export class ServerConnection implements Exchange, Deadlined {
       );
       return false;
     }
-    if (this.#closeAfter || unread || this.#context.isDraining()) {
-      await this.#output.pending;
-      await this.#close(unread || !this.#input.isEmpty);
-      return false;
-    }
+    if (this.#closeAfter || unread || this.#context.isDraining()) return this.#settleLast(unread);
     this.payload = null;
     this.#returnHeadBuffer();
     return true;
+  }
+
+  async #settleLast(unread: boolean): Promise<false> {
+    await this.#output.pending;
+    await this.#close(unread || !this.#input.isEmpty);
+    return false;
   }
 
   /** Answers an error of the head, and ends the connection. `exchange` is this where it is whole. */
