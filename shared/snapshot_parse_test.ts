@@ -35,6 +35,12 @@ const WHOLE = {
       id: "default/ext:http",
       protocol: "https",
       addresses: { kind: "dns", name: "api.example.org", port: 443 },
+      tls: {
+        serverName: "api.example.org",
+        ca: { kind: "pem", pem: "-----BEGIN CERTIFICATE-----\n" },
+        clientCertificate: "0abc",
+        verify: false,
+      },
     },
     {
       id: "default/web:80",
@@ -293,6 +299,16 @@ Deno.test("each mistake is named with its place, and refuses the file", async (t
       '$.upstreams[0].addresses.name: "http://x" is no name that can be resolved',
     ],
     ["upstreams.0.addresses.port", 0.5, "$.upstreams[0].addresses.port: 0.5 is no port"],
+    ["upstreams.0.tls", true, "$.upstreams[0].tls: an object is needed, not a boolean"],
+    [
+      "upstreams.0.tls.serverName",
+      "*.a.test",
+      '$.upstreams[0].tls.serverName: "*.a.test" is no name that a certificate can be for',
+    ],
+    ["upstreams.0.tls.ca.kind", "file", '$.upstreams[0].tls.ca.kind: "file" is none of "pem"'],
+    ["upstreams.0.tls.ca.pem", "", "$.upstreams[0].tls.ca.pem: it is empty"],
+    ["upstreams.0.tls.clientCertificate", "", "$.upstreams[0].tls.clientCertificate: it is empty"],
+    ["upstreams.0.tls.verify", true, "$.upstreams[0].tls.verify: true is not false"],
     [
       "certificates.1.id",
       "0abc",

@@ -118,7 +118,9 @@ export const METRICS = {
   pingress_certificate_days_left: {
     type: "gauge",
     help: "Days until a certificate in use expires; negative afterwards.",
-    labels: { hosts: "The hosts that it is used for, ten at most" },
+    labels: {
+      hosts: "The hosts that it is used for, ten at most; none where only backends see it",
+    },
   },
   pingress_workers: {
     type: "gauge",
