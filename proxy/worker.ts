@@ -6,6 +6,7 @@
 /// <reference lib="deno.worker" />
 import { CidrList } from "../shared/cidr.ts";
 import { createLogger, type Logger } from "../shared/log.ts";
+import { ConnectionCounts } from "./connection_counts.ts";
 import { listenAll } from "./data_plane.ts";
 import { ProxyServer } from "./server.ts";
 import { Telemetry } from "./telemetry/telemetry.ts";
@@ -43,7 +44,7 @@ self.addEventListener("unhandledrejection", (event) => {
 });
 
 function start(
-  { settings, listen, delta, telemetry: setup }: Extract<ToWorker, { kind: "start" }>,
+  { settings, listen, delta, telemetry: setup, counts }: Extract<ToWorker, { kind: "start" }>,
 ): void {
   telemetry = new Telemetry(
     setup,
@@ -62,6 +63,7 @@ function start(
     sslRedirect: settings.sslRedirect,
     sslRedirectPort: settings.sslRedirectPort,
     reusePort: true,
+    counts: new ConnectionCounts(counts.cells, counts.worker),
     telemetry,
     log,
   });

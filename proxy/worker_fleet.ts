@@ -12,6 +12,7 @@ import { type Address, describeListenError } from "../shared/address.ts";
 import type { Logger } from "../shared/log.ts";
 import type { Snapshot } from "../shared/snapshot.ts";
 import type { ServerCertificate } from "./certificates.ts";
+import { ConnectionCounts } from "./connection_counts.ts";
 import type { DataPlane } from "./data_plane.ts";
 import { WORKER_RIGHTS } from "./rights.ts";
 import type { DrainOptions } from "./server.ts";
@@ -58,6 +59,8 @@ export class WorkerFleet implements DataPlane {
   #certificates: readonly ServerCertificate[] = [];
   #listening: Listening = { http: [], https: [] };
   readonly #protected: Address[] = [];
+  /** Limits count over the process. */
+  readonly #cells: Int32Array<SharedArrayBuffer>;
   #heartbeat: ReturnType<typeof setInterval> | undefined;
   /** All have listened once: what is lost from now on is replaced. */
   #isUp = false;
@@ -66,6 +69,7 @@ export class WorkerFleet implements DataPlane {
 
   constructor(options: WorkerFleetOptions) {
     this.#options = options;
+    this.#cells = ConnectionCounts.cellsFor(options.count);
   }
 
   /** Workers replaced since the start. */
@@ -116,8 +120,14 @@ export class WorkerFleet implements DataPlane {
   #start(): Promise<Listening> {
     const { write, module = new URL("./worker.ts", import.meta.url) } = this.#options;
     const settings = { ...this.#options.settings, protected: this.#protected };
+    const taken = new Set([...this.#members].map(({ place }) => place));
+    let place = 0;
+    while (taken.has(place)) place++;
+    // What the one before had counted went with it.
+    ConnectionCounts.clear(this.#cells, place);
     const member = new Member(
       module,
+      place,
       this.#options.hub,
       write,
       (reason) => this.#lost(member, reason),
@@ -125,7 +135,8 @@ export class WorkerFleet implements DataPlane {
     this.#members.add(member);
     // A new differ has seen nothing: its delta is the whole.
     const delta = packDelta(new SnapshotDiffer().diff(this.#snapshot!, this.#certificates));
-    return member.start({ settings, listen: this.#listening, delta });
+    const counts = { cells: this.#cells, worker: place };
+    return member.start({ settings, listen: this.#listening, delta, counts });
   }
 
   /**
@@ -165,6 +176,8 @@ export class WorkerFleet implements DataPlane {
 class Member {
   /** Pings since it last said anything. */
   pingsUnheard = 0;
+  /** Which of the workers it is: 0 to count - 1. */
+  readonly place: number;
   readonly #worker: Worker;
   readonly #lost: (reason: string) => void;
   readonly #telemetry: WorkerTelemetry;
@@ -174,10 +187,12 @@ class Member {
 
   constructor(
     module: URL,
+    place: number,
     hub: TelemetryHub,
     write: (lines: string) => void,
     lost: (reason: string) => void,
   ) {
+    this.place = place;
     this.#lost = lost;
     this.#worker = new Worker(module, {
       type: "module",

@@ -35,6 +35,12 @@ export interface Listening {
   readonly https: readonly Address[];
 }
 
+/** The counts that all workers share, and which of them are this one's. */
+export interface PostedCounts {
+  readonly cells: Int32Array<SharedArrayBuffer>;
+  readonly worker: number;
+}
+
 export type ToWorker =
   /** First of all, once. The configuration is in force before anything listens. */
   | {
@@ -43,6 +49,7 @@ export type ToWorker =
     listen: Listening;
     delta: PostedDelta;
     telemetry: TelemetrySetup;
+    counts: PostedCounts;
   }
   | { kind: "delta"; delta: PostedDelta }
   | { kind: "telemetry"; message: HubMessage }

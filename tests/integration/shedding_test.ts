@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { ConnectionCounts } from "../../proxy/connection_counts.ts";
 import { CidrList } from "../../shared/cidr.ts";
 import { Backend, Peer, reply, signal, statusOf, until } from "../support/backend.ts";
-import { TestProxy } from "../support/test_proxy.ts";
+import { ProxyProcess } from "../support/proxy_process.ts";
+import { snapshotOf, TestProxy } from "../support/test_proxy.ts";
 
 const GET = "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n";
 
@@ -88,6 +89,23 @@ Deno.test("servers that share their counts share the limit", async () => {
   }
   for (const client of clients) client.close();
   for (const proxy of proxies) proxy[Symbol.dispose]();
+});
+
+Deno.test("workers of one process share the limit", async () => {
+  await using backend = new Backend();
+  await using proxy = await ProxyProcess.start({
+    snapshot: snapshotOf([backend.port]),
+    args: ["--workers=2", "--connection-limit=10", "--allow-loopback-upstreams"],
+  });
+  // Each has begun a request, so it is not idle and does not make way.
+  const clients = await Promise.all(Array.from({ length: 40 }, async () => {
+    const client = await Peer.connect(proxy.httpPort);
+    await client.send("GET / HTTP/1.1\r\n");
+    return client;
+  }));
+  const answers = await Promise.all(clients.map((client) => client.ask("Host: a.test\r\n\r\n")));
+  assert.equal(answers.filter((answer) => statusOf(answer) === 200).length, 10);
+  for (const client of clients) client.close();
 });
 
 Deno.test("short of memory, keep-alive ends first, then requests are refused, then all is well", async () => {
