@@ -21,6 +21,7 @@ import {
   X_REAL_IP,
   X_REQUEST_ID,
 } from "./fields.ts";
+import { addressIn, originalClient } from "./forwarded_for.ts";
 import type { Exchange, RequestHead, ResponseHead } from "./message.ts";
 import { newRequestId, writeRequestId } from "./request_id.ts";
 
@@ -98,28 +99,20 @@ export function requestIdOf(exchange: Exchange | null): string {
 /** From a trusted proxy: its word where it gave one, our own view where it did not. */
 function trustedFields({ request, client }: Exchange, trustedProxies: CidrList): Fields {
   const { fields } = request;
-  const chain = [...joined(fields, X_FORWARDED_FOR), client.address];
+  const chain = joined(fields, X_FORWARDED_FOR);
   const id = last(fields, X_REQUEST_ID);
   const isId = id !== null && id.length <= MAX_REQUEST_ID && /^[\x21-\x7e]+$/.test(id);
-  const realIp = chain.length > 1
-    ? originalClient(chain, trustedProxies)
-    : last(fields, X_REAL_IP) ?? client.address;
+  const realIp = chain.length > 0
+    ? originalClient(chain, client.address, trustedProxies)
+    : addressIn(last(fields, X_REAL_IP) ?? "") ?? client.address;
   return fieldsOf([
     ["X-Request-Id", isId ? id : newRequestId()],
-    ["X-Forwarded-For", chain.join(", ")],
+    ["X-Forwarded-For", [...chain, client.address].join(", ")],
     ["X-Real-IP", realIp],
     ["X-Forwarded-Proto", last(fields, X_FORWARDED_PROTO) ?? (client.secure ? "https" : "http")],
     ["X-Forwarded-Port", last(fields, X_FORWARDED_PORT) ?? String(client.localPort)],
     ...forwardedHost(last(fields, X_FORWARDED_HOST) ?? request.authority),
   ]);
-}
-
-/** The last address, from the right, that no trusted proxy has; the first of all if each has. */
-function originalClient(chain: readonly string[], trustedProxies: CidrList): string {
-  for (let i = chain.length - 1; i > 0; i--) {
-    if (!trustedProxies.contains(chain[i])) return chain[i];
-  }
-  return chain[0];
 }
 
 function forwardedHost(authority: string): [string, string][] {
