@@ -1,5 +1,7 @@
 /** Backends that speak TLS: whom the proxy believes, and what a client gets where it does not. */
 import assert from "node:assert/strict";
+import type { AddressInfo } from "node:net";
+import tls from "node:tls";
 import { CertificateAuthority } from "../../dev/certificate_authority.ts";
 import type { ServerCertificate } from "../../proxy/certificates.ts";
 import { DEFAULT_LIMITS } from "../../proxy/limits.ts";
@@ -209,6 +211,42 @@ Deno.test("a backend that speaks no TLS, or stalls in it, fails in time", async 
   silent.close();
   await accepting;
   await plain.shutdown();
+});
+
+Deno.test("an upgraded connection runs through TLS to the backend, whole both ways", async () => {
+  const server = tls.createServer({ cert: WEB.chain, key: WEB.key.reveal() }, (socket) => {
+    socket.on("error", () => {});
+    socket.once("data", () => {
+      socket.write(
+        "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n",
+      );
+      socket.pipe(socket);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  try {
+    using proxy = new Proxy([{ port: (server.address() as AddressInfo).port, tls: NAMED }]);
+    using client = await Deno.connect({ hostname: "127.0.0.1", port: proxy.port });
+    const head = "GET /0 HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n";
+    await client.write(new TextEncoder().encode(head));
+    const view = new Uint8Array(64 * 1024);
+    const first = new TextDecoder().decode(view.subarray(0, await client.read(view) ?? 0));
+    assert.match(first, /^HTTP\/1\.1 101 /);
+    const sent = new Uint8Array(2 ** 20).map((_, i) => (i * 31) % 251);
+    const writing = (async () => {
+      for (let at = 0; at < sent.length;) at += await client.write(sent.subarray(at));
+    })();
+    const received = new Uint8Array(sent.length);
+    for (let at = 0; at < received.length;) {
+      const count = await client.read(received.subarray(at));
+      assert.notEqual(count, null, `ended after ${at} bytes`);
+      at += count!;
+    }
+    await writing;
+    assert.deepEqual(received, sent);
+  } finally {
+    server.close();
+  }
 });
 
 Deno.test("a worker, which may read nothing, believes backends by the same rules", async () => {
