@@ -2,7 +2,7 @@
  * Heads of answers as HTTP/1.1 bytes. In: a backend's head or one of our own. Out: bytes with the
  * framing that this client understands, and with Server and Date where the backend gave none.
  */
-import { asciiBytes, DATE, SERVER, writeLatin1 } from "../fields.ts";
+import { asciiBytes, DATE, type Fields, SERVER, UPGRADE, writeLatin1 } from "../fields.ts";
 import { type RequestHead, type ResponseHead, UNKNOWN_LENGTH } from "../message.ts";
 import { CR, LF } from "./grammar.ts";
 import {
@@ -20,6 +20,9 @@ const CONTENT_LENGTH_NAME = asciiBytes("Content-Length: ");
 const CHUNKED_LINE = asciiBytes("Transfer-Encoding: chunked\r\n");
 const CLOSE_LINE = asciiBytes("Connection: close\r\n");
 const KEEP_ALIVE_LINE = asciiBytes("Connection: keep-alive\r\n");
+const CONNECTION_UPGRADE = asciiBytes("Connection: upgrade\r\n");
+const UPGRADE_NAME = asciiBytes("Upgrade: ");
+const UPGRADE_REQUIRED = 426;
 /** Status line, our own lines and the empty line, at most, without the reason. */
 const OWN_LINES = 256;
 
@@ -59,6 +62,7 @@ export function writeResponseHead(
     const length = framing === "length" ? head.bodyLength : head.contentLength;
     at = writeNumberField(out, at, CONTENT_LENGTH_NAME, length);
   }
+  if (head.status === UPGRADE_REQUIRED) at = writeUpgradeOffer(out, at, fields);
   if (!keepAlive) at = copyRange(out, at, CLOSE_LINE, 0, CLOSE_LINE.length);
   else if (request.version === 10) {
     at = copyRange(out, at, KEEP_ALIVE_LINE, 0, KEEP_ALIVE_LINE.length);
@@ -97,6 +101,24 @@ function writeStatusLine(out: Uint8Array, head: ResponseHead): number {
   at = writeLatin1(out, at, `${head.status} ${head.reason}`);
   out[at++] = CR;
   out[at++] = LF;
+  return at;
+}
+
+/**
+ * RFC 9110 §15.5.22: a 426 names the protocols that it asks for. It is the one answer whose Upgrade
+ * crosses: the client's next request may ask for one of them, and is judged then.
+ */
+function writeUpgradeOffer(out: Uint8Array, at: number, fields: Fields): number {
+  let named = false;
+  for (let i = fields.find(UPGRADE); i !== -1; i = fields.find(UPGRADE, i + 1)) {
+    if (fields.valueStart(i) === fields.valueEnd(i)) continue;
+    if (!named) at = copyRange(out, at, CONNECTION_UPGRADE, 0, CONNECTION_UPGRADE.length);
+    named = true;
+    at = copyRange(out, at, UPGRADE_NAME, 0, UPGRADE_NAME.length);
+    at = copyRange(out, at, fields.bytes, fields.valueStart(i), fields.valueEnd(i));
+    out[at++] = CR;
+    out[at++] = LF;
+  }
   return at;
 }
 
