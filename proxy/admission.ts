@@ -53,7 +53,7 @@ export class Admission {
   hasRoom(address: string, pending: number): boolean {
     const { counts } = this.#options;
     const excess = counts.total + pending + 1 - this.#limits.connections * CROWDED;
-    if (excess > 0) this.#makeRoom(excess);
+    if (excess > 0) this.makeRoom(excess + this.#limits.connections * BATCH);
     return this.#isTaken(counts.refusal(address, this.#limitsFor(address), pending));
   }
 
@@ -87,16 +87,18 @@ export class Admission {
     return idle.length;
   }
 
+  /** Likewise, unless it has found none a moment ago: looking at all of them is not free. */
+  makeRoom(count: number): number {
+    const now = performance.now();
+    if (now < this.#restUntil) return 0;
+    const found = this.shed(count);
+    if (found === 0) this.#restUntil = now + REST;
+    return found;
+  }
+
   #isTaken(refusal: LimitReached | null): boolean {
     if (refusal !== null) this.#options.onShed(refusal);
     return refusal === null;
-  }
-
-  #makeRoom(excess: number): void {
-    const now = performance.now();
-    if (now < this.#restUntil) return;
-    const found = this.shed(excess + this.#limits.connections * BATCH);
-    if (found === 0) this.#restUntil = now + REST;
   }
 
   get #limits(): ConnectionLimits {

@@ -287,7 +287,8 @@ export class ProxyServer {
     const pending = this.#handshakeCount;
     if (!this.#admission.hasRoom(address, pending)) return false;
     const count = this.connectionCount + pending;
-    const admitted = this.#descriptors.admits(count, performance.now());
+    const admitted = this.#descriptors.admits(count, performance.now()) ||
+      this.#admission.makeRoom(1) > 0;
     if (!admitted) this.#metrics.connectionShed("connection_limit");
     return admitted;
   };
