@@ -22,7 +22,7 @@ import {
   X_REQUEST_ID,
 } from "./fields.ts";
 import { addressIn, originalClient } from "./forwarded_for.ts";
-import type { Exchange, RequestHead, ResponseHead } from "./message.ts";
+import { type Exchange, type RequestHead, type ResponseHead, UNKNOWN_LENGTH } from "./message.ts";
 import { newRequestId, writeRequestId } from "./request_id.ts";
 
 /** Index of X-Request-Id in the fields that `forwardedFields` makes. */
@@ -70,18 +70,23 @@ export function prepareRequest(exchange: Exchange, trustedProxies: CidrList): vo
     ]);
     exchange.addedAuthority = request.authority;
   }
+  // RFC 9110 §10.1.4: to ask for trailers promises that the client gets them.
+  if (request.version === 10) request.acceptsTrailers = false;
+  const withTrailers = request.isGrpc && request.bodyLength === UNKNOWN_LENGTH;
   const { ids, count } = fields;
   for (let i = 0; i < count; i++) {
     const id = ids[i];
     if (REPLACED[id] === 1 || (UNTRUSTED[id] === 1 && !client.trusted)) ids[i] = DROPPED;
-    else if (id === TRAILER && !request.isGrpc) ids[i] = DROPPED;
+    else if (id === TRAILER && !withTrailers) ids[i] = DROPPED;
   }
 }
 
 /** Prepares a backend's response for the client. */
 export function prepareResponse(response: ResponseHead, request: RequestHead): void {
   const { ids, count } = response.fields;
-  const withTrailers = request.acceptsTrailers || request.isGrpc;
+  // Only behind a chunked body come trailers, and HTTP/1.0 knows none.
+  const withTrailers = (request.acceptsTrailers || request.isGrpc) && request.version !== 10 &&
+    response.contentLength === -1;
   for (let i = 0; i < count; i++) {
     const id = ids[i];
     if (
