@@ -30,7 +30,7 @@ export class RequestHead {
   expectsContinue = false;
   /** The client said `TE: trailers`. */
   acceptsTrailers = false;
-  /** Content-Type is `application/grpc` or one of its kind. */
+  /** Content-Type is `application/grpc`, with a suffix (`+proto`) or parameters or without. */
   isGrpc = false;
   /** The protocol that the client asks to switch to, in lower case; "" for a plain request. */
   upgrade = "";

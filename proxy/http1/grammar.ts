@@ -9,6 +9,7 @@ export const SP = 0x20;
 export const HTAB = 0x09;
 export const COLON = 0x3a;
 export const SEMICOLON = 0x3b;
+export const PLUS = 0x2b;
 export const COMMA = 0x2c;
 export const EQUALS = 0x3d;
 export const DQUOTE = 0x22;

@@ -31,7 +31,7 @@ import {
 } from "../fields.ts";
 import { type RequestHead, UNKNOWN_LENGTH } from "../message.ts";
 import { dropNamed, isKeepAlive, readContentLength, splitList } from "./field_values.ts";
-import { SP, TARGET, TOKEN } from "./grammar.ts";
+import { HTAB, PLUS, SEMICOLON, SP, TARGET, TOKEN } from "./grammar.ts";
 import type { HeadParser } from "./head_parser.ts";
 import { authorityAt, readAuthority } from "./host.ts";
 import { readUpgrade } from "./upgrade.ts";
@@ -215,16 +215,21 @@ export function readRequestFields(
         break;
       }
       case CONTENT_TYPE:
-        if (
-          fields.valueEnd(i) - fields.valueStart(i) >= GRPC.length &&
-          equalsLower(fields.bytes, fields.valueStart(i), GRPC)
-        ) head.isGrpc = true;
+        if (isGrpc(fields.bytes, fields.valueStart(i), fields.valueEnd(i))) head.isGrpc = true;
         break;
     }
   }
   return readHost(head, host) ??
     readFraming(head, contentLength, transferEncoding) ??
     readConnection(head, connectionFields, connection);
+}
+
+/** `application/grpc` with a suffix or parameters, not what only begins so (`application/grpc-web`). */
+function isGrpc(bytes: Uint8Array, start: number, end: number): boolean {
+  const nameEnd = start + GRPC.length;
+  if (nameEnd > end || !equalsLower(bytes, start, GRPC)) return false;
+  const next = bytes[nameEnd];
+  return nameEnd === end || next === PLUS || next === SEMICOLON || next === SP || next === HTAB;
 }
 
 /** RFC 9112 §3.2: one Host, well-formed, and the same as an absolute-form target's. */
