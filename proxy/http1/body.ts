@@ -43,6 +43,8 @@ export class InputBody implements Body {
   #remaining = 0;
   #received = 0;
   #chunks: ChunkDecoder | null = null;
+  /** The trailer section that has begun to arrive. */
+  #section: { readonly fields: Fields; readonly parser: HeadParser } | null = null;
   /** The buffer with the message's head, while the body arrives in a borrowed one. */
   #parked: Uint8Array<ArrayBuffer> | null = null;
 
@@ -58,6 +60,7 @@ export class InputBody implements Body {
    */
   begin(length: number, untilClose: boolean): void {
     this.trailers = null;
+    this.#section = null;
     this.#received = 0;
     this.#remaining = length;
     // A buffer that is still borrowed holds this message's head: it is the input's own from now on.
@@ -182,7 +185,7 @@ export class InputBody implements Body {
     return null;
   }
 
-  /** Reads the trailer section once it is there as a whole; its bytes are copied out. */
+  /** Reads on in the trailer section; once it is there as a whole, its bytes are copied out. */
   #takeTrailers(): void {
     const input = this.#input;
     const { maxTrailerBytes, maxTrailerFields, malformed, trailersTooLarge } = this.#rules;
@@ -195,9 +198,15 @@ export class InputBody implements Body {
       this.done = true;
       return;
     }
-    const fields = new Fields();
-    const parser = new HeadParser(fields, maxTrailerBytes, maxTrailerFields);
-    parser.begin(input.bytes, input.start, false);
+    if (this.#section === null) {
+      const fields = new Fields();
+      this.#section = { fields, parser: new HeadParser(fields, maxTrailerBytes, maxTrailerFields) };
+    }
+    const { fields, parser } = this.#section;
+    // Bytes that have moved are read anew: once for each size that the buffer grows to, at most.
+    if (fields.bytes !== input.bytes || parser.startLineStart !== input.start) {
+      parser.begin(input.bytes, input.start, false);
+    }
     const result = parser.parse(input.end);
     if (result === "pending") return;
     if (result !== "complete") {
@@ -206,6 +215,7 @@ export class InputBody implements Body {
     }
     dropForbiddenTrailers(fields);
     this.trailers = fields.copy();
+    this.#section = null;
     input.start = parser.end;
     this.done = true;
   }
