@@ -16,7 +16,7 @@ import type { Metrics } from "./telemetry/metrics.ts";
 import { DnsEndpoints } from "./upstream/dns.ts";
 import type { EndpointRegistry } from "./upstream/endpoint.ts";
 import { Security } from "./upstream/tls.ts";
-import { Upstream } from "./upstream/upstream.ts";
+import { Upstream, type UpstreamContext } from "./upstream/upstream.ts";
 
 export class Configuration {
   readonly table: RouteTable<Target> = new RouteTable<Target>();
@@ -25,11 +25,18 @@ export class Configuration {
   readonly #endpoints: EndpointRegistry<ClientConnection>;
   readonly #log: Logger;
   readonly #metrics: Metrics;
+  readonly #context: UpstreamContext;
 
-  constructor(endpoints: EndpointRegistry<ClientConnection>, log: Logger, metrics: Metrics) {
+  constructor(
+    endpoints: EndpointRegistry<ClientConnection>,
+    log: Logger,
+    metrics: Metrics,
+    context: UpstreamContext,
+  ) {
     this.#endpoints = endpoints;
     this.#log = log;
     this.#metrics = metrics;
+    this.#context = context;
   }
 
   apply(delta: SnapshotDelta): void {
@@ -56,7 +63,7 @@ export class Configuration {
     const { id, addresses } = spec;
     let upstream = this.#upstreams.get(id);
     if (upstream === undefined) {
-      upstream = new Upstream(id, this.#endpoints);
+      upstream = new Upstream(id, this.#endpoints, this.#context);
       this.#upstreams.set(id, upstream);
     }
     const isSecure = spec.protocol === "https" || spec.protocol === "h2";

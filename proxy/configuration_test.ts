@@ -12,10 +12,14 @@ import { Random } from "../tests/fuzz/random.ts";
 import { type Configured, randomConfigurations } from "../tests/support/random_snapshot.ts";
 import { Configuration } from "./configuration.ts";
 import type { ClientConnection } from "./http1/client_connection.ts";
+import { DEFAULT_LIMITS } from "./limits.ts";
 import { SnapshotDiffer } from "./snapshot_delta.ts";
 import { Telemetry } from "./telemetry/telemetry.ts";
 import { Endpoint, EndpointRegistry } from "./upstream/endpoint.ts";
 import type { Upstream } from "./upstream/upstream.ts";
+
+/** Time stands still. */
+const STILL = { limits: DEFAULT_LIMITS, clock: { now: 0 } };
 
 /** A configuration with its registry, and a way to put whole snapshots in force by deltas. */
 class Scene {
@@ -24,6 +28,7 @@ class Scene {
     this.registry,
     silentLogger,
     Telemetry.unheard().metrics,
+    STILL,
   );
   readonly #differ = new SnapshotDiffer();
 
@@ -191,7 +196,7 @@ Deno.test("a route that does not compile answers 500 alone, and is put right by 
   const logged: LogFields[] = [];
   const log = { ...silentLogger, error: (_: string, fields?: LogFields) => logged.push(fields!) };
   const registry = new EndpointRegistry<ClientConnection>(10, 0);
-  const configuration = new Configuration(registry, log, Telemetry.unheard().metrics);
+  const configuration = new Configuration(registry, log, Telemetry.unheard().metrics, STILL);
   const before = forwarding(["10.0.0.1"], "a/web:80", ["a.test", "b.test", "c.test"]);
   const whole = new SnapshotDiffer().diff(before.snapshot, []);
   configuration.apply({

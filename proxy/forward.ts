@@ -2,15 +2,18 @@
  * The life of a request: match → pick → acquire → send → respond. In: an exchange of any version.
  * Out: its answer. The only place that joins router, upstreams and connections.
  */
+import { formatAddress } from "../shared/address.ts";
 import type { CidrList } from "../shared/cidr.ts";
 import type { Logger } from "../shared/log.ts";
 import type { Certificates } from "./certificates.ts";
 import type { Deadlines } from "./deadlines.ts";
+import { isExhaustion } from "./descriptors.ts";
 import { asProxyError, type ErrorCode, ProxyError } from "./errors.ts";
 import { prepareRequest, prepareResponse, requestIdOf } from "./headers.ts";
 import { ClientConnection, type ClientConnectionContext } from "./http1/client_connection.ts";
 import type { Limits } from "./limits.ts";
 import { httpsRedirect } from "./filters/https_redirect.ts";
+import { maxForwards } from "./filters/max_forwards.ts";
 import { type Body, type Exchange, NO_BODY, type ResponseHead } from "./message.ts";
 import { answerTo } from "./respond.ts";
 import type { RouteTable } from "./router/table.ts";
@@ -84,6 +87,8 @@ export class Forwarder {
     if (target.kind === "answer") {
       return this.#answer(exchange, new ProxyError(target.code, target.reason));
     }
+    const last = maxForwards(exchange.request);
+    if (last !== null) return this.#respond(exchange, last, NO_BODY);
     this.#context.telemetry.exchangeBegun(exchange);
     return this.#forward(exchange, target.upstream);
   };
@@ -108,6 +113,7 @@ export class Forwarder {
     const { deadlines, telemetry } = this.#context;
     const { record } = exchange;
     record.upstream = upstream.id;
+    upstream.requested();
     for (;;) {
       let endpoint = upstream.pick(tried);
       if (endpoint === null && tried === null && upstream.resolving !== null) {
@@ -116,6 +122,10 @@ export class Forwarder {
       }
       if (endpoint === null) {
         return this.#answer(exchange, failure ?? new ProxyError("no_endpoint", upstream.id));
+      }
+      if (failure !== null && !upstream.takeRetry()) {
+        telemetry.metrics.upstreamRetryDenied();
+        return this.#answer(exchange, failure);
       }
       record.endpoint = endpoint;
       record.tries++;
@@ -128,11 +138,13 @@ export class Forwarder {
         failure = asProxyError(error, "connect_failed");
         (tried ??= []).push(endpoint);
         if (failure.code === "client_gone") return this.#lose(exchange, failure);
+        this.#blame(upstream, endpoint, failure);
         if (tried.length >= this.#context.limits.tries) return this.#answer(exchange, failure);
         continue;
       }
-      failure = await this.#exchange(exchange, endpoint, connection);
+      failure = await this.#exchange(exchange, upstream, endpoint, connection);
       if (failure === null) return;
+      if (!wasClosedIdle(connection)) this.#blame(upstream, endpoint, failure);
       if (!replayed && mayReplay(exchange, connection)) {
         replayed = true;
         continue;
@@ -144,6 +156,7 @@ export class Forwarder {
   /** Sends the request on `connection` and answers. Null when done, or why there is no answer yet. */
   async #exchange(
     exchange: Exchange,
+    upstream: Upstream<ClientConnection>,
     endpoint: Endpoint<ClientConnection>,
     connection: ClientConnection,
   ): Promise<ProxyError | null> {
@@ -162,6 +175,7 @@ export class Forwarder {
         await exchange.interim(response);
         response = await connection.receive();
       }
+      upstream.succeeded(endpoint);
       if (this.#context.telemetry.isLogging) exchange.record.answeredAt = performance.now();
       prepareResponse(response, request);
       if (response.status === 101) return await this.#tunnel(exchange, connection, response);
@@ -223,6 +237,25 @@ export class Forwarder {
     return connection;
   }
 
+  /** Holds a failure against its endpoint, unless it was our own that it could not be asked. */
+  #blame(
+    upstream: Upstream<ClientConnection>,
+    endpoint: Endpoint<ClientConnection>,
+    { side, code, cause }: ProxyError,
+  ): void {
+    if (side !== "upstream" || code === "upstream_refused" || isExhaustion(cause)) return;
+    const time = upstream.failed(endpoint);
+    if (time === 0) return;
+    const { log, telemetry: { metrics } } = this.#context;
+    metrics.upstreamEjected();
+    log.warn("Endpoint left out, as it keeps failing", {
+      upstream: upstream.id,
+      endpoint: formatAddress({ hostname: endpoint.address, port: endpoint.port }),
+      ms: time,
+      last: code,
+    });
+  }
+
   /** Answers an error, unless the client has gone. */
   async #answer(exchange: Exchange, error: ProxyError): Promise<void> {
     this.#report(exchange, error);
@@ -262,11 +295,16 @@ export class Forwarder {
 
 /**
  * A reused connection that died before a byte of its answer was most likely closed by the backend
- * as the request left (RFC 9112 §9.3.1); what may be sent twice, and still can be, is.
+ * as the request left (RFC 9112 §9.3.1).
  */
-function mayReplay(exchange: Exchange, connection: ClientConnection): boolean {
+function wasClosedIdle(connection: ClientConnection): boolean {
   return connection.reused && !connection.answered &&
-    connection.failure?.code === "upstream_closed" && exchange.body.done &&
+    connection.failure?.code === "upstream_closed";
+}
+
+/** Of such a request what may be sent twice, and still can be, is. */
+function mayReplay(exchange: Exchange, connection: ClientConnection): boolean {
+  return wasClosedIdle(connection) && exchange.body.done &&
     (exchange.payload !== null || exchange.request.bodyLength === 0) &&
     IDEMPOTENT.has(exchange.request.method);
 }

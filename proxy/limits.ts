@@ -48,6 +48,12 @@ export interface Limits {
   readonly responseFields: number;
   /** Endpoints tried for one request, the first included. */
   readonly tries: number;
+  /** Retries of an upstream's requests, in percent of these; a few are always allowed. */
+  readonly retryBudget: number;
+  /** Failures in a row after which an endpoint is left out; 0 never does. */
+  readonly ejectionFailures: number;
+  /** For how long, the first time; twice as long each time that it fails right after. */
+  readonly ejectionTime: number;
   /** An idle pooled connection to an endpoint is closed after this. */
   readonly upstreamIdleTimeout: number;
   /** Idle connections kept for one endpoint. */
@@ -100,6 +106,12 @@ export const DEFAULT_LIMITS: Limits = {
   responseFields: 200,
   // One retry on another endpoint; more would multiply an outage.
   tries: 2,
+  // Envoy's and Linkerd's: an outage of all endpoints grows by a fifth, not to twice its load.
+  retryBudget: 20,
+  // One may be chance, and two a pod that restarts; Envoy's five lose more requests on the way.
+  ejectionFailures: 3,
+  // Longer than most containers take to restart; Envoy's 30 s are long for one that is back.
+  ejectionTime: 5_000,
   // Less than the 60 s (Node 5 s aside) after which most servers close on their side.
   upstreamIdleTimeout: 50_000,
   // ingress-nginx's upstream-keepalive-connections.

@@ -327,6 +327,34 @@ const LIMIT_OPTIONS = defineOptions({
     reason: "one more endpoint; more would multiply an outage",
     help: "Endpoints tried for one request, the first included.",
   },
+  retryBudget: {
+    type: "integer",
+    group: "Limits",
+    default: DEFAULT_LIMITS.retryBudget,
+    max: 100,
+    reason: "retries of a backend that fails whole add a fifth to its load, not as much again",
+    help: "Second tries in percent of an upstream's requests in the last 10 s; past it the first " +
+      "failure is answered. 30 in that time are always allowed. 100 bounds nothing while --tries " +
+      "is 2.",
+  },
+  ejectionFailures: {
+    type: "integer",
+    group: "Limits",
+    default: DEFAULT_LIMITS.ejectionFailures,
+    max: 1_000,
+    reason: "one failure may be chance, and two a pod that restarts",
+    help: "Failures in a row (no connection, no TLS, no answer) after which an endpoint is left " +
+      "out for --ejection-time; never more than half of an upstream's. 0 leaves none out.",
+  },
+  ejectionTime: {
+    type: "duration",
+    group: "Limits",
+    default: DEFAULT_LIMITS.ejectionTime,
+    min: 1,
+    reason: "longer than most containers take to restart",
+    help: "How long an endpoint that keeps failing is left out; twice as long each time that it " +
+      "fails right after, up to 1m. An answer ends it.",
+  },
   upstreamIdleTimeout: {
     type: "duration",
     group: "Limits",
@@ -438,6 +466,9 @@ export function parseProxyOptions(args: readonly string[]): ParsedProxyOptions {
         responseHeadBytes: given.responseHeadLimit,
         responseFields: given.responseFieldLimit,
         tries: given.tries,
+        retryBudget: given.retryBudget,
+        ejectionFailures: given.ejectionFailures,
+        ejectionTime: given.ejectionTime,
         upstreamIdleTimeout: given.upstreamIdleTimeout,
         upstreamIdleConnections: given.upstreamIdleLimit,
         upstreamConnectionAge: given.upstreamConnectionAge,

@@ -19,7 +19,7 @@ Deno.test("every limit has a flag of its own", () => {
     key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
   );
   const changed = flags.map((flag) => {
-    const value = /timeout|age/.test(flag) ? "7s" : /head-limit/.test(flag) ? "7KiB" : "7";
+    const value = /time|age/.test(flag) ? "7s" : /head-limit/.test(flag) ? "7KiB" : "7";
     const given = options(`--${flag}=${value}`).limits;
     const names = Object.keys(DEFAULT_LIMITS) as (keyof typeof DEFAULT_LIMITS)[];
     return names.filter((name) => given[name] !== DEFAULT_LIMITS[name]).join();

@@ -127,7 +127,10 @@ export class ProxyServer {
       log,
     });
     this.#overload.start();
-    this.#configuration = new Configuration(this.#endpoints, log, this.#metrics);
+    this.#configuration = new Configuration(this.#endpoints, log, this.#metrics, {
+      limits,
+      clock: this.#deadlines,
+    });
     const shared = { limits, buffers: createBuffers(), deadlines: this.#deadlines, trustedProxies };
     const forwarder = new Forwarder({
       ...shared,

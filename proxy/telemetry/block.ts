@@ -19,6 +19,8 @@ export const TOTALS = [
   "upstreamConnects",
   "upstreamConnectsFailed",
   "upstreamReuses",
+  "upstreamEjections",
+  "upstreamRetriesDenied",
   "tunnels",
   "tunnelsOpen",
   "logLinesDropped",

@@ -88,6 +88,14 @@ export const METRICS = {
     type: "counter",
     help: "Times that an endpoint was asked on a connection that was open already.",
   },
+  pingress_upstream_ejections_total: {
+    type: "counter",
+    help: "Times that an endpoint was left out for a while because it kept failing.",
+  },
+  pingress_upstream_retries_denied_total: {
+    type: "counter",
+    help: "Failures that were answered because `--retry-budget` was used up.",
+  },
   pingress_snapshot_loads_total: {
     type: "counter",
     help: "Configurations read, the first included; a refused one leaves the last good in force.",

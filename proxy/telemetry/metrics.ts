@@ -25,6 +25,8 @@ const HANDSHAKES_FAILED = placeOf("handshakesFailed");
 const UPSTREAM_CONNECTS = placeOf("upstreamConnects");
 const UPSTREAM_CONNECTS_FAILED = placeOf("upstreamConnectsFailed");
 const UPSTREAM_REUSES = placeOf("upstreamReuses");
+const UPSTREAM_EJECTIONS = placeOf("upstreamEjections");
+const UPSTREAM_RETRIES_DENIED = placeOf("upstreamRetriesDenied");
 const TUNNELS = placeOf("tunnels");
 const TUNNELS_OPEN = placeOf("tunnelsOpen");
 const LOG_LINES_DROPPED = placeOf("logLinesDropped");
@@ -145,6 +147,16 @@ export class Metrics {
 
   upstreamReused(): void {
     this.#totals[UPSTREAM_REUSES]++;
+  }
+
+  /** An endpoint is left out for a while. */
+  upstreamEjected(): void {
+    this.#totals[UPSTREAM_EJECTIONS]++;
+  }
+
+  /** A failure was answered for which the budget held no second try. */
+  upstreamRetryDenied(): void {
+    this.#totals[UPSTREAM_RETRIES_DENIED]++;
   }
 
   tunnelOpened(): void {

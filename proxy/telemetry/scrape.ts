@@ -119,6 +119,8 @@ function* trafficMetrics({ blocks, linesDropped }: Scraped): Generator<string> {
       [{ result: "failed" }, total("upstreamConnectsFailed")],
     ]) +
     single("pingress_upstream_connections_reused_total", total("upstreamReuses")) +
+    single("pingress_upstream_ejections_total", total("upstreamEjections")) +
+    single("pingress_upstream_retries_denied_total", total("upstreamRetriesDenied")) +
     single("pingress_log_lines_dropped_total", total("logLinesDropped") + linesDropped) +
     metric(
       "pingress_request_errors_total",

@@ -96,17 +96,23 @@ async function open(
   return connection;
 }
 
-/** Running out of descriptors is not the endpoint's fault, and idle ones are about to be freed. */
+/**
+ * Running out of descriptors is not the endpoint's fault, and idle ones are about to be freed. When
+ * time is up before that, the shortage is what is thrown.
+ */
 async function dial<T>(
   attempt: () => Promise<T>,
   signal: AbortSignal,
   onExhausted: () => void,
 ): Promise<T> {
+  let shortage: unknown = null;
   for (;;) {
     try {
       return await attempt();
     } catch (error) {
-      if (!isExhaustion(error) || signal.aborted) throw error;
+      if (!isExhaustion(error)) throw signal.aborted ? shortage ?? error : error;
+      shortage = error;
+      if (signal.aborted) throw error;
       onExhausted();
       await new Promise((resume) => setTimeout(resume, RETRY));
     }

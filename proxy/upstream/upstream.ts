@@ -1,12 +1,15 @@
 /**
- * One upstream in force. In: its endpoints, listed or resolved from a name, as they change. Out: the
- * endpoint for the next request. Its turn survives changes, so that they do not send every first
- * request to the same endpoint. Knows no protocol.
+ * One upstream in force. In: its endpoints, listed or resolved from a name, as they change, and how
+ * attempts at them went. Out: the endpoint for the next request, and whether it may be tried again.
+ * Its turn survives changes, so that they do not send every first request to the same endpoint, and
+ * so does what is known of endpoints that stay. Knows no protocol.
  */
 import type * as snapshot from "../../shared/snapshot.ts";
 import { RoundRobin } from "./balancer.ts";
+import { Ejection, type EjectionLimits } from "./ejection.ts";
 import type { Endpoint, EndpointRegistry } from "./endpoint.ts";
 import type { PooledConnection } from "./pool.ts";
+import { RetryBudget } from "./retry_budget.ts";
 import type { Security } from "./tls.ts";
 
 /** Addresses that change by themselves: `dns.ts`. */
@@ -17,10 +20,22 @@ export interface AddressSource {
   close(): void;
 }
 
+export interface UpstreamContext {
+  readonly limits: EjectionLimits & {
+    /** Retries in percent of requests. */
+    readonly retryBudget: number;
+  };
+  /** In ms, monotonic; a sweep behind is good enough. */
+  readonly clock: { readonly now: number };
+}
+
 export class Upstream<C extends PooledConnection> {
   readonly id: string;
   readonly #registry: EndpointRegistry<C>;
+  readonly #clock: UpstreamContext["clock"];
   readonly #balancer = new RoundRobin<Endpoint<C>>();
+  readonly #ejection: Ejection<Endpoint<C>>;
+  readonly #retries: RetryBudget;
   #source: AddressSource | null = null;
   /** Endpoints of before `#source` serve while its first answer is waited for. */
   #awaits: "nothing" | "a request" | "an answer" = "nothing";
@@ -29,9 +44,12 @@ export class Upstream<C extends PooledConnection> {
   #security: Security | null = null;
   #closed = false;
 
-  constructor(id: string, registry: EndpointRegistry<C>) {
+  constructor(id: string, registry: EndpointRegistry<C>, { limits, clock }: UpstreamContext) {
     this.id = id;
     this.#registry = registry;
+    this.#clock = clock;
+    this.#ejection = new Ejection(limits);
+    this.#retries = new RetryBudget(limits.retryBudget);
   }
 
   /** Connections are secured like this from now on; null for plain text. */
@@ -59,10 +77,36 @@ export class Upstream<C extends PooledConnection> {
     this.#awaits = this.#endpoints.length === 0 ? "nothing" : "a request";
   }
 
-  /** The next endpoint that is not in `tried`; null where there is none (yet: see `resolving`). */
+  /**
+   * The next endpoint that is not in `tried`; null where there is none (yet: see `resolving`). One
+   * that is left out for its failures is better than none.
+   */
   pick(tried: readonly Endpoint<C>[] | null): Endpoint<C> | null {
     if (this.#source !== null && !this.#closed) this.#follow(this.#source);
+    const eligible = this.#ejection.eligible(this.#clock.now);
+    const endpoint = this.#balancer.pick(eligible, tried);
+    if (endpoint !== null || eligible === this.#endpoints) return endpoint;
     return this.#balancer.pick(this.#endpoints, tried);
+  }
+
+  /** A request has come, for the budget of retries. */
+  requested(): void {
+    this.#retries.request(this.#clock.now);
+  }
+
+  /** Takes one retry from the budget, or says that none is left. */
+  takeRetry(): boolean {
+    return this.#retries.take(this.#clock.now);
+  }
+
+  /** The endpoint answered. */
+  succeeded(endpoint: Endpoint<C>): void {
+    this.#ejection.succeeded(endpoint);
+  }
+
+  /** The endpoint did not answer. For how long it is left out from now on, in ms, or 0. */
+  failed(endpoint: Endpoint<C>): number {
+    return this.#ejection.failed(endpoint, this.#clock.now);
   }
 
   /** A promise to wait for where addresses are still looked up, else null. */
@@ -99,6 +143,7 @@ export class Upstream<C extends PooledConnection> {
       this.#registry.acquire(address, port, this.#security)
     );
     this.#listed = listed;
+    this.#ejection.list(this.#endpoints);
     for (const endpoint of before) this.#registry.release(endpoint);
   }
 }

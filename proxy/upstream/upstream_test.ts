@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { Endpoint as EndpointSpec } from "../../shared/snapshot.ts";
+import { DEFAULT_LIMITS } from "../limits.ts";
 import { EndpointRegistry } from "./endpoint.ts";
 import type { PooledConnection } from "./pool.ts";
 import { type AddressSource, Upstream } from "./upstream.ts";
@@ -36,7 +37,9 @@ class FakeName implements AddressSource {
 
 function newUpstream() {
   const registry = new EndpointRegistry<PooledConnection>(10, 0);
-  return { registry, upstream: new Upstream("a/web:80", registry) };
+  const clock = { now: 0 };
+  const upstream = new Upstream("a/web:80", registry, { limits: DEFAULT_LIMITS, clock });
+  return { registry, upstream, clock };
 }
 
 function listed(...addresses: string[]): EndpointSpec[] {
@@ -103,4 +106,43 @@ Deno.test("a list takes over from a name at once, and a name from another", asyn
   assert.equal(second.closed, true);
   assert.equal(upstream.pick(null)?.address, "10.0.0.3");
   assert.equal(registry.size, 1);
+});
+
+function turns(upstream: Upstream<PooledConnection>, count: number): string {
+  return Array.from({ length: count }, () => upstream.pick(null)?.address.slice(-1)).join("");
+}
+
+Deno.test("the share of an endpoint that keeps failing goes to all the others alike", () => {
+  const { upstream, clock } = newUpstream();
+  upstream.list(listed("10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4"));
+  const failing = upstream.pick(null)!;
+  for (let i = 0; i < 3; i++) upstream.failed(failing);
+  assert.equal([...turns(upstream, 300)].sort().join("").replace(/(.)\1*/g, "$1"), "234");
+  for (const address of "234") {
+    assert.equal(turns(upstream, 300).split(address).length - 1, 100, address);
+  }
+  clock.now = 5_000;
+  assert.match(turns(upstream, 4), /1/);
+});
+
+Deno.test("an endpoint that is left out is better than none", () => {
+  const { upstream } = newUpstream();
+  upstream.list(listed("10.0.0.1", "10.0.0.2"));
+  const failing = upstream.pick(null)!;
+  for (let i = 0; i < 3; i++) upstream.failed(failing);
+  const other = upstream.pick(null)!;
+  assert.notEqual(other, failing);
+  assert.equal(upstream.pick([other]), failing);
+  assert.equal(upstream.pick([other, failing]), null);
+});
+
+Deno.test("a new list does not bring back an endpoint that keeps failing", () => {
+  const { upstream } = newUpstream();
+  upstream.list(listed("10.0.0.1", "10.0.0.2"));
+  const failing = upstream.pick(null)!;
+  for (let i = 0; i < 3; i++) upstream.failed(failing);
+  upstream.list(listed("10.0.0.1", "10.0.0.2", "10.0.0.3"));
+  assert.doesNotMatch(turns(upstream, 6), /1/);
+  upstream.succeeded(failing);
+  assert.match(turns(upstream, 6), /1/);
 });

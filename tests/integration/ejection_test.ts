@@ -1,0 +1,155 @@
+/** Endpoints that keep failing are left out for a while; what clients see of it, and operators. */
+import assert from "node:assert/strict";
+import { Backend, Peer, playOk, refusingPort, reply, statusOf } from "../support/backend.ts";
+import { ObservedProxy } from "../support/observed_proxy.ts";
+import { snapshotOf, TestProxy } from "../support/test_proxy.ts";
+
+const GET = "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n";
+
+/** Statuses of `count` requests on one connection, a new one where an answer closes it. */
+async function ask(port: number, count: number): Promise<number[]> {
+  const statuses: number[] = [];
+  using client = await Peer.connect(port);
+  for (let i = 0; i < count; i++) statuses.push(statusOf(await client.ask(GET)));
+  return statuses;
+}
+
+Deno.test("an endpoint that refuses is asked three times, and then left out", async () => {
+  await using backend = new Backend();
+  using observed = new ObservedProxy([refusingPort(), backend.port], {
+    limits: { ejectionTime: 3_600_000 },
+  });
+  assert.deepEqual(await ask(observed.port, 100), new Array(100).fill(200));
+  const series = await observed.series();
+  assert.equal(series.get('pingress_upstream_connects_total{result="failed"}'), 3);
+  assert.equal(series.get("pingress_upstream_ejections_total"), 1);
+  assert.equal(series.get('pingress_upstream_retries_total{route="* Prefix /"}'), 3);
+});
+
+Deno.test("with --ejection-failures=0 it is asked at every turn", async () => {
+  await using backend = new Backend();
+  using observed = new ObservedProxy([refusingPort(), backend.port], {
+    limits: { ejectionFailures: 0 },
+  });
+  await ask(observed.port, 20);
+  const series = await observed.series();
+  assert.ok(series.get('pingress_upstream_connects_total{result="failed"}')! > 3);
+  assert.equal(series.get("pingress_upstream_ejections_total"), undefined);
+});
+
+const BROKEN: readonly [says: string, send: string][] = [
+  ["closes instead of answering", ""],
+  ["breaks off in the head", "HTTP/1.1 200 OK\r\nContent-"],
+  ["answers garbage", "SSH-2.0-OpenSSH_9.2\r\n"],
+  ["breaks off after an interim answer", "HTTP/1.1 103 Early Hints\r\n\r\n"],
+];
+for (const [says, send] of BROKEN) {
+  Deno.test(`an endpoint that ${says} is left out after three times`, async () => {
+    await using broken = new Backend(async (peer) => {
+      await peer.request();
+      await peer.send(send);
+    });
+    await using backend = new Backend();
+    using proxy = new TestProxy([broken.port, backend.port], { ejectionTime: 3_600_000 });
+    const statuses = await ask(proxy.port, 40);
+    assert.equal(statuses.filter((status) => status === 502).length, 3);
+    assert.deepEqual(statuses.slice(-30), new Array(30).fill(200));
+    assert.equal(broken.accepted, 3);
+  });
+}
+
+Deno.test("an endpoint that never answers is left out after three times", async () => {
+  await using silent = new Backend(async (peer) => void await peer.ended());
+  await using backend = new Backend();
+  using proxy = new TestProxy([silent.port, backend.port], {
+    ejectionTime: 3_600_000,
+    responseHeadTimeout: 50,
+  });
+  const statuses = await ask(proxy.port, 20);
+  assert.equal(statuses.filter((status) => status === 504).length, 3);
+  assert.equal(silent.accepted, 3);
+});
+
+Deno.test("an endpoint that speaks no TLS is left out too", async () => {
+  await using plain = new Backend(async (peer) => void await peer.send(reply("not TLS")));
+  using observed = new ObservedProxy([plain.port, refusingPort()], {
+    limits: { ejectionTime: 3_600_000, tries: 1 },
+  });
+  const snapshot = snapshotOf([plain.port, refusingPort()]);
+  observed.proxy.server.apply({
+    ...snapshot,
+    upstreams: snapshot.upstreams.map((upstream) => ({ ...upstream, protocol: "https" })),
+  });
+  await ask(observed.port, 10);
+  assert.equal((await observed.series()).get("pingress_upstream_ejections_total"), 1);
+});
+
+Deno.test("502 of a backend is an answer, and leaves nobody out", async () => {
+  await using gateway = new Backend(async (peer) => {
+    while (await peer.request() !== null) {
+      await peer.send("HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n");
+    }
+  });
+  await using backend = new Backend();
+  using proxy = new TestProxy([gateway.port, backend.port]);
+  const statuses = await ask(proxy.port, 20);
+  assert.equal(statuses.filter((status) => status === 502).length, 10);
+});
+
+Deno.test("a backend that closes idle connections as they are used is not left out", async () => {
+  await using closing = new Backend(async (peer) => {
+    await peer.request();
+    await peer.send(reply("ok"));
+    await peer.request();
+  });
+  await using backend = new Backend();
+  using observed = new ObservedProxy([closing.port, backend.port]);
+  assert.deepEqual(await ask(observed.port, 40), new Array(40).fill(200));
+  assert.equal((await observed.series()).get("pingress_upstream_ejections_total"), undefined);
+  assert.ok(closing.accepted > 5);
+});
+
+Deno.test("an endpoint that is back is asked again once its time is over", async () => {
+  await using backend = new Backend();
+  const port = refusingPort();
+  using proxy = new TestProxy([port, backend.port], { ejectionTime: 1 });
+  assert.deepEqual(await ask(proxy.port, 20), new Array(20).fill(200));
+  await using back = new Backend(playOk, "127.0.0.1", port);
+  const end = performance.now() + 10_000;
+  while (back.accepted === 0 && performance.now() < end) {
+    assert.deepEqual(await ask(proxy.port, 2), [200, 200]);
+  }
+  assert.ok(back.accepted > 0);
+});
+
+Deno.test("an endpoint alone is asked however often it has failed", async () => {
+  const port = refusingPort();
+  using proxy = new TestProxy([port]);
+  assert.deepEqual(await ask(proxy.port, 10), new Array(10).fill(502));
+  await using _back = new Backend(playOk, "127.0.0.1", port);
+  assert.deepEqual(await ask(proxy.port, 1), [200]);
+});
+
+Deno.test("when every endpoint fails they are still asked: 502, not 503", async () => {
+  using proxy = new TestProxy([refusingPort(), refusingPort(), refusingPort()]);
+  assert.deepEqual(await ask(proxy.port, 20), new Array(20).fill(502));
+});
+
+Deno.test("an outage of all endpoints grows by a fifth and 30 requests, not to twice its load", async () => {
+  using observed = new ObservedProxy([refusingPort(), refusingPort()]);
+  const asked = await Promise.all(Array.from({ length: 10 }, () => ask(observed.port, 40)));
+  assert.deepEqual(asked.flat(), new Array(400).fill(502));
+  const series = await observed.series();
+  const connects = series.get('pingress_upstream_connects_total{result="failed"}')!;
+  assert.ok(connects > 400 && connects <= 480, `${connects} connects for 400 requests`);
+  const denied = series.get("pingress_upstream_retries_denied_total")!;
+  assert.equal(connects + denied, 800);
+});
+
+Deno.test("no request is tried more than twice", async () => {
+  const ports = Array.from({ length: 5 }, refusingPort);
+  using observed = new ObservedProxy(ports);
+  await ask(observed.port, 10);
+  const series = await observed.series();
+  assert.equal(series.get('pingress_upstream_connects_total{result="failed"}'), 20);
+});
