@@ -210,6 +210,13 @@ export class Fields {
     return latin1(this.bytes, this.valueStart(index), this.valueEnd(index));
   }
 
+  /** Writes a value over the one that is there, which is no shorter. */
+  shrink(index: number, value: string): void {
+    const start = this.valueEnd(index) - value.length;
+    writeLatin1(this.bytes, start, value);
+    this.ranges[index * STRIDE + 2] = start;
+  }
+
   name(index: number): string {
     return latin1(this.bytes, this.nameStart(index), this.nameEnd(index));
   }

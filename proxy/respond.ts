@@ -14,6 +14,9 @@ import { type Body, BytesBody, type Exchange, ResponseHead } from "./message.ts"
 /** A backend that is not ready now may be soon: rollouts take seconds. */
 const RETRY_AFTER_SECONDS = "5";
 
+/** What is not refused, for Allow: others of a kind that nobody lists go on too. */
+export const ALLOW = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
+
 const encoder = new TextEncoder();
 
 /** The answer to `code`. `exchange` is null where the request's fields could not be believed. */
@@ -36,7 +39,7 @@ export function answerTo(
     ["X-Request-Id", requestId],
   ];
   if (status === 503) fields.push(["Retry-After", RETRY_AFTER_SECONDS]);
-  if (status === 405) fields.push(["Allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"]);
+  if (status === 405) fields.push(["Allow", ALLOW]);
   const head = new ResponseHead();
   head.status = status;
   head.reason = reason;

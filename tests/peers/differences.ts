@@ -154,6 +154,15 @@ export const REQUEST_DIFFERENCES: readonly Difference<Received>[] = [
     ),
   },
   {
+    what: "Max-Forwards of OPTIONS, one lower",
+    reason: "each hop counts it down (RFC 9110 §7.6.2); nginx passes it on",
+    of: "pingress",
+    without: (view, side, request) =>
+      request.method === "OPTIONS"
+        ? replace<Received>((name, was) => name === "max-forwards" && was === "2", "3")(view, side)
+        : view,
+  },
+  {
     what: "fields that Connection names",
     reason: "they end at each hop (RFC 9110 §7.6.1); nginx passes them on",
     of: "nginx",
@@ -207,13 +216,13 @@ export const RESPONSE_DIFFERENCES: readonly Difference<Seen>[] = [
     without: drop((name, value) => name === "date" && !value.includes("1994")),
   },
   {
-    what: "trailers, for a client that says TE: trailers",
+    what: "trailers, for a client of HTTP/1.1 that says TE: trailers",
     reason: "we pass them on (RFC 9110 §6.5.1); nginx drops them",
     of: "pingress",
     without: (view, _, { takesTrailers }) => takesTrailers ? { ...view, trailers: [] } : view,
   },
   {
-    what: "Trailer, for a client that does not say TE: trailers",
+    what: "Trailer, for any other client",
     reason: "no trailers follow (RFC 9110 §6.6.2); nginx passes it on all the same",
     of: "nginx",
     without: (view, _, { takesTrailers }) =>

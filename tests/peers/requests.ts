@@ -17,7 +17,7 @@ export interface CaseRequest {
   readonly framing: "none" | "length" | "chunked";
   /** Host's value; null without one. */
   readonly host: string | null;
-  /** The client says TE: trailers. */
+  /** The client says TE: trailers, and its version has them. */
   readonly takesTrailers: boolean;
   /** The body waits for 100 (Continue). */
   readonly expects: boolean;
@@ -128,7 +128,8 @@ export function randomRequest(random: Random, id: number): CaseRequest {
     version,
     framing,
     host: fields.some(([name]) => name === "Host") ? host : null,
-    takesTrailers: fields.some(([name, value]) => name === "TE" && value.startsWith("trailers")),
+    takesTrailers: version === "HTTP/1.1" &&
+      fields.some(([name, value]) => name === "TE" && value.startsWith("trailers")),
     expects,
     closes,
     head: bytesOf(head),
