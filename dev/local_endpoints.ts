@@ -19,6 +19,7 @@ import type {
   SliceEndpoint,
 } from "../controller/resources.ts";
 import type { DefaultBackend } from "../controller/translate.ts";
+import { readAppProtocol } from "../controller/translate/app_protocol.ts";
 import type { ObjectRef, Problem } from "../shared/problem.ts";
 import type { Endpoint } from "../shared/snapshot.ts";
 import { isLoopback, parseTarget, type ServiceMapping, type Target } from "./service_mapping.ts";
@@ -341,16 +342,21 @@ function inventPorts(named: ReadonlySet<number | string>): ServicePort[] {
   });
 }
 
-/** Sample backends speak plain HTTP, whatever the pods speak. */
+/**
+ * Sample backends speak plain HTTP/1.1, also for pods that speak TLS. For those that speak HTTP/2
+ * they do not stand in: what is an error in a cluster is one here.
+ */
 function withPlainPorts(service: Service, plain: ReadonlySet<ServicePort>): Service {
   if (plain.size === 0) return service;
   const ports = listOf<ServicePort>(service.spec?.ports).map((port): ServicePort => {
-    if (!plain.has(port)) return port;
+    if (!plain.has(port) || readAppProtocol(port.appProtocol) !== "https") return port;
     const { appProtocol: _, ...rest } = port;
     return rest;
   });
   const spec = { ...service.spec, ports };
-  if (ports.some((port) => port.appProtocol !== undefined)) return { ...service, spec };
+  if (ports.some((port) => readAppProtocol(port.appProtocol) === "https")) {
+    return { ...service, spec };
+  }
   // Said of pods by themselves, settings of TLS are no mistake.
   const annotations = Object.entries(service.metadata?.annotations ?? {})
     .filter(([name]) => !name.startsWith("pingress.io/upstream-tls-"));

@@ -244,3 +244,21 @@ Deno.test("whatever shape the objects have, the others are served", () => {
     assert.deepEqual(endpointsOf(plan, "default/fine:80"), [ONE, TWO], shape);
   }
 });
+
+Deno.test("a sample backend stands in for one that speaks TLS, not for one that speaks HTTP/2", () => {
+  const ports = "{ ports: [{ name: tls, port: 443, appProtocol: https }, " +
+    "{ name: rpc, port: 50051, appProtocol: kubernetes.io/h2c }] }";
+  const plan = planFor({
+    "a.yaml": ingressTo("web", "443") + ingressTo("web", "50051") + service(ports),
+  });
+  assert.deepEqual(
+    plan.snapshot.routes.map(({ action }) =>
+      action.kind === "answer" ? action.status : describeUpstream(plan, action.upstream)
+    ),
+    ["sample backend", 500],
+  );
+  assert.deepEqual(problemLines(plan), [
+    "a.yaml:23  Ingress/default/to-web-50051  " +
+    "spec.rules[0].http.paths[0].backend.service.port.number  BackendProtocolNotSupported",
+  ]);
+});

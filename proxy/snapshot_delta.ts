@@ -9,6 +9,7 @@
 import type { Action, Route, Snapshot, SnapshotVersion, Upstream } from "../shared/snapshot.ts";
 import { type CertificateDelta, CertificateDiffer } from "./certificate_delta.ts";
 import type { ServerCertificate } from "./certificates.ts";
+import { answerUnspoken } from "./unspoken_protocols.ts";
 
 export interface SnapshotDelta {
   readonly version: SnapshotVersion;
@@ -36,7 +37,8 @@ export class SnapshotDiffer {
   readonly #certificates = new CertificateDiffer();
 
   /** What changed since the last call; everything at the first. */
-  diff(snapshot: Snapshot, certificates: readonly ServerCertificate[]): SnapshotDelta {
+  diff(next: Snapshot, certificates: readonly ServerCertificate[]): SnapshotDelta {
+    const { snapshot } = answerUnspoken(next);
     const grouped = Map.groupBy(snapshot.routes, (route) => route.host);
     const hosts = new Map<string, string>();
     const changedHosts: HostRoutes[] = [];

@@ -10,9 +10,14 @@ import { createHash } from "node:crypto";
 import { dirname, resolve } from "node:path";
 import type { Logger } from "../shared/log.ts";
 import type { Snapshot } from "../shared/snapshot.ts";
-import { type ConfigProblem, parseSnapshot } from "../shared/snapshot_parse.ts";
+import {
+  type ConfigProblem,
+  type ParsedSnapshot,
+  parseSnapshot,
+} from "../shared/snapshot_parse.ts";
 import { type FileReading, readConfigFile, stampOf } from "./config_file.ts";
 import { FolderWatch, type WatchedFolder } from "./folder_watch.ts";
+import { answerUnspoken } from "./unspoken_protocols.ts";
 
 export interface SnapshotSourceOptions {
   readonly file: string;
@@ -186,7 +191,7 @@ export class SnapshotSource {
       return [];
     }
     const { snapshot, problems } = reading.ok
-      ? parseSnapshot(reading.text, { clusterDomain: this.#options.clusterDomain })
+      ? this.#parse(reading.text)
       : { snapshot: null, problems: [unreadable(reading)] };
     if (snapshot === null) {
       this.#refuse(problems);
@@ -201,6 +206,13 @@ export class SnapshotSource {
     this.#goodHash = content;
     await this.#stampCertificates();
     return [];
+  }
+
+  #parse(text: string): ParsedSnapshot {
+    const parsed = parseSnapshot(text, { clusterDomain: this.#options.clusterDomain });
+    if (parsed.snapshot === null) return parsed;
+    const { snapshot, unspoken } = answerUnspoken(parsed.snapshot);
+    return { snapshot, problems: [...parsed.problems, ...unspoken.map(unspokenProtocol)] };
   }
 
   /** Notes the stamps of the good snapshot's files anew; whether one differs. */
@@ -270,6 +282,15 @@ function foldersToWatch(file: string, watch: readonly string[]): WatchedFolder[]
 
 function unreadable(reading: { message: string; remedy: string }): ConfigProblem {
   return { path: "$", message: reading.message, remedy: reading.remedy, severity: "error" };
+}
+
+function unspokenProtocol(index: number): ConfigProblem {
+  return {
+    path: `$.upstreams[${index}].protocol`,
+    message: "HTTP/2 is not spoken to backends yet, so requests to this one get 500",
+    remedy: 'write "http" or "https" if the backend speaks HTTP/1.1 too',
+    severity: "error",
+  };
 }
 
 function hashOf(text: string): string {

@@ -74,6 +74,28 @@ Deno.test({
   },
 });
 
+Deno.test("a backend that asks for HTTP/2 is answered for with 500, which is logged", async () => {
+  const endpoints = { kind: "endpoints", endpoints: [{ address: "10.0.0.1", port: 80 }] };
+  const text = JSON.stringify({
+    format: 1,
+    routes: [{
+      host: "a.org",
+      path: { type: "Prefix", value: "/" },
+      action: { kind: "forward", upstream: "rpc" },
+    }],
+    upstreams: [{ id: "rpc", protocol: "h2c", addresses: endpoints }],
+  });
+  await scene(write("proxy.json", text), async ({ source, events, snapshots }) => {
+    assert.equal((await source.load()).ok, true);
+    const [{ action }] = snapshots[0].routes;
+    assert.equal(action.kind === "answer" && action.status, 500);
+    assert.deepEqual(events, [
+      "error Configuration has a bad part: " +
+      "HTTP/2 is not spoken to backends yet, so requests to this one get 500",
+    ]);
+  });
+});
+
 Deno.test("problems are logged one a line, and no more than twenty", async () => {
   const rules = Array.from({ length: 30 }, (_, i) => ({ host: `h${i}` }));
   await scene(write("proxy.json", JSON.stringify({ rules })), async ({ source, events, hosts }) => {

@@ -3,6 +3,7 @@
  * the action of a route, with the upstream that it forwards to, or 503 and a problem.
  */
 import type { AnswerAction, ForwardAction, Upstream } from "../../shared/snapshot.ts";
+import { readAppProtocol } from "./app_protocol.ts";
 import type { BackendRef } from "./backend_ref.ts";
 import { EndpointIndex } from "./endpoints.ts";
 import { compareText, type Identified, indexObjects, keyOf } from "./identity.ts";
@@ -58,12 +59,15 @@ export class BackendResolver {
       const field = fault.at === "port" ? backend.portField : backend.nameField;
       report.error(field, {
         reason: fault.reason,
-        message: `${fault.message}, so requests get 503`,
+        message: `${fault.message}, so requests get ${fault.status}`,
         remedy: fault.remedy,
       });
     }
     return upstream === null
-      ? { action: { kind: "answer", status: 503, reason: fault.message }, isServed: false }
+      ? {
+        action: { kind: "answer", status: fault.status, reason: fault.message },
+        isServed: false,
+      }
       : { action: { kind: "forward", upstream: id }, isServed: fault === null };
   }
 
@@ -100,6 +104,8 @@ export class BackendResolver {
           : `Write one of its ports: ${showSome(ports.map(showPort))}`,
       });
     }
+    const refusal = unspoken(name, chosen);
+    if (refusal !== null) return refusal;
     const { endpoints, absence } = this.#endpoints.find(
       namespace,
       name,
@@ -117,6 +123,7 @@ export class BackendResolver {
       },
       fault: endpoints.length > 0 ? null : {
         at: "name",
+        status: 503,
         reason: "EndpointsMissing",
         message: `Service ${name} has no endpoints for port ${port} (${absence})`,
         remedy: `See whether its pods are ready: kubectl -n ${namespace} get endpointslices ` +
@@ -166,6 +173,8 @@ export class BackendResolver {
         remedy: "Add the port to the Service, or write its number",
       });
     }
+    const refusal = unspoken(service, chosen);
+    if (refusal !== null) return refusal;
     const protocol = chosen?.protocol ?? "http";
     const security = this.#secure(id, object, ports, protocol, name);
     if (security === null) return insecure(service);
@@ -200,6 +209,7 @@ type Finding =
 interface Fault {
   /** Which field of the backend is to blame. */
   readonly at: "name" | "port";
+  readonly status: AnswerAction["status"];
   readonly reason: string;
   readonly message: string;
   readonly remedy: string;
@@ -211,10 +221,28 @@ interface PortModel {
   readonly port: number;
   readonly targetPort: number | null;
   readonly protocol: Upstream["protocol"];
+  /** What `protocol` was read from. */
+  readonly appProtocol: unknown;
 }
 
-function missing(at: Fault["at"], fault: Omit<Fault, "at">): Finding {
-  return { upstream: null, fault: { at, ...fault } };
+function missing(at: Fault["at"], fault: Omit<Fault, "at" | "status">): Finding {
+  return { upstream: null, fault: { at, status: 503, ...fault } };
+}
+
+/** Null where the port's protocol is spoken; another in its place would fail in obscure ways. */
+function unspoken(service: string, port: PortModel | undefined): Finding | null {
+  if (port?.protocol !== "h2c" && port?.protocol !== "h2") return null;
+  return {
+    upstream: null,
+    fault: {
+      at: "port",
+      status: 500,
+      reason: "BackendProtocolNotSupported",
+      message: `port ${port.port} of Service ${service} has appProtocol ` +
+        `${quote(port.appProtocol)}, but HTTP/2 is not spoken to backends yet`,
+      remedy: "If the backend speaks HTTP/1.1 too, take appProtocol off the Service's port",
+    },
+  };
 }
 
 /** The Service's own problem says what of its annotations is wrong. */
@@ -238,24 +266,11 @@ function readPorts(spec: unknown): PortModel[] {
       name: typeof name === "string" ? name : "",
       port,
       targetPort: asPort(fieldOf(entry, "targetPort")),
-      protocol: readProtocol(fieldOf(entry, "appProtocol")),
+      protocol: readAppProtocol(fieldOf(entry, "appProtocol")),
+      appProtocol: fieldOf(entry, "appProtocol"),
     });
   }
   return ports;
-}
-
-/** https://kubernetes.io/docs/concepts/services-networking/service/#application-protocol */
-function readProtocol(appProtocol: unknown): Upstream["protocol"] {
-  switch (appProtocol) {
-    case "https":
-    case "wss":
-    case "kubernetes.io/wss":
-      return "https";
-    case "kubernetes.io/h2c":
-      return "h2c";
-    default:
-      return "http";
-  }
 }
 
 function showPort({ name, port }: PortModel): string {
