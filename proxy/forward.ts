@@ -14,7 +14,13 @@ import { ClientConnection, type ClientConnectionContext } from "./http1/client_c
 import type { Limits } from "./limits.ts";
 import { httpsRedirect } from "./filters/https_redirect.ts";
 import { maxForwards } from "./filters/max_forwards.ts";
-import { type Body, type Exchange, NO_BODY, type ResponseHead } from "./message.ts";
+import {
+  type Body,
+  type Exchange,
+  NO_BODY,
+  type RequestHead,
+  type ResponseHead,
+} from "./message.ts";
 import { answerTo } from "./respond.ts";
 import type { RouteTable } from "./router/table.ts";
 import type { RouteCounters } from "./telemetry/metrics.ts";
@@ -62,6 +68,12 @@ const IDEMPOTENT: ReadonlySet<string> = new Set([
   "PUT",
   "DELETE",
 ]);
+
+/**
+ * Backends are known to send a body where none may be. It closes an idle connection, but on one that
+ * is used again at once it would pass for the next answer: so that waits for so long, in ms.
+ */
+const DOUBT = 10;
 
 export class Forwarder {
   readonly #context: ForwarderContext;
@@ -190,7 +202,14 @@ export class Forwarder {
       return null;
     }
     exchange.onAbort = null;
-    if (connection.finish()) endpoint.pool.give(connection, this.#context.deadlines.now);
+    if (!connection.finish()) return null;
+    const give = () => endpoint.pool.give(connection, this.#context.deadlines.now);
+    if (!hasNoBody(request, connection.response)) give();
+    else {
+      setTimeout(() => {
+        if (!connection.isClosed) give();
+      }, DOUBT);
+    }
     return null;
   }
 
@@ -291,6 +310,11 @@ export class Forwarder {
       requestId: requestIdOf(exchange),
     });
   }
+}
+
+/** RFC 9112 §6.3: whatever such a response says of a body, none follows. */
+function hasNoBody({ method }: RequestHead, { status }: ResponseHead): boolean {
+  return method === "HEAD" || status === 204 || status === 304;
 }
 
 /**

@@ -97,21 +97,27 @@ export function prepareResponse(response: ResponseHead, request: RequestHead): v
 
 /** The id of a request that `prepareRequest` has seen, or a new one. */
 export function requestIdOf(exchange: Exchange | null): string {
-  const added = exchange?.added;
-  return added ? added.value(REQUEST_ID) : newRequestId();
+  if (exchange === null) return newRequestId();
+  const { added, client, request } = exchange;
+  if (added !== null) return added.value(REQUEST_ID);
+  return (client.trusted ? trustedRequestId(request.fields) : null) ?? newRequestId();
+}
+
+/** The id that a trusted proxy gives, if it is one. */
+function trustedRequestId(fields: Fields): string | null {
+  const id = last(fields, X_REQUEST_ID);
+  return id !== null && id.length <= MAX_REQUEST_ID && /^[\x21-\x7e]+$/.test(id) ? id : null;
 }
 
 /** From a trusted proxy: its word where it gave one, our own view where it did not. */
 function trustedFields({ request, client }: Exchange, trustedProxies: CidrList): Fields {
   const { fields } = request;
   const chain = joined(fields, X_FORWARDED_FOR);
-  const id = last(fields, X_REQUEST_ID);
-  const isId = id !== null && id.length <= MAX_REQUEST_ID && /^[\x21-\x7e]+$/.test(id);
   const realIp = chain.length > 0
     ? originalClient(chain, client.address, trustedProxies)
     : addressIn(last(fields, X_REAL_IP) ?? "") ?? client.address;
   return fieldsOf([
-    ["X-Request-Id", isId ? id : newRequestId()],
+    ["X-Request-Id", trustedRequestId(fields) ?? newRequestId()],
     ["X-Forwarded-For", [...chain, client.address].join(", ")],
     ["X-Real-IP", realIp],
     ["X-Forwarded-Proto", last(fields, X_FORWARDED_PROTO) ?? (client.secure ? "https" : "http")],

@@ -106,11 +106,9 @@ export class InputBody implements Body {
    */
   release(): void {
     const input = this.#input;
-    const { bytes, start, end } = input;
+    const { start, end } = input;
     if (this.#parked === null || input.isReading || end - start > this.#parked.length) return;
-    this.#parked.set(bytes.subarray(start, end));
     input.giveBack(input.exchangeBuffer(this.#parked), this.#bulk);
-    input.end = end - start;
     this.#parked = null;
   }
 
@@ -233,8 +231,6 @@ export class InputBody implements Body {
     if (this.#parked === null) {
       const long = this.#framing === "length" ? this.#remaining > small : end === bytes.length;
       this.#parked = input.exchangeBuffer(this.#borrow(long, end - start));
-      input.bytes.set(bytes.subarray(start, end));
-      input.end = end - start;
     } else if (this.#framing !== "length" && start === end) {
       const long = end === bytes.length || end > small;
       if (long === bytes.length > small) return;

@@ -276,7 +276,9 @@ export class ClientConnection implements Deadlined {
   }
 
   check(now: number): void {
-    if (now < this.#deadline && now < this.#output.deadline) return;
+    // A backend that answers before it has read the whole request may stop reading it (RFC 9112 §9.5).
+    const writing = this.#headed && !this.#tunnel ? NO_DEADLINE : this.#output.deadline;
+    if (now < this.#deadline && now < writing) return;
     if (this.#idle) this.close();
     else this.abort(new ProxyError("upstream_timeout"));
   }

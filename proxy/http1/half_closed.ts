@@ -16,8 +16,11 @@ export const PROBE: Uint8Array = asciiBytes("HTTP/1.1 102 Processing\r\n\r\n");
 
 /** When a client is probed, in ms after its FIN. */
 const PROBES = [0, 100, 800];
-/** A reset comes within this time, in ms, after a write; and a client gets it to hear something. */
-const PATIENCE = 1_000;
+/**
+ * A reset comes within this time, in ms, after a write; and a client gets it to hear something. With
+ * the time between two looks the backend's side ends within a second.
+ */
+const PATIENCE = 850;
 
 export class HalfClosedClient {
   #endedAt = Infinity;

@@ -84,13 +84,15 @@ export class Input {
   }
 
   /**
-   * Puts `bytes` in place of the buffer, which the caller now owns. Only while the input is empty
-   * and no read is under way.
+   * Puts `bytes` in place of the buffer, which the caller now owns; what has not been consumed moves
+   * along, so offsets change. Only while no read is under way.
    */
   exchangeBuffer(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
-    const old = this.bytes;
+    const { bytes: old, start, end } = this;
+    if (start !== end) bytes.set(old.subarray(start, end));
     this.bytes = bytes;
-    this.start = this.end = 0;
+    this.start = 0;
+    this.end = end - start;
     return old;
   }
 

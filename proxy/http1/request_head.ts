@@ -62,6 +62,7 @@ const NEVER_NOMINATED: ReadonlySet<number> = new Set([
   X_REAL_IP,
   FORWARDED,
   FORWARDED_FAMILY,
+  EXPECT, // Who waits for a 100 would wait in vain.
 ]);
 
 /** What of a head matters to its connection alone. */

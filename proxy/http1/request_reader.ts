@@ -3,6 +3,7 @@
  * judged, or the code that refuses it.
  */
 import type { ErrorCode } from "../errors.ts";
+import { asciiBytes } from "../fields.ts";
 import type { Limits } from "../limits.ts";
 import type { RequestHead } from "../message.ts";
 import { HeadParser } from "./head_parser.ts";
@@ -14,7 +15,16 @@ import {
   type RequestConnection,
 } from "./request_head.ts";
 
-/** A code that refuses the head; `whole` once all of its fields have been read. */
+const HEAD = asciiBytes("HEAD ");
+
+/** Refusals of a line that is one: fields follow, and Accept and X-Request-Id among them count. */
+const NEEDS_FIELDS: ReadonlySet<ErrorCode> = new Set([
+  "bad_target",
+  "bad_version",
+  "method_refused",
+]);
+
+/** A code that refuses the head; `whole` once all of its fields have been judged. */
 export interface HeadRefusal {
   readonly code: ErrorCode;
   readonly whole: boolean;
@@ -26,6 +36,8 @@ export class RequestReader {
   readonly #connection: RequestConnection;
   readonly #limits: Limits;
   readonly #parser: HeadParser;
+  /** Why the request line is refused, while the fields behind it are read for the answer's sake. */
+  #refusal: ErrorCode | null = null;
 
   constructor(
     input: Input,
@@ -45,6 +57,18 @@ export class RequestReader {
     return this.#parser.hasBegun;
   }
 
+  /** Why the head will be refused, whatever is still to come of it. */
+  get refusal(): ErrorCode | null {
+    return this.#refusal;
+  }
+
+  /** Whether an answer has no body (RFC 9110 §9.3.2): known from the first blank on. */
+  get isHead(): boolean {
+    if (this.#request.method !== "") return this.#request.method === "HEAD";
+    const { startLineStart } = this.#parser;
+    return HEAD.every((byte, i) => this.#input.bytes[startLineStart + i] === byte);
+  }
+
   /** Bytes of the whole head. */
   get size(): number {
     return this.#parser.end - this.#parser.startLineStart;
@@ -53,6 +77,7 @@ export class RequestReader {
   /** The next head begins where the input stands. */
   begin(): void {
     this.#request.method = "";
+    this.#refusal = null;
     this.#parser.begin(this.#input.bytes, this.#input.start, true);
   }
 
@@ -67,9 +92,13 @@ export class RequestReader {
       const code = result === "start_line"
         ? readRequestLine(input.bytes, parser.startLineStart, parser.startLineEnd, this.#request)
         : headError(result, parser, input.bytes);
-      if (code !== null) return { code, whole: false };
+      if (code !== null && !(result === "start_line" && NEEDS_FIELDS.has(code))) {
+        return { code: this.#refusal ?? code, whole: false };
+      }
+      this.#refusal = code;
     }
     input.start = parser.end;
+    if (this.#refusal !== null) return { code: this.#refusal, whole: false };
     const { bodyBytes } = this.#limits;
     const code = readRequestFields(this.#request, this.#connection) ??
       (bodyBytes !== 0 && this.#request.bodyLength > bodyBytes ? "body_too_large" : null);

@@ -26,6 +26,7 @@ import { HalfClosedClient, PROBE } from "./half_closed.ts";
 import { Input } from "./input.ts";
 import { Output } from "./output.ts";
 import type { RequestConnection } from "./request_head.ts";
+import { ReadAhead } from "./read_ahead.ts";
 import { RequestBody } from "./request_body.ts";
 import { RequestReader } from "./request_reader.ts";
 import { sendResponse } from "./response_sender.ts";
@@ -58,14 +59,13 @@ export class ServerConnection implements Exchange, Deadlined {
   readonly #input: Input;
   readonly #output: Output;
   readonly #halfClosed = new HalfClosedClient();
+  readonly #readAhead: ReadAhead;
   readonly #reader: RequestReader;
   readonly #body: RequestBody;
   readonly #connection: RequestConnection = { keepAlive: false };
   #phase = HEAD;
   #requests = 0;
   #deadline = NO_DEADLINE;
-  /** The buffer that holds the head under way, while `input` watches with another. */
-  #headBuffer: Uint8Array<ArrayBuffer> | null = null;
   /** An exchange may hold views of the buffers: they are not to be lent to another connection. */
   #lent = false;
   #closeAfter = false;
@@ -79,6 +79,7 @@ export class ServerConnection implements Exchange, Deadlined {
     this.#context = context;
     this.client = client;
     this.#input = new Input(transport, buffers.head);
+    this.#readAhead = new ReadAhead(this.#input, buffers.head, limits.requestHeadBytes);
     this.#output = new Output(
       transport,
       context.deadlines,
@@ -145,15 +146,15 @@ export class ServerConnection implements Exchange, Deadlined {
     if (this.#lent) return;
     this.#body.release();
     this.#input.release();
-    this.#returnHeadBuffer();
+    this.#readAhead.end();
   }
 
   /** Ends what is overdue. */
   check(now: number): void {
     if (this.#output.isOverdue(now)) return this.#fail(new ProxyError("client_stalled"));
     if (this.#phase === EXCHANGE && this.#input.ended) this.#checkHalfClosed(now);
-    // An upload that outlives its exchange must not touch the deadline of what follows.
-    const isUploading = this.#phase === EXCHANGE && !this.#expired;
+    // An early answer is heard out, and what outlives its exchange has no deadline of its own.
+    const isUploading = this.#phase === EXCHANGE && !this.#expired && !this.responded;
     if (isUploading && this.#body.isOverdue(now)) return this.#expire("body_timeout");
     if (now < this.#deadline) return;
     // The last answer is still being taken: its own deadline runs.
@@ -161,7 +162,7 @@ export class ServerConnection implements Exchange, Deadlined {
     this.#deadline = NO_DEADLINE;
     switch (this.#phase) {
       case HEAD:
-        if (this.#reader.hasBegun) this.#expire("head_timeout");
+        if (this.#reader.hasBegun) this.#expire(this.#reader.refusal ?? "head_timeout");
         else this.close();
         break;
       default:
@@ -206,9 +207,9 @@ export class ServerConnection implements Exchange, Deadlined {
       if (result === "complete") break;
       if (result !== "pending") {
         if (result.whole) record.bytesIn = reader.size;
-        return this.#refuse(result.code, result.whole ? this : null);
+        return this.#refuse(result.code);
       }
-      if (input.isOver) return false;
+      if (input.isOver) return reader.refusal !== null && this.#refuse(reader.refusal);
       reader.makeRoom();
       await input.fill();
       if (this.#expired) return false;
@@ -237,35 +238,27 @@ export class ServerConnection implements Exchange, Deadlined {
     this.responded = false;
     this.onAbort = null;
     this.#halfClosed.begin();
+    if (this.#input.ended) this.#halfClosed.ended(this.#context.deadlines.now);
     this.#body.begin(bodyLength, false);
     this.#body.awaitsContinue = this.request.expectsContinue && this.#input.isEmpty;
     this.payload = this.#body.isBuffered ? this.#body.read() as Uint8Array | null : null;
     if (this.#body.done) this.#watchClient();
   }
 
-  /**
-   * Reads ahead once the request is complete, which notices a client that goes away. The head's
-   * buffer is set aside, so its ranges hold; with pipelined bytes in it there is nothing to watch
-   * for: the client was there a moment ago, and the answer's write will tell.
-   */
+  /** Once the request is complete, its client's end is watched for. */
   #watchClient(): void {
-    const input = this.#input;
-    if (this.#phase !== EXCHANGE || !input.isEmpty || input.isReading || input.isOver) return;
-    if (this.#headBuffer === null) {
-      this.#headBuffer = input.exchangeBuffer(this.#context.buffers.head.take());
-    }
-    input.watch();
+    if (this.#phase === EXCHANGE && this.#body.done) this.#readAhead.begin();
   }
 
   /** A watched read has settled: the next request's first bytes, FIN or a reset. */
   #clientMoved(): void {
-    if (this.#phase !== EXCHANGE || !this.#input.isOver) return;
+    if (this.#phase !== EXCHANGE) return;
     if (this.#input.failed !== null) this.#fail(new ProxyError("client_gone"));
-    else {
+    else if (this.#input.ended) {
       const { now } = this.#context.deadlines;
       this.#halfClosed.ended(now);
       this.#checkHalfClosed(now);
-    }
+    } else this.#watchClient();
   }
 
   #checkHalfClosed(now: number): void {
@@ -380,7 +373,7 @@ export class ServerConnection implements Exchange, Deadlined {
     }
     if (this.#closeAfter || unread || this.#context.isDraining()) return this.#settleLast(unread);
     this.payload = null;
-    this.#returnHeadBuffer();
+    this.#readAhead.end();
     return true;
   }
 
@@ -390,17 +383,15 @@ export class ServerConnection implements Exchange, Deadlined {
     return false;
   }
 
-  /** Answers an error of the head, and ends the connection. `exchange` is this where it is whole. */
-  async #refuse(code: ErrorCode, exchange: this | null = null): Promise<false> {
+  /** Answers an error of the head, and ends the connection. */
+  async #refuse(code: ErrorCode): Promise<false> {
     const error = new ProxyError(code);
     this.#context.onError(error, this.client);
     this.#deadline = NO_DEADLINE;
     this.#phase = EXCHANGE;
     await this.#output.pending;
-    const isHead = this.request.method === "HEAD";
     this.#beginRefusal();
-    if (isHead) this.request.method = "HEAD";
-    const { head, body } = this.#context.answer(code, exchange);
+    const { head, body } = this.#context.answer(code, this);
     try {
       const answering = this.respond(head, body);
       this.#refused(code, head);
@@ -428,7 +419,7 @@ export class ServerConnection implements Exchange, Deadlined {
       this.#context.onError(error, this.client);
       this.#beginRefusal();
     }
-    const { head, body } = this.#context.answer(code, inHead ? null : this);
+    const { head, body } = this.#context.answer(code, this);
     const fail = () => this.#fail(error);
     const answering = this.respond(head, body);
     if (inHead) this.#refused(code, head);
@@ -440,9 +431,9 @@ export class ServerConnection implements Exchange, Deadlined {
     }).catch(fail);
   }
 
-  /** What could be read of the request is in doubt: the answer is to a plain HTTP/1.1 GET. */
+  /** What could be read of the request is in doubt: the answer is to a plain HTTP/1.1 GET or HEAD. */
   #beginRefusal(): void {
-    this.request.method = "GET";
+    this.request.method = this.#reader.isHead ? "HEAD" : "GET";
     this.request.version = 11;
     this.added = null; // the request before's
     this.responded = false;
@@ -484,10 +475,5 @@ export class ServerConnection implements Exchange, Deadlined {
       await this.#transport.closeWrite().catch(() => {});
     }
     this.close();
-  }
-
-  #returnHeadBuffer(): void {
-    if (this.#headBuffer !== null) this.#context.buffers.head.give(this.#headBuffer);
-    this.#headBuffer = null;
   }
 }

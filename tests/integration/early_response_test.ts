@@ -90,6 +90,40 @@ Deno.test("an upload that the backend stops reading still gets the backend's ans
   stop.resolve();
 });
 
+/** Answers at the request's head, a part every 100 ms, and reads no further. */
+async function answerSlowly(peer: Peer): Promise<void> {
+  await peer.reader.head("request");
+  await peer.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n");
+  for (const digit of "0123456789") {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    if (!await peer.send(digit)) return;
+  }
+}
+
+Deno.test("a client that stops its upload for an early answer hears all of that", async () => {
+  await using backend = new Backend(answerSlowly);
+  using proxy = new TestProxy([backend.port], { bodyTimeout: 300 });
+  for (const framing of ["Content-Length: 1000", "Transfer-Encoding: chunked"]) {
+    using client = await Peer.connect(proxy.port);
+    const answer = await client.ask(`${POST}${framing}\r\n\r\n3\r\nabc\r\n`);
+    assert.equal(answer.body, "0123456789");
+    assert.ok(answer.complete);
+    assert.equal(await client.ended(), "closes");
+  }
+});
+
+Deno.test("an early answer arrives whole while nobody reads the upload", async () => {
+  await using backend = new Backend(answerSlowly);
+  using proxy = new TestProxy([backend.port], { writeTimeout: 300 });
+  using client = await Peer.connect(proxy.port);
+  const sending = client.send(`${POST}Content-Length: 50000000\r\n\r\n${"x".repeat(50_000_000)}`);
+  const answer = await client.answer();
+  assert.equal(answer.body, "0123456789");
+  assert.ok(answer.complete);
+  await sending;
+  await until("the backend's connection ends", () => backend.open.size === 0);
+});
+
 Deno.test("a final answer in place of 100 reaches the client, and the pool stays clean", async () => {
   await using backend = new Backend(answerEarly);
   using proxy = new TestProxy([backend.port]);

@@ -26,6 +26,14 @@ const STAGES: readonly {
   readonly partial?: boolean;
 }[] = [
   { name: "waiting for an answer", request: GET },
+  { name: "waiting, with an empty line behind its request", request: `${GET}\r\n` },
+  { name: "waiting, with a byte behind its request", request: `${GET}G` },
+  { name: "waiting, with a request behind its request", request: `${GET}${GET}` },
+  { name: "waiting, with many requests behind its request", request: GET.repeat(500) },
+  {
+    name: "waiting, with a byte behind its upload",
+    request: `${POST}Content-Length: 3\r\n\r\nabcG`,
+  },
   { name: "waiting for an answer to HTTP/1.0", request: "GET / HTTP/1.0\r\n\r\n" },
   { name: "waiting for an answer to an upload", request: `${POST}Content-Length: 3\r\n\r\nabc` },
   { name: "mid-body", request: `${POST}Content-Length: 9\r\n\r\nabc`, partial: true },
@@ -52,6 +60,11 @@ const STAGES: readonly {
   {
     name: "mid-answer",
     request: GET,
+    answer: "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc",
+  },
+  {
+    name: "mid-answer, with a request behind its request",
+    request: `${GET}${GET}`,
     answer: "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc",
   },
   {
