@@ -4,7 +4,7 @@
  *
  * A bad rule costs itself: one whose host or path cannot be read is left out; one whose backend or
  * path type cannot be understood stays and answers 503 or 500, or a broader rule would take its
- * traffic. Where the Rust proxy was wrong we are not: `/foo` never takes `/foobar`, a host may have
+ * traffic. For the same reason a host that is left without any rule answers 404. Where the Rust proxy was wrong we are not: `/foo` never takes `/foobar`, a host may have
  * several paths, and `*.example.com` stands for exactly one label.
  */
 import {
@@ -15,6 +15,7 @@ import {
   type JsonObject,
   kindOf,
 } from "./config_check.ts";
+import { emptyHostRoute } from "./empty_host.ts";
 import { parseHostPattern } from "./host_pattern.ts";
 import { readRoutePath } from "./route_path.ts";
 import {
@@ -65,6 +66,8 @@ class RuleReader {
   #domain: string;
   /** By id, which is host and path. */
   #routes = new Map<string, Route>();
+  /** Hosts that can be read, each with the rule that names it first. */
+  #hosts = new Map<string, Origin>();
   #upstreams = new Map<string, Upstream>();
   /** By the path of the chain's file. */
   #certificates = new Map<string, FileCertificate>();
@@ -86,6 +89,7 @@ class RuleReader {
     const host = this.#readHost(value.host, `${path}.host`);
     if (host === null) return;
     const origin: Origin = { kind: "File", namespace: "", name: "", field: path };
+    if (!this.#hosts.has(host)) this.#hosts.set(host, origin);
     if (value.tls !== undefined && value.tls !== null) {
       this.#addCertificate(value.tls, `${path}.tls`, host, origin);
     }
@@ -106,13 +110,20 @@ class RuleReader {
     return {
       format: SNAPSHOT_FORMAT,
       version: { epoch: "file", seen: {} },
-      routes: [...this.#routes.values()].sort(byPrecedence),
+      routes: [...this.#routes.values(), ...this.#emptyHosts()].sort(byPrecedence),
       defaultAction: null,
       upstreams: [...this.#upstreams.values()].sort(byId),
       certificates: [...this.#certificates.values()].sort(byId)
         .map((certificate) => ({ ...certificate, hosts: certificate.hosts.toSorted() })),
       defaultCertificate: this.#certificateOf.get("*")?.id ?? null,
     };
+  }
+
+  #emptyHosts(): Route[] {
+    const served = new Set([...this.#routes.values()].map(({ host }) => host));
+    return [...this.#hosts]
+      .filter(([host]) => !served.has(host))
+      .map(([host, origin]) => emptyHostRoute(host, origin));
   }
 
   #readHost(value: unknown, path: string): string | null {

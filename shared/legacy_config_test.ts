@@ -113,6 +113,27 @@ Deno.test("the order of rules does not matter", () => {
   assert.equal(withoutOrigins(rules), withoutOrigins(rules.toReversed()));
 });
 
+Deno.test("a host whose rules are all left out answers 404, and no broader host for it", () => {
+  const rule = (host: string, path: string) => ({
+    host,
+    path: { type: "Prefix", path },
+    backend: BACKEND,
+  });
+  const rules = [
+    rule("only.example.com", "bad"),
+    rule("only.example.com", "/a%zz"),
+    rule("some.example.com", "bad"),
+    rule("some.example.com", "/good"),
+    rule("*.example.com", "/"),
+  ];
+  assert.deepEqual(routes(rules), [
+    "only.example.com Prefix / → 404",
+    "some.example.com Prefix /good → default/my-service:80",
+    "*.example.com Prefix / → default/my-service:80",
+  ]);
+  assert.equal(parse(rules).snapshot?.routes[0].origin.field, "$.rules[0]");
+});
+
 Deno.test("a rule that cannot be read is left out, one that cannot be served answers", async (t) => {
   const table: [says: string, rule: unknown, route: string | null, problem: string][] = [
     [
@@ -137,19 +158,19 @@ Deno.test("a rule that cannot be read is left out, one that cannot be served ans
     [
       "no path",
       { host: "a", backend: BACKEND },
-      null,
+      "a Prefix / → 404",
       "$.rules[0].path: the rule has no path and is left out",
     ],
     [
       "a path without a slash",
       { host: "a", path: { type: "Exact", path: "x" }, backend: BACKEND },
-      null,
+      "a Prefix / → 404",
       "$.rules[0].path.path: the path does not begin with a slash; its rule is left out",
     ],
     [
       "a path with a broken escape",
       { host: "a", path: { type: "Prefix", path: "/a%zz" }, backend: BACKEND },
-      null,
+      "a Prefix / → 404",
       "$.rules[0].path.path: the path has a broken escape at byte 2; its rule is left out",
     ],
     [
@@ -283,5 +304,7 @@ Deno.test("a path of 1 MiB costs its own rule among 10,000", () => {
     "error $.rules[77].path.path: the path has 1048578 characters, more than 8192; its rule is " +
     "left out",
   ]);
-  assert.equal(routes(rules).length, 9999);
+  const made = routes(rules);
+  assert.equal(made.length, 10_000);
+  assert.deepEqual(made.filter((route) => !route.endsWith(":80")), ["h77.org Prefix / → 404"]);
 });

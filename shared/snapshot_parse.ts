@@ -112,12 +112,12 @@ function readSnapshot(root: JsonObject, check: ConfigCheck): Snapshot {
     (value, path) => readCertificate(value, path, certificateIds, check),
   );
   const routeReader = new RouteReader(upstreamIds, check);
-  const routes = check.array(
+  const routes = routeReader.settle(check.array(
     root.routes,
     "$.routes",
     "refused",
     (value, path) => routeReader.read(value, path),
-  );
+  ));
   const defaultCertificate = root.defaultCertificate ?? null;
   if (defaultCertificate !== null && !certificateIds.has(defaultCertificate as string)) {
     check.refuse(

@@ -448,6 +448,28 @@ Deno.test("a path of 1 MiB costs its own route among 10,000", () => {
   }]);
 });
 
+Deno.test("a host whose only path is too long answers 404, and no broader host for it", () => {
+  const long = { type: "Prefix", value: `/${"x".repeat(1024 * 1024)}` };
+  const routes = [
+    { ...FIRST_ROUTE, id: "1", host: "only.example.com", path: long },
+    { ...FIRST_ROUTE, id: "2", host: "only.example.com", path: long },
+    { ...FIRST_ROUTE, id: "3", host: "some.example.com", path: long },
+    { ...FIRST_ROUTE, id: "4", host: "some.example.com" },
+    { ...FIRST_ROUTE, id: "5", host: "*.example.com" },
+  ];
+  const { snapshot } = parse(changed({ routes }));
+  assert.deepEqual(
+    snapshot?.routes.map(({ id, host, path, action }) =>
+      `${id} ${host} ${path.value} ${action.kind === "answer" ? action.status : action.upstream}`
+    ),
+    [
+      "1 only.example.com / 404",
+      `4 some.example.com ${FIRST_ROUTE.path.value} ${FIRST_ROUTE.action.upstream}`,
+      `5 *.example.com ${FIRST_ROUTE.path.value} ${FIRST_ROUTE.action.upstream}`,
+    ],
+  );
+});
+
 Deno.test("a file changed at any place is read or refused, and never throws", () => {
   const text = JSON.stringify(WHOLE);
   const insertions = ['"', "{", "]", ",", "0", "-", "null", "\\", "é", "\u0000"];

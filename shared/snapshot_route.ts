@@ -3,6 +3,7 @@
  * host and path in their one form, its upstream known to exist.
  */
 import { type ConfigCheck, describe, isObject } from "./config_check.ts";
+import { emptyHostRoute } from "./empty_host.ts";
 import { parseHostPattern } from "./host_pattern.ts";
 import { readRoutePath } from "./route_path.ts";
 import type { Action, Origin, PathMatch, Route } from "./snapshot.ts";
@@ -16,6 +17,8 @@ export class RouteReader {
   /** JSON paths of routes, by id and by match. */
   #byId = new Map<string, string>();
   #byMatch = new Map<string, string>();
+  /** By host, what stands in the place of its first route that was left out. */
+  #placeholders = new Map<string, Route>();
 
   constructor(upstreamIds: ReadonlySet<string>, check: ConfigCheck) {
     this.#upstreamIds = upstreamIds;
@@ -30,13 +33,32 @@ export class RouteReader {
     const match = readPathMatch(route.path, `${path}.path`, check);
     const action = this.readAction(route.action, `${path}.action`);
     const origin = readOrigin(route.origin, path, check);
-    if (host === null || match === null) return null;
+    if (host === null) return null;
+    if (match === null) return origin && this.#leaveOut(host, origin, route.id, path);
     const key = `${host} ${match.type} ${match.value}`;
     const id = route.id === undefined ? key : check.name(route.id, `${path}.id`);
     if (id === null || action === null || origin === null) return null;
     const isNew = this.#claim(this.#byMatch, key, "host and path", path) &&
       this.#claim(this.#byId, id, "id", path);
     return isNew ? { id, host, path: match, action, origin } : null;
+  }
+
+  /** The routes read, with answers for the hosts of which all were left out. */
+  settle(routes: readonly Route[]): Route[] {
+    const isPlaceholder = (route: Route) => this.#placeholders.get(route.host) === route;
+    const served = new Set(routes.filter((route) => !isPlaceholder(route)).map(({ host }) => host));
+    return routes.filter((route) => !isPlaceholder(route) || !served.has(route.host));
+  }
+
+  /** The place of a route whose path is left out, if it is the first of its host. */
+  #leaveOut(host: string, origin: Origin, writtenId: unknown, path: string): Route | null {
+    const check = this.#check;
+    const id = writtenId === undefined ? undefined : check.name(writtenId, `${path}.id`);
+    if (id === null || (id !== undefined && !this.#claim(this.#byId, id, "id", path))) return null;
+    if (this.#placeholders.has(host)) return null;
+    const placeholder = emptyHostRoute(host, origin, id);
+    this.#placeholders.set(host, placeholder);
+    return placeholder;
   }
 
   readAction(value: unknown, path: string): Action | null {
