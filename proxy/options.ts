@@ -335,7 +335,7 @@ const LIMIT_OPTIONS = defineOptions({
     reason: "retries of a backend that fails whole add a fifth to its load, not as much again",
     help: "Second tries in percent of an upstream's requests in the last 10 s; past it the first " +
       "failure is answered. 30 in that time are always allowed. 100 bounds nothing while --tries " +
-      "is 2.",
+      "is 2. Each worker counts its own.",
   },
   ejectionFailures: {
     type: "integer",
@@ -344,7 +344,8 @@ const LIMIT_OPTIONS = defineOptions({
     max: 1_000,
     reason: "one failure may be chance, and two a pod that restarts",
     help: "Failures in a row (no connection, no TLS, no answer) after which an endpoint is left " +
-      "out for --ejection-time; never more than half of an upstream's. 0 leaves none out.",
+      "out for --ejection-time; never more than half of an upstream's. 0 leaves none out. Each " +
+      "worker judges for itself.",
   },
   ejectionTime: {
     type: "duration",

@@ -122,6 +122,26 @@ Deno.test("an endpoint that is back is asked again once its time is over", async
   assert.ok(back.accepted > 0);
 });
 
+Deno.test("a lack of our own descriptors is held against no endpoint", async () => {
+  await using backend = new Backend();
+  await using other = new Backend();
+  using observed = new ObservedProxy([backend.port, other.port], {
+    limits: { connectTimeout: 20, tries: 1 },
+  });
+  using client = await Peer.connect(observed.port);
+  const { connect } = Deno;
+  Deno.connect = (): Promise<never> =>
+    Promise.reject(Object.assign(new Error("Too many open files"), { code: "EMFILE" }));
+  try {
+    for (let i = 0; i < 8; i++) assert.equal(statusOf(await client.ask(GET)), 502);
+  } finally {
+    Deno.connect = connect;
+  }
+  const series = await observed.series();
+  assert.equal(series.get('pingress_upstream_connects_total{result="failed"}'), 8);
+  assert.equal(series.get("pingress_upstream_ejections_total"), undefined);
+});
+
 Deno.test("an endpoint alone is asked however often it has failed", async () => {
   const port = refusingPort();
   using proxy = new TestProxy([port]);
