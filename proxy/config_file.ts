@@ -13,7 +13,7 @@ export type FileReading =
     readonly stamp: string;
   };
 
-/** Bytes; twice what 10,000 routes with the longest paths would take, and far below V8's limit. */
+/** Bytes; far more than 10,000 routes take, and far below V8's limit. */
 export const MAX_CONFIG_FILE = 256 * 1024 * 1024;
 
 /** Milliseconds within which a file may change again without a change of its times. */

@@ -301,7 +301,7 @@ Deno.test("a path of 1 MiB costs its own rule among 10,000", () => {
   }
   rules[77].path.path = `/${"/".repeat(1024 * 1024)}x`;
   assert.deepEqual(problems(rules), [
-    "error $.rules[77].path.path: the path has 1048578 characters, more than 8192; its rule is " +
+    "error $.rules[77].path.path: the path has 1048578 characters, more than 32768; its rule is " +
     "left out",
   ]);
   const made = routes(rules);

@@ -442,7 +442,7 @@ Deno.test("a path of 1 MiB costs its own route among 10,000", () => {
   assert.equal(snapshot?.routes.length, 9999);
   assert.deepEqual(problems, [{
     path: "$.routes[5000].path.value",
-    message: "the path has 1048577 characters, more than 8192; its route is left out",
+    message: "the path has 1048577 characters, more than 32768; its route is left out",
     remedy: "shorten it",
     severity: "error",
   }]);
