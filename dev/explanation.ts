@@ -11,12 +11,14 @@ import { formatAddress } from "../shared/address.ts";
 import { parseHostPattern } from "../shared/host_pattern.ts";
 import { formatObject, type ObjectRef } from "../shared/problem.ts";
 import type { Action, Certificate, Origin, Snapshot } from "../shared/snapshot.ts";
+import { madeFor } from "./made_certificates.ts";
 import type { LocatedProblem } from "./manifest_file.ts";
 import { formatPosition } from "./manifest_position.ts";
 import type { Manifests } from "./manifests.ts";
 import { type Plan, refOf } from "./plan.ts";
 import { alignColumns, describeUpstream, formatProblems, printable } from "./report.ts";
 import type { RequestedUrl } from "../shared/requested_url.ts";
+import { unusedEndpoints } from "./unused_endpoints.ts";
 
 /** Routes that lost and are shown; the rest is counted. */
 const MAX_SHOWN = 30;
@@ -25,7 +27,7 @@ const DAY = 24 * 60 * 60 * 1000;
 
 export interface Explained {
   readonly text: string;
-  /** Whether a route or a default backend takes the request. */
+  /** Whether a route or a default backend takes the request; an answer of 404 is none. */
   readonly found: boolean;
 }
 
@@ -57,7 +59,7 @@ export function explainUrl(question: Question): Explained {
     ...(action?.kind === "forward" ? [endpoints(question, action.upstream)] : []),
     formatProblems(problemsAbout(question, explanation), "about this host"),
   ];
-  const found = outcome.kind === "route" || outcome.kind === "default";
+  const found = action !== null && !(action.kind === "answer" && action.status === 404);
   return { text: sections.join("\n\n"), found };
 }
 
@@ -115,11 +117,11 @@ function losers(question: Question, { considered }: Explanation): string {
   return lines(["Considered:", ...shown, ...(more > 0 ? [`  … and ${more} more`] : [])]);
 }
 
-function certificate(question: Question, { certificate: choice }: Explanation): string {
+function certificate(question: Question, { certificate: choice, host }: Explanation): string {
   if (choice.certificate === null) {
     return lines([
       `Certificate: none, since ${choice.because}`,
-      "  deno task dev makes one for it",
+      `  ${MADE_HERE[madeFor(question.plan.snapshot, host)]}`,
     ]);
   }
   const { origin } = choice.certificate;
@@ -129,6 +131,14 @@ function certificate(question: Question, { certificate: choice }: Explanation): 
     ...certificateFacts(choice.certificate, question.now),
   ]);
 }
+
+const MADE_HERE = {
+  host: "deno task dev makes one for it",
+  machine: "deno task dev makes one for this machine's own names",
+  nobody:
+    "deno task dev makes none for it, as no rule names it: clients get the one for localhost, " +
+    "and refuse it",
+} as const;
 
 /** Names, issuer and last day of the leaf. */
 function certificateFacts({ chain }: Certificate, now: number): string[] {
@@ -162,8 +172,13 @@ function endpoints({ plan, clusterSnapshot, manifests }: Question, id: string): 
       used.add(address);
       rows.push(["", formatAddress({ hostname: address, port }), "gets requests"]);
     }
-    for (const address of otherAddresses(manifests, id, used)) {
-      rows.push(["", address, "gets none: not ready"]);
+    const [service, port] = splitUpstreamId(id);
+    const slices = manifests.resources.endpointSlices.filter((slice) => {
+      const name = fieldOf(slice.metadata?.labels, "kubernetes.io/service-name");
+      return `${slice.metadata?.namespace}/${name}` === service;
+    });
+    for (const one of unusedEndpoints(slices, portName(manifests, service, port), used)) {
+      rows.push(["", one.address, `gets none: ${one.because}`]);
     }
   }
   if (rows.length === 0) rows.push(["", "none in these manifests"]);
@@ -174,27 +189,26 @@ function endpoints({ plan, clusterSnapshot, manifests }: Question, id: string): 
   ]);
 }
 
-/** Addresses of the Service that no request goes to at present. */
-function otherAddresses(
-  manifests: Manifests,
-  upstream: string,
-  used: ReadonlySet<string>,
-): Set<string> {
-  const service = upstream.slice(0, upstream.lastIndexOf(":"));
-  const found = new Set<string>();
-  for (const slice of manifests.resources.endpointSlices) {
-    const name = fieldOf(slice.metadata?.labels, "kubernetes.io/service-name");
-    if (`${slice.metadata?.namespace}/${name}` !== service) continue;
-    for (const endpoint of asList(slice.endpoints) ?? []) {
-      for (const address of asList(fieldOf(endpoint, "addresses")) ?? []) {
-        if (typeof address === "string" && !used.has(address)) found.add(address);
-      }
-    }
-  }
-  return found;
+/** `<namespace>/<service>`, and the port as the Ingress names it. */
+function splitUpstreamId(id: string): [service: string, port: string] {
+  const colon = id.lastIndexOf(":");
+  return [id.slice(0, colon), id.slice(colon + 1)];
 }
 
-/** Those of files that cannot be read, of Ingresses that name this host, and of what these name. */
+/** The name of the Service's port, "" for one without; null where there is no such port. */
+function portName({ resources }: Manifests, service: string, port: string): string | null {
+  const object = resources.services.find(({ metadata }) =>
+    `${metadata?.namespace}/${metadata?.name}` === service
+  );
+  const found = (asList(fieldOf(object?.spec, "ports")) ?? [])
+    .find((one) => fieldOf(one, "name") === port || String(fieldOf(one, "port")) === port);
+  return found === undefined ? null : String(fieldOf(found, "name") ?? "");
+}
+
+/**
+ * Those of files that cannot be read, of Ingresses that name this host, be they left out, and of
+ * what these name.
+ */
 function problemsAbout(question: Question, explanation: Explanation): LocatedProblem[] {
   const { manifests, plan, url } = question;
   const related = new Set<string>();
@@ -205,9 +219,8 @@ function problemsAbout(question: Question, explanation: Explanation): LocatedPro
   if (certificate.certificate !== null) relate(certificate.certificate.origin);
   for (const ingress of manifests.resources.ingresses) {
     const ref = refOf(ingress);
-    const rules = asList(fieldOf(ingress.spec, "rules")) ?? [];
-    const names = rules.some((rule) => ruleNames(fieldOf(rule, "host"), url.host));
-    if (!names && !related.has(formatObject(ref))) continue;
+    const rules = rulesOf(ingress);
+    if (!rulesName(rules, url.host) && !related.has(formatObject(ref))) continue;
     relate(ref);
     const { namespace } = ref;
     for (const name of namedServices(ingress.spec, rules)) {
@@ -222,9 +235,18 @@ function problemsAbout(question: Question, explanation: Explanation): LocatedPro
       if (typeof name === "string") relate({ kind: "Secret", namespace, name });
     }
   }
-  return plan.problems.filter(({ problem }) =>
-    problem.object === null || related.has(formatObject(problem.object))
+  return plan.problems.filter(({ problem, leftOut }) =>
+    problem.object === null || related.has(formatObject(problem.object)) ||
+    (problem.object.kind === "Ingress" && rulesName(rulesOf(leftOut), url.host))
   );
+}
+
+function rulesOf(ingress: unknown): readonly unknown[] {
+  return asList(fieldOf(fieldOf(ingress, "spec"), "rules")) ?? [];
+}
+
+function rulesName(rules: readonly unknown[], host: string): boolean {
+  return rules.some((rule) => ruleNames(fieldOf(rule, "host"), host));
 }
 
 /** Also a host that is written wrongly, if it is this one that was meant. */

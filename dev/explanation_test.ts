@@ -104,6 +104,98 @@ spec:
   assert.deepEqual(about("none.example.com"), ["d.yaml"]);
 });
 
+/** An Ingress whose one rule has this host and path, with more of its metadata. */
+function ingressFor(host: string, path: string, metadata = "name: web"): string {
+  return `apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: { ${metadata} }
+spec:
+  rules:
+    - host: "${host}"
+      http:
+        paths: [{ path: ${path}, pathType: Prefix, backend: { service: { name: web, port: { number: 80 } } } }]
+---
+`;
+}
+
+Deno.test("a host all of whose paths are left out is found nowhere", () => {
+  const files = { "a.yaml": ingressFor("a.example.com", '"/%zz"') };
+  const { text, found } = explainText("http://a.example.com/", files);
+  assert.equal(found, false);
+  assert.match(text, /\n {2}answers 404: the host has no path that can be served/);
+});
+
+Deno.test("only hosts of rules are said to get a certificate that is made", () => {
+  const files = {
+    "a.yaml": ingressFor("a.example.com", "/") + ingressFor("*.b.example.com", "/", "name: b") +
+      ingressFor("", "/", "name: any"),
+  };
+  const table: [host: string, says: RegExp][] = [
+    ["a.example.com", /deno task dev makes one for it\n/],
+    ["x.b.example.com", /deno task dev makes one for it\n/],
+    ["other.example.com", /deno task dev makes none for it, as no rule names it/],
+    ["localhost", /deno task dev makes one for this machine's own names/],
+  ];
+  for (const [host, says] of table) assert.match(explainText(`https://${host}/`, files).text, says);
+});
+
+Deno.test("an endpoint that gets no request says why", () => {
+  const files = {
+    "a.yaml": `${ingressFor("a.example.com", "/")}apiVersion: v1
+kind: Service
+metadata: { name: web }
+spec: { ports: [{ name: http, port: 80 }] }
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: { name: one, labels: { kubernetes.io/service-name: web } }
+addressType: IPv4
+endpoints:
+  - { addresses: [10.0.0.1] }
+  - { addresses: [10.0.0.2], conditions: { ready: false } }
+  - { addresses: [10.0.0.3], conditions: { ready: false, serving: true, terminating: true } }
+  - { addresses: [web.example.com] }
+ports: [{ name: http, port: 8080 }]
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: { name: two, labels: { kubernetes.io/service-name: web } }
+addressType: IPv4
+endpoints: [{ addresses: [10.0.0.4] }]
+ports: [{ name: admin, port: 8081 }]
+`,
+  };
+  const { text } = explainText("http://a.example.com/", files);
+  const rows = [...text.matchAll(/^ {2}(\S+) +(gets .*)$/gm)].map(([, address, says]) =>
+    `${address} ${says}`
+  );
+  assert.deepEqual(rows, [
+    "10.0.0.1:8080 gets requests",
+    "10.0.0.2 gets none: not ready",
+    "10.0.0.3 gets none: terminating, and others are ready",
+    "web.example.com gets none: it is no IP address",
+    "10.0.0.4 gets none: its EndpointSlice has no TCP port http",
+  ]);
+});
+
+Deno.test("the problem of an Ingress that is left out is shown for the host that it names", () => {
+  const files = {
+    "a.yaml": ingressFor("a.example.com", "/", "name: web, namespace: Team_A"),
+    "b.yaml": ingressFor("b.example.com", "/", "name: web, namespace: Team_B"),
+    "c.yaml": ingressFor("a.example.com", "/", "name: Web"),
+    "d.yaml": ingressFor("a.example.com", "/").replace(
+      "networking.k8s.io/v1",
+      "extensions/v1beta1",
+    ),
+  };
+  const { text } = explainText("http://a.example.com/", files);
+  assert.deepEqual([...text.matchAll(/^ {2}(\w\.yaml):/gm)].map(([, file]) => file), [
+    "a.yaml",
+    "c.yaml",
+    "d.yaml",
+  ]);
+});
+
 Deno.test("the examples have no problems, and serve every path that they show", () => {
   const plan = planFor(examples());
   assert.deepEqual(plan.problems, []);

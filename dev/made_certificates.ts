@@ -3,6 +3,7 @@
  * for every host of a route, and one for this machine's own names, signed by an authority that lives
  * as long as this process.
  */
+import { hostPatternTakes } from "../proxy/router/host.ts";
 import type { Certificate, Snapshot } from "../shared/snapshot.ts";
 import { CertificateAuthority } from "./certificate_authority.ts";
 
@@ -57,6 +58,17 @@ export class MadeCertificates {
       origin: { kind: "Certificate", namespace: "", name: MADE_HERE, field: "" },
     } satisfies Certificate;
   }
+}
+
+/**
+ * Which names a host that has no certificate of its own is shown: those of one that is made for a
+ * route's host, those of this machine, or none, which is one for this machine that clients refuse.
+ */
+export function madeFor(snapshot: Snapshot, host: string): "host" | "machine" | "nobody" {
+  if (snapshot.routes.some((route) => route.host !== "*" && hostPatternTakes(route.host, host))) {
+    return "host";
+  }
+  return OWN_NAMES.includes(host) ? "machine" : "nobody";
 }
 
 /** Whether it comes from `MadeCertificates`. */

@@ -26,6 +26,8 @@ import {
 export interface LocatedProblem {
   readonly problem: Problem;
   readonly at: Position | null;
+  /** The object that is left out for it, as it was written. */
+  readonly leftOut?: unknown;
 }
 
 /** An object as it was written. Nothing but the types of kind, name and namespace is checked. */
@@ -122,7 +124,7 @@ class FileReader implements ManifestFile {
       field: string,
       problem: Omit<Problem, "field" | "severity">,
       severity: Problem["severity"] = "error",
-    ) => this.#report(offsetOf(placed, field), { ...problem, field, severity });
+    ) => this.#report(offsetOf(placed, field), { ...problem, field, severity }, value);
     if (!isRecord(value)) {
       report("", {
         object: null,
@@ -235,8 +237,8 @@ class FileReader implements ManifestFile {
     });
   }
 
-  #report(offset: number, problem: Problem): void {
-    this.problems.push({ problem, at: positionAt(this.file, this.#lines, offset) });
+  #report(offset: number, problem: Problem, leftOut?: unknown): void {
+    this.problems.push({ problem, at: positionAt(this.file, this.#lines, offset), leftOut });
   }
 }
 

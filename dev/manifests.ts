@@ -127,6 +127,7 @@ function duplicate(before: ManifestObject, object: ManifestObject): LocatedProbl
 function wrongVersion(object: ManifestObject, version: string): LocatedProblem {
   return {
     at: object.locate("apiVersion"),
+    leftOut: object.value,
     problem: {
       object: object.ref,
       field: "apiVersion",

@@ -130,10 +130,12 @@ const LOCAL_RANGES: ReadonlySet<string> = new Set([
   "broadcast",
 ]);
 
+/** `leaving`: terminating, but still serving. */
+export type EndpointState = "ready" | "leaving" | "out";
+
 interface Address {
   readonly address: string;
-  /** `leaving`: terminating, but still serving. */
-  readonly state: "ready" | "leaving" | "out";
+  readonly state: EndpointState;
   readonly zone: string | null;
 }
 
@@ -142,7 +144,7 @@ interface Candidate extends Address {
 }
 
 /** A condition that is null or missing is unknown: `ready` counts as true then, others as false. */
-function stateOf(conditions: unknown): Address["state"] {
+export function stateOf(conditions: unknown): EndpointState {
   const ready = fieldOf(conditions, "ready");
   if (isAbsent(ready) || ready === true) return "ready";
   const serving = fieldOf(conditions, "serving") === true;
@@ -150,7 +152,7 @@ function stateOf(conditions: unknown): Address["state"] {
 }
 
 /** Numbers of the slice's TCP ports with that name. */
-function portsOf(slice: unknown, name: string, fallback: number): readonly number[] {
+export function portsOf(slice: unknown, name: string, fallback: number): readonly number[] {
   const numbers: number[] = [];
   for (const port of asList(fieldOf(slice, "ports")) ?? []) {
     const protocol = fieldOf(port, "protocol");
