@@ -12,8 +12,11 @@ import type { LocatedProblem } from "./manifest_file.ts";
 import { formatPosition } from "./manifest_position.ts";
 import type { Plan } from "./plan.ts";
 
-/** Rows of the table and problems that are shown; the rest is counted. */
+/** Rows of the table that are shown; the rest is counted. */
 const MAX_SHOWN = 100;
+
+/** Places that a problem has before they are counted. */
+const MANY_PLACES = 4;
 
 /** What a client that was given an address sends as the host; no rule can name it. */
 const ANY_HOST = "127.0.0.1";
@@ -203,30 +206,41 @@ function quoteForShell(text: string): string {
 }
 
 /**
- * Place, object, field, what is wrong and what to do, for each problem. `about` follows the counts
- * in the heading.
+ * Place, object, field, what is wrong and what to do, for each problem: errors first, and the places
+ * of those that say the same above their words. `about` follows the counts in the heading.
  */
 export function formatProblems(problems: readonly LocatedProblem[], about = ""): string {
   const heading = about === "" ? "" : ` ${about}`;
   if (problems.length === 0) return `No problems${heading}`;
-  const errors = problems.filter(({ problem }) => problem.severity === "error").length;
-  const warnings = problems.length - errors;
-  const lines = [`${count(errors, "error")}, ${count(warnings, "warning")}${heading}:`];
-  for (const { problem, at } of problems.slice(0, MAX_SHOWN)) {
-    const where = [
-      at === null ? "(command line)" : formatPosition(at),
-      problem.severity,
-      ...(problem.object === null ? [] : [formatObject(problem.object)]),
-      ...(problem.field === "" ? [] : [problem.field]),
-    ];
-    lines.push(
-      `  ${printable(where.join("  "))}`,
-      `    ${printable(problem.message)}`,
-      `    → ${printable(problem.remedy)}`,
-    );
-  }
-  if (problems.length > MAX_SHOWN) lines.push(`  … and ${problems.length - MAX_SHOWN} more`);
-  return lines.join("\n");
+  const errors = problems.filter(({ problem }) => problem.severity === "error");
+  const warnings = problems.filter(({ problem }) => problem.severity !== "error");
+  const counts = `${count(errors.length, "error")}, ${count(warnings.length, "warning")}`;
+  const groups = Map.groupBy(
+    [...errors, ...warnings],
+    ({ problem: { severity, reason, message, remedy } }) =>
+      JSON.stringify([severity, reason, message, remedy]),
+  );
+  return [`${counts}${heading}:`, ...[...groups.values()].flatMap(formatGroup)].join("\n");
+}
+
+/** Problems that differ in nothing but their places. */
+function formatGroup(group: readonly LocatedProblem[]): string[] {
+  const { message, remedy } = group[0].problem;
+  const times = group.length < MANY_PLACES ? "" : `${group.length} times: `;
+  return [
+    ...group.map((one) => `  ${printable(formatPlace(one))}`),
+    `    ${times}${printable(message)}`,
+    `    → ${printable(remedy)}`,
+  ];
+}
+
+function formatPlace({ problem, at }: LocatedProblem): string {
+  return [
+    at === null ? "(command line)" : formatPosition(at),
+    problem.severity,
+    ...(problem.object === null ? [] : [formatObject(problem.object)]),
+    ...(problem.field === "" ? [] : [problem.field]),
+  ].join("  ");
 }
 
 /** `1 error`, `2 errors`. */

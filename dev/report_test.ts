@@ -114,6 +114,29 @@ Deno.test("problems show place, object, field, what is wrong and what to do", ()
   assert.equal(formatProblems([]), "No problems");
 });
 
+Deno.test("every problem is shown: errors first, the places of equal ones above their words", () => {
+  const annotated = (name: string, annotation: string) =>
+    ingress(`[${rule(`${name}.example.com`, "/")}]`, name).replace(
+      name,
+      `${name}, annotations: { nginx.ingress.kubernetes.io/${annotation}: x }`,
+    );
+  const names = Array.from({ length: 150 }, (_, i) => `a${i}`);
+  const lines = formatProblems(
+    planFor({
+      "a.yaml": WEB,
+      "b.yaml": names.map((name) => `---\n${annotated(name, "rewrite-target")}`).join(""),
+      "c.yaml": annotated("c", "auth-url"),
+    }).problems,
+  ).split("\n");
+  assert.equal(lines.length, 1 + 3 + 150 + 2);
+  assert.equal(lines[0], "1 error, 150 warnings:");
+  assert.match(lines[1], /^ {2}c\.yaml:3:\d+ {2}error {2}Ingress default\/c /);
+  assert.match(lines[4], /^ {2}b\.yaml:4:\d+ {2}warning {2}Ingress default\/a0 /);
+  assert.match(lines[153], / {2}Ingress default\/a149 /);
+  assert.match(lines[154], /^ {4}150 times: annotation "nginx\.ingress\..*rewrite-target"/);
+  assert.match(lines[155], /^ {4}→ /);
+});
+
 Deno.test("a manifest cannot send control characters to the terminal", () => {
   const text = ingress(`[${rule("a\\u001b[2Jb", "/\\u009b")}]`).replace(
     "app",
