@@ -18,6 +18,33 @@ Deno.test("an annotation that protected something is an error", () => {
   assert.deepEqual(severities, ["error", "error", "warning"]);
 });
 
+Deno.test("flags that stand in for an annotation are there", () => {
+  const page = Deno.readTextFileSync(new URL("../../docs/flags.md", import.meta.url));
+  const flags = NGINX_ANNOTATIONS.flatMap((name) => {
+    const [{ remedy }] = problemsOf({ [NGINX_PREFIX + name]: "x" });
+    return [...remedy.matchAll(/--[a-z-]+/g)].map(([flag]) => flag);
+  });
+  assert.ok(new Set(flags).size >= 12);
+  for (const flag of flags) {
+    assert.ok(page.includes(`| \`${flag} `) || page.includes(`| \`${flag}\``), flag);
+  }
+});
+
+Deno.test("what a flag of the proxy stands in for is told with the flag", () => {
+  const table: [name: string, severity: string, remedy: RegExp][] = [
+    ["ssl-redirect", "warning", /sent to HTTPS unless the proxy's --ssl-redirect is false/],
+    ["proxy-read-timeout", "warning", /--response-head-timeout \(1m\)/],
+    ["proxy-connect-timeout", "warning", /--connect-timeout \(3s\)/],
+    ["proxy-body-size", "warning", /--body-limit/],
+    ["limit-connections", "error", /--connections-per-address/],
+  ];
+  for (const [name, severity, remedy] of table) {
+    const [problem] = problemsOf({ [NGINX_PREFIX + name]: "x" });
+    assert.equal(problem.severity, severity, name);
+    assert.match(problem.remedy, remedy);
+  }
+});
+
 Deno.test("the problem stands with the annotation, whatever its value and name", () => {
   for (const value of ["x", 5, null, {}]) {
     const [{ field, message }] = problemsOf({ [`${NGINX_PREFIX}a"b\u001b`]: value });
