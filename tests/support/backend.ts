@@ -257,9 +257,13 @@ export function refusingPort(): number {
   return port;
 }
 
-/** Waits until `condition` holds; fails with `what` when it does not in time. */
-export async function until(what: string, condition: () => boolean): Promise<void> {
-  const end = performance.now() + PATIENCE;
+/** Waits until `condition` holds; fails with `what` when it does not within `patience` (ms). */
+export async function until(
+  what: string,
+  condition: () => boolean,
+  patience = PATIENCE,
+): Promise<void> {
+  const end = performance.now() + patience;
   while (!condition()) {
     if (performance.now() > end) throw new Error(`Waited in vain: ${what}`);
     await new Promise((resume) => setTimeout(resume, 5));
