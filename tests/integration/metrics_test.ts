@@ -173,6 +173,7 @@ Deno.test("no client can add series: ten thousand hosts, paths and methods leave
       assert.equal(status, i % 2 === 0 ? 200 : 404);
     }
     client.close();
+    await until("its connection is forgotten", () => observed.proxy.server.connectionCount === 0);
   };
   await send(12);
   const before = [...(await observed.series()).keys()].filter((key) => !key.includes("_bucket"));
