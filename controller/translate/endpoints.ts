@@ -143,12 +143,14 @@ interface Candidate extends Address {
   readonly port: number;
 }
 
-/** A condition that is null or missing is unknown: `ready` counts as true then, others as false. */
+/** Conditions that are null or missing: ready and serving count as true, terminating as false. */
 export function stateOf(conditions: unknown): EndpointState {
   const ready = fieldOf(conditions, "ready");
   if (isAbsent(ready) || ready === true) return "ready";
-  const serving = fieldOf(conditions, "serving") === true;
-  return serving && fieldOf(conditions, "terminating") === true ? "leaving" : "out";
+  const serving = fieldOf(conditions, "serving");
+  return (isAbsent(serving) || serving === true) && fieldOf(conditions, "terminating") === true
+    ? "leaving"
+    : "out";
 }
 
 /** Numbers of the slice's TCP ports with that name. */
