@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { type Address } from "../shared/address.ts";
 import { type Case } from "./case.ts";
 import { Child, freePort, versionOf } from "./child.ts";
+import { nginxConf } from "./nginx_conf.ts";
 
 export interface Backend {
   /** Where this case's path is served. */
@@ -52,19 +53,10 @@ async function startNginx(folder: string): Promise<Server> {
   await Deno.chmod(folder, 0o755);
   await Deno.writeTextFile(
     file,
-    `daemon off;
-worker_processes 1;
-pid ${folder}/nginx.pid;
-error_log stderr error;
-events { worker_connections 4096; }
-http {
-  access_log off;
-  client_body_temp_path ${folder}/body;
-  proxy_temp_path ${folder}/proxy;
-  fastcgi_temp_path ${folder}/fastcgi;
-  uwsgi_temp_path ${folder}/uwsgi;
-  scgi_temp_path ${folder}/scgi;
-  keepalive_requests 10000000;
+    nginxConf(
+      folder,
+      1,
+      `  keepalive_requests 10000000;
   sendfile on;
   open_file_cache max=10;
   server {
@@ -72,8 +64,8 @@ http {
     location = /small { default_type text/plain; return 200 "hello\\n"; }
     location = /1mib { root ${folder}; }
   }
-}
 `,
+    ),
   );
   const child = Child.start(["nginx", "-p", folder, "-c", file, "-e", "stderr"]);
   await child.listening(address);

@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { formatAddress } from "../../shared/address.ts";
 import { Child } from "../child.ts";
+import { nginxConf } from "../nginx_conf.ts";
 import { type Peer, type Setup } from "../peer.ts";
 import { TLS_CIPHER, TLS_GROUP, TLS_VERSION, type TlsFiles } from "../tls.ts";
 
@@ -14,19 +15,10 @@ export const NGINX: Peer = {
     const flags = `backlog=4096${workers > 1 ? " reuseport" : ""}${tls === null ? "" : " ssl"}`;
     await Deno.writeTextFile(
       file,
-      `daemon off;
-worker_processes ${workers};
-pid ${folder}/nginx.pid;
-error_log stderr error;
-events { worker_connections 4096; }
-http {
-  access_log off;
-  client_body_temp_path ${folder}/body;
-  proxy_temp_path ${folder}/proxy;
-  fastcgi_temp_path ${folder}/fastcgi;
-  uwsgi_temp_path ${folder}/uwsgi;
-  scgi_temp_path ${folder}/scgi;
-  keepalive_requests 10000000;
+      nginxConf(
+        folder,
+        workers,
+        `  keepalive_requests 10000000;
   client_max_body_size 0;
   client_body_buffer_size 64k;
   map $http_upgrade $connection_upgrade {
@@ -60,8 +52,8 @@ http {
       proxy_set_header X-Request-Id $request_id;
     }
   }
-}
 `,
+      ),
     );
     return Child.start(["nginx", "-p", folder, "-c", file, "-e", "stderr"]);
   },

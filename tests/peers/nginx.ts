@@ -3,6 +3,7 @@
  * is. Out: a running process.
  */
 import { join } from "node:path";
+import { nginxConf } from "../../bench/nginx_conf.ts";
 
 export const MISSING = "nginx is not installed (remedy: apt-get install nginx-light)";
 /** Debian has servers where the PATH of users who are not root does not lead. */
@@ -87,19 +88,10 @@ function freePort(): number {
 }
 
 function configuration(folder: string, port: number, backendPort: number): string {
-  return `daemon off;
-worker_processes 1;
-pid ${folder}/nginx.pid;
-error_log stderr error;
-events { worker_connections 1024; }
-http {
-  access_log off;
-  client_body_temp_path ${folder}/body;
-  proxy_temp_path ${folder}/proxy;
-  fastcgi_temp_path ${folder}/fastcgi;
-  uwsgi_temp_path ${folder}/uwsgi;
-  scgi_temp_path ${folder}/scgi;
-  client_max_body_size 0;
+  return nginxConf(
+    folder,
+    1,
+    `  client_max_body_size 0;
   large_client_header_buffers 8 32k;
   upstream backend {
     server 127.0.0.1:${backendPort};
@@ -128,6 +120,6 @@ http {
       proxy_set_header X-Forwarded-Host $http_host;
     }
   }
-}
-`;
+`,
+  );
 }
