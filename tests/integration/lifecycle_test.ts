@@ -152,6 +152,8 @@ Deno.test("the exit code tells how it ended: 2 for the command line, 1 for a sta
       assert.equal(code, expected, args.join(" "));
       const decoder = new TextDecoder();
       assert.match(decoder.decode(stdout) + decoder.decode(stderr), said);
+      // Nor does Deno warn of its own features there.
+      if (expected === 0) assert.equal(decoder.decode(stderr), "");
     }
   } finally {
     taken.close();
