@@ -176,6 +176,7 @@ class RuleReader {
   }
 
   #readBackend(value: unknown, path: string): Action {
+    if (value === undefined || value === null) return this.#noBackend(path, "is missing", 503);
     if (!isObject(value)) return this.#noBackend(path, `is ${kindOf(value)}`);
     this.#check.unknownFields(value, path, ["type", "name", "namespace", "port"]);
     const { type, name, namespace, port } = value;
@@ -198,13 +199,14 @@ class RuleReader {
     return { kind: "forward", upstream: id };
   }
 
-  #noBackend(path: string, fault: string): Action {
+  /** As `translate` has it: one that is missing answers 503, one that cannot be read 500. */
+  #noBackend(path: string, fault: string, status: 500 | 503 = 500): Action {
     this.#check.error(
       path,
-      `the backend ${fault}; its rule answers 503`,
+      `the backend ${fault}; its rule answers ${status}`,
       'write {"type": "Service", "name": "web", "namespace": "default", "port": 80}',
     );
-    return { kind: "answer", status: 503, reason: `the backend ${fault}` };
+    return { kind: "answer", status, reason: `the backend ${fault}` };
   }
 
   #addCertificate(value: unknown, path: string, host: string, origin: Origin): void {
