@@ -5,8 +5,9 @@
 import { translate } from "../controller/translate.ts";
 import { EXPLAIN_PROGRAM, parseExplainOptions } from "./options.ts";
 import { explainUrl } from "./explanation.ts";
-import { ManifestFolder } from "./manifest_folder.ts";
+import { ManifestFolder, unreadablePath } from "./manifest_folder.ts";
 import { makePlan, toTranslateOptions } from "./plan.ts";
+import { printable } from "./report.ts";
 import { parseRequestedUrl } from "../shared/requested_url.ts";
 
 /** Nothing is dialled here: they only show that a sample backend would be. */
@@ -28,13 +29,10 @@ export async function main(args: readonly string[]): Promise<number> {
     );
     return 2;
   }
-  for (const path of paths) {
-    try {
-      await Deno.stat(path);
-    } catch (error) {
-      console.error(`Cannot read ${path}: ${error instanceof Error ? error.message : error}`);
-      return 2;
-    }
+  const unreadable = await unreadablePath(paths);
+  if (unreadable !== null) {
+    console.error(printable(unreadable));
+    return 2;
   }
   const manifests = await new ManifestFolder(paths).read();
   const plan = makePlan(manifests, options, () => SAMPLES, null, Date.now);

@@ -10,6 +10,7 @@ import { startAdmin } from "../shared/admin.ts";
 import { Lifecycle } from "../shared/lifecycle.ts";
 import { createLogger, standardOutput } from "../shared/log.ts";
 import { MadeCertificates } from "./made_certificates.ts";
+import { unreadablePath } from "./manifest_folder.ts";
 import { parseDevOptions } from "./options.ts";
 import {
   AUTHORITY_PATH,
@@ -35,7 +36,8 @@ if (parsed.kind !== "ok") {
   Deno.exit(parsed.kind === "help" ? 0 : 2);
 }
 const { options } = parsed;
-for (const path of options.paths) await Deno.stat(path).catch((error) => failToRead(path, error));
+const unreadable = await unreadablePath(options.paths);
+if (unreadable !== null) fail(unreadable);
 const refusal = await requestRights(options);
 if (refusal !== null) fail(refusal);
 
@@ -126,14 +128,6 @@ function authorityFile({ authority }: MadeCertificates): Response {
 
 function print(text: string): void {
   standardOutput().write(`${text.split("\n").map(printable).join("\n")}\n`);
-}
-
-function failToRead(path: string, error: unknown): never {
-  fail(
-    error instanceof Deno.errors.NotFound
-      ? `There is no file or folder ${path}; name one with Kubernetes YAML in it`
-      : `Cannot read ${path}: ${error instanceof Error ? error.message : String(error)}`,
-  );
 }
 
 /** Ends a start that cannot succeed. */

@@ -42,6 +42,21 @@ interface KnownFile {
   readonly good: ManifestFile | null;
 }
 
+/** One line on the first of the paths that is not there or out of reach; null where all are. */
+export async function unreadablePath(paths: readonly string[]): Promise<string | null> {
+  for (const path of paths) {
+    try {
+      await Deno.stat(path);
+    } catch (error) {
+      if (error instanceof Deno.errors.NotFound) {
+        return `There is no file or folder ${path}; name one with Kubernetes YAML in it`;
+      }
+      return `Cannot read ${path}: ${error instanceof Error ? error.message : String(error)}`;
+    }
+  }
+  return null;
+}
+
 export class ManifestFolder {
   readonly #paths: readonly string[];
   #known = new Map<string, KnownFile>();

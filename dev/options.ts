@@ -9,13 +9,14 @@ import type { Address } from "../shared/address.ts";
 import { LOG_LEVELS, type LogLevel } from "../shared/log.ts";
 import { defineOptions, parseOptions, type Program } from "../shared/options.ts";
 import type { PlanOptions } from "./plan.ts";
+import { NPX, START_WITH_NETWORK } from "./rights.ts";
 import { parseServiceMapping, type ServiceMapping } from "./service_mapping.ts";
 
 export const DEV_PROGRAM: Program = {
   name: "deno task dev",
   summary: "Serves the Ingresses of a folder on this machine, without a cluster.",
   positionals: {
-    name: "DIR",
+    name: "DIR…",
     help: "Folders or files of Kubernetes YAML or JSON. Without one: examples.",
     min: 0,
     max: 1000,
@@ -26,7 +27,7 @@ export const EXPLAIN_PROGRAM: Program = {
   name: "deno task explain",
   summary: "Says which route a URL takes, and why.",
   positionals: {
-    name: "DIR URL",
+    name: "DIR… URL",
     help: "Folders or files of Kubernetes YAML or JSON, then one URL: " +
       "https://app.example.com/path.",
     min: 2,
@@ -59,7 +60,10 @@ const PLAN_OPTIONS = defineOptions({
   allowExternalName: {
     type: "boolean",
     reason: "such a Service makes this machine dial any name that a manifest holds",
-    help: "Lets a Service of type ExternalName be a backend.",
+    help:
+      "Lets a Service of type ExternalName be a backend. deno task dev may reach this machine " +
+      `only, so start it with ${START_WITH_NETWORK} --allow-external-name (${NPX} in place of deno ` +
+      "where it is not installed); explain dials nothing and needs no more.",
   },
   defaultBackend: {
     type: "string",

@@ -17,6 +17,7 @@ import type { Snapshot } from "../shared/snapshot.ts";
 import { localEndpoints, type SampleEndpoints, type StandIn } from "./local_endpoints.ts";
 import type { LocatedProblem } from "./manifest_file.ts";
 import type { Manifests } from "./manifests.ts";
+import { NPX, START_WITH_NETWORK } from "./rights.ts";
 import type { ServiceMapping } from "./service_mapping.ts";
 
 const CLASS = "pingress";
@@ -24,9 +25,6 @@ const CONTROLLER = "pingress.io/ingress-controller";
 
 /** By which Ingresses named their class before `spec.ingressClassName`. */
 const CLASS_ANNOTATION = "kubernetes.io/ingress.class";
-
-/** What `translate` says of an unknown class; here the remedy is a flag, so it is said anew. */
-const REPEATED_REASON = "IngressClassNotFound";
 
 export interface PlanOptions {
   /** Classes beside our own. */
@@ -58,9 +56,9 @@ export function makePlan(
   const translated = translate(local.resources, published, translateOptions, clock);
   const problems = [
     ...local.problems,
-    ...translated.problems.filter(({ object, reason }) =>
-      object?.kind !== "EndpointSlice" && reason !== REPEATED_REASON
-    ),
+    ...translated.problems
+      .filter(({ object }) => object?.kind !== "EndpointSlice")
+      .map(inWordsOfDev),
     ...sliceProblems(manifests, published, translateOptions, clock),
     ...classProblems(manifests, translated.statuses),
   ];
@@ -82,6 +80,26 @@ export function toTranslateOptions(options: PlanOptions): TranslateOptions {
     allowLocalEndpoints: true,
     version: { epoch: "file", seen: {} },
   };
+}
+
+/** What `translate` says of a cluster is otherwise here. */
+function inWordsOfDev(problem: Problem): Problem {
+  switch (problem.reason) {
+    case "ExternalNameNotAllowed":
+      return {
+        ...problem,
+        remedy: `Use another type of Service, or start with ${START_WITH_NETWORK} ` +
+          `--allow-external-name (${NPX} in place of deno where it is not installed)`,
+      };
+    case "SecretNotFound":
+    case "SecretUnusable":
+      return {
+        ...problem,
+        remedy: `${problem.remedy}; until then hosts of rules are shown one that is made here`,
+      };
+    default:
+      return problem;
+  }
 }
 
 /** Those of EndpointSlices as they were written: the ones with local addresses have other fields. */

@@ -6,6 +6,12 @@
 import { formatAddress } from "../shared/address.ts";
 import type { DevOptions } from "./options.ts";
 
+/** How the task is started where it is to reach more than this machine. */
+export const START_WITH_NETWORK = "deno run -P=dev --allow-net dev/main.ts";
+
+/** The same without Deno installed. */
+export const NPX = "npx -y deno@2.9";
+
 /** Null where everything is allowed, else one line with the remedy. */
 export async function requestRights(options: DevOptions): Promise<string | null> {
   const { listenHttp, listenHttps, admin } = options;
@@ -41,5 +47,6 @@ async function isGranted(right: Deno.PermissionDescriptor): Promise<boolean> {
 /** `what` is a verb with its object. */
 function missingRight(what: string): string {
   return `Cannot ${what}: the task may use addresses of this machine only; start it with ` +
-    "deno run -P=dev --allow-net dev/main.ts and the same arguments";
+    `${START_WITH_NETWORK} and the same arguments (${NPX} in place of deno where it is not ` +
+    "installed)";
 }

@@ -96,7 +96,7 @@ export interface Program {
   readonly summary: string;
   /** Arguments without a flag; left out, the program takes none. */
   readonly positionals?: {
-    /** `DIR`, `DIR URL`. */
+    /** `DIR…`, `DIR… URL`. */
     readonly name: string;
     readonly help: string;
     readonly min: number;
@@ -215,7 +215,8 @@ export function formatHelp(program: Program, specs: OptionSpecs): string {
       group = spec.group ?? "Flags";
       lines.push("", `${group}:`);
     }
-    lines.push(`  ${formatFlag(key, spec)}`, ...wrap(spec.help, "      "));
+    const times = isList(spec) ? " (repeatable)" : "";
+    lines.push(`  ${formatFlag(key, spec)}${times}`, ...wrap(spec.help, "      "));
     const fallback = formatDefault(spec);
     if (fallback !== "") {
       const reason = spec.reason === undefined ? "" : `: ${spec.reason}`;

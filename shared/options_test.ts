@@ -247,7 +247,9 @@ Deno.test("help wins over mistakes and shows every flag with its default and rea
   assert.ok(
     help.includes("  --head-timeout DURATION\n      How long.\n      Default: 10s: enough."),
   );
-  assert.ok(help.includes("--listen-http ADDRESS\n      Where.\n      Default: 0.0.0.0:8080."));
+  assert.ok(
+    help.includes("--listen-http ADDRESS (repeatable)\n      Where.\n      Default: 0.0.0.0:8080."),
+  );
   assert.ok(help.includes("--log-level info|warn"));
 });
 

@@ -66,8 +66,12 @@ Deno.test("explain exits with 0 for a route, 1 for none, 2 for a wrong command l
         [[folder, "http://b.example.com/"], 1, /\nRoute: none takes this path/],
         [[folder, "http://a.example.com/%zz"], 1, /400/],
         [[folder, "http://"], 2, /is no URL/],
-        [[folder], 2, /needs DIR URL/],
-        [["no/such/folder", "http://a/"], 2, /no\/such\/folder/],
+        [[folder], 2, /needs DIR… URL/],
+        [
+          ["no/such/folder", "http://a/"],
+          2,
+          /^There is no file or folder no\/such\/folder; name one/,
+        ],
       ] as const
     ) {
       const { code: got, stdout, stderr } = await spawn("explain", args).output();

@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { planFor } from "../tests/support/dev_plan.ts";
+
+const INGRESS = `apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: { name: web }
+spec:
+  tls: [{ hosts: [a.example.com], secretName: gone }]
+  rules:
+    - host: a.example.com
+      http:
+        paths: [{ path: /, pathType: Prefix, backend: { service: { name: web, port: { number: 80 } } } }]
+---
+`;
+
+/** The remedy of the one problem with this reason. */
+function remedyOf(reason: string, service: string): string {
+  const { problems } = planFor({ "a.yaml": `${INGRESS}${service}` });
+  const found = problems.filter(({ problem }) => problem.reason === reason);
+  assert.equal(found.length, 1);
+  return found[0].problem.remedy;
+}
+
+Deno.test("an ExternalName that is not allowed says how to start with the right to dial it", () => {
+  const service = `apiVersion: v1
+kind: Service
+metadata: { name: web }
+spec: { type: ExternalName, externalName: api.example.com }
+`;
+  assert.match(
+    remedyOf("ExternalNameNotAllowed", service),
+    /deno run -P=dev --allow-net dev\/main\.ts --allow-external-name \(npx -y deno@2\.9 /,
+  );
+});
+
+Deno.test("a Secret that is missing says which certificate stands in", () => {
+  const service = "apiVersion: v1\nkind: Service\nmetadata: { name: web }\n" +
+    "spec: { ports: [{ port: 80 }] }\n";
+  assert.match(remedyOf("SecretNotFound", service), /^Create the Secret, .* made here$/);
+});
