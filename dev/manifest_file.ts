@@ -1,6 +1,6 @@
 /**
- * One file of manifests. In: its name and text, YAML or JSON, with any number of documents and
- * lists in it. Out: the objects, each with where its fields stand, and a problem for all that is no
+ * One file of manifests. In: its name and text, YAML or JSON, with any number of documents, JSON
+ * objects and lists in it. Out: the objects, each with where its fields stand, and a problem for all that is no
  * object. One bad document never costs the others.
  */
 import {
@@ -14,6 +14,7 @@ import {
 } from "yaml";
 import { isDnsLabel, isDnsName } from "../controller/translate/names.ts";
 import type { ObjectRef, Problem } from "../shared/problem.ts";
+import { splitJsonObjects } from "./json_values.ts";
 import {
   nodeAt,
   offsetOf,
@@ -67,18 +68,29 @@ class FileReader implements ManifestFile {
   readonly problems: LocatedProblem[] = [];
   whole = true;
   #text: string;
-  #lines = new LineCounter();
+  #lines: LineCounter;
+  /** Where in the text the part begins that is being read. */
+  #base = 0;
 
   constructor(file: string, text: string) {
     this.file = file;
     this.#text = text;
+    this.#lines = linesOf(text);
   }
 
   read(): void {
+    for (
+      const { start, text } of splitJsonObjects(this.#text) ?? [{ start: 0, text: this.#text }]
+    ) {
+      this.#base = start;
+      this.#readPart(text);
+    }
+  }
+
+  #readPart(text: string): void {
     let documents: Document.Parsed[];
     try {
-      documents = parseAllDocuments(this.#text, {
-        lineCounter: this.#lines,
+      documents = parseAllDocuments(text, {
         merge: true,
         prettyErrors: false,
       }) as Document.Parsed[];
@@ -185,11 +197,12 @@ class FileReader implements ManifestFile {
       });
       return;
     }
+    const base = this.#base;
     this.objects.push({
       apiVersion,
       ref: { kind, namespace, name },
       value,
-      locate: (field) => positionAt(this.file, this.#lines, offsetOf(placed, field)),
+      locate: (field) => positionAt(this.file, this.#lines, base + offsetOf(placed, field)),
     });
   }
 
@@ -238,8 +251,19 @@ class FileReader implements ManifestFile {
   }
 
   #report(offset: number, problem: Problem, leftOut?: unknown): void {
-    this.problems.push({ problem, at: positionAt(this.file, this.#lines, offset), leftOut });
+    const at = positionAt(this.file, this.#lines, this.#base + offset);
+    this.problems.push({ problem, at, leftOut });
   }
+}
+
+function linesOf(text: string): LineCounter {
+  const lines = new LineCounter();
+  let start = 0;
+  do {
+    lines.addNewLine(start);
+    start = text.indexOf("\n", start) + 1;
+  } while (start > 0);
+  return lines;
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

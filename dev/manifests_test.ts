@@ -293,3 +293,25 @@ function bomb(): string {
   }
   return `${lines.join("\n")}\n`;
 }
+
+Deno.test("JSON objects one after the other are read like documents, each in its place", () => {
+  const object = (kind: string, name: string) =>
+    JSON.stringify({ apiVersion: "v1", kind, metadata: { name } });
+  const manifests = readTexts({
+    "a.json": `${object("Service", "one")}${object("Secret", "two")}\n${
+      object("Service", "Three")
+    }\n{"kind": }\n`,
+  });
+  const place = (kind: string, name: string) => {
+    const at = manifests.locate({ kind, namespace: "default", name }, "metadata.name");
+    return at === null ? null : `${at.line}:${at.column}`;
+  };
+  assert.deepEqual(
+    [place("Service", "one"), place("Secret", "two")],
+    ["1:49", `1:${49 + object("Service", "one").length - 1}`],
+  );
+  assert.deepEqual(manifests.problems.map(({ problem, at }) => `${at?.line} ${problem.reason}`), [
+    "2 NameInvalid",
+    "3 NotAnObject",
+  ]);
+});
