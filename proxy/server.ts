@@ -259,6 +259,8 @@ export class ProxyServer {
       if (this.#tunnels.size > 0) await this.#gone(FAREWELL);
     }
     this.close();
+    // What has been cut says so to metrics and log before these end.
+    await this.#gone(FAREWELL);
   }
 
   /** Waits until nobody is connected any more, for at most `timeout` ms. */

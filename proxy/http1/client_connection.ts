@@ -131,6 +131,7 @@ export class ClientConnection implements Deadlined {
   ): void {
     const { buffers } = this.#context;
     this.#idle = false;
+    this.#deadline = NO_DEADLINE; // That of its time in the pool.
     this.answered = false;
     this.#headed = false;
     this.#method = request.method;

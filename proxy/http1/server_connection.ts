@@ -198,7 +198,7 @@ export class ServerConnection implements Exchange, Deadlined {
     reader.begin();
     for (;;) {
       const result = reader.advance();
-      if (reader.hasBegun) {
+      if (reader.hasBegun || result !== "pending") {
         if (record.startedAt === 0) this.#beginRecord();
         if (this.#phase === IDLE) this.#beginHead();
         record.method = request.method;

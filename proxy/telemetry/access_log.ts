@@ -27,7 +27,8 @@ export const ACCESS_LOG_FIELDS = {
   query: "With its `?`; only with `--access-log-query`.",
   version: "`1.0` or `1.1`.",
   status: "Of the answer; left out where the client was gone before one.",
-  bytesIn: "Head and body of the request, without the framing of chunks.",
+  bytesIn: "Head and body of the request, without the framing of chunks; 0 for a head that was " +
+    "refused before its end.",
   bytesOut: "Head and body of the answer, as they left.",
   durationMs: "From the request's first byte to the answer's last.",
   upstreamMs: "From choosing the endpoint, connecting included, to the head of its answer.",

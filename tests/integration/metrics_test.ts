@@ -44,6 +44,43 @@ Deno.test("requests, bytes and connections are counted to the last one", async (
   while (await open() > 0) await new Promise((resume) => setTimeout(resume, 5));
 });
 
+Deno.test("a request refused at its first byte has taken no longer than its client waited", async () => {
+  using observed = new ObservedProxy([]);
+  const start = performance.now();
+  for (const byte of ["\x00", "\x16"]) {
+    const client = await Peer.connect(observed.port);
+    assert.equal(statusOf(await client.ask(byte)), 400);
+    client.close();
+  }
+  const waited = performance.now() - start;
+  const lines = await observed.lines();
+  assert.equal(lines.length, 2);
+  for (const { durationMs, bytesOut } of lines) {
+    assert.ok(Number(durationMs) <= waited, `${durationMs} of ${waited} ms`);
+    assert.ok(Number(bytesOut) > 0);
+  }
+});
+
+Deno.test("what a drain cuts off is logged and counted", async () => {
+  const arrived = signal();
+  await using backend = new Backend(async (peer) => {
+    await peer.reader.head("request");
+    arrived.resolve();
+    await peer.ended();
+  });
+  using observed = new ObservedProxy([backend.port]);
+  const client = await Peer.connect(observed.port);
+  await client.send(get());
+  await arrived.promise;
+  await observed.proxy.server.drain({ delay: 0, timeout: 50 });
+  const counted = [...(await observed.series()).keys()].filter((key) =>
+    key.startsWith("pingress_requests_total")
+  );
+  assert.deepEqual(counted, [requests("GET", "none")]);
+  assert.equal((await observed.lines()).length, 1);
+  client.close();
+});
+
 Deno.test("bodies in chunks count as what they carry on the way in, and as sent on the way out", async () => {
   await using backend = new Backend(async (peer) => {
     await peer.request();

@@ -45,6 +45,32 @@ Deno.test("an idle connection is closed without a word", async () => {
   assert.equal(client.received, received);
 });
 
+Deno.test("a steady upload outlasts the time that its connection may be idle in the pool", async () => {
+  await using backend = new Backend(async (peer) => {
+    for (let message; (message = await peer.request()) !== null;) {
+      await peer.send(reply(message.body));
+    }
+  });
+  using proxy = new TestProxy([backend.port], { upstreamIdleTimeout: 200 });
+  using client = await Peer.connect(proxy.port);
+  assert.equal(statusOf(await client.ask(GET)), 200);
+  await client.send(`${POST}Content-Length: 10\r\n\r\n`);
+  for (const digit of "0123456789") {
+    await pause(60);
+    await client.send(digit);
+  }
+  assert.equal((await client.answer()).body, "0123456789");
+  assert.equal(backend.accepted, 1);
+});
+
+Deno.test("an upload that stalls on a pooled connection is its client's fault", async () => {
+  await using backend = new Backend();
+  using proxy = new TestProxy([backend.port], { upstreamIdleTimeout: 100, bodyTimeout: 300 });
+  using client = await Peer.connect(proxy.port);
+  assert.equal(statusOf(await client.ask(GET)), 200);
+  assert.equal(statusOf(await client.ask(`${POST}Content-Length: 10\r\n\r\nabc`)), 408);
+});
+
 Deno.test("a backend that never answers is 504, and its connection is not used again", async () => {
   const ended = signal();
   await using backend = new Backend(async (peer, index) => {
