@@ -38,7 +38,8 @@ export const ACCESS_LOG_FIELDS = {
   tries: "How many times an endpoint was asked.",
   error: "What went wrong, as in `pingress_request_errors_total`.",
   userAgent: "The field `User-Agent`.",
-  referer: "The field `Referer`; its query only with `--access-log-query`.",
+  referer: "The field `Referer` without user and password; its query only with " +
+    "`--access-log-query`.",
 } as const;
 
 export interface AccessLogOptions {
@@ -61,6 +62,9 @@ const BATCH_SIZE = 64 * 1024;
 const MAX_ON_THE_WAY = 4 * 1024 * 1024;
 /** Longer values are cut: one request with a target of 32 KiB must not fill a disk. */
 const MAX_VALUE = 4096;
+
+/** `user:password@` (RFC 3986 §3.2.1), up to the last `@` before the path. */
+const USERINFO = /^([^/?#]*\/\/)[^/?#]*@/;
 
 export class AccessLog {
   readonly #options: AccessLogOptions;
@@ -137,7 +141,7 @@ export class AccessLog {
       keepFields(exchange);
       const { userAgent, referer } = record;
       if (userAgent !== "") line += `,"userAgent":${quote(userAgent!)}`;
-      if (referer !== "") line += `,"referer":${quote(this.#withoutQuery(referer!))}`;
+      if (referer !== "") line += `,"referer":${quote(this.#withoutSecrets(referer!))}`;
     }
     return `${line}}\n`;
   }
@@ -152,7 +156,8 @@ export class AccessLog {
     return `${this.#secondText}${String(now - second * 1000).padStart(3, "0")}Z`;
   }
 
-  #withoutQuery(url: string): string {
+  #withoutSecrets(referer: string): string {
+    const url = referer.replace(USERINFO, "$1");
     if (this.#options.query) return url;
     const end = url.search(/[?#]/);
     return end === -1 ? url : url.slice(0, end);

@@ -11,7 +11,7 @@ Deno.test("a line tells who asked what, and what became of it", async () => {
   using observed = new ObservedProxy([backend.port], { query: false });
   using client = await Peer.connect(observed.port);
   const request = "GET /a/../b?token=secret HTTP/1.1\r\nHost: APP.example.com:80\r\n" +
-    "User-Agent: test/1\r\nReferer: http://other.test/x?token=secret\r\n" +
+    "User-Agent: test/1\r\nReferer: http://user:secret@other.test/x?token=secret\r\n" +
     "Authorization: Bearer secret\r\nCookie: id=secret\r\n\r\n";
   assert.equal(statusOf(await client.ask(request)), 200);
   const [line, ...more] = await observed.lines();
@@ -45,11 +45,18 @@ Deno.test("queries are written where that is asked for", async () => {
   await using backend = new Backend();
   using observed = new ObservedProxy([backend.port], { query: true });
   using client = await Peer.connect(observed.port);
-  const referer = "http://other.test/x?b=2";
-  await client.ask(`GET /?a=1 HTTP/1.1\r\nHost: a\r\nReferer: ${referer}\r\n\r\n`);
-  const [line] = await observed.lines();
-  assert.equal(line.query, "?a=1");
-  assert.equal(line.referer, referer);
+  const referers = {
+    "http://other.test/x?b=2": "http://other.test/x?b=2",
+    "//u:p@q@other.test:8/x@y?b=@": "//other.test:8/x@y?b=@",
+    "https://u@other.test": "https://other.test",
+    "http://other.test?to=//u@x": "http://other.test?to=//u@x",
+  };
+  for (const referer of Object.keys(referers)) {
+    await client.ask(`GET /?a=1 HTTP/1.1\r\nHost: a\r\nReferer: ${referer}\r\n\r\n`);
+  }
+  const lines = await observed.lines();
+  assert.equal(lines[0].query, "?a=1");
+  assert.deepEqual(lines.map((line) => line.referer), Object.values(referers));
 });
 
 Deno.test("odd bytes in targets and fields leave each line a JSON object, and in its line", async () => {
