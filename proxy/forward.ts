@@ -85,11 +85,13 @@ export class Forwarder {
   /** Serves one exchange to its end. Never rejects. */
   readonly handle = (exchange: Exchange): Promise<void> | void => {
     const { request, client } = exchange;
-    const redirect = this.#redirect(exchange);
+    const isOverloaded = this.#context.isOverloaded();
+    // Who is sent to HTTPS only comes back, with a handshake to do.
+    const redirect = isOverloaded ? null : this.#redirect(exchange);
     if (redirect !== null) return this.#respond(exchange, redirect, NO_BODY);
     prepareRequest(exchange, this.#context.trustedProxies);
     exchange.record.prepared = true;
-    if (this.#context.isOverloaded()) return this.#answer(exchange, new ProxyError("overloaded"));
+    if (isOverloaded) return this.#answer(exchange, new ProxyError("overloaded"));
     if (client.certificate !== null && this.#isMisdirected(request.host, client.certificate)) {
       return this.#answer(exchange, new ProxyError("misdirected"));
     }

@@ -248,7 +248,8 @@ const LIMIT_OPTIONS = defineOptions({
     default: DEFAULT_LIMITS.memoryBytes,
     reason: "0 is no limit; in a container, give the container's",
     help: "Memory that the process may use. From 92 % of it connections end after their answer " +
-      "and idle ones are closed, from 95 % new requests get 503.",
+      "and idle ones are closed, from 95 % new requests get 503, and of new TLS connections " +
+      "only a few at a time are let in to get theirs: the others are closed at once.",
   },
   connectTimeout: {
     type: "duration",

@@ -77,6 +77,9 @@ const DRAIN_POLL = 20;
 /** What waits to be accepted when a drain begins is taken in for at most this long, in ms. */
 const QUEUE_PATIENCE = 250;
 
+/** So many handshakes may be under way while memory is too short for requests. */
+const HANDSHAKES_SHORT_OF_MEMORY = 16;
+
 /** At the end of a drain, what is told of it has this long (ms) to go. */
 const FAREWELL = 1_000;
 
@@ -200,6 +203,7 @@ export class ProxyServer {
   /** Listens for HTTPS. Rejects with what the system says. */
   async listenTls({ hostname, port }: Address): Promise<Address> {
     const { log, limits, reusePort } = this.#options;
+    let address: Address = { hostname, port };
     const listener = new TlsListener({
       contextFor: (name) => this.#contextFor(name),
       protocols: ["http/1.1"],
@@ -213,11 +217,11 @@ export class ProxyServer {
         this.#metrics.handshakeFailed();
         log.debug("Connection failed", { code: "handshake_failed", detail: reason, client });
       },
-      onDeaf: (reason) => this.#deaf({ hostname, port }, reason),
+      onDeaf: (reason) => this.#deaf(address, reason),
       onExhausted: this.#exhausted,
     });
     this.#listeners.push(listener);
-    const address = await listener.listen(hostname, port, reusePort ?? false);
+    address = await listener.listen(hostname, port, reusePort ?? false);
     this.protect(address);
     const { sslRedirect, sslRedirectPort } = this.#options;
     if (sslRedirect) this.#redirectPort ??= sslRedirectPort || address.port;
@@ -298,9 +302,10 @@ export class ProxyServer {
     return admitted;
   };
 
-  /** A handshake costs more than an answer: without memory for it there is none. */
+  /** A handshake costs more than the 503 that it leads to: short of memory there are only a few. */
   #admitTls = (address: string): boolean => {
-    if (!this.#overload.isCritical) return this.#admit(address);
+    const isFree = !this.#overload.isCritical || this.#handshakeCount < HANDSHAKES_SHORT_OF_MEMORY;
+    if (isFree) return this.#admit(address);
     this.#metrics.connectionShed("overload");
     return false;
   };

@@ -9,8 +9,9 @@ import { CertificateAuthority, type CertificateRequest } from "../../dev/certifi
 import type { ServerCertificate } from "../../proxy/certificates.ts";
 import { DEFAULT_LIMITS, type Limits } from "../../proxy/limits.ts";
 import { ProxyServer } from "../../proxy/server.ts";
+import type { Telemetry } from "../../proxy/telemetry/telemetry.ts";
 import { CidrList } from "../../shared/cidr.ts";
-import type { LogFields } from "../../shared/log.ts";
+import type { LogFields, LogLevel } from "../../shared/log.ts";
 import type { Snapshot } from "../../shared/snapshot.ts";
 import { snapshotOf } from "./test_proxy.ts";
 
@@ -35,18 +36,25 @@ export interface TlsProxyOptions {
   readonly sslRedirect?: boolean;
   readonly sslRedirectPort?: number;
   readonly trustedProxies?: CidrList;
+  readonly memoryInUse?: () => number;
+  readonly onObstacle?: (name: string, reason: string | null) => void;
+  readonly telemetry?: Telemetry;
 }
 
 export class TlsProxy {
   readonly server: ProxyServer;
   readonly codes: string[] = [];
+  /** What was logged. */
+  readonly lines: { level: LogLevel; message: string; fields: LogFields }[] = [];
   #port = 0;
   readonly #snapshot: Snapshot;
 
   private constructor(options: TlsProxyOptions) {
-    const log = (_message: string, fields?: LogFields) => {
-      if (typeof fields?.code === "string") this.codes.push(fields.code);
+    const log = (level: LogLevel) => (message: string, fields: LogFields = {}) => {
+      this.lines.push({ level, message, fields });
+      if (typeof fields.code === "string") this.codes.push(fields.code);
     };
+    const { memoryInUse, onObstacle, telemetry } = options;
     this.server = new ProxyServer({
       limits: { ...DEFAULT_LIMITS, ...options.limits },
       trustedProxies: options.trustedProxies ?? CidrList.empty,
@@ -54,7 +62,10 @@ export class TlsProxy {
       allowLoopbackUpstreams: true,
       sslRedirect: options.sslRedirect ?? false,
       sslRedirectPort: options.sslRedirectPort ?? 0,
-      log: { debug: log, info: log, warn: log, error: log },
+      log: { debug: log("debug"), info: log("info"), warn: log("warn"), error: log("error") },
+      ...(memoryInUse === undefined ? {} : { memoryInUse }),
+      ...(onObstacle === undefined ? {} : { onObstacle }),
+      ...(telemetry === undefined ? {} : { telemetry }),
     });
     this.#snapshot = snapshotOf(options.endpoints ?? []);
     this.apply(options.certificates ?? [], options.defaultCertificate);
