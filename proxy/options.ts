@@ -32,6 +32,15 @@ const GENERAL_OPTIONS = defineOptions({
       "read then leaves the last good configuration in force. Files of certificates must be in " +
       "one of these folders, or in that of --config.",
   },
+  maxRouteLoss: {
+    type: "integer",
+    default: 0,
+    max: 100,
+    reason: "0 is no limit: a file is taken at its word",
+    help:
+      "Refuses a new configuration in which more of the routes in force than this are gone, in " +
+      "percent; it counts as refused in the metrics.",
+  },
   listenHttp: {
     type: "address",
     repeatable: true,
@@ -391,6 +400,8 @@ export interface ProxyOptions {
   readonly config: string;
   /** Folders whose changes lead to another read. */
   readonly watch: readonly string[];
+  /** In percent of the routes in force; 0 is no limit. */
+  readonly maxRouteLoss: number;
   readonly listenHttp: readonly Address[];
   readonly listenHttps: readonly Address[];
   readonly sslRedirect: boolean;
@@ -429,6 +440,7 @@ export function parseProxyOptions(args: readonly string[]): ParsedProxyOptions {
     options: {
       config: given.config,
       watch: given.watch,
+      maxRouteLoss: given.maxRouteLoss,
       listenHttp: given.listenHttp,
       listenHttps: given.listenHttps,
       sslRedirect: given.sslRedirect,

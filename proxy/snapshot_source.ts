@@ -17,6 +17,7 @@ import {
 } from "../shared/snapshot_parse.ts";
 import { type FileReading, readConfigFile, stampOf } from "./config_file.ts";
 import { FolderWatch, type WatchedFolder } from "./folder_watch.ts";
+import { objectionTo } from "./snapshot_guard.ts";
 import { answerUnspoken } from "./unspoken_protocols.ts";
 
 export interface SnapshotSourceOptions {
@@ -25,6 +26,8 @@ export interface SnapshotSourceOptions {
   readonly watch: readonly string[];
   /** See `ParseOptions`. */
   readonly clusterDomain?: string;
+  /** See `objectionTo`. */
+  readonly maxRouteLoss?: number;
   readonly log: Logger;
   /**
    * Called with each new snapshot, the first one from within `load`, and again with the same one
@@ -211,6 +214,10 @@ export class SnapshotSource {
   #parse(text: string): ParsedSnapshot {
     const parsed = parseSnapshot(text, { clusterDomain: this.#options.clusterDomain });
     if (parsed.snapshot === null) return parsed;
+    const objection = this.#good === null
+      ? null
+      : objectionTo(parsed.snapshot, this.#good, this.#options.maxRouteLoss ?? 0);
+    if (objection !== null) return { snapshot: null, problems: [objection] };
     const { snapshot, unspoken } = answerUnspoken(parsed.snapshot);
     return { snapshot, problems: [...parsed.problems, ...unspoken.map(unspokenProtocol)] };
   }

@@ -295,3 +295,36 @@ Deno.test("nothing comes after stop", async () => {
     assert.deepEqual(scene.hosts, []);
   });
 });
+
+Deno.test("an older snapshot, and one that takes too many routes away, leave the last good one in force", async () => {
+  const at = (seen: string, hosts: readonly string[]) =>
+    JSON.stringify({
+      format: 1,
+      version: { epoch: "cluster", seen: { Ingress: seen } },
+      routes: hosts.map((host) => ({
+        id: `${host} Prefix /`,
+        host,
+        path: { type: "Prefix", value: "/" },
+        action: { kind: "answer", status: 503, reason: "none" },
+        origin: { kind: "Ingress", namespace: "default", name: "web", field: "spec" },
+      })),
+      defaultAction: null,
+      upstreams: [],
+      certificates: [],
+      defaultCertificate: null,
+    });
+  await scene(write("proxy.json", config("a.org")), async (scene) => {
+    const { folder, hosts, events } = scene;
+    await begin(scene);
+    const put = (text: string) => Deno.writeTextFileSync(`${folder}/proxy.json`, text);
+    put(at("100", ["a.test", "b.test", "c.test"]));
+    await until(() => hosts.at(-1) === "a.test", "the newest is in force");
+    put(at("99", ["old.test", "b.test", "c.test"]));
+    await until(() => events.some((event) => event.includes("it is older")), "it is refused");
+    put(at("101", ["lost.test"]));
+    await until(() => events.some((event) => event.includes("2 of 3 routes")), "it is refused");
+    put(at("102", ["last.test", "b.test"]));
+    await until(() => hosts.at(-1) === "last.test", "a newer one is taken");
+    assert.deepEqual(hosts, ["a.test", "last.test"]);
+  }, () => ({ maxRouteLoss: 50, refusalInterval: 5 }));
+});

@@ -57,6 +57,7 @@ async function run(options: ProxyOptions): Promise<void> {
     file: options.config,
     watch: options.watch,
     clusterDomain: options.clusterDomain,
+    maxRouteLoss: options.maxRouteLoss,
     log,
     onSnapshot(snapshot) {
       const usable = certificates.load(snapshot);
