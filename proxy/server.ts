@@ -16,6 +16,7 @@ import { Deadlines } from "./deadlines.ts";
 import { Descriptors, isExhaustion } from "./descriptors.ts";
 import { ProxyError } from "./errors.ts";
 import { Forwarder } from "./forward.ts";
+import { HandshakeFailures } from "./handshake_failures.ts";
 import type { ClientConnection } from "./http1/client_connection.ts";
 import { ServerConnection } from "./http1/server_connection.ts";
 import type { ServerConnectionContext } from "./http1/server_context.ts";
@@ -98,6 +99,7 @@ export class ProxyServer {
   readonly #admission: Admission;
   readonly #overload: Overload;
   readonly #tunnels: Tunnels;
+  readonly #handshakeFailures: HandshakeFailures;
   #served = 0;
   #draining = false;
   #redirectPort: number | null = null;
@@ -115,6 +117,7 @@ export class ProxyServer {
     });
     const telemetry = options.telemetry ?? Telemetry.unheard();
     this.#metrics = telemetry.metrics;
+    this.#handshakeFailures = new HandshakeFailures(log);
     this.#tunnels = new Tunnels(limits.tunnelIdleTimeout, this.#deadlines);
     this.#admission = new Admission({
       limits,
@@ -202,7 +205,7 @@ export class ProxyServer {
 
   /** Listens for HTTPS. Rejects with what the system says. */
   async listenTls({ hostname, port }: Address): Promise<Address> {
-    const { log, limits, reusePort } = this.#options;
+    const { limits, reusePort } = this.#options;
     let address: Address = { hostname, port };
     const listener = new TlsListener({
       contextFor: (name) => this.#contextFor(name),
@@ -215,7 +218,7 @@ export class ProxyServer {
       },
       onHandshakeError: (client, reason) => {
         this.#metrics.handshakeFailed();
-        log.debug("Connection failed", { code: "handshake_failed", detail: reason, client });
+        this.#handshakeFailures.add(client, reason);
       },
       onDeaf: (reason) => this.#deaf(address, reason),
       onExhausted: this.#exhausted,
@@ -289,6 +292,7 @@ export class ProxyServer {
     for (const listener of this.#listeners) listener.close();
     for (const connection of [...this.#connections]) connection.close();
     this.#overload.close();
+    this.#handshakeFailures.close();
     this.#configuration.close();
   }
 

@@ -42,6 +42,11 @@ Deno.test("a handshake that stalls ends at its deadline, and keeps nobody waitin
   assert.equal(ended, 0, "others were served before the deadline");
   await Promise.all(stalled);
   assert.equal(proxy.codes.filter((code) => code === "handshake_failed").length, 90);
+  const told = () => proxy.lines.filter(({ message }) => message === "TLS handshakes failed");
+  assert.equal(told().length, 1, "strangers do not fill the log");
+  assert.match(told()[0].level, /^(info|warn)$/);
+  proxy.server.close();
+  assert.equal(told().reduce((sum, { fields }) => sum + Number(fields.count), 0), 90);
 });
 
 Deno.test("stalled handshakes give way to new ones when there are too many", async () => {
