@@ -67,7 +67,7 @@ function assignments(
 }
 
 /** Once checked, a certificate carries its fingerprint behind the id that a snapshot gives it. */
-function plainId(id: string): string {
+export function plainId(id: string): string {
   return id.replace(/ [0-9a-f]{64}$/, "");
 }
 

@@ -1,17 +1,24 @@
 /**
  * Certificates of a snapshot as they can be used. In: a snapshot, whose chains and keys may be files.
  * Out: checked pairs; a pair that is broken leaves out its own hosts alone, and where a host had a
- * good one before, that one stays. Runs where files may be read, never in a worker.
+ * good one before, that one stays. So do the default and those shown to backends, which may be for
+ * no host. Runs where files may be read, never in a worker.
  */
 import { isAbsolute, join } from "node:path";
 import { readKeyPair } from "../shared/key_pair.ts";
 import type { Logger } from "../shared/log.ts";
 import { Redacted } from "../shared/redacted.ts";
-import type { Certificate, Snapshot } from "../shared/snapshot.ts";
+import type { Certificate, Origin, Snapshot } from "../shared/snapshot.ts";
+import { plainId } from "./certificate_delta.ts";
 import type { ServerCertificate } from "./certificates.ts";
+import { type CertificateUse, consequence, LastGood } from "./last_good.ts";
 
 /** A usable certificate, and until when. */
 export interface LoadedCertificate extends ServerCertificate {
+  /** Where it comes from: a Secret's namespace and name, or the file of its chain. */
+  readonly name: string;
+  /** Whether names that no other covers get it. */
+  readonly isDefault: boolean;
   /** In ms since the epoch. */
   readonly validTo: number;
 }
@@ -26,68 +33,100 @@ export interface CertificateLoaderOptions {
 
 export class CertificateLoader {
   readonly #options: CertificateLoaderOptions;
-  /** The last good pair of each host pattern. */
-  #lastGood = new Map<string, LoadedCertificate>();
+  #lastGood = new LastGood();
   /** Pairs checked before, by chain and key: checking takes about a millisecond. */
   #checked = new Map<string, LoadedCertificate>();
   /** What was wrong with each (by its id) at the last load, so that it is said once. */
   #complaints = new Map<string, string>();
+  /** What the last load found. */
+  #usable: readonly LoadedCertificate[] = [];
+  /** Full ids of those that were said to have expired. */
+  #expired = new Set<string>();
 
   constructor(options: CertificateLoaderOptions) {
     this.#options = options;
+  }
+
+  /** Certificates of the last snapshot that cannot be used, be it that a last good one stays. */
+  get refused(): number {
+    return this.#complaints.size;
+  }
+
+  /** When the next of the last load expires, in ms since the epoch; null if none will. */
+  get nextExpiry(): number | null {
+    const times = this.#usable.filter(({ id }) => !this.#expired.has(id));
+    return times.reduce<number | null>(
+      (next, { validTo }) => next === null ? validTo : Math.min(next, validTo),
+      null,
+    );
   }
 
   /** All that can be used, in the snapshot's order. Never throws. */
   load(snapshot: Snapshot): LoadedCertificate[] {
     const loaded: LoadedCertificate[] = [];
     const checked = new Map<string, LoadedCertificate>();
-    const lastGood = new Map<string, LoadedCertificate>();
+    const lastGood = new LastGood();
     const before = this.#complaints;
     this.#complaints = new Map();
+    const shown = new Set(snapshot.upstreams.map(({ tls }) => tls?.clientCertificate));
     for (const certificate of snapshot.certificates) {
+      const { id } = certificate;
+      const use = {
+        hosts: certificate.hosts,
+        isDefault: id === snapshot.defaultCertificate,
+        isShown: shown.has(id),
+      };
       const reading = this.#read(certificate, checked);
       if (typeof reading === "string") {
-        const kept = this.#keep(certificate, lastGood);
+        const kept = this.#lastGood.find(id, use);
+        lastGood.take(id, kept);
         loaded.push(...kept);
-        this.#refuse(certificate, reading, kept.length > 0, before);
+        this.#refuse(id, reading, use, kept, before);
         continue;
       }
-      loaded.push(reading);
-      for (const host of reading.hosts) lastGood.set(host, reading);
-      if (reading.validTo < this.#options.now()) this.#expired(certificate, reading, before);
+      const usable = use.isDefault ? { ...reading, isDefault: true } : reading;
+      loaded.push(usable);
+      lastGood.take(id, [usable]);
     }
     this.#checked = checked;
     this.#lastGood = lastGood;
+    this.#usable = loaded;
+    const inForce = new Set(loaded.map(({ id }) => id));
+    this.#expired = new Set([...this.#expired].filter((id) => inForce.has(id)));
+    this.tellExpired();
     return loaded;
   }
 
+  /** Says which of the last load have expired since; each once. */
+  tellExpired(): void {
+    const { log, now } = this.#options;
+    const time = now();
+    for (const { id, hosts, validTo } of this.#usable) {
+      if (validTo >= time || this.#expired.has(id)) continue;
+      this.#expired.add(id);
+      log.warn("Certificate has expired", {
+        certificate: plainId(id),
+        hosts,
+        validTo: new Date(validTo).toISOString(),
+      });
+    }
+  }
+
   #refuse(
-    { id, hosts }: Certificate,
+    id: string,
     problem: string,
-    isKept: boolean,
+    use: CertificateUse,
+    kept: readonly LoadedCertificate[],
     before: ReadonlyMap<string, string>,
   ): void {
     this.#complaints.set(id, problem);
     if (before.get(id) === problem) return;
     this.#options.log.error("Certificate refused", {
       certificate: id,
-      hosts,
+      hosts: use.hosts,
       problem,
-      consequence: isKept
-        ? "the last good one stays"
-        : "these hosts have no certificate of their own",
+      consequence: consequence(id, use, kept),
     });
-  }
-
-  #expired(
-    { id, hosts }: Certificate,
-    reading: LoadedCertificate,
-    before: ReadonlyMap<string, string>,
-  ): void {
-    const validTo = new Date(reading.validTo).toISOString();
-    this.#complaints.set(id, validTo);
-    if (before.get(id) === validTo) return;
-    this.#options.log.warn("Certificate has expired", { certificate: id, hosts, validTo });
   }
 
   /** The pair, or what is wrong with it. */
@@ -112,7 +151,7 @@ export class CertificateLoader {
   }
 
   #check(
-    { hosts, id }: Certificate,
+    { hosts, id, origin, chain: { kind } }: Certificate,
     chain: { text: string; name: string },
     key: { text: string; name: string },
   ): LoadedCertificate | string {
@@ -123,6 +162,8 @@ export class CertificateLoader {
       // A file keeps its path when its contents change: the id must not.
       id: id === pair.fingerprint ? id : `${id} ${pair.fingerprint}`,
       hosts,
+      name: kind === "file" ? chain.name : formatRef(origin),
+      isDefault: false,
       chain: pair.chain,
       key: new Redacted(pair.key),
       validTo: pair.validTo,
@@ -141,19 +182,8 @@ export class CertificateLoader {
       return `${file} cannot be read: ${error instanceof Error ? error.message : error}`;
     }
   }
+}
 
-  /** What these hosts had before. */
-  #keep(
-    { hosts }: Certificate,
-    lastGood: Map<string, LoadedCertificate>,
-  ): LoadedCertificate[] {
-    const kept: LoadedCertificate[] = [];
-    for (const host of hosts) {
-      const good = this.#lastGood.get(host);
-      if (good === undefined) continue;
-      lastGood.set(host, good);
-      kept.push({ ...good, hosts: [host] });
-    }
-    return kept;
-  }
+function formatRef({ namespace, name }: Origin): string {
+  return namespace === "" ? name : `${namespace}/${name}`;
 }

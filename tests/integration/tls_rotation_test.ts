@@ -118,7 +118,7 @@ Deno.test("a broken pair leaves out its own host, whose last good certificate st
       assert.equal(more.length, 0);
       assert.equal(message, "Certificate refused");
       assert.match(String(fields.problem), reason);
-      assert.equal(fields.consequence, "the last good one stays");
+      assert.equal(fields.consequence, "the last good one stays for its hosts");
       assert.ok(!JSON.stringify(logged).includes(good.key.reveal().split("\n")[1]));
 
       // Without a last good one, the host alone has none.
@@ -206,5 +206,67 @@ Deno.test("files of a certificate are read anew, and may vanish for a while", as
     assert.equal(logged.length, 2);
   } finally {
     await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("the default certificate stays while its file is half written", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const [one, two] = await Promise.all([version("one"), version("two")]);
+    const path = `${folder}/tls.crt`;
+    // As of an old proxy.json: for no host.
+    const certificate: Certificate = {
+      ...asWritten(one),
+      id: path,
+      hosts: [],
+      chain: { kind: "file", path },
+    };
+    const snapshot = { ...snapshotWith([certificate]), defaultCertificate: path };
+    const { loader, logged } = startLoading();
+    using proxy = await TlsProxy.start({});
+    const shown = async () => {
+      proxy.apply(loader.load(snapshot), path);
+      using client = await proxy.connect({ name: "default.test" });
+      return client.names;
+    };
+    await Deno.writeTextFile(path, one.chain);
+    assert.equal(await shown(), "a.test one.test");
+    assert.equal(loader.refused, 0);
+    for (const text of [half(one.chain), two.chain, ""]) {
+      await Deno.writeTextFile(path, text);
+      assert.equal(await shown(), "a.test one.test");
+      assert.equal(loader.refused, 1);
+    }
+    assert.deepEqual(
+      [...new Set(logged.map(({ fields }) => fields.consequence))],
+      ["the last good one stays as the default"],
+    );
+    const late = startLoading();
+    proxy.apply(late.loader.load(snapshot), path);
+    assert.match(await handshakeError(proxy.connect({ name: "default.test" })), /UnrecognisedName/);
+    assert.equal(
+      late.logged[0].fields.consequence,
+      "names that no other certificate covers are refused",
+    );
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("a default under another id that is broken leaves the one before", async () => {
+  const [good, stranger] = await Promise.all([version("good"), version("stranger")]);
+  const { loader } = startLoading();
+  using proxy = await TlsProxy.start({});
+  for (const hosts of [[], ["a.test"]]) {
+    const written = { ...asWritten(good), hosts };
+    const broken = { ...written, id: "broken", key: asWritten(stranger).key };
+    for (const certificate of [written, broken, broken, written]) {
+      const snapshot = { ...snapshotWith([certificate]), defaultCertificate: certificate.id };
+      proxy.apply(loader.load(snapshot), certificate.id);
+      for (const name of ["a.test", "nobody.test"]) {
+        using client = await proxy.connect({ name });
+        assert.equal(client.names, "a.test good.test");
+      }
+    }
   }
 });

@@ -3,11 +3,12 @@ import assert from "node:assert/strict";
 import type { AddressInfo } from "node:net";
 import tls from "node:tls";
 import { CertificateAuthority } from "../../dev/certificate_authority.ts";
+import { CertificateLoader } from "../../proxy/certificate_loader.ts";
 import type { ServerCertificate } from "../../proxy/certificates.ts";
 import { DEFAULT_LIMITS } from "../../proxy/limits.ts";
 import { ProxyServer } from "../../proxy/server.ts";
 import { CidrList } from "../../shared/cidr.ts";
-import type { LogFields } from "../../shared/log.ts";
+import { type LogFields, silentLogger } from "../../shared/log.ts";
 import type { Snapshot, Upstream, UpstreamTls } from "../../shared/snapshot.ts";
 import { Peer, statusOf, until } from "../support/backend.ts";
 import { startFleet } from "../support/fleet.ts";
@@ -154,6 +155,48 @@ Deno.test("a backend that demands a certificate is shown the one given, and veri
   assert.match(await proxy.ask("/1"), /^502 /);
   assert.match(await proxy.ask("/2"), /^502 upstream_untrusted: the client certificate missing/);
   assert.match(await proxy.ask("/3"), /^502 upstream_untrusted: .*altnames/);
+});
+
+Deno.test("a client certificate that is broken leaves the last good one for backends", async () => {
+  await using backend = await TlsBackend.start(WEB, {
+    requestCert: true,
+    rejectUnauthorized: true,
+    ca: authority.certificate,
+  });
+  const logged: unknown[] = [];
+  const loader = new CertificateLoader({
+    folder: "/",
+    log: { ...silentLogger, error: (_message, fields) => logged.push(fields?.consequence) },
+    now: Date.now,
+  });
+  const load = ({ key }: ServerCertificate, cases: readonly Case[]) =>
+    loader.load({
+      ...snapshotOf(cases),
+      certificates: [{
+        id: "client",
+        hosts: [],
+        chain: { kind: "pem", pem: CLIENT.chain },
+        key: { kind: "secret", pem: key },
+        origin: { kind: "Secret", namespace: "test", name: "client", field: "data" },
+      }],
+    });
+  // Secured otherwise the second time: a kept connection would show nothing.
+  const cases = (verify?: false): Case[] => [{
+    port: backend.port,
+    tls: { ...NAMED, clientCertificate: "client", ...(verify === false ? { verify } : {}) },
+  }];
+  using proxy = new Proxy([]);
+  proxy.apply(cases(), load(OTHER, cases()));
+  assert.match(await proxy.ask("/0"), /^502 .*client certificate client cannot be used/);
+  proxy.apply(cases(), load(CLIENT, cases()));
+  assert.match(await proxy.ask("/0"), /^200 web\.default\.svc known /);
+  proxy.apply(cases(false), load(OTHER, cases(false)));
+  assert.match(await proxy.ask("/0"), /^200 web\.default\.svc known /);
+  assert.equal(backend.connections, 2);
+  assert.deepEqual(logged, [
+    "requests to the backends that it is for get 502",
+    "the last good one stays for backends",
+  ]);
 });
 
 Deno.test("connections are shared only by those who secure them alike", async () => {
