@@ -54,11 +54,11 @@ export class CertificateLoader {
 
   /** When the next of the last load expires, in ms since the epoch; null if none will. */
   get nextExpiry(): number | null {
-    const times = this.#usable.filter(({ id }) => !this.#expired.has(id));
-    return times.reduce<number | null>(
-      (next, { validTo }) => next === null ? validTo : Math.min(next, validTo),
-      null,
-    );
+    let next = Infinity;
+    for (const { id, validTo } of this.#usable) {
+      if (!this.#expired.has(id)) next = Math.min(next, validTo);
+    }
+    return next === Infinity ? null : next;
   }
 
   /** All that can be used, in the snapshot's order. Never throws. */

@@ -17,6 +17,7 @@ import { VERSION } from "../shared/version.ts";
 import { adminHandlers } from "./admin_handlers.ts";
 import { CertificateLoader } from "./certificate_loader.ts";
 import { type DataPlane, LocalPlane } from "./data_plane.ts";
+import { ExpiryTimer } from "./expiry_timer.ts";
 import { parseProxyOptions, type ProxyOptions } from "./options.ts";
 import { SnapshotSource } from "./snapshot_source.ts";
 import type { FromSupervisor, ToSupervisor } from "./supervisor_protocol.ts";
@@ -53,6 +54,7 @@ async function run(options: ProxyOptions): Promise<void> {
     log,
     now: Date.now,
   });
+  const expiry = new ExpiryTimer(certificates, Date.now);
   const source = new SnapshotSource({
     file: options.config,
     watch: options.watch,
@@ -61,9 +63,10 @@ async function run(options: ProxyOptions): Promise<void> {
     log,
     onSnapshot(snapshot) {
       const usable = certificates.load(snapshot);
+      expiry.restart();
       hub.snapshotComes(snapshot);
       plane.apply(snapshot, usable);
-      hub.snapshotApplied(snapshot, usable);
+      hub.snapshotApplied(snapshot, usable, certificates.refused);
     },
     onRefused: () => hub.snapshotRefused(),
   });

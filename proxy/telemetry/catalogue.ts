@@ -127,8 +127,15 @@ export const METRICS = {
     type: "gauge",
     help: "Days until a certificate in use expires; negative afterwards.",
     labels: {
-      hosts: "The hosts that it is used for, ten at most; none where only backends see it",
+      hosts: "The hosts that it is used for, ten at most, an asterisk before them if it is the " +
+        "default; none where only backends see it",
+      certificate: "Where it comes from: `namespace/name` of a Secret, or the path of a file",
     },
+  },
+  pingress_certificates_refused: {
+    type: "gauge",
+    help:
+      "Certificates of the snapshot in force that cannot be used, though a last good one may stay.",
   },
   pingress_workers: {
     type: "gauge",

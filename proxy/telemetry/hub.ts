@@ -10,7 +10,7 @@ import type { Snapshot } from "../../shared/snapshot.ts";
 import type { AccessLogOptions } from "./access_log.ts";
 import { Block, offsetOf, ROUTE_CELLS, SLOTS_PER_CHUNK } from "./block.ts";
 import { RouteSlots } from "./route_slots.ts";
-import { type CertificateTerm, scrape, type ScrapedProcess } from "./scrape.ts";
+import { type CertificateTerm, scrape, type Scraped, type ScrapedProcess } from "./scrape.ts";
 import type { HubMessage, TelemetryMessage, TelemetrySetup } from "./telemetry.ts";
 
 export interface TelemetryHubOptions {
@@ -45,7 +45,7 @@ export class TelemetryHub {
   #refused = 0;
   #snapshot: Snapshot | null = null;
   #appliedAt = 0;
-  #certificates: readonly CertificateTerm[] = [];
+  #certificates: Scraped["certificates"] = { usable: [], refused: 0 };
 
   constructor(options: TelemetryHubOptions) {
     this.#options = options;
@@ -94,10 +94,17 @@ export class TelemetryHub {
     }
   }
 
-  /** The snapshot is in force, with these certificates. */
-  snapshotApplied(snapshot: Snapshot, certificates: readonly CertificateTerm[]): void {
+  /**
+   * The snapshot is in force, with these certificates.
+   * @param refused of its certificates that cannot be used.
+   */
+  snapshotApplied(
+    snapshot: Snapshot,
+    certificates: readonly CertificateTerm[],
+    refused: number,
+  ): void {
     this.#snapshot = snapshot;
-    this.#certificates = certificates;
+    this.#certificates = { usable: certificates, refused };
     this.#appliedAt = this.#now();
     this.#applied++;
   }

@@ -182,7 +182,9 @@ Deno.test("names of routes and hosts cannot break out of their labels", async ()
   process.hub.snapshotComes(snapshotWith([id]));
   const { telemetry } = process.start();
   end(telemetry, id);
-  process.hub.snapshotApplied(snapshotWith([id]), [{ hosts: ['"\n\\'], validTo: 0 }]);
+  process.hub.snapshotApplied(snapshotWith([id]), [
+    { hosts: ['"\n\\'], isDefault: false, name: "\n", validTo: 0 },
+  ], 0);
   const keys = [...(await process.series()).keys()];
   assert.ok(!keys.some((key) => key.startsWith("evil")));
   assert.ok(keys.some((key) => key.includes('route="a\\"} 1\\nevil_total{x=\\"\\\\"')));
@@ -195,10 +197,16 @@ Deno.test("the snapshot in force, its loads and its certificates are told", asyn
   const snapshot = snapshotWith(["a", "b"]);
   process.hub.snapshotComes(snapshot);
   const day = 24 * 60 * 60 * 1000;
+  const term = { isDefault: false, name: "test/web" };
   process.hub.snapshotApplied(snapshot, [
-    { hosts: ["a.example.com", "*.b.example.com"], validTo: 100 * day },
-    { hosts: ["late.example.com"], validTo: 9 * day },
-  ]);
+    { ...term, hosts: ["a.example.com", "*.b.example.com"], validTo: 100 * day },
+    { ...term, hosts: ["late.example.com"], validTo: 9 * day },
+    { name: "/etc/default.crt", isDefault: true, hosts: [], validTo: 13 * day },
+    { ...term, isDefault: true, hosts: ["both.example.com"], validTo: 14 * day },
+    { ...term, hosts: [], validTo: 12 * day },
+    { ...term, hosts: [], validTo: 11 * day },
+    { ...term, name: "test/other", hosts: [], validTo: 15 * day },
+  ], 3);
   process.now += 1500;
   const text = await textOf(process.hub, 10 * day);
   // A number would have lost its last digit.
@@ -209,7 +217,15 @@ Deno.test("the snapshot in force, its loads and its certificates are told", asyn
   assert.equal(series.get("pingress_snapshot_routes"), 2);
   assert.equal(series.get('pingress_snapshot_loads_total{result="applied"}'), 1);
   assert.equal(series.get('pingress_snapshot_loads_total{result="refused"}'), 1);
-  const left = (hosts: string) => series.get(`pingress_certificate_days_left{hosts="${hosts}"}`);
+  assert.equal(series.get("pingress_certificates_refused"), 3);
+  const left = (hosts: string, certificate = "test/web") =>
+    series.get(
+      `pingress_certificate_days_left{hosts="${hosts}",certificate="${certificate}"}`,
+    );
   assert.equal(left("a.example.com,*.b.example.com"), 90);
   assert.equal(left("late.example.com"), -1);
+  assert.equal(left("*", "/etc/default.crt"), 3);
+  assert.equal(left("*,both.example.com"), 4);
+  assert.equal(left(""), 1, "the one that expires first");
+  assert.equal(left("", "test/other"), 5);
 });

@@ -23,6 +23,10 @@ import { OTHER_SLOT, RESERVED_SLOTS, type RouteSlots } from "./route_slots.ts";
 /** A certificate in use. */
 export interface CertificateTerm {
   readonly hosts: readonly string[];
+  /** Whether names that no other covers get it. */
+  readonly isDefault: boolean;
+  /** The Secret or file that it comes from. */
+  readonly name: string;
   /** In ms since the epoch. */
   readonly validTo: number;
 }
@@ -42,7 +46,10 @@ export interface Scraped {
   readonly blocks: readonly Block[];
   readonly slots: RouteSlots;
   readonly inForce: { readonly snapshot: Snapshot; readonly age: number } | null;
-  readonly certificates: readonly CertificateTerm[];
+  readonly certificates: {
+    readonly usable: readonly CertificateTerm[];
+    readonly refused: number;
+  };
   readonly loads: { readonly applied: number; readonly refused: number };
   readonly workers: { readonly running: number; readonly restarts: number };
   readonly linesDropped: number;
@@ -84,21 +91,31 @@ function* snapshotMetrics({ inForce, certificates, about }: Scraped): Generator<
       Object.entries(version.seen).map(([kind, seen]) => [{ kind }, seen]),
     ) +
     single("pingress_snapshot_routes", routes.length) +
-    single("pingress_snapshot_upstreams", upstreams.length);
-  // Of two for the same hosts the one that expires first is the one to know of.
-  const terms = new Map<string, number>();
-  for (const { hosts, validTo } of certificates) {
-    const more = hosts.length > MAX_HOSTS ? ` and ${hosts.length - MAX_HOSTS} more` : "";
-    const label = hosts.slice(0, MAX_HOSTS).join(",") + more;
-    terms.set(label, Math.min(validTo, terms.get(label) ?? Infinity));
+    single("pingress_snapshot_upstreams", upstreams.length) +
+    single("pingress_certificates_refused", certificates.refused);
+  // Of two with the same labels the one that expires first is the one to know of.
+  const terms = new Map<string, { labels: Labels; validTo: number }>();
+  for (const term of certificates.usable) {
+    const labels = { hosts: showHosts(term), certificate: term.name };
+    const key = JSON.stringify(labels);
+    terms.set(key, {
+      labels,
+      validTo: Math.min(term.validTo, terms.get(key)?.validTo ?? Infinity),
+    });
   }
   let first = true;
-  for (const [hosts, validTo] of terms) {
+  for (const { labels, validTo } of terms.values()) {
     if (first) yield metricHead("pingress_certificate_days_left");
     first = false;
     const days = Math.floor((validTo - about.now) / DAY * 1000) / 1000;
-    yield sample("pingress_certificate_days_left", { hosts }, days);
+    yield sample("pingress_certificate_days_left", labels, days);
   }
+}
+
+/** Whom a client asks for to be shown it; `*` is any name that no other certificate covers. */
+function showHosts({ hosts, isDefault }: CertificateTerm): string {
+  const more = hosts.length > MAX_HOSTS ? ` and ${hosts.length - MAX_HOSTS} more` : "";
+  return [...isDefault ? ["*"] : [], ...hosts.slice(0, MAX_HOSTS)].join(",") + more;
 }
 
 function* trafficMetrics({ blocks, linesDropped }: Scraped): Generator<string> {

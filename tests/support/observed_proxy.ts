@@ -55,7 +55,7 @@ export class ObservedProxy {
       telemetry: this.#telemetry,
       ...options.server,
     });
-    this.hub.snapshotApplied(snapshot, []);
+    this.hub.snapshotApplied(snapshot, [], 0);
   }
 
   get port(): number {
