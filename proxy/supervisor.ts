@@ -125,18 +125,27 @@ async function run(options: ProxyOptions): Promise<void> {
     }
   }
 
-  /** Ends without dropping what can be finished. */
+  /** Ends without dropping what can be finished. Whatever fails on the way, the end is told. */
   async function end(code: number, reason: string): Promise<void> {
     if (!lifecycle.enter("draining")) return;
     const { drainDelay: delay, drainTimeout: timeout } = options;
     log[code === 0 ? "info" : "error"]("Draining", { reason, delay, timeout });
-    await plane.drain({ delay, timeout });
-    await source.stop();
-    if (typeof admin !== "string") await admin.close();
+    let failed = false;
+    const attempt = async (step: string, run: () => Promise<void>) => {
+      try {
+        await run();
+      } catch (error) {
+        failed = true;
+        log.error("Failed while ending", { step, error });
+      }
+    };
+    await attempt("drain", () => plane.drain({ delay, timeout }));
+    await attempt("configuration", () => source.stop());
+    if (typeof admin !== "string") await attempt("admin port", () => admin.close());
     lifecycle.enter("stopped");
     log.info("Stopped");
-    await standardOutput().flush();
-    post({ kind: "exit", code });
+    await attempt("log", () => standardOutput().flush());
+    post({ kind: "exit", code: failed ? 1 : code });
   }
 
   /** Ends a start that cannot succeed. */

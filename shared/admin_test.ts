@@ -10,20 +10,19 @@ interface Answer {
   readonly body: string;
 }
 
-/** Raw, because a browser's `fetch` would choose Host and method itself. */
-async function ask(
-  admin: AdminServer,
-  path: string,
-  more: { method?: string; host?: string } = {},
-) {
-  const connection = await Deno.connect(admin.address);
+/** Raw, because `fetch` would choose Host and method itself; in HTTP/1.0, so without chunks. */
+function ask(admin: AdminServer, path: string, more: { method?: string; host?: string } = {}) {
   const host = more.host ?? `127.0.0.1:${admin.address.port}`;
-  const request = `${more.method ?? "GET"} ${path} HTTP/1.1\r\nHost: ${host}\r\n` +
-    "Connection: close\r\n\r\n";
+  return send(admin, `${more.method ?? "GET"} ${path} HTTP/1.0\r\nHost: ${host}\r\n\r\n`);
+}
+
+/** The answer to these bytes. */
+async function send(admin: AdminServer, request: string): Promise<Answer> {
+  const connection = await Deno.connect(admin.address);
   await connection.write(new TextEncoder().encode(request));
   const text = await new Response(connection.readable).text();
   const [head, body] = text.split("\r\n\r\n");
-  return { status: Number(head.split(" ")[1]), head: head.toLowerCase(), body } satisfies Answer;
+  return { status: Number(head.split(" ")[1]), head: head.toLowerCase(), body };
 }
 
 async function withAdmin(
@@ -70,14 +69,137 @@ Deno.test("HEAD answers as GET without a body, other methods are refused", async
   });
 });
 
-Deno.test("a name that someone made point here gets nothing", async () => {
-  await withAdmin({ allowedHosts: ["Metrics.example"] }, async (admin) => {
-    for (const host of ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example:9090"]) {
-      assert.equal((await ask(admin, "/healthz", { host })).status, 421, host);
-    }
-    for (const host of ["localhost:9090", "[::1]:9090", "10.1.2.3", "metrics.example:9090"]) {
+Deno.test("a name that someone made point here learns of health, and of nothing inner", async () => {
+  const handlers = { "/inner": loopbackOnly(() => new Response("inner\n")) };
+  await withAdmin({ handlers }, async (admin) => {
+    const names = ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example:9090", ""];
+    for (const host of names) {
+      assert.equal((await ask(admin, "/inner", { host })).status, 421, host);
       assert.equal((await ask(admin, "/healthz", { host })).status, 200, host);
     }
+    for (const host of ["localhost:9090", "LOCALHOST", "[::1]:9090", "10.1.2.3"]) {
+      assert.equal((await ask(admin, "/inner", { host })).status, 200, host);
+    }
+    const elsewhere = "GET http://evil.example/inner HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    assert.equal((await send(admin, elsewhere)).status, 421);
+    assert.equal((await send(admin, "GET /inner HTTP/1.0\r\n\r\n")).status, 421);
+  });
+});
+
+Deno.test("what is no request gets 400 or 431, and no line in the log", async () => {
+  let log = "";
+  const logger = createLogger({ level: "debug", format: "json", write: (line) => log += line });
+  await withAdmin({ logger }, async (admin) => {
+    for (
+      const request of [
+        "GET /healthz HTTP/1.1\r\nHost: a b\r\n\r\n",
+        "GET /healthz HTTP/1.1\r\nHost: a/b\r\n\r\n",
+        "GET /healthz HTTP/1.1\r\nHost: a@b\r\n\r\n",
+        "GET /healthz HTTP/1.1\r\nHost: a:99999\r\n\r\n",
+        "GET /healthz HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n",
+        "GET /healthz HTTP/1.1\r\n\r\n",
+        "GET /healthz HTTP/1.1\r\nHost: a\r\nno field\r\n\r\n",
+        "GET /healthz HTTP/1.1\r\nHost: a\r\n folded: b\r\n\r\n",
+        "GET /healthz HTTP/1.1\r\nHost: a\r\nb: \0\r\n\r\n",
+        "GET healthz HTTP/1.1\r\nHost: a\r\n\r\n",
+        "GET http:// HTTP/1.1\r\nHost: a\r\n\r\n",
+        "GET /healthz\r\n\r\n",
+        "PRI * HTTP/2.0\r\n\r\n",
+        "\r\n\r\n",
+      ]
+    ) {
+      assert.equal((await send(admin, request)).status, 400, request);
+    }
+    const long = `GET /healthz HTTP/1.1\r\nHost: a\r\nb: ${"c".repeat(20_000)}\r\n\r\n`;
+    assert.equal((await send(admin, long)).status, 431);
+  });
+  assert.equal(log, "");
+});
+
+Deno.test("a page is chunked, and one that breaks off is not taken for whole", async () => {
+  let log = "";
+  const logger = createLogger({ level: "info", format: "json", write: (line) => log += line });
+  const pieces = (...pieces: string[]) =>
+    ReadableStream.from(pieces.map((piece) => new TextEncoder().encode(piece)));
+  const handlers = {
+    "/whole": () => new Response(pieces("one,", "", "two".repeat(50_000))),
+    "/broken": () =>
+      new Response(ReadableStream.from(async function* () {
+        yield new TextEncoder().encode("one,");
+        throw await Promise.resolve(new Error("an inner detail"));
+      }())),
+    "/empty": () => new Response(null),
+  };
+  await withAdmin({ handlers, logger }, async (admin) => {
+    const base = `http://127.0.0.1:${admin.address.port}`;
+    const whole = await fetch(`${base}/whole`);
+    assert.equal(whole.headers.get("transfer-encoding"), "chunked");
+    assert.equal(await whole.text(), `one,${"two".repeat(50_000)}`);
+    assert.equal(await (await fetch(`${base}/empty`)).text(), "");
+    assert.equal(log, "");
+    const broken = await fetch(`${base}/broken`);
+    await assert.rejects(broken.text());
+  });
+  assert.match(log, /an inner detail/);
+});
+
+Deno.test("the answer to a request with a body arrives, though nobody reads the body", async () => {
+  await withAdmin({}, async (admin) => {
+    const body = "x".repeat(200_000);
+    const head = `POST /healthz HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n`;
+    assert.equal((await send(admin, head + body)).status, 405);
+  });
+});
+
+/** Settles when the other side ends the connection. */
+async function gone(connection: Deno.Conn): Promise<void> {
+  try {
+    while (await connection.read(new Uint8Array(1024)) !== null);
+  } catch {
+    // Reset.
+  } finally {
+    connection.close();
+  }
+}
+
+Deno.test("half a head, silence and an answer that nobody takes end in time", async () => {
+  const endless = () => new Response(ReadableStream.from(repeat(new Uint8Array(65_536))));
+  const limits = { head: 50, answer: 50 };
+  await withAdmin({ limits, handlers: { "/endless": endless } }, async (admin) => {
+    for (const sent of ["", "GET /healthz HTTP/1.1\r\nHo", "GET /endless HTTP/1.0\r\n\r\n"]) {
+      const connection = await Deno.connect(admin.address);
+      await connection.write(new TextEncoder().encode(sent));
+      await gone(connection);
+    }
+    assert.equal((await ask(admin, "/healthz")).status, 200);
+  });
+});
+
+function* repeat<T>(item: T): Generator<T> {
+  for (;;) yield item;
+}
+
+Deno.test("one connection too many ends the oldest that has asked for nothing", async () => {
+  const asked = Promise.withResolvers<void>();
+  const answer = Promise.withResolvers<Response>();
+  const handlers = {
+    "/slow": () => {
+      asked.resolve();
+      return answer.promise;
+    },
+  };
+  await withAdmin({ limits: { connections: 3 }, handlers }, async (admin) => {
+    const slow = ask(admin, "/slow");
+    await asked.promise;
+    const silent = [];
+    for (let i = 0; i < 2; i++) silent.push(await Deno.connect(admin.address));
+    assert.equal((await ask(admin, "/healthz")).status, 200);
+    await gone(silent[0]);
+    const request = new TextEncoder().encode("GET /healthz HTTP/1.0\r\n\r\n");
+    await silent[1].write(request);
+    assert.match(await new Response(silent[1].readable).text(), /^HTTP\/1\.1 200 OK\r\n/);
+    answer.resolve(new Response("at last\n"));
+    assert.equal((await slow).body, "at last\n");
   });
 });
 
