@@ -7,6 +7,7 @@
  * ended by a server in turn, while the queue of a deaf one only holds him.
  */
 import { isExhaustion } from "./descriptors.ts";
+import type { OwnCalls } from "./own_calls.ts";
 import { closeQuietly } from "./transport.ts";
 
 /** Between two looks, in ms. */
@@ -22,6 +23,8 @@ export interface PortWatchOptions {
   readonly address: { readonly hostname: string; readonly port: number };
   /** Other workers listen on the same port. */
   readonly shared: boolean;
+  /** Where calls are announced, so that they are not taken for clients. */
+  readonly ownCalls: OwnCalls;
   /** Connections accepted since the start. */
   readonly accepted: () => number;
   /** Settles when the port listens again. */
@@ -66,13 +69,15 @@ export class PortWatch {
   }
 
   async #call(): Promise<"some" | "none" | "unknown"> {
-    const { address, onExhausted } = this.#options;
+    const { address, ownCalls, onExhausted } = this.#options;
     const limit = new AbortController();
     this.#calls.add(limit);
     const timer = setTimeout(() => limit.abort(), PATIENCE);
     let connection: Deno.TcpConn | null = null;
+    const call = ownCalls.begin();
     try {
       connection = await Deno.connect({ ...address, signal: limit.signal });
+      ownCalls.name(call, connection.localAddr.port);
       const { promise: late, resolve } = Promise.withResolvers<"late">();
       if (limit.signal.aborted) resolve("late");
       limit.signal.addEventListener("abort", () => resolve("late"));
@@ -90,6 +95,7 @@ export class PortWatch {
         : "unknown";
     } finally {
       clearTimeout(timer);
+      ownCalls.end(call);
       this.#calls.delete(limit);
       if (connection !== null) closeQuietly(connection);
     }

@@ -26,6 +26,7 @@ import { Configuration } from "./configuration.ts";
 import { Listener, type Peer } from "./listener.ts";
 import type { Client } from "./message.ts";
 import { memoryInUse, Overload } from "./overload.ts";
+import { OwnCalls } from "./own_calls.ts";
 import { answerTo } from "./respond.ts";
 import { type SnapshotDelta, SnapshotDiffer } from "./snapshot_delta.ts";
 import { TlsListener } from "./tls.ts";
@@ -52,6 +53,8 @@ export interface ProxyServerOptions {
   readonly reusePort?: boolean;
   /** What limits count in; workers that share them count together. Its own by default. */
   readonly counts?: ConnectionCounts;
+  /** Calls to see whether ports answer; workers know of each other's. Its own by default. */
+  readonly ownCalls?: OwnCalls;
   /** Bytes in use, for the limit of memory; what the process tells by default. */
   readonly memoryInUse?: () => number;
   /** What counts the traffic, and writes of it; without it nobody is told. */
@@ -99,6 +102,7 @@ export class ProxyServer {
   readonly #admission: Admission;
   readonly #overload: Overload;
   readonly #tunnels: Tunnels;
+  readonly #ownCalls: OwnCalls;
   readonly #handshakeFailures: HandshakeFailures;
   #served = 0;
   #draining = false;
@@ -107,6 +111,7 @@ export class ProxyServer {
   constructor(options: ProxyServerOptions) {
     const { limits, log, trustedProxies } = options;
     this.#options = options;
+    this.#ownCalls = options.ownCalls ?? new OwnCalls();
     this.#endpoints = new EndpointRegistry(
       limits.upstreamIdleConnections,
       limits.upstreamConnectionAge,
@@ -212,6 +217,7 @@ export class ProxyServer {
       protocols: ["http/1.1"],
       handshakeTimeout: limits.handshakeTimeout,
       handshakes: limits.handshakes,
+      ownCalls: this.#ownCalls,
       admit: this.#admitTls,
       onConnection: (transport, peer, serverName) => {
         this.#serve(transport, peer, true, this.#configuration.certificates.find(serverName));

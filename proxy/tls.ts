@@ -14,6 +14,7 @@
 import net from "node:net";
 import tls from "node:tls";
 import { type Peer, plainAddress } from "./listener.ts";
+import type { OwnCalls } from "./own_calls.ts";
 import { PortWatch } from "./port_watch.ts";
 import { TlsTransport } from "./tls_transport.ts";
 import type { Transport } from "./transport.ts";
@@ -37,6 +38,9 @@ const UNRECOGNIZED_NAME = new Uint8Array([0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 0x
 /** Between two attempts to listen anew, in ms. */
 const RETRY = 100;
 
+/** How long it may take to know whether a connection is a call of this process's own, in ms. */
+const DOUBT = 50;
+
 /** A handshake that is older than this, in ms, is not under way any more, most likely. */
 const STALLED = 1_000;
 
@@ -54,6 +58,8 @@ export interface TlsListenerOptions {
   readonly handshakeTimeout: number;
   /** Handshakes under way; past it one gives way to the newest, see `shed`. */
   readonly handshakes: number;
+  /** Connections that are ended unseen: the process makes them itself. */
+  readonly ownCalls: OwnCalls;
   /** Asks for room for one more connection; false sheds it. */
   readonly admit: (address: string) => boolean;
   /** A handshake is done; `serverName` is in lower case without a last dot, "" for none. */
@@ -71,6 +77,8 @@ export class TlsListener {
   readonly #options: TlsListenerOptions;
   /** When each began (ms, monotonic), in that order. */
   readonly #handshakes = new Map<net.Socket, number>();
+  /** Of which it is not known yet whether a client has made them, and what looks again. */
+  readonly #doubtful = new Map<net.Socket, ReturnType<typeof setTimeout>>();
   #server: net.Server | null = null;
   #watch: PortWatch | null = null;
   #accepted = 0;
@@ -89,6 +97,7 @@ export class TlsListener {
     this.#watch = new PortWatch({
       address,
       shared: reusePort,
+      ownCalls: this.#options.ownCalls,
       accepted: () => this.#accepted,
       onDeaf: () => this.#listenAnew(address, reusePort),
       onExhausted: this.#options.onExhausted,
@@ -108,6 +117,10 @@ export class TlsListener {
     this.#server?.close();
     this.#server = null;
     for (const raw of this.#handshakes.keys()) raw.destroy();
+    for (const [raw, timer] of this.#doubtful) {
+      clearTimeout(timer);
+      raw.destroy();
+    }
   }
 
   /**
@@ -156,10 +169,24 @@ export class TlsListener {
   }
 
   #accept(raw: net.Socket): void {
-    const { contextFor, protocols, handshakeTimeout, admit, onHandshakeError } = this.#options;
     this.#accepted++;
     // Without a listener an error event is an exception; the TLS socket tells it again.
     raw.on("error", () => {});
+    if (raw.remoteAddress === raw.localAddress) this.#sort(raw, performance.now() + DOUBT);
+    else this.#greet(raw);
+  }
+
+  /** Ends a call of this process's own, at the latest at `end`; whatever else comes is greeted. */
+  #sort(raw: net.Socket, end: number): void {
+    this.#doubtful.delete(raw);
+    const isOwn = this.#options.ownCalls.includes(raw.remotePort ?? 0);
+    if (isOwn === true) raw.destroy();
+    else if (isOwn === false || performance.now() >= end) this.#greet(raw);
+    else this.#doubtful.set(raw, setTimeout(() => this.#sort(raw, end), 1));
+  }
+
+  #greet(raw: net.Socket): void {
+    const { contextFor, protocols, handshakeTimeout, admit, onHandshakeError } = this.#options;
     const { remoteAddress, remotePort = 0, localPort = 0 } = raw;
     // Without one it has gone between accept and here.
     if (remoteAddress === undefined) return void raw.destroy();

@@ -8,6 +8,7 @@ import { CidrList } from "../shared/cidr.ts";
 import { createLogger, type Logger } from "../shared/log.ts";
 import { ConnectionCounts } from "./connection_counts.ts";
 import { listenAll } from "./data_plane.ts";
+import { OwnCalls } from "./own_calls.ts";
 import { ProxyServer } from "./server.ts";
 import { Telemetry } from "./telemetry/telemetry.ts";
 import { type FromWorker, type ToWorker, unpackDelta } from "./worker_protocol.ts";
@@ -44,7 +45,7 @@ self.addEventListener("unhandledrejection", (event) => {
 });
 
 function start(
-  { settings, listen, delta, telemetry: setup, counts }: Extract<ToWorker, { kind: "start" }>,
+  { settings, listen, delta, telemetry: setup, cells }: Extract<ToWorker, { kind: "start" }>,
 ): void {
   telemetry = new Telemetry(
     setup,
@@ -63,7 +64,8 @@ function start(
     sslRedirect: settings.sslRedirect,
     sslRedirectPort: settings.sslRedirectPort,
     reusePort: true,
-    counts: new ConnectionCounts(counts.cells, counts.worker),
+    counts: new ConnectionCounts(cells.counts, cells.worker),
+    ownCalls: new OwnCalls(cells.calls, cells.worker),
     telemetry,
     log,
   });

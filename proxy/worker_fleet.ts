@@ -14,6 +14,7 @@ import type { Snapshot } from "../shared/snapshot.ts";
 import type { ServerCertificate } from "./certificates.ts";
 import { ConnectionCounts } from "./connection_counts.ts";
 import type { DataPlane } from "./data_plane.ts";
+import { OwnCalls } from "./own_calls.ts";
 import { WORKER_RIGHTS } from "./rights.ts";
 import type { DrainOptions } from "./server.ts";
 import { SnapshotDiffer } from "./snapshot_delta.ts";
@@ -60,7 +61,9 @@ export class WorkerFleet implements DataPlane {
   #listening: Listening = { http: [], https: [] };
   readonly #protected: Address[] = [];
   /** Limits count over the process. */
-  readonly #cells: Int32Array<SharedArrayBuffer>;
+  readonly #counts: Int32Array<SharedArrayBuffer>;
+  /** So do calls to see whether ports answer. */
+  readonly #calls: Int32Array<SharedArrayBuffer>;
   #heartbeat: ReturnType<typeof setInterval> | undefined;
   /** All have listened once: what is lost from now on is replaced. */
   #isUp = false;
@@ -69,7 +72,8 @@ export class WorkerFleet implements DataPlane {
 
   constructor(options: WorkerFleetOptions) {
     this.#options = options;
-    this.#cells = ConnectionCounts.cellsFor(options.count);
+    this.#counts = ConnectionCounts.cellsFor(options.count);
+    this.#calls = OwnCalls.cellsFor(options.count);
   }
 
   /** Workers replaced since the start. */
@@ -124,7 +128,8 @@ export class WorkerFleet implements DataPlane {
     let place = 0;
     while (taken.has(place)) place++;
     // What the one before had counted went with it.
-    ConnectionCounts.clear(this.#cells, place);
+    ConnectionCounts.clear(this.#counts, place);
+    OwnCalls.clear(this.#calls, place);
     const member = new Member(
       module,
       place,
@@ -135,8 +140,8 @@ export class WorkerFleet implements DataPlane {
     this.#members.add(member);
     // A new differ has seen nothing: its delta is the whole.
     const delta = packDelta(new SnapshotDiffer().diff(this.#snapshot!, this.#certificates));
-    const counts = { cells: this.#cells, worker: place };
-    return member.start({ settings, listen: this.#listening, delta, counts });
+    const cells = { counts: this.#counts, calls: this.#calls, worker: place };
+    return member.start({ settings, listen: this.#listening, delta, cells });
   }
 
   /**

@@ -35,9 +35,12 @@ export interface Listening {
   readonly https: readonly Address[];
 }
 
-/** The counts that all workers share, and which of them are this one's. */
-export interface PostedCounts {
-  readonly cells: Int32Array<SharedArrayBuffer>;
+/** What all workers share, and which of them this one is. */
+export interface PostedCells {
+  /** See `ConnectionCounts`. */
+  readonly counts: Int32Array<SharedArrayBuffer>;
+  /** See `OwnCalls`. */
+  readonly calls: Int32Array<SharedArrayBuffer>;
   readonly worker: number;
 }
 
@@ -49,7 +52,7 @@ export type ToWorker =
     listen: Listening;
     delta: PostedDelta;
     telemetry: TelemetrySetup;
-    counts: PostedCounts;
+    cells: PostedCells;
   }
   | { kind: "delta"; delta: PostedDelta }
   | { kind: "telemetry"; message: HubMessage }

@@ -8,6 +8,7 @@ import tls from "node:tls";
 import { CertificateAuthority, type CertificateRequest } from "../../dev/certificate_authority.ts";
 import type { ServerCertificate } from "../../proxy/certificates.ts";
 import { DEFAULT_LIMITS, type Limits } from "../../proxy/limits.ts";
+import type { OwnCalls } from "../../proxy/own_calls.ts";
 import { ProxyServer } from "../../proxy/server.ts";
 import type { Telemetry } from "../../proxy/telemetry/telemetry.ts";
 import { CidrList } from "../../shared/cidr.ts";
@@ -37,6 +38,7 @@ export interface TlsProxyOptions {
   readonly sslRedirectPort?: number;
   readonly trustedProxies?: CidrList;
   readonly memoryInUse?: () => number;
+  readonly ownCalls?: OwnCalls;
   readonly onObstacle?: (name: string, reason: string | null) => void;
   readonly telemetry?: Telemetry;
 }
@@ -54,7 +56,7 @@ export class TlsProxy {
       this.lines.push({ level, message, fields });
       if (typeof fields.code === "string") this.codes.push(fields.code);
     };
-    const { memoryInUse, onObstacle, telemetry } = options;
+    const { memoryInUse, ownCalls, onObstacle, telemetry } = options;
     this.server = new ProxyServer({
       limits: { ...DEFAULT_LIMITS, ...options.limits },
       trustedProxies: options.trustedProxies ?? CidrList.empty,
@@ -64,6 +66,7 @@ export class TlsProxy {
       sslRedirectPort: options.sslRedirectPort ?? 0,
       log: { debug: log("debug"), info: log("info"), warn: log("warn"), error: log("error") },
       ...(memoryInUse === undefined ? {} : { memoryInUse }),
+      ...(ownCalls === undefined ? {} : { ownCalls }),
       ...(onObstacle === undefined ? {} : { onObstacle }),
       ...(telemetry === undefined ? {} : { telemetry }),
     });

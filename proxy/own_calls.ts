@@ -1,0 +1,70 @@
+/**
+ * Calls that this process makes to its own ports, to see whether they answer. In: the beginning of
+ * each, its local port as soon as that is known, its end. Out: whether a connection is one of them,
+ * so that none counts as a client. The cells may be shared memory: the kernel gives the call of one
+ * worker to another.
+ */
+
+/** Calls of one worker that are under way at once; more than these pass for clients. */
+const SLOTS = 32;
+
+/** In a slot stands a local port, or one of these. */
+const FREE = 0;
+const UNNAMED = -1;
+
+export class OwnCalls {
+  readonly #cells: Int32Array;
+  readonly #own: number;
+
+  /**
+   * @param cells as `cellsFor` makes them.
+   * @param worker which of the workers this is, from 0.
+   */
+  constructor(cells: Int32Array = OwnCalls.cellsFor(1), worker = 0) {
+    this.#cells = cells;
+    this.#own = worker * SLOTS;
+  }
+
+  /** Cells for so many workers; pass the array (its buffer is shared) to each of them. */
+  static cellsFor(workers: number): Int32Array<SharedArrayBuffer> {
+    return new Int32Array(
+      new SharedArrayBuffer(workers * SLOTS * Int32Array.BYTES_PER_ELEMENT),
+    );
+  }
+
+  /** Forgets a worker's calls: it is gone. */
+  static clear(cells: Int32Array, worker: number): void {
+    for (let at = worker * SLOTS; at < (worker + 1) * SLOTS; at++) Atomics.store(cells, at, FREE);
+  }
+
+  /** Before a call is dialled. What `name` and `end` take for it. */
+  begin(): number {
+    for (let at = this.#own; at < this.#own + SLOTS; at++) {
+      if (Atomics.compareExchange(this.#cells, at, FREE, UNNAMED) === FREE) return at;
+    }
+    return -1;
+  }
+
+  /** The call comes from this local port. */
+  name(call: number, port: number): void {
+    if (call !== -1) Atomics.store(this.#cells, call, port);
+  }
+
+  end(call: number): void {
+    if (call !== -1) Atomics.store(this.#cells, call, FREE);
+  }
+
+  /**
+   * Whether a connection that this machine has made to itself from `port` is such a call. Null while
+   * there is one of which it is not known yet: it is accepted sooner than its caller is told.
+   */
+  includes(port: number): boolean | null {
+    let answer: boolean | null = false;
+    for (let at = 0; at < this.#cells.length; at++) {
+      const value = Atomics.load(this.#cells, at);
+      if (value === port) return true;
+      if (value === UNNAMED) answer = null;
+    }
+    return answer;
+  }
+}
