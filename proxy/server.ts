@@ -21,7 +21,7 @@ import type { ClientConnection } from "./http1/client_connection.ts";
 import { ServerConnection } from "./http1/server_connection.ts";
 import type { ServerConnectionContext } from "./http1/server_context.ts";
 import type { Limits } from "./limits.ts";
-import type { ServerCertificate } from "./certificates.ts";
+import type { CertificateEntry, ServerCertificate } from "./certificates.ts";
 import { Configuration } from "./configuration.ts";
 import { Listener, type Peer } from "./listener.ts";
 import type { Client } from "./message.ts";
@@ -213,15 +213,13 @@ export class ProxyServer {
     const { limits, reusePort } = this.#options;
     let address: Address = { hostname, port };
     const listener = new TlsListener({
-      contextFor: (name) => this.#contextFor(name),
+      certificateFor: (name) => this.#certificateFor(name),
       protocols: ["http/1.1"],
       handshakeTimeout: limits.handshakeTimeout,
       handshakes: limits.handshakes,
       ownCalls: this.#ownCalls,
       admit: this.#admitTls,
-      onConnection: (transport, peer, serverName) => {
-        this.#serve(transport, peer, true, this.#configuration.certificates.find(serverName));
-      },
+      onConnection: (transport, peer, shown) => this.#serve(transport, peer, true, shown),
       onHandshakeError: (client, reason) => {
         this.#metrics.handshakeFailed();
         this.#handshakeFailures.add(client, reason);
@@ -382,9 +380,11 @@ export class ProxyServer {
   }
 
   /** Strangers choose the name: what goes wrong with its certificate is theirs alone. */
-  #contextFor(name: string) {
+  #certificateFor(name: string): CertificateEntry | null {
     try {
-      return this.#configuration.certificates.find(name)?.context ?? null;
+      const entry = this.#configuration.certificates.find(name);
+      // Made now, where what it throws is caught.
+      return entry?.context === undefined ? null : entry;
     } catch (error) {
       this.#options.log.error("Certificate cannot be used", { name, error: String(error) });
       return null;

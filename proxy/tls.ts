@@ -13,6 +13,7 @@
  */
 import net from "node:net";
 import tls from "node:tls";
+import type { CertificateEntry } from "./certificates.ts";
 import { type Peer, plainAddress } from "./listener.ts";
 import type { OwnCalls } from "./own_calls.ts";
 import { PortWatch } from "./port_watch.ts";
@@ -50,8 +51,11 @@ interface Address {
 }
 
 export interface TlsListenerOptions {
-  /** The context for a name ("" for none), or null to refuse it with an alert. Must not throw. */
-  readonly contextFor: (serverName: string) => tls.SecureContext | null;
+  /**
+   * What is shown for a name (lower case, no last dot, "" for none), or null to refuse it with an
+   * alert. Must not throw, nor may its context.
+   */
+  readonly certificateFor: (serverName: string) => CertificateEntry | null;
   /** Protocols offered by ALPN, best first. */
   readonly protocols: readonly string[];
   /** In ms. */
@@ -62,8 +66,8 @@ export interface TlsListenerOptions {
   readonly ownCalls: OwnCalls;
   /** Asks for room for one more connection; false sheds it. */
   readonly admit: (address: string) => boolean;
-  /** A handshake is done; `serverName` is in lower case without a last dot, "" for none. */
-  readonly onConnection: (transport: Transport, peer: Peer, serverName: string) => void;
+  /** A handshake is done in which this certificate was shown, be it in force no more. */
+  readonly onConnection: (transport: Transport, peer: Peer, shown: CertificateEntry | null) => void;
   /** A handshake that failed, for counters and logs. */
   readonly onHandshakeError: (address: string, reason: string) => void;
   /** The port does not answer, or (null) answers again. */
@@ -186,14 +190,14 @@ export class TlsListener {
   }
 
   #greet(raw: net.Socket): void {
-    const { contextFor, protocols, handshakeTimeout, admit, onHandshakeError } = this.#options;
+    const { certificateFor, protocols, handshakeTimeout, admit, onHandshakeError } = this.#options;
     const { remoteAddress, remotePort = 0, localPort = 0 } = raw;
     // Without one it has gone between accept and here.
     if (remoteAddress === undefined) return void raw.destroy();
     const address = plainAddress(remoteAddress);
     if (!admit(address)) return void raw.destroy();
     raw.setNoDelay(true);
-    let serverName = "";
+    let shown = certificateFor("");
     const socket = new tls.TLSSocket(raw, {
       isServer: true,
       allowHalfOpen: true,
@@ -207,14 +211,13 @@ export class TlsListener {
         name: string,
         done: (error: Error | null, context?: tls.SecureContext) => void,
       ) => {
-        serverName = plainName(name);
-        const context = contextFor(serverName);
-        if (context !== null) return done(null, context);
+        shown = certificateFor(plainName(name));
+        if (shown !== null) return done(null, shown.context);
         raw.write(UNRECOGNIZED_NAME, () => {
           if (!socket.destroyed) done(new Error("no certificate for this name"));
         });
       },
-      secureContext: contextFor("") ?? undefined,
+      secureContext: shown?.context,
     } as tls.TLSSocketOptions);
     const onError = (error: Error) => {
       // Whoever says nothing has only looked whether the port is open.
@@ -245,7 +248,7 @@ export class TlsListener {
       settle();
       socket.off("error", onError);
       const peer = { address, port: remotePort, localPort };
-      this.#options.onConnection(new TlsTransport(socket, raw), peer, serverName);
+      this.#options.onConnection(new TlsTransport(socket, raw), peer, shown);
     });
   }
 }

@@ -7,7 +7,13 @@ import { Redacted } from "../../shared/redacted.ts";
 import type { Certificate, Snapshot } from "../../shared/snapshot.ts";
 import { Backend } from "../support/backend.ts";
 import { snapshotOf } from "../support/test_proxy.ts";
-import { authority, certificateFor, handshakeError, TlsProxy } from "../support/tls_proxy.ts";
+import {
+  authority,
+  certificateFor,
+  handshakeError,
+  TlsClient,
+  TlsProxy,
+} from "../support/tls_proxy.ts";
 
 const GET = "GET / HTTP/1.1\r\nHost: a.test";
 
@@ -40,6 +46,76 @@ Deno.test("a rotated certificate is shown from the next handshake on; connection
   assert.match(await handshakeError(proxy.connect()), /UnrecognisedName/);
   assert.match(await before.ask(GET), /^HTTP\/1\.1 200 /);
   slow.close();
+});
+
+/** Passes a client's first flight on to `port`, and what comes after it once it is released. */
+class SlowClient {
+  readonly #listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  readonly #released = Promise.withResolvers<void>();
+  readonly #answered = Promise.withResolvers<void>();
+
+  constructor(port: number) {
+    this.#relay(port).catch(this.#answered.reject);
+  }
+
+  get port(): number {
+    return this.#listener.addr.port;
+  }
+
+  /** The proxy has answered the first flight. */
+  get answered(): Promise<void> {
+    return this.#answered.promise;
+  }
+
+  release(): void {
+    this.#released.resolve();
+  }
+
+  async #relay(port: number): Promise<void> {
+    using client = await this.#listener.accept();
+    this.#listener.close();
+    using proxy = await Deno.connect({ hostname: "127.0.0.1", port });
+    const toClient = async () => {
+      const piece = new Uint8Array(65536);
+      for (let size; (size = await proxy.read(piece)) !== null;) {
+        await client.write(piece.subarray(0, size));
+        this.#answered.resolve();
+      }
+    };
+    const toProxy = async () => {
+      const piece = new Uint8Array(65536);
+      for (let size; (size = await client.read(piece)) !== null;) {
+        await proxy.write(piece.subarray(0, size));
+        await this.#released.promise;
+      }
+      proxy.close();
+    };
+    await Promise.allSettled([toClient(), toProxy()]);
+  }
+}
+
+Deno.test("a certificate that goes in mid-handshake is still the one that was shown", async () => {
+  await using backend = new Backend();
+  const [one, other] = await Promise.all([
+    version("one"),
+    certificateFor("other", { names: ["b.test"] }),
+  ]);
+  for (const name of ["a.test", ""]) {
+    using proxy = await TlsProxy.start({
+      certificates: [one, other],
+      defaultCertificate: "one",
+      endpoints: [backend.port],
+    });
+    const slow = new SlowClient(proxy.port);
+    const connecting = TlsClient.connect(slow.port, { name });
+    await slow.answered;
+    proxy.apply([other]);
+    slow.release();
+    using client = await connecting;
+    assert.equal(client.names, "a.test one.test");
+    assert.match(await client.ask(GET.replace("a.test", "b.test")), /^HTTP\/1\.1 421 /);
+    assert.match(await client.ask(GET), /^HTTP\/1\.1 200 /);
+  }
 });
 
 interface Loading {
