@@ -69,7 +69,7 @@ export function consequence(
   const lacks: string[] = [];
   const bare = hosts.filter((host) => !keptHosts.has(host));
   if (keptHosts.size > 0) stays.push(bare.length > 0 ? "for hosts that had one" : "for its hosts");
-  if (bare.length > 0) lacks.push(`${bare.length} of its hosts have no certificate of their own`);
+  if (bare.length > 0) lacks.push(`hosts without a certificate of their own: ${bare.length}`);
   if (isDefault) {
     if (kept.some((good) => good.isDefault)) stays.push("as the default");
     else lacks.push("names that no other certificate covers are refused");
