@@ -98,7 +98,7 @@ async function run(options: ProxyOptions): Promise<void> {
   /** Several event loops where there are several CPUs; one serves in this thread. */
   function startPlane(): DataPlane {
     const count = options.workers || navigator.hardwareConcurrency;
-    if (count === 1) return new LocalPlane({ ...options, log }, hub);
+    if (count === 1) return new LocalPlane({ ...options, log, onObstacle }, hub);
     const settings = {
       ...options,
       trustedProxies: options.trustedProxies.toString(),
@@ -111,8 +111,15 @@ async function run(options: ProxyOptions): Promise<void> {
       log,
       hub,
       write,
+      onObstacle,
       onStuck: (reason) => end(1, reason),
     });
+  }
+
+  /** Load balancers stay away meanwhile. */
+  function onObstacle(name: string, reason: string | null): void {
+    if (reason === null) lifecycle.clearObstacle(name);
+    else lifecycle.setObstacle(name, reason);
   }
 
   /** The admin port, or why it cannot be had. */

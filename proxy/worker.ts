@@ -68,6 +68,7 @@ function start(
     ownCalls: new OwnCalls(cells.calls, cells.worker),
     telemetry,
     log,
+    onObstacle: (name, reason) => post({ kind: "obstacle", name, reason }),
   });
   for (const address of settings.protected) server.protect(address);
   server.applyDelta(unpackDelta(delta));

@@ -38,6 +38,8 @@ export interface WorkerFleetOptions {
   readonly write: (lines: string) => void;
   /** Told once of a worker that is silent for longer than `patience`: the process should end. */
   readonly onStuck: (reason: string) => void;
+  /** Why traffic should not come, by a name of the reason and its worker; null once it may again. */
+  readonly onObstacle: (name: string, reason: string | null) => void;
   /** The worker's code; `worker.ts` but in tests of faults. */
   readonly module?: URL;
   /** Between two pings, in ms; default 1 s. */
@@ -122,7 +124,8 @@ export class WorkerFleet implements DataPlane {
 
   /** A new worker, with all that is in force; settles when it listens. */
   #start(): Promise<Listening> {
-    const { write, module = new URL("./worker.ts", import.meta.url) } = this.#options;
+    const { hub, write, onObstacle, module = new URL("./worker.ts", import.meta.url) } =
+      this.#options;
     const settings = { ...this.#options.settings, protected: this.#protected };
     const taken = new Set([...this.#members].map(({ place }) => place));
     let place = 0;
@@ -133,9 +136,8 @@ export class WorkerFleet implements DataPlane {
     const member = new Member(
       module,
       place,
-      this.#options.hub,
-      write,
-      (reason) => this.#lost(member, reason),
+      hub,
+      { write, onObstacle, lost: (reason) => this.#lost(member, reason) },
     );
     this.#members.add(member);
     // A new differ has seen nothing: its delta is the whole.
@@ -177,6 +179,12 @@ export class WorkerFleet implements DataPlane {
   }
 }
 
+/** Who is told what a worker says. */
+interface MemberEvents extends Pick<WorkerFleetOptions, "write" | "onObstacle"> {
+  /** It is no more, or no use. */
+  readonly lost: (reason: string) => void;
+}
+
 /** One worker, from here. */
 class Member {
   /** Pings since it last said anything. */
@@ -184,7 +192,8 @@ class Member {
   /** Which of the workers it is: 0 to count - 1. */
   readonly place: number;
   readonly #worker: Worker;
-  readonly #lost: (reason: string) => void;
+  readonly #events: MemberEvents;
+  readonly #obstacles = new Set<string>();
   readonly #telemetry: WorkerTelemetry;
   readonly #born = performance.now();
   #listening = Promise.withResolvers<Listening>();
@@ -194,17 +203,16 @@ class Member {
     module: URL,
     place: number,
     hub: TelemetryHub,
-    write: (lines: string) => void,
-    lost: (reason: string) => void,
+    events: MemberEvents,
   ) {
     this.place = place;
-    this.#lost = lost;
+    this.#events = events;
     this.#worker = new Worker(module, {
       type: "module",
       deno: { permissions: WORKER_RIGHTS },
     });
     this.#telemetry = hub.attach((message) => this.post({ kind: "telemetry", message }));
-    this.#worker.onmessage = ({ data }: MessageEvent<FromWorker>) => this.#take(data, write);
+    this.#worker.onmessage = ({ data }: MessageEvent<FromWorker>) => this.#take(data);
     this.#worker.onerror = (event) => {
       event.preventDefault();
       this.#gone(event.message);
@@ -244,12 +252,14 @@ class Member {
   }
 
   terminate(): void {
+    this.#worker.onmessage = null;
     this.#worker.terminate();
     this.#telemetry.detach();
+    for (const name of this.#obstacles) this.#setObstacle(name, null);
     this.#drained.resolve();
   }
 
-  #take(message: FromWorker, write: (lines: string) => void): void {
+  #take(message: FromWorker): void {
     this.pingsUnheard = 0;
     switch (message.kind) {
       case "listening":
@@ -258,8 +268,11 @@ class Member {
       case "refused":
         this.#gone(message.message);
         break;
+      case "obstacle":
+        this.#setObstacle(message.name, message.reason);
+        break;
       case "lines":
-        write(message.text);
+        this.#events.write(message.text);
         break;
       case "telemetry":
         this.#telemetry.receive(message.message);
@@ -270,10 +283,17 @@ class Member {
     }
   }
 
+  /** Others have the same listeners: the name says whose it is. */
+  #setObstacle(name: string, reason: string | null): void {
+    if (reason === null) this.#obstacles.delete(name);
+    else this.#obstacles.add(name);
+    this.#events.onObstacle(`${name} of worker ${this.place}`, reason);
+  }
+
   #gone(reason: string): void {
     this.#listening.reject(new Error(reason));
     this.#drained.resolve();
-    this.#lost(reason);
+    this.#events.lost(reason);
   }
 }
 

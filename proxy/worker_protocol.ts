@@ -64,6 +64,8 @@ export type FromWorker =
   /** It cannot listen, for this reason, and will end. */
   | { kind: "refused"; message: string }
   | { kind: "pong" }
+  /** As `ProxyServerOptions.onObstacle` tells it. */
+  | { kind: "obstacle"; name: string; reason: string | null }
   /** Lines for standard output, whole. */
   | { kind: "lines"; text: string }
   | { kind: "telemetry"; message: TelemetryMessage }

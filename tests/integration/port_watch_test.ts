@@ -6,6 +6,7 @@ import { Telemetry } from "../../proxy/telemetry/telemetry.ts";
 import { LineOutput } from "../../shared/log.ts";
 import { Backend, until } from "../support/backend.ts";
 import { parseExposition } from "../support/exposition_parser.ts";
+import { DeafPorts } from "../support/deaf_ports.ts";
 import { textOf } from "../support/observed_proxy.ts";
 import { certificateFor, TlsProxy } from "../support/tls_proxy.ts";
 
@@ -62,4 +63,24 @@ Deno.test("the proxy's own calls do not count among connections shed", async () 
   const shed = [...series].filter(([name]) => name.startsWith("pingress_connections_shed_total"));
   assert.ok(shed.length > 0);
   assert.deepEqual(shed.filter(([, value]) => value !== 0), []);
+});
+
+Deno.test("a port that has fallen deaf is an obstacle until it is listened on anew", async () => {
+  await using backend = new Backend();
+  using ports = new DeafPorts();
+  const told: [string, string | null][] = [];
+  using proxy = await TlsProxy.start({
+    certificates: CERTIFICATES,
+    endpoints: [backend.port],
+    onObstacle: (name, reason) => told.push([name, reason]),
+  });
+  ports.deafen();
+  await until("it is noticed", () => told.length > 0);
+  const name = `listener 127.0.0.1:${proxy.port}`;
+  assert.deepEqual(told, [[name, "the port does not answer"]]);
+  ports.hear();
+  await until("it is over", () => told.length > 1);
+  assert.deepEqual(told.slice(1), [[name, null]]);
+  using client = await proxy.connect();
+  assert.match(await client.ask(GET), /^HTTP\/1\.1 200 /);
 });

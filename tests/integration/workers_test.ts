@@ -1,5 +1,6 @@
 /** Several event loops on one port: all serve, all learn of changes, and one that fails is replaced. */
 import assert from "node:assert/strict";
+import { Lifecycle } from "../../shared/lifecycle.ts";
 import { snapshotOf, startFleet } from "../support/fleet.ts";
 
 function startBackend(text: string) {
@@ -171,5 +172,39 @@ Deno.test("a drain lets the exchange under way finish, then closes every worker'
   } finally {
     fleet.close();
     await slow.shutdown();
+  }
+});
+
+Deno.test("a worker whose port has fallen deaf is an obstacle, until it hears or is replaced", async () => {
+  const lifecycle = new Lifecycle();
+  lifecycle.enter("ready");
+  const reason = () => {
+    const readiness = lifecycle.readiness();
+    return readiness.ready ? "" : readiness.reason;
+  };
+  const fleet = startFleet(2, () => {}, undefined, (name, reason) => {
+    if (reason === null) lifecycle.clearObstacle(name);
+    else lifecycle.setObstacle(name, reason);
+  });
+  try {
+    const backend = 1;
+    fleet.apply(snapshotOf(backend), []);
+    const anywhere = [{ hostname: "127.0.0.1", port: 0 }];
+    const { https: [{ port }] } = await fleet.listen({ http: [], https: anywhere });
+    const deaf = [0, 1].map((worker) =>
+      `listener 127.0.0.1:${port} of worker ${worker}: the port does not answer`
+    );
+    const bothDeaf = () => reason().split("; ").sort().join("; ") === deaf.join("; ");
+    fleet.apply(snapshotOf(backend, "deafen"), []);
+    await until(bothDeaf);
+    fleet.apply(snapshotOf(backend, "hear"), []);
+    await until(() => reason() === "");
+    fleet.apply(snapshotOf(backend, "deafen"), []);
+    await until(bothDeaf);
+    fleet.apply(snapshotOf(backend, "throw"), []);
+    await until(() => reason() === "");
+    assert.equal(fleet.restarts, 2);
+  } finally {
+    fleet.close();
   }
 });

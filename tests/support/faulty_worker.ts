@@ -1,10 +1,14 @@
 /**
  * A worker with faults to order. In: the messages of a real one. Out: what that does, but a delta
  * of the epoch `throw` makes it throw, one of the epoch `hang` makes it hang, and one of the epoch
- * `swell` fills its heap. With the epoch `fail` it throws at its start too.
+ * `swell` fills its heap. With the epoch `fail` it throws at its start too. From one of the epoch
+ * `deafen` to one of the epoch `hear` its HTTPS ports take connections and say nothing.
  */
 /// <reference lib="deno.worker" />
 import "../../proxy/worker.ts";
+import { DeafPorts } from "./deaf_ports.ts";
+
+const ports = new DeafPorts();
 
 const take = self.onmessage as (event: MessageEvent) => void;
 
@@ -22,6 +26,8 @@ self.onmessage = (event: MessageEvent) => {
   } else if (epoch === "swell") {
     for (const held: unknown[] = [];;) held.push({ x: held.length });
   } else {
+    if (epoch === "deafen") ports.deafen();
+    if (epoch === "hear") ports.hear();
     take(event);
   }
 };

@@ -12,6 +12,7 @@ export function startFleet(
   count: number,
   onStuck: (reason: string) => void = () => {},
   hub: TelemetryHub = unheardHub(),
+  onObstacle: (name: string, reason: string | null) => void = () => {},
 ) {
   return new WorkerFleet({
     count,
@@ -32,6 +33,7 @@ export function startFleet(
       if (lines.includes("Unhandled rejection")) throw new Error(lines);
     },
     onStuck,
+    onObstacle,
     module: FAULTY,
     heartbeat: 50,
     patience: 1_000,
