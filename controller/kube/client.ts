@@ -1,0 +1,406 @@
+/**
+ * Calls to the API server. In: a kind, a name and what to do. Out: the object, or how it failed, as
+ * a value. Knows no retry: who calls knows what waits on it.
+ *
+ * https://kubernetes.io/docs/reference/using-api/api-concepts/ and
+ * https://kubernetes.io/docs/reference/using-api/server-side-apply/
+ */
+import type { Credentials } from "./credentials.ts";
+import { type HttpAnswer, type HttpCall, Transport } from "./transport.ts";
+import {
+  type ApiError,
+  type ApiResult,
+  apiVersionOf,
+  type KubeList,
+  type KubeObject,
+  type Resource,
+  type WatchEvent,
+} from "./types.ts";
+
+/** As whom the controller owns fields. */
+export const FIELD_MANAGER = "pingress-controller";
+
+/** Milliseconds for one call; the API server's own limit is a minute. */
+const DEADLINE = 30_000;
+
+export interface CallOptions {
+  /** Milliseconds; 30,000 without it. */
+  readonly deadline?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** Which objects. Names and selectors are sent as they are. */
+export interface Selection {
+  /** Null for all namespaces, and for kinds that have none. */
+  readonly namespace: string | null;
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+  /** Only `metadata` (PartialObjectMetadata): no data of a Secret crosses the wire. */
+  readonly metadataOnly?: boolean;
+}
+
+export interface ListOptions extends CallOptions {
+  /** Objects a page. */
+  readonly limit?: number;
+  readonly continue?: string;
+}
+
+export interface WatchOptions extends CallOptions {
+  readonly resourceVersion: string;
+  /** Seconds after which the server ends the watch. */
+  readonly timeoutSeconds: number;
+  /** Milliseconds without a byte after which the watch counts as dead. */
+  readonly silence: number;
+  readonly onEvent: (event: WatchEvent<KubeObject>) => void;
+  /** Called when the server has taken the watch. */
+  readonly onOpen?: () => void;
+}
+
+export interface ApplyOptions extends CallOptions {
+  /** Fails with 409 if the object has another one by now. */
+  readonly resourceVersion?: string;
+  readonly subresource?: "status";
+  readonly fieldManager?: string;
+  /** Checks everything, stores nothing. */
+  readonly dryRun?: boolean;
+}
+
+export interface PatchOptions extends CallOptions {
+  /** RFC 6902 for `json`, RFC 7396 for `merge`. */
+  readonly type: "json" | "merge";
+  readonly subresource?: "status";
+}
+
+export interface DeleteOptions extends CallOptions {
+  /** Fails with 409 if another object has the name by now. */
+  readonly uid?: string;
+  readonly resourceVersion?: string;
+}
+
+/** What metrics are told of each call. */
+export interface CallReport {
+  readonly verb: string;
+  /** `ingresses`, `ingresses/status`. */
+  readonly resource: string;
+  /** 0 where no whole answer came. */
+  readonly code: number;
+  readonly milliseconds: number;
+}
+
+export class KubeClient {
+  readonly #transport: Transport;
+  readonly #credentials: Credentials;
+  readonly #onCall: (report: CallReport) => void;
+
+  constructor(credentials: Credentials, onCall: (report: CallReport) => void = () => {}) {
+    this.#credentials = credentials;
+    this.#transport = new Transport(credentials);
+    this.#onCall = onCall;
+  }
+
+  get<T extends KubeObject>(
+    resource: Resource,
+    namespace: string | null,
+    name: string,
+    options: CallOptions = {},
+  ): Promise<ApiResult<T>> {
+    return this.#call("get", resource, "", {
+      method: "GET",
+      path: pathOf(resource, namespace, name),
+      ...limits(options),
+    });
+  }
+
+  /** One page. The items carry no apiVersion and kind. */
+  async list<T extends KubeObject>(
+    resource: Resource,
+    selection: Selection,
+    options: ListOptions = {},
+  ): Promise<ApiResult<KubeList<T>>> {
+    const query = {
+      ...selectors(selection),
+      limit: options.limit === undefined ? undefined : String(options.limit),
+      continue: options.continue,
+    };
+    const result = await this.#call<KubeList<T>>("list", resource, "", {
+      method: "GET",
+      path: pathOf(resource, selection.namespace, null, query),
+      headers: accept(selection, "PartialObjectMetadataList"),
+      ...limits(options),
+    });
+    // An empty list of PartialObjectMetadata has null in place of its items.
+    return result.ok
+      ? { ok: true, value: { ...result.value, items: result.value.items ?? [] } }
+      : result;
+  }
+
+  /** Resolves when the watch ends: null if the server ended it in order. Code 410: list again. */
+  async watch(
+    resource: Resource,
+    selection: Selection,
+    options: WatchOptions,
+  ): Promise<ApiError | null> {
+    let failed: ApiError | null = null;
+    let opened = 0;
+    const stop = new AbortController();
+    const onLine = (line: string) => {
+      if (failed !== null) return;
+      const event = JSON.parse(line);
+      if (event.type !== "ERROR") return options.onEvent(event);
+      // https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
+      failed = statusError(event.object, Number(event.object?.code) || 500, null);
+      stop.abort();
+    };
+    const started = performance.now();
+    const end = await this.#transport.stream({
+      method: "GET",
+      path: pathOf(resource, selection.namespace, null, {
+        ...selectors(selection),
+        watch: "1",
+        allowWatchBookmarks: "true",
+        resourceVersion: options.resourceVersion,
+        timeoutSeconds: String(options.timeoutSeconds),
+      }),
+      headers: accept(selection, "PartialObjectMetadata"),
+      ...limits(options),
+      signal: options.signal === undefined
+        ? stop.signal
+        : AbortSignal.any([stop.signal, options.signal]),
+    }, {
+      silence: options.silence,
+      onLine,
+      onOpen: () => {
+        opened = 200;
+        options.onOpen?.();
+      },
+    });
+    const error = failed ?? this.#errorOf(end);
+    this.#report("watch", resource, "", opened || (error?.code ?? 0), started);
+    return error;
+  }
+
+  /** Server-side apply, forced: what we set is ours. Makes the object where there is none. */
+  apply<T extends KubeObject>(
+    resource: Resource,
+    object: KubeObject,
+    options: ApplyOptions = {},
+  ): Promise<ApiResult<T>> {
+    const { metadata } = object;
+    const { resourceVersion } = options;
+    const body = {
+      ...object,
+      apiVersion: apiVersionOf(resource),
+      kind: resource.kind,
+      metadata: resourceVersion === undefined ? metadata : { ...metadata, resourceVersion },
+    };
+    return this.#call("apply", resource, options.subresource ?? "", {
+      method: "PATCH",
+      path: pathOf(resource, metadata.namespace ?? null, metadata.name, {
+        fieldManager: options.fieldManager ?? FIELD_MANAGER,
+        force: "true",
+        dryRun: options.dryRun ? "All" : undefined,
+      }, options.subresource),
+      headers: { "content-type": "application/apply-patch+yaml" },
+      body: JSON.stringify(body),
+      ...limits(options),
+    });
+  }
+
+  create<T extends KubeObject>(
+    resource: Resource,
+    object: KubeObject,
+    options: CallOptions = {},
+  ): Promise<ApiResult<T>> {
+    return this.#call("create", resource, "", {
+      method: "POST",
+      path: pathOf(resource, object.metadata.namespace ?? null, null, {
+        fieldManager: FIELD_MANAGER,
+      }),
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({
+        ...object,
+        apiVersion: apiVersionOf(resource),
+        kind: resource.kind,
+      }),
+      ...limits(options),
+    });
+  }
+
+  /** Replaces the object; 409 if its `metadata.resourceVersion` is not the stored one. */
+  update<T extends KubeObject>(
+    resource: Resource,
+    object: KubeObject,
+    options: CallOptions = {},
+  ): Promise<ApiResult<T>> {
+    return this.#call("update", resource, "", {
+      method: "PUT",
+      path: pathOf(resource, object.metadata.namespace ?? null, object.metadata.name, {
+        fieldManager: FIELD_MANAGER,
+      }),
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({
+        ...object,
+        apiVersion: apiVersionOf(resource),
+        kind: resource.kind,
+      }),
+      ...limits(options),
+    });
+  }
+
+  patch<T extends KubeObject>(
+    resource: Resource,
+    namespace: string | null,
+    name: string,
+    patch: unknown,
+    options: PatchOptions,
+  ): Promise<ApiResult<T>> {
+    return this.#call("patch", resource, options.subresource ?? "", {
+      method: "PATCH",
+      path: pathOf(
+        resource,
+        namespace,
+        name,
+        { fieldManager: FIELD_MANAGER },
+        options.subresource,
+      ),
+      headers: { "content-type": `application/${options.type}-patch+json` },
+      body: JSON.stringify(patch),
+      ...limits(options),
+    });
+  }
+
+  delete(
+    resource: Resource,
+    namespace: string | null,
+    name: string,
+    options: DeleteOptions = {},
+  ): Promise<ApiResult<KubeObject>> {
+    const { uid, resourceVersion } = options;
+    return this.#call("delete", resource, "", {
+      method: "DELETE",
+      path: pathOf(resource, namespace, name),
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({
+        apiVersion: "v1",
+        kind: "DeleteOptions",
+        propagationPolicy: "Background",
+        preconditions: uid === undefined && resourceVersion === undefined
+          ? undefined
+          : { uid, resourceVersion },
+      }),
+      ...limits(options),
+    });
+  }
+
+  /** Closes idle connections. */
+  close(): void {
+    this.#credentials.close();
+  }
+
+  async #call<T>(
+    verb: string,
+    resource: Resource,
+    subresource: string,
+    call: HttpCall,
+  ): Promise<ApiResult<T>> {
+    const started = performance.now();
+    let answer = await this.#transport.exchange(call);
+    if ("status" in answer && answer.status === 401) {
+      // The token may have been renewed since it was read: once more with what is there now.
+      this.#credentials.invalidate();
+      answer = await this.#transport.exchange(call);
+    }
+    const result = resultOf<T>(answer);
+    const code = "status" in answer ? answer.status : answer.code;
+    this.#report(verb, resource, subresource, code, started);
+    return result;
+  }
+
+  #errorOf(end: HttpAnswer | ApiError | null): ApiError | null {
+    if (end === null || !("status" in end)) return end;
+    if (end.status === 401) this.#credentials.invalidate();
+    const result = resultOf(end);
+    return result.ok ? null : result.error;
+  }
+
+  #report(
+    verb: string,
+    resource: Resource,
+    subresource: string,
+    code: number,
+    started: number,
+  ): void {
+    this.#onCall({
+      verb,
+      resource: subresource === "" ? resource.plural : `${resource.plural}/${subresource}`,
+      code,
+      milliseconds: performance.now() - started,
+    });
+  }
+}
+
+function limits({ deadline, signal }: CallOptions): { deadline: number; signal?: AbortSignal } {
+  return { deadline: deadline ?? DEADLINE, signal };
+}
+
+function accept(
+  { metadataOnly }: Selection,
+  kind: "PartialObjectMetadata" | "PartialObjectMetadataList",
+): Record<string, string> {
+  return metadataOnly ? { accept: `application/json;as=${kind};g=meta.k8s.io;v=v1` } : {};
+}
+
+function selectors({ labelSelector, fieldSelector }: Selection) {
+  return { labelSelector, fieldSelector };
+}
+
+function pathOf(
+  { group, version, plural, namespaced }: Resource,
+  namespace: string | null,
+  name: string | null,
+  query: Readonly<Record<string, string | undefined>> = {},
+  subresource?: string,
+): string {
+  const parts = [
+    ...(group === "" ? ["api", version] : ["apis", group, version]),
+    ...(namespaced && namespace !== null ? ["namespaces", namespace] : []),
+    plural,
+    ...(name === null ? [] : [name]),
+    ...(subresource === undefined ? [] : [subresource]),
+  ];
+  const pairs = Object.entries(query).flatMap(([key, value]) =>
+    value === undefined ? [] : [`${key}=${encodeURIComponent(value)}`]
+  );
+  const path = `/${parts.map(encodeURIComponent).join("/")}`;
+  return pairs.length === 0 ? path : `${path}?${pairs.join("&")}`;
+}
+
+function resultOf<T>(answer: HttpAnswer | ApiError): ApiResult<T> {
+  if (!("status" in answer)) return { ok: false, error: answer };
+  const { status, retryAfter, body } = answer;
+  let value: unknown;
+  try {
+    value = JSON.parse(body);
+  } catch {
+    value = null;
+  }
+  if (status >= 200 && status < 300) {
+    if (value !== null) return { ok: true, value: value as T };
+    const message = "the answer is not JSON";
+    return { ok: false, error: { code: 0, reason: "Unreachable", message, retryAfter } };
+  }
+  return { ok: false, error: statusError(value, status, retryAfter) };
+}
+
+/** https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/status/ */
+function statusError(status: unknown, code: number, retryAfter: number | null): ApiError {
+  const { reason, message } = (status ?? {}) as { reason?: unknown; message?: unknown };
+  return {
+    code,
+    reason: typeof reason === "string" && reason !== "" ? reason : `Status${code}`,
+    message: typeof message === "string" && message !== ""
+      ? message.slice(0, 1024)
+      : `the API server answered ${code}`,
+    retryAfter,
+  };
+}

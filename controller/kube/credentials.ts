@@ -1,0 +1,194 @@
+/**
+ * Who the controller is to the API server. In: a kubeconfig, or a pod's service account. Out: where
+ * the server is, and for each call the headers and the TLS agent that are right at that moment.
+ *
+ * Tokens and certificates are files that change while we run (a service account's token is renewed
+ * about every hour): they are read anew every minute, and at once when the server answers 401.
+ */
+import { KubeConfig } from "@kubernetes/client-node";
+import https from "node:https";
+import { join } from "node:path";
+
+export type CredentialSource =
+  | {
+    readonly kind: "kubeconfig";
+    readonly file: string;
+    /** Null for the file's current one. */
+    readonly context: string | null;
+  }
+  | {
+    readonly kind: "service-account";
+    /** As the environment of every pod gives them: KUBERNETES_SERVICE_HOST and _PORT. */
+    readonly host: string;
+    readonly port: string;
+    /** Has `token` and `ca.crt`. */
+    readonly folder: string;
+  };
+
+/** Where every pod finds its service account. */
+export const SERVICE_ACCOUNT_FOLDER = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+export type CredentialsReading =
+  | { readonly ok: true; readonly credentials: Credentials }
+  /** One line with the remedy. */
+  | { readonly ok: false; readonly message: string };
+
+/** What one call is made with. */
+export interface Access {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly agent: https.Agent;
+}
+
+/** Milliseconds after which files are read anew, as client-go does. */
+const FRESH = 60_000;
+
+/** Reads `source` for the first time. */
+export function loadCredentials(source: CredentialSource): CredentialsReading {
+  try {
+    const config = readConfig(source);
+    const complaint = complaintAbout(config);
+    if (complaint !== null) return { ok: false, message: `${nameOf(source)}: ${complaint}` };
+    return { ok: true, credentials: new Credentials(source, config) };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    const remedy = source.kind === "kubeconfig"
+      ? "name a kubeconfig that kubectl takes with --kubeconfig"
+      : "run in a pod with a service account, or give --kubeconfig FILE";
+    return { ok: false, message: `${nameOf(source)} cannot be read: ${reason}; ${remedy}` };
+  }
+}
+
+export class Credentials {
+  /** Of the API server: `https://10.96.0.1:443`. */
+  readonly server: URL;
+  readonly #source: CredentialSource;
+  #config: KubeConfig;
+  #access: Promise<Access> | null = null;
+  #readAt = 0;
+  #agent: { readonly material: string; readonly agent: https.Agent } | null = null;
+
+  constructor(source: CredentialSource, config: KubeConfig) {
+    this.#source = source;
+    this.#config = config;
+    this.server = new URL(config.getCurrentCluster()!.server);
+  }
+
+  /** Throws where a file that was there is gone or broken; the next call tries again. */
+  current(): Promise<Access> {
+    if (this.#access === null || performance.now() - this.#readAt > FRESH) this.#read();
+    return this.#access!;
+  }
+
+  /** The server did not take what `current` gave: the files are read before the next call. */
+  invalidate(): void {
+    this.#access = null;
+  }
+
+  /** Closes idle connections. */
+  close(): void {
+    this.#agent?.agent.destroy();
+  }
+
+  #read(): void {
+    this.#readAt = performance.now();
+    const reading = this.#readFiles();
+    this.#access = reading;
+    reading.catch(() => {
+      if (this.#access === reading) this.#access = null;
+    });
+  }
+
+  async #readFiles(): Promise<Access> {
+    // Anew from its files: the package keeps a token for a minute, whatever a 401 says.
+    this.#config = readConfig(this.#source);
+    const options: https.RequestOptions = {};
+    await this.#config.applyToHTTPSOptions(options);
+    const { ca, cert, key, servername, rejectUnauthorized, auth } = options;
+    const tls = { ca, cert, key, servername, rejectUnauthorized };
+    const headers = Object.fromEntries(
+      Object.entries(options.headers ?? {}).map(([name, value]) => [name, String(value).trim()]),
+    );
+    if (typeof auth === "string") {
+      headers.Authorization = `Basic ${
+        btoa(String.fromCharCode(...new TextEncoder().encode(auth)))
+      }`;
+    }
+    return { headers, agent: this.#agentFor(tls) };
+  }
+
+  /** The same agent, with its connections, as long as certificates stay as they are. */
+  #agentFor(tls: https.AgentOptions): https.Agent {
+    const material = JSON.stringify(Object.values(tls).map((value) => String(value ?? "")));
+    if (this.#agent?.material !== material) {
+      this.#agent?.agent.destroy();
+      const agent = new https.Agent({ ...tls, keepAlive: true, keepAliveMsecs: 30_000 });
+      this.#agent = { material, agent };
+    }
+    return this.#agent.agent;
+  }
+}
+
+/**
+ * The files and folders that `source` leads to, for the right to read them. Throws what
+ * `loadCredentials` tells of.
+ */
+export function filesOf(source: CredentialSource): string[] {
+  if (source.kind === "service-account") return [source.folder];
+  const config = readConfig(source);
+  const cluster = config.getCurrentCluster();
+  const user = config.getCurrentUser();
+  const tokenFile: unknown = user?.authProvider?.config?.tokenFile;
+  return [source.file, cluster?.caFile, user?.certFile, user?.keyFile, tokenFile]
+    .filter((file): file is string => typeof file === "string" && file !== "");
+}
+
+function readConfig(source: CredentialSource): KubeConfig {
+  const config = new KubeConfig();
+  if (source.kind === "kubeconfig") {
+    config.loadFromFile(source.file);
+    if (source.context !== null) config.setCurrentContext(source.context);
+    return config;
+  }
+  const host = source.host.includes(":") ? `[${source.host}]` : source.host;
+  config.loadFromClusterAndUser(
+    {
+      name: "cluster",
+      server: `https://${host}:${source.port}`,
+      caFile: join(source.folder, "ca.crt"),
+      skipTLSVerify: false,
+    },
+    {
+      name: "service-account",
+      authProvider: {
+        name: "tokenFile",
+        config: { tokenFile: join(source.folder, "token") },
+      },
+    },
+  );
+  return config;
+}
+
+/** What cannot work with this controller's rights, and the remedy; null where nothing stands against it. */
+function complaintAbout(config: KubeConfig): string | null {
+  const cluster = config.getCurrentCluster();
+  const user = config.getCurrentUser();
+  if (cluster === null) return "it names no cluster; set its current-context, or give --context";
+  if (!URL.canParse(cluster.server)) return `its server ${cluster.server} is no URL; correct it`;
+  if (new URL(cluster.server).protocol !== "https:") {
+    return `its server ${cluster.server} is not reached by https; the controller speaks nothing else`;
+  }
+  if (cluster.proxyUrl) {
+    return "it asks for a proxy (proxy-url), and the controller dials its API server only; take it out";
+  }
+  if (user?.exec) {
+    return "its user needs a program (exec), and the controller starts none; use a token or a " +
+      "client certificate, for example of `kubectl create token`";
+  }
+  return null;
+}
+
+function nameOf(source: CredentialSource): string {
+  return source.kind === "kubeconfig"
+    ? `kubeconfig ${source.file}`
+    : `service account in ${source.folder}`;
+}

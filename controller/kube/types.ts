@@ -1,0 +1,128 @@
+/**
+ * The words of the Kubernetes API. In: nothing. Out: the kinds that the controller reads and writes,
+ * what every object carries, and how a call to the API server can end.
+ *
+ * https://kubernetes.io/docs/reference/using-api/api-concepts/
+ */
+
+/** A kind of object, and where the API server has it. */
+export interface Resource {
+  /** `networking.k8s.io`; "" for the core group. */
+  readonly group: string;
+  readonly version: string;
+  /** `ingresses`. */
+  readonly plural: string;
+  /** `Ingress`. */
+  readonly kind: string;
+  readonly namespaced: boolean;
+}
+
+const resource = (group: string, version: string, plural: string, kind: string): Resource => ({
+  group,
+  version,
+  plural,
+  kind,
+  namespaced: !CLUSTER_WIDE.has(plural),
+});
+
+const CLUSTER_WIDE = new Set(["ingressclasses", "namespaces", "nodes"]);
+
+export const INGRESSES = resource("networking.k8s.io", "v1", "ingresses", "Ingress");
+export const INGRESS_CLASSES = resource(
+  "networking.k8s.io",
+  "v1",
+  "ingressclasses",
+  "IngressClass",
+);
+export const SERVICES = resource("", "v1", "services", "Service");
+export const ENDPOINT_SLICES = resource(
+  "discovery.k8s.io",
+  "v1",
+  "endpointslices",
+  "EndpointSlice",
+);
+export const SECRETS = resource("", "v1", "secrets", "Secret");
+export const CONFIG_MAPS = resource("", "v1", "configmaps", "ConfigMap");
+export const NODES = resource("", "v1", "nodes", "Node");
+export const PODS = resource("", "v1", "pods", "Pod");
+export const NAMESPACES = resource("", "v1", "namespaces", "Namespace");
+export const EVENTS = resource("", "v1", "events", "Event");
+export const LEASES = resource("coordination.k8s.io", "v1", "leases", "Lease");
+export const DAEMON_SETS = resource("apps", "v1", "daemonsets", "DaemonSet");
+export const DEPLOYMENTS = resource("apps", "v1", "deployments", "Deployment");
+export const DISRUPTION_BUDGETS = resource(
+  "policy",
+  "v1",
+  "poddisruptionbudgets",
+  "PodDisruptionBudget",
+);
+export const AUTOSCALERS = resource(
+  "autoscaling",
+  "v2",
+  "horizontalpodautoscalers",
+  "HorizontalPodAutoscaler",
+);
+
+/** `networking.k8s.io/v1`, `v1`. */
+export function apiVersionOf({ group, version }: Resource): string {
+  return group === "" ? version : `${group}/${version}`;
+}
+
+export interface KubeMeta {
+  readonly name: string;
+  /** Missing for cluster-wide kinds. */
+  readonly namespace?: string;
+  readonly uid?: string;
+  readonly resourceVersion?: string;
+  readonly generation?: number;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly creationTimestamp?: string;
+  readonly deletionTimestamp?: string;
+  readonly finalizers?: readonly string[];
+  readonly managedFields?: readonly unknown[];
+}
+
+/** Any object, with what all of them have. The rest is for who knows the kind. */
+export interface KubeObject {
+  readonly apiVersion?: string;
+  readonly kind?: string;
+  readonly metadata: KubeMeta;
+}
+
+/** One page of a list. */
+export interface KubeList<T> {
+  readonly metadata: {
+    readonly resourceVersion: string;
+    /** For the next page; missing or "" on the last one. */
+    readonly continue?: string;
+  };
+  readonly items: readonly T[];
+}
+
+/** How a call failed. */
+export interface ApiError {
+  /** HTTP status; 0 where no whole answer came. */
+  readonly code: number;
+  /**
+   * The Status object's, such as `NotFound`, `Conflict`, `Expired` (410), `TooManyRequests`; ours
+   * are `Unreachable` (no connection, or it broke), `Deadline` (ours, in time) and `Aborted`.
+   */
+  readonly reason: string;
+  /** One line for people, without secrets. */
+  readonly message: string;
+  /** Milliseconds that the server asks to wait; null where it does not. */
+  readonly retryAfter: number | null;
+}
+
+export type ApiResult<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly error: ApiError };
+
+export type WatchEventType = "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK";
+
+export interface WatchEvent<T> {
+  readonly type: WatchEventType;
+  /** For a bookmark: kind and `metadata.resourceVersion` only. */
+  readonly object: T;
+}
