@@ -1,0 +1,34 @@
+/** Waiting for a condition. In: a question that is asked again and again. Out: its first answer. */
+
+/** How long a condition is waited for unless a test says otherwise, in ms. */
+export const PATIENCE = 30_000;
+
+/** Between two questions, in ms. */
+const PAUSE = 50;
+
+/**
+ * Asks until the answer is neither `false`, `null` nor `undefined`, and gives it; gives the last
+ * answer when `patience` ms are over. What the question throws, this throws.
+ */
+export async function waitFor<T>(ask: () => Promise<T> | T, patience = PATIENCE): Promise<T> {
+  const end = performance.now() + patience;
+  for (;;) {
+    const answer = await ask();
+    const isThere = answer !== false && answer !== null && answer !== undefined;
+    if (isThere || performance.now() > end) return answer;
+    await new Promise((resolve) => setTimeout(resolve, PAUSE));
+  }
+}
+
+/** The same, for tests: throws `no WHAT` when `patience` ms are over. */
+export async function eventually<T>(
+  what: string,
+  ask: () => Promise<T> | T,
+  patience = PATIENCE,
+): Promise<NonNullable<T>> {
+  const answer = await waitFor(ask, patience);
+  if (answer === false || answer === null || answer === undefined) {
+    throw new Error(`no ${what} within ${patience} ms`);
+  }
+  return answer;
+}
