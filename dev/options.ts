@@ -3,8 +3,8 @@
  * a help text, or what is wrong. Both take the flags that decide what is served, so that one
  * explains what the other does.
  */
-import type { DefaultBackend } from "../controller/translate.ts";
-import { isDnsLabel, isDnsName, isPortName } from "../controller/translate/names.ts";
+import { parseDefaultBackend } from "../controller/options.ts";
+import { isDnsName } from "../controller/translate/names.ts";
 import type { Address } from "../shared/address.ts";
 import { LOG_LEVELS, type LogLevel } from "../shared/log.ts";
 import { defineOptions, parseOptions, type Program } from "../shared/options.ts";
@@ -184,14 +184,4 @@ function toPlanOptions(options: {
       ? null
       : parseDefaultBackend(options.defaultBackend),
   };
-}
-
-function parseDefaultBackend(text: string): DefaultBackend | null {
-  const match = /^([^/:]+)\/([^/:]+):([^/:]+)$/.exec(text);
-  if (match === null) return null;
-  const [, namespace, name, port] = match;
-  if (!isDnsLabel(namespace) || !isDnsLabel(name)) return null;
-  if (isPortName(port)) return { namespace, name, port };
-  const number = /^\d{1,5}$/.test(port) ? Number(port) : 0;
-  return number >= 1 && number <= 65535 ? { namespace, name, port: number } : null;
 }

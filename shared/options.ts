@@ -49,6 +49,8 @@ export interface IntegerSpec extends RepeatableSpec<number> {
 /** `500ms`, `10s`, `1m30s`, `1h`, `0`; the result is in milliseconds. */
 export interface DurationSpec extends RepeatableSpec<number> {
   readonly type: "duration";
+  /** `never` is taken as well; the result is Infinity then. */
+  readonly never?: boolean;
   readonly min?: number;
   readonly max?: number;
 }
@@ -250,7 +252,9 @@ export function takes(spec: OptionSpec): string {
     case "integer":
       return `a whole number${range(spec.min, spec.max, String)}`;
     case "duration":
-      return `a duration like 500ms, 10s or 1h${range(spec.min, spec.max, formatDuration)}`;
+      return `a duration like 500ms, 10s or 1h${range(spec.min, spec.max, formatDuration)}${
+        spec.never ? ", or never" : ""
+      }`;
     case "size":
       return `a size in bytes like 512, 32KiB or 1MiB${range(spec.min, spec.max, formatSize)}`;
     case "address":
@@ -308,6 +312,7 @@ function readValue(spec: Exclude<OptionSpec, BooleanSpec>, text: string): unknow
     case "integer":
       return within(/^\d{1,15}$/.test(text) ? Number(text) : null, spec.min, spec.max);
     case "duration":
+      if (spec.never && text === "never") return Infinity;
       return within(readDuration(text), spec.min, spec.max ?? MAX_DURATION);
     case "size":
       return within(readSize(text), spec.min, spec.max);

@@ -271,3 +271,15 @@ Deno.test("durations and sizes are shown as one would write them", () => {
     "3GiB",
   ]);
 });
+
+Deno.test("a duration that may be never is taken as such, and others are not", () => {
+  const specs = defineOptions({
+    keep: { type: "duration", never: true, default: 1000, help: "Keeps." },
+    wait: { type: "duration", default: 1000, help: "Waits." },
+  });
+  const program = { name: "x", summary: "Does." };
+  const parsed = parseOptions(program, specs, ["--keep=never"]);
+  assert.equal(parsed.kind === "ok" && parsed.options.keep, Infinity);
+  const refused = parseOptions(program, specs, ["--wait=never"]);
+  assert.ok(refused.kind === "error" && refused.text.includes("--wait got"));
+});

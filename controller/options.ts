@@ -1,0 +1,493 @@
+/**
+ * The controller's command line. In: arguments. Out: typed options, a help text, or what is wrong.
+ * Every flag of the controller stands here, with its default and the reason for it.
+ *
+ * Those of the Pingress Controller in Rust are all taken: --backend, --proxy-server-image,
+ * --image-pull-secret, --namespace and --node-selector.
+ */
+import { isIP } from "node:net";
+import type { Address } from "../shared/address.ts";
+import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "../shared/log.ts";
+import { defineOptions, parseOptions, type Program } from "../shared/options.ts";
+import { VERSION } from "../shared/version.ts";
+import type { DefaultBackend } from "./translate.ts";
+import { isDnsLabel, isDnsName, isPortName } from "./translate/names.ts";
+
+export const CONTROLLER_PROGRAM: Program = {
+  name: "deno task controller",
+  summary: "The Pingress controller: keeps proxies true to the Ingresses of a cluster.",
+};
+
+const BACKENDS = ["HostPort", "LoadBalancer"] as const;
+const SERVICE_TYPES = ["LoadBalancer", "NodePort", "ClusterIP"] as const;
+const SECRET_MODES = ["named", "tls"] as const;
+
+const CLUSTER_OPTIONS = defineOptions({
+  kubeconfig: {
+    type: "string",
+    value: "FILE",
+    help:
+      "Reaches the API server as this kubeconfig says. Without it, as the pod's service account.",
+  },
+  context: {
+    type: "string",
+    value: "NAME",
+    help: "The kubeconfig's context to use, in place of its current one.",
+  },
+  namespace: {
+    type: "string",
+    value: "NAME",
+    default: "pingress-system",
+    check: labelCheck("the name of a namespace"),
+    help: "Where the proxies run, and what they need is written.",
+  },
+});
+
+const WATCH_OPTIONS = defineOptions({
+  watchNamespace: {
+    type: "string",
+    value: "NAME",
+    repeatable: true,
+    check: labelCheck("the name of a namespace"),
+    group: "What is served",
+    help: "Serves the Ingresses of this namespace alone, and reads nothing of others.",
+  },
+  ingressClass: {
+    type: "string",
+    value: "NAME",
+    repeatable: true,
+    default: "pingress",
+    check: (value) => isDnsName(value) ? null : "the name of an IngressClass",
+    group: "What is served",
+    help: "Serves Ingresses of this class, whether or not there is an IngressClass of that name. " +
+      "Given once or more, it replaces the default.",
+  },
+  controllerName: {
+    type: "string",
+    value: "NAME",
+    repeatable: true,
+    default: ["pingress.io/ingress-controller", "networking.kinorca.com/pingress-controller"],
+    reason: "the second is that of the controller in Rust, and an IngressClass cannot change it",
+    group: "What is served",
+    help: "Serves Ingresses of each IngressClass whose spec.controller is this.",
+  },
+  watchIngressWithoutClass: {
+    type: "boolean",
+    reason: "they may be meant for another controller",
+    group: "What is served",
+    help: "Serves Ingresses that name no class, although no class of ours is the default one.",
+  },
+  defaultBackend: {
+    type: "string",
+    value: "NAMESPACE/SERVICE:PORT",
+    check: (value) => parseDefaultBackend(value) === null ? "of the form default/web:80" : null,
+    group: "What is served",
+    help: "Gets the requests that no Ingress takes, in place of a 404.",
+  },
+  allowExternalName: {
+    type: "boolean",
+    reason: "such a Service makes proxies dial any name that a user writes",
+    group: "What is served",
+    help: "Lets a Service of type ExternalName be a backend.",
+  },
+  secrets: {
+    type: "choice",
+    choices: SECRET_MODES,
+    default: "named",
+    reason: "no other Secret's data ever reaches the controller",
+    group: "What is served",
+    help:
+      "named reads the Secrets that accepted Ingresses name, of any type; tls lists all of type " +
+      "kubernetes.io/tls at once, for clusters with thousands of certificates.",
+  },
+});
+
+const WORKLOAD_OPTIONS = defineOptions({
+  backend: {
+    type: "choice",
+    choices: BACKENDS,
+    required: true,
+    group: "The proxies",
+    help: "HostPort runs a proxy on each node, on its ports 80 and 443; LoadBalancer runs some, " +
+      "behind a Service.",
+  },
+  proxyServerImage: {
+    type: "string",
+    value: "IMAGE",
+    default: `ghcr.io/pingress/pingress-proxy-server:${VERSION}`,
+    reason: "the proxy of the controller's own version",
+    group: "The proxies",
+    help: "The proxies' image.",
+  },
+  imagePullSecret: {
+    type: "string",
+    value: "NAME",
+    repeatable: true,
+    check: (value) => isDnsName(value) ? null : "the name of a Secret",
+    group: "The proxies",
+    help: "A Secret to pull the image with, in the proxies' namespace.",
+  },
+  nodeSelector: {
+    type: "string",
+    value: "KEY=VALUE,…",
+    repeatable: true,
+    check: (value) => parseLabels(value) === null ? "labels like example.com/edge=true" : null,
+    group: "The proxies",
+    help: "Runs proxies on nodes with these labels only.",
+  },
+  proxyReplicas: {
+    type: "integer",
+    default: 2,
+    min: 1,
+    max: 1000,
+    reason: "one may go without a request noticing",
+    group: "The proxies",
+    help: "Proxies behind a LoadBalancer.",
+  },
+  proxyMaxReplicas: {
+    type: "integer",
+    min: 1,
+    max: 1000,
+    group: "The proxies",
+    help: "Lets a HorizontalPodAutoscaler choose between --proxy-replicas and this number.",
+  },
+  proxyCpuTarget: {
+    type: "integer",
+    default: 70,
+    min: 1,
+    max: 100,
+    reason: "what is left carries the load until another proxy is ready",
+    group: "The proxies",
+    help: "CPU, in percent of what proxies request, that the autoscaler aims at.",
+  },
+  serviceType: {
+    type: "choice",
+    choices: SERVICE_TYPES,
+    default: "LoadBalancer",
+    group: "The proxies",
+    help: "Type of the Service before the proxies of --backend LoadBalancer.",
+  },
+  proxyPriorityClass: {
+    type: "string",
+    value: "NAME",
+    check: (value) => isDnsName(value) ? null : "the name of a PriorityClass",
+    group: "The proxies",
+    help: "The proxies' PriorityClass. Without it they have the cluster's default priority.",
+  },
+  proxyDrainDelay: {
+    type: "duration",
+    default: 15_000,
+    max: 600_000,
+    reason: "load balancers take some seconds to see that a proxy is not ready any more",
+    group: "The proxies",
+    help: "What proxies get as --drain-delay; their time to end follows it.",
+  },
+  proxyDrainTimeout: {
+    type: "duration",
+    default: 300_000,
+    max: 86_400_000,
+    reason: "a long upload is over by then",
+    group: "The proxies",
+    help: "What proxies get as --drain-timeout; their time to end follows it.",
+  },
+  proxyArg: {
+    type: "string",
+    value: "FLAG",
+    repeatable: true,
+    check: (value) => /^--[a-z]/.test(value) ? null : "a flag of the proxy, such as --workers=2",
+    group: "The proxies",
+    help: "A further flag for proxies: --proxy-arg=--workers=2.",
+  },
+  proxyPodTemplate: {
+    type: "string",
+    value: "FILE",
+    group: "The proxies",
+    help: "YAML with parts of a pod template, merged into that of the proxies as kubectl patch " +
+      "does; what stands there wins.",
+  },
+  cleanupDelay: {
+    type: "duration",
+    never: true,
+    default: 600_000,
+    reason: "who replaces the last Ingress takes less",
+    group: "The proxies",
+    help: "Takes proxies away when there has been no Ingress to serve for this long.",
+  },
+  cleanupService: {
+    type: "boolean",
+    reason: "a new Service gets a new address",
+    group: "The proxies",
+    help: "Takes the Service of --backend LoadBalancer away with them.",
+  },
+});
+
+const WRITE_OPTIONS = defineOptions({
+  publishAddress: {
+    type: "string",
+    value: "ADDRESS",
+    repeatable: true,
+    check: (value) => isIP(value) !== 0 || isDnsName(value) ? null : "an IP address or a host name",
+    group: "What is written",
+    help: "Stands in the status of Ingresses in place of what the Service or the nodes say.",
+  },
+  gatherTime: {
+    type: "duration",
+    default: 50,
+    max: 10_000,
+    reason: "kubectl apply of a folder is one change",
+    group: "What is written",
+    help: "Waits for this long after a change for more of them.",
+  },
+  gatherLimit: {
+    type: "duration",
+    default: 500,
+    max: 60_000,
+    reason: "a change that is waited for comes soon although others go on",
+    group: "What is written",
+    help: "Waits for this long at most.",
+  },
+  endpointInterval: {
+    type: "duration",
+    default: 10_000,
+    max: 600_000,
+    reason: "pods come and go often, and each write is stored and sent to every node",
+    group: "What is written",
+    help: "Writes changes of nothing but endpoints this far apart.",
+  },
+});
+
+const LEADER_OPTIONS = defineOptions({
+  leaseDuration: {
+    type: "duration",
+    default: 15_000,
+    min: 1000,
+    reason: "as Kubernetes' own controllers",
+    group: "Several replicas",
+    help: "After this long without a renewal another replica may lead.",
+  },
+  renewDeadline: {
+    type: "duration",
+    default: 10_000,
+    min: 500,
+    reason: "as Kubernetes' own controllers",
+    group: "Several replicas",
+    help: "A leader that could not renew its lease for this long writes no more.",
+  },
+  retryPeriod: {
+    type: "duration",
+    default: 2000,
+    min: 100,
+    reason: "as Kubernetes' own controllers",
+    group: "Several replicas",
+    help: "Time from one attempt to get or renew the lease to the next.",
+  },
+});
+
+const PROCESS_OPTIONS = defineOptions({
+  admin: {
+    type: "address",
+    default: { hostname: "127.0.0.1", port: 9091 },
+    reason: "only this machine can reach it, and a proxy beside it has 9090",
+    group: "The process",
+    help:
+      "Serves /healthz, /readyz, /metrics and, for this machine alone, /problems and /snapshot.",
+  },
+  logLevel: {
+    type: "choice",
+    choices: LOG_LEVELS,
+    default: "info",
+    group: "The process",
+    help: "Writes events of this level and above.",
+  },
+  logFormat: {
+    type: "choice",
+    choices: LOG_FORMATS,
+    default: "json",
+    reason: "logs of a cluster are read by programs first",
+    group: "The process",
+    help: "The form of events on standard output.",
+  },
+});
+
+/** In the order of help and documentation. */
+export const CONTROLLER_OPTIONS = defineOptions({
+  ...WORKLOAD_OPTIONS,
+  ...WATCH_OPTIONS,
+  ...WRITE_OPTIONS,
+  ...CLUSTER_OPTIONS,
+  ...LEADER_OPTIONS,
+  ...PROCESS_OPTIONS,
+});
+
+export interface ControllerOptions {
+  readonly kubeconfig: string | null;
+  readonly context: string | null;
+  readonly namespace: string;
+  /** Null for all namespaces. */
+  readonly watchNamespaces: readonly string[] | null;
+  readonly ingressClasses: readonly string[];
+  readonly controllerNames: readonly string[];
+  readonly watchIngressWithoutClass: boolean;
+  readonly defaultBackend: DefaultBackend | null;
+  readonly allowExternalName: boolean;
+  readonly secrets: typeof SECRET_MODES[number];
+  readonly backend: typeof BACKENDS[number];
+  readonly proxyServerImage: string;
+  readonly imagePullSecrets: readonly string[];
+  readonly nodeSelector: Readonly<Record<string, string>>;
+  readonly proxyReplicas: number;
+  /** Null without an autoscaler. */
+  readonly proxyMaxReplicas: number | null;
+  /** In percent. */
+  readonly proxyCpuTarget: number;
+  readonly serviceType: typeof SERVICE_TYPES[number];
+  readonly proxyPriorityClass: string | null;
+  /** In ms. */
+  readonly proxyDrainDelay: number;
+  /** In ms. */
+  readonly proxyDrainTimeout: number;
+  readonly proxyArgs: readonly string[];
+  readonly proxyPodTemplate: string | null;
+  /** In ms; Infinity for never. */
+  readonly cleanupDelay: number;
+  readonly cleanupService: boolean;
+  readonly publishAddresses: readonly string[];
+  /** In ms, as the following ones. */
+  readonly gatherTime: number;
+  readonly gatherLimit: number;
+  readonly endpointInterval: number;
+  readonly leaseDuration: number;
+  readonly renewDeadline: number;
+  readonly retryPeriod: number;
+  readonly admin: Address;
+  readonly logLevel: LogLevel;
+  readonly logFormat: LogFormat;
+}
+
+export type ParsedControllerOptions =
+  | { readonly kind: "ok"; readonly options: ControllerOptions }
+  | { readonly kind: "help" | "error"; readonly text: string };
+
+/** Never throws for what a user wrote. */
+export function parseControllerOptions(args: readonly string[]): ParsedControllerOptions {
+  const parsed = parseOptions(CONTROLLER_PROGRAM, CONTROLLER_OPTIONS, args);
+  if (parsed.kind !== "ok") return parsed;
+  const given = parsed.options;
+  const complaint = timingComplaint(given) ?? replicaComplaint(given);
+  if (complaint !== null) return { kind: "error", text: complaint };
+  return {
+    kind: "ok",
+    options: {
+      kubeconfig: given.kubeconfig ?? null,
+      context: given.context ?? null,
+      namespace: given.namespace,
+      watchNamespaces: given.watchNamespace.length === 0
+        ? null
+        : [...new Set(given.watchNamespace)],
+      ingressClasses: given.ingressClass,
+      controllerNames: given.controllerName,
+      watchIngressWithoutClass: given.watchIngressWithoutClass,
+      defaultBackend: given.defaultBackend === undefined
+        ? null
+        : parseDefaultBackend(given.defaultBackend),
+      allowExternalName: given.allowExternalName,
+      secrets: given.secrets,
+      backend: given.backend,
+      proxyServerImage: given.proxyServerImage,
+      imagePullSecrets: given.imagePullSecret,
+      nodeSelector: Object.assign({}, ...given.nodeSelector.map(parseLabels)),
+      proxyReplicas: given.proxyReplicas,
+      proxyMaxReplicas: given.proxyMaxReplicas ?? null,
+      proxyCpuTarget: given.proxyCpuTarget,
+      serviceType: given.serviceType,
+      proxyPriorityClass: given.proxyPriorityClass ?? null,
+      proxyDrainDelay: given.proxyDrainDelay,
+      proxyDrainTimeout: given.proxyDrainTimeout,
+      proxyArgs: given.proxyArg,
+      proxyPodTemplate: given.proxyPodTemplate ?? null,
+      cleanupDelay: given.cleanupDelay,
+      cleanupService: given.cleanupService,
+      publishAddresses: given.publishAddress,
+      gatherTime: given.gatherTime,
+      gatherLimit: given.gatherLimit,
+      endpointInterval: given.endpointInterval,
+      leaseDuration: given.leaseDuration,
+      renewDeadline: given.renewDeadline,
+      retryPeriod: given.retryPeriod,
+      admin: given.admin,
+      logLevel: given.logLevel,
+      logFormat: given.logFormat,
+    },
+  };
+}
+
+/** What the environment says; every pod has the first two. */
+export interface ControllerEnvironment {
+  /** KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT. */
+  readonly apiServer: { readonly host: string; readonly port: string } | null;
+  /** POD_NAME, by which a leader is known to people. */
+  readonly podName: string | null;
+}
+
+export function readEnvironment(env: { get(name: string): string | undefined }) {
+  const host = env.get("KUBERNETES_SERVICE_HOST");
+  const port = env.get("KUBERNETES_SERVICE_PORT");
+  return {
+    apiServer: host && port ? { host, port } : null,
+    podName: env.get("POD_NAME") || null,
+  } satisfies ControllerEnvironment;
+}
+
+/** `default/web:80`, with the port's number or name; null for anything else. */
+export function parseDefaultBackend(text: string): DefaultBackend | null {
+  const match = /^([^/:]+)\/([^/:]+):([^/:]+)$/.exec(text);
+  if (match === null) return null;
+  const [, namespace, name, port] = match;
+  if (!isDnsLabel(namespace) || !isDnsLabel(name)) return null;
+  if (isPortName(port)) return { namespace, name, port };
+  const number = /^\d{1,5}$/.test(port) ? Number(port) : 0;
+  return number >= 1 && number <= 65535 ? { namespace, name, port: number } : null;
+}
+
+/** https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set */
+const LABEL_NAME = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
+
+function parseLabels(text: string): Record<string, string> | null {
+  const labels: Record<string, string> = {};
+  for (const pair of text.split(",")) {
+    const [key, value, ...rest] = pair.split("=");
+    const [name, prefix, ...more] = key.split("/").reverse();
+    if (value === undefined || rest.length > 0 || more.length > 0) return null;
+    if (!LABEL_NAME.test(name) || (prefix !== undefined && !isDnsName(prefix))) return null;
+    if (value !== "" && !LABEL_NAME.test(value)) return null;
+    labels[key] = value;
+  }
+  return labels;
+}
+
+function labelCheck(what: string): (value: string) => string | null {
+  return (value) => isDnsLabel(value) ? null : what;
+}
+
+/** As client-go asks: a leader must have given up before another may begin. */
+function timingComplaint(given: {
+  readonly leaseDuration: number;
+  readonly renewDeadline: number;
+  readonly retryPeriod: number;
+}): string | null {
+  if (given.leaseDuration <= given.renewDeadline) {
+    return "--lease-duration must be longer than --renew-deadline";
+  }
+  return given.renewDeadline <= given.retryPeriod * 1.2
+    ? "--renew-deadline must be longer than 1.2 times --retry-period"
+    : null;
+}
+
+function replicaComplaint(given: {
+  readonly proxyReplicas: number;
+  readonly proxyMaxReplicas: number | undefined;
+}): string | null {
+  return given.proxyMaxReplicas !== undefined && given.proxyMaxReplicas < given.proxyReplicas
+    ? "--proxy-max-replicas must be no smaller than --proxy-replicas"
+    : null;
+}
