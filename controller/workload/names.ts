@@ -1,0 +1,53 @@
+/**
+ * What the proxy workload is called in Kubernetes. In: nothing. Out: names, labels and ports that
+ * stay for good: selectors cannot be changed, and people write them into their own objects.
+ */
+
+/** Of the DaemonSet or Deployment, its container, the Service and what goes with them. */
+export const PROXY_NAME = "pingress-proxy-server";
+
+const NAME_LABEL = "app.kubernetes.io/name";
+const MANAGED_BY_LABEL = "app.kubernetes.io/managed-by";
+
+/** On every proxy pod, and the DaemonSet's selector: the Pingress Controller in Rust has it too. */
+export const PROXY_SELECTOR = { [NAME_LABEL]: PROXY_NAME } as const;
+
+/**
+ * The Deployment's selector is narrower than the DaemonSet's, so that disruption budget, autoscaler
+ * and spreading count its pods alone while both are there.
+ */
+export const DEPLOYMENT_SELECTOR = {
+  ...PROXY_SELECTOR,
+  "pingress.io/workload": "deployment",
+} as const;
+
+/** On everything that the controller owns. */
+export const OWNER_LABELS = {
+  [MANAGED_BY_LABEL]: "pingress-controller",
+  "app.kubernetes.io/part-of": "pingress",
+} as const;
+
+/** What the pods listen on; from 1024 on no privilege is needed. */
+export const PROXY_PORTS = { http: 8080, https: 8443, admin: 9090 } as const;
+
+/** What clients dial, on nodes and on the Service. */
+export const PUBLIC_PORTS = { http: 80, https: 443 } as const;
+
+/** Where the published configuration is mounted. */
+export const CONFIG_FOLDER = "/etc/pingress";
+
+/** What the controller publishes; all of it may be mounted, so that growth changes no template. */
+export const PUBLISHED = {
+  configMap: "pingress-config",
+  configMaps: 8,
+  configKey: "proxy.json",
+  secret: "pingress-keys",
+  secrets: 16,
+} as const;
+
+/** What the Pingress Controller in Rust leaves behind. */
+export const PREDECESSOR = {
+  fieldManager: "kinorca.com/pingress-controller",
+  /** Mounted by its proxies, so it must stay until the last of them has gone. */
+  secret: "pingress-tls-secret",
+} as const;
