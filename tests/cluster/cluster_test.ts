@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { startCluster } from "./support/cluster.ts";
 import { clusterTest } from "./support/cluster_case.ts";
 import { eventually } from "./support/condition.ts";
 
@@ -61,4 +62,81 @@ clusterTest("a stopped API server comes back with its data", async (cluster) => 
   await cluster.startEtcd();
   await cluster.startApiServer();
   assert.notEqual(await cluster.get("v1", "Namespace", namespace), null);
+});
+
+clusterTest("old resourceVersions are gone when they have expired", async (cluster) => {
+  const namespace = await cluster.newNamespace();
+  const path = `/api/v1/namespaces/${namespace}/configmaps`;
+  for (const name of ["one", "two"]) {
+    await cluster.apply({ apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace } });
+  }
+  const first = await cluster.request("GET", `${path}?limit=1`);
+  const { resourceVersion, continue: rest } = first.body.metadata!;
+  const watchFrom = `${path}?watch=true&timeoutSeconds=1&resourceVersion=${resourceVersion}`;
+  assert.equal((await cluster.request("GET", watchFrom)).text, "");
+  await cluster.expireWatches();
+  const continued = await cluster.request("GET", `${path}?limit=1&continue=${rest}`);
+  assert.equal(continued.status, 410);
+  const watched = await cluster.request("GET", watchFrom);
+  assert.match(watched.text, /"code":410/);
+});
+
+clusterTest("an API server that is frozen says nothing until it goes on", async (cluster) => {
+  cluster.pause();
+  try {
+    await assert.rejects(
+      fetch(`${cluster.server}/readyz`, { signal: AbortSignal.timeout(200) }),
+    );
+  } finally {
+    cluster.resume();
+  }
+  await cluster.waitUntilReady();
+});
+
+Deno.test("flags of a test's own win over the harness's", async () => {
+  const cluster = await startCluster({
+    name: "flags of a test's own",
+    apiServerFlags: ["--authorization-mode=AlwaysAllow", "--watch-cache=false"],
+  });
+  if (cluster === null) return;
+  await using _ = cluster;
+  const account = cluster.as(await cluster.serviceAccountToken("default", "anybody"));
+  assert.equal((await account.request("GET", "/api/v1/secrets")).status, 200);
+  const { body } = await cluster.request("GET", "/api/v1/namespaces/default/configmaps");
+  const path = "/api/v1/namespaces/default/configmaps?watch=true&timeoutSeconds=1" +
+    `&resourceVersion=${body.metadata!.resourceVersion}`;
+  await cluster.newNamespace();
+  await cluster.compactEtcd();
+  assert.match((await cluster.request("GET", path)).text, /"code":410/);
+});
+
+Deno.test("a test that is killed leaves no server behind", async () => {
+  const script = `
+    import { startCluster } from ${JSON.stringify(import.meta.resolve("./support/cluster.ts"))};
+    const cluster = await startCluster();
+    console.log(cluster === null ? "skipped" : cluster.server);
+    setInterval(() => {}, 1000);
+  `;
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["eval", `--config=${import.meta.dirname}/../../deno.json`, script],
+    stdout: "piped",
+    stderr: "null",
+  }).spawn();
+  const said: string[] = [];
+  for await (const part of child.stdout.pipeThrough(new TextDecoderStream())) {
+    said.push(part);
+    if (part.includes("\n")) break;
+  }
+  child.kill("SIGKILL");
+  await child.status;
+  if (said.join("").startsWith("skipped")) return;
+  const port = Number(new URL(said.join("").trim()).port);
+  await eventually("end of the API server", async () => {
+    try {
+      (await Deno.connect({ port })).close();
+      return false;
+    } catch (error) {
+      return error instanceof Deno.errors.ConnectionRefused;
+    }
+  });
 });

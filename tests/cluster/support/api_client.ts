@@ -111,8 +111,7 @@ export class ApiClient {
   ): Promise<ApiAnswer> {
     const response = await this.open(method, path, body, contentType);
     const text = await response.text();
-    const isJson = response.headers.get("content-type")?.startsWith("application/json");
-    return { status: response.status, body: isJson ? JSON.parse(text) : {}, text };
+    return { status: response.status, body: bodyOf(text), text };
   }
 
   /** The same as a stream, for watches: read or cancel its body. */
@@ -250,6 +249,15 @@ export class ApiClient {
 
   async #demand<T>(method: string, path: string, body?: unknown, type?: string): Promise<T> {
     return demandOk<T>(`${method} ${path}`, await this.request(method, path, body, type));
+  }
+}
+
+/** Watches say JSON too, but any number of objects; see `ApiAnswer.text`. */
+function bodyOf(text: string): ApiBody {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return {};
   }
 }
 

@@ -21,6 +21,7 @@ export class ProcessGuard {
   readonly #shell: Deno.ChildProcess;
   readonly #pids = new Set<number>();
   readonly #input: WritableStreamDefaultWriter<Uint8Array>;
+  #isClosed = false;
 
   /** @param folder is removed at the end. */
   constructor(folder: string) {
@@ -43,9 +44,12 @@ export class ProcessGuard {
     await this.#tell();
   }
 
-  /** Kills and removes now. */
+  /** Kills and removes now; nothing happens the second time. */
   async close(): Promise<void> {
-    await this.#input.close();
+    if (!this.#isClosed) {
+      this.#isClosed = true;
+      await this.#input.close();
+    }
     await this.#shell.status;
   }
 
