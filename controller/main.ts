@@ -1,0 +1,97 @@
+/**
+ * The controller's first thread. In: the command line, three variables of the environment, signals.
+ * Out: a worker with no more rights than that command line needs, and the exit code.
+ *
+ *     options ─▶ credentials ─▶ rights ─▶ worker: the controller itself
+ */
+import { createLogger, standardOutput } from "../shared/log.ts";
+import {
+  type CredentialSource,
+  filesOf,
+  loadCredentials,
+  SERVICE_ACCOUNT_FOLDER,
+} from "./kube/credentials.ts";
+import { type ControllerOptions, parseControllerOptions, readEnvironment } from "./options.ts";
+import { dropRights, missingRight, workerRights } from "./rights.ts";
+import type { FromWorker, ToWorker } from "./worker_protocol.ts";
+
+/** Ctrl-C sooner than this after the first, in ms, is the same one: `deno task` passes it on. */
+const SAME_INTERRUPT = 500;
+
+const parsed = parseControllerOptions(Deno.args);
+if (parsed.kind !== "ok") {
+  (parsed.kind === "help" ? console.log : console.error)(parsed.text);
+  Deno.exit(parsed.kind === "help" ? 0 : 2);
+}
+const { options } = parsed;
+const log = createLogger({ level: options.logLevel, format: options.logFormat });
+const environment = readEnvironment(Deno.env);
+
+const source = sourceOf(options) ?? await fail(
+  "There is no API server to talk to: run in a pod with a service account, or give --kubeconfig FILE",
+);
+const reading = loadCredentials(source);
+if (!reading.ok) await fail(reading.message);
+const { server } = (reading as Extract<typeof reading, { ok: true }>).credentials;
+const rights = workerRights({
+  server,
+  files: filesOf(source),
+  podTemplate: options.proxyPodTemplate,
+  admin: options.admin,
+});
+const missing = missingRight(rights);
+if (missing !== null) {
+  await fail(`Deno was started without a permission that this command line needs; add ${missing}`);
+}
+const worker = new Worker(new URL("./worker.ts", import.meta.url), {
+  type: "module",
+  name: "controller",
+  deno: { permissions: rights },
+});
+worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
+  if (data.kind === "up") dropRights();
+  else Deno.exit(data.code);
+};
+worker.onerror = (event) => {
+  event.preventDefault();
+  fail(event.message);
+};
+tell({
+  kind: "start",
+  args: Deno.args,
+  credentials: source,
+  identity: `${environment.podName ?? "pingress-controller"}_${crypto.randomUUID()}`,
+});
+
+let firstSignal: number | null = null;
+for (const name of ["SIGTERM", "SIGINT"] as const) {
+  Deno.addSignalListener(name, () => {
+    const now = performance.now();
+    if (firstSignal === null) {
+      firstSignal = now;
+      tell({ kind: "stop" });
+    } else if (name === "SIGTERM" || now - firstSignal > SAME_INTERRUPT) {
+      // Whatever the worker is at: the second signal ends it at once.
+      Deno.exit(1);
+    }
+  });
+}
+
+function sourceOf({ kubeconfig, context }: ControllerOptions): CredentialSource | null {
+  if (kubeconfig !== null) return { kind: "kubeconfig", file: kubeconfig, context };
+  const { apiServer } = environment;
+  return apiServer === null
+    ? null
+    : { kind: "service-account", ...apiServer, folder: SERVICE_ACCOUNT_FOLDER };
+}
+
+function tell(message: ToWorker): void {
+  worker.postMessage(message);
+}
+
+/** Ends what cannot go on. */
+async function fail(reason: string): Promise<never> {
+  log.error("Cannot go on", { reason });
+  await standardOutput().flush();
+  Deno.exit(1);
+}

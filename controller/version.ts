@@ -1,0 +1,51 @@
+/**
+ * The version of what is published. In: how far each kind has been seen, and the version that stands
+ * there now. Out: the next version, which is never older, and the kinds that must catch up before it
+ * may be used. Pure.
+ *
+ * Newer means that no component is smaller and one is larger. Replicas list and watch at different
+ * moments, so one that has seen the very same objects may know of a smaller resourceVersion than
+ * another published: it may only take that one's once it knows that nothing came in between.
+ */
+import type { SnapshotVersion } from "../shared/snapshot.ts";
+
+/** How far one kind has been seen. */
+export interface SeenKind {
+  /** `Ingress`. */
+  readonly kind: string;
+  /** The resourceVersion that its objects stand for: of a list or of an event. */
+  readonly seen: string;
+  /** Up to here nothing else has happened: as `seen`, or a later bookmark's. */
+  readonly revision: string;
+  /** It was listed anew for `behind`, so it is newer than all that was published before that. */
+  readonly isFresh: boolean;
+}
+
+export interface NextVersion {
+  readonly version: SnapshotVersion;
+  /** Kinds that have not seen what was published; with one of them, nothing is to be published. */
+  readonly behind: readonly string[];
+}
+
+/** @param epoch UID of the namespace kube-system: another cluster's numbers mean nothing. */
+export function nextVersion(
+  epoch: string,
+  kinds: readonly SeenKind[],
+  published: SnapshotVersion | null,
+): NextVersion {
+  const before = published?.epoch === epoch ? published.seen : {};
+  const behind: string[] = [];
+  const seen = kinds.map(({ kind, seen, revision, isFresh }) => {
+    const wanted = before[kind];
+    if (wanted === undefined || !isLess(seen, wanted)) return [kind, seen];
+    if (!isFresh && isLess(revision, wanted)) behind.push(kind);
+    return [kind, wanted];
+  });
+  return { version: { epoch, seen: Object.fromEntries(seen) }, behind };
+}
+
+/** Of resourceVersions, which are whole numbers in decimal digits (KEP-5504). */
+function isLess(a: string, b: string): boolean {
+  const [x, y] = [a, b].map((text) => text.replace(/^0+/, ""));
+  return x.length === y.length ? x < y : x.length < y.length;
+}

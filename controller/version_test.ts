@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { nextVersion, type SeenKind } from "./version.ts";
+
+const CASES: readonly {
+  readonly name: string;
+  readonly kind: Omit<SeenKind, "kind">;
+  readonly published: string | undefined;
+  readonly version: string;
+  readonly behind: boolean;
+}[] = [
+  {
+    name: "the first version is what was seen",
+    kind: { seen: "7", revision: "9", isFresh: false },
+    published: undefined,
+    version: "7",
+    behind: false,
+  },
+  {
+    name: "what was seen later is newer",
+    kind: { seen: "1000", revision: "1000", isFresh: false },
+    published: "999",
+    version: "1000",
+    behind: false,
+  },
+  {
+    name: "a bookmark tells that nothing came since what another replica saw",
+    kind: { seen: "90", revision: "120", isFresh: false },
+    published: "100",
+    version: "100",
+    behind: false,
+  },
+  {
+    name: "what has not seen the published state must catch up",
+    kind: { seen: "90", revision: "95", isFresh: false },
+    published: "100",
+    version: "100",
+    behind: true,
+  },
+  {
+    name: "a list made since stands for more than was published, whatever its number",
+    kind: { seen: "90", revision: "90", isFresh: true },
+    published: "100",
+    version: "100",
+    behind: false,
+  },
+];
+
+for (const { name, kind, published, version, behind } of CASES) {
+  Deno.test(name, () => {
+    const next = nextVersion(
+      "a",
+      [{ kind: "Ingress", ...kind }],
+      published === undefined ? null : { epoch: "a", seen: { Ingress: published } },
+    );
+    assert.deepEqual(next, {
+      version: { epoch: "a", seen: { Ingress: version } },
+      behind: behind ? ["Ingress"] : [],
+    });
+  });
+}
+
+Deno.test("numbers of another cluster do not count", () => {
+  const kinds = [{ kind: "Ingress", seen: "5", revision: "5", isFresh: false }];
+  const next = nextVersion("b", kinds, { epoch: "a", seen: { Ingress: "100" } });
+  assert.deepEqual(next, { version: { epoch: "b", seen: { Ingress: "5" } }, behind: [] });
+});
