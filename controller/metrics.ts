@@ -1,0 +1,178 @@
+/**
+ * What the controller counts. In: what happens. Out: the text of `/metrics`. Every metric stands in
+ * the catalogue, from which `docs/metrics.md` is made too; values of labels come from fixed sets and
+ * from the kinds that are watched, so no user can add series.
+ */
+import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import type { CallReport } from "./kube/client.ts";
+import type { Problem } from "../shared/problem.ts";
+import { VERSION } from "../shared/version.ts";
+
+export interface MetricSpec {
+  readonly type: "counter" | "gauge" | "histogram";
+  /** One sentence with its full stop. */
+  readonly help: string;
+  /** Label and where its values come from. */
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
+const JOB = "`publish`, `workload`, `status`, `events`, `finalizers` or `cleanup`";
+
+/** In the order of the page. */
+export const CONTROLLER_METRICS = {
+  pingress_config_problems: {
+    type: "gauge",
+    help: "Problems of users' objects at this moment.",
+    labels: { reason: "The problem's reason, as in Events" },
+  },
+  pingress_controller_ingresses: {
+    type: "gauge",
+    help: "Ingresses of a class that is served.",
+    labels: { accepted: "`all`: served as written; `partly`; `none`" },
+  },
+  pingress_controller_reconciles_total: {
+    type: "counter",
+    help: "Times that all objects were translated.",
+    labels: { result: "`changed`, `same`, or `failed`: nothing could be translated" },
+  },
+  pingress_controller_reconcile_duration_seconds: {
+    type: "histogram",
+    help: "Time of one translation, waiting for Secrets included.",
+  },
+  pingress_controller_changes_waiting_seconds: {
+    type: "gauge",
+    help: "Time since the first change that is not translated yet; 0 where there is none.",
+  },
+  pingress_controller_job_runs_total: {
+    type: "counter",
+    help: "Runs of what is written to the API server.",
+    labels: { job: JOB, result: "`done`, `again`: there is more to do later, or `failed`" },
+  },
+  pingress_controller_job_duration_seconds: {
+    type: "histogram",
+    help: "Time of one such run.",
+    labels: { job: JOB },
+  },
+  pingress_controller_published_bytes: {
+    type: "gauge",
+    help: "Bytes of what was published last.",
+    labels: { kind: "`ConfigMap` or `Secret`" },
+  },
+  pingress_controller_objects: {
+    type: "gauge",
+    help: "Objects that are known.",
+    labels: { resource: "The kind's name in the API, such as `ingresses`" },
+  },
+  pingress_controller_watch_restarts_total: {
+    type: "counter",
+    help: "Watches that ended and were begun again.",
+    labels: {
+      resource: "The kind's name in the API",
+      reason: "`closed` by the server in order, or the error's reason",
+    },
+  },
+  pingress_controller_api_requests_total: {
+    type: "counter",
+    help: "Calls to the API server that have ended.",
+    labels: {
+      verb: "`get`, `list`, `watch`, `create`, `update`, `apply`, `patch` or `delete`",
+      resource: "The kind's name in the API, with its subresource",
+      code: "The status, or `0` where no whole answer came",
+    },
+  },
+  pingress_controller_api_request_duration_seconds: {
+    type: "histogram",
+    help: "Time of calls to the API server; watches are left out.",
+    labels: { verb: "As above" },
+  },
+  pingress_controller_leader: {
+    type: "gauge",
+    help: "1 where this replica leads and writes, else 0.",
+  },
+  pingress_controller_synced: {
+    type: "gauge",
+    help: "1 where every kind has been listed whole, else 0.",
+  },
+  pingress_controller_proxies: {
+    type: "gauge",
+    help: "Pods of the proxy workload.",
+    labels: { state: "`desired`, `updated` or `ready`" },
+  },
+  pingress_controller_memory_bytes: {
+    type: "gauge",
+    help: "Memory of the process that is resident.",
+  },
+  pingress_controller_info: {
+    type: "gauge",
+    help: "Always 1.",
+    labels: { version: "Of Pingress" },
+  },
+} as const satisfies Record<string, MetricSpec>;
+
+export type MetricName = keyof typeof CONTROLLER_METRICS;
+
+/** Seconds. */
+const BOUNDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+export class ControllerMetrics {
+  readonly #registry = new Registry();
+  readonly #metrics = new Map<MetricName, Counter | Gauge | Histogram>();
+  readonly #reasons = new Set<string>();
+
+  constructor() {
+    for (const [name, spec] of Object.entries(CONTROLLER_METRICS) as [MetricName, MetricSpec][]) {
+      const { type, help, labels = {} } = spec;
+      const configuration = {
+        name,
+        help,
+        labelNames: Object.keys(labels),
+        registers: [this.#registry],
+      };
+      const metric = type === "counter"
+        ? new Counter(configuration)
+        : type === "gauge"
+        ? new Gauge(configuration)
+        : new Histogram({ ...configuration, buckets: BOUNDS });
+      this.#metrics.set(name, metric);
+    }
+    this.set("pingress_controller_info", 1, { version: VERSION });
+  }
+
+  get contentType(): string {
+    return this.#registry.contentType;
+  }
+
+  /** The text format of Prometheus. */
+  text(): Promise<string> {
+    return this.#registry.metrics();
+  }
+
+  count(name: MetricName, labels: Record<string, string> = {}): void {
+    (this.#metrics.get(name) as Counter).inc(labels);
+  }
+
+  set(name: MetricName, value: number, labels: Record<string, string> = {}): void {
+    (this.#metrics.get(name) as Gauge).set(labels, value);
+  }
+
+  /** @param milliseconds of what ended just now. */
+  time(name: MetricName, milliseconds: number, labels: Record<string, string> = {}): void {
+    (this.#metrics.get(name) as Histogram).observe(labels, milliseconds / 1000);
+  }
+
+  called({ verb, resource, code, milliseconds }: CallReport): void {
+    this.count("pingress_controller_api_requests_total", { verb, resource, code: String(code) });
+    if (verb === "watch") return;
+    this.time("pingress_controller_api_request_duration_seconds", milliseconds, { verb });
+  }
+
+  /** A reason that has no problem any more goes to 0, so that alerts on it end. */
+  problems(problems: readonly Problem[]): void {
+    const counts = new Map([...this.#reasons].map((reason) => [reason, 0]));
+    for (const { reason } of problems) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+    for (const [reason, count] of counts) {
+      this.#reasons.add(reason);
+      this.set("pingress_config_problems", count, { reason });
+    }
+  }
+}
