@@ -217,9 +217,13 @@ export class SnapshotSource {
     const objection = this.#good === null
       ? null
       : objectionTo(parsed.snapshot, this.#good, this.#options.maxRouteLoss ?? 0);
-    if (objection !== null) return { snapshot: null, problems: [objection] };
+    if (objection !== null) return { ...parsed, snapshot: null, problems: [objection] };
     const { snapshot, unspoken } = answerUnspoken(parsed.snapshot);
-    return { snapshot, problems: [...parsed.problems, ...unspoken.map(unspokenProtocol)] };
+    return {
+      ...parsed,
+      snapshot,
+      problems: [...parsed.problems, ...unspoken.map(unspokenProtocol)],
+    };
   }
 
   /** Notes the stamps of the good snapshot's files anew; whether one differs. */

@@ -28,6 +28,7 @@ Deno.test("the Rust controller's proxy.json is read unchanged", () => {
   const origin = { kind: "File", namespace: "", name: "", field: "$.rules[0]" };
   assert.deepEqual(parseSnapshot(text), {
     problems: [],
+    set: null,
     snapshot: {
       format: 1,
       version: { epoch: "file", seen: {} },
@@ -296,6 +297,7 @@ Deno.test("unknown fields are warned of once, and rules that are no array refuse
   ]);
   assert.deepEqual(parse({}), {
     snapshot: null,
+    set: null,
     problems: [{
       path: "$.rules",
       message: "an array is needed, not an object",

@@ -15,6 +15,7 @@ import {
 } from "./config_check.ts";
 import { locateJsonError } from "./json_error.ts";
 import { legacySnapshot } from "./legacy_config.ts";
+import { type PublishedSet, readSet } from "./published_set.ts";
 import { type Snapshot, SNAPSHOT_FORMAT, type SnapshotVersion } from "./snapshot.ts";
 import { readCertificate } from "./snapshot_certificate.ts";
 import { RouteReader } from "./snapshot_route.ts";
@@ -26,6 +27,12 @@ export interface ParsedSnapshot {
   /** Null where the file as a whole cannot be used; then at least one problem is an error. */
   readonly snapshot: Snapshot | null;
   readonly problems: readonly ConfigProblem[];
+  /**
+   * What else belongs to the file, where a controller has published it; null also where that
+   * cannot be read. With parts, the file is only their index: `snapshot` is null, and the text that
+   * the parts make up is the one to read.
+   */
+  readonly set: PublishedSet | null;
 }
 
 export interface ParseOptions {
@@ -37,8 +44,13 @@ export interface ParseOptions {
 export function parseSnapshot(text: string, options: ParseOptions = {}): ParsedSnapshot {
   const check = new ConfigCheck();
   const root = readJson(text, check);
-  const snapshot = root === undefined ? null : readRoot(root, check, options);
-  return { snapshot: check.refused ? null : snapshot, problems: check.problems() };
+  const set = isObject(root) ? readSetOf(root, check) : null;
+  const snapshot = root === undefined || check.refused
+    ? null
+    : set !== null && set.parts.length > 0
+    ? refuseIndex(set, check)
+    : readRoot(root, check, options);
+  return { snapshot: check.refused ? null : snapshot, problems: check.problems(), set };
 }
 
 /** Undefined where the text is no JSON. */
@@ -87,10 +99,32 @@ function readRoot(root: unknown, check: ConfigCheck, options: ParseOptions): Sna
   );
 }
 
+/** What belongs to the file; null for most, which stand alone, and where it cannot be read. */
+function readSetOf(root: JsonObject, check: ConfigCheck): PublishedSet | null {
+  if (root.format !== SNAPSHOT_FORMAT || root.set === undefined) return null;
+  const set = readSet(root.set, "$.set", check);
+  if (set !== null && set.parts.length > 0) {
+    check.unknownFields(root, "$", ["format", "version", "set"]);
+    readVersion(root.version, check);
+  }
+  return check.refused ? null : set;
+}
+
+/** An index is no snapshot: whoever does not read its parts is told where that is. */
+function refuseIndex({ parts }: PublishedSet, check: ConfigCheck): null {
+  const files = parts.length === 1 ? "another file" : `${parts.length} other files`;
+  return check.refuse(
+    "$.set.parts",
+    `the snapshot itself is in ${files}, ${parts[0].path} first`,
+    "read it in a folder with all of them",
+  );
+}
+
 function readSnapshot(root: JsonObject, check: ConfigCheck): Snapshot {
   check.unknownFields(root, "$", [
     "format",
     "version",
+    "set",
     "routes",
     "defaultAction",
     "upstreams",

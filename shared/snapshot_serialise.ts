@@ -2,6 +2,7 @@
  * Writing a snapshot. In: a snapshot. Out: its JSON, which `parseSnapshot` reads back; the same
  * snapshot gives the same bytes, in whatever order its objects got their fields.
  */
+import { plainSet, type PublishedSet } from "./published_set.ts";
 import type {
   Action,
   Certificate,
@@ -15,6 +16,8 @@ import type {
 } from "./snapshot.ts";
 
 export interface SerialiseOptions {
+  /** What belongs to the file; see `published_set.ts`. */
+  readonly set?: PublishedSet;
   /** Write private keys as they are. Only for a destination that may hold them. */
   readonly revealKeys: boolean;
 }
@@ -29,7 +32,13 @@ export function serialiseSnapshot(snapshot: Snapshot, options: SerialiseOptions)
     upstreams: snapshot.upstreams.map(plainUpstream),
     certificates: snapshot.certificates.map((one) => plainCertificate(one, options.revealKeys)),
     defaultCertificate: snapshot.defaultCertificate,
+    set: options.set === undefined ? undefined : plainSet(options.set),
   });
+}
+
+/** The first file of a configuration whose snapshot is in the parts of `set`, as JSON. */
+export function serialiseIndex({ format, version }: Snapshot, set: PublishedSet): string {
+  return JSON.stringify({ format, version: plainVersion(version), set: plainSet(set) });
 }
 
 function plainVersion({ epoch, seen }: SnapshotVersion) {

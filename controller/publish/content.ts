@@ -1,0 +1,56 @@
+/**
+ * What a snapshot says, apart from when it was made. In: snapshots. Out: their keys apart from the
+ * rest, and whether two of them mean the same. Pure.
+ */
+import { sha256Of } from "../../shared/published_set.ts";
+import type { Certificate, Secret, Snapshot, SnapshotVersion } from "../../shared/snapshot.ts";
+import { serialiseSnapshot } from "../../shared/snapshot_serialise.ts";
+
+export interface Keyless {
+  /** With each private key as a file, whose name is the sha256 of its PEM. */
+  readonly snapshot: Snapshot;
+  /** The keys, by that name, in its order. */
+  readonly keys: ReadonlyMap<string, Secret>;
+}
+
+/** Takes the private keys out of a snapshot. */
+export function withoutKeys(snapshot: Snapshot): Keyless {
+  const keys = new Map<string, Secret>();
+  const certificates = snapshot.certificates.map((certificate): Certificate => {
+    const { key } = certificate;
+    if (key.kind === "file") return certificate;
+    const path = sha256Of(key.pem.reveal());
+    keys.set(path, key.pem);
+    return { ...certificate, key: { kind: "file", path } };
+  });
+  const sorted = [...keys].sort(([a], [b]) => a < b ? -1 : 1);
+  return { snapshot: { ...snapshot, certificates }, keys: new Map(sorted) };
+}
+
+const NO_VERSION: SnapshotVersion = { epoch: "", seen: {} };
+
+/** sha256 of everything but the version; equal where nothing needs to be written. */
+export function digestOf(snapshot: Snapshot): string {
+  const { snapshot: keyless } = withoutKeys({ ...snapshot, version: NO_VERSION });
+  return sha256Of(serialiseSnapshot(keyless, { revealKeys: false }));
+}
+
+/**
+ * Whether two snapshots differ, if at all, in versions and in the addresses of endpoints only. An
+ * upstream that comes, goes, or is spoken to otherwise is more than that.
+ */
+export function sameButEndpoints(a: Snapshot, b: Snapshot): boolean {
+  return a.upstreams.length === b.upstreams.length && a.routes.length === b.routes.length &&
+    digestOf(withoutEndpoints(a)) === digestOf(withoutEndpoints(b));
+}
+
+function withoutEndpoints(snapshot: Snapshot): Snapshot {
+  return {
+    ...snapshot,
+    upstreams: snapshot.upstreams.map((upstream) =>
+      upstream.addresses.kind === "endpoints"
+        ? { ...upstream, addresses: { kind: "endpoints", endpoints: [] } }
+        : upstream
+    ),
+  };
+}
