@@ -8,6 +8,7 @@
  * another published: it may only take that one's once it knows that nothing came in between.
  */
 import type { SnapshotVersion } from "../shared/snapshot.ts";
+import { compareRevisions } from "./kube/revision.ts";
 
 /** How far one kind has been seen. */
 export interface SeenKind {
@@ -37,15 +38,9 @@ export function nextVersion(
   const behind: string[] = [];
   const seen = kinds.map(({ kind, seen, revision, isFresh }) => {
     const wanted = before[kind];
-    if (wanted === undefined || !isLess(seen, wanted)) return [kind, seen];
-    if (!isFresh && isLess(revision, wanted)) behind.push(kind);
+    if (wanted === undefined || compareRevisions(seen, wanted) >= 0) return [kind, seen];
+    if (!isFresh && compareRevisions(revision, wanted) < 0) behind.push(kind);
     return [kind, wanted];
   });
   return { version: { epoch, seen: Object.fromEntries(seen) }, behind };
-}
-
-/** Of resourceVersions, which are whole numbers in decimal digits (KEP-5504). */
-function isLess(a: string, b: string): boolean {
-  const [x, y] = [a, b].map((text) => text.replace(/^0+/, ""));
-  return x.length === y.length ? x < y : x.length < y.length;
 }

@@ -1,0 +1,227 @@
+/**
+ * From objects to a configuration. In: what informers know, at every change. Out: one translation of
+ * it all, with its version and problems, for those who write it somewhere.
+ *
+ * Level-triggered: each run looks at everything there is. Nothing is translated before every kind has
+ * been listed whole, since what is missing yet would look as if it had been deleted.
+ */
+import type { Logger } from "../shared/log.ts";
+import type { Problem } from "../shared/problem.ts";
+import type { Snapshot, SnapshotVersion } from "../shared/snapshot.ts";
+import { Gatherer } from "./gatherer.ts";
+import { DONE, Job, type JobOutcome } from "./job.ts";
+import { type Translate, translateOrQuarantine } from "./quarantine.ts";
+import type { Resources } from "./resources.ts";
+import type { Clock, IngressStatus, TranslateOptions } from "./translate.ts";
+import { nextVersion, type SeenKind } from "./version.ts";
+
+/** One kind that is watched, as far as this file needs it. */
+export interface WatchedKind {
+  /** `Ingress`. */
+  readonly kind: string;
+  readonly isSynced: boolean;
+  /** See `SeenKind`. */
+  readonly seen: string;
+  readonly revision: string;
+  /** Lists everything anew, to be sure; what fails leaves all as it was. */
+  relist(): Promise<{ readonly ok: boolean }>;
+}
+
+/** Secrets, of which only those are read that are wanted. */
+export interface WantedSecrets extends WatchedKind {
+  /** @param names `namespace/name`. */
+  want(names: ReadonlySet<string>): void;
+  /** Whether all wanted ones are there, or known to be missing, within this many milliseconds. */
+  settled(milliseconds: number): Promise<boolean>;
+}
+
+/** What is published, as the API server has it. */
+export interface PublishedState {
+  readonly snapshot: Snapshot | null;
+  readonly version: SnapshotVersion | null;
+  /** Equal for snapshots that differ in nothing but their version; null for none that is whole. */
+  readonly digest: string | null;
+}
+
+export interface ReconcilerOptions {
+  /** UID of the namespace kube-system. */
+  readonly epoch: string;
+  readonly kinds: readonly WatchedKind[];
+  readonly secrets: WantedSecrets;
+  /** Whether what is published, and everything else beside `kinds`, is known. */
+  readonly isSynced: () => boolean;
+  readonly resources: () => Resources;
+  /** Names of the Secrets that the accepted Ingresses among them name. */
+  readonly references: (resources: Resources) => ReadonlySet<string>;
+  readonly published: () => PublishedState;
+  readonly translate: Translate;
+  readonly translateOptions: Omit<TranslateOptions, "version">;
+  readonly clock: Clock;
+  /** Milliseconds; see `Gatherer`. */
+  readonly gatherTime: number;
+  readonly gatherLimit: number;
+  readonly log: Logger;
+  /** Called with each result, also one that is equal to the one before. */
+  readonly onResult: (result: Reconciliation) => void;
+  readonly onRun?: (result: "changed" | "same" | "failed", milliseconds: number) => void;
+}
+
+/** What all objects come to at one moment. */
+export interface Reconciliation {
+  readonly snapshot: Snapshot;
+  readonly problems: readonly Problem[];
+  readonly statuses: readonly IngressStatus[];
+  /** Kinds that have not seen what another replica published; with one, nothing may be published. */
+  readonly behind: readonly string[];
+}
+
+/** Milliseconds that a Secret which is named for the first time is waited for. */
+const SECRET_PATIENCE = 2000;
+const FIRST_SECRET_PATIENCE = 30_000;
+
+export class Reconciler {
+  readonly #options: ReconcilerOptions;
+  readonly #gatherer: Gatherer;
+  readonly #job: Job;
+  #latest: Reconciliation | null = null;
+  /** Names of Secrets that have been waited for. */
+  #awaited: ReadonlySet<string> | null = null;
+  /** By kind, what was published when it was last listed anew for being behind. */
+  readonly #relisted = new Map<string, string>();
+  readonly #relisting = new Set<string>();
+
+  constructor(options: ReconcilerOptions) {
+    this.#options = options;
+    this.#gatherer = new Gatherer({
+      time: options.gatherTime,
+      limit: options.gatherLimit,
+      onGathered: () => this.#job.poke(),
+    });
+    this.#job = new Job({ name: "reconcile", log: options.log, run: () => this.#run() });
+  }
+
+  /** The last result; null before the first. */
+  get latest(): Reconciliation | null {
+    return this.#latest;
+  }
+
+  /** Milliseconds since the first change that is not translated yet; 0 without one. */
+  get waiting(): number {
+    return this.#gatherer.waiting ?? 0;
+  }
+
+  get isSynced(): boolean {
+    const { kinds, secrets, isSynced } = this.#options;
+    return isSynced() && secrets.isSynced && kinds.every((kind) => kind.isSynced);
+  }
+
+  /** Something may have changed. */
+  changed(): void {
+    this.#gatherer.changed();
+  }
+
+  async stop(): Promise<void> {
+    this.#gatherer.stop();
+    await this.#job.stop();
+  }
+
+  /**
+   * Lists everything anew and translates that: for those who are about to take away what proxies live
+   * on. Null where a list failed.
+   */
+  async confirm(): Promise<Reconciliation | null> {
+    const { kinds, secrets } = this.#options;
+    const listed = await Promise.all([...kinds, secrets].map((kind) => kind.relist()));
+    if (!listed.every(({ ok }) => ok)) return null;
+    return await this.#reconcile();
+  }
+
+  async #run(): Promise<JobOutcome> {
+    if (!this.isSynced) return DONE;
+    const result = await this.#reconcile();
+    return result === null ? { kind: "failed", reason: "nothing could be translated" } : DONE;
+  }
+
+  async #reconcile(): Promise<Reconciliation | null> {
+    const started = performance.now();
+    const { published, translate, translateOptions, clock, log, onResult, onRun } = this.#options;
+    await this.#fetchSecrets();
+    const resources = this.#options.resources();
+    const before = published();
+    const { version, behind } = nextVersion(
+      this.#options.epoch,
+      this.#seen(before),
+      before.version,
+    );
+    this.#catchUp(behind, before);
+    const translation = translateOrQuarantine(
+      translate,
+      resources,
+      before.snapshot,
+      { ...translateOptions, version },
+      clock,
+    );
+    const milliseconds = performance.now() - started;
+    if (translation === null) {
+      log.error("Nothing could be translated, so what is published stays");
+      onRun?.("failed", milliseconds);
+      return null;
+    }
+    const { snapshot, problems, statuses } = translation;
+    const isSame = this.#latest !== null && isSameTable(this.#latest.snapshot, snapshot);
+    this.#latest = { snapshot, problems, statuses, behind };
+    onRun?.(isSame ? "same" : "changed", milliseconds);
+    onResult(this.#latest);
+    return this.#latest;
+  }
+
+  async #fetchSecrets(): Promise<void> {
+    const { secrets, resources, references } = this.#options;
+    const wanted = references(resources());
+    secrets.want(wanted);
+    const before = this.#awaited;
+    this.#awaited = wanted;
+    if (before !== null && [...wanted].every((name) => before.has(name))) return;
+    // An Ingress that comes with its Secret should not be reported for lacking it.
+    await secrets.settled(before === null ? FIRST_SECRET_PATIENCE : SECRET_PATIENCE);
+  }
+
+  #seen(published: PublishedState): SeenKind[] {
+    const { kinds, secrets } = this.#options;
+    return [...kinds, secrets].map(({ kind, seen, revision }) => ({
+      kind,
+      seen,
+      revision,
+      isFresh: this.#relisted.get(kind) === published.version?.seen[kind],
+    }));
+  }
+
+  /** Lists what is behind anew, without anybody waiting for it; that is a change by itself. */
+  #catchUp(behind: readonly string[], published: PublishedState): void {
+    for (const kind of [...this.#options.kinds, this.#options.secrets]) {
+      const wanted = published.version?.seen[kind.kind];
+      if (!behind.includes(kind.kind) || wanted === undefined) continue;
+      if (this.#relisting.has(kind.kind)) continue;
+      this.#relisting.add(kind.kind);
+      this.#options.log.info("Listing anew what another replica has seen further", {
+        kind: kind.kind,
+      });
+      kind.relist().then(({ ok }) => {
+        if (ok) this.#relisted.set(kind.kind, wanted);
+      }).finally(() => {
+        this.#relisting.delete(kind.kind);
+        this.changed();
+      });
+    }
+  }
+}
+
+/** Whether they are alike as far as the cheapest look tells; for counting only. */
+function isSameTable(a: Snapshot, b: Snapshot): boolean {
+  return isSameList(a.routes, b.routes) && isSameList(a.upstreams, b.upstreams) &&
+    isSameList(a.certificates, b.certificates);
+}
+
+function isSameList(a: readonly unknown[], b: readonly unknown[]): boolean {
+  return a.length === b.length && a.every((one, index) => one === b[index]);
+}
