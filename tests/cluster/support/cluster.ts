@@ -28,6 +28,11 @@ export interface ClusterOptions {
   readonly etcdFlags?: readonly string[];
 }
 
+export interface AccountOptions extends TokenOptions {
+  /** `https://HOST:PORT` of a gateway or fault proxy; default: the API server itself. */
+  readonly server?: string;
+}
+
 export interface TokenOptions {
   /** How long the token is good, in s; the API server grants no less than 600. Default: 3600. */
   readonly expirationSeconds?: number;
@@ -121,9 +126,13 @@ export class TestCluster extends ApiClient {
     return cluster;
   }
 
-  /** The text of a kubeconfig for any token, and for another server, as a proxy before this one. */
-  kubeconfigFor(token: string, server = this.server): string {
-    return kubeconfigText({ server, caPem: this.caPem, credentials: { token } });
+  /**
+   * The text of a kubeconfig for any token, or for a file that has one; and for another server, as a
+   * proxy before this one.
+   */
+  kubeconfigFor(token: string | { readonly tokenFile: string }, server = this.server): string {
+    const credentials = typeof token === "string" ? { token } : token;
+    return kubeconfigText({ server, caPem: this.caPem, credentials });
   }
 
   /** Writes a file that lives as long as the cluster; its path. */
@@ -173,10 +182,10 @@ export class TestCluster extends ApiClient {
   async serviceAccountKubeconfig(
     namespace: string,
     name: string,
-    options: TokenOptions = {},
+    options: AccountOptions = {},
   ): Promise<string> {
     const token = await this.serviceAccountToken(namespace, name, options);
-    return await this.writeFile(this.kubeconfigFor(token));
+    return await this.writeFile(this.kubeconfigFor(token, options.server));
   }
 
   /** On the port and the data it had before; waits for `/readyz` and the namespace `kube-system`. */
@@ -192,7 +201,7 @@ export class TestCluster extends ApiClient {
     );
   }
 
-  /** Gracefully, as in an upgrade, or as in a crash (SIGKILL). */
+  /** As in an upgrade, which ends watches in an orderly way, or as in a crash (SIGKILL). */
   async stopApiServer(signal: "SIGTERM" | "SIGKILL" = "SIGTERM"): Promise<void> {
     await this.#apiServer.stop(signal);
   }
@@ -229,8 +238,11 @@ export class TestCluster extends ApiClient {
     });
   }
 
-  /** The API server goes on without it, and refuses what needs it. */
-  async stopEtcd(signal: "SIGTERM" | "SIGKILL" = "SIGTERM"): Promise<void> {
+  /**
+   * The API server goes on without it, and refuses what needs it. Without a crash (SIGTERM) this takes
+   * etcd 7 s; its data stays in any case.
+   */
+  async stopEtcd(signal: "SIGTERM" | "SIGKILL" = "SIGKILL"): Promise<void> {
     await this.#etcd.stop(signal);
   }
 
@@ -310,6 +322,8 @@ export class TestCluster extends ApiClient {
       `--token-auth-file=${join(this.#folder, "tokens.csv")}`,
       "--authorization-mode=RBAC",
       "--allow-privileged=true",
+      // Without it a graceful end waits a minute for clients to give their watches up.
+      "--shutdown-watch-termination-grace-period=1s",
       "--service-cluster-ip-range=10.96.0.0/16",
       "--service-account-issuer=https://kubernetes.default.svc",
       `--service-account-key-file=${join(this.#folder, "accounts.key")}`,

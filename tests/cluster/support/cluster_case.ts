@@ -4,6 +4,7 @@
  * and say so.
  */
 import { startCluster, type TestCluster } from "./cluster.ts";
+import { findPrograms } from "./programs.ts";
 
 let shared: Promise<TestCluster | null> | null = null;
 let hasHooks = false;
@@ -30,12 +31,15 @@ export function clusterTest(
 ): void {
   if (!hasHooks) {
     hasHooks = true;
-    Deno.test.beforeAll(async () => void await sharedCluster());
+    Deno.test.beforeAll(async () => {
+      if ((await findPrograms()).ok) await sharedCluster();
+    });
     Deno.test.afterAll(stopSharedCluster);
   }
   Deno.test(name, async (context) => {
-    const cluster = await sharedCluster();
-    if (cluster === null) console.log(`skipped: ${name}: see above`);
-    else await run(cluster, context);
+    const programs = await findPrograms();
+    const cluster = programs.ok ? await sharedCluster() : null;
+    if (cluster !== null) await run(cluster, context);
+    else if (!programs.ok) console.log(`skipped: ${name}: ${programs.error}`);
   });
 }

@@ -14,8 +14,7 @@ export async function waitFor<T>(ask: () => Promise<T> | T, patience = PATIENCE)
   const end = performance.now() + patience;
   for (;;) {
     const answer = await ask();
-    const isThere = answer !== false && answer !== null && answer !== undefined;
-    if (isThere || performance.now() > end) return answer;
+    if (isThere(answer) || performance.now() > end) return answer;
     await new Promise((resolve) => setTimeout(resolve, PAUSE));
   }
 }
@@ -27,8 +26,11 @@ export async function eventually<T>(
   patience = PATIENCE,
 ): Promise<NonNullable<T>> {
   const answer = await waitFor(ask, patience);
-  if (answer === false || answer === null || answer === undefined) {
-    throw new Error(`no ${what} within ${patience} ms`);
-  }
+  if (!isThere(answer)) throw new Error(`no ${what} within ${patience} ms`);
   return answer;
+}
+
+/** Whether an answer is one. */
+export function isThere<T>(answer: T): answer is NonNullable<T> {
+  return answer !== false && answer !== null && answer !== undefined;
 }

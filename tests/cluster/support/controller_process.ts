@@ -3,7 +3,7 @@
  * a kubeconfig and arguments. Out: its log, its admin port, its exit code.
  */
 import { join } from "node:path";
-import { eventually, PATIENCE } from "./condition.ts";
+import { eventually, isThere, PATIENCE } from "./condition.ts";
 import { ProcessGuard } from "./guarded_process.ts";
 
 const ROOT = join(import.meta.dirname!, "..", "..", "..");
@@ -94,7 +94,7 @@ export class ControllerProcess {
   async ready(patience = PATIENCE): Promise<void> {
     await this.#eventually("ready controller", async () => {
       if (this.#adminAddress() === null) return false;
-      return (await this.admin("/readyz")).status === 200;
+      return await this.admin("/readyz").then(({ status }) => status === 200, () => false);
     }, patience);
   }
 
@@ -170,9 +170,13 @@ export class ControllerProcess {
 
   async #eventually<T>(what: string, ask: () => Promise<T> | T, patience = PATIENCE) {
     try {
-      return await eventually(what, () => {
-        if (this.code !== null) throw new Error(`it has ended with ${this.code}`);
-        return ask();
+      return await eventually(what, async () => {
+        const { code } = this;
+        // What it said last counts too.
+        if (code !== null) await this.#reading;
+        const answer = await ask();
+        if (code !== null && !isThere(answer)) throw new Error(`it has ended with ${code}`);
+        return answer;
       }, patience);
     } catch (error) {
       const said = [...this.lines.map((line) => JSON.stringify(line)), ...this.noise];

@@ -1,12 +1,14 @@
 /** Kubeconfig files. In: a server and a token. Out: the text of a file, which JSON is too. */
 
+/** A token, or the path of a file that has one and that clients read again when it changes. */
+export type Credentials = { readonly token: string } | { readonly tokenFile: string };
+
 export interface KubeconfigEntry {
   /** `https://HOST:PORT`. */
   readonly server: string;
   /** What may sign the server's certificate. */
   readonly caPem: string;
-  /** A token, or the path of a file that has one and is read again when it changes. */
-  readonly credentials: { readonly token: string } | { readonly tokenFile: string };
+  readonly credentials: Credentials;
   /** Of the context; Kubernetes' tools take `default` where there is none. */
   readonly namespace?: string;
 }

@@ -19,11 +19,17 @@ export type ProgramsFound =
 
 const BUILD = join(import.meta.dirname!, "..", "build.sh");
 
+let found: Promise<ProgramsFound> | null = null;
+
 /**
- * Looks in the folder that `KUBEBUILDER_ASSETS` names, if it has both programs; else where `build.sh`
+ * Looks, once a process, in the folder that `KUBEBUILDER_ASSETS` names, if it has both programs; else where `build.sh`
  * puts them, which is run first: it does nothing when they are there, and takes minutes when not.
  */
-export async function findPrograms(): Promise<ProgramsFound> {
+export function findPrograms(): Promise<ProgramsFound> {
+  return found ??= lookForPrograms();
+}
+
+async function lookForPrograms(): Promise<ProgramsFound> {
   const assets = Deno.env.get("KUBEBUILDER_ASSETS") ?? "";
   const given = assets === "" ? null : programsIn(assets);
   if (given !== null) return { ok: true, programs: given };
