@@ -7,10 +7,14 @@
 export const PROXY_NAME = "pingress-proxy-server";
 
 const NAME_LABEL = "app.kubernetes.io/name";
-const MANAGED_BY_LABEL = "app.kubernetes.io/managed-by";
+/** Says whose an object is; the Pingress Controller in Rust writes the same. */
+export const MANAGED_BY_LABEL = "app.kubernetes.io/managed-by";
 
 /** On every proxy pod, and the DaemonSet's selector: the Pingress Controller in Rust has it too. */
 export const PROXY_SELECTOR = { [NAME_LABEL]: PROXY_NAME } as const;
+
+/** On pods of the Deployment alone. */
+export const WORKLOAD_LABEL = "pingress.io/workload";
 
 /**
  * The Deployment's selector is narrower than the DaemonSet's, so that disruption budget, autoscaler
@@ -18,7 +22,7 @@ export const PROXY_SELECTOR = { [NAME_LABEL]: PROXY_NAME } as const;
  */
 export const DEPLOYMENT_SELECTOR = {
   ...PROXY_SELECTOR,
-  "pingress.io/workload": "deployment",
+  [WORKLOAD_LABEL]: "deployment",
 } as const;
 
 /** On everything that the controller owns. */

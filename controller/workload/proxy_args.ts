@@ -27,9 +27,10 @@ const WORKERS = 4;
 const FIXED: Readonly<Record<string, string>> = {
   config: "leave it out: the controller mounts what it publishes",
   admin: "leave it out: the pods' probes dial that port",
-  "drain-delay": "give --drain-delay to the controller, which fits the pods' grace period to it",
+  "drain-delay":
+    "give --proxy-drain-delay to the controller, which fits the pods' grace period to it",
   "drain-timeout":
-    "give --drain-timeout to the controller, which fits the pods' grace period to it",
+    "give --proxy-drain-timeout to the controller, which fits the pods' grace period to it",
   help: "leave it out",
 };
 

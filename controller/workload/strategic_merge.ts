@@ -177,8 +177,8 @@ function isOnlyReplace(member: unknown): boolean {
   return map !== null && map.$patch === "replace" && Object.keys(map).length === 1;
 }
 
-/** Null where a key is missing. */
-function idOf(member: unknown, keys: readonly string[]): string | null {
+/** What tells a member of a list apart from the others; null where a key is missing. */
+export function idOf(member: unknown, keys: readonly string[]): string | null {
   const map = asObject(member);
   const parts = keys.map((key) => map?.[key] ?? KEY_DEFAULTS[key]);
   return parts.some((part) => part === undefined) ? null : JSON.stringify(parts);
