@@ -5,6 +5,7 @@
  * https://kubernetes.io/docs/reference/using-api/api-concepts/ and
  * https://kubernetes.io/docs/reference/using-api/server-side-apply/
  */
+import { garbled, readAnswer, readEvent } from "./answer.ts";
 import type { Credentials } from "./credentials.ts";
 import { type HttpAnswer, type HttpCall, Transport } from "./transport.ts";
 import {
@@ -91,6 +92,8 @@ export class KubeClient {
   readonly #transport: Transport;
   readonly #credentials: Credentials;
   readonly #onCall: (report: CallReport) => void;
+  readonly #recoveries = new Set<() => void>();
+  #isAnswering = true;
 
   constructor(credentials: Credentials, onCall: (report: CallReport) => void = () => {}) {
     this.#credentials = credentials;
@@ -122,60 +125,70 @@ export class KubeClient {
       limit: options.limit === undefined ? undefined : String(options.limit),
       continue: options.continue,
     };
-    const result = await this.#call<KubeList<T>>("list", resource, "", {
+    const answer = await this.#send("list", resource, "", {
       method: "GET",
       path: pathOf(resource, selection.namespace, null, query),
       headers: accept(selection, "PartialObjectMetadataList"),
       ...limits(options),
     });
+    const result = readAnswer<KubeList<T>>(answer);
+    if (!result.ok) return result;
+    const { metadata, items } = result.value;
     // An empty list of PartialObjectMetadata has null in place of its items.
-    return result.ok
-      ? { ok: true, value: { ...result.value, items: result.value.items ?? [] } }
-      : result;
+    const isList = Array.isArray(items ?? []) && typeof metadata?.resourceVersion === "string";
+    if (!isList) return { ok: false, error: garbled("the answer is not a list") };
+    const bytes = "status" in answer ? answer.bytes : 0;
+    return { ok: true, value: { metadata, items: items ?? [], bytes } };
   }
 
-  /** Resolves when the watch ends: null if the server ended it in order. Code 410: list again. */
+  /**
+   * Resolves when the watch ends: null if the server ended it in order. Code 410: list again. What
+   * `onEvent` throws ends it too, as an error.
+   */
   async watch(
     resource: Resource,
     selection: Selection,
     options: WatchOptions,
   ): Promise<ApiError | null> {
+    const path = pathOf(resource, selection.namespace, null, {
+      ...selectors(selection),
+      watch: "1",
+      allowWatchBookmarks: "true",
+      resourceVersion: options.resourceVersion,
+      timeoutSeconds: String(options.timeoutSeconds),
+    });
     let failed: ApiError | null = null;
-    let opened = 0;
+    let isOpen = false;
     const stop = new AbortController();
-    const onLine = (line: string) => {
-      if (failed !== null) return;
-      const event = JSON.parse(line);
-      if (event.type !== "ERROR") return options.onEvent(event);
-      // https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
-      failed = statusError(event.object, Number(event.object?.code) || 500, null);
-      stop.abort();
-    };
-    const started = performance.now();
-    const end = await this.#transport.stream({
+    const call: HttpCall = {
       method: "GET",
-      path: pathOf(resource, selection.namespace, null, {
-        ...selectors(selection),
-        watch: "1",
-        allowWatchBookmarks: "true",
-        resourceVersion: options.resourceVersion,
-        timeoutSeconds: String(options.timeoutSeconds),
-      }),
+      path,
       headers: accept(selection, "PartialObjectMetadata"),
       ...limits(options),
       signal: options.signal === undefined
         ? stop.signal
         : AbortSignal.any([stop.signal, options.signal]),
-    }, {
+    };
+    const lines = {
       silence: options.silence,
-      onLine,
+      onLine: (line: string) => {
+        if (failed !== null) return;
+        const event = readEvent(line);
+        if (event.ok) return options.onEvent(event.value);
+        failed = event.error;
+        stop.abort();
+      },
       onOpen: () => {
-        opened = 200;
+        isOpen = true;
+        this.#note(null);
         options.onOpen?.();
       },
-    });
-    const error = failed ?? this.#errorOf(end);
-    this.#report("watch", resource, "", opened || (error?.code ?? 0), started);
+    };
+    const started = performance.now();
+    const end = await this.#authorized(() => this.#transport.stream(call, lines));
+    const result = failed === null && end !== null ? readAnswer(end) : null;
+    const error = failed ?? (result === null || result.ok ? null : result.error);
+    this.#report("watch", resource, "", isOpen ? 200 : error?.code ?? 0, started);
     return error;
   }
 
@@ -292,6 +305,15 @@ export class KubeClient {
     });
   }
 
+  /**
+   * Calls `recovered` each time the server answers again after a call that it did not answer, so that
+   * others need not wait until their next try. Returns what ends it.
+   */
+  onRecovery(recovered: () => void): () => void {
+    this.#recoveries.add(recovered);
+    return () => void this.#recoveries.delete(recovered);
+  }
+
   /** Closes idle connections. */
   close(): void {
     this.#credentials.close();
@@ -303,24 +325,37 @@ export class KubeClient {
     subresource: string,
     call: HttpCall,
   ): Promise<ApiResult<T>> {
-    const started = performance.now();
-    let answer = await this.#transport.exchange(call);
-    if ("status" in answer && answer.status === 401) {
-      // The token may have been renewed since it was read: once more with what is there now.
-      this.#credentials.invalidate();
-      answer = await this.#transport.exchange(call);
-    }
-    const result = resultOf<T>(answer);
-    const code = "status" in answer ? answer.status : answer.code;
-    this.#report(verb, resource, subresource, code, started);
-    return result;
+    return readAnswer<T>(await this.#send(verb, resource, subresource, call));
   }
 
-  #errorOf(end: HttpAnswer | ApiError | null): ApiError | null {
-    if (end === null || !("status" in end)) return end;
-    if (end.status === 401) this.#credentials.invalidate();
-    const result = resultOf(end);
-    return result.ok ? null : result.error;
+  async #send(
+    verb: string,
+    resource: Resource,
+    subresource: string,
+    call: HttpCall,
+  ): Promise<HttpAnswer | ApiError> {
+    const started = performance.now();
+    const answer = await this.#authorized(() => this.#transport.exchange(call));
+    const code = "status" in answer ? answer.status : answer.code;
+    this.#report(verb, resource, subresource, code, started);
+    return answer;
+  }
+
+  /** The token may have been renewed since it was read: once more with what is there now. */
+  async #authorized<T extends HttpAnswer | ApiError | null>(send: () => Promise<T>): Promise<T> {
+    const end = await send();
+    this.#note(end);
+    if (end === null || !("status" in end) || end.status !== 401) return end;
+    this.#credentials.invalidate();
+    return await send();
+  }
+
+  #note(end: HttpAnswer | ApiError | null): void {
+    const isAnswer = end === null || "status" in end;
+    if (!isAnswer && end.reason === "Aborted") return;
+    const recovers = isAnswer && !this.#isAnswering;
+    this.#isAnswering = isAnswer;
+    if (recovers) { for (const recovered of this.#recoveries) recovered(); }
   }
 
   #report(
@@ -373,34 +408,4 @@ function pathOf(
   );
   const path = `/${parts.map(encodeURIComponent).join("/")}`;
   return pairs.length === 0 ? path : `${path}?${pairs.join("&")}`;
-}
-
-function resultOf<T>(answer: HttpAnswer | ApiError): ApiResult<T> {
-  if (!("status" in answer)) return { ok: false, error: answer };
-  const { status, retryAfter, body } = answer;
-  let value: unknown;
-  try {
-    value = JSON.parse(body);
-  } catch {
-    value = null;
-  }
-  if (status >= 200 && status < 300) {
-    if (value !== null) return { ok: true, value: value as T };
-    const message = "the answer is not JSON";
-    return { ok: false, error: { code: 0, reason: "Unreachable", message, retryAfter } };
-  }
-  return { ok: false, error: statusError(value, status, retryAfter) };
-}
-
-/** https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/status/ */
-function statusError(status: unknown, code: number, retryAfter: number | null): ApiError {
-  const { reason, message } = (status ?? {}) as { reason?: unknown; message?: unknown };
-  return {
-    code,
-    reason: typeof reason === "string" && reason !== "" ? reason : `Status${code}`,
-    message: typeof message === "string" && message !== ""
-      ? message.slice(0, 1024)
-      : `the API server answered ${code}`,
-    retryAfter,
-  };
 }

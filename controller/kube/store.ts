@@ -1,10 +1,12 @@
 /**
  * What the controller knows of one kind of objects. In: whole lists and single changes, from an
- * informer. Out: the objects, and a call to subscribers at every change.
+ * informer. Out: the objects, and a call to subscribers at every change that they would notice.
  *
- * An object that has not changed stays the same JavaScript object, so that readers may keep what
- * they have made of it. Objects are never changed in place.
+ * An object that says what it said before stays the same JavaScript object, whatever its
+ * resourceVersion, and one that changed keeps the top-level parts that did not: readers may keep what
+ * they have made of either. Objects are never changed in place.
  */
+import { isAlike, withPartsOf } from "./likeness.ts";
 import type { KubeObject } from "./types.ts";
 
 /** One object that came, changed or went. */
@@ -13,6 +15,8 @@ export interface StoreChange<T> {
   readonly before: T | null;
   /** Null where there is none any more. */
   readonly after: T | null;
+  /** Whether both are there and differ in nothing but `status`, as after our own writes of it. */
+  readonly isStatusOnly: boolean;
 }
 
 export type StoreSubscriber<T> = (change: StoreChange<T>) => void;
@@ -23,6 +27,11 @@ export interface ObjectView<T extends KubeObject> {
   list(): readonly T[];
   /** @param namespace "" for cluster-wide kinds. */
   get(namespace: string, name: string): T | null;
+  /**
+   * The resourceVersion that the API server has for it now, as far as we know; "" for none. The
+   * one in the object is of the last change that it was noticed by.
+   */
+  versionOf(namespace: string, name: string): string;
   readonly size: number;
   /** Whether every namespace that is watched has been listed whole at least once. */
   readonly isSynced: boolean;
@@ -30,46 +39,75 @@ export interface ObjectView<T extends KubeObject> {
   subscribe(subscriber: StoreSubscriber<T>): () => void;
 }
 
+export interface StoreOptions {
+  /** Whether a new resourceVersion alone is a change. */
+  readonly countsVersions?: boolean;
+}
+
+interface Entry<T> {
+  readonly object: T;
+  readonly version: string;
+}
+
 export class ObjectStore<T extends KubeObject> implements ObjectView<T> {
-  readonly #objects = new Map<string, T>();
+  readonly #entries = new Map<string, Entry<T>>();
   readonly #subscribers = new Set<StoreSubscriber<T>>();
+  readonly #countsVersions: boolean;
   #list: readonly T[] | null = null;
   isSynced = false;
 
+  constructor(options: StoreOptions = {}) {
+    this.#countsVersions = options.countsVersions ?? false;
+  }
+
   get size(): number {
-    return this.#objects.size;
+    return this.#entries.size;
   }
 
   list(): readonly T[] {
-    this.#list ??= [...this.#objects.values()];
+    this.#list ??= Array.from(this.#entries.values(), ({ object }) => object);
     return this.#list;
   }
 
   get(namespace: string, name: string): T | null {
-    return this.#objects.get(`${namespace}/${name}`) ?? null;
+    return this.#entries.get(`${namespace}/${name}`)?.object ?? null;
   }
 
-  /** Takes an object that came or changed. One with the resourceVersion that is here is dropped. */
+  versionOf(namespace: string, name: string): string {
+    return this.#entries.get(`${namespace}/${name}`)?.version ?? "";
+  }
+
+  /** Takes an object that came or changed. */
   put(object: T): void {
     const key = keyOf(object);
-    const before = this.#objects.get(key) ?? null;
-    const version = object.metadata.resourceVersion;
-    if (version !== undefined && before?.metadata.resourceVersion === version) return;
-    this.#objects.set(key, object);
-    this.#changed({ before, after: object });
+    const before = this.#entries.get(key);
+    const version = object.metadata.resourceVersion ?? "";
+    if (before === undefined) {
+      this.#entries.set(key, { object, version });
+      return this.#changed({ before: null, after: object, isStatusOnly: false });
+    }
+    if (object === before.object || (version !== "" && version === before.version)) return;
+    const difference = this.#compare(before.object, object);
+    if (difference === null) {
+      this.#entries.set(key, { object: before.object, version });
+      return;
+    }
+    const after = withPartsOf(before.object, object);
+    this.#entries.set(key, { object: after, version });
+    this.#changed({ before: before.object, after, isStatusOnly: difference === "status" });
   }
 
   /** @param namespace "" for cluster-wide kinds. */
   remove(namespace: string, name: string): void {
     const key = `${namespace}/${name}`;
-    const before = this.#objects.get(key);
+    const before = this.#entries.get(key);
     if (before === undefined) return;
-    this.#objects.delete(key);
-    this.#changed({ before, after: null });
+    this.#entries.delete(key);
+    this.#changed({ before: before.object, after: null, isStatusOnly: false });
   }
 
   /**
-   * Takes a whole list: what is not in it goes, what is equal stays the object that it was.
+   * Takes a whole list: what is not in it goes, what says the same stays the object that it was.
    * @param namespace the list is of this one; null for one of everything.
    */
   replace(objects: readonly T[], namespace: string | null): void {
@@ -87,6 +125,20 @@ export class ObjectStore<T extends KubeObject> implements ObjectView<T> {
     return () => void this.#subscribers.delete(subscriber);
   }
 
+  /** Where two versions of an object differ; null for nowhere. */
+  #compare(before: T, after: T): "status" | "more" | null {
+    if (this.#countsVersions) return "more";
+    let difference: "status" | null = null;
+    for (const name of Object.keys({ ...before, ...after }) as (keyof T)[]) {
+      const isSame = name === "metadata"
+        ? isAlike(unversioned(before), unversioned(after))
+        : isAlike(before[name], after[name]);
+      if (!isSame && name !== "status") return "more";
+      if (!isSame) difference = "status";
+    }
+    return difference;
+  }
+
   #changed(change: StoreChange<T>): void {
     this.#list = null;
     for (const subscriber of this.#subscribers) subscriber(change);
@@ -95,4 +147,8 @@ export class ObjectStore<T extends KubeObject> implements ObjectView<T> {
 
 function keyOf({ metadata }: KubeObject): string {
   return `${metadata.namespace ?? ""}/${metadata.name}`;
+}
+
+function unversioned({ metadata }: KubeObject): unknown {
+  return { ...metadata, resourceVersion: undefined };
 }

@@ -24,6 +24,8 @@ export interface HttpAnswer {
   /** Milliseconds of the field Retry-After; null without one. */
   readonly retryAfter: number | null;
   readonly body: string;
+  /** Of the body. */
+  readonly bytes: number;
 }
 
 export interface LineStream {
@@ -50,19 +52,9 @@ export class Transport {
 
   /** One call and its whole answer, whatever its status. */
   async exchange(call: HttpCall): Promise<HttpAnswer | ApiError> {
-    const chunks: Uint8Array[] = [];
-    let size = 0;
     let answer: HttpAnswer | null = null;
     const error = await this.#send(call, (response, settle) => {
-      response.on("data", (chunk: Uint8Array) => {
-        chunks.push(chunk);
-        size += chunk.length;
-        if (size > MAX_BODY) settle(unreachable(`an answer of more than ${MAX_BODY} bytes`));
-      });
-      response.on("end", () => {
-        answer = { ...headOf(response), body: textOf(chunks) };
-        settle(null);
-      });
+      collect(response, settle, (whole) => answer = whole);
     });
     return error ?? answer!;
   }
@@ -75,13 +67,7 @@ export class Transport {
     let answer: HttpAnswer | null = null;
     const error = await this.#send(call, (response, settle, timer) => {
       if (response.statusCode !== 200) {
-        const chunks: Uint8Array[] = [];
-        response.on("data", (chunk: Uint8Array) => chunks.push(chunk));
-        response.on("end", () => {
-          answer = { ...headOf(response), body: textOf(chunks) };
-          settle(null);
-        });
-        return;
+        return collect(response, settle, (whole) => answer = whole);
       }
       const alive = () => timer(lines.silence, "no sign of life");
       const splitter = new LineSplitter(lines.onLine);
@@ -196,6 +182,25 @@ export class LineSplitter {
     this.#length += text.length - start;
     if (this.#length > MAX_LINE) throw new RangeError(`a line of more than ${MAX_LINE} characters`);
   }
+}
+
+/** Hands over the whole answer, before it settles. */
+function collect(
+  response: IncomingMessage,
+  settle: (error: ApiError | null) => void,
+  take: (answer: HttpAnswer) => void,
+): void {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  response.on("data", (chunk: Uint8Array) => {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    if (bytes > MAX_BODY) settle(unreachable(`an answer of more than ${MAX_BODY} bytes`));
+  });
+  response.on("end", () => {
+    take({ ...headOf(response), body: textOf(chunks), bytes });
+    settle(null);
+  });
 }
 
 function headOf(response: IncomingMessage): { status: number; retryAfter: number | null } {

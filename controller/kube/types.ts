@@ -98,6 +98,8 @@ export interface KubeList<T> {
     readonly continue?: string;
   };
   readonly items: readonly T[];
+  /** Bytes of the answer that it came in. */
+  readonly bytes: number;
 }
 
 /** How a call failed. */
@@ -106,7 +108,8 @@ export interface ApiError {
   readonly code: number;
   /**
    * The Status object's, such as `NotFound`, `Conflict`, `Expired` (410), `TooManyRequests`; ours
-   * are `Unreachable` (no connection, or it broke), `Deadline` (ours, in time) and `Aborted`.
+   * are `Unreachable` (no connection, or it broke), `Deadline` (ours, in time), `Garbled` (no API
+   * server speaks so) and `Aborted`.
    */
   readonly reason: string;
   /** One line for people, without secrets. */

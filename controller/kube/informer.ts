@@ -1,0 +1,198 @@
+/**
+ * One kind of objects, followed. In: a client, a kind, the namespaces to watch, and what to keep of
+ * an object. Out: a store that follows the API server from `start` to `stop` whatever happens in
+ * between, and how far it has got.
+ */
+import { silentLogger } from "../../shared/log.ts";
+import type { Logger } from "../../shared/log.ts";
+import type { KubeClient, Selection } from "./client.ts";
+import { complaintAbout } from "./complaint.ts";
+import {
+  Reflector,
+  REFLECTOR_TIMING,
+  type ReflectorListener,
+  type ReflectorState,
+  type ReflectorTiming,
+  type RelistResult,
+  RESTART_REASONS,
+  type RestartReason,
+} from "./reflector.ts";
+import { newestRevision, oldestRevision } from "./revision.ts";
+import { ObjectStore, type ObjectView } from "./store.ts";
+import type { ApiError, KubeObject, Resource } from "./types.ts";
+
+export type { RelistResult, RestartReason } from "./reflector.ts";
+
+export interface InformerOptions<T extends KubeObject> {
+  readonly client: KubeClient;
+  readonly resource: Resource;
+  /** Null for all; means nothing for cluster-wide kinds. */
+  readonly namespaces: readonly string[] | null;
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+  /** Only `metadata` crosses the wire. */
+  readonly metadataOnly?: boolean;
+  /** Makes what is kept of an object; see `reduce.ts`. Must not change its argument's parts. */
+  readonly reduce: (object: T) => T;
+  /** Whether a new resourceVersion alone is a change that subscribers are told of. */
+  readonly countsVersions?: boolean;
+  /** Told once when watching fails, and once when it works again. */
+  readonly log?: Logger;
+  /** For tests. */
+  readonly timing?: Partial<ReflectorTiming>;
+  readonly random?: () => number;
+}
+
+export interface InformerStats {
+  /** The worst of its namespaces: `waiting` before `listing` before `watching`. */
+  readonly state: ReflectorState;
+  readonly objects: number;
+  /** Lists and watches that came to an end, by why. */
+  readonly restarts: Readonly<Record<RestartReason, number>>;
+  /** Milliseconds since the epoch of the last list, event or bookmark; null before. */
+  readonly lastEventAt: number | null;
+}
+
+const WORST_FIRST: readonly ReflectorState[] = ["stopped", "waiting", "listing", "watching"];
+
+export class Informer<T extends KubeObject> {
+  readonly store: ObjectView<T>;
+  /** Resolves when every namespace has been listed whole; never where that does not happen. */
+  readonly synced: Promise<void>;
+  readonly #reflectors: readonly Reflector<T>[];
+  readonly #failures: Map<number, ApiError> = new Map();
+  readonly #restarts = Object.fromEntries(RESTART_REASONS.map((reason) => [reason, 0])) as Record<
+    RestartReason,
+    number
+  >;
+  readonly #failureSubscribers = new Set<() => void>();
+  #runs: readonly Promise<void>[] = [];
+
+  constructor(options: InformerOptions<T>) {
+    const store = new ObjectStore<T>({ countsVersions: options.countsVersions });
+    this.store = store;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.synced = promise;
+    const { resource, labelSelector, fieldSelector, metadataOnly } = options;
+    const namespaces = resource.namespaced && options.namespaces !== null
+      ? [...new Set(options.namespaces)]
+      : [null];
+    let unsynced = namespaces.length;
+    this.#reflectors = namespaces.map((namespace, i) => {
+      const selection: Selection = { namespace, labelSelector, fieldSelector, metadataOnly };
+      const on: ReflectorListener = {
+        ...this.#listen(i, namespace, resource, options.log ?? silentLogger),
+        synced: () => {
+          unsynced--;
+          if (unsynced > 0) return;
+          store.isSynced = true;
+          resolve();
+        },
+      };
+      return new Reflector({
+        client: options.client,
+        resource,
+        selection,
+        store,
+        reduce: options.reduce,
+        timing: { ...REFLECTOR_TIMING, ...options.timing },
+        random: options.random ?? Math.random,
+        on,
+      });
+    });
+  }
+
+  /** Whether every namespace has been listed whole at least once. */
+  get isSynced(): boolean {
+    return this.store.isSynced;
+  }
+
+  /**
+   * The newest resourceVersion that the store stands for by a list or an event, in decimal digits;
+   * "0" before the first list. Of several namespaces the newest.
+   */
+  get seen(): string {
+    return newestRevision(this.#reflectors.map(({ seen }) => seen));
+  }
+
+  /**
+   * Whatever happened up to this resourceVersion is in the store; bookmarks count. Of several
+   * namespaces the oldest.
+   */
+  get revision(): string {
+    return oldestRevision(this.#reflectors.map(({ revision }) => revision));
+  }
+
+  get stats(): InformerStats {
+    const times = this.#reflectors.flatMap(({ lastEventAt }) => lastEventAt ?? []);
+    const states = new Set(this.#reflectors.map(({ state }) => state));
+    return {
+      state: WORST_FIRST.find((state) => states.has(state)) ?? "stopped",
+      objects: this.store.size,
+      restarts: { ...this.#restarts },
+      lastEventAt: times.length === 0 ? null : Math.max(...times),
+    };
+  }
+
+  /** How lists and watches that are tried again failed last: one for each namespace that fails. */
+  get failures(): readonly ApiError[] {
+    return [...this.#failures.values()];
+  }
+
+  /** Calls `subscriber` whenever `failures` has changed. Returns what ends it. */
+  onFailures(subscriber: () => void): () => void {
+    this.#failureSubscribers.add(subscriber);
+    return () => void this.#failureSubscribers.delete(subscriber);
+  }
+
+  /** Begins; to be called once. */
+  start(): void {
+    this.#runs = this.#reflectors.map((reflector) => reflector.run());
+  }
+
+  /** Everything has ended when it resolves; the store stays as it is. Never throws. */
+  async stop(): Promise<void> {
+    for (const reflector of this.#reflectors) reflector.stop();
+    await Promise.all(this.#runs);
+  }
+
+  /**
+   * Lists everything anew by a consistent read that begins after this call. Resolves when the store
+   * has what was listed, or when that failed; the store is then as it was and the watch goes on.
+   */
+  async relist(): Promise<RelistResult> {
+    const results = await Promise.all(this.#reflectors.map((reflector) => reflector.relist()));
+    return results.find(({ ok }) => !ok) ?? { ok: true };
+  }
+
+  #listen(
+    index: number,
+    namespace: string | null,
+    resource: Resource,
+    log: Logger,
+  ): Omit<ReflectorListener, "synced"> {
+    // A server that fails in two ways by turns must not fill the log.
+    const logged = new Set<string>();
+    const about = { resource: resource.plural, ...(namespace === null ? {} : { namespace }) };
+    return {
+      restarted: (reason) => void this.#restarts[reason]++,
+      failed: (error) => {
+        this.#failures.set(index, error);
+        this.#tellFailures();
+        const key = error.code === 0 ? error.reason : String(error.code);
+        if (logged.has(key)) return;
+        logged.add(key);
+        log.warn("Cannot watch", { ...about, ...complaintAbout(resource, namespace, error) });
+      },
+      recovered: () => {
+        if (this.#failures.delete(index)) this.#tellFailures();
+        if (logged.size > 0) log.info("Watching again", about);
+        logged.clear();
+      },
+    };
+  }
+
+  #tellFailures(): void {
+    for (const subscriber of this.#failureSubscribers) subscriber();
+  }
+}
