@@ -77,7 +77,7 @@ export class ApiGateway {
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
   readonly #closing = new AbortController();
   readonly #rules: Rule[] = [];
-  readonly #streams = new Map<Recording, (error?: Error) => void>();
+  readonly #streams = new Map<Recording, (reason?: string) => void>();
 
   constructor(cluster: TestCluster, targetPort: number, cert: string, key: string) {
     this.#cluster = cluster;
@@ -129,7 +129,7 @@ export class ApiGateway {
   endStreams(match: RequestMatch = {}, how: "end" | "abort" = "end"): number {
     const ended = [...this.#streams].filter(([recording]) => matches(match, recording));
     for (const [, end] of ended) {
-      end(how === "abort" ? new Error("aborted by the test") : undefined);
+      end(how === "abort" ? "gateway: aborted by the test" : undefined);
     }
     return ended.length;
   }
@@ -208,10 +208,10 @@ export class ApiGateway {
     };
     const body = new ReadableStream<Uint8Array>({
       start: (controller) => {
-        this.#streams.set(recording, (error) => {
+        this.#streams.set(recording, (reason) => {
           done();
-          if (error === undefined) controller.close();
-          else controller.error(error);
+          if (reason === undefined) controller.close();
+          else controller.error(reason);
           reader.cancel().catch(() => {});
         });
       },
@@ -226,7 +226,8 @@ export class ApiGateway {
         } catch (error) {
           if (!recording.isOpen) return;
           done();
-          controller.error(error);
+          // Deno.serve prints it: a line, and not a trace.
+          controller.error(`gateway: ${error}`);
         }
       },
       cancel: (reason) => {

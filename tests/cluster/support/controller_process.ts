@@ -3,6 +3,7 @@
  * a kubeconfig and arguments. Out: its log, its admin port, its exit code.
  */
 import { join } from "node:path";
+import type { LogLine } from "../../support/proxy_process.ts";
 import { eventually, isThere, PATIENCE } from "./condition.ts";
 import { ProcessGuard } from "./guarded_process.ts";
 
@@ -15,12 +16,6 @@ export interface ControllerOptions {
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
 }
-
-/** A line of the log. */
-export type LogLine = Readonly<Record<string, unknown>> & {
-  readonly level?: string;
-  readonly message?: string;
-};
 
 export interface AdminAnswer {
   readonly status: number;

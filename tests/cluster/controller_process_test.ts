@@ -1,0 +1,18 @@
+import assert from "node:assert/strict";
+import { ControllerProcess } from "./support/controller_process.ts";
+
+Deno.test("a controller process tells its exit code and what it said", async () => {
+  await using helpful = await ControllerProcess.spawn({ args: ["--help"] });
+  assert.equal(await helpful.ended, 0);
+  await helpful.kill();
+  assert.match(helpful.noise.join("\n"), /--kubeconfig/);
+  await using refused = await ControllerProcess.spawn({ args: ["--no-such-flag"] });
+  assert.equal(await refused.ended, 2);
+});
+
+Deno.test("a controller process that ends before it is ready says why", async () => {
+  await assert.rejects(
+    ControllerProcess.start({ args: ["--no-such-flag"] }),
+    /No ready controller; it said:\n[^]*no-such-flag/,
+  );
+});
