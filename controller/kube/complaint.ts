@@ -34,6 +34,9 @@ function remedyFor(code: number, reason: string, kind: string, namespace: string
     }
     case 404:
       return `Use a Kubernetes whose API serves ${kind}, or turn off what needs it`;
+    case 410:
+      return "Look whether etcd is compacted within seconds, or whether API servers of different " +
+        "clusters answer by turns";
     case 429:
       return "Nothing, if it passes: the API server asks to wait, and the controller does";
   }

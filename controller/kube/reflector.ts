@@ -111,6 +111,8 @@ export class Reflector<T extends KubeObject> {
   #state: ReflectorState = "stopped";
   #lastEventAt: number | null = null;
   #canHasten = false;
+  /** Whether a watch has expired since one was steady. */
+  #hasExpired = false;
   /** Whether a list goes on, or begins without being woken for it. */
   #isListing = false;
 
@@ -238,6 +240,7 @@ export class Reflector<T extends KubeObject> {
         openedAt = performance.now();
         steady = setTimeout(() => {
           this.#backoff.reset();
+          this.#hasExpired = false;
           on.recovered();
         }, timing.steady);
       },
@@ -255,9 +258,11 @@ export class Reflector<T extends KubeObject> {
     on.restarted(reason);
     if (reason === "expired" || reason === "garbled") this.#isLost = true;
     if (wasSteady || (reason === "asked" && !this.#isLost)) return 0;
-    // A list that has just been made and is of no use already must not be made again at once.
-    const isFresh = performance.now() - this.#listedAt < 2 * timing.steady;
-    if (this.#isLost && !isFresh) return 0;
+    // At once, but a list that turned out to be of no use must not be made again at once.
+    if (this.#isLost && !this.#hasExpired) {
+      this.#hasExpired = true;
+      return 0;
+    }
     return this.#failed(error ?? SHORT);
   }
 

@@ -15,7 +15,10 @@ export interface StoreChange<T> {
   readonly before: T | null;
   /** Null where there is none any more. */
   readonly after: T | null;
-  /** Whether both are there and differ in nothing but `status`, as after our own writes of it. */
+  /**
+   * Whether both are there and differ in nothing but `status` and whose it is (`managedFields`), as
+   * after our own writes of it.
+   */
   readonly isStatusOnly: boolean;
 }
 
@@ -131,12 +134,13 @@ export class ObjectStore<T extends KubeObject> implements ObjectView<T> {
     let difference: "status" | null = null;
     for (const name of Object.keys({ ...before, ...after }) as (keyof T)[]) {
       const isSame = name === "metadata"
-        ? isAlike(unversioned(before), unversioned(after))
+        ? isAlike(settled(before), settled(after))
         : isAlike(before[name], after[name]);
       if (!isSame && name !== "status") return "more";
       if (!isSame) difference = "status";
     }
-    return difference;
+    const isOwnedAlike = isAlike(before.metadata.managedFields, after.metadata.managedFields);
+    return isOwnedAlike ? difference : "status";
   }
 
   #changed(change: StoreChange<T>): void {
@@ -149,6 +153,7 @@ function keyOf({ metadata }: KubeObject): string {
   return `${metadata.namespace ?? ""}/${metadata.name}`;
 }
 
-function unversioned({ metadata }: KubeObject): unknown {
-  return { ...metadata, resourceVersion: undefined };
+/** The metadata that neither a write of the status nor one of nothing changes. */
+function settled({ metadata }: KubeObject): unknown {
+  return { ...metadata, resourceVersion: undefined, managedFields: undefined };
 }
