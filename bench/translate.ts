@@ -1,0 +1,103 @@
+/**
+ * What a change of one object costs the controller before anything is published: the CPU of
+ * `translate` and of `serialiseSnapshot` in a large cluster, and the memory that it all takes.
+ *
+ * `deno run -P=bench bench/translate.ts`. In: nothing. Out: a table, medians of 20 changes each.
+ */
+import process from "node:process";
+import type { Ingress, KubeSecret, Resources } from "../controller/resources.ts";
+import { translate, type TranslateOptions, type Translation } from "../controller/translate.ts";
+import type { Snapshot } from "../shared/snapshot.ts";
+import { serialiseSnapshot } from "../shared/snapshot_serialise.ts";
+import { LARGE, largeCluster, withObject } from "../tests/support/large_cluster.ts";
+
+const OPTIONS: TranslateOptions = {
+  ingressClasses: ["pingress"],
+  controllerNames: ["pingress.io/ingress-controller"],
+  watchIngressWithoutClass: false,
+  defaultBackend: null,
+  allowExternalName: false,
+  allowLocalEndpoints: false,
+  version: { epoch: "bench", seen: {} },
+};
+const ROUNDS = 20;
+
+/** One object replaced by one that differs, the `round`th of its kind. */
+const CHANGES: Readonly<Record<string, (from: Resources, round: number) => Resources>> = {
+  "nothing, in new lists": (from) => withObject(from, "ingresses", 0, from.ingresses[0]),
+  "one Ingress": (from, round) => {
+    const index = round * 97;
+    return withObject(from, "ingresses", index, withPath(from.ingresses[index], `/v${round}`));
+  },
+  "one EndpointSlice": (from, round) => {
+    const index = round * 31;
+    const slice = from.endpointSlices[index];
+    const endpoints = (slice.endpoints ?? []).slice(1);
+    return withObject(from, "endpointSlices", index, { ...slice, endpoints });
+  },
+  "one Service": (from, round) => {
+    const index = round * 37;
+    return withObject(from, "services", index, structuredClone(from.services[index]));
+  },
+  "one Secret": (from, round) => {
+    const index = round * 41;
+    const renewed = { ...from.secrets[index], data: from.secrets[index + 4].data };
+    return withObject(from, "secrets", index, renewed satisfies KubeSecret);
+  },
+};
+
+function withPath(ingress: Ingress, path: string): Ingress {
+  const [rule] = ingress.spec?.rules ?? [];
+  const [entry] = rule.http?.paths ?? [];
+  const rules = [{ ...rule, http: { paths: [{ ...entry, path }] } }];
+  return { ...ingress, spec: { ...ingress.spec, rules } };
+}
+
+const { resources } = await largeCluster(LARGE);
+console.log(Object.entries(LARGE).map(([kind, count]) => `${count} ${kind}`).join(", "));
+const before = residentMebibytes();
+let published: Snapshot | null = null;
+const first = cpuMillis(() => translate(resources, null, OPTIONS, Date.now));
+const bytes = serialised(first.value).length;
+console.log(`first translation: ${show(first.millis)}; ${bytes} bytes of JSON`);
+console.log(`resident: ${before} MiB before, ${residentMebibytes()} MiB after`);
+published = first.value.snapshot;
+let current = resources;
+for (const [name, change] of Object.entries(CHANGES)) {
+  const translating: number[] = [];
+  const serialising: number[] = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    current = change(current, round);
+    const translation = cpuMillis(() => translate(current, published, OPTIONS, Date.now));
+    published = translation.value.snapshot;
+    translating.push(translation.millis);
+    serialising.push(cpuMillis(() => serialised(translation.value)).millis);
+  }
+  const cells = [show(median(translating)), show(median(serialising))];
+  console.log(`${name.padEnd(22)} translate ${cells[0]}, serialise ${cells[1]}`);
+}
+console.log(`resident at the end: ${residentMebibytes()} MiB`);
+
+function serialised({ snapshot }: Translation): string {
+  return serialiseSnapshot(snapshot, { revealKeys: true });
+}
+
+/** CPU of all threads of this process, so that collecting garbage counts. */
+function cpuMillis<T>(work: () => T): { readonly value: T; readonly millis: number } {
+  const start = process.cpuUsage();
+  const value = work();
+  const { user, system } = process.cpuUsage(start);
+  return { value, millis: (user + system) / 1000 };
+}
+
+function residentMebibytes(): number {
+  return Math.round(Deno.memoryUsage().rss / 2 ** 20);
+}
+
+function median(numbers: readonly number[]): number {
+  return [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)];
+}
+
+function show(millis: number): string {
+  return `${millis.toFixed(1).padStart(6)} ms`;
+}
