@@ -11,13 +11,14 @@ import {
 } from "../shared/snapshot.ts";
 import type { Resources } from "./resources.ts";
 import { BackendResolver } from "./translate/backend.ts";
-import { CertificateSources } from "./translate/certificate_source.ts";
+import { CertificateSources, indexSecrets } from "./translate/certificate_source.ts";
 import { ownIngresses } from "./translate/class.ts";
 import { compareText, keyOf } from "./translate/identity.ts";
 import { readIngresses } from "./translate/ingress.ts";
 import { ProblemList } from "./translate/problems.ts";
 import { type DefaultBackend, layRoutes } from "./translate/routes.ts";
-import { type IngressStatus, ingressStatus } from "./translate/status.ts";
+import { SortedList } from "./translate/sorted_list.ts";
+import type { IngressStatus } from "./translate/status.ts";
 import { layCertificates } from "./translate/tls.ts";
 import { UpstreamTlsReader } from "./translate/upstream_tls.ts";
 
@@ -66,18 +67,19 @@ export function translate(
   const problems = new ProblemList();
   const own = ownIngresses(resources.ingresses, resources.ingressClasses, options, problems);
   const ingresses = readIngresses(own, problems);
+  const secrets = indexSecrets(resources.secrets, problems);
   const now = clock();
-  const upstreamTls = new UpstreamTlsReader(resources.secrets, published, now, problems);
+  const upstreamTls = new UpstreamTlsReader(secrets, published, now, problems);
   const backends = new BackendResolver(resources, upstreamTls, options, problems);
   const routing = layRoutes(ingresses, backends, options.defaultBackend, problems);
-  const sources = new CertificateSources(resources.secrets, now, problems);
-  const tls = layCertificates(ingresses, sources, published);
-  const statuses = ingresses.map((ingress) =>
-    ingressStatus(
-      ingress.identity.ref,
-      routing.statuses.get(ingress) ?? [],
-      tls.statuses.get(ingress) ?? [],
-      ingress.report.hasErrors(),
+  const sources = new CertificateSources(secrets, now, problems);
+  const tls = layCertificates(ingresses, sources, published, problems);
+  const statuses = ingresses.map(({ identity, status }, i) =>
+    status.of(
+      identity.ref,
+      routing.statuses[i],
+      tls.statuses[i],
+      problems.hasErrors(identity.label),
     )
   );
   return {
@@ -91,16 +93,21 @@ export function translate(
       defaultCertificate: null,
     },
     problems: problems.sorted(),
-    statuses: statuses.sort((a, b) => compareText(keyOf(a.object), keyOf(b.object))),
+    statuses: STATUSES.of(statuses),
   };
 }
+
+const CERTIFICATES = new SortedList<Certificate>((a, b) => compareText(a.id, b.id));
+const STATUSES = new SortedList<IngressStatus>((a, b) =>
+  compareText(keyOf(a.object), keyOf(b.object))
+);
 
 /** One that is used for hosts may be shown to backends as well. */
 function mergeCertificates(
   served: readonly Certificate[],
   shown: readonly Certificate[],
-): Certificate[] {
+): readonly Certificate[] {
+  if (shown.length === 0) return CERTIFICATES.of(served);
   const ids = new Set(served.map(({ id }) => id));
-  return [...served, ...shown.filter(({ id }) => !ids.has(id))]
-    .sort((a, b) => compareText(a.id, b.id));
+  return CERTIFICATES.of([...served, ...shown.filter(({ id }) => !ids.has(id))]);
 }

@@ -10,8 +10,11 @@ import type { Report } from "./problems.ts";
 export type BackendRef =
   | {
     readonly kind: "service";
+    readonly namespace: string;
     readonly name: string;
     readonly port: number | string;
+    /** Of the upstream that it becomes. */
+    readonly id: string;
     /** Fields of the Service's name and port, for problems with them. */
     readonly nameField: string;
     readonly portField: string;
@@ -19,7 +22,12 @@ export type BackendRef =
   | { readonly kind: "broken"; readonly action: AnswerAction };
 
 /** Reports what cannot be read; a backend that is left out answers 503, any other such one 500. */
-export function readBackend(value: unknown, field: string, report: Report): BackendRef {
+export function readBackend(
+  value: unknown,
+  namespace: string,
+  field: string,
+  report: Report,
+): BackendRef {
   if (isAbsent(value)) {
     return refuse(
       503,
@@ -59,11 +67,18 @@ export function readBackend(value: unknown, field: string, report: Report): Back
   }
   return {
     kind: "service",
+    namespace,
     name,
     port: port.value,
+    id: upstreamId(namespace, name, port.value),
     nameField,
     portField: `${portField}.${typeof port.value === "number" ? "number" : "name"}`,
   };
+}
+
+/** See `Upstream.id`. */
+export function upstreamId(namespace: string, name: string, port: number | string): string {
+  return `${namespace}/${name}:${port}`;
 }
 
 type PortReading =

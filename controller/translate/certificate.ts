@@ -34,22 +34,8 @@ export interface CertificateModel {
   readonly field: string;
 }
 
-/**
- * Readings of objects that are still in memory: reading one takes about a millisecond, and between
- * two translations hardly any of thousands change. An object that changes is a new one.
- */
-const readings = new WeakMap<object, CertificateReading>();
-
-export function readCertificate(secret: object): CertificateReading {
-  let reading = readings.get(secret);
-  if (reading === undefined) {
-    reading = read(secret);
-    readings.set(secret, reading);
-  }
-  return reading;
-}
-
-function read(secret: unknown): CertificateReading {
+/** Takes about a millisecond. */
+export function readCertificate(secret: unknown): CertificateReading {
   const chainText = readSecretValue(secret, "tls.crt");
   if (!chainText.ok) return chainText;
   const keyText = readSecretValue(secret, "tls.key");

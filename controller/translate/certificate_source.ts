@@ -5,9 +5,17 @@
 import { createHash } from "node:crypto";
 import type { ObjectRef } from "../../shared/problem.ts";
 import type { Certificate, PemSecret, PemText } from "../../shared/snapshot.ts";
-import { type CertificateModel, readCertificate } from "./certificate.ts";
-import { type Identified, indexObjects, keyOf } from "./identity.ts";
-import { asObject, fieldOf, quote } from "./json.ts";
+import { readChain } from "../../shared/key_pair.ts";
+import {
+  type CertificateModel,
+  type CertificateReading,
+  readCertificate,
+  readSecretValue,
+} from "./certificate.ts";
+import { type Identified, type Identity, indexObjects, readIdentity } from "./identity.ts";
+import type { SecretName } from "./ingress.ts";
+import { fieldOf, quote } from "./json.ts";
+import { oncePerObject } from "./memo.ts";
 import type { ProblemList, Report } from "./problems.ts";
 
 /** A certificate whose chain and key are in the snapshot itself. */
@@ -20,6 +28,8 @@ export type CertificateSource =
   | {
     readonly kind: "usable";
     readonly secret: ObjectRef;
+    /** `formatObject` of the Secret. */
+    readonly label: string;
     readonly certificate: Omit<InlineCertificate, "hosts">;
     /** Host patterns that the certificate names, sorted. */
     readonly names: readonly string[];
@@ -27,67 +37,134 @@ export type CertificateSource =
     readonly fingerprint: string;
   }
   /** `reason`: a clause such as `Secret web-tls cannot be used`. */
-  | { readonly kind: "missing" | "unusable"; readonly secret: ObjectRef; readonly reason: string };
+  | {
+    readonly kind: "missing" | "unusable";
+    readonly secret: ObjectRef;
+    readonly label: string;
+    readonly reason: string;
+  };
 
 const TLS_TYPE = "kubernetes.io/tls";
 const DATE_REMEDY = "Replace the certificate by one that is valid now, and check its renewal";
 
+/** A Secret, with the certificate that it holds once it is asked for. */
+export class SecretModel implements Identified {
+  readonly identity: Identity;
+  readonly object: object;
+  #reading: CertificateReading | null = null;
+  #inline: Omit<InlineCertificate, "hosts"> | null = null;
+  #source: CertificateSource | null = null;
+  #shown: Certificate | null = null;
+  #authority: PemText | string | null = null;
+
+  constructor(identity: Identity, object: object) {
+    this.identity = identity;
+    this.object = object;
+  }
+
+  get reading(): CertificateReading {
+    return this.#reading ??= readCertificate(this.object);
+  }
+
+  /** The certificate as it stands in a snapshot. */
+  get source(): CertificateSource {
+    return this.#source ??= this.#readSource();
+  }
+
+  /** For clients to trust, from `ca.crt`; or a clause that says what is wrong with it. */
+  get authority(): PemText | string {
+    return this.#authority ??= readAuthority(this.object);
+  }
+
+  /** The certificate for no host, as it is shown to backends; null where there is none. */
+  get shown(): Certificate | null {
+    if (this.#shown === null && this.reading.ok) {
+      const { id, chain, key, origin } = this.#inlined(this.reading.certificate);
+      this.#shown = { id, hosts: [], chain, key, origin };
+    }
+    return this.#shown;
+  }
+
+  #readSource(): CertificateSource {
+    const { ref, label } = this.identity;
+    const { reading } = this;
+    if (!reading.ok) {
+      const reason = `Secret ${ref.name} cannot be used`;
+      return { kind: "unusable", secret: ref, label, reason };
+    }
+    return {
+      kind: "usable",
+      secret: ref,
+      label,
+      names: reading.certificate.names,
+      fingerprint: reading.certificate.fingerprint,
+      certificate: this.#inlined(reading.certificate),
+    };
+  }
+
+  #inlined(certificate: CertificateModel): Omit<InlineCertificate, "hosts"> {
+    return this.#inline ??= inlineCertificate(this.identity.ref, certificate);
+  }
+}
+
+const secretModel = oncePerObject((object) => {
+  const identity = readIdentity("Secret", object);
+  return identity === null ? null : new SecretModel(identity, object);
+});
+
+/** By `namespace/name`. */
+export function indexSecrets(
+  secrets: readonly unknown[],
+  problems: ProblemList,
+): ReadonlyMap<string, SecretModel> {
+  return indexObjects(secretModel, secrets, problems);
+}
+
 export class CertificateSources {
-  #secrets: ReadonlyMap<string, Identified>;
+  #secrets: ReadonlyMap<string, SecretModel>;
   #now: number;
   #problems: ProblemList;
   /** By `namespace/name`. */
   #sources = new Map<string, CertificateSource>();
 
   /** @param now Milliseconds since the epoch; decides about problems only. */
-  constructor(secrets: readonly unknown[], now: number, problems: ProblemList) {
-    this.#secrets = indexObjects("Secret", secrets, problems);
+  constructor(secrets: ReadonlyMap<string, SecretModel>, now: number, problems: ProblemList) {
+    this.#secrets = secrets;
     this.#now = now;
     this.#problems = problems;
   }
 
-  /** @param name As an Ingress writes it, whatever that is. */
-  find(namespace: string, name: string): CertificateSource {
-    const secret: ObjectRef = { kind: "Secret", namespace, name };
-    const key = keyOf(secret);
-    let source = this.#sources.get(key);
+  /** @param secret As an Ingress names it, whatever that is. */
+  find(secret: SecretName): CertificateSource {
+    let source = this.#sources.get(secret.key);
     if (source === undefined) {
-      source = this.#read(secret, this.#secrets.get(key));
-      this.#sources.set(key, source);
+      source = this.#read(secret, this.#secrets.get(secret.key));
+      this.#sources.set(secret.key, source);
     }
     return source;
   }
 
-  #read(secret: ObjectRef, found: Identified | undefined): CertificateSource {
-    const object = asObject(found?.object);
-    if (object === null) {
-      const reason = secret.name === ""
+  #read({ ref, label }: SecretName, found: SecretModel | undefined): CertificateSource {
+    if (found === undefined) {
+      const reason = ref.name === ""
         ? "the Secret's name cannot be read"
-        : `there is no Secret ${quote(secret.name)} in namespace ${secret.namespace}`;
-      return { kind: "missing", secret, reason };
+        : `there is no Secret ${quote(ref.name)} in namespace ${ref.namespace}`;
+      return { kind: "missing", secret: ref, label, reason };
     }
-    const report = this.#problems.about(secret);
-    const reading = readCertificate(object);
-    if (!reading.ok) {
+    const report = this.#problems.about(ref);
+    const { reading } = found;
+    if (reading.ok) {
+      reportType(fieldOf(found.object, "type"), report);
+      this.#reportCertificate(reading.certificate, report);
+    } else {
       report.error(reading.field, {
         reason: "SecretUnusable",
         message: `${reading.message}, so it gives no certificate`,
         remedy: "Write a PEM chain, the server's certificate first, as tls.crt and its key as " +
           "tls.key (kubectl create secret tls)",
       });
-      return { kind: "unusable", secret, reason: `Secret ${secret.name} cannot be used` };
     }
-    const { certificate } = reading;
-    reportType(fieldOf(object, "type"), report);
-    this.#reportCertificate(certificate, report);
-    const { namespace, name } = secret;
-    return {
-      kind: "usable",
-      secret,
-      names: certificate.names,
-      fingerprint: certificate.fingerprint,
-      certificate: inlineCertificate(namespace, name, certificate),
-    };
+    return found.source;
   }
 
   #reportCertificate(certificate: CertificateModel, report: Report): void {
@@ -123,9 +200,8 @@ export class CertificateSources {
 }
 
 /** A Secret's certificate, as it stands in a snapshot. */
-export function inlineCertificate(
-  namespace: string,
-  name: string,
+function inlineCertificate(
+  { namespace, name }: ObjectRef,
   { fingerprint, chain, key }: CertificateModel,
 ): Omit<InlineCertificate, "hosts"> {
   return {
@@ -135,6 +211,12 @@ export function inlineCertificate(
     key: { kind: "secret", pem: key },
     origin: { kind: "Secret", namespace, name, field: "data" },
   };
+}
+
+function readAuthority(secret: object): PemText | string {
+  const text = readSecretValue(secret, "ca.crt");
+  const chain = text.ok ? readChain(text.text, "ca.crt") : text.message;
+  return typeof chain === "string" ? chain : { kind: "pem", pem: chain.pem };
 }
 
 function reportType(type: unknown, report: Report): void {

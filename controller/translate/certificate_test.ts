@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { coversHost, readCertificate } from "./certificate.ts";
+import { indexSecrets } from "./certificate_source.ts";
+import { ProblemList } from "./problems.ts";
 
 const app = { "tls.crt": file("app.crt"), "tls.key": file("app.key") };
 
@@ -79,9 +81,13 @@ Deno.test("stringData wins over data, as in the API server", () => {
 });
 
 Deno.test("a Secret is parsed once while it is in memory", () => {
-  const secret = strings(app);
-  assert.equal(readCertificate(secret), readCertificate(secret));
-  assert.notEqual(readCertificate(secret), readCertificate(strings(app)));
+  const secret = () => ({ metadata: { name: "app" }, ...strings(app) });
+  const readingOf = (object: object) =>
+    indexSecrets([object], new ProblemList()).get("default/app")?.reading;
+  const same = secret();
+  assert.ok(readingOf(same)?.ok);
+  assert.equal(readingOf(same), readingOf(same));
+  assert.notEqual(readingOf(same), readingOf(secret()));
 });
 
 Deno.test("a certificate's names cover hosts as clients see it", () => {

@@ -5,11 +5,11 @@
  * https://kubernetes.io/docs/concepts/services-networking/ingress/#ingress-class
  */
 import { compareText, creationTime, refOf } from "./identity.ts";
+import { type IngressObject, ingressObject } from "./ingress_object.ts";
 import { asText, fieldOf, isAbsent } from "./json.ts";
 import { isDnsName } from "./names.ts";
 import type { ProblemList } from "./problems.ts";
 
-const CLASS_ANNOTATION = "kubernetes.io/ingress.class";
 const DEFAULT_ANNOTATION = "ingressclass.kubernetes.io/is-default-class";
 
 export interface ClassOptions {
@@ -24,9 +24,9 @@ export function ownIngresses(
   ingressClasses: readonly unknown[],
   options: ClassOptions,
   problems: ProblemList,
-): unknown[] {
+): IngressObject[] {
   const classes = readClasses(ingressClasses, options, problems);
-  return ingresses.filter((ingress) => isOwn(ingress, classes, options));
+  return ingresses.map(ingressObject).filter((ingress) => isOwn(ingress, classes, options));
 }
 
 interface Classes {
@@ -70,11 +70,13 @@ function readClasses(
   return { served, fallback: chosen?.name ?? null };
 }
 
-function isOwn(ingress: unknown, classes: Classes, options: ClassOptions): boolean {
-  const written = fieldOf(fieldOf(ingress, "spec"), "ingressClassName");
-  if (!isAbsent(written)) return typeof written === "string" && classes.served.has(written);
-  const annotated = asText(annotationOf(ingress, CLASS_ANNOTATION));
-  if (annotated !== null) return classes.served.has(annotated);
+function isOwn(
+  { className, classAnnotation }: IngressObject,
+  classes: Classes,
+  options: ClassOptions,
+): boolean {
+  if (!isAbsent(className)) return typeof className === "string" && classes.served.has(className);
+  if (classAnnotation !== null) return classes.served.has(classAnnotation);
   if (classes.fallback !== null && classes.served.has(classes.fallback)) return true;
   return options.watchIngressWithoutClass;
 }

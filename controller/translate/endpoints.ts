@@ -1,15 +1,23 @@
 /**
  * Endpoints of a Service port. In: EndpointSlices of unknown shape. Out: the addresses to send
  * requests to: ready ones, or while none is ready those that are terminating but still serving.
+ * Each slice is read once, since most Services of a large cluster stay as they are.
  *
  * https://kubernetes.io/docs/concepts/services-networking/endpoint-slices/#conditions
  */
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 import type { Endpoint } from "../../shared/snapshot.ts";
-import { compareText, type Identified, indexObjects, keyOf } from "./identity.ts";
+import {
+  compareText,
+  type Identified,
+  type Identity,
+  indexObjects,
+  readIdentity,
+} from "./identity.ts";
 import { asList, asPort, asText, fieldOf, isAbsent, quote } from "./json.ts";
-import type { ProblemList, Report } from "./problems.ts";
+import { oncePerObject } from "./memo.ts";
+import { type ObjectProblem, type ProblemList, recordProblems, type Report } from "./problems.ts";
 
 const SERVICE_LABEL = "kubernetes.io/service-name";
 
@@ -25,100 +33,150 @@ export interface EndpointReading {
   readonly absence: string;
 }
 
+/** An EndpointSlice, with what it says by itself. */
+export class Slice implements Identified {
+  readonly identity: Identity;
+  readonly object: object;
+  /** Key of the Service that it belongs to; null for none. */
+  readonly serviceKey: string | null;
+  #withLocal: Addresses | null = null;
+  #withoutLocal: Addresses | null = null;
+
+  constructor(identity: Identity, object: object) {
+    this.identity = identity;
+    this.object = object;
+    const labels = fieldOf(fieldOf(object, "metadata"), "labels");
+    const service = asText(fieldOf(labels, SERVICE_LABEL));
+    this.serviceKey = service === null ? null : `${identity.ref.namespace}/${service}`;
+  }
+
+  addresses({ allowLocalEndpoints }: EndpointOptions): Addresses {
+    return allowLocalEndpoints
+      ? this.#withLocal ??= this.#read(true)
+      : this.#withoutLocal ??= this.#read(false);
+  }
+
+  #read(allowLocal: boolean): Addresses {
+    return recordProblems((list) =>
+      readAddresses(this.object, allowLocal, list.about(this.identity.ref))
+    );
+  }
+}
+
+interface Addresses {
+  readonly value: readonly Address[];
+  readonly problems: readonly ObjectProblem[];
+}
+
+const sliceOf = oncePerObject((object) => {
+  const identity = readIdentity("EndpointSlice", object);
+  return identity === null ? null : new Slice(identity, object);
+});
+
+const NO_SLICES: readonly Slice[] = [];
+
 export class EndpointIndex {
   /** By `namespace/service`; the slices of each in the order of their names. */
-  #slices = new Map<string, Identified[]>();
-  #options: EndpointOptions;
-  #problems: ProblemList;
+  #slices = new Map<string, Slice[]>();
 
-  constructor(slices: readonly unknown[], options: EndpointOptions, problems: ProblemList) {
-    this.#options = options;
-    this.#problems = problems;
-    for (const slice of indexObjects("EndpointSlice", slices, problems).values()) {
-      const labels = fieldOf(fieldOf(slice.object, "metadata"), "labels");
-      const service = asText(fieldOf(labels, SERVICE_LABEL));
-      if (service === null) continue;
-      const key = keyOf({ namespace: slice.identity.ref.namespace, name: service });
-      const others = this.#slices.get(key);
-      if (others === undefined) this.#slices.set(key, [slice]);
+  constructor(slices: readonly unknown[], problems: ProblemList) {
+    for (const slice of indexObjects(sliceOf, slices, problems).values()) {
+      if (slice.serviceKey === null) continue;
+      const others = this.#slices.get(slice.serviceKey);
+      if (others === undefined) this.#slices.set(slice.serviceKey, [slice]);
       else others.push(slice);
     }
     for (const list of this.#slices.values()) {
-      list.sort((a, b) => compareText(a.identity.ref.name, b.identity.ref.name));
-    }
-  }
-
-  /**
-   * @param portName Name of the Service's port, "" for one without, as slices repeat it.
-   * @param fallbackPort For slices that restrict no ports.
-   */
-  find(
-    namespace: string,
-    service: string,
-    portName: string,
-    fallbackPort: number,
-  ): EndpointReading {
-    const slices = this.#slices.get(keyOf({ namespace, name: service })) ?? [];
-    if (slices.length === 0) return { endpoints: [], absence: "it has no EndpointSlices" };
-    const candidates: Candidate[] = [];
-    for (const { identity, object } of slices) {
-      const ports = portsOf(object, portName, fallbackPort);
-      if (ports.length === 0) continue;
-      const addresses = this.#addressesOf(object, this.#problems.about(identity.ref));
-      for (const address of addresses) {
-        for (const port of ports) candidates.push({ ...address, port });
+      if (list.length > 1) {
+        list.sort((a, b) => compareText(a.identity.ref.name, b.identity.ref.name));
       }
     }
-    const ready = candidates.filter(({ state }) => state === "ready");
-    const used = ready.length > 0 ? ready : candidates.filter(({ state }) => state === "leaving");
-    return {
-      endpoints: sortedEndpoints(used),
-      absence: candidates.length > 0
-        ? "none of its endpoints is ready"
-        : "its EndpointSlices have no usable address for that port",
-    };
   }
 
-  #addressesOf(slice: unknown, report: Report): readonly Address[] {
-    const found: Address[] = [];
-    const endpoints = asList(fieldOf(slice, "endpoints")) ?? [];
-    for (const [i, endpoint] of endpoints.entries()) {
-      const state = stateOf(fieldOf(endpoint, "conditions"));
-      const zone = asText(fieldOf(endpoint, "zone"));
-      const addresses = asList(fieldOf(endpoint, "addresses")) ?? [];
-      // All of them: the API calls the addresses of one endpoint fungible.
-      for (const [j, written] of addresses.entries()) {
-        const address = this.#readAddress(written, `endpoints[${i}].addresses[${j}]`, report);
-        if (address !== null) found.push({ address, state, zone });
-      }
-    }
-    return found;
+  /** @param serviceKey `keyOf` the Service. */
+  slicesOf(serviceKey: string): readonly Slice[] {
+    return this.#slices.get(serviceKey) ?? NO_SLICES;
   }
+}
 
-  #readAddress(written: unknown, field: string, report: Report): string | null {
-    // isIP, since ipaddr.js takes 10.1 and 0x7f000001 too; a zone index names an interface of ours.
-    if (typeof written !== "string" || isIP(written) === 0 || written.includes("%")) {
-      report.error(field, {
-        reason: "EndpointInvalid",
-        message: `${quote(written)} is not an IP address, so the endpoint is left out`,
-        remedy: "Write an IPv4 or IPv6 address; names need a Service of type ExternalName",
-      });
-      return null;
+/**
+ * @param slices All of one Service, in the order of their names.
+ * @param portName Name of the Service's port, "" for one without, as slices repeat it.
+ * @param fallbackPort For slices that restrict no ports.
+ */
+export function readEndpoints(
+  slices: readonly Slice[],
+  portName: string,
+  fallbackPort: number,
+  options: EndpointOptions,
+  problems: ProblemList,
+): EndpointReading {
+  if (slices.length === 0) return { endpoints: [], absence: "it has no EndpointSlices" };
+  const candidates: Candidate[] = [];
+  for (const slice of slices) {
+    const ports = portsOf(slice.object, portName, fallbackPort);
+    if (ports.length === 0) continue;
+    const addresses = slice.addresses(options);
+    problems.addAll(addresses.problems);
+    for (const address of addresses.value) {
+      for (const port of ports) candidates.push({ ...address, port });
     }
-    const address = ipaddr.process(written);
-    const range = address.range();
-    if (!this.#options.allowLocalEndpoints && LOCAL_RANGES.has(range)) {
-      report.error(field, {
-        reason: "EndpointNotAllowed",
-        message: `${
-          quote(written)
-        } leads to the proxy itself or its link (${range}), so it is left out`,
-        remedy: "Use the address of a pod or of another machine",
-      });
-      return null;
-    }
-    return address.toString();
   }
+  const ready = candidates.filter(({ state }) => state === "ready");
+  const used = ready.length > 0 ? ready : candidates.filter(({ state }) => state === "leaving");
+  return {
+    endpoints: sortedEndpoints(used),
+    absence: candidates.length > 0
+      ? "none of its endpoints is ready"
+      : "its EndpointSlices have no usable address for that port",
+  };
+}
+
+function readAddresses(slice: unknown, allowLocal: boolean, report: Report): readonly Address[] {
+  const found: Address[] = [];
+  const endpoints = asList(fieldOf(slice, "endpoints")) ?? [];
+  for (const [i, endpoint] of endpoints.entries()) {
+    const state = stateOf(fieldOf(endpoint, "conditions"));
+    const zone = asText(fieldOf(endpoint, "zone"));
+    const addresses = asList(fieldOf(endpoint, "addresses")) ?? [];
+    // All of them: the API calls the addresses of one endpoint fungible.
+    for (const [j, written] of addresses.entries()) {
+      const field = `endpoints[${i}].addresses[${j}]`;
+      const address = readAddress(written, field, allowLocal, report);
+      if (address !== null) found.push({ address, state, zone });
+    }
+  }
+  return found;
+}
+
+function readAddress(
+  written: unknown,
+  field: string,
+  allowLocal: boolean,
+  report: Report,
+): string | null {
+  // isIP, since ipaddr.js takes 10.1 and 0x7f000001 too; a zone index names an interface of ours.
+  if (typeof written !== "string" || isIP(written) === 0 || written.includes("%")) {
+    report.error(field, {
+      reason: "EndpointInvalid",
+      message: `${quote(written)} is not an IP address, so the endpoint is left out`,
+      remedy: "Write an IPv4 or IPv6 address; names need a Service of type ExternalName",
+    });
+    return null;
+  }
+  const address = ipaddr.process(written);
+  const range = address.range();
+  if (!allowLocal && LOCAL_RANGES.has(range)) {
+    report.error(field, {
+      reason: "EndpointNotAllowed",
+      message: `${
+        quote(written)
+      } leads to the proxy itself or its link (${range}), so it is left out`,
+      remedy: "Use the address of a pod or of another machine",
+    });
+    return null;
+  }
+  return address.toString();
 }
 
 /** Ranges that name the proxy itself or its link, and no backend (server-side request forgery). */

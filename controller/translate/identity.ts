@@ -9,6 +9,10 @@ import type { ProblemList } from "./problems.ts";
 
 export interface Identity {
   readonly ref: ObjectRef;
+  /** `keyOf` the object. */
+  readonly key: string;
+  /** `formatObject` of the object. */
+  readonly label: string;
   /** Milliseconds since the epoch; Infinity where the object does not say. */
   readonly createdAt: number;
 }
@@ -16,14 +20,14 @@ export interface Identity {
 /** An object with the identity that was read from it. */
 export interface Identified {
   readonly identity: Identity;
-  readonly object: unknown;
+  readonly object: object;
 }
 
 /** Fields of metadata that every namespaced object has; null where it has no name of the API's. */
 export function readIdentity(kind: string, object: unknown): Identity | null {
   const ref = refOf(kind, object);
   if (!isDnsName(ref.name) || !isDnsLabel(ref.namespace)) return null;
-  return { ref, createdAt: creationTime(object) };
+  return { ref, key: keyOf(ref), label: formatObject(ref), createdAt: creationTime(object) };
 }
 
 /** The object's reference as written, for a problem; what cannot be read is "". */
@@ -43,8 +47,10 @@ export function keyOf(ref: { readonly namespace: string; readonly name: string }
   return `${ref.namespace}/${ref.name}`;
 }
 
+type Age = Pick<Identity, "ref" | "createdAt">;
+
 /** Oldest first; then by namespace and name, so that no two objects of a kind are equal. */
-export function compareAge(a: Identity, b: Identity): number {
+export function compareAge(a: Age, b: Age): number {
   if (a.createdAt !== b.createdAt) return a.createdAt < b.createdAt ? -1 : 1;
   return compareText(a.ref.namespace, b.ref.namespace) || compareText(a.ref.name, b.ref.name);
 }
@@ -63,30 +69,41 @@ export function compareText(a: string, b: string): number {
 /**
  * Objects by `namespace/name`. Those without a readable name are left out: nothing can refer to
  * them. Of two with the same name, which only a folder can hold, always the same one counts.
+ *
+ * @param read Gives null for an object that has no identity.
  */
-export function indexObjects(
-  kind: string,
+export function indexObjects<T extends Identified>(
+  read: (object: object) => T | null,
   objects: readonly unknown[],
   problems: ProblemList,
-): ReadonlyMap<string, Identified> {
-  const index = new Map<string, Identified>();
+): ReadonlyMap<string, T> {
+  const index = new Map<string, T>();
   for (const object of objects) {
-    if (asObject(object) === null) continue;
-    const identity = readIdentity(kind, object);
-    if (identity === null) continue;
-    const key = keyOf(identity.ref);
-    const other = index.get(key);
-    if (other !== undefined) {
-      problems.about(identity.ref).error("", {
-        reason: "ObjectDuplicated",
-        message: `there are several objects of kind ${kind} with this name, and one of them counts`,
-        remedy: "Take all but one out, or give them other names",
-      });
-      if (stableText(other.object) <= stableText(object)) continue;
-    }
-    index.set(key, { identity, object });
+    const found = asObject(object);
+    const model = found === null ? null : read(found);
+    if (model !== null) addToIndex(index, model, problems);
   }
   return index;
+}
+
+/** See `indexObjects`. */
+export function addToIndex<T extends Identified>(
+  index: Map<string, T>,
+  model: T,
+  problems: ProblemList,
+): void {
+  const { key, ref } = model.identity;
+  const other = index.get(key);
+  if (other !== undefined) {
+    problems.about(ref).error("", {
+      reason: "ObjectDuplicated",
+      message: `there are several objects of kind ${ref.kind} with this name, and one of them ` +
+        "counts",
+      remedy: "Take all but one out, or give them other names",
+    });
+    if (stableText(other.object) <= stableText(model.object)) return;
+  }
+  index.set(key, model);
 }
 
 /** RFC 3339 with seconds, the only form that the API server writes. */

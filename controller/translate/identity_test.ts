@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { compareAge, creationTime, indexObjects, readIdentity } from "./identity.ts";
 import { ProblemList } from "./problems.ts";
+import { serviceModel } from "./service.ts";
 
 Deno.test("age is read as the API server writes it, and anything else is the newest", () => {
   const cases: readonly [unknown, number][] = [
@@ -51,7 +52,7 @@ Deno.test("of objects with one name the same one counts in any order, and it is 
   const two = { metadata: { name: "web" }, spec: { type: "ClusterIP", ports: [{ port: 2 }] } };
   for (const objects of [[one, two], [two, one], [one, two, one], [two, two, one]]) {
     const problems = new ProblemList();
-    const index = indexObjects("Service", objects, problems);
+    const index = indexObjects(serviceModel, objects, problems);
     assert.equal(index.get("default/web")?.object, one);
     assert.deepEqual(problems.sorted().map(({ reason }) => reason), ["ObjectDuplicated"]);
   }

@@ -6,30 +6,33 @@
  *
  * https://kubernetes.io/docs/reference/kubernetes-api/service-resources/ingress-v1/
  */
+import { formatObject, type ObjectRef } from "../../shared/problem.ts";
 import type { AnswerAction, PathMatch } from "../../shared/snapshot.ts";
 import { explainHost, HOST_REMEDY, readHost, readRuleHost } from "./host.ts";
-import {
-  compareAge,
-  type Identified,
-  type Identity,
-  indexObjects,
-  readIdentity,
-  refOf,
-} from "./identity.ts";
+import { addToIndex, compareAge, type Identity, keyOf } from "./identity.ts";
+import type { IngressObject } from "./ingress_object.ts";
 import { asList, asObject, asText, describe, fieldOf, isAbsent, quote } from "./json.ts";
 import { reportNginxAnnotations } from "./nginx_annotations.ts";
 import { explainPath, looksLikePattern, readPath, readPathType, WHOLE_HOST } from "./path.ts";
-import type { ProblemList, Report } from "./problems.ts";
+import { type ObjectProblem, type ProblemList, recordProblems, type Report } from "./problems.ts";
 import { type BackendRef, readBackend } from "./backend_ref.ts";
+import { HostPlaces, RoutePlace } from "./route_place.ts";
+import { SortedList } from "./sorted_list.ts";
+import { LastStatus, LastTlsStatus, type PathStatus } from "./status.ts";
 
+/** All that the object says by itself: one object has one model. */
 export interface IngressModel {
   readonly identity: Identity;
-  readonly report: Report;
+  /** What is wrong with the object by itself. */
+  readonly problems: readonly ObjectProblem[];
   readonly rules: readonly RuleModel[];
   /** Whether `spec.rules` says something, readable or not: it is more than a default backend. */
   readonly hasRules: boolean;
   readonly defaultBackend: BackendRef | null;
   readonly tls: readonly TlsModel[];
+  /** For its default backend, and for hosts without a path. */
+  readonly hostPlaces: HostPlaces;
+  readonly status: LastStatus;
 }
 
 export interface RuleModel {
@@ -43,9 +46,11 @@ export interface RuleModel {
 export interface PathModel {
   /** `spec.rules[0].http.paths[1]`, or the rule's where its paths cannot be read. */
   readonly field: string;
-  /** Null where it cannot be read. */
-  readonly match: PathMatch | null;
+  /** Null where its host or path cannot be read. */
+  readonly place: RoutePlace | null;
   readonly backend: BackendRef;
+  /** What becomes of it without a place. */
+  readonly dropped: PathStatus;
 }
 
 export interface TlsModel {
@@ -53,8 +58,16 @@ export interface TlsModel {
   readonly field: string;
   /** Null stands for the names in the certificate. */
   readonly hosts: readonly TlsHost[] | null;
-  /** Null where the entry names none; "" where the name cannot be read. */
-  readonly secretName: string | null;
+  /** Null where the entry names none; of name "" where the name cannot be read. */
+  readonly secret: SecretName | null;
+  readonly status: LastTlsStatus;
+}
+
+export interface SecretName {
+  readonly ref: ObjectRef;
+  /** `keyOf` and `formatObject` of it. */
+  readonly key: string;
+  readonly label: string;
 }
 
 export interface TlsHost {
@@ -65,32 +78,58 @@ export interface TlsHost {
 
 export const DEFAULT_BACKEND_FIELD = "spec.defaultBackend";
 
+const BY_AGE = new SortedList<IngressModel>((a, b) => compareAge(a.identity, b.identity));
+
 /**
  * Every Ingress that has a name, the oldest first. One without is left out with a problem: the API
  * knows no such object, and its routes could not be told from another's.
  */
-export function readIngresses(objects: readonly unknown[], problems: ProblemList): IngressModel[] {
-  for (const object of objects) {
-    if (readIdentity("Ingress", object) !== null) continue;
-    problems.about(refOf("Ingress", object)).error("metadata.name", {
-      reason: "NameInvalid",
-      message: "its name or namespace is not one that the API server takes, so it is left out",
-      remedy: "Write metadata.name in lower-case letters, digits, - and dots",
-    });
+export function readIngresses(
+  objects: readonly IngressObject[],
+  problems: ProblemList,
+): readonly IngressModel[] {
+  const index = new Map<string, IngressObject & { readonly identity: Identity }>();
+  for (const ingress of objects) {
+    if (ingress.hasIdentity()) addToIndex(index, ingress, problems);
+    else reportNameless(ingress.ref, problems);
   }
-  return [...indexObjects("Ingress", objects, problems).values()]
-    .sort((a, b) => compareAge(a.identity, b.identity))
-    .map((ingress) => readIngress(ingress, problems));
+  const models = BY_AGE.of(index.values().map((ingress) => ingress.model(readIngress)));
+  for (const model of models) {
+    if (model.problems.length > 0) problems.addAll(model.problems);
+  }
+  return models;
 }
 
-function readIngress({ identity, object }: Identified, problems: ProblemList): IngressModel {
-  const report = problems.about(identity.ref);
+function reportNameless(ref: ObjectRef, problems: ProblemList): void {
+  problems.about(ref).error("metadata.name", {
+    reason: "NameInvalid",
+    message: "its name or namespace is not one that the API server takes, so it is left out",
+    remedy: "Write metadata.name in lower-case letters, digits, - and dots",
+  });
+}
+
+/** One Ingress while it is read. */
+interface Reading {
+  readonly identity: Identity;
+  readonly report: Report;
+  readonly hasDefaultBackend: boolean;
+}
+
+function readIngress(identity: Identity, object: unknown): IngressModel {
+  const { value, problems } = recordProblems((list) =>
+    readSpec(identity, object, list.about(identity.ref))
+  );
+  return { ...value, identity, problems, hostPlaces: new HostPlaces(), status: new LastStatus() };
+}
+
+function readSpec(identity: Identity, object: unknown, report: Report) {
+  const { namespace } = identity.ref;
   reportNginxAnnotations(fieldOf(fieldOf(object, "metadata"), "annotations"), report);
   const spec = fieldOf(object, "spec");
   const written = fieldOf(spec, "defaultBackend");
   const defaultBackend = isAbsent(written)
     ? null
-    : readBackend(written, DEFAULT_BACKEND_FIELD, report);
+    : readBackend(written, namespace, DEFAULT_BACKEND_FIELD, report);
   const writtenRules = fieldOf(spec, "rules");
   const rules = readList(writtenRules, "spec.rules", report);
   const tls = readList(fieldOf(spec, "tls"), "spec.tls", report);
@@ -101,24 +140,17 @@ function readIngress({ identity, object }: Identified, problems: ProblemList): I
       remedy: "Add spec.rules or spec.defaultBackend",
     });
   }
+  const reading = { identity, report, hasDefaultBackend: defaultBackend !== null };
   return {
-    identity,
-    report,
-    rules: rules.map((rule, i) =>
-      readRule(rule, `spec.rules[${i}]`, defaultBackend !== null, report)
-    ),
+    rules: Array.from(rules, (rule, i) => readRule(rule, `spec.rules[${i}]`, reading)),
     hasRules: !isEmpty(writtenRules),
     defaultBackend,
-    tls: tls.map((entry, i) => readTls(entry, `spec.tls[${i}]`, report)),
+    tls: Array.from(tls, (entry, i) => readTls(entry, `spec.tls[${i}]`, reading)),
   };
 }
 
-function readRule(
-  rule: unknown,
-  field: string,
-  hasDefaultBackend: boolean,
-  report: Report,
-): RuleModel {
+function readRule(rule: unknown, field: string, reading: Reading): RuleModel {
+  const { report } = reading;
   if (asObject(rule) === null) {
     reportShape(rule, field, "an object with host and http", report);
     return { field, host: null, paths: [] };
@@ -127,7 +159,7 @@ function readRule(
   const http = fieldOf(rule, "http");
   // The API calls this a catch-all to the default backend, which a host without paths is anyway.
   if (isAbsent(http)) {
-    if (!hasDefaultBackend) {
+    if (!reading.hasDefaultBackend) {
       report.warning(`${field}.http`, {
         reason: "PathsMissing",
         message: "the rule has no paths and the Ingress no defaultBackend, so its host gets the " +
@@ -155,7 +187,10 @@ function readRule(
   return {
     field,
     host,
-    paths: paths.map((path, i) => readPathEntry(path, `${pathsField}[${i}]`, host, report)),
+    paths: Array.from(
+      paths,
+      (path, i) => readPathEntry(path, `${pathsField}[${i}]`, host, reading),
+    ),
   };
 }
 
@@ -183,7 +218,7 @@ function readPathEntry(
   entry: unknown,
   field: string,
   host: string | null,
-  report: Report,
+  { identity, report }: Reading,
 ): PathModel {
   if (asObject(entry) === null) {
     reportShape(entry, field, "an object with path, pathType and backend", report);
@@ -203,13 +238,12 @@ function readPathEntry(
   }
   // Without a host or a path there is no route, and so nothing to say about its backend.
   if (match === null || host === null) return unreadPath(field);
-  if (type === null) {
-    return { field, match, backend: broken(500, "the pathType is not known") };
-  }
   return {
-    field,
-    match,
-    backend: readBackend(fieldOf(entry, "backend"), `${field}.backend`, report),
+    ...unreadPath(field),
+    place: new RoutePlace(host, match, identity, field),
+    backend: type === null
+      ? broken(500, "the pathType is not known")
+      : readBackend(fieldOf(entry, "backend"), identity.ref.namespace, `${field}.backend`, report),
   };
 }
 
@@ -249,16 +283,17 @@ function readMatch(
   return reading.match;
 }
 
-function readTls(entry: unknown, field: string, report: Report): TlsModel {
+function readTls(entry: unknown, field: string, { identity, report }: Reading): TlsModel {
+  const status = new LastTlsStatus(field);
   if (asObject(entry) === null) {
     reportShape(entry, field, "an object with hosts and secretName", report);
-    return { field, hosts: [], secretName: null };
+    return { field, hosts: [], secret: null, status };
   }
-  return {
-    field,
-    hosts: readTlsHosts(fieldOf(entry, "hosts"), `${field}.hosts`, report),
-    secretName: readSecretName(fieldOf(entry, "secretName"), `${field}.secretName`, report),
-  };
+  const hosts = readTlsHosts(fieldOf(entry, "hosts"), `${field}.hosts`, report);
+  const name = readSecretName(fieldOf(entry, "secretName"), `${field}.secretName`, report);
+  if (name === null) return { field, hosts, secret: null, status };
+  const ref: ObjectRef = { kind: "Secret", namespace: identity.ref.namespace, name };
+  return { field, hosts, secret: { ref, key: keyOf(ref), label: formatObject(ref) }, status };
 }
 
 function readTlsHosts(value: unknown, field: string, report: Report): readonly TlsHost[] | null {
@@ -326,5 +361,10 @@ function broken(status: AnswerAction["status"], reason: string): BackendRef {
 
 /** A path that becomes no route. */
 function unreadPath(field: string): PathModel {
-  return { field, match: null, backend: broken(500, "the path is left out") };
+  return {
+    field,
+    place: null,
+    backend: broken(500, "the path is left out"),
+    dropped: { field, routes: [], outcome: "dropped" },
+  };
 }

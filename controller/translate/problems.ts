@@ -3,6 +3,8 @@
  * once, sorted by object; those of one object stay in the order in which they were found.
  */
 import { formatObject, type ObjectRef, type Problem } from "../../shared/problem.ts";
+import { compareText } from "./identity.ts";
+import { SortedList } from "./sorted_list.ts";
 
 /** The parts of a problem beside its object, field and severity. */
 export interface ProblemText {
@@ -13,41 +15,77 @@ export interface ProblemText {
 
 /** Takes the problems of one object. */
 export interface Report {
-  /** Whether an error was reported for the object, here or by another report about it. */
-  hasErrors(): boolean;
   /** Something is not served as written. */
   error(field: string, text: ProblemText): void;
   /** Served, but worth a look. */
   warning(field: string, text: ProblemText): void;
 }
 
+/** A problem that is about an object. */
+export type ObjectProblem = Problem & { readonly object: ObjectRef };
+
+const LABELS = new SortedList<string>(compareText);
+
 export class ProblemList {
-  #byObject = new Map<string, Problem[]>();
-  #seen = new Set<string>();
+  /** By label of the object. */
+  #byObject = new Map<string, ObjectProblem[]>();
+  /** By label, for objects with several problems. */
+  #seen = new Map<string, Set<string>>();
 
   about(object: ObjectRef): Report {
     return {
-      hasErrors: () =>
-        this.#byObject.get(formatObject(object))?.some(({ severity }) => severity === "error") ??
-          false,
       error: (field, text) => this.#add({ object, field, ...text, severity: "error" }),
       warning: (field, text) => this.#add({ object, field, ...text, severity: "warning" }),
     };
   }
 
-  sorted(): Problem[] {
-    return [...this.#byObject]
-      .sort(([a], [b]) => a < b ? -1 : 1)
-      .flatMap(([, problems]) => problems);
+  /** Problems that were found before and still hold. */
+  addAll(problems: readonly ObjectProblem[]): void {
+    for (const problem of problems) this.#add(problem);
   }
 
-  #add(problem: Problem & { readonly object: ObjectRef }): void {
-    const object = formatObject(problem.object);
-    const key = JSON.stringify([object, problem.field, problem.reason, problem.message]);
-    if (this.#seen.has(key)) return;
-    this.#seen.add(key);
-    const others = this.#byObject.get(object);
-    if (others === undefined) this.#byObject.set(object, [problem]);
-    else others.push(problem);
+  /** @param label `formatObject` of the object. */
+  hasErrors(label: string): boolean {
+    return this.#byObject.get(label)?.some(({ severity }) => severity === "error") ?? false;
   }
+
+  sorted(): ObjectProblem[] {
+    return LABELS.of(this.#byObject.keys()).flatMap((label) => this.#byObject.get(label) ?? []);
+  }
+
+  /** Those of each object together, the objects as they first came. */
+  inOrder(): ObjectProblem[] {
+    return [...this.#byObject.values()].flat();
+  }
+
+  #add(problem: ObjectProblem): void {
+    const label = formatObject(problem.object);
+    const others = this.#byObject.get(label);
+    if (others === undefined) {
+      this.#byObject.set(label, [problem]);
+      return;
+    }
+    let seen = this.#seen.get(label);
+    if (seen === undefined) {
+      seen = new Set(others.map(keyOfProblem));
+      this.#seen.set(label, seen);
+    }
+    const key = keyOfProblem(problem);
+    if (seen.has(key)) return;
+    seen.add(key);
+    others.push(problem);
+  }
+}
+
+/** What `read` reports, in its order, to be added to a list later. */
+export function recordProblems<T>(
+  read: (problems: ProblemList) => T,
+): { readonly value: T; readonly problems: readonly ObjectProblem[] } {
+  const list = new ProblemList();
+  const value = read(list);
+  return { value, problems: list.inOrder() };
+}
+
+function keyOfProblem({ field, reason, message }: Problem): string {
+  return JSON.stringify([field, reason, message]);
 }

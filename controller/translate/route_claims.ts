@@ -6,13 +6,15 @@ import type { Action, PathMatch, Route } from "../../shared/snapshot.ts";
 import type { BackendResolver } from "./backend.ts";
 import type { BackendRef } from "./backend_ref.ts";
 import type { IngressModel } from "./ingress.ts";
+import type { ProblemList } from "./problems.ts";
 import { compareRoutes } from "./route_order.ts";
+import { routeId, type RoutePlace } from "./route_place.ts";
+import { SortedList } from "./sorted_list.ts";
 
 /** A route, with whose it is. */
 export interface Claim {
   readonly route: Route;
   readonly owner: IngressModel;
-  readonly backend: BackendRef;
   readonly isServed: boolean;
 }
 
@@ -20,22 +22,32 @@ export interface HostOwner {
   readonly owner: IngressModel;
   /** The rule that names the host: `spec.rules[0]`. */
   readonly field: string;
+  /** Whether any Ingress has a path of it. */
+  hasRoutes: boolean;
 }
+
+const IN_ORDER = new SortedList<Route>(compareRoutes);
 
 export class RouteClaims {
   #backends: BackendResolver;
+  #problems: ProblemList;
   /** By route id. */
   #claims = new Map<string, Claim>();
   #hosts = new Map<string, HostOwner>();
-  #hostsWithRoutes = new Set<string>();
 
-  constructor(backends: BackendResolver) {
+  constructor(backends: BackendResolver, problems: ProblemList) {
     this.#backends = backends;
+    this.#problems = problems;
   }
 
   /** Makes `owner` the host's owner, unless an older Ingress is. */
-  claimHost(host: string, owner: IngressModel, field: string): void {
-    if (!this.#hosts.has(host)) this.#hosts.set(host, { owner, field });
+  claimHost(host: string, owner: IngressModel, field: string): HostOwner {
+    let named = this.#hosts.get(host);
+    if (named === undefined) {
+      named = { owner, field, hasRoutes: false };
+      this.#hosts.set(host, named);
+    }
+    return named;
   }
 
   hostOwner(host: string): IngressModel | null {
@@ -44,26 +56,24 @@ export class RouteClaims {
 
   /** Who has this host and path, if anyone. */
   find(host: string, match: PathMatch): Claim | null {
-    return this.#claims.get(routeId(host, match)) ?? null;
+    return this.findId(routeId(host, match));
   }
 
-  /** Makes the route for a host and path that nobody has. */
-  claim(
-    host: string,
-    match: PathMatch,
-    owner: IngressModel,
-    field: string,
-    backend: BackendRef,
-  ): Claim {
-    const resolution = this.#backends.resolve(
+  /** Who has the route of that id, if anyone. */
+  findId(id: string): Claim | null {
+    return this.#claims.get(id) ?? null;
+  }
+
+  /** Makes the route for a place that nobody has, on a host that is claimed. */
+  claim(place: RoutePlace, owner: IngressModel, backend: BackendRef): Claim {
+    const { action, isServed } = this.#backends.resolve(
       backend,
-      owner.identity.ref.namespace,
-      owner.report,
+      () => this.#problems.about(owner.identity.ref),
     );
-    const route = makeRoute(host, match, resolution.action, { owner, field });
-    const claim = { route, owner, backend, isServed: resolution.isServed };
-    this.#claims.set(route.id, claim);
-    this.#hostsWithRoutes.add(host);
+    const claim = { route: place.route(action), owner, isServed };
+    this.#claims.set(place.id, claim);
+    const named = this.#hosts.get(place.host);
+    if (named !== undefined) named.hasRoutes = true;
     return claim;
   }
 
@@ -71,27 +81,12 @@ export class RouteClaims {
    * The routes in order of precedence. A host that is named, but has no path that can be served,
    * gets `emptyAction`, or a broader host would take its requests.
    */
-  routes(emptyAction: Action): Route[] {
+  routes(emptyAction: Action): readonly Route[] {
     const routes = [...this.#claims.values()].map(({ route }) => route);
-    for (const [host, named] of this.#hosts) {
-      if (this.#hostsWithRoutes.has(host)) continue;
-      routes.push(makeRoute(host, { type: "Prefix", value: "/" }, emptyAction, named));
+    for (const [host, { owner, field, hasRoutes }] of this.#hosts) {
+      if (hasRoutes) continue;
+      routes.push(owner.hostPlaces.of(host, owner.identity, field).route(emptyAction));
     }
-    return routes.sort(compareRoutes);
+    return IN_ORDER.of(routes);
   }
-}
-
-function makeRoute(host: string, path: PathMatch, action: Action, origin: HostOwner): Route {
-  const { kind, namespace, name } = origin.owner.identity.ref;
-  return {
-    id: routeId(host, path),
-    host,
-    path,
-    action,
-    origin: { kind, namespace, name, field: origin.field },
-  };
-}
-
-function routeId(host: string, path: PathMatch): string {
-  return `${host} ${path.type} ${path.value}`;
 }

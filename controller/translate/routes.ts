@@ -9,6 +9,7 @@
 import { formatObject } from "../../shared/problem.ts";
 import type { Action, Route } from "../../shared/snapshot.ts";
 import type { BackendResolver } from "./backend.ts";
+import { type BackendRef, upstreamId } from "./backend_ref.ts";
 import { ANY_HOST } from "./host.ts";
 import { showElder } from "./identity.ts";
 import {
@@ -33,7 +34,8 @@ export interface Routing {
   /** In order of precedence. */
   readonly routes: readonly Route[];
   readonly defaultAction: Action | null;
-  readonly statuses: ReadonlyMap<IngressModel, readonly PathStatus[]>;
+  /** Of each Ingress, in the order given. */
+  readonly statuses: readonly (readonly PathStatus[])[];
 }
 
 export function layRoutes(
@@ -42,33 +44,24 @@ export function layRoutes(
   processBackend: DefaultBackend | null,
   problems: ProblemList,
 ): Routing {
-  const claims = new RouteClaims(backends);
-  const statuses = new Map<IngressModel, PathStatus[]>();
-  for (const ingress of ingresses) {
-    statuses.set(
-      ingress,
-      ingress.rules.flatMap((rule) => {
-        const { host } = rule;
-        if (host === null) return dropped(rule);
-        claims.claimHost(host, ingress, rule.field);
-        return rule.paths.map((path) => claimPath(claims, ingress, host, path));
-      }),
-    );
-  }
+  const claims = new RouteClaims(backends, problems);
+  const statuses = ingresses.map((ingress) => claimPaths(claims, ingress, problems));
   let defaultAction: Action | null = null;
   let chosen: IngressModel | null = null;
-  for (const ingress of ingresses) {
+  for (const [i, ingress] of ingresses.entries()) {
     if (ingress.defaultBackend === null) continue;
     if (ingress.hasRules) {
-      statuses.get(ingress)?.push(claimRestOfHosts(claims, ingress));
+      statuses[i].push(claimRestOfHosts(claims, ingress, ingress.defaultBackend, problems));
     } else if (chosen !== null) {
-      statuses.get(ingress)?.push(refuseDefault(ingress, chosen));
+      statuses[i].push(refuseDefault(ingress, chosen, problems));
     } else {
       chosen = ingress;
-      const { namespace } = ingress.identity.ref;
-      const resolution = backends.resolve(ingress.defaultBackend, namespace, ingress.report);
+      const resolution = backends.resolve(
+        ingress.defaultBackend,
+        () => problems.about(ingress.identity.ref),
+      );
       defaultAction = resolution.action;
-      statuses.get(ingress)?.push(defaultStatus([], resolution.isServed ? "served" : "failing"));
+      statuses[i].push(defaultStatus([], resolution.isServed ? "served" : "failing"));
     }
   }
   defaultAction ??= resolveProcessBackend(processBackend, backends, problems);
@@ -82,40 +75,62 @@ const NOT_FOUND: Action = {
   reason: "the host has no path that can be served, and there is no default backend",
 };
 
+function claimPaths(
+  claims: RouteClaims,
+  ingress: IngressModel,
+  problems: ProblemList,
+): PathStatus[] {
+  const statuses: PathStatus[] = [];
+  for (const rule of ingress.rules) {
+    if (rule.host === null) {
+      statuses.push(...dropped(rule));
+      continue;
+    }
+    claims.claimHost(rule.host, ingress, rule.field);
+    for (const path of rule.paths) statuses.push(claimPath(claims, ingress, path, problems));
+  }
+  return statuses;
+}
+
 /** A rule whose host cannot be read, as far as it can be told. */
 function dropped({ field, paths }: RuleModel): PathStatus[] {
-  const fields = paths.length > 0 ? paths.map((path) => path.field) : [field];
-  return fields.map((field) => ({ field, routes: [], outcome: "dropped" }));
+  return paths.length > 0
+    ? paths.map((path) => path.dropped)
+    : [{ field, routes: [], outcome: "dropped" }];
 }
 
 function claimPath(
   claims: RouteClaims,
   ingress: IngressModel,
-  host: string,
-  { field, match, backend }: PathModel,
+  { field, place, backend, dropped }: PathModel,
+  problems: ProblemList,
 ): PathStatus {
-  if (match === null) return { field, routes: [], outcome: "dropped" };
-  const other = claims.find(host, match);
+  if (place === null) return dropped;
+  const other = claims.findId(place.id);
   if (other !== null) {
-    reportTaken(ingress, `${field}.path`, other);
+    reportTaken(ingress, `${field}.path`, other, problems);
     return { field, routes: [], outcome: "taken" };
   }
-  const { route, isServed } = claims.claim(host, match, ingress, field, backend);
-  return { field, routes: [route.id], outcome: isServed ? "served" : "failing" };
+  return place.status(claims.claim(place, ingress, backend).isServed);
 }
 
-function reportTaken(ingress: IngressModel, field: string, other: Claim): void {
-  const { route, owner } = other;
+function reportTaken(
+  ingress: IngressModel,
+  field: string,
+  { route, owner }: Claim,
+  problems: ProblemList,
+): void {
+  const report = problems.about(ingress.identity.ref);
   const match = `${route.path.type} ${route.path.value} of ${showHost(route.host)}`;
   if (owner === ingress) {
-    ingress.report.error(field, {
+    report.error(field, {
       reason: "PathRepeated",
       message: `${match} is in this Ingress already, at ${route.origin.field}, which counts`,
       remedy: "Take one of the two out",
     });
     return;
   }
-  ingress.report.error(field, {
+  report.error(field, {
     reason: "PathTaken",
     message: `${match} belongs to ${showElder(owner.identity, ingress.identity)}`,
     remedy: "Use another host or path, or take it out of one of the two",
@@ -123,8 +138,12 @@ function reportTaken(ingress: IngressModel, field: string, other: Claim): void {
 }
 
 /** Gives what is left of an Ingress's hosts to its default backend, where it is their oldest. */
-function claimRestOfHosts(claims: RouteClaims, ingress: IngressModel): PathStatus {
-  const { defaultBackend } = ingress;
+function claimRestOfHosts(
+  claims: RouteClaims,
+  ingress: IngressModel,
+  defaultBackend: BackendRef,
+  problems: ProblemList,
+): PathStatus {
   const hosts = new Set(ingress.rules.flatMap(({ host }) => host ?? []));
   const own: Claim[] = [];
   const obstacles: string[] = [];
@@ -134,8 +153,9 @@ function claimRestOfHosts(claims: RouteClaims, ingress: IngressModel): PathStatu
     if (decider !== null && decider !== ingress) {
       const whose = formatObject(decider.identity.ref);
       obstacles.push(`the rest of ${showHost(host)} is up to ${whose}`);
-    } else if (slash === null && defaultBackend !== null) {
-      own.push(claims.claim(host, WHOLE_HOST, ingress, DEFAULT_BACKEND_FIELD, defaultBackend));
+    } else if (slash === null) {
+      const place = ingress.hostPlaces.of(host, ingress.identity, DEFAULT_BACKEND_FIELD);
+      own.push(claims.claim(place, ingress, defaultBackend));
     }
   }
   if (own.length > 0) {
@@ -143,7 +163,7 @@ function claimRestOfHosts(claims: RouteClaims, ingress: IngressModel): PathStatu
     return defaultStatus(own.map(({ route }) => route.id), isServed ? "served" : "failing");
   }
   if (obstacles.length === 0) return defaultStatus([], "unused");
-  ingress.report.warning(DEFAULT_BACKEND_FIELD, {
+  problems.about(ingress.identity.ref).warning(DEFAULT_BACKEND_FIELD, {
     reason: "DefaultBackendTaken",
     message: `${obstacles[0]}, so this default backend is not used`,
     remedy: "Use another host, or add paths to the rules of this Ingress",
@@ -151,8 +171,12 @@ function claimRestOfHosts(claims: RouteClaims, ingress: IngressModel): PathStatu
   return defaultStatus([], "taken");
 }
 
-function refuseDefault(ingress: IngressModel, chosen: IngressModel): PathStatus {
-  ingress.report.error(DEFAULT_BACKEND_FIELD, {
+function refuseDefault(
+  ingress: IngressModel,
+  chosen: IngressModel,
+  problems: ProblemList,
+): PathStatus {
+  problems.about(ingress.identity.ref).error(DEFAULT_BACKEND_FIELD, {
     reason: "DefaultBackendTaken",
     message: `what no rule takes belongs to ${showElder(chosen.identity, ingress.identity)}`,
     remedy: "Take one of the two out, or add rules to this one",
@@ -171,9 +195,14 @@ function resolveProcessBackend(
 ): Action | null {
   if (backend === null) return null;
   const { namespace, name, port } = backend;
-  const ref = { kind: "service", name, port, nameField: "", portField: "spec.ports" } as const;
-  return backends.resolve(ref, namespace, problems.about({ kind: "Service", namespace, name }))
-    .action;
+  const ref = {
+    kind: "service",
+    id: upstreamId(namespace, name, port),
+    ...{ namespace, name, port },
+    nameField: "",
+    portField: "spec.ports",
+  } as const;
+  return backends.resolve(ref, () => problems.about({ kind: "Service", namespace, name })).action;
 }
 
 function showHost(host: string): string {

@@ -3,6 +3,7 @@
  * for each Ingress that is ours (`deno task dev` prints it, the controller writes it as status).
  */
 import type { ObjectRef } from "../../shared/problem.ts";
+import { isSameList } from "./memo.ts";
 
 /** What became of one Ingress of a class that is served here. */
 export interface IngressStatus {
@@ -41,7 +42,56 @@ export interface TlsStatus {
   readonly outcome: "served" | "kept" | "failing" | "taken" | "none";
 }
 
-export function ingressStatus(
+/** The status of one element of `spec.tls`, the very same as before as long as nothing changed. */
+export class LastTlsStatus {
+  readonly #field: string;
+  #last: TlsStatus | null = null;
+  /** What `#last` was made of, where all its names are served. */
+  #servedNames: object | null = null;
+
+  constructor(field: string) {
+    this.#field = field;
+  }
+
+  /** @param names Decide on `hosts`. */
+  served(names: object, hosts: () => readonly string[]): TlsStatus {
+    if (this.#last !== null && this.#servedNames === names) return this.#last;
+    const status = this.of(hosts(), "served");
+    this.#servedNames = names;
+    return status;
+  }
+
+  of(hosts: readonly string[], outcome: TlsStatus["outcome"]): TlsStatus {
+    this.#servedNames = null;
+    const last = this.#last;
+    return last !== null && last.outcome === outcome && isSameList(last.hosts, hosts)
+      ? last
+      : this.#last = { field: this.#field, hosts, outcome };
+  }
+}
+
+/** The status of one Ingress, the very same as before as long as nothing of it changed. */
+export class LastStatus {
+  #last: IngressStatus | null = null;
+  #hadErrors = false;
+
+  of(
+    object: ObjectRef,
+    paths: readonly PathStatus[],
+    tls: readonly TlsStatus[],
+    hasErrors: boolean,
+  ): IngressStatus {
+    const last = this.#last;
+    if (
+      last !== null && this.#hadErrors === hasErrors && isSameList(last.paths, paths) &&
+      isSameList(last.tls, tls)
+    ) return last;
+    this.#hadErrors = hasErrors;
+    return this.#last = ingressStatus(object, paths, tls, hasErrors);
+  }
+}
+
+function ingressStatus(
   object: ObjectRef,
   paths: readonly PathStatus[],
   tls: readonly TlsStatus[],

@@ -7,7 +7,6 @@
  * keeps the certificate that it was published with, so that half an update takes nobody down; but
  * only one that came from the same namespace, or another tenant's key could be had by asking for it.
  */
-import { formatObject } from "../../shared/problem.ts";
 import type { Certificate, Snapshot } from "../../shared/snapshot.ts";
 import { coversHost } from "./certificate.ts";
 import type {
@@ -15,28 +14,35 @@ import type {
   CertificateSources,
   InlineCertificate,
 } from "./certificate_source.ts";
-import { compareText, showElder } from "./identity.ts";
-import { showSome } from "./json.ts";
+import { showElder } from "./identity.ts";
 import type { IngressModel, TlsHost, TlsModel } from "./ingress.ts";
+import { showSome } from "./json.ts";
+import { isSameList } from "./memo.ts";
+import type { ProblemList, Report } from "./problems.ts";
 import type { TlsStatus } from "./status.ts";
 
 export interface TlsLayout {
   /** Sorted by id. */
+  /** In no order. */
   readonly certificates: readonly Certificate[];
-  readonly statuses: ReadonlyMap<IngressModel, readonly TlsStatus[]>;
+  /** Of each Ingress, in the order given. */
+  readonly statuses: readonly (readonly TlsStatus[])[];
 }
 
 export function layCertificates(
   ingresses: readonly IngressModel[],
   sources: CertificateSources,
   published: Snapshot | null,
+  problems: ProblemList,
 ): TlsLayout {
-  const claims = new TlsClaims(sources, published);
-  const statuses = new Map(
-    ingresses.map((ingress) => [ingress, ingress.tls.map((entry) => claims.add(ingress, entry))]),
+  const claims = new TlsClaims(sources, published, problems);
+  const statuses = ingresses.map((ingress) =>
+    ingress.tls.length === 0 ? NO_STATUS : ingress.tls.map((entry) => claims.add(ingress, entry))
   );
   return { certificates: claims.certificates(), statuses };
 }
+
+const NO_STATUS: readonly TlsStatus[] = [];
 
 /** How a host came out: with the Secret's certificate, with the one published before, or without. */
 type Outcome = "served" | "kept" | "bare";
@@ -50,50 +56,51 @@ interface HostClaim {
 class TlsClaims {
   #sources: CertificateSources;
   #published: PublishedCertificates;
+  #problems: ProblemList;
   #claims = new Map<string, HostClaim>();
   /** By id. */
   #used = new Map<string, UsedCertificate>();
 
-  constructor(sources: CertificateSources, published: Snapshot | null) {
+  constructor(
+    sources: CertificateSources,
+    published: Snapshot | null,
+    problems: ProblemList,
+  ) {
     this.#sources = sources;
     this.#published = new PublishedCertificates(published);
+    this.#problems = problems;
   }
 
   add(ingress: IngressModel, entry: TlsModel): TlsStatus {
-    const { field, secretName } = entry;
-    if (secretName === null) return { field, hosts: [], outcome: "none" };
-    const source = this.#sources.find(ingress.identity.ref.namespace, secretName);
-    const hosts = entry.hosts ?? this.#namesOf(source).map((host) => ({ field, host }));
-    const results = hosts.map((host) => ({
-      host: host.host,
-      outcome: this.#claim(ingress, host, source),
-    }));
+    const { field, secret } = entry;
+    if (secret === null) return entry.status.of([], "none");
+    const source = this.#sources.find(secret);
+    const names = entry.hosts === null ? this.#namesOf(source) : [];
+    const hosts = entry.hosts ?? names.map((host) => ({ field, host }));
+    const outcomes = hosts.map((host) => this.#claim(ingress, host, source));
+    if (hosts.length > 0 && outcomes.every((outcome) => outcome === "served")) {
+      return entry.status.served(entry.hosts ?? names, () => sorted(hosts.map(({ host }) => host)));
+    }
     const withOutcome = (outcome: Outcome | "taken") =>
-      results.filter((result) => result.outcome === outcome).map(({ host }) => host);
-    reportSource(ingress, entry, source, withOutcome("kept"), withOutcome("bare"));
-    return {
-      field,
-      hosts: [...new Set([...withOutcome("served"), ...withOutcome("kept")])].sort(),
-      outcome: results.length === 0 || withOutcome("bare").length > 0
+      hosts.flatMap(({ host }, i) => outcomes[i] === outcome ? host : []);
+    if (source.kind !== "usable" || hosts.length === 0) {
+      const report = this.#problems.about(ingress.identity.ref);
+      reportSource(report, entry, source, withOutcome("kept"), withOutcome("bare"));
+    }
+    return entry.status.of(
+      sorted([...withOutcome("served"), ...withOutcome("kept")]),
+      hosts.length === 0 || outcomes.includes("bare")
         ? "failing"
-        : withOutcome("kept").length > 0
+        : outcomes.includes("kept")
         ? "kept"
-        : withOutcome("taken").length > 0
+        : outcomes.includes("taken")
         ? "taken"
         : "served",
-    };
+    );
   }
 
   certificates(): Certificate[] {
-    return [...this.#used.values()]
-      .map(({ certificate, hosts }) => ({
-        id: certificate.id,
-        hosts: [...hosts].sort(),
-        chain: certificate.chain,
-        key: certificate.key,
-        origin: certificate.origin,
-      }))
-      .sort((a, b) => compareText(a.id, b.id));
+    return [...this.#used.values()].map(madeCertificate);
   }
 
   /** The hosts of an entry that lists none. */
@@ -109,13 +116,13 @@ class TlsClaims {
     const other = this.#claims.get(host);
     if (other !== undefined) {
       if (isSame(other.source, source)) return other.outcome;
-      reportTaken(ingress, field, host, other);
+      reportTaken(this.#problems.about(ingress.identity.ref), ingress, field, host, other);
       return "taken";
     }
     const outcome = this.#serve(host, source);
     this.#claims.set(host, { owner: ingress, source, outcome });
     if (source.kind === "usable" && !coversHost(source.names, host)) {
-      ingress.report.warning(field, {
+      this.#problems.about(ingress.identity.ref).warning(field, {
         reason: "CertificateWithoutHost",
         message: `the certificate of Secret ${source.secret.name} does not name ${host}, so ` +
           "clients refuse it",
@@ -133,43 +140,80 @@ class TlsClaims {
       : this.#published.find(host, source.secret.namespace);
     if (certificate === null) return "bare";
     const used = this.#used.get(certificate.id);
-    if (used !== undefined) used.hosts.add(host);
-    else this.#used.set(certificate.id, { certificate, hosts: new Set([host]) });
+    if (used !== undefined) used.hosts.push(host);
+    else this.#used.set(certificate.id, { certificate, hosts: [host] });
     return source.kind === "usable" ? "served" : "kept";
   }
 }
 
 interface UsedCertificate {
   readonly certificate: Omit<InlineCertificate, "hosts">;
-  readonly hosts: Set<string>;
+  /** Each once, in the order in which they were claimed. */
+  readonly hosts: string[];
 }
 
-/** The certificates of the snapshot before, for hosts whose Secret cannot be used. */
+/** What was last made of a Secret's certificate. */
+const made = new WeakMap<
+  UsedCertificate["certificate"],
+  { readonly hosts: readonly string[]; readonly certificate: Certificate }
+>();
+
+/** The very same as before where it is used for the same hosts. */
+function madeCertificate({ certificate: used, hosts }: UsedCertificate): Certificate {
+  const last = made.get(used);
+  if (last !== undefined && isSameList(last.hosts, hosts)) return last.certificate;
+  const { id, chain, key, origin } = used;
+  const certificate = { id, hosts: sorted(hosts), chain, key, origin };
+  made.set(used, { hosts, certificate });
+  return certificate;
+}
+
+/** Without repetition. */
+function sorted(hosts: readonly string[]): readonly string[] {
+  return hosts.length === 1 ? hosts : [...new Set(hosts)].sort();
+}
+
+/**
+ * The certificates of the snapshot before, for hosts whose Secret cannot be used; looked into only
+ * where there is such a one.
+ */
 class PublishedCertificates {
-  /** By namespace and host. */
-  #byHost = new Map<string, InlineCertificate>();
-  /** By namespace and name of the Secret. */
-  #bySecret = new Map<string, InlineCertificate[]>();
+  readonly #published: Snapshot | null;
+  /** By namespace and host, and by namespace and name of the Secret. */
+  #index: {
+    readonly byHost: ReadonlyMap<string, InlineCertificate>;
+    readonly bySecret: ReadonlyMap<string, readonly InlineCertificate[]>;
+  } | null = null;
 
   constructor(published: Snapshot | null) {
-    for (const certificate of published?.certificates ?? []) {
-      if (!isInline(certificate)) continue;
-      const { namespace, name } = certificate.origin;
-      for (const host of certificate.hosts) this.#byHost.set(`${namespace} ${host}`, certificate);
-      const ofSecret = this.#bySecret.get(`${namespace} ${name}`);
-      if (ofSecret === undefined) this.#bySecret.set(`${namespace} ${name}`, [certificate]);
-      else ofSecret.push(certificate);
-    }
+    this.#published = published;
   }
 
   find(host: string, namespace: string): InlineCertificate | null {
-    return this.#byHost.get(`${namespace} ${host}`) ?? null;
+    return this.#indexed().byHost.get(`${namespace} ${host}`) ?? null;
   }
 
   /** The hosts that a Secret's certificate was used for, sorted. */
   hostsOf({ secret: { namespace, name } }: CertificateSource): readonly string[] {
-    const certificates = this.#bySecret.get(`${namespace} ${name}`) ?? [];
+    const certificates = this.#indexed().bySecret.get(`${namespace} ${name}`) ?? [];
     return certificates.flatMap(({ hosts }) => hosts).sort();
+  }
+
+  #indexed() {
+    if (this.#index !== null) return this.#index;
+    const inline = (this.#published?.certificates ?? []).filter(isInline);
+    const byHost = new Map(
+      inline.flatMap((certificate) =>
+        certificate.hosts.map((host) =>
+          [`${certificate.origin.namespace} ${host}`, certificate] as const
+        )
+      ),
+    );
+    const bySecret = Map.groupBy(
+      inline,
+      ({ origin: { namespace, name } }) => `${namespace} ${name}`,
+    );
+    return this.#index = { byHost, bySecret };
   }
 }
 
@@ -179,15 +223,21 @@ function isInline(certificate: Certificate): certificate is InlineCertificate {
 
 /** Whether two entries mean the same certificate: by the same Secret, or by copies of one. */
 function isSame(a: CertificateSource, b: CertificateSource): boolean {
-  return formatObject(a.secret) === formatObject(b.secret) ||
+  return a.label === b.label ||
     (a.kind === "usable" && b.kind === "usable" && a.fingerprint === b.fingerprint);
 }
 
-function reportTaken(ingress: IngressModel, field: string, host: string, other: HostClaim): void {
+function reportTaken(
+  report: Report,
+  ingress: IngressModel,
+  field: string,
+  host: string,
+  other: HostClaim,
+): void {
   const whose = other.owner === ingress
     ? "an entry before this one"
     : showElder(other.owner.identity, ingress.identity);
-  ingress.report.error(field, {
+  report.error(field, {
     reason: "TlsHostTaken",
     message: `the certificate of ${host} is chosen by ${whose}, so this one is not used for it`,
     remedy: "Let both name the same Secret, or take the host out of one of the two",
@@ -196,7 +246,7 @@ function reportTaken(ingress: IngressModel, field: string, host: string, other: 
 
 /** Says what follows for the Ingress from a Secret that cannot be used. */
 function reportSource(
-  ingress: IngressModel,
+  report: Report,
   { field, hosts }: TlsModel,
   source: CertificateSource,
   kept: readonly string[],
@@ -204,7 +254,7 @@ function reportSource(
 ): void {
   if (source.kind === "usable") {
     if (hosts !== null || source.names.length > 0) return;
-    ingress.report.error(`${field}.hosts`, {
+    report.error(`${field}.hosts`, {
       reason: "TlsHostsMissing",
       message: "the entry lists no hosts, and the certificate names none, so it is not used",
       remedy: "List the hosts",
@@ -218,7 +268,7 @@ function reportSource(
     ...(bare.length > 0 ? [`there is no certificate for ${showSome(bare)}`] : []),
   ];
   const consequence = consequences.length > 0 ? consequences.join(", and ") : "it is not used";
-  ingress.report.error(`${field}.secretName`, {
+  report.error(`${field}.secretName`, {
     reason: source.kind === "missing" ? "SecretNotFound" : "SecretUnusable",
     message: `${source.reason}, so ${consequence}`,
     remedy: source.kind === "missing"

@@ -8,11 +8,9 @@
  */
 import { isIP } from "node:net";
 import type { ObjectRef } from "../../shared/problem.ts";
-import { readChain } from "../../shared/key_pair.ts";
 import type { Certificate, PemText, Snapshot, UpstreamTls } from "../../shared/snapshot.ts";
-import { readCertificate, readSecretValue } from "./certificate.ts";
-import { inlineCertificate, showTime } from "./certificate_source.ts";
-import { compareText, type Identified, indexObjects, keyOf } from "./identity.ts";
+import { type SecretModel, showTime } from "./certificate_source.ts";
+import { type Identified, keyOf } from "./identity.ts";
 import { asObject, describe, fieldOf, isAbsent, quote } from "./json.ts";
 import { isDnsName } from "./names.ts";
 import type { ProblemList, Report } from "./problems.ts";
@@ -35,32 +33,24 @@ export interface SecuredUpstream {
 }
 
 export class UpstreamTlsReader {
-  #secrets: ReadonlyMap<string, Identified>;
+  #secrets: ReadonlyMap<string, SecretModel>;
+  #published: PublishedTls;
   #now: number;
   #problems: ProblemList;
-  /** What was published before, by upstream id. */
-  #published: ReadonlyMap<string, UpstreamTls>;
-  /** Published before, by id. */
-  #publishedCertificates: ReadonlyMap<string, Certificate>;
   /** Those that are shown, by id. */
   #shown = new Map<string, Certificate>();
 
   /** @param now Milliseconds since the epoch; decides about problems only. */
   constructor(
-    secrets: readonly unknown[],
+    secrets: ReadonlyMap<string, SecretModel>,
     published: Snapshot | null,
     now: number,
     problems: ProblemList,
   ) {
-    this.#secrets = indexObjects("Secret", secrets, problems);
+    this.#secrets = secrets;
+    this.#published = new PublishedTls(published);
     this.#now = now;
     this.#problems = problems;
-    this.#published = new Map(
-      (published?.upstreams ?? []).flatMap(({ id, tls }) => tls === undefined ? [] : [[id, tls]]),
-    );
-    this.#publishedCertificates = new Map(
-      (published?.certificates ?? []).map((certificate) => [certificate.id, certificate]),
-    );
   }
 
   /** Null where the backend must not be asked; the problem is with the Service then. */
@@ -69,14 +59,13 @@ export class UpstreamTlsReader {
     const annotations = annotationsOf(service);
     const report = this.#problems.about(ref);
     reportUnknown(annotations, report);
-    const before = this.#published.get(id);
     const serverName = readServerName(
       fieldOf(annotations, NAME),
       externalName ?? `${ref.name}.${ref.namespace}.svc`,
       report,
     );
-    const ca = this.#readAuthorities(annotations, ref, before, report);
-    const clientCertificate = this.#readClientCertificate(annotations, ref, before, report);
+    const ca = this.#readAuthorities(annotations, ref, id, report);
+    const clientCertificate = this.#readClientCertificate(annotations, ref, id, report);
     const verify = readVerify(fieldOf(annotations, VERIFY), report);
     if (serverName === null || ca === null || clientCertificate === null) return null;
     // Public authorities issue certificates for names in the Internet's DNS only.
@@ -99,29 +88,16 @@ export class UpstreamTlsReader {
     };
   }
 
-  /** Settings of a Service that is spoken to in plain text protect nothing. */
-  reportUnused(service: Identified): void {
-    const report = this.#problems.about(service.identity.ref);
-    for (const name of Object.keys(annotationsOf(service) ?? {}).sort()) {
-      if (!name.startsWith(PREFIX)) continue;
-      report.warning(fieldNamed(name), {
-        reason: "UpstreamTlsUnused",
-        message: `annotation ${quote(name)} has no effect: the Service is spoken to in plain text`,
-        remedy: "Write appProtocol: https at the Service's port, or take the annotation off",
-      });
-    }
-  }
-
-  /** Certificates that are shown to backends, sorted by id; for no host. */
-  certificates(): Certificate[] {
-    return [...this.#shown.values()].sort((a, b) => compareText(a.id, b.id));
+  /** Certificates that are shown to backends, in no order; for no host. */
+  certificates(): readonly Certificate[] {
+    return [...this.#shown.values()];
   }
 
   /** Undefined where none are asked for; null where they cannot be had. */
   #readAuthorities(
     annotations: unknown,
     { namespace }: ObjectRef,
-    before: UpstreamTls | undefined,
+    upstream: string,
     report: Report,
   ): PemText | undefined | null {
     const written = fieldOf(annotations, CA);
@@ -129,12 +105,11 @@ export class UpstreamTlsReader {
     const found = this.#findSecret(written, namespace);
     let fault = found.fault;
     if (found.secret !== null) {
-      const text = readSecretValue(found.secret, "ca.crt");
-      const chain = text.ok ? readChain(text.text, "ca.crt") : text.message;
-      if (typeof chain !== "string") return { kind: "pem", pem: chain.pem };
-      fault = `Secret ${written} cannot be used: ${chain}`;
+      const { authority } = found.secret;
+      if (typeof authority !== "string") return authority;
+      fault = `Secret ${written} cannot be used: ${authority}`;
     }
-    const kept = before?.ca;
+    const kept = this.#published.settings(upstream)?.ca;
     report.error(fieldNamed(CA), {
       reason: "UpstreamAuthorityUnusable",
       message: `${fault}, so ${consequence(kept, "the authority published before stays")}`,
@@ -147,7 +122,7 @@ export class UpstreamTlsReader {
   #readClientCertificate(
     annotations: unknown,
     { namespace }: ObjectRef,
-    before: UpstreamTls | undefined,
+    upstream: string,
     report: Report,
   ): string | undefined | null {
     const written = fieldOf(annotations, CLIENT_CERTIFICATE);
@@ -156,8 +131,8 @@ export class UpstreamTlsReader {
     const found = this.#findSecret(written, namespace);
     let fault = found.fault;
     if (found.secret !== null) {
-      const reading = readCertificate(found.secret);
-      if (reading.ok) {
+      const { reading, shown } = found.secret;
+      if (reading.ok && shown !== null) {
         const { validTo } = reading.certificate;
         if (this.#now > validTo) {
           report.warning(field, {
@@ -167,22 +142,22 @@ export class UpstreamTlsReader {
             remedy: "Replace the certificate by one that is valid now, and check its renewal",
           });
         }
-        return this.#show(inlineCertificate(namespace, String(written), reading.certificate));
+        return this.#show(shown);
       }
-      fault = `Secret ${written} cannot be used: ${reading.message}`;
+      if (!reading.ok) fault = `Secret ${written} cannot be used: ${reading.message}`;
     }
-    const kept = this.#publishedCertificates.get(before?.clientCertificate ?? "");
+    const kept = this.#published.clientCertificate(upstream);
     report.error(field, {
       reason: "ClientCertificateUnusable",
       message: `${fault}, so ${consequence(kept, "the certificate published before stays")}`,
       remedy: "Name a Secret of this namespace of type kubernetes.io/tls",
     });
-    return kept === undefined ? null : this.#show(kept);
+    return kept === undefined ? null : this.#show({ ...kept, hosts: [] });
   }
 
-  #show({ id, chain, key, origin }: Omit<Certificate, "hosts">): string {
-    this.#shown.set(id, { id, hosts: [], chain, key, origin });
-    return id;
+  #show(certificate: Certificate): string {
+    this.#shown.set(certificate.id, certificate);
+    return certificate.id;
   }
 
   #findSecret(written: unknown, namespace: string): FoundSecret {
@@ -190,15 +165,56 @@ export class UpstreamTlsReader {
       const shown = typeof written === "string" ? quote(written) : describe(written);
       return { secret: null, fault: `${shown} is not the name of a Secret` };
     }
-    const secret = asObject(this.#secrets.get(keyOf({ namespace, name: written }))?.object);
+    const secret = this.#secrets.get(keyOf({ namespace, name: written })) ?? null;
     return secret === null
       ? { secret, fault: `there is no Secret ${quote(written)} in namespace ${namespace}` }
       : { secret, fault: "" };
   }
 }
 
+/** What was published before; looked into only where something cannot be used. */
+class PublishedTls {
+  readonly #published: Snapshot | null;
+  /** By upstream id. */
+  #settings: ReadonlyMap<string, UpstreamTls> | null = null;
+  /** By id. */
+  #certificates: ReadonlyMap<string, Certificate> | null = null;
+
+  constructor(published: Snapshot | null) {
+    this.#published = published;
+  }
+
+  settings(upstream: string): UpstreamTls | undefined {
+    this.#settings ??= new Map(
+      (this.#published?.upstreams ?? [])
+        .flatMap(({ id, tls }) => tls === undefined ? [] : [[id, tls]]),
+    );
+    return this.#settings.get(upstream);
+  }
+
+  clientCertificate(upstream: string): Certificate | undefined {
+    this.#certificates ??= new Map(
+      (this.#published?.certificates ?? []).map((certificate) => [certificate.id, certificate]),
+    );
+    return this.#certificates.get(this.settings(upstream)?.clientCertificate ?? "");
+  }
+}
+
+/** Settings of a Service that is spoken to in plain text protect nothing. */
+export function reportUnusedTls(service: Identified, problems: ProblemList): void {
+  const report = problems.about(service.identity.ref);
+  for (const name of Object.keys(annotationsOf(service) ?? {}).sort()) {
+    if (!name.startsWith(PREFIX)) continue;
+    report.warning(fieldNamed(name), {
+      reason: "UpstreamTlsUnused",
+      message: `annotation ${quote(name)} has no effect: the Service is spoken to in plain text`,
+      remedy: "Write appProtocol: https at the Service's port, or take the annotation off",
+    });
+  }
+}
+
 interface FoundSecret {
-  readonly secret: object | null;
+  readonly secret: SecretModel | null;
   /** A clause, where there is no Secret. */
   readonly fault: string;
 }
