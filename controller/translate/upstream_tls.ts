@@ -24,6 +24,9 @@ const VERIFY = `${PREFIX}verify`;
 /** Of a Service, in the order of the table in docs/annotations.md. */
 export const UPSTREAM_TLS_ANNOTATIONS = [NAME, CA, CLIENT_CERTIFICATE, VERIFY];
 
+/** Those of them that name a Secret. */
+export const SECRET_ANNOTATIONS = [CA, CLIENT_CERTIFICATE];
+
 /** The upstream that is to be secured. */
 export interface SecuredUpstream {
   readonly id: string;
