@@ -1,0 +1,49 @@
+/**
+ * What an Event says. In: the problems of one object that have one reason. Out: one text of at most
+ * 1,024 bytes, and the name of the Event that carries it.
+ */
+import { createHash } from "node:crypto";
+import type { ObjectRef, Problem } from "../../shared/problem.ts";
+
+/** The API's own limit for notes of Events. */
+const MAX_BYTES = 1024;
+
+/** Of an object's name: a DNS subdomain. */
+const MAX_NAME = 253;
+
+/** At least one problem. */
+export function eventMessage(problems: readonly Problem[]): string {
+  const [first, ...others] = problems;
+  const more = others.length === 0 ? "" : ` (and ${others.length} more like it)`;
+  const place = first.field === "" ? "" : `${first.field}: `;
+  return cut(`${place}${first.message}. ${first.remedy}.`, MAX_BYTES - bytesOf(more)) + more;
+}
+
+/**
+ * The same in every replica and after every restart, so that there is one Event. Another object of
+ * the same name, with another UID, gets its own.
+ */
+export function eventName(object: ObjectRef, uid: string, reason: string): string {
+  const hash = createHash("sha256").update(JSON.stringify([object.kind, uid, reason]))
+    .digest("hex").slice(0, 16);
+  const room = MAX_NAME - hash.length - 1;
+  return `${object.name.slice(0, room).replace(/[-.]+$/, "")}.${hash}`;
+}
+
+function cut(text: string, bytes: number): string {
+  if (bytesOf(text) <= bytes) return text;
+  let kept = "";
+  let used = bytesOf("…");
+  for (const character of text) {
+    used += bytesOf(character);
+    if (used > bytes) break;
+    kept += character;
+  }
+  return `${kept}…`;
+}
+
+const encoder = new TextEncoder();
+
+function bytesOf(text: string): number {
+  return encoder.encode(text).length;
+}
