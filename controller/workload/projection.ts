@@ -6,6 +6,9 @@
 import { asList, asObject, fieldOf } from "../translate/json.ts";
 import { idOf, MERGE_KEYS } from "./strategic_merge.ts";
 
+/** As `x-kubernetes-list-map-keys` of ServiceSpec.ports has it. */
+const SERVICE_PORT_KEYS = ["port", "protocol"];
+
 /** @param field is the name of the field that holds `wanted`. */
 export function projection(wanted: unknown, live: unknown, field = ""): unknown {
   const map = asObject(wanted);
@@ -17,10 +20,18 @@ export function projection(wanted: unknown, live: unknown, field = ""): unknown 
   }
   const members = asList(wanted);
   // Others may add members to a list that has keys; any other list is ours as a whole.
-  const keys = Object.hasOwn(MERGE_KEYS, field) ? MERGE_KEYS[field] : null;
+  const keys = members === null ? null : keysOf(members, field);
   if (members === null || keys === null) return live ?? null;
-  const ids = members.map((member) => idOf(member, keys));
-  if (ids.includes(null)) return live ?? null;
   const there = new Map((asList(live) ?? []).map((member) => [idOf(member, keys), member]));
-  return members.map((member, index) => projection(member, there.get(ids[index])));
+  return members.map((member) => projection(member, there.get(idOf(member, keys))));
+}
+
+/** What tells the members apart; null where nothing does. */
+function keysOf(members: readonly unknown[], field: string): readonly string[] | null {
+  const candidates = field === "ports"
+    ? [MERGE_KEYS.ports, SERVICE_PORT_KEYS]
+    : Object.hasOwn(MERGE_KEYS, field)
+    ? [MERGE_KEYS[field]]
+    : [];
+  return candidates.find((keys) => members.every((member) => idOf(member, keys) !== null)) ?? null;
 }

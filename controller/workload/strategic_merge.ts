@@ -4,8 +4,9 @@
  * changed.
  *
  * Maps merge, null removes a field, lists are replaced, but for those whose members have a key in
- * the API's schema: they merge member by member. Directives: `$patch: replace`, `$patch: delete`,
- * `$retainKeys`.
+ * the API's schema: they merge member by member, and new ones come last (kubectl patch puts them first,
+ * where a sidecar would be what kubectl logs shows). Directives: `$patch: replace`,
+ * `$patch: delete`, `$retainKeys`.
  * https://github.com/kubernetes/community/blob/main/contributors/devel/sig-api-machinery/strategic-merge-patch.md
  */
 import { asObject, describe, type JsonObject, quote } from "../translate/json.ts";
