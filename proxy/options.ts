@@ -22,7 +22,8 @@ const GENERAL_OPTIONS = defineOptions({
     value: "FILE",
     required: true,
     help: "The configuration: a snapshot as the controller writes it, or a proxy.json of the " +
-      "Pingress Controller in Rust.",
+      "Pingress Controller in Rust. Files that it names beside itself belong to it: it counts " +
+      "once all of them are there.",
   },
   watch: {
     type: "string",
@@ -30,7 +31,9 @@ const GENERAL_OPTIONS = defineOptions({
     repeatable: true,
     help: "Reads the configuration anew when something in this folder changes. What cannot be " +
       "read then leaves the last good configuration in force. Files of certificates must be in " +
-      "one of these folders, or in that of --config.",
+      "one of these folders, or in that of --config. With it, a configuration that does not " +
+      "exist at the start is waited for: the proxy runs and is not ready. Without it, the proxy " +
+      "ends with 1.",
   },
   maxRouteLoss: {
     type: "integer",

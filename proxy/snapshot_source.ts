@@ -2,6 +2,9 @@
  * Where the proxy's snapshots come from. In: a configuration file and folders to watch. Out: each
  * new snapshot, once; at run time whatever cannot be read leaves the last good one in force.
  *
+ * A file that a controller has published names others that belong to it. It counts once all of
+ * them are there, and is waited for until then.
+ *
  * Events of the system make a change known at once: editors write or rename over the file, and
  * Kubernetes swaps the link `..data` beside it. Where they do not come (network file systems, links
  * that lead elsewhere) the file is looked at every two seconds.
@@ -9,15 +12,13 @@
 import { createHash } from "node:crypto";
 import { dirname, resolve } from "node:path";
 import type { Logger } from "../shared/log.ts";
-import type { Snapshot } from "../shared/snapshot.ts";
-import {
-  type ConfigProblem,
-  type ParsedSnapshot,
-  parseSnapshot,
-} from "../shared/snapshot_parse.ts";
+import type { Secret, Snapshot } from "../shared/snapshot.ts";
+import { type ConfigProblem, parseSnapshot } from "../shared/snapshot_parse.ts";
 import { type FileReading, readConfigFile, stampOf } from "./config_file.ts";
 import { FolderWatch, type WatchedFolder } from "./folder_watch.ts";
+import { readPublishedSet, withKeys } from "./published_set.ts";
 import { objectionTo } from "./snapshot_guard.ts";
+import { SnapshotLog } from "./snapshot_log.ts";
 import { answerUnspoken } from "./unspoken_protocols.ts";
 
 export interface SnapshotSourceOptions {
@@ -28,34 +29,59 @@ export interface SnapshotSourceOptions {
   readonly clusterDomain?: string;
   /** See `objectionTo`. */
   readonly maxRouteLoss?: number;
+  /** At the start, a file that does not exist is waited for. */
+  readonly awaitFile?: boolean;
   readonly log: Logger;
   /**
    * Called with each new snapshot, the first one from within `load`, and again with the same one
    * when a file that its certificates name has changed. What it throws then is logged.
    */
   readonly onSnapshot: (snapshot: Snapshot) => void;
-  /** Told of each reading that is refused, or not taken by `onSnapshot`, for counters. */
+  /**
+   * Told of each reading that is refused, or not taken by `onSnapshot`, for counters; and of one
+   * that stays incomplete for longer than `patience`.
+   */
   readonly onRefused?: () => void;
+  /** Told why there is no snapshot yet, whenever that is found; never after the first one. */
+  readonly onNone?: (reason: string) => void;
   /** Milliseconds from the first sign of a change to reading; default 50, for files in the making. */
   readonly settle?: number;
   /** Milliseconds between looks at the file where events do not come; default 2000. */
   readonly poll?: number;
   /** Milliseconds from one refusal that is logged to the next; default 1000. */
   readonly refusalInterval?: number;
+  /**
+   * Milliseconds for which a configuration may be incomplete before that is an error; default
+   * 120,000: the kubelet looks about once a minute, with what it knew then.
+   */
+  readonly patience?: number;
 }
 
 export type LoadResult =
   | { readonly ok: true; readonly snapshot: Snapshot }
   | {
     readonly ok: false;
+    /** What is lacking may still come: `start`, and it is followed. */
+    readonly waits: boolean;
     /** File, JSON path, the first problem and its remedy in one line. */
     readonly message: string;
     /** All of them; they have been logged. */
     readonly problems: readonly ConfigProblem[];
   };
 
-/** Problems of one reading that are logged; 10,000 lines help nobody. */
-const MAX_LOGGED = 20;
+/** What became of one reading. */
+type Outcome =
+  | { readonly kind: "read"; readonly snapshot: Snapshot; readonly keys: Keys }
+  | { readonly kind: "refused" }
+  /** `lacks`: what has to come first. */
+  | { readonly kind: "incomplete"; readonly lacks: string };
+
+/** Its outcome, with what is wrong in it. */
+type Judgement = Outcome & { readonly problems: readonly ConfigProblem[] };
+
+type Keys = ReadonlyMap<string, Secret>;
+
+const NO_KEYS: Keys = new Map();
 
 /** Files of certificates that one poll looks at, so that thousands of them cost little. */
 const STAMPS_PER_POLL = 100;
@@ -68,14 +94,12 @@ export class SnapshotSource {
   #goodHash = "";
   /** Hash of what was last read, good or not, or the reason why it could not be. */
   #last = "";
-  /** A refusal has been logged, and no good reading came since. */
-  #refused = false;
-  /** What the last good reading had to say, so that it is said once. */
-  #known = new Set<string>();
-  /** Runs from one logged refusal to when the next may be. */
-  #refusalTimer: ReturnType<typeof setTimeout> | undefined;
-  /** Problems of the last refusal, until they may be logged. */
-  #unsaid: readonly ConfigProblem[] | null = null;
+  /** Of the good snapshot's certificates, by hash. */
+  #keys = NO_KEYS;
+  /** While what was last read is incomplete: since when, and whether that is an error by now. */
+  #waiting: { readonly since: number; overdue: boolean } | null = null;
+  #said: SnapshotLog;
+  #first = Promise.withResolvers<void>();
   /** Of the configuration file, before it was last read. */
   #stamp = "";
   /** Of the files that the certificates of the good snapshot name. */
@@ -90,6 +114,7 @@ export class SnapshotSource {
   constructor(options: SnapshotSourceOptions) {
     this.#options = options;
     this.#file = resolve(options.file);
+    this.#said = new SnapshotLog(options.log, options.file, options.refusalInterval ?? 1000);
     this.#watch = new FolderWatch(
       foldersToWatch(this.#file, options.watch),
       () => this.#changed(),
@@ -102,17 +127,23 @@ export class SnapshotSource {
     return dirname(this.#file);
   }
 
+  /** Resolves once a snapshot has been taken by `onSnapshot`. */
+  get first(): Promise<void> {
+    return this.#first.promise;
+  }
+
   /** Reads for the first time; what `onSnapshot` throws is thrown here. */
   async load(): Promise<LoadResult> {
     this.#last = "";
     const problems = await this.#read(await readConfigFile(this.#file));
     if (this.#good !== null) {
       this.#options.onSnapshot(this.#good);
+      this.#first.resolve();
       return { ok: true, snapshot: this.#good };
     }
     const { path, message, remedy } = problems.find(({ severity }) => severity === "error")!;
     const line = `configuration ${this.#options.file}: ${path}: ${message}; ${remedy}`;
-    return { ok: false, message: line, problems };
+    return { ok: false, waits: this.#waiting !== null, message: line, problems };
   }
 
   /** Begins to watch, after `load`; what has changed since then is found. */
@@ -125,7 +156,7 @@ export class SnapshotSource {
     this.#stopped = true;
     clearTimeout(this.#settleTimer);
     clearTimeout(this.#pollTimer);
-    clearTimeout(this.#refusalTimer);
+    this.#said.close();
     await this.#watch.close();
     await this.#work;
   }
@@ -161,6 +192,8 @@ export class SnapshotSource {
   }
 
   async #looksChanged(): Promise<boolean> {
+    // What is lacking may come without a change of what is there.
+    if (this.#waiting !== null) return true;
     if (await stampOf(this.#file) !== this.#stamp) return true;
     const files = [...this.#certificateStamps.keys()];
     for (let i = 0; i < Math.min(files.length, STAMPS_PER_POLL); i++) {
@@ -177,6 +210,7 @@ export class SnapshotSource {
     if (this.#stopped || this.#good === null || (this.#good === before && !filesChanged)) return;
     try {
       this.#options.onSnapshot(this.#good);
+      this.#first.resolve();
     } catch (error) {
       this.#options.onRefused?.();
       this.#options.log.error("Cannot apply configuration", { file: this.#options.file, error });
@@ -187,43 +221,84 @@ export class SnapshotSource {
   async #read(reading: FileReading): Promise<readonly ConfigProblem[]> {
     this.#stamp = reading.stamp;
     const content = reading.ok ? hashOf(reading.text) : `! ${reading.message}`;
-    if (content === this.#last) return [];
+    // One that was incomplete may be whole now.
+    if (content === this.#last && this.#waiting === null) return [];
     this.#last = content;
     if (content === this.#goodHash) {
-      this.#acceptedAgain();
+      this.#accepted();
       return [];
     }
-    const { snapshot, problems } = reading.ok
-      ? this.#parse(reading.text)
-      : { snapshot: null, problems: [unreadable(reading)] };
-    if (snapshot === null) {
-      this.#refuse(problems);
+    const judgement = reading.ok ? await this.#judge(reading.text) : this.#judgeMissing(reading);
+    const { problems } = judgement;
+    if (judgement.kind === "incomplete") {
+      this.#wait(judgement.lacks);
+      return [unreadable({ message: judgement.lacks, remedy: AWAITED })];
+    }
+    if (judgement.kind === "refused") {
+      this.#waiting = null;
+      this.#said.refused(problems, this.#good !== null);
       this.#options.onRefused?.();
+      this.#tellNone(problems.find(({ severity }) => severity === "error")!.message);
       return problems;
     }
-    const keys = problems.map(({ path, message }) => `${path} ${message}`);
-    this.#log(problems.filter((_, index) => !this.#known.has(keys[index])), "bad part");
-    this.#known = new Set(keys);
-    this.#acceptedAgain();
-    this.#good = snapshot;
+    this.#said.badParts(problems);
+    this.#accepted();
+    this.#good = judgement.snapshot;
+    this.#keys = judgement.keys;
     this.#goodHash = content;
     await this.#stampCertificates();
     return [];
   }
 
-  #parse(text: string): ParsedSnapshot {
-    const parsed = parseSnapshot(text, { clusterDomain: this.#options.clusterDomain });
-    if (parsed.snapshot === null) return parsed;
+  #judgeMissing(reading: Exclude<FileReading, { ok: true }>): Judgement {
+    return reading.missing && this.#options.awaitFile === true && this.#good === null
+      ? { kind: "incomplete", lacks: reading.message, problems: [] }
+      : { kind: "refused", problems: [unreadable(reading)] };
+  }
+
+  async #judge(text: string): Promise<Judgement> {
+    const options = { clusterDomain: this.#options.clusterDomain };
+    let parsed = parseSnapshot(text, options);
+    let keys = NO_KEYS;
+    if (parsed.set !== null && (parsed.snapshot !== null || parsed.set.sha256 !== null)) {
+      const set = await readPublishedSet(this.folder, parsed.set, this.#keys);
+      if (set.kind === "incomplete") return { ...set, problems: [] };
+      if (set.kind === "unusable") return { kind: "refused", problems: [unreadable(set)] };
+      if (set.text !== null) parsed = parseSnapshot(set.text, options);
+      keys = set.keys;
+    }
+    if (parsed.snapshot === null) return { kind: "refused", problems: parsed.problems };
     const objection = this.#good === null
       ? null
       : objectionTo(parsed.snapshot, this.#good, this.#options.maxRouteLoss ?? 0);
-    if (objection !== null) return { ...parsed, snapshot: null, problems: [objection] };
-    const { snapshot, unspoken } = answerUnspoken(parsed.snapshot);
-    return {
-      ...parsed,
-      snapshot,
-      problems: [...parsed.problems, ...unspoken.map(unspokenProtocol)],
-    };
+    if (objection !== null) return { kind: "refused", problems: [objection] };
+    const { snapshot, unspoken } = answerUnspoken(withKeys(parsed.snapshot, keys));
+    const problems = [...parsed.problems, ...unspoken.map(unspokenProtocol)];
+    return { kind: "read", snapshot, keys, problems };
+  }
+
+  /** What is read is incomplete. Nobody is told twice, but where it stays so. */
+  #wait(lacks: string): void {
+    const { onRefused, patience = 120_000 } = this.#options;
+    const now = performance.now();
+    if (this.#waiting === null) {
+      this.#waiting = { since: now, overdue: false };
+      this.#said.incomplete(lacks, this.#good !== null);
+    } else if (!this.#waiting.overdue && now - this.#waiting.since >= patience) {
+      this.#waiting.overdue = true;
+      this.#said.overdue(lacks, this.#good !== null);
+      onRefused?.();
+    }
+    this.#tellNone(lacks);
+  }
+
+  #tellNone(reason: string): void {
+    if (this.#good === null) this.#options.onNone?.(reason);
+  }
+
+  #accepted(): void {
+    this.#waiting = null;
+    this.#said.accepted();
   }
 
   /** Notes the stamps of the good snapshot's files anew; whether one differs. */
@@ -240,45 +315,6 @@ export class SnapshotSource {
     this.#certificateStamps = stamps;
     return [...stamps].some(([path, stamp]) => before.get(path) !== stamp);
   }
-
-  /** Logs it now or soon: a file that is written slowly is many half-written ones. */
-  #refuse(problems: readonly ConfigProblem[]): void {
-    if (this.#refusalTimer !== undefined) {
-      this.#unsaid = problems;
-      return;
-    }
-    this.#refused = true;
-    this.#log(problems, "refused");
-    this.#refusalTimer = setTimeout(() => {
-      this.#refusalTimer = undefined;
-      const unsaid = this.#unsaid;
-      this.#unsaid = null;
-      if (unsaid !== null) this.#refuse(unsaid);
-    }, this.#options.refusalInterval ?? 1000);
-  }
-
-  #acceptedAgain(): void {
-    const { log, file } = this.#options;
-    this.#unsaid = null;
-    if (this.#refused) log.info("Configuration can be read again", { file });
-    this.#refused = false;
-  }
-
-  /** @param what the problems amount to: the whole is refused, or a part of it is bad. */
-  #log(problems: readonly ConfigProblem[], what: "refused" | "bad part"): void {
-    const { log, file } = this.#options;
-    const refusal = this.#good === null
-      ? "Configuration refused"
-      : "Configuration refused, the last good one stays in force";
-    for (const { severity, path, message, remedy } of problems.slice(0, MAX_LOGGED)) {
-      const fields = { file, path, problem: message, remedy };
-      if (severity === "warning") log.warn("Configuration has a doubtful part", fields);
-      else log.error(what === "refused" ? refusal : "Configuration has a bad part", fields);
-    }
-    if (problems.length > MAX_LOGGED) {
-      log.warn("Configuration has more problems", { file, count: problems.length - MAX_LOGGED });
-    }
-  }
 }
 
 function foldersToWatch(file: string, watch: readonly string[]): WatchedFolder[] {
@@ -290,6 +326,8 @@ function foldersToWatch(file: string, watch: readonly string[]): WatchedFolder[]
   }
   return [...folders.values()];
 }
+
+const AWAITED = "it is taken as soon as it is complete";
 
 function unreadable(reading: { message: string; remedy: string }): ConfigProblem {
   return { path: "$", message: reading.message, remedy: reading.remedy, severity: "error" };

@@ -70,6 +70,7 @@ Deno.test({
       message: "Deno was started without the permission to read it",
       remedy: "add --allow-read=/etc/hosts",
       stamp: "",
+      missing: false,
     });
   },
 });

@@ -69,13 +69,23 @@ async function run(options: ProxyOptions): Promise<void> {
       hub.snapshotApplied(snapshot, usable, certificates.refused);
     },
     onRefused: () => hub.snapshotRefused(),
+    onNone: (reason) => lifecycle.setObstacle("configuration", reason),
+    // Whoever names folders to watch says that files come and go.
+    awaitFile: options.watch.length > 0,
   });
 
   const loaded = await source.load();
-  if (!loaded.ok) return await fail(loaded.message);
+  if (!loaded.ok && !loaded.waits) return await fail(loaded.message);
   const admin = startAdminPort();
   if (typeof admin === "string") return await fail(admin);
   plane.protect(admin.address);
+  if (!loaded.ok) {
+    // Alive, but not ready: in a cluster, what is lacking is under way.
+    log.info("Not ready", { admin: formatAddress(admin.address) });
+    source.start();
+    await source.first;
+  }
+  lifecycle.clearObstacle("configuration");
   try {
     const { listenHttp: http, listenHttps: https } = options;
     const listening = await plane.listen({ http, https });
@@ -86,7 +96,7 @@ async function run(options: ProxyOptions): Promise<void> {
   } catch (error) {
     return await fail(error instanceof Error ? error.message : String(error));
   }
-  source.start();
+  if (loaded.ok) source.start();
   lifecycle.enter("ready");
   log.info("Ready", { admin: formatAddress(admin.address) });
   // A mistake of ours in one exchange must not end all the others (reliability row 92).

@@ -16,12 +16,14 @@ export class MountedVolume {
   }
 
   /** Puts these files in place of those that were there. */
-  publish(files: Readonly<Record<string, string>>): void {
+  publish(files: Readonly<Record<string, string | Uint8Array>>): void {
     const before = `..${this.#version++}`;
     const version = `..${this.#version}`;
     Deno.mkdirSync(join(this.folder, version));
-    for (const [name, text] of Object.entries(files)) {
-      Deno.writeTextFileSync(join(this.folder, version, name), text);
+    for (const [name, content] of Object.entries(files)) {
+      const path = join(this.folder, version, name);
+      if (typeof content === "string") Deno.writeTextFileSync(path, content);
+      else Deno.writeFileSync(path, content);
     }
     Deno.symlinkSync(version, join(this.folder, "..data_tmp"));
     Deno.renameSync(join(this.folder, "..data_tmp"), join(this.folder, "..data"));

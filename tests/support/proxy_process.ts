@@ -14,6 +14,8 @@ const PATIENCE = 20_000;
 export interface ProxyProcessOptions {
   readonly snapshot: Snapshot;
   readonly args?: readonly string[];
+  /** The line of the log that is waited for; "Ready" without it. */
+  readonly started?: string;
   /** Writes the configuration's text to `snapshot.json` in the folder; a rename without it. */
   readonly publish?: Publish;
   /** Goes before `deno`: `prlimit --nofile=256`. */
@@ -46,7 +48,7 @@ export class ProxyProcess {
 
   /** Listens on ports of the system's choosing, for HTTP, HTTPS and the admin port. */
   static async start(
-    { snapshot, args = [], wrapper = [], publish = rename }: ProxyProcessOptions,
+    { snapshot, args = [], wrapper = [], publish = rename, started = "Ready" }: ProxyProcessOptions,
   ): Promise<ProxyProcess> {
     const folder = await Deno.makeTempDir();
     publish(folder, serialiseSnapshot(snapshot, { revealKeys: true }));
@@ -74,7 +76,7 @@ export class ProxyProcess {
       stderr: "inherit",
     }).spawn();
     const process = new ProxyProcess(child, folder, publish);
-    await process.line("Ready");
+    await process.line(started);
     return process;
   }
 
@@ -87,7 +89,8 @@ export class ProxyProcess {
   }
 
   get adminPort(): number {
-    return this.#port("Ready", "admin");
+    const { message } = this.lines.find((line) => "admin" in line) ?? {};
+    return this.#port(message ?? "Ready", "admin");
   }
 
   /** Settles with its exit code. */
