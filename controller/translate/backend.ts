@@ -100,17 +100,6 @@ export class BackendResolver {
 
   /** From the last translation, if the objects that it comes from are the same. */
   #plan(service: ServiceModel, port: number | string, slices: readonly Slice[]): KnownPlan {
-    const chosen = service.ports.find((each) =>
-      typeof port === "number" ? each.port === port : each.name === port
-    );
-    const make = () =>
-      recordProblems((problems) =>
-        planBackend({ service, port, chosen, slices }, this.#options, problems)
-      );
-    if (chosen === undefined) {
-      const { value, problems } = make();
-      return { options: this.#options, slices, plan: value, problems, secured: null };
-    }
     let plans = knownPlans.get(service);
     if (plans === undefined) knownPlans.set(service, plans = new Map());
     const before = plans.get(port);
@@ -118,10 +107,16 @@ export class BackendResolver {
       before.options.allowExternalName === this.#options.allowExternalName &&
       before.options.allowLocalEndpoints === this.#options.allowLocalEndpoints;
     if (sameOptions && isSameList(before.slices, slices)) return before;
-    const { value, problems } = make();
+    const chosen = service.ports.find((each) =>
+      typeof port === "number" ? each.port === port : each.name === port
+    );
+    const { value, problems } = recordProblems((list) =>
+      planBackend({ service, port, chosen, slices }, this.#options, list)
+    );
     const known = sameOptions && isSamePlan(before.plan, value)
       ? { ...before, slices, problems }
       : { options: this.#options, slices, plan: value, problems, secured: null };
+    if (plans.size >= MAX_PLANS) plans.clear();
     plans.set(port, known);
     return known;
   }
@@ -137,7 +132,11 @@ interface KnownPlan {
   secured: Reached | null;
 }
 
-/** By Service and port; only of ports that the Service has, so that they are not without bound. */
+/** Of one Service, since Ingresses may name any port, and another one every minute. */
+const MAX_PLANS = 100;
+
+/** By Service, and by the port that is named. */
+
 const knownPlans = new WeakMap<ServiceModel, Map<number | string, KnownPlan>>();
 
 function isSameTls(a: UpstreamTls | undefined, b: UpstreamTls): boolean {

@@ -83,12 +83,21 @@ export class LastStatus {
   ): IngressStatus {
     const last = this.#last;
     if (
-      last !== null && this.#hadErrors === hasErrors && isSameList(last.paths, paths) &&
-      isSameList(last.tls, tls)
+      last !== null && this.#hadErrors === hasErrors && isSameList(last.tls, tls) &&
+      last.paths.length === paths.length &&
+      last.paths.every((path, i) => isSamePath(path, paths[i]))
     ) return last;
     this.#hadErrors = hasErrors;
     return this.#last = ingressStatus(object, paths, tls, hasErrors);
   }
+}
+
+function isSamePath(a: PathStatus, b: PathStatus): boolean {
+  if (a === b) return true;
+  if (a.field !== b.field || a.outcome !== b.outcome || a.routes.length !== b.routes.length) {
+    return false;
+  }
+  return a.routes.every((id, i) => id === b.routes[i]);
 }
 
 function ingressStatus(
