@@ -6,6 +6,7 @@
  * things: what is not known leaves the status as it is, where ingress-nginx empties it, since DNS
  * records are made from it; and a node has all its addresses there, of both families.
  */
+import { isIP } from "node:net";
 import { PROXY_SELECTOR } from "../workload/names.ts";
 import { addressList, type IngressAddress } from "./address.ts";
 
@@ -73,7 +74,9 @@ function serviceAddresses({ spec, status }: AddressService): IngressAddress[] {
     return addressList([...given.map(({ ip, hostname }) => ip || hostname || ""), ...external]);
   }
   if (spec?.type === "NodePort" && external.length > 0) return addressList(external);
-  return addressList(spec?.clusterIPs ?? [spec?.clusterIP ?? ""]);
+  const own = spec?.clusterIPs ?? [spec?.clusterIP ?? ""];
+  // A headless one is called `None`.
+  return addressList(own.filter((address) => isIP(address) !== 0));
 }
 
 /** Of nodes with a ready proxy. With none, an outage passes sooner than DNS forgets that of a name. */
