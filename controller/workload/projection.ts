@@ -9,10 +9,13 @@ import { idOf, MERGE_KEYS } from "./strategic_merge.ts";
 /** As `x-kubernetes-list-map-keys` of ServiceSpec.ports has it. */
 const SERVICE_PORT_KEYS = ["port", "protocol"];
 
+/** Maps that have one owner as a whole: another's entry beside ours changes what ours means. */
+const WHOLE = new Set(["selector", "nodeSelector", "labelSelector", "resourceFieldRef"]);
+
 /** @param field is the name of the field that holds `wanted`. */
 export function projection(wanted: unknown, live: unknown, field = ""): unknown {
   const map = asObject(wanted);
-  if (map !== null) {
+  if (map !== null && !WHOLE.has(field)) {
     if (asObject(live) === null) return live ?? null;
     return Object.fromEntries(
       Object.keys(map).map((name) => [name, projection(map[name], fieldOf(live, name), name)]),

@@ -77,7 +77,7 @@ export function proxyPod(
         args,
         env: [{
           name: MEMORY_LIMIT_VARIABLE,
-          valueFrom: { resourceFieldRef: { resource: "limits.memory" } },
+          valueFrom: { resourceFieldRef: { resource: "limits.memory", divisor: "1" } },
         }],
         ports: [
           containerPort("http", backend),

@@ -1,0 +1,368 @@
+/** What keeps the proxy workload as planned, against a real API server. */
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { fieldOf } from "../../controller/translate/json.ts";
+import { workloadObjects } from "../../controller/workload.ts";
+import type { TestCluster } from "./support/cluster.ts";
+import { clusterTest } from "./support/cluster_case.ts";
+import {
+  AUTOSCALED,
+  HOST_PORT,
+  KINDS,
+  LOAD_BALANCER,
+  NAME,
+  WorkloadScene,
+} from "./support/workload_scene.ts";
+
+clusterTest("the workload is made once, and left alone while it is as planned", async (cluster) => {
+  using scene = await WorkloadScene.create(cluster);
+  deepEqual(await scene.done(AUTOSCALED), [
+    "applied Service",
+    "applied Deployment",
+    "applied PodDisruptionBudget",
+    "applied HorizontalPodAutoscaler",
+  ]);
+  scene.calls();
+  deepEqual(await scene.done(AUTOSCALED), []);
+  // A rollout writes the status again and again.
+  for (const pods of [1, 2, 3]) await scene.finishRollout("Deployment", pods);
+  await scene.edit("Deployment", { metadata: { annotations: { "example.com/note": "seen" } } });
+  deepEqual(await scene.done(AUTOSCALED), []);
+  deepEqual(scene.calls().filter((call) => call !== "get secrets"), []);
+  equal(fieldOf((await scene.must("Deployment")).metadata, "ownerReferences"), undefined);
+});
+
+clusterTest(
+  "another image is one change of the template, a larger set of configurations none",
+  async (cluster) => {
+    using scene = await WorkloadScene.create(cluster);
+    await scene.done(HOST_PORT);
+    const { metadata: { generation } } = await scene.must("DaemonSet");
+    await cluster.apply({
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { name: "pingress-config-7", namespace: scene.namespace },
+    });
+    deepEqual(await scene.done(HOST_PORT), []);
+    equal((await scene.must("DaemonSet")).metadata.generation, generation);
+    deepEqual(await scene.done({ ...HOST_PORT, image: "proxy:2" }), ["applied DaemonSet"]);
+    equal((await scene.must("DaemonSet")).spec.template.spec.containers[0].image, "proxy:2");
+  },
+);
+
+const FOREIGN = {
+  "arguments": ["Deployment", {
+    spec: { template: { spec: { containers: [{ name: NAME, args: ["--help"] }] } } },
+  }],
+  "a label": ["Deployment", { metadata: { labels: { "app.kubernetes.io/part-of": "mine" } } }],
+  "the number of replicas": ["Deployment", { spec: { replicas: 0 } }],
+  "a volume that is gone": ["Deployment", {
+    spec: {
+      template: {
+        spec: {
+          containers: [{
+            name: NAME,
+            volumeMounts: [{ mountPath: "/etc/pingress", $patch: "delete" }],
+          }],
+          volumes: [{ name: "config", $patch: "delete" }],
+        },
+      },
+    },
+  }],
+  "the Service's type": ["Service", { spec: { type: "NodePort" } }],
+  "the Service's selector": ["Service", { spec: { selector: { app: "mine" } } }],
+  "another node selector": ["Deployment", {
+    spec: { template: { spec: { nodeSelector: { pool: "none" } } } },
+  }],
+  "the budget": ["PodDisruptionBudget", { spec: { maxUnavailable: "100%" } }],
+} as const;
+
+for (const [name, [kind, patch]] of Object.entries(FOREIGN)) {
+  clusterTest(`a foreign change is put back: ${name}`, async (cluster) => {
+    using scene = await WorkloadScene.create(cluster);
+    await scene.done(LOAD_BALANCER);
+    const before = await scene.must(kind);
+    await scene.edit(kind, patch);
+    deepEqual(await scene.done(LOAD_BALANCER), [`put back ${kind}`]);
+    const { spec, metadata } = await scene.must(kind);
+    // The API server chooses it anew for a Service that was of another type.
+    const { healthCheckNodePort: _port, ...chosen } = spec;
+    const { healthCheckNodePort: _portBefore, ...chosenBefore } = before.spec;
+    deepEqual([chosen, metadata.labels], [chosenBefore, before.metadata.labels]);
+  });
+}
+
+clusterTest("what others add stays", async (cluster) => {
+  using scene = await WorkloadScene.create(cluster);
+  await scene.done(LOAD_BALANCER);
+  await scene.edit("Deployment", {
+    metadata: { labels: { team: "edge" } },
+    spec: {
+      template: {
+        metadata: { annotations: { "kubectl.kubernetes.io/restartedAt": "2026-01-01T00:00:00Z" } },
+        spec: { containers: [{ name: "sidecar", image: "side:1" }] },
+      },
+    },
+  });
+  await scene.edit("Service", { spec: { sessionAffinity: "ClientIP" } });
+  deepEqual(await scene.done(LOAD_BALANCER), []);
+  await scene.edit("Deployment", { spec: { minReadySeconds: 1 } });
+  deepEqual(await scene.done(LOAD_BALANCER), ["put back Deployment"]);
+  const { metadata, spec } = await scene.must("Deployment");
+  equal(metadata.labels?.team, "edge");
+  equal(spec.template.spec.containers.length, 2);
+  ok(spec.template.metadata.annotations["kubectl.kubernetes.io/restartedAt"]);
+});
+
+clusterTest("what is deleted is made anew, but not while it is on its way out", async (cluster) => {
+  using scene = await WorkloadScene.create(cluster);
+  await scene.done(HOST_PORT);
+  const before = await scene.must("DaemonSet");
+  await scene.edit("DaemonSet", { metadata: { finalizers: ["example.com/wait"] } });
+  await cluster.delete("apps/v1", "DaemonSet", NAME, scene.namespace);
+  deepEqual(await scene.done({ ...HOST_PORT, image: "proxy:2" }), []);
+  await scene.edit("DaemonSet", { metadata: { finalizers: null } });
+  equal(await scene.get("DaemonSet"), null);
+  deepEqual(await scene.done({ ...HOST_PORT, image: "proxy:2" }), ["applied DaemonSet"]);
+  ok((await scene.must("DaemonSet")).metadata.uid !== before.metadata.uid);
+});
+
+clusterTest(
+  "a value that the API server writes differently is no foreign change",
+  async (cluster) => {
+    using scene = await WorkloadScene.create(cluster);
+    const options = {
+      ...HOST_PORT,
+      podTemplate: {
+        spec: {
+          containers: [{ name: NAME, resources: { requests: { cpu: "0.50", memory: "1024Mi" } } }],
+        },
+      },
+    };
+    await scene.done(options);
+    const { spec } = await scene.must("DaemonSet");
+    equal(spec.template.spec.containers[0].resources.requests.cpu, "500m");
+    scene.calls();
+    deepEqual(await scene.done(options), []);
+    deepEqual(scene.calls(), []);
+  },
+);
+
+clusterTest("who insists on a foreign value is met at growing intervals", async (cluster) => {
+  using scene = await WorkloadScene.create(cluster);
+  await scene.done(HOST_PORT);
+  let putBack = 0;
+  for (let second = 0; second < 60; second++) {
+    scene.now += 1000;
+    await scene.edit("DaemonSet", { spec: { minReadySeconds: 1 + second % 2 } });
+    const { changes, retryAfter } = await scene.sync(HOST_PORT);
+    putBack += changes.length;
+    if (changes.length === 0) ok(retryAfter !== null && retryAfter > 0);
+  }
+  ok(putBack >= 3 && putBack <= 7, `put back ${putBack} times in a minute`);
+});
+
+clusterTest("nothing is written without the lead", async (cluster) => {
+  using scene = await WorkloadScene.create(cluster);
+  scene.leads = false;
+  await scene.sync(LOAD_BALANCER);
+  for (const kind of KINDS) equal(await scene.get(kind), null);
+  scene.leads = true;
+  await scene.done(LOAD_BALANCER);
+  scene.leads = false;
+  await scene.look();
+  await scene.keeper.remove({ service: true });
+  await scene.sync({ ...LOAD_BALANCER, image: "proxy:2" });
+  equal((await scene.must("Deployment")).spec.template.spec.containers[0].image, "proxy:1");
+});
+
+clusterTest("an autoscaler takes over as many replicas as there are", async (cluster) => {
+  using scene = await WorkloadScene.create(cluster);
+  await scene.done({ ...LOAD_BALANCER, replicas: 7 });
+  deepEqual(await scene.done(AUTOSCALED), [
+    "applied Deployment",
+    "applied HorizontalPodAutoscaler",
+  ]);
+  equal((await scene.must("Deployment")).spec.replicas, 7);
+  // As the autoscaler, or kubectl scale.
+  await scene.edit("Deployment", { spec: { replicas: 4 } }, "scale");
+  deepEqual(await scene.done(AUTOSCALED), []);
+  deepEqual(await scene.done({ ...AUTOSCALED, image: "proxy:2" }), ["applied Deployment"]);
+  equal((await scene.must("Deployment")).spec.replicas, 4);
+  deepEqual(await scene.done({ ...LOAD_BALANCER, image: "proxy:2" }), [
+    "deleted HorizontalPodAutoscaler",
+    "applied Deployment",
+  ]);
+  equal((await scene.must("Deployment")).spec.replicas, 2);
+  equal(await scene.get("HorizontalPodAutoscaler"), null);
+});
+
+clusterTest("a backend goes only when the one in its place is ready", async (cluster) => {
+  using scene = await WorkloadScene.create(cluster);
+  await scene.done(HOST_PORT);
+  await scene.finishRollout("DaemonSet");
+  await scene.done(LOAD_BALANCER);
+  await scene.done(LOAD_BALANCER);
+  ok(await scene.get("DaemonSet"), "the Deployment has no pod yet");
+  await scene.finishRollout("Deployment");
+  deepEqual(await scene.done(LOAD_BALANCER), ["deleted DaemonSet"]);
+  // And back; the address of the Service stays, and leads to the DaemonSet's pods.
+  await scene.done(HOST_PORT);
+  ok(await scene.get("Deployment"));
+  await scene.finishRollout("DaemonSet");
+  deepEqual(await scene.done(HOST_PORT), [
+    "deleted PodDisruptionBudget",
+    "deleted Deployment",
+  ]);
+  ok(await scene.get("Service"));
+  deepEqual(await scene.done({ ...HOST_PORT, cleanupService: true }), ["deleted Service"]);
+});
+
+clusterTest("all of it is removed, the Service only when asked to", async (cluster) => {
+  using scene = await WorkloadScene.create(cluster);
+  await scene.done(AUTOSCALED);
+  await scene.look();
+  await scene.keeper.remove({ service: false });
+  await scene.look();
+  const left = await Promise.all(KINDS.map(async (kind) => await scene.get(kind) && kind));
+  deepEqual(left.filter((kind) => kind !== null), ["Service"]);
+  await scene.keeper.remove({ service: true });
+  equal(await scene.get("Service"), null);
+  // And it comes back when there is an Ingress again.
+  equal((await scene.done(AUTOSCALED)).length, 4);
+});
+
+clusterTest("an object of that name that is somebody else's is not deleted", async (cluster) => {
+  using scene = await WorkloadScene.create(cluster);
+  await cluster.apply({
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { name: NAME, namespace: scene.namespace },
+    spec: { ports: [{ port: 80 }] },
+  });
+  await scene.look();
+  await scene.keeper.remove({ service: true });
+  ok(await scene.get("Service"));
+});
+
+/** What is refused, and what a user reads of it. */
+async function refused(scene: WorkloadScene, options = HOST_PORT) {
+  const { problems, failures, retryAfter } = await scene.sync(options);
+  equal(problems.length, 1, JSON.stringify({ problems, failures }));
+  ok(retryAfter !== null && retryAfter > 0);
+  const [problem] = problems;
+  deepEqual([problem.object?.kind, problem.severity], ["DaemonSet", "error"]);
+  return problem;
+}
+
+clusterTest(
+  "a field that pods do not have is a problem that names it, and not tried all the time",
+  async (cluster) => {
+    using scene = await WorkloadScene.create(cluster);
+    const wrong = { ...HOST_PORT, podTemplate: { spec: { dnsPolcy: "None" } } };
+    const problem = await refused(scene, wrong);
+    equal(problem.reason, "InvalidWorkload");
+    match(problem.message, /dnsPolcy/);
+    match(problem.remedy, /--proxy-pod-template/);
+    scene.calls();
+    deepEqual(await refused(scene, wrong), problem);
+    deepEqual(scene.calls(), []);
+    // A correction does not wait.
+    deepEqual(await scene.done(HOST_PORT), ["applied DaemonSet"]);
+  },
+);
+
+clusterTest(
+  "a value that the API server refuses is a problem, and the pods stay",
+  async (cluster) => {
+    using scene = await WorkloadScene.create(cluster);
+    await scene.done(HOST_PORT);
+    const problem = await refused(scene, {
+      ...HOST_PORT,
+      podTemplate: { spec: { containers: [{ name: NAME, imagePullPolicy: "Sometimes" }] } },
+    });
+    equal(problem.reason, "InvalidWorkload");
+    match(problem.message, /imagePullPolicy.*Sometimes/);
+    equal((await scene.must("DaemonSet")).spec.template.spec.containers[0].image, "proxy:1");
+  },
+);
+
+clusterTest("a selector of somebody else's is a problem with what to do", async (cluster) => {
+  using scene = await WorkloadScene.create(cluster);
+  const labels = { app: "mine" };
+  await cluster.apply({
+    apiVersion: "apps/v1",
+    kind: "DaemonSet",
+    metadata: { name: NAME, namespace: scene.namespace },
+    spec: {
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec: { containers: [{ name: "a", image: "a" }] } },
+    },
+  });
+  const problem = await refused(scene);
+  equal(problem.reason, "ImmutableField");
+});
+
+clusterTest("a quota is a problem", async (cluster) => {
+  using scene = await WorkloadScene.create(cluster);
+  const hard = { "count/daemonsets.apps": "0" };
+  const quota = {
+    apiVersion: "v1",
+    kind: "ResourceQuota",
+    metadata: { name: "none", namespace: scene.namespace },
+    spec: { hard },
+  };
+  await cluster.apply(quota);
+  // What the controller of quotas would count.
+  await cluster.apply({ ...quota, spec: undefined, status: { hard, used: { ...hard } } }, {
+    subresource: "status",
+  });
+  const problem = await refused(scene);
+  equal(problem.reason, "QuotaExceeded");
+});
+
+clusterTest("a right that the controller lacks is a problem", async (cluster) => {
+  const namespace = await cluster.newNamespace("account");
+  const kubeconfig = await cluster.serviceAccountKubeconfig(namespace, "nobody");
+  using scene = await WorkloadScene.create(cluster, { kubeconfig });
+  const problem = await refused(scene);
+  equal(problem.reason, "NotPermitted");
+  match(problem.message, /cannot get resource "daemonsets"/);
+});
+
+clusterTest("a namespace that is not there is a problem", async (cluster) => {
+  using scene = await WorkloadScene.create(cluster);
+  await removeNamespace(cluster, scene.namespace);
+  const problem = await refused(scene);
+  equal(problem.reason, "NamespaceNotFound");
+});
+
+/** With nobody there to finish it. */
+async function removeNamespace(cluster: TestCluster, name: string): Promise<void> {
+  await cluster.delete("v1", "Namespace", name);
+  const there = await cluster.get("v1", "Namespace", name);
+  await cluster.request("PUT", `/api/v1/namespaces/${name}/finalize`, {
+    ...there,
+    spec: { finalizers: [] },
+  });
+  equal(await cluster.get("v1", "Namespace", name), null);
+}
+
+clusterTest(
+  "an API server that is away is no problem of the user's, and waited for",
+  async (cluster) => {
+    using scene = await WorkloadScene.create(cluster);
+    await scene.look();
+    await cluster.stopApiServer();
+    const away = await scene.keeper.sync(planOf(scene));
+    deepEqual(away.problems, []);
+    equal(fieldOf(away.failures[0]?.error, "reason"), "Unreachable");
+    ok(away.retryAfter !== null && away.retryAfter > 0);
+    await cluster.startApiServer();
+    scene.now += away.retryAfter;
+    deepEqual(await scene.done(HOST_PORT), ["applied DaemonSet"]);
+  },
+);
+
+function planOf(scene: WorkloadScene) {
+  return workloadObjects(scene.here(HOST_PORT));
+}
