@@ -14,7 +14,6 @@
  */
 import { type Clock, systemClock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/log.ts";
-import type { KubeClient } from "./client.ts";
 import {
   heldSpec,
   holderOf,
@@ -25,13 +24,12 @@ import {
   standingOf,
   transitionsOf,
 } from "./lease.ts";
+import { LeaseCalls, type LeaseClient } from "./lease_calls.ts";
 import { Term, type WriteFence } from "./term.ts";
-import { type ApiError, type ApiResult, LEASES } from "./types.ts";
+import type { ApiError } from "./types.ts";
 
+export type { LeaseClient } from "./lease_calls.ts";
 export type { WriteFence } from "./term.ts";
-
-/** The verbs that are needed, and no others. */
-export type LeaseClient = Pick<KubeClient, "get" | "create" | "update">;
 
 export interface LeaderElectorOptions {
   readonly client: LeaseClient;
@@ -84,13 +82,8 @@ const SHORTEST_PAUSE = 0.05;
 /** Reads and writes in a row when somebody else changes the Lease between them. */
 const ROUNDS = 3;
 
-type LeaseVerb = "get" | "create" | "update";
-
 export class LeaderElector implements WriteFence {
-  readonly #client: LeaseClient;
-  readonly #namespace: string;
-  readonly #name: string;
-  readonly #labels: Readonly<Record<string, string>> | undefined;
+  readonly #calls: LeaseCalls;
   readonly #identity: string;
   readonly #leaseDuration: number;
   readonly #renewDeadline: number;
@@ -107,23 +100,18 @@ export class LeaderElector implements WriteFence {
   #term: Term | null = null;
   #renewedAt: number | null = null;
   #waiting: ((isLeader: boolean) => void)[] = [];
-  /** The last failure; null after a try that did not fail. */
-  #failure: string | null = null;
-  readonly #forbidden = new Set<LeaseVerb>();
 
   /** Throws a RangeError for timings under which two could lead. */
   constructor(options: LeaderElectorOptions) {
-    this.#client = options.client;
-    this.#namespace = options.namespace;
-    this.#name = options.name ?? NAME;
-    this.#labels = options.labels;
+    const { client, namespace, name = NAME, labels, log } = options;
+    this.#calls = new LeaseCalls(client, { namespace, name, labels }, log);
     this.#identity = options.identity;
     this.#leaseDuration = options.leaseDuration ?? LEASE_DURATION;
     this.#renewDeadline = options.renewDeadline ?? RENEW_DEADLINE;
     this.#retryPeriod = options.retryPeriod ?? RETRY_PERIOD;
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? Math.random;
-    this.#log = options.log;
+    this.#log = log;
     this.#onChange = options.onChange ?? (() => {});
     if (this.#identity === "") throw new RangeError("Cannot lead without an identity");
     const isInOrder = this.#leaseDuration > this.#renewDeadline &&
@@ -191,7 +179,7 @@ export class LeaderElector implements WriteFence {
     while (!signal.aborted) {
       const started = this.#clock.monotonic();
       const error = await this.#try();
-      if (error === null) this.#worked();
+      if (error === null) this.#calls.worked();
       await pause(this.#pauseAfter(started, error), signal);
     }
   }
@@ -224,11 +212,9 @@ export class LeaderElector implements WriteFence {
   }
 
   async #look(deadline: number): Promise<ApiError | null> {
-    const result = await this.#client.get<Lease>(LEASES, this.#namespace, this.#name, {
-      deadline,
-    });
-    if (!result.ok && result.error.code !== 404) return this.#failed("get", result.error);
-    this.#observe(result.ok ? result.value : null);
+    const result = await this.#calls.read(deadline);
+    if (!result.ok) return result.error;
+    this.#observe(result.value);
     return null;
   }
 
@@ -237,28 +223,11 @@ export class LeaderElector implements WriteFence {
     const spec = heldSpec(lease, this.#identity, this.#leaseDuration, this.#clock.now());
     // The holder's time begins before the others can have seen the renewal.
     const sent = this.#clock.monotonic();
-    const result = await this.#write(lease, spec, this.#callDeadline);
-    if (!result.ok) return this.#failed(lease === null ? "create" : "update", result.error);
+    const result = await this.#calls.write(lease, spec, this.#callDeadline);
+    if (!result.ok) return result.error;
     this.#observe(result.value);
     this.#renewed(sent);
     return null;
-  }
-
-  #write(
-    lease: Lease | null,
-    spec: Lease["spec"],
-    deadline: number,
-  ): Promise<ApiResult<Lease>> {
-    if (lease === null) {
-      const metadata = {
-        name: this.#name,
-        namespace: this.#namespace,
-        labels: this.#labels,
-      };
-      return this.#client.create<Lease>(LEASES, { metadata, spec } as Lease, { deadline });
-    }
-    // With the resourceVersion, and with the UID: a PUT creates where there is no Lease any more.
-    return this.#client.update<Lease>(LEASES, { ...lease, spec } as Lease, { deadline });
   }
 
   #observe(lease: Lease | null): void {
@@ -270,7 +239,7 @@ export class LeaderElector implements WriteFence {
       this.#lose(holder === null ? "the lease names no holder" : "another holds the lease");
     }
     if (holder === null || holder === before || holder === this.#identity) return;
-    this.#log.info("Another leads", { lease: this.#title, identity: holder });
+    this.#log.info("Another leads", { lease: this.#calls.title, identity: holder });
   }
 
   #renewed(sent: number): void {
@@ -283,7 +252,7 @@ export class LeaderElector implements WriteFence {
     if (this.#clock.monotonic() >= until) return;
     this.#term = new Term(this.#clock, until, () => this.#expired());
     this.#log.info("Leading", {
-      lease: this.#title,
+      lease: this.#calls.title,
       identity: this.#identity,
       transitions: transitionsOf(this.#observation!.lease),
     });
@@ -292,7 +261,8 @@ export class LeaderElector implements WriteFence {
   }
 
   #expired(): void {
-    const cause = this.#failure === null ? "" : `: ${this.#failure}`;
+    const { failure } = this.#calls;
+    const cause = failure === null ? "" : `: ${failure}`;
     this.#lose(`the lease was not renewed within ${this.#renewDeadline} ms${cause}`);
   }
 
@@ -300,7 +270,8 @@ export class LeaderElector implements WriteFence {
     if (this.#term === null) return;
     this.#term.end();
     this.#term = null;
-    this.#log.warn("Not leading any more", { lease: this.#title, reason });
+    const level = this.#stopping.signal.aborted ? "info" : "warn";
+    this.#log[level]("Not leading any more", { lease: this.#calls.title, reason });
     this.#onChange(false);
   }
 
@@ -313,34 +284,35 @@ export class LeaderElector implements WriteFence {
       const isSafe = await Promise.race([settled, aborted(term.signal)]);
       this.#lose("stopped");
       if (isSafe) await this.#release();
-      else this.#log.warn("Left the lease to expire, for writes have not ended", this.#lease);
+      else this.#leftToExpire("writes have not ended");
     }
     for (const resolve of this.#waiting.splice(0)) resolve(false);
   }
 
   async #release(): Promise<void> {
     const end = this.#clock.monotonic() + this.#callDeadline;
-    let error: ApiError | null = null;
-    for (;;) {
-      const lease = this.#observation?.lease ?? null;
-      const left = end - this.#clock.monotonic();
-      if (holderOf(lease) !== this.#identity) return;
-      if (left <= 0) break;
-      const spec = releasedSpec(lease!, this.#clock.now());
-      const result = await this.#write(lease, spec, left);
-      if (result.ok) return this.#log.info("Released the lease", this.#lease);
-      // A renewal that was given up may have been carried out all the same.
-      if (result.error.code !== 409) {
-        error = result.error;
-        await pause(Math.min(left, this.#retryPeriod) / 4, null);
+    let left = this.#callDeadline;
+    let reason = "";
+    while (left > 0) {
+      const { lease } = this.#observation!;
+      if (lease === null || holderOf(lease) !== this.#identity) return;
+      const spec = releasedSpec(lease, this.#clock.now());
+      const result = await this.#calls.write(lease, spec, left);
+      if (result.ok) {
+        return this.#log.info("Released the lease", { lease: this.#calls.title });
       }
-      error = await this.#look(Math.max(1, end - this.#clock.monotonic())) ?? error;
+      reason = result.error.message;
+      if (result.error.code !== 409) await pause(this.#retryPeriod / 4, null);
+      left = end - this.#clock.monotonic();
+      // A renewal that was given up may have been carried out all the same.
+      if (left > 0) await this.#look(left);
+      left = end - this.#clock.monotonic();
     }
-    const reason = error?.message;
-    this.#log.warn("Left the lease to expire, for it cannot be released", {
-      lease: this.#title,
-      reason,
-    });
+    this.#leftToExpire(reason);
+  }
+
+  #leftToExpire(reason: string): void {
+    this.#log.warn("Left the lease to expire", { lease: this.#calls.title, reason });
   }
 
   /** Milliseconds until the next try. */
@@ -357,45 +329,9 @@ export class LeaderElector implements WriteFence {
     return Math.max(at - now, this.#retryPeriod * SHORTEST_PAUSE);
   }
 
-  #failed(verb: LeaseVerb, error: ApiError): ApiError {
-    const { code, message } = error;
-    if (code === 403 && !this.#forbidden.has(verb)) {
-      this.#forbidden.add(verb);
-      const name = verb === "create" ? "" : `, resourceNames [${this.#name}]`;
-      const rule = `apiGroups [${LEASES.group}], resources [${LEASES.plural}]${name}, ` +
-        `verbs [${verb}]`;
-      this.#log.error("RBAC does not allow to use the lease", {
-        lease: this.#title,
-        missing: `${rule} in namespace ${this.#namespace}`,
-        reason: message,
-      });
-    } else if (code !== 403 && code !== 409 && this.#failure === null) {
-      this.#log.warn("The lease cannot be used, will be tried again", {
-        lease: this.#title,
-        reason: message,
-      });
-    }
-    if (code !== 409) this.#failure = message;
-    return error;
-  }
-
-  #worked(): void {
-    if (this.#failure !== null) this.#log.info("The lease can be used again", this.#lease);
-    this.#failure = null;
-    this.#forbidden.clear();
-  }
-
   /** Milliseconds for one call: a connection that is dead leaves time for another try. */
   get #callDeadline(): number {
     return this.#renewDeadline / 2;
-  }
-
-  get #title(): string {
-    return `${this.#namespace}/${this.#name}`;
-  }
-
-  get #lease(): { lease: string } {
-    return { lease: this.#title };
   }
 }
 
