@@ -58,7 +58,7 @@ Deno.test("HostPort is a DaemonSet on ports 80 and 443 of its nodes", () => {
   ]);
 });
 
-Deno.test("HostPort keeps the selector of the Pingress Controller in Rust, which cannot change", () => {
+Deno.test("HostPort keeps the selector of the Rust controller, which cannot change", () => {
   const [daemonSet] = workloadObjects(HOST_PORT).apply;
   equal(daemonSet.metadata.name, "pingress-proxy-server");
   deepEqual(at(daemonSet.spec, "selector"), {
@@ -167,6 +167,12 @@ Deno.test("the proxy is told where its files are, where to listen and how long t
     "--memory-limit=$(PROXY_MEMORY_LIMIT)",
   ]);
   equal(at(podOf(HOST_PORT), "spec", "containers", 0, "command"), undefined);
+});
+
+Deno.test("where the kernel knows no IPv6 all three ports can be those of IPv4", () => {
+  const proxyArgs = ["http=0.0.0.0:8080", "https=0.0.0.0:8443"].map((to) => `--listen-${to}`);
+  const args = argsOf({ ...HOST_PORT, proxyArgs: [...proxyArgs, "--admin=0.0.0.0:9090"] });
+  equal((args as string[]).join(" ").includes("[::]"), false);
 });
 
 Deno.test("flags that are added take the place of those set by default", () => {

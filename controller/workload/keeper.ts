@@ -3,7 +3,7 @@
  * calls to the API server for what is not as planned, and what it refuses as problems.
  *
  * Call `sync` whenever the plan or one of the objects has changed; it writes nothing where nothing
- * is to be done. Foreign changes of fields that the plan sets are put back, all others stay. Nothing
+ * is to be done. Foreign changes of fields that the plan sets are put back, all others stay. None
  * carries an owner reference: whoever deletes the controller keeps the proxies.
  */
 import type { ObjectRef, Problem } from "../../shared/problem.ts";

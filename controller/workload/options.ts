@@ -6,7 +6,7 @@ import type { KubeObject } from "../kube/types.ts";
 import type { ObjectRef, Problem } from "../../shared/problem.ts";
 
 export interface WorkloadOptions {
-  /** HostPort: a DaemonSet on ports 80 and 443 of nodes. LoadBalancer: a Deployment and a Service. */
+  /** HostPort: a DaemonSet on nodes' ports 80 and 443. LoadBalancer: a Deployment and a Service. */
   readonly backend: "HostPort" | "LoadBalancer";
   readonly namespace: string;
   readonly image: string;
@@ -56,7 +56,7 @@ export type WorkloadKind =
   | "Service";
 
 export interface WorkloadPlan {
-  /** In the order in which to apply them. Empty where a problem is an error: then nothing changes. */
+  /** In the order in which to apply them. Empty where there are problems: then nothing changes. */
   readonly apply: readonly PlannedObject[];
   /** What another backend, or other flags, may have left; gone when what replaces it is ready. */
   readonly remove: readonly PlannedRef[];

@@ -1,7 +1,7 @@
 /**
  * Who owns which fields of an object, by server-side apply. In: `metadata.managedFields`. Out:
- * whether a manager owns a field, and the patch by which its fields become ours: a plain apply would
- * leave in the object whatever the other manager set and we do not.
+ * whether a manager owns a field, and the patch by which its fields become ours: an apply alone
+ * would leave in the object whatever the other manager set and we do not.
  *
  * https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management; the patch is
  * that of client-go's csaupgrade.

@@ -1,5 +1,5 @@
 /**
- * A user's pod template over ours. In: our PodTemplateSpec, and what `--proxy-pod-template` holds as
+ * A user's pod template over ours. In: our PodTemplateSpec, and what `--proxy-pod-template` holds,
  * parsed. Out: the template in which the user's fields win, or what is wrong with them. What would
  * only break the user's own pods is left to the API server to refuse; what would break the
  * controller's hold on them is refused here.

@@ -1,7 +1,7 @@
 /**
  * The proxy's command line in its pods. In: the workload's options. Out: the arguments, or what is
- * wrong with those that an operator adds. The proxy refuses a flag that is given twice, so a flag of
- * the operator takes the place of ours.
+ * wrong with those that an operator adds. The proxy refuses a flag that is given twice, so one of
+ * the operator's takes the place of ours.
  */
 import { formatDuration } from "../../shared/options.ts";
 import { CONFIG_FOLDER, PROXY_PORTS, PUBLIC_PORTS, PUBLISHED } from "./names.ts";
@@ -13,7 +13,7 @@ export const MEMORY_LIMIT_VARIABLE = "PROXY_MEMORY_LIMIT";
 /**
  * All addresses of both families: such a socket takes IPv4 too, so it serves pods that have IPv4,
  * IPv6 or both, and also where IPv6 is switched off by sysctl. Only a kernel that was booted with
- * `ipv6.disable=1` refuses it.
+ * `ipv6.disable=1` refuses it; docs/workload.md has the flags for one.
  */
 const ANY = "[::]";
 
@@ -26,7 +26,7 @@ const WORKERS = 4;
 /** Flags on which the pod's other fields depend, with what to use in their place. */
 const FIXED: Readonly<Record<string, string>> = {
   config: "leave it out: the controller mounts what it publishes",
-  admin: "leave it out: the pods' probes dial that port",
+  admin: `leave it out, or keep port ${PROXY_PORTS.admin}, which the pods' probes dial`,
   "drain-delay":
     "give --proxy-drain-delay to the controller, which fits the pods' grace period to it",
   "drain-timeout":
@@ -56,7 +56,7 @@ export function proxyArgs(
     ["drain-delay", formatDuration(drainDelay)],
     ["drain-timeout", formatDuration(drainTimeout)],
     ["workers", String(WORKERS)],
-    // Follows a limit that a pod template sets; the kubelet fills it in, the proxy reads no variable.
+    // Follows a limit that a pod template sets. The kubelet fills it in, not the proxy.
     ["memory-limit", `$(${MEMORY_LIMIT_VARIABLE})`],
   ];
   const given = new Set(further.map(flagOf));
@@ -70,7 +70,8 @@ export function proxyArgs(
 function mistakesIn(args: readonly string[]): ArgMistake[] {
   return args.flatMap((arg, index) => {
     const flag = flagOf(arg);
-    if (flag !== null && Object.hasOwn(FIXED, flag)) {
+    const isKept = flag === "admin" && arg.endsWith(`:${PROXY_PORTS.admin}`);
+    if (flag !== null && Object.hasOwn(FIXED, flag) && !isKept) {
       return { message: `--${flag} cannot be set for the proxy`, remedy: FIXED[flag] };
     }
     // `--workers` and `8` may be two arguments.

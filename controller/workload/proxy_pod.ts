@@ -138,7 +138,7 @@ function probes({ drainDelay }: WorkloadOptions): JsonObject {
       ...get("/readyz"),
       periodSeconds: READINESS_PERIOD,
       timeoutSeconds: 3,
-      // /readyz fails from SIGTERM on, while the proxy still accepts for the drain delay. As long as
+      // /readyz fails from SIGTERM on, while the proxy still accepts for the drain delay. While
       // the pod passes for ready, kube-proxy sends it what still comes to a node whose last one it
       // is (KEP-1669); load balancers are told at once, by the pod's deletion.
       failureThreshold: Math.max(2, Math.ceil(drainDelay / 1000 / READINESS_PERIOD) + 1),

@@ -1,11 +1,11 @@
 /**
  * Strategic merge of one pod template into another, as `kubectl patch` does it. In: the template
- * that is there and a partial one. Out: the merged one, or what cannot be merged and why. Neither is
- * changed.
+ * that is there and a partial one. Out: the merged one, or what cannot be merged and why. Neither
+ * is changed.
  *
  * Maps merge, null removes a field, lists are replaced, but for those whose members have a key in
- * the API's schema: they merge member by member, and new ones come last (kubectl patch puts them first,
- * where a sidecar would be what kubectl logs shows). Directives: `$patch: replace`,
+ * the API's schema: they merge member by member, and new ones come last. (`kubectl patch` puts them
+ * first, where a sidecar would be what `kubectl logs` shows.) Directives: `$patch: replace`,
  * `$patch: delete`, `$retainKeys`.
  * https://github.com/kubernetes/community/blob/main/contributors/devel/sig-api-machinery/strategic-merge-patch.md
  */

@@ -1,4 +1,4 @@
-/** What the API server says to the objects of the proxy workload, and to a pod template over them. */
+/** What the API server says to the objects of the proxy workload, and to pod templates. */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { projection } from "../../controller/workload/projection.ts";
 import { idOf, MERGE_KEYS, strategicMerge } from "../../controller/workload/strategic_merge.ts";

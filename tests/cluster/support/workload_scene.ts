@@ -1,5 +1,5 @@
 /**
- * The proxy workload against a real API server. In: a cluster. Out: a namespace of its own, a keeper
+ * The proxy workload at a real API server. In: a cluster. Out: a namespace of its own, a keeper
  * whose calls are counted, and what no controller-manager is there for: status.
  */
 import { equal } from "node:assert/strict";
