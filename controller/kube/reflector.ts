@@ -102,7 +102,7 @@ export class Reflector<T extends KubeObject> {
   /** Whether there is no moment to watch from: everything must be listed. */
   #isLost = true;
   #isListed = false;
-  /** Bookmarks in a row that were older than where their watch began. */
+  /** Watches in a row that told of nothing newer than where they began, but of something older. */
   #behind = 0;
   #relists: ((result: RelistResult) => void)[] = [];
   #listedAt = -Infinity;
@@ -230,6 +230,7 @@ export class Reflector<T extends KubeObject> {
     let openedAt: number | null = null;
     let steady: ReturnType<typeof setTimeout> | undefined;
     const start = this.#revision;
+    let isBehind = false;
     const error = await client.watch(resource, selection, {
       resourceVersion: start,
       timeoutSeconds,
@@ -245,7 +246,10 @@ export class Reflector<T extends KubeObject> {
         }, timing.steady);
       },
       onEvent: (event) => {
-        if (!this.#isRewritten(event, start)) return this.#follow(event);
+        const { type, object } = event;
+        isBehind = compareRevisions(object.metadata.resourceVersion!, start) < 0;
+        if (!isBehind) return this.#follow(event);
+        if (type === "BOOKMARK") return;
         this.#isLost = true;
         stop.abort();
       },
@@ -253,6 +257,10 @@ export class Reflector<T extends KubeObject> {
     clearTimeout(steady);
     this.#wake = () => {};
     if (this.#isStopped) return 0;
+    // Where etcd was restored from a backup, a watch from the lost future stays silent until that
+    // has passed. A server that lags behind another one sends old bookmarks too, but not for long.
+    this.#behind = isBehind ? this.#behind + 1 : 0;
+    if (this.#behind > 1) this.#isLost = true;
     const wasSteady = openedAt !== null && performance.now() - openedAt >= timing.steady;
     const reason = this.#reasonOf(error, openedAt !== null);
     on.restarted(reason);
@@ -267,22 +275,12 @@ export class Reflector<T extends KubeObject> {
   }
 
   #reasonOf(error: ApiError | null, wasOpen: boolean): RestartReason {
-    if (error === null) return "ended";
+    if (error === null) return this.#isLost ? "expired" : "ended";
     if (error.reason === "Aborted") return this.#isLost ? "expired" : "asked";
     if (isUseless(error)) return "expired";
     if (error.reason === "Garbled") return "garbled";
     if (!wasOpen) return "refused";
     return error.reason === "Deadline" ? "silent" : "broken";
-  }
-
-  /**
-   * Whether etcd was restored from a backup: a watch from the lost future would stay silent until it
-   * has passed. A server that lags behind another one sends old bookmarks too, but not for long.
-   */
-  #isRewritten({ type, object }: WatchEvent<KubeObject>, start: string): boolean {
-    const isOld = compareRevisions(object.metadata.resourceVersion!, start) < 0;
-    this.#behind = isOld ? this.#behind + 1 : 0;
-    return isOld && (type !== "BOOKMARK" || this.#behind > 1);
   }
 
   #follow({ type, object }: WatchEvent<KubeObject>): void {

@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { ObjectStore, type StoreChange } from "./store.ts";
+import type { KubeMeta, KubeObject } from "./types.ts";
+
+interface Thing extends KubeObject {
+  readonly spec?: { readonly size: number };
+  readonly status?: { readonly ready: boolean };
+}
+
+function thing(
+  name: string,
+  version: string,
+  rest: Partial<Thing> = {},
+  meta: Partial<KubeMeta> = {},
+) {
+  return {
+    ...rest,
+    metadata: { name, namespace: "a", resourceVersion: version, ...meta },
+  } as Thing;
+}
+
+function scene(options = {}) {
+  const store = new ObjectStore<Thing>(options);
+  const changes: StoreChange<Thing>[] = [];
+  store.subscribe((change) => changes.push(change));
+  return { store, changes };
+}
+
+Deno.test("what comes, changes and goes is told of, once", () => {
+  const { store, changes } = scene();
+  store.put(thing("x", "1", { spec: { size: 1 } }));
+  store.put(thing("x", "2", { spec: { size: 2 } }));
+  store.put(thing("x", "2", { spec: { size: 2 } }));
+  store.remove("a", "x");
+  store.remove("a", "x");
+  assert.deepEqual(
+    changes.map(({ before, after }) => [before?.spec?.size, after?.spec?.size]),
+    [[undefined, 1], [1, 2], [2, undefined]],
+  );
+});
+
+Deno.test("an object that says the same stays the same, and its new version is known", () => {
+  const { store, changes } = scene();
+  const first = thing("x", "1", { spec: { size: 1 } });
+  store.put(first);
+  store.put(thing("x", "2", { spec: { size: 1 } }));
+  assert.equal(store.get("a", "x"), first);
+  assert.equal(store.versionOf("a", "x"), "2");
+  assert.equal(changes.length, 1);
+});
+
+Deno.test("a store that counts versions tells of each", () => {
+  const { store, changes } = scene({ countsVersions: true });
+  store.put(thing("x", "1"));
+  store.put(thing("x", "2"));
+  assert.equal(changes.length, 2);
+});
+
+Deno.test("a change of the status, and of whose it is, is told from others", () => {
+  const { store, changes } = scene();
+  store.put(thing("x", "1", { spec: { size: 1 } }));
+  const managedFields = [{ manager: "pingress-controller", subresource: "status" }];
+  store.put(thing("x", "2", { spec: { size: 1 }, status: { ready: true } }, { managedFields }));
+  store.put(thing("x", "3", { spec: { size: 2 }, status: { ready: false } }, { managedFields }));
+  store.put(thing("x", "4", { spec: { size: 2 }, status: { ready: false } }));
+  assert.deepEqual(changes.map(({ isStatusOnly }) => isStatusOnly), [false, true, false, true]);
+});
+
+Deno.test("parts that did not change stay the same objects", () => {
+  const { store } = scene();
+  const first = thing("x", "1", { spec: { size: 1 } });
+  store.put(first);
+  store.put(thing("x", "2", { spec: { size: 1 }, status: { ready: true } }));
+  assert.equal(store.get("a", "x")?.spec, first.spec);
+});
+
+Deno.test("a list takes away what is not in it, of its namespace only", () => {
+  const { store, changes } = scene();
+  const other = thing("x", "1", {}, { namespace: "b" });
+  store.replace([thing("x", "1"), thing("y", "1")], "a");
+  store.replace([other], "b");
+  const kept = store.get("a", "x");
+  changes.length = 0;
+  store.replace([thing("x", "9"), thing("z", "3")], "a");
+  assert.deepEqual(store.list().map(({ metadata }) => metadata.name).sort(), ["x", "x", "z"]);
+  assert.equal(store.get("a", "x"), kept);
+  assert.equal(store.get("b", "x"), other);
+  const told = changes.map(({ before, after }) => [before?.metadata.name, after?.metadata.name]);
+  assert.deepEqual(told, [["y", undefined], [undefined, "z"]]);
+});
+
+Deno.test("the list is the same array until something changes", () => {
+  const { store } = scene();
+  store.put(thing("x", "1"));
+  const list = store.list();
+  store.put(thing("x", "2"));
+  assert.equal(store.list(), list);
+  store.put(thing("y", "3"));
+  assert.notEqual(store.list(), list);
+});
+
+Deno.test("an object that was deleted and made anew is a change, though it says the same", () => {
+  const { store, changes } = scene();
+  store.put(thing("x", "1", {}, { uid: "one" }));
+  store.put(thing("x", "2", {}, { uid: "two" }));
+  assert.equal(changes.length, 2);
+});
