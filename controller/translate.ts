@@ -13,14 +13,16 @@ import type { Resources } from "./resources.ts";
 import { BackendResolver } from "./translate/backend.ts";
 import { CertificateSources, indexSecrets } from "./translate/certificate_source.ts";
 import { ownIngresses } from "./translate/class.ts";
-import { compareText, keyOf } from "./translate/identity.ts";
-import { readIngresses } from "./translate/ingress.ts";
+import { keyOf } from "./translate/identity.ts";
+import { type IngressList, readIngresses } from "./translate/ingress.ts";
 import { ProblemList } from "./translate/problems.ts";
-import { type DefaultBackend, layRoutes } from "./translate/routes.ts";
+import { type DefaultBackend, layRoutes, type Routing } from "./translate/routes.ts";
+import { LastResult } from "./translate/memo.ts";
 import { SortedList } from "./translate/sorted_list.ts";
 import type { IngressStatus } from "./translate/status.ts";
-import { layCertificates } from "./translate/tls.ts";
+import { layCertificates, type TlsLayout } from "./translate/tls.ts";
 import { UpstreamTlsReader } from "./translate/upstream_tls.ts";
+import { compareText } from "./translate/text_order.ts";
 
 export type { DefaultBackend } from "./translate/routes.ts";
 export type { IngressStatus, PathStatus, TlsStatus } from "./translate/status.ts";
@@ -66,7 +68,9 @@ export function translate(
 ): Translation {
   const problems = new ProblemList();
   const own = ownIngresses(resources.ingresses, resources.ingressClasses, options, problems);
-  const ingresses = readIngresses(own, problems);
+  const list = readIngresses(own);
+  const { ingresses } = list;
+  problems.addAll(list.problems);
   const secrets = indexSecrets(resources.secrets, problems);
   const now = clock();
   const upstreamTls = new UpstreamTlsReader(secrets, published, now, problems);
@@ -74,14 +78,11 @@ export function translate(
   const routing = layRoutes(ingresses, backends, options.defaultBackend, problems);
   const sources = new CertificateSources(secrets, now, problems);
   const tls = layCertificates(ingresses, sources, published, problems);
-  const statuses = ingresses.map(({ identity, status }, i) =>
-    status.of(
-      identity.ref,
-      routing.statuses[i],
-      tls.statuses[i],
-      problems.hasErrors(identity.label),
-    )
-  );
+  const inputs = { list, routing, tls };
+  const statuses =
+    lastStatuses.recall((before) =>
+      before.list === list && before.routing === routing && before.tls === tls
+    ) ?? lastStatuses.keep(inputs, statusesOf(inputs, problems));
   return {
     snapshot: {
       format: SNAPSHOT_FORMAT,
@@ -93,8 +94,31 @@ export function translate(
       defaultCertificate: null,
     },
     problems: problems.sorted(),
-    statuses: STATUSES.of(statuses),
+    statuses,
   };
+}
+
+/** What statuses are decided by, together with the problems of making it. */
+interface StatusInputs {
+  readonly list: IngressList;
+  readonly routing: Routing;
+  readonly tls: TlsLayout;
+}
+
+const lastStatuses = new LastResult<StatusInputs, readonly IngressStatus[]>();
+
+function statusesOf(
+  { list, routing, tls }: StatusInputs,
+  problems: ProblemList,
+): readonly IngressStatus[] {
+  return STATUSES.of(list.ingresses.map(({ identity, status }, i) =>
+    status.of(
+      identity.ref,
+      routing.statuses[i],
+      tls.statuses[i],
+      problems.hasErrors(identity.label),
+    )
+  ));
 }
 
 const CERTIFICATES = new SortedList<Certificate>((a, b) => compareText(a.id, b.id));

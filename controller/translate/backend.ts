@@ -17,13 +17,16 @@ import {
 } from "./backend_plan.ts";
 import type { BackendRef } from "./backend_ref.ts";
 import { EndpointIndex, type Slice } from "./endpoints.ts";
-import { compareText, indexObjects, keyOf } from "./identity.ts";
+import { keyOf, ObjectIndex } from "./identity.ts";
 import { isSameList } from "./memo.ts";
 import { type ObjectProblem, type ProblemList, recordProblems, type Report } from "./problems.ts";
+import { isSameAction } from "./route_place.ts";
 import { type ServiceModel, serviceModel } from "./service.ts";
 import { SortedList } from "./sorted_list.ts";
 import type { UpstreamTlsReader } from "./upstream_tls.ts";
+import { compareText } from "./text_order.ts";
 
+const SERVICES = new ObjectIndex(serviceModel);
 const BY_ID = new SortedList<Upstream>((a, b) => compareText(a.id, b.id));
 
 export class BackendResolver {
@@ -33,7 +36,7 @@ export class BackendResolver {
   #options: BackendOptions;
   #problems: ProblemList;
   /** By upstream id. */
-  #found = new Map<string, Finding>();
+  #found = new Map<string, FoundBackend>();
 
   constructor(
     resources: Resources,
@@ -42,7 +45,7 @@ export class BackendResolver {
     problems: ProblemList,
   ) {
     this.#tls = tls;
-    this.#services = indexObjects(serviceModel, resources.services, problems);
+    this.#services = SERVICES.of(resources.services, problems);
     this.#endpoints = new EndpointIndex(resources.endpointSlices, problems);
     this.#options = options;
     this.#problems = problems;
@@ -51,12 +54,7 @@ export class BackendResolver {
   /** Problems go to the report that is asked for, of the object that names the backend. */
   resolve(backend: BackendRef, report: () => Report): Resolution {
     if (backend.kind === "broken") return { action: backend.action, isServed: false };
-    let finding = this.#found.get(backend.id);
-    if (finding === undefined) {
-      finding = this.#find(backend.namespace, backend.name, backend.port);
-      this.#found.set(backend.id, finding);
-    }
-    const { fault, resolution } = finding;
+    const { fault, resolution } = this.#findOnce(backend);
     if (fault !== null) {
       const field = fault.at === "port" ? backend.portField : backend.nameField;
       report().error(field, {
@@ -70,10 +68,32 @@ export class BackendResolver {
 
   /** Every upstream that a resolved route forwards to, sorted by id. */
   upstreams(): readonly Upstream[] {
-    return BY_ID.of([...this.#found.values()].flatMap(({ upstream }) => upstream ?? []));
+    return BY_ID.of([...this.#found.values()].flatMap(({ finding }) => finding.upstream ?? []));
   }
 
-  #find(namespace: string, name: string, port: number | string): Finding {
+  /** What was found until now, for `findsAgain` of a later resolver. */
+  found(): FoundBackends {
+    return this.#found;
+  }
+
+  /** Finds the same backends, and says whether the same becomes of requests to all of them. */
+  findsAgain(before: FoundBackends): boolean {
+    let isSame = true;
+    for (const { backend, finding } of before.values()) {
+      isSame = isSameOutcome(finding, this.#findOnce(backend)) && isSame;
+    }
+    return isSame;
+  }
+
+  #findOnce(backend: ServiceBackend): Finding {
+    const known = this.#found.get(backend.id);
+    if (known !== undefined) return known.finding;
+    const finding = this.#find(backend);
+    this.#found.set(backend.id, { backend, finding });
+    return finding;
+  }
+
+  #find({ namespace, name, port }: ServiceBackend): Finding {
     const key = keyOf({ namespace, name });
     const service = this.#services.get(key);
     if (service === undefined) {
@@ -122,6 +142,16 @@ export class BackendResolver {
   }
 }
 
+type ServiceBackend = Extract<BackendRef, { readonly kind: "service" }>;
+
+interface FoundBackend {
+  readonly backend: ServiceBackend;
+  readonly finding: Finding;
+}
+
+/** By upstream id, in the order in which they were asked for. */
+export type FoundBackends = ReadonlyMap<string, FoundBackend>;
+
 /** A plan with all that it was made of beside the Service and its port. */
 interface KnownPlan {
   readonly options: BackendOptions;
@@ -138,6 +168,15 @@ const MAX_PLANS = 100;
 /** By Service, and by the port that is named. */
 
 const knownPlans = new WeakMap<ServiceModel, Map<number | string, KnownPlan>>();
+
+/** Whether routes to it, and what is said of them, are the same; endpoints may be others. */
+function isSameOutcome(a: Finding, b: Finding): boolean {
+  return a === b ||
+    (isSameAction(a.resolution.action, b.resolution.action) &&
+      a.resolution.isServed === b.resolution.isServed && a.fault?.at === b.fault?.at &&
+      a.fault?.reason === b.fault?.reason && a.fault?.message === b.fault?.message &&
+      a.fault?.remedy === b.fault?.remedy);
+}
 
 function isSameTls(a: UpstreamTls | undefined, b: UpstreamTls): boolean {
   return a !== undefined && a.serverName === b.serverName && a.ca?.pem === b.ca?.pem &&

@@ -12,7 +12,7 @@ import {
   readCertificate,
   readSecretValue,
 } from "./certificate.ts";
-import { type Identified, type Identity, indexObjects, readIdentity } from "./identity.ts";
+import { type Identified, type Identity, ObjectIndex, readIdentity } from "./identity.ts";
 import type { SecretName } from "./ingress.ts";
 import { fieldOf, quote } from "./json.ts";
 import { oncePerObject } from "./memo.ts";
@@ -43,6 +43,9 @@ export type CertificateSource =
     readonly label: string;
     readonly reason: string;
   };
+
+/** By `namespace/name`, in the order in which they were asked for. */
+export type FoundSources = ReadonlyMap<string, CertificateSource>;
 
 const TLS_TYPE = "kubernetes.io/tls";
 const DATE_REMEDY = "Replace the certificate by one that is valid now, and check its renewal";
@@ -112,12 +115,14 @@ const secretModel = oncePerObject((object) => {
   return identity === null ? null : new SecretModel(identity, object);
 });
 
+const SECRETS = new ObjectIndex(secretModel);
+
 /** By `namespace/name`. */
 export function indexSecrets(
   secrets: readonly unknown[],
   problems: ProblemList,
 ): ReadonlyMap<string, SecretModel> {
-  return indexObjects(secretModel, secrets, problems);
+  return SECRETS.of(secrets, problems);
 }
 
 export class CertificateSources {
@@ -132,6 +137,21 @@ export class CertificateSources {
     this.#secrets = secrets;
     this.#now = now;
     this.#problems = problems;
+  }
+
+  /** What was found until now, for `findsAgain` of later sources. */
+  found(): FoundSources {
+    return this.#sources;
+  }
+
+  /** Finds the same Secrets, and says whether all of them are the same. */
+  findsAgain(before: FoundSources): boolean {
+    let isSame = true;
+    for (const [key, source] of before) {
+      const { secret: ref, label } = source;
+      isSame = isSameSource(source, this.find({ ref, key, label })) && isSame;
+    }
+    return isSame;
   }
 
   /** @param secret As an Ingress names it, whatever that is. */
@@ -217,6 +237,11 @@ function readAuthority(secret: object): PemText | string {
   const text = readSecretValue(secret, "ca.crt");
   const chain = text.ok ? readChain(text.text, "ca.crt") : text.message;
   return typeof chain === "string" ? chain : { kind: "pem", pem: chain.pem };
+}
+
+function isSameSource(a: CertificateSource, b: CertificateSource): boolean {
+  return a === b ||
+    (a.kind !== "usable" && a.kind === b.kind && a.label === b.label && a.reason === b.reason);
 }
 
 function reportType(type: unknown, report: Report): void {

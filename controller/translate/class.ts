@@ -4,11 +4,12 @@
  *
  * https://kubernetes.io/docs/concepts/services-networking/ingress/#ingress-class
  */
-import { compareText, creationTime, refOf } from "./identity.ts";
+import { creationTime, refOf } from "./identity.ts";
 import { type IngressObject, ingressObject } from "./ingress_object.ts";
 import { asText, fieldOf, isAbsent } from "./json.ts";
 import { isDnsName } from "./names.ts";
 import type { ProblemList } from "./problems.ts";
+import { compareText } from "./text_order.ts";
 
 const DEFAULT_ANNOTATION = "ingressclass.kubernetes.io/is-default-class";
 

@@ -8,16 +8,11 @@
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 import type { Endpoint } from "../../shared/snapshot.ts";
-import {
-  compareText,
-  type Identified,
-  type Identity,
-  indexObjects,
-  readIdentity,
-} from "./identity.ts";
+import { type Identified, type Identity, ObjectIndex, readIdentity } from "./identity.ts";
 import { asList, asPort, asText, fieldOf, isAbsent, quote } from "./json.ts";
-import { oncePerObject } from "./memo.ts";
+import { LastResult, oncePerObject } from "./memo.ts";
 import { type ObjectProblem, type ProblemList, recordProblems, type Report } from "./problems.ts";
+import { compareText } from "./text_order.ts";
 
 const SERVICE_LABEL = "kubernetes.io/service-name";
 
@@ -75,28 +70,39 @@ const sliceOf = oncePerObject((object) => {
 
 const NO_SLICES: readonly Slice[] = [];
 
+const SLICES = new ObjectIndex(sliceOf);
+const lastGroups = new LastResult<ReadonlyMap<string, Slice>, ReadonlyMap<string, Slice[]>>();
+
 export class EndpointIndex {
   /** By `namespace/service`; the slices of each in the order of their names. */
-  #slices = new Map<string, Slice[]>();
+  #slices: ReadonlyMap<string, readonly Slice[]>;
 
-  constructor(slices: readonly unknown[], problems: ProblemList) {
-    for (const slice of indexObjects(sliceOf, slices, problems).values()) {
-      if (slice.serviceKey === null) continue;
-      const others = this.#slices.get(slice.serviceKey);
-      if (others === undefined) this.#slices.set(slice.serviceKey, [slice]);
-      else others.push(slice);
-    }
-    for (const list of this.#slices.values()) {
-      if (list.length > 1) {
-        list.sort((a, b) => compareText(a.identity.ref.name, b.identity.ref.name));
-      }
-    }
+  constructor(objects: readonly unknown[], problems: ProblemList) {
+    const slices = SLICES.of(objects, problems);
+    this.#slices = lastGroups.recall((before) => before === slices) ??
+      lastGroups.keep(slices, groupSlices(slices.values()));
   }
 
   /** @param serviceKey `keyOf` the Service. */
   slicesOf(serviceKey: string): readonly Slice[] {
     return this.#slices.get(serviceKey) ?? NO_SLICES;
   }
+}
+
+function groupSlices(slices: Iterable<Slice>): ReadonlyMap<string, Slice[]> {
+  const groups = new Map<string, Slice[]>();
+  for (const slice of slices) {
+    if (slice.serviceKey === null) continue;
+    const others = groups.get(slice.serviceKey);
+    if (others === undefined) groups.set(slice.serviceKey, [slice]);
+    else others.push(slice);
+  }
+  for (const list of groups.values()) {
+    if (list.length > 1) {
+      list.sort((a, b) => compareText(a.identity.ref.name, b.identity.ref.name));
+    }
+  }
+  return groups;
 }
 
 /**

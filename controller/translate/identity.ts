@@ -5,7 +5,9 @@
 import { formatObject, type ObjectRef } from "../../shared/problem.ts";
 import { asObject, fieldOf, isAbsent, stableText } from "./json.ts";
 import { isDnsLabel, isDnsName } from "./names.ts";
-import type { ProblemList } from "./problems.ts";
+import { isSameList, LastResult } from "./memo.ts";
+import { type ProblemList, type Recorded, recordProblems } from "./problems.ts";
+import { compareText } from "./text_order.ts";
 
 export interface Identity {
   readonly ref: ObjectRef;
@@ -61,32 +63,39 @@ export function showElder(elder: Identity, than: Identity): string {
   return `${formatObject(elder.ref)}, which ${why}`;
 }
 
-/** By UTF-16 code units: the same on every machine, unlike localeCompare. */
-export function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
-}
-
 /**
  * Objects by `namespace/name`. Those without a readable name are left out: nothing can refer to
  * them. Of two with the same name, which only a folder can hold, always the same one counts.
- *
- * @param read Gives null for an object that has no identity.
  */
-export function indexObjects<T extends Identified>(
-  read: (object: object) => T | null,
-  objects: readonly unknown[],
-  problems: ProblemList,
-): ReadonlyMap<string, T> {
-  const index = new Map<string, T>();
-  for (const object of objects) {
-    const found = asObject(object);
-    const model = found === null ? null : read(found);
-    if (model !== null) addToIndex(index, model, problems);
+export class ObjectIndex<T extends Identified> {
+  readonly #read: (object: object) => T | null;
+  #last = new LastResult<readonly unknown[], Recorded<ReadonlyMap<string, T>>>();
+
+  /** @param read Gives null for an object that has no identity. */
+  constructor(read: (object: object) => T | null) {
+    this.#read = read;
   }
-  return index;
+
+  /** The very same as before where the objects are. */
+  of(objects: readonly unknown[], problems: ProblemList): ReadonlyMap<string, T> {
+    const index = this.#last.recall((before) => isSameList(before, objects)) ??
+      this.#last.keep(objects, recordProblems((list) => this.#index(objects, list)));
+    problems.addAll(index.problems);
+    return index.value;
+  }
+
+  #index(objects: readonly unknown[], problems: ProblemList): ReadonlyMap<string, T> {
+    const index = new Map<string, T>();
+    for (const object of objects) {
+      const found = asObject(object);
+      const model = found === null ? null : this.#read(found);
+      if (model !== null) addToIndex(index, model, problems);
+    }
+    return index;
+  }
 }
 
-/** See `indexObjects`. */
+/** See `ObjectIndex`. */
 export function addToIndex<T extends Identified>(
   index: Map<string, T>,
   model: T,

@@ -14,6 +14,7 @@ import type { IngressObject } from "./ingress_object.ts";
 import { asList, asObject, asText, describe, fieldOf, isAbsent, quote } from "./json.ts";
 import { reportNginxAnnotations } from "./nginx_annotations.ts";
 import { explainPath, looksLikePattern, readPath, readPathType, WHOLE_HOST } from "./path.ts";
+import { isSameList, LastResult } from "./memo.ts";
 import { type ObjectProblem, type ProblemList, recordProblems, type Report } from "./problems.ts";
 import { type BackendRef, readBackend } from "./backend_ref.ts";
 import { HostPlaces, RoutePlace } from "./route_place.ts";
@@ -80,24 +81,39 @@ export const DEFAULT_BACKEND_FIELD = "spec.defaultBackend";
 
 const BY_AGE = new SortedList<IngressModel>((a, b) => compareAge(a.identity, b.identity));
 
+/** The very same as before where the objects are. */
+export interface IngressList {
+  /** The oldest first. */
+  readonly ingresses: readonly IngressModel[];
+  /** Of reading them. */
+  readonly problems: readonly ObjectProblem[];
+}
+
+const lastList = new LastResult<readonly IngressObject[], IngressList>();
+
 /**
- * Every Ingress that has a name, the oldest first. One without is left out with a problem: the API
- * knows no such object, and its routes could not be told from another's.
+ * Every Ingress that has a name. One without is left out with a problem: the API knows no such
+ * object, and its routes could not be told from another's.
  */
-export function readIngresses(
-  objects: readonly IngressObject[],
-  problems: ProblemList,
-): readonly IngressModel[] {
-  const index = new Map<string, IngressObject & { readonly identity: Identity }>();
-  for (const ingress of objects) {
-    if (ingress.hasIdentity()) addToIndex(index, ingress, problems);
-    else reportNameless(ingress.ref, problems);
-  }
-  const models = BY_AGE.of(index.values().map((ingress) => ingress.model(readIngress)));
-  for (const model of models) {
-    if (model.problems.length > 0) problems.addAll(model.problems);
-  }
-  return models;
+export function readIngresses(objects: readonly IngressObject[]): IngressList {
+  return lastList.recall((before) => isSameList(before, objects)) ??
+    lastList.keep(objects, readAll(objects));
+}
+
+function readAll(objects: readonly IngressObject[]): IngressList {
+  const { value, problems } = recordProblems((list) => {
+    const index = new Map<string, IngressObject & { readonly identity: Identity }>();
+    for (const ingress of objects) {
+      if (ingress.hasIdentity()) addToIndex(index, ingress, list);
+      else reportNameless(ingress.ref, list);
+    }
+    const models = BY_AGE.of([...index.values()].map((ingress) => ingress.model(readIngress)));
+    for (const model of models) {
+      if (model.problems.length > 0) list.addAll(model.problems);
+    }
+    return models;
+  });
+  return { ingresses: value, problems };
 }
 
 function reportNameless(ref: ObjectRef, problems: ProblemList): void {

@@ -29,3 +29,43 @@ export function isSameList(a: readonly unknown[], b: readonly unknown[]): boolea
   }
   return true;
 }
+
+/**
+ * What must go from one list, and come, to make the items of the other. Few where few changed in
+ * their places, or in one place were taken out or put in; else what changed its place is in both.
+ */
+export function differenceOf<T>(
+  before: readonly T[],
+  now: readonly T[],
+): { readonly removed: T[]; readonly added: T[] } {
+  let start = 0;
+  const shorter = Math.min(before.length, now.length);
+  while (start < shorter && before[start] === now[start]) start++;
+  let end = 0;
+  while (end < shorter - start && before[before.length - 1 - end] === now[now.length - 1 - end]) {
+    end++;
+  }
+  const removed = before.slice(start, before.length - end);
+  const added = now.slice(start, now.length - end);
+  if (removed.length !== added.length) return { removed, added };
+  const other = (item: T, i: number) => item !== added[i];
+  return {
+    removed: removed.filter(other),
+    added: added.filter((item, i) => item !== removed[i]),
+  };
+}
+
+/** The result of one call, and what it was made of. */
+export class LastResult<I, R> {
+  #last: { readonly inputs: I; readonly result: R } | null = null;
+
+  /** The result, if it was made of the same; else null. */
+  recall(isSame: (inputs: I) => boolean): R | null {
+    return this.#last !== null && isSame(this.#last.inputs) ? this.#last.result : null;
+  }
+
+  keep(inputs: I, result: R): R {
+    this.#last = { inputs, result };
+    return result;
+  }
+}

@@ -3,7 +3,7 @@
  * once, sorted by object; those of one object stay in the order in which they were found.
  */
 import { formatObject, type ObjectRef, type Problem } from "../../shared/problem.ts";
-import { compareText } from "./identity.ts";
+import { compareText } from "./text_order.ts";
 import { SortedList } from "./sorted_list.ts";
 
 /** The parts of a problem beside its object, field and severity. */
@@ -50,7 +50,9 @@ export class ProblemList {
   }
 
   sorted(): ObjectProblem[] {
-    return LABELS.of(this.#byObject.keys()).flatMap((label) => this.#byObject.get(label) ?? []);
+    return LABELS.of([...this.#byObject.keys()]).flatMap((label) =>
+      this.#byObject.get(label) ?? []
+    );
   }
 
   /** Those of each object together, the objects as they first came. */
@@ -77,10 +79,14 @@ export class ProblemList {
   }
 }
 
+/** A result with the problems that were found on the way. */
+export interface Recorded<T> {
+  readonly value: T;
+  readonly problems: readonly ObjectProblem[];
+}
+
 /** What `read` reports, in its order, to be added to a list later. */
-export function recordProblems<T>(
-  read: (problems: ProblemList) => T,
-): { readonly value: T; readonly problems: readonly ObjectProblem[] } {
+export function recordProblems<T>(read: (problems: ProblemList) => T): Recorded<T> {
   const list = new ProblemList();
   const value = read(list);
   return { value, problems: list.inOrder() };

@@ -5,7 +5,7 @@
  */
 import type { Route } from "../../shared/snapshot.ts";
 import { ANY_HOST } from "./host.ts";
-import { compareText } from "./identity.ts";
+import { compareText } from "./text_order.ts";
 
 type Ordered = Pick<Route, "host" | "path">;
 

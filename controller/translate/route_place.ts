@@ -72,7 +72,7 @@ export function routeId(host: string, path: PathMatch): string {
   return `${host} ${path.type} ${path.value}`;
 }
 
-function isSameAction(a: Action, b: Action): boolean {
+export function isSameAction(a: Action, b: Action): boolean {
   if (a === b) return true;
   if (a.kind === "forward") return b.kind === "forward" && a.upstream === b.upstream;
   return b.kind === "answer" && a.status === b.status && a.reason === b.reason;

@@ -8,7 +8,7 @@
  */
 import { formatObject } from "../../shared/problem.ts";
 import type { Action, Route } from "../../shared/snapshot.ts";
-import type { BackendResolver } from "./backend.ts";
+import type { BackendResolver, FoundBackends } from "./backend.ts";
 import { type BackendRef, upstreamId } from "./backend_ref.ts";
 import { ANY_HOST } from "./host.ts";
 import { showElder } from "./identity.ts";
@@ -18,8 +18,9 @@ import {
   type PathModel,
   type RuleModel,
 } from "./ingress.ts";
+import { LastResult } from "./memo.ts";
 import { WHOLE_HOST } from "./path.ts";
-import type { ProblemList } from "./problems.ts";
+import { type ProblemList, type Recorded, recordProblems } from "./problems.ts";
 import { type Claim, RouteClaims } from "./route_claims.ts";
 import type { PathStatus } from "./status.ts";
 
@@ -38,7 +39,38 @@ export interface Routing {
   readonly statuses: readonly (readonly PathStatus[])[];
 }
 
+interface RoutingInputs {
+  readonly ingresses: readonly IngressModel[];
+  readonly processBackend: DefaultBackend | null;
+  readonly found: FoundBackends;
+}
+
+const lastRouting = new LastResult<RoutingInputs, Recorded<Routing>>();
+
+/** The very same as before where Ingresses and what becomes of their backends are. */
 export function layRoutes(
+  ingresses: readonly IngressModel[],
+  backends: BackendResolver,
+  processBackend: DefaultBackend | null,
+  problems: ProblemList,
+): Routing {
+  let routing = lastRouting.recall((before) =>
+    before.ingresses === ingresses &&
+    isSameBackend(before.processBackend, processBackend) && backends.findsAgain(before.found)
+  );
+  if (routing === null) {
+    routing = recordProblems((list) => layAll(ingresses, backends, processBackend, list));
+    lastRouting.keep({ ingresses, processBackend, found: backends.found() }, routing);
+  }
+  problems.addAll(routing.problems);
+  return routing.value;
+}
+
+function isSameBackend(a: DefaultBackend | null, b: DefaultBackend | null): boolean {
+  return a?.namespace === b?.namespace && a?.name === b?.name && a?.port === b?.port;
+}
+
+function layAll(
   ingresses: readonly IngressModel[],
   backends: BackendResolver,
   processBackend: DefaultBackend | null,

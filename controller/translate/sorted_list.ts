@@ -4,53 +4,77 @@
  *
  * It holds on to the items of one call, so items must be such as live until the next one anyway.
  */
-
-/** Above this share of new ones sorting all of them is quicker. */
-const FEW = 1 / 8;
+import { differenceOf } from "./memo.ts";
 
 export class SortedList<T> {
   readonly #compare: (a: T, b: T) => number;
-  #last: readonly T[] = [];
+  /** Of the last call, as they came and in order. */
+  #items: readonly T[] = [];
+  #sorted: readonly T[] = [];
 
   /** @param compare A total order, the same for the same two items at any time. */
   constructor(compare: (a: T, b: T) => number) {
     this.#compare = compare;
   }
 
-  /** @param items Without repetition. The result is shared by calls: nobody may change it. */
-  of(items: Iterable<T>): readonly T[] {
-    const unplaced = new Set(items);
-    const count = unplaced.size;
-    const kept = this.#last.filter((item) => unplaced.delete(item));
-    if (unplaced.size === 0 && kept.length === this.#last.length) return this.#last;
-    const added = [...unplaced];
-    this.#last = added.length > count * FEW
-      ? [...kept, ...added].sort(this.#compare)
-      : this.#merge(kept, added.sort(this.#compare));
-    return this.#last;
+  /**
+   * @param items No two of them equal in order.
+   * @return Shared by calls: nobody may change it, nor `items`.
+   */
+  of(items: readonly T[]): readonly T[] {
+    const { removed, added } = differenceOf(this.#items, items);
+    if (removed.length + added.length > 0) {
+      const kept = removed.length + added.length > items.length / 8
+        ? null
+        : this.#without(removed.sort(this.#compare));
+      this.#sorted = kept === null
+        ? items.toSorted(this.#compare)
+        : this.#merge(kept, added.sort(this.#compare));
+    }
+    this.#items = items;
+    return this.#sorted;
+  }
+
+  /** @param removed In order. Null where they are not all found, which a total order excludes. */
+  #without(removed: readonly T[]): T[] | null {
+    const kept: T[] = [];
+    let copied = 0;
+    for (const item of removed) {
+      const end = placeAfter(item, this.#sorted, copied, this.#compare) - 1;
+      if (this.#sorted[end] !== item) return null;
+      for (; copied < end; copied++) kept.push(this.#sorted[copied]);
+      copied++;
+    }
+    for (; copied < this.#sorted.length; copied++) kept.push(this.#sorted[copied]);
+    return kept;
   }
 
   #merge(kept: readonly T[], added: readonly T[]): T[] {
     const merged: T[] = [];
     let copied = 0;
     for (const item of added) {
-      const end = this.#placeOf(item, kept, copied);
+      const end = placeAfter(item, kept, copied, this.#compare);
       for (; copied < end; copied++) merged.push(kept[copied]);
       merged.push(item);
     }
     for (; copied < kept.length; copied++) merged.push(kept[copied]);
     return merged;
   }
+}
 
-  /** The index of the first of `sorted` from `from` on that comes after `item`. */
-  #placeOf(item: T, sorted: readonly T[], from: number): number {
-    let low = from;
-    let high = sorted.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.#compare(sorted[middle], item) > 0) high = middle;
-      else low = middle + 1;
-    }
-    return low;
+/** The index of the first of `sorted` from `from` on that comes after `item`. */
+function placeAfter<T>(
+  item: T,
+  sorted: readonly T[],
+  from: number,
+  compare: (a: T, b: T) => number,
+): number {
+  let low = from;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (compare(sorted[middle], item) > 0) high = middle;
+    else low = middle + 1;
   }
+  return low;
 }

@@ -12,13 +12,14 @@ import { coversHost } from "./certificate.ts";
 import type {
   CertificateSource,
   CertificateSources,
+  FoundSources,
   InlineCertificate,
 } from "./certificate_source.ts";
 import { showElder } from "./identity.ts";
 import type { IngressModel, TlsHost, TlsModel } from "./ingress.ts";
 import { showSome } from "./json.ts";
-import { isSameList } from "./memo.ts";
-import type { ProblemList, Report } from "./problems.ts";
+import { isSameList, LastResult } from "./memo.ts";
+import { type ProblemList, type Recorded, recordProblems, type Report } from "./problems.ts";
 import type { TlsStatus } from "./status.ts";
 
 export interface TlsLayout {
@@ -29,17 +30,44 @@ export interface TlsLayout {
   readonly statuses: readonly (readonly TlsStatus[])[];
 }
 
+interface TlsInputs {
+  readonly ingresses: readonly IngressModel[];
+  readonly found: FoundSources;
+  readonly published: Snapshot | null;
+}
+
+const lastLayout = new LastResult<TlsInputs, Recorded<TlsLayout>>();
+
+/** The very same as before where Ingresses, their Secrets and what counts of `published` are. */
 export function layCertificates(
   ingresses: readonly IngressModel[],
   sources: CertificateSources,
   published: Snapshot | null,
   problems: ProblemList,
 ): TlsLayout {
-  const claims = new TlsClaims(sources, published, problems);
-  const statuses = ingresses.map((ingress) =>
-    ingress.tls.length === 0 ? NO_STATUS : ingress.tls.map((entry) => claims.add(ingress, entry))
+  let layout = lastLayout.recall((before) =>
+    before.ingresses === ingresses && sources.findsAgain(before.found) &&
+    (before.published === published || areUsable(before.found))
   );
-  return { certificates: claims.certificates(), statuses };
+  if (layout === null) {
+    layout = recordProblems((list) => {
+      const claims = new TlsClaims(sources, published, list);
+      const statuses = ingresses.map((ingress) =>
+        ingress.tls.length === 0
+          ? NO_STATUS
+          : ingress.tls.map((entry) => claims.add(ingress, entry))
+      );
+      return { certificates: claims.certificates(), statuses };
+    });
+    lastLayout.keep({ ingresses, found: sources.found(), published }, layout);
+  }
+  problems.addAll(layout.problems);
+  return layout.value;
+}
+
+/** Only where a Secret cannot be used does it matter what was published. */
+function areUsable(sources: FoundSources): boolean {
+  return sources.values().every(({ kind }) => kind === "usable");
 }
 
 const NO_STATUS: readonly TlsStatus[] = [];
