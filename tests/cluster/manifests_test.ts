@@ -1,0 +1,200 @@
+/** What `kubectl apply -f manifests/` does, and whether its parts fit each other and the code. */
+import { deepEqual, equal, match, notEqual } from "node:assert/strict";
+import { parseControllerOptions } from "../../controller/options.ts";
+import {
+  configMapName,
+  keySecretName,
+  MAX_KEY_SECRETS,
+  MAX_PARTS,
+} from "../../shared/published_set.ts";
+import { VERSION } from "../../shared/version.ts";
+import type { KubeObject } from "./support/api_client.ts";
+import { startCluster, type TestCluster } from "./support/cluster.ts";
+import { clusterTest } from "./support/cluster_case.ts";
+import { kubectl, manifest, MANIFESTS } from "./support/kubectl.ts";
+import { NAMESPACE, oldManifests, PROXY } from "./support/predecessor.ts";
+import { grantsOf, readRules, type Rules } from "./support/rbac.ts";
+
+/** The controller's Deployment, as far as these tests look into it. */
+interface ControllerDeployment extends KubeObject {
+  readonly spec: {
+    readonly selector: unknown;
+    readonly template: { readonly metadata: { labels: object }; readonly spec: ControllerPod };
+  };
+}
+
+interface ControllerPod {
+  readonly serviceAccountName: string;
+  readonly containers: readonly {
+    readonly image: string;
+    readonly command?: readonly string[];
+    readonly args: readonly string[];
+    readonly env: readonly { readonly name: string }[];
+    readonly ports: readonly { readonly containerPort: number }[];
+  }[];
+}
+
+async function controllerDeployment(): Promise<ControllerDeployment> {
+  const [deployment] = await manifest<ControllerDeployment>("pingress-controller.yaml");
+  return deployment;
+}
+
+/** Applies `manifests/`, as users are told to; the lines that kubectl says, without warnings. */
+async function applyManifests(cluster: TestCluster): Promise<string[] | null> {
+  const applied = await kubectl(cluster, ["apply", "--validate=strict", "-f", MANIFESTS]);
+  if (applied === null) {
+    console.log("skipped: kubectl is not among the programs");
+    return null;
+  }
+  deepEqual([applied.code, applied.stderr], [0, ""]);
+  return applied.stdout.trimEnd().split("\n");
+}
+
+clusterTest(
+  "kubectl apply -f manifests/ on an empty cluster makes all of it, and the second time nothing",
+  async (cluster) => {
+    const first = await applyManifests(cluster);
+    if (first === null) return;
+    deepEqual(first, [
+      "namespace/pingress-system created",
+      "serviceaccount/pingress-controller-user created",
+      "clusterrole.rbac.authorization.k8s.io/pingress-controller-cluster-role created",
+      "clusterrolebinding.rbac.authorization.k8s.io/pingress-controller-cluster-role-binding created",
+      "role.rbac.authorization.k8s.io/pingress-controller-role created",
+      "rolebinding.rbac.authorization.k8s.io/pingress-controller-role-binding created",
+      "ingressclass.networking.k8s.io/pingress created",
+      "deployment.apps/pingress-controller created",
+    ]);
+    const second = await applyManifests(cluster);
+    deepEqual(second?.filter((line) => !line.endsWith(" unchanged")), []);
+    const sample = await kubectl(cluster, [
+      "apply",
+      "--validate=strict",
+      "-f",
+      `${MANIFESTS}/sample/sample.yaml`,
+    ]);
+    deepEqual([sample?.code, sample?.stderr], [0, ""]);
+  },
+);
+
+Deno.test("kubectl apply -f manifests/ over the manifests of the controller in Rust replaces them", async () => {
+  const cluster = await startCluster({ name: "kubectl apply -f manifests/ over the old ones" });
+  if (cluster === null) return;
+  await using _ = cluster;
+  const old = await kubectl(cluster, ["apply", "-f", "-"], oldManifests());
+  if (old === null) return;
+  equal(old.code, 0, old.stderr);
+  const before = await cluster.get("apps/v1", "Deployment", "pingress-controller", NAMESPACE);
+  const lines = await applyManifests(cluster);
+  deepEqual(lines?.map((line) => line.split("/").at(-1)), [
+    "pingress-system configured",
+    "pingress-controller-user unchanged",
+    "pingress-controller-cluster-role configured",
+    "pingress-controller-cluster-role-binding unchanged",
+    "pingress-controller-role configured",
+    "pingress-controller-role-binding unchanged",
+    "pingress unchanged",
+    "pingress-controller configured",
+  ]);
+  const again = await applyManifests(cluster);
+  deepEqual(again?.filter((line) => !line.endsWith(" unchanged")), []);
+
+  const after = await cluster.get<ControllerDeployment>(
+    "apps/v1",
+    "Deployment",
+    "pingress-controller",
+    NAMESPACE,
+  );
+  equal(after?.metadata.uid, before?.metadata.uid);
+  const [container, ...others] = after!.spec.template.spec.containers;
+  const [wanted] = (await controllerDeployment()).spec.template.spec.containers;
+  deepEqual(others, []);
+  // What the old one was started with must not be left in the new image.
+  equal(container.command, undefined);
+  deepEqual(container.args, wanted.args);
+  equal(container.image, wanted.image);
+  deepEqual(container.env.map(({ name }) => name), wanted.env.map(({ name }) => name));
+  for (const { kind, metadata, rules } of await readRules()) {
+    const role: Rules | null = await cluster.get(
+      "rbac.authorization.k8s.io/v1",
+      kind,
+      metadata.name,
+      metadata.namespace,
+    );
+    deepEqual(role?.rules, rules, kind);
+  }
+});
+
+clusterTest("pod security's level restricted takes the controller's pods", async (cluster) => {
+  const namespace = await cluster.newNamespace();
+  const labels = { "pod-security.kubernetes.io/enforce": "restricted" };
+  await cluster.apply({
+    apiVersion: "v1",
+    kind: "Namespace",
+    metadata: { name: namespace, labels },
+  });
+  const { spec: { template } } = await controllerDeployment();
+  await cluster.serviceAccountToken(namespace, template.spec.serviceAccountName);
+  const post = (spec: unknown) =>
+    cluster.request("POST", `/api/v1/namespaces/${namespace}/pods?dryRun=All`, {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { ...template.metadata, name: "controller" },
+      spec,
+    });
+  const taken = await post(template.spec);
+  equal(taken.status, 201, taken.text);
+  // That the level is in force: the same pod without one of its promises.
+  const { securityContext: _promise, ...lax } = template.spec as ControllerPod & {
+    readonly securityContext: unknown;
+  };
+  const refused = await post(lax);
+  equal(refused.status, 403, refused.text);
+  match(refused.text, /violates PodSecurity \\"restricted:latest\\"/);
+});
+
+Deno.test("the controller's Deployment fits its command line, its version and its labels", async () => {
+  const { metadata, spec: { selector, template } } = await controllerDeployment();
+  equal(metadata.namespace, NAMESPACE);
+  deepEqual(selector, { matchLabels: { "app.kubernetes.io/name": "pingress-controller" } });
+  const [{ image, args, ports }] = template.spec.containers;
+  equal(image.split(":").at(-1), VERSION);
+  const parsed = parseControllerOptions(args);
+  equal(parsed.kind, "ok", parsed.kind === "ok" ? "" : parsed.text);
+  if (parsed.kind !== "ok") return;
+  equal(parsed.options.namespace, NAMESPACE);
+  equal(parsed.options.backend, "HostPort");
+  deepEqual(ports.map(({ containerPort }) => containerPort), [parsed.options.admin.port]);
+  notEqual(parsed.options.admin.hostname, "127.0.0.1");
+  const [ingressClass] = await manifest<KubeObject & { spec: { controller: string } }>(
+    "ingress-class.yaml",
+  );
+  deepEqual(parsed.options.ingressClasses, [ingressClass.metadata.name]);
+  equal(parsed.options.controllerNames.includes(ingressClass.spec.controller), true);
+});
+
+Deno.test("rights are for exactly the names that the controller gives its objects", async () => {
+  const count = (length: number, nameOf: (index: number) => string) =>
+    Array.from({ length }, (_, index) => nameOf(index));
+  const names: Record<string, readonly string[]> = {
+    configmaps: count(MAX_PARTS + 1, configMapName),
+    secrets: ["pingress-tls-secret", ...count(MAX_KEY_SECRETS, keySecretName)],
+    daemonsets: [PROXY],
+    deployments: [PROXY],
+    services: [PROXY],
+    poddisruptionbudgets: [PROXY],
+    horizontalpodautoscalers: [PROXY],
+    leases: ["pingress-controller"],
+    namespaces: ["kube-system"],
+  };
+  const granted: Record<string, Set<string>> = {};
+  for (const { resource, names } of grantsOf(await readRules())) {
+    for (const name of names ?? []) (granted[resource] ??= new Set()).add(name);
+  }
+  deepEqual(
+    Object.fromEntries(
+      Object.entries(granted).map(([resource, set]) => [resource, [...set].sort()]),
+    ),
+    Object.fromEntries(Object.entries(names).map(([resource, all]) => [resource, [...all].sort()])),
+  );
+});
