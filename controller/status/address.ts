@@ -5,7 +5,7 @@
  * https://kubernetes.io/docs/reference/kubernetes-api/networking/ingress-v1/#IngressStatus
  */
 import { isIP } from "node:net";
-import { compareText } from "../translate/identity.ts";
+import { compareText } from "../translate/text_order.ts";
 import { isDnsName } from "../translate/names.ts";
 
 /** Exactly one of the two. */
