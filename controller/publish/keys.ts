@@ -9,16 +9,21 @@
 import { Buffer } from "node:buffer";
 import { keySecretName, MAX_KEY_SECRETS } from "../../shared/published_set.ts";
 import type { Secret } from "../../shared/snapshot.ts";
-import { MAX_OBJECT_BYTES, type SecretContent } from "./objects.ts";
+import { decodedBytes, type Entries, MAX_OBJECT_BYTES, type SecretContent } from "./objects.ts";
 
 /** A Secret with more is divided while there are numbers left, so that most have much room. */
 const FULL_BYTES = 700 * 1024;
 
 /** What one Secret may hold; the rest of 1 MiB is margin. */
-const MAX_BYTES = MAX_OBJECT_BYTES - 64 * 1024;
+export const MAX_SECRET_BYTES = MAX_OBJECT_BYTES - 64 * 1024;
 
 /** What a key takes besides its PEM: its name, and the note of who manages it. */
 const ENTRY_BYTES = 160;
+
+/** What a Secret with this data takes of `MAX_SECRET_BYTES`. */
+export function packedBytes(data: Entries): number {
+  return Object.values(data).reduce((sum, value) => sum + decodedBytes(value) + ENTRY_BYTES, 0);
+}
 
 /** How often a Secret can be divided: 2⁴ are all there are. */
 const MAX_DEPTH = Math.log2(MAX_KEY_SECRETS);
@@ -41,7 +46,7 @@ export function packKeys(keys: ReadonlyMap<string, Secret>): PackedKeys {
   }).sort((a, b) => a.hash < b.hash ? -1 : 1);
   const shares = divide({ number: 0, depth: 0, entries });
   const fullest = Math.max(0, ...shares.map(({ entries }) => bytesOf(entries)));
-  if (fullest > MAX_BYTES) return { ok: false, bytes: fullest, limit: MAX_BYTES };
+  if (fullest > MAX_SECRET_BYTES) return { ok: false, bytes: fullest, limit: MAX_SECRET_BYTES };
   return {
     ok: true,
     secrets: shares
@@ -51,7 +56,7 @@ export function packKeys(keys: ReadonlyMap<string, Secret>): PackedKeys {
     fullness: Math.max(
       0,
       ...shares.filter(({ depth }) => depth === MAX_DEPTH)
-        .map(({ entries }) => bytesOf(entries) / MAX_BYTES),
+        .map(({ entries }) => bytesOf(entries) / MAX_SECRET_BYTES),
     ),
   };
 }

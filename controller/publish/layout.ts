@@ -36,8 +36,6 @@ export interface LayoutOptions {
    * than those of what is published keep that whole until the index is replaced.
    */
   readonly slots?: readonly number[];
-  /** Keys that are kept besides, by hash, for proxies that still have the set before. */
-  readonly retained?: ReadonlyMap<string, Secret>;
 }
 
 export type PublishedLayout =
@@ -70,19 +68,32 @@ const GZIP_LEVEL = 4;
 export function layPublishedSet(snapshot: Snapshot, options: LayoutOptions = {}): PublishedLayout {
   const { snapshot: keyless, keys } = withoutKeys(snapshot);
   const config = layConfig(keyless, [...keys.keys()], options.slots ?? allSlots());
-  if (!config.ok) return config;
-  const kept = packKeys(new Map([...options.retained ?? [], ...keys]));
-  // Better that a proxy waits a minute for its new keys than that nobody gets them.
-  const packed = kept.ok ? kept : packKeys(keys);
+  return config.ok ? layKeysBeside(config.configMaps, keys) : config;
+}
+
+/** The layout with these ConfigMaps, the first of them in front, and these keys. */
+export function layKeysBeside(
+  configMaps: readonly ConfigMapContent[],
+  keys: ReadonlyMap<string, Secret>,
+): PublishedLayout {
+  const packed = packKeys(keys);
   if (!packed.ok) return { ok: false, problem: tooManyKeys(keys.size, packed) };
-  const fullness = Math.max(config.fullness, packed.fullness);
+  const sizes = configMaps.map(configMapSize);
+  const fullness = Math.max(packed.fullness, fullnessOf(sizes));
   return {
     ok: true,
-    configMaps: config.configMaps,
+    configMaps,
     secrets: packed.secrets,
-    sizes: [...config.configMaps.map(configMapSize), ...packed.secrets.map(secretSize)],
+    sizes: [...sizes, ...packed.secrets.map(secretSize)],
     warnings: fullness > NEARLY_FULL ? [nearlyFull(fullness)] : [],
   };
+}
+
+/** How much of all ConfigMaps is taken, 0 to 1; a snapshot in one piece has room to grow. */
+function fullnessOf([index, ...parts]: readonly ObjectSize[]): number {
+  if (parts.length === 0) return 0;
+  const packed = parts.reduce((sum, { bytes }) => sum + bytes, 0);
+  return Math.max(packed / (MAX_PARTS * PART_BYTES), index.bytes / INDEX_BYTES);
 }
 
 /** The numbers of the ConfigMaps for parts. */
@@ -91,7 +102,7 @@ export function allSlots(): number[] {
 }
 
 type ConfigLayout =
-  | { readonly ok: true; readonly configMaps: ConfigMapContent[]; readonly fullness: number }
+  | { readonly ok: true; readonly configMaps: readonly ConfigMapContent[] }
   | { readonly ok: false; readonly problem: Problem };
 
 function layConfig(
@@ -102,7 +113,7 @@ function layConfig(
   const set: PublishedSet = { sha256: null, parts: [], keys };
   const whole = serialiseSnapshot(snapshot, { revealKeys: false, set });
   if (Buffer.byteLength(whole) <= WHOLE_BYTES) {
-    return { ok: true, configMaps: [firstConfigMap(whole)], fullness: 0 };
+    return { ok: true, configMaps: [firstConfigMap(whole)] };
   }
   const text = serialiseSnapshot(snapshot, { revealKeys: false });
   const packed = gzipSync(text, { level: GZIP_LEVEL });
@@ -125,7 +136,6 @@ function layConfig(
   return {
     ok: true,
     configMaps: [firstConfigMap(index), ...chunks.map(({ slot, bytes }) => partOf(slot, bytes))],
-    fullness: Math.max(packed.length / (MAX_PARTS * PART_BYTES), indexBytes / INDEX_BYTES),
   };
 }
 

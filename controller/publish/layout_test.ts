@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { sha256Of } from "../../shared/published_set.ts";
-import { Redacted } from "../../shared/redacted.ts";
 import type { Snapshot } from "../../shared/snapshot.ts";
 import { parseSnapshot } from "../../shared/snapshot_parse.ts";
 import { largeSnapshot } from "../../tests/support/published_scene.ts";
@@ -107,25 +106,6 @@ Deno.test("parts are put where they are asked to be", () => {
     "proxy-6.json",
     "proxy-3.json",
   ]);
-});
-
-Deno.test("keys of the set before are kept beside the new ones, but are not part of it", () => {
-  const old = new Redacted("an old key");
-  const hash = sha256Of("an old key");
-  const { configMaps, secrets } = lay(largeSnapshot({ certificates: 1 }), {
-    retained: new Map([[hash, old]]),
-  });
-  assert.equal(Object.keys(secrets[0].data).length, 2);
-  assert.ok(hash in secrets[0].data);
-  assert.ok(!configMaps[0].data["proxy.json"].includes(hash));
-});
-
-Deno.test("keys of the set before go at once where both do not fit", () => {
-  const huge = new Redacted("x".repeat(2 ** 20));
-  const { secrets } = lay(largeSnapshot({ certificates: 1 }), {
-    retained: new Map([["f".repeat(64), huge]]),
-  });
-  assert.equal(Object.keys(secrets[0].data).length, 1);
 });
 
 Deno.test("what does not fit is a problem that tells how much and what to do", () => {
