@@ -1,4 +1,5 @@
 import { deepEqual, equal, match, notDeepEqual, ok } from "node:assert/strict";
+import { parseProxyOptions } from "../proxy/options.ts";
 import { asList, fieldOf } from "./translate/json.ts";
 import { workloadObjects, type WorkloadOptions, type WorkloadPlan } from "./workload.ts";
 import type { WorkloadKind } from "./workload/options.ts";
@@ -167,6 +168,22 @@ Deno.test("the proxy is told where its files are, where to listen and how long t
     "--memory-limit=$(PROXY_MEMORY_LIMIT)",
   ]);
   equal(at(podOf(HOST_PORT), "spec", "containers", 0, "command"), undefined);
+});
+
+Deno.test("the proxy of this version takes its command line", () => {
+  for (const options of [HOST_PORT, { ...AUTOSCALED, drainDelay: 0, drainTimeout: 1500 }]) {
+    // As the kubelet fills it in.
+    const args = (argsOf(options) as string[]).map((arg) =>
+      arg.replace("$(PROXY_MEMORY_LIMIT)", "1073741824")
+    );
+    const parsed = parseProxyOptions(args);
+    ok(parsed.kind === "ok", parsed.kind === "ok" ? "" : parsed.text);
+    deepEqual([parsed.options.drainDelay, parsed.options.drainTimeout], [
+      options.drainDelay,
+      options.drainTimeout,
+    ]);
+    equal(parsed.options.limits.memoryBytes, 2 ** 30);
+  }
 });
 
 Deno.test("where the kernel knows no IPv6 all three ports can be those of IPv4", () => {

@@ -8,6 +8,9 @@ import { asList, asObject, fieldOf } from "../translate/json.ts";
 import { WORKLOAD_LABEL } from "./names.ts";
 import { printable } from "./refusal.ts";
 
+/** Milliseconds that a pod may take to be ready: to be placed, to pull its image, to start. */
+const PATIENCE = 300_000;
+
 /** Counts of pods. */
 export interface WorkloadStatus {
   readonly kind: "DaemonSet" | "Deployment";
@@ -65,8 +68,15 @@ interface Obstacle {
   readonly remedy: string;
 }
 
-/** @param pods are those of the proxies; empty where they are not known. */
-export function healthProblems(live: KubeObject, pods: readonly KubeObject[]): Problem[] {
+/**
+ * @param pods are those of `live`.
+ * @param now in ms since 1970: a rollout, in which some proxies are not ready, is no problem.
+ */
+export function healthProblems(
+  live: KubeObject,
+  pods: readonly KubeObject[],
+  now: number,
+): Problem[] {
   const { kind, desired, ready } = workloadStatus(live);
   const { name, namespace = "" } = live.metadata;
   const object: ObjectRef = { kind, namespace, name };
@@ -76,7 +86,8 @@ export function healthProblems(live: KubeObject, pods: readonly KubeObject[]): P
     field: "status",
     severity: "warning",
   });
-  if (kind === "DaemonSet" && desired === 0) {
+  const isCounted = fieldOf(fieldOf(live, "status"), "observedGeneration") !== undefined;
+  if (kind === "DaemonSet" && desired === 0 && isCounted) {
     return [problem({
       reason: "NoNodeForProxies",
       message: "no node runs a proxy, since none fits --node-selector and tolerates its pods",
@@ -90,11 +101,23 @@ export function healthProblems(live: KubeObject, pods: readonly KubeObject[]): P
     same.pods.push(pod);
     found.set(obstacle.reason, same);
   }
-  if (found.size === 0) {
+  const describe = `see kubectl -n ${namespace} describe ${kind.toLowerCase()} ${name}`;
+  const isOld = ageOf(live.metadata.creationTimestamp, now) > PATIENCE;
+  if (found.size === 0 && pods.length === 0 && isOld) {
+    return [problem({
+      reason: "ProxyPodRefused",
+      message: `none of ${desired} proxies could be made`,
+      remedy: kind === "Deployment" ? describe : `${describe}; host ports need a namespace ` +
+        "labelled pod-security.kubernetes.io/enforce=privileged",
+    })];
+  }
+  const late = pods.filter((pod) => unreadyFor(pod, now) > PATIENCE);
+  if (found.size === 0 && late.length > 0) {
+    const names = late.map(({ metadata }) => metadata.name);
     return [problem({
       reason: "ProxiesNotReady",
-      message: `${ready} of ${desired} proxies are ready`,
-      remedy: `see kubectl -n ${namespace} describe ${kind.toLowerCase()} ${name}`,
+      message: `${ready} of ${desired} proxies are ready; ${whose(names)}: not for five minutes`,
+      remedy: `${describe}, and read the log of that pod`,
     })];
   }
   return Array.from(found.values(), ({ obstacle, pods }) =>
@@ -102,6 +125,20 @@ export function healthProblems(live: KubeObject, pods: readonly KubeObject[]): P
       ...obstacle,
       message: `${ready} of ${desired} proxies are ready; ${whose(pods)}: ${obstacle.message}`,
     }));
+}
+
+/** Milliseconds for which a pod that should be ready has not been; 0 for one that is or ends. */
+function unreadyFor({ metadata, ...pod }: KubeObject, now: number): number {
+  const conditions = asList(fieldOf(fieldOf(pod, "status"), "conditions")) ?? [];
+  const ready = conditions.find((condition) => fieldOf(condition, "type") === "Ready");
+  if (metadata.deletionTimestamp !== undefined || fieldOf(ready, "status") === "True") return 0;
+  return ageOf(fieldOf(ready, "lastTransitionTime") ?? metadata.creationTimestamp, now);
+}
+
+/** Milliseconds since a time of RFC 3339; 0 for none. */
+function ageOf(time: unknown, now: number): number {
+  const at = Date.parse(String(time));
+  return Number.isNaN(at) ? 0 : now - at;
 }
 
 /** By the name of the pod, "" for the workload itself. */
@@ -180,11 +217,11 @@ function ofContainer(container: unknown): Obstacle[] {
       remedy: "read its log, and correct --proxy-server-image, --proxy-arg or --proxy-pod-template",
     }];
   }
-  if (reason === "CreateContainerConfigError" || reason === "CreateContainerError") {
+  if (/^(CreateContainer|RunContainer)/.test(reason)) {
     return [{
       reason: "ProxyNotCreated",
       message: text,
-      remedy: "correct what --proxy-pod-template asks for",
+      remedy: "correct --proxy-server-image, or what --proxy-pod-template asks for",
     }];
   }
   return [];

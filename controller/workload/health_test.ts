@@ -2,7 +2,14 @@ import { deepEqual, equal, match } from "node:assert/strict";
 import type { KubeObject } from "../kube/types.ts";
 import { healthProblems, podsOf, workloadStatus } from "./health.ts";
 
-const METADATA = { name: "pingress-proxy-server", namespace: "pingress-system", generation: 4 };
+const CREATED = "2026-01-01T00:00:00Z";
+const NOW = Date.parse("2026-01-01T00:10:00Z");
+const METADATA = {
+  name: "pingress-proxy-server",
+  namespace: "pingress-system",
+  generation: 4,
+  creationTimestamp: CREATED,
+};
 
 function daemonSet(status: Record<string, unknown>): KubeObject {
   const object = { kind: "DaemonSet", metadata: METADATA, status };
@@ -62,13 +69,14 @@ Deno.test("a Deployment is complete when none of the old pods is left", () => {
 
 Deno.test("proxies that are all ready have no problem", () => {
   const broken = pod("a", waiting("CrashLoopBackOff", ""));
-  deepEqual(healthProblems(daemonSet(READY), [broken]), []);
+  deepEqual(healthProblems(daemonSet(READY), [broken], NOW), []);
 });
 
 Deno.test("no node for proxies is a problem", () => {
-  const [problem] = healthProblems(daemonSet({ ...READY, desiredNumberScheduled: 0 }), []);
+  const [problem] = healthProblems(daemonSet({ ...READY, desiredNumberScheduled: 0 }), [], NOW);
   equal(problem.reason, "NoNodeForProxies");
   match(problem.remedy, /--node-selector/);
+  deepEqual(healthProblems(daemonSet({}), [], NOW), [], "nobody has counted nodes yet");
 });
 
 const OBSTACLES: Readonly<Record<string, readonly [Record<string, unknown>, string, RegExp]>> = {
@@ -114,16 +122,16 @@ const OBSTACLES: Readonly<Record<string, readonly [Record<string, unknown>, stri
     "ProxyNotCreated",
     /secret "mine" not found/,
   ],
-  "a pod that only starts": [
-    waiting("ContainerCreating", ""),
+  "a pod that has not been ready for long": [
+    { conditions: [{ type: "Ready", status: "False", lastTransitionTime: CREATED }] },
     "ProxiesNotReady",
-    /^2 of 3 proxies are ready$/,
+    /^2 of 3 proxies are ready; pod a: not for five minutes$/,
   ],
 };
 
 for (const [name, [status, reason, message]] of Object.entries(OBSTACLES)) {
   Deno.test(`it is said what keeps proxies away: ${name}`, () => {
-    const problems = healthProblems(daemonSet(ONE_SHORT), [pod("a", status)]);
+    const problems = healthProblems(daemonSet(ONE_SHORT), [pod("a", status)], NOW);
     deepEqual(problems.map((problem) => problem.reason), [reason]);
     match(problems[0].message, message);
     equal(problems[0].severity, "warning");
@@ -132,7 +140,7 @@ for (const [name, [status, reason, message]] of Object.entries(OBSTACLES)) {
 
 Deno.test("the same trouble of many pods is one problem", () => {
   const pods = ["c", "a", "b"].map((name) => pod(name, waiting("ErrImagePull", "not found")));
-  const problems = healthProblems(daemonSet({ ...READY, numberReady: 0 }), pods);
+  const problems = healthProblems(daemonSet({ ...READY, numberReady: 0 }), pods, NOW);
   equal(problems.length, 1);
   match(problems[0].message, /^0 of 3 proxies are ready; pod a and 2 more: not found$/);
 });
@@ -147,16 +155,35 @@ Deno.test("pods that the API server does not take are a problem", () => {
       }],
     }),
     [],
+    NOW,
   );
   equal(problem.reason, "ProxyPodRefused");
   match(problem.remedy, /pod-security labels/);
 });
 
-Deno.test("a pod that is told to end keeps nobody waiting", () => {
-  const ending = pod("a", waiting("ErrImagePull", "not found"));
-  const metadata = { ...ending.metadata, deletionTimestamp: "2026-01-01T00:00:00Z" };
-  const [problem] = healthProblems(daemonSet(ONE_SHORT), [{ ...ending, metadata }]);
-  equal(problem.reason, "ProxiesNotReady");
+const IN_ORDER: Readonly<Record<string, KubeObject>> = {
+  "only starts": pod("a", waiting("ContainerCreating", "")),
+  "has just become unready": pod("a", {
+    conditions: [{ type: "Ready", status: "False", lastTransitionTime: "2026-01-01T00:09:00Z" }],
+  }),
+  "ends": {
+    ...pod("a", waiting("ErrImagePull", "not found")),
+    metadata: { name: "a", creationTimestamp: CREATED, deletionTimestamp: CREATED },
+  },
+};
+
+for (const [name, one] of Object.entries(IN_ORDER)) {
+  Deno.test(`a rollout is no problem: a pod that ${name}`, () => {
+    deepEqual(healthProblems(daemonSet(ONE_SHORT), [one], NOW), []);
+  });
+}
+
+Deno.test("a DaemonSet without any pod says what namespaces must allow", () => {
+  const none = daemonSet({ ...READY, numberReady: 0, numberAvailable: 0 });
+  const [problem] = healthProblems(none, [], NOW);
+  equal(problem.reason, "ProxyPodRefused");
+  match(problem.remedy, /enforce=privileged/);
+  deepEqual(healthProblems(none, [], Date.parse(CREATED) + 1000), []);
 });
 
 Deno.test("while one backend replaces the other each has its own pods", () => {

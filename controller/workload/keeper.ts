@@ -144,15 +144,18 @@ export class WorkloadKeeper {
     this.#hasPredecessor = true;
   }
 
-  /** How many proxies there should be and are, and what is wrong with `pods`, those of them. */
-  health(pods: readonly KubeObject[]): Health {
+  /**
+   * How many proxies there should be and are, and what keeps the others away.
+   * @param pods with the proxies' selector. @param now in ms since 1970.
+   */
+  health(pods: readonly KubeObject[], now: number): Health {
     const workloads = (["DaemonSet", "Deployment"] as const).flatMap((kind) => {
       const there = this.#options.live(kind);
       return there === null ? [] : [{ ...there, kind }];
     });
     return {
       statuses: workloads.map(workloadStatus),
-      problems: workloads.flatMap((one) => healthProblems(one, podsOf(one, pods))),
+      problems: workloads.flatMap((one) => healthProblems(one, podsOf(one, pods), now)),
     };
   }
 
