@@ -16,7 +16,7 @@ export interface MetricSpec {
   readonly labels?: Readonly<Record<string, string>>;
 }
 
-const JOB = "`publish`, `workload`, `status`, `events`, `finalizers` or `cleanup`";
+const JOB = "`publish`, `workload` or `cleanup`";
 
 /** In the order of the page. */
 export const CONTROLLER_METRICS = {
@@ -68,7 +68,8 @@ export const CONTROLLER_METRICS = {
     help: "Watches that ended and were begun again.",
     labels: {
       resource: "The kind's name in the API",
-      reason: "`closed` by the server in order, or the error's reason",
+      reason:
+        "`ended` in order, `silent`, `broken`, `refused`, `expired`, `garbled`, or `asked` for",
     },
   },
   pingress_controller_api_requests_total: {
@@ -164,6 +165,36 @@ export class ControllerMetrics {
     this.count("pingress_controller_api_requests_total", { verb, resource, code: String(code) });
     if (verb === "watch") return;
     this.time("pingress_controller_api_request_duration_seconds", milliseconds, { verb });
+  }
+
+  /** What informers have counted themselves. */
+  watches(
+    all: readonly {
+      readonly resource: string;
+      readonly stats: {
+        readonly objects: number;
+        readonly restarts: Readonly<Record<string, number>>;
+      };
+    }[],
+  ): void {
+    const objects = new Map<string, number>();
+    const restarts = new Map<string, number>();
+    for (const { resource, stats } of all) {
+      objects.set(resource, (objects.get(resource) ?? 0) + stats.objects);
+      for (const [reason, count] of Object.entries(stats.restarts)) {
+        const key = JSON.stringify([resource, reason]);
+        restarts.set(key, (restarts.get(key) ?? 0) + count);
+      }
+    }
+    for (const [resource, count] of objects) {
+      this.set("pingress_controller_objects", count, { resource });
+    }
+    const metric = this.#metrics.get("pingress_controller_watch_restarts_total") as Counter;
+    metric.reset();
+    for (const [key, count] of restarts) {
+      const [resource, reason] = JSON.parse(key);
+      if (count > 0) metric.inc({ resource, reason }, count);
+    }
   }
 
   /** A reason that has no problem any more goes to 0, so that alerts on it end. */

@@ -167,6 +167,20 @@ const WORKLOAD_OPTIONS = defineOptions({
     group: "The proxies",
     help: "Type of the Service before the proxies of --backend LoadBalancer.",
   },
+  serviceAnnotation: {
+    type: "string",
+    value: "KEY=VALUE",
+    repeatable: true,
+    check: (value) => parseAnnotation(value) === null ? "an annotation like example.com/a=b" : null,
+    group: "The proxies",
+    help: "Stands on that Service, for the cloud that makes its load balancer.",
+  },
+  loadBalancerClass: {
+    type: "string",
+    value: "CLASS",
+    group: "The proxies",
+    help: "spec.loadBalancerClass of that Service.",
+  },
   proxyPriorityClass: {
     type: "string",
     value: "NAME",
@@ -341,6 +355,8 @@ export interface ControllerOptions {
   /** In percent. */
   readonly proxyCpuTarget: number;
   readonly serviceType: typeof SERVICE_TYPES[number];
+  readonly serviceAnnotations: Readonly<Record<string, string>>;
+  readonly loadBalancerClass: string | null;
   readonly proxyPriorityClass: string | null;
   /** In ms. */
   readonly proxyDrainDelay: number;
@@ -400,6 +416,10 @@ export function parseControllerOptions(args: readonly string[]): ParsedControlle
       proxyMaxReplicas: given.proxyMaxReplicas ?? null,
       proxyCpuTarget: given.proxyCpuTarget,
       serviceType: given.serviceType,
+      serviceAnnotations: Object.fromEntries(
+        given.serviceAnnotation.map(parseAnnotation).filter((pair) => pair !== null),
+      ),
+      loadBalancerClass: given.loadBalancerClass ?? null,
       proxyPriorityClass: given.proxyPriorityClass ?? null,
       proxyDrainDelay: given.proxyDrainDelay,
       proxyDrainTimeout: given.proxyDrainTimeout,
@@ -463,6 +483,15 @@ function parseLabels(text: string): Record<string, string> | null {
     labels[key] = value;
   }
   return labels;
+}
+
+/** Split at the first `=`: values may hold more of them. */
+function parseAnnotation(text: string): readonly [string, string] | null {
+  const match = /^([^=]+)=(.*)$/s.exec(text);
+  if (match === null) return null;
+  const [name, prefix, ...more] = match[1].split("/").reverse();
+  const isKey = LABEL_NAME.test(name) && (prefix === undefined || isDnsName(prefix));
+  return isKey && more.length === 0 ? [match[1], match[2]] : null;
 }
 
 function labelCheck(what: string): (value: string) => string | null {

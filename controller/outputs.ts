@@ -1,0 +1,288 @@
+/**
+ * Everything that the controller writes. In: each reconciliation, whether we lead, and what the API
+ * server has now. Out: configuration, proxies, status and Events as they should be, by those who
+ * write them; each goes at its own pace, and none waits for another but proxies for their
+ * configuration.
+ */
+import type { Logger } from "../shared/log.ts";
+import type { Problem } from "../shared/problem.ts";
+import { Cleanup } from "./cleanup.ts";
+import { EventWriter } from "./events.ts";
+import { FinalizerRemover } from "./finalizers.ts";
+import { DONE, Job, type JobOutcome } from "./job.ts";
+import type { FencedClient } from "./kube/fenced_client.ts";
+import type { WriteFence } from "./kube/term.ts";
+import type { ControllerMetrics } from "./metrics.ts";
+import type { ControllerOptions } from "./options.ts";
+import { ProblemLog } from "./problem_log.ts";
+import { Publication } from "./publication.ts";
+import { Publisher } from "./publish.ts";
+import type { PublishedState, Reconciliation } from "./reconcile.ts";
+import { StatusWriter } from "./status.ts";
+import { type AddressService, publishedAddresses } from "./status/published_addresses.ts";
+import type { Watches } from "./watches.ts";
+import { allWorkloadRefs, workloadObjects, type WorkloadOptions } from "./workload.ts";
+import { healthProblems, workloadStatus } from "./workload/health.ts";
+import { WorkloadKeeper } from "./workload/keeper.ts";
+import { PROXY_NAME } from "./workload/names.ts";
+import type { WorkloadKind } from "./workload/options.ts";
+
+export interface OutputsOptions {
+  readonly client: FencedClient;
+  readonly fence: WriteFence;
+  readonly watches: Watches;
+  readonly workload: WorkloadOptions;
+  readonly options: ControllerOptions;
+  readonly identity: string;
+  readonly metrics: ControllerMetrics;
+  readonly log: Logger;
+  /** Lists everything anew and translates that; null where a list failed. */
+  readonly confirm: () => Promise<Reconciliation | null>;
+}
+
+export class Outputs {
+  readonly #options: OutputsOptions;
+  readonly #publisher: Publisher;
+  readonly #publication: Publication;
+  readonly #keeper: WorkloadKeeper;
+  readonly #status: StatusWriter;
+  readonly #events: EventWriter;
+  readonly #finalizers: FinalizerRemover;
+  readonly #cleanup: Cleanup;
+  readonly #problemLog: ProblemLog;
+  readonly #jobs: Readonly<Record<"publish" | "workload" | "cleanup", Job>>;
+  #result: Reconciliation | null = null;
+  #workloadProblems: readonly Problem[] = [];
+  /** Of what is published, as it was when it last changed. */
+  #digest: string | null = null;
+
+  constructor(options: OutputsOptions) {
+    this.#options = options;
+    const { client, fence, watches, log, identity, confirm } = options;
+    const { namespace, endpointInterval, cleanupDelay } = options.options;
+    this.#publisher = new Publisher({
+      client,
+      namespace,
+      configMaps: watches.configMaps.store,
+      secrets: watches.keySecrets.store,
+      mayWrite: () => fence.mayWrite(),
+      log,
+    });
+    this.#publication = new Publication({
+      publisher: this.#publisher,
+      endpointInterval,
+      confirm,
+      log,
+      now: () => performance.now(),
+    });
+    this.#keeper = new WorkloadKeeper({
+      client,
+      namespace,
+      live: (kind) => watches.workload(kind, namespace, PROXY_NAME),
+      mayWrite: () => fence.mayWrite(),
+    });
+    this.#status = new StatusWriter({ client, ingresses: watches.ingresses.store, fence, log });
+    this.#events = new EventWriter({
+      client,
+      subjects: watches.subjects(),
+      instance: identity.split("_")[0],
+      fence,
+      log,
+    });
+    this.#finalizers = new FinalizerRemover({
+      client,
+      ingresses: watches.ingresses.store,
+      fence,
+    });
+    this.#cleanup = new Cleanup({
+      delay: cleanupDelay,
+      log,
+      confirm: async () => (await confirm())?.statuses.length ?? null,
+      remove: () => this.#remove(),
+      isAnything: () => this.#isAnythingToRemove(),
+      now: () => performance.now(),
+    });
+    this.#problemLog = new ProblemLog(log);
+    this.#jobs = {
+      publish: this.#job("publish", () => this.#publish()),
+      workload: this.#job("workload", () => this.#runWorkload()),
+      cleanup: this.#job("cleanup", () => this.#cleanup.run()),
+    };
+  }
+
+  /** What is published, as far as it is known. */
+  published(): PublishedState {
+    return this.#publication.published();
+  }
+
+  /** Of objects, of publishing and of the proxies. */
+  problems(): readonly Problem[] {
+    return [
+      ...this.#result?.problems ?? [],
+      ...this.#publication.problems,
+      ...this.#workloadProblems,
+    ];
+  }
+
+  update(result: Reconciliation): void {
+    this.#result = result;
+    this.#cleanup.observe(result.statuses.length);
+    this.#pokeAll();
+    this.#tell();
+  }
+
+  /**
+   * What is published has changed. Whether it is other than what was written here, so that all is to
+   * be translated with it anew.
+   */
+  publishedChanged(): boolean {
+    const { digest } = this.published();
+    const isOther = digest === null || digest !== this.#digest;
+    this.#digest = digest;
+    this.#pokeAll();
+    return isOther;
+  }
+
+  workloadChanged(): void {
+    this.#jobs.workload.poke();
+    this.#syncStatus();
+  }
+
+  /** We begin or cease to lead. */
+  lead(isLeader: boolean): void {
+    if (!isLeader) return;
+    // Another one may have written what we remember as ours.
+    this.#publication.forget();
+    this.#keeper.reset();
+    this.#pokeAll();
+    this.#tell();
+  }
+
+  /** Metrics of what is rather than of what happens. */
+  measure(): void {
+    const { metrics, watches, options: { namespace, backend } } = this.#options;
+    metrics.problems(this.problems());
+    for (const accepted of ["all", "partly", "none"] as const) {
+      const count = this.#result?.statuses.filter((status) => status.accepted === accepted).length;
+      metrics.set("pingress_controller_ingresses", count ?? 0, { accepted });
+    }
+    for (const [kind, bytes] of Object.entries(this.#publication.bytes)) {
+      metrics.set("pingress_controller_published_bytes", bytes, { kind });
+    }
+    const kind = backend === "HostPort" ? "DaemonSet" : "Deployment";
+    const live = watches.workload(kind, namespace, PROXY_NAME);
+    const status = live === null ? null : workloadStatus(live);
+    for (const state of ["desired", "updated", "ready"] as const) {
+      metrics.set("pingress_controller_proxies", status?.[state] ?? 0, { state });
+    }
+  }
+
+  /** Resolves when no write is on its way any more. */
+  async stop(): Promise<void> {
+    await Promise.all([
+      ...Object.values(this.#jobs).map((job) => job.stop()),
+      this.#status.close(),
+      this.#events.close(),
+      this.#finalizers.close(),
+    ]);
+    this.#publisher.close();
+  }
+
+  #job(name: string, run: () => Promise<JobOutcome>): Job {
+    const { fence, log, metrics } = this.#options;
+    return new Job({
+      name,
+      log,
+      // Not leading is nothing to fail for: whoever leads sees to it.
+      run: () => fence.mayWrite() ? run() : Promise.resolve(DONE),
+      onRun(result, milliseconds) {
+        metrics.count("pingress_controller_job_runs_total", { job: name, result });
+        metrics.time("pingress_controller_job_duration_seconds", milliseconds, { job: name });
+      },
+    });
+  }
+
+  #pokeAll(): void {
+    for (const job of Object.values(this.#jobs)) job.poke();
+  }
+
+  /** Tells users what became of their objects. */
+  #tell(): void {
+    const problems = this.problems();
+    if (this.#options.fence.mayWrite()) this.#problemLog.update(problems);
+    this.#events.sync(problems);
+    this.#syncStatus();
+  }
+
+  #syncStatus(): void {
+    if (this.#result === null) return;
+    const { watches, options: { namespace, backend, publishAddresses } } = this.#options;
+    this.#status.sync({
+      ingresses: watches.ingresses.store.list(),
+      served: this.#result.statuses.map(({ object }) => object),
+      addresses: publishedAddresses({
+        publishAddresses,
+        backend,
+        service: watches.workload("Service", namespace, PROXY_NAME) as AddressService | null,
+        pods: watches.pods.store.list(),
+        nodes: watches.nodes?.store.list() ?? [],
+      }),
+    });
+  }
+
+  async #publish(): Promise<JobOutcome> {
+    const outcome = await this.#publication.run(this.#result);
+    // When the watch tells of our own write, there is nothing new in it.
+    this.#digest = this.published().digest;
+    this.#jobs.workload.poke();
+    return outcome;
+  }
+
+  async #runWorkload(): Promise<JobOutcome> {
+    const { workload, log } = this.#options;
+    const isWanted = (this.#result?.statuses.length ?? 0) > 0;
+    // Proxies without a configuration would only wait for it.
+    if (this.published().digest === null || (!isWanted && !this.#isWorkload())) return DONE;
+    const result = await this.#keeper.sync(workloadObjects(workload));
+    for (const { object, verb } of result.changes) {
+      log.info("Workload changed", { kind: object.kind, name: object.name, verb });
+    }
+    this.#workloadProblems = [...result.problems, ...this.#health()];
+    this.#tell();
+    const [failure] = result.failures;
+    if (failure !== undefined) {
+      const { object, error } = failure;
+      const reason = `${object.kind} ${object.name}: ${error.message}`;
+      return { kind: "failed", reason, retryAfter: result.retryAfter };
+    }
+    return result.retryAfter === null ? DONE : { kind: "again", after: result.retryAfter };
+  }
+
+  #health(): readonly Problem[] {
+    const { watches, options: { namespace, backend } } = this.#options;
+    const kind = backend === "HostPort" ? "DaemonSet" : "Deployment";
+    const live = watches.workload(kind, namespace, PROXY_NAME);
+    return live === null ? [] : healthProblems(live, watches.pods.store.list(), Date.now());
+  }
+
+  /** Takes everything away that proxies are and live on; null, or why it failed. */
+  async #remove(): Promise<string | null> {
+    const { cleanupService } = this.#options.options;
+    const { failures } = await this.#keeper.remove({ service: cleanupService });
+    if (failures.length > 0) return failures[0].error.message;
+    return await this.#publication.remove();
+  }
+
+  #isAnythingToRemove(): boolean {
+    const { cleanupService } = this.#options.options;
+    return this.#options.watches.isAnythingPublished ||
+      this.#isWorkload(cleanupService ? [] : ["Service"]);
+  }
+
+  #isWorkload(besides: readonly WorkloadKind[] = []): boolean {
+    const { watches, options: { namespace } } = this.#options;
+    return allWorkloadRefs(namespace).some(({ kind, name }) =>
+      !besides.includes(kind) && watches.workload(kind, namespace, name) !== null
+    );
+  }
+}

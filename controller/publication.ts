@@ -1,0 +1,151 @@
+/**
+ * When the configuration is published. In: what all objects come to, and what stands in the API
+ * server. Out: calls of the publisher for what differs, at the right moment: a change of endpoints
+ * alone waits for its turn, and a great loss until fresh lists confirm it.
+ */
+import type { Logger } from "../shared/log.ts";
+import { formatObject, type Problem } from "../shared/problem.ts";
+import type { Snapshot, Upstream } from "../shared/snapshot.ts";
+import { DONE, type JobOutcome } from "./job.ts";
+import { largeLoss } from "./loss.ts";
+import { type Publisher, type PublishResult } from "./publish.ts";
+import { sameButEndpoints } from "./publish/content.ts";
+import type { PublishedState, Reconciliation } from "./reconcile.ts";
+
+export interface PublicationOptions {
+  readonly publisher: Publisher;
+  /** Milliseconds between two writes of nothing but endpoints. */
+  readonly endpointInterval: number;
+  /** Lists everything anew and translates that; null where a list failed. */
+  readonly confirm: () => Promise<Reconciliation | null>;
+  readonly log: Logger;
+  /** Milliseconds that never go back. */
+  readonly now: () => number;
+}
+
+export class Publication {
+  readonly #options: PublicationOptions;
+  /** What was written last, while we lead. */
+  #written: Snapshot | null = null;
+  #writtenAt = -Infinity;
+  #problems: readonly Problem[] = [];
+  #bytes: Readonly<Record<"ConfigMap" | "Secret", number>> = { ConfigMap: 0, Secret: 0 };
+
+  constructor(options: PublicationOptions) {
+    this.#options = options;
+  }
+
+  /** That it does not fit, or soon will not. */
+  get problems(): readonly Problem[] {
+    return this.#problems;
+  }
+
+  /** Of what was published last, by kind. */
+  get bytes(): Readonly<Record<"ConfigMap" | "Secret", number>> {
+    return this.#bytes;
+  }
+
+  published(): PublishedState {
+    return this.#options.publisher.published();
+  }
+
+  /** Another one may have written since. */
+  forget(): void {
+    this.#written = null;
+    this.#writtenAt = -Infinity;
+  }
+
+  /** To be run by whoever may write. */
+  async run(result: Reconciliation | null): Promise<JobOutcome> {
+    if (result === null || result.behind.length > 0) return DONE;
+    const { publisher, endpointInterval, now } = this.#options;
+    const before = publisher.published();
+    // Where no Ingress was ever served, nothing is to be made for none.
+    if (result.statuses.length === 0 && before.version === null) return DONE;
+    const wait = this.#writtenAt + endpointInterval - now();
+    if (wait > 0 && before.digest !== null && this.#isEndpointsOnly(before, result.snapshot)) {
+      return { kind: "again", after: wait };
+    }
+    const confirmed = await this.#confirmed(before, result);
+    if (confirmed === null) {
+      return { kind: "failed", reason: "a great loss could not be confirmed by new lists" };
+    }
+    return this.#outcome(await publisher.sync(confirmed.snapshot), confirmed.snapshot);
+  }
+
+  /** Takes it away; null, or why that failed. */
+  async remove(): Promise<string | null> {
+    this.forget();
+    const result = await this.#options.publisher.remove();
+    if (result.ok || result.kind === "stopped") return null;
+    return result.kind === "too-large" ? result.problem.message : result.error.message;
+  }
+
+  /** Neither routes nor certificates differ from what stands there. */
+  #isEndpointsOnly(before: PublishedState, next: Snapshot): boolean {
+    const written = this.#written;
+    if (written !== null) return isAlikeButEndpoints(written, next);
+    return before.snapshot !== null && sameButEndpoints(before.snapshot, next);
+  }
+
+  /** What may be published: the result itself, or what fresh lists say where much would go. */
+  async #confirmed(
+    before: PublishedState,
+    result: Reconciliation,
+  ): Promise<Reconciliation | null> {
+    if (before.snapshot === null) return result;
+    const loss = largeLoss(before.snapshot, result.snapshot);
+    if (loss === null) return result;
+    const { confirm, log } = this.#options;
+    log.warn("Much would go at once, so everything is listed anew before", { loss });
+    const confirmed = await confirm();
+    if (confirmed === null || confirmed.behind.length > 0) return null;
+    const isReal = largeLoss(before.snapshot, confirmed.snapshot) !== null;
+    log.warn(isReal ? "New lists confirm it" : "New lists do not confirm it: nothing is lost", {
+      loss,
+    });
+    return confirmed;
+  }
+
+  #outcome(result: PublishResult, snapshot: Snapshot): JobOutcome {
+    if (!result.ok) {
+      if (result.kind === "stopped") return DONE;
+      if (result.kind === "too-large") {
+        this.#problems = [result.problem];
+        return { kind: "failed", reason: result.problem.message };
+      }
+      const { object, error } = result;
+      const reason = `${formatObject(object)}: ${error.message}`;
+      return { kind: "failed", reason, retryAfter: error.retryAfter };
+    }
+    this.#problems = result.warnings;
+    this.#written = snapshot;
+    if (result.written.length > 0) this.#writtenAt = this.#options.now();
+    const sum = (wanted: string) =>
+      result.sizes.reduce((total, { kind, bytes }) => total + (kind === wanted ? bytes : 0), 0);
+    this.#bytes = { ConfigMap: sum("ConfigMap"), Secret: sum("Secret") };
+    return result.again === null ? DONE : { kind: "again", after: result.again };
+  }
+}
+
+/**
+ * By identity, which `translate` keeps for what has not changed: false may mean only that it cannot
+ * be told cheaply, and then it is written at once.
+ */
+function isAlikeButEndpoints(a: Snapshot, b: Snapshot): boolean {
+  return isSameList(a.routes, b.routes) && isSameList(a.certificates, b.certificates) &&
+    a.defaultCertificate === b.defaultCertificate &&
+    JSON.stringify(a.defaultAction) === JSON.stringify(b.defaultAction) &&
+    a.upstreams.length === b.upstreams.length &&
+    a.upstreams.every((upstream, index) => isAlikeUpstream(upstream, b.upstreams[index]));
+}
+
+function isAlikeUpstream(a: Upstream, b: Upstream): boolean {
+  return a === b || (a.id === b.id && a.protocol === b.protocol &&
+    a.addresses.kind === "endpoints" && b.addresses.kind === "endpoints" &&
+    JSON.stringify(a.tls) === JSON.stringify(b.tls));
+}
+
+function isSameList(a: readonly unknown[], b: readonly unknown[]): boolean {
+  return a.length === b.length && a.every((one, index) => one === b[index]);
+}

@@ -1,0 +1,249 @@
+/**
+ * Everything that the controller watches. In: a client and which namespaces. Out: stores that follow
+ * the API server, what `translate` reads of them, and calls when it may have changed.
+ *
+ * Two groups: objects of users, from which the configuration is made; and our own objects in one
+ * namespace, which are to be as they were written.
+ */
+import type { Logger } from "../shared/log.ts";
+import type { EventSubjects } from "./events.ts";
+import type { KubeClient } from "./kube/client.ts";
+import { Informer } from "./kube/informer.ts";
+import {
+  keepContent,
+  keepWhole,
+  reduceEndpointSlice,
+  reduceIngress,
+  reduceIngressClass,
+  reduceNode,
+  reducePod,
+  reduceService,
+} from "./kube/reduce.ts";
+import {
+  AUTOSCALERS,
+  CONFIG_MAPS,
+  DAEMON_SETS,
+  DEPLOYMENTS,
+  DISRUPTION_BUDGETS,
+  ENDPOINT_SLICES,
+  INGRESS_CLASSES,
+  INGRESSES,
+  type KubeObject,
+  NODES,
+  PODS,
+  type Resource,
+  SECRETS,
+  SERVICES,
+} from "./kube/types.ts";
+import type { WatchedKind } from "./reconcile.ts";
+import type {
+  EndpointSlice,
+  Ingress,
+  IngressClass,
+  KubeSecret,
+  Resources,
+  Service,
+} from "./resources.ts";
+import { NamedSecrets, type SecretMode } from "./secrets.ts";
+import type { WorkloadKind } from "./workload/options.ts";
+
+export interface WatchesOptions {
+  readonly client: KubeClient;
+  readonly log: Logger;
+  /** Null for all. */
+  readonly watchNamespaces: readonly string[] | null;
+  /** Where our own objects are. */
+  readonly namespace: string;
+  readonly secrets: SecretMode;
+  /** Whether the nodes of proxies are asked for their addresses. */
+  readonly nodes: boolean;
+}
+
+/** Labels of what the controller has made. */
+const OWNED = "app.kubernetes.io/managed-by=pingress-controller";
+const PUBLISHED = "pingress.io/published=snapshot";
+const PROXY_PODS = "app.kubernetes.io/name=pingress-proxy-server";
+
+const WORKLOAD_KINDS: Readonly<Record<WorkloadKind, Resource>> = {
+  DaemonSet: DAEMON_SETS,
+  Deployment: DEPLOYMENTS,
+  HorizontalPodAutoscaler: AUTOSCALERS,
+  PodDisruptionBudget: DISRUPTION_BUDGETS,
+  Service: SERVICES,
+};
+
+type Watched<T> = T & KubeObject;
+
+export class Watches {
+  readonly ingresses: Informer<Watched<Ingress>>;
+  readonly ingressClasses: Informer<Watched<IngressClass>>;
+  readonly services: Informer<Watched<Service>>;
+  readonly endpointSlices: Informer<Watched<EndpointSlice>>;
+  readonly secrets: NamedSecrets;
+  /** What is published. */
+  readonly configMaps: Informer<KubeObject>;
+  readonly keySecrets: Informer<Watched<KubeSecret>>;
+  readonly pods: Informer<KubeObject>;
+  /** Null where nobody asks for them. */
+  readonly nodes: Informer<KubeObject> | null;
+  readonly #workload: ReadonlyMap<WorkloadKind, Informer<KubeObject>>;
+  readonly #all: readonly {
+    readonly resource: Resource;
+    readonly informer: Informer<KubeObject>;
+  }[];
+
+  constructor(options: WatchesOptions) {
+    const { client, log, watchNamespaces: namespaces, namespace } = options;
+    const all: { resource: Resource; informer: Informer<KubeObject> }[] = [];
+    const watch = <T extends KubeObject>(
+      resource: Resource,
+      own: Pick<
+        ConstructorParameters<typeof Informer<T>>[0],
+        "reduce" | "countsVersions" | "labelSelector"
+      >,
+      where: readonly string[] | null = namespaces,
+    ): Informer<T> => {
+      const informer = new Informer<T>({ client, log, resource, namespaces: where, ...own });
+      all.push({ resource, informer: informer as unknown as Informer<KubeObject> });
+      return informer;
+    };
+    // Its status is written against the version that was looked at.
+    this.ingresses = watch(INGRESSES, { reduce: reduceIngress });
+    this.ingressClasses = watch(INGRESS_CLASSES, { reduce: reduceIngressClass });
+    this.services = watch(SERVICES, { reduce: reduceService });
+    this.endpointSlices = watch(ENDPOINT_SLICES, { reduce: reduceEndpointSlice });
+    this.configMaps = watch(
+      CONFIG_MAPS,
+      { labelSelector: PUBLISHED, reduce: keepContent(CONFIG_MAPS) },
+      [namespace],
+    );
+    this.keySecrets = watch(
+      SECRETS,
+      { labelSelector: PUBLISHED, reduce: keepContent(SECRETS) },
+      [namespace],
+    );
+    this.pods = watch(PODS, { labelSelector: PROXY_PODS, reduce: reducePod }, [namespace]);
+    this.nodes = options.nodes ? watch(NODES, { reduce: reduceNode }) : null;
+    const kinds = Object.entries(WORKLOAD_KINDS) as [WorkloadKind, Resource][];
+    this.#workload = new Map(
+      kinds.map(([kind, resource]) => [
+        kind,
+        watch(resource, { labelSelector: OWNED, reduce: keepWhole(resource) }, [namespace]),
+      ]),
+    );
+    this.secrets = new NamedSecrets({ client, log, namespaces, mode: options.secrets });
+    this.#all = all;
+  }
+
+  /** Those of users, whose versions make up that of a snapshot; Secrets are asked apart. */
+  get kinds(): readonly WatchedKind[] {
+    return [
+      asKind("Ingress", this.ingresses),
+      asKind("IngressClass", this.ingressClasses),
+      asKind("Service", this.services),
+      asKind("EndpointSlice", this.endpointSlices),
+    ];
+  }
+
+  /** Whether our own objects are known. */
+  get ownAreSynced(): boolean {
+    return [this.configMaps, this.keySecrets, ...this.#workload.values()]
+      .every((informer) => informer.isSynced);
+  }
+
+  /** Whether any of what the controller publishes is there. */
+  get isAnythingPublished(): boolean {
+    return this.configMaps.store.size + this.keySecrets.store.size > 0;
+  }
+
+  /** Resources whose first list is not complete yet. */
+  get unsynced(): readonly string[] {
+    return this.#all.filter(({ informer }) => !informer.isSynced)
+      .map(({ resource }) => resource.plural);
+  }
+
+  resources(): Resources {
+    return {
+      ingresses: this.ingresses.store.list(),
+      ingressClasses: this.ingressClasses.store.list(),
+      services: this.services.store.list(),
+      endpointSlices: this.endpointSlices.store.list(),
+      secrets: this.secrets.store.list(),
+    };
+  }
+
+  /** An object of the workload; null where there is none. */
+  workload(kind: WorkloadKind, namespace: string, name: string): KubeObject | null {
+    return this.#workload.get(kind)!.store.get(namespace, name);
+  }
+
+  /** Where objects are that problems are about. */
+  subjects(): EventSubjects {
+    const user = {
+      Ingress: { resource: INGRESSES, view: this.ingresses.store },
+      IngressClass: { resource: INGRESS_CLASSES, view: this.ingressClasses.store },
+      Service: { resource: SERVICES, view: this.services.store },
+      EndpointSlice: { resource: ENDPOINT_SLICES, view: this.endpointSlices.store },
+      Secret: { resource: SECRETS, view: this.secrets.store },
+      ConfigMap: { resource: CONFIG_MAPS, view: this.configMaps.store },
+    };
+    const own = [...this.#workload].filter(([kind]) => kind !== "Service").map((
+      [kind, { store }],
+    ) => [kind, { resource: WORKLOAD_KINDS[kind], view: store }]);
+    return { ...user, ...Object.fromEntries(own) };
+  }
+
+  onChange(changed: () => void): void {
+    for (
+      const { store } of [
+        this.ingresses,
+        this.ingressClasses,
+        this.services,
+        this.endpointSlices,
+        this.secrets,
+      ]
+    ) (store as { subscribe(subscriber: () => void): unknown }).subscribe(changed);
+  }
+
+  onPublishedChange(changed: () => void): void {
+    for (const { store } of [this.configMaps, this.keySecrets]) store.subscribe(changed);
+  }
+
+  onWorkloadChange(changed: () => void): void {
+    for (const { store } of [...this.#workload.values(), this.pods]) store.subscribe(changed);
+    this.nodes?.store.subscribe(changed);
+  }
+
+  /** By resource, for metrics. */
+  stats(): { readonly resource: string; readonly stats: Informer<KubeObject>["stats"] }[] {
+    return this.#all.map(({ resource, informer }) => ({
+      resource: resource.plural,
+      stats: informer.stats,
+    }));
+  }
+
+  start(): void {
+    for (const { informer } of this.#all) informer.start();
+    this.secrets.start();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([...this.#all.map(({ informer }) => informer.stop()), this.secrets.stop()]);
+  }
+}
+
+function asKind<T extends KubeObject>(kind: string, informer: Informer<T>): WatchedKind {
+  return {
+    kind,
+    get isSynced() {
+      return informer.isSynced;
+    },
+    get seen() {
+      return informer.seen;
+    },
+    get revision() {
+      return informer.revision;
+    },
+    relist: () => informer.relist(),
+  };
+}

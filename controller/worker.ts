@@ -1,0 +1,203 @@
+/**
+ * The controller, stage by stage. In: the command line, by message, and an API server. Out: proxies
+ * and everything that they live on, kept true to the cluster's Ingresses.
+ *
+ *     options ─▶ client ─▶ watches ─▶ reconciler: translate ─▶ outputs: publish, workload, status, …
+ *                  └─▶ leader ──────────── may write? ────────────┘
+ *
+ * A worker of `main.ts`, since that is how a thread gets no more rights than it needs (`rights.ts`).
+ */
+/// <reference lib="deno.worker" />
+import { type AdminServer, startAdmin } from "../shared/admin.ts";
+import { describeListenError, formatAddress } from "../shared/address.ts";
+import { Lifecycle } from "../shared/lifecycle.ts";
+import { createLogger, standardOutput } from "../shared/log.ts";
+import { adminHandlers } from "./admin_handlers.ts";
+import { awaitEpoch } from "./epoch.ts";
+import { KubeClient } from "./kube/client.ts";
+import { type CredentialSource, loadCredentials } from "./kube/credentials.ts";
+import { FencedClient } from "./kube/fenced_client.ts";
+import { LeaderElector } from "./kube/leader.ts";
+import { ControllerMetrics } from "./metrics.ts";
+import { type ControllerOptions, parseControllerOptions } from "./options.ts";
+import { Outputs } from "./outputs.ts";
+import { Reconciler } from "./reconcile.ts";
+import { referencedSecrets } from "./secret_references.ts";
+import { translate } from "./translate.ts";
+import { Watches } from "./watches.ts";
+import { readWorkload } from "./workload/from_options.ts";
+import type { FromWorker, ToWorker } from "./worker_protocol.ts";
+
+/** Begins to end, or gives up what it is at; null before the start. */
+let stop: (() => void) | null = null;
+
+self.onmessage = ({ data }: MessageEvent<ToWorker>) => {
+  if (data.kind === "stop") return stop?.();
+  const parsed = parseControllerOptions(data.args);
+  if (parsed.kind !== "ok") throw new TypeError("The command line was to be good");
+  // As if it had been thrown here: the first thread is told, and ends the process.
+  run(parsed.options, data.credentials, data.identity).catch(reportError);
+};
+post({ kind: "up" });
+
+async function run(
+  options: ControllerOptions,
+  source: CredentialSource,
+  identity: string,
+): Promise<void> {
+  const log = createLogger({ level: options.logLevel, format: options.logFormat });
+  const lifecycle = new Lifecycle();
+  const stopping = new AbortController();
+  stop = () => stopping.signal.aborted ? post({ kind: "exit", code: 1 }) : stopping.abort();
+  // A mistake of ours in one write must not end all others.
+  self.addEventListener("unhandledrejection", (event) => {
+    event.preventDefault();
+    log.error("Unhandled rejection", { error: event.reason });
+  });
+
+  const credentials = loadCredentials(source);
+  if (!credentials.ok) return await fail(credentials.message);
+  const workload = await readWorkload(options);
+  if (!workload.ok) return await fail(workload.message);
+  const metrics = new ControllerMetrics();
+  const client = new KubeClient(credentials.credentials, (report) => metrics.called(report));
+  const watches = new Watches({
+    client,
+    log,
+    watchNamespaces: options.watchNamespaces,
+    namespace: options.namespace,
+    secrets: options.secrets,
+    nodes: options.backend === "HostPort" && options.publishAddresses.length === 0,
+  });
+  const leader = new LeaderElector({
+    client,
+    namespace: options.namespace,
+    identity,
+    leaseDuration: options.leaseDuration,
+    renewDeadline: options.renewDeadline,
+    retryPeriod: options.retryPeriod,
+    log,
+    onChange: (isLeader) => outputs?.lead(isLeader),
+  });
+  const admin = startAdminPort();
+  if (typeof admin === "string") return await fail(admin);
+  log.info("Listening", { admin: formatAddress(admin.address) });
+  lifecycle.setObstacle("watches", "not every kind has been listed yet");
+  lifecycle.enter("ready");
+  watches.start();
+
+  let outputs: Outputs | null = null;
+  let reconciler: Reconciler | null = null;
+  const epoch = await awaitEpoch(client, log, stopping.signal);
+  if (epoch !== null) {
+    const made: Outputs = outputs = new Outputs({
+      client: new FencedClient(client, leader),
+      fence: leader,
+      watches,
+      workload: workload.options,
+      options,
+      identity,
+      metrics,
+      log,
+      confirm: () => reconciler!.confirm(),
+    });
+    const loop = reconciler = new Reconciler({
+      epoch,
+      kinds: watches.kinds,
+      secrets: watches.secrets,
+      isSynced: () => watches.ownAreSynced,
+      resources: () => watches.resources(),
+      references: (resources) => referencedSecrets(resources, options),
+      published: () => made.published(),
+      translate,
+      translateOptions: { ...options, allowLocalEndpoints: false },
+      clock: Date.now,
+      gatherTime: options.gatherTime,
+      gatherLimit: options.gatherLimit,
+      log,
+      onResult(result) {
+        if (lifecycle.readiness().ready === false) log.info("Ready", showSize(result.snapshot));
+        lifecycle.clearObstacle("watches");
+        made.update(result);
+      },
+      onRun(result, milliseconds) {
+        metrics.count("pingress_controller_reconciles_total", { result });
+        metrics.time("pingress_controller_reconcile_duration_seconds", milliseconds);
+      },
+    });
+    watches.onChange(() => loop.changed());
+    watches.onPublishedChange(() => made.publishedChanged() && loop.changed());
+    watches.onWorkloadChange(() => made.workloadChanged());
+    loop.changed();
+    leader.start();
+    await aborted(stopping.signal);
+  }
+  await end(admin);
+
+  /** Ends in the order in which nothing is written after the lease is given back. */
+  async function end(admin: AdminServer): Promise<void> {
+    lifecycle.enter("draining");
+    await reconciler?.stop();
+    await outputs?.stop();
+    await leader.stop();
+    await watches.stop();
+    client.close();
+    await admin.close();
+    lifecycle.enter("stopped");
+    log.info("Stopped");
+    await standardOutput().flush();
+    post({ kind: "exit", code: 0 });
+  }
+
+  /** The admin port, or why it cannot be had. */
+  function startAdminPort(): AdminServer | string {
+    const handlers = adminHandlers({
+      metrics,
+      measure: () => measure(),
+      latest: () => reconciler?.latest ?? null,
+      problems: () => outputs?.problems() ?? [],
+    });
+    try {
+      return startAdmin({ ...options.admin, lifecycle, handlers, logger: log });
+    } catch (error) {
+      return describeListenError(error, options.admin, "--admin");
+    }
+  }
+
+  /** Takes the readings that nobody is told of. */
+  function measure(): void {
+    metrics.set("pingress_controller_leader", Number(leader.isLeader));
+    metrics.set("pingress_controller_synced", Number(reconciler?.isSynced ?? false));
+    const waiting = (reconciler?.waiting ?? 0) / 1000;
+    metrics.set("pingress_controller_changes_waiting_seconds", waiting);
+    metrics.set("pingress_controller_memory_bytes", Deno.memoryUsage().rss);
+    metrics.watches(watches.stats());
+    outputs?.measure();
+  }
+
+  /** Ends a start that cannot succeed. */
+  async function fail(message: string): Promise<void> {
+    log.error("Cannot start", { reason: message });
+    await standardOutput().flush();
+    post({ kind: "exit", code: 1 });
+  }
+}
+
+function showSize(
+  { routes, upstreams, certificates }: {
+    readonly routes: readonly unknown[];
+    readonly upstreams: readonly unknown[];
+    readonly certificates: readonly unknown[];
+  },
+) {
+  return { routes: routes.length, upstreams: upstreams.length, certificates: certificates.length };
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
+}
+
+function post(message: FromWorker): void {
+  self.postMessage(message);
+}
