@@ -11,7 +11,8 @@ import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "../share
 import { defineOptions, parseOptions, type Program } from "../shared/options.ts";
 import { VERSION } from "../shared/version.ts";
 import type { DefaultBackend } from "./translate.ts";
-import { isDnsLabel, isDnsName, isPortName } from "./translate/names.ts";
+import { labelCheck, parseAnnotation, parseDefaultBackend, parseLabels } from "./option_values.ts";
+import { isDnsName } from "./translate/names.ts";
 
 export const CONTROLLER_PROGRAM: Program = {
   name: "deno task controller",
@@ -456,46 +457,6 @@ export function readEnvironment(env: { get(name: string): string | undefined }) 
     apiServer: host && port ? { host, port } : null,
     podName: env.get("POD_NAME") || null,
   } satisfies ControllerEnvironment;
-}
-
-/** `default/web:80`, with the port's number or name; null for anything else. */
-export function parseDefaultBackend(text: string): DefaultBackend | null {
-  const match = /^([^/:]+)\/([^/:]+):([^/:]+)$/.exec(text);
-  if (match === null) return null;
-  const [, namespace, name, port] = match;
-  if (!isDnsLabel(namespace) || !isDnsLabel(name)) return null;
-  if (isPortName(port)) return { namespace, name, port };
-  const number = /^\d{1,5}$/.test(port) ? Number(port) : 0;
-  return number >= 1 && number <= 65535 ? { namespace, name, port: number } : null;
-}
-
-/** https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set */
-const LABEL_NAME = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
-
-function parseLabels(text: string): Record<string, string> | null {
-  const labels: Record<string, string> = {};
-  for (const pair of text.split(",")) {
-    const [key, value, ...rest] = pair.split("=");
-    const [name, prefix, ...more] = key.split("/").reverse();
-    if (value === undefined || rest.length > 0 || more.length > 0) return null;
-    if (!LABEL_NAME.test(name) || (prefix !== undefined && !isDnsName(prefix))) return null;
-    if (value !== "" && !LABEL_NAME.test(value)) return null;
-    labels[key] = value;
-  }
-  return labels;
-}
-
-/** Split at the first `=`: values may hold more of them. */
-function parseAnnotation(text: string): readonly [string, string] | null {
-  const match = /^([^=]+)=(.*)$/s.exec(text);
-  if (match === null) return null;
-  const [name, prefix, ...more] = match[1].split("/").reverse();
-  const isKey = LABEL_NAME.test(name) && (prefix === undefined || isDnsName(prefix));
-  return isKey && more.length === 0 ? [match[1], match[2]] : null;
-}
-
-function labelCheck(what: string): (value: string) => string | null {
-  return (value) => isDnsLabel(value) ? null : what;
 }
 
 /** As client-go asks: a leader must have given up before another may begin. */

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { parseControllerOptions, parseDefaultBackend, readEnvironment } from "./options.ts";
+import { parseDefaultBackend } from "./option_values.ts";
+import { parseControllerOptions, readEnvironment } from "./options.ts";
 
 function optionsOf(...args: string[]) {
   const parsed = parseControllerOptions(args);

@@ -3,7 +3,7 @@
  * a help text, or what is wrong. Both take the flags that decide what is served, so that one
  * explains what the other does.
  */
-import { parseDefaultBackend } from "../controller/options.ts";
+import { parseDefaultBackend } from "../controller/option_values.ts";
 import { isDnsName } from "../controller/translate/names.ts";
 import type { Address } from "../shared/address.ts";
 import { LOG_LEVELS, type LogLevel } from "../shared/log.ts";
