@@ -14,7 +14,7 @@ import type { IngressObject } from "./ingress_object.ts";
 import { asList, asObject, asText, describe, fieldOf, isAbsent, quote } from "./json.ts";
 import { reportNginxAnnotations } from "./nginx_annotations.ts";
 import { explainPath, looksLikePattern, readPath, readPathType, WHOLE_HOST } from "./path.ts";
-import { isSameList, LastResult } from "./memo.ts";
+import { differenceOf, isSameList, LastResult } from "./memo.ts";
 import { type ObjectProblem, type ProblemList, recordProblems, type Report } from "./problems.ts";
 import { type BackendRef, readBackend } from "./backend_ref.ts";
 import { HostPlaces, RoutePlace } from "./route_place.ts";
@@ -96,8 +96,17 @@ const lastList = new LastResult<readonly IngressObject[], IngressList>();
  * object, and its routes could not be told from another's.
  */
 export function readIngresses(objects: readonly IngressObject[]): IngressList {
-  return lastList.recall((before) => isSameList(before, objects)) ??
+  return lastList.recall((before) => isSameList(before, objects) || takeModels(before, objects)) ??
     lastList.keep(objects, readAll(objects));
+}
+
+/** Objects that came in the place of others that say the same take over their models. */
+function takeModels(before: readonly IngressObject[], now: readonly IngressObject[]): false {
+  const { removed, added } = differenceOf(before, now);
+  for (const [i, ingress] of added.entries()) {
+    if (i < removed.length) ingress.takeModelOf(removed[i]);
+  }
+  return false;
 }
 
 function readAll(objects: readonly IngressObject[]): IngressList {

@@ -5,7 +5,7 @@
 import type { ObjectRef } from "../../shared/problem.ts";
 import { type Identity, readIdentity, refOf } from "./identity.ts";
 import type { IngressModel } from "./ingress.ts";
-import { asObject, asText, fieldOf, type JsonObject } from "./json.ts";
+import { asObject, asText, fieldOf, isSameJson, type JsonObject } from "./json.ts";
 import { oncePerObject } from "./memo.ts";
 
 const CLASS_ANNOTATION = "kubernetes.io/ingress.class";
@@ -40,6 +40,29 @@ export class IngressObject {
     read: (identity: Identity, object: JsonObject) => IngressModel,
   ): IngressModel {
     return this.#model ??= read(this.identity, this.object);
+  }
+
+  /**
+   * Takes over the model of an object of the same name, if they differ in what is never read only
+   * (most often in the status), so that all that was made of it stays.
+   */
+  takeModelOf(other: IngressObject): void {
+    if (this.#model === null && other.#model !== null && this.#saysSameAs(other)) {
+      this.#model = other.#model;
+    }
+  }
+
+  #saysSameAs(other: IngressObject): boolean {
+    if (this.identity?.key !== other.identity?.key) return false;
+    const [a, b] = [this, other].map(({ object }) => {
+      const metadata = fieldOf(object, "metadata");
+      return [
+        fieldOf(object, "spec"),
+        fieldOf(metadata, "annotations"),
+        fieldOf(metadata, "creationTimestamp"),
+      ];
+    });
+    return isSameJson(a, b);
   }
 }
 

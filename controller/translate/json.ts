@@ -77,6 +77,23 @@ export function stableText(value: unknown): string {
   }
 }
 
+/** Below it everything counts as different; no object of the API is as deep. */
+const COMPARED_DEPTH = 100;
+
+/** Whether two values of JSON are equal, whatever the order of keys. */
+export function isSameJson(a: unknown, b: unknown, depth = 0): boolean {
+  if (a === b) return true;
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
+  if (depth > COMPARED_DEPTH || Array.isArray(a) !== Array.isArray(b)) return false;
+  const keys = Object.keys(a);
+  if (keys.length !== Object.keys(b).length) return false;
+  const left = a as JsonObject;
+  const right = b as JsonObject;
+  return keys.every((key) =>
+    Object.hasOwn(right, key) && isSameJson(left[key], right[key], depth + 1)
+  );
+}
+
 const SHOWN_ITEMS = 5;
 
 /** `a, b, c, d, e and 7 more`. */

@@ -17,8 +17,8 @@ import type {
 } from "./certificate_source.ts";
 import { showElder } from "./identity.ts";
 import type { IngressModel, TlsHost, TlsModel } from "./ingress.ts";
-import { showSome } from "./json.ts";
-import { isSameList, LastResult } from "./memo.ts";
+import { isSameJson, showSome } from "./json.ts";
+import { differenceOf, isSameList, LastResult } from "./memo.ts";
 import { type ProblemList, type Recorded, recordProblems, type Report } from "./problems.ts";
 import type { TlsStatus } from "./status.ts";
 
@@ -45,24 +45,36 @@ export function layCertificates(
   published: Snapshot | null,
   problems: ProblemList,
 ): TlsLayout {
-  let layout = lastLayout.recall((before) =>
-    before.ingresses === ingresses && sources.findsAgain(before.found) &&
+  let layout: Recorded<TlsLayout> | null = lastLayout.recall((before) =>
+    isSameTls(before.ingresses, ingresses) && sources.findsAgain(before.found) &&
     (before.published === published || areUsable(before.found))
   );
-  if (layout === null) {
-    layout = recordProblems((list) => {
-      const claims = new TlsClaims(sources, published, list);
-      const statuses = ingresses.map((ingress) =>
-        ingress.tls.length === 0
-          ? NO_STATUS
-          : ingress.tls.map((entry) => claims.add(ingress, entry))
-      );
-      return { certificates: claims.certificates(), statuses };
-    });
-    lastLayout.keep({ ingresses, found: sources.found(), published }, layout);
-  }
+  layout ??= recordProblems((list) => {
+    const claims = new TlsClaims(sources, published, list);
+    const statuses = ingresses.map((ingress) =>
+      ingress.tls.length === 0 ? NO_STATUS : ingress.tls.map((entry) => claims.add(ingress, entry))
+    );
+    return { certificates: claims.certificates(), statuses };
+  });
+  lastLayout.keep({ ingresses, found: sources.found(), published }, layout);
   problems.addAll(layout.problems);
   return layout.value;
+}
+
+/** Whether the same Ingresses in the same order have the same TLS entries, whatever else differs. */
+function isSameTls(before: readonly IngressModel[], now: readonly IngressModel[]): boolean {
+  if (before === now) return true;
+  if (before.length !== now.length) return false;
+  const { removed, added } = differenceOf(before, now);
+  return removed.every(({ identity, tls }, i) => {
+    const other = added[i];
+    return identity.label === other.identity.label &&
+      identity.createdAt === other.identity.createdAt && tls.length === other.tls.length &&
+      tls.every(({ field, hosts, secret }, j) => {
+        const entry = other.tls[j];
+        return isSameJson([field, hosts, secret], [entry.field, entry.hosts, entry.secret]);
+      });
+  });
 }
 
 /** Only where a Secret cannot be used does it matter what was published. */
