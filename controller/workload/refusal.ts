@@ -25,6 +25,12 @@ const CAUSES: readonly (readonly [code: number, text: RegExp, reason: string, re
   ],
   [
     403,
+    /being terminated/,
+    "NamespaceTerminating",
+    "wait until the namespace has gone, and create it anew",
+  ],
+  [
+    403,
     /./,
     "NotPermitted",
     "give the controller's service account this right; manifests/ has the Role",
@@ -35,6 +41,7 @@ const CAUSES: readonly (readonly [code: number, text: RegExp, reason: string, re
     "NamespaceNotFound",
     "create the namespace, or give --namespace another one",
   ],
+  [404, /./, "ApiMissing", "use Kubernetes 1.27 or newer"],
   [
     422,
     /immutable|may not change once set/,

@@ -34,6 +34,12 @@ const LASTING: readonly (readonly [number, string, string])[] = [
   [403, 'admission webhook "policy.example.com" denied the request: no', "AdmissionRefused"],
   [403, 'User "x" cannot patch resource "daemonsets"', "NotPermitted"],
   [404, 'namespaces "pingress-system" not found', "NamespaceNotFound"],
+  [
+    403,
+    "forbidden: unable to create new content in namespace x because it is being terminated",
+    "NamespaceTerminating",
+  ],
+  [404, "the server could not find the requested resource", "ApiMissing"],
   [500, 'Internal error occurred: failed calling webhook "x": timeout', "AdmissionUnavailable"],
 ];
 
