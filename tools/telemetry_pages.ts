@@ -1,8 +1,9 @@
 /**
- * The pages of what the proxy tells. In: the catalogue of metrics, and the fields of the access log.
+ * The pages of what programs tell. In: the catalogues of metrics, and the fields of the access log.
  * Out: the text of `docs/metrics.md` and `docs/access-log.md`.
  */
 import { ACCESS_LOG_FIELDS } from "../proxy/telemetry/access_log.ts";
+import { CONTROLLER_METRICS } from "../controller/metrics.ts";
 import { ERROR_KINDS } from "../proxy/errors.ts";
 import { DURATION_BOUNDS } from "../proxy/telemetry/block.ts";
 import { METRICS, type MetricSpec } from "../proxy/telemetry/catalogue.ts";
@@ -16,17 +17,12 @@ const MADE = "Made from the program itself by `deno task docs:update`; do not ed
 
 /** One row a metric, in the order of the catalogue. */
 export function metricsPage(): string {
-  const specs: [string, MetricSpec][] = Object.entries(METRICS);
-  const rows = specs.map(([name, { type, help, labels = {} }]) =>
-    `| \`${name}\` | ${type} | ${cell(help)} | ${
-      Object.entries(labels).map(([label, values]) => `\`${label}\`: ${cell(values)}.`).join(" ") ||
-      "–"
-    } |`
-  );
   return [
     "# Metrics",
     "",
     MADE,
+    "",
+    "## The proxy",
     "",
     "`GET /metrics` on the admin port, for anyone who reaches it, in the text format 0.0.4 of",
     "Prometheus. Numbers are summed over all workers, and counters stay when a worker is replaced.",
@@ -34,9 +30,7 @@ export function metricsPage(): string {
     "A route that has had no request has no series; when it goes, its series go. What is counted",
     "by route is counted when a request ends.",
     "",
-    "| metric | type | what it says | labels |",
-    "| --- | --- | --- | --- |",
-    ...rows,
+    ...metricsTable(METRICS),
     "",
     "## The label `route`",
     "",
@@ -65,7 +59,24 @@ export function metricsPage(): string {
       `| \`${code}\` | ${status || "–"} | ${side} | ${cell(text)} |`
     ),
     "",
+    "## The controller",
+    "",
+    "Its admin port has a `/metrics` of its own. Each replica counts for itself; what is written is",
+    "counted by the one that leads. The bounds of durations are 1 ms to 10 s.",
+    "",
+    ...metricsTable(CONTROLLER_METRICS),
+    "",
   ].join("\n");
+}
+
+function metricsTable(metrics: Readonly<Record<string, MetricSpec>>): string[] {
+  const rows = Object.entries(metrics).map(([name, { type, help, labels = {} }]) =>
+    `| \`${name}\` | ${type} | ${cell(help)} | ${
+      Object.entries(labels).map(([label, values]) => `\`${label}\`: ${cell(values)}.`).join(" ") ||
+      "–"
+    } |`
+  );
+  return ["| metric | type | what it says | labels |", "| --- | --- | --- | --- |", ...rows];
 }
 
 /** One row a field, in the order of a line. */
