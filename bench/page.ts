@@ -31,10 +31,15 @@ export function describeCase({ about, connections, workers }: Case): string {
 
 /** Null where the page lacks the markers. */
 export function replaceResults(page: string, results: RunResults): string | null {
-  const begin = page.indexOf(BEGIN);
-  const end = page.indexOf(END);
-  if (begin === -1 || end < begin) return null;
-  return `${page.slice(0, begin + BEGIN.length)}\n\n${formatResults(results)}\n${page.slice(end)}`;
+  return replaceMarked(page, BEGIN, formatResults(results));
+}
+
+/** The page with `text` between the marker `begin` and `END`; null where it lacks them. */
+export function replaceMarked(page: string, begin: string, text: string): string | null {
+  const from = page.indexOf(begin);
+  const to = page.indexOf(END);
+  if (from === -1 || to < from) return null;
+  return `${page.slice(0, from + begin.length)}\n\n${text}\n${page.slice(to)}`;
 }
 
 function formatResults({ date, machine, versions, schedule, cases }: RunResults): string {

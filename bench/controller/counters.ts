@@ -1,0 +1,81 @@
+/**
+ * What the controller counts itself. In: its `/metrics`. Out: its calls to the API server, and the
+ * time that its parts took.
+ */
+import type { ControllerProcess } from "../../tests/cluster/support/controller_process.ts";
+
+export interface Counters {
+  /** Ended calls, by `verb resource`: `list ingresses`. */
+  readonly calls: Readonly<Record<string, number>>;
+  /** Calls that were refused or had no answer; that something is not there yet is an answer. */
+  readonly failedCalls: number;
+  /** Time of translations, in ms. */
+  readonly translating: number;
+  /** Time of what was published, in ms. */
+  readonly publishing: number;
+  /** Bytes that are published, of ConfigMaps and of Secrets. */
+  readonly configMapBytes: number;
+  readonly secretBytes: number;
+}
+
+const CALLS = /^pingress_controller_api_requests_total\{(.*)\}$/;
+
+export async function readCounters(controller: ControllerProcess): Promise<Counters> {
+  const { status, text } = await controller.admin("/metrics");
+  if (status !== 200) throw new Error(`/metrics answered ${status}`);
+  return countersOf(text);
+}
+
+/** @param text of `/metrics`. */
+export function countersOf(text: string): Counters {
+  const series = seriesOf(text);
+  const value = (name: string) => series.get(name) ?? 0;
+  const calls: Record<string, number> = {};
+  let failedCalls = 0;
+  for (const [name, count] of series) {
+    const labels = CALLS.exec(name)?.[1];
+    if (labels === undefined) continue;
+    const { verb, resource, code } = labelsOf(labels);
+    calls[`${verb} ${resource}`] = (calls[`${verb} ${resource}`] ?? 0) + count;
+    if (!code.startsWith("2") && code !== "404") failedCalls += count;
+  }
+  return {
+    calls,
+    failedCalls,
+    translating: value("pingress_controller_reconcile_duration_seconds_sum") * 1000,
+    publishing: value('pingress_controller_job_duration_seconds_sum{job="publish"}') * 1000,
+    configMapBytes: value('pingress_controller_published_bytes{kind="ConfigMap"}'),
+    secretBytes: value('pingress_controller_published_bytes{kind="Secret"}'),
+  };
+}
+
+/** What was counted from one time to another; bytes are those of the second. */
+export function counterDifference(before: Counters, after: Counters): Counters {
+  const names = Object.keys(after.calls)
+    .filter((name) => after.calls[name] > (before.calls[name] ?? 0));
+  return {
+    ...after,
+    calls: Object.fromEntries(
+      names.map((name) => [name, after.calls[name] - (before.calls[name] ?? 0)]),
+    ),
+    failedCalls: after.failedCalls - before.failedCalls,
+    translating: after.translating - before.translating,
+    publishing: after.publishing - before.publishing,
+  };
+}
+
+/** Values by `name{label="value"}`. */
+function seriesOf(text: string): Map<string, number> {
+  const samples = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  return new Map(samples.map((line) => {
+    const space = line.lastIndexOf(" ");
+    return [line.slice(0, space), Number(line.slice(space + 1))];
+  }));
+}
+
+function labelsOf(text: string): Record<string, string> {
+  return Object.fromEntries([...text.matchAll(/(\w+)="([^"]*)"/g)].map(([, key, value]) => [
+    key,
+    value,
+  ]));
+}
