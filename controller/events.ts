@@ -32,14 +32,22 @@ import { type After, type WriteOutcome, WriteQueue } from "./write/queue.ts";
 
 export const EVENT_PACE: Pace = { rate: 10, burst: 50, inFlight: 4 };
 
-/** Objects and reasons that are kept in mind; 10,000 take 17 minutes to write. */
-const MAX_RECORDS = 10_000;
+/** When Events are written. */
+export interface EventTiming {
+  /** Milliseconds between two writes of one Event, however often its message changes. */
+  readonly leastInterval: number;
+  /** Milliseconds after which a problem that stays is told of again, and up to a sixth more. */
+  readonly renewal: number;
+  /** Objects and reasons that are kept in mind. */
+  readonly maxRecords: number;
+}
 
-/** Milliseconds between two writes of one Event, however often its message changes. */
-const LEAST_INTERVAL = 30_000;
-
-/** Milliseconds after which a problem that stays is told of again, give or take a sixth. */
-const RENEWAL = 30 * 60_000;
+/** 10,000 Events take 17 minutes to write, and the API server keeps each for an hour. */
+export const EVENT_TIMING: EventTiming = {
+  leastInterval: 30_000,
+  renewal: 30 * 60_000,
+  maxRecords: 10_000,
+};
 
 /** Milliseconds that one is kept in mind after its problem has gone: as long as its Event lives. */
 const MEMORY = 60 * 60_000;
@@ -58,10 +66,7 @@ export interface EventWriterOptions {
   readonly fence: Pick<WriteFence, "mayWrite">;
   readonly log: Logger;
   readonly pace?: Pace;
-  /** Milliseconds; 30,000 and half an hour without them. */
-  readonly leastInterval?: number;
-  readonly renewal?: number;
-  readonly maxRecords?: number;
+  readonly timing?: Partial<EventTiming>;
   readonly clock?: Clock;
   readonly after?: After;
   /** From 0 up to 1, for jitter. */
@@ -70,6 +75,7 @@ export interface EventWriterOptions {
 
 export class EventWriter {
   readonly #options: EventWriterOptions;
+  readonly #timing: EventTiming;
   readonly #clock: Clock;
   readonly #random: () => number;
   readonly #queue: WriteQueue;
@@ -78,6 +84,7 @@ export class EventWriter {
 
   constructor(options: EventWriterOptions) {
     this.#options = options;
+    this.#timing = { ...EVENT_TIMING, ...options.timing };
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? Math.random;
     this.#queue = new WriteQueue({
@@ -134,7 +141,7 @@ export class EventWriter {
       record = undefined;
     }
     if (record === undefined) {
-      if (this.#records.size >= (this.#options.maxRecords ?? MAX_RECORDS)) return false;
+      if (this.#records.size >= this.#timing.maxRecords) return false;
       record = {
         name: eventName(object, uid, reason),
         object,
@@ -176,12 +183,12 @@ export class EventWriter {
     if (written === null) return await this.#introduce(record);
     const age = this.#clock.monotonic() - written.at;
     if (message !== written.message || record.hasReturned) {
-      const wait = (this.#options.leastInterval ?? LEAST_INTERVAL) - age;
+      const wait = this.#timing.leastInterval - age;
       return wait > 0
         ? { kind: "unneeded", again: wait }
         : await this.#repeat(record, written.count);
     }
-    const wait = this.#renewal - age;
+    const wait = this.#timing.renewal - age;
     return wait > 0
       ? { kind: "unneeded", again: this.#jitter(wait) }
       : await this.#repeat(record, written.count);
@@ -220,7 +227,7 @@ export class EventWriter {
     const count = Number.isSafeInteger(read.value.count) ? read.value.count as number : 1;
     const age = this.#clock.now() - Date.parse(String(lastTimestamp));
     // The clocks of two replicas are not quite alike.
-    if (message === record.message && Math.abs(age) < this.#renewal) {
+    if (message === record.message && Math.abs(age) < this.#timing.renewal) {
       return this.#wrote(record, message, count, Math.max(0, age));
     }
     return await this.#repeat(record, count);
@@ -251,11 +258,7 @@ export class EventWriter {
     record.written = { message, count, at: this.#clock.monotonic() - age };
     record.hasReturned = false;
     const isOld = record.message !== message;
-    return { kind: "done", again: isOld ? 0 : this.#jitter(this.#renewal - age) };
-  }
-
-  get #renewal(): number {
-    return this.#options.renewal ?? RENEWAL;
+    return { kind: "done", again: isOld ? 0 : this.#jitter(this.#timing.renewal - age) };
   }
 
   /** Up to a sixth more. */

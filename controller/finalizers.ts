@@ -20,7 +20,7 @@ export const OLD_FINALIZER = "kinorca.com/pingress-controller";
 export const FINALIZER_PACE: Pace = { rate: 20, burst: 50, inFlight: 4 };
 
 /** Milliseconds from one removal to the next: the old controller, while it runs, puts it back. */
-const LEAST_INTERVAL = 10_000;
+export const FINALIZER_INTERVAL = 10_000;
 
 export interface FinalizerRemoverOptions {
   readonly client: WriteClient;
@@ -77,7 +77,7 @@ export class FinalizerRemover {
   }
 
   async #write(key: string): Promise<WriteOutcome> {
-    const { client, ingresses, leastInterval = LEAST_INTERVAL } = this.#options;
+    const { client, ingresses, leastInterval = FINALIZER_INTERVAL } = this.#options;
     const [namespace, name] = key.split("/");
     const ingress = ingresses.get(namespace, name);
     const index = ingress === null ? -1 : indexOfFinalizer(ingress);

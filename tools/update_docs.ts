@@ -1,12 +1,13 @@
 /**
  * Writes the pages that are made from code. In: the programs' specs, the metrics, the fields of the
- * access log, and the differences from nginx. Out: `docs/flags.md`, `docs/metrics.md`,
- * `docs/access-log.md` and `docs/differences-from-nginx.md`.
+ * access log, the differences from nginx, and the catalogue of problems. Out: `docs/flags.md`,
+ * `docs/metrics.md`, `docs/access-log.md`, `docs/differences-from-nginx.md` and `docs/status.md`.
  *
  *     deno task docs:update
  */
 import { DIFFERENCES_PAGE, differencesPage } from "./differences_page.ts";
 import { FLAGS_PAGE, flagsPage } from "./flags_page.ts";
+import { STATUS_PAGE, statusPage } from "./status_page.ts";
 import { ACCESS_LOG_PAGE, accessLogPage, METRICS_PAGE, metricsPage } from "./telemetry_pages.ts";
 
 const pages = [
@@ -14,6 +15,7 @@ const pages = [
   [METRICS_PAGE, metricsPage()],
   [ACCESS_LOG_PAGE, accessLogPage()],
   [DIFFERENCES_PAGE, differencesPage()],
+  [STATUS_PAGE, statusPage()],
 ];
 for (const [path, text] of pages) {
   Deno.writeTextFileSync(path, text);

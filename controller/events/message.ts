@@ -16,7 +16,9 @@ export function eventMessage(problems: readonly Problem[]): string {
   const [first, ...others] = problems;
   const more = others.length === 0 ? "" : ` (and ${others.length} more like it)`;
   const place = first.field === "" ? "" : `${first.field}: `;
-  return cut(`${place}${first.message}. ${first.remedy}.`, MAX_BYTES - bytesOf(more)) + more;
+  const remedy = first.remedy.charAt(0).toUpperCase() + first.remedy.slice(1);
+  const text = `${place}${first.message}. ${remedy}.`.replace(/\p{Cc}+/gu, " ");
+  return cut(text, MAX_BYTES - bytesOf(more)) + more;
 }
 
 /**

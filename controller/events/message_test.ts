@@ -27,6 +27,11 @@ Deno.test("an Event says where, what and what to do", () => {
   );
 });
 
+Deno.test("an Event is one line, and its remedy a sentence", () => {
+  const odd = { ...PROBLEM, field: "", message: "pod a:\n\x1b[31m no room", remedy: "make room" };
+  assert.equal(eventMessage([odd]), "pod a: [31m no room. Make room.");
+});
+
 Deno.test("several problems of one reason share an Event that counts them", () => {
   assert.ok(eventMessage([PROBLEM, PROBLEM, PROBLEM]).endsWith("Create it. (and 2 more like it)"));
 });

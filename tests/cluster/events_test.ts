@@ -333,7 +333,7 @@ clusterTest(
     await using scene = await WritingScene.create(cluster);
     await scene.ingress("web");
     const replica = await scene.replica();
-    const writer = writerOf(replica, { maxRecords: 3 });
+    const writer = writerOf(replica, { timing: { maxRecords: 3 } });
     const problems = Array.from(
       { length: 5 },
       (_, i) => problem(scene, "web", { reason: `Reason${i}` }),
@@ -354,7 +354,7 @@ Deno.test("an Event that the API server has forgotten is made again", async () =
   await using _ = cluster;
   await using scene = await WritingScene.create(cluster);
   await scene.ingress("web");
-  const writer = writerOf(await scene.replica(), { renewal: 5_000 });
+  const writer = writerOf(await scene.replica(), { timing: { renewal: 5_000 } });
   writer.sync([problem(scene, "web")]);
   await written(writer);
   const [first] = await eventsOf(scene);

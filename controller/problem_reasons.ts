@@ -1,0 +1,172 @@
+/**
+ * Every reason of a problem that the controller tells of. In: nothing. Out: on which objects each
+ * stands and what it means, for `docs/status.md`; a test compares it with the code.
+ */
+import type { Problem } from "../shared/problem.ts";
+
+export interface ProblemReason {
+  readonly reason: string;
+  /** Kinds of objects that have it; none for one that no object has. */
+  readonly kinds: readonly string[];
+  readonly severities: readonly Problem["severity"][];
+  /** What is wrong, and what follows from it; a clause. */
+  readonly meaning: string;
+}
+
+const INGRESS = ["Ingress"];
+const SECRET = ["Secret"];
+const SERVICE = ["Service"];
+const WORKLOAD = ["DaemonSet", "Deployment"];
+const MANAGED = [...WORKLOAD, "Service", "HorizontalPodAutoscaler", "PodDisruptionBudget"];
+
+type Row = readonly [
+  reason: string,
+  kinds: readonly string[],
+  severities: readonly Problem["severity"][],
+  meaning: string,
+];
+
+const ERROR = ["error"] as const;
+const WARNING = ["warning"] as const;
+const BOTH = ["error", "warning"] as const;
+
+/** By subject, in the order of the page. */
+const SECTIONS: readonly (readonly [title: string, rows: readonly Row[]])[] = [
+  ["Hosts and paths", [
+    [
+      "HostInvalid",
+      INGRESS,
+      ERROR,
+      "a host is not a name; the rule, or its TLS entry, is left out",
+    ],
+    ["HostNotCanonical", INGRESS, WARNING, "a host is served in another spelling"],
+    ["IngressEmpty", INGRESS, ERROR, "it has neither rules nor a default backend"],
+    ["PathInvalid", INGRESS, ERROR, "a path cannot be read and is left out"],
+    ["PathNotCanonical", INGRESS, WARNING, "a path is served in another spelling"],
+    ["PathRepeated", INGRESS, ERROR, "the same host and path stands in the Ingress twice"],
+    ["PathTaken", INGRESS, ERROR, "an older Ingress has the same host and path"],
+    ["PathTakenLiterally", INGRESS, WARNING, "a path looks like a pattern and is not one"],
+    ["PathTypeUnknown", INGRESS, ERROR, "the path answers 500"],
+    ["PathsMissing", INGRESS, BOTH, "a rule has no paths"],
+    ["DefaultBackendTaken", INGRESS, BOTH, "another Ingress has what this one's would take"],
+    ["DefaultClassRepeated", ["IngressClass"], WARNING, "several classes are the default one"],
+    ["NginxAnnotation", INGRESS, BOTH, "an annotation of ingress-nginx has no effect here"],
+    ["FieldInvalid", INGRESS, ERROR, "a field has another type than it should; it is left out"],
+    ["NameInvalid", INGRESS, ERROR, "the object has no name that the API server takes"],
+    [
+      "ObjectDuplicated",
+      ["EndpointSlice", "Ingress", "IngressClass", "Secret", "Service"],
+      ERROR,
+      "several objects have one name",
+    ],
+    ["Quarantined", INGRESS, ERROR, "it broke the translation; what was published of it stays"],
+  ]],
+  ["Backends", [
+    ["BackendInvalid", INGRESS, ERROR, "the backend cannot be read; the path answers 500"],
+    ["BackendMissing", INGRESS, ERROR, "the path names no backend and answers 503"],
+    ["BackendNotSupported", INGRESS, ERROR, "the backend is no Service; the path answers 500"],
+    [
+      "BackendProtocolNotSupported",
+      INGRESS,
+      ERROR,
+      "the Service's port wants a protocol that is not spoken to backends; the path answers 500",
+    ],
+    [
+      "ServiceNotFound",
+      ["Ingress", "Service"],
+      ERROR,
+      "there is no such Service; the path answers 503. On a Service that is not there it is about " +
+      "`--default-backend`, and no Event",
+    ],
+    ["ServicePortNotFound", INGRESS, ERROR, "the Service has no such port; the path answers 503"],
+    ["EndpointsMissing", INGRESS, ERROR, "the Service has no ready endpoint; the path answers 503"],
+    ["EndpointInvalid", ["EndpointSlice"], ERROR, "an endpoint has no address; it is left out"],
+    [
+      "EndpointNotAllowed",
+      ["EndpointSlice"],
+      ERROR,
+      "an endpoint leads to the proxy itself or its link; it is left out",
+    ],
+    [
+      "ExternalNameNotAllowed",
+      INGRESS,
+      ERROR,
+      "such a Service is no backend without `--allow-external-name`; the path answers 503",
+    ],
+    ["ExternalNameInvalid", INGRESS, ERROR, "the external name is none; the path answers 503"],
+  ]],
+  ["TLS to backends", [
+    [
+      "UpstreamTlsUnusable",
+      INGRESS,
+      ERROR,
+      "the Service's TLS is not usable; the path answers 503",
+    ],
+    ["UpstreamAuthorityMissing", SERVICE, WARNING, "no authority is named; requests get 502"],
+    ["UpstreamAuthorityUnusable", SERVICE, ERROR, "the authority's Secret is not usable"],
+    ["ClientCertificateUnusable", SERVICE, ERROR, "the client certificate's Secret is not usable"],
+    ["UpstreamNameInvalid", SERVICE, ERROR, "the name to verify is none; requests get 503"],
+    ["UpstreamVerifyInvalid", SERVICE, ERROR, "it is neither true nor false and counts as true"],
+    ["UpstreamUnverified", SERVICE, WARNING, "the backend's certificate is not verified"],
+    ["UpstreamTlsUnused", SERVICE, WARNING, "an annotation has no effect on a port in plain text"],
+    ["UpstreamTlsUnknown", SERVICE, WARNING, "there is no such annotation"],
+  ]],
+  ["Certificates", [
+    ["SecretNotFound", INGRESS, ERROR, "there is no such Secret; its hosts have no certificate"],
+    ["SecretUnusable", ["Ingress", "Secret"], ERROR, "certificate or key cannot be used"],
+    ["SecretNameMissing", INGRESS, WARNING, "the TLS entry names no Secret"],
+    ["SecretTypeUnusual", SECRET, WARNING, "it is not of type `kubernetes.io/tls`"],
+    ["TlsHostTaken", INGRESS, ERROR, "an older Ingress chooses the host's certificate"],
+    ["TlsHostsMissing", INGRESS, ERROR, "the TLS entry and its certificate name no host"],
+    ["CertificateExpired", ["Secret", "Service"], WARNING, "its time is over"],
+    ["CertificateNotYetValid", SECRET, WARNING, "its time has not come"],
+    ["CertificateChainBroken", SECRET, WARNING, "one of its chain is not signed by the next"],
+    ["CertificateWithoutNames", SECRET, WARNING, "it has no subjectAltName of type DNS"],
+    ["CertificateWithoutHost", INGRESS, WARNING, "it does not name a host that it is used for"],
+  ]],
+  ["Proxies", [
+    ["NoNodeForProxies", ["DaemonSet"], WARNING, "no node is to run one"],
+    ["ProxyPodRefused", WORKLOAD, WARNING, "the API server takes no pod"],
+    ["ProxyNotScheduled", WORKLOAD, WARNING, "no node takes the pod"],
+    ["HostPortTaken", WORKLOAD, WARNING, "another pod has port 80 or 443 of the node"],
+    ["ImagePullFailed", WORKLOAD, WARNING, "the image cannot be had"],
+    ["ProxyNotCreated", WORKLOAD, WARNING, "the container cannot be made"],
+    ["ProxyCrashes", WORKLOAD, WARNING, "it ends again and again"],
+    ["ProxiesNotReady", WORKLOAD, WARNING, "not all have been ready for five minutes"],
+    ["InvalidProxyArgument", WORKLOAD, ERROR, "`--proxy-arg` cannot be used"],
+    ["InvalidPodTemplate", WORKLOAD, ERROR, "`--proxy-pod-template` cannot be used"],
+    ["InvalidWorkload", MANAGED, ERROR, "the API server says that the object is not valid"],
+    ["ImmutableField", MANAGED, ERROR, "a field cannot be changed in the object that is there"],
+    ["QuotaExceeded", MANAGED, ERROR, "a quota of the namespace is used up"],
+    ["AdmissionRefused", MANAGED, ERROR, "an admission webhook refuses it"],
+    ["AdmissionUnavailable", MANAGED, ERROR, "an admission webhook does not answer"],
+    ["NotPermitted", MANAGED, ERROR, "the controller may not write it"],
+    ["NamespaceNotFound", MANAGED, ERROR, "the namespace of the proxies is not there"],
+    ["NamespaceTerminating", MANAGED, ERROR, "the namespace of the proxies is being deleted"],
+    ["ApiMissing", MANAGED, ERROR, "the API server does not know this kind of object"],
+  ]],
+  ["Configuration", [
+    ["ConfigurationNearlyTooLarge", [], WARNING, "it will soon not fit into its objects"],
+    ["ConfigurationTooLarge", [], ERROR, "it does not fit; what was published before stays"],
+    ["KeysTooLarge", [], ERROR, "the keys do not fit; what was published before stays"],
+  ]],
+];
+
+export interface ReasonSection {
+  readonly title: string;
+  readonly reasons: readonly ProblemReason[];
+}
+
+export const REASON_SECTIONS: readonly ReasonSection[] = SECTIONS.map(([title, rows]) => ({
+  title,
+  reasons: rows.map(([reason, kinds, severities, meaning]) => ({
+    reason,
+    kinds,
+    severities,
+    meaning,
+  })),
+}));
+
+export const PROBLEM_REASONS: readonly ProblemReason[] = REASON_SECTIONS.flatMap(
+  ({ reasons }) => reasons,
+);
