@@ -45,9 +45,32 @@ export const AUTOSCALED: WorkloadOptions = {
   autoscale: { min: 3, max: 9, cpuPercent: 70 },
 };
 
-/** An object, as far as these tests look into it. */
-// deno-lint-ignore no-explicit-any
-export type Live = KubeObject & { readonly spec: any; readonly status: any };
+/** An object of any of the kinds, as far as tests look into it. */
+export interface Live extends KubeObject {
+  readonly spec: {
+    readonly template: {
+      readonly metadata: { readonly annotations: Readonly<Record<string, string>> };
+      readonly spec: LivePod;
+    };
+    readonly replicas?: number;
+    readonly type?: string;
+    readonly clusterIP?: string;
+    readonly externalTrafficPolicy?: string;
+    readonly healthCheckNodePort?: number;
+  };
+}
+
+export interface LivePod {
+  readonly volumes: readonly { readonly name: string }[];
+  readonly imagePullSecrets?: readonly unknown[];
+  readonly nodeSelector?: Readonly<Record<string, string>>;
+  readonly containers: readonly {
+    readonly image: string;
+    readonly command?: readonly string[];
+    readonly resources: { readonly requests: Readonly<Record<string, string>> };
+    readonly volumeMounts: readonly unknown[];
+  }[];
+}
 
 export interface SceneOptions {
   /** A kubeconfig in place of the administrator's. */
