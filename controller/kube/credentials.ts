@@ -104,7 +104,8 @@ export class Credentials {
     const options: https.RequestOptions = {};
     await this.#config.applyToHTTPSOptions(options);
     const { ca, cert, key, servername, rejectUnauthorized, auth } = options;
-    const tls = { ca, cert, key, servername, rejectUnauthorized };
+    // Without any, Deno asks for the right to read those of the system.
+    const tls = { ca: ca ?? [], cert, key, servername, rejectUnauthorized };
     const headers = Object.fromEntries(
       Object.entries(options.headers ?? {}).map(([name, value]) => [name, String(value).trim()]),
     );
@@ -176,6 +177,10 @@ function complaintAbout(config: KubeConfig): string | null {
   if (!URL.canParse(cluster.server)) return `its server ${cluster.server} is no URL; correct it`;
   if (new URL(cluster.server).protocol !== "https:") {
     return `its server ${cluster.server} is not reached by https; the controller speaks nothing else`;
+  }
+  if (!cluster.caData && !cluster.caFile && !cluster.skipTLSVerify) {
+    return "it names nobody who may sign its server's certificate, and the controller trusts none " +
+      "by itself; add certificate-authority-data";
   }
   if (cluster.proxyUrl) {
     return "it asks for a proxy (proxy-url), and the controller dials its API server only; take it out";

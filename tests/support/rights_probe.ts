@@ -1,5 +1,5 @@
 /**
- * Code that has got into a thread of the proxy, and tries what it should not. In, by message: where
+ * Code that has got into a thread of proxy or controller, and tries what it should not. In, by message: where
  * the configuration is, and what to dial. Out, by message: what became of each attempt: `done`, or
  * the name of the error. It imports nothing at its start, so that it can run as a `data:` module
  * wherever there is no right to read files.
@@ -7,8 +7,10 @@
 /// <reference lib="deno.worker" />
 
 export interface ProbeOrders {
-  /** The folder that holds `snapshot.json`. */
+  /** The folder that holds the configuration. */
   readonly folder: string;
+  /** The configuration's name there; `snapshot.json` without it. */
+  readonly file?: string;
   /** `hostname port`, each to be dialled. */
   readonly dial: readonly string[];
 }
@@ -30,7 +32,7 @@ self.onmessage = async ({ data }: MessageEvent<ProbeOrders>) => {
 };
 
 function attempts(
-  { folder, dial }: ProbeOrders,
+  { folder, file = "snapshot.json", dial }: ProbeOrders,
 ): Record<string, () => unknown> {
   const dials = dial.map((target): [string, () => Promise<unknown>] => [
     `dial ${target}`,
@@ -41,7 +43,7 @@ function attempts(
     },
   ]);
   return {
-    "read the configuration": () => Deno.readTextFile(`${folder}/snapshot.json`),
+    "read the configuration": () => Deno.readTextFile(`${folder}/${file}`),
     "read /etc/hostname": () => Deno.readTextFile("/etc/hostname"),
     "read above the folder": () => Deno.readTextFile(`${folder}/../../etc/hostname`),
     "read /proc/self/environ": () => Deno.readFile("/proc/self/environ"),
@@ -58,17 +60,21 @@ function attempts(
     "listen elsewhere": () => Deno.listen({ hostname: "127.0.0.3", port: 0 }).close(),
     "dial a unix socket": () => Deno.connect({ transport: "unix", path: `${folder}/socket` }),
     "write beside the configuration": () => Deno.writeTextFile(`${folder}/new`, ""),
-    "write the configuration": () => Deno.writeTextFile(`${folder}/snapshot.json`, "{}"),
-    "remove the configuration": () => Deno.remove(`${folder}/snapshot.json`),
+    "write the configuration": () => Deno.writeTextFile(`${folder}/${file}`, "{}"),
+    "remove the configuration": () => Deno.remove(`${folder}/${file}`),
     "make a temporary file": () => Deno.makeTempFile(),
     "link to elsewhere": () => Deno.symlink("/etc/hostname", `${folder}/link`),
     "run a program": () => new Deno.Command("true").output(),
     "run by node:child_process": async () =>
-      (await import("node:child_process")).execFileSync("true"),
+      (await import("node:child_process")).execFileSync("touch", [`${folder}/run`]),
     "signal another process": () => Deno.kill(Deno.ppid, "SIGCONT"),
-    "read a variable": () => Deno.env.get("HOME"),
-    "read all variables": () => Deno.env.toObject(),
-    "set a variable": () => Deno.env.set("PROBE", "1"),
+    // Where variables are ignored rather than refused, there seem to be none.
+    "read a variable": () => Deno.env.get("HOME") ?? "nothing",
+    "read all variables": () => Object.keys(Deno.env.toObject()).join(" ") || "nothing",
+    "set a variable": () => {
+      Deno.env.set("PROBE", "1");
+      return Deno.env.get("PROBE") ?? "nothing";
+    },
     "load a library": () => Deno.dlopen("libc.so.6", {}),
     "ask for the host's name": () => Deno.hostname(),
     "ask for network interfaces": () => Deno.networkInterfaces(),

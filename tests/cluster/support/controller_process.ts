@@ -15,6 +15,8 @@ export interface ControllerOptions {
   /** Flags of the controller; they win over the harness's `--admin`. */
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** Of Deno, beside the permission set; each replaces its kind in the set. */
+  readonly denoFlags?: readonly string[];
 }
 
 export interface AdminAnswer {
@@ -42,7 +44,7 @@ export class ControllerProcess {
   }
 
   /** Starts it and waits for nothing: `ready`, `line` and `ended` do. */
-  static async spawn({ kubeconfig, args = [], env = {} }: ControllerOptions) {
+  static async spawn({ kubeconfig, args = [], env = {}, denoFlags = [] }: ControllerOptions) {
     const config = JSON.parse(await Deno.readTextFile(join(ROOT, "deno.json")));
     const own = ["--admin=127.0.0.1:0"];
     if (kubeconfig !== undefined) own.push(`--kubeconfig=${kubeconfig}`);
@@ -50,7 +52,7 @@ export class ControllerProcess {
     const given = new Set(args.map((arg) => arg.split("=")[0]));
     const child = new Deno.Command(Deno.execPath(), {
       args: [
-        ...config.tasks.controller.command.split(" ").slice(1),
+        ...config.tasks.controller.command.split(" ").slice(1).toSpliced(-1, 0, ...denoFlags),
         ...own.filter((flag) => !given.has(flag.split("=")[0])),
         ...args,
       ],
