@@ -79,7 +79,7 @@ for (const [name, change] of Object.entries(CHANGES)) {
 console.log(`resident at the end: ${residentMebibytes()} MiB`);
 
 function serialised({ snapshot }: Translation): string {
-  return serialiseSnapshot(snapshot, { revealKeys: true });
+  return serialiseSnapshot(snapshot, { revealKeys: false });
 }
 
 /** CPU of all threads of this process, so that collecting garbage counts. */

@@ -24,17 +24,52 @@ export interface SerialiseOptions {
 
 /** JSON without white space. Keys are "[redacted]" unless revealed; such a file cannot be read back. */
 export function serialiseSnapshot(snapshot: Snapshot, options: SerialiseOptions): string {
-  return JSON.stringify({
-    format: snapshot.format,
-    version: plainVersion(snapshot.version),
-    routes: snapshot.routes.map(plainRoute),
-    defaultAction: snapshot.defaultAction === null ? null : plainAction(snapshot.defaultAction),
-    upstreams: snapshot.upstreams.map(plainUpstream),
-    certificates: snapshot.certificates.map((one) => plainCertificate(one, options.revealKeys)),
+  const { format, version, routes, defaultAction, upstreams, certificates } = snapshot;
+  const certificateText = options.revealKeys
+    ? (one: Certificate) => JSON.stringify(plainCertificate(one, true))
+    : KEYLESS.of;
+  const before = JSON.stringify({ format, version: plainVersion(version) });
+  const action = defaultAction === null ? null : plainAction(defaultAction);
+  const after = JSON.stringify({
     defaultCertificate: snapshot.defaultCertificate,
     set: options.set === undefined ? undefined : plainSet(options.set),
   });
+  return [
+    before.slice(0, -1),
+    `"routes":[${routes.map(ROUTES.of).join(",")}]`,
+    `"defaultAction":${JSON.stringify(action)}`,
+    `"upstreams":[${upstreams.map(UPSTREAMS.of).join(",")}]`,
+    `"certificates":[${certificates.map(certificateText).join(",")}]`,
+    after.slice(1),
+  ].join(",");
 }
+
+/**
+ * The JSON of parts that never change once they are made. Of many thousands hardly any is new when
+ * a snapshot follows another, and writing the others again is most of the work.
+ */
+class PartTexts<T extends object> {
+  readonly #texts = new WeakMap<T, string>();
+  readonly #plain: (part: T) => object;
+
+  constructor(plain: (part: T) => object) {
+    this.#plain = plain;
+  }
+
+  readonly of = (part: T): string => {
+    let text = this.#texts.get(part);
+    if (text === undefined) {
+      text = JSON.stringify(this.#plain(part));
+      this.#texts.set(part, text);
+    }
+    return text;
+  };
+}
+
+const ROUTES = new PartTexts(plainRoute);
+const UPSTREAMS = new PartTexts(plainUpstream);
+/** Without keys: a text that has one is not kept. */
+const KEYLESS = new PartTexts((one: Certificate) => plainCertificate(one, false));
 
 /** The first file of a configuration whose snapshot is in the parts of `set`, as JSON. */
 export function serialiseIndex({ format, version }: Snapshot, set: PublishedSet): string {
