@@ -19,6 +19,8 @@ import { Publication } from "./publication.ts";
 import { Publisher } from "./publish.ts";
 import type { PublishedState, Reconciliation } from "./reconcile.ts";
 import { StatusWriter } from "./status.ts";
+import { AddressHold } from "./status/address_hold.ts";
+import type { StatusIngress } from "./status/ingress.ts";
 import { type AddressService, publishedAddresses } from "./status/published_addresses.ts";
 import type { Watches } from "./watches.ts";
 import { allWorkloadRefs, workloadObjects, type WorkloadOptions } from "./workload.ts";
@@ -52,6 +54,9 @@ export class Outputs {
   readonly #problemLog: ProblemLog;
   readonly #jobs: Readonly<Record<"publish" | "workload" | "cleanup", Job>>;
   #result: Reconciliation | null = null;
+  /** The Ingresses that it is about: those of now may have another class already. */
+  #translated: readonly StatusIngress[] = [];
+  readonly #addressHold = new AddressHold({ onRelease: () => this.#syncStatus() });
   #workloadProblems: readonly Problem[] = [];
   /** Of what is published, as it was when it last changed. */
   #digest: string | null = null;
@@ -126,6 +131,7 @@ export class Outputs {
 
   update(result: Reconciliation): void {
     this.#result = result;
+    this.#translated = this.#options.watches.ingresses.store.list();
     this.#cleanup.observe(result.statuses.length);
     this.#pokeAll();
     this.#tell();
@@ -185,6 +191,7 @@ export class Outputs {
       this.#events.close(),
       this.#finalizers.close(),
     ]);
+    this.#addressHold.close();
     this.#publisher.close();
   }
 
@@ -217,17 +224,24 @@ export class Outputs {
   #syncStatus(): void {
     if (this.#result === null) return;
     const { watches, options: { namespace, backend, publishAddresses } } = this.#options;
-    this.#status.sync({
-      ingresses: watches.ingresses.store.list(),
-      served: this.#result.statuses.map(({ object }) => object),
-      addresses: publishedAddresses({
-        publishAddresses,
-        backend,
-        service: watches.workload("Service", namespace, PROXY_NAME) as AddressService | null,
-        pods: watches.pods.store.list(),
-        nodes: watches.nodes?.store.list() ?? [],
-      }),
+    const addresses = publishedAddresses({
+      publishAddresses,
+      backend,
+      service: watches.workload("Service", namespace, PROXY_NAME) as AddressService | null,
+      pods: watches.pods.store.list(),
+      nodes: watches.nodes?.store.list() ?? [],
     });
+    this.#status.sync({
+      ingresses: this.#translated,
+      served: this.#result.statuses.map(({ object }) => object),
+      addresses: this.#isOfNodes ? this.#addressHold.settle(addresses) : addresses,
+    });
+  }
+
+  /** Whether addresses are those of nodes, which come and go with their proxies. */
+  get #isOfNodes(): boolean {
+    const { backend, publishAddresses } = this.#options.options;
+    return backend === "HostPort" && publishAddresses.length === 0;
   }
 
   async #publish(): Promise<JobOutcome> {
