@@ -7,7 +7,8 @@
  */
 import { KubeConfig } from "@kubernetes/client-node";
 import https from "node:https";
-import { join } from "node:path";
+import { dirname, join, resolve } from "node:path";
+import { parse } from "yaml";
 
 export type CredentialSource =
   | {
@@ -148,6 +149,7 @@ function readConfig(source: CredentialSource): KubeConfig {
   if (source.kind === "kubeconfig") {
     config.loadFromFile(source.file);
     if (source.context !== null) config.setCurrentContext(source.context);
+    useTokenFile(config, source.file);
     return config;
   }
   const host = source.host.includes(":") ? `[${source.host}]` : source.host;
@@ -167,6 +169,31 @@ function readConfig(source: CredentialSource): KubeConfig {
     },
   );
   return config;
+}
+
+/**
+ * The package overlooks `tokenFile`, which kubectl prefers to `token`.
+ * https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/#AuthInfo
+ */
+function useTokenFile(config: KubeConfig, file: string): void {
+  const name = config.getCurrentUser()?.name;
+  const { users } = parse(Deno.readTextFileSync(file)) as { readonly users?: readonly NamedUser[] };
+  const tokenFile = users?.find((user) => user.name === name)?.user?.tokenFile;
+  if (typeof tokenFile !== "string" || tokenFile === "") return;
+  config.users = config.users.map((user) => {
+    if (user.name !== name) return user;
+    const path = resolve(dirname(file), tokenFile);
+    return {
+      ...user,
+      token: undefined,
+      authProvider: { name: "tokenFile", config: { tokenFile: path } },
+    };
+  });
+}
+
+interface NamedUser {
+  readonly name: string;
+  readonly user?: { readonly tokenFile?: unknown };
 }
 
 /** What cannot work with this controller's rights, and the remedy; null where nothing stands against it. */

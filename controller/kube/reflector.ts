@@ -271,7 +271,9 @@ export class Reflector<T extends KubeObject> {
       this.#hasExpired = true;
       return 0;
     }
-    return this.#failed(error ?? SHORT);
+    // Whatever breaks a watch may meet one that has just begun, as when the server is restarted.
+    const isChance = openedAt !== null && this.#backoff.failures === 0;
+    return isChance ? this.#backoff.next() : this.#failed(error ?? SHORT);
   }
 
   #reasonOf(error: ApiError | null, wasOpen: boolean): RestartReason {
