@@ -120,8 +120,8 @@ export class Publisher {
    * with `problem` and without `digest`: certificates that live on in it must not go by that.
    */
   published(): Published {
-    const configMaps = objectsOf(this.#configMaps.list());
-    const secrets = objectsOf(this.#secrets.list());
+    const configMaps = objectsOf(this.#listConfigMaps());
+    const secrets = objectsOf(this.#listSecrets());
     const reading = this.#reader.read(configMaps, secrets);
     const isGone = configMaps.length === 0 && secrets.length === 0;
     if (reading.problem === null) this.#whole = reading;
@@ -133,8 +133,8 @@ export class Publisher {
   /** Makes what is published say the same as `snapshot`; only another version is not written. */
   sync(snapshot: Snapshot): Promise<PublishResult> {
     return this.#run(async (work) => {
-      const configMaps = this.#configMaps.list();
-      const secrets = this.#secrets.list();
+      const configMaps = this.#listConfigMaps();
+      const secrets = this.#listSecrets();
       const plan = planPublish(
         snapshot,
         this.published(),
@@ -142,7 +142,10 @@ export class Publisher {
         this.#retention,
       );
       if (!plan.ok) throw new Abort({ ok: false, kind: "too-large", problem: plan.problem });
+      if (plan.text !== undefined) this.#reader.expect(plan.text, plan.digest);
       await this.#carryOut(plan, configMaps, secrets, work);
+      // Remembered, should somebody damage it.
+      this.published();
       this.#told(plan, work);
       const { sizes, warnings } = plan;
       return { ok: true, ...work, sizes, warnings, again: this.#retention.next };
@@ -152,12 +155,10 @@ export class Publisher {
   /** Deletes all of it. */
   remove(): Promise<PublishResult> {
     return this.#run(async (work) => {
-      const configMaps = [...this.#configMaps.list()]
-        .filter(([name]) => isConfigMapName(name))
-        // The index first: it must not name what is gone.
-        .sort(([a], [b]) => a < b ? -1 : 1);
+      // The index first: it must not name what is gone.
+      const configMaps = [...this.#listConfigMaps()].sort(([a], [b]) => a < b ? -1 : 1);
       for (const [, seen] of configMaps) await this.#delete("ConfigMap", seen, work);
-      const secrets = [...this.#secrets.list()].filter(([name]) => isKeySecretName(name));
+      const secrets = [...this.#listSecrets()].sort(([a], [b]) => a < b ? -1 : 1);
       for (const [, seen] of secrets) await this.#delete("Secret", seen, work);
       this.#retention.update([]);
       if (work.removed.length > 0) {
@@ -173,6 +174,15 @@ export class Publisher {
   close(): void {
     this.#configMaps.close();
     this.#secrets.close();
+  }
+
+  /** Those with our names; others may have our labels. */
+  #listConfigMaps(): Map<string, Seen<ConfigMap>> {
+    return new Map([...this.#configMaps.list()].filter(([name]) => isConfigMapName(name)));
+  }
+
+  #listSecrets(): Map<string, Seen<SecretObject>> {
+    return new Map([...this.#secrets.list()].filter(([name]) => isKeySecretName(name)));
   }
 
   #run(work: (work: Work) => Promise<PublishResult>): Promise<PublishResult> {

@@ -47,8 +47,20 @@ export type PublishedLayout =
     readonly sizes: readonly ObjectSize[];
     /** That it will soon not fit any more. */
     readonly warnings: readonly Problem[];
+    /** What reading its text will give; missing where no text has been made. */
+    readonly text?: LaidText;
   }
   | { readonly ok: false; readonly problem: Problem };
+
+/** A snapshot's text, as `PublishedReader` would parse it. */
+export interface LaidText {
+  /** sha256: of the first file if that is the snapshot, else of what the parts make up. */
+  readonly hash: string;
+  /** Without keys. */
+  readonly snapshot: Snapshot;
+  /** Of the first file if that is the snapshot, else null. */
+  readonly set: PublishedSet | null;
+}
 
 /** A snapshot of so many bytes at most stands in `pingress-config` as it is. */
 export const WHOLE_BYTES = 512 * 1024;
@@ -68,7 +80,9 @@ const GZIP_LEVEL = 4;
 export function layPublishedSet(snapshot: Snapshot, options: LayoutOptions = {}): PublishedLayout {
   const { snapshot: keyless, keys } = withoutKeys(snapshot);
   const config = layConfig(keyless, [...keys.keys()], options.slots ?? allSlots());
-  return config.ok ? layKeysBeside(config.configMaps, keys) : config;
+  if (!config.ok) return config;
+  const layout = layKeysBeside(config.configMaps, keys);
+  return layout.ok ? { ...layout, text: { ...config.text, snapshot: keyless } } : layout;
 }
 
 /** The layout with these ConfigMaps, the first of them in front, and these keys. */
@@ -102,7 +116,11 @@ export function allSlots(): number[] {
 }
 
 type ConfigLayout =
-  | { readonly ok: true; readonly configMaps: readonly ConfigMapContent[] }
+  | {
+    readonly ok: true;
+    readonly configMaps: readonly ConfigMapContent[];
+    readonly text: Omit<LaidText, "snapshot">;
+  }
   | { readonly ok: false; readonly problem: Problem };
 
 function layConfig(
@@ -110,12 +128,15 @@ function layConfig(
   keys: readonly string[],
   slots: readonly number[],
 ): ConfigLayout {
-  const set: PublishedSet = { sha256: null, parts: [], keys };
-  const whole = serialiseSnapshot(snapshot, { revealKeys: false, set });
-  if (Buffer.byteLength(whole) <= WHOLE_BYTES) {
-    return { ok: true, configMaps: [firstConfigMap(whole)] };
-  }
   const text = serialiseSnapshot(snapshot, { revealKeys: false });
+  if (text.length <= WHOLE_BYTES) {
+    const set: PublishedSet = { sha256: null, parts: [], keys };
+    const whole = serialiseSnapshot(snapshot, { revealKeys: false, set });
+    if (Buffer.byteLength(whole) <= WHOLE_BYTES) {
+      const laid = { hash: sha256Of(whole), set };
+      return { ok: true, configMaps: [firstConfigMap(whole)], text: laid };
+    }
+  }
   const packed = gzipSync(text, { level: GZIP_LEVEL });
   const count = Math.ceil(packed.length / PART_BYTES);
   if (count > slots.length) return { ok: false, problem: tooLarge(text, packed.length) };
@@ -123,8 +144,9 @@ function layConfig(
     slot,
     bytes: packed.subarray(index * PART_BYTES, (index + 1) * PART_BYTES),
   }));
+  const hash = sha256Of(text);
   const index = serialiseIndex(snapshot, {
-    sha256: sha256Of(text),
+    sha256: hash,
     parts: chunks.map(({ slot, bytes }) => ({
       path: configFileName(slot),
       sha256: sha256Of(bytes),
@@ -136,6 +158,7 @@ function layConfig(
   return {
     ok: true,
     configMaps: [firstConfigMap(index), ...chunks.map(({ slot, bytes }) => partOf(slot, bytes))],
+    text: { hash, set: null },
   };
 }
 

@@ -5,19 +5,14 @@
  */
 import { Buffer } from "node:buffer";
 import type { Problem } from "../../shared/problem.ts";
-import {
-  CONFIG_KEY,
-  configMapName,
-  isKeySecretName,
-  isSha256,
-  sha256Of,
-} from "../../shared/published_set.ts";
+import { CONFIG_KEY, configMapName, isSha256, sha256Of } from "../../shared/published_set.ts";
 import type { Snapshot } from "../../shared/snapshot.ts";
 import { digestOf, withoutKeys } from "./content.ts";
 import { MAX_SECRET_BYTES, packedBytes } from "./keys.ts";
 import {
   allSlots,
   configMapSize,
+  type LaidText,
   layKeysBeside,
   layPublishedSet,
   type PublishedLayout,
@@ -47,10 +42,14 @@ export type PublishPlan =
     };
     readonly sizes: readonly ObjectSize[];
     readonly warnings: readonly Problem[];
+    /** `digestOf` the snapshot. */
+    readonly digest: string;
+    /** Of a snapshot that is not published yet. */
+    readonly text?: LaidText;
   }
   | { readonly ok: false; readonly problem: Problem };
 
-/** What stands in the API server, ours or not. */
+/** What stands in the API server under our names, whoever has written it. */
 export interface LiveSet {
   readonly configMaps: readonly LiveConfigMap[];
   readonly secrets: readonly LiveSecret[];
@@ -67,13 +66,15 @@ export function planPublish(
   retention: Retention,
 ): PublishPlan {
   const configMaps = new Map(live.configMaps.map((one) => [one.metadata?.name ?? "", one]));
-  const layout = published.digest === digestOf(snapshot)
+  const digest = digestOf(snapshot);
+  const layout = published.digest === digest
     ? keepLayout(snapshot, published, configMaps)
     : layPublishedSet(snapshot, { slots: slotsInTurn(published, configMaps, retention) });
   if (!layout.ok) return layout;
   const secrets = new Map(layout.secrets.map(({ name, data }) => [name, data]));
-  const old = live.secrets.filter(({ metadata }) => isKeySecretName(metadata?.name ?? ""))
-    .map((secret) => supersededKeys(secret, secrets.get(secret.metadata!.name!) ?? {}));
+  const old = live.secrets.map((secret) =>
+    supersededKeys(secret, secrets.get(secret.metadata!.name!) ?? {})
+  );
   const planned = new Set(layout.configMaps.map(({ name }) => name));
   const parts = allSlots().map(configMapName)
     .filter((name) => configMaps.has(name) && !planned.has(name));
@@ -102,6 +103,8 @@ export function planPublish(
     },
     sizes: [...layout.configMaps.map(configMapSize), ...contents.map(secretSize)],
     warnings: layout.warnings,
+    digest,
+    text: layout.text,
   };
 }
 

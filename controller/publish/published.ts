@@ -19,7 +19,7 @@ import { Redacted } from "../../shared/redacted.ts";
 import type { Certificate, Secret, Snapshot, SnapshotVersion } from "../../shared/snapshot.ts";
 import { type ParsedSnapshot, parseSnapshot } from "../../shared/snapshot_parse.ts";
 import { digestOf } from "./content.ts";
-import { allSlots } from "./layout.ts";
+import { allSlots, type LaidText } from "./layout.ts";
 import type { LiveConfigMap, LiveSecret } from "./objects.ts";
 
 export interface Published {
@@ -83,6 +83,17 @@ export class PublishedReader {
     return this.#complete(unpacked, set, joined.slots, secrets);
   }
 
+  /**
+   * Spares parsing what has just been made.
+   *
+   * @param digest `digestOf` its snapshot.
+   */
+  expect({ hash, snapshot, set }: LaidText, digest: string): void {
+    const texts = set === null ? this.#joined : this.#first;
+    texts.put(hash, { snapshot, problems: [], set });
+    this.#digests.set(snapshot, digest);
+  }
+
   #complete(
     parsed: ParsedSnapshot,
     set: PublishedSet,
@@ -131,11 +142,13 @@ class Latest<T> {
   #value: T | null = null;
 
   get(key: string, make: () => T): T {
-    if (this.#key !== key) {
-      this.#value = make();
-      this.#key = key;
-    }
+    if (this.#key !== key) this.put(key, make());
     return this.#value as T;
+  }
+
+  put(key: string, value: T): void {
+    this.#key = key;
+    this.#value = value;
   }
 }
 

@@ -164,6 +164,20 @@ Deno.test("a key in a Secret of another name is none", () => {
   assert.equal(readPublishedSet(configMaps, [moved]).problem, "Secrets lack 3 of 3 private keys");
 });
 
+Deno.test("what is expected is what would have been parsed", () => {
+  for (const snapshot of [SMALL, LARGE]) {
+    const layout = layPublishedSet(snapshot);
+    assert.ok(layout.ok && layout.text !== undefined);
+    const { configMaps, secrets } = toLive(layout);
+    const reader = new PublishedReader();
+    reader.expect(layout.text, digestOf(snapshot));
+    assert.deepEqual(reader.read(configMaps, secrets), readPublishedSet(configMaps, secrets));
+    // Whatever is expected, only what stands there counts.
+    const other = toLive(layPublishedSet(largeSnapshot({ routes: 2 })));
+    assert.equal(reader.read(other.configMaps, other.secrets).snapshot?.routes.length, 2);
+  }
+});
+
 Deno.test("reading again finds every change, though it remembers", () => {
   const reader = new PublishedReader();
   const states = [SMALL, LARGE, SMALL, LARGE, largeSnapshot({ routes: 3000, seed: 2 })];
