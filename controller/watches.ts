@@ -193,16 +193,20 @@ export class Watches {
     return { ...user, ...Object.fromEntries(own) };
   }
 
+  /** Of what is translated: status is not, and the controller itself writes that of Ingresses. */
+  /** Calls `changed` when any of it has changed, or has been listed for the first time. */
   onChange(changed: () => void): void {
-    for (
-      const { store } of [
-        this.ingresses,
-        this.ingressClasses,
-        this.services,
-        this.endpointSlices,
-        this.secrets,
-      ]
-    ) (store as { subscribe(subscriber: () => void): unknown }).subscribe(changed);
+    // A kind of which there is no object changes nothing when it is listed.
+    for (const { informer } of this.#all) informer.synced.then(changed);
+    this.secrets.synced.then(changed);
+    const subscriber = ({ isStatusOnly }: { readonly isStatusOnly: boolean }) => {
+      if (!isStatusOnly) changed();
+    };
+    this.ingresses.store.subscribe(subscriber);
+    this.ingressClasses.store.subscribe(subscriber);
+    this.services.store.subscribe(subscriber);
+    this.endpointSlices.store.subscribe(subscriber);
+    this.secrets.store.subscribe(subscriber);
   }
 
   onPublishedChange(changed: () => void): void {
