@@ -11,10 +11,21 @@ const MAX_BYTES = 1024;
 /** Of an object's name: a DNS subdomain. */
 const MAX_NAME = 253;
 
+/** Of problems that are alone with their reason; they stay the same from one moment to the next. */
+const messages = new WeakMap<Problem, string>();
+
 /** At least one problem. */
 export function eventMessage(problems: readonly Problem[]): string {
-  const [first, ...others] = problems;
-  const more = others.length === 0 ? "" : ` (and ${others.length} more like it)`;
+  const [first] = problems;
+  if (problems.length > 1) return write(first, ` (and ${problems.length - 1} more like it)`);
+  const known = messages.get(first);
+  if (known !== undefined) return known;
+  const message = write(first, "");
+  messages.set(first, message);
+  return message;
+}
+
+function write(first: Problem, more: string): string {
   const place = first.field === "" ? "" : `${first.field}: `;
   const remedy = first.remedy.charAt(0).toUpperCase() + first.remedy.slice(1);
   const text = `${place}${first.message}. ${remedy}.`.replace(/\p{Cc}+/gu, " ");
@@ -33,7 +44,8 @@ export function eventName(object: ObjectRef, uid: string, reason: string): strin
 }
 
 function cut(text: string, bytes: number): string {
-  if (bytesOf(text) <= bytes) return text;
+  // No character of a string takes more than three bytes of UTF-8.
+  if (text.length * 3 <= bytes || bytesOf(text) <= bytes) return text;
   let kept = "";
   let used = bytesOf("…");
   for (const character of text) {
