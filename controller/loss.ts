@@ -5,21 +5,21 @@
  * A list that came back short looks just like a great deletion. So before much is taken from proxies,
  * the lists are made anew (reliability row 116); what is confirmed is a user's wish.
  */
-import type { Snapshot, Upstream } from "../shared/snapshot.ts";
+import type { Route, Snapshot, Upstream } from "../shared/snapshot.ts";
 
 /** In percent of what there was, and in number; what is below either is a change like others. */
 const SHARE = 50;
 const COUNT = 10;
 
 export function largeLoss(before: Snapshot, after: Snapshot): string | null {
-  const routes = new Set(after.routes.map(({ id }) => id));
+  const leading = new Set(after.routes.filter(leads).map(({ id }) => id));
   const upstreams = new Map(after.upstreams.map((upstream) => [upstream.id, upstream]));
   const hosts = new Set(after.certificates.flatMap((certificate) => certificate.hosts));
   const losses = [
     describe(
-      "routes",
-      before.routes.length,
-      count(before.routes, ({ id }) => !routes.has(id)),
+      "routes to backends",
+      count(before.routes, leads),
+      count(before.routes, (route) => leads(route) && !leading.has(route.id)),
     ),
     describe(
       "backends with endpoints",
@@ -44,6 +44,10 @@ export function largeLoss(before: Snapshot, after: Snapshot): string | null {
 function describe(what: string, total: number, lost: number): string | null {
   const isMuch = lost > 0 && (lost === total || (lost >= COUNT && lost * 100 > total * SHARE));
   return isMuch ? `${lost} of ${total} ${what}` : null;
+}
+
+function leads({ action }: Route): boolean {
+  return action.kind === "forward";
 }
 
 function hasEndpoints({ addresses }: Upstream): boolean {

@@ -43,8 +43,18 @@ function list<T>(length: number, make: (index: number) => T): T[] {
 const CASES: readonly [string, Snapshot, Snapshot, string | null][] = [
   ["nothing lost is no loss", snapshot(30, 20, 5), snapshot(31, 20, 5), null],
   ["one of thirty is a change", snapshot(30, 20, 5), snapshot(29, 20, 5), null],
-  ["the only one is a loss", snapshot(1, 1, 0, 1), snapshot(0, 1, 0, 1), "1 of 1 routes"],
-  ["more than half is a loss", snapshot(30, 20, 5), snapshot(14, 20, 5), "16 of 30 routes"],
+  [
+    "the only one is a loss",
+    snapshot(1, 1, 0, 1),
+    snapshot(0, 1, 0, 1),
+    "1 of 1 routes to backends",
+  ],
+  [
+    "more than half is a loss",
+    snapshot(30, 20, 5),
+    snapshot(14, 20, 5),
+    "16 of 30 routes to backends",
+  ],
   ["half of a few is a change", snapshot(4, 20, 5), snapshot(1, 20, 5), null],
   [
     "endpoints that are gone everywhere are a loss",

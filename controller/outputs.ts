@@ -24,7 +24,7 @@ import type { StatusIngress } from "./status/ingress.ts";
 import { type AddressService, publishedAddresses } from "./status/published_addresses.ts";
 import type { Watches } from "./watches.ts";
 import { allWorkloadRefs, workloadObjects, type WorkloadOptions } from "./workload.ts";
-import { healthProblems, workloadStatus } from "./workload/health.ts";
+import { workloadStatus } from "./workload/health.ts";
 import { WorkloadKeeper } from "./workload/keeper.ts";
 import { PROXY_NAME } from "./workload/names.ts";
 import type { WorkloadKind } from "./workload/options.ts";
@@ -76,8 +76,6 @@ export class Outputs {
     this.#publication = new Publication({
       publisher: this.#publisher,
       endpointInterval,
-      confirm,
-      log,
       now: () => performance.now(),
     });
     this.#keeper = new WorkloadKeeper({
@@ -273,10 +271,7 @@ export class Outputs {
   }
 
   #health(): readonly Problem[] {
-    const { watches, options: { namespace, backend } } = this.#options;
-    const kind = backend === "HostPort" ? "DaemonSet" : "Deployment";
-    const live = watches.workload(kind, namespace, PROXY_NAME);
-    return live === null ? [] : healthProblems(live, watches.pods.store.list(), Date.now());
+    return this.#keeper.health(this.#options.watches.pods.store.list(), Date.now()).problems;
   }
 
   /** Takes everything away that proxies are and live on; null, or why it failed. */

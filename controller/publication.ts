@@ -1,13 +1,11 @@
 /**
  * When the configuration is published. In: what all objects come to, and what stands in the API
  * server. Out: calls of the publisher for what differs, at the right moment: a change of endpoints
- * alone waits for its turn, and a great loss until fresh lists confirm it.
+ * alone waits for its turn.
  */
-import type { Logger } from "../shared/log.ts";
 import { formatObject, type Problem } from "../shared/problem.ts";
 import type { Snapshot, Upstream } from "../shared/snapshot.ts";
 import { DONE, type JobOutcome } from "./job.ts";
-import { largeLoss } from "./loss.ts";
 import { type Publisher, type PublishResult } from "./publish.ts";
 import { sameButEndpoints } from "./publish/content.ts";
 import type { PublishedState, Reconciliation } from "./reconcile.ts";
@@ -16,9 +14,6 @@ export interface PublicationOptions {
   readonly publisher: Publisher;
   /** Milliseconds between two writes of nothing but endpoints. */
   readonly endpointInterval: number;
-  /** Lists everything anew and translates that; null where a list failed. */
-  readonly confirm: () => Promise<Reconciliation | null>;
-  readonly log: Logger;
   /** Milliseconds that never go back. */
   readonly now: () => number;
 }
@@ -66,11 +61,7 @@ export class Publication {
     if (wait > 0 && before.digest !== null && this.#isEndpointsOnly(before, result.snapshot)) {
       return { kind: "again", after: wait };
     }
-    const confirmed = await this.#confirmed(before, result);
-    if (confirmed === null) {
-      return { kind: "failed", reason: "a great loss could not be confirmed by new lists" };
-    }
-    return this.#outcome(await publisher.sync(confirmed.snapshot), confirmed.snapshot);
+    return this.#outcome(await publisher.sync(result.snapshot), result.snapshot);
   }
 
   /** Takes it away; null, or why that failed. */
@@ -86,25 +77,6 @@ export class Publication {
     const written = this.#written;
     if (written !== null) return isAlikeButEndpoints(written, next);
     return before.snapshot !== null && sameButEndpoints(before.snapshot, next);
-  }
-
-  /** What may be published: the result itself, or what fresh lists say where much would go. */
-  async #confirmed(
-    before: PublishedState,
-    result: Reconciliation,
-  ): Promise<Reconciliation | null> {
-    if (before.snapshot === null) return result;
-    const loss = largeLoss(before.snapshot, result.snapshot);
-    if (loss === null) return result;
-    const { confirm, log } = this.#options;
-    log.warn("Much would go at once, so everything is listed anew before", { loss });
-    const confirmed = await confirm();
-    if (confirmed === null || confirmed.behind.length > 0) return null;
-    const isReal = largeLoss(before.snapshot, confirmed.snapshot) !== null;
-    log.warn(isReal ? "New lists confirm it" : "New lists do not confirm it: nothing is lost", {
-      loss,
-    });
-    return confirmed;
   }
 
   #outcome(result: PublishResult, snapshot: Snapshot): JobOutcome {

@@ -3,14 +3,17 @@
  * it all, with its version and problems, for those who write it somewhere.
  *
  * Level-triggered: each run looks at everything there is. Nothing is translated before every kind has
- * been listed whole, since what is missing yet would look as if it had been deleted.
+ * been listed whole, since what is missing yet would look as if it had been deleted; and where much
+ * would go at once, nobody hears of it before lists made for the purpose say so too.
  */
 import type { Logger } from "../shared/log.ts";
 import type { Problem } from "../shared/problem.ts";
 import type { Snapshot, SnapshotVersion } from "../shared/snapshot.ts";
 import { Gatherer } from "./gatherer.ts";
 import { DONE, Job, type JobOutcome } from "./job.ts";
+import { largeLoss } from "./loss.ts";
 import { type Translate, translateOrQuarantine } from "./quarantine.ts";
+import type { RelistResult } from "./kube/informer.ts";
 import type { Resources } from "./resources.ts";
 import type { Clock, IngressStatus, TranslateOptions } from "./translate.ts";
 import { nextVersion, type SeenKind } from "./version.ts";
@@ -24,7 +27,7 @@ export interface WatchedKind {
   readonly seen: string;
   readonly revision: string;
   /** Lists everything anew, to be sure; what fails leaves all as it was. */
-  relist(): Promise<{ readonly ok: boolean }>;
+  relist(): Promise<RelistResult>;
 }
 
 /** Secrets, of which only those are read that are wanted. */
@@ -130,21 +133,51 @@ export class Reconciler {
    * on. Null where a list failed.
    */
   async confirm(): Promise<Reconciliation | null> {
-    const { kinds, secrets } = this.#options;
-    const listed = await Promise.all([...kinds, secrets].map((kind) => kind.relist()));
-    if (!listed.every(({ ok }) => ok)) return null;
-    return await this.#reconcile();
+    if (!await this.#relist()) return null;
+    const result = await this.#reconcile();
+    return result === null ? null : this.#take(result);
   }
 
   async #run(): Promise<JobOutcome> {
     if (!this.isSynced) return DONE;
     const result = await this.#reconcile();
-    return result === null ? { kind: "failed", reason: "nothing could be translated" } : DONE;
+    if (result === null) return { kind: "failed", reason: "nothing could be translated" };
+    const before = this.#latest?.snapshot ?? this.#options.published().snapshot;
+    const loss = before === null ? null : largeLoss(before, result.snapshot);
+    if (loss === null) {
+      this.#take(result);
+      return DONE;
+    }
+    const { log } = this.#options;
+    log.warn("Much would go at once, so everything is listed anew before", { loss });
+    const confirmed = await this.confirm();
+    if (confirmed === null) {
+      return { kind: "failed", reason: `${loss} would go, and new lists cannot be had` };
+    }
+    const isReal = largeLoss(before!, confirmed.snapshot) !== null;
+    log.warn(isReal ? "New lists confirm the loss" : "New lists do not confirm the loss", { loss });
+    return DONE;
+  }
+
+  async #relist(): Promise<boolean> {
+    const { kinds, secrets } = this.#options;
+    const [ofSecrets, ...listed] = await Promise.all(
+      [secrets, ...kinds].map((kind) => kind.relist()),
+    );
+    // A Secret that cannot be read stays as it was, so nothing is lost by it.
+    const isUnread = !ofSecrets.ok && ofSecrets.error.reason === "Deadline";
+    return (ofSecrets.ok || isUnread) && listed.every(({ ok }) => ok);
+  }
+
+  #take(result: Reconciliation): Reconciliation {
+    this.#latest = result;
+    this.#options.onResult(result);
+    return result;
   }
 
   async #reconcile(): Promise<Reconciliation | null> {
     const started = performance.now();
-    const { published, translate, translateOptions, clock, log, onResult, onRun } = this.#options;
+    const { published, translate, translateOptions, clock, log, onRun } = this.#options;
     await this.#fetchSecrets();
     const resources = this.#options.resources();
     const before = published();
@@ -169,10 +202,8 @@ export class Reconciler {
     }
     const { snapshot, problems, statuses } = translation;
     const isSame = this.#latest !== null && isSameTable(this.#latest.snapshot, snapshot);
-    this.#latest = { snapshot, problems, statuses, behind };
     onRun?.(isSame ? "same" : "changed", milliseconds);
-    onResult(this.#latest);
-    return this.#latest;
+    return { snapshot, problems, statuses, behind };
   }
 
   async #fetchSecrets(): Promise<void> {

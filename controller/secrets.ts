@@ -67,6 +67,9 @@ interface Wanted {
 export class NamedSecrets {
   readonly kind = "Secret";
   readonly store: ObjectView<StoredSecret>;
+  /** Resolves when `isSynced` is true for the first time. */
+  readonly synced: Promise<void>;
+  readonly #onSynced: () => void;
   readonly #store = new ObjectStore<StoredSecret>();
   readonly #mode: SecretMode;
   readonly #timing: SecretTiming;
@@ -89,6 +92,9 @@ export class NamedSecrets {
 
   constructor(options: NamedSecretsOptions) {
     this.store = this.#store;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.synced = promise;
+    this.#onSynced = resolve;
     this.#mode = options.mode;
     this.#client = options.client;
     this.#log = options.log ?? silentLogger;
@@ -235,6 +241,7 @@ export class NamedSecrets {
   #choose(): void {
     const isForbidden = this.#index.failures.some(({ code }) => code === 403);
     this.#store.isSynced = this.#index.isSynced || isForbidden;
+    if (this.#store.isSynced) this.#onSynced();
     if (isForbidden && !this.#isPolling) {
       this.#log.info("Asking for each Secret, since they cannot be watched", {
         seconds: this.#timing.poll / 1000,

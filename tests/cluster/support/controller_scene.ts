@@ -1,0 +1,218 @@
+/**
+ * A controller on a real API server. In: a cluster and flags. Out: a namespace for its own objects
+ * and one for users', a process that serves the second alone, and what it has published.
+ */
+import { readPublishedSet } from "../../../controller/publish/published.ts";
+import type { LiveConfigMap, LiveSecret } from "../../../controller/publish/objects.ts";
+import type { Snapshot } from "../../../shared/snapshot.ts";
+import type { KubeObject } from "./api_client.ts";
+import { type ApiGateway, startGateway } from "./api_gateway.ts";
+import type { TestCluster } from "./cluster.ts";
+import { eventually, PATIENCE } from "./condition.ts";
+import { ControllerProcess } from "./controller_process.ts";
+
+export interface SceneOptions {
+  /** Besides namespaces and `--backend=HostPort`. */
+  readonly args?: readonly string[];
+  /** Whether the test looks at, or breaks, the way to the API server. */
+  readonly gateway?: boolean;
+  /** A kubeconfig in place of the administrator's. */
+  readonly kubeconfig?: string;
+}
+
+/** As `/problems` shows them. */
+export interface ShownProblem {
+  readonly object: string | null;
+  readonly field: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly severity: string;
+}
+
+export class ControllerScene {
+  #controller: ControllerProcess | null = null;
+
+  private constructor(
+    readonly cluster: TestCluster,
+    /** Where the controller writes. */
+    readonly system: string,
+    /** Whose Ingresses it serves. */
+    readonly app: string,
+    readonly gateway: ApiGateway | null,
+    readonly kubeconfig: string,
+    readonly args: readonly string[],
+  ) {}
+
+  /** Two namespaces, and no controller yet. */
+  static async prepare(cluster: TestCluster, options: SceneOptions = {}): Promise<ControllerScene> {
+    const [system, app] = [await cluster.newNamespace("system"), await cluster.newNamespace("app")];
+    const gateway = options.gateway ? await startGateway(cluster) : null;
+    const kubeconfig = options.kubeconfig ??
+      (gateway === null ? cluster.kubeconfig : await gateway.kubeconfigFor(cluster.adminToken));
+    return new ControllerScene(cluster, system, app, gateway, kubeconfig, options.args ?? []);
+  }
+
+  /** The same with a controller that is ready. */
+  static async start(cluster: TestCluster, options: SceneOptions = {}): Promise<ControllerScene> {
+    const scene = await ControllerScene.prepare(cluster, options);
+    await scene.startController();
+    return scene;
+  }
+
+  get controller(): ControllerProcess {
+    if (this.#controller === null) throw new Error("No controller was started");
+    return this.#controller;
+  }
+
+  /** All flags of a controller of this scene. */
+  get flags(): string[] {
+    return [
+      ...(this.args.some((arg) => arg.startsWith("--backend")) ? [] : ["--backend=HostPort"]),
+      `--namespace=${this.system}`,
+      `--watch-namespace=${this.app}`,
+      ...this.args,
+    ];
+  }
+
+  /** Starts one, or the next after the last was stopped. */
+  async startController(): Promise<ControllerProcess> {
+    const { kubeconfig, flags: args } = this;
+    return this.#controller = await ControllerProcess.start({ kubeconfig, args });
+  }
+
+  /** One that nothing waits for. */
+  async spawnController(): Promise<ControllerProcess> {
+    const { kubeconfig, flags: args } = this;
+    return this.#controller = await ControllerProcess.spawn({ kubeconfig, args });
+  }
+
+  /** A Service with endpoints, as its pods would have. */
+  async service(name: string, addresses: readonly string[] = ["10.0.0.1"]): Promise<void> {
+    await this.cluster.apply([
+      {
+        apiVersion: "v1",
+        kind: "Service",
+        metadata: { name },
+        spec: { ports: [{ name: "http", port: 80 }] },
+      },
+      slice(name, addresses),
+    ], { namespace: this.app });
+  }
+
+  async endpoints(name: string, addresses: readonly string[]): Promise<void> {
+    await this.cluster.apply(slice(name, addresses), { namespace: this.app });
+  }
+
+  /** An Ingress of one host and path; `spec` replaces parts of it. */
+  async ingress(name: string, spec: Record<string, unknown> = {}, metadata = {}): Promise<void> {
+    await this.cluster.apply({
+      apiVersion: "networking.k8s.io/v1",
+      kind: "Ingress",
+      metadata: { name, ...metadata },
+      spec: {
+        ingressClassName: "pingress",
+        rules: [rule(`${name}.example.com`, "/", "web")],
+        ...spec,
+      },
+    } as Partial<KubeObject>, { namespace: this.app });
+  }
+
+  async tlsSecret(name: string, data: Record<string, string>, type = "kubernetes.io/tls") {
+    await this.cluster.apply({
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { name },
+      type,
+      stringData: data,
+    } as Partial<KubeObject>, { namespace: this.app });
+  }
+
+  async remove(kind: string, name: string, apiVersion = "networking.k8s.io/v1"): Promise<void> {
+    await this.cluster.delete(apiVersion, kind, name, this.app);
+  }
+
+  /** What stands in the API server; null where there is nothing, or nothing whole. */
+  async published(): Promise<Snapshot | null> {
+    const { cluster, system: namespace } = this;
+    const [configMaps, secrets] = await Promise.all([
+      cluster.list<KubeObject & LiveConfigMap>("v1", "ConfigMap", { namespace }),
+      cluster.list<KubeObject & LiveSecret>("v1", "Secret", { namespace }),
+    ]);
+    const { snapshot, digest } = readPublishedSet(configMaps, secrets);
+    return digest === null ? null : snapshot;
+  }
+
+  /** Waits until what is published is as `holds` asks. */
+  async eventuallyPublished(
+    what: string,
+    holds: (snapshot: Snapshot) => boolean,
+    patience = PATIENCE,
+  ): Promise<Snapshot> {
+    let last: Snapshot | null = null;
+    try {
+      return await eventually(what, async () => {
+        last = await this.published();
+        return last !== null && holds(last) ? last : null;
+      }, patience);
+    } catch (error) {
+      const { routes, upstreams } = last ?? { routes: [], upstreams: [] };
+      const log = this.controller.lines.slice(-15).map((line) => JSON.stringify(line)).join("\n");
+      const shown = JSON.stringify({ routes, upstreams }).slice(0, 2000);
+      throw new Error(`${(error as Error).message}: ${shown}\n${log}`, { cause: error });
+    }
+  }
+
+  /** Waits until a route is published that begins with `id`. */
+  async eventuallyRouted(id: string): Promise<Snapshot> {
+    return await this.eventuallyPublished(
+      `route ${id}`,
+      ({ routes }) => routes.some((route) => route.id.startsWith(id)),
+    );
+  }
+
+  async problems(): Promise<readonly ShownProblem[]> {
+    const { status, text } = await this.controller.admin("/problems");
+    if (status !== 200) throw new Error(`/problems: ${status} ${text}`);
+    return JSON.parse(text).problems;
+  }
+
+  /** Waits until `/problems` shows one of this reason. */
+  async eventuallyProblem(reason: string, object?: string): Promise<ShownProblem> {
+    return await eventually(
+      `problem ${reason}`,
+      async () =>
+        (await this.problems()).find((problem) =>
+          problem.reason === reason && (object === undefined || problem.object === object)
+        ),
+    );
+  }
+
+  /** The resourceVersion of `pingress-config`; "" where there is none. */
+  async indexVersion(): Promise<string> {
+    const index = await this.cluster.get("v1", "ConfigMap", "pingress-config", this.system);
+    return index?.metadata.resourceVersion ?? "";
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#controller?.[Symbol.asyncDispose]();
+    await this.gateway?.close();
+  }
+}
+
+export function rule(host: string, path: string, service: string, port: unknown = { number: 80 }) {
+  return {
+    host,
+    http: { paths: [{ path, pathType: "Prefix", backend: { service: { name: service, port } } }] },
+  };
+}
+
+function slice(service: string, addresses: readonly string[]): Partial<KubeObject> {
+  return {
+    apiVersion: "discovery.k8s.io/v1",
+    kind: "EndpointSlice",
+    metadata: { name: `${service}-a`, labels: { "kubernetes.io/service-name": service } },
+    addressType: "IPv4",
+    ports: [{ name: "http", port: 8080, protocol: "TCP" }],
+    endpoints: addresses.map((address) => ({ addresses: [address], conditions: { ready: true } })),
+  } as Partial<KubeObject>;
+}
