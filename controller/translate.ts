@@ -13,14 +13,14 @@ import type { Resources } from "./resources.ts";
 import { BackendResolver } from "./translate/backend.ts";
 import { CertificateSources, indexSecrets } from "./translate/certificate_source.ts";
 import { ownIngresses } from "./translate/class.ts";
-import { keyOf } from "./translate/identity.ts";
-import { type IngressList, readIngresses } from "./translate/ingress.ts";
+import { readIngresses } from "./translate/ingress.ts";
 import { ProblemList } from "./translate/problems.ts";
-import { type DefaultBackend, layRoutes, type Routing } from "./translate/routes.ts";
-import { LastResult } from "./translate/memo.ts";
+import type { DefaultBackend } from "./translate/routes.ts";
+import { layRoutes } from "./translate/routing.ts";
 import { SortedList } from "./translate/sorted_list.ts";
 import type { IngressStatus } from "./translate/status.ts";
-import { layCertificates, type TlsLayout } from "./translate/tls.ts";
+import { layStatuses } from "./translate/statuses.ts";
+import { layCertificates } from "./translate/tls.ts";
 import { UpstreamTlsReader } from "./translate/upstream_tls.ts";
 import { compareText } from "./translate/text_order.ts";
 
@@ -78,11 +78,7 @@ export function translate(
   const routing = layRoutes(ingresses, backends, options.defaultBackend, problems);
   const sources = new CertificateSources(secrets, now, problems);
   const tls = layCertificates(ingresses, sources, published, problems);
-  const inputs = { list, routing, tls };
-  const statuses =
-    lastStatuses.recall((before) =>
-      before.list === list && before.routing === routing && before.tls === tls
-    ) ?? lastStatuses.keep(inputs, statusesOf(inputs, problems));
+  const statuses = layStatuses({ list, routing, tls }, problems);
   return {
     snapshot: {
       format: SNAPSHOT_FORMAT,
@@ -98,33 +94,7 @@ export function translate(
   };
 }
 
-/** What statuses are decided by, together with the problems of making it. */
-interface StatusInputs {
-  readonly list: IngressList;
-  readonly routing: Routing;
-  readonly tls: TlsLayout;
-}
-
-const lastStatuses = new LastResult<StatusInputs, readonly IngressStatus[]>();
-
-function statusesOf(
-  { list, routing, tls }: StatusInputs,
-  problems: ProblemList,
-): readonly IngressStatus[] {
-  return STATUSES.of(list.ingresses.map(({ identity, status }, i) =>
-    status.of(
-      identity.ref,
-      routing.statuses[i],
-      tls.statuses[i],
-      problems.hasErrors(identity.label),
-    )
-  ));
-}
-
 const CERTIFICATES = new SortedList<Certificate>((a, b) => compareText(a.id, b.id));
-const STATUSES = new SortedList<IngressStatus>((a, b) =>
-  compareText(keyOf(a.object), keyOf(b.object))
-);
 
 /** One that is used for hosts may be shown to backends as well. */
 function mergeCertificates(

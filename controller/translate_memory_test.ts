@@ -7,10 +7,12 @@ import {
   mutationsOf,
   randomNumbers,
   richResources,
+  service,
   shuffle,
+  slice,
   victimObjects,
 } from "../tests/support/rich_cluster.ts";
-import type { KubeSecret, Resources } from "./resources.ts";
+import type { Ingress, KubeSecret, Resources } from "./resources.ts";
 import { translate, type TranslateOptions, type Translation } from "./translate.ts";
 import { stableText } from "./translate/json.ts";
 
@@ -99,6 +101,22 @@ Deno.test("objects that come, change and go leave nothing behind, whatever the o
   for (const each of calls) assertSameWhenNew(each);
 });
 
+Deno.test("Ingresses that share hosts, backends and Secrets, or do not, change one by one", () => {
+  for (const seed of [1, 2, 3]) {
+    const cluster = new ChangingCluster(seed);
+    let published: Snapshot | null = null;
+    const calls: Call[] = [];
+    for (let step = 0; step < 400; step++) {
+      const { resources } = cluster;
+      const made = translate(resources, published, OPTIONS, () => TIMES[0]);
+      calls.push({ resources, published, options: OPTIONS, now: TIMES[0], bytes: bytesOf(made) });
+      if (step % 7 === 0) published = made.snapshot;
+      cluster.change();
+    }
+    for (const each of calls) assertSameWhenNew(each);
+  }
+});
+
 Deno.test("objects that are equal, but others, give the same bytes, problems and statuses", () => {
   for (const options of OPTION_SETS) {
     const first = call(richResources(), null, options, TIMES[0]);
@@ -162,6 +180,104 @@ Deno.test("objects nested too deeply to be compared are survived", () => {
   });
   assert.deepEqual(snapshot.routes, run(resources).snapshot.routes);
 });
+
+/** Sixty Ingresses; a change is mostly one of them replaced. */
+class ChangingCluster {
+  resources: Resources;
+  readonly #random: () => number;
+
+  constructor(seed: number) {
+    this.#random = randomNumbers(seed);
+    const { ingressClasses, secrets } = richResources();
+    const names = ["a", "b", "c", "d"];
+    this.resources = {
+      ingressClasses,
+      secrets,
+      ingresses: Array.from({ length: 60 }, (_, i) => this.#ingress(`app-${i}`)),
+      services: names.map((name, i) => ({
+        ...service(name, "team-a"),
+        ...(i === 0 ? { spec: { ports: [{ name: "http", port: 80, appProtocol: "https" }] } } : {}),
+      })),
+      endpointSlices: names.map((name) => this.#slice(name)),
+    };
+  }
+
+  change(): void {
+    const { ingresses, services, endpointSlices, secrets } = this.resources;
+    const at = (list: readonly unknown[]) => this.#below(list.length);
+    const name = `app-${this.#below(70)}`;
+    const index = ingresses.findIndex(({ metadata }) => metadata?.name === name);
+    const changes: Partial<Resources>[] = [
+      {
+        ingresses: index === -1
+          ? [...ingresses, this.#ingress(name)]
+          : ingresses.with(index, this.#ingress(name)),
+      },
+      index === -1 ? {} : { ingresses: ingresses.toSpliced(index, 1) },
+      {
+        endpointSlices: endpointSlices.with(at(endpointSlices), this.#slice("bcd"[this.#below(3)])),
+      },
+      { services: services.with(at(services), { ...services[at(services)] }) },
+      { secrets: secrets.with(at(secrets), { ...secrets[at(secrets)] }) },
+      { ingresses: [...ingresses, { ...ingresses[at(ingresses)] }] },
+    ];
+    const choice = [0, 0, 0, 0, 0, 0, 0, 1, 1, 2, 3, 4][this.#below(12)];
+    const chosen = this.#below(100) === 0 ? 5 : choice;
+    this.resources = { ...this.resources, ...changes[chosen] };
+  }
+
+  /** Of an age that its name decides, mostly, as a change leaves it as it is. */
+  #ingress(name: string): Ingress {
+    const day = (name.length * 7 + name.charCodeAt(name.length - 1) + this.#rarely(20)) % 28 + 1;
+    const own = `${name}.example.com`;
+    const host = () => this.#rarely(4) ? `shared-${this.#below(3)}.example.com` : own;
+    const backend = () => ({
+      service: { name: "abcdx"[this.#below(5)], port: { number: this.#rarely(9) ? 81 : 80 } },
+    });
+    return {
+      metadata: {
+        name,
+        namespace: "team-a",
+        creationTimestamp: `2020-01-${String(day).padStart(2, "0")}T00:00:00Z`,
+        annotations: this.#rarely(9) ? { "nginx.ingress.kubernetes.io/app-root": "/" } : {},
+      },
+      spec: {
+        defaultBackend: this.#rarely(25) ? backend() : null,
+        rules: this.#rarely(40) ? null : Array.from({ length: 1 + this.#rarely(3) }, () => ({
+          host: host(),
+          http: this.#rarely(9) ? null : {
+            paths: Array.from({ length: 1 + this.#below(3) }, () => ({
+              path: ["/", "/a", "/b", "a"][this.#below(4)],
+              pathType: this.#rarely(3) ? "Exact" : "Prefix",
+              backend: backend(),
+            })),
+          },
+        })),
+        tls: this.#rarely(3)
+          ? [{ hosts: this.#rarely(3) ? null : [host()], secretName: this.#secretName() }]
+          : null,
+      },
+    };
+  }
+
+  #slice(name: string) {
+    const addresses = this.#rarely(3) ? [] : [`10.0.0.${1 + this.#below(9)}`];
+    return slice(name, "team-a", `${name}-1`, addresses);
+  }
+
+  #secretName(): string {
+    return ["app-tls", "two-tls", "missing"][this.#below(3)];
+  }
+
+  #below(count: number): number {
+    return Math.floor(this.#random() * count);
+  }
+
+  /** 1 once in `times`, else 0. */
+  #rarely(times: number): 0 | 1 {
+    return this.#below(times) === 0 ? 1 : 0;
+  }
+}
 
 function run(resources: Resources): Translation {
   return translate(resources, null, OPTIONS, () => TIMES[0]);

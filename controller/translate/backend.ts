@@ -54,7 +54,9 @@ export class BackendResolver {
   /** Problems go to the report that is asked for, of the object that names the backend. */
   resolve(backend: BackendRef, report: () => Report): Resolution {
     if (backend.kind === "broken") return { action: backend.action, isServed: false };
-    const { fault, resolution } = this.#findOnce(backend);
+    const found = this.#findOnce(backend);
+    found.users++;
+    const { fault, resolution } = found.finding;
     if (fault !== null) {
       const field = fault.at === "port" ? backend.portField : backend.nameField;
       report().error(field, {
@@ -76,21 +78,35 @@ export class BackendResolver {
     return this.#found;
   }
 
-  /** Finds the same backends, and says whether the same becomes of requests to all of them. */
-  findsAgain(before: FoundBackends): boolean {
+  /**
+   * Finds the same backends, and says whether the same becomes of requests to all of them.
+   *
+   * @param left How often each, by id, is no longer asked for.
+   */
+  findsAgain(before: FoundBackends, left: ReadonlyMap<string, number>): boolean {
     let isSame = true;
-    for (const { backend, finding } of before.values()) {
-      isSame = isSameOutcome(finding, this.#findOnce(backend)) && isSame;
+    for (const { backend, finding, users } of before.values()) {
+      const remaining = users - (left.get(backend.id) ?? 0);
+      if (remaining === 0) continue;
+      const found = this.#findOnce(backend);
+      found.users = remaining;
+      isSame = isSameOutcome(finding, found.finding) && isSame;
     }
     return isSame;
   }
 
-  #findOnce(backend: ServiceBackend): Finding {
-    const known = this.#found.get(backend.id);
-    if (known !== undefined) return known.finding;
-    const finding = this.#find(backend);
-    this.#found.set(backend.id, { backend, finding });
-    return finding;
+  /** As if nothing had been asked for. */
+  forget(): void {
+    this.#found.clear();
+  }
+
+  #findOnce(backend: ServiceBackend): FoundBackend {
+    let found = this.#found.get(backend.id);
+    if (found === undefined) {
+      found = { backend, finding: this.#find(backend), users: 0 };
+      this.#found.set(backend.id, found);
+    }
+    return found;
   }
 
   #find({ namespace, name, port }: ServiceBackend): Finding {
@@ -147,6 +163,8 @@ type ServiceBackend = Extract<BackendRef, { readonly kind: "service" }>;
 interface FoundBackend {
   readonly backend: ServiceBackend;
   readonly finding: Finding;
+  /** How often it was asked for. */
+  users: number;
 }
 
 /** By upstream id, in the order in which they were asked for. */

@@ -87,6 +87,8 @@ export interface IngressList {
   readonly ingresses: readonly IngressModel[];
   /** Of reading them. */
   readonly problems: readonly ObjectProblem[];
+  /** Whether some were left out since another has their name. */
+  readonly hasDuplicates: boolean;
 }
 
 const lastList = new LastResult<readonly IngressObject[], IngressList>();
@@ -110,11 +112,14 @@ function takeModels(before: readonly IngressObject[], now: readonly IngressObjec
 }
 
 function readAll(objects: readonly IngressObject[]): IngressList {
+  let named = 0;
   const { value, problems } = recordProblems((list) => {
     const index = new Map<string, IngressObject & { readonly identity: Identity }>();
     for (const ingress of objects) {
-      if (ingress.hasIdentity()) addToIndex(index, ingress, list);
-      else reportNameless(ingress.ref, list);
+      if (ingress.hasIdentity()) {
+        named++;
+        addToIndex(index, ingress, list);
+      } else reportNameless(ingress.ref, list);
     }
     const models = BY_AGE.of([...index.values()].map((ingress) => ingress.model(readIngress)));
     for (const model of models) {
@@ -122,7 +127,7 @@ function readAll(objects: readonly IngressObject[]): IngressList {
     }
     return models;
   });
-  return { ingresses: value, problems };
+  return { ingresses: value, problems, hasDuplicates: value.length < named };
 }
 
 function reportNameless(ref: ObjectRef, problems: ProblemList): void {

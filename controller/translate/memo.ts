@@ -55,9 +55,35 @@ export function differenceOf<T>(
   };
 }
 
+/**
+ * Values of items, from those of the list before where the item was in it. Both lists are in the same
+ * order, so that what is in both is in the same order in both.
+ *
+ * @param found Of the items that were not.
+ */
+export function carryOver<T, V>(
+  before: readonly T[],
+  values: readonly V[],
+  now: readonly T[],
+  found: ReadonlyMap<T, V>,
+): V[] {
+  let at = 0;
+  return now.map((item) => {
+    const value = found.get(item);
+    if (value !== undefined) return value;
+    at = before.indexOf(item, at);
+    return values[at++];
+  });
+}
+
 /** The result of one call, and what it was made of. */
 export class LastResult<I, R> {
   #last: { readonly inputs: I; readonly result: R } | null = null;
+
+  /** Null before the first. */
+  get last(): { readonly inputs: I; readonly result: R } | null {
+    return this.#last;
+  }
 
   /** The result, if it was made of the same; else null. */
   recall(isSame: (inputs: I) => boolean): R | null {

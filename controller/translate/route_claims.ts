@@ -7,9 +7,7 @@ import type { BackendResolver } from "./backend.ts";
 import type { BackendRef } from "./backend_ref.ts";
 import type { IngressModel } from "./ingress.ts";
 import type { ProblemList } from "./problems.ts";
-import { compareRoutes } from "./route_order.ts";
 import { routeId, type RoutePlace } from "./route_place.ts";
-import { SortedList } from "./sorted_list.ts";
 
 /** A route, with whose it is. */
 export interface Claim {
@@ -22,11 +20,11 @@ export interface HostOwner {
   readonly owner: IngressModel;
   /** The rule that names the host: `spec.rules[0]`. */
   readonly field: string;
+  /** Whether another Ingress names it too. */
+  isShared: boolean;
   /** Whether any Ingress has a path of it. */
   hasRoutes: boolean;
 }
-
-const IN_ORDER = new SortedList<Route>(compareRoutes);
 
 export class RouteClaims {
   #backends: BackendResolver;
@@ -44,8 +42,10 @@ export class RouteClaims {
   claimHost(host: string, owner: IngressModel, field: string): HostOwner {
     let named = this.#hosts.get(host);
     if (named === undefined) {
-      named = { owner, field, hasRoutes: false };
+      named = { owner, field, isShared: false, hasRoutes: false };
       this.#hosts.set(host, named);
+    } else if (named.owner !== owner) {
+      named.isShared = true;
     }
     return named;
   }
@@ -77,16 +77,21 @@ export class RouteClaims {
     return claim;
   }
 
+  /** Every host that an Ingress names. */
+  hosts(): Map<string, HostOwner> {
+    return this.#hosts;
+  }
+
   /**
-   * The routes in order of precedence. A host that is named, but has no path that can be served,
-   * gets `emptyAction`, or a broader host would take its requests.
+   * The routes in no order. A host that is named, but has no path that can be served, gets
+   * `emptyAction`, or a broader host would take its requests.
    */
-  routes(emptyAction: Action): readonly Route[] {
+  routes(emptyAction: Action): Route[] {
     const routes = [...this.#claims.values()].map(({ route }) => route);
     for (const [host, { owner, field, hasRoutes }] of this.#hosts) {
       if (hasRoutes) continue;
       routes.push(owner.hostPlaces.of(host, owner.identity, field).route(emptyAction));
     }
-    return IN_ORDER.of(routes);
+    return routes;
   }
 }

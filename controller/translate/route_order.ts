@@ -10,13 +10,13 @@ import { compareText } from "./text_order.ts";
 type Ordered = Pick<Route, "host" | "path">;
 
 export function compareRoutes(a: Ordered, b: Ordered): number {
-  return compareHostKind(a, b) || compareText(a.host, b.host) || comparePathLength(a, b) ||
-    comparePathType(a, b) || compareText(a.path.value, b.path.value);
+  return compareHosts(a.host, b.host) || comparePathLength(a, b) || comparePathType(a, b) ||
+    compareText(a.path.value, b.path.value);
 }
 
-/** Exact hosts, then wildcards, then any host. */
-function compareHostKind(a: Ordered, b: Ordered): number {
-  return hostRank(a.host) - hostRank(b.host);
+/** Routes of one host stand together. */
+export function compareHosts(a: string, b: string): number {
+  return hostRank(a) - hostRank(b) || compareText(a, b);
 }
 
 function comparePathLength(a: Ordered, b: Ordered): number {
@@ -27,6 +27,7 @@ function comparePathType(a: Ordered, b: Ordered): number {
   return Number(a.path.type === "Prefix") - Number(b.path.type === "Prefix");
 }
 
+/** Exact hosts, then wildcards, then any host. */
 function hostRank(host: string): number {
   if (host === ANY_HOST) return 2;
   return host.startsWith("*.") ? 1 : 0;

@@ -8,7 +8,7 @@
  */
 import { formatObject } from "../../shared/problem.ts";
 import type { Action, Route } from "../../shared/snapshot.ts";
-import type { BackendResolver, FoundBackends } from "./backend.ts";
+import type { BackendResolver } from "./backend.ts";
 import { type BackendRef, upstreamId } from "./backend_ref.ts";
 import { ANY_HOST } from "./host.ts";
 import { showElder } from "./identity.ts";
@@ -18,10 +18,11 @@ import {
   type PathModel,
   type RuleModel,
 } from "./ingress.ts";
-import { LastResult } from "./memo.ts";
 import { WHOLE_HOST } from "./path.ts";
-import { type ProblemList, type Recorded, recordProblems } from "./problems.ts";
-import { type Claim, RouteClaims } from "./route_claims.ts";
+import type { ProblemList } from "./problems.ts";
+import { type Claim, type HostOwner, RouteClaims } from "./route_claims.ts";
+import { compareRoutes } from "./route_order.ts";
+import { SortedList } from "./sorted_list.ts";
 import type { PathStatus } from "./status.ts";
 
 /** The Service port that the process, not an Ingress, names. */
@@ -39,43 +40,19 @@ export interface Routing {
   readonly statuses: readonly (readonly PathStatus[])[];
 }
 
-interface RoutingInputs {
-  readonly ingresses: readonly IngressModel[];
-  readonly processBackend: DefaultBackend | null;
-  readonly found: FoundBackends;
+/** A routing, with what tells whether a change of one Ingress touches others. */
+export interface Layout {
+  readonly routing: Routing;
+  readonly hosts: Map<string, HostOwner>;
 }
 
-const lastRouting = new LastResult<RoutingInputs, Recorded<Routing>>();
-
-/** The very same as before where Ingresses and what becomes of their backends are. */
-export function layRoutes(
+/** Lays the routes of all Ingresses. */
+export function layAll(
   ingresses: readonly IngressModel[],
   backends: BackendResolver,
   processBackend: DefaultBackend | null,
   problems: ProblemList,
-): Routing {
-  let routing = lastRouting.recall((before) =>
-    before.ingresses === ingresses &&
-    isSameBackend(before.processBackend, processBackend) && backends.findsAgain(before.found)
-  );
-  if (routing === null) {
-    routing = recordProblems((list) => layAll(ingresses, backends, processBackend, list));
-    lastRouting.keep({ ingresses, processBackend, found: backends.found() }, routing);
-  }
-  problems.addAll(routing.problems);
-  return routing.value;
-}
-
-function isSameBackend(a: DefaultBackend | null, b: DefaultBackend | null): boolean {
-  return a?.namespace === b?.namespace && a?.name === b?.name && a?.port === b?.port;
-}
-
-function layAll(
-  ingresses: readonly IngressModel[],
-  backends: BackendResolver,
-  processBackend: DefaultBackend | null,
-  problems: ProblemList,
-): Routing {
+): Layout {
   const claims = new RouteClaims(backends, problems);
   const statuses = ingresses.map((ingress) => claimPaths(claims, ingress, problems));
   let defaultAction: Action | null = null;
@@ -97,8 +74,24 @@ function layAll(
     }
   }
   defaultAction ??= resolveProcessBackend(processBackend, backends, problems);
-  return { routes: claims.routes(defaultAction ?? NOT_FOUND), defaultAction, statuses };
+  const routes = IN_ORDER.of(claims.routes(defaultAction ?? NOT_FOUND));
+  return { routing: { routes, defaultAction, statuses }, hosts: claims.hosts() };
 }
+
+/** Lays the routes of Ingresses without default backends, whose hosts no other Ingress names. */
+export function layAlone(
+  ingresses: readonly IngressModel[],
+  backends: BackendResolver,
+  defaultAction: Action | null,
+  problems: ProblemList,
+): Layout {
+  const claims = new RouteClaims(backends, problems);
+  const statuses = ingresses.map((ingress) => claimPaths(claims, ingress, problems));
+  const routes = claims.routes(defaultAction ?? NOT_FOUND).sort(compareRoutes);
+  return { routing: { routes, defaultAction, statuses }, hosts: claims.hosts() };
+}
+
+const IN_ORDER = new SortedList<Route>(compareRoutes);
 
 /** For a host without a path that can be served, where there is no default action either. */
 const NOT_FOUND: Action = {

@@ -29,7 +29,7 @@ export class SortedList<T> {
         : this.#without(removed.sort(this.#compare));
       this.#sorted = kept === null
         ? items.toSorted(this.#compare)
-        : this.#merge(kept, added.sort(this.#compare));
+        : mergeSorted(kept, added.sort(this.#compare), this.#compare);
     }
     this.#items = items;
     return this.#sorted;
@@ -48,18 +48,23 @@ export class SortedList<T> {
     for (; copied < this.#sorted.length; copied++) kept.push(this.#sorted[copied]);
     return kept;
   }
+}
 
-  #merge(kept: readonly T[], added: readonly T[]): T[] {
-    const merged: T[] = [];
-    let copied = 0;
-    for (const item of added) {
-      const end = placeAfter(item, kept, copied, this.#compare);
-      for (; copied < end; copied++) merged.push(kept[copied]);
-      merged.push(item);
-    }
-    for (; copied < kept.length; copied++) merged.push(kept[copied]);
-    return merged;
+/** Both lists are in order, and so is the result; quick where `added` is short. */
+export function mergeSorted<T>(
+  kept: readonly T[],
+  added: readonly T[],
+  compare: (a: T, b: T) => number,
+): T[] {
+  const merged: T[] = [];
+  let copied = 0;
+  for (const item of added) {
+    const end = placeAfter(item, kept, copied, compare);
+    for (; copied < end; copied++) merged.push(kept[copied]);
+    merged.push(item);
   }
+  for (; copied < kept.length; copied++) merged.push(kept[copied]);
+  return merged;
 }
 
 /** The index of the first of `sorted` from `from` on that comes after `item`. */

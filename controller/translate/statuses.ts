@@ -1,0 +1,93 @@
+/**
+ * The statuses of all Ingresses. In: what became of their paths and TLS entries, and their problems.
+ * Out: one status for each, sorted by namespace and name; no more are made than changed.
+ */
+import { keyOf } from "./identity.ts";
+import type { IngressList, IngressModel } from "./ingress.ts";
+import { LastResult } from "./memo.ts";
+import type { ProblemList } from "./problems.ts";
+import type { Routing } from "./routes.ts";
+import { SortedList } from "./sorted_list.ts";
+import type { IngressStatus } from "./status.ts";
+import { compareText } from "./text_order.ts";
+import type { TlsLayout } from "./tls.ts";
+
+/** What statuses are decided by, together with the problems of making it. */
+export interface StatusInputs {
+  readonly list: IngressList;
+  readonly routing: Routing;
+  readonly tls: TlsLayout;
+}
+
+interface Statuses {
+  /** In the order of the Ingresses. */
+  readonly each: readonly IngressStatus[];
+  readonly sorted: readonly IngressStatus[];
+}
+
+const memory = new LastResult<StatusInputs, Statuses>();
+const SORTED = new SortedList<IngressStatus>((a, b) =>
+  compareText(keyOf(a.object), keyOf(b.object))
+);
+
+/** The very same list as before where nothing changed. */
+export function layStatuses(
+  inputs: StatusInputs,
+  problems: ProblemList,
+): readonly IngressStatus[] {
+  const before = memory.last;
+  const each = before === null || before.inputs.list.hasDuplicates || inputs.list.hasDuplicates
+    ? inputs.list.ingresses.map((ingress, i) => statusOf(inputs, ingress, i, problems))
+    : changedStatuses(inputs, before.inputs, before.result.each, problems);
+  return memory.keep(inputs, { each, sorted: SORTED.of(each) }).sorted;
+}
+
+/**
+ * An Ingress whose paths and TLS entries have the very outcomes of before has no other problems
+ * either: they are found and kept together with them.
+ */
+function changedStatuses(
+  inputs: StatusInputs,
+  before: StatusInputs,
+  statuses: readonly IngressStatus[],
+  problems: ProblemList,
+): IngressStatus[] {
+  const ingresses = before.list.ingresses;
+  // Only shifts a little: both lists are in order, and hardly differ.
+  let shift = 0;
+  return inputs.list.ingresses.map((ingress, i) => {
+    const at = placeOf(ingress, ingresses, i + shift);
+    if (at === -1) return statusOf(inputs, ingress, i, problems);
+    shift = at - i;
+    return inputs.routing.statuses[i] === before.routing.statuses[at] &&
+        inputs.tls.statuses[i] === before.tls.statuses[at]
+      ? statuses[at]
+      : statusOf(inputs, ingress, i, problems);
+  });
+}
+
+const REACH = 4;
+
+/** Near `expected`, or -1; not to be found costs no more than making a status. */
+function placeOf(
+  ingress: IngressModel,
+  ingresses: readonly IngressModel[],
+  expected: number,
+): number {
+  if (ingresses[expected] === ingress) return expected;
+  for (let distance = 1; distance <= REACH; distance++) {
+    if (ingresses[expected + distance] === ingress) return expected + distance;
+    if (ingresses[expected - distance] === ingress) return expected - distance;
+  }
+  return -1;
+}
+
+function statusOf(
+  { routing, tls }: StatusInputs,
+  { identity, status }: IngressModel,
+  i: number,
+  problems: ProblemList,
+): IngressStatus {
+  const hasErrors = problems.hasErrors(identity.label);
+  return status.of(identity.ref, routing.statuses[i], tls.statuses[i], hasErrors);
+}
