@@ -112,16 +112,6 @@ export class StatusWriter {
     }
   }
 
-  /**
-   * Takes our addresses away from every Ingress, for good: for a controller that is taken out of the
-   * cluster. Settles when that is done, or the writer was closed; never, without leave to write.
-   */
-  async clear(): Promise<void> {
-    const ingresses = this.#options.ingresses.list();
-    this.sync({ ingresses, served: [], addresses: [] });
-    await this.#queue.drained();
-  }
-
   /** Settles when no call is on its way any more. */
   async close(): Promise<void> {
     this.#unsubscribe();

@@ -55,6 +55,9 @@ export function statusPage(): string {
     "",
     "- An Ingress that goes to another class loses our addresses, also when that happened while no",
     "  controller was running. What its new controller has written stays.",
+    "- Proxies go on without a controller, so addresses stay when it ends. To take it out for good, let",
+    "  it serve no class first: delete the IngressClass and give `--ingress-class` a name that no Ingress",
+    "  has. That takes addresses away, and after `--cleanup-delay` the proxies too.",
     "- What another one writes over ours is put back, but not within 10 seconds, and each time after",
     "  twice as long, up to 10 minutes; the log says so, since two controllers serve that Ingress.",
     `- At most ${inFlight} writes are on their way at a time, ${burst} at once after a pause, and ${rate} a second: ${

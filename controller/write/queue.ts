@@ -72,7 +72,8 @@ export class WriteQueue {
   readonly #failures = new Map<string, Failure>();
   /** Keys that are being written; the value is when to look again, if there is need. */
   readonly #writing = new Map<string, number | null>();
-  readonly #drained = new Set<() => void>();
+  /** Called when, after `close`, nothing is being written any more. */
+  #onIdle: () => void = () => {};
   #nextDue = Infinity;
   #failuresInARow = 0;
   #pausedUntil = 0;
@@ -129,25 +130,14 @@ export class WriteQueue {
     this.#delayed.delete(key);
     this.#failures.delete(key);
     if (this.#writing.has(key)) this.#writing.set(key, null);
-    this.#tellDrained();
-  }
-
-  /** Settles when nothing waits, is being written or is due later; at once after `close`. */
-  drained(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#drained.add(resolve);
-      this.#tellDrained();
-    });
   }
 
   /** Starts nothing more. Settles when what is being written is over. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#cancelWake();
-    await new Promise<void>((resolve) => {
-      this.#drained.add(resolve);
-      this.#tellDrained();
-    });
+    if (this.#writing.size === 0) return;
+    await new Promise<void>((resolve) => this.#onIdle = resolve);
   }
 
   #pump(): void {
@@ -195,7 +185,7 @@ export class WriteQueue {
       if (outcome.again !== undefined) this.add(key, outcome.again);
     }
     if (due !== null) this.add(key, Math.max(0, due - this.#clock.monotonic()));
-    this.#tellDrained();
+    if (this.#isClosed && this.#writing.size === 0) this.#onIdle();
     this.#pump();
   }
 
@@ -229,14 +219,5 @@ export class WriteQueue {
       this.#wakesAt = Infinity;
       this.#pump();
     });
-  }
-
-  #tellDrained(): void {
-    const isDrained = this.#isClosed
-      ? this.#writing.size === 0
-      : this.backlog === 0 && this.#delayed.size === 0;
-    if (!isDrained) return;
-    for (const resolve of this.#drained) resolve();
-    this.#drained.clear();
   }
 }

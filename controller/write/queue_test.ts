@@ -238,15 +238,3 @@ Deno.test("closing ends what waits, after what is on its way", async () => {
   await time.pass(1000);
   assert.equal(writes.length, 1);
 });
-
-Deno.test("drained is when nothing is left to do, not even later", async () => {
-  let refusals = 1;
-  const { time, queue } = setUp(() => refusals-- > 0 ? error(500) : DONE);
-  queue.add("a");
-  let isDrained = false;
-  void queue.drained().then(() => isDrained = true);
-  await time.pass(400);
-  assert.equal(isDrained, false);
-  await time.pass(400);
-  assert.equal(isDrained, true);
-});
