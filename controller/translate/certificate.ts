@@ -111,10 +111,10 @@ function hostPatterns(names: readonly string[]): string[] {
 }
 
 /** Whether one of a certificate's names stands for a host pattern (RFC 9525 §6.3). */
-export function coversHost(names: readonly string[], host: string): boolean {
-  if (names.includes(host)) return true;
+export function coversHost(names: ReadonlySet<string>, host: string): boolean {
+  if (names.has(host)) return true;
   const dot = host.indexOf(".");
-  return !host.startsWith("*.") && dot > 0 && names.includes(`*${host.slice(dot)}`);
+  return !host.startsWith("*.") && dot > 0 && names.has(`*${host.slice(dot)}`);
 }
 
 function refused(field: string, message: string): Extract<CertificateReading, { ok: false }> {

@@ -33,6 +33,7 @@ export type CertificateSource =
     readonly certificate: Omit<InlineCertificate, "hosts">;
     /** Host patterns that the certificate names, sorted. */
     readonly names: readonly string[];
+    readonly nameSet: ReadonlySet<string>;
     /** Equal for equal chains and keys, wherever they are. */
     readonly fingerprint: string;
   }
@@ -100,6 +101,7 @@ export class SecretModel implements Identified {
       secret: ref,
       label,
       names: reading.certificate.names,
+      nameSet: new Set(reading.certificate.names),
       fingerprint: reading.certificate.fingerprint,
       certificate: this.#inlined(reading.certificate),
     };

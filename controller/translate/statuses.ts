@@ -43,8 +43,8 @@ export function layStatuses(
 }
 
 /**
- * An Ingress whose paths and TLS entries have the very outcomes of before has no other problems
- * either: they are found and kept together with them.
+ * An Ingress whose paths and TLS entries have the very outcomes of before has errors only if it had
+ * some: they are found together with the outcomes of paths, and those of TLS entries imply them.
  */
 function changedStatuses(
   inputs: StatusInputs,

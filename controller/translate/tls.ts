@@ -49,11 +49,15 @@ export function layCertificates(
     isSameTls(before.ingresses, ingresses) && sources.findsAgain(before.found) &&
     (before.published === published || areUsable(before.found))
   );
+  const before = lastLayout.last;
   layout ??= recordProblems((list) => {
     const claims = new TlsClaims(sources, published, list);
-    const statuses = ingresses.map((ingress) =>
-      ingress.tls.length === 0 ? NO_STATUS : ingress.tls.map((entry) => claims.add(ingress, entry))
-    );
+    const statuses = ingresses.map((ingress, i) => {
+      if (ingress.tls.length === 0) return NO_STATUS;
+      const each = ingress.tls.map((entry) => claims.add(ingress, entry));
+      const old = before?.inputs.ingresses[i] === ingress ? before.result.value.statuses[i] : each;
+      return isSameList(old, each) ? old : each;
+    });
     return { certificates: claims.certificates(), statuses };
   });
   lastLayout.keep({ ingresses, found: sources.found(), published }, layout);
@@ -117,9 +121,18 @@ class TlsClaims {
     const source = this.#sources.find(secret);
     const names = entry.hosts === null ? this.#namesOf(source) : [];
     const hosts = entry.hosts ?? names.map((host) => ({ field, host }));
-    const outcomes = hosts.map((host) => this.#claim(ingress, host, source));
-    if (hosts.length > 0 && outcomes.every((outcome) => outcome === "served")) {
-      return entry.status.served(entry.hosts ?? names, () => sorted(hosts.map(({ host }) => host)));
+    const outcomes: (Outcome | "taken")[] = [];
+    let allServed = hosts.length > 0;
+    for (const host of hosts) {
+      const outcome = this.#claim(ingress, host, source);
+      outcomes.push(outcome);
+      if (outcome !== "served") allServed = false;
+    }
+    if (allServed) {
+      return entry.status.served(
+        entry.hosts ?? names,
+        () => sorted(hosts.map(({ host }) => host)),
+      );
     }
     const withOutcome = (outcome: Outcome | "taken") =>
       hosts.flatMap(({ host }, i) => outcomes[i] === outcome ? host : []);
@@ -161,7 +174,7 @@ class TlsClaims {
     }
     const outcome = this.#serve(host, source);
     this.#claims.set(host, { owner: ingress, source, outcome });
-    if (source.kind === "usable" && !coversHost(source.names, host)) {
+    if (source.kind === "usable" && !coversHost(source.nameSet, host)) {
       this.#problems.about(ingress.identity.ref).warning(field, {
         reason: "CertificateWithoutHost",
         message: `the certificate of Secret ${source.secret.name} does not name ${host}, so ` +
