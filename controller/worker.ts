@@ -18,6 +18,7 @@ import { KubeClient } from "./kube/client.ts";
 import { type CredentialSource, loadCredentials } from "./kube/credentials.ts";
 import { FencedClient } from "./kube/fenced_client.ts";
 import { LeaderElector } from "./kube/leader.ts";
+import { RefusalLog } from "./kube/refusals.ts";
 import { ControllerMetrics } from "./metrics.ts";
 import { type ControllerOptions, parseControllerOptions } from "./options.ts";
 import { Outputs } from "./outputs.ts";
@@ -60,7 +61,11 @@ async function run(
   const workload = await readWorkload(options);
   if (!workload.ok) return await fail(workload.message);
   const metrics = new ControllerMetrics();
-  const client = new KubeClient(credentials.credentials, (report) => metrics.called(report));
+  const refusals = new RefusalLog(log);
+  const client = new KubeClient(credentials.credentials, (report) => {
+    metrics.called(report);
+    if (report.refusal !== null) refusals.refused(report.refusal);
+  });
   const watches = new Watches({
     client,
     log,

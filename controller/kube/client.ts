@@ -85,6 +85,8 @@ export interface CallReport {
   readonly resource: string;
   /** 0 where no whole answer came. */
   readonly code: number;
+  /** What the server says where it refuses the call (403); null elsewhere. */
+  readonly refusal: string | null;
   readonly milliseconds: number;
 }
 
@@ -188,7 +190,8 @@ export class KubeClient {
     const end = await this.#authorized(() => this.#transport.stream(call, lines));
     const result = failed === null && end !== null ? readAnswer(end) : null;
     const error = failed ?? (result === null || result.ok ? null : result.error);
-    this.#report("watch", resource, "", isOpen ? 200 : error?.code ?? 0, started);
+    const code = isOpen ? 200 : error?.code ?? 0;
+    this.#report("watch", resource, "", code, started, code === 403 ? error!.message : null);
     return error;
   }
 
@@ -337,7 +340,9 @@ export class KubeClient {
     const started = performance.now();
     const answer = await this.#authorized(() => this.#transport.exchange(call));
     const code = "status" in answer ? answer.status : answer.code;
-    this.#report(verb, resource, subresource, code, started);
+    const refused = code === 403 ? readAnswer(answer) : null;
+    const refusal = refused === null || refused.ok ? null : refused.error.message;
+    this.#report(verb, resource, subresource, code, started, refusal);
     return answer;
   }
 
@@ -364,11 +369,13 @@ export class KubeClient {
     subresource: string,
     code: number,
     started: number,
+    refusal: string | null,
   ): void {
     this.#onCall({
       verb,
       resource: subresource === "" ? resource.plural : `${resource.plural}/${subresource}`,
       code,
+      refusal,
       milliseconds: performance.now() - started,
     });
   }
