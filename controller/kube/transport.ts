@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage } from "node:http";
 import https from "node:https";
+import type { Socket } from "node:net";
 import { VERSION } from "../../shared/version.ts";
 import type { Credentials } from "./credentials.ts";
 import type { ApiError } from "./types.ts";
@@ -149,7 +150,17 @@ export class Transport {
         receive(response, settle, timer);
       });
       request.on("close", () => settle(unreachable("the connection broke")));
-      request.end(call.body);
+      // Connecting takes a while, in which a process may be paused and a signal's time run out: the
+      // last question comes right before the bytes go out.
+      const send = () => signal?.aborted ? settle(aborted()) : request.end(call.body);
+      request.once("socket", (socket: Socket) => {
+        // Deno sends a request again that breaks off on a connection used before, even one that
+        // was destroyed: a write that was given up would be made when another leads.
+        // https://github.com/denoland/deno/issues/36786
+        request.reusedSocket = false;
+        if (socket.connecting) socket.once("secureConnect", send);
+        else send();
+      });
     });
   }
 }

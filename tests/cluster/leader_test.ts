@@ -3,6 +3,8 @@ import { KubeClient } from "../../controller/kube/client.ts";
 import { loadCredentials } from "../../controller/kube/credentials.ts";
 import type { LeaseSpec } from "../../controller/kube/lease.ts";
 import { LeaderElector, type LeaderElectorOptions } from "../../controller/kube/leader.ts";
+import { Term } from "../../controller/kube/term.ts";
+import { CONFIG_MAPS } from "../../controller/kube/types.ts";
 import { type Clock, ManualClock, systemClock } from "../../shared/clock.ts";
 import { createLogger, type LogLevel } from "../../shared/log.ts";
 import { startGateway } from "./support/api_gateway.ts";
@@ -11,7 +13,7 @@ import type { TestCluster } from "./support/cluster.ts";
 import { clusterTest } from "./support/cluster_case.ts";
 import { eventually } from "./support/condition.ts";
 import { startFaultProxy } from "./support/fault_proxy.ts";
-import { doneButFailed, failure, tooManyRequests } from "./support/gateway_answers.ts";
+import { doneButFailed, failure, heldUntil, tooManyRequests } from "./support/gateway_answers.ts";
 
 const LEASES = "coordination.k8s.io/v1";
 const NAME = "pingress-controller";
@@ -34,6 +36,12 @@ interface ReplicaOptions extends Partial<LeaderElectorOptions> {
   readonly kubeconfig?: string;
 }
 
+function clientFor(kubeconfig: string): KubeClient {
+  const reading = loadCredentials({ kind: "kubeconfig", file: kubeconfig, context: null });
+  if (!reading.ok) throw new Error(reading.message);
+  return new KubeClient(reading.credentials);
+}
+
 /** One that tries to lead, in this process. */
 function startReplica(
   cluster: TestCluster,
@@ -41,9 +49,7 @@ function startReplica(
   name: string,
   { kubeconfig = cluster.kubeconfig, ...options }: ReplicaOptions = {},
 ): Replica {
-  const reading = loadCredentials({ kind: "kubeconfig", file: kubeconfig, context: null });
-  if (!reading.ok) throw new Error(reading.message);
-  const client = new KubeClient(reading.credentials);
+  const client = clientFor(kubeconfig);
   const lines: LogLine[] = [];
   const changes: boolean[] = [];
   const elector = new LeaderElector({
@@ -212,6 +218,51 @@ clusterTest("who was paused may not write before it has asked again", async (clu
   assert.equal(elector.writeSignal().aborted, false);
   assert.deepEqual(a.changes, [true, false, true]);
   assert.equal((await leaseIn(cluster, namespace))?.spec?.leaseTransitions, 0);
+});
+
+clusterTest("a write whose time ends while it is being connected is not sent", async (cluster) => {
+  const namespace = await cluster.newNamespace();
+  await using proxy = await startFaultProxy(cluster.port);
+  const kubeconfig = cluster.kubeconfigFor(cluster.adminToken, proxy.server);
+  const client = clientFor(await cluster.writeFile(kubeconfig));
+  // The clock alone says that time is over, as in a process that goes on after a pause.
+  const clock = new ManualClock();
+  const term = new Term(clock, TIMINGS.renewDeadline, () => {});
+  proxy.stall(true);
+  const object = { metadata: { name: "late", namespace } };
+  const writing = client.create(CONFIG_MAPS, object, { signal: term.signal });
+  await eventually("connection", () => proxy.accepted > 0);
+  clock.advance(TIMINGS.renewDeadline);
+  proxy.stall(false);
+  const result = await writing;
+  assert.equal(result.ok, false);
+  assert.equal(await cluster.get("v1", "ConfigMap", "late", namespace), null);
+  term.end();
+  client.close();
+});
+
+clusterTest("a write that is given up is not sent again", async (cluster) => {
+  const namespace = await cluster.newNamespace();
+  await using gateway = await startGateway(cluster);
+  const client = clientFor(await gateway.kubeconfigFor(cluster.adminToken));
+  const look = () => client.get(CONFIG_MAPS, namespace, "late");
+  // A connection that was used before, which Deno takes for stale when a request on it breaks off.
+  await look();
+  const answered = Promise.withResolvers<void>();
+  gateway.inject({ verb: "create" }, heldUntil(answered.promise));
+  const stop = new AbortController();
+  const calls = [{ deadline: 500 }, { signal: stop.signal }];
+  for (const [index, options] of calls.entries()) {
+    const object = { metadata: { name: `late-${index}`, namespace } };
+    const writing = client.create(CONFIG_MAPS, object, options);
+    await eventually("write", () => gateway.recorded({ verb: "create" }).length > index);
+    if (index === 1) stop.abort();
+    assert.equal((await writing).ok, false);
+    for (let time = 0; time < 3; time++) await look();
+    assert.equal(gateway.recorded({ verb: "create" }).length, index + 1);
+  }
+  answered.resolve();
+  client.close();
 });
 
 clusterTest("a deleted lease is made again by its holder, and taken by nobody", async (cluster) => {
