@@ -20,6 +20,8 @@ export class OwnWrites<T extends KubeObject> {
   readonly #written = new Map<string, T>();
   /** The uid of each that we have deleted, by name, until the store knows it. */
   readonly #deleted = new Map<string, string | undefined>();
+  /** The uid of each that has gone last, by name: it never comes back. */
+  readonly #gone = new Map<string, string | undefined>();
   readonly #unsubscribe: () => void;
 
   /** @param namespace the only one that is looked at. */
@@ -28,9 +30,12 @@ export class OwnWrites<T extends KubeObject> {
     this.#namespace = namespace;
     this.#unsubscribe = store.subscribe(({ before, after }) => {
       if (before === null || after !== null) return;
+      const { name, namespace, uid } = before.metadata;
+      if (namespace !== this.#namespace) return;
       // Whoever has deleted it, and be it that we have made it anew since: the watch will tell.
-      this.#written.delete(before.metadata.name);
-      this.#deleted.delete(before.metadata.name);
+      this.#written.delete(name);
+      this.#deleted.delete(name);
+      this.#gone.set(name, uid);
     });
   }
 
@@ -58,8 +63,11 @@ export class OwnWrites<T extends KubeObject> {
   /** @param object as the API server answered. */
   wrote(object: T): void {
     const { managedFields: _fields, ...metadata } = object.metadata;
-    this.#written.set(metadata.name, { ...object, metadata });
-    this.#deleted.delete(metadata.name);
+    // The watch may tell of its end before the answer comes.
+    const { name, uid } = metadata;
+    if (uid !== undefined && this.#gone.get(name) === uid) return;
+    this.#written.set(name, { ...object, metadata });
+    this.#deleted.delete(name);
   }
 
   deleted({ metadata: { name, uid } }: T): void {

@@ -58,6 +58,16 @@ Deno.test("what somebody else deletes is gone, be it that we wrote it a moment a
   assert.deepEqual(shown(), []);
 });
 
+Deno.test("what somebody else deletes is gone, though the answer to our write comes last", () => {
+  const { store, own, shown } = scene();
+  store.put(object("a", "10", "ours"));
+  store.remove("here", "a");
+  own.wrote(object("a", "10", "ours"));
+  assert.deepEqual(shown(), []);
+  own.wrote(object("a", "12", "made anew", "2"));
+  assert.deepEqual(shown(), ["a 12 made anew"]);
+});
+
 Deno.test("after a conflict only the watch counts; so do other namespaces never", () => {
   const { store, own, shown } = scene();
   store.put(object("a", "9", "old"));
