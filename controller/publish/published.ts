@@ -55,15 +55,26 @@ export function readPublishedSet(
 
 /** The same from one time to the next, without reading twice what has not changed. */
 export class PublishedReader {
-  #first = new Latest<ParsedSnapshot>();
-  #joined = new Latest<ParsedSnapshot>();
+  #first = new Recent<ParsedSnapshot>();
+  #joined = new Recent<ParsedSnapshot>();
   #digests = new WeakMap<Snapshot, string>();
+  #last: Reading | null = null;
   #keys = new WeakMap<LiveSecret, ReadonlyMap<string, Secret>>();
 
   /**
    * @param configMaps Objects that have not changed are the same as before, as are `secrets`.
    */
   read(configMaps: readonly LiveConfigMap[], secrets: readonly LiveSecret[]): Published {
+    const last = this.#last;
+    if (last !== null && isSame(last.configMaps, configMaps) && isSame(last.secrets, secrets)) {
+      return last.published;
+    }
+    const published = this.#read(configMaps, secrets);
+    this.#last = { configMaps, secrets, published };
+    return published;
+  }
+
+  #read(configMaps: readonly LiveConfigMap[], secrets: readonly LiveSecret[]): Published {
     const byName = new Map(configMaps.map((one) => [one.metadata?.name ?? "", one]));
     const text = byName.get(configMapName(0))?.data?.[CONFIG_KEY];
     if (text === undefined) return nothing(`there is no ${FIRST}`);
@@ -136,19 +147,35 @@ export function keysOf({ metadata, data }: LiveSecret): Map<string, Secret> {
   return keys;
 }
 
-/** What was made last, until it is asked for under another key. */
-class Latest<T> {
-  #key: string | null = null;
-  #value: T | null = null;
+/** What was read of which objects. */
+interface Reading {
+  readonly configMaps: readonly LiveConfigMap[];
+  readonly secrets: readonly LiveSecret[];
+  readonly published: Published;
+}
+
+function isSame(a: readonly unknown[], b: readonly unknown[]): boolean {
+  return a.length === b.length && a.every((one, index) => one === b[index]);
+}
+
+/**
+ * What was made or asked for last under two keys: while a configuration is written, the one before it
+ * is still read.
+ */
+class Recent<T> {
+  readonly #values = new Map<string, T>();
 
   get(key: string, make: () => T): T {
-    if (this.#key !== key) this.put(key, make());
-    return this.#value as T;
+    const value = this.#values.has(key) ? this.#values.get(key) as T : make();
+    this.put(key, value);
+    return value;
   }
 
   put(key: string, value: T): void {
-    this.#key = key;
-    this.#value = value;
+    this.#values.delete(key);
+    this.#values.set(key, value);
+    const [oldest] = this.#values.keys();
+    if (this.#values.size > 2) this.#values.delete(oldest);
   }
 }
 

@@ -189,3 +189,17 @@ Deno.test("reading again finds every change, though it remembers", () => {
     assert.equal(reader.read(configMaps, secrets.slice(1)).digest === null, secrets.length > 0);
   }
 });
+
+Deno.test("while the next configuration is written, the one before is not parsed anew", () => {
+  const before = largeSnapshot({ routes: 3000 });
+  const { configMaps, secrets } = publish(before);
+  const layout = layPublishedSet(largeSnapshot({ routes: 3001 }), { slots: [2, 3] });
+  assert.ok(layout.ok && layout.text?.set === null);
+  const reader = new PublishedReader();
+  const first = reader.read(configMaps, secrets);
+  reader.expect(layout.text, "of the next one");
+  const parts = toLive(layout).configMaps.slice(1);
+  const again = reader.read([...configMaps, ...parts], secrets);
+  assert.equal(again.digest, digestOf(before));
+  assert.equal(again.snapshot?.routes, first.snapshot?.routes);
+});
