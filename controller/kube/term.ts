@@ -17,7 +17,10 @@ export interface WriteFence {
    * another may lead; 0 if none may start.
    */
   writeDeadline(): number;
-  /** For a write that starts now: aborts when no write may go on. Aborted already if none may start. */
+  /**
+   * For a write that starts now: aborts when no write may go on. Aborted already if none may start.
+   * Its `aborted` is right at any moment, which that of an `AbortSignal.any` made of it is not.
+   */
   writeSignal(): AbortSignal;
 }
 
