@@ -27,6 +27,7 @@ import { referencedSecrets } from "./secret_references.ts";
 import { translate } from "./translate.ts";
 import { Watches } from "./watches.ts";
 import { readWorkload } from "./workload/from_options.ts";
+import { OWNER_LABELS } from "./workload/names.ts";
 import type { FromWorker, ToWorker } from "./worker_protocol.ts";
 
 /** Begins to end, or gives up what it is at; null before the start. */
@@ -77,6 +78,7 @@ async function run(
   const leader = new LeaderElector({
     client,
     namespace: options.namespace,
+    labels: OWNER_LABELS,
     identity,
     leaseDuration: options.leaseDuration,
     renewDeadline: options.renewDeadline,
