@@ -48,6 +48,7 @@ export class Publication {
   forget(): void {
     this.#written = null;
     this.#writtenAt = -Infinity;
+    this.#options.publisher.reset();
   }
 
   /** To be run by whoever may write. */

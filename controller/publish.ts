@@ -142,6 +142,7 @@ export class Publisher {
         this.#retention,
       );
       if (!plan.ok) throw new Abort({ ok: false, kind: "too-large", problem: plan.problem });
+      // Before the writes: the watch may tell of them before they are answered.
       if (plan.text !== undefined) this.#reader.expect(plan.text, plan.digest);
       await this.#carryOut(plan, configMaps, secrets, work);
       // Remembered, should somebody damage it.
@@ -168,6 +169,13 @@ export class Publisher {
       }
       return { ok: true, ...work, sizes: [], warnings: [], again: null };
     });
+  }
+
+  /** For a new leader: another one may have written since this one did. */
+  reset(): void {
+    this.#retention.update([]);
+    this.#configMaps.forget();
+    this.#secrets.forget();
   }
 
   /** The stores may be used on without it. */

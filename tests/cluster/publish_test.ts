@@ -108,6 +108,17 @@ clusterTest("what is superseded stays for two minutes, and goes then", async (cl
   equal(Object.keys((await scene.must("Secret", "pingress-keys")).data!).length, 3);
 });
 
+clusterTest("a leader that led before counts the two minutes anew", async (cluster) => {
+  await using scene = await PublishScene.create(cluster);
+  await scene.done(SMALL);
+  await scene.done(FEWER);
+  await scene.settled();
+  scene.now = 119_000;
+  scene.publisher.reset();
+  const result = await scene.sync(FEWER);
+  equal(result.ok && result.again, 120_000);
+});
+
 clusterTest("a key that is not used any more is deleted in the end", async (cluster) => {
   await using scene = await PublishScene.create(cluster);
   await scene.done(SMALL);
