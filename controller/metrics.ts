@@ -53,6 +53,11 @@ export const CONTROLLER_METRICS = {
     help: "Time of one such run.",
     labels: { job: JOB },
   },
+  pingress_controller_writes_waiting: {
+    type: "gauge",
+    help: "Objects of users that are about to be written, as pace and leadership allow.",
+    labels: { of: "`status`, `events` or `finalizers`" },
+  },
   pingress_controller_published_bytes: {
     type: "gauge",
     help: "Bytes of what was published last.",

@@ -170,6 +170,14 @@ export class Outputs {
       const count = this.#result?.statuses.filter((status) => status.accepted === accepted).length;
       metrics.set("pingress_controller_ingresses", count ?? 0, { accepted });
     }
+    const writers = {
+      status: this.#status,
+      events: this.#events,
+      finalizers: this.#finalizers,
+    };
+    for (const [of, { backlog }] of Object.entries(writers)) {
+      metrics.set("pingress_controller_writes_waiting", backlog, { of });
+    }
     for (const [kind, bytes] of Object.entries(this.#publication.bytes)) {
       metrics.set("pingress_controller_published_bytes", bytes, { kind });
     }

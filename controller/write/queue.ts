@@ -6,6 +6,7 @@
  * Level-triggered: what there is to write is looked up when its turn comes, not when it is added.
  */
 import { type Clock, systemClock } from "../../shared/clock.ts";
+import { Backoff, type BackoffLimits } from "../kube/backoff.ts";
 import { NOT_LEADING } from "../kube/fenced_client.ts";
 import type { WriteFence } from "../kube/term.ts";
 import type { ApiError } from "../kube/types.ts";
@@ -43,20 +44,18 @@ export interface WriteQueueOptions {
 /** Milliseconds until the fence is asked again. */
 const LEAVE_INTERVAL = 1000;
 
-/** Milliseconds after the first failure of a key; doubled by each further one. */
-const FIRST_BACKOFF = 500;
-const LAST_BACKOFF = 60_000;
+/** Of one key. */
+const BACKOFF: BackoffLimits = { first: 500, last: 60_000 };
 
-/** So many failures in a row, of any keys, mean that the server is ill, not the objects. */
+/** Of all, after so many failures in a row: the server is ill then, not the objects. */
+const PAUSE: BackoffLimits = { first: 250, last: 30_000 };
 const ILL_AFTER = 3;
-const FIRST_PAUSE = 250;
-const LAST_PAUSE = 30_000;
 
 /** Milliseconds between two looks at what is due; many come due together. */
 const LEAST_SLEEP = 10;
 
 interface Failure {
-  readonly count: number;
+  readonly backoff: Backoff;
   readonly notBefore: number;
 }
 
@@ -75,6 +74,7 @@ export class WriteQueue {
   /** Called when, after `close`, nothing is being written any more. */
   #onIdle: () => void = () => {};
   #nextDue = Infinity;
+  readonly #pause: Backoff;
   #failuresInARow = 0;
   #pausedUntil = 0;
   #wakesAt = Infinity;
@@ -86,6 +86,7 @@ export class WriteQueue {
     this.#clock = options.clock ?? systemClock;
     this.#after = options.after ?? systemAfter;
     this.#random = options.random ?? Math.random;
+    this.#pause = new Backoff(PAUSE, this.#random);
     this.#bucket = new TokenBucket(options.pace.rate, options.pace.burst, this.#clock.monotonic());
   }
 
@@ -181,7 +182,7 @@ export class WriteQueue {
     else {
       this.#failures.delete(key);
       if (outcome.kind === "unneeded") this.#bucket.giveBack();
-      else this.#failuresInARow = 0;
+      else this.#recover();
       if (outcome.again !== undefined) this.add(key, outcome.again);
     }
     if (due !== null) this.add(key, Math.max(0, due - this.#clock.monotonic()));
@@ -192,23 +193,19 @@ export class WriteQueue {
   #fail(key: string, { code, reason, retryAfter }: ApiError): void {
     if (reason === NOT_LEADING) return this.add(key);
     const now = this.#clock.monotonic();
-    const count = (this.#failures.get(key)?.count ?? 0) + 1;
-    const backoff = this.#jitter(Math.min(LAST_BACKOFF, FIRST_BACKOFF * 2 ** (count - 1)));
-    const asked = Math.min(retryAfter ?? 0, LAST_BACKOFF);
-    this.#failures.set(key, { count, notBefore: now + Math.max(backoff, asked) });
+    const backoff = this.#failures.get(key)?.backoff ?? new Backoff(BACKOFF, this.#random);
+    this.#failures.set(key, { backoff, notBefore: now + backoff.next(retryAfter) });
     this.add(key);
     // 4xx are about the object or our rights, but for 429.
     if (code !== 0 && code !== 429 && code < 500) return;
     this.#failuresInARow++;
-    const doubled = this.#failuresInARow - ILL_AFTER;
-    const pause = doubled < 0 ? 0 : Math.min(LAST_PAUSE, FIRST_PAUSE * 2 ** doubled);
-    const until = now + Math.max(this.#jitter(pause), Math.min(asked, LAST_PAUSE));
-    this.#pausedUntil = Math.max(this.#pausedUntil, until);
+    if (this.#failuresInARow < ILL_AFTER && retryAfter === null) return;
+    this.#pausedUntil = Math.max(this.#pausedUntil, now + this.#pause.next(retryAfter));
   }
 
-  /** Half of it to all of it. */
-  #jitter(ms: number): number {
-    return ms * (1 - this.#random() / 2);
+  #recover(): void {
+    this.#failuresInARow = 0;
+    this.#pause.reset();
   }
 
   #wakeAt(time: number, now: number): void {
