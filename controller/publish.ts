@@ -174,8 +174,6 @@ export class Publisher {
   /** For a new leader: another one may have written since this one did. */
   reset(): void {
     this.#retention.update([]);
-    this.#configMaps.forget();
-    this.#secrets.forget();
   }
 
   /** The stores may be used on without it. */
