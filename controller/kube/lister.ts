@@ -52,6 +52,18 @@ export class Lister<T extends KubeObject> {
     return await this.#pages(signal, false);
   }
 
+  /** How far the server has got. Only the least is read. */
+  async revision(signal: AbortSignal): Promise<ApiResult<string>> {
+    const { client, resource, selection } = this.#options;
+    const page = await client.list(resource, { ...selection, metadataOnly: true }, {
+      signal,
+      limit: 1,
+    });
+    if (!page.ok) return page;
+    const { resourceVersion } = page.value.metadata;
+    return isRevision(resourceVersion) ? { ok: true, value: resourceVersion } : NO_LIST;
+  }
+
   async #pages(signal: AbortSignal, inPages: boolean): Promise<ApiResult<WholeList<T>>> {
     const { client, resource, selection, reduce } = this.#options;
     const objects: T[] = [];

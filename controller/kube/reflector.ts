@@ -102,8 +102,8 @@ export class Reflector<T extends KubeObject> {
   /** Whether there is no moment to watch from: everything must be listed. */
   #isLost = true;
   #isListed = false;
-  /** Watches in a row that told of nothing newer than where they began, but of something older. */
-  #behind = 0;
+  /** Whether the server was away, and may have come back with another past. */
+  #isDoubtful = false;
   #relists: ((result: RelistResult) => void)[] = [];
   #listedAt = -Infinity;
   #seen = "0";
@@ -212,7 +212,7 @@ export class Reflector<T extends KubeObject> {
     // Even where it is older than what we had: etcd was restored from a backup, and this is the truth.
     this.#seen = this.#revision = revision;
     this.#lastEventAt = Date.now();
-    this.#isLost = false;
+    this.#isLost = this.#isDoubtful = false;
     if (!this.#isListed) {
       this.#isListed = true;
       on.synced();
@@ -222,6 +222,9 @@ export class Reflector<T extends KubeObject> {
 
   /** Milliseconds to wait then. */
   async #watch(): Promise<number> {
+    const doubt = this.#isDoubtful ? await this.#verify() : null;
+    if (this.#isLost || this.#isStopped || this.#relists.length > 0) return 0;
+    if (doubt !== null) return this.#failed(doubt);
     const { client, resource, selection, timing, random, on } = this.#options;
     const [least, most] = timing.watchSeconds;
     const timeoutSeconds = Math.round(least + random() * (most - least));
@@ -230,7 +233,6 @@ export class Reflector<T extends KubeObject> {
     let openedAt: number | null = null;
     let steady: ReturnType<typeof setTimeout> | undefined;
     const start = this.#revision;
-    let isBehind = false;
     const error = await client.watch(resource, selection, {
       resourceVersion: start,
       timeoutSeconds,
@@ -245,27 +247,17 @@ export class Reflector<T extends KubeObject> {
           on.recovered();
         }, timing.steady);
       },
-      onEvent: (event) => {
-        const { type, object } = event;
-        isBehind = compareRevisions(object.metadata.resourceVersion!, start) < 0;
-        if (!isBehind) return this.#follow(event);
-        if (type === "BOOKMARK") return;
-        this.#isLost = true;
-        stop.abort();
-      },
+      onEvent: (event) => this.#follow(event),
     });
     clearTimeout(steady);
     this.#wake = () => {};
     if (this.#isStopped) return 0;
-    // Where etcd was restored from a backup, a watch from the lost future stays silent until that
-    // has passed. A server that lags behind another one sends old bookmarks too, but not for long.
-    this.#behind = isBehind ? this.#behind + 1 : 0;
-    if (this.#behind > 1) this.#isLost = true;
     const wasSteady = openedAt !== null && performance.now() - openedAt >= timing.steady;
     const reason = this.#reasonOf(error, openedAt !== null);
     on.restarted(reason);
+    if (reason === "refused") this.#isDoubtful = true;
     if (reason === "expired" || reason === "garbled") this.#isLost = true;
-    if (wasSteady || (reason === "asked" && !this.#isLost)) return 0;
+    if (wasSteady || reason === "asked") return 0;
     // At once, but a list that turned out to be of no use must not be made again at once.
     if (this.#isLost && !this.#hasExpired) {
       this.#hasExpired = true;
@@ -276,9 +268,24 @@ export class Reflector<T extends KubeObject> {
     return isChance ? this.#backoff.next() : this.#failed(error ?? SHORT);
   }
 
+  /**
+   * Where etcd was restored from a backup, a watch from the lost future would be silent until that
+   * has passed: the server must have got as far as we have.
+   */
+  async #verify(): Promise<ApiError | null> {
+    const now = await this.#lister.revision(this.#stop.signal);
+    if (!now.ok && isPassing(now.error)) {
+      this.#options.on.restarted(this.#reasonOf(now.error, false));
+      return now.error;
+    }
+    this.#isDoubtful = false;
+    if (now.ok && compareRevisions(now.value, this.#revision) < 0) this.#isLost = true;
+    return null;
+  }
+
   #reasonOf(error: ApiError | null, wasOpen: boolean): RestartReason {
-    if (error === null) return this.#isLost ? "expired" : "ended";
-    if (error.reason === "Aborted") return this.#isLost ? "expired" : "asked";
+    if (error === null) return "ended";
+    if (error.reason === "Aborted") return "asked";
     if (isUseless(error)) return "expired";
     if (error.reason === "Garbled") return "garbled";
     if (!wasOpen) return "refused";
@@ -338,6 +345,11 @@ const SHORT: ApiError = {
 /** Whether the server says that it cannot watch from there, rather than that it cannot watch. */
 function isUseless({ code, message }: ApiError): boolean {
   return code === 410 || code === 400 || /too large resource version/i.test(message);
+}
+
+/** Whether the server could not be asked, rather than would not answer. */
+function isPassing({ code }: ApiError): boolean {
+  return code < 400 || code === 429 || code >= 500;
 }
 
 function subscriberFailed(error: unknown): ApiError {
