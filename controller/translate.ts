@@ -13,7 +13,7 @@ import type { Resources } from "./resources.ts";
 import { BackendResolver } from "./translate/backend.ts";
 import { CertificateSources, indexSecrets } from "./translate/certificate_source.ts";
 import { ownIngresses } from "./translate/class.ts";
-import { readIngresses } from "./translate/ingress.ts";
+import { readIngresses } from "./translate/ingress_list.ts";
 import { ProblemList } from "./translate/problems.ts";
 import type { DefaultBackend } from "./translate/routes.ts";
 import { layRoutes } from "./translate/routing.ts";

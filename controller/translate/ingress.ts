@@ -9,16 +9,13 @@
 import { formatObject, type ObjectRef } from "../../shared/problem.ts";
 import type { AnswerAction, PathMatch } from "../../shared/snapshot.ts";
 import { explainHost, HOST_REMEDY, readHost, readRuleHost } from "./host.ts";
-import { addToIndex, compareAge, type Identity, keyOf } from "./identity.ts";
-import type { IngressObject } from "./ingress_object.ts";
+import { type Identity, keyOf } from "./identity.ts";
 import { asList, asObject, asText, describe, fieldOf, isAbsent, quote } from "./json.ts";
 import { reportNginxAnnotations } from "./nginx_annotations.ts";
 import { explainPath, looksLikePattern, readPath, readPathType, WHOLE_HOST } from "./path.ts";
-import { differenceOf, isSameList, LastResult } from "./memo.ts";
-import { type ObjectProblem, type ProblemList, recordProblems, type Report } from "./problems.ts";
+import { type ObjectProblem, recordProblems, type Report } from "./problems.ts";
 import { type BackendRef, readBackend } from "./backend_ref.ts";
 import { HostPlaces, RoutePlace } from "./route_place.ts";
-import { SortedList } from "./sorted_list.ts";
 import { LastStatus, LastTlsStatus, type PathStatus } from "./status.ts";
 
 /** All that the object says by itself: one object has one model. */
@@ -79,65 +76,6 @@ export interface TlsHost {
 
 export const DEFAULT_BACKEND_FIELD = "spec.defaultBackend";
 
-const BY_AGE = new SortedList<IngressModel>((a, b) => compareAge(a.identity, b.identity));
-
-/** The very same as before where the objects are. */
-export interface IngressList {
-  /** The oldest first. */
-  readonly ingresses: readonly IngressModel[];
-  /** Of reading them. */
-  readonly problems: readonly ObjectProblem[];
-  /** Whether some were left out since another has their name. */
-  readonly hasDuplicates: boolean;
-}
-
-const lastList = new LastResult<readonly IngressObject[], IngressList>();
-
-/**
- * Every Ingress that has a name. One without is left out with a problem: the API knows no such
- * object, and its routes could not be told from another's.
- */
-export function readIngresses(objects: readonly IngressObject[]): IngressList {
-  return lastList.recall((before) => isSameList(before, objects) || takeModels(before, objects)) ??
-    lastList.keep(objects, readAll(objects));
-}
-
-/** Objects that came in the place of others that say the same take over their models. */
-function takeModels(before: readonly IngressObject[], now: readonly IngressObject[]): false {
-  const { removed, added } = differenceOf(before, now);
-  for (const [i, ingress] of added.entries()) {
-    if (i < removed.length) ingress.takeModelOf(removed[i]);
-  }
-  return false;
-}
-
-function readAll(objects: readonly IngressObject[]): IngressList {
-  let named = 0;
-  const { value, problems } = recordProblems((list) => {
-    const index = new Map<string, IngressObject & { readonly identity: Identity }>();
-    for (const ingress of objects) {
-      if (ingress.hasIdentity()) {
-        named++;
-        addToIndex(index, ingress, list);
-      } else reportNameless(ingress.ref, list);
-    }
-    const models = BY_AGE.of([...index.values()].map((ingress) => ingress.model(readIngress)));
-    for (const model of models) {
-      if (model.problems.length > 0) list.addAll(model.problems);
-    }
-    return models;
-  });
-  return { ingresses: value, problems, hasDuplicates: value.length < named };
-}
-
-function reportNameless(ref: ObjectRef, problems: ProblemList): void {
-  problems.about(ref).error("metadata.name", {
-    reason: "NameInvalid",
-    message: "its name or namespace is not one that the API server takes, so it is left out",
-    remedy: "Write metadata.name in lower-case letters, digits, - and dots",
-  });
-}
-
 /** One Ingress while it is read. */
 interface Reading {
   readonly identity: Identity;
@@ -145,7 +83,8 @@ interface Reading {
   readonly hasDefaultBackend: boolean;
 }
 
-function readIngress(identity: Identity, object: unknown): IngressModel {
+/** What the object says by itself; with a problem for each field that cannot be read. */
+export function readIngress(identity: Identity, object: unknown): IngressModel {
   const { value, problems } = recordProblems((list) =>
     readSpec(identity, object, list.about(identity.ref))
   );

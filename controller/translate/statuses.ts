@@ -3,7 +3,8 @@
  * Out: one status for each, sorted by namespace and name; no more are made than changed.
  */
 import { keyOf } from "./identity.ts";
-import type { IngressList, IngressModel } from "./ingress.ts";
+import type { IngressModel } from "./ingress.ts";
+import type { IngressList } from "./ingress_list.ts";
 import { LastResult } from "./memo.ts";
 import type { ProblemList } from "./problems.ts";
 import type { Routing } from "./routes.ts";
