@@ -120,7 +120,13 @@ export class Transport {
       };
       const timer = (ms: number, what: string) => {
         clearTimeout(timeout);
-        timeout = setTimeout(() => settle(overdue(`${what} within ${ms} ms`)), ms);
+        timeout = setTimeout(() => {
+          // The other idle ones may lead to the same dead end.
+          for (const idle of Object.values(access.agent.freeSockets)) {
+            for (const socket of [...idle ?? []]) socket.destroy();
+          }
+          settle(overdue(`${what} within ${ms} ms`));
+        }, ms);
       };
       const onAbort = () => settle(aborted());
       const request = https.request({
