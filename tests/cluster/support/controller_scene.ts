@@ -18,6 +18,8 @@ export interface SceneOptions {
   readonly gateway?: boolean;
   /** A kubeconfig in place of the administrator's. */
   readonly kubeconfig?: string;
+  /** Of the controller's process. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** As `/problems` shows them. */
@@ -41,6 +43,7 @@ export class ControllerScene {
     readonly gateway: ApiGateway | null,
     readonly kubeconfig: string,
     readonly args: readonly string[],
+    readonly env: Readonly<Record<string, string>>,
   ) {}
 
   /** Two namespaces, and no controller yet. */
@@ -49,7 +52,8 @@ export class ControllerScene {
     const gateway = options.gateway ? await startGateway(cluster) : null;
     const kubeconfig = options.kubeconfig ??
       (gateway === null ? cluster.kubeconfig : await gateway.kubeconfigFor(cluster.adminToken));
-    return new ControllerScene(cluster, system, app, gateway, kubeconfig, options.args ?? []);
+    const { args = [], env = {} } = options;
+    return new ControllerScene(cluster, system, app, gateway, kubeconfig, args, env);
   }
 
   /** The same with a controller that is ready. */
@@ -76,14 +80,14 @@ export class ControllerScene {
 
   /** Starts one, or the next after the last was stopped. */
   async startController(): Promise<ControllerProcess> {
-    const { kubeconfig, flags: args } = this;
-    return this.#controller = await ControllerProcess.start({ kubeconfig, args });
+    const { kubeconfig, flags: args, env } = this;
+    return this.#controller = await ControllerProcess.start({ kubeconfig, args, env });
   }
 
   /** One that nothing waits for. */
   async spawnController(): Promise<ControllerProcess> {
-    const { kubeconfig, flags: args } = this;
-    return this.#controller = await ControllerProcess.spawn({ kubeconfig, args });
+    const { kubeconfig, flags: args, env } = this;
+    return this.#controller = await ControllerProcess.spawn({ kubeconfig, args, env });
   }
 
   /** A Service with endpoints, as its pods would have. */
