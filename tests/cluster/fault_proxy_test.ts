@@ -130,3 +130,27 @@ Deno.test("a stalled proxy can be closed", async () => {
   await proxy.close();
   await assert.rejects(hear(client), Deno.errors.ConnectionReset);
 });
+
+Deno.test("connections that were forgotten stay open and silent; new ones are good", async () => {
+  await using echo = startEcho();
+  await using proxy = await startFaultProxy(echo.port);
+  using old = await Deno.connect({ port: proxy.port });
+  await say(old, "one");
+  await hear(old);
+  proxy.forget();
+  await say(old, "two");
+  const answer = hear(old).catch(() => "reset");
+  using fresh = await Deno.connect({ port: proxy.port });
+  await say(fresh, "three");
+  assert.equal(await hear(fresh), "three");
+  const first = await Promise.race([answer, hearLater(fresh)]);
+  assert.equal(first, "four");
+  proxy.reset();
+  assert.equal(await answer, "reset");
+});
+
+/** Another round on a connection that is good. */
+async function hearLater(client: Deno.Conn): Promise<string | null> {
+  await say(client, "four");
+  return await hear(client);
+}

@@ -1,6 +1,6 @@
 /**
  * A bad network. In: a port of loopback. Out: another port that leads there, and ways to break the
- * connections through it: reset, close, refuse, silence and delay. It knows bytes only, so TLS goes
+ * connections through it: reset, close, refuse, silence, delay and forget. It knows bytes only, so TLS goes
  * through: the API server's certificate is good for 127.0.0.1 at any port.
  */
 import { once } from "node:events";
@@ -23,6 +23,7 @@ export class FaultProxy {
   readonly #target: number;
   readonly #server: net.Server;
   readonly #pairs = new Set<readonly [net.Socket, net.Socket]>();
+  readonly #forgotten = new WeakSet<readonly [net.Socket, net.Socket]>();
   readonly #closing = new AbortController();
   #isRefusing = false;
   #delay = 0;
@@ -82,6 +83,14 @@ export class FaultProxy {
     }
   }
 
+  /**
+   * Forgets every open connection, as a firewall does that was restarted: nothing passes there any
+   * more, and nobody is told. New ones are good.
+   */
+  forget(): void {
+    for (const pair of this.#pairs) this.#forgotten.add(pair);
+  }
+
   /** Holds each read of bytes for so many ms, one after another in each direction. */
   delay(ms: number): void {
     this.#delay = ms;
@@ -120,13 +129,15 @@ export class FaultProxy {
     from.setNoDelay(true);
     from.on("data", async (bytes: Uint8Array) => {
       from.pause();
+      // Left unread, so that whoever goes on sending meets a full window.
+      if (this.#forgotten.has(pair)) return;
       if (await this.#pass() && !to.destroyed && !to.write(bytes)) {
         await Promise.race([once(to, "drain"), once(to, "close")]).catch(() => {});
       }
       from.resume();
     });
     from.on("end", async () => {
-      if (await this.#pass()) to.end();
+      if (await this.#pass() && !this.#forgotten.has(pair)) to.end();
     });
     from.on("error", () => isWhole = false);
     from.on("close", async () => {
