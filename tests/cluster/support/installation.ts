@@ -14,8 +14,13 @@ import { NAMESPACE, PROXY } from "./predecessor.ts";
 
 export const ACCOUNT = "pingress-controller-user";
 
-/** What lasts 15 seconds by default is too long for tests. */
-const QUICK = ["--lease-duration=3s", "--renew-deadline=2s", "--retry-period=500ms"];
+/** What lasts ten seconds and more by default is too long for tests. */
+const QUICK = [
+  "--lease-duration=3s",
+  "--renew-deadline=2s",
+  "--retry-period=500ms",
+  "--endpoint-interval=100ms",
+];
 
 /** Makes namespace, rights and class. */
 export async function install(cluster: TestCluster): Promise<void> {
@@ -54,10 +59,16 @@ export class Way {
 
   /** A replica, once it is ready. */
   async start(...args: readonly string[]): Promise<ControllerProcess> {
-    return await ControllerProcess.start({
-      kubeconfig: this.kubeconfig,
-      args: [...QUICK, ...args],
-    });
+    return await ControllerProcess.start(this.#options(args));
+  }
+
+  /** A replica, at once. */
+  async spawn(...args: readonly string[]): Promise<ControllerProcess> {
+    return await ControllerProcess.spawn(this.#options(args));
+  }
+
+  #options(args: readonly string[]) {
+    return { kubeconfig: this.kubeconfig, args: [...QUICK, ...args] };
   }
 
   /** What the API server refused for lack of rights, as `verb resource namespace/name`. */
