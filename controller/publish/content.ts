@@ -19,20 +19,48 @@ export function withoutKeys(snapshot: Snapshot): Keyless {
   const certificates = snapshot.certificates.map((certificate): Certificate => {
     const { key } = certificate;
     if (key.kind === "file") return certificate;
-    const path = sha256Of(key.pem.reveal());
-    keys.set(path, key.pem);
-    return { ...certificate, key: { kind: "file", path } };
+    const keyless = keylessOf(certificate, key.pem);
+    keys.set(keyless.path, key.pem);
+    return keyless.certificate;
   });
   const sorted = [...keys].sort(([a], [b]) => a < b ? -1 : 1);
   return { snapshot: { ...snapshot, certificates }, keys: new Map(sorted) };
 }
 
+interface KeylessCertificate {
+  readonly certificate: Certificate;
+  readonly path: string;
+}
+
+/**
+ * Certificates hardly ever change, and stay the same objects then: with a thousand of them, hashing
+ * every key at every change, and writing their JSON anew, took most of the time of publishing.
+ */
+const KEYLESS = new WeakMap<Certificate, KeylessCertificate>();
+
+function keylessOf(certificate: Certificate, key: Secret): KeylessCertificate {
+  let keyless = KEYLESS.get(certificate);
+  if (keyless === undefined) {
+    const path = sha256Of(key.reveal());
+    keyless = { path, certificate: { ...certificate, key: { kind: "file", path } } };
+    KEYLESS.set(certificate, keyless);
+  }
+  return keyless;
+}
+
+const DIGESTS = new WeakMap<Snapshot, string>();
+
 const NO_VERSION: SnapshotVersion = { epoch: "", seen: {} };
 
 /** sha256 of everything but the version; equal where nothing needs to be written. */
 export function digestOf(snapshot: Snapshot): string {
-  const { snapshot: keyless } = withoutKeys({ ...snapshot, version: NO_VERSION });
-  return sha256Of(serialiseSnapshot(keyless, { revealKeys: false }));
+  let digest = DIGESTS.get(snapshot);
+  if (digest === undefined) {
+    const { snapshot: keyless } = withoutKeys({ ...snapshot, version: NO_VERSION });
+    digest = sha256Of(serialiseSnapshot(keyless, { revealKeys: false }));
+    DIGESTS.set(snapshot, digest);
+  }
+  return digest;
 }
 
 /**
