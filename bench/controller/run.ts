@@ -15,10 +15,13 @@ export const NAMESPACE = "pingress-system";
 const ACCOUNT = "pingress-controller-user";
 
 /** How long anything is waited for, in ms. */
-const PATIENCE = 180_000;
+const PATIENCE = 300_000;
 
-/** How long the controller is given to come to rest, in ms: it paces Events and statuses. */
+/** How long the controller is given to come to rest, in ms, where nothing is paced any more. */
 const REST_PATIENCE = 15_000;
+
+/** Between two looks at what is written one by one, in ms; the controller writes ten a second. */
+const LOOK = 1000;
 
 /** One start, from the beginning of the process. Times in ms, memory in bytes. */
 export interface Start {
@@ -111,6 +114,8 @@ export class ControllerRun {
     const { controller, start } = await this.#start(this.#options.starts);
     await using _ = controller;
     starts.push(start);
+    this.#progress("waiting until all Events are written");
+    await this.#allSaid(controller);
     const changes: Record<ChangedKind, ChangeResult[]> = {
       Ingress: [],
       EndpointSlice: [],
@@ -163,6 +168,19 @@ export class ControllerRun {
     } catch (error) {
       await controller[Symbol.asyncDispose]();
       throw error;
+    }
+  }
+
+  /** Waits until nothing is left of what is written at a pace: Events. */
+  async #allSaid(controller: ControllerProcess): Promise<void> {
+    const end = performance.now() + PATIENCE;
+    for (let before = -1;;) {
+      const { calls } = await readCounters(controller);
+      const writes = sum(Object.keys(calls).filter(isPaced).map((name) => calls[name]));
+      if (writes === before) return;
+      if (performance.now() > end) throw new Error(`Events were not written within ${PATIENCE} ms`);
+      before = writes;
+      await new Promise((resolve) => setTimeout(resolve, LOOK));
     }
   }
 
@@ -237,6 +255,15 @@ export class ControllerRun {
     const { status, text } = await this.#cluster.request("PATCH", path, patch, type);
     if (status !== 200) throw new Error(`PATCH ${path}: ${status} ${text}`);
   }
+}
+
+/** Calls are named `verb resource`. */
+function isPaced(name: string): boolean {
+  return /^(create|patch|apply) (events|ingresses)/.test(name);
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
 }
 
 function countsSince(before: WriteCounts, now: WriteCounts): WriteCounts {
