@@ -255,7 +255,7 @@ export class Reflector<T extends KubeObject> {
     const wasSteady = openedAt !== null && performance.now() - openedAt >= timing.steady;
     const reason = this.#reasonOf(error, openedAt !== null);
     on.restarted(reason);
-    if (reason === "refused") this.#isDoubtful = true;
+    if (["refused", "broken", "silent"].includes(reason)) this.#isDoubtful = true;
     if (reason === "expired" || reason === "garbled") this.#isLost = true;
     if (wasSteady || reason === "asked") return 0;
     // At once, but a list that turned out to be of no use must not be made again at once.
@@ -265,7 +265,7 @@ export class Reflector<T extends KubeObject> {
     }
     // Whatever breaks a watch may meet one that has just begun, as when the server is restarted.
     const isChance = openedAt !== null && this.#backoff.failures === 0;
-    return isChance ? this.#backoff.next() : this.#failed(error ?? SHORT);
+    return this.#failed(error ?? SHORT, isChance);
   }
 
   /**
@@ -303,8 +303,8 @@ export class Reflector<T extends KubeObject> {
     if (type !== "BOOKMARK") this.#seen = resourceVersion!;
   }
 
-  #failed(error: ApiError): number {
-    this.#options.on.failed(error);
+  #failed(error: ApiError, isQuiet = false): number {
+    if (!isQuiet) this.#options.on.failed(error);
     this.#canHasten = error.code === 0;
     return this.#backoff.next(error.retryAfter);
   }

@@ -354,6 +354,27 @@ clusterTest(
   },
 );
 
+clusterTest(
+  "when the server answers others again, a watch does not wait its pause out",
+  async (cluster) => {
+    const namespace = await cluster.newNamespace();
+    await using proxy = await startFaultProxy(cluster.port);
+    const kubeconfig = await cluster.writeFile(
+      cluster.kubeconfigFor(cluster.adminToken, proxy.server),
+    );
+    const timing = { ...FAST, backoff: { first: 600_000, last: 600_000 } };
+    await using scene = new InformerScene(kubeconfig, { namespaces: [namespace], timing });
+    await scene.informer.synced;
+    await eventually("a watch", () => scene.informer.stats.state === "watching");
+    proxy.refuse(true);
+    proxy.reset();
+    await eventually("a pause", () => scene.informer.stats.state === "waiting");
+    proxy.refuse(false);
+    assert.equal((await scene.client.get(CONFIG_MAPS, namespace, "none")).ok, false);
+    await arrives(cluster, namespace, scene, "a");
+  },
+);
+
 clusterTest("429 is tried again no sooner than the server asks", async (cluster) => {
   const namespace = await cluster.newNamespace();
   await using gateway = await startGateway(cluster);
