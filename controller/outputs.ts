@@ -22,6 +22,7 @@ import { StatusWriter } from "./status.ts";
 import { AddressHold } from "./status/address_hold.ts";
 import type { StatusIngress } from "./status/ingress.ts";
 import { type AddressService, publishedAddresses } from "./status/published_addresses.ts";
+import { unknownClasses } from "./unknown_class.ts";
 import type { Watches } from "./watches.ts";
 import { allWorkloadRefs, workloadObjects, type WorkloadOptions } from "./workload.ts";
 import { workloadStatus } from "./workload/health.ts";
@@ -57,6 +58,7 @@ export class Outputs {
   /** The Ingresses that it is about: those of now may have another class already. */
   #translated: readonly StatusIngress[] = [];
   readonly #addressHold = new AddressHold({ onRelease: () => this.#syncStatus() });
+  #classProblems: readonly Problem[] = [];
   #workloadProblems: readonly Problem[] = [];
   /** Of what is published, as it was when it last changed. */
   #digest: string | null = null;
@@ -122,6 +124,7 @@ export class Outputs {
   problems(): readonly Problem[] {
     return [
       ...this.#result?.problems ?? [],
+      ...this.#classProblems,
       ...this.#publication.problems,
       ...this.#workloadProblems,
     ];
@@ -129,7 +132,13 @@ export class Outputs {
 
   update(result: Reconciliation): void {
     this.#result = result;
-    this.#translated = this.#options.watches.ingresses.store.list();
+    const { watches: { ingresses, ingressClasses }, options } = this.#options;
+    this.#translated = ingresses.store.list();
+    this.#classProblems = unknownClasses(
+      this.#translated,
+      ingressClasses.store.list(),
+      options.ingressClasses,
+    );
     this.#cleanup.observe(result.statuses.length);
     this.#pokeAll();
     this.#tell();

@@ -49,8 +49,15 @@ const SECTIONS: readonly (readonly [title: string, rows: readonly Row[]])[] = [
     ["PathTypeUnknown", INGRESS, ERROR, "the path answers 500"],
     ["PathsMissing", INGRESS, BOTH, "a rule has no paths"],
     ["DefaultBackendTaken", INGRESS, BOTH, "another Ingress has what this one's would take"],
+    [
+      "ClassNotFound",
+      INGRESS,
+      WARNING,
+      "there is no such IngressClass, and it is none that is served; so the Ingress is not",
+    ],
     ["DefaultClassRepeated", ["IngressClass"], WARNING, "several classes are the default one"],
     ["NginxAnnotation", INGRESS, BOTH, "an annotation of ingress-nginx has no effect here"],
+    ["AnnotationUnknown", INGRESS, WARNING, "an annotation `pingress.io/…` has no effect there"],
     ["FieldInvalid", INGRESS, ERROR, "a field has another type than it should; it is left out"],
     ["NameInvalid", INGRESS, ERROR, "the object has no name that the API server takes"],
     [

@@ -12,6 +12,7 @@ import { explainHost, HOST_REMEDY, readHost, readRuleHost } from "./host.ts";
 import { type Identity, keyOf } from "./identity.ts";
 import { asList, asObject, asText, describe, fieldOf, isAbsent, quote } from "./json.ts";
 import { reportNginxAnnotations } from "./nginx_annotations.ts";
+import { reportOwnAnnotations } from "./own_annotations.ts";
 import { explainPath, looksLikePattern, readPath, readPathType, WHOLE_HOST } from "./path.ts";
 import { type ObjectProblem, recordProblems, type Report } from "./problems.ts";
 import { type BackendRef, readBackend } from "./backend_ref.ts";
@@ -93,7 +94,9 @@ export function readIngress(identity: Identity, object: unknown): IngressModel {
 
 function readSpec(identity: Identity, object: unknown, report: Report) {
   const { namespace } = identity.ref;
-  reportNginxAnnotations(fieldOf(fieldOf(object, "metadata"), "annotations"), report);
+  const annotations = fieldOf(fieldOf(object, "metadata"), "annotations");
+  reportNginxAnnotations(annotations, report);
+  reportOwnAnnotations(annotations, report);
   const spec = fieldOf(object, "spec");
   const written = fieldOf(spec, "defaultBackend");
   const defaultBackend = isAbsent(written)

@@ -1,0 +1,27 @@
+/**
+ * Annotations of ours that stand where nothing reads them. In: the annotations of an Ingress. Out: a
+ * problem for each `pingress.io/…`, since an Ingress has none (`docs/annotations.md`): one that is
+ * misspelt, or belongs on a Service, must not go unnoticed.
+ */
+import { asObject, quote } from "./json.ts";
+import type { Report } from "./problems.ts";
+import { UPSTREAM_TLS_ANNOTATIONS } from "./upstream_tls.ts";
+
+const PREFIX = "pingress.io/";
+
+/** Reports each in the order of their names. */
+export function reportOwnAnnotations(annotations: unknown, report: Report): void {
+  for (const name of Object.keys(asObject(annotations) ?? {}).sort()) {
+    if (!name.startsWith(PREFIX)) continue;
+    const isOfService = UPSTREAM_TLS_ANNOTATIONS.includes(name);
+    report.warning(`metadata.annotations[${JSON.stringify(name)}]`, {
+      reason: "AnnotationUnknown",
+      message: isOfService
+        ? `annotation ${quote(name)} has no effect on an Ingress`
+        : `there is no annotation ${quote(name)}, so it has no effect`,
+      remedy: isOfService
+        ? "Write it on the Service that the Ingress names"
+        : "Take the annotation off, or write it as docs/annotations.md has it",
+    });
+  }
+}
