@@ -1,0 +1,248 @@
+/**
+ * Users' mistakes: each is told of where its user looks, changes nothing of anybody else's, and is
+ * over once it is mended.
+ */
+import assert from "node:assert/strict";
+import type { Snapshot } from "../../shared/snapshot.ts";
+import { ApiRefusal, type KubeObject } from "./support/api_client.ts";
+import { clusterTest } from "./support/cluster_case.ts";
+import { eventually, waitFor } from "./support/condition.ts";
+import { ControllerScene, rule } from "./support/controller_scene.ts";
+import { GOOD_PAIR, type Mistake, MISTAKES, REFUSED, type Told } from "./support/mistakes.ts";
+
+interface LiveEvent extends KubeObject {
+  readonly reason: string;
+  readonly message: string;
+  readonly type: string;
+  readonly count: number;
+  readonly involvedObject: Readonly<Record<string, string>>;
+}
+
+const API_VERSIONS = { Ingress: "networking.k8s.io/v1", Secret: "v1", Service: "v1" } as const;
+
+async function eventsOf(scene: ControllerScene, namespace = scene.app): Promise<LiveEvent[]> {
+  return await scene.cluster.list<LiveEvent>("v1", "Event", { namespace });
+}
+
+/** Those that `kubectl describe` shows with the object. */
+async function described(
+  scene: ControllerScene,
+  kind: Told["kind"],
+  name: string,
+  namespace = scene.app,
+): Promise<LiveEvent[]> {
+  const object = await scene.cluster.get(API_VERSIONS[kind], kind, name, namespace);
+  return await scene.cluster.list<LiveEvent>("v1", "Event", {
+    namespace,
+    fieldSelector: `involvedObject.kind=${kind},involvedObject.name=${name},` +
+      `involvedObject.uid=${object?.metadata.uid}`,
+  });
+}
+
+async function eventuallyTold(
+  scene: ControllerScene,
+  name: string,
+  { kind, reason, field, severity, says }: Told,
+  namespace = scene.app,
+): Promise<void> {
+  const isThis = (event: LiveEvent) => event.reason === reason;
+  const event = await eventually(
+    `Event ${reason} on ${kind} ${name}`,
+    async () => (await described(scene, kind, name, namespace)).find(isThis),
+  );
+  assert.match(event.message, says);
+  assert.ok(event.message.startsWith(`${field}: `), event.message);
+  assert.equal(event.type, "Warning");
+  // deno-lint-ignore no-control-regex
+  assert.doesNotMatch(event.message, /[\x00-\x1f\x7f-\x9f\u2028\u202e]/);
+  const object = `${kind} ${namespace}/${name}`;
+  const shown = (await scene.problems()).filter((one) =>
+    one.object === object && one.reason === reason
+  );
+  assert.deepEqual(shown.map((one) => [one.field, one.severity]), [[field, severity]]);
+  assert.notEqual(shown[0].message, "");
+  const metric = `pingress_config_problems{reason="${reason}"}`;
+  assert.ok((await scene.controller.metric(metric) ?? 0) > 0, metric);
+  const lines = scene.controller.lines.filter((line) =>
+    line.object === object && line.reason === reason && line.problem !== undefined
+  );
+  assert.deepEqual(lines.map((line) => [line.level, line.field]), [
+    [severity === "error" ? "error" : "warn", field],
+  ]);
+}
+
+/** All that is published of one Ingress and its Secret, as bytes. */
+function partOf(snapshot: Snapshot, name: string): string {
+  const isOf = ({ origin }: { readonly origin: { readonly name?: string } }) =>
+    origin.name === name;
+  const routes = snapshot.routes.filter(isOf);
+  const upstreams = new Set(
+    routes.flatMap(({ action }) => action.kind === "forward" ? action.upstream : []),
+  );
+  return JSON.stringify({
+    routes,
+    upstreams: snapshot.upstreams.filter(({ id }) => upstreams.has(id)),
+    certificates: snapshot.certificates.filter(isOf),
+  });
+}
+
+/** What is right, beside all mistakes: a host of its own, and all others below example.com. */
+async function makeNeighbour(scene: ControllerScene): Promise<void> {
+  await scene.service("web", ["10.0.0.1", "10.0.0.2"]);
+  await scene.service("fallback", ["10.0.0.9"]);
+  await scene.tlsSecret("neighbour", GOOD_PAIR);
+  await scene.ingress("neighbour", {
+    rules: [rule("neighbour.example.com", "/", "web"), rule("*.example.com", "/", "fallback")],
+    tls: [{ hosts: ["neighbour.example.com"], secretName: "neighbour" }],
+  });
+}
+
+/** Waits until all that changed until now has been translated, published and told of. */
+async function settled(scene: ControllerScene): Promise<void> {
+  await scene.controller.line("Leading");
+  await eventually("quiet controller", async () => {
+    const { text } = await scene.controller.admin("/metrics");
+    const waiting = text.split("\n").filter((line) =>
+      /^pingress_controller_(changes_waiting_seconds|writes_waiting)/.test(line)
+    );
+    return waiting.length > 1 && waiting.every((line) => line.endsWith(" 0"));
+  });
+}
+
+function actionAt(snapshot: Snapshot | null, { name }: Mistake): Mistake["gets"] {
+  const route = snapshot?.routes.find(({ id }) => id === `${name}.example.com Prefix /`);
+  if (route === undefined || route.origin.name !== name) return "nothing of it";
+  const { action } = route;
+  return action.kind === "forward" ? "backend" : action.status as 404 | 500 | 503;
+}
+
+clusterTest("users' mistakes", async (cluster, context) => {
+  await using scene = await ControllerScene.start(cluster, {
+    args: ["--publish-address=203.0.113.1"],
+  });
+  await makeNeighbour(scene);
+  const before = await scene.eventuallyPublished(
+    "neighbour",
+    ({ routes, certificates }) => routes.length === 2 && certificates.length === 1,
+  );
+  const neighbour = partOf(before, "neighbour");
+  await scene.ingress("foreign", { ingressClassName: `foreign-${scene.app}` });
+  await cluster.apply({
+    apiVersion: "networking.k8s.io/v1",
+    kind: "IngressClass",
+    metadata: { name: `foreign-${scene.app}` },
+    spec: { controller: "example.com/other" },
+  } as unknown as KubeObject);
+  for (const { make, name } of MISTAKES) await make(scene, name);
+  await scene.ingress("last");
+  await scene.eventuallyRouted("last.example.com Prefix /");
+  await settled(scene);
+
+  for (const mistake of MISTAKES) {
+    await context.step(`${mistake.name} is told of`, async () => {
+      for (const told of mistake.told) await eventuallyTold(scene, mistake.name, told);
+      const reasons = (await described(scene, "Ingress", mistake.name)).map((one) => one.reason);
+      const wanted = mistake.told.filter(({ kind }) => kind === "Ingress");
+      assert.deepEqual(reasons.sort(), wanted.map(({ reason }) => reason).sort());
+      assert.equal(actionAt(await scene.published(), mistake), mistake.gets);
+    });
+  }
+
+  await context.step("nobody else is told anything, or served otherwise", async () => {
+    assert.equal(partOf((await scene.published())!, "neighbour"), neighbour);
+    const names = new Set((await eventsOf(scene)).map(({ involvedObject }) => involvedObject.name));
+    const mistaken = MISTAKES.map(({ name }) => name);
+    assert.deepEqual([...names].sort(), [...mistaken].sort());
+    const foreign = await cluster.get("networking.k8s.io/v1", "Ingress", "foreign", scene.app);
+    assert.deepEqual(foreign?.status, { loadBalancer: {} });
+    const objects = (await scene.problems()).map(({ object }) => object?.split("/")[1] ?? "");
+    assert.deepEqual([...new Set(objects)].sort(), [...mistaken].sort());
+  });
+
+  await context.step("one Event each, after more translations and a restart too", async () => {
+    const told = await eventsOf(scene);
+    const keys = told.map(({ reason, involvedObject }) => `${involvedObject.uid} ${reason}`);
+    assert.equal(new Set(keys).size, keys.length);
+    for (let i = 0; i < 3; i++) {
+      await scene.ingress(`again-${i}`);
+      await scene.eventuallyRouted(`again-${i}.example.com`);
+    }
+    await scene.controller.stop();
+    await scene.startController();
+    await scene.ingress("again-3");
+    await scene.eventuallyRouted("again-3.example.com");
+    await settled(scene);
+    const versionsOf = (events: readonly LiveEvent[]) =>
+      events.map(({ metadata, count }) => `${metadata.name} ${metadata.resourceVersion} ${count}`)
+        .sort();
+    assert.deepEqual(versionsOf(await eventsOf(scene)), versionsOf(told));
+    assert.equal(partOf((await scene.published())!, "neighbour"), neighbour);
+  });
+
+  for (const { name, mend } of MISTAKES) await (mend ?? mendIngress)(scene, name);
+  for (const mistake of MISTAKES) {
+    await context.step(`${mistake.name} is over once it is mended`, async () => {
+      await eventuallyOver(scene, mistake);
+    });
+  }
+
+  await context.step("nothing is left in metrics, and the neighbour is as it was", async () => {
+    const { text } = await scene.controller.admin("/metrics");
+    const left = text.split("\n").filter((line) => /^pingress_config_problems.* [1-9]/.test(line));
+    assert.deepEqual(left, []);
+    assert.equal(partOf((await scene.published())!, "neighbour"), neighbour);
+    assert.deepEqual(scene.controller.noise, []);
+  });
+});
+
+async function mendIngress(scene: ControllerScene, name: string): Promise<void> {
+  // Annotations that were applied before, and are applied no more, go.
+  await scene.ingress(name);
+}
+
+async function eventuallyOver(scene: ControllerScene, mistake: Mistake): Promise<void> {
+  const { name, told, certificate } = mistake;
+  await scene.eventuallyPublished(
+    `${name} on its backend`,
+    (snapshot) =>
+      actionAt(snapshot, mistake) === "backend" &&
+      (certificate !== true ||
+        snapshot.certificates.some(({ hosts, origin }) =>
+          hosts.includes(`${name}.example.com`) && origin.name === name
+        )),
+  );
+  const left = await waitFor(async () => {
+    const problems = (await scene.problems()).filter(({ object }) => object?.endsWith(`/${name}`));
+    return problems.length === 0 ? true : false;
+  });
+  assert.ok(left, JSON.stringify(await scene.problems()));
+  for (const { kind, reason, field } of told) {
+    const object = `${kind} ${scene.app}/${name}`;
+    await scene.controller.line((line) =>
+      line.message === "Problem is gone" && line.object === object && line.reason === reason &&
+      line.field === field
+    );
+  }
+}
+
+clusterTest("what the API server refuses, it says at once", async (cluster, context) => {
+  const namespace = await cluster.newNamespace();
+  for (const [what, spec] of REFUSED) {
+    await context.step(what, async () => {
+      const ingress = {
+        apiVersion: "networking.k8s.io/v1",
+        kind: "Ingress",
+        metadata: { name: "refused" },
+        spec: {
+          ingressClassName: "pingress",
+          rules: [rule("refused.example.com", "/", "web")],
+          ...spec,
+        },
+      } as unknown as KubeObject;
+      await assert.rejects(cluster.apply(ingress, { namespace }), (error) => {
+        assert.ok(error instanceof ApiRefusal && error.status === 422, String(error));
+        return true;
+      });
+    });
+  }
+});
