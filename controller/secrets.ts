@@ -239,7 +239,10 @@ export class NamedSecrets {
 
   /** By watching or, where that is forbidden, by asking. */
   #choose(): void {
-    const isForbidden = this.#index.failures.some(({ code }) => code === 403);
+    const { failures } = this.#index;
+    // Where watching fails otherwise, nothing is known of our rights: the way stays as it was.
+    const isForbidden = failures.some(({ code }) => code === 403) ||
+      (failures.length > 0 && this.#isPolling);
     this.#store.isSynced = this.#index.isSynced || isForbidden;
     if (this.#store.isSynced) this.#onSynced();
     if (isForbidden && !this.#isPolling) {

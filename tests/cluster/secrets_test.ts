@@ -237,6 +237,11 @@ clusterTest("with the right to get alone, wanted Secrets are asked for", async (
   assert.equal(told.length, 1);
   const names = gateway.recorded({ verb: "get", resource: "secrets" }).map(({ name }) => name);
   assert.deepEqual([...new Set(names)].sort(), ["late", "web"]);
+  // An outage says nothing of rights.
+  const broken = gateway.inject({ verb: "list", resource: "secrets" }, failure(500));
+  await eventually("failures", () => broken.hits >= 2);
+  assert.equal(scene.secrets.isPolling && scene.secrets.isSynced, true);
+  broken.remove();
   // With the rights of the manifests it watches again, and asks no more.
   await grant(cluster, namespace, ["get", "list", "watch"]);
   await eventually("watching", () => !scene.secrets.isPolling && scene.secrets.isSynced);
