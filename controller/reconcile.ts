@@ -6,11 +6,13 @@
  * been listed whole, since what is missing yet would look as if it had been deleted; and where much
  * would go at once, nobody hears of it before lists made for the purpose say so too.
  */
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "../shared/log.ts";
 import type { Problem } from "../shared/problem.ts";
 import type { Snapshot, SnapshotVersion } from "../shared/snapshot.ts";
 import { Gatherer } from "./gatherer.ts";
 import { DONE, Job, type JobOutcome } from "./job.ts";
+import { Backoff } from "./kube/backoff.ts";
 import { largeLoss } from "./loss.ts";
 import { type Translate, translateOrQuarantine } from "./quarantine.ts";
 import type { RelistResult } from "./kube/informer.ts";
@@ -82,6 +84,9 @@ export interface Reconciliation {
 const SECRET_PATIENCE = 2000;
 const FIRST_SECRET_PATIENCE = 30_000;
 
+/** Milliseconds between two lists of a kind that is behind, where they fail. */
+const CATCH_UP_PAUSES = { first: 1_000, last: 30_000 };
+
 export class Reconciler {
   readonly #options: ReconcilerOptions;
   readonly #gatherer: Gatherer;
@@ -92,6 +97,9 @@ export class Reconciler {
   /** By kind, what was published when it was last listed anew for being behind. */
   readonly #relisted = new Map<string, string>();
   readonly #relisting = new Set<string>();
+  /** By kind, pauses between lists that fail. */
+  readonly #catchUps = new Map<string, Backoff>();
+  readonly #stopping = new AbortController();
 
   constructor(options: ReconcilerOptions) {
     this.#options = options;
@@ -124,6 +132,7 @@ export class Reconciler {
   }
 
   async stop(): Promise<void> {
+    this.#stopping.abort();
     this.#gatherer.stop();
     await this.#job.stop();
   }
@@ -234,16 +243,34 @@ export class Reconciler {
       if (!behind.includes(kind.kind) || wanted === undefined) continue;
       if (this.#relisting.has(kind.kind)) continue;
       this.#relisting.add(kind.kind);
-      this.#options.log.info("Listing anew what another replica has seen further", {
-        kind: kind.kind,
-      });
-      kind.relist().then(({ ok }) => {
-        if (ok) this.#relisted.set(kind.kind, wanted);
-      }).finally(() => {
+      this.#relistBehind(kind, wanted).finally(() => {
         this.#relisting.delete(kind.kind);
         this.changed();
       });
     }
+  }
+
+  /** Resolves when it is done, or when it may be tried again. */
+  async #relistBehind(kind: WatchedKind, wanted: string): Promise<void> {
+    const { log } = this.#options;
+    const backoff = this.#catchUps.get(kind.kind) ?? new Backoff(CATCH_UP_PAUSES);
+    this.#catchUps.set(kind.kind, backoff);
+    const about = { kind: kind.kind };
+    if (backoff.failures === 0) {
+      log.info("Listing anew what another replica has seen further", about);
+    }
+    const listed = await kind.relist();
+    if (listed.ok) {
+      this.#relisted.set(kind.kind, wanted);
+      backoff.reset();
+      return;
+    }
+    const { message: reason, retryAfter } = listed.error;
+    if (backoff.failures === 0) {
+      log.warn("Cannot list anew, will be tried again", { ...about, reason });
+    }
+    const { signal } = this.#stopping;
+    await sleep(backoff.next(retryAfter), undefined, { signal }).catch(() => {});
   }
 }
 

@@ -74,6 +74,7 @@ clusterTest("replicas that come and go leave everything right", async (cluster) 
     return new Set(contents).size === 1;
   });
   assert.deepEqual(await replicas.violations(), []);
+  assert.deepEqual(replicas.steps(), []);
   assert.ok(replicas.terms > 1, "the lease never changed hands");
   for (const process of replicas.running) assert.deepEqual(process.noise, []);
   console.log(

@@ -9,9 +9,10 @@ import { type ApiGateway, type RecordedRequest, startGateway } from "./api_gatew
 import type { KubeObject } from "./api_client.ts";
 import type { TestCluster } from "./cluster.ts";
 import { eventually } from "./condition.ts";
+import { compareRevisions } from "../../../controller/kube/revision.ts";
+import type { SnapshotVersion } from "../../../shared/snapshot.ts";
 import { ControllerProcess } from "./controller_process.ts";
 import type { ControllerScene } from "./controller_scene.ts";
-import type { Answer } from "./gateway_answers.ts";
 
 export const WRITES = ["create", "update", "patch", "delete", "deletecollection"] as const;
 
@@ -25,12 +26,38 @@ export interface ReplicaWrite {
   readonly name: string;
   /** Null where the answer does not tell, as of some deletions. */
   readonly revision: number | null;
+  /** When the answer came, in ms since the epoch. */
+  readonly time: number;
+  /** Of the index, `pingress-config`, alone. */
+  readonly version: SnapshotVersion | null;
 }
 
-interface Holding {
+/** A write that is kept back. */
+export interface HeldWrite {
+  /** Whether it is kept back already. */
+  readonly isReached: boolean;
+  /** What the API server answered; null before. */
+  readonly status: number | null;
+  /** Lets it go on. */
+  release(): void;
+}
+
+type Holding =
+  & Readonly<{
+    replica: Replica;
+    resource: string;
+    when: "before" | "after";
+    released: PromiseWithResolvers<void>;
+  }>
+  & { isReached: boolean; status: number | null };
+
+/** From one change of the Lease to the next. */
+export interface Term {
   readonly revision: number;
   /** Null when the lease was released. */
   readonly replica: string | null;
+  /** When the answer came, in ms since the epoch. */
+  readonly time: number;
 }
 
 /** A replica's place: a process may end there and another begin. */
@@ -82,7 +109,9 @@ export class Replica {
 
 export class Replicas {
   readonly writes: ReplicaWrite[] = [];
-  readonly #holdings: Holding[] = [];
+  /** All that was written into the Lease. */
+  readonly renewals: Term[] = [];
+  readonly #held: Holding[] = [];
   /** Writes that are on their way. */
   #open = 0;
 
@@ -132,18 +161,45 @@ export class Replicas {
 
   /** How often the lease changed hands. */
   get terms(): number {
-    return this.#holdings.filter(({ replica }, i) =>
-      replica !== null && replica !== this.#holdings[i - 1]?.replica
+    return this.renewals.filter(({ replica }, i) =>
+      replica !== null && replica !== this.renewals[i - 1]?.replica
     ).length;
+  }
+
+  /** Keeps the next write of a kind back, before the API server has it or when it is done. */
+  hold(replica: Replica, resource: string, when: "before" | "after"): HeldWrite {
+    const released = Promise.withResolvers<void>();
+    const held: Holding = { replica, resource, when, released, isReached: false, status: null };
+    this.#held.push(held);
+    return {
+      get isReached() {
+        return held.isReached;
+      },
+      get status() {
+        return held.status;
+      },
+      release: () => released.resolve(),
+    };
+  }
+
+  /** A line for each kind of which an older version was published after a newer one. */
+  steps(): string[] {
+    const indexes = this.writes.filter(({ version }) => version !== null)
+      .toSorted((a, b) => a.revision! - b.revision!);
+    return indexes.slice(1).flatMap(({ version, what }, i) =>
+      Object.entries(indexes[i].version!.seen)
+        .filter(([kind, seen]) => compareRevisions(version!.seen[kind] ?? "0", seen) < 0)
+        .map(([kind, seen]) => `${what}: ${kind} ${version!.seen[kind]} after ${seen}`)
+    );
   }
 
   /** A line for each write by one who did not hold the lease, once none is on its way. */
   async violations(): Promise<string[]> {
     await eventually("end of writes", () => this.#open === 0);
-    const holdings = this.#holdings.toSorted((a, b) => a.revision - b.revision);
+    const renewals = this.renewals.toSorted((a, b) => a.revision - b.revision);
     return this.writes.flatMap(({ replica, what, revision }) => {
       if (revision === null) return [];
-      const holder = holdings.findLast((holding) => holding.revision < revision)?.replica ?? null;
+      const holder = renewals.findLast((renewal) => renewal.revision < revision)?.replica ?? null;
       return holder === replica
         ? []
         : [`${replica}: ${what} (${revision}) while ${holder ?? "nobody"} held the lease`];
@@ -164,10 +220,17 @@ export class Replicas {
     try {
       // An apply that changes nothing answers with what stood there before.
       const before = await revisionNow(this.scene.cluster);
+      const held = this.#held.find((one) =>
+        !one.isReached && one.replica.name === replica && one.resource === request.resource
+      );
+      if (held !== undefined) held.isReached = true;
+      if (held?.when === "before") await held.released.promise;
       const response = await forward();
       const text = await response.text();
       const { status, headers } = response;
+      if (held !== undefined) held.status = status;
       if (response.ok) this.#take(replica, request, before, JSON.parse(text));
+      if (held?.when === "after") await held.released.promise;
       return new Response(text, { status, headers });
     } finally {
       this.#open--;
@@ -179,14 +242,25 @@ export class Replicas {
     const name = object.metadata?.name ?? request.name;
     const version = object.metadata?.resourceVersion;
     const revision = version === undefined ? null : Number(version);
+    const time = Date.now();
     if (revision !== null && revision <= before) return;
     if (resource === "leases") {
       const isHeld = Boolean(object.spec?.holderIdentity);
-      this.#holdings.push({ revision: revision!, replica: isHeld ? replica : null });
+      this.renewals.push({ revision: revision!, replica: isHeld ? replica : null, time });
       return;
     }
     const what = [verb, subresource === "" ? resource : `${resource}/${subresource}`, name];
-    this.writes.push({ replica, what: what.join(" "), resource, name, revision });
+    this.writes.push({
+      replica,
+      what: what.join(" "),
+      resource,
+      name,
+      revision,
+      time,
+      version: name === "pingress-config" && object.data !== undefined
+        ? JSON.parse(object.data["proxy.json"]).version
+        : null,
+    });
   }
 }
 
@@ -195,6 +269,7 @@ interface LeaseSpec {
 }
 
 type Written = LeaseSpec & {
+  readonly data?: Readonly<Record<string, string>>;
   readonly metadata?: { readonly name?: string; readonly resourceVersion?: string };
 };
 
@@ -207,14 +282,4 @@ function identityOf({ lines }: ControllerProcess): string | undefined {
 async function revisionNow(cluster: TestCluster): Promise<number> {
   const { body } = await cluster.request("GET", "/api/v1/persistentvolumes?limit=1");
   return Number(body.metadata?.resourceVersion);
-}
-
-/** Keeps an answer back that the API server has given, or has not, until the promise settles. */
-export function heldAnswer(released: Promise<unknown>, isDone: boolean): Answer {
-  return async (_request, forward) => {
-    if (!isDone) await released;
-    const response = await forward();
-    if (isDone) await released;
-    return response;
-  };
 }
