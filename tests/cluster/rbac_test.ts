@@ -3,8 +3,9 @@
  * does not use.
  */
 import { deepEqual, equal, match } from "node:assert/strict";
+import type { KubeObject } from "./support/api_client.ts";
 import { eventually } from "./support/condition.ts";
-import { countOf, gone, rollOut } from "./support/installation.ts";
+import { countOf, gone, rollOut, serve } from "./support/installation.ts";
 import { NAMESPACE, OLD_SECRET, PROXY } from "./support/predecessor.ts";
 import { covers, grantsOf, needsOf, readRules, textOf } from "./support/rbac.ts";
 import {
@@ -14,20 +15,27 @@ import {
   RbacScene,
 } from "./support/rbac_scene.ts";
 
+/** For all namespaces, and for one. */
+const FILES = ["hostport.yaml", "namespaced/rights.yaml"];
+
 Deno.test("no right is given twice", async () => {
-  const grants = grantsOf(await readRules());
-  const twice = grants.filter((grant, i) =>
-    grants.some((other, j) =>
-      i !== j && other.group === grant.group && other.resource === grant.resource &&
-      other.verb === grant.verb && (other.namespace === null || grant.namespace !== null) &&
-      (other.names === null || grant.names?.some((name) => other.names!.includes(name)))
-    )
-  );
-  deepEqual(twice.map(textOf), []);
+  for (const file of FILES) {
+    const grants = grantsOf(await readRules(file));
+    const twice = grants.filter((grant, i) =>
+      grants.some((other, j) =>
+        i !== j && other.group === grant.group && other.resource === grant.resource &&
+        other.verb === grant.verb &&
+        (other.namespace === null || other.namespace === grant.namespace) &&
+        (other.names === null || grant.names?.some((name) => other.names!.includes(name)))
+      )
+    );
+    deepEqual(twice.map(textOf), [], file);
+  }
 });
 
 Deno.test("no right is a wildcard, or one by which others can be had", async () => {
-  for (const { group, resource, verb } of grantsOf(await readRules())) {
+  const grants = (await Promise.all(FILES.map(readRules))).flatMap(grantsOf);
+  for (const { group, resource, verb } of grants) {
     for (const part of [group, resource, verb]) equal(part.includes("*"), false, part);
     // https://kubernetes.io/docs/concepts/security/rbac-good-practices/#privilege-escalation-risks
     equal(["escalate", "bind", "impersonate", "approve", "sign"].includes(verb), false, verb);
@@ -36,23 +44,43 @@ Deno.test("no right is a wildcard, or one by which others can be had", async () 
   }
 });
 
-Deno.test("with the manifests' rights nothing is refused, and each of them is used", async (test) => {
-  const scene = await RbacScene.create("the rights of the manifests");
-  if (scene === null) return;
-  await using _ = scene;
+/** Has replicas do all that they can do: none is refused anything, and no right is left unused. */
+async function doEverything(
+  test: Deno.TestContext,
+  scene: RbacScene,
+  { args, addresses }: {
+    readonly args: readonly string[];
+    /** Of Ingresses, for either backend. */
+    readonly addresses: { readonly hostPort: string; readonly loadBalancer: string };
+  },
+): Promise<void> {
   const { cluster, way, namespace, rules } = scene;
   const refusals: number[] = [];
 
-  await using first = await way.start(...HOST_PORT_ARGS);
+  const toldOf = (kind: string, where: string) =>
+    eventually(`Event about ${kind}`, async () => {
+      const events = await cluster.list<KubeObject & { involvedObject: { kind: string } }>(
+        "v1",
+        "Event",
+        { namespace: where },
+      );
+      return events.some(({ involvedObject }) => involvedObject.kind === kind);
+    });
+
+  await using first = await way.start(...HOST_PORT_ARGS, ...args);
   await test.step("HostPort: configuration, proxies, status, Events, the old controller's rest", async () => {
     await scene.has("v1", "ConfigMap", "pingress-config");
     await scene.has("v1", "Secret", "pingress-keys");
-    await eventually("address", async () => await scene.addressesOf("web") === "192.0.2.1");
+    await eventually("address", async () => await scene.addressesOf("web") === addresses.hostPort);
     await scene.writeBad("bad");
-    await eventually("Event", async () => {
-      const events = await cluster.list("v1", "Event", { namespace });
-      return events.length > 0;
-    });
+    await toldOf("Ingress", namespace);
+    await eventually(
+      "adopted DaemonSet",
+      async () => !await scene.isSpoilt("apps/v1", "DaemonSet"),
+    );
+    // No node, which is an Event; then one.
+    await rollOut(cluster, "DaemonSet", 0);
+    await toldOf("DaemonSet", NAMESPACE);
     await rollOut(cluster, "DaemonSet", 1);
     await gone(cluster, "v1", "Secret", OLD_SECRET);
     const ingress = await cluster.get("networking.k8s.io/v1", "Ingress", "web", namespace);
@@ -84,21 +112,41 @@ Deno.test("with the manifests' rights nothing is refused, and each of them is us
     }
   });
 
-  await using second = await way.start(...LOAD_BALANCER_ARGS);
+  await using second = await way.start(...LOAD_BALANCER_ARGS, ...args);
   await test.step("another replica takes over, with LoadBalancer", async () => {
     refusals.push(await countOf(first, 403));
     equal(await first.stop(), 0);
     for (const [apiVersion, kind] of LOAD_BALANCER_KINDS) await scene.has(apiVersion, kind);
+    await scene.refusePods();
+    await toldOf("Deployment", NAMESPACE);
     await scene.giveAddress("192.0.2.2");
-    await eventually("address", async () => await scene.addressesOf("web") === "192.0.2.2");
+    await eventually(
+      "address",
+      async () => await scene.addressesOf("web") === addresses.loadBalancer,
+    );
+  });
+
+  await using third = await way.start(...LOAD_BALANCER_ARGS, ...args);
+  await test.step("one of the same kind takes over, and finds the Events of the one before", async () => {
+    refusals.push(await countOf(second, 403));
+    const from = way.gateway.requests.length;
+    equal(await second.stop(), 0);
+    for (const where of [namespace, NAMESPACE]) {
+      await eventually(
+        "patch of an Event",
+        () =>
+          way.gateway.recorded({ verb: "patch", resource: "events", namespace: where }, from)
+            .some(({ status }) => status === 200),
+      );
+    }
     await rollOut(cluster, "Deployment", 1);
     await gone(cluster, "apps/v1", "DaemonSet", PROXY);
   });
 
-  await using third = await way.start(...HOST_PORT_ARGS);
+  await using fourth = await way.start(...HOST_PORT_ARGS, ...args);
   await test.step("another one goes back to HostPort", async () => {
-    refusals.push(await countOf(second, 403));
-    equal(await second.stop(), 0);
+    refusals.push(await countOf(third, 403));
+    equal(await third.stop(), 0);
     await scene.has("apps/v1", "DaemonSet");
     await rollOut(cluster, "DaemonSet", 1);
     for (const [apiVersion, kind] of LOAD_BALANCER_KINDS) {
@@ -111,13 +159,13 @@ Deno.test("with the manifests' rights nothing is refused, and each of them is us
     await gone(cluster, "apps/v1", "DaemonSet", PROXY);
     await gone(cluster, "v1", "ConfigMap", "pingress-config");
     await gone(cluster, "v1", "Secret", "pingress-keys");
-    refusals.push(await countOf(third, 403));
-    equal(await third.stop(), 0);
+    refusals.push(await countOf(fourth, 403));
+    equal(await fourth.stop(), 0);
   });
 
   await test.step("nothing was refused", () => {
     deepEqual(way.refused(), []);
-    deepEqual(refusals, [0, 0, 0]);
+    deepEqual(refusals, [0, 0, 0, 0]);
   });
 
   await test.step("each right was used", () => {
@@ -130,4 +178,29 @@ Deno.test("with the manifests' rights nothing is refused, and each of them is us
     for (const { path } of way.gateway.recorded({ verb: "none" })) match(path, /^\/(api|apis)\b/);
     equal(way.gateway.recorded({ verb: "deletecollection" }).length, 0);
   });
+}
+
+Deno.test("with the manifests' rights nothing is refused, and each of them is used", async (test) => {
+  const scene = await RbacScene.create("the rights of the manifests");
+  if (scene === null) return;
+  await using _ = scene;
+  const addresses = { hostPort: "192.0.2.1", loadBalancer: "192.0.2.2" };
+  await doEverything(test, scene, { args: [], addresses });
+});
+
+Deno.test("with rights for one namespace nothing is refused, and each of them is used", async (test) => {
+  const scene = await RbacScene.create("the rights for one namespace", {
+    rights: "namespaced/rights.yaml",
+    namespace: "default",
+  });
+  if (scene === null) return;
+  await using _ = scene;
+  const elsewhere = await scene.cluster.newNamespace();
+  await serve(scene.cluster, elsewhere, "other");
+  await doEverything(test, scene, {
+    args: ["--watch-namespace=default", "--publish-address=192.0.2.9"],
+    addresses: { hostPort: "192.0.2.9", loadBalancer: "192.0.2.9" },
+  });
+  const asked = scene.way.gateway.recorded({ namespace: elsewhere });
+  deepEqual(asked.map(({ path }) => path), []);
 });

@@ -22,9 +22,9 @@ const QUICK = [
   "--endpoint-interval=100ms",
 ];
 
-/** Makes namespace, rights and class. */
-export async function install(cluster: TestCluster): Promise<void> {
-  for (const file of ["00-namespace.yaml", "hostport.yaml", "ingress-class.yaml"]) {
+/** Makes namespace, rights and class; `rights` is a file of `manifests/`. */
+export async function install(cluster: TestCluster, rights = "hostport.yaml"): Promise<void> {
+  for (const file of ["00-namespace.yaml", rights, "ingress-class.yaml"]) {
     await cluster.apply(await manifest<KubeObject>(file), { fieldManager: "installation" });
   }
 }
@@ -109,7 +109,7 @@ export async function rollOut(
 ): Promise<void> {
   const path = await cluster.pathOf("apps/v1", kind, PROXY, NAMESPACE);
   const { metadata } = (await cluster.request("GET", path)).body;
-  const common = { observedGeneration: metadata?.generation };
+  const common = { observedGeneration: metadata?.generation, conditions: [] };
   const status = kind === "DaemonSet"
     ? {
       ...common,

@@ -18,6 +18,15 @@ export const LOAD_BALANCER_KINDS = [
   ["autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers"],
 ] as const;
 
+export interface Installation {
+  /** A file of `manifests/` with the rights. */
+  readonly rights: string;
+  /** The namespace of users; a new one where it is not given. */
+  readonly namespace?: string;
+  /** Changes the rights that stand in the file. */
+  readonly change?: (rules: readonly Rules[]) => readonly Rules[];
+}
+
 export const HOST_PORT_ARGS = ["--backend=HostPort", "--cleanup-delay=1s", "--cleanup-service"];
 export const LOAD_BALANCER_ARGS = [
   "--backend=LoadBalancer",
@@ -46,13 +55,20 @@ export class RbacScene {
   }
 
   /** Null where there are no programs to run a cluster. */
-  static async create(name: string): Promise<RbacScene | null> {
+  static async create(
+    name: string,
+    { rights, namespace: given, change = (rules) => rules }: Installation = {
+      rights: "hostport.yaml",
+    },
+  ): Promise<RbacScene | null> {
     const cluster = await startCluster({ name });
     if (cluster === null) return null;
     try {
-      await install(cluster);
-      const namespace = await cluster.newNamespace();
-      const scene = new RbacScene(cluster, await Way.open(cluster), namespace, await readRules());
+      await install(cluster, rights);
+      const namespace = given ?? await cluster.newNamespace();
+      const rules = change(await readRules(rights));
+      const scene = new RbacScene(cluster, await Way.open(cluster), namespace, rules);
+      await scene.setRules(rules);
       await scene.#fill();
       return scene;
     } catch (error) {
@@ -172,6 +188,12 @@ export class RbacScene {
   /** As a cloud does. */
   async giveAddress(ip: string): Promise<void> {
     await this.#status("v1", "Service", PROXY, NAMESPACE, { loadBalancer: { ingress: [{ ip }] } });
+  }
+
+  /** The Deployment's status when the API server takes none of its pods. */
+  async refusePods(): Promise<void> {
+    const failure = { type: "ReplicaFailure", status: "True", message: "exceeded quota" };
+    await this.#status("apps/v1", "Deployment", PROXY, NAMESPACE, { conditions: [failure] });
   }
 
   async deleteIngresses(): Promise<void> {
