@@ -41,13 +41,18 @@ export function fieldOf(object: unknown, name: string): unknown {
 
 const QUOTED_LENGTH = 80;
 
+/** What follows may be a key: people paste one where its Secret's name is meant. */
+const PEM_START = "-----BEGIN";
+
 /**
  * A value of a user as it may stand in a message: on one line, without control or invisible
- * characters, and short, whatever it holds.
+ * characters, and short, whatever it holds; of PEM, nothing but that it is such.
  */
 export function quote(value: unknown): string {
   if (typeof value !== "string") return `${describe(value)}`;
-  const shown = value.length > QUOTED_LENGTH ? `${value.slice(0, QUOTED_LENGTH)}…` : value;
+  const pem = value.indexOf(PEM_START);
+  const length = pem < 0 ? QUOTED_LENGTH : Math.min(QUOTED_LENGTH, pem + PEM_START.length);
+  const shown = value.length > length ? `${value.slice(0, length)}…` : value;
   return JSON.stringify(shown).replace(
     /[^\x20-\x7e…]/g,
     (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,

@@ -44,3 +44,10 @@ Deno.test("equal JSON has the same text in any order of keys", () => {
   assert.notEqual(stableText({ a: [1, 2] }), stableText({ a: [2, 1] }));
   assert.equal(stableText(undefined), "");
 });
+
+Deno.test("a key that stands where a name is meant is not shown", () => {
+  const key = "-----BEGIN PRIVATE KEY-----\nMIGHAgEAMBMG\n-----END PRIVATE KEY-----\n";
+  assert.equal(quote(key), '"-----BEGIN…"');
+  assert.equal(quote(`name: ${key}`), '"name: -----BEGIN…"');
+  assert.equal(quote("x".repeat(75) + key), `"${"x".repeat(75)}-----…"`);
+});
