@@ -8,6 +8,7 @@ import { ApiRefusal, type KubeObject } from "./support/api_client.ts";
 import { clusterTest } from "./support/cluster_case.ts";
 import { eventually, waitFor } from "./support/condition.ts";
 import { ControllerScene, rule } from "./support/controller_scene.ts";
+import { HOSTILE_TEXTS, hostileObjects, hugeIngresses } from "./support/hostile.ts";
 import { GOOD_PAIR, type Mistake, MISTAKES, REFUSED, type Told } from "./support/mistakes.ts";
 
 interface LiveEvent extends KubeObject {
@@ -245,4 +246,179 @@ clusterTest("what the API server refuses, it says at once", async (cluster, cont
       });
     });
   }
+});
+
+/** An Ingress of a name in any namespace, with `web` for its backend. */
+async function ingressIn(
+  { cluster }: ControllerScene,
+  namespace: string,
+  name: string,
+  spec: Record<string, unknown>,
+): Promise<void> {
+  await cluster.apply({
+    apiVersion: "networking.k8s.io/v1",
+    kind: "Ingress",
+    metadata: { name },
+    spec: { ingressClassName: "pingress", ...spec },
+  } as unknown as KubeObject, { namespace });
+}
+
+/** Waits until the API server, which gives ages in seconds, gives another than until now. */
+async function nextSecond(): Promise<void> {
+  const second = () => Math.floor(Date.now() / 1000);
+  const now = second();
+  await eventually("next second", () => second() > now);
+}
+
+clusterTest(
+  "of two Ingresses at war, the older one wins, and the other is told",
+  async (cluster) => {
+    // The newer one's name comes first in every order, and it has the certificate that fits.
+    const [newer, older] = [await cluster.newNamespace("a"), await cluster.newNamespace("z")];
+    await using scene = await ControllerScene.start(cluster, {
+      args: [`--watch-namespace=${older}`, `--watch-namespace=${newer}`],
+    });
+    await makeNeighbour(scene);
+    const war = {
+      rules: [rule("war.example.com", "/", "web"), rule("war.example.com", "/api", "web")],
+      tls: [{ hosts: ["war.example.com"], secretName: "war" }],
+    };
+    await ingressIn(scene, older, "war", war);
+    await nextSecond();
+    await scene.cluster.apply({
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { name: "war" },
+      type: "kubernetes.io/tls",
+      stringData: GOOD_PAIR,
+    } as Partial<KubeObject>, { namespace: newer });
+    const more = { ...war, rules: [...war.rules, rule("war.example.com", "/new", "web")] };
+    await ingressIn(scene, newer, "war", more);
+
+    const owners = ({ routes }: Snapshot) =>
+      routes.filter(({ host }) => host === "war.example.com")
+        .map(({ path, origin }) => `${path.value} ${"namespace" in origin ? origin.namespace : ""}`)
+        .sort();
+    const whileBoth = [`/ ${older}`, `/api ${older}`, `/new ${newer}`];
+    const snapshot = await scene.eventuallyPublished(
+      "both",
+      (each) => owners(each).join() === whileBoth.join(),
+    );
+    const neighbour = partOf(snapshot, "neighbour");
+    assert.equal(
+      snapshot.certificates.some(({ hosts }) => hosts.includes("war.example.com")),
+      false,
+    );
+    await settled(scene);
+    const [event, ...others] = (await described(scene, "Ingress", "war", newer))
+      .filter(({ reason }) => reason === "PathTaken");
+    assert.deepEqual(others, []);
+    assert.match(
+      event.message,
+      new RegExp(`Prefix / of war\\.example\\.com belongs to .*${older}`),
+    );
+    assert.match(event.message, /Use another host or path.* \(and 1 more like it\)$/);
+    await eventuallyTold(scene, "war", {
+      kind: "Ingress",
+      reason: "TlsHostTaken",
+      field: "spec.tls[0].hosts[0]",
+      severity: "error",
+      says: /chosen by .*Let both name the same Secret/,
+    }, newer);
+    const ofWinner = await described(scene, "Ingress", "war", older);
+    assert.deepEqual(
+      ofWinner.map(({ reason }) => reason).sort(),
+      ["SecretNotFound", "ServiceNotFound"],
+    );
+
+    // Whatever is seen first, and whoever looks.
+    await ingressIn(scene, older, "war", { ...war, rules: war.rules.toReversed() });
+    await scene.controller.stop();
+    await scene.startController();
+    await scene.ingress("after-restart");
+    const after = await scene.eventuallyRouted("after-restart.example.com");
+    assert.deepEqual(owners(after), whileBoth);
+
+    await scene.cluster.delete("networking.k8s.io/v1", "Ingress", "war", older);
+    const free = await scene.eventuallyPublished(
+      "the newer one alone",
+      (each) => owners(each).every((owner) => owner.endsWith(newer)) && owners(each).length === 3,
+    );
+    assert.ok(free.certificates.some(({ hosts }) => hosts.includes("war.example.com")));
+    assert.equal(partOf(free, "neighbour"), neighbour);
+    await scene.controller.line((line) =>
+      line.message === "Problem is gone" && line.reason === "PathTaken" &&
+      line.object === `Ingress ${newer}/war`
+    );
+  },
+);
+
+clusterTest("whatever an object says, it breaks nothing and forges nothing", async (cluster) => {
+  await using scene = await ControllerScene.start(cluster);
+  await makeNeighbour(scene);
+  const before = await scene.eventuallyPublished(
+    "neighbour",
+    ({ routes, certificates }) => routes.length === 2 && certificates.length === 1,
+  );
+  const neighbour = partOf(before, "neighbour");
+  const taken = new Map<string, number>();
+  const objects = [
+    ...HOSTILE_TEXTS.flatMap((text, i) => hostileObjects(text, `hostile-${i}`)),
+    ...hugeIngresses(),
+  ];
+  for (const object of objects) {
+    // As JSON, which can say more than the YAML of an apply.
+    const accepted = await cluster.create(object, scene.app).then(
+      () => true,
+      (error) => {
+        if (error instanceof ApiRefusal && error.status < 500) return false;
+        throw error;
+      },
+    );
+    const kind = `${object.kind} ${object.metadata.name.replace(/^hostile-\d+-/, "")}`;
+    if (accepted) taken.set(kind, (taken.get(kind) ?? 0) + 1);
+  }
+  // The API server must let enough of it through for the rest to mean anything.
+  assert.ok(taken.size > 12, JSON.stringify([...taken]));
+  assert.equal(taken.get("Ingress note"), HOSTILE_TEXTS.length);
+  assert.equal(taken.get("Service note"), HOSTILE_TEXTS.length);
+  assert.ok(taken.get("Ingress path-implementationspecific")! > 8, JSON.stringify([...taken]));
+  assert.equal([...taken.keys()].filter((kind) => kind.includes("huge-")).length, 7);
+
+  await scene.ingress("last");
+  const after = await scene.eventuallyRouted("last.example.com Prefix /");
+  await settled(scene);
+  assert.equal(partOf(after, "neighbour"), neighbour);
+  const names = new Set(objects.map(({ metadata }) => metadata.name));
+  const others = (snapshot: Snapshot) =>
+    JSON.stringify(
+      snapshot.routes.filter(({ origin }) => origin.name !== "last" && !names.has(origin.name)),
+    );
+  assert.equal(others(after), others(before));
+  for (const { host } of after.routes) assert.match(host, /^[a-z0-9.*-]+$/);
+  for (const { path } of after.routes) assert.match(path.value, /^\/[\x21-\x7e]*$/);
+
+  const problems = await scene.problems();
+  assert.deepEqual(problems.filter(({ reason }) => reason === "Quarantined"), []);
+  const events = await eventsOf(scene);
+  assert.ok(events.length > 50, String(events.length));
+  for (const { message, involvedObject } of events) {
+    assert.match(message, /^[^\p{Cc}\p{Cf}\u2028\u2029]+$/u, involvedObject.name);
+    assert.ok(new TextEncoder().encode(message).length <= 1024);
+    assert.doesNotMatch(message, /PRIVATE KEY/);
+  }
+  assert.ok(events.some(({ message }) => message.endsWith("(and 999 more like it)")));
+  const { controller } = scene;
+  assert.deepEqual(controller.noise, []);
+  for (const line of controller.lines) {
+    assert.doesNotMatch(JSON.stringify(line.message), /forged|red/);
+    assert.ok(JSON.stringify(line).length < 20_000);
+  }
+  const unhandled = controller.lines.filter(({ message }) => /Unhandled|broke/.test(`${message}`));
+  assert.deepEqual(unhandled, []);
+  const { text } = await controller.admin("/metrics");
+  // deno-lint-ignore no-control-regex
+  assert.match(text, /^[\x0a\x20-\x7e]*$/);
+  assert.equal((await controller.admin("/readyz")).status, 200);
+  assert.equal(await controller.stop(), 0);
 });
