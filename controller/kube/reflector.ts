@@ -111,7 +111,7 @@ export class Reflector<T extends KubeObject> {
   #state: ReflectorState = "stopped";
   #lastEventAt: number | null = null;
   #canHasten = false;
-  /** Whether a watch has expired since one was steady. */
+  /** Whether a watch has expired since one was steady, and the server has not been away since. */
   #hasExpired = false;
   /** Whether a list goes on, or begins without being woken for it. */
   #isListing = false;
@@ -306,6 +306,8 @@ export class Reflector<T extends KubeObject> {
   #failed(error: ApiError, isQuiet = false): number {
     if (!isQuiet) this.#options.on.failed(error);
     this.#canHasten = error.code === 0;
+    // A server that was away may have forgotten by its restart: that says nothing of the last list.
+    if (error.code === 0 && !this.#isLost) this.#hasExpired = false;
     return this.#backoff.next(error.retryAfter);
   }
 

@@ -375,6 +375,39 @@ clusterTest(
   },
 );
 
+clusterTest(
+  "a server that is restarted again and forgets again does not make a watch wait",
+  async (cluster) => {
+    const namespace = await cluster.newNamespace();
+    await using gateway = await startGateway(cluster);
+    await using proxy = await startFaultProxy(gateway.port);
+    const kubeconfig = await cluster.writeFile(
+      cluster.kubeconfigFor(cluster.adminToken, proxy.server),
+    );
+    // No watch lives long enough for what was before to be forgotten.
+    const timing = { ...FAST, steady: 600_000 };
+    await using scene = new InformerScene(kubeconfig, { namespaces: [namespace], timing });
+    await scene.informer.synced;
+    const refusals: number[] = [];
+    scene.informer.onFailures(() => {
+      refusals.push(...scene.informer.failures.map(({ code }) => code));
+    });
+    for (const name of ["a", "b"]) {
+      await eventually("a watch", () => scene.informer.stats.state === "watching");
+      const forgotten = gateway.inject({ verb: "watch" }, gone(), 1);
+      const from = refusals.length;
+      proxy.refuse(true);
+      proxy.reset();
+      await eventually("a failure", () => refusals.length > from);
+      proxy.refuse(false);
+      await eventually("an expired watch", () => forgotten.hits === 1);
+      await arrives(cluster, namespace, scene, name);
+    }
+    // With 410 a failure, its pause would be as long as the outage made it.
+    assert.deepEqual([...new Set(refusals)], [0]);
+  },
+);
+
 clusterTest("429 is tried again no sooner than the server asks", async (cluster) => {
   const namespace = await cluster.newNamespace();
   await using gateway = await startGateway(cluster);
