@@ -1,5 +1,6 @@
 /** What `kubectl apply -f manifests/` does, and whether its parts fit each other and the code. */
 import { deepEqual, equal, match, notEqual } from "node:assert/strict";
+import { join } from "node:path";
 import { parseControllerOptions } from "../../controller/options.ts";
 import {
   configMapName,
@@ -173,28 +174,101 @@ Deno.test("the controller's Deployment fits its command line, its version and it
   equal(parsed.options.controllerNames.includes(ingressClass.spec.controller), true);
 });
 
-Deno.test("rights are for exactly the names that the controller gives its objects", async () => {
-  const count = (length: number, nameOf: (index: number) => string) =>
-    Array.from({ length }, (_, index) => nameOf(index));
-  const names: Record<string, readonly string[]> = {
-    configmaps: count(MAX_PARTS + 1, configMapName),
-    secrets: ["pingress-tls-secret", ...count(MAX_KEY_SECRETS, keySecretName)],
-    daemonsets: [PROXY],
-    deployments: [PROXY],
-    services: [PROXY],
-    poddisruptionbudgets: [PROXY],
-    horizontalpodautoscalers: [PROXY],
-    leases: ["pingress-controller"],
-    namespaces: ["kube-system"],
-  };
-  const granted: Record<string, Set<string>> = {};
-  for (const { resource, names } of grantsOf(await readRules())) {
-    for (const name of names ?? []) (granted[resource] ??= new Set()).add(name);
-  }
-  deepEqual(
-    Object.fromEntries(
-      Object.entries(granted).map(([resource, set]) => [resource, [...set].sort()]),
-    ),
-    Object.fromEntries(Object.entries(names).map(([resource, all]) => [resource, [...all].sort()])),
+Deno.test("kubectl apply takes the place of an installation by other means, and of rights for all namespaces", async () => {
+  const cluster = await startCluster({ name: "kubectl apply over other installations" });
+  if (cluster === null) return;
+  await using _ = cluster;
+  await cluster.apply(oldManifests(), { fieldManager: "helm" });
+  // As docs/install.md says to.
+  const old = ["-n", NAMESPACE, "delete", "deployment", "pingress-controller", "--wait=false"];
+  const deleted = await kubectl(cluster, old);
+  if (deleted === null) return;
+  equal(deleted.code, 0, deleted.stderr);
+  const applied = await kubectl(cluster, ["apply", "-f", MANIFESTS]);
+  equal(applied?.code, 0, applied?.stderr);
+  const deployment = await cluster.get<ControllerDeployment>(
+    "apps/v1",
+    "Deployment",
+    "pingress-controller",
+    NAMESPACE,
   );
+  equal(deployment?.spec.template.spec.containers[0].command, undefined);
+
+  const files = ["00-namespace.yaml", "ingress-class.yaml", "namespaced/"];
+  const narrowed = await kubectl(
+    cluster,
+    ["apply", "--validate=strict", ...files.flatMap((file) => ["-f", `${MANIFESTS}/${file}`])],
+  );
+  deepEqual([narrowed?.code, narrowed?.stderr], [0, ""]);
+  for (const { kind, metadata, rules } of await readRules("namespaced/rights.yaml")) {
+    const role: Rules | null = await cluster.get(
+      "rbac.authorization.k8s.io/v1",
+      kind,
+      metadata.name,
+      metadata.namespace,
+    );
+    deepEqual(role?.rules, rules, `${kind} in ${metadata.namespace}`);
+  }
 });
+
+/** The cells of the table below a heading of docs/install.md, without its head. */
+async function documentedTable(heading: string): Promise<string[][]> {
+  const text = await Deno.readTextFile(join(MANIFESTS, "..", "docs", "install.md"));
+  const section = text.split(/^#+ /m).find((part) => part.startsWith(`${heading}\n`)) ?? "";
+  return section.split("\n").filter((line) => line.startsWith("| `"))
+    .map((line) => line.split("|").slice(1, -1).map((cell) => cell.trim()));
+}
+
+/** What stands in backticks. */
+function quoted(cell: string): string[] {
+  return Array.from(cell.matchAll(/`([^`]+)`/g), ([, text]) => text);
+}
+
+Deno.test("docs/install.md has each right", async () => {
+  const grants = grantsOf(await readRules());
+  const granted = (isOurs: boolean) =>
+    grants.filter(({ namespace }) => (namespace === NAMESPACE) === isOurs)
+      .map(({ resource, names, verb }) => `${verb} ${resource} ${names?.[0] ?? ""}`).sort();
+  const cluster = (await documentedTable("In the whole cluster")).flatMap(([what, verbs]) => {
+    const [name = ""] = what.endsWith(" only") ? quoted(what).slice(-1) : [];
+    return quoted(what).filter((resource) => resource !== name)
+      .flatMap((resource) => verbs.split(", ").map((verb) => `${verb} ${resource} ${name}`));
+  });
+  deepEqual(cluster.sort(), granted(false));
+  const own = (await documentedTable("In pingress-system")).flatMap(([what, names, verbs]) =>
+    quoted(what).flatMap((resource) =>
+      verbs.split(", ").map((verb) => `${verb} ${resource} ${quoted(names)[0] ?? ""}`)
+    )
+  );
+  deepEqual(own.sort(), granted(true));
+});
+
+for (const file of ["hostport.yaml", "namespaced/rights.yaml"]) {
+  Deno.test(`rights in ${file} are for exactly the names that the controller gives its objects`, async () => {
+    const count = (length: number, nameOf: (index: number) => string) =>
+      Array.from({ length }, (_, index) => nameOf(index));
+    const names: Record<string, readonly string[]> = {
+      configmaps: count(MAX_PARTS + 1, configMapName),
+      secrets: ["pingress-tls-secret", ...count(MAX_KEY_SECRETS, keySecretName)],
+      daemonsets: [PROXY],
+      deployments: [PROXY],
+      services: [PROXY],
+      poddisruptionbudgets: [PROXY],
+      horizontalpodautoscalers: [PROXY],
+      leases: ["pingress-controller"],
+      namespaces: ["kube-system"],
+    };
+    const granted: Record<string, Set<string>> = {};
+    for (const { resource, names } of grantsOf(await readRules(file))) {
+      for (const name of names ?? []) (granted[resource] ??= new Set()).add(name);
+    }
+    deepEqual(
+      Object.fromEntries(
+        Object.entries(granted).map(([resource, set]) => [resource, [...set].sort()]),
+      ),
+      Object.fromEntries(
+        Object.entries(names).map(([resource, all]) => [resource, [...all].sort()]),
+      ),
+    );
+  });
+}

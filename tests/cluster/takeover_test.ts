@@ -5,7 +5,7 @@ import type { LiveConfigMap, LiveSecret } from "../../controller/publish/objects
 import type { KubeObject } from "./support/api_client.ts";
 import { startCluster, type TestCluster } from "./support/cluster.ts";
 import { eventually } from "./support/condition.ts";
-import { countOf, gone, install, rollOut, serve, Way } from "./support/installation.ts";
+import { ACCOUNT, countOf, gone, install, rollOut, serve, Way } from "./support/installation.ts";
 import { kubectl, manifest, MANIFESTS } from "./support/kubectl.ts";
 import {
   addOldFinalizer,
@@ -82,6 +82,14 @@ Deno.test("the Pingress Controller in Rust is taken over from by kubectl apply -
   const before = await get("apps/v1", "DaemonSet", PROXY);
   await rollOut(cluster, "DaemonSet", 2);
   await applyManifests(cluster);
+
+  await test.step("the old controller, which may still run, cannot put its finalizer on Ingresses", async () => {
+    const old = cluster.as(await cluster.serviceAccountToken(NAMESPACE, ACCOUNT));
+    const path = await cluster.pathOf(NETWORKING, "Ingress", "web", namespace);
+    const patch = { metadata: { finalizers: [OLD_FINALIZER] } };
+    const answer = await old.request("PATCH", path, patch, "application/merge-patch+json");
+    equal(answer.status, 403, answer.text);
+  });
 
   await using way = await Way.open(cluster);
   // As the manifests start it.

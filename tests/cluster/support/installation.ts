@@ -1,14 +1,13 @@
 /**
  * An installation by `manifests/`, without a kubelet that would run it. In: a cluster. Out: the
  * objects in it, and a controller with exactly the rights that the manifests give, whose requests
- * are recorded and whose way to the API server can be broken.
+ * are recorded.
  */
 import { type ApiGateway, type RecordedRequest, startGateway } from "./api_gateway.ts";
 import type { KubeObject } from "./api_client.ts";
 import type { TestCluster } from "./cluster.ts";
 import { eventually } from "./condition.ts";
 import { ControllerProcess } from "./controller_process.ts";
-import { type FaultProxy, startFaultProxy } from "./fault_proxy.ts";
 import { manifest } from "./kubectl.ts";
 import { NAMESPACE, PROXY } from "./predecessor.ts";
 
@@ -33,18 +32,15 @@ export async function install(cluster: TestCluster, rights = "hostport.yaml"): P
 export class Way {
   readonly cluster: TestCluster;
   readonly gateway: ApiGateway;
-  readonly faults: FaultProxy;
   readonly kubeconfig: string;
 
   private constructor(
     cluster: TestCluster,
     gateway: ApiGateway,
-    faults: FaultProxy,
     kubeconfig: string,
   ) {
     this.cluster = cluster;
     this.gateway = gateway;
-    this.faults = faults;
     this.kubeconfig = kubeconfig;
   }
 
@@ -52,9 +48,7 @@ export class Way {
   static async open(cluster: TestCluster): Promise<Way> {
     const token = await cluster.serviceAccountToken(NAMESPACE, ACCOUNT);
     const gateway = await startGateway(cluster);
-    const faults = await startFaultProxy(gateway.port);
-    const kubeconfig = await cluster.writeFile(cluster.kubeconfigFor(token, faults.server));
-    return new Way(cluster, gateway, faults, kubeconfig);
+    return new Way(cluster, gateway, await gateway.kubeconfigFor(token));
   }
 
   /** A replica, once it is ready. */
@@ -77,7 +71,6 @@ export class Way {
   }
 
   async close(): Promise<void> {
-    await this.faults.close();
     await this.gateway.close();
   }
 

@@ -106,14 +106,14 @@ export class RbacScene {
     await addOldFinalizer(cluster, namespace, "web");
   }
 
-  /** The Secret that the Ingress names, with a new certificate. */
-  async writeCertificate(): Promise<void> {
+  /** The Secret that the Ingress of this name names, with a new certificate. */
+  async writeCertificate(name = "web"): Promise<void> {
     const authority = await CertificateAuthority.create("Example");
-    const { chain, key } = await authority.issue({ names: ["web.example.com"] });
+    const { chain, key } = await authority.issue({ names: [`${name}.example.com`] });
     await this.cluster.apply({
       apiVersion: "v1",
       kind: "Secret",
-      metadata: { name: "web", namespace: this.namespace },
+      metadata: { name, namespace: this.namespace },
       type: "kubernetes.io/tls",
       data: { "tls.crt": btoa(chain), "tls.key": btoa(key.reveal()) },
     });

@@ -1,0 +1,106 @@
+/** Installations with fewer rights than the manifests give, as docs/install.md describes them. */
+import { deepEqual, equal, match } from "node:assert/strict";
+import { join } from "node:path";
+import { parseAllDocuments } from "yaml";
+import type { KubeObject } from "./support/api_client.ts";
+import { eventually } from "./support/condition.ts";
+import { serve } from "./support/installation.ts";
+import { MANIFESTS } from "./support/kubectl.ts";
+import { NAMESPACE } from "./support/predecessor.ts";
+import { grantsOf, type PolicyRule, type Rules, without } from "./support/rbac.ts";
+import { HOST_PORT_ARGS, RbacScene } from "./support/rbac_scene.ts";
+
+/** The rules that stand in docs/install.md below a heading, with their role's kind. */
+async function documentedRules(heading: string): Promise<Rules[]> {
+  const text = await Deno.readTextFile(join(MANIFESTS, "..", "docs", "install.md"));
+  const section = text.split(/^#+ /m).find((part) => part.startsWith(`${heading}\n`)) ?? "";
+  const block = /^```yaml\n(.*?)^```/ms.exec(section)?.[1] ?? "";
+  return parseAllDocuments(block).map((document) => document.toJS() as Rules);
+}
+
+Deno.test("with get alone on Secrets the named ones are read all the same", async () => {
+  const documented = await documentedRules("Without listing Secrets");
+  deepEqual(documented.map(({ kind }) => kind), ["ClusterRole", "Role"]);
+  const scene = await RbacScene.create("get alone on Secrets", {
+    rights: "hostport.yaml",
+    // The documentation shows what stands in the place of all rules about reading Secrets.
+    change: (rules) =>
+      rules.map((role) => ({
+        ...role,
+        rules: [
+          ...role.rules.filter(({ resources, verbs }: PolicyRule) =>
+            !(resources.includes("secrets") && verbs.includes("list"))
+          ),
+          ...documented.find(({ kind }) => kind === role.kind)!.rules,
+        ],
+      })),
+  });
+  if (scene === null) return;
+  await using _ = scene;
+  const { cluster, way, namespace } = scene;
+  await using controller = await way.start(...HOST_PORT_ARGS);
+  await controller.line("Asking for each Secret, since they cannot be watched");
+  await scene.has("v1", "Secret", "pingress-keys");
+  // One more, which nothing but its name tells of.
+  await scene.writeCertificate("more");
+  await serve(cluster, namespace, "more", {
+    tls: [{ hosts: ["more.example.com"], secretName: "more" }],
+  });
+  await eventually("second key", async () => {
+    const keys = await scene.own<KubeObject & { data?: object }>("v1", "Secret", "pingress-keys");
+    return Object.keys(keys?.data ?? {}).length === 2;
+  });
+  deepEqual([...new Set(way.refused())], ["list secrets /"]);
+  deepEqual(
+    way.gateway.recorded({ verb: ["list", "watch"], resource: "secrets" })
+      .filter(({ status, namespace }) => status === 200 && namespace !== NAMESPACE),
+    [],
+  );
+  equal(await controller.stop(), 0);
+});
+
+Deno.test("where nodes cannot be read, everything works but new addresses, and old ones stay", async () => {
+  const scene = await RbacScene.create("no right to nodes");
+  if (scene === null) return;
+  await using _ = scene;
+  {
+    await using before = await scene.way.start(...HOST_PORT_ARGS);
+    await eventually("address", async () => await scene.addressesOf("web") === "192.0.2.1");
+    equal(await before.stop(), 0);
+  }
+  const nodes = grantsOf(scene.rules).filter(({ resource }) => resource === "nodes");
+  await scene.setRules(without(scene.rules, nodes));
+  await using controller = await scene.way.start(...HOST_PORT_ARGS);
+  await serve(scene.cluster, scene.namespace, "more");
+  await eventually("configuration", async () => {
+    const configMap = await scene.own<KubeObject & { data: Record<string, string> }>(
+      "v1",
+      "ConfigMap",
+      "pingress-config",
+    );
+    return configMap?.data["proxy.json"].includes("more.example.com");
+  });
+  equal(await scene.addressesOf("web"), "192.0.2.1");
+  equal(await controller.stop(), 0);
+});
+
+Deno.test("where IngressClasses cannot be read, nothing changes, and the log says what to allow", async () => {
+  const scene = await RbacScene.create("no right to IngressClasses");
+  if (scene === null) return;
+  await using _ = scene;
+  const classes = grantsOf(scene.rules).filter(({ resource }) => resource === "ingressclasses");
+  await scene.setRules(without(scene.rules, classes));
+  await using controller = await scene.way.spawn(...HOST_PORT_ARGS);
+  await controller.line("Leading");
+  const { reason } = await controller.line("Cannot watch");
+  match(String(reason), /cannot list resource "ingressclasses"/);
+  const { status, text } = await controller.admin("/readyz");
+  equal(status, 503, text);
+  const written = scene.way.gateway.recorded({ verb: ["create", "patch", "delete"] })
+    .filter(({ resource }) => !["leases", "daemonsets", "ingresses"].includes(resource));
+  deepEqual(written.map(({ path }) => path), []);
+  await scene.setRules(scene.rules);
+  await controller.ready();
+  await scene.has("v1", "Secret", "pingress-keys");
+  equal(await controller.stop(), 0);
+});
