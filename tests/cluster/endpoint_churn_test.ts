@@ -1,0 +1,171 @@
+/**
+ * From EndpointSlices to requests, all of it real: a controller, the API server, what it publishes, a
+ * folder as a kubelet fills it, a proxy, and pods that are replaced under load.
+ *
+ * PINGRESS_FULL=1: a hundred pods instead of twelve.
+ */
+import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
+import { ProxyProcess } from "../support/proxy_process.ts";
+import type { KubeObject } from "./support/api_client.ts";
+import { clusterTest } from "./support/cluster_case.ts";
+import { eventually } from "./support/condition.ts";
+import { ControllerScene, rule } from "./support/controller_scene.ts";
+import { IS_FULL } from "./support/fault_scene.ts";
+import { KubeletVolume } from "./support/kubelet_volume.ts";
+
+const SWAPS = IS_FULL ? 100 : 12;
+
+/** Where pods of this test listen: the controller refuses those of loopback, as no pod is there. */
+const address = Deno.networkInterfaces().find(({ family, address }) =>
+  family === "IPv4" && !address.startsWith("127.") && !address.startsWith("169.254.")
+)?.address;
+
+type State = "ready" | "terminating";
+
+/** A backend that ends as a good pod does: it takes no more, and finishes what it has. */
+class Pod {
+  readonly #server: Deno.HttpServer<Deno.NetAddr>;
+  served = 0;
+
+  constructor(readonly name: string) {
+    this.#server = Deno.serve(
+      { hostname: address, port: 0, onListen: () => {} },
+      async (request) => {
+        this.served++;
+        await request.text();
+        // Some are under way whenever the pod ends.
+        await sleep(Math.random() * 10);
+        return new Response(this.name);
+      },
+    );
+  }
+
+  /** As the API server shows it; pods have different ports here, so each is in a slice of its own. */
+  slice(service: string, state: State): Partial<KubeObject> {
+    const isReady = state === "ready";
+    return {
+      apiVersion: "discovery.k8s.io/v1",
+      kind: "EndpointSlice",
+      metadata: {
+        name: `${service}-${this.name}`,
+        labels: { "kubernetes.io/service-name": service },
+      },
+      addressType: "IPv4",
+      ports: [{ name: "http", port: this.#server.addr.port, protocol: "TCP" }],
+      endpoints: [{
+        addresses: [address],
+        conditions: { ready: isReady, serving: true, terminating: !isReady },
+      }],
+    } as unknown as Partial<KubeObject>;
+  }
+
+  end(): Promise<void> {
+    return this.#server.shutdown();
+  }
+}
+
+/** Clients that ask without pause until they are stopped. */
+class Load {
+  answered = 0;
+  readonly failures: string[] = [];
+  readonly #stop = new AbortController();
+  readonly #clients: readonly Promise<void>[];
+
+  constructor(port: number, clients: number) {
+    this.#clients = Array.from({ length: clients }, (_, i) => this.#ask(port, i % 2 === 0));
+  }
+
+  async end(): Promise<void> {
+    this.#stop.abort();
+    await Promise.all(this.#clients);
+  }
+
+  async #ask(port: number, isGet: boolean): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      try {
+        const response = await fetch(
+          `http://127.0.0.1:${port}/`,
+          isGet ? {} : { method: "PUT", body: "abc" },
+        );
+        const text = await response.text();
+        if (response.status === 200) this.answered++;
+        else this.failures.push(`${response.status} ${text}`);
+      } catch (error) {
+        this.failures.push(String(error));
+      }
+      await sleep(8);
+    }
+  }
+}
+
+clusterTest("pods are replaced under load without a failed request", async (cluster) => {
+  if (address === undefined) {
+    console.log("skipped: pods are replaced under load: this machine has loopback addresses only");
+    return;
+  }
+  await using scene = await ControllerScene.start(cluster, { args: ["--endpoint-interval=0s"] });
+  const show = (pod: Pod, state: State) =>
+    cluster.apply(pod.slice("web", state), { namespace: scene.app });
+  let pods = [1, 2, 3].map((i) => new Pod(`pod-${i}`));
+  const ended: Promise<void>[] = [];
+  try {
+    await cluster.apply({
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name: "web" },
+      spec: { ports: [{ name: "http", port: 80 }] },
+    } as Partial<KubeObject>, { namespace: scene.app });
+    for (const pod of pods) await show(pod, "ready");
+    const { http } = rule("", "/", "web");
+    await scene.ingress("all", { rules: [{ http }] });
+    const snapshot = await scene.eventuallyPublished(
+      "three endpoints",
+      ({ upstreams: [web] }) =>
+        web?.addresses.kind === "endpoints" && web.addresses.endpoints.length === 3,
+    );
+
+    await using volume = new KubeletVolume(cluster, scene.system, "snapshot.json");
+    const files = await volume.files();
+    await using proxy = await ProxyProcess.start({
+      snapshot,
+      publish: (folder) => volume.mount(folder, files),
+    });
+    volume.start();
+    const load = new Load(proxy.httpPort, 6);
+    const took: number[] = [];
+    for (let i = 0; i < SWAPS; i++) {
+      const next = new Pod(`pod-${i + 4}`);
+      const [old, ...rest] = pods;
+      pods = [...rest, next];
+      const started = performance.now();
+      await show(next, "ready");
+      await show(old, "terminating");
+      await eventually(`requests of ${next.name}`, () => next.served > 0);
+      took.push(performance.now() - started);
+      // The pod ends when it likes: with proxies that know of it, and with some that do not yet.
+      const isEarly = i % 3 === 2;
+      if (isEarly) ended.push(pods[0].end());
+      ended.push(old.end());
+      await cluster.delete("discovery.k8s.io/v1", "EndpointSlice", `web-${old.name}`, scene.app);
+      if (isEarly) {
+        const [gone] = pods.splice(0, 1, new Pod(`pod-early-${i}`));
+        await show(pods[0], "ready");
+        await sleep(200);
+        await cluster.delete("discovery.k8s.io/v1", "EndpointSlice", `web-${gone.name}`, scene.app);
+      }
+    }
+    await load.end();
+    took.sort((a, b) => a - b);
+    console.log(
+      `${SWAPS} pods replaced, ${load.answered} requests, ${load.failures.length} failed; from an ` +
+        `EndpointSlice to its pod's first request ${
+          Math.round(took[took.length >> 1])
+        } ms (median)`,
+    );
+    assert.deepEqual(load.failures, []);
+    assert.ok(load.answered > SWAPS);
+  } finally {
+    await Promise.all([...ended, ...pods.map((pod) => pod.end())]);
+  }
+});
