@@ -29,7 +29,7 @@ function remedyFor(code: number, reason: string, kind: string, namespace: string
         "anew at each try";
     case 403: {
       const where = namespace === null ? "a ClusterRole" : `a Role in namespace ${namespace}`;
-      return `Allow the controller's service account the verbs get, list and watch on ${kind}, in ` +
+      return `Allow the controller's service account the verbs list and watch on ${kind}, in ` +
         `${where}; manifests/ has the rules`;
     }
     case 404:

@@ -12,7 +12,7 @@ function remedyFor(code: number, reason = "Any", namespace: string | null = null
 Deno.test("who is forbidden to watch is told which rule is missing, and where", () => {
   assert.match(
     remedyFor(403),
-    /get, list and watch on ingresses\.networking\.k8s\.io, in a ClusterR/,
+    /the verbs list and watch on ingresses\.networking\.k8s\.io, in a ClusterR/,
   );
   assert.match(remedyFor(403, "Forbidden", "shop"), /in a Role in namespace shop/);
   const error = { code: 403, reason: "Forbidden", message: "", retryAfter: null };
