@@ -86,6 +86,8 @@ export function statusPage(): string {
     } at a time, the rest is in`,
     "  `/problems` alone.",
     "- What is wrong with no object, or with one that is not there, is no Event.",
+    "- `kubectl describe secret` shows no Events; `kubectl events --for secret/NAME` does, and what is",
+    "  wrong with a certificate is an Event of the Ingresses that use it as well.",
     "- No Event holds a key, a certificate or a value of a Secret.",
     "",
     "## Reasons",

@@ -16,7 +16,7 @@ import { type Identified, type Identity, ObjectIndex, readIdentity } from "./ide
 import type { SecretName } from "./ingress.ts";
 import { fieldOf, quote } from "./json.ts";
 import { oncePerObject } from "./memo.ts";
-import type { ProblemList, Report } from "./problems.ts";
+import type { ProblemList, ProblemText, Report } from "./problems.ts";
 
 /** A certificate whose chain and key are in the snapshot itself. */
 export type InlineCertificate = Certificate & {
@@ -37,7 +37,7 @@ export type CertificateSource =
     /** Equal for equal chains and keys, wherever they are. */
     readonly fingerprint: string;
   }
-  /** `reason`: a clause such as `Secret web-tls cannot be used`. */
+  /** `reason`: a clause such as `Secret web-tls cannot be used: it has no tls.key`. */
   | {
     readonly kind: "missing" | "unusable";
     readonly secret: ObjectRef;
@@ -49,6 +49,11 @@ export type CertificateSource =
 export type FoundSources = ReadonlyMap<string, CertificateSource>;
 
 const TLS_TYPE = "kubernetes.io/tls";
+
+/** What a Secret is to hold, after "write". */
+export const PAIR_REMEDY = "a PEM chain, the server's certificate first, as tls.crt and its key " +
+  "as tls.key (kubectl create secret tls)";
+
 const DATE_REMEDY = "Replace the certificate by one that is valid now, and check its renewal";
 
 /** A Secret, with the certificate that it holds once it is asked for. */
@@ -93,7 +98,7 @@ export class SecretModel implements Identified {
     const { ref, label } = this.identity;
     const { reading } = this;
     if (!reading.ok) {
-      const reason = `Secret ${ref.name} cannot be used`;
+      const reason = `Secret ${ref.name} cannot be used: ${reading.message}`;
       return { kind: "unusable", secret: ref, label, reason };
     }
     return {
@@ -133,6 +138,7 @@ export class CertificateSources {
   #problems: ProblemList;
   /** By `namespace/name`. */
   #sources = new Map<string, CertificateSource>();
+  #untimely = new Map<string, ProblemText>();
 
   /** @param now Milliseconds since the epoch; decides about problems only. */
   constructor(secrets: ReadonlyMap<string, SecretModel>, now: number, problems: ProblemList) {
@@ -144,6 +150,14 @@ export class CertificateSources {
   /** What was found until now, for `findsAgain` of later sources. */
   found(): FoundSources {
     return this.#sources;
+  }
+
+  /**
+   * What is wrong now with the time of those that were found, by `namespace/name`: a problem of the
+   * Ingresses as well, since `kubectl describe` shows no Events of a Secret.
+   */
+  untimely(): ReadonlyMap<string, ProblemText> {
+    return this.#untimely;
   }
 
   /** Finds the same Secrets, and says whether all of them are the same. */
@@ -166,7 +180,7 @@ export class CertificateSources {
     return source;
   }
 
-  #read({ ref, label }: SecretName, found: SecretModel | undefined): CertificateSource {
+  #read({ ref, key, label }: SecretName, found: SecretModel | undefined): CertificateSource {
     if (found === undefined) {
       const reason = ref.name === ""
         ? "the Secret's name cannot be read"
@@ -178,32 +192,23 @@ export class CertificateSources {
     if (reading.ok) {
       reportType(fieldOf(found.object, "type"), report);
       this.#reportCertificate(reading.certificate, report);
+      const whose = `the certificate of Secret ${ref.name}`;
+      const untimely = untimelyText(whose, reading.certificate, this.#now);
+      if (untimely !== null) this.#untimely.set(key, untimely);
     } else {
       report.error(reading.field, {
         reason: "SecretUnusable",
         message: `${reading.message}, so it gives no certificate`,
-        remedy: "Write a PEM chain, the server's certificate first, as tls.crt and its key as " +
-          "tls.key (kubectl create secret tls)",
+        remedy: `Write ${PAIR_REMEDY}`,
       });
     }
     return found.source;
   }
 
   #reportCertificate(certificate: CertificateModel, report: Report): void {
-    const { field, validFrom, validTo } = certificate;
-    if (this.#now > validTo) {
-      report.warning(field, {
-        reason: "CertificateExpired",
-        message: `the certificate has expired on ${showTime(validTo)}, so clients refuse it`,
-        remedy: DATE_REMEDY,
-      });
-    } else if (this.#now < validFrom) {
-      report.warning(field, {
-        reason: "CertificateNotYetValid",
-        message: `the certificate is valid from ${showTime(validFrom)} on, so clients refuse it`,
-        remedy: DATE_REMEDY,
-      });
-    }
+    const { field } = certificate;
+    const untimely = untimelyText("the certificate", certificate, this.#now);
+    if (untimely !== null) report.warning(field, untimely);
     if (!certificate.isLinked) {
       report.warning(field, {
         reason: "CertificateChainBroken",
@@ -219,6 +224,27 @@ export class CertificateSources {
       });
     }
   }
+}
+
+/** Null for a certificate that is valid now. */
+function untimelyText(
+  whose: string,
+  { validFrom, validTo }: CertificateModel,
+  now: number,
+): ProblemText | null {
+  if (now > validTo) {
+    return {
+      reason: "CertificateExpired",
+      message: `${whose} has expired on ${showTime(validTo)}, so clients refuse it`,
+      remedy: DATE_REMEDY,
+    };
+  }
+  if (now >= validFrom) return null;
+  return {
+    reason: "CertificateNotYetValid",
+    message: `${whose} is valid from ${showTime(validFrom)} on, so clients refuse it`,
+    remedy: DATE_REMEDY,
+  };
 }
 
 /** A Secret's certificate, as it stands in a snapshot. */

@@ -9,11 +9,12 @@
  */
 import type { Certificate, Snapshot } from "../../shared/snapshot.ts";
 import { coversHost } from "./certificate.ts";
-import type {
-  CertificateSource,
-  CertificateSources,
-  FoundSources,
-  InlineCertificate,
+import {
+  type CertificateSource,
+  type CertificateSources,
+  type FoundSources,
+  type InlineCertificate,
+  PAIR_REMEDY,
 } from "./certificate_source.ts";
 import { showElder } from "./identity.ts";
 import type { IngressModel, TlsHost, TlsModel } from "./ingress.ts";
@@ -62,7 +63,26 @@ export function layCertificates(
   });
   lastLayout.keep({ ingresses, found: sources.found(), published }, layout);
   problems.addAll(layout.problems);
+  reportUntimely(ingresses, layout.value, sources, problems);
   return layout.value;
+}
+
+/** Not part of what is laid, which no clock may change. */
+function reportUntimely(
+  ingresses: readonly IngressModel[],
+  { statuses }: TlsLayout,
+  sources: CertificateSources,
+  problems: ProblemList,
+): void {
+  const untimely = sources.untimely();
+  if (untimely.size === 0) return;
+  for (const [i, { tls, identity }] of ingresses.entries()) {
+    for (const [j, { field, secret }] of tls.entries()) {
+      const text = secret === null ? undefined : untimely.get(secret.key);
+      if (text === undefined || statuses[i][j].hosts.length === 0) continue;
+      problems.about(identity.ref).warning(`${field}.secretName`, text);
+    }
+  }
 }
 
 /** Whether the same Ingresses in the same order have the same TLS entries, whatever else differs. */
@@ -326,6 +346,6 @@ function reportSource(
     message: `${source.reason}, so ${consequence}`,
     remedy: source.kind === "missing"
       ? "Create the Secret, or write the name of one that exists in this namespace"
-      : `Mend the Secret; what is wrong is reported for Secret ${source.secret.name}`,
+      : `Write into the Secret ${PAIR_REMEDY}`,
   });
 }

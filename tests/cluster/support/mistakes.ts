@@ -294,7 +294,12 @@ export const MISTAKES: readonly Mistake[] = [
   ] as const).map(([name, data, type, says]): Mistake => ({
     name,
     told: [
-      error("Ingress", "SecretUnusable", "spec.tls[0].secretName", /Mend the Secret/),
+      error(
+        "Ingress",
+        "SecretUnusable",
+        "spec.tls[0].secretName",
+        new RegExp(`cannot be used: .*${says.source}.*Write into the Secret a PEM chain`),
+      ),
       error(
         "Secret",
         "SecretUnusable",
@@ -315,6 +320,12 @@ export const MISTAKES: readonly Mistake[] = [
         "CertificateExpired",
         'data["tls.crt"]',
         /expired on 2002-01-01.*Replace the certificate/,
+      ),
+      warning(
+        "Ingress",
+        "CertificateExpired",
+        "spec.tls[0].secretName",
+        /certificate of Secret secret-expired has expired on 2002-01-01.*Replace the certificate/,
       ),
       warning(
         "Ingress",
