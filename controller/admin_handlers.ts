@@ -37,19 +37,23 @@ export function adminHandlers(
   };
 }
 
-/** JSON, those that keep something from being served first. */
+/**
+ * JSON, those that keep something from being served first; each on a line of its own, for grep and
+ * for eyes.
+ */
 function showProblems(problems: readonly Problem[]): string {
   const sorted = problems.toSorted((a, b) => rank(a) - rank(b));
-  return JSON.stringify({
-    problems: sorted.map(({ object, field, reason, message, remedy, severity }) => ({
+  const lines = sorted.map(({ object, field, reason, message, remedy, severity }) =>
+    JSON.stringify({
       object: object === null ? null : formatObject(object),
       field,
       reason,
       message,
       remedy,
       severity,
-    })),
-  });
+    })
+  );
+  return lines.length === 0 ? '{"problems":[]}' : `{"problems":[\n${lines.join(",\n")}\n]}`;
 }
 
 function rank({ severity }: Problem): number {

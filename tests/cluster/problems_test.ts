@@ -156,6 +156,10 @@ clusterTest("users' mistakes", async (cluster, context) => {
     assert.deepEqual([...names].sort(), [...mistaken].sort());
     const foreign = await cluster.get("networking.k8s.io/v1", "Ingress", "foreign", scene.app);
     assert.deepEqual(foreign?.status, { loadBalancer: {} });
+    const { text } = await scene.controller.admin("/problems");
+    const lines = text.trimEnd().split("\n").slice(1, -1);
+    assert.equal(lines.length, (await scene.problems()).length, "one a line");
+    for (const line of lines) JSON.parse(line.replace(/,$/, ""));
     const objects = (await scene.problems()).map(({ object }) => object?.split("/")[1] ?? "");
     assert.deepEqual([...new Set(objects)].sort(), [...mistaken].sort());
   });
