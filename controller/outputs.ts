@@ -60,6 +60,9 @@ export class Outputs {
   readonly #addressHold = new AddressHold({ onRelease: () => this.#syncStatus() });
   #classProblems: readonly Problem[] = [];
   #workloadProblems: readonly Problem[] = [];
+  /** Problems of publishing and of the proxies, as they were when they were last told. */
+  #told = "[]";
+  #telling: ReturnType<typeof setTimeout> | undefined;
   /** Of what is published, as it was when it last changed. */
   #digest: string | null = null;
 
@@ -141,7 +144,9 @@ export class Outputs {
     );
     this.#cleanup.observe(result.statuses.length);
     this.#pokeAll();
-    this.#tell();
+    // After what begins to be published now: going through all objects takes a while.
+    clearTimeout(this.#telling);
+    this.#telling = setTimeout(() => this.#tell(), 0);
   }
 
   /**
@@ -200,6 +205,7 @@ export class Outputs {
 
   /** Resolves when no write is on its way any more. */
   async stop(): Promise<void> {
+    clearTimeout(this.#telling);
     await Promise.all([
       ...Object.values(this.#jobs).map((job) => job.stop()),
       this.#status.close(),
@@ -277,7 +283,9 @@ export class Outputs {
       log.info("Workload changed", { kind: object.kind, name: object.name, verb });
     }
     this.#workloadProblems = [...result.problems, ...this.#health()];
-    this.#tell();
+    const told = JSON.stringify([...this.#publication.problems, ...this.#workloadProblems]);
+    if (told !== this.#told) this.#tell();
+    this.#told = told;
     const [failure] = result.failures;
     if (failure !== undefined) {
       const { object, error } = failure;
