@@ -9,7 +9,9 @@ import { clusterTest } from "./support/cluster_case.ts";
 import { eventually, waitFor } from "./support/condition.ts";
 import { ControllerScene, rule } from "./support/controller_scene.ts";
 import { HOSTILE_TEXTS, hostileObjects, hugeIngresses } from "./support/hostile.ts";
-import { GOOD_PAIR, type Mistake, MISTAKES, REFUSED, type Told } from "./support/mistakes.ts";
+import { endpointsAt, GOOD_PAIR, type Mistake, type Told } from "./support/mistake.ts";
+import { MISTAKES } from "./support/mistakes.ts";
+import { REFUSED, REFUSED_ENDPOINTS } from "./support/refused.ts";
 
 interface LiveEvent extends KubeObject {
   readonly reason: string;
@@ -19,7 +21,12 @@ interface LiveEvent extends KubeObject {
   readonly involvedObject: Readonly<Record<string, string>>;
 }
 
-const API_VERSIONS = { Ingress: "networking.k8s.io/v1", Secret: "v1", Service: "v1" } as const;
+const API_VERSIONS = {
+  EndpointSlice: "discovery.k8s.io/v1",
+  Ingress: "networking.k8s.io/v1",
+  Secret: "v1",
+  Service: "v1",
+} as const;
 
 async function eventsOf(scene: ControllerScene, namespace = scene.app): Promise<LiveEvent[]> {
   return await scene.cluster.list<LiveEvent>("v1", "Event", { namespace });
@@ -232,6 +239,14 @@ async function eventuallyOver(scene: ControllerScene, mistake: Mistake): Promise
 
 clusterTest("what the API server refuses, it says at once", async (cluster, context) => {
   const namespace = await cluster.newNamespace();
+  const isRefused = (object: Partial<KubeObject>) =>
+    assert.rejects(cluster.apply(object, { namespace }), (error) => {
+      assert.ok(error instanceof ApiRefusal && error.status === 422, String(error));
+      return true;
+    });
+  for (const address of REFUSED_ENDPOINTS) {
+    await context.step(`endpoint ${address}`, () => isRefused(endpointsAt("refused", address)));
+  }
   for (const [what, spec] of REFUSED) {
     await context.step(what, async () => {
       const ingress = {
@@ -244,10 +259,7 @@ clusterTest("what the API server refuses, it says at once", async (cluster, cont
           ...spec,
         },
       } as unknown as KubeObject;
-      await assert.rejects(cluster.apply(ingress, { namespace }), (error) => {
-        assert.ok(error instanceof ApiRefusal && error.status === 422, String(error));
-        return true;
-      });
+      await isRefused(ingress);
     });
   }
 });

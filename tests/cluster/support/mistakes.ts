@@ -1,133 +1,26 @@
 /**
- * What users get wrong. In: a scene whose controller runs. Out: one mistake after the other, each
- * with objects of its own, with what is to be said of it, and with how it is mended.
+ * What users get wrong. In: nothing. Out: one mistake after the other, with what is to be said of it,
+ * and with how it is mended.
  */
 import type { KubeObject } from "./api_client.ts";
-import { type ControllerScene, rule } from "./controller_scene.ts";
-
-export interface Mistake {
-  /** Of its Ingress, whose host is `NAME.example.com` unless a mistake is about that. */
-  readonly name: string;
-  /** What is told, each on the object of that kind and of `name`. */
-  readonly told: readonly Told[];
-  /** What requests to `NAME.example.com/` get meanwhile. */
-  readonly gets: "backend" | 404 | 500 | 503 | "nothing of it";
-  readonly make: (scene: ControllerScene, name: string) => Promise<void>;
-  /** Without it, the Ingress is written as `ControllerScene.ingress` does. */
-  readonly mend?: (scene: ControllerScene, name: string) => Promise<void>;
-  /** Whether the host has its certificate afterwards. */
-  readonly certificate?: true;
-}
-
-export interface Told {
-  readonly kind: "Ingress" | "Secret" | "Service";
-  readonly reason: string;
-  readonly field: string;
-  readonly severity: "error" | "warning";
-  /** Of the message; what to do must be in it as well. */
-  readonly says: RegExp;
-}
-
-const CERTIFICATES = new URL("../../golden/certificates/", import.meta.url);
-
-/** One of the golden files. */
-export function pem(name: string): string {
-  return Deno.readTextFileSync(new URL(name, CERTIFICATES));
-}
-
-/** For any host below example.com. */
-export const GOOD_PAIR = { "tls.crt": pem("wildcard.crt"), "tls.key": pem("wildcard.key") };
-
-const PATH = "spec.rules[0].http.paths[0]";
-const SERVICE_NAME = `${PATH}.backend.service.name`;
-const WEB = { service: { name: "web", port: { number: 80 } } };
-
-function error(
-  kind: Told["kind"],
-  reason: string,
-  field: string,
-  says: RegExp,
-): Told {
-  return { kind, reason, field, severity: "error", says };
-}
-
-function warning(
-  kind: Told["kind"],
-  reason: string,
-  field: string,
-  says: RegExp,
-): Told {
-  return { kind, reason, field, severity: "warning", says };
-}
-
-/** An Ingress whose one path has this backend. */
-function toBackend(backend: unknown): Mistake["make"] {
-  return (scene, name) =>
-    scene.ingress(name, {
-      rules: [{
-        host: `${name}.example.com`,
-        http: { paths: [{ path: "/", pathType: "Prefix", backend }] },
-      }],
-    });
-}
-
-/** An Ingress whose paths these are; the first of them is the one that is wrong. */
-function withPaths(...paths: readonly (readonly [path: string, pathType: string])[]) {
-  return (scene: ControllerScene, name: string) =>
-    scene.ingress(name, {
-      rules: [{
-        host: `${name}.example.com`,
-        http: { paths: paths.map(([path, pathType]) => ({ path, pathType, backend: WEB })) },
-      }],
-    });
-}
-
-function withAnnotations(annotations: Record<string, string>): Mistake["make"] {
-  return (scene, name) => scene.ingress(name, {}, { annotations });
-}
-
-/** An Ingress with a TLS entry for a Secret of its name. */
-function tlsIngress(scene: ControllerScene, name: string): Promise<void> {
-  return scene.ingress(name, {
-    tls: [{ hosts: [`${name}.example.com`], secretName: name }],
-  });
-}
-
-/** A Secret that is not as it should be, and an Ingress that names it. */
-function withSecret(data: Record<string, string>, type = "kubernetes.io/tls"): Mistake["make"] {
-  return async (scene, name) => {
-    await scene.tlsSecret(name, data, type);
-    await tlsIngress(scene, name);
-  };
-}
-
-/** As `kubectl replace --force` does, since a type cannot be changed. */
-async function replaceSecret(scene: ControllerScene, name: string): Promise<void> {
-  await scene.cluster.delete("v1", "Secret", name, scene.app);
-  await scene.tlsSecret(name, GOOD_PAIR);
-}
-
-/** A Service that is spoken to by TLS, with these annotations, and an Ingress that names it. */
-function withSecuredService(annotations: Record<string, string>): Mistake["make"] {
-  return async (scene, name) => {
-    await scene.service(name);
-    await scene.cluster.apply(
-      {
-        apiVersion: "v1",
-        kind: "Service",
-        metadata: { name, annotations },
-        spec: { ports: [{ name: "http", port: 80, appProtocol: "https" }] },
-      } as Partial<KubeObject>,
-      { namespace: scene.app },
-    );
-    await toBackend({ service: { name, port: { number: 80 } } })(scene, name);
-  };
-}
-
-/** A Service in plain text. */
-function mendService(scene: ControllerScene, name: string): Promise<void> {
-  return scene.service(name);
-}
+import {
+  endpointsAt,
+  error,
+  GOOD_PAIR,
+  mendService,
+  type Mistake,
+  PATH,
+  pem,
+  replaceSecret,
+  SERVICE_NAME,
+  tlsIngress,
+  toBackend,
+  warning,
+  withAnnotations,
+  withPaths,
+  withSecret,
+  withSecuredService,
+} from "./mistake.ts";
 
 /** What control characters and colours a message must not pass on. */
 const GARBAGE = 'maybe\r\n\u001b[31m\u0000\u2028\u202e"}{';
@@ -197,6 +90,27 @@ export const MISTAKES: readonly Mistake[] = [
         { namespace: scene.app },
       );
       await toBackend({ service: { name, port: { number: 80 } } })(scene, name);
+    },
+  },
+  {
+    name: "endpoint-of-no-pod",
+    told: [
+      error(
+        "EndpointSlice",
+        "EndpointNotAllowed",
+        "endpoints[0].addresses[0]",
+        /"239\.1\.1\.1" leads to .*Use the address of a pod/,
+      ),
+      error("Ingress", "EndpointsMissing", SERVICE_NAME, /no usable address.*See whether its pods/),
+    ],
+    gets: "backend",
+    async make(scene, name) {
+      await scene.service(name, []);
+      await scene.cluster.apply(endpointsAt(name, "239.1.1.1"), { namespace: scene.app });
+      await toBackend({ service: { name, port: { number: 80 } } })(scene, name);
+    },
+    async mend(scene, name) {
+      await scene.cluster.apply(endpointsAt(name, "10.0.0.7"), { namespace: scene.app });
     },
   },
   {
@@ -481,42 +395,4 @@ export const MISTAKES: readonly Mistake[] = [
     gets: "nothing of it",
     make: (scene, name) => scene.ingress(name, { ingressClassName: "pingres" }),
   },
-];
-
-/** What the API server itself refuses, so that nobody has to be told later. */
-export const REFUSED: readonly (readonly [what: string, spec: Record<string, unknown>])[] = [
-  ...[
-    "bad_host.example.com",
-    "Upper.example.com",
-    "two..dots.example.com",
-    "-dash.example.com",
-    "app.example.com:8080",
-    "https://app.example.com",
-    "app.*.example.com",
-    "*",
-    "192.0.2.7",
-    "bücher.example.com",
-    "a b.example.com",
-    "a\r\nb.example.com",
-    "a\u0000b.example.com",
-    "app.example.com.",
-    `${"a".repeat(254)}`,
-  ].map((host) =>
-    [
-      `host ${JSON.stringify(host).slice(0, 40)}`,
-      { rules: [rule(host, "/", "web")] },
-    ] as const
-  ),
-  ...["relative", "/a//b", "/a/./b", "/a/../b", "/a%2fb"].map((path) =>
-    [`path ${path}`, { rules: [rule("refused.example.com", path, "web")] }] as const
-  ),
-  ["a Service's name", { rules: [rule("refused.example.com", "/", "Not_A_Name")] }],
-  ["a port of 0", { rules: [rule("refused.example.com", "/", "web", { number: 0 })] }],
-  ["a port's name", { rules: [rule("refused.example.com", "/", "web", { name: "a_b" })] }],
-  ["a port of both", {
-    rules: [rule("refused.example.com", "/", "web", { name: "http", number: 80 })],
-  }],
-  ["no rules", { rules: [] }],
-  ["a Secret's name", { tls: [{ hosts: ["refused.example.com"], secretName: "Not_A_Name" }] }],
-  ["a TLS host", { tls: [{ hosts: ["bad_host"], secretName: "web" }] }],
 ];
