@@ -72,3 +72,11 @@ function fieldOf(value: unknown, name: string): unknown {
     ? (value as Record<string, unknown>)[name]
     : undefined;
 }
+
+/**
+ * Whether such an answer is about the server, or our access to it, rather than about what was asked
+ * for. @param code An HTTP status, or 0 where none came.
+ */
+export function isOutage(code: number): boolean {
+  return code === 0 || code === 401 || code === 403 || code === 429 || code >= 500;
+}

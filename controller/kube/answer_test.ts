@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readAnswer, readEvent } from "./answer.ts";
+import { isOutage, readAnswer, readEvent } from "./answer.ts";
 
 const SECRET = "c2VjcmV0LWtleQ==";
 
@@ -67,5 +67,14 @@ Deno.test("a good status with what is no object is an error", () => {
     assert.ok(!answer.ok);
     assert.equal(answer.error.reason, "Garbled");
     assert.ok(!answer.error.message.includes(SECRET));
+  }
+});
+
+Deno.test("an outage is told from an answer about what was asked for", () => {
+  for (const code of [0, 401, 403, 429, 500, 502, 503]) {
+    assert.equal(isOutage(code), true, `${code}`);
+  }
+  for (const code of [200, 201, 400, 404, 409, 410, 422]) {
+    assert.equal(isOutage(code), false, `${code}`);
   }
 });

@@ -5,7 +5,7 @@
  * https://kubernetes.io/docs/reference/using-api/api-concepts/ and
  * https://kubernetes.io/docs/reference/using-api/server-side-apply/
  */
-import { garbled, readAnswer, readEvent } from "./answer.ts";
+import { garbled, isOutage, readAnswer, readEvent } from "./answer.ts";
 import type { Credentials } from "./credentials.ts";
 import { type HttpAnswer, type HttpCall, Transport } from "./transport.ts";
 import {
@@ -20,6 +20,9 @@ import {
 
 /** As whom the controller owns fields. */
 export const FIELD_MANAGER = "pingress-controller";
+
+/** Milliseconds without a good answer after which not one kind alone is out of order, but all. */
+const OUTAGE = 5_000;
 
 /** Milliseconds for one call; the API server's own limit is a minute. */
 const DEADLINE = 30_000;
@@ -96,6 +99,9 @@ export class KubeClient {
   readonly #onCall: (report: CallReport) => void;
   readonly #recoveries = new Set<() => void>();
   #isAnswering = true;
+  #isUnwell = false;
+  /** When an answer came last that was none of an outage; milliseconds of the monotonic clock. */
+  #wellAt = performance.now();
 
   constructor(credentials: Credentials, onCall: (report: CallReport) => void = () => {}) {
     this.#credentials = credentials;
@@ -309,8 +315,9 @@ export class KubeClient {
   }
 
   /**
-   * Calls `recovered` each time the server answers again after a call that it did not answer, so that
-   * others need not wait until their next try. Returns what ends it.
+   * Calls `recovered` each time the server answers again after a call that it did not answer, or
+   * answers well after seconds in which it refused everything, so that others need not wait until
+   * their next try. Returns what ends it.
    */
   onRecovery(recovered: () => void): () => void {
     this.#recoveries.add(recovered);
@@ -358,9 +365,15 @@ export class KubeClient {
   #note(end: HttpAnswer | ApiError | null): void {
     const isAnswer = end === null || "status" in end;
     if (!isAnswer && end.reason === "Aborted") return;
-    const recovers = isAnswer && !this.#isAnswering;
+    const now = performance.now();
+    const wasAway = isAnswer && !this.#isAnswering;
     this.#isAnswering = isAnswer;
-    if (recovers) { for (const recovered of this.#recoveries) recovered(); }
+    const isWell = end === null || ("status" in end && !isOutage(end.status));
+    const wasUnwell = isWell && now - this.#wellAt > OUTAGE && this.#isUnwell;
+    if (isWell) this.#wellAt = now;
+    this.#isUnwell = !isWell;
+    if (!wasAway && !wasUnwell) return;
+    for (const recovered of this.#recoveries) recovered();
   }
 
   #report(

@@ -9,6 +9,7 @@
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes and
  * https://github.com/kubernetes/enhancements/tree/master/keps/sig-api-machinery/956-watch-bookmark
  */
+import { isOutage } from "./answer.ts";
 import { Backoff, type BackoffLimits } from "./backoff.ts";
 import type { KubeClient, Selection } from "./client.ts";
 import { Lister } from "./lister.ts";
@@ -111,6 +112,7 @@ export class Reflector<T extends KubeObject> {
   #state: ReflectorState = "stopped";
   #lastEventAt: number | null = null;
   #canHasten = false;
+  #shortestPause = SHORTEST_PAUSE;
   /** Whether a watch has expired since one was steady, and the server has not been away since. */
   #hasExpired = false;
   /** Whether a list goes on, or begins without being woken for it. */
@@ -305,7 +307,8 @@ export class Reflector<T extends KubeObject> {
 
   #failed(error: ApiError, isQuiet = false): number {
     if (!isQuiet) this.#options.on.failed(error);
-    this.#canHasten = error.code === 0;
+    this.#canHasten = isOutage(error.code);
+    this.#shortestPause = Math.max(SHORTEST_PAUSE, error.retryAfter ?? 0);
     // A server that was away may have forgotten by its restart: that says nothing of the last list.
     if (error.code === 0 && !this.#isLost) this.#hasExpired = false;
     return this.#backoff.next(error.retryAfter);
@@ -320,7 +323,7 @@ export class Reflector<T extends KubeObject> {
         resolve();
       };
       let timer = setTimeout(end, ms);
-      const shortest = performance.now() + SHORTEST_PAUSE;
+      const shortest = performance.now() + this.#shortestPause;
       const longest = performance.now() + ms;
       this.#wake = end;
       this.#hasten = () => {

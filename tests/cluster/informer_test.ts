@@ -376,6 +376,60 @@ clusterTest(
 );
 
 clusterTest(
+  "when the server has refused everything and no longer does, a watch does not wait either",
+  async (cluster) => {
+    await Promise.all([500, 429, 403].map(async (status) => {
+      const namespace = await cluster.newNamespace();
+      await using gateway = await startGateway(cluster);
+      const kubeconfig = await gateway.kubeconfigFor(cluster.adminToken);
+      const timing = { ...FAST, backoff: { first: 600_000, last: 600_000 } };
+      await using scene = new InformerScene(kubeconfig, { namespaces: [namespace], timing });
+      await scene.informer.synced;
+      await eventually("a watch", () => scene.informer.stats.state === "watching");
+      const began = performance.now();
+      const bad = gateway.inject({}, failure(status));
+      gateway.endStreams({}, "abort");
+      const ask = () => scene.client.get(CONFIG_MAPS, namespace, "none");
+      await eventually("a pause", () => scene.informer.stats.state === "waiting");
+      await eventually("the end of an outage", async () => {
+        await ask();
+        return performance.now() - began > 6_000;
+      });
+      bad.remove();
+      await ask();
+      await arrives(cluster, namespace, scene, "a");
+    }));
+  },
+);
+
+clusterTest(
+  "a watch that alone is refused is not tried again for what others get",
+  async (cluster) => {
+    const namespace = await cluster.newNamespace();
+    await using gateway = await startGateway(cluster);
+    const kubeconfig = await gateway.kubeconfigFor(cluster.adminToken);
+    const timing = { ...FAST, backoff: { first: 600_000, last: 600_000 } };
+    await using scene = new InformerScene(kubeconfig, { namespaces: [namespace], timing });
+    await scene.informer.synced;
+    await eventually("a watch", () => scene.informer.stats.state === "watching");
+    const bad = gateway.inject({ verb: ["watch", "list"] }, failure(500));
+    gateway.endStreams({}, "abort");
+    await eventually("a pause", () => scene.informer.stats.state === "waiting");
+    // The broken connection is over with the first answer to anybody; what comes then is refused.
+    await scene.client.get(CONFIG_MAPS, namespace, "none");
+    await eventually("a refusal", () => bad.hits > 0 && scene.informer.stats.state === "waiting");
+    const began = performance.now();
+    const from = gateway.requests.length;
+    await eventually("the end of some seconds", async () => {
+      await scene.client.list(CONFIG_MAPS, { namespace: null });
+      await scene.client.get(CONFIG_MAPS, namespace, "none");
+      return performance.now() - began > 6_000;
+    });
+    assert.deepEqual(gateway.recorded({ namespace, verb: ["watch", "list"] }, from), []);
+  },
+);
+
+clusterTest(
   "a server that is restarted again and forgets again does not make a watch wait",
   async (cluster) => {
     const namespace = await cluster.newNamespace();
