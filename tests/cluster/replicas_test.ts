@@ -119,6 +119,7 @@ async function disturb(
     await sleep(Math.random() * 1500, undefined, { signal }).catch(() => {});
     const replica = replicas[Math.floor(Math.random() * replicas.length)];
     const luck = Math.random();
+    replica.assertAlive();
     if (replica.process === null) {
       tell(`start ${replica.name}`);
       await replica.spawn();

@@ -101,6 +101,15 @@ export class Replica {
     this.isPaused = this.process !== null;
   }
 
+  /** Throws where the process has ended without being asked to. */
+  assertAlive(): void {
+    if (this.process === null || this.process.code === null) return;
+    const said = [...this.process.lines.map((line) => JSON.stringify(line)), ...this.process.noise];
+    throw new Error(
+      `${this.name} has ended with ${this.process.code}:\n${said.slice(-10).join("\n")}`,
+    );
+  }
+
   resume(): void {
     if (this.isPaused) this.process?.resume();
     this.isPaused = false;
