@@ -26,7 +26,7 @@ import { unknownClasses } from "./unknown_class.ts";
 import type { Watches } from "./watches.ts";
 import { allWorkloadRefs, workloadObjects, type WorkloadOptions } from "./workload.ts";
 import { workloadStatus } from "./workload/health.ts";
-import { WorkloadKeeper } from "./workload/keeper.ts";
+import { type SyncResult, WorkloadKeeper } from "./workload/keeper.ts";
 import { PROXY_NAME } from "./workload/names.ts";
 import type { WorkloadKind } from "./workload/options.ts";
 
@@ -60,6 +60,8 @@ export class Outputs {
   readonly #addressHold = new AddressHold({ onRelease: () => this.#syncStatus() });
   #classProblems: readonly Problem[] = [];
   #workloadProblems: readonly Problem[] = [];
+  /** How writes of the workload failed last, by object, so that each is said once. */
+  readonly #failures = new Map<string, string>();
   /** Problems of publishing and of the proxies, as they were when they were last told. */
   #told = "[]";
   #telling: ReturnType<typeof setTimeout> | undefined;
@@ -281,18 +283,30 @@ export class Outputs {
     const result = await this.#keeper.sync(workloadObjects(workload));
     for (const { object, verb } of result.changes) {
       log.info("Workload changed", { kind: object.kind, name: object.name, verb });
+      this.#failures.delete(`${object.kind} ${object.name}`);
     }
     this.#workloadProblems = [...result.problems, ...this.#health()];
     const told = JSON.stringify([...this.#publication.problems, ...this.#workloadProblems]);
     if (told !== this.#told) this.#tell();
     this.#told = told;
-    const [failure] = result.failures;
-    if (failure !== undefined) {
-      const { object, error } = failure;
-      const reason = `${object.kind} ${object.name}: ${error.message}`;
-      return { kind: "failed", reason, retryAfter: result.retryAfter };
-    }
+    this.#logFailures(result.failures);
     return result.retryAfter === null ? DONE : { kind: "again", after: result.retryAfter };
+  }
+
+  /**
+   * The keeper paces its own tries, object by object: what one of them waits for holds up no other,
+   * so its failures are no failure of the job.
+   */
+  #logFailures(failures: SyncResult["failures"]): void {
+    const { log } = this.#options;
+    for (const { object, error } of failures) {
+      const name = `${object.kind} ${object.name}`;
+      if (this.#failures.get(name) !== error.message) {
+        const reason = error.message;
+        log.warn("Failed, will be tried again", { job: "workload", object: name, reason });
+      }
+      this.#failures.set(name, error.message);
+    }
   }
 
   #health(): readonly Problem[] {

@@ -102,6 +102,8 @@ export class WorkloadKeeper {
   readonly #entries = new Map<WorkloadKind, Entry>();
   /** Until we know that nothing of the Pingress Controller in Rust is there. */
   #hasPredecessor = true;
+  /** No call about its Secret before. */
+  #predecessorNotBefore = -Infinity;
   /** One run at a time. */
   #last: Promise<unknown> = Promise.resolve();
 
@@ -142,6 +144,7 @@ export class WorkloadKeeper {
   reset(): void {
     this.#entries.clear();
     this.#hasPredecessor = true;
+    this.#predecessorNotBefore = -Infinity;
   }
 
   /**
@@ -294,6 +297,9 @@ export class WorkloadKeeper {
   async #deletePredecessorSecret(work: Work): Promise<void> {
     const { client, mayWrite, namespace } = this.#options;
     if (!this.#hasPredecessor || !mayWrite()) return;
+    const wait = this.#predecessorNotBefore - this.#now();
+    if (wait > 0) return work.again(wait);
+    this.#predecessorNotBefore = this.#now() + FAILURES.last;
     const { secret: name, fieldManager } = PREDECESSOR;
     const object = { kind: SECRETS.kind, namespace, name };
     const got = await client.get(SECRETS, namespace, name);

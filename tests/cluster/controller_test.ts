@@ -4,7 +4,7 @@ import type { KubeObject } from "./support/api_client.ts";
 import { clusterTest } from "./support/cluster_case.ts";
 import { eventually } from "./support/condition.ts";
 import { ControllerScene, rule } from "./support/controller_scene.ts";
-import { emptyList, gone, heldUntil } from "./support/gateway_answers.ts";
+import { emptyList, failure, gone, heldUntil } from "./support/gateway_answers.ts";
 
 const CERTIFICATES = new URL("../golden/certificates/", import.meta.url);
 
@@ -291,6 +291,46 @@ clusterTest("a LoadBalancer's Service is kept, unless --cleanup-service", async 
       await eventually("end of the Service", async () => await there("Service") === null);
     } else assert.notEqual(await there("Service"), null);
   }
+});
+
+clusterTest("proxies that somebody deletes come back, whatever else fails", async (cluster) => {
+  await using scene = await ControllerScene.start(cluster, { gateway: true });
+  await scene.service("web");
+  // A Secret of the controller before us, whose removal is refused all the time.
+  await cluster.apply({
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name: "pingress-tls-secret" },
+    data: { "app.example.com.key": "" },
+  } as Partial<KubeObject>, {
+    namespace: scene.system,
+    fieldManager: "kinorca.com/pingress-controller",
+  });
+  const refused = scene.gateway!.inject(
+    { verb: "delete", resource: "secrets" },
+    failure(403, "Forbidden"),
+  );
+  await scene.ingress("app");
+  const there = () => cluster.get("apps/v1", "DaemonSet", "pingress-proxy-server", scene.system);
+  const first = await eventually("DaemonSet", there);
+  await cluster.apply({
+    apiVersion: "apps/v1",
+    kind: "DaemonSet",
+    metadata: { name: "pingress-proxy-server" },
+    status: {
+      observedGeneration: first.metadata.generation,
+      currentNumberScheduled: 1,
+      desiredNumberScheduled: 1,
+      numberMisscheduled: 0,
+      updatedNumberScheduled: 1,
+      numberAvailable: 1,
+      numberReady: 1,
+    },
+  } as unknown as Partial<KubeObject>, { namespace: scene.system, subresource: "status" });
+  await eventually("refused deletion", () => refused.hits > 0);
+  await cluster.delete("apps/v1", "DaemonSet", "pingress-proxy-server", scene.system);
+  const second = await eventually("DaemonSet again", there, 15_000);
+  assert.notEqual(second.metadata.uid, first.metadata.uid);
 });
 
 clusterTest(
