@@ -23,15 +23,23 @@ export interface CleanupOptions {
 export class Cleanup {
   readonly #options: CleanupOptions;
   #emptySince: number | null = null;
+  #hasTaken = false;
 
   constructor(options: CleanupOptions) {
     this.#options = options;
   }
 
+  /** Whether all is taken away, or being taken, and nobody may make any of it anew. */
+  get hasTaken(): boolean {
+    return this.#hasTaken;
+  }
+
   /** @param served Ingresses of a class that is served. */
   observe(served: number): void {
-    if (served > 0) this.#emptySince = null;
-    else this.#emptySince ??= this.#options.now();
+    if (served > 0) {
+      this.#emptySince = null;
+      this.#hasTaken = false;
+    } else this.#emptySince ??= this.#options.now();
   }
 
   /** To be run by whoever may write. */
@@ -45,6 +53,7 @@ export class Cleanup {
     // The confirmation was observed as well.
     if (served > 0 || this.#emptySince === null) return DONE;
     log.info("Taking proxies away, since there has been no Ingress to serve", { delay });
+    this.#hasTaken = true;
     const failure = await remove();
     return failure === null ? DONE : { kind: "failed", reason: failure };
   }

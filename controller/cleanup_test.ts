@@ -40,6 +40,24 @@ Deno.test("proxies go after the delay without an Ingress, and once", async () =>
   assert.equal(one.removed, 1);
 });
 
+Deno.test("nobody makes anew what is being taken away, until there is an Ingress again", async () => {
+  const seen: boolean[] = [];
+  const one = scene({
+    remove() {
+      seen.push(one.cleanup.hasTaken);
+      return Promise.resolve("the API server is away");
+    },
+  });
+  one.cleanup.observe(0);
+  one.pass(1000);
+  assert.equal(one.cleanup.hasTaken, false);
+  assert.equal((await one.cleanup.run()).kind, "failed");
+  one.cleanup.observe(0);
+  assert.deepEqual([...seen, one.cleanup.hasTaken], [true, true]);
+  one.cleanup.observe(1);
+  assert.equal(one.cleanup.hasTaken, false);
+});
+
 Deno.test("an Ingress that comes meanwhile keeps them", async () => {
   const one = scene();
   one.cleanup.observe(0);

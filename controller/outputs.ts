@@ -170,9 +170,11 @@ export class Outputs {
 
   /** We begin or cease to lead. */
   lead(isLeader: boolean): void {
-    if (!isLeader) return;
-    // Another one may have written what we remember as ours.
+    // Another one may have written what we remember as ours, and says what is wrong with it.
     this.#publication.forget();
+    this.#workloadProblems = [];
+    this.#told = "[]";
+    if (!isLeader) return;
     this.#keeper.reset();
     this.#pokeAll();
     this.#tell();
@@ -268,27 +270,33 @@ export class Outputs {
   }
 
   async #publish(): Promise<JobOutcome> {
+    if (this.#cleanup.hasTaken) return DONE;
     const outcome = await this.#publication.run(this.#result);
     // When the watch tells of our own write, there is nothing new in it.
     this.#digest = this.published().digest;
+    // That it does not fit is a problem also where there are no proxies yet.
+    this.#tellNews();
     this.#jobs.workload.poke();
     return outcome;
   }
 
   async #runWorkload(): Promise<JobOutcome> {
-    const { workload, log } = this.#options;
+    const { workload, fence, log } = this.#options;
     const isWanted = (this.#result?.statuses.length ?? 0) > 0;
+    if (this.#cleanup.hasTaken || (!isWanted && !this.#isWorkload())) {
+      this.#setWorkloadProblems([]);
+      return DONE;
+    }
     // Proxies without a configuration would only wait for it.
-    if (this.published().digest === null || (!isWanted && !this.#isWorkload())) return DONE;
+    if (this.published().digest === null) return DONE;
     const result = await this.#keeper.sync(workloadObjects(workload));
     for (const { object, verb } of result.changes) {
       log.info("Workload changed", { kind: object.kind, name: object.name, verb });
       this.#failures.delete(`${object.kind} ${object.name}`);
     }
-    this.#workloadProblems = [...result.problems, ...this.#health()];
-    const told = JSON.stringify([...this.#publication.problems, ...this.#workloadProblems]);
-    if (told !== this.#told) this.#tell();
-    this.#told = told;
+    // Another one may lead by now, and tell of it.
+    if (!fence.mayWrite()) return DONE;
+    this.#setWorkloadProblems([...result.problems, ...this.#health()]);
     this.#logFailures(result.failures);
     return result.retryAfter === null ? DONE : { kind: "again", after: result.retryAfter };
   }
@@ -307,6 +315,18 @@ export class Outputs {
       }
       this.#failures.set(name, error.message);
     }
+  }
+
+  #setWorkloadProblems(problems: readonly Problem[]): void {
+    this.#workloadProblems = problems;
+    this.#tellNews();
+  }
+
+  /** Tells of problems of publishing and of the proxies, if they are others than before. */
+  #tellNews(): void {
+    const told = JSON.stringify([...this.#publication.problems, ...this.#workloadProblems]);
+    if (told !== this.#told) this.#tell();
+    this.#told = told;
   }
 
   #health(): readonly Problem[] {

@@ -48,6 +48,7 @@ export class Publication {
   forget(): void {
     this.#written = null;
     this.#writtenAt = -Infinity;
+    this.#problems = [];
     this.#options.publisher.reset();
   }
 

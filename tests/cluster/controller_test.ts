@@ -234,6 +234,13 @@ clusterTest("a deletion that is meant goes through", async (cluster) => {
   await scene.eventuallyPublished("no route", ({ routes }) => routes.length === 0);
 });
 
+const NO_PODS = {
+  currentNumberScheduled: 0,
+  desiredNumberScheduled: 0,
+  numberMisscheduled: 0,
+  numberReady: 0,
+};
+
 clusterTest("proxies go when there has been no Ingress for --cleanup-delay", async (cluster) => {
   await using scene = await ControllerScene.start(cluster, { args: ["--cleanup-delay=1s"] });
   await scene.service("web");
@@ -243,6 +250,17 @@ clusterTest("proxies go when there has been no Ingress for --cleanup-delay", asy
   await eventually(
     "DaemonSet",
     () => cluster.get("apps/v1", "DaemonSet", "pingress-proxy-server", scene.system),
+  );
+  // As its controller says it where no node fits: a problem as long as the DaemonSet is there.
+  await cluster.apply({
+    apiVersion: "apps/v1",
+    kind: "DaemonSet",
+    metadata: { name: "pingress-proxy-server", namespace: scene.system },
+    status: { observedGeneration: 1, ...NO_PODS },
+  }, { subresource: "status" });
+  await eventually(
+    "problem",
+    async () => (await scene.problems()).some(({ reason }) => reason === "NoNodeForProxies"),
   );
   await scene.remove("Ingress", "app");
   await eventually(
@@ -258,6 +276,14 @@ clusterTest("proxies go when there has been no Ingress for --cleanup-delay", asy
     ].filter(({ metadata }) => metadata.name.startsWith("pingress"));
     return left.length === 0;
   });
+  assert.deepEqual(await scene.problems(), []);
+  const { lines } = scene.controller;
+  await scene.controller.line("Published configuration removed");
+  const taken = lines.findIndex(({ message }) => message?.startsWith("Taking proxies away"));
+  const made = lines.slice(taken).filter(({ message, verb }) =>
+    message === "Published" || verb === "applied"
+  );
+  assert.deepEqual(made, []);
   // And come back with the next one.
   await scene.ingress("app");
   await scene.eventuallyRouted("app.example.com");
