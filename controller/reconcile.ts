@@ -65,6 +65,8 @@ export interface ReconcilerOptions {
   /** Milliseconds; see `Gatherer`. */
   readonly gatherTime: number;
   readonly gatherLimit: number;
+  /** Milliseconds from one run to the next where nothing changes; ten minutes without it. */
+  readonly reviewInterval?: number;
   readonly log: Logger;
   /** Called with each result, also one that is equal to the one before. */
   readonly onResult: (result: Reconciliation) => void;
@@ -79,6 +81,9 @@ export interface Reconciliation {
   /** Kinds that have not seen what another replica published; with one, nothing may be published. */
   readonly behind: readonly string[];
 }
+
+/** For what only the clock changes: a certificate's time may be over while no object changes. */
+const REVIEW_INTERVAL = 10 * 60_000;
 
 /** Milliseconds that a Secret which is named for the first time is waited for. */
 const SECRET_PATIENCE = 2000;
@@ -149,13 +154,17 @@ export class Reconciler {
 
   async #run(): Promise<JobOutcome> {
     if (!this.isSynced) return DONE;
+    const done: JobOutcome = {
+      kind: "again",
+      after: this.#options.reviewInterval ?? REVIEW_INTERVAL,
+    };
     const result = await this.#reconcile();
     if (result === null) return { kind: "failed", reason: "nothing could be translated" };
     const before = this.#latest?.snapshot ?? this.#options.published().snapshot;
     const loss = before === null ? null : largeLoss(before, result.snapshot);
     if (loss === null) {
       this.#take(result);
-      return DONE;
+      return done;
     }
     const { log } = this.#options;
     log.warn("Much would go at once, so everything is listed anew before", { loss });
@@ -165,7 +174,7 @@ export class Reconciler {
     }
     const isReal = largeLoss(before!, confirmed.snapshot) !== null;
     log.warn(isReal ? "New lists confirm the loss" : "New lists do not confirm the loss", { loss });
-    return DONE;
+    return done;
   }
 
   async #relist(): Promise<boolean> {
