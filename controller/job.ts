@@ -81,6 +81,8 @@ export class Job {
     const poked = this.#poked;
     this.#poked = false;
     if (outcome.kind === "failed") {
+      // It may just have been given up for that.
+      if (this.#stopped) return;
       this.#failures++;
       const pause = (this.#options.pause ?? growingPause)(this.#failures);
       if (this.#failures === 1) {

@@ -80,6 +80,15 @@ Deno.test("what has more to do later runs again, and sooner where it is poked", 
   await one.job.stop();
 });
 
+Deno.test("a run that fails since everything stops is no failure", async () => {
+  const one = scene();
+  one.job.poke();
+  const stopped = one.job.stop();
+  one.end({ kind: "failed", reason: "it was given up" });
+  await stopped;
+  assert.equal(one.job.failures, 0);
+});
+
 Deno.test("an exception counts as a failure", async () => {
   let runs = 0;
   const again = Promise.withResolvers<void>();

@@ -197,6 +197,8 @@ export class Reconciler {
     const started = performance.now();
     const { published, translate, translateOptions, clock, log, onRun } = this.#options;
     await this.#fetchSecrets();
+    // What was not waited for to the end would be missing in it.
+    if (this.#stopping.signal.aborted) return null;
     const resources = this.#options.resources();
     const before = published();
     const { version, behind } = nextVersion(

@@ -144,10 +144,13 @@ async function run(
   /** Ends in the order in which nothing is written after the lease is given back. */
   async function end(admin: AdminServer): Promise<void> {
     lifecycle.enter("draining");
-    await reconciler?.stop();
+    const reconciled = reconciler?.stop();
+    // Lists and Secrets that are still waited for end with them.
+    const watched = watches.stop();
+    await reconciled;
     await outputs?.stop();
     await leader.stop();
-    await watches.stop();
+    await watched;
     client.close();
     await admin.close();
     lifecycle.enter("stopped");

@@ -1,0 +1,41 @@
+/** The controller as a process on a real API server: how it ends, whatever it waits for. */
+import assert from "node:assert/strict";
+import { clusterTest } from "./support/cluster_case.ts";
+import { eventually } from "./support/condition.ts";
+import { ControllerScene } from "./support/controller_scene.ts";
+import { failure, heldUntil } from "./support/gateway_answers.ts";
+
+const CERTIFICATES = new URL("../golden/certificates/", import.meta.url);
+
+function pem(name: string): string {
+  return Deno.readTextFileSync(new URL(name, CERTIFICATES));
+}
+
+clusterTest(
+  "who is stopped while it waits for Secrets or lists publishes nothing of it",
+  async (cluster) => {
+    const waits = [
+      { call: { verb: "get", resource: "secrets" }, answer: failure(403, "Forbidden") },
+      { call: { verb: "list", resource: "services" }, answer: heldUntil(new Promise(() => {})) },
+    ] as const;
+    for (const { call, answer } of waits) {
+      await using scene = await ControllerScene.prepare(cluster, { gateway: true });
+      await scene.service("web");
+      await scene.tlsSecret("shop-tls", { "tls.crt": pem("app.crt"), "tls.key": pem("app.key") });
+      await scene.ingress("shop", {
+        tls: [{ hosts: ["app.example.com"], secretName: "shop-tls" }],
+      });
+      const held = scene.gateway!.inject(call, answer);
+      const controller = await scene.spawnController();
+      await controller.line("Leading");
+      await eventually(`${call.verb} of ${call.resource}`, () => held.hits > 0);
+      assert.equal(await controller.stop(), 0);
+      const messages = controller.lines.map(({ message }) => message);
+      assert.ok(messages.includes("Stopped"));
+      for (const late of ["Ready", "Published", "Failed, will be tried again"]) {
+        assert.ok(!messages.includes(late), late);
+      }
+      assert.equal(await scene.indexVersion(), "");
+    }
+  },
+);
