@@ -10,10 +10,13 @@ export type JobOutcome =
   | { readonly kind: "done" }
   /** Nothing is wrong, but there is more to do after this many milliseconds. */
   | { readonly kind: "again"; readonly after: number }
+  /** It is not ours to do now; failures are over, though nobody can say that it works. */
+  | { readonly kind: "idle" }
   /** `retryAfter`: milliseconds that the other side asks to wait, or null. */
   | { readonly kind: "failed"; readonly reason: string; readonly retryAfter?: number | null };
 
 export const DONE: JobOutcome = { kind: "done" };
+export const IDLE: JobOutcome = { kind: "idle" };
 
 export interface JobOptions {
   /** For logs and metrics: `publish`. */
@@ -59,6 +62,13 @@ export class Job {
     this.#running = this.#run();
   }
 
+  /** The same where what it failed for may have gone: its pause ends. */
+  wake(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.poke();
+  }
+
   /** Nothing begins any more; resolves when what runs has ended. */
   async stop(): Promise<void> {
     this.#stopped = true;
@@ -91,7 +101,9 @@ export class Job {
       this.#later(Math.max(pause, outcome.retryAfter ?? 0));
       return;
     }
-    if (this.#failures > 0) log.info("Works again", { job: name, failures: this.#failures });
+    if (this.#failures > 0 && outcome.kind !== "idle") {
+      log.info("Works again", { job: name, failures: this.#failures });
+    }
     this.#failures = 0;
     if (poked) this.#later(0);
     else if (outcome.kind === "again") this.#later(outcome.after);

@@ -1,15 +1,17 @@
 import assert from "node:assert/strict";
-import { silentLogger } from "../shared/log.ts";
-import { DONE, Job, type JobOutcome } from "./job.ts";
+import { createLogger, silentLogger } from "../shared/log.ts";
+import { DONE, IDLE, Job, type JobOutcome } from "./job.ts";
 
 /** A job whose runs end when the test says so. */
 function scene(pause = 1) {
   const waiting: ((outcome: JobOutcome) => void)[] = [];
   let begun = Promise.withResolvers<void>();
   let runs = 0;
+  const said: string[] = [];
+  const write = (line: string) => said.push(JSON.parse(line).message);
   const job = new Job({
     name: "test",
-    log: silentLogger,
+    log: createLogger({ level: "debug", format: "json", write }),
     pause: () => pause,
     run() {
       runs++;
@@ -20,6 +22,7 @@ function scene(pause = 1) {
   });
   return {
     job,
+    said,
     get runs() {
       return runs;
     },
@@ -106,4 +109,30 @@ Deno.test("an exception counts as a failure", async () => {
   await again.promise;
   await job.stop();
   assert.equal(runs, 2);
+});
+
+Deno.test("what is not ours any more has not begun to work", async () => {
+  const one = scene();
+  one.job.poke();
+  const next = one.next();
+  one.end({ kind: "failed", reason: "no answer" });
+  await next;
+  one.end(IDLE);
+  await one.job.stop();
+  assert.equal(one.job.failures, 0);
+  assert.deepEqual(one.said, ["Failed, will be tried again"]);
+});
+
+Deno.test("what failed for want of something is tried at once when that is there", async () => {
+  const one = scene(3_600_000);
+  one.job.poke();
+  one.end({ kind: "failed", reason: "no lease" });
+  await new Promise((resolve) => setTimeout(resolve));
+  one.job.poke();
+  assert.equal(one.runs, 1);
+  one.job.wake();
+  assert.equal(one.runs, 2);
+  one.end(DONE);
+  await one.job.stop();
+  assert.deepEqual(one.said, ["Failed, will be tried again", "Works again"]);
 });

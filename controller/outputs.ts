@@ -9,7 +9,7 @@ import type { Problem } from "../shared/problem.ts";
 import { Cleanup } from "./cleanup.ts";
 import { EventWriter } from "./events.ts";
 import { FinalizerRemover } from "./finalizers.ts";
-import { DONE, Job, type JobOutcome } from "./job.ts";
+import { DONE, IDLE, Job, type JobOutcome } from "./job.ts";
 import type { FencedClient } from "./kube/fenced_client.ts";
 import type { WriteFence } from "./kube/term.ts";
 import type { ControllerMetrics } from "./metrics.ts";
@@ -176,7 +176,8 @@ export class Outputs {
     this.#told = "[]";
     if (!isLeader) return;
     this.#keeper.reset();
-    this.#pokeAll();
+    // Whatever failed may have failed for want of the lease.
+    for (const job of Object.values(this.#jobs)) job.wake();
     this.#tell();
   }
 
@@ -226,8 +227,9 @@ export class Outputs {
       name,
       log,
       // Not leading is nothing to fail for: whoever leads sees to it.
-      run: () => fence.mayWrite() ? run() : Promise.resolve(DONE),
+      run: () => fence.mayWrite() ? run() : Promise.resolve(IDLE),
       onRun(result, milliseconds) {
+        if (result === "idle") return;
         metrics.count("pingress_controller_job_runs_total", { job: name, result });
         metrics.time("pingress_controller_job_duration_seconds", milliseconds, { job: name });
       },
