@@ -96,6 +96,34 @@ clusterTest("an API server that goes is waited for", async (cluster, context) =>
       await leadsAgain(scene);
     });
   }
+  await context.step("a controller ends while the server is silent", async () => {
+    const { scene } = faults;
+    cluster.pause();
+    // Whatever it waits for, it waits for it now.
+    await scene.controller.line("The lease cannot be used, will be tried again");
+    const started = performance.now();
+    assert.equal(await scene.controller.stop(), 0);
+    console.log(`ended after ${Math.round(performance.now() - started)} ms`);
+    cluster.resume();
+    await cluster.waitUntilReady();
+  });
+  await context.step("a controller starts before the server", async () => {
+    const { scene } = faults;
+    const before = await scene.indexVersion();
+    await cluster.stopApiServer("SIGKILL");
+    const controller = await scene.spawnController();
+    await controller.line("Listening");
+    const watch = faults.observe();
+    await sleep(FAULT);
+    assert.equal((await controller.admin("/readyz")).status, 503);
+    const report = await watch.end();
+    await cluster.startApiServer();
+    assert.equal(await scene.indexVersion(), before);
+    await scene.ingress("after-start");
+    tell("started before the server", report, await faults.published("after-start"));
+    assertBorne(report);
+    await controller.ready();
+  });
 });
 
 async function bearsAnswer(cluster: TestCluster, answer: Answer): Promise<void> {
