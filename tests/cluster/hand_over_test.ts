@@ -2,7 +2,7 @@
  * The lease goes from one replica to another: in order, by a crash in the middle of a write, by a
  * freeze. Published is always what users wrote, and never an older version.
  *
- * PINGRESS_FULL=1: twenty crashes in place of six.
+ * PINGRESS_FULL=1: twenty crashes in place of four.
  */
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -14,8 +14,8 @@ import { FAST_ELECTION, IS_FULL } from "./support/fault_scene.ts";
 import { failure, heldUntil } from "./support/gateway_answers.ts";
 import { type Replica, Replicas } from "./support/replicas.ts";
 
-const CRASHES = IS_FULL ? 20 : 6;
-const STOPS = IS_FULL ? 10 : 3;
+const CRASHES = IS_FULL ? 20 : 4;
+const STOPS = IS_FULL ? 10 : 2;
 
 clusterTest("a leader that is stopped hands over at once", async (cluster) => {
   await using pair = await Pair.start(cluster, []);
