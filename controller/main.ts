@@ -7,10 +7,9 @@
 import { createLogger, standardOutput } from "../shared/log.ts";
 import {
   type CredentialSource,
-  filesOf,
-  loadCredentials,
+  reachOf,
   SERVICE_ACCOUNT_FOLDER,
-} from "./kube/credentials.ts";
+} from "./kube/credential_source.ts";
 import { type ControllerOptions, parseControllerOptions, readEnvironment } from "./options.ts";
 import { dropRights, missingRight, workerRights } from "./rights.ts";
 import type { FromWorker, ToWorker } from "./worker_protocol.ts";
@@ -30,12 +29,9 @@ const environment = readEnvironment(Deno.env);
 const source = sourceOf(options) ?? await fail(
   "There is no API server to talk to: run in a pod with a service account, or give --kubeconfig FILE",
 );
-const reading = loadCredentials(source);
-if (!reading.ok) await fail(reading.message);
-const { server } = (reading as Extract<typeof reading, { ok: true }>).credentials;
+const reach = reachOf(source) ?? await fail(await complaintAbout(source));
 const rights = workerRights({
-  server,
-  files: filesOf(source),
+  ...reach,
   podTemplate: options.proxyPodTemplate,
   admin: options.admin,
 });
@@ -83,6 +79,13 @@ function sourceOf({ kubeconfig, context }: ControllerOptions): CredentialSource 
   return apiServer === null
     ? null
     : { kind: "service-account", ...apiServer, folder: SERVICE_ACCOUNT_FOLDER };
+}
+
+/** Why a kubeconfig cannot be used. */
+async function complaintAbout(source: CredentialSource): Promise<string> {
+  const { loadCredentials } = await import("./kube/credentials.ts");
+  const reading = loadCredentials(source);
+  return reading.ok ? "The kubeconfig has changed while it was read; start again" : reading.message;
 }
 
 function tell(message: ToWorker): void {

@@ -1,5 +1,5 @@
 /** What the first thread and the controller's worker say to each other. In and out: plain data. */
-import type { CredentialSource } from "./kube/credentials.ts";
+import type { CredentialSource } from "./kube/credential_source.ts";
 
 export type ToWorker =
   /** First of all, once: the command line, which has been found good, and what the environment said. */

@@ -9,25 +9,7 @@ import { KubeConfig } from "@kubernetes/client-node";
 import https from "node:https";
 import { dirname, join, resolve } from "node:path";
 import { parse } from "yaml";
-
-export type CredentialSource =
-  | {
-    readonly kind: "kubeconfig";
-    readonly file: string;
-    /** Null for the file's current one. */
-    readonly context: string | null;
-  }
-  | {
-    readonly kind: "service-account";
-    /** As the environment of every pod gives them: KUBERNETES_SERVICE_HOST and _PORT. */
-    readonly host: string;
-    readonly port: string;
-    /** Has `token` and `ca.crt`. */
-    readonly folder: string;
-  };
-
-/** Where every pod finds its service account. */
-export const SERVICE_ACCOUNT_FOLDER = "/var/run/secrets/kubernetes.io/serviceaccount";
+import { type CredentialSource, serverOf } from "./credential_source.ts";
 
 export type CredentialsReading =
   | { readonly ok: true; readonly credentials: Credentials }
@@ -130,20 +112,6 @@ export class Credentials {
   }
 }
 
-/**
- * The files and folders that `source` leads to, for the right to read them. Throws what
- * `loadCredentials` tells of.
- */
-export function filesOf(source: CredentialSource): string[] {
-  if (source.kind === "service-account") return [source.folder];
-  const config = readConfig(source);
-  const cluster = config.getCurrentCluster();
-  const user = config.getCurrentUser();
-  const tokenFile: unknown = user?.authProvider?.config?.tokenFile;
-  return [source.file, cluster?.caFile, user?.certFile, user?.keyFile, tokenFile]
-    .filter((file): file is string => typeof file === "string" && file !== "");
-}
-
 function readConfig(source: CredentialSource): KubeConfig {
   const config = new KubeConfig();
   if (source.kind === "kubeconfig") {
@@ -152,11 +120,10 @@ function readConfig(source: CredentialSource): KubeConfig {
     useTokenFile(config, source.file);
     return config;
   }
-  const host = source.host.includes(":") ? `[${source.host}]` : source.host;
   config.loadFromClusterAndUser(
     {
       name: "cluster",
-      server: `https://${host}:${source.port}`,
+      server: serverOf(source),
       caFile: join(source.folder, "ca.crt"),
       skipTLSVerify: false,
     },

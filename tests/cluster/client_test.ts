@@ -1,7 +1,8 @@
 /** Calls to a real API server: what comes back, and what failure looks like. */
 import assert from "node:assert/strict";
 import { type CallReport, KubeClient } from "../../controller/kube/client.ts";
-import { type CredentialSource, loadCredentials } from "../../controller/kube/credentials.ts";
+import type { CredentialSource } from "../../controller/kube/credential_source.ts";
+import { loadCredentials } from "../../controller/kube/credentials.ts";
 import { CONFIG_MAPS, type KubeObject, NAMESPACES, SECRETS } from "../../controller/kube/types.ts";
 import { startGateway } from "./support/api_gateway.ts";
 import { clusterTest } from "./support/cluster_case.ts";

@@ -4,11 +4,7 @@
  * do. To be run with the command and permissions of `deno task controller`.
  */
 import { basename, dirname } from "node:path";
-import {
-  type CredentialSource,
-  filesOf,
-  loadCredentials,
-} from "../../controller/kube/credentials.ts";
+import { type CredentialSource, reachOf } from "../../controller/kube/credential_source.ts";
 import { parseControllerOptions } from "../../controller/options.ts";
 import { dropRights, type Rights, workerRights } from "../../controller/rights.ts";
 import type { ProbeFindings, ProbeOrders } from "./rights_probe.ts";
@@ -17,20 +13,15 @@ const parsed = parseControllerOptions(Deno.args);
 if (parsed.kind !== "ok") throw new Error(parsed.text);
 const { kubeconfig, context, proxyPodTemplate, admin } = parsed.options;
 const source: CredentialSource = { kind: "kubeconfig", file: kubeconfig!, context };
-const loaded = loadCredentials(source);
-if (!loaded.ok) throw new Error(loaded.message);
+const reach = reachOf(source);
+if (reach === null) throw new Error(`${kubeconfig} cannot be used`);
 const dial = JSON.parse(await new Response(Deno.stdin.readable).text());
 const orders: ProbeOrders = { folder: dirname(kubeconfig!), file: basename(kubeconfig!), dial };
 const file = new URL("./rights_probe.ts", import.meta.url);
 const code = `data:application/typescript,${encodeURIComponent(await Deno.readTextFile(file))}`;
 
 const worker = start(
-  workerRights({
-    server: loaded.credentials.server,
-    files: filesOf(source),
-    podTemplate: proxyPodTemplate,
-    admin,
-  }),
+  workerRights({ ...reach, podTemplate: proxyPodTemplate, admin }),
 );
 dropRights();
 console.log(JSON.stringify({

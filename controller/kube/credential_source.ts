@@ -1,0 +1,94 @@
+/**
+ * Where credentials come from, and what has to be reached for them. In: a kubeconfig, or what a pod's
+ * environment says. Out: the API server's address and the files that are read.
+ *
+ * Reads no credential, and loads none of what does: the first thread asks only this, and the package
+ * that `credentials.ts` needs takes 70 MiB in each thread that loads it.
+ */
+import { dirname, resolve } from "node:path";
+import { parse } from "yaml";
+
+export type CredentialSource =
+  | {
+    readonly kind: "kubeconfig";
+    readonly file: string;
+    /** Null for the file's current one. */
+    readonly context: string | null;
+  }
+  | {
+    readonly kind: "service-account";
+    /** As the environment of every pod gives them: KUBERNETES_SERVICE_HOST and _PORT. */
+    readonly host: string;
+    readonly port: string;
+    /** Has `token` and `ca.crt`. */
+    readonly folder: string;
+  };
+
+/** Where every pod finds its service account. */
+export const SERVICE_ACCOUNT_FOLDER = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+export interface Reach {
+  readonly server: URL;
+  /** Files and folders with credentials. */
+  readonly files: readonly string[];
+}
+
+/** Null for a kubeconfig that cannot be used; `loadCredentials` says why. */
+export function reachOf(source: CredentialSource): Reach | null {
+  if (source.kind === "service-account") {
+    return { server: new URL(serverOf(source)), files: [source.folder] };
+  }
+  try {
+    return reachOfKubeconfig(source.file, source.context);
+  } catch {
+    return null;
+  }
+}
+
+/** The API server as a pod's environment names it. */
+export function serverOf({ host, port }: { readonly host: string; readonly port: string }): string {
+  return `https://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+/** The fields that name files; https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/ */
+interface Kubeconfig {
+  readonly "current-context"?: string;
+  readonly contexts?: readonly Named<
+    "context",
+    { readonly cluster?: string; readonly user?: string }
+  >[];
+  readonly clusters?: readonly Named<
+    "cluster",
+    { readonly server?: string; readonly "certificate-authority"?: string }
+  >[];
+  readonly users?: readonly Named<
+    "user",
+    {
+      readonly "client-certificate"?: string;
+      readonly "client-key"?: string;
+      readonly tokenFile?: string;
+    }
+  >[];
+}
+
+type Named<K extends string, T> = { readonly name: string } & { readonly [key in K]?: T };
+
+/** Throws for what is no kubeconfig. */
+function reachOfKubeconfig(file: string, wanted: string | null): Reach | null {
+  const config: Kubeconfig = parse(Deno.readTextFileSync(file));
+  const name = wanted ?? config["current-context"];
+  const context = config.contexts?.find((one) => one.name === name)?.context;
+  const cluster = config.clusters?.find((one) => one.name === context?.cluster)?.cluster;
+  const user = config.users?.find((one) => one.name === context?.user)?.user;
+  if (cluster?.server === undefined) return null;
+  const named = [
+    cluster["certificate-authority"],
+    user?.["client-certificate"],
+    user?.["client-key"],
+    user?.tokenFile,
+  ].filter((path) => typeof path === "string" && path !== "");
+  return {
+    server: new URL(cluster.server),
+    files: [file, ...named.map((path) => resolve(dirname(file), path!))],
+  };
+}
