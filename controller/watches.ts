@@ -156,12 +156,6 @@ export class Watches {
     return this.configMaps.store.size + this.keySecrets.store.size > 0;
   }
 
-  /** Resources whose first list is not complete yet. */
-  get unsynced(): readonly string[] {
-    return this.#all.filter(({ informer }) => !informer.isSynced)
-      .map(({ resource }) => resource.plural);
-  }
-
   resources(): Resources {
     return {
       ingresses: this.ingresses.store.list(),
@@ -193,8 +187,10 @@ export class Watches {
     return { ...user, ...Object.fromEntries(own) };
   }
 
-  /** Of what is translated: status is not, and the controller itself writes that of Ingresses. */
-  /** Calls `changed` when any of it has changed, or has been listed for the first time. */
+  /**
+   * Calls `changed` when what is translated has changed, or has been listed for the first time:
+   * status is not, and the controller itself writes that of Ingresses.
+   */
   onChange(changed: () => void): void {
     // A kind of which there is no object changes nothing when it is listed.
     for (const { informer } of this.#all) informer.synced.then(changed);
@@ -220,10 +216,10 @@ export class Watches {
 
   /** By resource, for metrics. */
   stats(): { readonly resource: string; readonly stats: Informer<KubeObject>["stats"] }[] {
-    return this.#all.map(({ resource, informer }) => ({
-      resource: resource.plural,
-      stats: informer.stats,
-    }));
+    return [
+      ...this.#all.map(({ resource, informer: { stats } }) => ({ resource, stats })),
+      { resource: SECRETS, stats: this.secrets.stats },
+    ].map(({ resource, stats }) => ({ resource: resource.plural, stats }));
   }
 
   start(): void {

@@ -169,3 +169,22 @@ clusterTest("Ingresses that the Rust controller held fast can be deleted", async
     return await cluster.get("networking.k8s.io/v1", "Ingress", "foreign", scene.app) === null;
   });
 });
+
+clusterTest("metrics count the Secrets that are watched, users' and our own", async (cluster) => {
+  await using scene = await ControllerScene.start(cluster, { gateway: true });
+  for (const name of ["a", "b"]) {
+    await scene.cluster.apply(
+      { apiVersion: "v1", kind: "Secret", metadata: { name } },
+      { namespace: scene.app },
+    );
+  }
+  const { controller } = scene;
+  const objects = `pingress_controller_objects{resource="secrets"}`;
+  await eventually("two Secrets", async () => await controller.metric(objects) === 2);
+  const before = await total(scene, "pingress_controller_watch_restarts_total");
+  scene.gateway!.endStreams({ resource: "secrets", namespace: scene.app });
+  await eventually(
+    "restart of their watch",
+    async () => await total(scene, "pingress_controller_watch_restarts_total") > before,
+  );
+});
