@@ -30,6 +30,9 @@ import { type SyncResult, WorkloadKeeper } from "./workload/keeper.ts";
 import { PROXY_NAME } from "./workload/names.ts";
 import type { WorkloadKind } from "./workload/options.ts";
 
+/** Milliseconds between two looks at proxies while some are not ready. */
+const PROXY_INTERVAL = 15_000;
+
 export interface OutputsOptions {
   readonly client: FencedClient;
   readonly fence: WriteFence;
@@ -283,7 +286,7 @@ export class Outputs {
   }
 
   async #runWorkload(): Promise<JobOutcome> {
-    const { workload, fence, log } = this.#options;
+    const { workload, watches, fence, log } = this.#options;
     const isWanted = (this.#result?.statuses.length ?? 0) > 0;
     if (this.#cleanup.hasTaken || (!isWanted && !this.#isWorkload())) {
       this.#setWorkloadProblems([]);
@@ -298,9 +301,13 @@ export class Outputs {
     }
     // Another one may lead by now, and tell of it.
     if (!fence.mayWrite()) return DONE;
-    this.#setWorkloadProblems([...result.problems, ...this.#health()]);
+    const { statuses, problems } = this.#keeper.health(watches.pods.store.list(), Date.now());
+    this.#setWorkloadProblems([...result.problems, ...problems]);
     this.#logFailures(result.failures);
-    return result.retryAfter === null ? DONE : { kind: "again", after: result.retryAfter };
+    // That a proxy takes too long to be ready is no change of any object.
+    const isAwaited = statuses.some(({ ready, desired }) => ready < desired);
+    const after = Math.min(result.retryAfter ?? Infinity, isAwaited ? PROXY_INTERVAL : Infinity);
+    return after === Infinity ? DONE : { kind: "again", after };
   }
 
   /**
@@ -329,10 +336,6 @@ export class Outputs {
     const told = JSON.stringify([...this.#publication.problems, ...this.#workloadProblems]);
     if (told !== this.#told) this.#tell();
     this.#told = told;
-  }
-
-  #health(): readonly Problem[] {
-    return this.#keeper.health(this.#options.watches.pods.store.list(), Date.now()).problems;
   }
 
   /** Takes everything away that proxies are and live on; null, or why it failed. */

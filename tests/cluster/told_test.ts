@@ -188,3 +188,38 @@ clusterTest("metrics count the Secrets that are watched, users' and our own", as
     async () => await total(scene, "pingress_controller_watch_restarts_total") > before,
   );
 });
+
+clusterTest("a proxy that is not ready for five minutes is a problem", async (cluster) => {
+  await using scene = await ControllerScene.start(cluster);
+  const { system } = scene;
+  await scene.service("web");
+  await scene.ingress("shop");
+  const daemonSet = await eventually(
+    "DaemonSet",
+    () => cluster.get("apps/v1", "DaemonSet", "pingress-proxy-server", system),
+  );
+  await cluster.create({
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: "proxy-a", labels: { "app.kubernetes.io/name": "pingress-proxy-server" } },
+    spec: { nodeName: "a", containers: [{ name: "proxy", image: "proxy:1" }] },
+  }, system);
+  // The five minutes end some seconds from now, when nothing changes any more.
+  const since = new Date(Date.now() - 280_000).toISOString();
+  await writeStatus(scene, "v1", "Pod", "proxy-a", system, {
+    phase: "Running",
+    conditions: [{ type: "Ready", status: "False", lastTransitionTime: since }],
+  });
+  await writeStatus(scene, "apps/v1", "DaemonSet", "pingress-proxy-server", system, {
+    observedGeneration: daemonSet.metadata.generation,
+    currentNumberScheduled: 1,
+    desiredNumberScheduled: 1,
+    numberMisscheduled: 0,
+    numberReady: 0,
+  });
+  await eventually(
+    "problem",
+    async () => (await scene.problems()).some(({ reason }) => reason === "ProxiesNotReady"),
+    60_000,
+  );
+});
