@@ -11,7 +11,9 @@ import { sameButEndpoints } from "./publish/content.ts";
 import type { PublishedState, Reconciliation } from "./reconcile.ts";
 
 export interface PublicationOptions {
-  readonly publisher: Publisher;
+  readonly publisher: Pick<Publisher, "sync" | "remove" | "reset"> & {
+    published(): PublishedState;
+  };
   /** Milliseconds between two writes of nothing but endpoints. */
   readonly endpointInterval: number;
   /** Milliseconds that never go back. */

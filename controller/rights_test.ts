@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { resolve } from "node:path";
+import { missingRight, workerRights } from "./rights.ts";
+
+const NEEDED = {
+  server: new URL("https://10.96.0.1:443"),
+  files: ["/var/run/secrets/kubernetes.io/serviceaccount"],
+  podTemplate: null,
+  admin: { hostname: "127.0.0.1", port: 9091 },
+};
+
+Deno.test("the net is one API server and one listener", () => {
+  const cases: readonly [string, { hostname: string; port: number }, readonly string[]][] = [
+    // Deno's URL leaves a scheme's own port out.
+    ["https://10.96.0.1:443", NEEDED.admin, ["10.96.0.1:443", "127.0.0.1:9091"]],
+    ["https://[fd00::1]:6443", { hostname: "::", port: 9091 }, ["[fd00::1]:6443", "[::]:9091"]],
+    ["https://api.example.com/k8s/clusters/c-1", NEEDED.admin, [
+      "api.example.com:443",
+      "127.0.0.1:9091",
+    ]],
+    ["https://localhost:6443", { hostname: "127.0.0.1", port: 0 }, [
+      "localhost:6443",
+      "127.0.0.1",
+    ]],
+    ["https://localhost:6443", { hostname: "::1", port: 0 }, ["localhost:6443", "[::1]"]],
+  ];
+  for (const [server, admin, net] of cases) {
+    assert.deepEqual(workerRights({ ...NEEDED, server: new URL(server), admin }).net, net);
+  }
+});
+
+Deno.test("what is read is credentials, the pod template and the code itself", () => {
+  const { read } = workerRights({ ...NEEDED, files: ["kube/config"], podTemplate: "pods.yaml" });
+  const here = import.meta.dirname!;
+  assert.deepEqual(read, [
+    resolve("kube/config"),
+    resolve("pods.yaml"),
+    here,
+    resolve(here, "../shared"),
+  ]);
+});
+
+Deno.test("nothing else is given", () => {
+  const { net: _net, read: _read, ...rest } = workerRights(NEEDED);
+  for (const [name, right] of Object.entries(rest)) assert.equal(right, false, name);
+});
+
+Deno.test("a right that this thread lacks is named as a flag", {
+  permissions: { read: true, net: ["10.96.0.1:443"] },
+}, () => {
+  assert.equal(missingRight(workerRights(NEEDED)), "--allow-net=127.0.0.1:9091");
+});
+
+Deno.test("a file that this thread may not read is named as a flag", {
+  permissions: { read: [import.meta.dirname!, resolve(import.meta.dirname!, "..")], net: true },
+}, () => {
+  assert.equal(
+    missingRight(workerRights(NEEDED)),
+    "--allow-read=/var/run/secrets/kubernetes.io/serviceaccount",
+  );
+});
