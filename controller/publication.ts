@@ -24,6 +24,8 @@ export class Publication {
   readonly #options: PublicationOptions;
   /** What was written last, while we lead. */
   #written: Snapshot | null = null;
+  /** Of what stood there then: somebody may have put another in its place. */
+  #writtenDigest: string | null = null;
   #writtenAt = -Infinity;
   #problems: readonly Problem[] = [];
   #bytes: Readonly<Record<"ConfigMap" | "Secret", number>> = { ConfigMap: 0, Secret: 0 };
@@ -79,7 +81,9 @@ export class Publication {
   /** Neither routes nor certificates differ from what stands there. */
   #isEndpointsOnly(before: PublishedState, next: Snapshot): boolean {
     const written = this.#written;
-    if (written !== null) return isAlikeButEndpoints(written, next);
+    if (written !== null && before.digest === this.#writtenDigest) {
+      return isAlikeButEndpoints(written, next);
+    }
     return before.snapshot !== null && sameButEndpoints(before.snapshot, next);
   }
 
@@ -96,6 +100,7 @@ export class Publication {
     }
     this.#problems = result.warnings;
     this.#written = snapshot;
+    this.#writtenDigest = this.published().digest;
     if (result.written.length > 0) this.#writtenAt = this.#options.now();
     const sum = (wanted: string) =>
       result.sizes.reduce((total, { kind, bytes }) => total + (kind === wanted ? bytes : 0), 0);

@@ -6,6 +6,7 @@
  */
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { KubeObject } from "./support/api_client.ts";
 import type { TestCluster } from "./support/cluster.ts";
 import { clusterTest } from "./support/cluster_case.ts";
 import { eventually } from "./support/condition.ts";
@@ -92,6 +93,46 @@ clusterTest("a leader that dies in the middle of a write leaves nothing half", a
   assert.deepEqual(await replicas.violations(), []);
   assert.deepEqual(replicas.steps(), []);
   console.log(`${CRASHES} crashes, ${late} writes that came too late and were refused`);
+});
+
+clusterTest("a first configuration that comes too late does not stay", async (cluster) => {
+  const args = [...FAST_ELECTION, "--endpoint-interval=10m"];
+  await using scene = await ControllerScene.prepare(cluster, { args });
+  await using replicas = await Replicas.prepare(scene, 2);
+  await Promise.all(replicas.all.map((replica) => replica.start()));
+  const leader = await replicas.leader();
+  const held = replicas.hold(leader, "configmaps", "before");
+  await scene.service("web");
+  await scene.ingress("one");
+  await eventually("held write", () => held.isReached);
+  await leader.kill();
+  await scene.ingress("two");
+  await eventually("two routes", async () => (await scene.published())?.routes.length === 2);
+  held.release();
+  await eventually("answer to what came late", () => held.status !== null);
+  // There was no version to name, so the API server takes it, and the new leader puts its own back.
+  assert.equal(held.status, 200);
+  await eventually("two routes again", async () => (await scene.published())?.routes.length === 2);
+});
+
+clusterTest("an older configuration that somebody brings back does not stay", async (cluster) => {
+  // However long endpoints may wait.
+  await using scene = await ControllerScene.start(cluster, { args: ["--endpoint-interval=10m"] });
+  await scene.service("web");
+  await scene.ingress("old");
+  await scene.eventuallyRouted("old.example.com");
+  const read = () => cluster.get("v1", "ConfigMap", "pingress-config", scene.system);
+  const { data, binaryData } = (await read())!;
+  await scene.ingress("new");
+  await scene.eventuallyRouted("new.example.com");
+  await cluster.apply({
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: "pingress-config" },
+    data,
+    binaryData,
+  } as Partial<KubeObject>, { namespace: scene.system, fieldManager: "somebody" });
+  await scene.eventuallyRouted("new.example.com");
 });
 
 clusterTest("a leader that was frozen writes nothing when it goes on", async (cluster) => {
