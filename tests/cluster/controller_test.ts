@@ -207,15 +207,13 @@ clusterTest("a list that comes back empty takes nothing away", async (cluster) =
   await scene.eventuallyPublished("three routes", ({ routes }) => routes.length === 3);
   const before = await scene.indexVersion();
   for (const resource of ["ingresses", "endpointslices", "services"]) {
-    const empty = scene.gateway!.inject({ verb: "list", resource }, emptyList(), 1);
+    // Services of the controller's own namespace are watched apart.
+    const users = { resource, namespace: scene.app };
+    const empty = scene.gateway!.inject({ verb: "list", ...users }, emptyList(), 1);
     const from = scene.controller.lines.length;
     // The watch is told that its point is too old, so the kind is listed anew.
-    scene.gateway!.inject(
-      { verb: "watch", resource },
-      gone(),
-      1,
-    );
-    scene.gateway!.endStreams({ resource });
+    scene.gateway!.inject({ verb: "watch", ...users }, gone(), 1);
+    scene.gateway!.endStreams(users);
     await eventually(`empty list of ${resource}`, () => empty.hits === 1);
     await scene.controller.line(
       ({ message }) => message === "New lists do not confirm the loss",
