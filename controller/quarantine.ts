@@ -16,6 +16,9 @@ export type Translate = (
   clock: Clock,
 ) => Translation;
 
+/** Translations, while those are looked for that fail; some ten are found among ten thousand. */
+const MAX_ATTEMPTS = 300;
+
 /** Null where not even the rest can be translated: then what is published stays as it is. */
 export function translateOrQuarantine(
   translate: Translate,
@@ -27,17 +30,13 @@ export function translateOrQuarantine(
   try {
     return translate(resources, published, options, clock);
   } catch {
-    // Looked for below: who is at fault is known only by trying each alone.
+    // Looked for below: who is at fault is known only by trying without the others.
   }
-  const failures = new Map<Ingress, string>();
-  for (const ingress of resources.ingresses) {
-    try {
-      translate({ ...resources, ingresses: [ingress] }, published, options, clock);
-    } catch (error) {
-      failures.set(ingress, error instanceof Error ? error.message : String(error));
-    }
-  }
-  if (failures.size === 0) return null;
+  const failures = failuresAmong(
+    resources.ingresses,
+    (ingresses) => translate({ ...resources, ingresses }, published, options, clock),
+  );
+  if (failures === null || failures.size === 0) return null;
   const ingresses = resources.ingresses.filter((ingress) => !failures.has(ingress));
   try {
     const rest = translate({ ...resources, ingresses }, published, options, clock);
@@ -45,6 +44,36 @@ export function translateOrQuarantine(
   } catch {
     return null;
   }
+}
+
+/**
+ * Those that cannot be translated even alone, and why; null where they are too many to find. By
+ * halves: to try each of thousands would take minutes, in which no lease is renewed.
+ */
+function failuresAmong(
+  ingresses: readonly Ingress[],
+  attempt: (ingresses: readonly Ingress[]) => unknown,
+): Map<Ingress, string> | null {
+  const failures = new Map<Ingress, string>();
+  // Nothing is known of these but that together they fail.
+  const suspects = [ingresses];
+  for (let attempts = 0; suspects.length > 0; attempts++) {
+    if (attempts === MAX_ATTEMPTS) return null;
+    const some = suspects.pop()!;
+    try {
+      attempt(some);
+      continue;
+    } catch (error) {
+      if (some.length === 0) return null;
+      if (some.length === 1) {
+        failures.set(some[0], error instanceof Error ? error.message : String(error));
+        continue;
+      }
+    }
+    const middle = Math.ceil(some.length / 2);
+    suspects.push(some.slice(middle), some.slice(0, middle));
+  }
+  return failures;
 }
 
 function withKept(

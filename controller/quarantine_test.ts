@@ -106,3 +106,20 @@ Deno.test("without a failure it is translate itself", () => {
     translate(all, null, OPTIONS, () => 0),
   );
 });
+
+Deno.test("one of thousands is found in few tries, and where all fail they end", () => {
+  const all = Array.from({ length: 4096 }, (_, i) => ingress(`i${i}`));
+  for (const bad of [["i0"], ["i17", "i4095"], all.map(({ metadata }) => metadata!.name!)]) {
+    const names = new Set(bad);
+    let tries = 0;
+    const failing: Translate = ({ ingresses }) => {
+      tries++;
+      if (ingresses.some(({ metadata }) => names.has(metadata!.name!))) throw new TypeError("no");
+      return translate(resources(), null, OPTIONS, () => 0);
+    };
+    const result = translateOrQuarantine(failing, resources(...all), null, OPTIONS, () => 0);
+    const found = result?.problems.map(({ object }) => object!.name) ?? null;
+    assert.deepEqual(found, bad.length > 2 ? null : bad);
+    assert.ok(tries < 400, `${tries} tries`);
+  }
+});
