@@ -185,7 +185,7 @@ Deno.test("kubectl apply takes the place of an installation by other means, and 
   if (deleted === null) return;
   equal(deleted.code, 0, deleted.stderr);
   const applied = await kubectl(cluster, ["apply", "-f", MANIFESTS]);
-  equal(applied?.code, 0, applied?.stderr);
+  equal(applied?.code, 0, applied?.stderr ?? "");
   const deployment = await cluster.get<ControllerDeployment>(
     "apps/v1",
     "Deployment",
