@@ -195,7 +195,10 @@ export class WorkloadKeeper {
     if (!mayWrite()) return;
     const applied = await this.#options.client.apply(resource, wanted);
     if (!applied.ok) return this.#failed(ref, applied.error, entry, work);
-    work.changes.push({ object: ref, verb: isNew ? "applied" : "put back" });
+    // A new leader finds what the last one has applied.
+    if (there?.metadata.resourceVersion !== applied.value.metadata.resourceVersion) {
+      work.changes.push({ object: ref, verb: isNew ? "applied" : "put back" });
+    }
     entry.applied = text;
     entry.expected = projection(wanted, applied.value);
     entry.generation = applied.value.metadata.generation ?? 0;

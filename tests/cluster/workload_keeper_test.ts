@@ -27,6 +27,9 @@ clusterTest("the workload is made once, and left alone while it is as planned", 
   deepEqual(await scene.done(AUTOSCALED), []);
   deepEqual(scene.calls().filter((call) => call !== "get secrets"), []);
   equal(fieldOf((await scene.must("Deployment")).metadata, "ownerReferences"), undefined);
+  // A new leader looks for itself, and says nothing where it changes nothing.
+  scene.keeper.reset();
+  deepEqual(await scene.done(AUTOSCALED), []);
 });
 
 clusterTest(
