@@ -68,6 +68,7 @@ export class Outputs {
   /** Problems of publishing and of the proxies, as they were when they were last told. */
   #told = "[]";
   #telling: ReturnType<typeof setTimeout> | undefined;
+  #addressing: ReturnType<typeof setTimeout> | undefined;
   /** Of what is published, as it was when it last changed. */
   #digest: string | null = null;
 
@@ -168,7 +169,11 @@ export class Outputs {
 
   workloadChanged(): void {
     this.#jobs.workload.poke();
-    this.#syncStatus();
+    // In the middle of a list, some nodes are missing yet, and what pods say would stand for them.
+    this.#addressing ??= setTimeout(() => {
+      this.#addressing = undefined;
+      this.#syncStatus();
+    }, 0);
   }
 
   /** We begin or cease to lead. */
@@ -214,6 +219,7 @@ export class Outputs {
   /** Resolves when no write is on its way any more. */
   async stop(): Promise<void> {
     clearTimeout(this.#telling);
+    clearTimeout(this.#addressing);
     await Promise.all([
       ...Object.values(this.#jobs).map((job) => job.stop()),
       this.#status.close(),
@@ -254,7 +260,8 @@ export class Outputs {
   #syncStatus(): void {
     if (this.#result === null) return;
     const { watches, options: { namespace, backend, publishAddresses } } = this.#options;
-    const addresses = publishedAddresses({
+    // Those of pods stand for those of nodes where these cannot be read, but not before.
+    const addresses = !watches.areNodesKnown ? null : publishedAddresses({
       publishAddresses,
       backend,
       service: watches.workload("Service", namespace, PROXY_NAME) as AddressService | null,

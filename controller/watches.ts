@@ -151,6 +151,11 @@ export class Watches {
       .every((informer) => informer.isSynced);
   }
 
+  /** Whether addresses of nodes are known, or known not to be had. */
+  get areNodesKnown(): boolean {
+    return this.nodes === null || this.nodes.isSynced || this.nodes.failures.length > 0;
+  }
+
   /** Whether any of what the controller publishes is there. */
   get isAnythingPublished(): boolean {
     return this.configMaps.store.size + this.keySecrets.store.size > 0;
@@ -212,6 +217,7 @@ export class Watches {
   onWorkloadChange(changed: () => void): void {
     for (const { store } of [...this.#workload.values(), this.pods]) store.subscribe(changed);
     this.nodes?.store.subscribe(changed);
+    this.nodes?.onFailures(changed);
   }
 
   /** By resource, for metrics. */

@@ -4,6 +4,7 @@ import type { KubeObject } from "./support/api_client.ts";
 import { clusterTest } from "./support/cluster_case.ts";
 import { eventually } from "./support/condition.ts";
 import { ControllerScene } from "./support/controller_scene.ts";
+import { heldUntil } from "./support/gateway_answers.ts";
 import type { LiveIngress } from "./support/writing_scene.ts";
 
 async function addresses(scene: ControllerScene, name: string): Promise<string[]> {
@@ -223,3 +224,31 @@ clusterTest("a proxy that is not ready for five minutes is a problem", async (cl
     60_000,
   );
 });
+
+clusterTest(
+  "addresses of pods are not written while those of nodes are awaited",
+  async (cluster) => {
+    await using scene = await ControllerScene.prepare(cluster, { gateway: true });
+    await cluster.create({ apiVersion: "v1", kind: "Node", metadata: { name: "late" } });
+    await writeStatus(scene, "v1", "Node", "late", undefined, {
+      addresses: [{ type: "ExternalIP", address: "203.0.113.77" }],
+    });
+    await readyProxy(scene, "proxy-late", "late");
+    await writeStatus(scene, "v1", "Pod", "proxy-late", scene.system, { hostIP: "10.9.9.9" });
+    await scene.service("web");
+    await scene.ingress("shop");
+    const released = Promise.withResolvers<void>();
+    scene.gateway!.inject({ verb: "list", resource: "nodes" }, heldUntil(released.promise), 1);
+    await scene.startController();
+    await scene.eventuallyRouted("shop.example.com");
+    await scene.controller.line("Workload changed");
+    const from = scene.gateway!.requests.length;
+    released.resolve();
+    await shows(scene, "shop", ["203.0.113.77"]);
+    const writes = scene.gateway!.requests.filter(({ resource, subresource }) =>
+      resource === "ingresses" && subresource === "status"
+    );
+    assert.equal(writes.length, 1);
+    assert.ok(scene.gateway!.requests.indexOf(writes[0]) >= from);
+  },
+);
