@@ -122,9 +122,9 @@ function isAlikeButEndpoints(a: Snapshot, b: Snapshot): boolean {
 }
 
 function isAlikeUpstream(a: Upstream, b: Upstream): boolean {
-  return a === b || (a.id === b.id && a.protocol === b.protocol &&
-    a.addresses.kind === "endpoints" && b.addresses.kind === "endpoints" &&
-    JSON.stringify(a.tls) === JSON.stringify(b.tls));
+  if (a === b) return true;
+  if (a.addresses.kind !== "endpoints" || b.addresses.kind !== "endpoints") return false;
+  return JSON.stringify({ ...a, addresses: null }) === JSON.stringify({ ...b, addresses: null });
 }
 
 function isSameList(a: readonly unknown[], b: readonly unknown[]): boolean {

@@ -161,6 +161,19 @@ export class Watches {
     return this.configMaps.store.size + this.keySecrets.store.size > 0;
   }
 
+  /** Kinds whose first list is not complete yet, as the API names them. */
+  get unlisted(): readonly string[] {
+    const plurals = this.#all.filter(({ informer }) => !informer.isSynced)
+      .map(({ resource }) => resource.plural);
+    return [...new Set([...plurals, ...(this.secrets.isSynced ? [] : [SECRETS.plural])])].sort();
+  }
+
+  /** Calls `listed` when a kind has been listed whole for the first time. */
+  onListed(listed: () => void): void {
+    for (const { informer } of this.#all) informer.synced.then(listed);
+    this.secrets.synced.then(listed);
+  }
+
   resources(): Resources {
     return {
       ingresses: this.ingresses.store.list(),
@@ -198,8 +211,7 @@ export class Watches {
    */
   onChange(changed: () => void): void {
     // A kind of which there is no object changes nothing when it is listed.
-    for (const { informer } of this.#all) informer.synced.then(changed);
-    this.secrets.synced.then(changed);
+    this.onListed(changed);
     const subscriber = ({ isStatusOnly }: { readonly isStatusOnly: boolean }) => {
       if (!isStatusOnly) changed();
     };

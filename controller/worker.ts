@@ -87,15 +87,21 @@ async function run(
     log,
     onChange: (isLeader) => outputs?.lead(isLeader),
   });
+  let outputs: Outputs | null = null;
+  let reconciler: Reconciler | null = null;
   const admin = startAdminPort();
   if (typeof admin === "string") return await fail(admin);
   log.info("Listening", { admin: formatAddress(admin.address) });
-  lifecycle.setObstacle("watches", "not every kind has been listed yet");
+  const sayUnlisted = () => {
+    const kinds = watches.unlisted;
+    const reason = kinds.length > 0 ? `not listed yet: ${kinds.join(", ")}` : "not translated yet";
+    if (reconciler?.latest == null) lifecycle.setObstacle("watches", reason);
+  };
+  sayUnlisted();
   lifecycle.enter("ready");
+  watches.onListed(sayUnlisted);
   watches.start();
 
-  let outputs: Outputs | null = null;
-  let reconciler: Reconciler | null = null;
   const epoch = await awaitEpoch(client, log, stopping.signal);
   if (epoch !== null) {
     const made: Outputs = outputs = new Outputs({

@@ -57,6 +57,8 @@ export class ObjectStore<T extends KubeObject> implements ObjectView<T> {
   readonly #subscribers = new Set<StoreSubscriber<T>>();
   readonly #countsVersions: boolean;
   #list: readonly T[] | null = null;
+  /** Changes of a list that is being taken in; null while none is. */
+  #held: StoreChange<T>[] | null = null;
   isSynced = false;
 
   constructor(options: StoreOptions = {}) {
@@ -115,12 +117,17 @@ export class ObjectStore<T extends KubeObject> implements ObjectView<T> {
    */
   replace(objects: readonly T[], namespace: string | null): void {
     const listed = new Set(objects.map(keyOf));
+    // Who is told of a change looks at the others too: half a list would be a state that never was.
+    this.#held = [];
     for (const object of this.list()) {
       const of = object.metadata.namespace ?? "";
       if (listed.has(keyOf(object)) || (namespace !== null && of !== namespace)) continue;
       this.remove(of, object.metadata.name);
     }
     for (const object of objects) this.put(object);
+    const changes = this.#held;
+    this.#held = null;
+    for (const change of changes) this.#tell(change);
   }
 
   subscribe(subscriber: StoreSubscriber<T>): () => void {
@@ -145,6 +152,11 @@ export class ObjectStore<T extends KubeObject> implements ObjectView<T> {
 
   #changed(change: StoreChange<T>): void {
     this.#list = null;
+    if (this.#held === null) this.#tell(change);
+    else this.#held.push(change);
+  }
+
+  #tell(change: StoreChange<T>): void {
     for (const subscriber of this.#subscribers) subscriber(change);
   }
 }

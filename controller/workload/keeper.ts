@@ -120,7 +120,7 @@ export class WorkloadKeeper {
       // An autoscaler that stays would fight for the number of replicas.
       const first = plan.remove.filter(({ kind }) => isAutoscalerOf(kind, plan));
       for (const ref of first) await this.#delete(ref, work);
-      for (const object of plan.apply) await this.#ensure(object, work);
+      for (const object of plan.apply) await this.#ensure(object, firstReplicas(plan), work);
       if (!this.#isReplaced(plan)) return;
       const rest = plan.remove.filter((ref) => !first.includes(ref));
       for (const ref of rest) await this.#delete(ref, work);
@@ -172,7 +172,7 @@ export class WorkloadKeeper {
     return run;
   }
 
-  async #ensure(wanted: PlannedObject, work: Work): Promise<void> {
+  async #ensure(wanted: PlannedObject, first: number, work: Work): Promise<void> {
     const { live, mayWrite } = this.#options;
     const { kind } = wanted;
     const entry = this.#entryOf(kind);
@@ -199,6 +199,7 @@ export class WorkloadKeeper {
     if (there?.metadata.resourceVersion !== applied.value.metadata.resourceVersion) {
       work.changes.push({ object: ref, verb: isNew ? "applied" : "put back" });
     }
+    if (there === null) await this.#startReplicas(wanted, first, work);
     entry.applied = text;
     entry.expected = projection(wanted, applied.value);
     entry.generation = applied.value.metadata.generation ?? 0;
@@ -206,6 +207,20 @@ export class WorkloadKeeper {
     entry.failures.reset();
     if (isNew) entry.notBefore = 0;
     else this.#pace(entry);
+  }
+
+  /** An autoscaler begins with what is there, and a new Deployment without a number has one pod. */
+  async #startReplicas(wanted: PlannedObject, replicas: number, work: Work): Promise<void> {
+    const { client, mayWrite } = this.#options;
+    const isLeft = wanted.kind === "Deployment" && fieldOf(wanted.spec, "replicas") === undefined;
+    if (!isLeft || replicas === 1 || !mayWrite()) return;
+    const { namespace, resource, ref } = this.#placeOf(wanted.kind);
+    const applied = await client.apply(
+      resource,
+      { metadata: { name: ref.name, namespace }, spec: { replicas } } as KubeObject,
+      { fieldManager: REPLICAS_MANAGER },
+    );
+    if (!applied.ok) work.failures.push({ object: ref, error: applied.error });
   }
 
   /** Whether a call that failed, or was in vain, is too short ago. */
@@ -349,6 +364,12 @@ export class WorkloadKeeper {
     this.#entries.set(kind, entry);
     return entry;
   }
+}
+
+/** How many pods an autoscaled Deployment is to begin with. */
+function firstReplicas({ apply }: WorkloadPlan): number {
+  const autoscaler = apply.find(({ kind }) => kind === "HorizontalPodAutoscaler");
+  return Number(fieldOf(autoscaler?.spec, "minReplicas") ?? 1);
 }
 
 function isPodKind(kind: WorkloadKind): kind is "DaemonSet" | "Deployment" {

@@ -197,6 +197,19 @@ clusterTest("an autoscaler takes over as many replicas as there are", async (clu
   equal(await scene.get("HorizontalPodAutoscaler"), null);
 });
 
+clusterTest(
+  "a new Deployment that is scaled begins with the least that is wanted",
+  async (cluster) => {
+    using scene = await WorkloadScene.create(cluster);
+    await scene.done(AUTOSCALED);
+    equal((await scene.must("Deployment")).spec.replicas, 3);
+    // From then on it is the autoscaler's.
+    await scene.edit("Deployment", { spec: { replicas: 5 } }, "scale");
+    await scene.done(AUTOSCALED);
+    equal((await scene.must("Deployment")).spec.replicas, 5);
+  },
+);
+
 clusterTest("a backend goes only when the one in its place is ready", async (cluster) => {
   using scene = await WorkloadScene.create(cluster);
   await scene.done(HOST_PORT);
