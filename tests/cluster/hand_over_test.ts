@@ -141,9 +141,10 @@ clusterTest("a leader that was frozen writes nothing when it goes on", async (cl
   const leader = await replicas.leader();
   leader.pause();
   const writesOf = () => replicas.writes.filter(({ replica }) => replica === leader.name).length;
-  const before = writesOf();
   await scene.ingress("meanwhile");
   await scene.eventuallyRouted("meanwhile.example.com");
+  // What was on its way when it was frozen has arrived by now.
+  const before = writesOf();
   const from = leader.process!.lines.length;
   leader.resume();
   await leader.process!.line("Not leading any more", from);

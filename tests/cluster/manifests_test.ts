@@ -58,6 +58,7 @@ clusterTest(
     if (first === null) return;
     deepEqual(first, [
       "namespace/pingress-system created",
+      "priorityclass.scheduling.k8s.io/pingress-proxy created",
       "serviceaccount/pingress-controller-user created",
       "clusterrole.rbac.authorization.k8s.io/pingress-controller-cluster-role created",
       "clusterrolebinding.rbac.authorization.k8s.io/pingress-controller-cluster-role-binding created",
@@ -89,6 +90,7 @@ Deno.test("kubectl apply -f manifests/ over the manifests of the controller in R
   const lines = await applyManifests(cluster);
   deepEqual(lines?.map((line) => line.split("/").at(-1)), [
     "pingress-system configured",
+    "pingress-proxy created",
     "pingress-controller-user unchanged",
     "pingress-controller-cluster-role configured",
     "pingress-controller-cluster-role-binding unchanged",

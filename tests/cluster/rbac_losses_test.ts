@@ -84,7 +84,7 @@ Deno.test("without any one right the controller says which is missing, and goes 
     await losses.lose(first, losses.pick("create", ["events"]), () => scene.writeBad("bad"));
     const secret = losses.pick("delete", ["secrets"], OLD_SECRET);
     await losses.take(secret);
-    await rollOut(cluster, "Deployment", 1);
+    await rollOut(cluster, "Deployment", 2);
     await losses.missed(first, secret);
     // Tried again in a minute, or by the next leader.
     await losses.take([]);

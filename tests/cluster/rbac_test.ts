@@ -139,7 +139,7 @@ async function doEverything(
             .some(({ status }) => status === 200),
       );
     }
-    await rollOut(cluster, "Deployment", 1);
+    await rollOut(cluster, "Deployment", 2);
     await gone(cluster, "apps/v1", "DaemonSet", PROXY);
   });
 
