@@ -12,7 +12,8 @@ export const CONTROLLER_BENCH_BEGIN =
  * @param facts of the machine and the cluster, as clauses.
  */
 export function formatResults(date: string, facts: readonly string[], result: RunResult): string {
-  const measured = `Measured on ${date}: ${facts.join("; ")}.`;
+  // A list, whose lines are short enough for the formatter whatever the facts are.
+  const measured = `Measured on ${date}:\n\n${facts.map((fact) => `- ${fact}`).join("\n")}`;
   const tables = [figures(result), calls(result)].map(formatMarkdown);
   return `${[measured, ...tables].join("\n\n")}\n`;
 }

@@ -37,7 +37,7 @@ Deno.test("the page has a place for results, which take that of earlier ones", (
   const once = replaceMarked(PAGE, CONTROLLER_BENCH_BEGIN, text);
   assert.ok(once !== null);
   assert.equal(replaceMarked(once, CONTROLLER_BENCH_BEGIN, text), once);
-  assert.ok(once.includes("Measured on 2026-01-02: 7 Ingresses; 2 cores."));
+  assert.ok(once.includes("Measured on 2026-01-02:\n\n- 7 Ingresses\n- 2 cores\n"));
 });
 
 Deno.test("a figure stands between its smallest and its largest, beside its aim", () => {
