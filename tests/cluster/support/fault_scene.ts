@@ -69,8 +69,8 @@ export class FaultScene {
   }
 
   /** Begins to look on. */
-  observe(): FaultWatch {
-    return new FaultWatch(this);
+  observe(firstLine = this.scene.controller.lines.length): FaultWatch {
+    return new FaultWatch(this, firstLine);
   }
 
   /** Waits until the route of an Ingress is published; ms since `from`. */
@@ -116,9 +116,10 @@ export class FaultWatch {
   readonly #asking: Promise<void>;
   readonly #callsBefore: Promise<ReadonlyMap<string, number>>;
 
-  constructor(faults: FaultScene) {
+  /** @param firstLine of the log that counts. */
+  constructor(faults: FaultScene, firstLine: number) {
     this.#faults = faults;
-    this.#firstLine = faults.scene.controller.lines.length;
+    this.#firstLine = firstLine;
     this.#firstRequest = faults.gateway?.requests.length ?? 0;
     this.#callsBefore = callsOf(faults.scene);
     this.#asking = this.#ask();
