@@ -116,7 +116,10 @@ clusterTest(
         const ingresses = await cluster.list<LiveIngress>("networking.k8s.io/v1", "Ingress");
         return ingresses.every(({ status }) => status?.loadBalancer?.ingress?.[0].ip === ADDRESS);
       }, ALL_WRITTEN);
-      const writes = statusWrites();
+      const writes = await eventually("answer to every write", () => {
+        const writes = statusWrites();
+        return writes.every(({ status }) => status !== null) ? writes : null;
+      });
       assert.deepEqual(new Set(writes.map(({ status }) => status)), new Set([200]));
       assert.equal(writes.length, SIZE.ingresses, "one for each");
       const seconds = (writes.at(-1)!.time - writes[0].time) / 1000;

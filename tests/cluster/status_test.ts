@@ -257,7 +257,7 @@ clusterTest("a write that fails is tried again, until it is done", async (cluste
   scene.gateway.inject(match, failure(409, "Conflict"), 1);
   serving.sync(ADDRESSES);
   await shows(scene, "web", ADDRESSES);
-  assert.deepEqual(scene.writes().map(({ status }) => status), [409, 429, 500, 200]);
+  assert.deepEqual(await scene.statuses(), [409, 429, 500, 200]);
 });
 
 clusterTest("an Ingress that is gone is not tried again", async (cluster) => {

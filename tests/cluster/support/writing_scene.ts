@@ -117,6 +117,15 @@ export class WritingScene {
       .filter((request) => name === undefined || request.name === name);
   }
 
+  /** What writes were answered; what they did can be seen a moment before that. */
+  async statuses(): Promise<(number | null)[]> {
+    await eventually(
+      "answer to every write",
+      () => this.writes().every(({ status }) => status !== null),
+    );
+    return this.writes().map(({ status }) => status);
+  }
+
   /** How many calls have come so far. */
   get calls(): number {
     return this.gateway.requests.length;
