@@ -5,17 +5,16 @@
  *     options ─▶ credentials ─▶ rights ─▶ worker: the controller itself
  */
 import { createLogger, standardOutput } from "../shared/log.ts";
+import { dropRights, missingRight } from "../shared/rights.ts";
+import { onStopSignals } from "../shared/stop_signals.ts";
 import {
   type CredentialSource,
   reachOf,
   SERVICE_ACCOUNT_FOLDER,
 } from "./kube/credential_source.ts";
 import { type ControllerOptions, parseControllerOptions, readEnvironment } from "./options.ts";
-import { dropRights, missingRight, workerRights } from "./rights.ts";
+import { workerRights } from "./rights.ts";
 import type { FromWorker, ToWorker } from "./worker_protocol.ts";
-
-/** Ctrl-C sooner than this after the first, in ms, is the same one: `deno task` passes it on. */
-const SAME_INTERRUPT = 500;
 
 const parsed = parseControllerOptions(Deno.args);
 if (parsed.kind !== "ok") {
@@ -45,7 +44,7 @@ const worker = new Worker(new URL("./worker.ts", import.meta.url), {
   deno: { permissions: rights },
 });
 worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
-  if (data.kind === "up") dropRights();
+  if (data.kind === "up") dropRights(["read", "net", "env"]);
   else Deno.exit(data.code);
 };
 worker.onerror = (event) => {
@@ -59,19 +58,7 @@ tell({
   identity: `${environment.podName ?? "pingress-controller"}_${crypto.randomUUID()}`,
 });
 
-let firstSignal: number | null = null;
-for (const name of ["SIGTERM", "SIGINT"] as const) {
-  Deno.addSignalListener(name, () => {
-    const now = performance.now();
-    if (firstSignal === null) {
-      firstSignal = now;
-      tell({ kind: "stop" });
-    } else if (name === "SIGTERM" || now - firstSignal > SAME_INTERRUPT) {
-      // Whatever the worker is at: the second signal ends it at once.
-      Deno.exit(1);
-    }
-  });
-}
+onStopSignals(() => tell({ kind: "stop" }));
 
 function sourceOf({ kubeconfig, context }: ControllerOptions): CredentialSource | null {
   if (kubeconfig !== null) return { kind: "kubeconfig", file: kubeconfig, context };

@@ -5,16 +5,9 @@
  */
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { CallReport } from "./kube/client.ts";
+import type { MetricSpec } from "../shared/metric_spec.ts";
 import type { Problem } from "../shared/problem.ts";
 import { VERSION } from "../shared/version.ts";
-
-export interface MetricSpec {
-  readonly type: "counter" | "gauge" | "histogram";
-  /** One sentence with its full stop. */
-  readonly help: string;
-  /** Label and where its values come from. */
-  readonly labels?: Readonly<Record<string, string>>;
-}
 
 const JOB = "`publish`, `workload` or `cleanup`";
 

@@ -271,14 +271,9 @@ export class Outputs {
     this.#status.sync({
       ingresses: this.#translated,
       served: this.#result.statuses.map(({ object }) => object),
-      addresses: this.#isOfNodes ? this.#addressHold.settle(addresses) : addresses,
+      // Those of nodes come and go with their proxies.
+      addresses: watches.nodes !== null ? this.#addressHold.settle(addresses) : addresses,
     });
-  }
-
-  /** Whether addresses are those of nodes, which come and go with their proxies. */
-  get #isOfNodes(): boolean {
-    const { backend, publishAddresses } = this.#options.options;
-    return backend === "HostPort" && publishAddresses.length === 0;
   }
 
   async #publish(): Promise<JobOutcome> {

@@ -9,6 +9,7 @@ import { DONE, type JobOutcome } from "./job.ts";
 import { type Publisher, type PublishResult } from "./publish.ts";
 import { sameButEndpoints } from "./publish/content.ts";
 import type { PublishedState, Reconciliation } from "./reconcile.ts";
+import { isSameList } from "./translate/memo.ts";
 
 export interface PublicationOptions {
   readonly publisher: Pick<Publisher, "sync" | "remove" | "reset"> & {
@@ -125,8 +126,4 @@ function isAlikeUpstream(a: Upstream, b: Upstream): boolean {
   if (a === b) return true;
   if (a.addresses.kind !== "endpoints" || b.addresses.kind !== "endpoints") return false;
   return JSON.stringify({ ...a, addresses: null }) === JSON.stringify({ ...b, addresses: null });
-}
-
-function isSameList(a: readonly unknown[], b: readonly unknown[]): boolean {
-  return a.length === b.length && a.every((one, index) => one === b[index]);
 }

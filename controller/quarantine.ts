@@ -8,6 +8,7 @@ import type { Route, Snapshot } from "../shared/snapshot.ts";
 import type { Ingress, Resources } from "./resources.ts";
 import type { Clock, TranslateOptions, Translation } from "./translate.ts";
 import { compareRoutes } from "./translate/route_order.ts";
+import { compareText } from "./translate/text_order.ts";
 
 export type Translate = (
   resources: Resources,
@@ -125,7 +126,7 @@ function keep(snapshot: Snapshot, published: Snapshot | null, routes: readonly R
 }
 
 function byId(a: { readonly id: string }, b: { readonly id: string }): number {
-  return a.id < b.id ? -1 : a.id > b.id ? 1 : 0;
+  return compareText(a.id, b.id);
 }
 
 function refOf({ metadata }: Ingress): ObjectRef {

@@ -18,6 +18,7 @@ import { type Translate, translateOrQuarantine } from "./quarantine.ts";
 import type { RelistResult } from "./kube/informer.ts";
 import type { Resources } from "./resources.ts";
 import type { Clock, IngressStatus, TranslateOptions } from "./translate.ts";
+import { isSameList } from "./translate/memo.ts";
 import { nextVersion, type SeenKind } from "./version.ts";
 
 /** One kind that is watched, as far as this file needs it. */
@@ -289,8 +290,4 @@ export class Reconciler {
 function isSameTable(a: Snapshot, b: Snapshot): boolean {
   return isSameList(a.routes, b.routes) && isSameList(a.upstreams, b.upstreams) &&
     isSameList(a.certificates, b.certificates);
-}
-
-function isSameList(a: readonly unknown[], b: readonly unknown[]): boolean {
-  return a.length === b.length && a.every((one, index) => one === b[index]);
 }

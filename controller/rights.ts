@@ -7,9 +7,11 @@
  * another with these and drops its own.
  */
 import { resolve } from "node:path";
-import { type Address, formatAddress } from "../shared/address.ts";
+import type { Address } from "../shared/address.ts";
+import { listenerGrant, NO_RIGHTS, type Rights } from "../shared/rights.ts";
 
-export type Rights = Readonly<Required<Deno.PermissionOptionsObject>>;
+/** Both lists are given. */
+export type WorkerRights = Rights & { readonly net: string[]; readonly read: string[] };
 
 export interface RightsNeeded {
   readonly server: URL;
@@ -22,46 +24,18 @@ export interface RightsNeeded {
 /** Where the thread's own code is: a worker's files are read with the rights of who starts it. */
 const CODE = [import.meta.dirname!, resolve(import.meta.dirname!, "../shared")];
 
-export function workerRights({ server, files, podTemplate, admin }: RightsNeeded): Rights {
+export function workerRights({ server, files, podTemplate, admin }: RightsNeeded): WorkerRights {
   const port = server.port === "" ? 443 : Number(server.port);
   return {
+    ...NO_RIGHTS,
     net: [
       `${server.hostname}:${port}`,
-      // Which port stands for 0 is not known yet: any of that address.
-      admin.port === 0
-        ? formatAddress({ ...admin, port: 1 }).replace(/:1$/, "")
-        : formatAddress(admin),
+      listenerGrant(admin),
     ],
     read: [
       ...files.map((file) => resolve(file)),
       ...(podTemplate === null ? [] : [resolve(podTemplate)]),
       ...CODE,
     ],
-    write: false,
-    run: false,
-    env: false,
-    ffi: false,
-    sys: false,
-    import: false,
   };
-}
-
-/** What is missing of `rights` in this thread, as the flag that gives it; null where nothing is. */
-export function missingRight(rights: Rights): string | null {
-  for (const host of rights.net as string[]) {
-    if (!isGranted({ name: "net", host })) return `--allow-net=${host}`;
-  }
-  for (const path of rights.read as string[]) {
-    if (!isGranted({ name: "read", path })) return `--allow-read=${path}`;
-  }
-  return null;
-}
-
-/** Drops what this thread may read and dial; the worker that it has started keeps its own. */
-export function dropRights(): void {
-  for (const name of ["read", "net", "env"] as const) Deno.permissions.revokeSync({ name });
-}
-
-function isGranted(right: Deno.PermissionDescriptor): boolean {
-  return Deno.permissions.querySync(right).state === "granted";
 }

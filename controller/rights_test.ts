@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { resolve } from "node:path";
-import { missingRight, workerRights } from "./rights.ts";
+import { missingRight } from "../shared/rights.ts";
+import { workerRights } from "./rights.ts";
 
 const NEEDED = {
   server: new URL("https://10.96.0.1:443"),

@@ -20,11 +20,7 @@ import {
   reduceService,
 } from "./kube/reduce.ts";
 import {
-  AUTOSCALERS,
   CONFIG_MAPS,
-  DAEMON_SETS,
-  DEPLOYMENTS,
-  DISRUPTION_BUDGETS,
   ENDPOINT_SLICES,
   INGRESS_CLASSES,
   INGRESSES,
@@ -44,7 +40,10 @@ import type {
   Resources,
   Service,
 } from "./resources.ts";
+import { PUBLISHED_LABEL, PUBLISHED_LABELS } from "./publish/repair.ts";
 import { NamedSecrets, type SecretMode } from "./secrets.ts";
+import { WORKLOAD_RESOURCES } from "./workload/kinds.ts";
+import { MANAGED_BY_LABEL, OWNER_LABELS, PROXY_SELECTOR } from "./workload/names.ts";
 import type { WorkloadKind } from "./workload/options.ts";
 
 export interface WatchesOptions {
@@ -60,17 +59,9 @@ export interface WatchesOptions {
 }
 
 /** Labels of what the controller has made. */
-const OWNED = "app.kubernetes.io/managed-by=pingress-controller";
-const PUBLISHED = "pingress.io/published=snapshot";
-const PROXY_PODS = "app.kubernetes.io/name=pingress-proxy-server";
-
-const WORKLOAD_KINDS: Readonly<Record<WorkloadKind, Resource>> = {
-  DaemonSet: DAEMON_SETS,
-  Deployment: DEPLOYMENTS,
-  HorizontalPodAutoscaler: AUTOSCALERS,
-  PodDisruptionBudget: DISRUPTION_BUDGETS,
-  Service: SERVICES,
-};
+const OWNED = `${MANAGED_BY_LABEL}=${OWNER_LABELS[MANAGED_BY_LABEL]}`;
+const PUBLISHED = `${PUBLISHED_LABEL}=${PUBLISHED_LABELS[PUBLISHED_LABEL]}`;
+const PROXY_PODS = Object.entries(PROXY_SELECTOR).map((pair) => pair.join("=")).join(",");
 
 type Watched<T> = T & KubeObject;
 
@@ -124,7 +115,7 @@ export class Watches {
     );
     this.pods = watch(PODS, { labelSelector: PROXY_PODS, reduce: reducePod }, [namespace]);
     this.nodes = options.nodes ? watch(NODES, { reduce: reduceNode }) : null;
-    const kinds = Object.entries(WORKLOAD_KINDS) as [WorkloadKind, Resource][];
+    const kinds = Object.entries(WORKLOAD_RESOURCES) as [WorkloadKind, Resource][];
     this.#workload = new Map(
       kinds.map(([kind, resource]) => [
         kind,
@@ -201,7 +192,7 @@ export class Watches {
     };
     const own = [...this.#workload].filter(([kind]) => kind !== "Service").map((
       [kind, { store }],
-    ) => [kind, { resource: WORKLOAD_KINDS[kind], view: store }]);
+    ) => [kind, { resource: WORKLOAD_RESOURCES[kind], view: store }]);
     return { ...user, ...Object.fromEntries(own) };
   }
 

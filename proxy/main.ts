@@ -7,12 +7,11 @@
  *                              └─ configuration, metrics, admin port
  */
 import { createLogger, standardOutput } from "../shared/log.ts";
+import { dropRights, missingRight } from "../shared/rights.ts";
+import { onStopSignals } from "../shared/stop_signals.ts";
 import { parseProxyOptions } from "./options.ts";
-import { dropRights, missingRight, nameServersOf, supervisorRights } from "./rights.ts";
+import { nameServersOf, supervisorRights } from "./rights.ts";
 import type { FromSupervisor, ToSupervisor } from "./supervisor_protocol.ts";
-
-/** Ctrl-C sooner than this after the first, in ms, is the same one: `deno task` passes it on. */
-const SAME_INTERRUPT = 500;
 
 const parsed = parseProxyOptions(Deno.args);
 if (parsed.kind !== "ok") {
@@ -23,7 +22,7 @@ const { options } = parsed;
 const log = createLogger({ level: options.logLevel, format: options.logFormat });
 
 const rights = supervisorRights(options, options.upstreamNetworks.isEmpty ? [] : nameServersOf());
-const missing = missingRight(rights);
+const missing = missingRight({ read: rights.read as string[] });
 if (missing !== null) {
   await fail(`Deno was started without a permission that this command line needs; add ${missing}`);
 }
@@ -33,7 +32,7 @@ const supervisor = new Worker(new URL("./supervisor.ts", import.meta.url), {
   deno: { permissions: rights },
 });
 supervisor.onmessage = ({ data }: MessageEvent<FromSupervisor>) => {
-  if (data.kind === "up") dropRights();
+  if (data.kind === "up") dropRights(["read", "net"]);
   else Deno.exit(data.code);
 };
 supervisor.onerror = (event) => {
@@ -42,19 +41,7 @@ supervisor.onerror = (event) => {
 };
 tell({ kind: "start", args: Deno.args });
 
-let firstSignal: number | null = null;
-for (const name of ["SIGTERM", "SIGINT"] as const) {
-  Deno.addSignalListener(name, () => {
-    const now = performance.now();
-    if (firstSignal === null) {
-      firstSignal = now;
-      tell({ kind: "stop" });
-    } else if (name === "SIGTERM" || now - firstSignal > SAME_INTERRUPT) {
-      // Whatever the supervisor is at: the second signal ends it at once.
-      Deno.exit(1);
-    }
-  });
-}
+onStopSignals(() => tell({ kind: "stop" }));
 
 function tell(message: ToSupervisor): void {
   supervisor.postMessage(message);

@@ -9,23 +9,15 @@
  */
 import { dirname, resolve } from "node:path";
 import { isIP } from "node:net";
-import { type Address, formatAddress } from "../shared/address.ts";
+import { formatAddress } from "../shared/address.ts";
+import { isGranted, listenerGrant, NO_RIGHTS, type Rights } from "../shared/rights.ts";
 import type { ProxyOptions } from "./options.ts";
-
-/** The rights of one thread: each kind by name. */
-export type Rights = Readonly<Required<Deno.PermissionOptionsObject>>;
 
 /** Nothing but the network that the thread which starts it has; for those that carry traffic. */
 export const WORKER_RIGHTS: Rights = {
+  ...NO_RIGHTS,
   // Deno 2.9 refuses CIDR blocks in a list that one worker hands to the next, even equal ones.
   net: "inherit",
-  read: false,
-  write: false,
-  run: false,
-  env: false,
-  ffi: false,
-  sys: false,
-  import: false,
 };
 
 /** Where the thread's own code is: a worker's files are read with the rights of who starts it. */
@@ -57,19 +49,6 @@ function netGrants(
   ];
 }
 
-/** What is missing of `rights` in this thread, as the flag that gives it; null where nothing is. */
-export function missingRight(rights: Rights): string | null {
-  for (const path of rights.read as string[]) {
-    if (!isGranted({ name: "read", path })) return `--allow-read=${path}`;
-  }
-  return null;
-}
-
-/** Drops what this thread may read and dial; workers that it has started keep theirs. */
-export function dropRights(): void {
-  for (const name of ["read", "net"] as const) Deno.permissions.revokeSync({ name });
-}
-
 /**
  * The name servers of `/etc/resolv.conf`: where dialling is narrowed to networks, names are asked
  * of them. Empty where the file cannot be read or none are in it.
@@ -86,19 +65,8 @@ export function nameServersOf(path = "/etc/resolv.conf"): string[] {
     .filter((address) => isIP(address) !== 0 && !address.includes("%"));
 }
 
-/** The right to listen there. Which port stands for 0 is not known yet: any of that address. */
-function listenerGrant(address: Address): string {
-  return address.port === 0
-    ? formatAddress({ ...address, port: 1 }).replace(/:1$/, "")
-    : formatAddress(address);
-}
-
 /** As Deno writes a network; null where it cannot: 2.9 knows blocks of IPv4 alone. */
 function networkGrant(cidr: string): string | null {
   if (!cidr.includes(":")) return cidr;
   return cidr.endsWith("/128") ? `[${cidr.slice(0, -4)}]` : null;
-}
-
-function isGranted(right: Deno.PermissionDescriptor): boolean {
-  return Deno.permissions.querySync(right).state === "granted";
 }

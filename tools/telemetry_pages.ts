@@ -6,7 +6,8 @@ import { ACCESS_LOG_FIELDS } from "../proxy/telemetry/access_log.ts";
 import { CONTROLLER_METRICS } from "../controller/metrics.ts";
 import { ERROR_KINDS } from "../proxy/errors.ts";
 import { DURATION_BOUNDS } from "../proxy/telemetry/block.ts";
-import { METRICS, type MetricSpec } from "../proxy/telemetry/catalogue.ts";
+import { METRICS } from "../proxy/telemetry/catalogue.ts";
+import type { MetricSpec } from "../shared/metric_spec.ts";
 import { MAX_SLOTS } from "../proxy/telemetry/route_slots.ts";
 
 /** Where the pages stand, relative to the repository. */

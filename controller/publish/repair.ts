@@ -6,10 +6,13 @@ import { isAlike } from "../kube/likeness.ts";
 import { OWNER_LABELS } from "../workload/names.ts";
 import type { Entries, LiveConfigMap, LiveSecret } from "./objects.ts";
 
+/** By which what is published is found. */
+export const PUBLISHED_LABEL = "pingress.io/published";
+
 /** On every ConfigMap and Secret that is published; by the last, watches choose them. */
 export const PUBLISHED_LABELS: Entries = {
   ...OWNER_LABELS,
-  "pingress.io/published": "snapshot",
+  [PUBLISHED_LABEL]: "snapshot",
 };
 
 /** What an object is to hold; a field that is missing is to be empty. */

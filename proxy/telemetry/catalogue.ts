@@ -3,13 +3,7 @@
  * `/metrics` and `docs/metrics.md` are made, so that no one is exposed without a row there.
  */
 
-export interface MetricSpec {
-  readonly type: "counter" | "gauge" | "histogram";
-  /** One sentence with its full stop. */
-  readonly help: string;
-  /** Label and where its values come from: never a client. */
-  readonly labels?: Readonly<Record<string, string>>;
-}
+import type { MetricSpec } from "../../shared/metric_spec.ts";
 
 const ROUTE = "A route's id, or `none`, `default` or `other`; see below";
 

@@ -5,7 +5,8 @@
  * prom-client was considered: it keeps an object a series and renders all of them at once, where
  * these numbers stand in shared memory and are summed while they are written.
  */
-import { type MetricName, METRICS, type MetricSpec } from "./catalogue.ts";
+import type { MetricSpec } from "../../shared/metric_spec.ts";
+import { type MetricName, METRICS } from "./catalogue.ts";
 
 export const METRICS_CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 

@@ -5,6 +5,7 @@
 import { deepEqual, equal, match, notEqual } from "node:assert/strict";
 import { join } from "node:path";
 import { CertificateAuthority } from "../../dev/certificate_authority.ts";
+import { allowed, watchedPort } from "../support/rights_findings.ts";
 import type { ProbeFindings } from "../support/rights_probe.ts";
 import { clusterTest } from "./support/cluster_case.ts";
 import { ControllerProcess } from "./support/controller_process.ts";
@@ -54,33 +55,6 @@ async function probe(flags: readonly string[], dial: readonly string[]): Promise
   const text = new TextDecoder().decode(stdout);
   notEqual(text, "", new TextDecoder().decode(stderr));
   return JSON.parse(text);
-}
-
-/** What was refused to nobody. */
-function allowed(findings: ProbeFindings): Record<string, string> {
-  const refusals = ["NotCapable", "nothing"];
-  return Object.fromEntries(
-    Object.entries(findings).filter(([, outcome]) => !refusals.includes(outcome)),
-  );
-}
-
-/** A port that answers nothing, and how many have called. */
-function watchedPort(hostname: string) {
-  const listener = Deno.listen({ hostname, port: 0 });
-  let calls = 0;
-  (async () => {
-    for await (const connection of listener) {
-      calls++;
-      connection.close();
-    }
-  })();
-  return {
-    port: listener.addr.port,
-    get calls() {
-      return calls;
-    },
-    [Symbol.dispose]: () => listener.close(),
-  };
 }
 
 /** A folder with a kubeconfig for `server`, and a file beside it that is nobody's business. */

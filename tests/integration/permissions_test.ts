@@ -8,6 +8,7 @@ import { nameServersOf } from "../../proxy/rights.ts";
 import type { Snapshot } from "../../shared/snapshot.ts";
 import { Backend, Peer, statusOf } from "../support/backend.ts";
 import { ProxyProcess } from "../support/proxy_process.ts";
+import { allowed, watchedPort } from "../support/rights_findings.ts";
 import type { ProbeFindings } from "../support/rights_probe.ts";
 import { snapshotOf } from "../support/test_proxy.ts";
 
@@ -63,33 +64,6 @@ async function probe(flags: readonly string[], dial: readonly string[]): Promise
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
-}
-
-/** What was refused to nobody. */
-function allowed(findings: ProbeFindings): Record<string, string> {
-  const refusals = ["NotCapable", "nothing"];
-  return Object.fromEntries(
-    Object.entries(findings).filter(([, outcome]) => !refusals.includes(outcome)),
-  );
-}
-
-/** A port on which nobody is to call, and how many have. */
-function watchedPort(hostname: string) {
-  const listener = Deno.listen({ hostname, port: 0 });
-  let calls = 0;
-  (async () => {
-    for await (const connection of listener) {
-      calls++;
-      connection.close();
-    }
-  })();
-  return {
-    port: listener.addr.port,
-    get calls() {
-      return calls;
-    },
-    [Symbol.dispose]: () => listener.close(),
-  };
 }
 
 Deno.test("bound to networks, code in the proxy reaches them and its own listeners, reads its folder, and nothing else", async () => {

@@ -6,7 +6,8 @@
 import { basename, dirname } from "node:path";
 import { type CredentialSource, reachOf } from "../../controller/kube/credential_source.ts";
 import { parseControllerOptions } from "../../controller/options.ts";
-import { dropRights, type Rights, workerRights } from "../../controller/rights.ts";
+import { workerRights } from "../../controller/rights.ts";
+import { dropRights, type Rights } from "../../shared/rights.ts";
 import type { ProbeFindings, ProbeOrders } from "./rights_probe.ts";
 
 const parsed = parseControllerOptions(Deno.args);
@@ -23,7 +24,7 @@ const code = `data:application/typescript,${encodeURIComponent(await Deno.readTe
 const worker = start(
   workerRights({ ...reach, podTemplate: proxyPodTemplate, admin }),
 );
-dropRights();
+dropRights(["read", "net", "env"]);
 console.log(JSON.stringify({
   worker: await ask(worker),
   // This thread itself: what it can still hand on is what it can still do.

@@ -5,13 +5,8 @@
  */
 import { dirname } from "node:path";
 import { parseProxyOptions } from "../../proxy/options.ts";
-import {
-  dropRights,
-  nameServersOf,
-  type Rights,
-  supervisorRights,
-  WORKER_RIGHTS,
-} from "../../proxy/rights.ts";
+import { nameServersOf, supervisorRights, WORKER_RIGHTS } from "../../proxy/rights.ts";
+import { dropRights, type Rights } from "../../shared/rights.ts";
 import type { ProbeFindings, ProbeOrders } from "./rights_probe.ts";
 
 const parsed = parseProxyOptions(Deno.args);
@@ -33,7 +28,7 @@ const RELAY = `
 const rights = supervisorRights(options, nameServersOf());
 const supervisor = start(code, rights);
 const relay = start(`data:application/javascript,${encodeURIComponent(RELAY)}`, rights);
-dropRights();
+dropRights(["read", "net"]);
 const findings = {
   supervisor: await ask(supervisor, orders),
   worker: await ask(relay, { code, rights: WORKER_RIGHTS, orders }),
