@@ -1,6 +1,6 @@
 /**
  * The proxy's limits and timeouts. In: nothing. Out: `DEFAULT_LIMITS`, the one place where their
- * defaults stand, each with its reason. `proxy/options.ts` gives each a flag. Times in ms, sizes in
+ * defaults stand, each with its reason. `proxy/limit_specs.ts` gives each a flag. Times in ms, sizes in
  * bytes; 0 means no limit where the comment says so.
  */
 export interface Limits {

@@ -1,0 +1,249 @@
+/**
+ * The flags of limits. In: the defaults of `limits.ts`. Out: what each takes and its help.
+ * `options.ts` reads them.
+ */
+import { defineOptions } from "../shared/options.ts";
+import { DEFAULT_LIMITS } from "./limits.ts";
+
+/** A flag for each of `Limits`. */
+export const LIMIT_OPTIONS = defineOptions({
+  requestHeadLimit: {
+    type: "size",
+    group: "Limits",
+    default: DEFAULT_LIMITS.requestHeadBytes,
+    min: 1024,
+    max: 1024 * 1024,
+    reason: "room for cookies and tokens, cheap to hold",
+    help: "Request line and header fields together; past it 414 or 431.",
+  },
+  requestFieldLimit: {
+    type: "integer",
+    group: "Limits",
+    default: DEFAULT_LIMITS.requestFields,
+    min: 1,
+    max: 10_000,
+    reason: "browsers send about 20; Envoy and Apache allow 100 too",
+    help: "Header fields of a request; past it 431.",
+  },
+  requestHeadTimeout: {
+    type: "duration",
+    group: "Limits",
+    default: DEFAULT_LIMITS.requestHeadTimeout,
+    min: 1,
+    reason: "total, so that a trickle of bytes does not extend it",
+    help: "Time for a whole request head; past it 408.",
+  },
+  bodyLimit: {
+    type: "size",
+    group: "Limits",
+    default: DEFAULT_LIMITS.bodyBytes,
+    reason: "none: how large an upload may be is the application's business",
+    help: "Body of a request; past it 413. 0 is no limit.",
+  },
+  bodyTimeout: {
+    type: "duration",
+    group: "Limits",
+    default: DEFAULT_LIMITS.bodyTimeout,
+    min: 1,
+    reason: "progress counts, so a slow but steady upload goes on",
+    help: "A request's body without a new byte; past it 408.",
+  },
+  bodyRate: {
+    type: "size",
+    group: "Limits",
+    default: DEFAULT_LIMITS.bodyRate,
+    reason: "no network is that slow, but a client that trickles to hold a connection is",
+    help: "Bytes a second of a request's body, averaged over each --body-timeout in which they " +
+      "are waited for; below it 408. 0 takes any.",
+  },
+  clientIdleTimeout: {
+    type: "duration",
+    group: "Limits",
+    default: DEFAULT_LIMITS.clientIdleTimeout,
+    min: 1,
+    reason: "browsers reuse a connection within it, and idle ones cost descriptors",
+    help: "Closes a client's connection after this long without a request.",
+  },
+  connectionRequestLimit: {
+    type: "integer",
+    group: "Limits",
+    default: DEFAULT_LIMITS.requestsPerConnection,
+    min: 1,
+    reason: "spreads long-lived clients over replicas in time",
+    help: "Requests on one client's connection; the last one answers Connection: close.",
+  },
+  writeTimeout: {
+    type: "duration",
+    group: "Limits",
+    default: DEFAULT_LIMITS.writeTimeout,
+    min: 1,
+    reason: "a reader that stops holds one buffer for this long, not for ever",
+    help: "Closes a connection to which nothing could be written for this long.",
+  },
+  writeRate: {
+    type: "size",
+    group: "Limits",
+    default: DEFAULT_LIMITS.writeRate,
+    reason: "as for --body-rate",
+    help: "Bytes a second that a client takes, averaged over each --write-timeout in which it is " +
+      "waited for; below it the connection is closed. 0 takes any.",
+  },
+  connectionLimit: {
+    type: "integer",
+    group: "Limits",
+    default: DEFAULT_LIMITS.connections,
+    min: 1,
+    max: 1_000_000,
+    reason: "below the usual limit of 65,536 descriptors with as many upstream sockets to spare",
+    help: "Client connections in all; one more is closed at once. From 80 % of it on, those that " +
+      "have been idle longest make way.",
+  },
+  connectionsPerAddress: {
+    type: "integer",
+    group: "Limits",
+    default: DEFAULT_LIMITS.connectionsPerAddress,
+    max: 1_000_000,
+    reason: "0 is no limit: an office or a carrier may stand behind one address",
+    help: "Client connections from one IPv4 address or IPv6 /64; one more is closed at once. " +
+      "--trusted-proxies are exempt.",
+  },
+  memoryLimit: {
+    type: "size",
+    group: "Limits",
+    default: DEFAULT_LIMITS.memoryBytes,
+    reason: "0 is no limit; in a container, give the container's",
+    help: "Memory that the process may use. From 92 % of it connections end after their answer " +
+      "and idle ones are closed, from 95 % new requests get 503, and of new TLS connections " +
+      "only a few at a time are let in to get theirs: the others are closed at once.",
+  },
+  connectTimeout: {
+    type: "duration",
+    group: "Limits",
+    default: DEFAULT_LIMITS.connectTimeout,
+    min: 1,
+    reason: "a pod answers within milliseconds; three SYNs fit",
+    help: "Time to connect to an endpoint; then another one is tried.",
+  },
+  responseHeadTimeout: {
+    type: "duration",
+    group: "Limits",
+    default: DEFAULT_LIMITS.responseHeadTimeout,
+    min: 1,
+    reason: "ingress-nginx's proxy-read-timeout",
+    help: "From the request's last byte to the response's head; past it 504.",
+  },
+  responseBodyTimeout: {
+    type: "duration",
+    group: "Limits",
+    default: DEFAULT_LIMITS.responseBodyTimeout,
+    min: 1,
+    reason: "event streams send a comment every 15 to 30 s",
+    help: "A response's body without a new byte; past it the exchange is cut.",
+  },
+  handshakeTimeout: {
+    type: "duration",
+    group: "Limits",
+    default: DEFAULT_LIMITS.handshakeTimeout,
+    min: 1,
+    reason: "round trips over any network, with time to spare for a phone that wakes up",
+    help: "Time for a TLS handshake; past it the connection is closed.",
+  },
+  handshakeLimit: {
+    type: "integer",
+    group: "Limits",
+    default: DEFAULT_LIMITS.handshakes,
+    min: 1,
+    max: 1_000_000,
+    reason: "half a second's work for one CPU",
+    help:
+      "TLS handshakes under way; one more ends the oldest, so that stalled ones keep nobody out.",
+  },
+  tunnelIdleTimeout: {
+    type: "duration",
+    group: "Limits",
+    default: DEFAULT_LIMITS.tunnelIdleTimeout,
+    min: 1,
+    reason: "dashboards stay open for long, and ping far more often",
+    help: "Closes a WebSocket or another upgrade in which nothing has moved for this long.",
+  },
+  responseHeadLimit: {
+    type: "size",
+    group: "Limits",
+    default: DEFAULT_LIMITS.responseHeadBytes,
+    min: 1024,
+    max: 1024 * 1024,
+    reason: "twice the request's: backends set many cookies",
+    help: "Status line and header fields of a response; past it 502.",
+  },
+  responseFieldLimit: {
+    type: "integer",
+    group: "Limits",
+    default: DEFAULT_LIMITS.responseFields,
+    min: 1,
+    max: 10_000,
+    reason: "twice the request's, as above",
+    help: "Header fields of a response; past it 502.",
+  },
+  tries: {
+    type: "integer",
+    group: "Limits",
+    default: DEFAULT_LIMITS.tries,
+    min: 1,
+    max: 10,
+    reason: "one more endpoint; more would multiply an outage",
+    help: "Endpoints tried for one request, the first included.",
+  },
+  retryBudget: {
+    type: "integer",
+    group: "Limits",
+    default: DEFAULT_LIMITS.retryBudget,
+    max: 100,
+    reason: "retries of a backend that fails whole add a fifth to its load, not as much again",
+    help: "Second tries in percent of an upstream's requests in the last 10 s; past it the first " +
+      "failure is answered. 30 in that time are always allowed. 100 bounds nothing while --tries " +
+      "is 2. Each worker counts its own.",
+  },
+  ejectionFailures: {
+    type: "integer",
+    group: "Limits",
+    default: DEFAULT_LIMITS.ejectionFailures,
+    max: 1_000,
+    reason: "one failure may be chance, and two a pod that restarts",
+    help: "Failures in a row (no connection, no TLS, no answer) after which an endpoint is left " +
+      "out for --ejection-time; never more than half of an upstream's. 0 leaves none out. Each " +
+      "worker judges for itself.",
+  },
+  ejectionTime: {
+    type: "duration",
+    group: "Limits",
+    default: DEFAULT_LIMITS.ejectionTime,
+    min: 1,
+    reason: "longer than most containers take to restart",
+    help: "How long an endpoint that keeps failing is left out; twice as long each time that it " +
+      "fails right after, up to 1m. An answer ends it.",
+  },
+  upstreamIdleTimeout: {
+    type: "duration",
+    group: "Limits",
+    default: DEFAULT_LIMITS.upstreamIdleTimeout,
+    min: 1,
+    reason: "less than the 60 s after which many servers close on their side",
+    help: "Closes a pooled connection to an endpoint after this long without a request.",
+  },
+  upstreamIdleLimit: {
+    type: "integer",
+    group: "Limits",
+    default: DEFAULT_LIMITS.upstreamIdleConnections,
+    max: 100_000,
+    reason: "ingress-nginx's upstream-keepalive-connections",
+    help: "Idle connections kept for one endpoint; 0 keeps none.",
+  },
+  upstreamConnectionAge: {
+    type: "duration",
+    group: "Limits",
+    default: DEFAULT_LIMITS.upstreamConnectionAge,
+    min: 1,
+    reason: "long enough to be free, short enough to follow a load balancer behind a DNS name",
+    help: "Uses no pooled connection that is older than this.",
+  },
+});
