@@ -2,7 +2,8 @@
  * Snapshots that can be read and still do not come into force. In: the one in force, the next, and
  * how much may go at once. Out: what speaks against the next one, or null.
  */
-import type { Snapshot, SnapshotVersion } from "../shared/snapshot.ts";
+import type { Snapshot } from "../shared/snapshot.ts";
+import { compareVersions } from "../shared/snapshot_order.ts";
 import type { ConfigProblem } from "../shared/snapshot_parse.ts";
 
 /** @param maxRouteLoss in percent of the routes in force; 0 for no limit. */
@@ -11,7 +12,7 @@ export function objectionTo(
   current: Snapshot,
   maxRouteLoss: number,
 ): ConfigProblem | null {
-  if (isOlder(next.version, current.version)) {
+  if (compareVersions(next.version, current.version) === "older") {
     return {
       path: "$.version.seen",
       message: "it is older than the configuration in force: it has seen less of the cluster",
@@ -30,19 +31,4 @@ export function objectionTo(
     };
   }
   return null;
-}
-
-/** Of the same cluster, with something seen less far and nothing further. */
-function isOlder(next: SnapshotVersion, current: SnapshotVersion): boolean {
-  if (next.epoch !== current.epoch) return false;
-  let behind = false;
-  for (const [kind, seen] of Object.entries(next.seen)) {
-    // A kind that only one of them has watched tells nothing.
-    const before = current.seen[kind];
-    if (before === undefined) continue;
-    const difference = BigInt(seen) - BigInt(before);
-    if (difference > 0n) return false;
-    if (difference < 0n) behind = true;
-  }
-  return behind;
 }

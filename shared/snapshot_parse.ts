@@ -173,7 +173,8 @@ function readSnapshot(root: JsonObject, check: ConfigCheck): Snapshot {
   };
 }
 
-function readVersion(value: unknown, check: ConfigCheck): SnapshotVersion {
+/** One that is missing is that of a file. Its path is `$.version`. */
+export function readVersion(value: unknown, check: ConfigCheck): SnapshotVersion {
   const unversioned = { epoch: "file", seen: {} };
   if (value === undefined) return unversioned;
   const version = check.object(value, "$.version", ["epoch", "seen"]);
