@@ -26,6 +26,7 @@ export class Configuration {
   readonly #log: Logger;
   readonly #metrics: Metrics;
   readonly #context: UpstreamContext;
+  #zone: string | null = null;
 
   constructor(
     endpoints: EndpointRegistry<ClientConnection>,
@@ -53,6 +54,12 @@ export class Configuration {
     }
   }
 
+  /** Endpoints that are meant for this zone are asked, from now on; null for no zone. */
+  setZone(zone: string | null): void {
+    this.#zone = zone;
+    for (const upstream of this.#upstreams.values()) upstream.setZone(zone);
+  }
+
   /** Lets go of endpoints and stops looking up names. */
   close(): void {
     for (const upstream of this.#upstreams.values()) upstream.close();
@@ -64,8 +71,10 @@ export class Configuration {
     let upstream = this.#upstreams.get(id);
     if (upstream === undefined) {
       upstream = new Upstream(id, this.#endpoints, this.#context);
+      upstream.setZone(this.#zone);
       this.#upstreams.set(id, upstream);
     }
+    upstream.balance(spec.balance ?? this.#context.balance);
     const isSecure = spec.protocol === "https" || spec.protocol === "h2";
     upstream.secure(isSecure ? new Security(spec.tls ?? { serverName: serverNameOf(spec) }) : null);
     if (addresses.kind === "endpoints") {

@@ -19,7 +19,7 @@ import { Endpoint, EndpointRegistry } from "./upstream/endpoint.ts";
 import type { Upstream } from "./upstream/upstream.ts";
 
 /** Time stands still. */
-const STILL = { limits: DEFAULT_LIMITS, clock: { now: 0 } };
+const STILL = { limits: DEFAULT_LIMITS, clock: { now: 0 }, balance: "round-robin" as const };
 
 /** A configuration with its registry, and a way to put whole snapshots in force by deltas. */
 class Scene {

@@ -14,6 +14,11 @@ import type { Listening } from "./worker_protocol.ts";
 export interface DataPlane {
   /** Puts a snapshot in force; before `listen`, it is what listening begins with. */
   apply(snapshot: Snapshot, certificates: readonly ServerCertificate[]): void;
+  /**
+   * Endpoints that are meant for this zone are asked, from now on; null for no zone.
+   * https://kubernetes.io/docs/concepts/services-networking/topology-aware-routing/
+   */
+  setZone(zone: string | null): void;
   /** Never dials this address: another listener of this process. Before `listen`. */
   protect(address: Address): void;
   /** Listens; the addresses with the ports that were chosen. Rejects with one line for people. */
@@ -36,6 +41,10 @@ export class LocalPlane implements DataPlane {
 
   apply(snapshot: Snapshot, certificates: readonly ServerCertificate[]): void {
     this.#server.apply(snapshot, certificates);
+  }
+
+  setZone(zone: string | null): void {
+    this.#server.setZone(zone);
   }
 
   protect(address: Address): void {

@@ -4,6 +4,7 @@
  */
 import { LOG_FORMATS, LOG_LEVELS } from "../shared/log.ts";
 import { defineOptions } from "../shared/options.ts";
+import { BALANCES } from "../shared/snapshot_upstream.ts";
 
 const DNS_NAME = /^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 
@@ -92,6 +93,15 @@ export const GENERAL_OPTIONS = defineOptions({
     default: false,
     reason: "in a cluster no pod is there, but the node's own services may be",
     help: "Dials endpoints on 127.0.0.0/8 and ::1 too, for trying out on one machine.",
+  },
+  balance: {
+    type: "choice",
+    choices: BALANCES,
+    default: "round-robin",
+    reason: "replicas are mostly alike, and turns can be foretold",
+    help: "How requests are spread over a Service's endpoints, unless its annotation " +
+      "pingress.io/balance says it: each in turn, or of two that are chosen at random the one " +
+      "that is being asked less. Each worker counts its own.",
   },
   clusterDomain: {
     type: "string",

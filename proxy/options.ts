@@ -6,6 +6,7 @@ import { type Address } from "../shared/address.ts";
 import { type CidrList } from "../shared/cidr.ts";
 import { type LogFormat, type LogLevel } from "../shared/log.ts";
 import { defineOptions, parseOptions, type Program } from "../shared/options.ts";
+import type { Balance } from "../shared/snapshot.ts";
 import { LIMIT_OPTIONS } from "./limit_specs.ts";
 import { type Limits } from "./limits.ts";
 import { GENERAL_OPTIONS } from "./option_specs.ts";
@@ -37,6 +38,8 @@ export interface ProxyOptions {
   /** Empty for no bound. */
   readonly upstreamNetworks: CidrList;
   readonly allowLoopbackUpstreams: boolean;
+  /** For upstreams that do not say how. */
+  readonly balance: Balance;
   readonly clusterDomain: string;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
@@ -73,6 +76,7 @@ export function parseProxyOptions(args: readonly string[]): ParsedProxyOptions {
       trustedProxies: given.trustedProxies,
       upstreamNetworks: given.upstreamNetworks,
       allowLoopbackUpstreams: given.allowLoopbackUpstreams,
+      balance: given.balance,
       clusterDomain: given.clusterDomain,
       logLevel: given.logLevel,
       logFormat: given.logFormat,

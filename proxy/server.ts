@@ -8,7 +8,7 @@
 import { formatAddress } from "../shared/address.ts";
 import type { CidrList } from "../shared/cidr.ts";
 import type { Logger } from "../shared/log.ts";
-import type { Snapshot } from "../shared/snapshot.ts";
+import type { Balance, Snapshot } from "../shared/snapshot.ts";
 import { Admission } from "./admission.ts";
 import { createBuffers } from "./buffer_pool.ts";
 import { ConnectionCounts } from "./connection_counts.ts";
@@ -44,6 +44,8 @@ export interface ProxyServerOptions {
   readonly upstreamNetworks: CidrList;
   /** 127.0.0.0/8 and ::1 are dialled too: on a laptop and in tests. */
   readonly allowLoopbackUpstreams: boolean;
+  /** For upstreams that do not say how; endpoints in turn by default. */
+  readonly balance?: Balance;
   readonly log: Logger;
   /** Plain HTTP to hosts that have a certificate goes to HTTPS, once that is listened for. */
   readonly sslRedirect: boolean;
@@ -141,6 +143,7 @@ export class ProxyServer {
     this.#configuration = new Configuration(this.#endpoints, log, this.#metrics, {
       limits,
       clock: this.#deadlines,
+      balance: options.balance ?? "round-robin",
     });
     const shared = { limits, buffers: createBuffers(), deadlines: this.#deadlines, trustedProxies };
     const forwarder = new Forwarder({
@@ -179,6 +182,11 @@ export class ProxyServer {
   /** Idle connections to endpoints. */
   get idleUpstreamCount(): number {
     return this.#endpoints.idleCount;
+  }
+
+  /** Requests that endpoints are being asked now. */
+  get upstreamRequestCount(): number {
+    return this.#endpoints.requestCount;
   }
 
   /**
@@ -246,6 +254,11 @@ export class ProxyServer {
   /** Puts what has changed in force; the others stay as they are. */
   applyDelta(delta: SnapshotDelta): void {
     this.#configuration.apply(delta);
+  }
+
+  /** Endpoints that are meant for this zone are asked, from now on; null for no zone. */
+  setZone(zone: string | null): void {
+    this.#configuration.setZone(zone);
   }
 
   /**

@@ -25,6 +25,9 @@ self.onmessage = ({ data }: MessageEvent<ToWorker>) => {
     case "delta":
       server?.applyDelta(unpackDelta(data.delta));
       break;
+    case "zone":
+      server?.setZone(data.zone);
+      break;
     case "telemetry":
       telemetry?.receive(data.message);
       break;
@@ -45,7 +48,7 @@ self.addEventListener("unhandledrejection", (event) => {
 });
 
 function start(
-  { settings, listen, delta, telemetry: setup, cells }: Extract<ToWorker, { kind: "start" }>,
+  { settings, listen, delta, zone, telemetry: setup, cells }: Extract<ToWorker, { kind: "start" }>,
 ): void {
   telemetry = new Telemetry(
     setup,
@@ -61,6 +64,7 @@ function start(
     trustedProxies: cidrs(settings.trustedProxies),
     upstreamNetworks: cidrs(settings.upstreamNetworks),
     allowLoopbackUpstreams: settings.allowLoopbackUpstreams,
+    balance: settings.balance,
     sslRedirect: settings.sslRedirect,
     sslRedirectPort: settings.sslRedirectPort,
     reusePort: true,
@@ -71,6 +75,7 @@ function start(
     onObstacle: (name, reason) => post({ kind: "obstacle", name, reason }),
   });
   for (const address of settings.protected) server.protect(address);
+  server.setZone(zone);
   server.applyDelta(unpackDelta(delta));
   listenAll(server, listen).then(
     (listening) => post({ kind: "listening", listening }),

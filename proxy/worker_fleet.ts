@@ -60,6 +60,7 @@ export class WorkerFleet implements DataPlane {
   readonly #differ = new SnapshotDiffer();
   #snapshot: Snapshot | null = null;
   #certificates: readonly ServerCertificate[] = [];
+  #zone: string | null = null;
   #listening: Listening = { http: [], https: [] };
   readonly #protected: Address[] = [];
   /** Limits count over the process. */
@@ -88,6 +89,11 @@ export class WorkerFleet implements DataPlane {
     this.#certificates = certificates;
     const delta = packDelta(this.#differ.diff(snapshot, certificates));
     for (const member of this.#members) member.post({ kind: "delta", delta });
+  }
+
+  setZone(zone: string | null): void {
+    this.#zone = zone;
+    for (const member of this.#members) member.post({ kind: "zone", zone });
   }
 
   protect(address: Address): void {
@@ -143,7 +149,7 @@ export class WorkerFleet implements DataPlane {
     // A new differ has seen nothing: its delta is the whole.
     const delta = packDelta(new SnapshotDiffer().diff(this.#snapshot!, this.#certificates));
     const cells = { counts: this.#counts, calls: this.#calls, worker: place };
-    return member.start({ settings, listen: this.#listening, delta, cells });
+    return member.start({ settings, listen: this.#listening, delta, zone: this.#zone, cells });
   }
 
   /**

@@ -6,6 +6,7 @@
 import type { Address } from "../shared/address.ts";
 import type { LogFormat, LogLevel } from "../shared/log.ts";
 import { Redacted } from "../shared/redacted.ts";
+import type { Balance } from "../shared/snapshot.ts";
 import type { CertificateDelta } from "./certificate_delta.ts";
 import type { ServerCertificate } from "./certificates.ts";
 import type { Limits } from "./limits.ts";
@@ -21,6 +22,8 @@ export interface WorkerSettings {
   /** Likewise; "" for no bound. */
   readonly upstreamNetworks: string;
   readonly allowLoopbackUpstreams: boolean;
+  /** For upstreams that do not say how. */
+  readonly balance: Balance;
   /** Listeners of this process that are not the worker's own: the admin port. */
   readonly protected: readonly Address[];
   readonly sslRedirect: boolean;
@@ -51,10 +54,14 @@ export type ToWorker =
     settings: WorkerSettings;
     listen: Listening;
     delta: PostedDelta;
+    /** As in a message of its own. */
+    zone: string | null;
     telemetry: TelemetrySetup;
     cells: PostedCells;
   }
   | { kind: "delta"; delta: PostedDelta }
+  /** As `DataPlane.setZone` has it. */
+  | { kind: "zone"; zone: string | null }
   | { kind: "telemetry"; message: HubMessage }
   | { kind: "ping" }
   | { kind: "drain"; options: DrainOptions };

@@ -90,7 +90,15 @@ export interface Upstream {
   readonly addresses: EndpointList | DnsName;
   /** For https and h2. Without it the name is `<service>.<namespace>.svc`, or the one resolved. */
   readonly tls?: UpstreamTls;
+  /** How requests are spread over its endpoints; without it as the proxy does by default. */
+  readonly balance?: Balance;
 }
+
+/**
+ * `round-robin`: each endpoint in turn. `least-requests`: of two that are chosen at random the one
+ * that is being asked less.
+ */
+export type Balance = "round-robin" | "least-requests";
 
 /** How a backend proves who it is, and we to it. */
 export interface UpstreamTls {
@@ -123,6 +131,11 @@ export interface Endpoint {
   readonly address: string;
   readonly port: number;
   readonly zone?: string;
+  /**
+   * Zones whose proxies should ask it, sorted. They hold where each endpoint of the upstream has
+   * some, as in kube-proxy.
+   */
+  readonly hints?: readonly string[];
 }
 
 /** A certificate chain with its key, for the names that it is used for. */

@@ -48,10 +48,11 @@ const WHOLE = {
       addresses: {
         kind: "endpoints",
         endpoints: [
-          { address: "10.0.0.1", port: 8080, zone: "a" },
+          { address: "10.0.0.1", port: 8080, zone: "a", hints: ["a", "b"] },
           { address: "fd00::1", port: 8080 },
         ],
       },
+      balance: "least-requests",
     },
   ],
   certificates: [
@@ -387,6 +388,15 @@ Deno.test("a text that is no JSON object is refused with line and column", () =>
 
 Deno.test("a byte order mark before the text does no harm", () => {
   assert.deepEqual(parseSnapshot("\ufeff" + JSON.stringify(WHOLE)).problems, []);
+});
+
+Deno.test("a way of balancing that a newer controller knows is warned of, and does no harm", () => {
+  const { snapshot, problems } = parse(changed({ "upstreams.1.balance": "by-the-moon" }));
+  assert.ok(snapshot !== null);
+  assert.ok(!("balance" in snapshot.upstreams.at(-1)!));
+  assert.deepEqual(problems.map(({ path, severity }) => [path, severity]), [
+    ["$.upstreams[1].balance", "warning"],
+  ]);
 });
 
 Deno.test("unknown fields are warned of once for each kind, and do no harm", () => {

@@ -115,7 +115,7 @@ function plainOrigin({ kind, namespace, name, field }: Origin) {
   return { kind, namespace, name, field };
 }
 
-function plainUpstream({ id, protocol, addresses, tls }: Upstream) {
+function plainUpstream({ id, protocol, addresses, tls, balance }: Upstream) {
   return {
     id,
     protocol,
@@ -123,6 +123,7 @@ function plainUpstream({ id, protocol, addresses, tls }: Upstream) {
       ? { kind: addresses.kind, name: addresses.name, port: addresses.port }
       : { kind: addresses.kind, endpoints: addresses.endpoints.map(plainEndpoint) },
     tls: tls === undefined ? undefined : plainUpstreamTls(tls),
+    balance,
   };
 }
 
@@ -135,8 +136,8 @@ function plainUpstreamTls({ serverName, ca, clientCertificate, verify }: Upstrea
   };
 }
 
-function plainEndpoint({ address, port, zone }: Endpoint) {
-  return { address, port, zone };
+function plainEndpoint({ address, port, zone, hints }: Endpoint) {
+  return { address, port, zone, hints };
 }
 
 function plainCertificate({ id, hosts, chain, key, origin }: Certificate, revealKeys: boolean) {

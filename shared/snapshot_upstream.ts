@@ -5,9 +5,19 @@
 import { isIP } from "node:net";
 import { type ConfigCheck, describe, isObject } from "./config_check.ts";
 import { readPemText } from "./snapshot_certificate.ts";
-import type { DnsName, Endpoint, EndpointList, Upstream, UpstreamTls } from "./snapshot.ts";
+import type {
+  Balance,
+  DnsName,
+  Endpoint,
+  EndpointList,
+  Upstream,
+  UpstreamTls,
+} from "./snapshot.ts";
 
 const PROTOCOLS = ["http", "https", "h2c", "h2"] as const;
+
+/** In the order of help and documentation. */
+export const BALANCES: readonly Balance[] = ["round-robin", "least-requests"];
 
 /** Names as resolvers take them, which is more than hosts: `_` occurs, and a last dot is a right. */
 const RESOLVABLE = /^[A-Za-z0-9_-]{1,63}(?:\.[A-Za-z0-9_-]{1,63})*\.?$/;
@@ -20,14 +30,35 @@ export function readUpstream(
   ids: Set<string>,
   check: ConfigCheck,
 ): Upstream | null {
-  const upstream = check.object(value, path, ["id", "protocol", "addresses", "tls"]);
+  const upstream = check.object(value, path, ["id", "protocol", "addresses", "tls", "balance"]);
   if (upstream === null) return null;
   const id = check.id(upstream.id, `${path}.id`, ids);
   const protocol = check.oneOf(upstream.protocol, `${path}.protocol`, PROTOCOLS);
   const addresses = readAddresses(upstream.addresses, `${path}.addresses`, check);
   const tls = upstream.tls === undefined ? undefined : readTls(upstream.tls, `${path}.tls`, check);
   if (id === null || protocol === null || addresses === null || tls === null) return null;
-  return tls === undefined ? { id, protocol, addresses } : { id, protocol, addresses, tls };
+  const balance = readBalance(upstream.balance, `${path}.balance`, check);
+  return {
+    id,
+    protocol,
+    addresses,
+    ...(tls === undefined ? {} : { tls }),
+    ...(balance === undefined ? {} : { balance }),
+  };
+}
+
+/** A way that this reader does not know is no reason to refuse the traffic. */
+function readBalance(value: unknown, path: string, check: ConfigCheck): Balance | undefined {
+  if (value === undefined) return undefined;
+  const found = BALANCES.find((choice) => choice === value);
+  if (found === undefined) {
+    check.warn(
+      path,
+      `${describe(value)} is no way of balancing, so the default is used`,
+      `write ${BALANCES.map((choice) => JSON.stringify(choice)).join(" or ")}`,
+    );
+  }
+  return found;
 }
 
 /** Whether the client certificate is there is asked when it is used: one that breaks costs no file. */
@@ -115,13 +146,19 @@ function readDnsName(
 }
 
 function readEndpoint(value: unknown, path: string, check: ConfigCheck): Endpoint | null {
-  const endpoint = check.object(value, path, ["address", "port", "zone"]);
+  const endpoint = check.object(value, path, ["address", "port", "zone", "hints"]);
   if (endpoint === null) return null;
   const address = check.name(endpoint.address, `${path}.address`);
   const port = check.port(endpoint.port, `${path}.port`);
   const zone = endpoint.zone === undefined
     ? undefined
     : check.string(endpoint.zone, `${path}.zone`);
+  const hints = endpoint.hints === undefined ? undefined : check.array(
+    endpoint.hints,
+    `${path}.hints`,
+    "refused",
+    (value, place) => check.string(value, place),
+  );
   if (address === null || port === null || zone === null) return null;
   // isIP takes `fe80::1%eth0`, but an interface's name means nothing on another machine.
   if (isIP(address) === 0 || address.includes("%")) {
@@ -131,5 +168,10 @@ function readEndpoint(value: unknown, path: string, check: ConfigCheck): Endpoin
       "write an IPv4 or IPv6 address without brackets",
     );
   }
-  return zone === undefined ? { address, port } : { address, port, zone };
+  return {
+    address,
+    port,
+    ...(zone === undefined ? {} : { zone }),
+    ...(hints === undefined ? {} : { hints }),
+  };
 }

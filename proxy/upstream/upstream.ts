@@ -5,12 +5,13 @@
  * so does what is known of endpoints that stay. Knows no protocol.
  */
 import type * as snapshot from "../../shared/snapshot.ts";
-import { RoundRobin } from "./balancer.ts";
+import { type Balancer, LeastRequests, RoundRobin } from "./balancer.ts";
 import { Ejection, type EjectionLimits } from "./ejection.ts";
 import type { Endpoint, EndpointRegistry } from "./endpoint.ts";
 import type { PooledConnection } from "./pool.ts";
 import { RetryBudget } from "./retry_budget.ts";
 import type { Security } from "./tls.ts";
+import { meantFor } from "./zone.ts";
 
 /** Addresses that change by themselves: `dns.ts`. */
 export interface AddressSource {
@@ -27,26 +28,37 @@ export interface UpstreamContext {
   };
   /** In ms, monotonic; a sweep behind is good enough. */
   readonly clock: { readonly now: number };
+  /** For those that do not say how. */
+  readonly balance: snapshot.Balance;
+  /** From 0 to less than 1; `Math.random` by default. */
+  readonly random?: () => number;
 }
 
 export class Upstream<C extends PooledConnection> {
   readonly id: string;
   readonly #registry: EndpointRegistry<C>;
+  readonly #context: UpstreamContext;
   readonly #clock: UpstreamContext["clock"];
-  readonly #balancer = new RoundRobin<Endpoint<C>>();
+  #balance: snapshot.Balance = "round-robin";
+  #balancer: Balancer<Endpoint<C>> = new RoundRobin();
   readonly #ejection: Ejection<Endpoint<C>>;
   readonly #retries: RetryBudget;
   #source: AddressSource | null = null;
   /** Endpoints of before `#source` serve while its first answer is waited for. */
   #awaits: "nothing" | "a request" | "an answer" = "nothing";
   #listed: readonly snapshot.Endpoint[] = [];
+  /** All of them, and those that take their turn here: the very same list where all do. */
   #endpoints: readonly Endpoint<C>[] = [];
+  #near: readonly Endpoint<C>[] = [];
+  #zone: string | null = null;
   #security: Security | null = null;
   #closed = false;
 
-  constructor(id: string, registry: EndpointRegistry<C>, { limits, clock }: UpstreamContext) {
+  constructor(id: string, registry: EndpointRegistry<C>, context: UpstreamContext) {
+    const { limits, clock } = context;
     this.id = id;
     this.#registry = registry;
+    this.#context = context;
     this.#clock = clock;
     this.#ejection = new Ejection(limits);
     this.#retries = new RetryBudget(limits.retryBudget);
@@ -58,6 +70,22 @@ export class Upstream<C extends PooledConnection> {
     this.#security = security;
     // Those that are listed already are other endpoints from now on.
     this.#update([...this.#listed]);
+  }
+
+  /** Requests are spread like this from now on. */
+  balance(balance: snapshot.Balance): void {
+    if (balance === this.#balance) return;
+    this.#balance = balance;
+    this.#balancer = balance === "round-robin"
+      ? new RoundRobin()
+      : new LeastRequests(this.#context.random ?? Math.random);
+  }
+
+  /** Endpoints that are meant for this zone are asked from now on; null for no zone. */
+  setZone(zone: string | null): void {
+    if (zone === this.#zone) return;
+    this.#zone = zone;
+    this.#sift();
   }
 
   /** These are its endpoints from now on. */
@@ -79,14 +107,19 @@ export class Upstream<C extends PooledConnection> {
 
   /**
    * The next endpoint that is not in `tried`; null where there is none (yet: see `resolving`). One
-   * that is left out for its failures is better than none.
+   * of another zone is better than one that is left out for its failures, and that than none.
    */
   pick(tried: readonly Endpoint<C>[] | null): Endpoint<C> | null {
     if (this.#source !== null && !this.#closed) this.#follow(this.#source);
     const eligible = this.#ejection.eligible(this.#clock.now);
     const endpoint = this.#balancer.pick(eligible, tried);
     if (endpoint !== null || eligible === this.#endpoints) return endpoint;
-    return this.#balancer.pick(this.#endpoints, tried);
+    return this.#pickAny(tried);
+  }
+
+  /** Whether it is one of those that may be asked: what was picked before may have left since. */
+  has(endpoint: Endpoint<C>): boolean {
+    return this.#endpoints.includes(endpoint);
   }
 
   /** A request has come, for the budget of retries. */
@@ -125,6 +158,13 @@ export class Upstream<C extends PooledConnection> {
     for (const endpoint of this.#endpoints) this.#registry.release(endpoint);
   }
 
+  #pickAny(tried: readonly Endpoint<C>[] | null): Endpoint<C> | null {
+    const far = this.#near === this.#endpoints
+      ? []
+      : this.#endpoints.filter((endpoint) => !this.#near.includes(endpoint));
+    return this.#balancer.pick(far, tried) ?? this.#balancer.pick(this.#endpoints, tried);
+  }
+
   #follow(source: AddressSource): void {
     const current = source.current();
     if (current.length > 0) this.#awaits = "nothing";
@@ -143,7 +183,13 @@ export class Upstream<C extends PooledConnection> {
       this.#registry.acquire(address, port, this.#security)
     );
     this.#listed = listed;
-    this.#ejection.list(this.#endpoints);
+    this.#sift();
     for (const endpoint of before) this.#registry.release(endpoint);
+  }
+
+  #sift(): void {
+    const meant = meantFor(this.#zone, this.#listed);
+    this.#near = meant === null ? this.#endpoints : this.#endpoints.filter((_, i) => meant[i]);
+    this.#ejection.list(this.#near);
   }
 }

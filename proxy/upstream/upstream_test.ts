@@ -38,7 +38,11 @@ class FakeName implements AddressSource {
 function newUpstream() {
   const registry = new EndpointRegistry<PooledConnection>(10, 0);
   const clock = { now: 0 };
-  const upstream = new Upstream("a/web:80", registry, { limits: DEFAULT_LIMITS, clock });
+  const upstream = new Upstream("a/web:80", registry, {
+    limits: DEFAULT_LIMITS,
+    clock,
+    balance: "round-robin",
+  });
   return { registry, upstream, clock };
 }
 
@@ -145,4 +149,80 @@ Deno.test("a new list does not bring back an endpoint that keeps failing", () =>
   assert.doesNotMatch(turns(upstream, 6), /1/);
   upstream.succeeded(failing);
   assert.match(turns(upstream, 6), /1/);
+});
+
+/** Endpoints `10.0.0.<n>` with hints by letters: `a b -` is one for a, one for b, one for none. */
+function hinted(hints: string): EndpointSpec[] {
+  return hints.split(" ").map((zones, i) => ({
+    address: `10.0.0.${i + 1}`,
+    port: 80,
+    ...(zones === "-" ? {} : { hints: [...zones] }),
+  }));
+}
+
+Deno.test("a proxy in a zone asks the endpoints hinted for it, and all again once the hints are gone", () => {
+  const { upstream } = newUpstream();
+  upstream.setZone("a");
+  upstream.list(hinted("a b a c"));
+  assert.equal(turns(upstream, 4), "1313");
+  upstream.list(hinted("a b - c"));
+  assert.equal([...turns(upstream, 4)].sort().join(""), "1234");
+  upstream.list(hinted("b a c c"));
+  assert.equal(turns(upstream, 3), "222");
+  upstream.list(hinted("b b c c"));
+  assert.equal([...turns(upstream, 4)].sort().join(""), "1234");
+});
+
+Deno.test("a zone that is told later, changed or taken back holds for the next request", () => {
+  const { upstream, registry } = newUpstream();
+  upstream.list(hinted("a b"));
+  upstream.setZone("a");
+  assert.equal(turns(upstream, 2), "11");
+  upstream.setZone("b");
+  assert.equal(turns(upstream, 2), "22");
+  upstream.setZone(null);
+  assert.equal([...turns(upstream, 2)].sort().join(""), "12");
+  assert.equal(registry.size, 2, "those of other zones keep their connections");
+});
+
+Deno.test("when all of a zone's endpoints have failed a request, those of other zones are tried", () => {
+  const { upstream } = newUpstream();
+  upstream.setZone("a");
+  upstream.list(hinted("a a b"));
+  const tried = [upstream.pick(null)!];
+  tried.push(upstream.pick(tried)!);
+  assert.deepEqual(tried.map(({ address }) => address).sort(), ["10.0.0.1", "10.0.0.2"]);
+  tried.push(upstream.pick(tried)!);
+  assert.equal(tried[2].address, "10.0.0.3");
+  assert.equal(upstream.pick(tried), null);
+});
+
+Deno.test("half of a zone's endpoints may be left out, and the only one never", () => {
+  const { upstream } = newUpstream();
+  upstream.setZone("a");
+  upstream.list(hinted("a b b b"));
+  const only = upstream.pick(null)!;
+  for (let i = 0; i < 10; i++) assert.equal(upstream.failed(only), 0);
+  upstream.list(hinted("a a b b"));
+  for (let i = 0; i < 3; i++) upstream.failed(only);
+  assert.equal(turns(upstream, 3), "222");
+  const next = upstream.pick([upstream.pick(null)!])!;
+  assert.match(next.address, /[34]$/, "of another zone, before the one left out");
+});
+
+Deno.test("an endpoint that leaves while it is asked and comes back is known to be asked still", () => {
+  const { upstream, registry } = newUpstream();
+  upstream.list(listed("10.0.0.1"));
+  const first = upstream.pick(null)!;
+  first.load.requests++;
+  upstream.list(listed("10.0.0.2"));
+  assert.equal(upstream.has(first), false);
+  assert.equal(registry.requestCount, 1);
+  upstream.list(listed("10.0.0.1", "10.0.0.2"));
+  assert.equal(registry.requestCount, 1);
+  upstream.balance("least-requests");
+  assert.equal(turns(upstream, 20), "2".repeat(20));
+  first.load.requests--;
+  assert.equal(registry.requestCount, 0);
+  assert.match(turns(upstream, 40), /1/);
 });

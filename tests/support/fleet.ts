@@ -21,6 +21,7 @@ export function startFleet(
       trustedProxies: "",
       upstreamNetworks: "127.0.0.0/8",
       allowLoopbackUpstreams: true,
+      balance: "round-robin",
       sslRedirect: true,
       sslRedirectPort: 0,
       logLevel: "error",
