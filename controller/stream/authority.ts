@@ -75,8 +75,6 @@ export interface AuthorityTimes {
   readonly servingLife: number;
   /** The share of its life after which a serving certificate is replaced. */
   readonly renewAfter: number;
-  /** How old a reading of the authority may be by which a replica still signs. */
-  readonly readingLife: number;
 }
 
 export const AUTHORITY_TIMES: AuthorityTimes = {
@@ -86,7 +84,6 @@ export const AUTHORITY_TIMES: AuthorityTimes = {
   announcement: HOUR,
   servingLife: 7 * DAY,
   renewAfter: 2 / 3,
-  readingLife: HOUR,
 };
 
 export type AuthorityStep =
@@ -220,15 +217,13 @@ function promoted(state: AuthorityState, now: number, times: AuthorityTimes): Au
   };
 }
 
-/**
- * A replica may sign by it as long as its reading is good, and by a clock that is ahead of ours.
- */
-function retire(
+/** A replica that reads this late, by a clock that is ahead of ours, has signed by it until then. */
+export function retire(
   { certPem, id, validFrom, validTo }: AuthorityCertificate,
   now: number,
-  { servingLife, readingLife, backdate }: AuthorityTimes,
+  { servingLife, backdate }: AuthorityTimes,
 ): RetiredAuthority {
-  return { certPem, id, validFrom, validTo, until: now + readingLife + servingLife + backdate };
+  return { certPem, id, validFrom, validTo, until: now + servingLife + backdate };
 }
 
 /** The same object where all of it can still be used. */

@@ -49,6 +49,26 @@ export const PUBLISHED = {
   secrets: 16,
 } as const;
 
+/** How proxies reach the controller's stream, and know each other. */
+export const STREAM = {
+  /** Before the controller's replicas, in its namespace. */
+  service: "pingress-controller",
+  port: 9443,
+  /** Proxies' own, which may do nothing: its name is what their tokens say. */
+  serviceAccount: PROXY_NAME,
+  /** Of their tokens, which are good for nothing else. */
+  audience: "pingress-stream",
+  /** Seconds; the kubelet renews a token at four fifths of its life. */
+  tokenLife: 3600,
+  /** The Secret and the ConfigMap of the authority that signs the controller's certificates. */
+  authority: "pingress-stream-ca",
+  /** The ConfigMap's key: certificates in PEM. */
+  bundleKey: "ca.crt",
+  /** Below the folder of the configuration. */
+  bundleFile: "stream/ca.crt",
+  tokenFile: "stream/token",
+} as const;
+
 /** What the Pingress Controller in Rust leaves behind. */
 export const PREDECESSOR = {
   fieldManager: "kinorca.com/pingress-controller",
