@@ -1,0 +1,121 @@
+/**
+ * What an image of `deno run` holds. In: the sources, a filled cache of Deno's, a folder to write to,
+ * and the programs' entry points (a worker's module is one too). Out: the modules that those reach,
+ * deno.json and deno.lock without what they do not import, and a cache with their packages alone.
+ *
+ *     deno run -A tools/image_files.ts /app /deno-dir proxy/main.ts proxy/worker.ts
+ *
+ * Deno asks for every package of the lock before it runs anything, so the lock must name no other:
+ * of some hundred packages a proxy needs three.
+ */
+import { dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** Of `deno info --json`, as far as it is read here. */
+export interface ModuleGraph {
+  readonly modules: readonly { readonly specifier: string; readonly npmPackage?: string }[];
+  readonly npmPackages: Readonly<Record<string, NpmPackage>>;
+}
+
+export interface NpmPackage {
+  readonly name: string;
+  readonly version: string;
+  /** Keys of `npmPackages`. */
+  readonly dependencies: readonly string[];
+  readonly localPath: string;
+}
+
+export interface ImageContent {
+  /** Paths of our modules. */
+  readonly files: readonly string[];
+  /** Names of packages that our modules import. */
+  readonly imported: ReadonlySet<string>;
+  /** Those, and what they need. */
+  readonly packages: readonly NpmPackage[];
+}
+
+/** What the programs of these graphs read when they run. */
+export function contentOf(graphs: readonly ModuleGraph[]): ImageContent {
+  const files = new Set<string>();
+  const imported = new Set<string>();
+  const packages = new Map<string, NpmPackage>();
+  for (const { modules, npmPackages } of graphs) {
+    const add = (id: string) => {
+      if (packages.has(id)) return;
+      packages.set(id, npmPackages[id]);
+      npmPackages[id].dependencies.forEach(add);
+    };
+    for (const { specifier, npmPackage } of modules) {
+      if (specifier.startsWith("file:")) files.add(fileURLToPath(specifier));
+      if (npmPackage === undefined) continue;
+      imported.add(npmPackages[npmPackage].name);
+      add(npmPackage);
+    }
+  }
+  return { files: [...files].sort(), imported, packages: [...packages.values()] };
+}
+
+/** deno.json with the imports of these packages alone. */
+export function narrowConfig<T extends { readonly imports: Readonly<Record<string, string>> }>(
+  config: T,
+  imported: ReadonlySet<string>,
+): T {
+  const imports = Object.entries(config.imports)
+    .filter(([, specifier]) => imported.has(specifier.replace(/^npm:(.+)@.*$/, "$1")));
+  return { ...config, imports: Object.fromEntries(imports) };
+}
+
+/** Most of some packages' bytes, and nothing reads them at run time; what licences ask for stays. */
+const UNREAD = /^(?!licen[cs]e|notice|copying).*\.(d\.[cm]?ts|map|md|markdown|flow)$/i;
+
+function copyPackage(from: string, to: string): void {
+  Deno.mkdirSync(to, { recursive: true });
+  for (const { name, isDirectory, isFile } of Deno.readDirSync(from)) {
+    if (isDirectory) copyPackage(join(from, name), join(to, name));
+    else if (isFile && !UNREAD.test(name)) Deno.copyFileSync(join(from, name), join(to, name));
+  }
+}
+
+async function deno(args: readonly string[], cwd: string, cache?: string): Promise<string> {
+  const { success, stdout } = await new Deno.Command(Deno.execPath(), {
+    args: [...args],
+    cwd,
+    env: cache === undefined ? {} : { DENO_DIR: cache },
+    stderr: "inherit",
+  }).output();
+  if (!success) throw new Error(`deno ${args.join(" ")} failed`);
+  return new TextDecoder().decode(stdout);
+}
+
+async function write(folder: string, cache: string, entries: readonly string[]): Promise<void> {
+  const root = Deno.cwd();
+  const graphs = await Promise.all(
+    entries.map(async (entry) => JSON.parse(await deno(["info", "--json", entry], root))),
+  );
+  const { files, imported, packages } = contentOf(graphs);
+  for (const file of files) {
+    const target = join(folder, relative(root, file));
+    Deno.mkdirSync(dirname(target), { recursive: true });
+    Deno.copyFileSync(file, target);
+  }
+  const config = JSON.parse(Deno.readTextFileSync("deno.json"));
+  Deno.writeTextFileSync(
+    join(folder, "deno.json"),
+    `${JSON.stringify(narrowConfig(config, imported), null, 2)}\n`,
+  );
+  Deno.copyFileSync("deno.lock", join(folder, "deno.lock"));
+  for (const { name, version, localPath } of packages) {
+    // The registry that it came from may be a mirror, which the image must not ask for.
+    const target = join(cache, "npm", "registry.npmjs.org", name);
+    copyPackage(localPath, join(target, version));
+    Deno.copyFileSync(join(dirname(localPath), "registry.json"), join(target, "registry.json"));
+  }
+  // Takes out of the lock what is not imported any more; the second proves that nothing else is.
+  await deno(["cache", "--quiet", "--frozen=false", ...entries], folder, cache);
+  await deno(["cache", "--quiet", "--frozen", ...entries], folder, cache);
+}
+
+if (import.meta.main) {
+  const [folder, cache, ...entries] = Deno.args;
+  await write(folder, cache, entries);
+}
