@@ -16,6 +16,7 @@ const HOST_PORT: WorkloadOptions = {
   priorityClass: null,
   drainDelay: 15_000,
   drainTimeout: 300_000,
+  stream: true,
   proxyArgs: [],
   podTemplate: null,
 };
@@ -166,6 +167,9 @@ Deno.test("the proxy is told where its files are, where to listen and how long t
     "--drain-timeout=5m",
     "--workers=4",
     "--memory-limit=$(PROXY_MEMORY_LIMIT)",
+    "--controller=https://pingress-controller.pingress-system.svc:9443",
+    "--controller-ca=/etc/pingress/stream/ca.crt",
+    "--controller-token=/etc/pingress/stream/token",
   ]);
   equal(at(podOf(HOST_PORT), "spec", "containers", 0, "command"), undefined);
 });
@@ -233,7 +237,8 @@ Deno.test("pods mount all that may ever be published in one folder, all of it op
     const volumes = asList(at(pod, "spec", "volumes"))!;
     equal(volumes.length, 1);
     const sources = asList(at(volumes, 0, "projected", "sources"))!;
-    const configMaps = sources.flatMap((source) => fieldOf(source, "configMap") ?? []);
+    const configMaps = sources.flatMap((source) => fieldOf(source, "configMap") ?? [])
+      .filter((one) => at(one, "name") !== "pingress-stream-ca");
     const secrets = sources.flatMap((source) => fieldOf(source, "secret") ?? []);
     deepEqual(
       configMaps.map((one) => [at(one, "name"), at(one, "items", 0, "path")]),
@@ -250,7 +255,46 @@ Deno.test("pods mount all that may ever be published in one folder, all of it op
   }
 });
 
-Deno.test("pods are as restricted as pod security allows, and have no token", () => {
+Deno.test("pods mount what they trust the controller by, and a token for it alone", () => {
+  for (const options of [HOST_PORT, LOAD_BALANCER]) {
+    const spec = at(podOf(options), "spec");
+    equal(at(spec, "serviceAccountName"), "pingress-proxy-server");
+    deepEqual(asList(at(spec, "volumes", 0, "projected", "sources"))!.slice(-2), [
+      {
+        configMap: {
+          name: "pingress-stream-ca",
+          optional: true,
+          items: [{ key: "ca.crt", path: "stream/ca.crt" }],
+        },
+      },
+      {
+        serviceAccountToken: {
+          audience: "pingress-stream",
+          expirationSeconds: 3600,
+          path: "stream/token",
+        },
+      },
+    ]);
+  }
+});
+
+Deno.test("without the stream pods have no flag for it, no token and no account", () => {
+  const spec = at(podOf({ ...HOST_PORT, stream: false }), "spec");
+  equal(at(spec, "serviceAccountName"), undefined);
+  equal(JSON.stringify(spec).includes("stream"), false);
+  equal(JSON.stringify(spec).includes("--controller"), false);
+});
+
+Deno.test("a controller that an operator names takes the place of ours", () => {
+  const proxyArgs = ["--controller=https://192.0.2.1:9443", "--controller-ca=/etc/mine/ca.crt"];
+  const args = argsOf({ ...HOST_PORT, proxyArgs }) as string[];
+  deepEqual(args.filter((arg) => arg.startsWith("--controller")), [
+    "--controller-token=/etc/pingress/stream/token",
+    ...proxyArgs,
+  ]);
+});
+
+Deno.test("pods are as restricted as pod security allows, and have no token of the API's", () => {
   for (const options of [HOST_PORT, LOAD_BALANCER]) {
     const spec = at(podOf(options), "spec");
     equal(at(spec, "automountServiceAccountToken"), false);

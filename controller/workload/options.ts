@@ -26,6 +26,8 @@ export interface WorkloadOptions {
   readonly drainDelay: number;
   /** Milliseconds; the proxy's flag of this name. */
   readonly drainTimeout: number;
+  /** Whether proxies are told of the controller's stream, and get a token for it. */
+  readonly stream: boolean;
   /** Further flags of the proxy, each an argument. They win over those that are set here. */
   readonly proxyArgs: readonly string[];
   /** A partial PodTemplateSpec as parsed, or null for none. */

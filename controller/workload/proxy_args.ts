@@ -4,7 +4,7 @@
  * the operator's takes the place of ours.
  */
 import { formatDuration } from "../../shared/options.ts";
-import { CONFIG_FOLDER, PROXY_PORTS, PUBLIC_PORTS, PUBLISHED } from "./names.ts";
+import { CONFIG_FOLDER, PROXY_PORTS, PUBLIC_PORTS, PUBLISHED, STREAM } from "./names.ts";
 import type { WorkloadOptions } from "./options.ts";
 
 /** The variable that carries the container's own memory limit, in bytes. */
@@ -43,7 +43,7 @@ export interface ArgMistake {
 }
 
 export function proxyArgs(
-  { drainDelay, drainTimeout, proxyArgs: further }: WorkloadOptions,
+  { namespace, drainDelay, drainTimeout, stream, proxyArgs: further }: WorkloadOptions,
 ): { readonly args: readonly string[]; readonly mistakes: readonly ArgMistake[] } {
   const ours = [
     ["config", `${CONFIG_FOLDER}/${PUBLISHED.configKey}`],
@@ -58,6 +58,7 @@ export function proxyArgs(
     ["workers", String(WORKERS)],
     // Follows a limit that a pod template sets. The kubelet fills it in, not the proxy.
     ["memory-limit", `$(${MEMORY_LIMIT_VARIABLE})`],
+    ...(stream ? streamFlags(namespace) : []),
   ];
   const given = new Set(further.map(flagOf));
   const kept = ours.filter(([flag]) => ADDED.has(flag) || !given.has(flag));
@@ -65,6 +66,16 @@ export function proxyArgs(
     args: [...kept.map(([flag, value]) => `--${flag}=${value}`), ...further],
     mistakes: mistakesIn(further),
   };
+}
+
+/** A cluster's domain may have any name, so it is left to the pod's search list. */
+function streamFlags(namespace: string): readonly (readonly [flag: string, value: string])[] {
+  const { service, port, bundleFile, tokenFile } = STREAM;
+  return [
+    ["controller", `https://${service}.${namespace}.svc:${port}`],
+    ["controller-ca", `${CONFIG_FOLDER}/${bundleFile}`],
+    ["controller-token", `${CONFIG_FOLDER}/${tokenFile}`],
+  ];
 }
 
 function mistakesIn(args: readonly string[]): ArgMistake[] {

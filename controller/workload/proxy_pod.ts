@@ -13,6 +13,7 @@ import {
   PROXY_PORTS,
   PUBLIC_PORTS,
   PUBLISHED,
+  STREAM,
 } from "./names.ts";
 import type { WorkloadOptions } from "./options.ts";
 import { MEMORY_LIMIT_VARIABLE } from "./proxy_args.ts";
@@ -49,11 +50,13 @@ export function proxyPod(
   selector: Readonly<Record<string, string>>,
   args: readonly string[],
 ): JsonObject {
-  const { backend, imagePullSecrets, nodeSelector, priorityClass } = options;
+  const { backend, imagePullSecrets, nodeSelector, priorityClass, stream } = options;
   return {
     metadata: { labels: { ...OWNER_LABELS, ...selector } },
     spec: {
-      // The proxy talks to no API: no token, and no variable for each Service of the namespace.
+      // The proxy talks to no API: no token that one takes, and no variable for each Service of the
+      // namespace. The account may do nothing: it is the name by which the controller knows proxies.
+      ...(stream ? { serviceAccountName: STREAM.serviceAccount } : {}),
       automountServiceAccountToken: false,
       enableServiceLinks: false,
       nodeSelector: { "kubernetes.io/os": "linux", ...nodeSelector },
@@ -97,7 +100,10 @@ export function proxyPod(
       }],
       volumes: [{
         name: CONFIG_VOLUME,
-        projected: { defaultMode: 0o440, sources: publishedSources() },
+        projected: {
+          defaultMode: 0o440,
+          sources: [...publishedSources(), ...(stream ? streamSources() : [])],
+        },
       }],
     },
   };
@@ -176,6 +182,21 @@ function publishedSources(): JsonObject[] {
     ...Array.from({ length: secrets }, (_, index) => ({
       secret: { name: numbered(secret, index), optional: true },
     })),
+  ];
+}
+
+/** By what a proxy knows the controller, and the controller a proxy. */
+function streamSources(): JsonObject[] {
+  const { authority, bundleKey, bundleFile, audience, tokenLife, tokenFile } = STREAM;
+  return [
+    {
+      configMap: {
+        name: authority,
+        optional: true,
+        items: [{ key: bundleKey, path: bundleFile }],
+      },
+    },
+    { serviceAccountToken: { audience, expirationSeconds: tokenLife, path: tokenFile } },
   ];
 }
 

@@ -36,6 +36,7 @@ export const HOST_PORT: WorkloadOptions = {
   priorityClass: null,
   drainDelay: 15_000,
   drainTimeout: 300_000,
+  stream: true,
   proxyArgs: [],
   podTemplate: null,
 };
