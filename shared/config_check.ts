@@ -23,13 +23,18 @@ const UNKNOWN_REMEDY = "remove it, or correct its name if it is a misspelt one";
 /** Collects the problems of one file. Readers return null for what they have reported. */
 export class ConfigCheck {
   #problems: ConfigProblem[] = [];
-  #refused = false;
+  #refusals: ConfigProblem[] = [];
   /** How often each unknown field was met, by kind of object and name. */
   #unknown = new Map<string, { first: string; count: number }>();
 
   /** The file as a whole cannot be used. */
   get refused(): boolean {
-    return this.#refused;
+    return this.#refusals.length > 0;
+  }
+
+  /** Why, in the order in which they were found. */
+  get refusals(): readonly ConfigProblem[] {
+    return this.#refusals;
   }
 
   /** Everything found. A name that is unknown in many places is one problem. */
@@ -46,8 +51,9 @@ export class ConfigCheck {
 
   /** An error after which the file as a whole cannot be used. */
   refuse(path: string, message: string, remedy: string): null {
-    this.#refused = true;
-    return this.error(path, message, remedy);
+    this.error(path, message, remedy);
+    this.#refusals.push(this.#problems[this.#problems.length - 1]);
+    return null;
   }
 
   /** An error that costs only the part that it names. */

@@ -10,9 +10,12 @@ import type { Action, Origin, PathMatch, Route } from "./snapshot.ts";
 
 const ANSWER_STATUSES = [404, 500, 503] as const;
 
+/** Which upstreams there are. */
+export type KnownIds = Pick<ReadonlySet<string>, "has">;
+
 /** Reads the routes of one snapshot, no two of which may share an id, or host and path. */
 export class RouteReader {
-  #upstreamIds: ReadonlySet<string>;
+  #upstreamIds: KnownIds;
   #check: ConfigCheck;
   /** JSON paths of routes, by id and by match. */
   #byId = new Map<string, string>();
@@ -20,7 +23,7 @@ export class RouteReader {
   /** By host, what stands in the place of its first route that was left out. */
   #placeholders = new Map<string, Route>();
 
-  constructor(upstreamIds: ReadonlySet<string>, check: ConfigCheck) {
+  constructor(upstreamIds: KnownIds, check: ConfigCheck) {
     this.#upstreamIds = upstreamIds;
     this.#check = check;
   }

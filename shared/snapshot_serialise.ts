@@ -25,9 +25,6 @@ export interface SerialiseOptions {
 /** JSON without white space. Keys are "[redacted]" unless revealed; such a file cannot be read back. */
 export function serialiseSnapshot(snapshot: Snapshot, options: SerialiseOptions): string {
   const { format, version, routes, defaultAction, upstreams, certificates } = snapshot;
-  const certificateText = options.revealKeys
-    ? (one: Certificate) => JSON.stringify(plainCertificate(one, true))
-    : KEYLESS.of;
   const before = JSON.stringify({ format, version: plainVersion(version) });
   const action = defaultAction === null ? null : plainAction(defaultAction);
   const after = JSON.stringify({
@@ -39,7 +36,8 @@ export function serialiseSnapshot(snapshot: Snapshot, options: SerialiseOptions)
   pushList(pieces, ',"routes":[', routes, ROUTES.of);
   pieces.push(`],"defaultAction":${JSON.stringify(action)}`);
   pushList(pieces, ',"upstreams":[', upstreams, UPSTREAMS.of);
-  pushList(pieces, '],"certificates":[', certificates, certificateText);
+  const textOf = options.revealKeys ? certificateText : KEYLESS.of;
+  pushList(pieces, '],"certificates":[', certificates, textOf);
   pieces.push("],", after.slice(1));
   return pieces.join("");
 }
@@ -84,6 +82,28 @@ const ROUTES = new PartTexts(plainRoute);
 const UPSTREAMS = new PartTexts(plainUpstream);
 /** Without keys: a text that has one is not kept. */
 const KEYLESS = new PartTexts((one: Certificate) => plainCertificate(one, false));
+
+/** The JSON of a route as it stands in that of its snapshot. */
+export const routeText = ROUTES.of;
+
+/** The JSON of an upstream. */
+export const upstreamText = UPSTREAMS.of;
+
+/** The JSON of a certificate with its key, for a destination that may hold it; made anew each time. */
+export function certificateText(certificate: Certificate): string {
+  return JSON.stringify(plainCertificate(certificate, true));
+}
+
+/** The JSON of a version. */
+export function versionText(version: SnapshotVersion): string {
+  return JSON.stringify(plainVersion(version));
+}
+
+/** The JSON of what is neither a list nor the version. */
+export function restText({ format, defaultAction, defaultCertificate }: Snapshot): string {
+  const action = defaultAction === null ? null : plainAction(defaultAction);
+  return JSON.stringify({ format, defaultAction: action, defaultCertificate });
+}
 
 /** The first file of a configuration whose snapshot is in the parts of `set`, as JSON. */
 export function serialiseIndex({ format, version }: Snapshot, set: PublishedSet): string {

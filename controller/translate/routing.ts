@@ -6,13 +6,14 @@
  * other's routes. Where only such ones came, changed or went, and the same becomes of requests to all
  * other backends, only their routes are laid. In any other case all are.
  */
+import { compareHosts } from "../../shared/host_order.ts";
 import type { Route } from "../../shared/snapshot.ts";
 import type { BackendResolver, FoundBackends } from "./backend.ts";
 import type { IngressModel } from "./ingress.ts";
 import { carryOver, differenceOf, LastResult } from "./memo.ts";
 import { type ProblemList, type Recorded, recordProblems } from "./problems.ts";
 import type { HostOwner } from "./route_claims.ts";
-import { compareHosts, compareRoutes } from "./route_order.ts";
+import { compareRoutes } from "./route_order.ts";
 import { isSameAction } from "./route_place.ts";
 import { type DefaultBackend, layAll, layAlone, type Layout, type Routing } from "./routes.ts";
 import { mergeSorted } from "./sorted_list.ts";

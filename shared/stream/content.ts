@@ -1,0 +1,169 @@
+/**
+ * What a snapshot says, apart from its version, in units that can be sent and compared. In: a
+ * snapshot, and the content of the one before. Out: the units and the hash of all. What did not
+ * change is known by its identity and is neither written nor hashed again.
+ *
+ * No private key is in it but inside of a `Secret`: texts with keys are made where they are sent.
+ */
+import type { Certificate, Route, Snapshot, SnapshotVersion, Upstream } from "../snapshot.ts";
+import { certificateText, restText, routeText, upstreamText } from "../snapshot_serialise.ts";
+import {
+  differenceOf,
+  HashSum,
+  inOrder,
+  type KeyOrder,
+  ORDER,
+  repeatedKey,
+  type Unit,
+  unitHash,
+} from "./unit.ts";
+
+/** A host with all of its routes, in order. */
+export interface HostUnit extends Unit {
+  readonly part: readonly Route[];
+}
+
+/** An upstream or a certificate. */
+export interface PartUnit<T> extends Unit {
+  readonly part: T;
+}
+
+interface Sections {
+  readonly hosts: readonly HostUnit[];
+  readonly upstreams: readonly PartUnit<Upstream>[];
+  readonly certificates: readonly PartUnit<Certificate>[];
+  readonly rest: Unit;
+}
+
+/** The content of one snapshot. Immutable. */
+export class Content implements Sections {
+  readonly snapshot: Snapshot;
+  /** In hex. The same for the same content under whatever version. */
+  readonly hash: string;
+  /** Each section in the order of its keys (`unit.ts`). */
+  readonly hosts: readonly HostUnit[];
+  readonly upstreams: readonly PartUnit<Upstream>[];
+  readonly certificates: readonly PartUnit<Certificate>[];
+  readonly rest: Unit;
+  readonly #sum: HashSum;
+
+  private constructor(snapshot: Snapshot, sections: Sections, sum: HashSum) {
+    this.snapshot = snapshot;
+    this.hosts = sections.hosts;
+    this.upstreams = sections.upstreams;
+    this.certificates = sections.certificates;
+    this.rest = sections.rest;
+    this.#sum = sum;
+    this.hash = sum.toHex();
+  }
+
+  get version(): SnapshotVersion {
+    return this.snapshot.version;
+  }
+
+  /** A sum of its own that begins with this content's. */
+  sum(): HashSum {
+    return new HashSum(this.#sum);
+  }
+
+  /**
+   * @param before Of a snapshot some of whose routes, upstreams and certificates are the very same
+   *   objects.
+   * @throws Error where two upstreams or two certificates have one id: no translation makes those,
+   *   and no reader lets them pass.
+   */
+  static of(snapshot: Snapshot, before?: Content): Content {
+    const sections: Sections = {
+      hosts: unitsOf(
+        hostsOf(snapshot.routes),
+        before?.hosts,
+        ORDER.host,
+        isSameRoutes,
+        (host, routes) => unitHash("host", host, hostText(host, routes)),
+      ),
+      upstreams: unitsOf(
+        snapshot.upstreams.map(byId),
+        before?.upstreams,
+        ORDER.upstream,
+        Object.is,
+        (id, upstream) => unitHash("upstream", id, upstreamText(upstream)),
+      ),
+      certificates: unitsOf(
+        snapshot.certificates.map(byId),
+        before?.certificates,
+        ORDER.certificate,
+        Object.is,
+        (id, certificate) => unitHash("certificate", id, certificateText(certificate)),
+      ),
+      rest: { key: "", hash: unitHash("rest", "", restText(snapshot)) },
+    };
+    return new Content(snapshot, sections, sumOf(sections, before));
+  }
+}
+
+/** A host as it is sent, and as it is hashed. */
+export function hostText(host: string, routes: readonly Route[]): string {
+  return `{"host":${JSON.stringify(host)},"routes":[${routes.map(routeText).join(",")}]}`;
+}
+
+type Keyed<T> = readonly [key: string, part: T];
+
+function byId<T extends { readonly id: string }>(part: T): Keyed<T> {
+  return [part.id, part];
+}
+
+/** The routes of each host. They stand together in all that a controller has made. */
+function hostsOf(routes: readonly Route[]): Keyed<readonly Route[]>[] {
+  const runs: Keyed<readonly Route[]>[] = [];
+  let isOrdered = true;
+  let start = 0;
+  for (let end = 1; end <= routes.length; end++) {
+    const { host } = routes[start];
+    if (end < routes.length && routes[end].host === host) continue;
+    if (end < routes.length && ORDER.host(host, routes[end].host) > 0) isOrdered = false;
+    runs.push([host, routes.slice(start, end)]);
+    start = end;
+  }
+  if (isOrdered) return runs;
+  return [...Map.groupBy(routes, ({ host }) => host)].sort(([a], [b]) => ORDER.host(a, b));
+}
+
+function isSameRoutes(a: readonly Route[], b: readonly Route[]): boolean {
+  return a.length === b.length && a.every((route, i) => route === b[i]);
+}
+
+/** Units of parts, those of `before` wherever the part is the same. */
+function unitsOf<T>(
+  parts: readonly Keyed<T>[],
+  before: readonly PartUnit<T>[] = [],
+  order: KeyOrder,
+  isSame: (a: T, b: T) => boolean,
+  hashOf: (key: string, part: T) => string,
+): readonly PartUnit<T>[] {
+  let at = 0;
+  const units = parts.map(([key, part]): PartUnit<T> => {
+    while (at < before.length && before[at].key !== key && order(before[at].key, key) < 0) at++;
+    const known = before[at];
+    if (known?.key === key && isSame(known.part, part)) return known;
+    return { key, part, hash: hashOf(key, part) };
+  });
+  const ordered = inOrder(units, order);
+  const repeated = repeatedKey(ordered, order);
+  if (repeated !== null) throw new Error(`two parts of a snapshot have the id ${repeated}`);
+  return ordered;
+}
+
+function sumOf(now: Sections, before: Content | undefined): HashSum {
+  const sum = before?.sum() ?? new HashSum();
+  const follow = (before: readonly Unit[] = [], units: readonly Unit[], order: KeyOrder) => {
+    const { changed, replaced } = differenceOf(before, units, order);
+    sum.toggleAll(replaced);
+    sum.toggleAll(changed);
+  };
+  follow(before?.hosts, now.hosts, ORDER.host);
+  follow(before?.upstreams, now.upstreams, ORDER.upstream);
+  follow(before?.certificates, now.certificates, ORDER.certificate);
+  if (before !== undefined) sum.toggle(before.rest);
+  sum.toggle(now.rest);
+  return sum;
+}
