@@ -1,0 +1,3 @@
+module pingress.io/tests/app
+
+go 1.19

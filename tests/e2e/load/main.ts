@@ -1,0 +1,66 @@
+/**
+ * The load generator, a process of its own so that a test's event loop is not its clients'. In: a
+ * plan as the first line of standard input, whose end ends it. Out: lines of `plan.ts`.
+ */
+import process from "node:process";
+import { createInterface } from "node:readline";
+import { HandshakeStream } from "./handshake_stream.ts";
+import { Latencies } from "./latencies.ts";
+import type { LoadLine, LoadPlan } from "./plan.ts";
+import { RequestStream } from "./request_stream.ts";
+import { SocketStream } from "./socket_stream.ts";
+
+/** Between two looks at what is due, in ms. */
+const TICK = 5;
+
+/** Between two lines of progress, in ms. */
+const PROGRESS = 100;
+
+function tell(line: LoadLine): void {
+  const bytes = new TextEncoder().encode(`${JSON.stringify(line)}\n`);
+  for (let at = 0; at < bytes.length;) at += Deno.stdout.writeSync(bytes.subarray(at));
+}
+
+async function run(plan: LoadPlan, over: Promise<void>): Promise<void> {
+  const lag = new Latencies();
+  const paced = plan.streams.map((stream) => new RequestStream(stream, plan, lag, tell));
+  const handshakes = (plan.handshakes ?? []).map((stream) =>
+    new HandshakeStream(stream, plan, lag, tell)
+  );
+  const ticking = [...paced, ...handshakes];
+  const sockets = (plan.sockets ?? []).map((stream) => new SocketStream(stream, plan, tell));
+  const all = [...ticking, ...sockets];
+  await Promise.all([...paced, ...sockets].map((stream) => stream.open()));
+  const start = performance.now();
+  tell({ kind: "started" });
+  const ticks = setInterval(() => {
+    for (const stream of ticking) stream.tick(performance.now() - start);
+  }, TICK);
+  const sum = (of: (stream: { answered: number; failed: number }) => number) =>
+    all.reduce((total, stream) => total + of(stream), 0);
+  const progress = setInterval(() =>
+    tell({
+      kind: "progress",
+      at: Date.now(),
+      answered: sum(({ answered }) => answered),
+      failed: sum(({ failed }) => failed),
+    }), PROGRESS);
+  await over;
+  clearInterval(ticks);
+  const seconds = (performance.now() - start) / 1000;
+  const streams = await Promise.all(all.map((stream) => stream.end()));
+  clearInterval(progress);
+  tell({
+    kind: "summary",
+    seconds,
+    streams,
+    lag: { p99: lag.percentile(0.99), max: lag.max },
+  });
+}
+
+const input = createInterface({ input: process.stdin });
+const plan = Promise.withResolvers<LoadPlan>();
+const over = Promise.withResolvers<void>();
+input.once("line", (line) => plan.resolve(JSON.parse(line)));
+input.once("close", () => over.resolve());
+await run(await plan.promise, over.promise);

@@ -1,0 +1,186 @@
+/**
+ * Requests of one kind at a fixed rate. In: a plan, and the time now. Out: what failed, each as it
+ * does, and how fast the others were answered. An open loop: a slow proxy gets as many as a fast one.
+ */
+import { createHash } from "node:crypto";
+import type { WireMessage } from "../../support/wire_message.ts";
+import { Connection, RequestFailure, type Target } from "./connection.ts";
+import { Latencies } from "./latencies.ts";
+import type { Failure, LoadPlan, StreamPlan, StreamResult } from "./plan.ts";
+
+const TIMEOUT = 10_000;
+const BODY_BYTES = 1_000;
+
+/** Kept connections that nobody has used for this long are closed: before the proxy does, in ms. */
+const IDLE = 20_000;
+
+type Timer = ReturnType<typeof setTimeout>;
+
+export class RequestStream {
+  answered = 0;
+  failed = 0;
+  readonly #plan: StreamPlan;
+  readonly #target: Target;
+  readonly #timeout: number;
+  readonly #lag: Latencies;
+  readonly #onFailure: (failure: Failure) => void;
+  readonly #latencies = new Latencies();
+  /** The one that has waited longest comes first, so that all stay in use. */
+  readonly #idle: { readonly connection: Connection; readonly timer: Timer }[] = [];
+  readonly #running = new Set<Promise<void>>();
+  readonly #body: string;
+  #begun = 0;
+  #opened = 0;
+
+  constructor(
+    plan: StreamPlan,
+    load: LoadPlan,
+    lag: Latencies,
+    onFailure: (failure: Failure) => void,
+  ) {
+    this.#plan = plan;
+    this.#target = targetFor(plan, load);
+    this.#timeout = plan.timeout ?? TIMEOUT;
+    this.#lag = lag;
+    this.#onFailure = onFailure;
+    this.#body = "b".repeat(plan.bodyBytes ?? BODY_BYTES);
+  }
+
+  /** Opens as many kept connections as requests of a tenth of a second need; where that fails, later. */
+  async open(): Promise<void> {
+    if (this.#plan.connections === "new") return;
+    const count = Math.max(1, Math.ceil(this.#plan.rate / 10));
+    await Promise.all(Array.from({ length: count }, async () => {
+      const connection = await this.#connect(AbortSignal.timeout(this.#timeout)).catch(() => null);
+      if (connection !== null) this.#keep(connection);
+    }));
+  }
+
+  /** Begins all requests that are due, `passed` ms after the start. */
+  tick(passed: number): void {
+    for (; this.#begun < passed * this.#plan.rate / 1000; this.#begun++) {
+      const running = this.#one(passed - this.#begun * 1000 / this.#plan.rate);
+      this.#running.add(running);
+      running.finally(() => this.#running.delete(running));
+    }
+  }
+
+  /** Waits for the requests that are under way. */
+  async end(): Promise<StreamResult> {
+    await Promise.all(this.#running);
+    while (this.#idle.length > 0) this.#take()!.close();
+    const { name } = this.#plan;
+    const { max } = this.#latencies;
+    const [p50, p99] = [0.5, 0.99].map((share) => this.#latencies.percentile(share));
+    return {
+      name,
+      answered: this.answered,
+      failed: this.failed,
+      p50,
+      p99,
+      max,
+      opened: this.#opened,
+    };
+  }
+
+  /** @param late is how long ago it was due, in ms. */
+  async #one(late: number): Promise<void> {
+    this.#lag.add(late);
+    const began = performance.now();
+    const at = Date.now();
+    const id = crypto.randomUUID();
+    const control = new AbortController();
+    const timer = setTimeout(() => control.abort(), this.#timeout - late);
+    let connection: Connection | null = null;
+    let before = 0;
+    try {
+      connection = this.#take() ?? await this.#connect(control.signal);
+      before = connection.answered;
+      const body = this.#plan.method === "POST" ? `${id}${this.#body}` : "";
+      const answer = await connection.ask(this.#request(id, body), control.signal);
+      this.#judge(answer, id, body);
+      this.answered++;
+      this.#latencies.add(performance.now() - began + late);
+      if (this.#plan.connections === "new" || isLast(answer)) connection.close();
+      else this.#keep(connection);
+    } catch (error) {
+      connection?.close();
+      if (!(error instanceof RequestFailure)) throw error;
+      const { how, message: detail } = error;
+      const after = performance.now() - began;
+      const status = how === "status" ? Number(detail.split(" ")[1]) : 0;
+      this.failed++;
+      this.#onFailure({
+        kind: "failure",
+        stream: this.#plan.name,
+        how,
+        at,
+        after,
+        status,
+        detail,
+        before,
+      });
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #request(id: string, body: string): Uint8Array {
+    const { method, host, path, connections } = this.#plan;
+    const more = connections === "new" ? "Connection: close\r\n" : "";
+    const length = method === "POST" ? `Content-Length: ${body.length}\r\n` : "";
+    const target = `${path}${path.includes("?") ? "&" : "?"}id=${id}`;
+    const head = `${method} ${target} HTTP/1.1\r\nHost: ${host}\r\n${more}${length}\r\n`;
+    return new TextEncoder().encode(head + body);
+  }
+
+  /** Throws what is wrong with an answer. */
+  #judge({ head, body: got }: WireMessage, id: string, body: string): void {
+    const line = head.slice(0, head.indexOf("\r\n"));
+    if (!line.startsWith("HTTP/1.1 200 ")) {
+      throw new RequestFailure("status", `${line} ${got.slice(0, 100).trim()}`);
+    }
+    const hash = body === "" ? "" : ` ${createHash("sha256").update(body).digest("hex")}`;
+    const [pod] = got.split(" ", 1);
+    if (got !== `${pod} ${id}${hash}`) throw new RequestFailure("body", `${line} ${got}`);
+  }
+
+  #connect(signal: AbortSignal): Promise<Connection> {
+    this.#opened++;
+    return Connection.open(this.#target, signal);
+  }
+
+  /** A kept connection; null where there is none. */
+  #take(): Connection | null {
+    const first = this.#idle.shift();
+    if (first === undefined) return null;
+    clearTimeout(first.timer);
+    return first.connection;
+  }
+
+  #keep(connection: Connection): void {
+    const forget = () => {
+      const place = this.#idle.findIndex((idle) => idle.connection === connection);
+      if (place === -1) return;
+      clearTimeout(this.#idle.splice(place, 1)[0].timer);
+      connection.close();
+    };
+    this.#idle.push({ connection, timer: setTimeout(forget, IDLE) });
+    connection.rest(forget);
+  }
+}
+
+/** Where a stream's connections go. */
+export function targetFor(
+  { host, secure = false }: Pick<StreamPlan, "host" | "secure">,
+  { address, httpPort, httpsPort, authority }: LoadPlan,
+): Target {
+  if (!secure) return { address, port: httpPort, tls: null };
+  if (authority === undefined) throw new Error(`${host}: secure, and no authority to trust`);
+  return { address, port: httpsPort, tls: { name: host, authority } };
+}
+
+/** Whether the connection takes no request after this answer. */
+function isLast({ head }: WireMessage): boolean {
+  return /^connection: *close *$/im.test(head.replaceAll("\r", ""));
+}
