@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Stops what up.sh started, and takes away what it has left on the machine: mounts, interfaces, rules
-# of iptables, settings of the kernel. Programs and images stay in $PINGRESS_CLUSTER.
+# of iptables, settings of the kernel. Programs, images and the last logs stay in $PINGRESS_CLUSTER.
 set -uo pipefail
 root=${PINGRESS_CLUSTER:-$HOME/.cache/pingress-cluster}
 run=$root/run
@@ -72,5 +72,7 @@ if [ -f "$run/sysctl" ]; then
     /var/lib/cni/results /var/lib/cni /sys/fs/cgroup/*/k8s.io /sys/fs/cgroup/k8s.io \
     /run/containerd/runc/k8s.io /run/containerd/runc /run/containerd/s /run/containerd 2>/dev/null
 fi
+rm -rf "$root/log"
+mv "$run/log" "$root/log" 2>/dev/null
 rm -rf "$run"
 exit 0

@@ -5,10 +5,15 @@
 import { join } from "node:path";
 import { parseAllDocuments } from "yaml";
 import type { KubeObject } from "./api_client.ts";
-import type { TestCluster } from "./cluster.ts";
 
 /** `manifests/`, which users apply. */
 export const MANIFESTS = join(import.meta.dirname!, "..", "..", "..", "manifests");
+
+/** What kubectl needs to know of a cluster. */
+export interface KubectlTarget {
+  readonly kubeconfig: string;
+  readonly programs: { readonly kubectl: string | null };
+}
 
 export interface KubectlAnswer {
   readonly code: number;
@@ -19,7 +24,7 @@ export interface KubectlAnswer {
 
 /** Runs it as the cluster's administrator; `input` is its standard input. */
 export async function kubectl(
-  cluster: TestCluster,
+  cluster: KubectlTarget,
   args: readonly string[],
   input = "",
 ): Promise<KubectlAnswer | null> {

@@ -1,0 +1,136 @@
+/**
+ * Pingress in a cluster, as users install it. In: the repository. Out: images of its Dockerfiles on
+ * every node, and what `kubectl apply -f manifests/` makes of them.
+ */
+import { join } from "node:path";
+import { parseAllDocuments, stringify } from "yaml";
+import { VERSION } from "../../../shared/version.ts";
+import { eventually } from "../../cluster/support/condition.ts";
+import { MANIFESTS } from "../../cluster/support/kubectl.ts";
+import type { ImageOptions, NodeCluster, Pod } from "./node_cluster.ts";
+
+export const NAMESPACE = "pingress-system";
+export const CONTROLLER = "pingress-controller";
+export const PROXY = "pingress-proxy-server";
+
+const REPOSITORY = join(MANIFESTS, "..");
+
+/** Until pods of images that are there are ready, in ms. */
+const PATIENCE = 180_000;
+
+export interface PingressOptions {
+  /** Default: as in the manifests, HostPort. */
+  readonly backend?: "HostPort" | "LoadBalancer";
+  /** Replicas of the controller. Default: as in the manifests, 2. */
+  readonly replicas?: number;
+  /** More flags for the controller, which win over those of the manifests. */
+  readonly args?: readonly string[];
+  /** What its images are built with beside the files of the repository. */
+  readonly image?: Pick<ImageOptions, "buildArgs" | "contexts">;
+}
+
+interface Deployment {
+  kind: string;
+  spec: {
+    replicas: number;
+    template: { spec: { containers: { args: string[] }[] } };
+  };
+}
+
+/** Builds both images under the names that the manifests have. Out: how long it took, in ms. */
+export async function buildPingress(
+  cluster: NodeCluster,
+  image: PingressOptions["image"] = {},
+): Promise<number> {
+  const from = performance.now();
+  for (const [name, file] of [[CONTROLLER, "controller"], [PROXY, "proxy"]]) {
+    await cluster.buildImage({
+      ...image,
+      context: REPOSITORY,
+      file: join(REPOSITORY, `Dockerfile.${file}`),
+      // What `deno compile` downloads may be out of reach.
+      target: "run",
+      tag: `ghcr.io/pingress/${name}:${VERSION}`,
+    });
+  }
+  return performance.now() - from;
+}
+
+/** Builds, applies the manifests, and waits until controllers and proxies are ready. */
+export async function installPingress(
+  cluster: NodeCluster,
+  options: PingressOptions = {},
+): Promise<Pingress> {
+  await buildPingress(cluster, options.image);
+  const pingress = new Pingress(cluster, options.backend ?? "HostPort");
+  await pingress.apply(options);
+  await pingress.waitUntilReady();
+  return pingress;
+}
+
+/** An installation. */
+export class Pingress {
+  readonly cluster: NodeCluster;
+  readonly backend: "HostPort" | "LoadBalancer";
+
+  constructor(cluster: NodeCluster, backend: "HostPort" | "LoadBalancer") {
+    this.cluster = cluster;
+    this.backend = backend;
+  }
+
+  /** Applies the manifests as they are, or with options of a test; again is fine. */
+  async apply({ backend, replicas, args = [] }: Omit<PingressOptions, "image"> = {}) {
+    await this.cluster.kubectl(["apply", "--filename", MANIFESTS]);
+    const flags = backend === undefined ? args : [`--backend=${backend}`, ...args];
+    if (flags.length === 0 && replicas === undefined) return;
+    const file = join(MANIFESTS, "pingress-controller.yaml");
+    const documents = parseAllDocuments(await Deno.readTextFile(file)).map((document) => {
+      const object = document.toJS() as Deployment;
+      if (object.kind !== "Deployment") return object;
+      const [container] = object.spec.template.spec.containers;
+      const given = new Set(flags.map(nameOf));
+      container.args = [...container.args.filter((flag) => !given.has(nameOf(flag))), ...flags];
+      object.spec.replicas = replicas ?? object.spec.replicas;
+      return object;
+    });
+    const text = documents.map((object) => stringify(object)).join("---\n");
+    await this.cluster.kubectl(["apply", "--filename", "-"], text);
+  }
+
+  /** Until all controllers and proxies are there, of the newest template, and ready. */
+  async waitUntilReady(patience = PATIENCE): Promise<void> {
+    await this.cluster.waitForRollout("Deployment", CONTROLLER, NAMESPACE, patience);
+    const kind = this.backend === "HostPort" ? "DaemonSet" : "Deployment";
+    await this.cluster.waitForRollout(kind, PROXY, NAMESPACE, patience);
+  }
+
+  async controllers(): Promise<Pod[]> {
+    return await this.cluster.pods(NAMESPACE, `app.kubernetes.io/name=${CONTROLLER}`);
+  }
+
+  async proxies(): Promise<Pod[]> {
+    return await this.cluster.pods(NAMESPACE, `app.kubernetes.io/name=${PROXY}`);
+  }
+
+  /** Of the replica that leads; null while none does. */
+  async leader(): Promise<Pod | null> {
+    const lease = await this.cluster.get("coordination.k8s.io/v1", "Lease", CONTROLLER, NAMESPACE);
+    const { holderIdentity = "" } = (lease?.spec ?? {}) as { holderIdentity?: string };
+    const controllers = await this.controllers();
+    return controllers.find(({ metadata }) => holderIdentity.startsWith(metadata.name)) ?? null;
+  }
+
+  /** Deletes what the manifests made, and waits until nothing of it is left. */
+  async uninstall(patience = PATIENCE): Promise<void> {
+    await this.cluster.kubectl(["delete", "--ignore-not-found", "--filename", MANIFESTS]);
+    await eventually(
+      "end of the namespace",
+      async () => await this.cluster.get("v1", "Namespace", NAMESPACE) === null,
+      patience,
+    );
+  }
+}
+
+function nameOf(flag: string): string {
+  return flag.split("=")[0];
+}
