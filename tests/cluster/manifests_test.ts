@@ -2,6 +2,7 @@
 import { deepEqual, equal, match, notEqual } from "node:assert/strict";
 import { join } from "node:path";
 import { parseControllerOptions } from "../../controller/options.ts";
+import { STREAM } from "../../controller/workload/names.ts";
 import {
   configMapName,
   keySecretName,
@@ -60,12 +61,14 @@ clusterTest(
       "namespace/pingress-system created",
       "priorityclass.scheduling.k8s.io/pingress-proxy created",
       "serviceaccount/pingress-controller-user created",
+      "serviceaccount/pingress-proxy-server created",
       "clusterrole.rbac.authorization.k8s.io/pingress-controller-cluster-role created",
       "clusterrolebinding.rbac.authorization.k8s.io/pingress-controller-cluster-role-binding created",
       "role.rbac.authorization.k8s.io/pingress-controller-role created",
       "rolebinding.rbac.authorization.k8s.io/pingress-controller-role-binding created",
       "ingressclass.networking.k8s.io/pingress created",
       "deployment.apps/pingress-controller created",
+      "service/pingress-controller created",
     ]);
     const second = await applyManifests(cluster);
     deepEqual(second?.filter((line) => !line.endsWith(" unchanged")), []);
@@ -92,12 +95,14 @@ Deno.test("kubectl apply -f manifests/ over the manifests of the controller in R
     "pingress-system configured",
     "pingress-proxy created",
     "pingress-controller-user unchanged",
+    "pingress-proxy-server created",
     "pingress-controller-cluster-role configured",
     "pingress-controller-cluster-role-binding unchanged",
     "pingress-controller-role configured",
     "pingress-controller-role-binding unchanged",
     "pingress unchanged",
     "pingress-controller configured",
+    "pingress-controller created",
   ]);
   const again = await applyManifests(cluster);
   deepEqual(again?.filter((line) => !line.endsWith(" unchanged")), []);
@@ -167,7 +172,10 @@ Deno.test("the controller's Deployment fits its command line, its version and it
   if (parsed.kind !== "ok") return;
   equal(parsed.options.namespace, NAMESPACE);
   equal(parsed.options.backend, "HostPort");
-  deepEqual(ports.map(({ containerPort }) => containerPort), [parsed.options.admin.port]);
+  deepEqual(ports.map(({ containerPort }) => containerPort), [
+    parsed.options.admin.port,
+    STREAM.port,
+  ]);
   notEqual(parsed.options.admin.hostname, "127.0.0.1");
   const [ingressClass] = await manifest<KubeObject & { spec: { controller: string } }>(
     "ingress-class.yaml",
@@ -213,6 +221,43 @@ Deno.test("kubectl apply takes the place of an installation by other means, and 
   }
 });
 
+interface Service extends KubeObject {
+  readonly spec: {
+    readonly selector: Readonly<Record<string, string>>;
+    readonly ports: readonly { readonly port: number; readonly targetPort: string }[];
+  };
+}
+
+Deno.test("the controller's Service leads to the stream of its pods", async () => {
+  const objects = await manifest<KubeObject>("pingress-controller.yaml");
+  const { spec: { template } } = await controllerDeployment();
+  const service = objects.find(({ kind }) => kind === "Service") as Service;
+  deepEqual([service.metadata.name, service.metadata.namespace], [STREAM.service, NAMESPACE]);
+  for (const [name, value] of Object.entries(service.spec.selector)) {
+    equal((template.metadata.labels as Record<string, string>)[name], value);
+  }
+  deepEqual(service.spec.ports.map(({ port, targetPort }) => [port, targetPort]), [
+    [STREAM.port, "stream"],
+  ]);
+});
+
+for (const file of ["hostport.yaml", "namespaced/rights.yaml"]) {
+  Deno.test(`proxies' account in ${file} has no right and no token of the API's`, async () => {
+    const objects = await manifest<
+      KubeObject & {
+        automountServiceAccountToken?: boolean;
+        subjects?: readonly { readonly name: string }[];
+      }
+    >(file);
+    const account = objects.find(({ kind, metadata }) =>
+      kind === "ServiceAccount" && metadata.name === STREAM.serviceAccount
+    );
+    equal(account?.automountServiceAccountToken, false);
+    const bound = objects.flatMap(({ subjects = [] }) => subjects.map(({ name }) => name));
+    equal(bound.includes(STREAM.serviceAccount), false);
+  });
+}
+
 /** The cells of the table below a heading of docs/install.md, without its head. */
 async function documentedTable(heading: string): Promise<string[][]> {
   const text = await Deno.readTextFile(join(MANIFESTS, "..", "docs", "install.md"));
@@ -250,8 +295,9 @@ for (const file of ["hostport.yaml", "namespaced/rights.yaml"]) {
     const count = (length: number, nameOf: (index: number) => string) =>
       Array.from({ length }, (_, index) => nameOf(index));
     const names: Record<string, readonly string[]> = {
-      configmaps: count(MAX_PARTS + 1, configMapName),
-      secrets: ["pingress-tls-secret", ...count(MAX_KEY_SECRETS, keySecretName)],
+      configmaps: [STREAM.authority, ...count(MAX_PARTS + 1, configMapName)],
+      secrets: ["pingress-tls-secret", STREAM.authority, ...count(MAX_KEY_SECRETS, keySecretName)],
+      serviceaccounts: [STREAM.serviceAccount],
       daemonsets: [PROXY],
       deployments: [PROXY],
       services: [PROXY],
