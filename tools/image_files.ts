@@ -65,13 +65,19 @@ export function narrowConfig<T extends { readonly imports: Readonly<Record<strin
   return { ...config, imports: Object.fromEntries(imports) };
 }
 
+/** Of which Deno's cache has a folder by that name. */
+const REGISTRY = "https://registry.npmjs.org/";
+
 /** Most of some packages' bytes, and nothing reads them at run time; what licences ask for stays. */
 const UNREAD = /^(?!licen[cs]e|notice|copying).*\.(d\.[cm]?ts|map|md|markdown|flow)$/i;
 
-function copyPackage(from: string, to: string): void {
+/** Folders at a package's root. `deno compile` also ends by an overflow on what is in one of them. */
+const UNREAD_FOLDERS = new Set(["test", "tests", "examples", "docs", "benchmark"]);
+
+function copyPackage(from: string, to: string, unread: ReadonlySet<string> = new Set()): void {
   Deno.mkdirSync(to, { recursive: true });
   for (const { name, isDirectory, isFile } of Deno.readDirSync(from)) {
-    if (isDirectory) copyPackage(join(from, name), join(to, name));
+    if (isDirectory && !unread.has(name)) copyPackage(join(from, name), join(to, name));
     else if (isFile && !UNREAD.test(name)) Deno.copyFileSync(join(from, name), join(to, name));
   }
 }
@@ -80,7 +86,7 @@ async function deno(args: readonly string[], cwd: string, cache?: string): Promi
   const { success, stdout } = await new Deno.Command(Deno.execPath(), {
     args: [...args],
     cwd,
-    env: cache === undefined ? {} : { DENO_DIR: cache },
+    env: cache === undefined ? {} : { DENO_DIR: cache, NPM_CONFIG_REGISTRY: REGISTRY },
     stderr: "inherit",
   }).output();
   if (!success) throw new Error(`deno ${args.join(" ")} failed`);
@@ -106,8 +112,8 @@ async function write(folder: string, cache: string, entries: readonly string[]):
   Deno.copyFileSync("deno.lock", join(folder, "deno.lock"));
   for (const { name, version, localPath } of packages) {
     // The registry that it came from may be a mirror, which the image must not ask for.
-    const target = join(cache, "npm", "registry.npmjs.org", name);
-    copyPackage(localPath, join(target, version));
+    const target = join(cache, "npm", new URL(REGISTRY).hostname, name);
+    copyPackage(localPath, join(target, version), UNREAD_FOLDERS);
     Deno.copyFileSync(join(dirname(localPath), "registry.json"), join(target, "registry.json"));
   }
   // Takes out of the lock what is not imported any more; the second proves that nothing else is.
