@@ -28,7 +28,9 @@ import type { Telemetry } from "./telemetry/telemetry.ts";
 import type { Tunnels } from "./tunnel.ts";
 import type { Transport } from "./transport.ts";
 import { connect } from "./upstream/connect.ts";
+import type { Failing } from "./upstream/ejection.ts";
 import type { Endpoint } from "./upstream/endpoint.ts";
+import type { Holds } from "./upstream/hold.ts";
 import type { UpstreamNetworks } from "./upstream/networks.ts";
 import type { Upstream } from "./upstream/upstream.ts";
 
@@ -50,6 +52,8 @@ export interface ForwarderContext extends ClientConnectionContext {
   /** Where endpoints may be. */
   readonly networks: UpstreamNetworks;
   readonly tunnels: Tunnels;
+  /** Where requests wait for an upstream to have an endpoint. */
+  readonly holds: Holds;
   /** True while memory is too short for another request. */
   readonly isOverloaded: () => boolean;
   /** The system has no descriptor left. */
@@ -124,7 +128,8 @@ export class Forwarder {
     let tried: Endpoint<ClientConnection>[] | null = null;
     let failure: ProxyError | null = null;
     let replayed = false;
-    const { deadlines, telemetry } = this.#context;
+    let heldSince = 0;
+    const { deadlines, holds, telemetry } = this.#context;
     const { record } = exchange;
     record.upstream = upstream.id;
     upstream.requested();
@@ -135,6 +140,14 @@ export class Forwarder {
         endpoint = upstream.pick(null);
       }
       if (endpoint === null) {
+        // Whatever has failed until now may be tried again, or it would have been answered.
+        if (holds.concerns(upstream)) {
+          heldSince ||= performance.now();
+          const outcome = await holds.wait(upstream, exchange, heldSince);
+          tried = failure = null;
+          if (outcome === "served") continue;
+          if (exchange.isOver) return this.#lose(exchange, new ProxyError("client_gone"));
+        }
         return this.#answer(exchange, failure ?? new ProxyError("no_endpoint", upstream.id));
       }
       if (failure !== null && !upstream.takeRetry()) {
@@ -144,24 +157,36 @@ export class Forwarder {
       record.endpoint = endpoint;
       record.tries++;
       if (telemetry.isLogging) record.triedAt = performance.now();
-      let connection = replayed ? null : endpoint.pool.take(deadlines.now);
+      endpoint.load.requests++;
       try {
-        if (connection === null) connection = await this.#connect(exchange, endpoint);
-        else telemetry.metrics.upstreamReused();
-      } catch (error) {
-        failure = asProxyError(error, "connect_failed");
-        (tried ??= []).push(endpoint);
-        if (failure.code === "client_gone") return this.#lose(exchange, failure);
-        this.#blame(upstream, endpoint, failure);
-        if (tried.length >= this.#context.limits.tries) return this.#answer(exchange, failure);
-        continue;
-      }
-      failure = await this.#exchange(exchange, upstream, endpoint, connection);
-      if (failure === null) return;
-      if (!wasClosedIdle(connection)) this.#blame(upstream, endpoint, failure);
-      if (!replayed && mayReplay(exchange, connection)) {
-        replayed = true;
-        continue;
+        let connection = replayed ? null : endpoint.pool.take(deadlines.now);
+        try {
+          if (connection === null) {
+            connection = await this.#connect(exchange, endpoint);
+            if (!upstream.has(endpoint)) {
+              // It left meanwhile, and what has not been sent to it yet goes elsewhere.
+              connection.close();
+              record.tries--;
+              continue;
+            }
+          } else telemetry.metrics.upstreamReused();
+        } catch (error) {
+          failure = asProxyError(error, "connect_failed");
+          (tried ??= []).push(endpoint);
+          if (failure.code === "client_gone") return this.#lose(exchange, failure);
+          this.#blame(upstream, endpoint, failure);
+          if (tried.length >= this.#context.limits.tries) return this.#answer(exchange, failure);
+          continue;
+        }
+        failure = await this.#exchange(exchange, upstream, endpoint, connection);
+        if (failure === null) return;
+        if (!wasClosedIdle(connection)) this.#blame(upstream, endpoint, failure);
+        if (!replayed && mayReplay(exchange, connection)) {
+          replayed = true;
+          continue;
+        }
+      } finally {
+        endpoint.load.requests--;
       }
       return this.#answer(exchange, failure);
     }
@@ -189,7 +214,8 @@ export class Forwarder {
         await exchange.interim(response);
         response = await connection.receive();
       }
-      upstream.succeeded(endpoint);
+      if (isGatewayError(response.status)) this.#decline(upstream, endpoint, response.status);
+      else upstream.succeeded(endpoint);
       if (this.#context.telemetry.isLogging) exchange.record.answeredAt = performance.now();
       prepareResponse(response, request);
       if (response.status === 101) return await this.#tunnel(exchange, connection, response);
@@ -265,15 +291,35 @@ export class Forwarder {
     { side, code, cause }: ProxyError,
   ): void {
     if (side !== "upstream" || code === "upstream_refused" || isExhaustion(cause)) return;
-    const time = upstream.failed(endpoint);
+    this.#leaveOut(upstream, endpoint, upstream.failed(endpoint), "no_answer", code);
+  }
+
+  /** An endpoint has answered that it, or one behind it, cannot serve. */
+  #decline(
+    upstream: Upstream<ClientConnection>,
+    endpoint: Endpoint<ClientConnection>,
+    status: number,
+  ): void {
+    this.#leaveOut(upstream, endpoint, upstream.declined(endpoint), "gateway_error", status);
+  }
+
+  /** Tells of an endpoint that is left out from now on for `time` ms; 0 where it is not. */
+  #leaveOut(
+    upstream: Upstream<ClientConnection>,
+    endpoint: Endpoint<ClientConnection>,
+    time: number,
+    reason: Failing,
+    last: ErrorCode | number,
+  ): void {
     if (time === 0) return;
     const { log, telemetry: { metrics } } = this.#context;
-    metrics.upstreamEjected();
+    metrics.upstreamEjected(reason);
     log.warn("Endpoint left out, as it keeps failing", {
       upstream: upstream.id,
       endpoint: formatAddress({ hostname: endpoint.address, port: endpoint.port }),
       ms: time,
-      last: code,
+      reason,
+      last,
     });
   }
 
@@ -312,6 +358,11 @@ export class Forwarder {
       requestId: requestIdOf(exchange),
     });
   }
+}
+
+/** What a gateway says that cannot reach, or a server that cannot serve (RFC 9110 §15.6.3-5). */
+function isGatewayError(status: number): boolean {
+  return status >= 502 && status <= 504;
 }
 
 /** RFC 9112 §6.3: whatever such a response says of a body, none follows. */

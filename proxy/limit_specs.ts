@@ -213,6 +213,15 @@ export const LIMIT_OPTIONS = defineOptions({
       "out for --ejection-time; never more than half of an upstream's. 0 leaves none out. Each " +
       "worker judges for itself.",
   },
+  ejectionAnswers: {
+    type: "integer",
+    group: "Limits",
+    default: DEFAULT_LIMITS.ejectionAnswers,
+    max: 1_000,
+    reason: "Envoy's consecutive_gateway_failure; one 503 may be meant as it is",
+    help: "Answers 502, 503 or 504 in a row after which an endpoint is left out in the same way. " +
+      "0 takes them for answers like any other.",
+  },
   ejectionTime: {
     type: "duration",
     group: "Limits",
@@ -221,6 +230,25 @@ export const LIMIT_OPTIONS = defineOptions({
     reason: "longer than most containers take to restart",
     help: "How long an endpoint that keeps failing is left out; twice as long each time that it " +
       "fails right after, up to 1m. An answer ends it.",
+  },
+  holdTimeout: {
+    type: "duration",
+    group: "Limits",
+    default: DEFAULT_LIMITS.holdTimeout,
+    max: 300_000,
+    reason: "who waits holds a connection: for those who scale to zero",
+    help: "How long a request waits for a Service without endpoints to get one, as while it is " +
+      "scaled up from zero; then 503. Its body is not read meanwhile. A Service that does not " +
+      "exist, or that is a name elsewhere, is not waited for. 0 lets nobody wait.",
+  },
+  holdLimit: {
+    type: "integer",
+    group: "Limits",
+    default: DEFAULT_LIMITS.holdLimit,
+    min: 1,
+    max: 100_000,
+    reason: "some hundred a second for as long as a start takes",
+    help: "Requests that wait so in one worker; one more gets 503 at once.",
   },
   upstreamIdleTimeout: {
     type: "duration",

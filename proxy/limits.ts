@@ -52,8 +52,14 @@ export interface Limits {
   readonly retryBudget: number;
   /** Failures in a row after which an endpoint is left out; 0 never does. */
   readonly ejectionFailures: number;
+  /** Answers 502, 503 or 504 in a row after which an endpoint is left out; 0 never does. */
+  readonly ejectionAnswers: number;
   /** For how long, the first time; twice as long each time that it fails right after. */
   readonly ejectionTime: number;
+  /** How long a request waits for an upstream to have an endpoint; 0 does not wait. */
+  readonly holdTimeout: number;
+  /** Requests of a worker that wait so; one more is answered at once. */
+  readonly holdLimit: number;
   /** An idle pooled connection to an endpoint is closed after this. */
   readonly upstreamIdleTimeout: number;
   /** Idle connections kept for one endpoint. */
@@ -110,8 +116,14 @@ export const DEFAULT_LIMITS: Limits = {
   retryBudget: 20,
   // One may be chance, and two a pod that restarts; Envoy's five lose more requests on the way.
   ejectionFailures: 3,
+  // Envoy's consecutive_gateway_failure: an application may mean a 503 or two as they are.
+  ejectionAnswers: 5,
   // Longer than most containers take to restart; Envoy's 30 s are long for one that is back.
   ejectionTime: 5_000,
+  // Who waits keeps a connection open: only whoever scales to zero wants that.
+  holdTimeout: 0,
+  // A start takes seconds: some hundred a second of them, and a few MiB.
+  holdLimit: 1_024,
   // Less than the 60 s (Node 5 s aside) after which most servers close on their side.
   upstreamIdleTimeout: 50_000,
   // ingress-nginx's upstream-keepalive-connections.

@@ -35,6 +35,7 @@ import { Telemetry } from "./telemetry/telemetry.ts";
 import { closeQuietly, type Transport } from "./transport.ts";
 import { Tunnels } from "./tunnel.ts";
 import { EndpointRegistry } from "./upstream/endpoint.ts";
+import { Holds } from "./upstream/hold.ts";
 import { UpstreamNetworks } from "./upstream/networks.ts";
 
 export interface ProxyServerOptions {
@@ -104,6 +105,7 @@ export class ProxyServer {
   readonly #admission: Admission;
   readonly #overload: Overload;
   readonly #tunnels: Tunnels;
+  readonly #holds: Holds;
   readonly #ownCalls: OwnCalls;
   readonly #handshakeFailures: HandshakeFailures;
   #served = 0;
@@ -126,6 +128,7 @@ export class ProxyServer {
     this.#metrics = telemetry.metrics;
     this.#handshakeFailures = new HandshakeFailures(log);
     this.#tunnels = new Tunnels(limits.tunnelIdleTimeout, this.#deadlines);
+    this.#holds = new Holds(limits, this.#metrics);
     this.#admission = new Admission({
       limits,
       counts: options.counts ?? new ConnectionCounts(),
@@ -154,6 +157,7 @@ export class ProxyServer {
       certificates: this.#configuration.certificates,
       networks: this.#networks,
       tunnels: this.#tunnels,
+      holds: this.#holds,
       isOverloaded: () => this.#overload.isCritical,
       redirectPort: () => this.#redirectPort,
       onExhausted: this.#exhausted,
@@ -264,7 +268,7 @@ export class ProxyServer {
   /**
    * Ends without dropping anything: after `delay` accepts no more, closes idle connections, and lets
    * exchanges finish with `Connection: close`. After `timeout` WebSockets are told that this is the
-   * end, and what is left is cut.
+   * end, requests that wait for an endpoint get 503, and what is left is cut.
    */
   async drain({ delay, timeout }: DrainOptions): Promise<void> {
     if (delay > 0) await sleep(delay);
@@ -279,8 +283,10 @@ export class ProxyServer {
         cut,
         tunnels: this.#tunnels.size,
       });
+      const farewells = this.#tunnels.size + this.#holds.size;
       this.#tunnels.leave();
-      if (this.#tunnels.size > 0) await this.#gone(FAREWELL);
+      this.#holds.release();
+      if (farewells > 0) await this.#gone(FAREWELL);
     }
     this.close();
     // What has been cut says so to metrics and log before these end.
@@ -308,6 +314,7 @@ export class ProxyServer {
     this.#draining = true;
     for (const listener of this.#listeners) listener.close();
     for (const connection of [...this.#connections]) connection.close();
+    this.#holds.release();
     this.#overload.close();
     this.#handshakeFailures.close();
     this.#configuration.close();

@@ -9,6 +9,8 @@
  * writes to costs nothing, so 100,000 routes of which 100 have traffic cost 100 slots of 512 bytes.
  */
 import { ERROR_KINDS, type ErrorCode } from "../errors.ts";
+import type { Failing } from "../upstream/ejection.ts";
+import type { HoldOutcome } from "../upstream/hold.ts";
 
 /** What is counted over all routes; the place of each is its index. Those of `GAUGES` go down too. */
 export const TOTALS = [
@@ -19,8 +21,15 @@ export const TOTALS = [
   "upstreamConnects",
   "upstreamConnectsFailed",
   "upstreamReuses",
-  "upstreamEjections",
+  "ejectedNoAnswer",
+  "ejectedGatewayError",
   "upstreamRetriesDenied",
+  "requestsHeld",
+  "heldServed",
+  "heldTimeout",
+  "heldClientGone",
+  "heldNoRoom",
+  "heldEnded",
   "tunnels",
   "tunnelsOpen",
   "logLinesDropped",
@@ -32,7 +41,11 @@ export const TOTALS = [
 export type Total = typeof TOTALS[number];
 
 /** What a worker has open: gone with it, so never kept when it is replaced. */
-const GAUGES: ReadonlySet<Total> = new Set(["connectionsOpen", "tunnelsOpen"]);
+const GAUGES: ReadonlySet<Total> = new Set([
+  "connectionsOpen",
+  "requestsHeld",
+  "tunnelsOpen",
+]);
 
 /** Why a connection was closed before its time, and where that is counted. */
 export const SHED_TOTALS = {
@@ -42,6 +55,21 @@ export const SHED_TOTALS = {
   idle: "shedIdle",
 } as const satisfies Readonly<Record<string, Total>>;
 export type ShedReason = keyof typeof SHED_TOTALS;
+
+/** Why an endpoint was left out, and where that is counted. */
+export const EJECTION_TOTALS = {
+  no_answer: "ejectedNoAnswer",
+  gateway_error: "ejectedGatewayError",
+} as const satisfies Readonly<Record<Failing, Total>>;
+
+/** What became of requests that were to wait for an endpoint, and where that is counted. */
+export const HOLD_TOTALS = {
+  served: "heldServed",
+  timeout: "heldTimeout",
+  client_gone: "heldClientGone",
+  no_room: "heldNoRoom",
+  ended: "heldEnded",
+} as const satisfies Readonly<Record<HoldOutcome, Total>>;
 
 export const ERROR_CODES = Object.keys(ERROR_KINDS) as ErrorCode[];
 

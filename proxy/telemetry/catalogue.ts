@@ -85,6 +85,22 @@ export const METRICS = {
   pingress_upstream_ejections_total: {
     type: "counter",
     help: "Times that an endpoint was left out for a while because it kept failing.",
+    labels: {
+      reason: "`no_answer`: no connection, no TLS or no answer; `gateway_error`: it kept " +
+        "answering 502, 503 or 504",
+    },
+  },
+  pingress_requests_held: {
+    type: "gauge",
+    help: "Requests that wait for a Service to get an endpoint; see `--hold-timeout`.",
+  },
+  pingress_holds_total: {
+    type: "counter",
+    help: "Requests that were to wait for an endpoint, by what became of it.",
+    labels: {
+      outcome: "`served`: there was one in time; `timeout`; `client_gone`; `no_room`: not held, " +
+        "for `--hold-limit`; `ended`: the Service went, or this proxy stopped",
+    },
   },
   pingress_upstream_retries_denied_total: {
     type: "counter",

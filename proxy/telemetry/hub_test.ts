@@ -150,7 +150,10 @@ Deno.test("a hundred thousand routes are told apart, whenever a worker starts", 
     const key = `pingress_requests_total{route="${id}",method="GET",status="2xx"}`;
     assert.equal(series.get(key), 2);
   }
-  assert.equal([...series.keys()].filter((key) => key.startsWith("pingress_requests_")).length, 2);
+  assert.equal(
+    [...series.keys()].filter((key) => key.startsWith("pingress_requests_total")).length,
+    2,
+  );
 });
 
 Deno.test("methods, statuses and durations fall where their labels say", async () => {

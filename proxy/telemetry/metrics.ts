@@ -3,11 +3,15 @@
  * The cost of an exchange is some ten additions to typed arrays, no object and no string.
  */
 import type { ExchangeRecord } from "../message.ts";
+import type { Failing } from "../upstream/ejection.ts";
+import type { HoldOutcome } from "../upstream/hold.ts";
 import {
   type Block,
   bucketIndex,
   CELLS,
   classIndex,
+  EJECTION_TOTALS,
+  HOLD_TOTALS,
   methodIndex,
   offsetOf,
   placeOf,
@@ -25,8 +29,8 @@ const HANDSHAKES_FAILED = placeOf("handshakesFailed");
 const UPSTREAM_CONNECTS = placeOf("upstreamConnects");
 const UPSTREAM_CONNECTS_FAILED = placeOf("upstreamConnectsFailed");
 const UPSTREAM_REUSES = placeOf("upstreamReuses");
-const UPSTREAM_EJECTIONS = placeOf("upstreamEjections");
 const UPSTREAM_RETRIES_DENIED = placeOf("upstreamRetriesDenied");
+const REQUESTS_HELD = placeOf("requestsHeld");
 const TUNNELS = placeOf("tunnels");
 const TUNNELS_OPEN = placeOf("tunnelsOpen");
 const LOG_LINES_DROPPED = placeOf("logLinesDropped");
@@ -150,8 +154,23 @@ export class Metrics {
   }
 
   /** An endpoint is left out for a while. */
-  upstreamEjected(): void {
-    this.#totals[UPSTREAM_EJECTIONS]++;
+  upstreamEjected(failing: Failing): void {
+    this.#totals[placeOf(EJECTION_TOTALS[failing])]++;
+  }
+
+  /** A request begins to wait for an endpoint. */
+  holdBegun(): void {
+    this.#totals[REQUESTS_HELD]++;
+  }
+
+  /** It waits no more. */
+  holdEnded(): void {
+    this.#totals[REQUESTS_HELD]--;
+  }
+
+  /** What became of a request that was to wait. */
+  held(outcome: HoldOutcome): void {
+    this.#totals[placeOf(HOLD_TOTALS[outcome])]++;
   }
 
   /** A failure was answered for which the budget held no second try. */

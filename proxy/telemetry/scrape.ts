@@ -7,7 +7,9 @@ import {
   type Block,
   CELLS,
   DURATION_BOUNDS,
+  EJECTION_TOTALS,
   ERROR_CODES,
+  HOLD_TOTALS,
   METHODS,
   offsetOf,
   placeOf,
@@ -136,7 +138,15 @@ function* trafficMetrics({ blocks, linesDropped }: Scraped): Generator<string> {
       [{ result: "failed" }, total("upstreamConnectsFailed")],
     ]) +
     single("pingress_upstream_connections_reused_total", total("upstreamReuses")) +
-    single("pingress_upstream_ejections_total", total("upstreamEjections")) +
+    metric(
+      "pingress_upstream_ejections_total",
+      Object.entries(EJECTION_TOTALS).map(([reason, name]) => [{ reason }, total(name)]),
+    ) +
+    single("pingress_requests_held", total("requestsHeld")) +
+    metric(
+      "pingress_holds_total",
+      Object.entries(HOLD_TOTALS).map(([outcome, name]) => [{ outcome }, total(name)]),
+    ) +
     single("pingress_upstream_retries_denied_total", total("upstreamRetriesDenied")) +
     single("pingress_log_lines_dropped_total", total("logLinesDropped") + linesDropped) +
     metric(

@@ -10,6 +10,8 @@
 export interface EjectionLimits {
   /** Failures in a row that leave an endpoint out; 0 never does. */
   readonly ejectionFailures: number;
+  /** Answers in a row that say that it cannot serve; 0 never does. */
+  readonly ejectionAnswers: number;
   /** For how long the first time, in ms; each time that it fails right after, twice as long. */
   readonly ejectionTime: number;
 }
@@ -17,9 +19,16 @@ export interface EjectionLimits {
 /** An endpoint that is left out again and again is asked at least this often, in ms. */
 const MAX_TIME = 60_000;
 
+/**
+ * What is held against an endpoint: `no_answer` where there was no connection, no TLS or no answer;
+ * `gateway_error` where it says for one behind it, or for itself, that it cannot serve now.
+ */
+export type Failing = "no_answer" | "gateway_error";
+
 /** An endpoint that has failed since it last succeeded. */
 interface Suspect {
   failures: number;
+  answers: number;
   ejections: number;
   /** When it takes its turn again, in ms; 0 while it does. */
   until: number;
@@ -63,16 +72,25 @@ export class Ejection<E> {
   }
 
   /** An attempt failed at `now`. For how long its endpoint is left out from now on, in ms, or 0. */
-  failed(endpoint: E, now: number): number {
-    const { ejectionFailures, ejectionTime } = this.#limits;
+  failed(endpoint: E, now: number, failing: Failing = "no_answer"): number {
+    const { ejectionFailures, ejectionAnswers, ejectionTime } = this.#limits;
+    const isAnswer = failing === "gateway_error";
+    const threshold = isAnswer ? ejectionAnswers : ejectionFailures;
     // Requests under way may still fail at an endpoint that is listed no longer.
-    if (ejectionFailures === 0 || !this.#all.includes(endpoint)) return 0;
+    if (threshold === 0 || !this.#all.includes(endpoint)) return 0;
     this.eligible(now);
-    const suspect = this.#suspects.get(endpoint) ?? { failures: 0, ejections: 0, until: 0 };
+    const suspect = this.#suspects.get(endpoint) ??
+      { failures: 0, answers: 0, ejections: 0, until: 0 };
     this.#suspects.set(endpoint, suspect);
     if (suspect.until !== 0) return 0;
-    suspect.failures++;
-    if (suspect.failures < ejectionFailures || this.#out().length >= this.#limit) return 0;
+    if (!isAnswer) suspect.failures++;
+    else {
+      // It answers, so what failed before is over.
+      suspect.failures = 0;
+      suspect.answers++;
+    }
+    const count = isAnswer ? suspect.answers : suspect.failures;
+    if (count < threshold || this.#out().length >= this.#limit) return 0;
     const time = Math.min(
       ejectionTime * 2 ** suspect.ejections,
       Math.max(ejectionTime, MAX_TIME),

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Ejection } from "./ejection.ts";
 
-const LIMITS = { ejectionFailures: 3, ejectionTime: 5_000 };
+const LIMITS = { ejectionFailures: 3, ejectionAnswers: 5, ejectionTime: 5_000 };
 
 /** Endpoints by letters, and a clock in seconds that steps tell. */
 class Scene {
@@ -15,6 +15,13 @@ class Scene {
   /** For how many seconds each failure in `letters` left its endpoint out. */
   fail(letters: string, at: number): number[] {
     return [...letters].map((letter) => this.ejection.failed(letter, at * 1000) / 1000);
+  }
+
+  /** Likewise, of endpoints that answered that they cannot serve. */
+  decline(letters: string, at: number): number[] {
+    return [...letters].map((letter) =>
+      this.ejection.failed(letter, at * 1000, "gateway_error") / 1000
+    );
   }
 
   eligible(at: number): string {
@@ -152,4 +159,29 @@ Deno.test("while no endpoint is left out the list is handed on as it is", () => 
   for (let i = 0; i < 3; i++) ejection.failed("a", 0);
   assert.notEqual(ejection.eligible(0), all);
   assert.equal(ejection.eligible(5_000), all);
+});
+
+Deno.test("an endpoint that answers five times that it cannot serve is left out, and longer the next time", () => {
+  const scene = new Scene("abc");
+  assert.deepEqual(scene.decline("aaaaa", 0), [0, 0, 0, 0, 5]);
+  assert.equal(scene.eligible(1), "bc");
+  assert.equal(scene.eligible(5), "abc");
+  assert.deepEqual(scene.decline("a", 5), [10]);
+});
+
+Deno.test("an answer ends a row of failures, and a failure no row of such answers", () => {
+  const scene = new Scene("abc");
+  assert.deepEqual(scene.fail("aa", 0), [0, 0]);
+  assert.deepEqual(scene.decline("aaaa", 0), [0, 0, 0, 0]);
+  assert.deepEqual(scene.fail("aa", 0), [0, 0]);
+  assert.deepEqual(scene.decline("a", 0), [5]);
+});
+
+Deno.test("either threshold of 0 leaves out for the other reason only", () => {
+  const none = { ...LIMITS, ejectionFailures: 0 };
+  assert.deepEqual(new Scene("ab", none).fail("aaaaaa", 0), new Array(6).fill(0));
+  assert.equal(new Scene("ab", none).decline("aaaaa", 0)[4], 5);
+  const silent = { ...LIMITS, ejectionAnswers: 0 };
+  assert.deepEqual(new Scene("ab", silent).decline("aaaaaa", 0), new Array(6).fill(0));
+  assert.equal(new Scene("ab", silent).fail("aaa", 0)[2], 5);
 });

@@ -53,6 +53,8 @@ export class Upstream<C extends PooledConnection> {
   #zone: string | null = null;
   #security: Security | null = null;
   #closed = false;
+  /** Told once when it has an endpoint again, or never will. */
+  readonly #waiting = new Set<(isFilled: boolean) => void>();
 
   constructor(id: string, registry: EndpointRegistry<C>, context: UpstreamContext) {
     const { limits, clock } = context;
@@ -103,6 +105,8 @@ export class Upstream<C extends PooledConnection> {
     this.#source?.close();
     this.#source = source;
     this.#awaits = this.#endpoints.length === 0 ? "nothing" : "a request";
+    // Its addresses are looked up when somebody asks.
+    this.#tell(true);
   }
 
   /**
@@ -132,14 +136,37 @@ export class Upstream<C extends PooledConnection> {
     return this.#retries.take(this.#clock.now);
   }
 
-  /** The endpoint answered. */
+  /** The endpoint answered, and serves. */
   succeeded(endpoint: Endpoint<C>): void {
     this.#ejection.succeeded(endpoint);
+  }
+
+  /**
+   * The endpoint answered that it cannot serve. For how long it is left out from now on, in ms, or
+   * 0.
+   */
+  declined(endpoint: Endpoint<C>): number {
+    if (this.#context.limits.ejectionAnswers > 0) {
+      return this.#ejection.failed(endpoint, this.#clock.now, "gateway_error");
+    }
+    this.#ejection.succeeded(endpoint);
+    return 0;
   }
 
   /** The endpoint did not answer. For how long it is left out from now on, in ms, or 0. */
   failed(endpoint: Endpoint<C>): number {
     return this.#ejection.failed(endpoint, this.#clock.now);
+  }
+
+  /** It has no endpoint, and may get one: that of a list, which is told, not of a name. */
+  get isEmpty(): boolean {
+    return this.#endpoints.length === 0 && this.#source === null && !this.#closed;
+  }
+
+  /** Calls `told` once when it has an endpoint, or never will; the answer takes that back. */
+  whenFilled(told: (isFilled: boolean) => void): () => void {
+    this.#waiting.add(told);
+    return () => this.#waiting.delete(told);
   }
 
   /** A promise to wait for where addresses are still looked up, else null. */
@@ -156,6 +183,7 @@ export class Upstream<C extends PooledConnection> {
     this.#closed = true;
     this.#source?.close();
     for (const endpoint of this.#endpoints) this.#registry.release(endpoint);
+    this.#tell(false);
   }
 
   #pickAny(tried: readonly Endpoint<C>[] | null): Endpoint<C> | null {
@@ -185,6 +213,13 @@ export class Upstream<C extends PooledConnection> {
     this.#listed = listed;
     this.#sift();
     for (const endpoint of before) this.#registry.release(endpoint);
+    if (this.#endpoints.length > 0) this.#tell(true);
+  }
+
+  #tell(isFilled: boolean): void {
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
+    for (const told of waiting) told(isFilled);
   }
 
   #sift(): void {

@@ -22,7 +22,7 @@ Deno.test("an endpoint that refuses is asked three times, and then left out", as
   assert.deepEqual(await ask(observed.port, 100), new Array(100).fill(200));
   const series = await observed.series();
   assert.equal(series.get('pingress_upstream_connects_total{result="failed"}'), 3);
-  assert.equal(series.get("pingress_upstream_ejections_total"), 1);
+  assert.equal(series.get('pingress_upstream_ejections_total{reason="no_answer"}'), 1);
   assert.equal(series.get('pingress_upstream_retries_total{route="* Prefix /"}'), 3);
 });
 
@@ -34,7 +34,7 @@ Deno.test("with --ejection-failures=0 it is asked at every turn", async () => {
   await ask(observed.port, 20);
   const series = await observed.series();
   assert.ok(series.get('pingress_upstream_connects_total{result="failed"}')! > 3);
-  assert.equal(series.get("pingress_upstream_ejections_total"), undefined);
+  assert.equal(series.get('pingress_upstream_ejections_total{reason="no_answer"}'), undefined);
 });
 
 const BROKEN: readonly [says: string, send: string][] = [
@@ -81,19 +81,80 @@ Deno.test("an endpoint that speaks no TLS is left out too", async () => {
     upstreams: snapshot.upstreams.map((upstream) => ({ ...upstream, protocol: "https" })),
   });
   await ask(observed.port, 10);
-  assert.equal((await observed.series()).get("pingress_upstream_ejections_total"), 1);
+  assert.equal(
+    (await observed.series()).get('pingress_upstream_ejections_total{reason="no_answer"}'),
+    1,
+  );
 });
 
-Deno.test("502 of a backend is an answer, and leaves nobody out", async () => {
-  await using gateway = new Backend(async (peer) => {
+/** A backend that gives these statuses in turn, over and over. */
+function answering(...statuses: number[]): Backend {
+  let turn = 0;
+  return new Backend(async (peer) => {
     while (await peer.request() !== null) {
-      await peer.send("HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n");
+      const status = statuses[turn++ % statuses.length];
+      await peer.send(`HTTP/1.1 ${status} x\r\nContent-Length: 0\r\n\r\n`);
     }
   });
+}
+
+for (const status of [502, 503, 504]) {
+  Deno.test(`an endpoint that answers ${status} five times in a row is left out, and each answer is passed on`, async () => {
+    await using failing = answering(status);
+    await using backend = new Backend();
+    using observed = new ObservedProxy([failing.port, backend.port], {
+      limits: { ejectionTime: 3_600_000 },
+    });
+    const statuses = await ask(observed.port, 40);
+    assert.equal(statuses.filter((each) => each === status).length, 5);
+    assert.deepEqual(statuses.slice(-20), new Array(20).fill(200));
+    const series = await observed.series();
+    assert.equal(
+      series.get('pingress_upstream_ejections_total{reason="gateway_error"}'),
+      1,
+    );
+    assert.equal(series.get('pingress_upstream_ejections_total{reason="no_answer"}'), undefined);
+    assert.equal(series.get('pingress_upstream_retries_total{route="* Prefix /"}'), undefined);
+  });
+}
+
+Deno.test("500, 501 and 429 say nothing of whether an endpoint serves", async () => {
+  await using failing = answering(500, 501, 429);
   await using backend = new Backend();
-  using proxy = new TestProxy([gateway.port, backend.port]);
+  using proxy = new TestProxy([failing.port, backend.port]);
+  const statuses = await ask(proxy.port, 60);
+  assert.equal(statuses.filter((status) => status === 200).length, 30);
+});
+
+Deno.test("a 503 now and then leaves nobody out: only those in a row count", async () => {
+  await using failing = answering(503, 503, 503, 503, 200);
+  await using backend = new Backend();
+  using proxy = new TestProxy([failing.port, backend.port]);
+  const statuses = await ask(proxy.port, 60);
+  assert.equal(statuses.filter((status) => status === 503).length, 24);
+});
+
+Deno.test("with --ejection-answers=0 a 503 is an answer like any other", async () => {
+  await using failing = answering(503);
+  await using backend = new Backend();
+  using proxy = new TestProxy([failing.port, backend.port], { ejectionAnswers: 0 });
   const statuses = await ask(proxy.port, 20);
-  assert.equal(statuses.filter((status) => status === 502).length, 10);
+  assert.equal(statuses.filter((status) => status === 503).length, 10);
+});
+
+Deno.test("never more than half are left out for what they answer, and the only endpoint never", async () => {
+  await using first = answering(503);
+  await using second = answering(503);
+  await using third = answering(503);
+  using observed = new ObservedProxy([first.port, second.port, third.port], {
+    limits: { ejectionTime: 3_600_000 },
+  });
+  assert.deepEqual(await ask(observed.port, 40), new Array(40).fill(503));
+  const left = 'pingress_upstream_ejections_total{reason="gateway_error"}';
+  assert.equal((await observed.series()).get(left), 1);
+  using alone = new ObservedProxy([first.port]);
+  assert.deepEqual(await ask(alone.port, 20), new Array(20).fill(503));
+  assert.equal((await alone.series()).get(left), undefined);
 });
 
 Deno.test("a backend that closes idle connections as they are used is not left out", async () => {
@@ -105,7 +166,10 @@ Deno.test("a backend that closes idle connections as they are used is not left o
   await using backend = new Backend();
   using observed = new ObservedProxy([closing.port, backend.port]);
   assert.deepEqual(await ask(observed.port, 40), new Array(40).fill(200));
-  assert.equal((await observed.series()).get("pingress_upstream_ejections_total"), undefined);
+  assert.equal(
+    (await observed.series()).get('pingress_upstream_ejections_total{reason="no_answer"}'),
+    undefined,
+  );
   assert.ok(closing.accepted > 5);
 });
 
@@ -139,7 +203,7 @@ Deno.test("a lack of our own descriptors is held against no endpoint", async () 
   }
   const series = await observed.series();
   assert.equal(series.get('pingress_upstream_connects_total{result="failed"}'), 8);
-  assert.equal(series.get("pingress_upstream_ejections_total"), undefined);
+  assert.equal(series.get('pingress_upstream_ejections_total{reason="no_answer"}'), undefined);
 });
 
 Deno.test("an endpoint alone is asked however often it has failed", async () => {

@@ -1,0 +1,100 @@
+/**
+ * Requests that wait for an upstream to have an endpoint. In: requests as they come, and whether
+ * there is an endpoint now, the client has gone, or time is up. Out: which of these came first.
+ * Knows no protocol.
+ *
+ * A Service that is scaled to zero, or whose only pod is being replaced, is back within seconds:
+ * whoever runs it may rather have its clients wait than be told 503 (`--hold-timeout`).
+ */
+
+export interface HoldLimits {
+  /** In ms, over all waits of one request; 0 lets nobody wait. */
+  readonly holdTimeout: number;
+  /** Requests that may wait at a time. */
+  readonly holdLimit: number;
+}
+
+/** `ended`: there will be no endpoint, or nobody who waits for it. */
+export type HoldOutcome = "served" | "timeout" | "client_gone" | "no_room" | "ended";
+
+/** What may get an endpoint: an upstream. */
+export interface Fillable {
+  /** True while it has none, and may get one. */
+  readonly isEmpty: boolean;
+  /** Calls once when it has one, or will never have one; the answer takes that back. */
+  whenFilled(told: (isFilled: boolean) => void): () => void;
+}
+
+/** Who waits: an exchange. */
+export interface Waiter {
+  /** Called at most once, when it need not wait any more. */
+  onAbort: ((error: never) => void) | null;
+  readonly isOver: boolean;
+}
+
+/** Told of each wait; metrics. */
+export interface HoldCounts {
+  holdBegun(): void;
+  holdEnded(): void;
+  held(outcome: HoldOutcome): void;
+}
+
+export class Holds {
+  readonly #limits: HoldLimits;
+  readonly #counts: HoldCounts;
+  /** What ends each of the waits. */
+  readonly #waits = new Set<(outcome: HoldOutcome) => void>();
+  #over = false;
+
+  constructor(limits: HoldLimits, counts: HoldCounts) {
+    this.#limits = limits;
+    this.#counts = counts;
+  }
+
+  /** How many wait now. */
+  get size(): number {
+    return this.#waits.size;
+  }
+
+  /** Whether requests to `upstream` are to wait now. */
+  concerns(upstream: Fillable): boolean {
+    return this.#limits.holdTimeout > 0 && upstream.isEmpty;
+  }
+
+  /**
+   * Waits for `upstream` to have an endpoint.
+   * @param since When the request began to wait for the first time, in ms, as `performance.now`.
+   */
+  async wait(upstream: Fillable, waiter: Waiter, since: number): Promise<HoldOutcome> {
+    const outcome = await this.#wait(upstream, waiter, since);
+    this.#counts.held(outcome);
+    return outcome;
+  }
+
+  async #wait(upstream: Fillable, waiter: Waiter, since: number): Promise<HoldOutcome> {
+    if (waiter.isOver) return "client_gone";
+    if (this.#over) return "ended";
+    const left = since + this.#limits.holdTimeout - performance.now();
+    if (left <= 0) return "timeout";
+    if (this.#waits.size >= this.#limits.holdLimit) return "no_room";
+    const { promise, resolve } = Promise.withResolvers<HoldOutcome>();
+    const timer = setTimeout(() => resolve("timeout"), left);
+    const forget = upstream.whenFilled((isFilled) => resolve(isFilled ? "served" : "ended"));
+    waiter.onAbort = () => resolve("client_gone");
+    this.#waits.add(resolve);
+    this.#counts.holdBegun();
+    const outcome = await promise;
+    this.#counts.holdEnded();
+    this.#waits.delete(resolve);
+    clearTimeout(timer);
+    forget();
+    waiter.onAbort = null;
+    return outcome;
+  }
+
+  /** Ends all waits, and lets nobody wait any more. */
+  release(): void {
+    this.#over = true;
+    for (const end of this.#waits) end("ended");
+  }
+}
