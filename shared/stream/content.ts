@@ -74,25 +74,24 @@ export class Content implements Sections {
    */
   static of(snapshot: Snapshot, before?: Content): Content {
     const sections: Sections = {
-      hosts: unitsOf(
-        hostsOf(snapshot.routes),
-        before?.hosts,
-        ORDER.host,
-        isSameRoutes,
-        (host, routes) => unitHash("host", host, hostText(host, routes)),
-      ),
+      hosts: before !== undefined && before.snapshot.routes === snapshot.routes
+        ? before.hosts
+        : unitsOf(
+          hostsOf(snapshot.routes, before?.hosts),
+          before?.hosts,
+          ORDER.host,
+          (host, routes) => unitHash("host", host, hostText(host, routes)),
+        ),
       upstreams: unitsOf(
         snapshot.upstreams.map(byId),
         before?.upstreams,
         ORDER.upstream,
-        Object.is,
         (id, upstream) => unitHash("upstream", id, upstreamText(upstream)),
       ),
       certificates: unitsOf(
         snapshot.certificates.map(byId),
         before?.certificates,
         ORDER.certificate,
-        Object.is,
         (id, certificate) => unitHash("certificate", id, certificateText(certificate)),
       ),
       rest: { key: "", hash: unitHash("rest", "", restText(snapshot)) },
@@ -106,30 +105,56 @@ export function hostText(host: string, routes: readonly Route[]): string {
   return `{"host":${JSON.stringify(host)},"routes":[${routes.map(routeText).join(",")}]}`;
 }
 
-type Keyed<T> = readonly [key: string, part: T];
+interface Keyed<T> {
+  readonly key: string;
+  readonly part: T;
+}
 
 function byId<T extends { readonly id: string }>(part: T): Keyed<T> {
-  return [part.id, part];
+  return { key: part.id, part };
 }
 
-/** The routes of each host. They stand together in all that a controller has made. */
-function hostsOf(routes: readonly Route[]): Keyed<readonly Route[]>[] {
-  const runs: Keyed<readonly Route[]>[] = [];
+/** The routes of each host, which stand together in all that a controller has made. */
+function hostsOf(
+  routes: readonly Route[],
+  before: readonly HostUnit[] = [],
+): readonly Keyed<readonly Route[]>[] {
+  const hosts: Keyed<readonly Route[]>[] = [];
   let isOrdered = true;
+  let at = 0;
   let start = 0;
-  for (let end = 1; end <= routes.length; end++) {
+  while (start < routes.length) {
     const { host } = routes[start];
-    if (end < routes.length && routes[end].host === host) continue;
+    let end = start + 1;
+    while (end < routes.length && routes[end].host === host) end++;
     if (end < routes.length && ORDER.host(host, routes[end].host) > 0) isOrdered = false;
-    runs.push([host, routes.slice(start, end)]);
+    at = placeFrom(before, host, ORDER.host, at);
+    const known = before[at];
+    hosts.push(
+      known?.key === host && isRun(known.part, routes, start, end)
+        ? known
+        : { key: host, part: routes.slice(start, end) },
+    );
     start = end;
   }
-  if (isOrdered) return runs;
-  return [...Map.groupBy(routes, ({ host }) => host)].sort(([a], [b]) => ORDER.host(a, b));
+  if (isOrdered) return hosts;
+  return [...Map.groupBy(routes, ({ host }) => host)]
+    .map(([key, part]) => ({ key, part }))
+    .sort((a, b) => ORDER.host(a.key, b.key));
 }
 
-function isSameRoutes(a: readonly Route[], b: readonly Route[]): boolean {
-  return a.length === b.length && a.every((route, i) => route === b[i]);
+/** Whether a list is the very same routes as those from `start` up to `end`. */
+function isRun(list: readonly Route[], routes: readonly Route[], start: number, end: number) {
+  return list.length === end - start && list.every((route, i) => route === routes[start + i]);
+}
+
+/** Index of the first unit from `at` on that does not come before `key`. */
+function placeFrom(units: readonly Unit[], key: string, order: KeyOrder, at: number): number {
+  let place = at;
+  while (place < units.length && units[place].key !== key && order(units[place].key, key) < 0) {
+    place++;
+  }
+  return place;
 }
 
 /** Units of parts, those of `before` wherever the part is the same. */
@@ -137,14 +162,13 @@ function unitsOf<T>(
   parts: readonly Keyed<T>[],
   before: readonly PartUnit<T>[] = [],
   order: KeyOrder,
-  isSame: (a: T, b: T) => boolean,
   hashOf: (key: string, part: T) => string,
 ): readonly PartUnit<T>[] {
   let at = 0;
-  const units = parts.map(([key, part]): PartUnit<T> => {
-    while (at < before.length && before[at].key !== key && order(before[at].key, key) < 0) at++;
+  const units = parts.map(({ key, part }): PartUnit<T> => {
+    at = placeFrom(before, key, order, at);
     const known = before[at];
-    if (known?.key === key && isSame(known.part, part)) return known;
+    if (known?.key === key && known.part === part) return known;
     return { key, part, hash: hashOf(key, part) };
   });
   const ordered = inOrder(units, order);

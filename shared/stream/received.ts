@@ -116,6 +116,7 @@ export class ReceivedContent {
     };
     received.#sum = content.sum();
     received.#hash = content.hash;
+    received.#last = { snapshot: content.snapshot, sections: received.#sections };
     return received;
   }
 
@@ -286,7 +287,7 @@ function refuseRepeated(key: string | null, path: string, check: ConfigCheck): v
   check.refuse(path, `${describe(key)} is in it twice`, "write each part once");
 }
 
-/** Why the content cannot be used; null where it can. `sound` are sections that could. */
+/** Why the content cannot be used; null where it can. `sound` is the last that could. */
 function faultIn(sections: Sections, sound: Sections | undefined): string | null {
   const { hosts, upstreams, certificates, rest } = sections;
   const bad = rest.fault ?? firstFault(upstreams, sound?.upstreams) ??
@@ -296,12 +297,15 @@ function faultIn(sections: Sections, sound: Sections | undefined): string | null
   if (wanted !== null && findUnit(certificates, wanted, ORDER.certificate) === undefined) {
     return `$.defaultCertificate: ${describe(wanted)} is the id of no certificate`;
   }
-  const ids = new Set(upstreams.map(({ key }) => key));
   const action = rest.value?.defaultAction;
-  if (action?.kind === "forward" && !ids.has(action.upstream)) {
+  if (
+    action?.kind === "forward" &&
+    findUnit(upstreams, action.upstream, ORDER.upstream) === undefined
+  ) {
     return `$.defaultAction.upstream: ${describe(action.upstream)} is the id of no upstream`;
   }
-  return faultyRoute(hosts, ids);
+  if (hosts === sound?.hosts && isSameKeys(upstreams, sound.upstreams)) return null;
+  return faultyRoute(hosts, new Set(upstreams.map(({ key }) => key)));
 }
 
 function firstFault(
@@ -333,6 +337,10 @@ function faultyRoute(
 
 function valuesOf<V>(units: readonly ReceivedUnit<V>[]): V[] {
   return units.flatMap(({ value }) => value === null ? [] : [value]);
+}
+
+function isSameKeys(a: readonly Unit[], b: readonly Unit[]): boolean {
+  return a.length === b.length && a.every(({ key }, i) => key === b[i].key);
 }
 
 function isSameList(a: readonly unknown[], b: readonly unknown[]): boolean {
