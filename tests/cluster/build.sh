@@ -18,18 +18,17 @@ fail() {
 case $tier in
 api)
   wanted="etcd kubectl kube-apiserver"
-  minor=24
   instead=", or let KUBEBUILDER_ASSETS name a folder with etcd and kube-apiserver"
   ;;
 node)
   wanted="etcd kubectl kube-apiserver kube-controller-manager kube-scheduler kubelet kube-proxy"
   wanted="$wanted coredns"
-  minor=26
   instead=
   ;;
 *) fail "there is no tier $tier" "build.sh api or build.sh node" ;;
 esac
 
+minor=24 # as in go.mod
 remedy="install Go 1.$minor or newer from https://go.dev/dl/$instead"
 missing=
 for name in $wanted; do [ -x "$bin/$name" ] || missing="$missing $name"; done
@@ -66,7 +65,7 @@ build() { # build MODULE-FOLDER PACKAGE NAME
 for name in $missing; do
   case $name in
   etcd) build "$here" go.etcd.io/etcd/server/v3 etcd ;;
-  coredns) build "$here/coredns" github.com/coredns/coredns coredns ;;
+  coredns) build "$here" ./coredns coredns ;;
   *) build "$here" "k8s.io/kubernetes/cmd/$name" "$name" ;;
   esac
 done
