@@ -8,7 +8,7 @@
  */
 import { type Clock, systemClock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/log.ts";
-import type { ObjectRef, Problem } from "../../shared/problem.ts";
+import { formatObject, type ObjectRef, type Problem } from "../../shared/problem.ts";
 import type { JobOutcome } from "../job.ts";
 import { FIELD_MANAGER } from "../kube/client.ts";
 import { NOT_LEADING, type WriteClient } from "../kube/fenced_client.ts";
@@ -232,12 +232,12 @@ function problemsOf(object: ObjectRef, error: ApiError): readonly Problem[] {
   const isLasting = [400, 403, 409, 422].includes(error.code);
   if (!isLasting) return [];
   return [{
-    object,
+    // Nothing that users made.
+    object: null,
     field: "",
     reason: "StreamAuthorityNotKept",
-    message:
-      "the authority of the stream cannot be kept, so proxies may not trust the controller " +
-      `and get their configuration by files alone, a minute late: ${printable(error.message)}`,
+    message: `${formatObject(object)} cannot be kept, so proxies may not trust the controller's ` +
+      `stream, and get changes by mounted files alone: ${printable(error.message)}`,
     remedy: error.code === 403
       ? "give the controller's service account this right; manifests/ has the Role"
       : "delete the object, and the controller makes it anew",
