@@ -97,6 +97,54 @@ export const CONTROLLER_METRICS = {
     help: "Pods of the proxy workload.",
     labels: { state: "`desired`, `updated` or `ready`" },
   },
+  pingress_controller_stream_proxies: {
+    type: "gauge",
+    help: "Proxies on this replica's stream.",
+    labels: { state: "`connected`, or `in-sync`: with the newest configuration in force" },
+  },
+  pingress_controller_stream_updates_total: {
+    type: "counter",
+    help: "Configurations sent to proxies.",
+    labels: { kind: "`snapshot`: whole, `delta`, or `same`: the proxy had it" },
+  },
+  pingress_controller_stream_sent_bytes_total: {
+    type: "counter",
+    help: "Bytes sent to proxies, before encryption.",
+  },
+  pingress_controller_stream_refused_updates_total: {
+    type: "counter",
+    help: "Configurations that a proxy would not put into force.",
+    labels: { code: "`older`, `empty`, `invalid`, `loss` or `failed`" },
+  },
+  pingress_controller_stream_lost_total: {
+    type: "counter",
+    help: "Times that a proxy asked for the whole configuration again.",
+  },
+  pingress_controller_stream_refusals_total: {
+    type: "counter",
+    help: "Requests for the stream that were not let in.",
+    labels: { status: "Of the answer, such as `401`" },
+  },
+  pingress_controller_stream_ends_total: {
+    type: "counter",
+    help: "Streams that ended.",
+    labels: {
+      reason: "`closed` by the proxy or the network, `replaced` by another of its own, `aged`, " +
+        "`draining`, `silent`, `slow`, `expired` token, `flooding` or `garbled`",
+    },
+  },
+  pingress_controller_stream_propagation_seconds: {
+    type: "histogram",
+    help: "Time from the end of a translation to a proxy's word that it is in force.",
+  },
+  pingress_controller_token_reviews_total: {
+    type: "counter",
+    help: "Tokens of proxies that were looked at.",
+    labels: {
+      result: "`good`, `bad` or `unknown`, as the API server says; without asking it: `cached`, " +
+        "`limited` for want of a turn, `malformed`",
+    },
+  },
   pingress_controller_memory_bytes: {
     type: "gauge",
     help: "Memory of the process that is resident.",
@@ -148,6 +196,13 @@ export class ControllerMetrics {
 
   count(name: MetricName, labels: Record<string, string> = {}): void {
     (this.#metrics.get(name) as Counter).inc(labels);
+  }
+
+  /** Sets a counter that is kept elsewhere, and has no labels. */
+  total(name: MetricName, value: number): void {
+    const counter = this.#metrics.get(name) as Counter;
+    counter.reset();
+    counter.inc(value);
   }
 
   set(name: MetricName, value: number, labels: Record<string, string> = {}): void {

@@ -25,7 +25,7 @@ const resource = (group: string, version: string, plural: string, kind: string):
   namespaced: !CLUSTER_WIDE.has(plural),
 });
 
-const CLUSTER_WIDE = new Set(["ingressclasses", "namespaces", "nodes"]);
+const CLUSTER_WIDE = new Set(["ingressclasses", "namespaces", "nodes", "tokenreviews"]);
 
 export const INGRESSES = resource("networking.k8s.io", "v1", "ingresses", "Ingress");
 export const INGRESS_CLASSES = resource(
@@ -48,6 +48,12 @@ export const PODS = resource("", "v1", "pods", "Pod");
 export const NAMESPACES = resource("", "v1", "namespaces", "Namespace");
 export const EVENTS = resource("", "v1", "events", "Event");
 export const LEASES = resource("coordination.k8s.io", "v1", "leases", "Lease");
+export const TOKEN_REVIEWS = resource(
+  "authentication.k8s.io",
+  "v1",
+  "tokenreviews",
+  "TokenReview",
+);
 export const DAEMON_SETS = resource("apps", "v1", "daemonsets", "DaemonSet");
 export const DEPLOYMENTS = resource("apps", "v1", "deployments", "Deployment");
 export const DISRUPTION_BUDGETS = resource(

@@ -1,0 +1,319 @@
+/**
+ * One proxy's stream. In: what the proxy reports, what there is to tell, and the time. Out: lines: the
+ * configuration whole, then what has changed; a ping where there is nothing to say; and a word before
+ * the end.
+ *
+ * While a proxy reads slowly nothing is queued for it: when it has read, it gets one change from what
+ * it was sent last to the newest.
+ */
+import type { SnapshotVersion } from "../../shared/snapshot.ts";
+import type { Content } from "../../shared/stream/content.ts";
+import {
+  type HelloReport,
+  type RefusalCode,
+  type Report,
+  updateLine,
+} from "../../shared/stream/messages.ts";
+import { TokenBucket } from "../write/token_bucket.ts";
+import type { Outlet } from "./outlet.ts";
+import type { ProxyIdentity } from "./token_reviews.ts";
+import type { Updates } from "./updates.ts";
+
+/** In milliseconds. */
+export interface SessionTiming {
+  readonly heartbeat: number;
+  /** Until the first report. */
+  readonly hello: number;
+  /** Without a report. */
+  readonly silence: number;
+  /** Without anything being read of what was sent. */
+  readonly stall: number;
+  /** Until the proxy is asked to connect anew, a tenth more or less. */
+  readonly age: number;
+  /** Between two whole configurations to a proxy that is lost. */
+  readonly wholeInterval: number;
+}
+
+/** Reports a second, and at once. */
+const REPORTS = { rate: 50, burst: 500 };
+
+/** Updates whose way is measured. */
+const MAX_PENDING = 64;
+
+/** Why a stream has ended; of those, only `replaced` and `aged` are no fault. */
+export type SessionEnd =
+  | "closed"
+  | "replaced"
+  | "aged"
+  | "draining"
+  | "silent"
+  | "slow"
+  | "expired"
+  | "flooding"
+  | "garbled";
+
+/** What is in force in a proxy. */
+export interface InForce {
+  readonly version: SnapshotVersion | null;
+  readonly hash: string | null;
+}
+
+/** The last update that a proxy would not take. */
+export interface Refusal {
+  readonly version: SnapshotVersion;
+  readonly hash: string;
+  readonly code: RefusalCode;
+  readonly reason: string;
+  /** On the monotonic clock, in ms. */
+  readonly at: number;
+}
+
+export interface SessionListener {
+  /** The first report has come. */
+  readonly greeted: (session: Session) => void;
+  readonly sent: (kind: "snapshot" | "delta" | "same") => void;
+  /** @param milliseconds From the reconciliation that an update is of; null for a first one. */
+  readonly applied: (session: Session, milliseconds: number | null) => void;
+  readonly refused: (session: Session, refusal: Refusal) => void;
+  readonly lost: (session: Session, reason: string) => void;
+  /** The proxy has this in force. */
+  readonly claimed: (version: SnapshotVersion) => void;
+  /** It shows another token. */
+  readonly token: (session: Session, report: Report & { readonly kind: "alive" }) => void;
+  readonly ended: (session: Session, end: SessionEnd) => void;
+}
+
+export interface SessionOptions {
+  readonly outlet: Outlet;
+  readonly updates: Updates;
+  readonly identity: ProxyIdentity;
+  /** An IP address. */
+  readonly peer: string;
+  /** Of its node; null where that is not known. */
+  readonly zone: string | null;
+  /** Who we are. */
+  readonly controller: string;
+  readonly build: string;
+  /** When its token ends, on the monotonic clock in ms. */
+  readonly expiresAt: number;
+  readonly timing: SessionTiming;
+  /** Milliseconds that never go back. */
+  readonly now: () => number;
+  /** From 0 up to 1. */
+  readonly random: () => number;
+  readonly listener: SessionListener;
+}
+
+export class Session {
+  readonly identity: ProxyIdentity;
+  readonly peer: string;
+  readonly zone: string | null;
+  /** On the monotonic clock, in ms. */
+  readonly openedAt: number;
+  /** When its token ends. */
+  expiresAt: number;
+  readonly #options: SessionOptions;
+  readonly #endsAt: number;
+  readonly #reports: TokenBucket;
+  #hello: HelloReport | null = null;
+  #inForce: InForce = { version: null, hash: null };
+  #refusal: Refusal | null = null;
+  #sent: Content | null = null;
+  /** Whether nothing but the whole will do. */
+  #isLost = false;
+  #wholeAt = -Infinity;
+  /** What was sent and not answered: its hash, and since when it is on its way. */
+  readonly #pending: { readonly hash: string; readonly since: number | null }[] = [];
+  #heardAt: number;
+  #saidAt: number;
+  #syncedAt: number | null = null;
+  #isEnded = false;
+
+  constructor(options: SessionOptions) {
+    this.#options = options;
+    const { identity, peer, zone, expiresAt, timing, now, random } = options;
+    this.identity = identity;
+    this.peer = peer;
+    this.zone = zone;
+    this.expiresAt = expiresAt;
+    this.openedAt = this.#heardAt = this.#saidAt = now();
+    this.#endsAt = this.openedAt + timing.age * (0.9 + random() / 5);
+    this.#reports = new TokenBucket(REPORTS.rate, REPORTS.burst, this.openedAt);
+    const { controller, build } = options;
+    const { heartbeat } = timing;
+    this.#say({ kind: "hello", controller, build, heartbeat, zone });
+  }
+
+  /** Its pod, or else its address. */
+  get name(): string {
+    return this.identity.pod ?? this.peer;
+  }
+
+  /** Of its build; null before its first report. */
+  get build(): string | null {
+    return this.#hello?.proxy ?? null;
+  }
+
+  get inForce(): InForce {
+    return this.#inForce;
+  }
+
+  /** Null where it has taken what was sent last. */
+  get refusal(): Refusal | null {
+    return this.#refusal;
+  }
+
+  /** Whether it has in force what we would have it have. */
+  get isInSync(): boolean {
+    const { current } = this.#options.updates;
+    return current !== null && this.#hello !== null && this.#inForce.hash === current.hash;
+  }
+
+  /** When something was in force last that was the newest then, on the monotonic clock; or null. */
+  get syncedAt(): number | null {
+    return this.#syncedAt;
+  }
+
+  get isEnded(): boolean {
+    return this.#isEnded;
+  }
+
+  get bytes(): number {
+    return this.#options.outlet.bytes;
+  }
+
+  receive(report: Report): void {
+    if (this.#isEnded) return;
+    const { now, listener } = this.#options;
+    this.#heardAt = now();
+    if (this.#reports.take(this.#heardAt) > 0) return this.end("flooding");
+    if (report.kind === "hello" ? this.#hello !== null : this.#hello === null) {
+      return this.end("garbled");
+    }
+    switch (report.kind) {
+      case "hello":
+        this.#hello = report;
+        this.#has(report);
+        listener.greeted(this);
+        return this.push();
+      case "applied":
+        this.#has(report);
+        this.#refusal = null;
+        return listener.applied(this, this.#answered(report.hash));
+      case "refused": {
+        const { version, hash, code, reason } = report;
+        this.#answered(hash);
+        this.#refusal = { version, hash, code, reason, at: this.#heardAt };
+        return listener.refused(this, this.#refusal);
+      }
+      case "lost":
+        this.#isLost = true;
+        this.#pending.length = 0;
+        listener.lost(this, report.reason);
+        return this.push();
+      case "alive":
+        this.#has(report);
+        return listener.token(this, report);
+      case "unknown":
+        return;
+    }
+  }
+
+  /** Sends what is new, if there is anything and the proxy has read what came before. */
+  push(): void {
+    const { updates, outlet } = this.#options;
+    const { current } = updates;
+    if (this.#isEnded || this.#hello === null || current === null || !outlet.isFree) return;
+    if (this.#sent === null && !this.#isLost && this.#hello.hash === current.hash) {
+      return this.#send("same", updates.same(), current);
+    }
+    if (this.#sent === null || this.#isLost) {
+      const now = this.#options.now();
+      if (now - this.#wholeAt < this.#options.timing.wholeInterval) return;
+      this.#wholeAt = now;
+      return this.#send("snapshot", updates.whole(), current);
+    }
+    // Another version of the same can wait for the next ping, but not where the last was too old.
+    const isUrgent = this.#sent.hash !== current.hash ||
+      (this.#sent !== current && this.#refusal?.code === "older");
+    if (isUrgent) this.#send("delta", updates.delta(this.#sent), current);
+  }
+
+  /** To be called every now and then, several times a heartbeat. */
+  tick(): void {
+    const { now: clock, timing, outlet, updates } = this.#options;
+    const now = clock();
+    if (this.#isEnded) return;
+    if (now >= this.expiresAt) return this.end("expired");
+    const patience = this.#hello === null ? timing.hello : timing.silence;
+    if (now - this.#heardAt > patience) return this.end("silent");
+    if (!outlet.isFree) {
+      return now - outlet.progressAt > timing.stall ? this.end("slow") : undefined;
+    }
+    if (now >= this.#endsAt) return this.end("aged");
+    this.push();
+    if (!outlet.isFree || now - this.#saidAt < timing.heartbeat) return;
+    const { current } = updates;
+    const isOlder = this.#sent !== null && !this.#isLost && current !== null &&
+      this.#sent !== current;
+    if (isOlder) return this.#send("delta", updates.delta(this.#sent!), current);
+    this.#say({ kind: "ping" });
+  }
+
+  /** Ends it, with a word where one can be said. */
+  end(end: SessionEnd): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    const { outlet, listener } = this.#options;
+    if (end === "closed" || end === "slow") outlet.destroy();
+    else {
+      if (outlet.isFree) this.#say({ kind: "bye", reason: REASONS[end] });
+      outlet.end();
+    }
+    listener.ended(this, end);
+  }
+
+  #has({ version, hash }: InForce): void {
+    this.#inForce = { version, hash };
+    if (this.isInSync) this.#syncedAt = this.#options.now();
+    if (version !== null) this.#options.listener.claimed(version);
+  }
+
+  /** Milliseconds that it was on its way; null where that is not known. */
+  #answered(hash: string): number | null {
+    const at = this.#pending.findIndex((one) => one.hash === hash);
+    if (at === -1) return null;
+    const { since } = this.#pending.splice(0, at + 1)[at];
+    return since === null ? null : this.#options.now() - since;
+  }
+
+  #send(kind: "snapshot" | "delta" | "same", line: Uint8Array, content: Content): void {
+    const { outlet, listener, now, updates } = this.#options;
+    const isNews = kind === "delta" && this.#sent?.hash !== content.hash;
+    this.#sent = content;
+    this.#isLost = false;
+    if (this.#pending.length < MAX_PENDING) {
+      this.#pending.push({ hash: content.hash, since: isNews ? updates.currentAt : null });
+    }
+    outlet.send(line);
+    this.#saidAt = now();
+    listener.sent(kind);
+  }
+
+  #say(message: Parameters<typeof updateLine>[0]): void {
+    this.#options.outlet.send(encoder.encode(updateLine(message)));
+    this.#saidAt = this.#options.now();
+  }
+}
+
+const REASONS: Readonly<Record<Exclude<SessionEnd, "closed" | "slow">, string>> = {
+  replaced: "the same proxy has opened another stream",
+  aged: "it is time to connect anew",
+  draining: "this controller ends",
+  silent: "nothing was heard from the proxy",
+  expired: "the proxy's token has expired or is not good any more",
+  flooding: "the proxy reports too often",
+  garbled: "what the proxy says cannot be understood",
+};
+
+const encoder = new TextEncoder();

@@ -1,0 +1,216 @@
+import assert from "node:assert/strict";
+import { ManualClock } from "../../shared/clock.ts";
+import { Redacted } from "../../shared/redacted.ts";
+import type { KubeClient } from "../kube/client.ts";
+import type { KubeObject, Resource } from "../kube/types.ts";
+import { type ReviewLimits, TokenReviews, type Verdict } from "./token_reviews.ts";
+
+const NAMESPACE = "pingress-system";
+const ACCOUNT = `system:serviceaccount:${NAMESPACE}:pingress-proxy-server`;
+const NOW = Date.parse("2026-01-01T00:00:00Z");
+
+function token(claims: Record<string, unknown> = {}, signature = "c2ln"): string {
+  const text = (value: unknown) =>
+    btoa(JSON.stringify(value)).replaceAll("=", "").replaceAll("+", "-").replaceAll("/", "_");
+  const payload = { aud: ["pingress-stream"], sub: ACCOUNT, exp: NOW / 1000 + 3600, ...claims };
+  return `${text({ alg: "RS256" })}.${text(payload)}.${signature}`;
+}
+
+type Answer = "good" | "bad" | "foreign" | "audience" | "outage" | "forbidden";
+
+function scene(limits: Partial<ReviewLimits> = {}) {
+  const clock = new ManualClock(NOW);
+  const calls: string[] = [];
+  const results: string[] = [];
+  let answer: Answer = "good";
+  let gate: Promise<void> | null = null;
+  let inFlight = 0;
+  let most = 0;
+  const create = async (_resource: Resource, object: KubeObject) => {
+    const { spec } = object as KubeObject & { spec: { token: string; audiences: string[] } };
+    assert.deepEqual(spec.audiences, ["pingress-stream"]);
+    calls.push(spec.token);
+    most = Math.max(most, ++inFlight);
+    if (gate !== null) await gate;
+    inFlight--;
+    if (answer === "outage" || answer === "forbidden") {
+      const code = answer === "outage" ? 0 : 403;
+      return { ok: false, error: { code, reason: "", message: "", retryAfter: null } };
+    }
+    const status = answer === "bad" ? { authenticated: false } : {
+      authenticated: true,
+      audiences: answer === "audience" ? ["other"] : ["pingress-stream"],
+      user: {
+        username: answer === "foreign" ? "system:serviceaccount:other:web" : ACCOUNT,
+        extra: {
+          "authentication.kubernetes.io/pod-name": ["proxy-1"],
+          "authentication.kubernetes.io/pod-uid": ["uid-1"],
+          "authentication.kubernetes.io/node-name": ["node-1"],
+        },
+      },
+    };
+    return { ok: true, value: { metadata: { name: "" }, status } };
+  };
+  const reviews = new TokenReviews({
+    client: { create: create as unknown as KubeClient["create"] },
+    namespace: NAMESPACE,
+    clock,
+    limits,
+    onReview: (result) => results.push(result),
+  });
+  return {
+    reviews,
+    clock,
+    calls,
+    results,
+    get most() {
+      return most;
+    },
+    answer(next: Answer) {
+      answer = next;
+    },
+    hold() {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      gate = promise;
+      return () => {
+        gate = null;
+        resolve();
+      };
+    },
+    ask: (text: string, peer = "10.0.0.1"): Promise<Verdict> =>
+      reviews.review(new Redacted(text), peer),
+  };
+}
+
+function statusOf(verdict: Verdict): unknown {
+  return verdict.kind === "bad" ? verdict.status : verdict.kind;
+}
+
+Deno.test("a proxy's token tells its pod and its node, and is good as long as it lives", async () => {
+  const { ask, clock } = scene();
+  const verdict = await ask(token());
+  assert.deepEqual(verdict, {
+    kind: "good",
+    identity: { pod: "proxy-1", podUid: "uid-1", node: "node-1" },
+    expiresAt: clock.monotonic() + 3_600_000,
+  });
+});
+
+const REFUSED: readonly [string, string, Answer, unknown, number][] = [
+  ["what is no token", "abc", "good", 401, 0],
+  ["what looks like one", "a.b.c", "good", 401, 0],
+  ["a token that is too long", token({ x: "y".repeat(20_000) }), "good", 401, 0],
+  ["another audience by its own word", token({ aud: ["kubernetes"] }), "good", 401, 0],
+  ["another account by its own word", token({ sub: "system:node:a" }), "good", 403, 0],
+  ["a wrong signature", token(), "bad", 401, 1],
+  ["another account", token(), "foreign", 403, 1],
+  ["another audience", token(), "audience", 401, 1],
+  ["an API server that is away", token(), "outage", "unknown", 1],
+  ["no right to ask", token(), "forbidden", "unknown", 1],
+];
+
+for (const [name, text, answer, status, asked] of REFUSED) {
+  Deno.test(`${name}: ${status}`, async () => {
+    const { ask, calls, answer: set } = scene();
+    set(answer);
+    const verdict = await ask(text);
+    assert.equal(statusOf(verdict), status);
+    assert.equal(calls.length, asked);
+    assert.equal(JSON.stringify(verdict).includes(text.slice(0, 20)), false, "no token is told");
+  });
+}
+
+Deno.test("the API server is asked once for a good token in five minutes, for a bad one in ten seconds", async () => {
+  const { ask, calls, clock, answer } = scene();
+  await Promise.all([ask(token()), ask(token()), ask(token())]);
+  clock.advance(299_000);
+  await ask(token());
+  assert.equal(calls.length, 1);
+  clock.advance(2_000);
+  await ask(token());
+  assert.equal(calls.length, 2);
+  answer("bad");
+  const other = token({ jti: "x" });
+  await ask(other);
+  clock.advance(9_000);
+  await ask(other);
+  assert.equal(calls.length, 3);
+  clock.advance(2_000);
+  await ask(other);
+  assert.equal(calls.length, 4);
+});
+
+Deno.test("a token that is withdrawn is bad as soon as it is asked for again", async () => {
+  const { ask, clock, answer } = scene();
+  await ask(token());
+  answer("bad");
+  assert.equal(statusOf(await ask(token())), "good");
+  clock.advance(301_000);
+  assert.equal(statusOf(await ask(token())), 401);
+  answer("outage");
+  assert.equal(statusOf(await ask(token())), 401);
+});
+
+Deno.test("without an API server a token that was good is good until its end", async () => {
+  const { ask, clock, answer } = scene();
+  await ask(token());
+  answer("outage");
+  clock.advance(3_599_000);
+  assert.equal(statusOf(await ask(token())), "good");
+  clock.advance(2_000);
+  assert.equal(statusOf(await ask(token())), "unknown");
+});
+
+Deno.test("our clock may be wrong: what the API server has just called good is good for a minute", async () => {
+  const { ask, clock } = scene();
+  const verdict = await ask(token({ exp: NOW / 1000 - 3600 }));
+  assert.equal(verdict.kind === "good" && verdict.expiresAt - clock.monotonic(), 60_000);
+});
+
+Deno.test("thousands of made-up tokens neither grow memory nor hurry the API server", async () => {
+  const test = scene({ rate: 20, burst: 40, patience: 200, badTokens: 16 });
+  test.answer("bad");
+  for (let round = 0; round < 20; round++) {
+    const asked = Array.from(
+      { length: 500 },
+      (_, i) => test.ask(token({ jti: `${round} ${i}` }), `10.0.${i % 250}.1`),
+    );
+    // Time stands still but for this, so those who wait would wait for good.
+    test.clock.advance(1000);
+    await Promise.all(asked);
+  }
+  const { good, bad, pending } = test.reviews.size;
+  assert.deepEqual([good, bad <= 16, pending], [0, true, 0]);
+  assert.ok(test.most <= 8, `${test.most} at once`);
+  assert.ok(test.calls.length <= 40 + 20 * 20 + 20, `${test.calls.length} calls`);
+  assert.ok(test.results.includes("limited"));
+});
+
+Deno.test("one address that floods keeps nobody else out, nor those who are known", async () => {
+  const test = scene({ patience: 60_000 });
+  await test.ask(token());
+  const release = test.hold();
+  test.answer("bad");
+  const flood = Array.from(
+    { length: 100 },
+    (_, i) => test.ask(token({ jti: String(i) }), "10.9.9.9"),
+  );
+  await Promise.all(flood.slice(16));
+  assert.equal(test.results.filter((result) => result === "limited").length, 84);
+  assert.equal(statusOf(await test.ask(token())), "good");
+  const other = test.ask(token({ jti: "other" }), "10.0.0.2");
+  release();
+  assert.equal(statusOf(await other), 401);
+  await Promise.all(flood);
+  assert.equal(test.calls.length, 1 + 16 + 1);
+});
+
+Deno.test("whoever waits when the controller ends is let go", async () => {
+  const test = scene({ inFlight: 1, patience: 60_000 });
+  const release = test.hold();
+  const asked = [test.ask(token({ jti: "1" })), test.ask(token({ jti: "2" }))];
+  test.reviews.stop();
+  release();
+  await Promise.all(asked);
+  assert.equal(test.calls.length, 1);
+});
