@@ -193,6 +193,11 @@ export class ProxyServer {
     return this.#endpoints.requestCount;
   }
 
+  /** Requests that wait for an upstream to have an endpoint. */
+  get heldCount(): number {
+    return this.#holds.size;
+  }
+
   /**
    * Listens for HTTP; the address with the port that was chosen for 0. Throws what `Deno.listen`
    * throws.
