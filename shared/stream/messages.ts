@@ -195,7 +195,7 @@ export function readUpdate(line: string): Read<Update> {
       case "ping":
         return { kind };
       case "bye":
-        return { kind, reason: readReason(fields, check) };
+        return { kind, reason: readReason(fields) };
       case "same":
       case "snapshot":
       case "delta": {
@@ -221,7 +221,7 @@ export function readReport(line: string): Read<Report> {
       case "hello":
         return readHelloReport(fields, check);
       case "lost":
-        return { kind, reason: readReason(fields, check) };
+        return { kind, reason: readReason(fields) };
       case "alive": {
         const token = check.name(fields.token, "$.token");
         const version = readVersionOrNull(fields, check);
@@ -234,7 +234,7 @@ export function readReport(line: string): Read<Report> {
         const hash = readHash(fields.hash, "$.hash", check);
         if (version === null || hash === null) return null;
         if (kind === "applied") return { kind, version, hash };
-        return { kind, version, hash, reason: readReason(fields, check), code: codeOf(fields) };
+        return { kind, version, hash, reason: readReason(fields), code: codeOf(fields) };
       }
       default:
         return { kind: "unknown", name: shorten(kind) };
@@ -321,9 +321,8 @@ function readHashOrNull(fields: JsonObject, check: ConfigCheck): string | null {
 }
 
 /** Missing or wrong, it is empty: no message is lost for the sake of its reason. */
-function readReason(fields: JsonObject, check: ConfigCheck): string {
-  const reason = fields.reason ?? "";
-  return typeof reason === "string" ? oneLine(reason) : check.string(reason, "$.reason") ?? "";
+function readReason({ reason }: JsonObject): string {
+  return typeof reason === "string" ? oneLine(reason) : "";
 }
 
 /** Of a newer proxy there may be others. */
