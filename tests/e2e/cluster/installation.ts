@@ -8,6 +8,7 @@ import { VERSION } from "../../../shared/version.ts";
 import { eventually } from "../../cluster/support/condition.ts";
 import { MANIFESTS } from "../../cluster/support/kubectl.ts";
 import type { ImageOptions, NodeCluster, Pod } from "./node_cluster.ts";
+import { clusterFolder } from "./node_guard.ts";
 
 export const NAMESPACE = "pingress-system";
 export const CONTROLLER = "pingress-controller";
@@ -43,9 +44,11 @@ export async function buildPingress(
   image: PingressOptions["image"] = {},
 ): Promise<number> {
   const from = performance.now();
+  const contexts = { npm: await npmPackages(), ...image.contexts };
   for (const [name, file] of [[CONTROLLER, "controller"], [PROXY, "proxy"]]) {
     await cluster.buildImage({
       ...image,
+      contexts,
       context: REPOSITORY,
       file: join(REPOSITORY, `Dockerfile.${file}`),
       // What `deno compile` downloads may be out of reach.
@@ -54,6 +57,27 @@ export async function buildPingress(
     });
   }
   return performance.now() - from;
+}
+
+/**
+ * Packages of npm for the images. They are fetched here, where registries and authorities are set up
+ * as the user has them, and not in a container.
+ */
+async function npmPackages(): Promise<string> {
+  const folder = join(clusterFolder(), "deno");
+  const { imports } = JSON.parse(await Deno.readTextFile(join(REPOSITORY, "deno.json")));
+  const wanted = Object.values<string>(imports).filter((target) => target.startsWith("npm:"));
+  // By the lock, what is in it; without, also what the registry says of each: the images' own lock
+  // has fewer packages, and is made from that.
+  for (const lock of ["--frozen", "--no-lock"]) {
+    const { success, stderr } = await new Deno.Command(Deno.execPath(), {
+      args: ["cache", "--quiet", lock, ...wanted],
+      cwd: REPOSITORY,
+      env: { DENO_DIR: folder },
+    }).output();
+    if (!success) throw new Error(`No packages: ${new TextDecoder().decode(stderr)}`);
+  }
+  return join(folder, "npm");
 }
 
 /** Builds, applies the manifests, and waits until controllers and proxies are ready. */
