@@ -1,0 +1,156 @@
+/**
+ * The application behind the proxies: a Deployment, its Service and its Ingress. In: a cluster, and
+ * how many of it. Out: its pods, and what a test does to them.
+ */
+import { join } from "node:path";
+import type { KubeObject } from "../../../cluster/support/api_client.ts";
+import type { NodeCluster, Pod } from "../node_cluster.ts";
+
+const SOURCE = import.meta.dirname!;
+const IMAGE = "registry.test/application:1";
+
+/** Builds it with the machine's own Go, and gives it to every node. */
+export async function buildApplication(cluster: NodeCluster): Promise<void> {
+  const context = await Deno.makeTempDir({ prefix: "pingress-application-" });
+  try {
+    const { success, stderr } = await new Deno.Command("go", {
+      args: ["build", "-trimpath", "-ldflags=-s -w", "-o", join(context, "app"), "."],
+      cwd: SOURCE,
+      env: { CGO_ENABLED: "0", GOTOOLCHAIN: "local", GOWORK: "off" },
+    }).output();
+    if (!success) throw new Error(`go build: ${new TextDecoder().decode(stderr)}`);
+    await Deno.copyFile(join(SOURCE, "Dockerfile"), join(context, "Dockerfile"));
+    await cluster.buildImage({ context, tag: IMAGE });
+  } finally {
+    await Deno.remove(context, { recursive: true });
+  }
+}
+
+export interface ApplicationOptions {
+  /** Default: `app`. */
+  readonly name?: string;
+  readonly namespace: string;
+  readonly replicas: number;
+  /** Of its Ingress; all paths. */
+  readonly host: string;
+  /** For how long a pod goes on after SIGTERM, in s; default 3. */
+  readonly linger?: number;
+  /** The Secret with its certificate. */
+  readonly tlsSecret?: string;
+}
+
+export class Application {
+  readonly options: ApplicationOptions;
+  readonly name: string;
+  readonly #cluster: NodeCluster;
+
+  private constructor(cluster: NodeCluster, options: ApplicationOptions) {
+    this.#cluster = cluster;
+    this.options = options;
+    this.name = options.name ?? "app";
+  }
+
+  /** Applies it and waits until all pods are ready; proxies may not know of it yet. */
+  static async start(cluster: NodeCluster, options: ApplicationOptions): Promise<Application> {
+    const application = new Application(cluster, options);
+    const { name } = application;
+    const { namespace, replicas, host, tlsSecret } = options;
+    await cluster.apply([
+      deployment(name, options),
+      {
+        apiVersion: "v1",
+        kind: "Service",
+        metadata: { name },
+        spec: { selector: { app: name }, ports: [{ port: 80, targetPort: 8080 }] },
+      },
+      ingressFor({ name, host, service: name, tlsSecret }),
+    ], { namespace });
+    await application.ready(replicas);
+    return application;
+  }
+
+  /** Waits until as many pods as that are ready, and no others are there. */
+  async ready(replicas: number): Promise<Pod[]> {
+    return await this.#cluster.waitReady(this.options.namespace, `app=${this.name}`, replicas);
+  }
+
+  async pods(): Promise<Pod[]> {
+    return await this.#cluster.pods(this.options.namespace, `app=${this.name}`);
+  }
+
+  /** Does not wait for it. */
+  async scale(replicas: number): Promise<void> {
+    const { namespace } = this.options;
+    const what = [`deployment/${this.name}`, `--namespace=${namespace}`];
+    await this.#cluster.kubectl(["scale", ...what, `--replicas=${replicas}`]);
+  }
+
+  /** Replaces all pods, and waits until the old ones are gone. */
+  async rollOut(): Promise<void> {
+    const { namespace, replicas } = this.options;
+    const what = [`deployment/${this.name}`, `--namespace=${namespace}`];
+    await this.#cluster.kubectl(["rollout", "restart", ...what]);
+    await this.#cluster.waitForRollout("Deployment", this.name, namespace);
+    await this.ready(replicas);
+  }
+}
+
+export interface IngressOptions {
+  readonly name: string;
+  readonly host: string;
+  readonly service: string;
+  readonly path?: string;
+  readonly tlsSecret?: string;
+}
+
+/** An Ingress of our class for one host and path. */
+export function ingressFor(
+  { name, host, service, path = "/", tlsSecret }: IngressOptions,
+): Partial<KubeObject> {
+  const backend = { service: { name: service, port: { number: 80 } } };
+  return {
+    apiVersion: "networking.k8s.io/v1",
+    kind: "Ingress",
+    metadata: { name },
+    spec: {
+      ingressClassName: "pingress",
+      rules: [{ host, http: { paths: [{ path, pathType: "Prefix", backend }] } }],
+      ...(tlsSecret === undefined ? {} : { tls: [{ hosts: [host], secretName: tlsSecret }] }),
+    },
+  };
+}
+
+function deployment(
+  name: string,
+  { replicas, linger = 3 }: ApplicationOptions,
+): Partial<KubeObject> {
+  return {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { name },
+    spec: {
+      replicas,
+      selector: { matchLabels: { app: name } },
+      strategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 0, maxSurge: "30%" } },
+      template: {
+        metadata: { labels: { app: name } },
+        spec: {
+          enableServiceLinks: false,
+          automountServiceAccountToken: false,
+          containers: [{
+            name: "app",
+            image: IMAGE,
+            imagePullPolicy: "Never",
+            env: [
+              { name: "LINGER", value: `${linger}s` },
+              { name: "POD_NAME", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } },
+            ],
+            ports: [{ containerPort: 8080 }],
+            readinessProbe: { httpGet: { path: "/ready", port: 8080 }, periodSeconds: 1 },
+            resources: { requests: { cpu: "5m", memory: "16Mi" } },
+          }],
+        },
+      },
+    },
+  };
+}

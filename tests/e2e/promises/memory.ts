@@ -1,0 +1,49 @@
+/**
+ * What the proxies' processes use. In: a scene, on the machine of its nodes. Out: memory and
+ * descriptors of each.
+ */
+import { memoryOf } from "../../../bench/controller/process_usage.ts";
+import type { Scene } from "./scene.ts";
+
+export interface Usage {
+  /** In bytes. */
+  readonly resident: number;
+  readonly descriptors: number;
+}
+
+/** How often memory is looked at, for its lowest: garbage that is not collected yet is no leak. */
+const LOOKS = 20;
+const PAUSE = 100;
+
+export class Memory {
+  /** By the names of pods. */
+  readonly processes: ReadonlyMap<string, Usage>;
+
+  private constructor(processes: ReadonlyMap<string, Usage>) {
+    this.processes = processes;
+  }
+
+  /** The lowest of each in two seconds. */
+  static async of(scene: Scene): Promise<Memory> {
+    const lowest = new Map<string, Usage>();
+    const processes = await scene.proxyProcesses();
+    for (let look = 0; look < LOOKS; look++) {
+      for (const [name, pid] of processes) {
+        const { resident } = memoryOf(pid);
+        const descriptors = [...Deno.readDirSync(`/proc/${pid}/fd`)].length;
+        const { resident: before = Infinity, descriptors: fewest = Infinity } = lowest.get(name) ??
+          {};
+        lowest.set(name, {
+          resident: Math.min(before, resident),
+          descriptors: Math.min(fewest, descriptors),
+        });
+      }
+      await new Promise((resume) => setTimeout(resume, PAUSE));
+    }
+    return new Memory(lowest);
+  }
+}
+
+export function mib(bytes: number): string {
+  return `${(bytes / 1024 / 1024).toFixed(0)} MiB`;
+}

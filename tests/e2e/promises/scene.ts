@@ -1,0 +1,213 @@
+/**
+ * Where promises are kept: a cluster of two nodes with Pingress in it. In: flags of the controller.
+ * Out: applications, load on the proxies' ports, and what the proxies' processes use.
+ */
+import { CertificateAuthority } from "../../../dev/certificate_authority.ts";
+import { eventually } from "../../cluster/support/condition.ts";
+import {
+  Application,
+  type ApplicationOptions,
+  buildApplication,
+} from "../cluster/app/application.ts";
+import { installPingress, NAMESPACE, Pingress, PROXY } from "../cluster/installation.ts";
+import type { NodeCluster, Pod } from "../cluster/node_cluster.ts";
+import { Load, type LoadReport } from "../load/load.ts";
+import type { Failure, LoadPlan, StreamPlan } from "../load/plan.ts";
+import { ask } from "./client.ts";
+import { type Finding, inWords } from "./finding.ts";
+
+/** How much of a promise is tried: in CI, or for `docs/promises.md`. */
+export type Form = "short" | "long";
+
+/** What the proxies have as `--drain-delay` and `--drain-timeout`, in s. */
+export const DRAIN = { delay: 5, timeout: 5 };
+
+/** Proxies drain in seconds, and write no access log: its cost is not what is tried here. */
+const FLAGS = [
+  `--proxy-drain-delay=${DRAIN.delay}s`,
+  `--proxy-drain-timeout=${DRAIN.timeout}s`,
+  "--proxy-arg=--access-log=false",
+];
+
+/** Until something that was asked for has reached the proxies, in ms. */
+const PATIENCE = 120_000;
+
+export class Scene {
+  readonly cluster: NodeCluster;
+  readonly pingress: Pingress;
+  /** Signs what Secrets of this scene hold. */
+  readonly authority: CertificateAuthority;
+  #names = 0;
+
+  private constructor(cluster: NodeCluster, pingress: Pingress, authority: CertificateAuthority) {
+    this.cluster = cluster;
+    this.pingress = pingress;
+    this.authority = authority;
+  }
+
+  /** Builds all images, and installs Pingress as a DaemonSet. */
+  static async open(cluster: NodeCluster): Promise<Scene> {
+    await buildApplication(cluster);
+    const pingress = await installPingress(cluster, { args: FLAGS });
+    return new Scene(cluster, pingress, await CertificateAuthority.create("Promises"));
+  }
+
+  /** Applies the controller with more flags, and waits until proxies are as these say. */
+  async configure(
+    backend: "HostPort" | "LoadBalancer",
+    more: readonly string[] = [],
+  ): Promise<void> {
+    await this.pingress.apply({ backend, args: [...FLAGS, ...more] });
+    await new Pingress(this.cluster, backend).waitUntilReady();
+  }
+
+  /** A namespace that is deleted in the end; nothing waits for it. */
+  async within<T>(prefix: string, run: (namespace: string) => Promise<T>): Promise<T> {
+    const name = `${prefix}-${++this.#names}`;
+    await this.cluster.create({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
+    try {
+      return await run(name);
+    } finally {
+      await this.cluster.request("DELETE", `/api/v1/namespaces/${name}`).catch(() => {});
+    }
+  }
+
+  /** Starts an application, and waits until every proxy serves it. */
+  async application(options: ApplicationOptions): Promise<Application> {
+    const application = await Application.start(this.cluster, options);
+    await this.served(options.host);
+    return application;
+  }
+
+  /** Waits until every node's proxy answers 200 for this host, or sends to HTTPS. */
+  async served(host: string, path = "/?id=1", patience = PATIENCE): Promise<void> {
+    for (const address of this.cluster.nodeAddresses) {
+      await eventually(`${host} on ${address}`, async () => {
+        const answer = await ask({ address, port: 80 }, { host, path }).catch(() => null);
+        return answer?.status === 200 || answer?.status === 308;
+      }, patience);
+    }
+  }
+
+  /** Waits until no node's proxy knows this host any more. */
+  async notServed(host: string): Promise<void> {
+    for (const address of this.cluster.nodeAddresses) {
+      await eventually(`404 for ${host} on ${address}`, async () => {
+        const answer = await ask({ address, port: 80 }, { host, path: "/" }).catch(() => null);
+        return answer?.status === 404;
+      }, PATIENCE);
+    }
+  }
+
+  /** Load on the host ports of the first node, unless it says otherwise. */
+  async load(plan: Partial<LoadPlan> & Pick<LoadPlan, "streams">): Promise<Load> {
+    return await Load.start({
+      address: this.cluster.nodeAddress,
+      httpPort: 80,
+      httpsPort: 443,
+      authority: this.authority.certificate,
+      ...plan,
+    });
+  }
+
+  /** A Service before all proxies, on this port of every node's address. */
+  async proxyService(nodePort: number): Promise<void> {
+    await this.cluster.apply({
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name: "promises", namespace: NAMESPACE },
+      spec: {
+        type: "NodePort",
+        selector: { "app.kubernetes.io/name": PROXY },
+        ports: [{ name: "http", port: 80, targetPort: "http", nodePort }],
+      },
+    });
+  }
+
+  /** Waits until none of these proxies is left. */
+  async proxiesGone(names: readonly string[]): Promise<void> {
+    await eventually(`end of ${names.join(", ")}`, async () => {
+      return (await this.pingress.proxies()).every(({ metadata }) =>
+        !names.includes(metadata.name)
+      );
+    }, PATIENCE);
+  }
+
+  /** The processes of the proxies, by their pods' names. */
+  async proxyProcesses(): Promise<Map<string, number>> {
+    const processes = new Map<string, number>();
+    for (const pod of await this.pingress.proxies()) {
+      const pid = await processOf(pod);
+      if (pid !== null) processes.set(pod.metadata.name, pid);
+    }
+    return processes;
+  }
+
+  /** Deletes what `kill` has left to the kubelet's back-off, so that its successor starts at once. */
+  async replace(pod: Pod): Promise<void> {
+    const { name, namespace } = pod.metadata;
+    const path = `/api/v1/namespaces/${namespace}/pods/${name}?gracePeriodSeconds=0`;
+    await this.cluster.request("DELETE", path);
+  }
+}
+
+/**
+ * Requests a second in all, as most clients' are: three of four on kept connections, and three of
+ * four without a body.
+ */
+export function mixedStreams(
+  host: string,
+  rate: number,
+  more: Partial<StreamPlan> = {},
+): StreamPlan[] {
+  const of = (
+    method: "GET" | "POST",
+    connections: "kept" | "new",
+    share: number,
+  ): StreamPlan => ({
+    name: `${method} ${connections}`,
+    method,
+    connections,
+    rate: rate * share,
+    host,
+    path: "/",
+    ...more,
+  });
+  return [
+    of("GET", "kept", 0.6),
+    of("GET", "new", 0.15),
+    of("POST", "kept", 0.15),
+    of("POST", "new", 0.1),
+  ];
+}
+
+/** What a load was, and how fast it was answered, for whoever compares. */
+export function noteLoad(finding: Finding, { seconds, streams, cpu }: LoadReport): void {
+  const total = streams.reduce((sum, { answered, failed }) => sum + answered + failed, 0);
+  const worst = Math.max(...streams.map(({ p99 }) => p99));
+  finding.note(
+    "load",
+    `${total} requests in ${Math.round(seconds)} s, ${Math.round(total / seconds)}/s, ` +
+      `p99 ${inWords(worst)}, CPU of the clients ${(100 * cpu / seconds).toFixed(0)} %`,
+  );
+}
+
+/** A line for each failure. */
+export function linesOf(failures: readonly Failure[]): string[] {
+  return failures.map(({ stream, how, at, after, detail, before }) =>
+    `${new Date(at).toISOString()} ${stream}: ${how} after ${Math.round(after)} ms, ` +
+    `request ${before + 1} of its connection: ${detail.trim()}`
+  );
+}
+
+/** The first process of a pod's first container, which all of its cgroups name. */
+async function processOf({ status }: Pod): Promise<number | null> {
+  const id = status.containerStatuses?.[0]?.containerID?.replace(/^containerd:\/\//, "");
+  if (id === undefined) return null;
+  for await (const { name } of Deno.readDir("/proc")) {
+    if (!/^\d+$/.test(name)) continue;
+    const cgroup = await Deno.readTextFile(`/proc/${name}/cgroup`).catch(() => "");
+    if (cgroup.includes(id)) return Number(name);
+  }
+  return null;
+}
