@@ -30,8 +30,8 @@ export interface ImageContent {
   readonly files: readonly string[];
   /** Names of packages that our modules import. */
   readonly imported: ReadonlySet<string>;
-  /** Those, and what they need. */
-  readonly packages: readonly NpmPackage[];
+  /** Those, and what they need, by their names in the lock. */
+  readonly packages: ReadonlyMap<string, NpmPackage>;
 }
 
 /** What the programs of these graphs read when they run. */
@@ -52,7 +52,37 @@ export function contentOf(graphs: readonly ModuleGraph[]): ImageContent {
       add(npmPackage);
     }
   }
-  return { files: [...files].sort(), imported, packages: [...packages.values()] };
+  return { files: [...files].sort(), imported, packages };
+}
+
+/** Of `deno.lock`, as far as it is narrowed. */
+export interface Lock {
+  readonly specifiers: Readonly<Record<string, string>>;
+  readonly npm: Readonly<Record<string, unknown>>;
+  readonly workspace: { readonly dependencies: readonly string[] };
+}
+
+/**
+ * deno.lock without what is not imported. Deno could do that by itself, but asks the registry for
+ * packages that others would like to have (optional peers).
+ */
+export function narrowLock<T extends Lock>(
+  lock: T,
+  imports: Readonly<Record<string, string>>,
+  packages: ReadonlyMap<string, unknown>,
+): T {
+  const specifiers = new Set(Object.values(imports));
+  const among = <V>(all: Readonly<Record<string, V>>, has: (key: string) => boolean) =>
+    Object.fromEntries(Object.entries(all).filter(([key]) => has(key)));
+  return {
+    ...lock,
+    specifiers: among(lock.specifiers, (key) => specifiers.has(key)),
+    npm: among(lock.npm, (key) => packages.has(key)),
+    workspace: {
+      ...lock.workspace,
+      dependencies: lock.workspace.dependencies.filter((key) => specifiers.has(key)),
+    },
+  };
 }
 
 /** deno.json with the imports of these packages alone. */
@@ -82,8 +112,12 @@ function copyPackage(from: string, to: string, unread: ReadonlySet<string> = new
   }
 }
 
+function writeJson(path: string, value: unknown): void {
+  Deno.writeTextFileSync(path, `${JSON.stringify(value, null, 2)}\n`);
+}
+
 async function deno(args: readonly string[], cwd: string, cache?: string): Promise<string> {
-  const { success, stdout } = await new Deno.Command(Deno.execPath(), {
+  const { success, stdout } = await new Deno.Command("deno", {
     args: [...args],
     cwd,
     env: cache === undefined ? {} : { DENO_DIR: cache, NPM_CONFIG_REGISTRY: REGISTRY },
@@ -104,20 +138,17 @@ async function write(folder: string, cache: string, entries: readonly string[]):
     Deno.mkdirSync(dirname(target), { recursive: true });
     Deno.copyFileSync(file, target);
   }
-  const config = JSON.parse(Deno.readTextFileSync("deno.json"));
-  Deno.writeTextFileSync(
-    join(folder, "deno.json"),
-    `${JSON.stringify(narrowConfig(config, imported), null, 2)}\n`,
-  );
-  Deno.copyFileSync("deno.lock", join(folder, "deno.lock"));
-  for (const { name, version, localPath } of packages) {
+  const config = narrowConfig(JSON.parse(Deno.readTextFileSync("deno.json")), imported);
+  const lock = JSON.parse(Deno.readTextFileSync("deno.lock"));
+  writeJson(join(folder, "deno.json"), config);
+  writeJson(join(folder, "deno.lock"), narrowLock(lock, config.imports, packages));
+  for (const { name, version, localPath } of packages.values()) {
     // The registry that it came from may be a mirror, which the image must not ask for.
     const target = join(cache, "npm", new URL(REGISTRY).hostname, name);
     copyPackage(localPath, join(target, version), UNREAD_FOLDERS);
     Deno.copyFileSync(join(dirname(localPath), "registry.json"), join(target, "registry.json"));
   }
-  // Takes out of the lock what is not imported any more; the second proves that nothing else is.
-  await deno(["cache", "--quiet", "--frozen=false", ...entries], folder, cache);
+  // Fails where the lock lacks something, and fills the cache with JavaScript.
   await deno(["cache", "--quiet", "--frozen", ...entries], folder, cache);
 }
 

@@ -1,0 +1,65 @@
+/**
+ * The two programs of an installation. In: `deno.json`. Out: their modules, their images' names, and
+ * the flags with which Deno runs them, the same in a task, an executable and an image.
+ */
+
+export interface InstalledProgram {
+  /** Of the task, the permission set and the folder. */
+  readonly name: "controller" | "proxy";
+  /** Of the image and the executable. */
+  readonly image: string;
+  /** The module that is started, then those that it starts as workers. */
+  readonly entries: readonly [string, ...string[]];
+}
+
+export const INSTALLED_PROGRAMS: readonly InstalledProgram[] = [
+  {
+    name: "controller",
+    image: "pingress-controller",
+    entries: ["controller/main.ts", "controller/worker.ts"],
+  },
+  {
+    name: "proxy",
+    image: "pingress-proxy-server",
+    entries: ["proxy/main.ts", "proxy/supervisor.ts", "proxy/worker.ts"],
+  },
+];
+
+/** Of `deno.json`, as far as it is read here. */
+export interface DenoConfig {
+  readonly version: string;
+  readonly license: string;
+  readonly tasks: Readonly<Record<string, { readonly command: string }>>;
+}
+
+/** What the program's task gives to `deno run`: the permission set, V8's flags and the like. */
+export function runFlags({ tasks }: DenoConfig, { name }: InstalledProgram): string[] {
+  return tasks[name].command.split(" ").slice(2, -1);
+}
+
+/** Arguments of `deno` that make an executable. `excluded` are paths that need not exist. */
+export function compileArguments(
+  config: DenoConfig,
+  program: InstalledProgram,
+  { output, target, excluded }: {
+    readonly output: string;
+    /** `aarch64-unknown-linux-gnu`; null for that of this machine. */
+    readonly target: string | null;
+    readonly excluded: readonly string[];
+  },
+): string[] {
+  const [main, ...workers] = program.entries;
+  return [
+    "compile",
+    ...runFlags(config, program),
+    "--no-check",
+    "--frozen",
+    "--no-code-cache",
+    "--exclude-unused-npm",
+    ...excluded.map((path) => `--exclude=${path}`),
+    ...workers.map((worker) => `--include=${worker}`),
+    ...(target === null ? [] : [`--target=${target}`]),
+    `--output=${output}`,
+    main,
+  ];
+}
