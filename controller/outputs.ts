@@ -22,9 +22,11 @@ import { StatusWriter } from "./status.ts";
 import { AddressHold } from "./status/address_hold.ts";
 import type { StatusIngress } from "./status/ingress.ts";
 import { type AddressService, publishedAddresses } from "./status/published_addresses.ts";
+import { AuthorityKeeper } from "./stream/authority_keeper.ts";
 import { unknownClasses } from "./unknown_class.ts";
 import type { Watches } from "./watches.ts";
 import { allWorkloadRefs, workloadObjects, type WorkloadOptions } from "./workload.ts";
+import { type AccountReading, ProxyAccount } from "./workload/account.ts";
 import { workloadStatus } from "./workload/health.ts";
 import { type SyncResult, WorkloadKeeper } from "./workload/keeper.ts";
 import { PROXY_NAME } from "./workload/names.ts";
@@ -50,13 +52,15 @@ export class Outputs {
   readonly #options: OutputsOptions;
   readonly #publisher: Publisher;
   readonly #publication: Publication;
+  readonly #authority: AuthorityKeeper;
+  readonly #account: ProxyAccount;
   readonly #keeper: WorkloadKeeper;
   readonly #status: StatusWriter;
   readonly #events: EventWriter;
   readonly #finalizers: FinalizerRemover;
   readonly #cleanup: Cleanup;
   readonly #problemLog: ProblemLog;
-  readonly #jobs: Readonly<Record<"publish" | "workload" | "cleanup", Job>>;
+  readonly #jobs: Readonly<Record<"authority" | "publish" | "workload" | "cleanup", Job>>;
   #result: Reconciliation | null = null;
   /** The Ingresses that it is about: those of now may have another class already. */
   #translated: readonly StatusIngress[] = [];
@@ -89,6 +93,8 @@ export class Outputs {
       endpointInterval,
       now: () => performance.now(),
     });
+    this.#authority = new AuthorityKeeper({ client, namespace, log });
+    this.#account = new ProxyAccount({ client, namespace });
     this.#keeper = new WorkloadKeeper({
       client,
       namespace,
@@ -118,6 +124,7 @@ export class Outputs {
     });
     this.#problemLog = new ProblemLog(log);
     this.#jobs = {
+      authority: this.#job("authority", () => this.#keepAuthority()),
       publish: this.#job("publish", () => this.#publish()),
       workload: this.#job("workload", () => this.#runWorkload()),
       cleanup: this.#job("cleanup", () => this.#cleanup.run()),
@@ -135,6 +142,7 @@ export class Outputs {
       ...this.#result?.problems ?? [],
       ...this.#classProblems,
       ...this.#publication.problems,
+      ...this.#authority.problems,
       ...this.#workloadProblems,
     ];
   }
@@ -180,6 +188,7 @@ export class Outputs {
   lead(isLeader: boolean): void {
     // Another one may have written what we remember as ours, and says what is wrong with it.
     this.#publication.forget();
+    this.#authority.forget();
     this.#workloadProblems = [];
     this.#told = "[]";
     if (!isLeader) return;
@@ -246,7 +255,8 @@ export class Outputs {
   }
 
   #pokeAll(): void {
-    for (const job of Object.values(this.#jobs)) job.poke();
+    const { publish, workload, cleanup } = this.#jobs;
+    for (const job of [publish, workload, cleanup]) job.poke();
   }
 
   /** Tells users what became of their objects. */
@@ -287,15 +297,28 @@ export class Outputs {
     return outcome;
   }
 
+  async #keepAuthority(): Promise<JobOutcome> {
+    const isFirst = !this.#authority.hasTried;
+    const outcome = await this.#authority.run();
+    this.#tellNews();
+    if (isFirst) this.#jobs.workload.poke();
+    return outcome;
+  }
+
   async #runWorkload(): Promise<JobOutcome> {
-    const { workload, watches, fence, log } = this.#options;
+    const { watches, fence, log } = this.#options;
     const isWanted = (this.#result?.statuses.length ?? 0) > 0;
     if (this.#cleanup.hasTaken || (!isWanted && !this.#isWorkload())) {
       this.#setWorkloadProblems([]);
       return DONE;
     }
-    // Proxies without a configuration would only wait for it.
-    if (this.published().digest === null) return DONE;
+    // Proxies without a configuration would only wait for it, and a kubelet looks a minute later for
+    // what was not there when a pod began.
+    if (this.published().digest === null || !this.#authority.hasTried) return DONE;
+    const account = await this.#lookForAccount();
+    const again = account.again ?? Infinity;
+    if (account.isUsable === null) return { kind: "again", after: again };
+    const workload = { ...this.#options.workload, stream: account.isUsable };
     const result = await this.#keeper.sync(workloadObjects(workload));
     for (const { object, verb } of result.changes) {
       log.info("Workload changed", { kind: object.kind, name: object.name, verb });
@@ -304,12 +327,23 @@ export class Outputs {
     // Another one may lead by now, and tell of it.
     if (!fence.mayWrite()) return DONE;
     const { statuses, problems } = this.#keeper.health(watches.pods.store.list(), Date.now());
-    this.#setWorkloadProblems([...result.problems, ...problems]);
+    const missing = account.problem === null ? [] : [account.problem];
+    this.#setWorkloadProblems([...result.problems, ...missing, ...problems]);
     this.#logFailures(result.failures);
     // That a proxy takes too long to be ready is no change of any object.
     const isAwaited = statuses.some(({ ready, desired }) => ready < desired);
-    const after = Math.min(result.retryAfter ?? Infinity, isAwaited ? PROXY_INTERVAL : Infinity);
+    const interval = isAwaited ? PROXY_INTERVAL : Infinity;
+    const after = Math.min(result.retryAfter ?? Infinity, interval, again);
     return after === Infinity ? DONE : { kind: "again", after };
+  }
+
+  /** Whether proxies can be told of the stream, if they are to be. */
+  async #lookForAccount(): Promise<AccountReading> {
+    const { workload: { stream, backend, namespace }, watches } = this.#options;
+    if (!stream) return { isUsable: false, problem: null, again: null };
+    const kind = backend === "HostPort" ? "DaemonSet" : "Deployment";
+    const live = watches.workload(kind, namespace, PROXY_NAME);
+    return await this.#account.look({ kind, namespace, name: PROXY_NAME }, live);
   }
 
   /**
@@ -335,7 +369,11 @@ export class Outputs {
 
   /** Tells of problems of publishing and of the proxies, if they are others than before. */
   #tellNews(): void {
-    const told = JSON.stringify([...this.#publication.problems, ...this.#workloadProblems]);
+    const told = JSON.stringify([
+      ...this.#publication.problems,
+      ...this.#authority.problems,
+      ...this.#workloadProblems,
+    ]);
     if (told !== this.#told) this.#tell();
     this.#told = told;
   }

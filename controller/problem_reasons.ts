@@ -101,6 +101,7 @@ const SECTIONS: readonly (readonly [title: string, rows: readonly Row[]])[] = [
       "such a Service is no backend without `--allow-external-name`; the path answers 503",
     ],
     ["ExternalNameInvalid", INGRESS, ERROR, "the external name is none; the path answers 503"],
+    ["BalanceUnknown", SERVICE, WARNING, "there is no such way of balancing"],
   ]],
   ["TLS to backends", [
     [
@@ -132,6 +133,12 @@ const SECTIONS: readonly (readonly [title: string, rows: readonly Row[]])[] = [
     ["CertificateWithoutHost", INGRESS, WARNING, "it does not name a host that it is used for"],
   ]],
   ["Proxies", [
+    [
+      "ProxyAccountMissing",
+      WORKLOAD,
+      BOTH,
+      "the proxies' account is not there: no new one can be made, or they live on files alone",
+    ],
     ["NoNodeForProxies", ["DaemonSet"], WARNING, "no node is to run one"],
     ["ProxyPodRefused", WORKLOAD, WARNING, "the API server takes no pod"],
     ["ProxyNotScheduled", WORKLOAD, WARNING, "no node takes the pod"],
@@ -155,6 +162,12 @@ const SECTIONS: readonly (readonly [title: string, rows: readonly Row[]])[] = [
   ["Configuration", [
     ["ConfigurationNearlyTooLarge", [], WARNING, "it will soon not fit into its objects"],
     ["ConfigurationTooLarge", [], ERROR, "it does not fit; what was published before stays"],
+    [
+      "StreamAuthorityNotKept",
+      [],
+      WARNING,
+      "the authority that proxies know the stream by cannot be written; they may live on files",
+    ],
     ["KeysTooLarge", [], ERROR, "the keys do not fit; what was published before stays"],
   ]],
 ];

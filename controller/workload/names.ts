@@ -2,6 +2,7 @@
  * What the proxy workload is called in Kubernetes. In: nothing. Out: names, labels and ports that
  * stay for good: selectors cannot be changed, and people write them into their own objects.
  */
+import { STREAM_AUDIENCE, STREAM_PORT } from "../../shared/stream/protocol.ts";
 
 /** Of the DaemonSet or Deployment, its container, the Service and what goes with them. */
 export const PROXY_NAME = "pingress-proxy-server";
@@ -53,11 +54,11 @@ export const PUBLISHED = {
 export const STREAM = {
   /** Before the controller's replicas, in its namespace. */
   service: "pingress-controller",
-  port: 9443,
+  port: STREAM_PORT,
   /** Proxies' own, which may do nothing: its name is what their tokens say. */
   serviceAccount: PROXY_NAME,
   /** Of their tokens, which are good for nothing else. */
-  audience: "pingress-stream",
+  audience: STREAM_AUDIENCE,
   /** Seconds; the kubelet renews a token at four fifths of its life. */
   tokenLife: 3600,
   /** The Secret and the ConfigMap of the authority that signs the controller's certificates. */
