@@ -6,20 +6,19 @@
  * been listed whole, since what is missing yet would look as if it had been deleted; and where much
  * would go at once, nobody hears of it before lists made for the purpose say so too.
  */
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "../shared/log.ts";
 import type { Problem } from "../shared/problem.ts";
 import type { Snapshot, SnapshotVersion } from "../shared/snapshot.ts";
+import { CatchUp } from "./catch_up.ts";
 import { Gatherer } from "./gatherer.ts";
 import { DONE, Job, type JobOutcome } from "./job.ts";
-import { Backoff } from "./kube/backoff.ts";
 import { largeLoss } from "./loss.ts";
 import { type Translate, translateOrQuarantine } from "./quarantine.ts";
 import type { RelistResult } from "./kube/informer.ts";
 import type { Resources } from "./resources.ts";
 import type { Clock, IngressStatus, TranslateOptions } from "./translate.ts";
 import { isSameList } from "./translate/memo.ts";
-import { nextVersion, type SeenKind } from "./version.ts";
+import { nextVersion } from "./version.ts";
 
 /** One kind that is watched, as far as this file needs it. */
 export interface WatchedKind {
@@ -90,9 +89,6 @@ const REVIEW_INTERVAL = 10 * 60_000;
 const SECRET_PATIENCE = 2000;
 const FIRST_SECRET_PATIENCE = 30_000;
 
-/** Milliseconds between two lists of a kind that is behind, where they fail. */
-const CATCH_UP_PAUSES = { first: 1_000, last: 30_000 };
-
 export class Reconciler {
   readonly #options: ReconcilerOptions;
   readonly #gatherer: Gatherer;
@@ -100,11 +96,7 @@ export class Reconciler {
   #latest: Reconciliation | null = null;
   /** Names of Secrets that have been waited for. */
   #awaited: ReadonlySet<string> | null = null;
-  /** By kind, what was published when it was last listed anew for being behind. */
-  readonly #relisted = new Map<string, string>();
-  readonly #relisting = new Set<string>();
-  /** By kind, pauses between lists that fail. */
-  readonly #catchUps = new Map<string, Backoff>();
+  readonly #catchUp: CatchUp;
   readonly #stopping = new AbortController();
 
   constructor(options: ReconcilerOptions) {
@@ -113,6 +105,12 @@ export class Reconciler {
       time: options.gatherTime,
       limit: options.gatherLimit,
       onGathered: () => this.#job.poke(),
+    });
+    this.#catchUp = new CatchUp({
+      epoch: options.epoch,
+      kinds: [...options.kinds, options.secrets],
+      log: options.log,
+      changed: () => this.changed(),
     });
     this.#job = new Job({ name: "reconcile", log: options.log, run: () => this.#run() });
   }
@@ -137,8 +135,14 @@ export class Reconciler {
     this.#gatherer.changed();
   }
 
+  /** A proxy has this version in force; see `CatchUp`. */
+  claim(version: SnapshotVersion): void {
+    this.#catchUp.claim(version);
+  }
+
   async stop(): Promise<void> {
     this.#stopping.abort();
+    this.#catchUp.stop();
     this.#gatherer.stop();
     await this.#job.stop();
   }
@@ -204,10 +208,11 @@ export class Reconciler {
     const before = published();
     const { version, behind } = nextVersion(
       this.#options.epoch,
-      this.#seen(before),
+      this.#catchUp.seen(before.version),
       before.version,
+      this.#catchUp.claimed,
     );
-    this.#catchUp(behind, before);
+    this.#catchUp.behind(behind, before.version);
     const translation = translateOrQuarantine(
       translate,
       resources,
@@ -236,53 +241,6 @@ export class Reconciler {
     if (before !== null && [...wanted].every((name) => before.has(name))) return;
     // An Ingress that comes with its Secret should not be reported for lacking it.
     await secrets.settled(before === null ? FIRST_SECRET_PATIENCE : SECRET_PATIENCE);
-  }
-
-  #seen(published: PublishedState): SeenKind[] {
-    const { kinds, secrets } = this.#options;
-    return [...kinds, secrets].map(({ kind, seen, revision }) => ({
-      kind,
-      seen,
-      revision,
-      isFresh: this.#relisted.get(kind) === published.version?.seen[kind],
-    }));
-  }
-
-  /** Lists what is behind anew, without anybody waiting for it; that is a change by itself. */
-  #catchUp(behind: readonly string[], published: PublishedState): void {
-    for (const kind of [...this.#options.kinds, this.#options.secrets]) {
-      const wanted = published.version?.seen[kind.kind];
-      if (!behind.includes(kind.kind) || wanted === undefined) continue;
-      if (this.#relisting.has(kind.kind)) continue;
-      this.#relisting.add(kind.kind);
-      this.#relistBehind(kind, wanted).finally(() => {
-        this.#relisting.delete(kind.kind);
-        this.changed();
-      });
-    }
-  }
-
-  /** Resolves when it is done, or when it may be tried again. */
-  async #relistBehind(kind: WatchedKind, wanted: string): Promise<void> {
-    const { log } = this.#options;
-    const backoff = this.#catchUps.get(kind.kind) ?? new Backoff(CATCH_UP_PAUSES);
-    this.#catchUps.set(kind.kind, backoff);
-    const about = { kind: kind.kind };
-    if (backoff.failures === 0) {
-      log.info("Listing anew what another replica has seen further", about);
-    }
-    const listed = await kind.relist();
-    if (listed.ok) {
-      this.#relisted.set(kind.kind, wanted);
-      backoff.reset();
-      return;
-    }
-    const { message: reason, retryAfter } = listed.error;
-    if (backoff.failures === 0) {
-      log.warn("Cannot list anew, will be tried again", { ...about, reason });
-    }
-    const { signal } = this.#stopping;
-    await sleep(backoff.next(retryAfter), undefined, { signal }).catch(() => {});
   }
 }
 

@@ -1,14 +1,14 @@
 /**
- * The version of what is published. In: how far each kind has been seen, and the version that stands
- * there now. Out: the next version, which is never older, and the kinds that must catch up before it
- * may be used. Pure.
+ * The version of what is published. In: how far each kind has been seen, the version that stands there
+ * now, and what proxies have in force. Out: the next version, which is never older, and the kinds that
+ * must catch up before it may be used. Pure.
  *
  * Newer means that no component is smaller and one is larger. Replicas list and watch at different
  * moments, so one that has seen the very same objects may know of a smaller resourceVersion than
  * another published: it may only take that one's once it knows that nothing came in between.
  */
 import type { SnapshotVersion } from "../shared/snapshot.ts";
-import { compareRevisions } from "./kube/revision.ts";
+import { compareRevisions, newestRevision } from "./kube/revision.ts";
 
 /** How far one kind has been seen. */
 export interface SeenKind {
@@ -28,17 +28,22 @@ export interface NextVersion {
   readonly behind: readonly string[];
 }
 
-/** @param epoch UID of the namespace kube-system: another cluster's numbers mean nothing. */
+/**
+ * @param epoch UID of the namespace kube-system: another cluster's numbers mean nothing.
+ * @param claimed By kind, what proxies have in force and a list made since has borne out.
+ */
 export function nextVersion(
   epoch: string,
   kinds: readonly SeenKind[],
   published: SnapshotVersion | null,
+  claimed: ReadonlyMap<string, string> = new Map(),
 ): NextVersion {
   const before = published?.epoch === epoch ? published.seen : {};
   const behind: string[] = [];
   const seen = kinds.map(({ kind, seen, revision, isFresh }) => {
+    const least = newestRevision([seen, claimed.get(kind) ?? "0"]);
     const wanted = before[kind];
-    if (wanted === undefined || compareRevisions(seen, wanted) >= 0) return [kind, seen];
+    if (wanted === undefined || compareRevisions(least, wanted) >= 0) return [kind, least];
     if (!isFresh && compareRevisions(revision, wanted) < 0) behind.push(kind);
     return [kind, wanted];
   });

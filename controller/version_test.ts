@@ -64,3 +64,25 @@ Deno.test("numbers of another cluster do not count", () => {
   const next = nextVersion("b", kinds, { epoch: "a", seen: { Ingress: "100" } });
   assert.deepEqual(next, { version: { epoch: "b", seen: { Ingress: "5" } }, behind: [] });
 });
+
+for (
+  const [name, claimed, published, version, behind] of [
+    ["what a proxy has is the least", "95", undefined, "95", false],
+    ["what was seen later than a proxy has it stands", "80", undefined, "90", false],
+    ["what a proxy has may be newer than what is published", "110", "100", "110", false],
+    ["what is published may be newer than what a proxy has", "95", "100", "100", true],
+  ] as const
+) {
+  Deno.test(name, () => {
+    const next = nextVersion(
+      "a",
+      [{ kind: "Ingress", seen: "90", revision: "92", isFresh: false }],
+      published === undefined ? null : { epoch: "a", seen: { Ingress: published } },
+      new Map([["Ingress", claimed]]),
+    );
+    assert.deepEqual(next, {
+      version: { epoch: "a", seen: { Ingress: version } },
+      behind: behind ? ["Ingress"] : [],
+    });
+  });
+}
