@@ -8,7 +8,7 @@ import {
   snapshotWith,
   textOf,
   upstream,
-} from "../../tests/support/stream_scene.ts";
+} from "../../tests/support/streamed_snapshots.ts";
 import { parseSnapshot } from "../snapshot_parse.ts";
 import { deltaLine, sameLine, wholeLine } from "./change.ts";
 import { Content } from "./content.ts";

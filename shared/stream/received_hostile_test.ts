@@ -8,7 +8,7 @@ import {
   snapshotWith,
   takeLine,
   upstream,
-} from "../../tests/support/stream_scene.ts";
+} from "../../tests/support/streamed_snapshots.ts";
 import type { JsonObject } from "../config_check.ts";
 import { deltaLine, wholeLine } from "./change.ts";
 import { Content } from "./content.ts";

@@ -9,7 +9,7 @@ import {
   takeLine,
   textOf,
   upstream,
-} from "../../tests/support/stream_scene.ts";
+} from "../../tests/support/streamed_snapshots.ts";
 import type { Snapshot } from "../snapshot.ts";
 import { parseSnapshot } from "../snapshot_parse.ts";
 import { certificateText, routeText, upstreamText } from "../snapshot_serialise.ts";
