@@ -71,7 +71,10 @@ export const reduceEndpointSlice: Reduce = (object) => {
       ...(service === undefined ? {} : { labels: { [SERVICE_LABEL]: service } }),
     },
     addressType,
-    endpoints: each(endpoints, (endpoint) => pick(endpoint, ["addresses", "conditions", "zone"])),
+    endpoints: each(
+      endpoints,
+      (endpoint) => pick(endpoint, ["addresses", "conditions", "zone", "hints"]),
+    ),
     ports: each(ports, (port) => pick(port, ["name", "port", "protocol"])),
   });
 };

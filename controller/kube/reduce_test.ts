@@ -92,7 +92,12 @@ Deno.test("a Service keeps its ports, its names and its addresses", () => {
 
 Deno.test("an EndpointSlice keeps where endpoints are, not which pods they are", () => {
   const labels = { "kubernetes.io/service-name": "web", app: "web" };
-  const endpoint = { addresses: ["10.0.0.1"], conditions: { ready: true }, zone: "a" };
+  const endpoint = {
+    addresses: ["10.0.0.1"],
+    conditions: { ready: true },
+    zone: "a",
+    hints: { forZones: [{ name: "a" }] },
+  };
   const slice = {
     ...object({
       addressType: "IPv4",

@@ -5,8 +5,10 @@
  */
 import type { AnswerAction, ForwardAction, Upstream } from "../../shared/snapshot.ts";
 import { upstreamId } from "./backend_ref.ts";
+import { readBalance } from "./balance.ts";
 import { readEndpoints, type Slice } from "./endpoints.ts";
 import { fieldOf, quote, showSome } from "./json.ts";
+import { isSameList } from "./memo.ts";
 import { isDnsName } from "./names.ts";
 import type { ProblemList } from "./problems.ts";
 import { type PortModel, type ServiceModel, showPort } from "./service.ts";
@@ -171,11 +173,13 @@ function planExternal(
 
 function planReached(
   service: ServiceModel,
-  upstream: Upstream,
+  unbalanced: Upstream,
   fault: Fault | null,
   externalName: string | null,
   problems: ProblemList,
 ): Plan {
+  const balance = readBalance(service, problems);
+  const upstream = balance === undefined ? unbalanced : { ...unbalanced, balance };
   if (upstream.protocol === "https") return { kind: "secured", upstream, fault, externalName };
   // Settings are the Service's, and may be meant for another of its ports.
   if (service.ports.every((port) => port.protocol !== "https")) reportUnusedTls(service, problems);
@@ -196,7 +200,7 @@ function isSameAddresses(a: Upstream["addresses"], b: Upstream["addresses"]): bo
     a.endpoints.every((endpoint, i) => {
       const other = b.endpoints[i];
       return endpoint.address === other.address && endpoint.port === other.port &&
-        endpoint.zone === other.zone;
+        endpoint.zone === other.zone && isSameList(endpoint.hints ?? [], other.hints ?? []);
     });
 }
 

@@ -144,15 +144,30 @@ function readAddresses(slice: unknown, allowLocal: boolean, report: Report): rea
   for (const [i, endpoint] of endpoints.entries()) {
     const state = stateOf(fieldOf(endpoint, "conditions"));
     const zone = asText(fieldOf(endpoint, "zone"));
+    // They are for ready endpoints: while only others serve, whoever still does is asked.
+    const hints = state === "ready" ? readHints(fieldOf(endpoint, "hints")) : null;
     const addresses = asList(fieldOf(endpoint, "addresses")) ?? [];
     // All of them: the API calls the addresses of one endpoint fungible.
     for (const [j, written] of addresses.entries()) {
       const field = `endpoints[${i}].addresses[${j}]`;
       const address = readAddress(written, field, allowLocal, report);
-      if (address !== null) found.push({ address, state, zone });
+      if (address !== null) found.push({ address, state, zone, hints });
     }
   }
   return found;
+}
+
+/**
+ * Zones whose proxies should ask an endpoint, sorted; null for none.
+ * https://kubernetes.io/docs/concepts/services-networking/topology-aware-routing/
+ */
+function readHints(hints: unknown): readonly string[] | null {
+  const zones = new Set<string>();
+  for (const zone of asList(fieldOf(hints, "forZones")) ?? []) {
+    const name = asText(fieldOf(zone, "name"));
+    if (name !== null) zones.add(name);
+  }
+  return zones.size === 0 ? null : [...zones].sort(compareText);
 }
 
 function readAddress(
@@ -201,6 +216,7 @@ interface Address {
   readonly address: string;
   readonly state: EndpointState;
   readonly zone: string | null;
+  readonly hints: readonly string[] | null;
 }
 
 interface Candidate extends Address {
@@ -236,10 +252,15 @@ function sortedEndpoints(candidates: readonly Candidate[]): readonly Endpoint[] 
     compareText(a.address, b.address) || a.port - b.port || compareText(a.zone ?? "", b.zone ?? "")
   );
   const endpoints: Endpoint[] = [];
-  for (const { address, port, zone } of sorted) {
+  for (const { address, port, zone, hints } of sorted) {
     const last = endpoints.at(-1);
     if (last?.address === address && last.port === port) continue;
-    endpoints.push(zone === null ? { address, port } : { address, port, zone });
+    endpoints.push({
+      address,
+      port,
+      ...(zone === null ? {} : { zone }),
+      ...(hints === null ? {} : { hints }),
+    });
   }
   return endpoints;
 }

@@ -147,7 +147,13 @@ export const STAND_INS: ReadonlyMap<string, StandIn> = new Map<string, StandIn>(
   ["limit-rpm", OPEN],
   ["limit-rps", OPEN],
   ["limit-whitelist", NOTHING],
-  ["load-balance", always("endpoints are taken in turn; there is no other way of balancing yet")],
+  [
+    "load-balance",
+    instead(
+      'In place of "ewma" write pingress.io/balance: least-requests on the Service; endpoints ' +
+        'are taken in turn without it, as by "round_robin"',
+    ),
+  ],
   ["mirror-host", NOTHING],
   ["mirror-request-body", NOTHING],
   ["mirror-target", NOTHING],

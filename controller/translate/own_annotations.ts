@@ -3,9 +3,16 @@
  * problem for each `pingress.io/…`, since an Ingress has none (`docs/annotations.md`): one that is
  * misspelt, or belongs on a Service, must not go unnoticed.
  */
+import { BALANCE_ANNOTATION } from "./balance.ts";
 import { asObject, quote } from "./json.ts";
 import type { Report } from "./problems.ts";
 import { UPSTREAM_TLS_ANNOTATIONS } from "./upstream_tls.ts";
+
+/** Of a Service, in the order of the table in docs/annotations.md. */
+export const SERVICE_ANNOTATIONS: readonly string[] = [
+  BALANCE_ANNOTATION,
+  ...UPSTREAM_TLS_ANNOTATIONS,
+];
 
 const PREFIX = "pingress.io/";
 
@@ -13,7 +20,7 @@ const PREFIX = "pingress.io/";
 export function reportOwnAnnotations(annotations: unknown, report: Report): void {
   for (const name of Object.keys(asObject(annotations) ?? {}).sort()) {
     if (!name.startsWith(PREFIX)) continue;
-    const isOfService = UPSTREAM_TLS_ANNOTATIONS.includes(name);
+    const isOfService = SERVICE_ANNOTATIONS.includes(name);
     report.warning(`metadata.annotations[${JSON.stringify(name)}]`, {
       reason: "AnnotationUnknown",
       message: isOfService

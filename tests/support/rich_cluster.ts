@@ -131,7 +131,7 @@ export function ingress(
 
 export function service(name: string, namespace: string): Service {
   return {
-    metadata: { name, namespace },
+    metadata: { name, namespace, annotations: { "pingress.io/balance": "least-requests" } },
     spec: { ports: [{ name: "http", port: 80, protocol: "TCP", targetPort: 8080 }] },
   };
 }
@@ -149,6 +149,7 @@ export function slice(
       addresses: [address],
       conditions: { ready: true, serving: true, terminating: false },
       zone: "eu-1",
+      hints: { forZones: [{ name: "eu-1" }] },
     })),
     ports: [{ name: "http", port: 8080, protocol: "TCP" }],
   };
