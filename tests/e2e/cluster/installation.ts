@@ -28,6 +28,8 @@ export interface PingressOptions {
   readonly args?: readonly string[];
   /** What its images are built with beside the files of the repository. */
   readonly image?: Pick<ImageOptions, "buildArgs" | "contexts">;
+  /** YAML with an Ingress, applied once the controllers are ready. */
+  readonly sample?: string;
 }
 
 interface Deployment {
@@ -80,7 +82,10 @@ async function npmPackages(): Promise<string> {
   return join(folder, "npm");
 }
 
-/** Builds, applies the manifests, and waits until controllers and proxies are ready. */
+/**
+ * Builds, applies the manifests, and waits until the controllers are ready. Proxies come with the
+ * first Ingress: with `sample` they are waited for too.
+ */
 export async function installPingress(
   cluster: NodeCluster,
   options: PingressOptions = {},
@@ -88,7 +93,11 @@ export async function installPingress(
   await buildPingress(cluster, options.image);
   const pingress = new Pingress(cluster, options.backend ?? "HostPort");
   await pingress.apply(options);
-  await pingress.waitUntilReady();
+  await pingress.waitForControllers();
+  if (options.sample !== undefined) {
+    await cluster.kubectl(["apply", "--filename", "-"], options.sample);
+    await pingress.waitForProxies();
+  }
   return pingress;
 }
 
@@ -103,7 +112,7 @@ export class Pingress {
   }
 
   /** Applies the manifests as they are, or with options of a test; again is fine. */
-  async apply({ backend, replicas, args = [] }: Omit<PingressOptions, "image"> = {}) {
+  async apply({ backend, replicas, args = [] }: PingressOptions = {}): Promise<void> {
     await this.cluster.kubectl(["apply", "--filename", MANIFESTS]);
     const flags = backend === undefined ? args : [`--backend=${backend}`, ...args];
     if (flags.length === 0 && replicas === undefined) return;
@@ -121,9 +130,13 @@ export class Pingress {
     await this.cluster.kubectl(["apply", "--filename", "-"], text);
   }
 
-  /** Until all controllers and proxies are there, of the newest template, and ready. */
-  async waitUntilReady(patience = PATIENCE): Promise<void> {
+  /** Until all of the newest template are ready, and no others are left. */
+  async waitForControllers(patience = PATIENCE): Promise<void> {
     await this.cluster.waitForRollout("Deployment", CONTROLLER, NAMESPACE, patience);
+  }
+
+  /** The same of proxies. There are none before the first Ingress. */
+  async waitForProxies(patience = PATIENCE): Promise<void> {
     const kind = this.backend === "HostPort" ? "DaemonSet" : "Deployment";
     await this.cluster.waitForRollout(kind, PROXY, NAMESPACE, patience);
   }
