@@ -1,6 +1,7 @@
 /** Several event loops on one port: all serve, all learn of changes, and one that fails is replaced. */
 import assert from "node:assert/strict";
 import { Lifecycle } from "../../shared/lifecycle.ts";
+import type { Snapshot } from "../../shared/snapshot.ts";
 import { snapshotOf, startFleet } from "../support/fleet.ts";
 
 function startBackend(text: string) {
@@ -62,6 +63,50 @@ Deno.test("workers that throw are replaced, and the new ones serve what is in fo
   } finally {
     fleet.close();
     await Promise.all([blue.shutdown(), green.shutdown()]);
+  }
+});
+
+Deno.test("all workers learn of their zone, and the new ones in place of those that died", async () => {
+  const [near, far] = [startBackend("near"), startBackend("far")];
+  const fleet = startFleet(2);
+  const inZones = (epoch: string): Snapshot => {
+    const snapshot = snapshotOf(near.addr.port, epoch);
+    const endpoints = [[near, "a"], [far, "b"]] as const;
+    return {
+      ...snapshot,
+      upstreams: [{
+        ...snapshot.upstreams[0],
+        addresses: {
+          kind: "endpoints",
+          endpoints: endpoints.map(([{ addr }, zone]) => ({
+            address: "127.0.0.1",
+            port: addr.port,
+            hints: [zone],
+          })),
+        },
+      }],
+    };
+  };
+  try {
+    fleet.apply(inZones("file"), []);
+    const { http } = await fleet.listen({ http: [{ hostname: "127.0.0.1", port: 0 }], https: [] });
+    const answers = async () => {
+      const texts = await Promise.all(
+        Array.from({ length: 30 }, () => ask(http[0].port).catch(() => "")),
+      );
+      return [...new Set(texts)].sort().join();
+    };
+    assert.equal(await answers(), "far,near");
+    fleet.setZone("a");
+    await until(async () => await answers() === "near");
+    fleet.setZone("b");
+    await until(async () => await answers() === "far");
+    fleet.apply(inZones("throw"), []);
+    await until(() => fleet.restarts === 2);
+    await until(async () => await answers() === "far");
+  } finally {
+    fleet.close();
+    await Promise.all([near.shutdown(), far.shutdown()]);
   }
 });
 
