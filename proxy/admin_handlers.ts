@@ -1,9 +1,11 @@
 /**
- * What the admin port shows of a proxy, besides its health. In: the hub of telemetry. Out: handlers
- * by path: `/metrics` for anyone, `/snapshot` and `/explain` for this machine alone.
+ * What the admin port shows of a proxy, besides its health. In: the hub of telemetry, and what is in
+ * force. Out: handlers by path: `/metrics` for anyone, `/configuration`, `/snapshot` and `/explain`
+ * for this machine alone.
  */
 // @ts-types="@types/negotiator"
 import Negotiator from "negotiator";
+import { formatAddress } from "../shared/address.ts";
 import { type AdminHandler, loopbackOnly } from "../shared/admin.ts";
 import { parseRequestedUrl, type RequestedUrl } from "../shared/requested_url.ts";
 import type { Action, Snapshot } from "../shared/snapshot.ts";
@@ -11,15 +13,17 @@ import { serialiseSnapshot } from "../shared/snapshot_serialise.ts";
 import { memoryInUse } from "./overload.ts";
 import { explain, type Explanation } from "./router/explain.ts";
 import { METRICS_CONTENT_TYPE, streamPieces } from "./telemetry/exposition.ts";
+import type { ConfigurationState } from "./snapshot_sources.ts";
 import type { TelemetryHub } from "./telemetry/hub.ts";
 
 export interface AdminHandlersOptions {
   readonly hub: TelemetryHub;
   /** Of Pingress. */
   readonly version: string;
+  readonly state: () => ConfigurationState;
 }
 
-export function adminHandlers({ hub, version }: AdminHandlersOptions): Record<
+export function adminHandlers({ hub, version, state }: AdminHandlersOptions): Record<
   string,
   AdminHandler
 > {
@@ -37,9 +41,31 @@ export function adminHandlers({ hub, version }: AdminHandlersOptions): Record<
         headers: { "content-type": METRICS_CONTENT_TYPE },
       });
     },
+    "/configuration": loopbackOnly(() => showConfiguration(state())),
     "/snapshot": loopbackOnly(() => showSnapshot(hub)),
     "/explain": loopbackOnly((request) => showExplanation(hub, request)),
   };
+}
+
+/** JSON: which configuration is in force, and how the controller's stream stands. */
+function showConfiguration({ origin, version, hash, age, file, stream }: ConfigurationState) {
+  const inForce = version === null
+    ? null
+    : { from: origin, version, hash, ageSeconds: seconds(age) };
+  const shown = stream === null ? null : {
+    address: formatAddress(stream.address),
+    connected: stream.controller !== null,
+    controller: stream.controller,
+    problem: stream.down,
+    syncAgeSeconds: seconds(stream.syncAge),
+    refused: stream.refused,
+    zone: stream.zone,
+  };
+  return json(JSON.stringify({ inForce, file, stream: shown }));
+}
+
+function seconds(ms: number | null): number | null {
+  return ms === null ? null : Math.round(ms) / 1000;
 }
 
 /** JSON: the snapshot in force, keys redacted, with its age. */

@@ -12,8 +12,11 @@ import { Telemetry } from "./telemetry/telemetry.ts";
 import type { Listening } from "./worker_protocol.ts";
 
 export interface DataPlane {
-  /** Puts a snapshot in force; before `listen`, it is what listening begins with. */
-  apply(snapshot: Snapshot, certificates: readonly ServerCertificate[]): void;
+  /**
+   * Puts a snapshot in force; before `listen`, it is what listening begins with. Settles when every
+   * event loop serves by it, and by nothing older. Never rejects.
+   */
+  apply(snapshot: Snapshot, certificates: readonly ServerCertificate[]): Promise<void>;
   /**
    * Endpoints that are meant for this zone are asked, from now on; null for no zone.
    * https://kubernetes.io/docs/concepts/services-networking/topology-aware-routing/
@@ -39,8 +42,9 @@ export class LocalPlane implements DataPlane {
     this.#server = new ProxyServer({ ...options, telemetry: this.#telemetry });
   }
 
-  apply(snapshot: Snapshot, certificates: readonly ServerCertificate[]): void {
+  apply(snapshot: Snapshot, certificates: readonly ServerCertificate[]): Promise<void> {
     this.#server.apply(snapshot, certificates);
+    return Promise.resolve();
   }
 
   setZone(zone: string | null): void {

@@ -5,6 +5,10 @@
 import { LOG_FORMATS, LOG_LEVELS } from "../shared/log.ts";
 import { defineOptions } from "../shared/options.ts";
 import { BALANCES } from "../shared/snapshot_upstream.ts";
+import { parseControllerUrl } from "./controller_address.ts";
+
+/** As a label's value is: https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/ */
+const ZONE = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 
 const DNS_NAME = /^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 
@@ -26,6 +30,38 @@ export const GENERAL_OPTIONS = defineOptions({
       "one of these folders, or in that of --config. With it, a configuration that does not " +
       "exist at the start is waited for: the proxy runs and is not ready. Without it, the proxy " +
       "ends with 1.",
+  },
+  controller: {
+    type: "string",
+    value: "URL",
+    check: (value) =>
+      parseControllerUrl(value) === null
+        ? "https:// with a host and a port like https://pingress-controller.pingress-system.svc:9443"
+        : null,
+    help: "Takes changes from the controller's stream too, milliseconds after they are made. The " +
+      "configuration file stays the ground: with it, the proxy serves while no controller answers; " +
+      "without it, the proxy waits for the stream. The newer one of both is in force. Needs " +
+      "--controller-ca and --controller-token.",
+  },
+  controllerCa: {
+    type: "string",
+    value: "FILE",
+    help: "The authorities, in PEM, of which the controller's certificate must be; read anew for " +
+      "each stream.",
+  },
+  controllerToken: {
+    type: "string",
+    value: "FILE",
+    help: "The service-account token, for the audience pingress-stream, by which the controller " +
+      "knows the proxy; read anew for each stream and every ten seconds.",
+  },
+  zone: {
+    type: "string",
+    value: "NAME",
+    check: (value) => ZONE.test(value) ? null : "a zone's name like eu-central-1a",
+    help:
+      "The zone that this proxy is in: endpoints that are meant for it are asked. Without it, " +
+      "the zone is that of the node, which the controller's stream tells.",
   },
   maxRouteLoss: {
     type: "integer",
@@ -68,7 +104,7 @@ export const GENERAL_OPTIONS = defineOptions({
     default: { hostname: "127.0.0.1", port: 9090 },
     reason: "what it shows is not for the network; probes of a pod need 0.0.0.0:9090",
     help: "Serves /healthz, /readyz and /metrics on this address, and to this machine alone " +
-      "/snapshot and /explain?url=….",
+      "/configuration, /snapshot and /explain?url=….",
   },
   workers: {
     type: "integer",

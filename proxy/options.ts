@@ -9,7 +9,9 @@ import { defineOptions, parseOptions, type Program } from "../shared/options.ts"
 import type { Balance } from "../shared/snapshot.ts";
 import { LIMIT_OPTIONS } from "./limit_specs.ts";
 import { type Limits } from "./limits.ts";
+import { parseControllerUrl } from "./controller_address.ts";
 import { GENERAL_OPTIONS } from "./option_specs.ts";
+import type { ControllerOptions } from "./snapshot_sources.ts";
 
 export const PROXY_PROGRAM: Program = {
   name: "deno task proxy",
@@ -24,6 +26,10 @@ export interface ProxyOptions {
   readonly config: string;
   /** Folders whose changes lead to another read. */
   readonly watch: readonly string[];
+  /** Null for files alone. */
+  readonly controller: ControllerOptions | null;
+  /** Null for what the controller says. */
+  readonly zone: string | null;
   /** In percent of the routes in force; 0 is no limit. */
   readonly maxRouteLoss: number;
   readonly listenHttp: readonly Address[];
@@ -61,11 +67,15 @@ export function parseProxyOptions(args: readonly string[]): ParsedProxyOptions {
   const parsed = parseOptions(PROXY_PROGRAM, PROXY_OPTIONS, args);
   if (parsed.kind !== "ok") return parsed;
   const given = parsed.options;
+  const controller = controllerOf(given);
+  if (typeof controller === "string") return { kind: "error", text: controller };
   return {
     kind: "ok",
     options: {
       config: given.config,
       watch: given.watch,
+      controller,
+      zone: given.zone ?? null,
       maxRouteLoss: given.maxRouteLoss,
       listenHttp: given.listenHttp,
       listenHttps: given.listenHttps,
@@ -119,4 +129,25 @@ export function parseProxyOptions(args: readonly string[]): ParsedProxyOptions {
       },
     },
   };
+}
+
+/** What is wrong as a text: none of the three flags is of use without the others. */
+function controllerOf(
+  { controller, controllerCa, controllerToken }: {
+    readonly controller?: string;
+    readonly controllerCa?: string;
+    readonly controllerToken?: string;
+  },
+): ControllerOptions | null | string {
+  const address = controller === undefined ? null : parseControllerUrl(controller);
+  if (address !== null && controllerCa !== undefined && controllerToken !== undefined) {
+    return { address, ca: controllerCa, token: controllerToken };
+  }
+  const flags = { controller, "controller-ca": controllerCa, "controller-token": controllerToken };
+  const lacks = Object.entries(flags).filter(([, value]) => value === undefined);
+  if (lacks.length === 3) return null;
+  const given = Object.entries(flags).find(([, value]) => value !== undefined)![0];
+  const wanted = lacks.map(([flag]) => `--${flag}`).join(" and ");
+  return `--${given} needs ${wanted} too: a proxy trusts one authority for the controller's stream ` +
+    `and shows it a token\n${PROXY_PROGRAM.name} --help says what there is`;
 }

@@ -25,17 +25,23 @@ const CODE = [import.meta.dirname!, resolve(import.meta.dirname!, "../shared")];
 
 /** The rights of the thread that reads the configuration and starts the others. */
 export function supervisorRights(options: ProxyOptions, nameServers: readonly string[]): Rights {
-  const { config, watch } = options;
+  const { config, watch, controller } = options;
+  const files = controller === null ? [config] : [config, controller.ca, controller.token];
   return {
     ...WORKER_RIGHTS,
-    read: [dirname(resolve(config)), ...watch.map((folder) => resolve(folder)), ...CODE],
+    // Folders, since mounted files are links to others beside them.
+    read: [
+      ...files.map((file) => dirname(resolve(file))),
+      ...watch.map((folder) => resolve(folder)),
+      ...CODE,
+    ],
     net: netGrants(options, nameServers) ?? "inherit",
   };
 }
 
 /** What may be dialled and listened on; null where that cannot be told narrower than it is. */
 function netGrants(
-  { listenHttp, listenHttps, admin, upstreamNetworks }: ProxyOptions,
+  { listenHttp, listenHttps, admin, upstreamNetworks, controller }: ProxyOptions,
   nameServers: readonly string[],
 ): string[] | null {
   // Who started Deno with a list of networks has narrowed it already, and lists cannot be joined.
@@ -45,6 +51,7 @@ function netGrants(
   return [
     ...[...listenHttp, ...listenHttps, admin].map(listenerGrant),
     ...networks as string[],
+    ...(controller === null ? [] : [formatAddress(controller.address)]),
     ...nameServers.map((hostname) => formatAddress({ hostname, port: 53 })),
   ];
 }

@@ -1,34 +1,105 @@
 /**
- * Snapshots that can be read and still do not come into force. In: the one in force, the next, and
- * how much may go at once. Out: what speaks against the next one, or null.
+ * Snapshots that can be read and still do not come into force. In: the one in force, the next, where
+ * both come from, and how much may go at once. Out: what speaks against the next one, or null.
+ *
+ * Files and stream tell of the same cluster, and each may be late. So the version decides, and where
+ * it does not, the stream does: it is the younger way, and hears of what was refused.
  */
 import type { Snapshot } from "../shared/snapshot.ts";
-import { compareVersions } from "../shared/snapshot_order.ts";
+import { compareVersions, type VersionOrder } from "../shared/snapshot_order.ts";
 import type { ConfigProblem } from "../shared/snapshot_parse.ts";
+import type { RefusalCode } from "../shared/stream/messages.ts";
 
-/** @param maxRouteLoss in percent of the routes in force; 0 for no limit. */
-export function objectionTo(
-  next: Snapshot,
-  current: Snapshot,
-  maxRouteLoss: number,
-): ConfigProblem | null {
-  if (compareVersions(next.version, current.version) === "older") {
-    return {
-      path: "$.version.seen",
-      message: "it is older than the configuration in force: it has seen less of the cluster",
-      remedy: "write a newer one; to go back on purpose, give it the version in force, or restart",
-      severity: "error",
-    };
-  }
-  const lost = current.routes.length - next.routes.length;
-  if (maxRouteLoss > 0 && lost * 100 > current.routes.length * maxRouteLoss) {
-    return {
-      path: "$.routes",
-      message: `${lost} of ${current.routes.length} routes would go at once, more than ` +
-        `${maxRouteLoss} % (--max-route-loss)`,
-      remedy: "if that is meant, restart the proxy, or take them away in several steps",
-      severity: "error",
-    };
-  }
-  return null;
+/** Which way a snapshot has come. */
+export type Origin = "file" | "stream";
+
+export interface SnapshotOffer {
+  readonly snapshot: Snapshot;
+  readonly origin: Origin;
+  /** All of it has come at once, rather than as a change. */
+  readonly isWhole: boolean;
 }
+
+export interface GuardRules {
+  /** In percent of the routes in force; 0 for no limit. */
+  readonly maxRouteLoss: number;
+  /** There is a stream beside the files. */
+  readonly hasStream: boolean;
+}
+
+/** What speaks against an offer. */
+export interface Objection {
+  readonly problem: ConfigProblem;
+  readonly code: RefusalCode;
+  /** Nothing is wrong: what is in force came sooner by the other way. */
+  readonly isLate: boolean;
+}
+
+/** Null where it may come into force. */
+export function objectionTo(
+  { snapshot, origin, isWhole }: SnapshotOffer,
+  current: { readonly snapshot: Snapshot; readonly origin: Origin } | null,
+  { maxRouteLoss, hasStream }: GuardRules,
+): Objection | null {
+  if (current === null) return null;
+  const order = compareVersions(snapshot.version, current.snapshot.version);
+  if (origin === "stream") {
+    if (order === "older" || order === "mixed") return objection("older", older(order));
+    if (isWhole && isEmpty(snapshot) && !isEmpty(current.snapshot)) {
+      return objection("empty", EMPTY);
+    }
+  } else if (order === "older" || (order === "mixed" && hasStream)) {
+    return objection("older", older(order), current.origin === "stream");
+  } else if (order === "same" && current.origin === "stream") {
+    return objection("older", older(order), true);
+  } else if (order === "other-epoch" && hasStream) {
+    return objection("older", OTHER_EPOCH);
+  }
+  const lost = current.snapshot.routes.length - snapshot.routes.length;
+  if (maxRouteLoss === 0 || lost * 100 <= current.snapshot.routes.length * maxRouteLoss) {
+    return null;
+  }
+  return objection("loss", {
+    path: "$.routes",
+    message: `${lost} of ${current.snapshot.routes.length} routes would go at once, more than ` +
+      `${maxRouteLoss} % (--max-route-loss)`,
+    remedy: "if that is meant, restart the proxy, or take them away in several steps",
+    severity: "error",
+  });
+}
+
+function objection(code: RefusalCode, problem: ConfigProblem, isLate = false): Objection {
+  return { problem, code, isLate };
+}
+
+/** Without a route or a default action, nothing is served. */
+function isEmpty({ routes, defaultAction }: Snapshot): boolean {
+  return routes.length === 0 && defaultAction === null;
+}
+
+function older(order: VersionOrder): ConfigProblem {
+  const seen = {
+    mixed: "of some kinds it has seen less of the cluster than the configuration in force",
+    same: "it has seen as much of the cluster as the configuration in force",
+  }[order as string] ?? "it has seen less of the cluster";
+  return {
+    path: "$.version.seen",
+    message: order === "older" ? `it is older than the configuration in force: ${seen}` : seen,
+    remedy: "write a newer one; to go back on purpose, give it the version in force, or restart",
+    severity: "error",
+  };
+}
+
+const EMPTY: ConfigProblem = {
+  path: "$.hosts",
+  message: "it has no route and no default action, and the configuration in force has",
+  remedy: "see what the controller has found; if it is meant, the configuration's files say so too",
+  severity: "error",
+};
+
+const OTHER_EPOCH: ConfigProblem = {
+  path: "$.version.epoch",
+  message: "it is of another cluster than the configuration in force",
+  remedy: "the controller's stream may change to another cluster; for the file alone, restart",
+  severity: "error",
+};

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Route, Snapshot } from "../shared/snapshot.ts";
 import { snapshotOf } from "../tests/support/test_proxy.ts";
-import { objectionTo } from "./snapshot_guard.ts";
+import { objectionTo, type Origin } from "./snapshot_guard.ts";
 
 function seeing(seen: Record<string, string>, epoch = "cluster"): Snapshot {
   return { ...snapshotOf([]), version: { epoch, seen } };
@@ -11,6 +11,16 @@ function withRoutes(count: number): Snapshot {
   const [route] = snapshotOf([]).routes;
   const routes: Route[] = Array.from({ length: count }, (_, i) => ({ ...route, id: `${i}` }));
   return { ...snapshotOf([]), routes };
+}
+
+const ALONE = { maxRouteLoss: 0, hasStream: false };
+
+function file(snapshot: Snapshot) {
+  return { snapshot, origin: "file", isWhole: true } as const;
+}
+
+function inForce(snapshot: Snapshot, origin: Origin = "file") {
+  return { snapshot, origin };
 }
 
 Deno.test("a snapshot that has seen less of the same cluster is refused, any other is not", () => {
@@ -28,8 +38,8 @@ Deno.test("a snapshot that has seen less of the same cluster is refused, any oth
     [seeing({ Ingress: "9007199254740993" }), seeing({ Ingress: "9007199254740994" }), true],
   ];
   for (const [next, current, refused] of table) {
-    const objection = objectionTo(next, current, 0);
-    assert.equal(objection?.path, refused ? "$.version.seen" : undefined);
+    const objection = objectionTo(file(next), inForce(current), ALONE);
+    assert.equal(objection?.problem.path, refused ? "$.version.seen" : undefined);
   }
 });
 
@@ -45,7 +55,73 @@ Deno.test("more routes than --max-route-loss says do not go at once", () => {
     [0, 10, 100, false],
   ];
   for (const [next, current, limit, refused] of table) {
-    const objection = objectionTo(withRoutes(next), withRoutes(current), limit);
-    assert.equal(objection?.path, refused ? "$.routes" : undefined, `${next} of ${current}`);
+    const rules = { maxRouteLoss: limit, hasStream: false };
+    const objection = objectionTo(file(withRoutes(next)), inForce(withRoutes(current)), rules);
+    assert.equal(
+      objection?.problem.path,
+      refused ? "$.routes" : undefined,
+      `${next} of ${current}`,
+    );
+  }
+});
+
+Deno.test("beside a stream, the version decides; where it does not, the stream does", () => {
+  const V1 = { Ingress: "100", Service: "5" };
+  const same = seeing(V1);
+  const newer = seeing({ ...V1, Service: "6" });
+  const older = seeing({ ...V1, Service: "4" });
+  const mixed = seeing({ Ingress: "99", Service: "6" });
+  const other = seeing(V1, "rebuilt");
+  type Found = "taken" | "late" | "older";
+  const table: [next: Snapshot, from: Origin, current: Origin, found: Found][] = [
+    [newer, "file", "file", "taken"],
+    [newer, "file", "stream", "taken"],
+    [newer, "stream", "file", "taken"],
+    [newer, "stream", "stream", "taken"],
+    [same, "file", "file", "taken"],
+    [same, "file", "stream", "late"],
+    [same, "stream", "file", "taken"],
+    [same, "stream", "stream", "taken"],
+    [older, "file", "file", "older"],
+    [older, "file", "stream", "late"],
+    [older, "stream", "file", "older"],
+    [older, "stream", "stream", "older"],
+    [mixed, "file", "file", "older"],
+    [mixed, "file", "stream", "late"],
+    [mixed, "stream", "file", "older"],
+    [mixed, "stream", "stream", "older"],
+    [other, "file", "file", "older"],
+    [other, "file", "stream", "older"],
+    [other, "stream", "file", "taken"],
+    [other, "stream", "stream", "taken"],
+  ];
+  const rules = { maxRouteLoss: 0, hasStream: true };
+  for (const [snapshot, origin, current, found] of table) {
+    for (const isWhole of [true, false]) {
+      const offer = { snapshot, origin, isWhole };
+      const objection = objectionTo(offer, inForce(seeing(V1), current), rules);
+      const is = objection === null ? "taken" : objection.isLate ? "late" : objection.code;
+      assert.equal(is, found, `${JSON.stringify(snapshot.version)} from ${origin} on ${current}`);
+    }
+  }
+});
+
+Deno.test("a whole snapshot of nothing does not come by the stream where something is in force", () => {
+  const nothing = withRoutes(0);
+  const answer = { kind: "answer", status: 503, reason: "" } as const;
+  const table: [next: Snapshot, current: Snapshot, isWhole: boolean, refused: boolean][] = [
+    [nothing, withRoutes(1), true, true],
+    [nothing, withRoutes(1), false, false],
+    [nothing, nothing, true, false],
+    [{ ...nothing, defaultAction: answer }, withRoutes(1), true, false],
+    [nothing, { ...nothing, defaultAction: answer }, true, true],
+  ];
+  const rules = { maxRouteLoss: 0, hasStream: true };
+  for (const [snapshot, current, isWhole, refused] of table) {
+    for (const origin of ["file", "stream"] as const) {
+      const offer = { snapshot, origin, isWhole };
+      const code = objectionTo(offer, inForce(current), rules)?.code;
+      assert.equal(code, refused && origin === "stream" ? "empty" : undefined);
+    }
   }
 });

@@ -3,7 +3,7 @@
  * accepted. Out: lines of the log, as few as tell it: a file that is written slowly is many
  * half-written ones.
  */
-import type { Logger } from "../shared/log.ts";
+import type { LogFields, Logger } from "../shared/log.ts";
 import type { ConfigProblem } from "../shared/snapshot_parse.ts";
 
 /** Problems of one reading that are logged; 10,000 lines help nobody. */
@@ -13,7 +13,7 @@ const LAST_GOOD = ", the last good one stays in force";
 
 export class SnapshotLog {
   readonly #log: Logger;
-  readonly #file: string;
+  readonly #from: LogFields;
   readonly #interval: number;
   /** A refusal has been logged, and no good reading came since. */
   #refused = false;
@@ -26,10 +26,13 @@ export class SnapshotLog {
   /** The last refusal, until it may be logged. */
   #unsaid: (() => void) | null = null;
 
-  /** @param interval in ms from one logged refusal to the next. */
-  constructor(log: Logger, file: string, interval: number) {
+  /**
+   * @param from Where readings come from, in each line.
+   * @param interval in ms from one logged refusal to the next.
+   */
+  constructor(log: Logger, from: LogFields, interval: number) {
     this.#log = log;
-    this.#file = file;
+    this.#from = from;
     this.#interval = interval;
   }
 
@@ -62,12 +65,12 @@ export class SnapshotLog {
     const message = hasGood
       ? `Configuration is not complete yet${LAST_GOOD}`
       : "Waiting for the configuration";
-    this.#log.info(message, { file: this.#file, lacks });
+    this.#log.info(message, { ...this.#from, lacks });
   }
 
   overdue(lacks: string, hasGood: boolean): void {
     this.#log.error(`Configuration stays incomplete${hasGood ? LAST_GOOD : ""}`, {
-      file: this.#file,
+      ...this.#from,
       lacks,
       remedy:
         "see the controller's log: it publishes ConfigMaps and Secrets anew that were changed",
@@ -76,8 +79,8 @@ export class SnapshotLog {
 
   accepted(): void {
     this.#unsaid = null;
-    if (this.#refused) this.#log.info("Configuration can be read again", { file: this.#file });
-    if (this.#incomplete) this.#log.info("Configuration is complete", { file: this.#file });
+    if (this.#refused) this.#log.info("Configuration can be read again", { ...this.#from });
+    if (this.#incomplete) this.#log.info("Configuration is complete", { ...this.#from });
     this.#refused = false;
     this.#incomplete = false;
   }
@@ -91,13 +94,13 @@ export class SnapshotLog {
   /** @param line what errors amount to: the whole is refused, or a part of it is bad. */
   #write(problems: readonly ConfigProblem[], line: string): void {
     for (const { severity, path, message, remedy } of problems.slice(0, MAX_LOGGED)) {
-      const fields = { file: this.#file, path, problem: message, remedy };
+      const fields = { ...this.#from, path, problem: message, remedy };
       if (severity === "warning") this.#log.warn("Configuration has a doubtful part", fields);
       else this.#log.error(line, fields);
     }
     if (problems.length > MAX_LOGGED) {
       const count = problems.length - MAX_LOGGED;
-      this.#log.warn("Configuration has more problems", { file: this.#file, count });
+      this.#log.warn("Configuration has more problems", { ...this.#from, count });
     }
   }
 }

@@ -17,9 +17,9 @@ import { type ConfigProblem, parseSnapshot } from "../shared/snapshot_parse.ts";
 import { type FileReading, readConfigFile, stampOf } from "./config_file.ts";
 import { FolderWatch, type WatchedFolder } from "./folder_watch.ts";
 import { readPublishedSet, withKeys } from "./published_set.ts";
-import { objectionTo } from "./snapshot_guard.ts";
+import type { Objection } from "./snapshot_guard.ts";
 import { SnapshotLog } from "./snapshot_log.ts";
-import { answerUnspoken } from "./unspoken_protocols.ts";
+import { unspokenProblems } from "./unspoken_protocols.ts";
 
 export interface SnapshotSourceOptions {
   readonly file: string;
@@ -27,8 +27,8 @@ export interface SnapshotSourceOptions {
   readonly watch: readonly string[];
   /** See `ParseOptions`. */
   readonly clusterDomain?: string;
-  /** See `objectionTo`. */
-  readonly maxRouteLoss?: number;
+  /** What speaks against a snapshot that was read, null for nothing. */
+  readonly objectionTo: (snapshot: Snapshot) => Objection | null;
   /** At the start, a file that does not exist is waited for. */
   readonly awaitFile?: boolean;
   readonly log: Logger;
@@ -73,6 +73,8 @@ export type LoadResult =
 type Outcome =
   | { readonly kind: "read"; readonly snapshot: Snapshot; readonly keys: Keys }
   | { readonly kind: "refused" }
+  /** Nothing is wrong, and something later is in force. */
+  | { readonly kind: "late" }
   /** `lacks`: what has to come first. */
   | { readonly kind: "incomplete"; readonly lacks: string };
 
@@ -114,7 +116,8 @@ export class SnapshotSource {
   constructor(options: SnapshotSourceOptions) {
     this.#options = options;
     this.#file = resolve(options.file);
-    this.#said = new SnapshotLog(options.log, options.file, options.refusalInterval ?? 1000);
+    const { log, refusalInterval = 1000 } = options;
+    this.#said = new SnapshotLog(log, { file: options.file }, refusalInterval);
     this.#watch = new FolderWatch(
       foldersToWatch(this.#file, options.watch),
       () => this.#changed(),
@@ -141,7 +144,7 @@ export class SnapshotSource {
       this.#first.resolve();
       return { ok: true, snapshot: this.#good };
     }
-    const { path, message, remedy } = problems.find(({ severity }) => severity === "error")!;
+    const { path, message, remedy } = problems.find(({ severity }) => severity === "error") ?? LATE;
     const line = `configuration ${this.#options.file}: ${path}: ${message}; ${remedy}`;
     return { ok: false, waits: this.#waiting !== null, message: line, problems };
   }
@@ -241,8 +244,9 @@ export class SnapshotSource {
       this.#tellNone(problems.find(({ severity }) => severity === "error")!.message);
       return problems;
     }
-    this.#said.badParts(problems);
     this.#accepted();
+    if (judgement.kind === "late") return [];
+    this.#said.badParts(problems);
     this.#good = judgement.snapshot;
     this.#keys = judgement.keys;
     this.#goodHash = content;
@@ -268,12 +272,11 @@ export class SnapshotSource {
       keys = set.keys;
     }
     if (parsed.snapshot === null) return { kind: "refused", problems: parsed.problems };
-    const objection = this.#good === null
-      ? null
-      : objectionTo(parsed.snapshot, this.#good, this.#options.maxRouteLoss ?? 0);
-    if (objection !== null) return { kind: "refused", problems: [objection] };
-    const { snapshot, unspoken } = answerUnspoken(withKeys(parsed.snapshot, keys));
-    const problems = [...parsed.problems, ...unspoken.map(unspokenProtocol)];
+    const objection = this.#options.objectionTo(parsed.snapshot);
+    if (objection?.isLate) return { kind: "late", problems: [] };
+    if (objection !== null) return { kind: "refused", problems: [objection.problem] };
+    const snapshot = withKeys(parsed.snapshot, keys);
+    const problems = [...parsed.problems, ...unspokenProblems(snapshot)];
     return { kind: "read", snapshot, keys, problems };
   }
 
@@ -327,19 +330,13 @@ function foldersToWatch(file: string, watch: readonly string[]): WatchedFolder[]
   return [...folders.values()];
 }
 
+/** Told of by nobody: a first reading that comes too late. */
+const LATE = { path: "$", message: "something later is in force", remedy: "none is needed" };
+
 const AWAITED = "it is taken as soon as it is complete";
 
 function unreadable(reading: { message: string; remedy: string }): ConfigProblem {
   return { path: "$", message: reading.message, remedy: reading.remedy, severity: "error" };
-}
-
-function unspokenProtocol(index: number): ConfigProblem {
-  return {
-    path: `$.upstreams[${index}].protocol`,
-    message: "HTTP/2 is not spoken to backends yet, so requests to this one get 500",
-    remedy: 'write "http" or "https" if the backend speaks HTTP/1.1 too',
-    severity: "error",
-  };
 }
 
 function hashOf(text: string): string {

@@ -3,6 +3,7 @@ import type { Snapshot } from "../shared/snapshot.ts";
 import { begin, config, meanwhile, scene, until } from "../tests/support/source_scene.ts";
 import { readConfigFile } from "./config_file.ts";
 import type { SnapshotSourceOptions } from "./snapshot_source.ts";
+import { answerUnspoken } from "./unspoken_protocols.ts";
 
 function write(name: string, text: string): (folder: string) => void {
   return (folder) => Deno.writeTextFileSync(`${folder}/${name}`, text);
@@ -88,7 +89,7 @@ Deno.test("a backend that asks for HTTP/2 is answered for with 500, which is log
   });
   await scene(write("proxy.json", text), async ({ source, events, snapshots }) => {
     assert.equal((await source.load()).ok, true);
-    const [{ action }] = snapshots[0].routes;
+    const [{ action }] = answerUnspoken(snapshots[0]).snapshot.routes;
     assert.equal(action.kind === "answer" && action.status, 500);
     assert.deepEqual(events, [
       "error Configuration has a bad part: " +

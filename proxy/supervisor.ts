@@ -1,8 +1,9 @@
 /**
- * The proxy, stage by stage. In: the command line, by message, and a configuration file. Out:
- * traffic on the listeners, health on the admin port, events on standard output, an exit code.
+ * The proxy, stage by stage. In: the command line, by message, a configuration file, and the
+ * controller's stream. Out: traffic on the listeners, health on the admin port, events on standard
+ * output, an exit code.
  *
- *     options ─▶ snapshot source ─▶ data plane (apply, listen) ─▶ admin ─▶ stop: drain
+ *     options ─▶ snapshot sources ─▶ data plane (apply, listen) ─▶ admin ─▶ stop: drain
  *                                     └──telemetry──▶ hub ──────────┘
  *
  * A worker of `main.ts`, since that is how a thread gets no more rights than it needs (`rights.ts`).
@@ -19,9 +20,10 @@ import { CertificateLoader } from "./certificate_loader.ts";
 import { type DataPlane, LocalPlane } from "./data_plane.ts";
 import { ExpiryTimer } from "./expiry_timer.ts";
 import { parseProxyOptions, type ProxyOptions } from "./options.ts";
-import { SnapshotSource } from "./snapshot_source.ts";
+import { SnapshotSources } from "./snapshot_sources.ts";
 import type { FromSupervisor, ToSupervisor } from "./supervisor_protocol.ts";
 import { TelemetryHub } from "./telemetry/hub.ts";
+import { answerUnspoken } from "./unspoken_protocols.ts";
 import { WorkerFleet } from "./worker_fleet.ts";
 
 /** Begins to end, or gives up what it is at; null before the start. */
@@ -44,37 +46,41 @@ async function run(options: ProxyOptions): Promise<void> {
     if (lifecycle.state === "ready") end(0, "signal");
     else post({ kind: "exit", code: lifecycle.state === "starting" ? 0 : 1 });
   };
-  const hub = new TelemetryHub({
+  const hub: TelemetryHub = new TelemetryHub({
     accessLog: options.accessLog ? { query: options.accessLogQuery } : null,
     output: standardOutput(),
+    stream: () => sources.scraped,
   });
   const plane = startPlane();
+  plane.setZone(options.zone);
   const certificates = new CertificateLoader({
     folder: dirname(resolve(options.config)),
     log,
     now: Date.now,
   });
   const expiry = new ExpiryTimer(certificates, Date.now);
-  const source = new SnapshotSource({
+  const sources: SnapshotSources = new SnapshotSources({
     file: options.config,
     watch: options.watch,
     clusterDomain: options.clusterDomain,
     maxRouteLoss: options.maxRouteLoss,
+    controller: options.controller,
     log,
-    onSnapshot(snapshot) {
+    apply(taken) {
+      const { snapshot } = answerUnspoken(taken);
       const usable = certificates.load(snapshot);
       expiry.restart();
       hub.snapshotComes(snapshot);
-      plane.apply(snapshot, usable);
+      const applied = plane.apply(snapshot, usable);
       hub.snapshotApplied(snapshot, usable, certificates.refused);
+      return applied;
     },
     onRefused: () => hub.snapshotRefused(),
     onNone: (reason) => lifecycle.setObstacle("configuration", reason),
-    // Whoever names folders to watch says that files come and go.
-    awaitFile: options.watch.length > 0,
+    onZone: (zone) => options.zone === null && plane.setZone(zone),
   });
 
-  const loaded = await source.load();
+  const loaded = await sources.load();
   if (!loaded.ok && !loaded.waits) return await fail(loaded.message);
   const admin = startAdminPort();
   if (typeof admin === "string") return await fail(admin);
@@ -82,8 +88,8 @@ async function run(options: ProxyOptions): Promise<void> {
   if (!loaded.ok) {
     // Alive, but not ready: in a cluster, what is lacking is under way.
     log.info("Not ready", { admin: formatAddress(admin.address) });
-    source.start();
-    await source.first;
+    sources.start();
+    await sources.first;
   }
   lifecycle.clearObstacle("configuration");
   try {
@@ -96,7 +102,7 @@ async function run(options: ProxyOptions): Promise<void> {
   } catch (error) {
     return await fail(error instanceof Error ? error.message : String(error));
   }
-  if (loaded.ok) source.start();
+  if (loaded.ok) sources.start();
   lifecycle.enter("ready");
   log.info("Ready", { admin: formatAddress(admin.address) });
   // A mistake of ours in one exchange must not end all the others (reliability row 92).
@@ -135,7 +141,7 @@ async function run(options: ProxyOptions): Promise<void> {
   /** The admin port, or why it cannot be had. */
   function startAdminPort(): ReturnType<typeof startAdmin> | string {
     try {
-      const handlers = adminHandlers({ hub, version: VERSION });
+      const handlers = adminHandlers({ hub, version: VERSION, state: () => sources.state });
       return startAdmin({ ...options.admin, lifecycle, handlers, logger: log });
     } catch (error) {
       return describeListenError(error, options.admin, "--admin");
@@ -157,7 +163,7 @@ async function run(options: ProxyOptions): Promise<void> {
       }
     };
     await attempt("drain", () => plane.drain({ delay, timeout }));
-    await attempt("configuration", () => source.stop());
+    await attempt("configuration", () => sources.stop());
     if (typeof admin !== "string") await attempt("admin port", () => admin.close());
     lifecycle.enter("stopped");
     log.info("Stopped");

@@ -24,6 +24,7 @@ self.onmessage = ({ data }: MessageEvent<ToWorker>) => {
       break;
     case "delta":
       server?.applyDelta(unpackDelta(data.delta));
+      post({ kind: "applied", sequence: data.sequence });
       break;
     case "zone":
       server?.setZone(data.zone);

@@ -23,6 +23,7 @@ import {
   type FromWorker,
   type Listening,
   packDelta,
+  type PostedDelta,
   type ToWorker,
   type WorkerSettings,
 } from "./worker_protocol.ts";
@@ -70,6 +71,9 @@ export class WorkerFleet implements DataPlane {
   #heartbeat: ReturnType<typeof setInterval> | undefined;
   /** All have listened once: what is lost from now on is replaced. */
   #isUp = false;
+  readonly #up = Promise.withResolvers<void>();
+  /** Of the last delta. */
+  #sequence = 0;
   #draining = false;
   #restarts = 0;
 
@@ -84,11 +88,14 @@ export class WorkerFleet implements DataPlane {
     return this.#restarts;
   }
 
-  apply(snapshot: Snapshot, certificates: readonly ServerCertificate[]): void {
+  apply(snapshot: Snapshot, certificates: readonly ServerCertificate[]): Promise<void> {
     this.#snapshot = snapshot;
     this.#certificates = certificates;
     const delta = packDelta(this.#differ.diff(snapshot, certificates));
-    for (const member of this.#members) member.post({ kind: "delta", delta });
+    const sequence = ++this.#sequence;
+    // One that dies meanwhile is replaced by one that begins with all that is in force.
+    const applied = [...this.#members].map((member) => member.apply(delta, sequence));
+    return Promise.all(applied).then(() => this.#isUp ? undefined : this.#up.promise);
   }
 
   setZone(zone: string | null): void {
@@ -110,6 +117,7 @@ export class WorkerFleet implements DataPlane {
     const rest = Array.from({ length: this.#options.count - 1 }, () => this.#start());
     await Promise.all(rest);
     this.#isUp = true;
+    this.#up.resolve();
     this.#heartbeat = setInterval(() => this.#check(), this.#options.heartbeat ?? 1_000);
     return this.#listening;
   }
@@ -126,6 +134,7 @@ export class WorkerFleet implements DataPlane {
     clearInterval(this.#heartbeat);
     for (const member of this.#members) member.terminate();
     this.#members.clear();
+    this.#up.resolve();
   }
 
   /** A new worker, with all that is in force; settles when it listens. */
@@ -204,6 +213,8 @@ class Member {
   readonly #born = performance.now();
   #listening = Promise.withResolvers<Listening>();
   #drained = Promise.withResolvers<void>();
+  /** Deltas that it has not said to have applied, by their sequence. */
+  readonly #unapplied = new Map<number, () => void>();
 
   constructor(
     module: URL,
@@ -241,6 +252,12 @@ class Member {
     return this.#listening.promise;
   }
 
+  /** Settles when it has applied this, or is no more. */
+  apply(delta: PostedDelta, sequence: number): Promise<void> {
+    this.post({ kind: "delta", delta, sequence });
+    return new Promise((resolve) => this.#unapplied.set(sequence, resolve));
+  }
+
   ping(): void {
     this.pingsUnheard++;
     this.post({ kind: "ping" });
@@ -263,6 +280,7 @@ class Member {
     this.#telemetry.detach();
     for (const name of this.#obstacles) this.#setObstacle(name, null);
     this.#drained.resolve();
+    this.#applied(Infinity);
   }
 
   #take(message: FromWorker): void {
@@ -273,6 +291,9 @@ class Member {
         break;
       case "refused":
         this.#gone(message.message);
+        break;
+      case "applied":
+        this.#applied(message.sequence);
         break;
       case "obstacle":
         this.#setObstacle(message.name, message.reason);
@@ -294,6 +315,14 @@ class Member {
     if (reason === null) this.#obstacles.delete(name);
     else this.#obstacles.add(name);
     this.#events.onObstacle(`${name} of worker ${this.place}`, reason);
+  }
+
+  #applied(sequence: number): void {
+    for (const [of, resolve] of this.#unapplied) {
+      if (of > sequence) break;
+      this.#unapplied.delete(of);
+      resolve();
+    }
   }
 
   #gone(reason: string): void {

@@ -59,7 +59,8 @@ export type ToWorker =
     telemetry: TelemetrySetup;
     cells: PostedCells;
   }
-  | { kind: "delta"; delta: PostedDelta }
+  /** `sequence`: to tell that it has been applied. */
+  | { kind: "delta"; delta: PostedDelta; sequence: number }
   /** As `DataPlane.setZone` has it. */
   | { kind: "zone"; zone: string | null }
   | { kind: "telemetry"; message: HubMessage }
@@ -71,6 +72,8 @@ export type FromWorker =
   /** It cannot listen, for this reason, and will end. */
   | { kind: "refused"; message: string }
   | { kind: "pong" }
+  /** The delta with this sequence, and all before it, are in force. */
+  | { kind: "applied"; sequence: number }
   /** As `ProxyServerOptions.onObstacle` tells it. */
   | { kind: "obstacle"; name: string; reason: string | null }
   /** Lines for standard output, whole. */

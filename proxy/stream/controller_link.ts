@@ -81,20 +81,21 @@ export class ControllerLink {
     this.#stream?.send(line);
   }
 
-  /** The stream that is open has brought something of use; true for the first time. */
-  worked(): boolean {
-    const isFirst = !this.#hasWorked;
+  /** The stream that is open has brought something of use. */
+  worked(): void {
     this.#hasWorked = true;
     this.#said.clear();
-    return isFirst;
   }
 
-  /**
-   * Ends the stream that is open, and begins another.
-   * @param failure is logged, but after a stream that has worked.
-   */
+  /** Ends the stream that is open, and begins another. */
   end(failure: LinkFailure): void {
     this.#stream?.end(failure);
+  }
+
+  /** The same for a stream that is of no use, so that the next one may not be either. */
+  fail(failure: LinkFailure): void {
+    this.#hasWorked = false;
+    this.end(failure);
   }
 
   async #run(): Promise<void> {

@@ -106,6 +106,31 @@ export const METRICS = {
     type: "counter",
     help: "Failures that were answered because `--retry-budget` was used up.",
   },
+  pingress_stream_connected: {
+    type: "gauge",
+    help: "1 while a controller serves the stream, else 0; only with `--controller`.",
+  },
+  pingress_stream_connects_total: {
+    type: "counter",
+    help: "Times that a stream was asked for; only with `--controller`.",
+    labels: { result: "`ok` or `failed`" },
+  },
+  pingress_stream_updates_total: {
+    type: "counter",
+    help: "Configurations that came by the stream; only with `--controller`.",
+    labels: {
+      kind: "`snapshot` (whole), `delta` (what has changed) or `same` (as it is in force)",
+      result:
+        "`applied`; `refused`: the last good one stays in force; `lost`: it did not fit, so " +
+        "the whole was asked for",
+    },
+  },
+  pingress_stream_sync_age_seconds: {
+    type: "gauge",
+    help:
+      "Time since a controller last said anything while what it had sent was in force: seconds " +
+      "while all is well. Only with `--controller`, once there was a first time.",
+  },
   pingress_snapshot_loads_total: {
     type: "counter",
     help: "Configurations read, the first included; a refused one leaves the last good in force.",

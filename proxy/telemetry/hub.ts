@@ -7,6 +7,7 @@
  */
 import type { LineOutput } from "../../shared/log.ts";
 import type { Snapshot } from "../../shared/snapshot.ts";
+import type { ScrapedStream } from "../stream/stream_figures.ts";
 import type { AccessLogOptions } from "./access_log.ts";
 import { Block, offsetOf, ROUTE_CELLS, SLOTS_PER_CHUNK } from "./block.ts";
 import { RouteSlots } from "./route_slots.ts";
@@ -18,6 +19,8 @@ export interface TelemetryHubOptions {
   readonly accessLog: AccessLogOptions | null;
   /** Where its lines go, between those of events. */
   readonly output: LineOutput;
+  /** What has happened on the controller's stream; null, or left out, where there is none. */
+  readonly stream?: () => ScrapedStream | null;
   /** Monotonic, in ms. */
   readonly now?: () => number;
 }
@@ -133,6 +136,7 @@ export class TelemetryHub {
       certificates: this.#certificates,
       loads: { applied: this.#applied, refused: this.#refused },
       workers: { running: this.#workers.size, restarts: this.#restarts },
+      stream: this.#options.stream?.() ?? null,
       linesDropped: this.#options.output.dropped,
       about,
     });

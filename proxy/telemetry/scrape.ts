@@ -3,6 +3,7 @@
  * `/metrics` in pieces, each metric's samples together as the format asks.
  */
 import type { Snapshot } from "../../shared/snapshot.ts";
+import { type ScrapedStream, UPDATE_KINDS, UPDATE_RESULTS } from "../stream/stream_figures.ts";
 import {
   type Block,
   CELLS,
@@ -54,6 +55,8 @@ export interface Scraped {
   };
   readonly loads: { readonly applied: number; readonly refused: number };
   readonly workers: { readonly running: number; readonly restarts: number };
+  /** Null without `--controller`. */
+  readonly stream: ScrapedStream | null;
   readonly linesDropped: number;
   readonly about: ScrapedProcess;
 }
@@ -66,6 +69,7 @@ const MAX_HOSTS = 10;
 
 export function* scrape(scraped: Scraped): Generator<string> {
   yield* processMetrics(scraped);
+  yield* streamMetrics(scraped);
   yield* snapshotMetrics(scraped);
   yield* trafficMetrics(scraped);
   yield* routeMetrics(scraped);
@@ -81,6 +85,24 @@ function* processMetrics({ about, workers, loads }: Scraped): Generator<string> 
       [{ result: "applied" }, loads.applied],
       [{ result: "refused" }, loads.refused],
     ]);
+}
+
+function* streamMetrics({ stream }: Scraped): Generator<string> {
+  if (stream === null) return;
+  yield single("pingress_stream_connected", stream.isConnected ? 1 : 0) +
+    metric("pingress_stream_connects_total", [
+      [{ result: "ok" }, stream.opened],
+      [{ result: "failed" }, stream.failed],
+    ]) +
+    metric(
+      "pingress_stream_updates_total",
+      UPDATE_KINDS.flatMap((kind) =>
+        UPDATE_RESULTS.map((result) => [{ kind, result }, stream.updates[kind][result]] as const)
+      ),
+    );
+  if (stream.syncAge !== null) {
+    yield single("pingress_stream_sync_age_seconds", Math.max(0, stream.syncAge) / 1000);
+  }
 }
 
 function* snapshotMetrics({ inForce, certificates, about }: Scraped): Generator<string> {

@@ -3,6 +3,7 @@
  * come, and what is logged.
  */
 import assert from "node:assert/strict";
+import { SnapshotInForce } from "../../proxy/snapshot_in_force.ts";
 import { SnapshotSource, type SnapshotSourceOptions } from "../../proxy/snapshot_source.ts";
 import type { Logger } from "../../shared/log.ts";
 import type { Snapshot } from "../../shared/snapshot.ts";
@@ -37,7 +38,8 @@ export interface Scene {
 export async function scene(
   prepare: (folder: string) => void,
   run: (scene: Scene) => Promise<void>,
-  options: (folder: string) => Partial<SnapshotSourceOptions> = () => ({}),
+  options: (folder: string) => Partial<SnapshotSourceOptions & { maxRouteLoss: number }> =
+    () => ({}),
 ): Promise<void> {
   const folder = Deno.makeTempDirSync();
   const hosts: string[] = [];
@@ -53,17 +55,25 @@ export async function scene(
     error: record("error"),
   };
   prepare(folder);
+  const { maxRouteLoss = 0, ...others } = options(folder);
+  const inForce = new SnapshotInForce({
+    maxRouteLoss,
+    hasStream: false,
+    apply(snapshot) {
+      snapshots.push(snapshot);
+      hosts.push(snapshot.routes[0]?.host ?? "none");
+      return Promise.resolve();
+    },
+  });
   const source = new SnapshotSource({
     file: `${folder}/proxy.json`,
     watch: [],
     log,
-    onSnapshot: (snapshot) => {
-      snapshots.push(snapshot);
-      hosts.push(snapshot.routes[0]?.host ?? "none");
-    },
+    objectionTo: (snapshot) => inForce.objectionToFile(snapshot),
+    onSnapshot: (snapshot) => inForce.takeFile(snapshot),
     settle: 5,
     poll: 3_600_000,
-    ...options(folder),
+    ...others,
   });
   try {
     await run({ folder, source, hosts, snapshots, events });

@@ -1,100 +1,137 @@
 /**
- * Configurations for tests of the stream between controller and proxy. In: random choices, or parts.
- * Out: snapshots with certificates, and what a proxy makes of the lines that carry them.
+ * `SnapshotSources` in this process, on a folder and a controller of their own. In: how the folder
+ * is filled. Out: the snapshots that are applied, and what is logged.
  */
-import { compareHosts } from "../../shared/host_order.ts";
-import type {
-  Certificate,
-  Route,
-  Snapshot,
-  SnapshotVersion,
-  Upstream,
-} from "../../shared/snapshot.ts";
-import { SNAPSHOT_FORMAT } from "../../shared/snapshot.ts";
+import { SnapshotSources, type SnapshotSourcesOptions } from "../../proxy/snapshot_sources.ts";
+import { parseControllerUrl } from "../../proxy/controller_address.ts";
+import { ReconnectPace } from "../../proxy/stream/pace.ts";
+import type { LogFields, Logger } from "../../shared/log.ts";
+import type { Snapshot } from "../../shared/snapshot.ts";
 import { serialiseSnapshot } from "../../shared/snapshot_serialise.ts";
-import { Redacted } from "../../shared/redacted.ts";
-import { readUpdate } from "../../shared/stream/messages.ts";
-import type { ReceivedContent } from "../../shared/stream/received.ts";
-import type { Random } from "../fuzz/random.ts";
-import { randomConfigurations } from "./random_snapshot.ts";
+import { MisbehavingController } from "./misbehaving_controller.ts";
+import { snapshotOf } from "./test_proxy.ts";
 
-const ORIGIN = { kind: "Secret", namespace: "a", name: "tls", field: "data" };
+/** A snapshot that has seen this much, and has a route for each host. */
+export function seeing(revision: number, hosts: readonly string[] = ["a.test"]): Snapshot {
+  const base = snapshotOf([8080]);
+  return {
+    ...base,
+    version: { epoch: "cluster", seen: { Ingress: String(revision) } },
+    routes: hosts.map((host) => ({ ...base.routes[0], id: `${host} Prefix /`, host })),
+  };
+}
 
-export const VERSION: SnapshotVersion = { epoch: "cluster", seen: { Ingress: "7" } };
+export interface LoggedLine {
+  readonly level: string;
+  readonly message: string;
+  readonly fields: LogFields;
+}
 
-/** `count` snapshots as a controller makes them, each from the one before by a few changes. */
-export function* randomSnapshots(random: Random, count: number): Generator<Snapshot> {
-  for (const { snapshot, certificates } of randomConfigurations(random, count)) {
-    yield {
-      ...snapshot,
-      routes: snapshot.routes.toSorted((a, b) => compareHosts(a.host, b.host)),
-      certificates: certificates.map(({ id, hosts, chain, key }): Certificate => ({
-        id,
-        hosts,
-        chain: { kind: "pem", pem: chain },
-        key: { kind: "secret", pem: key },
-        origin: ORIGIN,
-      })),
+export class StreamScene {
+  readonly controller: MisbehavingController;
+  readonly sources: SnapshotSources;
+  readonly folder: string;
+  /** Those that were applied, in order. */
+  readonly applied: Snapshot[] = [];
+  readonly lines: LoggedLine[] = [];
+  readonly zones: (string | null)[] = [];
+  /** What is waited for, as readiness tells it. */
+  lacks = "";
+  refused = 0;
+  /** Is awaited by each application. */
+  gate: Promise<void> = Promise.resolve();
+  /** Is thrown by each application. */
+  fault: Error | null = null;
+
+  private constructor(
+    controller: MisbehavingController,
+    folder: string,
+    options: Partial<SnapshotSourcesOptions>,
+  ) {
+    this.controller = controller;
+    this.folder = folder;
+    const record = (level: string) => (message: string, fields: LogFields = {}) => {
+      this.lines.push({ level, message, fields });
     };
+    const log: Logger = {
+      debug: record("debug"),
+      info: record("info"),
+      warn: record("warn"),
+      error: record("error"),
+    };
+    this.sources = new SnapshotSources({
+      file: `${folder}/proxy.json`,
+      watch: [],
+      clusterDomain: "cluster.local",
+      maxRouteLoss: 0,
+      controller: {
+        address: parseControllerUrl(controller.url)!,
+        ca: controller.caFile,
+        token: controller.tokenFile,
+      },
+      log,
+      apply: (snapshot) => {
+        if (this.fault !== null) throw this.fault;
+        this.applied.push(snapshot);
+        return this.gate;
+      },
+      onRefused: () => this.refused++,
+      onNone: (reason) => this.lacks = reason,
+      onZone: (zone) => this.zones.push(zone),
+      ...options,
+      stream: {
+        pace: new ReconnectPace(() => 0.01),
+        ...options.stream,
+        times: { silence: 2_000, ...options.stream?.times },
+      },
+    });
+  }
+
+  /** @param file what the file holds; null for none. */
+  static async start(
+    file: Snapshot | null = null,
+    options: Partial<SnapshotSourcesOptions> = {},
+  ): Promise<StreamScene> {
+    const controller = await MisbehavingController.start();
+    const folder = await Deno.makeTempDir();
+    const scene = new StreamScene(controller, folder, options);
+    if (file !== null) scene.write(file);
+    await scene.sources.load();
+    scene.sources.start();
+    return scene;
+  }
+
+  /** Puts a file in place, as a mounted volume would: at once. */
+  write(snapshot: Snapshot): void {
+    const text = serialiseSnapshot(snapshot, { revealKeys: true });
+    Deno.writeTextFileSync(`${this.folder}/proxy.json.new`, text);
+    Deno.renameSync(`${this.folder}/proxy.json.new`, `${this.folder}/proxy.json`);
+  }
+
+  /** Of those applied, what each has seen. */
+  get revisions(): number[] {
+    return this.applied.map(({ version }) => Number(version.seen.Ingress));
+  }
+
+  /** Reasons why there was no stream, as they were logged. */
+  get failures(): string[] {
+    return this.lines
+      .filter(({ message }) => message === "No stream from the controller")
+      .map(({ fields }) => String(fields.reason));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.sources.stop();
+    await this.controller[Symbol.asyncDispose]();
+    await Deno.remove(this.folder, { recursive: true });
   }
 }
 
-/** Everything that a snapshot says, keys included: equal texts are equal snapshots. */
-export function textOf(snapshot: Snapshot): string {
-  return serialiseSnapshot(snapshot, { revealKeys: true });
-}
-
-export function route(host: string, path: string, upstream = "a/web:80"): Route {
-  return {
-    id: `${host} Prefix ${path}`,
-    host,
-    path: { type: "Prefix", value: path },
-    action: { kind: "forward", upstream },
-    origin: { kind: "Ingress", namespace: "a", name: "web", field: "spec.rules[0]" },
-  };
-}
-
-export function upstream(id: string, ...addresses: string[]): Upstream {
-  const endpoints = addresses.map((address) => ({ address, port: 8080 }));
-  return { id, protocol: "http", addresses: { kind: "endpoints", endpoints } };
-}
-
-export function certificate(id: string, key: string): Certificate {
-  return {
-    id,
-    hosts: ["a.test"],
-    chain: { kind: "pem", pem: `chain of ${id}` },
-    key: { kind: "secret", pem: new Redacted(key) },
-    origin: ORIGIN,
-  };
-}
-
-/** A snapshot with some parts of its own. */
-export function snapshotWith(parts: Partial<Snapshot>): Snapshot {
-  return {
-    format: SNAPSHOT_FORMAT,
-    version: VERSION,
-    routes: [],
-    defaultAction: null,
-    upstreams: [],
-    certificates: [],
-    defaultCertificate: null,
-    ...parts,
-  };
-}
-
-/** What becomes of one line with a configuration. */
-export function takeLine(received: ReceivedContent, line: string) {
-  const read = readUpdate(line.trimEnd());
-  if (!read.ok) throw new Error(read.reason);
-  const { message } = read;
-  if (message.kind !== "snapshot" && message.kind !== "delta") throw new Error(message.kind);
-  return received.take(message);
-}
-
-/** The snapshot that one line leads to. */
-export function snapshotFrom(received: ReceivedContent, line: string): Snapshot {
-  const taken = takeLine(received, line);
-  if (!taken.ok) throw new Error(`${taken.kind}: ${taken.reason}`);
-  return taken.snapshot;
+/** Waits until `condition` holds; fails after ten seconds. */
+export async function until(condition: () => boolean, what: string): Promise<void> {
+  const deadline = performance.now() + 10_000;
+  while (!condition()) {
+    if (performance.now() > deadline) throw new Error(`waited in vain until ${what}`);
+    await new Promise((resume) => setTimeout(resume, 5));
+  }
 }

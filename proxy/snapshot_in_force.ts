@@ -1,0 +1,146 @@
+/**
+ * What the proxy serves by, whichever way it came. In: snapshots of files and of the controller's
+ * stream. Out: each one that is taken, once, to be applied; what became of it; and version and hash
+ * of what is in force.
+ *
+ *     files ──▶ guard ──▶ apply ──▶ in force
+ *     stream ─────┘
+ */
+import type { Snapshot, SnapshotVersion } from "../shared/snapshot.ts";
+import { compareVersions } from "../shared/snapshot_order.ts";
+import type { RefusalCode } from "../shared/stream/messages.ts";
+import { Content } from "../shared/stream/content.ts";
+import {
+  type GuardRules,
+  type Objection,
+  objectionTo,
+  type Origin,
+  type SnapshotOffer,
+} from "./snapshot_guard.ts";
+
+/** A configuration that has been taken. */
+export interface InForce {
+  readonly snapshot: Snapshot;
+  readonly origin: Origin;
+  /** When it was taken, in ms of the options' clock. */
+  readonly since: number;
+}
+
+export type Verdict =
+  | {
+    readonly kind: "taken";
+    /** Settles when every worker serves by it. Never rejects. */
+    readonly applied: Promise<void>;
+  }
+  | { readonly kind: "refused"; readonly code: RefusalCode; readonly reason: string };
+
+export interface SnapshotInForceOptions extends GuardRules {
+  /**
+   * Puts a snapshot in force; settles when every worker serves by it. What it throws leaves the one
+   * before in force.
+   */
+  readonly apply: (snapshot: Snapshot) => Promise<void>;
+  /** Monotonic, in ms. */
+  readonly now?: () => number;
+}
+
+export class SnapshotInForce {
+  readonly #options: SnapshotInForceOptions;
+  readonly #now: () => number;
+  readonly #first = Promise.withResolvers<void>();
+  #current: InForce | null = null;
+  /** Of the one in force; made when it is asked for, since a file's takes a while. */
+  #content: Content | null = null;
+  /** As the controller told it, which may know more fields; null where a file said it last. */
+  #hash: string | null = null;
+
+  constructor(options: SnapshotInForceOptions) {
+    this.#options = options;
+    this.#now = options.now ?? (() => performance.now());
+  }
+
+  /** Resolves once there is one. */
+  get first(): Promise<void> {
+    return this.#first.promise;
+  }
+
+  /** Null before the first. */
+  get current(): InForce | null {
+    return this.#current;
+  }
+
+  /** How long it has been in force, in ms; null before the first. */
+  get age(): number | null {
+    return this.#current === null ? null : this.#now() - this.#current.since;
+  }
+
+  get version(): SnapshotVersion | null {
+    return this.#current?.snapshot.version ?? null;
+  }
+
+  /** Content hash; null where nothing is in force, or what is has none. */
+  get hash(): string | null {
+    return this.#hash ?? this.content?.hash ?? null;
+  }
+
+  /** Of what is in force; null where nothing is, or it has parts of one name. */
+  get content(): Content | null {
+    const snapshot = this.#current?.snapshot;
+    if (snapshot === undefined) return null;
+    if (this.#content?.snapshot === snapshot) return this.#content;
+    try {
+      this.#content = Content.of(snapshot, this.#content ?? undefined);
+    } catch {
+      return null;
+    }
+    return this.#content;
+  }
+
+  /** What speaks against a file's snapshot now; null for nothing. */
+  objectionToFile(snapshot: Snapshot): Objection | null {
+    return this.#objectionTo({ snapshot, origin: "file", isWhole: true });
+  }
+
+  /**
+   * Takes a snapshot of files that `objectionToFile` let pass: again when a file of its certificates
+   * has changed, and not at all when the stream has brought something later meanwhile. Throws what
+   * `apply` throws.
+   */
+  takeFile(snapshot: Snapshot): void {
+    if (this.objectionToFile(snapshot) !== null) return;
+    this.#apply(snapshot, "file", null);
+  }
+
+  /** @param hash as the controller tells it. */
+  takeStream(snapshot: Snapshot, hash: string, isWhole: boolean): Verdict {
+    const objection = this.#objectionTo({ snapshot, origin: "stream", isWhole });
+    if (objection !== null) {
+      return { kind: "refused", code: objection.code, reason: objection.problem.message };
+    }
+    if (this.#isInForce(snapshot, hash)) return { kind: "taken", applied: Promise.resolve() };
+    try {
+      return { kind: "taken", applied: this.#apply(snapshot, "stream", hash) };
+    } catch (error) {
+      const reason = `it could not be applied: ${error instanceof Error ? error.message : error}`;
+      return { kind: "refused", code: "failed", reason };
+    }
+  }
+
+  /** The same content under the same version: nothing would change. */
+  #isInForce({ version }: Snapshot, hash: string): boolean {
+    if (this.#current === null || this.hash !== hash) return false;
+    return compareVersions(version, this.#current.snapshot.version) === "same";
+  }
+
+  #objectionTo(offer: SnapshotOffer): Objection | null {
+    return objectionTo(offer, this.#current, this.#options);
+  }
+
+  #apply(snapshot: Snapshot, origin: Origin, hash: string | null): Promise<void> {
+    const applied = this.#options.apply(snapshot);
+    this.#current = { snapshot, origin, since: this.#now() };
+    this.#hash = hash;
+    this.#first.resolve();
+    return applied;
+  }
+}

@@ -1,0 +1,232 @@
+/** Snapshots over real sockets: from the controller's stream, beside files. */
+import assert from "node:assert/strict";
+import { Content } from "../../shared/stream/content.ts";
+import { seeing, StreamScene, until } from "../support/stream_scene.ts";
+
+Deno.test("a fresh cluster: without a file the stream alone gives the configuration, which is reported", async () => {
+  await using scene = await StreamScene.start();
+  const stream = await scene.controller.stream(0);
+  assert.match(scene.lacks, /^the file: it does not exist; the controller: it has sent none yet$/);
+  const { version, hash, formats } = await stream.report("hello");
+  assert.deepEqual([version, hash, formats], [null, null, [1]]);
+  assert.equal(stream.headers.authorization, "Bearer token-1");
+  assert.equal(stream.headers["pingress-protocol"], "1");
+  stream.hello("zone-a");
+  const content = stream.whole(seeing(5));
+  const applied = await stream.report("applied");
+  assert.deepEqual([applied.version, applied.hash], [content.version, content.hash]);
+  await scene.sources.first;
+  assert.deepEqual(scene.revisions, [5]);
+  assert.deepEqual(scene.zones, ["zone-a"]);
+  const { stream: state, ...inForce } = scene.sources.state;
+  assert.deepEqual([inForce.origin, inForce.hash], ["stream", content.hash]);
+  assert.deepEqual(state?.controller, { name: "test", build: "0" });
+});
+
+Deno.test("deltas follow the whole, and what did not change stays the same object", async () => {
+  await using scene = await StreamScene.start();
+  const stream = await scene.controller.stream(0);
+  stream.hello();
+  const first = stream.whole(seeing(5, ["a.test", "b.test"]));
+  const second = stream.delta(first, seeing(6, ["a.test", "b.test", "c.test"]));
+  stream.delta(second, seeing(7, ["a.test", "c.test"]));
+  await stream.reportsOf("applied", 3);
+  assert.deepEqual(scene.applied.map(({ routes }) => routes.map(({ host }) => host)), [
+    ["a.test", "b.test"],
+    ["a.test", "b.test", "c.test"],
+    ["a.test", "c.test"],
+  ]);
+  assert.equal(scene.applied[2].routes[0], scene.applied[0].routes[0]);
+  assert.equal(scene.applied[2].upstreams, scene.applied[0].upstreams);
+});
+
+Deno.test("with the file's content the controller need not send it, and deltas follow it", async () => {
+  const file = seeing(5, ["a.test", "b.test"]);
+  await using scene = await StreamScene.start(file);
+  assert.deepEqual(scene.revisions, [5]);
+  const stream = await scene.controller.stream(0);
+  const hello = await stream.report("hello");
+  assert.equal(hello.hash, Content.of(file).hash);
+  assert.deepEqual(hello.version, file.version);
+  stream.hello();
+  const content = stream.same(file);
+  await stream.report("applied");
+  assert.deepEqual(scene.revisions, [5], "nothing is applied twice");
+  stream.delta(content, seeing(6, ["a.test"]));
+  await stream.reportsOf("applied", 2);
+  assert.deepEqual(scene.revisions, [5, 6]);
+  assert.equal(scene.applied[1].upstreams[0], scene.applied[0].upstreams[0]);
+});
+
+Deno.test("the same content under a newer version brings that version", async () => {
+  const file = seeing(5);
+  await using scene = await StreamScene.start(file);
+  const stream = await scene.controller.stream(0);
+  stream.hello();
+  stream.same(seeing(8));
+  await stream.report("applied");
+  assert.equal(scene.sources.state.version?.seen.Ingress, "8");
+  assert.equal(scene.applied.at(-1)!.routes, scene.applied[0].routes);
+});
+
+Deno.test("applied is reported when every worker has it, not before", async () => {
+  await using scene = await StreamScene.start();
+  const gate = Promise.withResolvers<void>();
+  scene.gate = gate.promise;
+  const stream = await scene.controller.stream(0);
+  stream.hello();
+  stream.whole(seeing(5));
+  await until(() => scene.applied.length === 1, "it was applied");
+  stream.say({ kind: "ping" });
+  assert.deepEqual(stream.reports.map(({ kind }) => kind), ["hello"]);
+  gate.resolve();
+  await stream.report("applied");
+});
+
+Deno.test("what is older, mixed, empty, too great a loss or broken is refused, said why, and stays the base", async (t) => {
+  const many = Array.from({ length: 10 }, (_, i) => `h${i}.test`);
+  const mixed = {
+    ...seeing(10),
+    version: { epoch: "cluster", seen: { Ingress: "10", Service: "1" } },
+  };
+  const start = {
+    ...seeing(9, many),
+    version: { epoch: "cluster", seen: { Ingress: "9", Service: "5" } },
+  };
+  const nothing = { ...seeing(10, []), version: start.version };
+  const table = [
+    ["older", "older", seeing(8, many)],
+    ["mixed", "older", mixed],
+    ["nothing at all", "empty", nothing],
+    ["nine of ten routes less", "loss", { ...seeing(10, ["h0.test"]), version: start.version }],
+  ] as const;
+  for (const [says, code, snapshot] of table) {
+    await t.step(says, async () => {
+      await using scene = await StreamScene.start(null, { maxRouteLoss: 80 });
+      const stream = await scene.controller.stream(0);
+      stream.hello();
+      stream.whole(start);
+      await stream.report("applied");
+      const refused = stream.whole(snapshot);
+      const report = await stream.report("refused");
+      assert.deepEqual([report.code, report.hash], [code, refused.hash]);
+      assert.notEqual(report.reason, "");
+      assert.deepEqual(scene.revisions, [9]);
+      assert.equal(scene.refused, 1);
+      assert.equal(scene.sources.state.stream?.refused?.code, code);
+      // The next delta is from what was refused.
+      const next = { ...seeing(11, many), version: { epoch: "cluster", seen: { Ingress: "11" } } };
+      stream.delta(refused, next);
+      await stream.reportsOf("applied", 2);
+      assert.deepEqual(scene.revisions, [9, 11]);
+      assert.equal(scene.sources.state.stream?.refused, null);
+    });
+  }
+});
+
+Deno.test("by a delta all routes may go: each of them was taken away", async () => {
+  await using scene = await StreamScene.start();
+  const stream = await scene.controller.stream(0);
+  stream.hello();
+  const content = stream.whole(seeing(5));
+  stream.delta(content, seeing(6, []));
+  await stream.reportsOf("applied", 2);
+  assert.deepEqual(scene.applied[1].routes, []);
+});
+
+Deno.test("what cannot be applied is refused, and the next change is tried", async () => {
+  await using scene = await StreamScene.start(seeing(1));
+  const stream = await scene.controller.stream(0);
+  stream.hello();
+  scene.fault = new Error("no memory");
+  const content = stream.whole(seeing(5));
+  const { code, reason } = await stream.report("refused");
+  assert.equal(code, "failed");
+  assert.match(reason, /no memory/);
+  assert.equal(scene.sources.state.version?.seen.Ingress, "1");
+  scene.fault = null;
+  stream.delta(content, seeing(6));
+  await stream.report("applied");
+  assert.deepEqual(scene.revisions, [1, 6]);
+});
+
+Deno.test("another cluster is taken from the stream, and from a file no more", async () => {
+  await using scene = await StreamScene.start(seeing(500));
+  const stream = await scene.controller.stream(0);
+  stream.hello();
+  const rebuilt = { ...seeing(3), version: { epoch: "rebuilt", seen: { Ingress: "3" } } };
+  stream.whole(rebuilt);
+  await stream.report("applied");
+  scene.write(seeing(501));
+  await until(() => scene.refused === 1, "the file was refused");
+  assert.deepEqual(scene.applied.map(({ version }) => version.epoch), ["cluster", "rebuilt"]);
+  const said = scene.lines.find(({ message }) => message.startsWith("Configuration refused"));
+  assert.match(String(said?.fields.problem), /another cluster/);
+});
+
+Deno.test("files that come later than the stream are passed over in silence, newer ones are taken", async () => {
+  await using scene = await StreamScene.start(seeing(1));
+  const stream = await scene.controller.stream(0);
+  stream.hello();
+  const content = stream.whole(seeing(9, ["a.test", "b.test"]));
+  await stream.report("applied");
+  const before = scene.lines.length;
+  for (const [revision, hosts] of [[7, ["a.test"]], [9, ["a.test", "b.test"]]] as const) {
+    scene.write(seeing(revision, hosts));
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+  assert.deepEqual(scene.revisions, [1, 9]);
+  assert.deepEqual(scene.lines.slice(before), []);
+  scene.write(seeing(12, ["c.test"]));
+  await until(() => scene.applied.length === 3, "the newer file is taken");
+  assert.equal(scene.sources.state.origin, "file");
+  // The controller still knows what it has sent, and is told what is in force.
+  stream.delta(content, seeing(11));
+  const { code } = await stream.report("refused");
+  assert.equal(code, "older");
+});
+
+Deno.test("a delta for something else is asked for as a whole, and so is one that cannot be read", async () => {
+  await using scene = await StreamScene.start();
+  const stream = await scene.controller.stream(0);
+  stream.hello();
+  stream.whole(seeing(5));
+  await stream.report("applied");
+  stream.delta(Content.of(seeing(4, ["x.test"])), seeing(6));
+  await stream.report("lost");
+  // What was under way meanwhile is of no use, and asks for nothing more.
+  stream.delta(Content.of(seeing(6)), seeing(7, ["y.test"]));
+  stream.whole(seeing(8));
+  await stream.reportsOf("applied", 2);
+  stream.write('{"kind":"delta","ba\n');
+  await stream.reportsOf("lost", 2);
+  stream.whole(seeing(9));
+  await stream.reportsOf("applied", 3);
+  assert.deepEqual(scene.revisions, [5, 8, 9]);
+  assert.deepEqual(scene.sources.scraped?.updates.delta, { applied: 0, refused: 0, lost: 1 });
+});
+
+Deno.test("a controller that sends what cannot be read again and again gets another stream each time, ever later", async () => {
+  await using scene = await StreamScene.start(seeing(1));
+  for (const index of [0, 1]) {
+    const stream = await scene.controller.stream(index);
+    stream.hello();
+    stream.write("nothing\n");
+    await stream.report("lost");
+    stream.write("nothing\n");
+    await stream.ended();
+  }
+  assert.equal(scene.failures.length, 1);
+  assert.match(scene.failures[0], /cannot be read/);
+});
+
+Deno.test("what a newer controller says besides is ignored, and told of once", async () => {
+  await using scene = await StreamScene.start();
+  const stream = await scene.controller.stream(0);
+  stream.hello();
+  for (const _ of [1, 2]) stream.say({ kind: "weather", of: "tomorrow" });
+  stream.whole(seeing(5));
+  await stream.report("applied");
+  const said = scene.lines.filter(({ fields }) => fields.kind === "weather");
+  assert.equal(said.length, 1);
+});
