@@ -62,7 +62,7 @@ export function podsOf(workload: KubeObject, pods: readonly KubeObject[]): reado
 }
 
 /** What keeps one pod from being ready. */
-interface Obstacle {
+export interface Obstacle {
   readonly reason: string;
   readonly message: string;
   readonly remedy: string;
@@ -142,7 +142,7 @@ function ageOf(time: unknown, now: number): number {
 }
 
 /** By the name of the pod, "" for the workload itself. */
-function obstacles(
+export function obstacles(
   live: KubeObject,
   pods: readonly KubeObject[],
 ): readonly (readonly [string, Obstacle])[] {
@@ -162,6 +162,8 @@ function ofCondition(condition: unknown): Obstacle[] {
     message: `the API server takes no pod: ${text}`,
     remedy: text.includes("PodSecurity")
       ? "let the namespace's pod-security labels allow what --proxy-pod-template adds"
+      : text.includes("service account")
+      ? "apply the manifests of this version, which have the account"
       : "see what it says, be it a quota or an admission webhook",
   }];
 }
@@ -174,6 +176,10 @@ function ofPod(pod: KubeObject): Obstacle[] {
     fieldOf(condition, "type") === "PodScheduled" && fieldOf(condition, "status") === "False"
   );
   if (unscheduled !== undefined) return [ofScheduler(fieldOf(unscheduled, "message"))];
+  // A kubelet looks once more than the scheduler, which does not know of the pods of its own files.
+  if (fieldOf(status, "phase") === "Failed" && fieldOf(status, "reason") === "NodePorts") {
+    return [ofScheduler(fieldOf(status, "message") ?? "the node has no free ports")];
+  }
   return (asList(fieldOf(status, "containerStatuses")) ?? []).flatMap(ofContainer);
 }
 

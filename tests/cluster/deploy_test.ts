@@ -1,0 +1,215 @@
+/**
+ * `deno task deploy` and `deno task undeploy` against a real API server, by the real kubectl. No
+ * controller-manager runs here: a test does what it would do, where it is waited for.
+ */
+import { deepEqual, equal, match, notEqual, ok } from "node:assert/strict";
+import { dirname, join } from "node:path";
+import { VERSION } from "../../shared/version.ts";
+import type { KubeObject } from "./support/api_client.ts";
+import type { TestCluster } from "./support/cluster.ts";
+import { clusterTest } from "./support/cluster_case.ts";
+import { eventually } from "./support/condition.ts";
+import { manifest, MANIFESTS } from "./support/kubectl.ts";
+import { NAMESPACE } from "./support/predecessor.ts";
+
+const ROOT = join(MANIFESTS, "..");
+
+interface Task {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** As the task runs it, with nobody at the terminal. Null, and a line, where there is no kubectl. */
+async function task(
+  cluster: TestCluster,
+  name: "deploy" | "undeploy",
+  args: readonly string[],
+): Promise<Task | null> {
+  const { kubectl } = cluster.programs;
+  if (kubectl === null) {
+    console.log("skipped: kubectl is not among the programs");
+    return null;
+  }
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "-q", "-P=deploy", "--no-prompt", `tools/${name}.ts`, ...args],
+    cwd: ROOT,
+    env: { KUBECONFIG: cluster.kubeconfig, PATH: `${dirname(kubectl)}:${Deno.env.get("PATH")}` },
+    stdin: "null",
+  }).output();
+  const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+  return { code, stdout: text(stdout), stderr: text(stderr) };
+}
+
+interface Controller extends KubeObject {
+  readonly metadata: KubeObject["metadata"] & { readonly generation?: number };
+  readonly spec: {
+    readonly replicas: number;
+    readonly template: {
+      readonly spec: {
+        readonly containers: readonly { readonly image: string; readonly args: string[] }[];
+      };
+    };
+  };
+}
+
+const controllerOf = (cluster: TestCluster) =>
+  cluster.get<Controller>("apps/v1", "Deployment", "pingress-controller", NAMESPACE);
+
+/** As the Deployment's controller does once all of its pods are ready. */
+async function makeReady(cluster: TestCluster): Promise<void> {
+  const live = await eventually("the Deployment", () => controllerOf(cluster));
+  const { replicas } = live!.spec;
+  await cluster.apply({
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { name: live!.metadata.name, namespace: NAMESPACE },
+    status: {
+      observedGeneration: live!.metadata.generation,
+      replicas,
+      updatedReplicas: replicas,
+      readyReplicas: replicas,
+      availableReplicas: replicas,
+    },
+  }, { subresource: "status" });
+}
+
+/** As the namespace's controller does: without it, a namespace never goes. */
+async function finishNamespace(cluster: TestCluster): Promise<void> {
+  await eventually("the namespace is to go", async () => {
+    const namespace = await cluster.get<KubeObject>("v1", "Namespace", NAMESPACE);
+    return namespace?.metadata.deletionTimestamp !== undefined;
+  });
+  await cluster.request("PUT", `/api/v1/namespaces/${NAMESPACE}/finalize`, {
+    apiVersion: "v1",
+    kind: "Namespace",
+    metadata: { name: NAMESPACE },
+    spec: { finalizers: [] },
+  });
+}
+
+clusterTest("deploy --dry-run says what would be made, and makes nothing", async (cluster) => {
+  const tried = await task(cluster, "deploy", ["--dry-run"]);
+  if (tried === null) return;
+  deepEqual([tried.code, tried.stderr], [0, ""]);
+  match(tried.stdout, /^Cluster: .*https:\/\/127\.0\.0\.1:\d+$/m);
+  match(tried.stdout, /^Deployment pingress-system\/pingress-controller: would be created$/m);
+  match(tried.stdout, /^Namespace pingress-system: would be created$/m);
+  match(tried.stdout, /Nothing was changed\.$/m);
+  equal(await cluster.get("v1", "Namespace", NAMESPACE), null);
+});
+
+clusterTest("deploy changes nothing where the API server refuses a part", async (cluster) => {
+  const kubeconfig = await cluster.serviceAccountKubeconfig(await cluster.newNamespace(), "nobody");
+  const refused = await task(cluster, "deploy", ["--kubeconfig", kubeconfig]);
+  if (refused === null) return;
+  equal(refused.code, 1);
+  match(refused.stderr, /forbidden/);
+  equal(await cluster.get("v1", "Namespace", NAMESPACE), null);
+  const lost = await task(cluster, "deploy", ["--context", "nowhere"]);
+  equal(lost?.code, 1);
+  match(lost!.stderr, /context was not found for specified context: nowhere/);
+});
+
+clusterTest("deploy that does not finish says what is missing", async (cluster) => {
+  const deployed = await task(cluster, "deploy", ["--timeout=1s"]);
+  if (deployed === null) return;
+  equal(deployed.code, 1, deployed.stderr);
+  match(deployed.stdout, /^deployment\.apps\/pingress-controller created$/m);
+  match(deployed.stderr, /^Not everything runs after 1s/m);
+  match(deployed.stderr, /kube-controller-manager does not run/);
+  match(deployed.stderr, /^Remove it: deno task undeploy$/m);
+});
+
+clusterTest("deploy ends with what to try and how to remove it", async (cluster) => {
+  await cluster.apply(await manifest<KubeObject>("00-namespace.yaml"));
+  await cluster.apply({ apiVersion: "v1", kind: "Node", metadata: { name: "one" } });
+  await cluster.apply({
+    apiVersion: "v1",
+    kind: "Node",
+    metadata: { name: "one" },
+    status: { addresses: [{ type: "InternalIP", address: "192.0.2.7" }] },
+  }, { subresource: "status" });
+  const images = ["--registry=registry.example.com/team", "--tag=7"];
+  const running = task(cluster, "deploy", [...images, "--timeout=60s"]);
+  await eventually("the Deployment has the image", async () => {
+    const live = await controllerOf(cluster);
+    const [container] = live?.spec.template.spec.containers ?? [];
+    return container?.image === "registry.example.com/team/pingress-controller:7" ||
+      cluster.programs.kubectl === null;
+  });
+  if (cluster.programs.kubectl !== null) await makeReady(cluster);
+  const deployed = await running;
+  if (deployed === null) return;
+  deepEqual([deployed.code, deployed.stderr], [0, ""]);
+  const [{ args }] = (await controllerOf(cluster))!.spec.template.spec.containers;
+  ok(args.includes("--proxy-server-image=registry.example.com/team/pingress-proxy-server:7"));
+  match(deployed.stdout, /^controller: 2 of 2 ready$/m);
+  match(deployed.stdout, /kubectl apply -f manifests\/sample\/sample\.yaml$/m);
+  match(
+    deployed.stdout,
+    /^Try it: +curl --resolve test\.example\.com:80:192\.0\.2\.7 http:\/\/test\.example\.com\/$/m,
+  );
+  match(deployed.stdout, /^Remove it: deno task undeploy$/m);
+});
+
+clusterTest("deploy takes another backend and the usual images on top", async (cluster) => {
+  const deployed = await task(cluster, "deploy", ["--backend=LoadBalancer", "--dry-run"]);
+  if (deployed === null) return;
+  deepEqual([deployed.code, deployed.stderr], [0, ""]);
+  match(deployed.stdout, /^Deployment pingress-system\/pingress-controller: would be configured$/m);
+  match(deployed.stdout, new RegExp(`^ +ghcr.io/pingress/pingress-proxy-server:${VERSION}$`, "m"));
+});
+
+clusterTest("undeploy asks before it deletes, and leaves nothing", async (cluster) => {
+  const namespace = await cluster.newNamespace();
+  const ingress = {
+    apiVersion: "networking.k8s.io/v1",
+    kind: "Ingress",
+    metadata: { name: "web", namespace, finalizers: ["kinorca.com/pingress-controller"] },
+  };
+  const spec = {
+    ingressClassName: "pingress",
+    defaultBackend: { service: { name: "web", port: { number: 80 } } },
+  };
+  await cluster.apply({ ...ingress, spec });
+  await cluster.apply(
+    { ...ingress, status: { loadBalancer: { ingress: [{ ip: "192.0.2.7" }] } } },
+    { subresource: "status", fieldManager: "pingress-controller" },
+  );
+  const unasked = await task(cluster, "undeploy", []);
+  if (unasked === null) return;
+  equal(unasked.code, 1);
+  match(unasked.stdout, /^ {2}ClusterRole pingress-controller-cluster-role$/m);
+  match(unasked.stdout, /^ {2}Namespace pingress-system, with all that is in it$/m);
+  match(unasked.stderr, /^Nothing was deleted/m);
+  notEqual(await cluster.get("v1", "Namespace", NAMESPACE), null);
+
+  const running = task(cluster, "undeploy", ["--yes"]);
+  await finishNamespace(cluster);
+  const removed = await running;
+  deepEqual([removed?.code, removed?.stderr], [0, ""]);
+  match(removed!.stdout, /^Nothing of Pingress is left\.$/m);
+  const left = await cluster.get<KubeObject & { status: unknown }>(
+    "networking.k8s.io/v1",
+    "Ingress",
+    "web",
+    namespace,
+  );
+  deepEqual([left?.status, left?.metadata.finalizers], [{ loadBalancer: {} }, undefined]);
+  const again = await task(cluster, "undeploy", ["--yes"]);
+  deepEqual([again?.code, again?.stderr], [0, ""]);
+  match(again!.stdout, /^There is nothing of Pingress in it\.$/m);
+});
+
+clusterTest("undeploy says what keeps something from going", async (cluster) => {
+  await cluster.apply(await manifest<KubeObject>("00-namespace.yaml"));
+  const held = await task(cluster, "undeploy", ["--yes", "--timeout=1s"]);
+  if (held === null) return;
+  equal(held.code, 1);
+  match(
+    held.stderr,
+    /^Namespace pingress-system could not be deleted: it is still there after 1s/m,
+  );
+  match(held.stderr, /finalizers kubernetes/);
+});

@@ -1,0 +1,187 @@
+/**
+ * Installs Pingress. In: the command line, an overlay, the user's kubectl. Out: what would be done,
+ * the installation, how it comes up, and what to try; or what is in the way, before anything is
+ * changed where that can be known.
+ *
+ *     plan ─▶ dry run by the API server ─▶ apply ─▶ wait, with progress ─▶ what to try
+ */
+import type { KubeObject } from "../controller/kube/types.ts";
+import { formatDuration, parseOptions } from "../shared/options.ts";
+import { shellLine } from "./command.ts";
+import { DEPLOY_OPTIONS, DEPLOY_PROGRAM } from "./deployment_options.ts";
+import { curlLine, ownIngresses, proxyAddress } from "./first_request.ts";
+import {
+  CONTROLLER,
+  describeObject,
+  imageName,
+  NAMESPACE,
+  outsideOfNamespace,
+  PROXY,
+  withImages,
+} from "./installation.ts";
+import { Kubectl, listText, parseObjects, Refusal } from "./kubectl.ts";
+import { rolloutState } from "./rollout.ts";
+
+/** Between looks at the cluster, in ms. */
+const LOOK_AGAIN = 1000;
+
+/** A web server with an Ingress. */
+const SAMPLE = "manifests/sample/sample.yaml";
+
+const parsed = parseOptions(DEPLOY_PROGRAM, DEPLOY_OPTIONS, Deno.args);
+if (parsed.kind !== "ok") {
+  (parsed.kind === "help" ? console.log : console.error)(parsed.text);
+  Deno.exit(parsed.kind === "help" ? 0 : 2);
+}
+const { options } = parsed;
+const { backend, context, kubeconfig } = options;
+const kubectl = new Kubectl({ context, kubeconfig });
+
+try {
+  await deploy();
+} catch (error) {
+  if (!(error instanceof Refusal)) throw error;
+  console.error(error.message);
+  Deno.exit(1);
+}
+
+async function deploy(): Promise<void> {
+  const objects = withImages(
+    await kubectl.build(`overlays/${backend.toLowerCase()}`),
+    options,
+  );
+  const isThere =
+    await kubectl.text(["get", "namespace", NAMESPACE, "--ignore-not-found", "--output=name"]) !==
+      "";
+  console.log(`Cluster: ${await kubectl.cluster()}`);
+  console.log(`Images:  ${imageName(options, CONTROLLER)}`);
+  console.log(`         ${imageName(options, PROXY)}`);
+  console.log(
+    `Proxies: ${
+      backend === "HostPort"
+        ? "on each node, on its ports 80 and 443"
+        : "behind a Service of type LoadBalancer"
+    }\n`,
+  );
+  await tryOut(objects, isThere);
+  if (options.dryRun) {
+    console.log("\nThe API server takes all of it. Nothing was changed.");
+    return;
+  }
+  const applied = await kubectl.answer(["apply", "--filename=-"], listText(objects));
+  if (applied.code !== 0) {
+    const done = applied.stdout.trim();
+    throw new Refusal(
+      `Not all of it could be applied:\n\n${applied.stderr.trim()}\n` +
+        (done === "" ? "" : `\nThis was:\n${done}\n`) + `\nRemove it: ${taskLine("undeploy")}`,
+    );
+  }
+  // Warnings of the API server.
+  if (applied.stderr !== "") console.error(applied.stderr.trim());
+  const lines = applied.stdout.trim().split("\n");
+  const changed = lines.filter((line) => !line.endsWith(" unchanged"));
+  console.log(changed.length === 0 ? "Everything was there already." : changed.join("\n"));
+  console.log("");
+  const ingresses = ownIngresses(await kubectl.list("ingresses", "--all-namespaces"));
+  if (!await waitForRollout(ingresses.length > 0)) Deno.exit(1);
+  await showWhatToTry(ingresses);
+}
+
+/** Has the API server check everything; says what would be done where that was asked for. */
+async function tryOut(objects: readonly KubeObject[], isThere: boolean): Promise<void> {
+  const tried = isThere ? objects : outsideOfNamespace(objects);
+  const answer = await kubectl.answer(
+    ["apply", "--dry-run=server", "--validate=strict", "--filename=-"],
+    listText(tried),
+  );
+  if (answer.code !== 0) {
+    throw new Refusal(
+      `The API server would not take it, so nothing was changed:\n\n${answer.stderr.trim()}`,
+    );
+  }
+  if (!options.dryRun) return;
+  const lines = answer.stdout.trim().split("\n");
+  objects.forEach((object, index) => {
+    const [, verb = "applied"] = lines[index]?.match(/ (\w+) \(server dry run\)$/) ?? [];
+    console.log(`${describeObject(object)}: would be ${verb}`);
+  });
+}
+
+/** False where the time ran out. */
+async function waitForRollout(proxies: boolean): Promise<boolean> {
+  const deadline = performance.now() + options.timeout;
+  const wanted = { backend, proxies, proxyImage: imageName(options, PROXY) };
+  let shown: readonly string[] = [];
+  while (true) {
+    const state = rolloutState(
+      await kubectl.list("deployments,daemonsets,pods", `--namespace=${NAMESPACE}`),
+      wanted,
+    );
+    const before = shown;
+    for (const line of state.lines) if (!before.includes(line)) console.log(line);
+    shown = state.lines;
+    if (state.isDone) return true;
+    if (performance.now() > deadline) {
+      console.error(
+        [
+          `\nNot everything runs after ${formatDuration(options.timeout)}. What is missing:`,
+          ...state.lines,
+          `\nMore tell: ${commandLine(["describe", "pods", "-n", NAMESPACE])}`,
+          `and:       ${commandLine(["logs", "-n", NAMESPACE, `deployment/${CONTROLLER}`])}`,
+          `Remove it: ${taskLine("undeploy")}`,
+        ].join("\n"),
+      );
+      return false;
+    }
+    await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN));
+  }
+}
+
+async function showWhatToTry(ingresses: ReturnType<typeof ownIngresses>): Promise<void> {
+  const address = await findAddress();
+  const [ingress] = ingresses.length > 0
+    ? ingresses
+    : ownIngresses(parseObjects(Deno.readTextFileSync(SAMPLE)));
+  console.log("\nPingress runs.");
+  if (ingresses.length === 0) {
+    console.log("Proxies start with the first Ingress of class pingress. To have one:");
+    console.log(`           ${commandLine(["apply", "-f", SAMPLE])}`);
+  }
+  console.log(`Try it:    ${curlLine(ingress, address ?? "ADDRESS")}`);
+  if (address === null) {
+    const what = backend === "HostPort" ? "nodes -o wide" : `service -n ${NAMESPACE} ${PROXY}`;
+    console.log(
+      `           with the ADDRESS that ${commandLine(["get", ...what.split(" ")])} shows`,
+    );
+  }
+  console.log(`Remove it: ${taskLine("undeploy")}`);
+}
+
+/** Null where there is none yet, or whoever installs may not see it. */
+async function findAddress(): Promise<string | null> {
+  try {
+    const places = backend === "HostPort"
+      ? await kubectl.list("nodes")
+      : await kubectl.list("services", `--namespace=${NAMESPACE}`);
+    return proxyAddress(backend, places);
+  } catch (error) {
+    if (error instanceof Refusal) return null;
+    throw error;
+  }
+}
+
+/** kubectl on the same cluster. */
+function commandLine(args: readonly string[]): string {
+  return shellLine("kubectl", [...clusterFlags(), ...args]);
+}
+
+function taskLine(task: string): string {
+  return shellLine("deno", ["task", task, ...clusterFlags()]);
+}
+
+function clusterFlags(): string[] {
+  return [
+    ...(context === undefined ? [] : [`--context=${context}`]),
+    ...(kubeconfig === undefined ? [] : [`--kubeconfig=${kubeconfig}`]),
+  ];
+}

@@ -1,0 +1,74 @@
+/**
+ * What an installation consists of. In: the objects of an overlay, and images. Out: the objects to
+ * apply, those to try first, and what has to be deleted to leave nothing. Pure.
+ */
+import type { KubeObject } from "../controller/kube/types.ts";
+
+export const NAMESPACE = "pingress-system";
+export const CONTROLLER = "pingress-controller";
+export const PROXY = "pingress-proxy-server";
+export const INGRESS_CLASS = "pingress";
+
+/** A Deployment, as far as it is changed here. */
+interface Deployment extends KubeObject {
+  readonly spec: {
+    readonly template: {
+      readonly spec: {
+        readonly containers: readonly { readonly image: string; readonly args: string[] }[];
+      };
+    };
+  };
+}
+
+export interface Images {
+  /** `registry.example.com/team`. */
+  readonly registry: string;
+  readonly tag: string;
+}
+
+export function imageName({ registry, tag }: Images, name: string): string {
+  return `${registry}/${name}:${tag}`;
+}
+
+/** The objects with these images: the controller's, and the one that it is to give proxies. */
+export function withImages(objects: readonly KubeObject[], images: Images): KubeObject[] {
+  return objects.map((object) => {
+    if (object.kind !== "Deployment" || object.metadata.name !== CONTROLLER) return object;
+    const { spec } = structuredClone(object) as Deployment;
+    const containers = spec.template.spec.containers.map((container) => ({
+      ...container,
+      image: imageName(images, CONTROLLER),
+      args: [
+        ...container.args.filter((arg) => !arg.startsWith("--proxy-server-image=")),
+        `--proxy-server-image=${imageName(images, PROXY)}`,
+      ],
+    }));
+    const template = { ...spec.template, spec: { ...spec.template.spec, containers } };
+    return { ...object, spec: { ...spec, template } };
+  });
+}
+
+/**
+ * For a dry run where the namespace is not there yet: the API server refuses what would be in it, so
+ * that is tried in the namespace `default`.
+ */
+export function outsideOfNamespace(objects: readonly KubeObject[]): KubeObject[] {
+  return objects.map((object) =>
+    object.metadata.namespace === NAMESPACE
+      ? { ...object, metadata: { ...object.metadata, namespace: "default" } }
+      : object
+  );
+}
+
+/** `ClusterRole pingress-controller-cluster-role`. */
+export function describeObject({ kind, metadata: { name, namespace } }: KubeObject): string {
+  return namespace === undefined ? `${kind} ${name}` : `${kind} ${namespace}/${name}`;
+}
+
+/** Of the overlay's objects those that deleting the namespace does not delete; it comes last. */
+export function deletedByName(objects: readonly KubeObject[]): KubeObject[] {
+  const others = objects.filter(({ kind, metadata }) =>
+    metadata.namespace === undefined && kind !== "Namespace"
+  );
+  return [...others, ...objects.filter(({ kind }) => kind === "Namespace")];
+}

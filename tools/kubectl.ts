@@ -1,0 +1,78 @@
+/**
+ * The user's kubectl. In: which cluster, and arguments. Out: objects, or what it said against it.
+ */
+import { parseAllDocuments } from "yaml";
+import type { KubeObject } from "../controller/kube/types.ts";
+import { type CommandAnswer, runCommand } from "./command.ts";
+
+export interface ClusterChoice {
+  /** Undefined for kubectl's own. */
+  readonly context: string | undefined;
+  /** A file; undefined for kubectl's own. */
+  readonly kubeconfig: string | undefined;
+}
+
+/** What the API server or kubectl says against something. */
+export class Refusal extends Error {
+  override name = "Refusal";
+}
+
+export class Kubectl {
+  readonly #flags: readonly string[];
+
+  constructor({ context, kubeconfig }: ClusterChoice) {
+    this.#flags = [
+      ...(context === undefined ? [] : [`--context=${context}`]),
+      ...(kubeconfig === undefined ? [] : [`--kubeconfig=${kubeconfig}`]),
+    ];
+  }
+
+  async answer(args: readonly string[], input?: string): Promise<CommandAnswer> {
+    return await runCommand("kubectl", [...this.#flags, ...args], { input });
+  }
+
+  /** Its standard output. Throws a Refusal. */
+  async text(args: readonly string[], input?: string): Promise<string> {
+    const { code, stdout, stderr } = await this.answer(args, input);
+    if (code !== 0) throw new Refusal(complaintOf(stderr));
+    return stdout;
+  }
+
+  /** Objects of these kinds; of a kind that the cluster does not have, none. Throws a Refusal. */
+  async list(kinds: string, ...args: readonly string[]): Promise<KubeObject[]> {
+    const text = await this.text(["get", kinds, "--output=json", "--ignore-not-found", ...args]);
+    return text.trim() === "" ? [] : (JSON.parse(text) as { items: KubeObject[] }).items;
+  }
+
+  /** `CONTEXT, https://HOST:PORT`. Throws a Refusal where the kubeconfig names no cluster. */
+  async cluster(): Promise<string> {
+    const text = await this.text(["config", "view", "--minify", "--output=json"]);
+    const config: {
+      "current-context"?: string;
+      clusters?: readonly { cluster: { server: string } }[] | null;
+    } = JSON.parse(text);
+    return [config["current-context"], config.clusters?.[0]?.cluster.server]
+      .filter((part) => part !== undefined && part !== "").join(", ");
+  }
+
+  /** What a folder of Kustomize comes to. Throws a Refusal. */
+  async build(folder: string): Promise<KubeObject[]> {
+    return parseObjects(await this.text(["kustomize", folder]));
+  }
+}
+
+/** The objects of a YAML file. */
+export function parseObjects(text: string): KubeObject[] {
+  return parseAllDocuments(text).map((document) => document.toJS() as KubeObject);
+}
+
+/** One kind for kubectl's standard input. */
+export function listText(items: readonly KubeObject[]): string {
+  return JSON.stringify({ apiVersion: "v1", kind: "List", items });
+}
+
+/** Its own log lines and repetitions help nobody. */
+function complaintOf(stderr: string): string {
+  const lines = stderr.trim().split("\n").filter((line) => !/^[EWI]\d{4} /.test(line));
+  return [...new Set(lines)].join("\n");
+}

@@ -1,0 +1,157 @@
+/**
+ * Removes Pingress. In: the command line, the user's kubectl, and a yes. Out: a cluster with nothing
+ * of ours: neither objects, nor addresses in the status of Ingresses, nor a finalizer on them.
+ *
+ * The controller goes first, so that it puts nothing back; the namespace goes last, since from its
+ * end on nobody can tell what an interrupted removal has left.
+ */
+import type { KubeObject } from "../controller/kube/types.ts";
+import { asObject, fieldOf } from "../controller/translate/json.ts";
+import { formatDuration, parseOptions } from "../shared/options.ts";
+import { UNDEPLOY_OPTIONS, UNDEPLOY_PROGRAM } from "./deployment_options.ts";
+import { CONTROLLER, deletedByName, describeObject, NAMESPACE } from "./installation.ts";
+import { Kubectl, Refusal } from "./kubectl.ts";
+import { type IngressTrace, ingressTraces } from "./traces.ts";
+
+/** Names of what `manifests/namespaced/` has in namespaces that are served. */
+const RIGHTS = ["pingress-controller-role", "pingress-controller-role-binding"];
+
+/** Between looks at the cluster, in ms. */
+const LOOK_AGAIN = 500;
+
+const parsed = parseOptions(UNDEPLOY_PROGRAM, UNDEPLOY_OPTIONS, Deno.args);
+if (parsed.kind !== "ok") {
+  (parsed.kind === "help" ? console.log : console.error)(parsed.text);
+  Deno.exit(parsed.kind === "help" ? 0 : 2);
+}
+const { options } = parsed;
+const kubectl = new Kubectl(options);
+
+try {
+  await undeploy();
+} catch (error) {
+  if (!(error instanceof Refusal)) throw error;
+  console.error(error.message);
+  Deno.exit(1);
+}
+
+async function undeploy(): Promise<void> {
+  const found = await findObjects();
+  const traces = ingressTraces(
+    await kubectl.list("ingresses", "--all-namespaces", "--show-managed-fields"),
+  );
+  console.log(`Cluster: ${await kubectl.cluster()}`);
+  if (found.length === 0 && traces.length === 0) {
+    console.log("There is nothing of Pingress in it.");
+    return;
+  }
+  console.log("This would be deleted:");
+  for (const object of found) {
+    const all = object.kind === "Namespace" ? ", with all that is in it" : "";
+    console.log(`  ${describeObject(object)}${all}`);
+  }
+  for (const { namespace, name, what } of traces) {
+    console.log(`  ${what} of Ingress ${namespace}/${name}, which itself stays`);
+  }
+  if (options.dryRun) return;
+  if (!options.yes && !confirm("Delete it?")) {
+    throw new Refusal("Nothing was deleted. Where nobody can be asked, --yes says it.");
+  }
+  const deadline = performance.now() + options.timeout;
+  await remove("deployment", CONTROLLER, deadline, ["--namespace", NAMESPACE]);
+  await controllerGone(deadline);
+  for (const trace of traces) await takeOff(trace);
+  for (const { kind = "", metadata: { name, namespace } } of found) {
+    await remove(kind, name, deadline, namespace === undefined ? [] : ["--namespace", namespace]);
+  }
+  console.log("\nNothing of Pingress is left.");
+}
+
+/** Waits until no pod of the controller is left to write anything. */
+async function controllerGone(deadline: number): Promise<void> {
+  const selector = `--selector=app.kubernetes.io/name=${CONTROLLER}`;
+  while (true) {
+    const [pod] = await kubectl.list("pods", `--namespace=${NAMESPACE}`, selector);
+    if (pod === undefined) return;
+    if (performance.now() > deadline) {
+      throw new Refusal(
+        `Pod ${pod.metadata.name} is still there after ${formatDuration(options.timeout)}; ` +
+          "what is left to delete waits for it. Try again when it is gone",
+      );
+    }
+    await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN));
+  }
+}
+
+/** What has to be deleted, in this order. */
+async function findObjects(): Promise<KubeObject[]> {
+  const wanted = deletedByName(await kubectl.build("overlays/hostport"));
+  const rights = (await kubectl.list("roles,rolebindings", "--all-namespaces"))
+    .filter(({ metadata: { name, namespace } }) =>
+      namespace !== NAMESPACE && RIGHTS.includes(name)
+    );
+  const there: KubeObject[] = [];
+  for (const object of wanted) {
+    const { kind = "", metadata: { name } } = object;
+    const answer = await kubectl.text(["get", kind, name, "--ignore-not-found", "--output=name"]);
+    if (answer.trim() !== "") there.push(object);
+  }
+  return [...rights, ...there];
+}
+
+/** Deletes one object and waits until it is gone. Throws a Refusal that says what holds it. */
+async function remove(
+  kind: string,
+  name: string,
+  deadline: number,
+  flags: readonly string[],
+): Promise<void> {
+  const seconds = Math.max(1, Math.ceil((deadline - performance.now()) / 1000));
+  const { code, stdout, stderr } = await kubectl.answer([
+    "delete",
+    kind,
+    name,
+    "--ignore-not-found",
+    `--timeout=${seconds}s`,
+    ...flags,
+  ]);
+  if (stdout.trim() !== "") console.log(stdout.trim());
+  if (code === 0) return;
+  const reason = /timed out/.test(stderr) ? await whatHolds(kind, name, flags) : stderr.trim();
+  throw new Refusal(`${kind} ${name} could not be deleted: ${reason}`);
+}
+
+async function whatHolds(kind: string, name: string, flags: readonly string[]): Promise<string> {
+  const waited = `it is still there after ${formatDuration(options.timeout)}`;
+  const answer = await kubectl.answer(["get", kind, name, "--output=json", ...flags]);
+  if (answer.code !== 0) return waited;
+  const object = JSON.parse(answer.stdout);
+  const conditions: unknown = fieldOf(asObject(fieldOf(object, "status")), "conditions");
+  const said = (Array.isArray(conditions) ? conditions : [])
+    .filter((condition) => fieldOf(condition, "status") === "True")
+    .map((condition) => fieldOf(condition, "message"));
+  const finalizers = [
+    ...(object.metadata?.finalizers ?? []),
+    ...(object.spec?.finalizers ?? []),
+  ];
+  return [
+    waited,
+    ...(finalizers.length === 0 ? [] : [`it has the finalizers ${finalizers.join(", ")}`]),
+    ...said,
+  ].join("; ");
+}
+
+async function takeOff({ namespace, name, patches }: IngressTrace): Promise<void> {
+  for (const { subresource, patch } of patches) {
+    await kubectl.text([
+      "patch",
+      "ingress",
+      name,
+      `--namespace=${namespace}`,
+      "--type=merge",
+      `--patch=${JSON.stringify(patch)}`,
+      ...(subresource === null ? [] : [`--subresource=${subresource}`]),
+    ]);
+  }
+  console.log(`ingress.networking.k8s.io "${name}" in ${namespace} cleared`);
+}
