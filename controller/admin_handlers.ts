@@ -1,7 +1,7 @@
 /**
  * What the admin port shows of a controller, besides its health. In: the last reconciliation, and
- * metrics. Out: handlers by path: `/metrics` for anyone, `/problems` and `/snapshot` for this machine
- * alone, as through `kubectl port-forward`.
+ * metrics. Out: handlers by path: `/metrics` for anyone, `/problems`, `/proxies` and `/snapshot` for
+ * this machine alone, as through `kubectl port-forward`.
  */
 import { type AdminHandler, loopbackOnly } from "../shared/admin.ts";
 import { formatObject, type Problem } from "../shared/problem.ts";
@@ -16,10 +16,12 @@ export interface AdminHandlersOptions {
   readonly latest: () => Reconciliation | null;
   /** Those of objects, of the workload and of publishing. */
   readonly problems: () => readonly Problem[];
+  /** JSON of those on this replica's stream. */
+  readonly proxies: () => string;
 }
 
 export function adminHandlers(
-  { metrics, measure, latest, problems }: AdminHandlersOptions,
+  { metrics, measure, latest, problems, proxies }: AdminHandlersOptions,
 ): Record<string, AdminHandler> {
   return {
     "/metrics": async () => {
@@ -28,6 +30,7 @@ export function adminHandlers(
       return new Response(await metrics.text(), { headers });
     },
     "/problems": loopbackOnly(() => latest() === null ? notYet() : json(showProblems(problems()))),
+    "/proxies": loopbackOnly(() => json(proxies())),
     "/snapshot": loopbackOnly(() => {
       const result = latest();
       return result === null

@@ -33,6 +33,7 @@ const rights = workerRights({
   ...reach,
   podTemplate: options.proxyPodTemplate,
   admin: options.admin,
+  stream: options.stream,
 });
 const missing = missingRight(rights);
 if (missing !== null) {

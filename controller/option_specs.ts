@@ -5,6 +5,7 @@
 import { isIP } from "node:net";
 import { LOG_FORMATS, LOG_LEVELS } from "../shared/log.ts";
 import { defineOptions } from "../shared/options.ts";
+import { STREAM_PORT } from "../shared/stream/protocol.ts";
 import { VERSION } from "../shared/version.ts";
 import { labelCheck, parseAnnotation, parseDefaultBackend, parseLabels } from "./option_values.ts";
 import { isDnsName } from "./translate/names.ts";
@@ -12,6 +13,7 @@ import { isDnsName } from "./translate/names.ts";
 export const BACKENDS = ["HostPort", "LoadBalancer"] as const;
 export const SERVICE_TYPES = ["LoadBalancer", "NodePort", "ClusterIP"] as const;
 export const SECRET_MODES = ["named", "tls"] as const;
+export const UPDATE_WAYS = ["stream", "files"] as const;
 
 export const CLUSTER_OPTIONS = defineOptions({
   kubeconfig: {
@@ -195,6 +197,15 @@ export const WORKLOAD_OPTIONS = defineOptions({
     group: "The proxies",
     help: "What proxies get as --drain-timeout; their time to end follows it.",
   },
+  proxyUpdates: {
+    type: "choice",
+    choices: UPDATE_WAYS,
+    default: "stream",
+    reason: "a kubelet takes a minute to bring changed files to its pods",
+    group: "The proxies",
+    help: "stream tells proxies of changes as they happen, and files stay what they start from; " +
+      "with files alone their pods get no token, and do not know the controller.",
+  },
   proxyArg: {
     type: "string",
     value: "FLAG",
@@ -288,6 +299,25 @@ export const LEADER_OPTIONS = defineOptions({
   },
 });
 
+export const STREAM_OPTIONS = defineOptions({
+  stream: {
+    type: "address",
+    default: { hostname: "::", port: STREAM_PORT },
+    reason: "the port that proxies are told; IPv4 too, and alone where there is no IPv6",
+    group: "The stream to proxies",
+    help: "Serves proxies their configuration here, over TLS, as it changes.",
+  },
+  streamName: {
+    type: "string",
+    value: "NAME",
+    repeatable: true,
+    check: (value) => isIP(value) !== 0 || isDnsName(value) ? null : "an IP address or a host name",
+    group: "The stream to proxies",
+    help: "A further name or address for its certificate, which is for the Service " +
+      "pingress-controller of the proxies' namespace.",
+  },
+});
+
 export const PROCESS_OPTIONS = defineOptions({
   admin: {
     type: "address",
@@ -295,7 +325,8 @@ export const PROCESS_OPTIONS = defineOptions({
     reason: "only this machine can reach it, and a proxy beside it has 9090",
     group: "The process",
     help:
-      "Serves /healthz, /readyz, /metrics and, for this machine alone, /problems and /snapshot.",
+      "Serves /healthz, /readyz, /metrics and, for this machine alone, /problems, /proxies and " +
+      "/snapshot.",
   },
   logLevel: {
     type: "choice",

@@ -16,6 +16,8 @@ import {
   PROCESS_OPTIONS,
   type SECRET_MODES,
   type SERVICE_TYPES,
+  STREAM_OPTIONS,
+  type UPDATE_WAYS,
   WATCH_OPTIONS,
   WORKLOAD_OPTIONS,
   WRITE_OPTIONS,
@@ -34,6 +36,7 @@ export const CONTROLLER_OPTIONS = defineOptions({
   ...WRITE_OPTIONS,
   ...CLUSTER_OPTIONS,
   ...LEADER_OPTIONS,
+  ...STREAM_OPTIONS,
   ...PROCESS_OPTIONS,
 });
 
@@ -66,6 +69,7 @@ export interface ControllerOptions {
   readonly proxyDrainDelay: number;
   /** In ms. */
   readonly proxyDrainTimeout: number;
+  readonly proxyUpdates: typeof UPDATE_WAYS[number];
   readonly proxyArgs: readonly string[];
   readonly proxyPodTemplate: string | null;
   /** In ms; Infinity for never. */
@@ -79,6 +83,8 @@ export interface ControllerOptions {
   readonly leaseDuration: number;
   readonly renewDeadline: number;
   readonly retryPeriod: number;
+  readonly stream: Address;
+  readonly streamNames: readonly string[];
   readonly admin: Address;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
@@ -127,6 +133,7 @@ export function parseControllerOptions(args: readonly string[]): ParsedControlle
       proxyPriorityClass: given.proxyPriorityClass ?? null,
       proxyDrainDelay: given.proxyDrainDelay,
       proxyDrainTimeout: given.proxyDrainTimeout,
+      proxyUpdates: given.proxyUpdates,
       proxyArgs: given.proxyArg,
       proxyPodTemplate: given.proxyPodTemplate ?? null,
       cleanupDelay: given.cleanupDelay,
@@ -138,6 +145,8 @@ export function parseControllerOptions(args: readonly string[]): ParsedControlle
       leaseDuration: given.leaseDuration,
       renewDeadline: given.renewDeadline,
       retryPeriod: given.retryPeriod,
+      stream: given.stream,
+      streamNames: given.streamName,
       admin: given.admin,
       logLevel: given.logLevel,
       logFormat: given.logFormat,

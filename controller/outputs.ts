@@ -23,6 +23,7 @@ import { AddressHold } from "./status/address_hold.ts";
 import type { StatusIngress } from "./status/ingress.ts";
 import { type AddressService, publishedAddresses } from "./status/published_addresses.ts";
 import { AuthorityKeeper } from "./stream/authority_keeper.ts";
+import { refusalProblems, type ShownSession } from "./stream/proxies.ts";
 import { unknownClasses } from "./unknown_class.ts";
 import type { Watches } from "./watches.ts";
 import { allWorkloadRefs, workloadObjects, type WorkloadOptions } from "./workload.ts";
@@ -35,6 +36,9 @@ import type { WorkloadKind } from "./workload/options.ts";
 /** Milliseconds between two looks at proxies while some are not ready. */
 const PROXY_INTERVAL = 15_000;
 
+/** Milliseconds in which all proxies may have answered. */
+const HEARING = 500;
+
 export interface OutputsOptions {
   readonly client: FencedClient;
   readonly fence: WriteFence;
@@ -46,6 +50,8 @@ export interface OutputsOptions {
   readonly log: Logger;
   /** Lists everything anew and translates that; null where a list failed. */
   readonly confirm: () => Promise<Reconciliation | null>;
+  /** The proxies of our stream. */
+  readonly streamed: () => readonly ShownSession[];
 }
 
 export class Outputs {
@@ -73,6 +79,8 @@ export class Outputs {
   #told = "[]";
   #telling: ReturnType<typeof setTimeout> | undefined;
   #addressing: ReturnType<typeof setTimeout> | undefined;
+  /** Null when it has ended. */
+  #hearing: ReturnType<typeof setTimeout> | undefined | null;
   /** Of what is published, as it was when it last changed. */
   #digest: string | null = null;
 
@@ -144,6 +152,7 @@ export class Outputs {
       ...this.#publication.problems,
       ...this.#authority.problems,
       ...this.#workloadProblems,
+      ...this.#streamProblems(),
     ];
   }
 
@@ -182,6 +191,15 @@ export class Outputs {
       this.#addressing = undefined;
       this.#syncStatus();
     }, 0);
+  }
+
+  /** What proxies say of what they were sent may have changed. */
+  streamChanged(): void {
+    if (this.#hearing !== undefined) return;
+    this.#hearing = setTimeout(() => {
+      this.#hearing = undefined;
+      this.#tellNews();
+    }, HEARING);
   }
 
   /** We begin or cease to lead. */
@@ -229,6 +247,8 @@ export class Outputs {
   async stop(): Promise<void> {
     clearTimeout(this.#telling);
     clearTimeout(this.#addressing);
+    clearTimeout(this.#hearing ?? undefined);
+    this.#hearing = null;
     await Promise.all([
       ...Object.values(this.#jobs).map((job) => job.stop()),
       this.#status.close(),
@@ -367,12 +387,20 @@ export class Outputs {
     this.#tellNews();
   }
 
+  #streamProblems(): Problem[] {
+    const { streamed, options: { backend, namespace } } = this.#options;
+    const kind = backend === "HostPort" ? "DaemonSet" : "Deployment";
+    const workload = { kind, namespace, name: PROXY_NAME };
+    return refusalProblems(streamed(), workload, performance.now());
+  }
+
   /** Tells of problems of publishing and of the proxies, if they are others than before. */
   #tellNews(): void {
     const told = JSON.stringify([
       ...this.#publication.problems,
       ...this.#authority.problems,
       ...this.#workloadProblems,
+      ...this.#streamProblems(),
     ]);
     if (told !== this.#told) this.#tell();
     this.#told = told;

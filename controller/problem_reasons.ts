@@ -139,6 +139,12 @@ const SECTIONS: readonly (readonly [title: string, rows: readonly Row[]])[] = [
       BOTH,
       "the proxies' account is not there: no new one can be made, or they live on files alone",
     ],
+    [
+      "ProxyRefusedConfiguration",
+      WORKLOAD,
+      ERROR,
+      "a proxy does not take what it is sent; it goes on with what it had",
+    ],
     ["NoNodeForProxies", ["DaemonSet"], WARNING, "no node is to run one"],
     ["ProxyPodRefused", WORKLOAD, WARNING, "the API server takes no pod"],
     ["ProxyNotScheduled", WORKLOAD, WARNING, "no node takes the pod"],

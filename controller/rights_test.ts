@@ -8,9 +8,10 @@ const NEEDED = {
   files: ["/var/run/secrets/kubernetes.io/serviceaccount"],
   podTemplate: null,
   admin: { hostname: "127.0.0.1", port: 9091 },
+  stream: { hostname: "127.0.0.1", port: 9443 },
 };
 
-Deno.test("the net is one API server and one listener", () => {
+Deno.test("the net is one API server and two listeners", () => {
   const cases: readonly [string, { hostname: string; port: number }, readonly string[]][] = [
     // Deno's URL leaves a scheme's own port out.
     ["https://10.96.0.1:443", NEEDED.admin, ["10.96.0.1:443", "127.0.0.1:9091"]],
@@ -26,8 +27,14 @@ Deno.test("the net is one API server and one listener", () => {
     ["https://localhost:6443", { hostname: "::1", port: 0 }, ["localhost:6443", "[::1]"]],
   ];
   for (const [server, admin, net] of cases) {
-    assert.deepEqual(workerRights({ ...NEEDED, server: new URL(server), admin }).net, net);
+    const rights = workerRights({ ...NEEDED, server: new URL(server), admin });
+    assert.deepEqual(rights.net, [...net, "127.0.0.1:9443"]);
   }
+});
+
+Deno.test("the stream on all addresses is IPv4's alone where there is no IPv6", () => {
+  const { net } = workerRights({ ...NEEDED, stream: { hostname: "::", port: 9443 } });
+  assert.deepEqual(net.slice(2), ["[::]:9443", "0.0.0.0:9443"]);
 });
 
 Deno.test("what is read is credentials, the pod template and the code itself", () => {
@@ -47,7 +54,7 @@ Deno.test("nothing else is given", () => {
 });
 
 Deno.test("a right that this thread lacks is named as a flag", {
-  permissions: { read: true, net: ["10.96.0.1:443"] },
+  permissions: { read: true, net: ["10.96.0.1:443", "127.0.0.1:9443"] },
 }, () => {
   assert.equal(missingRight(workerRights(NEEDED)), "--allow-net=127.0.0.1:9091");
 });

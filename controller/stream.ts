@@ -22,6 +22,7 @@ import type { ControllerMetrics } from "./metrics.ts";
 import type { ServingCertificates } from "./stream/authority.ts";
 import { readHead, type Refused } from "./stream/head.ts";
 import { type ListenerLimits, StreamListener } from "./stream/listener.ts";
+import { type Programmed, programmed, showProxies } from "./stream/proxies.ts";
 import { ResponseOutlet } from "./stream/outlet.ts";
 import {
   Session,
@@ -46,6 +47,9 @@ const MAX_SESSIONS = 2048;
 
 /** Milliseconds between two looks at all sessions. */
 const TICK = 250;
+
+/** Looks from one to the next at what has been refused. */
+const REVIEW_TICKS = 40;
 
 /** Milliseconds that goodbyes may take. */
 const CLOSE_PATIENCE = 1_000;
@@ -83,6 +87,7 @@ export class StreamServer {
   readonly #sessions = new Set<Session>();
   readonly #events: SessionListener;
   #ticking: ReturnType<typeof setInterval> | undefined;
+  #ticks = 0;
   #isDraining = false;
   /** Of sessions that have ended. */
   #bytesBefore = 0;
@@ -132,16 +137,26 @@ export class StreamServer {
     for (const session of this.#sessions) session.push();
   }
 
+  /** For `/proxies`. */
+  show(): string {
+    const { current } = this.#updates;
+    return showProxies(this.sessions, current, this.#clock.monotonic(), this.#clock.now());
+  }
+
+  /** Whether the newest is in force in all proxies of this replica's. */
+  get programmed(): Programmed {
+    return programmed(this.sessions);
+  }
+
   /** Metrics of what is rather than of what happens. */
   measure(): void {
     const { metrics } = this.#options;
-    const all = this.sessions;
-    const synced = all.filter(({ isInSync }) => isInSync).length;
-    const states = { connected: all.length, "in-sync": synced };
+    const { connected, inSync } = this.programmed;
+    const states = { connected, "in-sync": inSync };
     for (const [state, count] of Object.entries(states)) {
       metrics.set("pingress_controller_stream_proxies", count, { state });
     }
-    const bytes = all.reduce((sum, session) => sum + session.bytes, this.#bytesBefore);
+    const bytes = this.sessions.reduce((sum, session) => sum + session.bytes, this.#bytesBefore);
     metrics.total("pingress_controller_stream_sent_bytes_total", bytes);
   }
 
@@ -161,6 +176,10 @@ export class StreamServer {
 
   #tick(): void {
     for (const session of this.#sessions) session.tick();
+    this.#ticks++;
+    // That a refusal lasts is no event of its own.
+    const isTime = this.#ticks % REVIEW_TICKS === 0;
+    if (isTime && this.sessions.some(({ refusal }) => refusal !== null)) this.#options.onNews();
   }
 
   /** Never throws. */

@@ -56,6 +56,8 @@ export interface WatchesOptions {
   readonly secrets: SecretMode;
   /** Whether the nodes of proxies are asked for their addresses. */
   readonly nodes: boolean;
+  /** Whether they are asked for their zones. */
+  readonly zones: boolean;
 }
 
 /** Labels of what the controller has made. */
@@ -75,8 +77,10 @@ export class Watches {
   readonly configMaps: Informer<KubeObject>;
   readonly keySecrets: Informer<Watched<KubeSecret>>;
   readonly pods: Informer<KubeObject>;
-  /** Null where nobody asks for them. */
+  /** Null where nobody asks for their addresses. */
   readonly nodes: Informer<KubeObject> | null;
+  /** The same; null where nobody asks for their zones either. */
+  readonly zoneNodes: Informer<KubeObject> | null;
   readonly #workload: ReadonlyMap<WorkloadKind, Informer<KubeObject>>;
   readonly #all: readonly {
     readonly resource: Resource;
@@ -114,7 +118,8 @@ export class Watches {
       [namespace],
     );
     this.pods = watch(PODS, { labelSelector: PROXY_PODS, reduce: reducePod }, [namespace]);
-    this.nodes = options.nodes ? watch(NODES, { reduce: reduceNode }) : null;
+    this.zoneNodes = options.nodes || options.zones ? watch(NODES, { reduce: reduceNode }) : null;
+    this.nodes = options.nodes ? this.zoneNodes : null;
     const kinds = Object.entries(WORKLOAD_RESOURCES) as [WorkloadKind, Resource][];
     this.#workload = new Map(
       kinds.map(([kind, resource]) => [

@@ -2,7 +2,8 @@
  * The controller, stage by stage. In: the command line, by message, and an API server. Out: proxies
  * and everything that they live on, kept true to the cluster's Ingresses.
  *
- *     options ─▶ client ─▶ watches ─▶ reconciler: translate ─▶ outputs: publish, workload, status, …
+ *     options ─▶ client ─▶ watches ─▶ reconciler: translate ─┬▶ stream ─▶ proxies
+ *                  │                                           └▶ outputs: publish, workload, …
  *                  └─▶ leader ──────────── may write? ────────────┘
  *
  * A worker of `main.ts`, since that is how a thread gets no more rights than it needs (`rights.ts`).
@@ -25,6 +26,7 @@ import { type ControllerOptions, parseControllerOptions } from "./options.ts";
 import { Outputs } from "./outputs.ts";
 import { Reconciler } from "./reconcile.ts";
 import { referencedSecrets } from "./secret_references.ts";
+import { ProxyStream } from "./stream/from_options.ts";
 import { translate } from "./translate.ts";
 import { Watches } from "./watches.ts";
 import { readWorkload } from "./workload/from_options.ts";
@@ -75,6 +77,8 @@ async function run(
     namespace: options.namespace,
     secrets: options.secrets,
     nodes: options.backend === "HostPort" && options.publishAddresses.length === 0,
+    // Whoever is limited to namespaces asks nothing of the cluster.
+    zones: options.watchNamespaces === null,
   });
   const leader = new LeaderElector({
     client,
@@ -89,9 +93,24 @@ async function run(
   });
   let outputs: Outputs | null = null;
   let reconciler: Reconciler | null = null;
+  const stream = new ProxyStream({
+    options,
+    client,
+    watches,
+    identity,
+    metrics,
+    log,
+    onClaim: (version) => reconciler?.claim(version),
+    onNews: () => outputs?.streamChanged(),
+  });
   const admin = startAdminPort();
   if (typeof admin === "string") return await fail(admin);
-  log.info("Listening", { admin: formatAddress(admin.address) });
+  const deaf = await stream.start().then(() => null, (error) => error);
+  if (deaf !== null) return await fail(describeListenError(deaf, options.stream, "--stream"));
+  log.info("Listening", {
+    admin: formatAddress(admin.address),
+    stream: formatAddress(stream.server.address),
+  });
   const sayUnlisted = () => {
     const kinds = watches.unlisted;
     const reason = kinds.length > 0 ? `not listed yet: ${kinds.join(", ")}` : "not translated yet";
@@ -114,6 +133,7 @@ async function run(
       metrics,
       log,
       confirm: () => reconciler!.confirm(),
+      streamed: () => stream.server.sessions,
     });
     const loop = reconciler = new Reconciler({
       epoch,
@@ -132,6 +152,8 @@ async function run(
       onResult(result) {
         if (lifecycle.readiness().ready === false) log.info("Ready", showSize(result.snapshot));
         lifecycle.clearObstacle("watches");
+        // First, and whoever leads: proxies do not wait for what is written.
+        if (result.behind.length === 0) stream.server.update(result.snapshot);
         made.update(result);
       },
       onRun(result, milliseconds) {
@@ -151,10 +173,11 @@ async function run(
   /** Ends in the order in which nothing is written after the lease is given back. */
   async function end(admin: AdminServer): Promise<void> {
     lifecycle.enter("draining");
+    const streamed = stream.stop();
     const reconciled = reconciler?.stop();
     // Lists and Secrets that are still waited for end with them.
     const watched = watches.stop();
-    await reconciled;
+    await Promise.all([reconciled, streamed]);
     await outputs?.stop();
     await leader.stop();
     await watched;
@@ -173,6 +196,7 @@ async function run(
       measure: () => measure(),
       latest: () => reconciler?.latest ?? null,
       problems: () => outputs?.problems() ?? [],
+      proxies: () => stream.server.show(),
     });
     try {
       return startAdmin({ ...options.admin, lifecycle, handlers, logger: log });
@@ -190,6 +214,7 @@ async function run(
     metrics.set("pingress_controller_memory_bytes", Deno.memoryUsage().rss);
     metrics.watches(watches.stats());
     outputs?.measure();
+    stream.server.measure();
   }
 
   /** Ends a start that cannot succeed. */

@@ -10,6 +10,7 @@ import type { Socket } from "node:net";
 import { type Address, formatAddress } from "../../shared/address.ts";
 import { readKeyPair } from "../../shared/key_pair.ts";
 import type { Logger } from "../../shared/log.ts";
+import { listenAddresses } from "./listen_addresses.ts";
 import type { ServingCertificates } from "./authority.ts";
 
 export interface ListenerLimits {
@@ -96,13 +97,12 @@ export class StreamListener {
   /** Throws what `listen` of node:net reports. */
   async listen(): Promise<void> {
     const { address, log } = this.#options;
-    try {
-      await this.#bind(address);
-    } catch (error) {
-      const code = error instanceof Error && "code" in error ? error.code : undefined;
-      if (address.hostname !== "::" || !NO_IPV6.has(code)) throw error;
+    const [first, ...others] = listenAddresses(address);
+    const failed = await this.#bind(first).then(() => null, (error) => error);
+    if (failed !== null) {
+      if (others.length === 0 || !NO_IPV6.has(failed.code)) throw failed;
       log.info("There is no IPv6 here, so the stream is served on IPv4 alone");
-      await this.#bind({ ...address, hostname: "0.0.0.0" });
+      await this.#bind(others[0]);
     }
     this.#server.on("error", (error) => log.error("The stream's port has failed", { error }));
   }

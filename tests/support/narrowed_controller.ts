@@ -12,7 +12,7 @@ import type { ProbeFindings, ProbeOrders } from "./rights_probe.ts";
 
 const parsed = parseControllerOptions(Deno.args);
 if (parsed.kind !== "ok") throw new Error(parsed.text);
-const { kubeconfig, context, proxyPodTemplate, admin } = parsed.options;
+const { kubeconfig, context, proxyPodTemplate, admin, stream } = parsed.options;
 const source: CredentialSource = { kind: "kubeconfig", file: kubeconfig!, context };
 const reach = reachOf(source);
 if (reach === null) throw new Error(`${kubeconfig} cannot be used`);
@@ -22,7 +22,7 @@ const file = new URL("./rights_probe.ts", import.meta.url);
 const code = `data:application/typescript,${encodeURIComponent(await Deno.readTextFile(file))}`;
 
 const worker = start(
-  workerRights({ ...reach, podTemplate: proxyPodTemplate, admin }),
+  workerRights({ ...reach, podTemplate: proxyPodTemplate, admin, stream }),
 );
 dropRights(["read", "net", "env"]);
 console.log(JSON.stringify({

@@ -12,7 +12,7 @@ const ROOT = join(import.meta.dirname!, "..", "..", "..");
 export interface ControllerOptions {
   /** The path of a file. */
   readonly kubeconfig?: string;
-  /** Flags of the controller; they win over the harness's `--admin`. */
+  /** Flags of the controller; they win over the harness's `--admin` and `--stream`. */
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   /** Of Deno, beside the permission set; each replaces its kind in the set. */
@@ -46,7 +46,7 @@ export class ControllerProcess {
   /** Starts it and waits for nothing: `ready`, `line` and `ended` do. */
   static async spawn({ kubeconfig, args = [], env = {}, denoFlags = [] }: ControllerOptions) {
     const config = JSON.parse(await Deno.readTextFile(join(ROOT, "deno.json")));
-    const own = ["--admin=127.0.0.1:0"];
+    const own = ["--admin=127.0.0.1:0", "--stream=127.0.0.1:0"];
     if (kubeconfig !== undefined) own.push(`--kubeconfig=${kubeconfig}`);
     const guard = new ProcessGuard(await Deno.makeTempDir({ prefix: "pingress-controller-" }));
     const given = new Set(args.map((arg) => arg.split("=")[0]));

@@ -1,0 +1,71 @@
+/**
+ * The stream as the command line asks for it. In: options, a client that is no leader's, and watches.
+ * Out: a server with its certificates, token reviews and zones, that starts and ends with them.
+ */
+import { systemClock } from "../../shared/clock.ts";
+import type { Logger } from "../../shared/log.ts";
+import type { SnapshotVersion } from "../../shared/snapshot.ts";
+import type { KubeClient } from "../kube/client.ts";
+import type { ControllerMetrics } from "../metrics.ts";
+import type { ControllerOptions } from "../options.ts";
+import { StreamServer } from "../stream.ts";
+import type { Watches } from "../watches.ts";
+import { STREAM } from "../workload/names.ts";
+import { AuthorityServer } from "./authority_server.ts";
+import { TokenReviews } from "./token_reviews.ts";
+import { zoneReader } from "./zones.ts";
+
+export interface ProxyStreamOptions {
+  readonly options: Pick<ControllerOptions, "stream" | "streamNames" | "namespace">;
+  readonly client: KubeClient;
+  readonly watches: Pick<Watches, "zoneNodes">;
+  /** Of this process: the pod's name, and what makes it unique. */
+  readonly identity: string;
+  readonly metrics: ControllerMetrics;
+  readonly log: Logger;
+  readonly onClaim: (version: SnapshotVersion) => void;
+  readonly onNews: () => void;
+}
+
+export class ProxyStream {
+  readonly server: StreamServer;
+  readonly #certificates: AuthorityServer;
+
+  constructor(options: ProxyStreamOptions) {
+    const { options: { stream: address, streamNames, namespace }, client, log, metrics } = options;
+    const service = `${STREAM.service}.${namespace}.svc`;
+    this.#certificates = new AuthorityServer({
+      client,
+      namespace,
+      names: [service, `${service}.cluster.local`, ...streamNames],
+      log,
+    });
+    this.server = new StreamServer({
+      address,
+      certificates: this.#certificates,
+      reviews: new TokenReviews({
+        client,
+        namespace,
+        clock: systemClock,
+        onReview: (result) => metrics.count("pingress_controller_token_reviews_total", { result }),
+      }),
+      zoneOf: zoneReader(options.watches.zoneNodes),
+      name: options.identity.split("_")[0],
+      metrics,
+      log,
+      onClaim: options.onClaim,
+      onNews: options.onNews,
+    });
+  }
+
+  /** Throws where the port cannot be had; see `describeListenError`. */
+  async start(): Promise<void> {
+    await this.server.start();
+    this.#certificates.start();
+  }
+
+  /** Says goodbye to proxies. Never throws. */
+  async stop(): Promise<void> {
+    await Promise.all([this.server.stop(), this.#certificates.stop()]);
+  }
+}

@@ -1,0 +1,144 @@
+/**
+ * The proxies of this replica's streams, for people and programs. In: sessions, and what they are to
+ * have. Out: the text of `/proxies`, whether the newest is in force everywhere, and problems where a
+ * proxy will not take it.
+ */
+import type { ObjectRef, Problem } from "../../shared/problem.ts";
+import type { Content } from "../../shared/stream/content.ts";
+import type { RefusalCode } from "../../shared/stream/messages.ts";
+import { VERSION } from "../../shared/version.ts";
+import type { Refusal, Session } from "./session.ts";
+
+/** Whether what users wrote is in force; for their objects' status. */
+export interface Programmed {
+  /** Every proxy that is connected has the newest in force, and there is one. */
+  readonly programmed: boolean;
+  readonly connected: number;
+  readonly inSync: number;
+}
+
+/** What is shown of a session. */
+export type ShownSession = Pick<
+  Session,
+  | "name"
+  | "peer"
+  | "identity"
+  | "zone"
+  | "openedAt"
+  | "build"
+  | "inForce"
+  | "isInSync"
+  | "syncedAt"
+  | "refusal"
+>;
+
+/**
+ * Milliseconds that a proxy may call what it gets older than what it has, before that is a problem:
+ * catching up with the replica from which it has that takes a moment.
+ */
+const OLDER_PATIENCE = 30_000;
+
+/** Proxies that a message names. */
+const MAX_NAMES = 3;
+
+export function programmed(sessions: readonly ShownSession[]): Programmed {
+  const inSync = sessions.filter(({ isInSync }) => isInSync).length;
+  const connected = sessions.length;
+  return { programmed: connected > 0 && inSync === connected, connected, inSync };
+}
+
+/**
+ * JSON, each proxy on a line of its own.
+ *
+ * @param now On the monotonic clock, in ms, as in sessions.
+ * @param wall The same moment, in ms since the epoch.
+ */
+export function showProxies(
+  sessions: readonly ShownSession[],
+  current: Content | null,
+  now: number,
+  wall: number,
+): string {
+  const time = (at: number | null) =>
+    at === null ? null : new Date(wall - (now - at)).toISOString();
+  const lines = sessions.toSorted((a, b) => a.name < b.name ? -1 : 1).map((session) => {
+    const { name, identity, peer, zone, openedAt, build, inForce, isInSync, refusal } = session;
+    return JSON.stringify({
+      name,
+      node: identity.node,
+      zone,
+      address: peer,
+      connected: time(openedAt),
+      build,
+      inSync: isInSync,
+      lastSync: time(session.syncedAt),
+      version: inForce.version,
+      hash: inForce.hash,
+      refused: refusal === null ? null : {
+        code: refusal.code,
+        reason: refusal.reason,
+        since: time(refusal.at),
+        hash: refusal.hash,
+      },
+    });
+  });
+  const head = JSON.stringify({
+    ...programmed(sessions),
+    version: current?.version ?? null,
+    hash: current?.hash ?? null,
+  });
+  const list = lines.length === 0 ? "[]" : `[\n${lines.join(",\n")}\n]`;
+  return `${head.slice(0, -1)},"proxies":${list}}`;
+}
+
+/** One for each way in which proxies refuse. @param workload What the proxies are made by. */
+export function refusalProblems(
+  sessions: readonly ShownSession[],
+  workload: ObjectRef,
+  now: number,
+): Problem[] {
+  const groups = new Map<string, { readonly refusal: Refusal; readonly by: ShownSession[] }>();
+  for (const session of sessions) {
+    const { refusal, isInSync } = session;
+    if (refusal === null || isInSync) continue;
+    if (refusal.code === "older" && now - refusal.at < OLDER_PATIENCE) continue;
+    const key = JSON.stringify([refusal.code, refusal.reason]);
+    const group = groups.get(key) ?? { refusal, by: [] };
+    groups.set(key, group);
+    group.by.push(session);
+  }
+  return [...groups.values()].map(({ refusal: { code, reason }, by }) => {
+    const names = by.map(({ name, build }) => build === VERSION ? name : `${name} (${build})`)
+      .sort();
+    const more = names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : "";
+    const who = `${names.slice(0, MAX_NAMES).join(", ")}${more}`;
+    return {
+      object: workload,
+      field: "",
+      reason: "ProxyRefusedConfiguration",
+      message:
+        `${who}: the configuration is not put into force (${code}): ${reason}; what was in ` +
+        "force before stays",
+      remedy: REMEDIES[code](by.some(({ build }) => build !== VERSION)),
+      severity: "error",
+    };
+  });
+}
+
+/** By whether proxies are of another version than the controller. */
+const REMEDIES: Readonly<Record<RefusalCode, (isOther: boolean) => string>> = {
+  invalid: (isOther) =>
+    isOther
+      ? `Run proxies of the controller's version, ${VERSION}: finish the rollout, or give ` +
+        "--proxy-server-image the image of that version"
+      : "Change what the reason names, and report it as a mistake of the controller's",
+  loss: () =>
+    "Look whether the routes are meant to go; if so, restart the proxy or raise its " +
+    "--max-route-loss",
+  empty: () =>
+    "Look whether there should be no route at all; if so, the files will say so within minutes",
+  failed: () => "Look into the proxy's log, which says what failed",
+  older: () =>
+    "Look whether the clock of resource versions was set back, as by restoring etcd from a " +
+    "backup; if so, restart the proxies",
+};

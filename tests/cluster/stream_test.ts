@@ -1,0 +1,252 @@
+/** The stream with a real API server: real tokens, a real authority, controllers as processes. */
+import assert from "node:assert/strict";
+import type { KubeObject } from "./support/api_client.ts";
+import { startCluster } from "./support/cluster.ts";
+import { clusterTest } from "./support/cluster_case.ts";
+import { eventually } from "./support/condition.ts";
+import { ControllerScene } from "./support/controller_scene.ts";
+import { FAST_ELECTION } from "./support/fault_scene.ts";
+import {
+  connectProxy,
+  proxyToken,
+  shownProxies,
+  streamPort,
+  streamTrust,
+} from "./support/stream_scene.ts";
+import { HELLO, type Line } from "../support/stream_client.ts";
+
+interface Carried extends Line {
+  readonly hosts: readonly { readonly host: string }[];
+  readonly upstreams: readonly { readonly id: string; readonly addresses: unknown }[];
+  readonly removed: { readonly hosts: readonly string[] };
+}
+
+function hostsOf(line: Line): string[] {
+  return (line as Carried).hosts.map(({ host }) => host);
+}
+
+clusterTest(
+  "a proxy gets the whole configuration, then each change within moments",
+  async (cluster) => {
+    await using scene = await ControllerScene.prepare(cluster);
+    await scene.service("web");
+    await scene.ingress("first");
+    await scene.startController();
+    await using proxy = await connectProxy(scene);
+    const whole = await proxy.line("snapshot");
+    assert.deepEqual(hostsOf(whole), ["first.example.com"]);
+    await scene.ingress("second");
+    const added = await proxy.line("delta");
+    assert.deepEqual([added.base, hostsOf(added)], [whole.hash, ["second.example.com"]]);
+    let from = proxy.lines.length;
+    await scene.endpoints("web", ["10.0.0.1", "10.0.0.2"]);
+    const endpoints = await proxy.line("delta", from) as Carried;
+    assert.deepEqual(hostsOf(endpoints), []);
+    assert.match(JSON.stringify(endpoints.upstreams), /10\.0\.0\.2/);
+    from = proxy.lines.length;
+    await scene.remove("Ingress", "second");
+    const removed = await proxy.line("delta", from) as Carried;
+    assert.deepEqual(removed.removed.hosts, ["second.example.com"]);
+    const shown = await eventually("programmed", async () => {
+      const shown = await shownProxies(scene.controller);
+      return shown.programmed ? shown : null;
+    });
+    assert.equal(shown.hash, proxy.latest?.hash);
+    // The same as what is published for those who have no stream.
+    const published = await scene.eventuallyPublished(
+      "the same",
+      ({ routes }) => routes.length === 1,
+    );
+    assert.deepEqual(
+      published.routes.map(({ host }) => host),
+      ["first.example.com"],
+    );
+  },
+);
+
+clusterTest("whose token is not a proxy's of this stream is not let in", async (cluster) => {
+  await using scene = await ControllerScene.start(cluster);
+  const { system, app } = scene;
+  const good = await proxyToken(cluster, system);
+  const [head, payload] = good.split(".");
+  const cases: readonly [string, string | undefined, number][] = [
+    ["none", undefined, 401],
+    ["garbage", "garbage", 401],
+    ["a forged signature", `${head}.${payload}.${btoa("forged").replaceAll("=", "")}`, 401],
+    ["another audience", await proxyToken(cluster, system, { audience: "other" }), 401],
+    ["the API server's audience", await cluster.serviceAccountToken(system, "web"), 401],
+    ["another account", await proxyToken(cluster, system, { account: "web" }), 403],
+    ["the account of another namespace", await proxyToken(cluster, app), 403],
+  ];
+  for (const [name, token, status] of cases) {
+    await using proxy = await connectProxy(scene, { token });
+    assert.equal(await proxy.answered(), status, name);
+    await proxy.ended();
+  }
+  await using proxy = await connectProxy(scene, { token: good });
+  await proxy.line("hello");
+  const said = JSON.stringify(scene.controller.lines) + scene.controller.noise.join("\n");
+  for (const part of good.split(".").slice(1)) assert.equal(said.includes(part), false);
+  assert.deepEqual(scene.controller.noise, []);
+});
+
+clusterTest("a token of a pod that is gone lets nobody in", async (cluster) => {
+  await using scene = await ControllerScene.start(cluster);
+  const pod = { name: "proxy-gone", node: "" };
+  const token = await proxyToken(cluster, scene.system, { pod });
+  await cluster.request(
+    "DELETE",
+    `/api/v1/namespaces/${scene.system}/pods/proxy-gone?gracePeriodSeconds=0`,
+  );
+  await using proxy = await connectProxy(scene, { token });
+  assert.equal(await proxy.answered(), 401);
+});
+
+clusterTest("a proxy is told the zone of its node, and shown with it", async (cluster) => {
+  await cluster.apply({
+    apiVersion: "v1",
+    kind: "Node",
+    metadata: { name: "node-z", labels: { "topology.kubernetes.io/zone": "zone-z" } },
+  } as Partial<KubeObject>);
+  await using scene = await ControllerScene.start(cluster);
+  const pod = { name: "proxy-z", node: "node-z" };
+  const token = await proxyToken(cluster, scene.system, { pod });
+  await using proxy = await connectProxy(scene, { token });
+  assert.equal((await proxy.line("hello")).zone, "zone-z");
+  const [shown] = (await shownProxies(scene.controller)).proxies;
+  assert.deepEqual([shown.name, shown.node, shown.zone], ["proxy-z", "node-z", "zone-z"]);
+});
+
+clusterTest(
+  "a proxy that refuses is a problem of the workload, with its name, until it does not",
+  async (cluster) => {
+    await using scene = await ControllerScene.prepare(cluster);
+    await scene.service("web");
+    await scene.ingress("first");
+    await scene.startController();
+    const pod = { name: "proxy-old", node: "" };
+    const token = await proxyToken(cluster, scene.system, { pod });
+    const hello = { ...HELLO, proxy: "0.0.1" };
+    await using proxy = await connectProxy(scene, { token, hello, acknowledges: false });
+    const { version, hash } = await proxy.line("snapshot");
+    const reason = "$.hosts[0].routes[0].path.type: unknown";
+    proxy.report({ kind: "refused", version, hash, code: "invalid", reason });
+    const problem = await scene.eventuallyProblem("ProxyRefusedConfiguration");
+    assert.equal(problem.object, `DaemonSet ${scene.system}/pingress-proxy-server`);
+    assert.match(problem.message, /proxy-old \(0\.0\.1\).*\$\.hosts\[0\]/);
+    await eventually("Event", async () => {
+      const events = await cluster.list<KubeObject & { reason: string; message: string }>(
+        "v1",
+        "Event",
+        { namespace: scene.system },
+      );
+      return events.some(({ reason, message }) =>
+        reason === "ProxyRefusedConfiguration" && message.includes("proxy-old")
+      );
+    });
+    proxy.report({ kind: "applied", version, hash });
+    await eventually("end of the problem", async () => (await scene.problems()).length === 0);
+  },
+);
+
+clusterTest("SIGTERM says goodbye to proxies, and takes no time for it", async (cluster) => {
+  await using scene = await ControllerScene.start(cluster);
+  await using proxy = await connectProxy(scene);
+  await proxy.line("hello");
+  assert.equal(await scene.controller.stop(), 0);
+  await proxy.line("bye");
+  await proxy.ended();
+});
+
+clusterTest("a follower serves what the leader serves", async (cluster) => {
+  await using scene = await ControllerScene.prepare(cluster, { args: FAST_ELECTION });
+  await scene.service("web");
+  await scene.ingress("first");
+  const a = await scene.startController();
+  await a.line("Leading");
+  const b = await scene.startController();
+  try {
+    await using atA = await connectProxy(scene, {}, a);
+    await using atB = await connectProxy(scene, {}, b);
+    const [ofA, ofB] = await Promise.all([atA.line("snapshot"), atB.line("snapshot")]);
+    assert.equal(ofA.hash, ofB.hash);
+    await scene.ingress("second");
+    const deltas = await Promise.all([atA.line("delta"), atB.line("delta")]);
+    assert.deepEqual(deltas.map(hostsOf), [["second.example.com"], ["second.example.com"]]);
+    assert.equal(deltas[0].hash, deltas[1].hash);
+    // What it has from one is nothing new at the other.
+    const { version, hash } = deltas[0];
+    await using moved = await connectProxy(scene, { hello: { ...HELLO, version, hash } }, b);
+    await moved.line("same");
+    assert.equal(moved.lines.some(({ kind }) => kind === "snapshot"), false);
+  } finally {
+    await a.stop();
+  }
+});
+
+clusterTest(
+  "a replica that is behind catches up with what a proxy has, and believes no more",
+  async (cluster) => {
+    await using scene = await ControllerScene.prepare(cluster);
+    await scene.service("web");
+    await scene.ingress("first");
+    const controller = await scene.startController();
+    await using first = await connectProxy(scene);
+    const { version, hash } = await first.line("snapshot") as unknown as {
+      version: { epoch: string; seen: Record<string, string> };
+      hash: string;
+    };
+    // As if another replica had heard of something in between that changes nothing here.
+    const { body } = await cluster.request("GET", "/api/v1/namespaces?limit=1");
+    const further = body.metadata!.resourceVersion!;
+    const claimed = { ...version, seen: { ...version.seen, IngressClass: further } };
+    const beyond = { ...version, seen: { ...version.seen, Service: `${further}00000` } };
+    await using moved = await connectProxy(scene, { hello: { ...HELLO, version: claimed, hash } });
+    await using liar = await connectProxy(scene, { hello: { ...HELLO, version: beyond, hash } });
+    await moved.until("version of the other replica", () => {
+      const { seen } = (moved.latest?.version ?? version) as typeof version;
+      return BigInt(seen.IngressClass) >= BigInt(further);
+    });
+    await controller.line("A proxy has a version in force that no list bears out");
+    const shown = JSON.parse((await controller.admin("/snapshot")).text);
+    assert.ok(BigInt(shown.version.seen.Service) < BigInt(beyond.seen.Service));
+    await liar.line("hello");
+  },
+);
+
+Deno.test("an API server that is gone ends no stream, and lets nobody new in", async () => {
+  const cluster = await startCluster({ name: "an API server that is gone" });
+  if (cluster === null) return;
+  await using _ = cluster;
+  await using scene = await ControllerScene.prepare(cluster);
+  await scene.service("web");
+  await scene.ingress("first");
+  await scene.startController();
+  const [known, unknown] = [
+    await proxyToken(cluster, scene.system),
+    await proxyToken(cluster, scene.system),
+  ];
+  const [port, caPem] = [
+    await streamPort(scene.controller),
+    await streamTrust(cluster, scene.system),
+  ];
+  await using proxy = await connectProxy(scene, { token: known });
+  const { version, hash } = await proxy.line("snapshot");
+  await cluster.stopApiServer("SIGKILL");
+  proxy.report({ kind: "alive", token: unknown, version, hash });
+  const servername = `pingress-controller.${scene.system}.svc`;
+  const { StreamClient } = await import("../support/stream_client.ts");
+  await using stranger = new StreamClient({ port, caPem, servername, token: unknown });
+  assert.equal(await stranger.answered(), 503);
+  assert.match(stranger.text, /API server/);
+  await using again = new StreamClient({ port, caPem, servername, token: known });
+  await again.line("snapshot");
+  const { pings } = proxy;
+  await proxy.until("pings", () => proxy.pings > pings + 2);
+  assert.equal(proxy.isEnded, false);
+  await cluster.startApiServer();
+  await scene.ingress("second");
+  await proxy.line("delta");
+  await using late = new StreamClient({ port, caPem, servername, token: unknown });
+  await late.line("snapshot");
+});
