@@ -42,6 +42,13 @@ export function failureOf(
         message: `${at} is not reached (${error.code})`,
         remedy: "see whether network policies let the proxy reach the controller",
       };
+    case "ECONNRESET":
+    case "EPIPE":
+      return {
+        key: "cut",
+        message: `the connection to ${at} was cut`,
+        remedy: "see whether the controller runs, and what it logs",
+      };
     case "EPERM":
     case "EACCES":
       return {

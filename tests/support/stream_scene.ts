@@ -8,7 +8,7 @@ import { ReconnectPace } from "../../proxy/stream/pace.ts";
 import type { LogFields, Logger } from "../../shared/log.ts";
 import type { Snapshot } from "../../shared/snapshot.ts";
 import { serialiseSnapshot } from "../../shared/snapshot_serialise.ts";
-import { MisbehavingController } from "./misbehaving_controller.ts";
+import { type Answer, MisbehavingController } from "./misbehaving_controller.ts";
 import { snapshotOf } from "./test_proxy.ts";
 
 /** A snapshot that has seen this much, and has a route for each host. */
@@ -91,8 +91,10 @@ export class StreamScene {
   static async start(
     file: Snapshot | null = null,
     options: Partial<SnapshotSourcesOptions> = {},
+    answer: Answer = () => null,
   ): Promise<StreamScene> {
     const controller = await MisbehavingController.start();
+    controller.answer = answer;
     const folder = await Deno.makeTempDir();
     const scene = new StreamScene(controller, folder, options);
     if (file !== null) scene.write(file);

@@ -1,0 +1,250 @@
+/**
+ * What a proxy does with a controller that is gone, silent, somebody else, or speaks half a line:
+ * what is in force stays, each reason is logged once, and another stream is begun.
+ */
+import assert from "node:assert/strict";
+import { CertificateAuthority } from "../../dev/certificate_authority.ts";
+import { Content } from "../../shared/stream/content.ts";
+import { deltaLine, wholeLine } from "../../shared/stream/change.ts";
+import { type Answer } from "../support/misbehaving_controller.ts";
+import { seeing, StreamScene, until } from "../support/stream_scene.ts";
+
+/** A scene whose stream has brought revision 5. */
+async function synced(options = {}) {
+  const scene = await StreamScene.start(null, options);
+  const stream = await scene.controller.stream(0);
+  stream.hello();
+  const content = stream.whole(seeing(5));
+  await stream.report("applied");
+  return { scene, stream, content };
+}
+
+/** The stream with this number takes up where the last one was. */
+async function resumes(scene: StreamScene, index: number, content: Content): Promise<void> {
+  const stream = await scene.controller.stream(index);
+  const { hash, version } = await stream.report("hello");
+  assert.deepEqual([hash, version], [content.hash, content.version]);
+  stream.hello();
+  stream.delta(content, seeing(100 + index, ["later.test"]));
+  await stream.report("applied");
+}
+
+Deno.test("a stream that is cut in the middle of a line leaves no trace, and the next one goes on", async () => {
+  const { scene, stream, content } = await synced();
+  await using _ = scene;
+  const line = deltaLine(content, Content.of(seeing(6, ["half.test"]), content));
+  stream.write(line.slice(0, line.length - 10));
+  stream.say({});
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  stream.cut();
+  await resumes(scene, 1, content);
+  assert.deepEqual(scene.revisions, [5, 101]);
+});
+
+Deno.test("a line without its end is no line", async () => {
+  const { scene, stream, content } = await synced();
+  await using _ = scene;
+  stream.write(deltaLine(content, Content.of(seeing(6), content)).trimEnd());
+  stream.end();
+  await resumes(scene, 1, content);
+  assert.deepEqual(scene.revisions, [5, 101]);
+});
+
+Deno.test("a controller that falls silent is taken for dead, and one that pings is not", async () => {
+  const { scene, stream, content } = await synced({ stream: { times: { silence: 400 } } });
+  await using _ = scene;
+  for (let ping = 0; ping < 8; ping++) {
+    stream.say({ kind: "ping" });
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  assert.equal(scene.controller.streams.length, 1);
+  assert.equal(stream.hasEnded, false);
+  await stream.ended();
+  await resumes(scene, 1, content);
+  assert.deepEqual(scene.failures, ["the controller has said nothing for 0.4 s"]);
+});
+
+Deno.test("a whole configuration that comes byte by byte is waited for", async () => {
+  await using scene = await StreamScene.start(null, { stream: { times: { silence: 300 } } });
+  const stream = await scene.controller.stream(0);
+  stream.hello();
+  const line = wholeLine(Content.of(seeing(5)));
+  const step = Math.ceil(line.length / 10);
+  for (let at = 0; at < line.length; at += step) {
+    stream.write(line.slice(at, at + step));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  await stream.report("applied");
+  assert.equal(scene.controller.streams.length, 1);
+});
+
+Deno.test("a line beyond the limit ends the stream, and is not kept in memory", async () => {
+  const { scene, stream, content } = await synced({ stream: { maxLine: 4096 } });
+  await using _ = scene;
+  stream.write(`{"kind":"snapshot","x":"${"x".repeat(5000)}`);
+  await stream.ended();
+  await resumes(scene, 1, content);
+  const ended = scene.lines.find(({ message }) => message === "Stream from the controller ended");
+  assert.equal(ended?.fields.reason, "a line is longer than 4096 bytes");
+});
+
+Deno.test("after goodbye another stream is begun at once", async () => {
+  const { scene, stream, content } = await synced();
+  await using _ = scene;
+  stream.say({ kind: "bye", reason: "draining" });
+  await stream.ended();
+  await resumes(scene, 1, content);
+  assert.deepEqual(scene.failures, []);
+});
+
+Deno.test("while the controller is gone what is in force stays; once back it goes on from there", async () => {
+  const { scene, content } = await synced();
+  await using _ = scene;
+  const { controller } = scene;
+  await controller.leave();
+  await until(() => scene.failures.length > 0, "it was missed");
+  assert.match(scene.failures[0], /^nothing takes connections at localhost:\d+$/);
+  assert.equal(scene.sources.scraped?.isConnected, false);
+  await until(() => scene.sources.scraped!.failed > 5, "some attempts have failed");
+  assert.equal(scene.failures.length, 1, "the reason is said once");
+  await controller.listen();
+  await resumes(scene, 1, content);
+  assert.deepEqual(scene.revisions, [5, 101]);
+});
+
+Deno.test("a certificate of a stranger, for another name, or expired is not taken, and the right one is", async (t) => {
+  const stranger = await CertificateAuthority.create("Stranger");
+  const table: [says: string, show: (scene: StreamScene) => Promise<void>, reason: RegExp][] = [
+    [
+      "another authority",
+      ({ controller }) => controller.show(["localhost"], undefined, stranger),
+      /^its certificate is not valid now, or of no authority in --controller-ca$/,
+    ],
+    [
+      "expired",
+      ({ controller }) => controller.show(["localhost"], Date.now() - 1000),
+      /^its certificate is not valid now, or of no authority in --controller-ca$/,
+    ],
+    [
+      "another name",
+      ({ controller }) => controller.show(["other.test"]),
+      /^its certificate is not for localhost$/,
+    ],
+  ];
+  for (const [says, show, reason] of table) {
+    await t.step(says, async () => {
+      const { scene, stream, content } = await synced();
+      await using _ = scene;
+      await show(scene);
+      stream.cut();
+      await until(() => scene.failures.length === 1, "it was refused");
+      assert.match(scene.failures[0], reason);
+      await until(() => scene.sources.scraped!.failed > 2, "it is tried again");
+      assert.equal(scene.failures.length, 1);
+      assert.equal(scene.controller.requests, 1, "no token was shown");
+      await scene.controller.show(["localhost"]);
+      await resumes(scene, 1, content);
+    });
+  }
+});
+
+Deno.test("authorities are read anew: one that is added to the bundle is trusted", async () => {
+  const { scene, stream, content } = await synced();
+  await using _ = scene;
+  const { controller } = scene;
+  const next = await CertificateAuthority.create("Next");
+  await controller.show(["localhost"], undefined, next);
+  stream.cut();
+  await until(() => scene.failures.length === 1, "it was refused");
+  controller.writeCa(controller.authority.certificate + next.certificate);
+  await resumes(scene, 1, content);
+});
+
+Deno.test("an authority's or a token's file that is missing or wrong is said, and waited for", async (t) => {
+  const table: [says: string, spoil: (scene: StreamScene) => void, reason: RegExp][] = [
+    [
+      "no authority",
+      ({ controller }) => Deno.removeSync(controller.caFile),
+      /ca\.crt: it does not/,
+    ],
+    ["an empty one", ({ controller }) => controller.writeCa(""), /ca\.crt: it has no certificate/],
+    ["no PEM", ({ controller }) => controller.writeCa("x"), /ca\.crt: it has no certificate/],
+    ["no token", ({ controller }) => Deno.removeSync(controller.tokenFile), /token: it does not/],
+    ["an empty token", ({ controller }) => controller.writeToken("\n"), /token: it is empty/],
+    [
+      "a header",
+      ({ controller }) => controller.writeToken("a\r\nb: c"),
+      /token: it holds no token/,
+    ],
+  ];
+  for (const [says, spoil, reason] of table) {
+    await t.step(says, async () => {
+      const { scene, stream, content } = await synced();
+      await using _ = scene;
+      spoil(scene);
+      stream.cut();
+      await until(() => scene.failures.length === 1, "it was told");
+      assert.match(scene.failures[0], reason);
+      const { fields } = scene.lines.at(-1)!;
+      assert.notEqual(fields.remedy, "");
+      scene.controller.writeCa(scene.controller.authority.certificate);
+      scene.controller.writeToken("token-2");
+      await resumes(scene, 1, content);
+      assert.equal(scene.controller.streams[1].headers.authorization, "Bearer token-2");
+    });
+  }
+});
+
+Deno.test("a refused token is read anew for each attempt, and taken once it will do", async () => {
+  const wanted: Answer = ({ headers }) => headers.authorization === "Bearer token-2" ? null : 401;
+  await using scene = await StreamScene.start(seeing(1), {}, wanted);
+  const { controller } = scene;
+  await until(() => scene.failures.length > 0, "it was refused");
+  assert.equal(scene.failures.at(-1), "it answered 401: because the test says so");
+  const { fields } = scene.lines.at(-1)!;
+  assert.match(String(fields.remedy), /--controller-token/);
+  controller.writeToken("token-2");
+  await controller.stream(0);
+  assert.equal(scene.failures.length, 1);
+});
+
+Deno.test("an answer that is no stream is told with its status and remedy", async (t) => {
+  const table: [answer: number | "silence", reason: RegExp, remedy: RegExp][] = [
+    [400, /^it answered 400: because/, /versions that understand/],
+    [403, /^it answered 403: because/, /service account/],
+    [404, /^it answered 404: because/, /--controller names/],
+    [426, /^it answered 426: because/, /versions that understand/],
+    [503, /^it answered 503: because/, /wait/],
+    ["silence", /^its answer took longer than 0\.2 s$/, /controller runs/],
+  ];
+  for (const [answer, reason, remedy] of table) {
+    await t.step(String(answer), async () => {
+      const options = { stream: { times: { head: 200 } } };
+      await using scene = await StreamScene.start(seeing(1), options, () => answer);
+      await until(() => scene.failures.some((said) => reason.test(said)), "it was told");
+      const line = scene.lines.find(({ fields }) => reason.test(String(fields.reason)));
+      assert.match(String(line?.fields.remedy), remedy);
+      scene.controller.answer = () => null;
+      const stream = await scene.controller.stream(0);
+      stream.hello();
+      stream.whole(seeing(5));
+      await stream.report("applied");
+    });
+  }
+});
+
+Deno.test("the proxy says that it is alive, with the token of now and what is in force", async () => {
+  const { scene, stream } = await synced({ stream: { times: { alive: 50 } } });
+  await using _ = scene;
+  const { token, hash } = await stream.report("alive");
+  assert.deepEqual([token.reveal(), hash], ["token-1", scene.sources.state.hash]);
+  scene.controller.writeToken("token-2");
+  const from = stream.reports.length + 2;
+  assert.equal((await stream.report("alive", from)).token.reveal(), "token-2");
+});
+
+Deno.test("no token, and no key of a certificate, is in what is logged", async () => {
+  await using scene = await StreamScene.start(seeing(1), {}, () => 401);
+  await until(() => scene.sources.scraped!.failed > 0, "an attempt has failed");
+  assert.equal(JSON.stringify(scene.lines).includes("token-1"), false);
+});
