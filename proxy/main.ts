@@ -1,55 +1,14 @@
 /**
- * The proxy's first thread. In: the command line and signals. Out: a supervisor with no more rights
- * than that command line needs, and the exit code. What this thread itself may read and dial is
- * dropped once the supervisor runs.
+ * The proxy's program. In: the command line and signals. Out: a proxy, and the exit code.
  *
- *     options ─▶ rights ─▶ supervisor ─▶ workers: traffic
- *                              └─ configuration, metrics, admin port
+ * Signals are heard before the rest is loaded, which takes a good part of the start: unheard, they
+ * end a program with 143, and the first process of a container not at all.
  */
-import { createLogger, standardOutput } from "../shared/log.ts";
-import { dropRights, missingRight } from "../shared/rights.ts";
 import { onStopSignals } from "../shared/stop_signals.ts";
-import { parseProxyOptions } from "./options.ts";
-import { nameServersOf, supervisorRights } from "./rights.ts";
-import type { FromSupervisor, ToSupervisor } from "./supervisor_protocol.ts";
 
-const parsed = parseProxyOptions(Deno.args);
-if (parsed.kind !== "ok") {
-  (parsed.kind === "help" ? console.log : console.error)(parsed.text);
-  Deno.exit(parsed.kind === "help" ? 0 : 2);
-}
-const { options } = parsed;
-const log = createLogger({ level: options.logLevel, format: options.logFormat });
+/** Nothing has begun that had to be finished. */
+let stop = (): void => Deno.exit(0);
+onStopSignals(() => stop());
 
-const rights = supervisorRights(options, options.upstreamNetworks.isEmpty ? [] : nameServersOf());
-const missing = missingRight({ read: rights.read as string[] });
-if (missing !== null) {
-  await fail(`Deno was started without a permission that this command line needs; add ${missing}`);
-}
-const supervisor = new Worker(new URL("./supervisor.ts", import.meta.url), {
-  type: "module",
-  name: "supervisor",
-  deno: { permissions: rights },
-});
-supervisor.onmessage = ({ data }: MessageEvent<FromSupervisor>) => {
-  if (data.kind === "up") dropRights(["read", "net"]);
-  else Deno.exit(data.code);
-};
-supervisor.onerror = (event) => {
-  event.preventDefault();
-  fail(event.message);
-};
-tell({ kind: "start", args: Deno.args });
-
-onStopSignals(() => tell({ kind: "stop" }));
-
-function tell(message: ToSupervisor): void {
-  supervisor.postMessage(message);
-}
-
-/** Ends what cannot go on. */
-async function fail(reason: string): Promise<never> {
-  log.error("Cannot go on", { reason });
-  await standardOutput().flush();
-  Deno.exit(1);
-}
+const { startProxy } = await import("./first_thread.ts");
+stop = startProxy(Deno.args);

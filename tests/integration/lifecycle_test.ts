@@ -110,6 +110,41 @@ Deno.test("readiness comes only when the configuration is in force and the liste
   await using _proxy = await starting;
 });
 
+/** Whether the process has asked for SIGTERM, which Deno itself does not: Linux tells. */
+function hearsSigterm(pid: number): boolean {
+  const status = Deno.readTextFileSync(`/proc/${pid}/status`);
+  const caught = BigInt(`0x${/^SigCgt:\s+(\w+)/m.exec(status)![1]}`);
+  return (caught & (1n << 14n)) !== 0n;
+}
+
+Deno.test({
+  name: "SIGTERM at any moment of the start ends it with 0, from the first on that it can be heard",
+  ignore: Deno.build.os !== "linux",
+  async fn() {
+    const folder = await Deno.makeTempDir();
+    const config = `${folder}/snapshot.json`;
+    await Deno.writeTextFile(config, serialiseSnapshot(snapshotOf([1]), { revealKeys: true }));
+    // In ms after that moment: code is loaded, threads start, ports are bound.
+    for (const later of [0, 10, 30, 60, 100, 150, 250]) {
+      const child = new Deno.Command(Deno.execPath(), {
+        args: [
+          ...["run", "-q", "-P=proxy", "--no-prompt", "proxy/main.ts", `--config=${config}`],
+          ...[...FREE, "--admin=127.0.0.1:0", "--workers=2", "--drain-delay=0s"],
+        ],
+        cwd: new URL("../..", import.meta.url).pathname,
+        stdout: "null",
+        stderr: "null",
+      }).spawn();
+      await until("SIGTERM is heard", () => hearsSigterm(child.pid));
+      await new Promise((resume) => setTimeout(resume, later));
+      child.kill("SIGTERM");
+      const { code, signal } = await child.status;
+      assert.deepEqual([code, signal], [0, null], `${later} ms later`);
+    }
+    await Deno.remove(folder, { recursive: true });
+  },
+});
+
 Deno.test("SIGINT drains as SIGTERM does, and one that is passed on twice is one", async () => {
   await using backend = new Backend();
   await using proxy = await start(backend);
