@@ -152,7 +152,8 @@ export const UNDEPLOY_OPTIONS = defineOptions({
   yes: { type: "boolean", help: "Asks nothing." },
   timeout: {
     type: "duration",
-    default: 120_000,
+    default: 420_000,
+    reason: "proxies may let requests finish for five minutes",
     min: 1000,
     help: "Waits this long for what is deleted to be gone.",
   },

@@ -1,0 +1,118 @@
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { join } from "node:path";
+import { VERSION } from "../shared/version.ts";
+import { compileArguments, type DenoConfig, INSTALLED_PROGRAMS, runFlags } from "./programs.ts";
+
+const ROOT = join(import.meta.dirname!, "..");
+const read = (name: string) => Deno.readTextFileSync(join(ROOT, name));
+const config: DenoConfig = JSON.parse(read("deno.json"));
+
+interface Instruction {
+  readonly stage: string;
+  readonly name: string;
+  readonly text: string;
+}
+
+/** Instructions with their continuation lines joined, each with the stage that it is in. */
+function instructionsOf(dockerfile: string): Instruction[] {
+  let stage = "";
+  return dockerfile.replace(/\\\n\s*/g, " ").split("\n")
+    .filter((line) => line !== "" && !line.startsWith("#"))
+    .map((line) => {
+      const [name] = line.split(" ", 1);
+      const text = line.slice(name.length + 1).trim();
+      if (name === "FROM") stage = text.split(" AS ")[1];
+      return { stage, name, text };
+    });
+}
+
+for (const program of INSTALLED_PROGRAMS) {
+  const { name, image, entries } = program;
+  const file = `Dockerfile.${name}`;
+  const instructions = instructionsOf(read(file));
+  const texts = (stage: string, name: string) =>
+    instructions.filter((one) => one.stage === stage && one.name === name)
+      .map(({ text }) => text);
+
+  Deno.test(`${file}: the image that runs Deno does what the task ${name} does`, () => {
+    const [entrypoint] = texts("run", "ENTRYPOINT").map((text) => JSON.parse(text));
+    ok(runFlags(config, program).includes(`-P=${name}`));
+    deepEqual(entrypoint, [
+      "/usr/bin/deno",
+      "run",
+      ...runFlags(config, program),
+      "--cached-only",
+      "--no-code-cache",
+      entries[0],
+    ]);
+  });
+
+  Deno.test(`${file}: the executable is the one of deno task compile`, () => {
+    const [command] = texts("compile", "RUN");
+    const [, ...args] = command.slice(command.indexOf("deno compile")).split(/\s+/);
+    const wanted = compileArguments(config, program, {
+      output: `/${image}`,
+      target: "$cpu-unknown-linux-gnu",
+      excluded: [],
+    });
+    deepEqual(args, wanted);
+    deepEqual(texts("compiled", "ENTRYPOINT").map((text) => JSON.parse(text)), [[`/${image}`]]);
+  });
+
+  Deno.test(`${file}: every module that is started is cached`, () => {
+    const [cache] = texts("sources", "RUN");
+    const [slim] = texts("slim", "RUN");
+    for (const command of [cache, slim]) ok(command.endsWith(` ${entries.join(" ")}`), command);
+  });
+
+  Deno.test(`${file}: labels say what the sources say`, () => {
+    const [labels] = texts("base", "LABEL");
+    const label = (key: string) =>
+      labels.match(new RegExp(`org\\.opencontainers\\.image\\.${key}="([^"]*)"`))?.[1];
+    deepEqual(
+      [label("title"), label("version"), label("licenses")],
+      [image, VERSION, config.license],
+    );
+    match(label("source") ?? "", /^https:\/\//);
+  });
+
+  Deno.test(`${file}: nothing runs in what is shipped, and as 65532`, () => {
+    for (const stage of ["base", "run", "compiled"]) deepEqual(texts(stage, "RUN"), []);
+    deepEqual(texts("base", "USER"), ["65532:65532"]);
+    equal(instructions.at(-1)?.stage, "compiled");
+    match(read(file), /^ARG RUNTIME=gcr\.io\/distroless\/cc-debian12:nonroot$/m);
+  });
+
+  Deno.test(`${file}: its Deno is of the line that the README and CI take`, () => {
+    const [, version] = read(file).match(/^ARG DENO=docker\.io\/denoland\/deno:(\S+)$/m)!;
+    const [, line] = read("README.md").match(/npx -y deno@(\S+) task/)!;
+    ok(version.startsWith(`${line}.`), `${version} is not of ${line}`);
+    match(read(".ci/run"), new RegExp(`deno@${line}\\b`));
+  });
+
+  Deno.test(`${file}: .dockerignore lets pass what it copies`, () => {
+    const passed = read(".dockerignore").split("\n").filter((line) => line.startsWith("!"))
+      .map((line) => line.slice(1));
+    const copied = instructions.filter((one) => one.name === "COPY" && !/--from/.test(one.text))
+      .flatMap(({ text }) => text.split(" ").slice(0, -1));
+    deepEqual(copied.filter((path) => !passed.includes(path)), []);
+  });
+
+  Deno.test(`every worker of the ${name} is among its entry points`, () => {
+    const started = Array.from(Deno.readDirSync(join(ROOT, name)))
+      .filter(({ name: file }) => /^\w+\.ts$/.test(file) && !file.endsWith("_test.ts"))
+      .flatMap(({ name: file }) =>
+        Array.from(
+          read(`${name}/${file}`).matchAll(/new URL\("\.\/(\w+\.ts)", import\.meta\.url\)/g),
+          ([, worker]) => `${name}/${worker}`,
+        )
+      );
+    ok(started.length > 0);
+    deepEqual([...new Set(started)].sort(), entries.slice(1).sort());
+  });
+}
+
+Deno.test("the package that deno compile cannot take is left out by its version", () => {
+  const [, version] = read("tools/compile.ts").match(/bintrees\/([\d.]+)\/test/)!;
+  ok(`bintrees@${version}` in JSON.parse(read("deno.lock")).npm);
+});

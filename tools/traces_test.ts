@@ -1,0 +1,32 @@
+import { deepEqual } from "node:assert/strict";
+import { ingressTraces } from "./traces.ts";
+
+const STATUS = { loadBalancer: { ingress: [{ ip: "192.0.2.7" }] } };
+const writtenBy = (manager: string) => [
+  { manager, operation: "Apply", fieldsV1: { "f:status": { "f:loadBalancer": {} } } },
+];
+const ingress = (metadata: object, status: object = STATUS) => ({
+  kind: "Ingress",
+  metadata: { name: "web", namespace: "shop", ...metadata },
+  status,
+});
+
+Deno.test("addresses that our controller has written are taken off, others' are not", () => {
+  const ours = ingress({ managedFields: writtenBy("pingress-controller") });
+  const others = ingress({ managedFields: writtenBy("nginx-ingress-controller") });
+  const none = ingress({ managedFields: writtenBy("pingress-controller") }, { loadBalancer: {} });
+  const traces = ingressTraces([ours, others, none]);
+  deepEqual(traces.map(({ name, what }) => [name, what]), [["web", "addresses in the status"]]);
+  deepEqual(traces[0].patches.map(({ subresource, patch }) => [subresource, patch]), [
+    ["status", { status: { loadBalancer: null } }],
+  ]);
+});
+
+Deno.test("the old finalizer is taken off, others stay", () => {
+  const held = ingress({ finalizers: ["example.com/keep", "kinorca.com/pingress-controller"] });
+  const [trace, ...more] = ingressTraces([held, ingress({ finalizers: ["example.com/keep"] })]);
+  deepEqual(more, []);
+  deepEqual(trace.patches.map(({ patch }) => patch), [
+    { metadata: { finalizers: ["example.com/keep"] } },
+  ]);
+});
