@@ -68,7 +68,9 @@ export const IMAGES_OPTIONS = defineOptions({
     type: "choice",
     choices: IMAGE_TARGETS,
     default: "compiled",
-    reason: "the smaller one; run is for where the download that it needs is out of reach",
+    reason:
+      "no deno command is left in it; run is for where the download that it needs is out of " +
+      "reach",
     help: "compiled puts in an executable, run Deno itself and the cached sources.",
   },
   registry: { ...REGISTRY, help: "Begins the images' names." },

@@ -12,6 +12,16 @@ import {
   type OptionSpecs,
   type Program,
 } from "../shared/options.ts";
+import {
+  COMPILE_OPTIONS,
+  COMPILE_PROGRAM,
+  DEPLOY_OPTIONS,
+  DEPLOY_PROGRAM,
+  IMAGES_OPTIONS,
+  IMAGES_PROGRAM,
+  UNDEPLOY_OPTIONS,
+  UNDEPLOY_PROGRAM,
+} from "./deployment_options.ts";
 
 interface Documented {
   readonly program: Program;
@@ -23,6 +33,10 @@ const PROGRAMS: readonly Documented[] = [
   { program: EXPLAIN_PROGRAM, specs: EXPLAIN_OPTIONS },
   { program: CONTROLLER_PROGRAM, specs: CONTROLLER_OPTIONS },
   { program: PROXY_PROGRAM, specs: PROXY_OPTIONS },
+  { program: IMAGES_PROGRAM, specs: IMAGES_OPTIONS },
+  { program: COMPILE_PROGRAM, specs: COMPILE_OPTIONS },
+  { program: DEPLOY_PROGRAM, specs: DEPLOY_OPTIONS },
+  { program: UNDEPLOY_PROGRAM, specs: UNDEPLOY_OPTIONS },
 ];
 
 /** Where the page stands, relative to the repository. */
