@@ -15,7 +15,10 @@ clusterTest(
   "who is stopped while it waits for Secrets or lists publishes nothing of it",
   async (cluster) => {
     const waits = [
-      { call: { verb: "get", resource: "secrets" }, answer: failure(403, "Forbidden") },
+      {
+        call: { verb: "get", resource: "secrets", name: "shop-tls" },
+        answer: failure(403, "Forbidden"),
+      },
       { call: { verb: "list", resource: "services" }, answer: heldUntil(new Promise(() => {})) },
     ] as const;
     for (const { call, answer } of waits) {
