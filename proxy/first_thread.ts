@@ -8,6 +8,7 @@
  */
 import { createLogger, type Logger, standardOutput } from "../shared/log.ts";
 import { dropRights, missingRight } from "../shared/rights.ts";
+import { lacksIpv6, onIpv4 } from "./listen_addresses.ts";
 import { parseProxyOptions } from "./options.ts";
 import { nameServersOf, supervisorRights } from "./rights.ts";
 import type { FromSupervisor, ToSupervisor } from "./supervisor_protocol.ts";
@@ -19,8 +20,11 @@ export function startProxy(args: readonly string[]): () => void {
     (parsed.kind === "help" ? console.log : console.error)(parsed.text);
     Deno.exit(parsed.kind === "help" ? 0 : 2);
   }
-  const { options } = parsed;
-  const log = createLogger({ level: options.logLevel, format: options.logFormat });
+  const { logLevel: level, logFormat: format } = parsed.options;
+  const log = createLogger({ level, format });
+  const ipv4Only = lacksIpv6(parsed.options);
+  if (ipv4Only) log.info("There is no IPv6 here, so 0.0.0.0 is listened on in place of [::]");
+  const options = ipv4Only ? onIpv4(parsed.options) : parsed.options;
   const rights = supervisorRights(options, options.upstreamNetworks.isEmpty ? [] : nameServersOf());
   const missing = missingRight({ read: rights.read as string[] });
   if (missing !== null) {
@@ -45,7 +49,7 @@ export function startProxy(args: readonly string[]): () => void {
     event.preventDefault();
     fail(log, event.message);
   };
-  tell({ kind: "start", args });
+  tell({ kind: "start", args, ipv4Only });
   return () => tell({ kind: "stop" });
 }
 

@@ -6,7 +6,9 @@
  * A port that accepts needs no proof. A quiet one is dialled: whoever says no word and ends is
  * ended by a server in turn, while the queue of a deaf one only holds him.
  */
+import type { Address } from "../shared/address.ts";
 import { isExhaustion } from "./descriptors.ts";
+import { withoutIpv6 } from "./listen_addresses.ts";
 import type { OwnCalls } from "./own_calls.ts";
 import { closeQuietly } from "./transport.ts";
 
@@ -20,7 +22,7 @@ const PATIENCE = 500;
 const CALLS_WHERE_SHARED = 4;
 
 export interface PortWatchOptions {
-  readonly address: { readonly hostname: string; readonly port: number };
+  readonly address: Address;
   /** Other workers listen on the same port. */
   readonly shared: boolean;
   /** Where calls are announced, so that they are not taken for clients. */
@@ -76,7 +78,7 @@ export class PortWatch {
     let connection: Deno.TcpConn | null = null;
     const call = ownCalls.begin();
     try {
-      connection = await Deno.connect({ ...address, signal: limit.signal });
+      connection = await dial(address, limit.signal);
       ownCalls.name(call, connection.localAddr.port);
       const { promise: late, resolve } = Promise.withResolvers<"late">();
       if (limit.signal.aborted) resolve("late");
@@ -100,4 +102,21 @@ export class PortWatch {
       if (connection !== null) closeQuietly(connection);
     }
   }
+}
+
+/** A port on all addresses answers on IPv4 too, which may be all that this host's loopback has. */
+async function dial(address: Address, signal: AbortSignal): Promise<Deno.TcpConn> {
+  try {
+    return await Deno.connect({ ...address, signal });
+  } catch (error) {
+    const other = withoutIpv6(address);
+    if (other === address || signal.aborted || !isUnreachable(error)) throw error;
+    return await Deno.connect({ ...other, signal });
+  }
+}
+
+/** The address itself cannot be had, whoever listens there. */
+function isUnreachable(error: unknown): boolean {
+  return error instanceof Deno.errors.AddrNotAvailable ||
+    error instanceof Deno.errors.NetworkUnreachable;
 }

@@ -11,6 +11,7 @@ import { dirname, resolve } from "node:path";
 import { isIP } from "node:net";
 import { formatAddress } from "../shared/address.ts";
 import { isGranted, listenerGrant, NO_RIGHTS, type Rights } from "../shared/rights.ts";
+import { withoutIpv6 } from "./listen_addresses.ts";
 import type { ProxyOptions } from "./options.ts";
 
 /** Nothing but the network that the thread which starts it has; for those that carry traffic. */
@@ -50,6 +51,8 @@ function netGrants(
   if (networks.includes(null)) return null;
   return [
     ...[...listenHttp, ...listenHttps, admin].map(listenerGrant),
+    // Where it is dialled to see whether it answers, on hosts whose loopback is IPv4 alone.
+    ...listenHttps.filter(({ hostname }) => hostname === "::").map(withoutIpv6).map(listenerGrant),
     ...networks as string[],
     ...(controller === null ? [] : [formatAddress(controller.address)]),
     ...nameServers.map((hostname) => formatAddress({ hostname, port: 53 })),

@@ -19,6 +19,7 @@ import { adminHandlers } from "./admin_handlers.ts";
 import { CertificateLoader } from "./certificate_loader.ts";
 import { type DataPlane, LocalPlane } from "./data_plane.ts";
 import { ExpiryTimer } from "./expiry_timer.ts";
+import { onIpv4 } from "./listen_addresses.ts";
 import { parseProxyOptions, type ProxyOptions } from "./options.ts";
 import { SnapshotSources } from "./snapshot_sources.ts";
 import type { FromSupervisor, ToSupervisor } from "./supervisor_protocol.ts";
@@ -34,7 +35,7 @@ self.onmessage = ({ data }: MessageEvent<ToSupervisor>) => {
   const parsed = parseProxyOptions(data.args);
   if (parsed.kind !== "ok") throw new TypeError("The command line was to be good");
   // As if it had been thrown here: the first thread is told, and ends the process.
-  run(parsed.options).catch(reportError);
+  run(data.ipv4Only ? onIpv4(parsed.options) : parsed.options).catch(reportError);
 };
 post({ kind: "up" });
 

@@ -2,7 +2,12 @@
 
 export type ToSupervisor =
   /** First of all, once: the command line, which has been found good. */
-  | { readonly kind: "start"; readonly args: readonly string[] }
+  | {
+    readonly kind: "start";
+    readonly args: readonly string[];
+    /** The system knows no IPv6: see `listen_addresses.ts`. */
+    readonly ipv4Only: boolean;
+  }
   /** Drains, then ends; while it starts or ends it gives up. */
   | { readonly kind: "stop" };
 

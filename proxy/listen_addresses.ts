@@ -1,0 +1,45 @@
+/**
+ * Where the proxy listens. In: what its command line names, and whether the system knows IPv6. Out:
+ * the same, with all addresses of IPv4 in place of all addresses where it does not: `[::]` is what
+ * suits most nodes, and those that were booted with `ipv6.disable=1` have no such thing.
+ */
+import type { Address } from "../shared/address.ts";
+import type { ProxyOptions } from "./options.ts";
+
+/** Every port that a proxy has. */
+type Listeners = Pick<ProxyOptions, "listenHttp" | "listenHttps" | "admin">;
+
+/** Whether `[::]` is asked for where sockets of IPv6 cannot be had at all. */
+export function lacksIpv6(
+  { listenHttp, listenHttps, admin }: Listeners,
+  listen: (address: Address) => { close(): void } = Deno.listen,
+): boolean {
+  if (![...listenHttp, ...listenHttps, admin].some(isAny)) return false;
+  try {
+    listen({ hostname: "::", port: 0 }).close();
+    return false;
+  } catch (error) {
+    // Whatever else is wrong will be said of the port that is meant.
+    return (error as { readonly code?: string }).code === "EAFNOSUPPORT";
+  }
+}
+
+/** The same options on IPv4 alone. */
+export function onIpv4<O extends Listeners>(options: O): O {
+  const { listenHttp, listenHttps, admin } = options;
+  return {
+    ...options,
+    listenHttp: listenHttp.map(withoutIpv6),
+    listenHttps: listenHttps.map(withoutIpv6),
+    admin: withoutIpv6(admin),
+  };
+}
+
+/** All IPv4 addresses in place of all; others as they are. */
+export function withoutIpv6(address: Address): Address {
+  return isAny(address) ? { ...address, hostname: "0.0.0.0" } : address;
+}
+
+function isAny({ hostname }: Address): boolean {
+  return hostname === "::";
+}

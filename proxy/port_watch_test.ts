@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { OwnCalls } from "./own_calls.ts";
+import { PortWatch } from "./port_watch.ts";
+
+/** A host whose loopback has no address of IPv6, as in pods of a cluster of IPv4. */
+class Ipv4Loopback {
+  readonly #connect = Deno.connect;
+  readonly dialled: string[] = [];
+
+  constructor() {
+    Deno.connect = ((options: Deno.ConnectOptions) => {
+      this.dialled.push(options.hostname ?? "");
+      return options.hostname === "::"
+        ? Promise.reject(new Deno.errors.AddrNotAvailable("Cannot assign requested address"))
+        : this.#connect(options);
+    }) as typeof Deno.connect;
+  }
+
+  [Symbol.dispose](): void {
+    Deno.connect = this.#connect;
+  }
+}
+
+/** Settles with the first thing that is known of a port on all addresses that `answers`, or not. */
+async function watched(answers: boolean): Promise<{ deaf: boolean; dialled: readonly string[] }> {
+  using host = new Ipv4Loopback();
+  const listener = Deno.listen({ hostname: "0.0.0.0", port: 0 });
+  const settled = Promise.withResolvers<boolean>();
+  const serving = answers
+    ? listener.accept().then(async (connection) => {
+      await connection.read(new Uint8Array(1));
+      connection.close();
+      settled.resolve(false);
+    })
+    : null;
+  const watch = new PortWatch({
+    address: { hostname: "::", port: listener.addr.port },
+    shared: false,
+    ownCalls: new OwnCalls(),
+    accepted: () => 0,
+    onDeaf: () => {
+      settled.resolve(true);
+      return Promise.resolve();
+    },
+    onExhausted: () => {},
+  });
+  const deaf = await settled.promise;
+  watch.close();
+  await serving;
+  listener.close();
+  return { deaf, dialled: host.dialled };
+}
+
+for (const answers of [true, false]) {
+  Deno.test(`without ::1 a port on [::] is dialled on IPv4, and is ${answers ? "well" : "deaf"}`, async () => {
+    const { deaf, dialled } = await watched(answers);
+    assert.equal(deaf, !answers);
+    assert.deepEqual(dialled.slice(0, 2), ["::", "0.0.0.0"]);
+  });
+}
