@@ -3,43 +3,14 @@
  * controller-manager runs here: a test does what it would do, where it is waited for.
  */
 import { deepEqual, equal, match, notEqual, ok } from "node:assert/strict";
-import { dirname, join } from "node:path";
 import { VERSION } from "../../shared/version.ts";
 import type { KubeObject } from "./support/api_client.ts";
 import type { TestCluster } from "./support/cluster.ts";
 import { clusterTest } from "./support/cluster_case.ts";
 import { eventually } from "./support/condition.ts";
-import { manifest, MANIFESTS } from "./support/kubectl.ts";
+import { deployTask } from "./support/deploy_task.ts";
+import { manifest } from "./support/kubectl.ts";
 import { NAMESPACE } from "./support/predecessor.ts";
-
-const ROOT = join(MANIFESTS, "..");
-
-interface Task {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-/** As the task runs it, with nobody at the terminal. Null, and a line, where there is no kubectl. */
-async function task(
-  cluster: TestCluster,
-  name: "deploy" | "undeploy",
-  args: readonly string[],
-): Promise<Task | null> {
-  const { kubectl } = cluster.programs;
-  if (kubectl === null) {
-    console.log("skipped: kubectl is not among the programs");
-    return null;
-  }
-  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "-q", "-P=deploy", "--no-prompt", `tools/${name}.ts`, ...args],
-    cwd: ROOT,
-    env: { KUBECONFIG: cluster.kubeconfig, PATH: `${dirname(kubectl)}:${Deno.env.get("PATH")}` },
-    stdin: "null",
-  }).output();
-  const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
-  return { code, stdout: text(stdout), stderr: text(stderr) };
-}
 
 interface Controller extends KubeObject {
   readonly metadata: KubeObject["metadata"] & { readonly generation?: number };
@@ -89,7 +60,7 @@ async function finishNamespace(cluster: TestCluster): Promise<void> {
 }
 
 clusterTest("deploy --dry-run says what would be made, and makes nothing", async (cluster) => {
-  const tried = await task(cluster, "deploy", ["--dry-run"]);
+  const tried = await deployTask(cluster, "deploy", ["--dry-run"]);
   if (tried === null) return;
   deepEqual([tried.code, tried.stderr], [0, ""]);
   match(tried.stdout, /^Cluster: .*https:\/\/127\.0\.0\.1:\d+$/m);
@@ -101,18 +72,18 @@ clusterTest("deploy --dry-run says what would be made, and makes nothing", async
 
 clusterTest("deploy changes nothing where the API server refuses a part", async (cluster) => {
   const kubeconfig = await cluster.serviceAccountKubeconfig(await cluster.newNamespace(), "nobody");
-  const refused = await task(cluster, "deploy", ["--kubeconfig", kubeconfig]);
+  const refused = await deployTask(cluster, "deploy", ["--kubeconfig", kubeconfig]);
   if (refused === null) return;
   equal(refused.code, 1);
   match(refused.stderr, /forbidden/);
   equal(await cluster.get("v1", "Namespace", NAMESPACE), null);
-  const lost = await task(cluster, "deploy", ["--context", "nowhere"]);
+  const lost = await deployTask(cluster, "deploy", ["--context", "nowhere"]);
   equal(lost?.code, 1);
   match(lost!.stderr, /context was not found for specified context: nowhere/);
 });
 
 clusterTest("deploy that does not finish says what is missing", async (cluster) => {
-  const deployed = await task(cluster, "deploy", ["--timeout=1s"]);
+  const deployed = await deployTask(cluster, "deploy", ["--timeout=1s"]);
   if (deployed === null) return;
   equal(deployed.code, 1, deployed.stderr);
   match(deployed.stdout, /^deployment\.apps\/pingress-controller created$/m);
@@ -131,7 +102,7 @@ clusterTest("deploy ends with what to try and how to remove it", async (cluster)
     status: { addresses: [{ type: "InternalIP", address: "192.0.2.7" }] },
   }, { subresource: "status" });
   const images = ["--registry=registry.example.com/team", "--tag=7"];
-  const running = task(cluster, "deploy", [...images, "--timeout=60s"]);
+  const running = deployTask(cluster, "deploy", [...images, "--timeout=60s"]);
   await eventually("the Deployment has the image", async () => {
     const live = await controllerOf(cluster);
     const [container] = live?.spec.template.spec.containers ?? [];
@@ -154,7 +125,7 @@ clusterTest("deploy ends with what to try and how to remove it", async (cluster)
 });
 
 clusterTest("deploy takes another backend and the usual images on top", async (cluster) => {
-  const deployed = await task(cluster, "deploy", ["--backend=LoadBalancer", "--dry-run"]);
+  const deployed = await deployTask(cluster, "deploy", ["--backend=LoadBalancer", "--dry-run"]);
   if (deployed === null) return;
   deepEqual([deployed.code, deployed.stderr], [0, ""]);
   match(deployed.stdout, /^Deployment pingress-system\/pingress-controller: would be configured$/m);
@@ -177,7 +148,7 @@ clusterTest("undeploy asks before it deletes, and leaves nothing", async (cluste
     { ...ingress, status: { loadBalancer: { ingress: [{ ip: "192.0.2.7" }] } } },
     { subresource: "status", fieldManager: "pingress-controller" },
   );
-  const unasked = await task(cluster, "undeploy", []);
+  const unasked = await deployTask(cluster, "undeploy", []);
   if (unasked === null) return;
   equal(unasked.code, 1);
   match(unasked.stdout, /^ {2}ClusterRole pingress-controller-cluster-role$/m);
@@ -185,7 +156,7 @@ clusterTest("undeploy asks before it deletes, and leaves nothing", async (cluste
   match(unasked.stderr, /^Nothing was deleted/m);
   notEqual(await cluster.get("v1", "Namespace", NAMESPACE), null);
 
-  const running = task(cluster, "undeploy", ["--yes"]);
+  const running = deployTask(cluster, "undeploy", ["--yes"]);
   await finishNamespace(cluster);
   const removed = await running;
   deepEqual([removed?.code, removed?.stderr], [0, ""]);
@@ -197,14 +168,14 @@ clusterTest("undeploy asks before it deletes, and leaves nothing", async (cluste
     namespace,
   );
   deepEqual([left?.status, left?.metadata.finalizers], [{ loadBalancer: {} }, undefined]);
-  const again = await task(cluster, "undeploy", ["--yes"]);
+  const again = await deployTask(cluster, "undeploy", ["--yes"]);
   deepEqual([again?.code, again?.stderr], [0, ""]);
   match(again!.stdout, /^There is nothing of Pingress in it\.$/m);
 });
 
 clusterTest("undeploy says what keeps something from going", async (cluster) => {
   await cluster.apply(await manifest<KubeObject>("00-namespace.yaml"));
-  const held = await task(cluster, "undeploy", ["--yes", "--timeout=1s"]);
+  const held = await deployTask(cluster, "undeploy", ["--yes", "--timeout=1s"]);
   if (held === null) return;
   equal(held.code, 1);
   match(
