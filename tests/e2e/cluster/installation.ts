@@ -141,6 +141,12 @@ export class Pingress {
     await this.cluster.waitForRollout(kind, PROXY, NAMESPACE, patience);
   }
 
+  /** Both. */
+  async waitUntilReady(patience = PATIENCE): Promise<void> {
+    await this.waitForControllers(patience);
+    await this.waitForProxies(patience);
+  }
+
   async controllers(): Promise<Pod[]> {
     return await this.cluster.pods(NAMESPACE, `app.kubernetes.io/name=${CONTROLLER}`);
   }
