@@ -34,7 +34,7 @@ export async function readWorkload(options: ControllerOptions): Promise<Workload
       priorityClass: options.proxyPriorityClass,
       drainDelay: options.proxyDrainDelay,
       drainTimeout: options.proxyDrainTimeout,
-      stream: false,
+      stream: options.proxyUpdates === "stream",
       proxyArgs: options.proxyArgs,
       podTemplate: template.value,
       cleanupService: options.cleanupService,

@@ -112,6 +112,15 @@ const OBSTACLES: Readonly<Record<string, readonly [Record<string, unknown>, stri
     "HostPortTaken",
     /another pod has port 80 or 443/,
   ],
+  "a node whose kubelet has given a port to a pod of its own": [
+    {
+      phase: "Failed",
+      reason: "NodePorts",
+      message: "Pod was rejected: Predicate NodePorts failed: node(s) didn't have free ports",
+    },
+    "HostPortTaken",
+    /another pod has port 80 or 443.*: Pod was rejected/,
+  ],
   "a node without room": [
     { conditions: [{ type: "PodScheduled", status: "False", message: "Insufficient memory" }] },
     "ProxyNotScheduled",
@@ -159,6 +168,21 @@ Deno.test("pods that the API server does not take are a problem", () => {
   );
   equal(problem.reason, "ProxyPodRefused");
   match(problem.remedy, /pod-security labels/);
+});
+
+Deno.test("pods whose account is missing are a problem that says what has it", () => {
+  const [problem] = healthProblems(
+    deployment(2, {
+      conditions: [{
+        type: "ReplicaFailure",
+        status: "True",
+        message: 'pods "x" is forbidden: error looking up service account a/b: not found',
+      }],
+    }),
+    [],
+    NOW,
+  );
+  match(problem.remedy, /apply the manifests of this version/);
 });
 
 const IN_ORDER: Readonly<Record<string, KubeObject>> = {

@@ -65,6 +65,11 @@ async function tryPod(
     kind: "Namespace",
     metadata: { name: namespace, labels: { "pod-security.kubernetes.io/enforce": level } },
   });
+  await cluster.apply({
+    apiVersion: "v1",
+    kind: "ServiceAccount",
+    metadata: { name: NAME, namespace },
+  });
   const workload = workloadObjects({ ...options, namespace }).apply
     .find(({ kind }) => kind === "DaemonSet" || kind === "Deployment")!;
   const { template } = workload.spec as { template: { metadata: JsonObject; spec: JsonObject } };
