@@ -42,7 +42,7 @@ export async function controllerGone(scene: Scene, form: Form): Promise<Finding>
     }, 120_000);
     const ready = performance.now();
     const caughtUp = await served;
-    await scene.pingress.waitUntilReady();
+    await scene.pingress.waitForControllers();
     await load.lasts(2_000);
     noteLoad(finding, await load.stop());
     finding.note("without any controller", inWords(away));

@@ -9,7 +9,7 @@ import {
   type ApplicationOptions,
   buildApplication,
 } from "../cluster/app/application.ts";
-import { installPingress, NAMESPACE, Pingress, PROXY } from "../cluster/installation.ts";
+import { buildPingress, NAMESPACE, Pingress, PROXY } from "../cluster/installation.ts";
 import type { NodeCluster, Pod } from "../cluster/node_cluster.ts";
 import { Load, type LoadReport } from "../load/load.ts";
 import type { Failure, LoadPlan, StreamPlan } from "../load/plan.ts";
@@ -28,6 +28,9 @@ const FLAGS = [
   `--proxy-drain-timeout=${DRAIN.timeout}s`,
   "--proxy-arg=--access-log=false",
 ];
+
+/** The application that is always there. */
+const GROUND = "ground";
 
 /** Until something that was asked for has reached the proxies, in ms. */
 const PATIENCE = 120_000;
@@ -48,7 +51,15 @@ export class Scene {
   /** Builds all images, and installs Pingress as a DaemonSet. */
   static async open(cluster: NodeCluster): Promise<Scene> {
     await buildApplication(cluster);
-    const pingress = await installPingress(cluster, { args: FLAGS });
+    await buildPingress(cluster);
+    const pingress = new Pingress(cluster, "HostPort");
+    await pingress.apply({ args: FLAGS });
+    // There are proxies for as long as there is an Ingress.
+    await cluster.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: GROUND } });
+    const ground = { namespace: GROUND, replicas: 1, host: `${GROUND}.test` };
+    await Application.start(cluster, ground);
+    await pingress.waitForControllers();
+    await pingress.waitForProxies();
     return new Scene(cluster, pingress, await CertificateAuthority.create("Promises"));
   }
 
@@ -58,7 +69,8 @@ export class Scene {
     more: readonly string[] = [],
   ): Promise<void> {
     await this.pingress.apply({ backend, args: [...FLAGS, ...more] });
-    await new Pingress(this.cluster, backend).waitUntilReady();
+    await this.pingress.waitForControllers();
+    await new Pingress(this.cluster, backend).waitForProxies();
   }
 
   /** A namespace that is deleted in the end; nothing waits for it. */
