@@ -14,6 +14,7 @@ import {
   LOAD_BALANCER_KINDS,
   RbacScene,
 } from "./support/rbac_scene.ts";
+import { connectProxy } from "./support/stream_scene.ts";
 
 /** For all namespaces, and for one. */
 const FILES = ["hostport.yaml", "namespaced/rights.yaml"];
@@ -85,6 +86,11 @@ async function doEverything(
     await gone(cluster, "v1", "Secret", OLD_SECRET);
     const ingress = await cluster.get("networking.k8s.io/v1", "Ingress", "web", namespace);
     deepEqual(ingress?.metadata.finalizers ?? [], []);
+  });
+
+  await test.step("a proxy's token is checked, and it gets its configuration", async () => {
+    await using proxy = await connectProxy({ cluster, system: NAMESPACE, controller: first });
+    await proxy.line("snapshot");
   });
 
   await test.step("what others change or delete is put back", async () => {

@@ -86,9 +86,12 @@ export async function streamPort(controller: ControllerProcess): Promise<number>
   return parseAddress(String(stream))!.port;
 }
 
+/** Where a proxy connects to. */
+export type StreamScene = Pick<ControllerScene, "cluster" | "system" | "controller">;
+
 /** A stream of `controller`; its token, trust and name are right unless `options` say otherwise. */
 export async function connectProxy(
-  scene: ControllerScene,
+  scene: StreamScene,
   options: Partial<StreamClientOptions> = {},
   controller = scene.controller,
 ): Promise<StreamClient> {
