@@ -8,6 +8,7 @@
 import dns from "node:dns";
 import net from "node:net";
 import tls from "node:tls";
+import { isGranted } from "../../shared/rights.ts";
 import type { ControllerAddress } from "../controller_address.ts";
 import { failureOf, type LinkFailure, timeoutFailure } from "./failure.ts";
 
@@ -51,7 +52,9 @@ export function dial({ address, ca, timeout, signal }: DialOptions): Promise<Dia
     if (signal.aborted) return abort();
     signal.addEventListener("abort", abort, { once: true });
     try {
-      raw = net.connect({ host: hostname, port, lookup: anyAddress } as net.NetConnectOpts);
+      // Who may dial one host by its name alone may neither look it up nor choose an address.
+      const lookup = isGranted({ name: "net" }) ? { lookup: anyAddress } : {};
+      raw = net.connect({ host: hostname, port, ...lookup } as net.NetConnectOpts);
       // Both stay for good: a socket whose error nobody hears ends the process.
       raw.on("error", broken);
       raw.once("connect", () => {
@@ -91,8 +94,6 @@ type Addresses = (
 
 /**
  * All addresses of a name, in an order by chance: the replicas of a controller share its proxies.
- * Where names may not be looked up alone (Deno's permission is for one host and port), the order is
- * the system's.
  */
 function anyAddress(hostname: string, options: dns.LookupOptions, answer: Addresses): void {
   dns.lookup(hostname, { ...options, all: true }, (error, found) => {
