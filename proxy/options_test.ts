@@ -61,3 +61,53 @@ Deno.test("a cluster domain must be a DNS name", () => {
     assert.equal(parsed.kind, "error", domain);
   }
 });
+
+Deno.test("a controller needs its authorities and a token, and neither is of use without it", () => {
+  const all = {
+    controller: "https://pingress-controller.pingress-system.svc:9443",
+    "controller-ca": "/etc/pingress/stream/ca.crt",
+    "controller-token": "/etc/pingress/stream/token",
+  };
+  const parse = (flags: Readonly<Record<string, string>>) =>
+    parseProxyOptions([
+      "--config=proxy.json",
+      ...Object.entries(flags).map(([flag, value]) => `--${flag}=${value}`),
+    ]);
+  const parsed = parse(all);
+  assert.ok(parsed.kind === "ok");
+  assert.deepEqual(parsed.options.controller, {
+    address: { hostname: "pingress-controller.pingress-system.svc", port: 9443 },
+    ca: all["controller-ca"],
+    token: all["controller-token"],
+  });
+  for (let given = 1; given < 7; given++) {
+    const flags = Object.fromEntries(Object.entries(all).filter((_, i) => given & (1 << i)));
+    const result = parse(flags);
+    assert.ok(result.kind === "error");
+    for (const flag of Object.keys(all)) {
+      const isWanted = new RegExp(`needs .*--${flag}\\b.*too`).test(result.text);
+      if (!(flag in flags)) assert.ok(isWanted, `${result.text}: ${flag}`);
+    }
+  }
+});
+
+Deno.test("a controller is named by https, host and port alone", () => {
+  for (
+    const [url, address] of [
+      ["https://localhost:9443", { hostname: "localhost", port: 9443 }],
+      ["https://[fd00::1]:9443/", { hostname: "fd00::1", port: 9443 }],
+      ["https://10.0.0.1", { hostname: "10.0.0.1", port: 443 }],
+      ["http://localhost:9443", null],
+      ["https://localhost:9443/v1/stream", null],
+      ["https://user@localhost:9443", null],
+      ["https://localhost:9443?x", null],
+      ["localhost:9443", null],
+      ["https://", null],
+    ] as const
+  ) {
+    const flags = [`--controller=${url}`, "--controller-ca=ca.crt", "--controller-token=token"];
+    const parsed = parseProxyOptions(["--config=proxy.json", ...flags]);
+    assert.equal(parsed.kind, address === null ? "error" : "ok", url);
+    if (parsed.kind === "ok") assert.deepEqual(parsed.options.controller?.address, address);
+  }
+});

@@ -4,7 +4,8 @@
  */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { nameServersOf } from "../../proxy/rights.ts";
+import { parseProxyOptions, type ProxyOptions } from "../../proxy/options.ts";
+import { nameServersOf, supervisorRights } from "../../proxy/rights.ts";
 import type { Snapshot } from "../../shared/snapshot.ts";
 import { Backend, Peer, statusOf } from "../support/backend.ts";
 import { ProxyProcess } from "../support/proxy_process.ts";
@@ -105,6 +106,36 @@ Deno.test("bound to networks, code in the proxy reaches them and its own listene
   assert.deepEqual(allowed(findings.first), {});
   assert.equal(inside.calls, 2);
   assert.equal(outside.calls, 0);
+});
+
+Deno.test("with a controller, code in the proxy reaches that one port too, and reads its two files' folder", async () => {
+  using controller = watchedPort("127.0.0.1");
+  using other = watchedPort("127.0.0.1");
+  const folder = await Deno.makeTempDir();
+  try {
+    const flags = [
+      "--admin=127.0.0.1:19090",
+      "--upstream-networks=127.0.0.2/32",
+      `--controller=https://localhost:${controller.port}`,
+      `--controller-ca=${join(folder, "ca.crt")}`,
+      `--controller-token=${join(folder, "token")}`,
+    ];
+    const ports = [controller.port, other.port];
+    const dials = ports.flatMap((port) => [`localhost ${port}`, `127.0.0.1 ${port}`]);
+    const findings = await probe(flags, dials);
+    const reached = { [`dial localhost ${controller.port}`]: "done" };
+    assert.deepEqual(allowed(findings.supervisor), { "read the configuration": "{}", ...reached });
+    assert.deepEqual(allowed(findings.worker), reached);
+    assert.deepEqual(allowed(findings.first), {});
+    assert.equal(other.calls, 0);
+    const parsed = parseProxyOptions(["--config=/etc/pingress/proxy.json", ...flags]);
+    assert.equal(parsed.kind, "ok");
+    const { read } = supervisorRights((parsed as { options: ProxyOptions }).options, []);
+    assert.ok((read as string[]).includes("/etc/pingress"));
+    assert.ok((read as string[]).includes(folder));
+  } finally {
+    await Deno.remove(folder);
+  }
 });
 
 // Deno 2.9 cannot permit a block of IPv6 addresses: then `networks.ts` is the bound.
