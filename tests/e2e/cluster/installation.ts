@@ -113,11 +113,16 @@ export class Pingress {
 
   /** Applies the manifests as they are, or with options of a test; again is fine. */
   async apply({ backend, replicas, args = [] }: PingressOptions = {}): Promise<void> {
-    await this.cluster.kubectl(["apply", "--filename", MANIFESTS]);
     const flags = backend === undefined ? args : [`--backend=${backend}`, ...args];
-    if (flags.length === 0 && replicas === undefined) return;
-    const file = join(MANIFESTS, "pingress-controller.yaml");
-    const documents = parseAllDocuments(await Deno.readTextFile(file)).map((document) => {
+    if (flags.length === 0 && replicas === undefined) {
+      await this.cluster.kubectl(["apply", "--filename", MANIFESTS]);
+      return;
+    }
+    // All at once: controllers with other flags in between would roll proxies out twice.
+    const files = [...Deno.readDirSync(MANIFESTS)].map(({ name }) => name)
+      .filter((name) => name.endsWith(".yaml")).sort();
+    const texts = await Promise.all(files.map((name) => Deno.readTextFile(join(MANIFESTS, name))));
+    const documents = texts.flatMap((text) => parseAllDocuments(text)).map((document) => {
       const object = document.toJS() as Deployment;
       if (object.kind !== "Deployment") return object;
       const [container] = object.spec.template.spec.containers;
