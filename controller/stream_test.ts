@@ -166,6 +166,16 @@ Deno.test("a proxy that has it all already is told so, under whatever version", 
   assert.deepEqual(later, { epoch: "e", seen: { Ingress: "2" } });
 });
 
+Deno.test("what is translated again and comes to the same is told to nobody", async () => {
+  await using scene = await start({ timing: { heartbeat: 100 } });
+  scene.server.update(snapshot(1));
+  const client = scene.connect();
+  await client.line("snapshot");
+  scene.server.update(snapshot(1));
+  await client.until("pings", () => client.pings > 3);
+  assert.equal(client.lines.length, 2);
+});
+
 Deno.test("a proxy that is lost gets everything again, and not more than once a second", async () => {
   await using scene = await start();
   scene.server.update(snapshot(1));

@@ -67,8 +67,8 @@ export const REVIEW_LIMITS: ReviewLimits = {
   leastLife: 60_000,
   inFlight: 8,
   waiting: 2048,
-  // Who floods competes with others by these alone.
-  waitingOfPeer: 16,
+  // Who floods competes by these alone; many proxies may come from one address by NAT.
+  waitingOfPeer: 256,
   patience: 8_000,
   // A thousand proxies that all come anew are let in within seconds.
   rate: 100,

@@ -187,7 +187,7 @@ Deno.test("thousands of made-up tokens neither grow memory nor hurry the API ser
 });
 
 Deno.test("one address that floods keeps nobody else out, nor those who are known", async () => {
-  const test = scene({ patience: 60_000 });
+  const test = scene({ patience: 60_000, waitingOfPeer: 16 });
   await test.ask(token());
   const release = test.hold();
   test.answer("bad");

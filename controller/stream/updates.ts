@@ -3,6 +3,7 @@
  * leads there from any earlier one; proxies are mostly at the same, so each line is made once.
  */
 import type { Snapshot } from "../../shared/snapshot.ts";
+import { compareVersions } from "../../shared/snapshot_order.ts";
 import { deltaLine, sameLine, wholeLine } from "../../shared/stream/change.ts";
 import { Content } from "../../shared/stream/content.ts";
 
@@ -31,8 +32,14 @@ export class Updates {
     return this.#currentAt;
   }
 
+  /** Throws what `Content.of` does. */
   take(snapshot: Snapshot): void {
-    this.#current = Content.of(snapshot, this.#current ?? undefined);
+    const before = this.#current;
+    const content = Content.of(snapshot, before ?? undefined);
+    const isNew = before === null || content.hash !== before.hash ||
+      compareVersions(content.version, before.version) !== "same";
+    if (!isNew) return;
+    this.#current = content;
     this.#currentAt = this.#now();
     this.#whole = null;
     this.#deltas.clear();

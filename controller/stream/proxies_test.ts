@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import type { RefusalCode } from "../../shared/stream/messages.ts";
+import { VERSION } from "../../shared/version.ts";
+import { programmed, refusalProblems, type ShownSession, showProxies } from "./proxies.ts";
+
+const WORKLOAD = { kind: "DaemonSet", namespace: "pingress-system", name: "pingress-proxy-server" };
+const NOW = 1_000_000;
+const VERSION_OF_IT = { epoch: "e", seen: { Ingress: "1" } };
+
+function session(name: string, more: Partial<ShownSession> = {}): ShownSession {
+  return {
+    name,
+    peer: "10.0.0.1",
+    identity: { pod: name, podUid: name, node: "node-1" },
+    zone: null,
+    openedAt: NOW - 60_000,
+    build: VERSION,
+    inForce: { version: VERSION_OF_IT, hash: "a" },
+    isInSync: true,
+    syncedAt: NOW - 1_000,
+    refusal: null,
+    ...more,
+  };
+}
+
+function refusing(name: string, code: RefusalCode, more: Partial<ShownSession> = {}) {
+  const refusal = {
+    version: VERSION_OF_IT,
+    hash: "b",
+    code,
+    reason: "$.hosts: no",
+    at: NOW - 1_000,
+  };
+  return session(name, { isInSync: false, refusal, ...more });
+}
+
+Deno.test("what users wrote is programmed when all proxies have it, and there is one", () => {
+  const behind = session("b", { isInSync: false });
+  assert.deepEqual(programmed([]), { programmed: false, connected: 0, inSync: 0 });
+  assert.deepEqual(programmed([session("a")]), { programmed: true, connected: 1, inSync: 1 });
+  assert.deepEqual(programmed([session("a"), behind]), {
+    programmed: false,
+    connected: 2,
+    inSync: 1,
+  });
+});
+
+Deno.test("each proxy is a line of JSON, with times that people can read", () => {
+  const wall = Date.parse("2026-01-01T00:01:00Z");
+  const text = showProxies([session("b"), refusing("a", "invalid")], null, NOW, wall);
+  const lines = text.split("\n");
+  assert.equal(lines.length, 4);
+  const { proxies, programmed, hash } = JSON.parse(text);
+  assert.deepEqual([programmed, hash, proxies.map(({ name }: ShownSession) => name)], [
+    false,
+    null,
+    ["a", "b"],
+  ]);
+  assert.equal(proxies[1].connected, "2026-01-01T00:00:00.000Z");
+  assert.deepEqual(proxies[0].refused, {
+    code: "invalid",
+    reason: "$.hosts: no",
+    since: "2026-01-01T00:00:59.000Z",
+    hash: "b",
+  });
+  assert.deepEqual(JSON.parse(showProxies([], null, NOW, wall)).proxies, []);
+});
+
+Deno.test("proxies that refuse for one reason are one problem, which names some of them", () => {
+  const names = ["e", "d", "c", "b", "a"];
+  const problems = refusalProblems(
+    [...names.map((name) => refusing(name, "invalid", { build: "0.0.1" })), session("f")],
+    WORKLOAD,
+    NOW,
+  );
+  assert.equal(problems.length, 1);
+  assert.deepEqual(problems[0].object, WORKLOAD);
+  assert.match(problems[0].message, /^a \(0\.0\.1\), b \(0\.0\.1\), c \(0\.0\.1\) and 2 more: /);
+  assert.match(problems[0].remedy, /controller's version/);
+});
+
+Deno.test("each code has a remedy of its own", () => {
+  const codes: RefusalCode[] = ["invalid", "loss", "empty", "failed"];
+  const problems = codes.flatMap((code) => refusalProblems([refusing("a", code)], WORKLOAD, NOW));
+  assert.equal(new Set(problems.map(({ remedy }) => remedy)).size, codes.length);
+});
+
+Deno.test("that a version is too old is a problem only when it lasts", () => {
+  const refused = refusing("a", "older");
+  assert.deepEqual(refusalProblems([refused], WORKLOAD, NOW), []);
+  assert.equal(refusalProblems([refused], WORKLOAD, NOW + 60_000).length, 1);
+});
