@@ -4,16 +4,13 @@
  */
 import { ingressFor } from "../cluster/app/application.ts";
 import { Finding, inWords } from "./finding.ts";
-import { Memory, mib } from "./memory.ts";
+import { compareMemory, Memory } from "./memory.ts";
 import { type Form, linesOf, mixedStreams, noteLoad, type Scene } from "./scene.ts";
 
 const RATE = 100;
 
 /** Ingresses a second. */
 const PACE = 50;
-
-/** What a process may keep, in bytes: heaps grow in steps, and never shrink at once. */
-const MARGIN = 48 * 1024 * 1024;
 
 export async function churn(scene: Scene, form: Form): Promise<Finding> {
   const count = form === "long" ? 1_000 : 100;
@@ -44,17 +41,7 @@ export async function churn(scene: Scene, form: Form): Promise<Finding> {
     finding.note("Ingresses created and deleted", `${count}, in ${inWords(created - began)}`);
     finding.note("the last one was served after", inWords(served - created));
     finding.count("failed on the untouched", load.failures.length, 0, linesOf(load.failures));
-    for (const [name, { resident, descriptors }] of before.processes) {
-      const now = after.processes.get(name);
-      if (now === undefined) throw new Error(`${name} is gone`);
-      finding.holds(
-        `memory of ${name}`,
-        `${mib(resident)} before, ${mib(now.resident)} after`,
-        `at most ${mib(MARGIN)} more`,
-        now.resident - resident <= MARGIN,
-      );
-      finding.note("its descriptors", `${descriptors} before, ${now.descriptors} after`);
-    }
+    compareMemory(finding, before, after);
   });
   return finding;
 }

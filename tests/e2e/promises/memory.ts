@@ -3,6 +3,7 @@
  * descriptors of each.
  */
 import { memoryOf } from "../../../bench/controller/process_usage.ts";
+import type { Finding } from "./finding.ts";
 import type { Scene } from "./scene.ts";
 
 export interface Usage {
@@ -44,6 +45,29 @@ export class Memory {
   }
 }
 
-export function mib(bytes: number): string {
+/** What a process may have more than before: heaps grow in steps, and connections are kept. */
+const MARGIN = { memory: 48 * 1024 * 1024, descriptors: 64 };
+
+/** Each proxy's memory and descriptors must be about where they were. */
+export function compareMemory(finding: Finding, before: Memory, after: Memory): void {
+  for (const [name, { resident, descriptors }] of before.processes) {
+    const now = after.processes.get(name);
+    if (now === undefined) throw new Error(`${name} is gone`);
+    finding.holds(
+      `memory of ${name}`,
+      `${mib(resident)} before, ${mib(now.resident)} after`,
+      `at most ${mib(MARGIN.memory)} more`,
+      now.resident - resident <= MARGIN.memory,
+    );
+    finding.holds(
+      `descriptors of ${name}`,
+      `${descriptors} before, ${now.descriptors} after`,
+      `at most ${MARGIN.descriptors} more`,
+      now.descriptors - descriptors <= MARGIN.descriptors,
+    );
+  }
+}
+
+function mib(bytes: number): string {
   return `${(bytes / 1024 / 1024).toFixed(0)} MiB`;
 }

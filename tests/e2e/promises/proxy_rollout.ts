@@ -2,16 +2,12 @@
  * The proxies themselves are replaced under load, one after another, behind a Service. In: a scene,
  * and what brings the rollout about. Out: what failed: nothing, and how WebSockets ended: with 1001.
  */
-import type { LoadPlan } from "../load/plan.ts";
 import { NAMESPACE, PROXY } from "../cluster/installation.ts";
 import { Finding, inWords } from "./finding.ts";
 import { linesOf, mixedStreams, noteLoad, type Scene } from "./scene.ts";
 
 const RATE = 200;
 const SOCKETS = 8;
-
-/** Of the Service before all proxies. */
-export const NODE_PORT = 30080;
 
 /** "Going away", as RFC 6455 has it for a server that ends. */
 const GOING_AWAY = 1001;
@@ -24,14 +20,13 @@ export async function proxyRollout(
   const finding = new Finding(`proxy rollout, ${kind}`);
   await scene.within("proxies", async (namespace) => {
     const host = "proxies.test";
-    await scene.proxyService(NODE_PORT);
+    const ports = await scene.proxyService();
     await scene.application({ namespace, replicas: 2, host });
-    const plan: Partial<LoadPlan> & Pick<LoadPlan, "streams"> = {
-      httpPort: NODE_PORT,
+    await using load = await scene.load({
+      ...ports,
       streams: mixedStreams(host, RATE),
       sockets: [{ name: "sockets", count: SOCKETS, interval: 500, host, path: "/socket" }],
-    };
-    await using load = await scene.load(plan);
+    });
     await load.lasts(2_000);
     const before = await names(scene);
     const began = performance.now();

@@ -29,6 +29,9 @@ const FLAGS = [
   "--proxy-arg=--access-log=false",
 ];
 
+/** Of the Service before all proxies. */
+const NODE_PORTS = { http: 30080, https: 30443 };
+
 /** The application that is always there. */
 const GROUND = "ground";
 
@@ -40,12 +43,15 @@ export class Scene {
   readonly pingress: Pingress;
   /** Signs what Secrets of this scene hold. */
   readonly authority: CertificateAuthority;
+  /** Where proxies answer for everybody: each of the DaemonSet's, or a Service. */
+  #entries: readonly { readonly address: string; readonly port: number }[];
   #names = 0;
 
   private constructor(cluster: NodeCluster, pingress: Pingress, authority: CertificateAuthority) {
     this.cluster = cluster;
     this.pingress = pingress;
     this.authority = authority;
+    this.#entries = cluster.nodeAddresses.map((address) => ({ address, port: 80 }));
   }
 
   /** Builds all images, and installs Pingress as a DaemonSet. */
@@ -63,7 +69,10 @@ export class Scene {
     return new Scene(cluster, pingress, await CertificateAuthority.create("Promises"));
   }
 
-  /** Applies the controller with more flags, and waits until proxies are as these say. */
+  /**
+   * Applies the controller with more flags, and waits until proxies are as these say. Where they have
+   * no ports of nodes, they are asked through a Service.
+   */
   async configure(
     backend: "HostPort" | "LoadBalancer",
     more: readonly string[] = [],
@@ -71,6 +80,9 @@ export class Scene {
     await this.pingress.apply({ backend, args: [...FLAGS, ...more] });
     await this.pingress.waitForControllers();
     await new Pingress(this.cluster, backend).waitForProxies();
+    if (backend === "HostPort") return;
+    const { httpPort: port } = await this.proxyService();
+    this.#entries = this.cluster.nodeAddresses.map((address) => ({ address, port }));
   }
 
   /** A namespace that is deleted in the end; nothing waits for it. */
@@ -91,21 +103,21 @@ export class Scene {
     return application;
   }
 
-  /** Waits until every node's proxy answers 200 for this host, or sends to HTTPS. */
+  /** Waits until proxies answer 200 for this host everywhere, or send to HTTPS. */
   async served(host: string, path = "/?id=1", patience = PATIENCE): Promise<void> {
-    for (const address of this.cluster.nodeAddresses) {
-      await eventually(`${host} on ${address}`, async () => {
-        const answer = await ask({ address, port: 80 }, { host, path }).catch(() => null);
+    for (const entry of this.#entries) {
+      await eventually(`${host} on ${entry.address}`, async () => {
+        const answer = await ask(entry, { host, path }).catch(() => null);
         return answer?.status === 200 || answer?.status === 308;
       }, patience);
     }
   }
 
-  /** Waits until no node's proxy knows this host any more. */
+  /** Waits until proxies know this host nowhere any more. */
   async notServed(host: string): Promise<void> {
-    for (const address of this.cluster.nodeAddresses) {
-      await eventually(`404 for ${host} on ${address}`, async () => {
-        const answer = await ask({ address, port: 80 }, { host, path: "/" }).catch(() => null);
+    for (const entry of this.#entries) {
+      await eventually(`404 for ${host} on ${entry.address}`, async () => {
+        const answer = await ask(entry, { host, path: "/" }).catch(() => null);
         return answer?.status === 404;
       }, PATIENCE);
     }
@@ -122,8 +134,9 @@ export class Scene {
     });
   }
 
-  /** A Service before all proxies, on this port of every node's address. */
-  async proxyService(nodePort: number): Promise<void> {
+  /** Makes a Service before all proxies, on ports of every node's address; the plan for load on it. */
+  async proxyService(): Promise<{ readonly httpPort: number; readonly httpsPort: number }> {
+    const { http, https } = NODE_PORTS;
     await this.cluster.apply({
       apiVersion: "v1",
       kind: "Service",
@@ -131,9 +144,19 @@ export class Scene {
       spec: {
         type: "NodePort",
         selector: { "app.kubernetes.io/name": PROXY },
-        ports: [{ name: "http", port: 80, targetPort: "http", nodePort }],
+        ports: [
+          { name: "http", port: 80, targetPort: "http", nodePort: http },
+          { name: "https", port: 443, targetPort: "https", nodePort: https },
+        ],
       },
     });
+    return { httpPort: http, httpsPort: https };
+  }
+
+  /** As `kubectl rollout restart`; does not wait. */
+  async restartProxies(kind: "DaemonSet" | "Deployment"): Promise<void> {
+    const what = [`${kind.toLowerCase()}/${PROXY}`, `--namespace=${NAMESPACE}`];
+    await this.cluster.kubectl(["rollout", "restart", ...what]);
   }
 
   /** Waits until none of these proxies is left. */
