@@ -65,7 +65,7 @@ for (
         "-k",
         folder,
       ]);
-      equal(tried?.code, 0, tried?.stderr);
+      equal(tried?.code, 0, tried?.stderr ?? "");
       equal(tried?.stdout.trimEnd().split("\n").length, objects.length);
     },
   );
