@@ -25,12 +25,18 @@ export class CertificateDiffer {
   #certificates = new Map<string, string>();
   #hosts = new Map<string, string>();
   #ids = new Map<string, string>();
+  #last: readonly ServerCertificate[] = [];
 
   /**
    * What changed since the last call; everything at the first. Of two with the same host the first
    * wins. Ids carry the fingerprint: the same id is the same chain and key.
    */
   diff(certificates: readonly ServerCertificate[]): CertificateDelta {
+    const last = this.#last;
+    this.#last = certificates;
+    if (certificates.length === last.length && certificates.every((one, i) => one === last[i])) {
+      return { changed: [], removed: [], hosts: [], ids: [] };
+    }
     const known = new Map<string, string>();
     const hosts = new Map<string, string>();
     const ids = new Map<string, string>();

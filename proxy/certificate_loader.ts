@@ -23,6 +23,16 @@ export interface LoadedCertificate extends ServerCertificate {
   readonly validTo: number;
 }
 
+/** A certificate that has been checked. */
+interface CheckedPair {
+  /** Of its texts, with what it is used for. */
+  readonly cacheKey: string;
+  /** Not as the default. */
+  readonly pair: LoadedCertificate;
+  /** As it was used last. */
+  readonly usable: LoadedCertificate;
+}
+
 export interface CertificateLoaderOptions {
   /** Where relative paths begin: the configuration file's folder. */
   readonly folder: string;
@@ -36,6 +46,8 @@ export class CertificateLoader {
   #lastGood = new LastGood();
   /** Pairs checked before, by chain and key: checking takes about a millisecond. */
   #checked = new Map<string, LoadedCertificate>();
+  /** The same by what a snapshot has, where that holds both texts: then it never changes. */
+  #inline = new Map<Certificate, CheckedPair>();
   /** What was wrong with each (by its id) at the last load, so that it is said once. */
   #complaints = new Map<string, string>();
   /** What the last load found. */
@@ -65,8 +77,9 @@ export class CertificateLoader {
   load(snapshot: Snapshot): LoadedCertificate[] {
     const loaded: LoadedCertificate[] = [];
     const checked = new Map<string, LoadedCertificate>();
+    const inline = new Map<Certificate, CheckedPair>();
     const lastGood = new LastGood();
-    const before = this.#complaints;
+    const complaints = this.#complaints;
     this.#complaints = new Map();
     const shown = new Set(snapshot.upstreams.map(({ tls }) => tls?.clientCertificate));
     for (const certificate of snapshot.certificates) {
@@ -76,19 +89,27 @@ export class CertificateLoader {
         isDefault: id === snapshot.defaultCertificate,
         isShown: shown.has(id),
       };
-      const reading = this.#read(certificate, checked);
+      const reading = this.#inline.get(certificate) ?? this.#read(certificate, checked);
       if (typeof reading === "string") {
         const kept = this.#lastGood.find(id, use);
         lastGood.take(id, kept);
         loaded.push(...kept);
-        this.#refuse(id, reading, use, kept, before);
+        this.#refuse(id, reading, use, kept, complaints);
         continue;
       }
-      const usable = use.isDefault ? { ...reading, isDefault: true } : reading;
+      const { cacheKey, pair } = reading;
+      const { isDefault } = use;
+      // The same objects as before, so that nothing seems to have changed.
+      const usable = reading.usable.isDefault === isDefault
+        ? reading.usable
+        : { ...pair, isDefault };
       loaded.push(usable);
+      checked.set(cacheKey, pair);
+      if (isInline(certificate)) inline.set(certificate, { cacheKey, pair, usable });
       lastGood.take(id, [usable]);
     }
     this.#checked = checked;
+    this.#inline = inline;
     this.#lastGood = lastGood;
     this.#usable = loaded;
     const inForce = new Set(loaded.map(({ id }) => id));
@@ -132,8 +153,8 @@ export class CertificateLoader {
   /** The pair, or what is wrong with it. */
   #read(
     certificate: Certificate,
-    checked: Map<string, LoadedCertificate>,
-  ): LoadedCertificate | string {
+    checked: ReadonlyMap<string, LoadedCertificate>,
+  ): CheckedPair | string {
     const chain = certificate.chain.kind === "pem"
       ? { text: certificate.chain.pem, name: "the chain" }
       : this.#readFile(certificate.chain.path);
@@ -144,10 +165,8 @@ export class CertificateLoader {
     if (typeof key === "string") return key;
     const cacheKey = `${certificate.id}\n${certificate.hosts.join()}\n${chain.text}\n${key.text}`;
     const before = this.#checked.get(cacheKey) ?? checked.get(cacheKey);
-    const loaded = before ?? this.#check(certificate, chain, key);
-    if (typeof loaded === "string") return loaded;
-    checked.set(cacheKey, loaded);
-    return loaded;
+    const pair = before ?? this.#check(certificate, chain, key);
+    return typeof pair === "string" ? pair : { cacheKey, pair, usable: pair };
   }
 
   #check(
@@ -182,6 +201,10 @@ export class CertificateLoader {
       return `${file} cannot be read: ${error instanceof Error ? error.message : error}`;
     }
   }
+}
+
+function isInline({ chain, key }: Certificate): boolean {
+  return chain.kind === "pem" && key.kind === "secret";
 }
 
 function formatRef({ namespace, name }: Origin): string {

@@ -2,8 +2,8 @@
  * What is in force in one event loop: routes, upstreams, certificates. In: deltas. Out: the table
  * that requests are matched with, and the certificates for handshakes.
  *
- * A delta is taken in within one turn of the loop, so no request sees half of it: upstreams exist
- * before routes name them, and go after. Endpoints, pools and turns that stay keep their state.
+ * A delta is taken in within one turn of the loop, so no request sees half of it: upstreams and
+ * certificates exist before routes need them, and upstreams that are gone go last. Endpoints, pools and turns that stay keep their state.
  */
 import type { Logger } from "../shared/log.ts";
 import type { Action, Upstream as UpstreamSpec } from "../shared/snapshot.ts";
@@ -42,12 +42,12 @@ export class Configuration {
 
   apply(delta: SnapshotDelta): void {
     for (const spec of delta.upstreams) this.#applyUpstream(spec);
+    this.certificates.apply(delta.certificates, delta.defaultCertificate);
     for (const { host, routes } of delta.hosts) {
       this.table.replaceHost(host, routes, (route) => this.#bind(route.action, route.id));
     }
     const { defaultAction } = delta;
     this.table.replaceFallback(defaultAction === null ? null : this.#bind(defaultAction, null));
-    this.certificates.apply(delta.certificates, delta.defaultCertificate);
     for (const id of delta.removedUpstreams) {
       this.#upstreams.get(id)?.close();
       this.#upstreams.delete(id);

@@ -81,6 +81,26 @@ Deno.test("the order of a host's routes counts as a change, that of its neighbou
   assert.deepEqual(deltaBetween(base, turned).hosts.map(({ host }) => host), ["a.test"]);
 });
 
+Deno.test("what is the same object is not looked into, and what is equal is no change", () => {
+  const [first] = randomConfigurations(new Random(7), 1);
+  const base = withRoutes(first.snapshot, ["a.test", "b.test"]);
+  const differ = new SnapshotDiffer();
+  let looks = 0;
+  const watched = base.routes.map((route) => ({
+    ...route,
+    toJSON() {
+      looks++;
+      return route;
+    },
+  }));
+  differ.diff({ ...base, routes: watched }, []);
+  assert.deepEqual(differ.diff({ ...base, routes: watched }, []).hosts, []);
+  assert.deepEqual(differ.diff({ ...base, routes: [...watched] }, []).hosts, []);
+  assert.equal(looks, 0);
+  assert.deepEqual(differ.diff(structuredClone(base), []).hosts, []);
+  assert.ok(looks > 0);
+});
+
 Deno.test("a certificate with new contents, and thus a new id, is a change", () => {
   const [first] = randomConfigurations(new Random(4), 1);
   const [one, two] = [["one"], ["two"]].map(([id]) => ({

@@ -46,6 +46,8 @@ export class TelemetryHub {
   #restarts = 0;
   #applied = 0;
   #refused = 0;
+  /** Of the snapshot that came last. */
+  #routes: Snapshot["routes"] | null = null;
   #snapshot: Snapshot | null = null;
   #appliedAt = 0;
   #certificates: Scraped["certificates"] = { usable: [], refused: 0 };
@@ -86,6 +88,8 @@ export class TelemetryHub {
    * get the snapshot itself.
    */
   snapshotComes(snapshot: Snapshot): void {
+    if (snapshot.routes === this.#routes) return;
+    this.#routes = snapshot.routes;
     const ids = snapshot.routes.map(({ id }) => id);
     const change = this.#slots.update(ids, (slot) => this.#clear(slot));
     this.#chunks = Math.ceil(this.#slots.used / SLOTS_PER_CHUNK);
