@@ -509,3 +509,23 @@ async function pipe(port: number): Promise<[net.Socket, { stop(): void; close():
     },
   }];
 }
+
+Deno.test("a port that has gone silent is opened again, and streams go on", async () => {
+  const folder = import.meta.dirname!;
+  const code = `
+    import { silentProbe } from "${folder}/../tests/support/silent_stream.ts";
+    await silentProbe();
+  `;
+  const { success, stdout, stderr } = await new Deno.Command("bash", {
+    args: [
+      "-c",
+      `ulimit -n 160; exec "$0" eval --config "$1" "$2"`,
+      Deno.execPath(),
+      `${folder}/../deno.json`,
+      code,
+    ],
+  }).output();
+  const said = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
+  assert.ok(success, said);
+  assert.match(said, /silent and open again/);
+});

@@ -3,10 +3,13 @@
  * requests for the stream whose head is whole; whatever else connects is ended, and harms nobody.
  *
  * One request a connection: what answers it closes it.
+ *
+ * For want of descriptors a listener of node:https in Deno 2.9 goes silent, and says nothing. So the
+ * port is tried from within while nobody comes, and opened anew when it does not answer.
  */
 import { createServer, type Server } from "node:https";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import { type Address, formatAddress } from "../../shared/address.ts";
 import { readKeyPair } from "../../shared/key_pair.ts";
 import type { Logger } from "../../shared/log.ts";
@@ -22,6 +25,8 @@ export interface ListenerLimits {
   readonly head: number;
   /** Bytes of a head. */
   readonly headBytes: number;
+  /** Milliseconds from one look at whether the port answers to the next. */
+  readonly watch: number;
 }
 
 export const LISTENER_LIMITS: ListenerLimits = {
@@ -29,6 +34,7 @@ export const LISTENER_LIMITS: ListenerLimits = {
   strangers: 1024,
   head: 10_000,
   headBytes: 24_576,
+  watch: 10_000,
 };
 
 export interface StreamListenerOptions {
@@ -41,6 +47,9 @@ export interface StreamListenerOptions {
 
 /** Nothing that listens on all addresses of IPv6 can where there is none. */
 const NO_IPV6: ReadonlySet<unknown> = new Set(["EAFNOSUPPORT", "EADDRNOTAVAIL"]);
+
+/** Milliseconds that the port may take to answer. */
+const PROBE_PATIENCE = 5_000;
 
 interface Stranger {
   readonly socket: Socket;
@@ -55,6 +64,9 @@ export class StreamListener {
   /** By the address and port of the peer, the oldest first. */
   readonly #strangers = new Map<string, Stranger>();
   #address: Address;
+  #admitted = 0;
+  #watching: ReturnType<typeof setTimeout> | undefined;
+  #isClosed = false;
 
   constructor(options: StreamListenerOptions) {
     this.#options = options;
@@ -105,6 +117,7 @@ export class StreamListener {
       await this.#bind(others[0]);
     }
     this.#server.on("error", (error) => log.error("The stream's port has failed", { error }));
+    this.#watch();
   }
 
   /** The request of this connection is from whom it should be. */
@@ -116,6 +129,8 @@ export class StreamListener {
 
   /** Accepts no more. Connections go on. */
   close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#watching);
     this.#server.close();
   }
 
@@ -125,6 +140,43 @@ export class StreamListener {
     for (const { timer } of this.#strangers.values()) clearTimeout(timer);
     this.#strangers.clear();
     for (const socket of this.#sockets) socket.destroy();
+  }
+
+  /** Looks every now and then whether the port answers. */
+  #watch(): void {
+    const admitted = this.#admitted;
+    this.#watching = setTimeout(async () => {
+      const isHeard = this.#admitted > admitted || await this.#isAnswering();
+      if (!isHeard && !this.#isClosed) await this.#reopen();
+      if (!this.#isClosed) this.#watch();
+    }, this.#limits.watch);
+  }
+
+  /** Whether a connection from within is admitted. */
+  #isAnswering(): Promise<boolean> {
+    const { hostname: host, port } = this.#address;
+    const admitted = this.#admitted;
+    return new Promise((resolve) => {
+      const socket = connect({ host, port });
+      const end = () => {
+        clearTimeout(timer);
+        socket.destroy();
+        resolve(this.#admitted > admitted);
+      };
+      const timer = setTimeout(end, PROBE_PATIENCE);
+      socket.on("error", end);
+      // It ends as soon as it is admitted, since it is nobody.
+      socket.on("close", end);
+      socket.on("connect", () => socket.end());
+    });
+  }
+
+  async #reopen(): Promise<void> {
+    const { log } = this.#options;
+    this.#server.close();
+    const failed = await this.#bind(this.#address).then(() => null, (error) => error);
+    if (failed === null) log.warn("The stream's port was silent and is open again");
+    else log.error("The stream's port is silent, and cannot be opened", { error: failed });
   }
 
   #bind({ hostname: host, port }: Address): Promise<void> {
@@ -161,6 +213,7 @@ export class StreamListener {
   #admit(socket: Socket): void {
     socket.on("error", () => socket.destroy());
     socket.setNoDelay(true);
+    this.#admitted++;
     if (this.#sockets.size >= this.#limits.connections) return void socket.destroy();
     if (this.#strangers.size >= this.#limits.strangers) {
       const [oldest] = this.#strangers.values();
