@@ -112,6 +112,8 @@ Deno.test("readiness comes only when the configuration is in force and the liste
 
 /** Whether the process has asked for SIGTERM, which Deno itself does not: Linux tells. */
 function hearsSigterm(pid: number): boolean {
+  // Until it runs a program of its own it is a copy of this process, handlers and all.
+  if (!Deno.readTextFileSync(`/proc/${pid}/cmdline`).includes("proxy/main.ts")) return false;
   const status = Deno.readTextFileSync(`/proc/${pid}/status`);
   const caught = BigInt(`0x${/^SigCgt:\s+(\w+)/m.exec(status)![1]}`);
   return (caught & (1n << 14n)) !== 0n;
