@@ -267,12 +267,19 @@ export class NodeCluster extends ApiClient implements KubectlTarget {
     }
   }
 
-  /** Stops everything and takes it away; nothing happens the second time. */
+  /**
+   * Stops everything and takes it away; throws where something is left on the machine. Nothing happens
+   * the second time.
+   */
   async end(): Promise<void> {
     if (this.#isOver) return;
     this.#isOver = true;
     this.close();
-    await this.#guard.release();
+    try {
+      await this.#guard.stop();
+    } finally {
+      await this.#guard.release();
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -3,6 +3,7 @@
  * the machine's one place for such a cluster, held until what was started in it is gone.
  */
 import { join } from "node:path";
+import { leftovers } from "./leftovers.ts";
 
 /** Scripts that start and stop a cluster and build images. */
 export const SCRIPTS = join(import.meta.dirname!, "..", "..", "cluster");
@@ -89,7 +90,14 @@ export class NodeGuard {
     throw new Error(`No cluster: ${stderr}`);
   }
 
-  /** Stops the cluster, and lets another begin. */
+  /** Stops the cluster. Throws where something of it is left. */
+  async stop(): Promise<void> {
+    await runScript("down.sh", []);
+    const left = await leftovers(join(clusterFolder(), "run"));
+    if (left.length > 0) throw new Error(`The cluster has left\n${left.join("\n")}`);
+  }
+
+  /** Stops what runs, and lets another cluster begin. */
   async release(): Promise<void> {
     await this.#shell.stdin.close();
     while (await this.#read() !== "");

@@ -1,0 +1,192 @@
+/**
+ * Pingress from zero: a cluster, our own images, `kubectl apply`, and what a visitor outside of the
+ * cluster then gets through the host ports of the node; in the end, nothing is left.
+ */
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { CertificateAuthority } from "../../dev/certificate_authority.ts";
+import { eventually } from "../cluster/support/condition.ts";
+import { MANIFESTS } from "../cluster/support/kubectl.ts";
+import { buildPingress, NAMESPACE, Pingress } from "./cluster/installation.ts";
+import { podProcesses } from "./cluster/leftovers.ts";
+import { type NodeCluster, startNodeCluster } from "./cluster/node_cluster.ts";
+import { Visitor } from "./cluster/visitor.ts";
+
+const NAME = "Pingress from zero";
+const SAMPLE = join(MANIFESTS, "sample", "sample.yaml");
+const HOST = "test.example.com";
+
+/** A kubelet may take a minute and a half to bring a change of a file to its pods, in ms. */
+const PATIENCE = 150_000;
+
+Deno.test(NAME, async (t) => {
+  const cluster = await startNodeCluster(NAME);
+  if (cluster === null) return;
+  await using _ = cluster;
+  await cluster.explain(() => fromZero(cluster, (name, run) => step(t, name, run)));
+  // Throws where anything is left on the machine.
+  await cluster.end();
+});
+
+type Step = (name: string, run: () => Promise<void>) => Promise<void>;
+
+/** A later one is of no use where one has failed. */
+async function step(t: Deno.TestContext, name: string, run: () => Promise<void>): Promise<void> {
+  const from = performance.now();
+  let problem: unknown;
+  await t.step(name, async () => {
+    try {
+      await run();
+    } catch (error) {
+      problem = error;
+      throw error;
+    }
+  });
+  if (problem !== undefined) throw problem;
+  console.log(`${name}: ${((performance.now() - from) / 1000).toFixed(1)} s`);
+}
+
+async function fromZero(cluster: NodeCluster, step: Step): Promise<void> {
+  const pingress = new Pingress(cluster, "HostPort");
+  const visitor = new Visitor(cluster.nodeAddress);
+  const [first, second] = [
+    await CertificateAuthority.create("First"),
+    await CertificateAuthority.create("Second"),
+  ];
+  const found = await traces(cluster);
+
+  await step("images are built", async () => {
+    await cluster.buildImage({
+      context: join(import.meta.dirname!, "cluster", "sample"),
+      tag: "docker.io/library/nginx:latest",
+    });
+    await buildPingress(cluster);
+  });
+
+  await step("the manifests start a controller that is ready", async () => {
+    await cluster.kubectl(["apply", "--filename", MANIFESTS]);
+    await pingress.waitForControllers();
+  });
+
+  await step("the sample is answered over HTTP, by both of its pods", async () => {
+    await cluster.kubectl(["apply", "--filename", SAMPLE]);
+    await cluster.waitForRollout("Deployment", "sample-nginx", "default");
+    await pingress.waitForProxies();
+    const pods = new Set<string>();
+    await eventually("answers of both pods", async () => {
+      const { status, body } = await visitor.get(`${HOST}/`);
+      if (status !== 200) return false;
+      const account = JSON.parse(body);
+      assert.deepEqual([account.scheme, account.host], ["http", HOST]);
+      return pods.add(account.pod).size === 2;
+    }, PATIENCE);
+    const { status } = await visitor.get("other.example.com/");
+    assert.equal(status, 404);
+  });
+
+  await step("the Ingress says the node's address", async () => {
+    await eventually("address", async () => {
+      const text = await cluster.kubectl(["get", "ingress", "sample-nginx", "--output=wide"]);
+      return text.includes(cluster.nodeAddress);
+    });
+  });
+
+  await step("HTTPS is answered with the Secret's certificate", async () => {
+    await writeCertificate(cluster, first);
+    await patchIngress(cluster, { spec: { tls: [{ hosts: [HOST], secretName: "sample" }] } });
+    const answer = await eventually("answer over HTTPS", async () => {
+      const answer = await visitor.get(`${HOST}/secure`, { ca: first.certificate }).catch(() =>
+        null
+      );
+      return answer?.status === 200 ? answer : null;
+    }, PATIENCE);
+    const { scheme, path } = JSON.parse(answer.body);
+    assert.deepEqual([scheme, path], ["https", "/secure"]);
+  });
+
+  await step("a WebSocket is answered, over TLS and without", async () => {
+    assert.equal(await visitor.echo(`${HOST}/socket`, "hello"), "hello");
+    const ca = first.certificate;
+    assert.equal(await visitor.echo(`${HOST}/socket`, "hello again", { ca }), "hello again");
+  });
+
+  await step("a new certificate takes the old one's place, and no handshake fails", async () => {
+    const ca = first.certificate + second.certificate;
+    const old = (await visitor.get(`${HOST}/`, { ca })).serial;
+    await writeCertificate(cluster, second);
+    await eventually("new certificate", async () => {
+      const { status, serial } = await visitor.get(`${HOST}/`, { ca });
+      assert.equal(status, 200);
+      return serial !== old;
+    }, PATIENCE);
+    await assert.rejects(visitor.get(`${HOST}/`, { ca: first.certificate }));
+    assert.equal((await visitor.get(`${HOST}/`, { ca: second.certificate })).status, 200);
+  });
+
+  await step("a changed Ingress is served under its new name, and not under the old", async () => {
+    const backend = { service: { name: "sample-nginx", port: { name: "http" } } };
+    const paths = [{ path: "/new", pathType: "Exact", backend }];
+    await patchIngress(cluster, {
+      spec: { rules: [{ host: "new.example.com", http: { paths } }] },
+    });
+    await eventually("answer under the new name", async () => {
+      return (await visitor.get("new.example.com/new")).status === 200;
+    }, PATIENCE);
+    assert.equal((await visitor.get("new.example.com/newer")).status, 404);
+    assert.equal((await visitor.get(`${HOST}/`)).status, 404);
+  });
+
+  await step("deleted again, nothing is left", async () => {
+    await cluster.kubectl(["delete", "--filename", SAMPLE]);
+    await cluster.delete("v1", "Secret", "sample", "default");
+    await cluster.kubectl(["delete", "--filename", MANIFESTS]);
+    await eventually(
+      "end of the pods",
+      async () => (await cluster.pods("default")).length === 0,
+      PATIENCE,
+    );
+    assert.equal(await cluster.get("v1", "Namespace", NAMESPACE), null);
+    assert.deepEqual(await traces(cluster), found);
+    await assert.rejects(visitor.get(`${HOST}/`));
+  });
+}
+
+async function writeCertificate(cluster: NodeCluster, authority: CertificateAuthority) {
+  const { chain, key } = await authority.issue({ names: [HOST] });
+  const stringData = { "tls.crt": chain, "tls.key": key.reveal() };
+  await cluster.apply({
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name: "sample" },
+    type: "kubernetes.io/tls",
+    stringData,
+  });
+}
+
+async function patchIngress(cluster: NodeCluster, patch: unknown): Promise<void> {
+  const args = [
+    "patch",
+    "ingress",
+    "sample-nginx",
+    "--type=merge",
+    `--patch=${JSON.stringify(patch)}`,
+  ];
+  await cluster.kubectl(args);
+}
+
+/** Kinds that Pingress makes objects of, wherever these are. */
+const KINDS =
+  "ns,ds,deploy,pods,svc,cm,secrets,sa,leases,pdb,hpa,roles,rolebindings,clusterroles," +
+  "clusterrolebindings,ingressclasses,priorityclasses,ingresses";
+
+/** Names of all objects that could be Pingress' own, and processes of its images. */
+async function traces(cluster: NodeCluster): Promise<string[]> {
+  const format =
+    "--output=jsonpath={range .items[*]}{.kind}/{.metadata.namespace}/{.metadata.name} {end}";
+  const names = (await cluster.kubectl(["get", KINDS, "--all-namespaces", format])).trim().split(
+    " ",
+  );
+  const processes = podProcesses().filter((line) => line.includes("main.ts"));
+  const ours = names.filter((name) => /pingress|sample/.test(name));
+  return [...ours, ...processes].sort();
+}
