@@ -13,6 +13,10 @@ import {
   streamPort,
   streamTrust,
 } from "./support/stream_scene.ts";
+import { heldUntil } from "./support/gateway_answers.ts";
+import { Replicas } from "./support/replicas.ts";
+import { compareVersions } from "../../shared/snapshot_order.ts";
+import type { SnapshotVersion } from "../../shared/snapshot.ts";
 import { HELLO, type Line } from "../support/stream_client.ts";
 
 interface Carried extends Line {
@@ -211,6 +215,50 @@ clusterTest(
     const shown = JSON.parse((await controller.admin("/snapshot")).text);
     assert.ok(BigInt(shown.version.seen.Service) < BigInt(beyond.seen.Service));
     await liar.line("hello");
+  },
+);
+
+clusterTest(
+  "a proxy that comes from a replica which has seen more keeps what it has, and the second lists anew",
+  async (cluster) => {
+    await using scene = await ControllerScene.prepare(cluster, { args: FAST_ELECTION });
+    await using replicas = await Replicas.prepare(scene, 2);
+    await scene.service("web");
+    await scene.ingress("first");
+    await Promise.all(replicas.all.map((replica) => replica.start()));
+    const leader = await replicas.leader();
+    const other = replicas.all.find((replica) => replica !== leader)!;
+    // It neither hears of the Ingress, nor of what is published of it.
+    const held = [["ingresses"], ["configmaps"], ["secrets", scene.system]].map(
+      ([resource, namespace]) => {
+        const call = { verb: "watch", resource, namespace } as const;
+        const watch = other.gateway.inject(call, heldUntil(new Promise(() => {})));
+        other.gateway.endStreams(call);
+        return watch;
+      },
+    );
+    await eventually("held watches", () => held.every(({ hits }) => hits > 0));
+    const lists = other.gateway.requests.length;
+    await using ahead = await connectProxy(scene, {}, leader.process!);
+    await scene.ingress("unseen");
+    const { version, hash } = await ahead.until(
+      "the new route",
+      () =>
+        ahead.lines.findLast((line) => line.hosts && hostsOf(line).includes("unseen.example.com")),
+    );
+    await using moved = await connectProxy(
+      scene,
+      { hello: { ...HELLO, version, hash } },
+      other.process!,
+    );
+    await moved.until("the same content", () => moved.latest?.hash === hash);
+    const [first] = moved.lines.filter(({ hash }) => hash !== undefined);
+    const order = (line: Line) =>
+      compareVersions(line.version as SnapshotVersion, version as SnapshotVersion);
+    assert.equal(order(first), "older", "what it has seen less of is older to the proxy");
+    assert.ok(["newer", "same"].includes(order(moved.latest!)));
+    const relisted = other.gateway.recorded({ verb: "list", resource: "ingresses" }, lists);
+    assert.ok(relisted.length >= 1);
   },
 );
 
