@@ -16,7 +16,7 @@ export type Origin = "file" | "stream";
 export interface SnapshotOffer {
   readonly snapshot: Snapshot;
   readonly origin: Origin;
-  /** All of it has come at once, rather than as a change. */
+  /** It has come at once, or as a change of nothing, so that no route was taken away by itself. */
   readonly isWhole: boolean;
 }
 
@@ -73,7 +73,7 @@ function objection(code: RefusalCode, problem: ConfigProblem, isLate = false): O
 }
 
 /** Without a route or a default action, nothing is served. */
-function isEmpty({ routes, defaultAction }: Snapshot): boolean {
+export function isEmpty({ routes, defaultAction }: Snapshot): boolean {
   return routes.length === 0 && defaultAction === null;
 }
 

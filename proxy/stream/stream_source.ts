@@ -20,6 +20,7 @@ import {
 import { ReceivedContent, type Taken } from "../../shared/stream/received.ts";
 import { VERSION } from "../../shared/version.ts";
 import type { ControllerAddress } from "../controller_address.ts";
+import { isEmpty } from "../snapshot_guard.ts";
 import type { SnapshotInForce } from "../snapshot_in_force.ts";
 import { SnapshotLog } from "../snapshot_log.ts";
 import { unspokenProblems } from "../unspoken_protocols.ts";
@@ -70,6 +71,8 @@ export class StreamSource {
   #generation = 0;
   /** All is asked for anew: changes are of no use until it comes. */
   #isLost = false;
+  /** Nothing is served by what came last, in force or not. */
+  #wasEmpty = false;
   #controller: StreamState["controller"] = null;
   #down: string | null = null;
   #zone: string | null = null;
@@ -200,7 +203,9 @@ export class StreamSource {
       return this.#refuse(message, "invalid", taken.reason);
     }
     this.#isLost = false;
-    const isWhole = message.kind === "snapshot";
+    // A change that takes no route away is no reason for those in force to go.
+    const isWhole = message.kind !== "delta" || this.#wasEmpty;
+    this.#wasEmpty = isEmpty(taken.snapshot);
     const verdict = this.#options.inForce.takeStream(taken.snapshot, hash, isWhole);
     if (verdict.kind === "refused") return this.#refuse(message, verdict.code, verdict.reason);
     this.#refused = null;

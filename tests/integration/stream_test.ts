@@ -1,6 +1,8 @@
 /** Snapshots over real sockets: from the controller's stream, beside files. */
 import assert from "node:assert/strict";
+import { layPublishedSet } from "../../controller/publish/layout.ts";
 import { Content } from "../../shared/stream/content.ts";
+import { largeSnapshot, toFiles } from "../support/published_scene.ts";
 import { seeing, StreamScene, until } from "../support/stream_scene.ts";
 
 Deno.test("a fresh cluster: without a file the stream alone gives the configuration, which is reported", async () => {
@@ -56,6 +58,33 @@ Deno.test("with the file's content the controller need not send it, and deltas f
   await stream.reportsOf("applied", 2);
   assert.deepEqual(scene.revisions, [5, 6]);
   assert.equal(scene.applied[1].upstreams[0], scene.applied[0].upstreams[0]);
+});
+
+Deno.test("mounted files and the stream have one hash for one content, keys included, in one part or many", async () => {
+  for (const size of [{ routes: 20, certificates: 3 }, { routes: 6000, certificates: 30 }]) {
+    const snapshot = largeSnapshot({ ...size, seen: "5" });
+    const fill = (folder: string) => {
+      for (const [name, bytes] of Object.entries(toFiles(layPublishedSet(snapshot)))) {
+        Deno.writeFileSync(`${folder}/${name}`, bytes);
+      }
+    };
+    await using scene = await StreamScene.start(fill);
+    assert.deepEqual(scene.revisions, [5]);
+    const stream = await scene.controller.stream(0);
+    const { hash } = await stream.report("hello");
+    assert.equal(hash, Content.of(snapshot).hash);
+    stream.hello();
+    stream.same(snapshot);
+    await stream.report("applied");
+    // And the other way round: what came by the stream comes as files, a minute later.
+    stream.whole({ ...snapshot, version: { epoch: "cluster", seen: { Ingress: "6" } } });
+    await stream.reportsOf("applied", 2);
+    const before = scene.lines.length;
+    fill(scene.folder);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    assert.equal(scene.applied.length, 2);
+    assert.deepEqual(scene.lines.slice(before), []);
+  }
 });
 
 Deno.test("the same content under a newer version brings that version", async () => {
@@ -132,6 +161,23 @@ Deno.test("by a delta all routes may go: each of them was taken away", async () 
   stream.delta(content, seeing(6, []));
   await stream.reportsOf("applied", 2);
   assert.deepEqual(scene.applied[1].routes, []);
+});
+
+Deno.test("what was refused for being empty does not come in by a change of its version either", async () => {
+  await using scene = await StreamScene.start(seeing(1));
+  const stream = await scene.controller.stream(0);
+  stream.hello();
+  let content = stream.whole(seeing(5, []));
+  await stream.report("refused");
+  content = stream.delta(content, seeing(6, []));
+  await stream.reportsOf("refused", 2);
+  assert.equal(scene.sources.state.stream?.refused?.code, "empty");
+  assert.deepEqual(scene.revisions, [1]);
+  // Routes that come, and go one by one, are another matter.
+  content = stream.delta(content, seeing(7));
+  stream.delta(content, seeing(8, []));
+  await stream.reportsOf("applied", 2);
+  assert.deepEqual(scene.revisions, [1, 7, 8]);
 });
 
 Deno.test("what cannot be applied is refused, and the next change is tried", async () => {
