@@ -87,9 +87,9 @@ export class StreamScene {
     });
   }
 
-  /** @param file what the file holds; null for none. */
+  /** @param file what the file holds, or how the folder is filled; null for nothing in it. */
   static async start(
-    file: Snapshot | null = null,
+    file: Snapshot | ((folder: string) => void) | null = null,
     options: Partial<SnapshotSourcesOptions> = {},
     answer: Answer = () => null,
   ): Promise<StreamScene> {
@@ -97,7 +97,8 @@ export class StreamScene {
     controller.answer = answer;
     const folder = await Deno.makeTempDir();
     const scene = new StreamScene(controller, folder, options);
-    if (file !== null) scene.write(file);
+    if (typeof file === "function") file(folder);
+    else if (file !== null) scene.write(file);
     await scene.sources.load();
     scene.sources.start();
     return scene;
