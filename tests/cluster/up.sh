@@ -168,6 +168,8 @@ enforceNodeAllocatable: []
 evictionHard:
   {memory.available: 50Mi, nodefs.available: 0%, imagefs.available: 0%, nodefs.inodesFree: 0%}
 failCgroupV1: false
+# Without cgroupsPerQOS it ends the kubelet where a killed container's pod is deleted.
+featureGates: {InPlacePodVerticalScaling: false}
 failSwapOn: false
 imageGCHighThresholdPercent: 100
 localStorageCapacityIsolation: false
