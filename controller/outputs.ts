@@ -33,6 +33,9 @@ import { type SyncResult, WorkloadKeeper } from "./workload/keeper.ts";
 import { PROXY_NAME } from "./workload/names.ts";
 import type { WorkloadKind } from "./workload/options.ts";
 
+/** The longest pause in ms while the stream's authority cannot be kept: proxies wait for it. */
+const AUTHORITY_PAUSE = 5_000;
+
 /** Milliseconds between two looks at proxies while some are not ready. */
 const PROXY_INTERVAL = 15_000;
 
@@ -132,7 +135,11 @@ export class Outputs {
     });
     this.#problemLog = new ProblemLog(log);
     this.#jobs = {
-      authority: this.#job("authority", () => this.#keepAuthority()),
+      authority: this.#job(
+        "authority",
+        () => this.#keepAuthority(),
+        (failures) => Math.min(AUTHORITY_PAUSE, 500 * 2 ** (failures - 1)),
+      ),
       publish: this.#job("publish", () => this.#publish()),
       workload: this.#job("workload", () => this.#runWorkload()),
       cleanup: this.#job("cleanup", () => this.#cleanup.run()),
@@ -259,11 +266,12 @@ export class Outputs {
     this.#publisher.close();
   }
 
-  #job(name: string, run: () => Promise<JobOutcome>): Job {
+  #job(name: string, run: () => Promise<JobOutcome>, pause?: (failures: number) => number): Job {
     const { fence, log, metrics } = this.#options;
     return new Job({
       name,
       log,
+      pause,
       // Not leading is nothing to fail for: whoever leads sees to it.
       run: () => fence.mayWrite() ? run() : Promise.resolve(IDLE),
       onRun(result, milliseconds) {

@@ -21,8 +21,9 @@ const SERVICE_ACCOUNTS: Resource = {
   namespaced: true,
 };
 
-/** Milliseconds for which an answer is good. */
+/** Milliseconds for which an answer is good, and for which one is that it is missing. */
 const FRESH = 60_000;
+const FRESH_MISSING = 10_000;
 
 export interface ProxyAccountOptions {
   readonly client: Pick<KubeClient, "get">;
@@ -61,7 +62,8 @@ export class ProxyAccount {
    */
   async look(workload: ObjectRef, live: KubeObject | null): Promise<AccountReading> {
     const { client, namespace } = this.#options;
-    const isKnown = this.#answer !== null && this.#now() - this.#answer.at < FRESH;
+    const fresh = this.#answer?.error === null ? FRESH : FRESH_MISSING;
+    const isKnown = this.#answer !== null && this.#now() - this.#answer.at < fresh;
     if (!isKnown) {
       const got = await client.get(SERVICE_ACCOUNTS, namespace, STREAM.serviceAccount);
       const error = got.ok ? null : got.error;
@@ -74,7 +76,7 @@ export class ProxyAccount {
     const { error } = this.#answer;
     if (error === null) return { isUsable: true, problem: null, again: null };
     const isUsed = accountOf(live) === STREAM.serviceAccount;
-    return { isUsable: isUsed, problem: problemOf(workload, isUsed, error), again: FRESH };
+    return { isUsable: isUsed, problem: problemOf(workload, isUsed, error), again: FRESH_MISSING };
   }
 }
 

@@ -47,13 +47,13 @@ for (const [code, why] of [[404, /there is no Serv/], [403, /it cannot be known/
     state.code = code;
     for (const workload of [null, BEFORE]) {
       const { isUsable, problem, again } = await look(workload);
-      deepEqual([isUsable, again], [false, 60_000]);
+      deepEqual([isUsable, again], [false, 10_000]);
       deepEqual([problem?.reason, problem?.severity], ["ProxyAccountMissing", "warning"]);
       match(problem!.message, why);
       match(problem!.message, /by mounted files alone/);
     }
     state.code = 200;
-    state.now = 60_000;
+    state.now = 10_000;
     deepEqual(await look(BEFORE), { isUsable: true, problem: null, again: null });
   });
 }
@@ -69,7 +69,7 @@ Deno.test("an account that goes away replaces no proxy, and is an error until it
 Deno.test("a right that goes away changes nothing about proxies that have the account", async () => {
   const { state, look } = scene();
   state.code = 403;
-  deepEqual(await look(WITH), { isUsable: true, problem: null, again: 60_000 });
+  deepEqual(await look(WITH), { isUsable: true, problem: null, again: 10_000 });
 });
 
 Deno.test("an API server that does not answer decides nothing", async () => {

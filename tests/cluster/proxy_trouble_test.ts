@@ -156,7 +156,7 @@ function accountOf(live: Live | null): unknown {
 clusterTest(
   "an installation without the proxies' account has proxies that live on files, and says so",
   async (cluster) => {
-    await using scene = await ControllerScene.start(cluster);
+    await using scene = await ControllerScene.start(cluster, { account: false });
     await scene.service("web");
     await scene.ingress("shop");
     const before = await eventually("DaemonSet", () => workload(scene));
@@ -165,21 +165,19 @@ clusterTest(
     const event = await eventOf(scene, "ProxyAccountMissing");
     assert.match(event.message, /there is no ServiceAccount pingress-proxy-server/);
     assert.match(event.message, /Apply the manifests of this version/);
-    await scene.controller.stop();
-
-    // Somebody applies the manifests; a leader looks once a minute, and when it begins.
+    // Somebody applies the manifests.
     const account = {
       apiVersion: "v1",
       kind: "ServiceAccount",
       metadata: { name: STREAM.serviceAccount, namespace: scene.system },
     };
     await cluster.apply(account);
-    await scene.startController();
     const after = await eventually("account", async () => {
       const live = await workload(scene);
       return accountOf(live) === STREAM.serviceAccount ? live : null;
     });
     assert.equal(after.metadata.uid, before.metadata.uid);
+    await eventually("end of the problem", async () => (await scene.problems()).length === 0);
     await scene.controller.stop();
 
     // Without it no new pod could be made. Those that run are left alone.
@@ -196,7 +194,10 @@ clusterTest(
 clusterTest(
   "with --proxy-updates=files proxies know no controller, and need no account",
   async (cluster) => {
-    await using scene = await ControllerScene.start(cluster, { args: ["--proxy-updates=files"] });
+    await using scene = await ControllerScene.start(cluster, {
+      args: ["--proxy-updates=files"],
+      account: false,
+    });
     await scene.service("web");
     await scene.ingress("shop");
     const live = await eventually("DaemonSet", () => workload(scene));

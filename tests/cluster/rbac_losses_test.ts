@@ -9,6 +9,7 @@ import { gone } from "./support/gateway_answers.ts";
 import { rollOut } from "./support/installation.ts";
 import { NAMESPACE, OLD_SECRET, PROXY } from "./support/predecessor.ts";
 import { Losses } from "./support/rbac_losses.ts";
+import { connectProxy } from "./support/stream_scene.ts";
 import {
   HOST_PORT_ARGS,
   LOAD_BALANCER_ARGS,
@@ -35,7 +36,18 @@ Deno.test("without any one right the controller says which is missing, and goes 
     ...losses.pick("get", ["namespaces", "leases"]),
     ...losses.pick("create", ["leases"]),
   ];
-  await losses.take(start);
+  const toLook = [
+    ...losses.pick("get", ["serviceaccounts"]),
+    ...losses.pick("get", ["configmaps"]),
+  ];
+  const ofAuthority = (verb: string, plural: string) =>
+    losses.pick(verb, [plural], "pingress-stream-ca");
+  const toMake = ["secrets", "configmaps"].map((plural) => ({
+    patch: ofAuthority("patch", plural),
+    create: ofAuthority("create", plural),
+  }));
+  const all = toMake.flatMap(({ patch, create }) => [...patch, ...create]);
+  await losses.take([...start, ...toLook, ...all]);
   await using first = await way.spawn(...LOAD_BALANCER_ARGS);
   await test.step("to start and to lead", async () => {
     for (const grant of start) {
@@ -43,6 +55,34 @@ Deno.test("without any one right the controller says which is missing, and goes 
       await losses.giveBack([grant]);
     }
     await first.ready();
+  });
+
+  await test.step("to be known by proxies, and to know them", async () => {
+    for (const grant of toLook) {
+      await losses.missed(first, [grant]);
+      await losses.giveBack([grant]);
+    }
+    for (const [index, { patch, create }] of toMake.entries()) {
+      const later = toMake.slice(index + 1).flatMap((one) => [...one.patch, ...one.create]);
+      // To apply what is not there takes both, and the API server asks for one after the other.
+      await losses.missed(first, patch);
+      await losses.take([...create, ...later]);
+      await losses.missed(first, create);
+      await losses.giveBack(create);
+    }
+    const connect = (answer: number) => async () => {
+      await using proxy = await connectProxy({ cluster, system: NAMESPACE, controller: first });
+      equal(await proxy.answered(), answer);
+    };
+    await losses.lose(
+      first,
+      losses.pick("create", ["tokenreviews"]),
+      connect(503),
+      connect(200),
+    );
+  });
+
+  await test.step("to go on leading", async () => {
     await losses.lose(first, losses.pick("update", ["leases"]), () => Promise.resolve());
     for (const [apiVersion, kind] of LOAD_BALANCER_KINDS) await scene.has(apiVersion, kind);
   });
