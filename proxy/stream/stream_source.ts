@@ -77,7 +77,9 @@ export class StreamSource {
   #down: string | null = null;
   #zone: string | null = null;
   #refused: StreamState["refused"] = null;
+  /** Kinds of messages, and of problems, that were told of. */
   readonly #unknown = new Set<string>();
+  readonly #told = new Set<string>();
 
   constructor(options: StreamSourceOptions) {
     this.#options = options;
@@ -182,7 +184,7 @@ export class StreamSource {
   }
 
   #ignore(kind: string): void {
-    if (this.#unknown.has(kind) || this.#unknown.size > 100) return;
+    if (this.#unknown.has(kind) || this.#unknown.size >= MAX_TOLD) return;
     this.#unknown.add(kind);
     this.#options.log.warn("The controller says what this proxy does not understand", {
       kind,
@@ -210,7 +212,7 @@ export class StreamSource {
     if (verdict.kind === "refused") return this.#refuse(message, verdict.code, verdict.reason);
     this.#refused = null;
     this.#said.accepted();
-    this.#said.badParts([...taken.problems, ...unspokenProblems(taken.snapshot)]);
+    this.#said.badParts([...this.#fresh(taken.problems), ...unspokenProblems(taken.snapshot)]);
     this.#link.worked();
     const generation = this.#generation;
     verdict.applied.then(() => {
@@ -227,6 +229,21 @@ export class StreamSource {
       return { ok: false, kind: "lost", reason: "it was not told of that content" };
     }
     return { ok: true, snapshot: { ...begun.snapshot, version }, version, hash, problems: [] };
+  }
+
+  /**
+   * Problems of a kind that no update has had before. A newer controller's field is in every part,
+   * and would be told of with each change.
+   */
+  #fresh(problems: readonly ConfigProblem[]): ConfigProblem[] {
+    return problems.filter(({ path, message }) => {
+      const kind = `${path.replace(/\[[^\]]*\]/g, "[]")} ${
+        message.replace(/, here and in .*/, "")
+      }`;
+      if (this.#told.has(kind) || this.#told.size >= MAX_TOLD) return false;
+      this.#told.add(kind);
+      return true;
+    });
   }
 
   #refuse({ kind, version, hash }: ContentMessage, code: RefusalCode, reason: string): void {
@@ -268,6 +285,9 @@ export class StreamSource {
     this.#link.send(reportLine({ kind: "lost", reason }));
   }
 }
+
+/** A peer does not fill memory and log with ever new ones. */
+const MAX_TOLD = 100;
 
 const REMEDIES: Readonly<Record<Exclude<RefusalCode, "older">, string>> = {
   empty: "see what the controller has found; if it is meant, the files say so too",

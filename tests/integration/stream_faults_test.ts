@@ -4,8 +4,10 @@
  */
 import assert from "node:assert/strict";
 import { CertificateAuthority } from "../../dev/certificate_authority.ts";
+import type { Snapshot } from "../../shared/snapshot.ts";
 import { Content } from "../../shared/stream/content.ts";
 import { deltaLine, wholeLine } from "../../shared/stream/change.ts";
+import { unitHash } from "../../shared/stream/unit.ts";
 import { type Answer } from "../support/misbehaving_controller.ts";
 import { seeing, StreamScene, until } from "../support/stream_scene.ts";
 
@@ -247,4 +249,56 @@ Deno.test("no token, and no key of a certificate, is in what is logged", async (
   await using scene = await StreamScene.start(seeing(1), {}, () => 401);
   await until(() => scene.sources.scraped!.failed > 0, "an attempt has failed");
   assert.equal(JSON.stringify(scene.lines).includes("token-1"), false);
+});
+
+Deno.test("a proxy that is busy for longer than a silence may last does not take its controller for dead", async () => {
+  const { scene, stream, content } = await synced({ stream: { times: { silence: 300 } } });
+  await using _ = scene;
+  const pings = setInterval(() => stream.say({ kind: "ping" }), 50);
+  try {
+    const end = performance.now() + 900;
+    while (performance.now() < end);
+    stream.delta(content, seeing(6));
+    await stream.reportsOf("applied", 2);
+    assert.equal(scene.controller.streams.length, 1);
+  } finally {
+    clearInterval(pings);
+  }
+});
+
+/** The whole line of a controller that knows a field more of each route. */
+function newerLine(snapshot: Snapshot): object {
+  const content = Content.of(snapshot);
+  const message = JSON.parse(wholeLine(content));
+  const sum = content.sum();
+  for (const unit of content.hosts) {
+    const host = message.hosts.find(({ host }: { host: string }) => host === unit.key);
+    for (const route of host.routes) route.weather = "fine";
+    sum.toggle(unit);
+    sum.toggle({ key: unit.key, hash: unitHash("host", unit.key, JSON.stringify(host)) });
+  }
+  return { ...message, hash: sum.toHex() };
+}
+
+Deno.test("a field that a newer controller has in every part has no effect, and is told of once", async () => {
+  await using scene = await StreamScene.start();
+  const stream = await scene.controller.stream(0);
+  stream.hello();
+  const hosts = ["x.test", "y.test", "z.test"];
+  for (let i = 0; i < 3; i++) {
+    stream.say(newerLine(seeing(5 + i, hosts.slice(2 - i))));
+    await stream.reportsOf("applied", i + 1);
+  }
+  assert.deepEqual(scene.revisions, [5, 6, 7]);
+  const said = scene.lines.filter(({ fields }) => /weather/.test(String(fields.path)));
+  assert.deepEqual(said.map(({ level }) => level), ["warn"]);
+  // After a break, what is in force is known by the hash that the controller gave it.
+  const { hash } = await stream.report("applied", stream.reports.length - 1);
+  stream.cut();
+  const next = await scene.controller.stream(1);
+  assert.equal((await next.report("hello")).hash, hash);
+  next.hello();
+  next.say({ kind: "same", version: seeing(9).version, hash });
+  await next.report("applied");
+  assert.equal(scene.sources.state.version?.seen.Ingress, "9");
 });
