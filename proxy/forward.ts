@@ -141,12 +141,15 @@ export class Forwarder {
       }
       if (endpoint === null) {
         // Whatever has failed until now may be tried again, or it would have been answered.
-        if (holds.concerns(upstream)) {
+        if (holds.concerns(upstream, isUnreachable(failure))) {
           heldSince ||= performance.now();
           const outcome = await holds.wait(upstream, exchange, heldSince);
-          tried = failure = null;
-          if (outcome === "served") continue;
+          if (outcome === "served") {
+            tried = failure = null;
+            continue;
+          }
           if (exchange.isOver) return this.#lose(exchange, new ProxyError("client_gone"));
+          if (upstream.isEmpty) failure = null;
         }
         return this.#answer(exchange, failure ?? new ProxyError("no_endpoint", upstream.id));
       }
@@ -175,7 +178,10 @@ export class Forwarder {
           (tried ??= []).push(endpoint);
           if (failure.code === "client_gone") return this.#lose(exchange, failure);
           this.#blame(upstream, endpoint, failure);
-          if (tried.length >= this.#context.limits.tries) return this.#answer(exchange, failure);
+          if (tried.length >= this.#context.limits.tries) {
+            const waits = holds.concerns(upstream, isUnreachable(failure));
+            if (!waits || upstream.hasOther(tried)) return this.#answer(exchange, failure);
+          }
           continue;
         }
         failure = await this.#exchange(exchange, upstream, endpoint, connection);
@@ -358,6 +364,11 @@ export class Forwarder {
       requestId: requestIdOf(exchange),
     });
   }
+}
+
+/** Nothing was sent, as nobody was there; not for want of something here. */
+function isUnreachable(failure: ProxyError | null): boolean {
+  return failure?.code === "connect_failed" && !isExhaustion(failure.cause);
 }
 
 /** What a gateway says that cannot reach, or a server that cannot serve (RFC 9110 §15.6.3-5). */

@@ -238,7 +238,7 @@ export const LIMIT_OPTIONS = defineOptions({
     max: 300_000,
     reason: "who waits holds a connection: for those who scale to zero",
     help: "How long a request waits for a Service without endpoints to get one, as while it is " +
-      "scaled up from zero; then 503. Its body is not read meanwhile. A Service that does not " +
+      "scaled up from zero, or for others than those that it cannot connect to; then 503 or 502. Its body is not read meanwhile. A Service that does not " +
       "exist, or that is a name elsewhere, is not waited for. 0 lets nobody wait.",
   },
   holdLimit: {

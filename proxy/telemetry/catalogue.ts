@@ -96,9 +96,10 @@ export const METRICS = {
   },
   pingress_holds_total: {
     type: "counter",
-    help: "Requests that were to wait for an endpoint, by what became of it.",
+    help: "Times that a request was to wait for an endpoint, by what became of it.",
     labels: {
-      outcome: "`served`: there was one in time; `timeout`; `client_gone`; `no_room`: not held, " +
+      outcome:
+        "`served`: the list had some in time; `timeout`; `client_gone`; `no_room`: not held, " +
         "for `--hold-limit`; `ended`: the Service went, or this proxy stopped",
     },
   },

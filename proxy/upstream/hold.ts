@@ -21,7 +21,9 @@ export type HoldOutcome = "served" | "timeout" | "client_gone" | "no_room" | "en
 export interface Fillable {
   /** True while it has none, and may get one. */
   readonly isEmpty: boolean;
-  /** Calls once when it has one, or will never have one; the answer takes that back. */
+  /** Whether a change of those that it has is told. */
+  readonly isTold: boolean;
+  /** Calls once when it has some, be it others, or never will; the answer takes that back. */
   whenFilled(told: (isFilled: boolean) => void): () => void;
 }
 
@@ -56,9 +58,14 @@ export class Holds {
     return this.#waits.size;
   }
 
-  /** Whether requests to `upstream` are to wait now. */
-  concerns(upstream: Fillable): boolean {
-    return this.#limits.holdTimeout > 0 && upstream.isEmpty;
+  /**
+   * Whether a request to `upstream` is to wait now.
+   * @param isUnreachable It could connect to none of those that are listed: a pod is gone sooner
+   * than the list says so, and the next one is not yet in it.
+   */
+  concerns(upstream: Fillable, isUnreachable: boolean): boolean {
+    if (this.#limits.holdTimeout === 0) return false;
+    return upstream.isEmpty || (isUnreachable && upstream.isTold);
   }
 
   /**

@@ -4,6 +4,7 @@ import { type HoldOutcome, Holds } from "./hold.ts";
 /** An upstream without endpoints, until the test says otherwise. */
 class FakeUpstream {
   isEmpty = true;
+  isTold = true;
   readonly #told = new Set<(isFilled: boolean) => void>();
 
   whenFilled(told: (isFilled: boolean) => void): () => void {
@@ -51,12 +52,18 @@ class Scene {
   }
 }
 
-Deno.test("nobody waits unless that is asked for, and only where there is no endpoint", () => {
+Deno.test("nobody waits unless that is asked for, and only where nobody can be asked", () => {
   const { upstream } = new Scene(0);
-  assert.equal(new Scene(0).holds.concerns(upstream), false);
-  assert.equal(new Scene(1000).holds.concerns(upstream), true);
+  const { holds } = new Scene(1000);
+  for (const isUnreachable of [true, false]) {
+    assert.equal(new Scene(0).holds.concerns(upstream, isUnreachable), false);
+    assert.equal(holds.concerns(upstream, isUnreachable), true);
+  }
   upstream.isEmpty = false;
-  assert.equal(new Scene(1000).holds.concerns(upstream), false);
+  assert.equal(holds.concerns(upstream, false), false);
+  assert.equal(holds.concerns(upstream, true), true);
+  upstream.isTold = false;
+  assert.equal(holds.concerns(upstream, true), false);
 });
 
 Deno.test("who waits goes on when there is an endpoint, in the order of coming", async () => {

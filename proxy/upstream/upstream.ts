@@ -158,12 +158,25 @@ export class Upstream<C extends PooledConnection> {
     return this.#ejection.failed(endpoint, this.#clock.now);
   }
 
-  /** It has no endpoint, and may get one: that of a list, which is told, not of a name. */
-  get isEmpty(): boolean {
-    return this.#endpoints.length === 0 && this.#source === null && !this.#closed;
+  /** Whether it has an endpoint that is not in `tried`. */
+  hasOther(tried: readonly Endpoint<C>[]): boolean {
+    return !this.#endpoints.every((endpoint) => tried.includes(endpoint));
   }
 
-  /** Calls `told` once when it has an endpoint, or never will; the answer takes that back. */
+  /** Whether changes of its endpoints are told: those of a list are, those behind a name are not. */
+  get isTold(): boolean {
+    return this.#source === null && !this.#closed;
+  }
+
+  /** It has no endpoint, and may get one. */
+  get isEmpty(): boolean {
+    return this.#endpoints.length === 0 && this.isTold;
+  }
+
+  /**
+   * Calls `told` once when it has endpoints, be it others, or never will; the answer takes that
+   * back.
+   */
   whenFilled(told: (isFilled: boolean) => void): () => void {
     this.#waiting.add(told);
     return () => this.#waiting.delete(told);

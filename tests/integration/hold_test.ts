@@ -1,6 +1,6 @@
 /** Requests to a Service without endpoints that wait for one: `--hold-timeout`. */
 import assert from "node:assert/strict";
-import { Backend, Peer, playOk, reply, statusOf, until } from "../support/backend.ts";
+import { Backend, Peer, playOk, refusingPort, reply, statusOf, until } from "../support/backend.ts";
 import { ObservedProxy } from "../support/observed_proxy.ts";
 import { SlowConnect } from "../support/slow_connect.ts";
 import { snapshotOf, TestProxy } from "../support/test_proxy.ts";
@@ -149,6 +149,49 @@ Deno.test("a request whose only endpoint refuses and leaves the list waits for t
   await using backend = new Backend();
   proxy.server.apply(snapshotOf([backend.port]));
   assert.equal((await answer).body, "ok");
+});
+
+Deno.test("a request whose endpoints all refuse waits for others: pods go sooner than lists say so", async () => {
+  const seen: string[] = [];
+  await using backend = new Backend(async (peer) => {
+    for (let request = await peer.request(); request !== null; request = await peer.request()) {
+      seen.push(request.body);
+      await peer.send(reply("ok"));
+    }
+  });
+  const gone = [refusingPort(), refusingPort()];
+  for (const tries of [2, 3]) {
+    using proxy = new TestProxy(gone, { ...WAITS, tries });
+    using client = await Peer.connect(proxy.port);
+    const answer = client.ask(
+      `POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 1\r\n\r\n${tries}`,
+    );
+    await until("the request waits", () => proxy.server.heldCount === 1);
+    // One of them is still in the list, and refuses as before.
+    proxy.server.apply(snapshotOf([gone[1]]));
+    proxy.server.apply(snapshotOf([]));
+    proxy.server.apply(snapshotOf([backend.port]));
+    assert.equal(statusOf(await answer), 200);
+  }
+  assert.deepEqual(seen, ["2", "3"]);
+});
+
+Deno.test("a request whose endpoint goes on refusing gets 502 when its time is up", async () => {
+  using observed = new ObservedProxy([refusingPort()], { limits: { holdTimeout: 50, tries: 1 } });
+  using client = await Peer.connect(observed.port);
+  assert.equal(statusOf(await client.ask(GET)), 502);
+  assert.equal((await observed.series()).get('pingress_holds_total{outcome="timeout"}'), 1);
+});
+
+Deno.test("a request that has used up its tries does not wait while there are others to ask", async () => {
+  await using backend = new Backend();
+  using proxy = new TestProxy([refusingPort(), backend.port], { ...WAITS, tries: 1 });
+  const statuses = new Set<number>();
+  for (let i = 0; i < 4; i++) {
+    using client = await Peer.connect(proxy.port);
+    statuses.add(statusOf(await client.ask(GET)));
+  }
+  assert.deepEqual([...statuses].sort(), [200, 502]);
 });
 
 Deno.test("who waits when a drain begins is served by an endpoint that comes", async () => {
