@@ -45,7 +45,10 @@ export const PROMISES: readonly PromiseCase[] = [
   },
   {
     title: "with --hold-timeout a request waits for a pod",
-    run: (scene, form) => scaleToZero(scene, form, true),
+    run: async (scene, form) => {
+      await scene.configure("HostPort", HOLDING);
+      return await scaleToZero(scene, form, true);
+    },
   },
   {
     title: "proxies of a Deployment are replaced without a failed request",

@@ -29,6 +29,8 @@ const FLAGS = [
   "--proxy-arg=--access-log=false",
 ];
 
+const PROXY_ARG = "--proxy-arg=";
+
 /** Of the Service before all proxies. */
 const NODE_PORTS = { http: 30080, https: 30443 };
 
@@ -45,6 +47,7 @@ export class Scene {
   readonly authority: CertificateAuthority;
   /** Where proxies answer for everybody: each of the DaemonSet's, or a Service. */
   #entries: readonly { readonly address: string; readonly port: number }[];
+  #configuration = "HostPort";
   #names = 0;
 
   private constructor(cluster: NodeCluster, pingress: Pingress, authority: CertificateAuthority) {
@@ -70,15 +73,25 @@ export class Scene {
   }
 
   /**
-   * Applies the controller with more flags, and waits until proxies are as these say. Where they have
-   * no ports of nodes, they are asked through a Service.
+   * Applies the controller with more flags, and waits until all proxies are as these say; nothing
+   * happens where they are. Where proxies have no ports of nodes, they are asked through a Service.
    */
   async configure(
     backend: "HostPort" | "LoadBalancer",
     more: readonly string[] = [],
   ): Promise<void> {
+    const configuration = [backend, ...more].join(" ");
+    if (configuration === this.#configuration) return;
+    this.#configuration = configuration;
     await this.pingress.apply({ backend, args: [...FLAGS, ...more] });
     await this.pingress.waitForControllers();
+    const kind = backend === "HostPort" ? "DaemonSet" : "Deployment";
+    const wanted = more.filter((flag) => flag.startsWith(PROXY_ARG))
+      .map((flag) => flag.slice(PROXY_ARG.length));
+    await eventually(`${kind} with ${wanted.join(" ")}`, async () => {
+      const text = JSON.stringify(await this.cluster.get("apps/v1", kind, PROXY, NAMESPACE));
+      return text !== "null" && wanted.every((flag) => text.includes(JSON.stringify(flag)));
+    }, PATIENCE);
     await new Pingress(this.cluster, backend).waitForProxies();
     if (backend === "HostPort") return;
     const { httpPort: port } = await this.proxyService();
