@@ -312,6 +312,23 @@ Deno.test("slow strangers make room for others", async () => {
   for (const socket of slow) socket.destroy();
 });
 
+Deno.test("a connection asks once: requests behind the first are not kept, however many", async () => {
+  let reviews = 0;
+  const gate = Promise.withResolvers<Verdict>();
+  const review = () => (reviews++, gate.promise);
+  await using scene = await start({ reviews: { review, stop: () => {} } });
+  const { port } = scene.server.address;
+  const socket = tls.connect({ port, servername: "localhost", ca: authority.certificate });
+  socket.on("error", () => {});
+  await new Promise((resolve) => socket.once("secureConnect", resolve));
+  const request = "POST /v1/stream HTTP/1.1\r\nhost: x\r\nauthorization: Bearer proxy-1\r\n" +
+    "content-type: application/x-ndjson\r\npingress-protocol: 1\r\ncontent-length: 0\r\n\r\n";
+  socket.write(request.repeat(100));
+  await eventually("end of the connection", () => Promise.resolve(socket.closed));
+  assert.equal(reviews, 1);
+  gate.resolve(judge("proxy-1"));
+});
+
 Deno.test("what comes before a token is checked is kept to the length of a report", async () => {
   const checked = Promise.withResolvers<Verdict>();
   await using scene = await start({ reviews: { review: () => checked.promise, stop: () => {} } });

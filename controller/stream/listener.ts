@@ -82,7 +82,11 @@ export class StreamListener {
       keepAliveTimeout: 0,
     });
     this.#server.on("connection", (socket: Socket) => this.#admit(socket));
+    const asked = new WeakSet<Socket>();
     this.#server.on("request", (request: IncomingMessage, response: ServerResponse) => {
+      // More of them could be sent at once than there is memory for.
+      if (asked.has(request.socket)) return void request.socket.destroy();
+      asked.add(request.socket);
       // Who it is may take longer to find out, and has deadlines of its own.
       clearTimeout(this.#strangers.get(keyOf(request.socket))?.timer);
       request.on("error", () => request.socket.destroy());
