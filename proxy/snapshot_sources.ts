@@ -41,7 +41,7 @@ export interface SnapshotSourcesOptions {
   /** Told what is waited for while there is none. */
   readonly onNone: (reason: string) => void;
   /** Told of the zone that the controller knows for this proxy's node. */
-  readonly onZone: (zone: string | null) => void;
+  readonly onZone: (zone: string) => void;
   /** How the stream behaves, in tests. */
   readonly stream?: Partial<Pick<StreamSourceOptions, "times" | "pace" | "maxLine">>;
 }

@@ -33,7 +33,7 @@ export interface StreamSourceOptions
   readonly inForce: SnapshotInForce;
   readonly log: Logger;
   /** Told of the zone that the controller knows for this proxy's node. */
-  readonly onZone: (zone: string | null) => void;
+  readonly onZone: (zone: string) => void;
   /** Told of each update that is refused, for counters. */
   readonly onRefused: () => void;
   /** Told why there is no stream. */
@@ -179,6 +179,8 @@ export class StreamSource {
       build,
       zone,
     });
+    // A node does not move: a replica that cannot tell its zone now does not know better.
+    if (zone === null) return;
     this.#zone = zone;
     this.#options.onZone(zone);
   }

@@ -52,7 +52,7 @@ async function follow(port: number) {
   await Deno.writeTextFile(`${folder}/ca.crt`, authority.certificate);
   await Deno.writeTextFile(`${folder}/token`, "proxy-1");
   const applied: Snapshot[] = [];
-  const zones: (string | null)[] = [];
+  const zones: string[] = [];
   const sources = new SnapshotSources({
     file: `${folder}/proxy.json`,
     watch: [],

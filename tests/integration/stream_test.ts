@@ -25,6 +25,21 @@ Deno.test("a fresh cluster: without a file the stream alone gives the configurat
   assert.deepEqual(state?.controller, { name: "test", build: "0" });
 });
 
+Deno.test("a zone that one replica does not know is still the one that another knew", async () => {
+  await using scene = await StreamScene.start(seeing(5));
+  const first = await scene.controller.stream(0);
+  first.hello("zone-a");
+  first.same(seeing(5));
+  await first.report("applied");
+  first.cut();
+  const second = await scene.controller.stream(1);
+  second.hello(null);
+  second.same(seeing(5));
+  await second.report("applied");
+  assert.deepEqual(scene.zones, ["zone-a"]);
+  assert.equal(scene.sources.state.stream?.zone, "zone-a");
+});
+
 Deno.test("deltas follow the whole, and what did not change stays the same object", async () => {
   await using scene = await StreamScene.start();
   const stream = await scene.controller.stream(0);

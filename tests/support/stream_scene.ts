@@ -34,7 +34,7 @@ export class StreamScene {
   /** Those that were applied, in order. */
   readonly applied: Snapshot[] = [];
   readonly lines: LoggedLine[] = [];
-  readonly zones: (string | null)[] = [];
+  readonly zones: string[] = [];
   /** What is waited for, as readiness tells it. */
   lacks = "";
   refused = 0;
