@@ -156,10 +156,7 @@ export class Outputs {
     return [
       ...this.#result?.problems ?? [],
       ...this.#classProblems,
-      ...this.#publication.problems,
-      ...this.#authority.problems,
-      ...this.#workloadProblems,
-      ...this.#streamProblems(),
+      ...this.#ownProblems(),
     ];
   }
 
@@ -395,21 +392,23 @@ export class Outputs {
     this.#tellNews();
   }
 
-  #streamProblems(): Problem[] {
+  /** Of publishing and of the proxies. */
+  #ownProblems(): Problem[] {
     const { streamed, options: { backend, namespace } } = this.#options;
     const kind = backend === "HostPort" ? "DaemonSet" : "Deployment";
     const workload = { kind, namespace, name: PROXY_NAME };
-    return refusalProblems(streamed(), workload, performance.now());
+    return [
+      // Nobody would look for an Event of a ConfigMap, and one that is not there can have none.
+      ...[...this.#publication.problems, ...this.#authority.problems]
+        .map((problem) => ({ ...problem, object: problem.object ?? workload })),
+      ...this.#workloadProblems,
+      ...refusalProblems(streamed(), workload, performance.now()),
+    ];
   }
 
   /** Tells of problems of publishing and of the proxies, if they are others than before. */
   #tellNews(): void {
-    const told = JSON.stringify([
-      ...this.#publication.problems,
-      ...this.#authority.problems,
-      ...this.#workloadProblems,
-      ...this.#streamProblems(),
-    ]);
+    const told = JSON.stringify(this.#ownProblems());
     if (told !== this.#told) this.#tell();
     this.#told = told;
   }

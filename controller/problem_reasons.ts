@@ -166,15 +166,15 @@ const SECTIONS: readonly (readonly [title: string, rows: readonly Row[]])[] = [
     ["ApiMissing", MANAGED, ERROR, "the API server does not know this kind of object"],
   ]],
   ["Configuration", [
-    ["ConfigurationNearlyTooLarge", [], WARNING, "it will soon not fit into its objects"],
-    ["ConfigurationTooLarge", [], ERROR, "it does not fit; what was published before stays"],
+    ["ConfigurationNearlyTooLarge", WORKLOAD, WARNING, "it will soon not fit into its objects"],
+    ["ConfigurationTooLarge", WORKLOAD, ERROR, "it does not fit; what was published before stays"],
     [
       "StreamAuthorityNotKept",
-      [],
+      WORKLOAD,
       WARNING,
       "the authority that proxies know the stream by cannot be written; they may live on files",
     ],
-    ["KeysTooLarge", [], ERROR, "the keys do not fit; what was published before stays"],
+    ["KeysTooLarge", WORKLOAD, ERROR, "the keys do not fit; what was published before stays"],
   ]],
 ];
 
