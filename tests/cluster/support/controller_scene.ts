@@ -4,6 +4,7 @@
  */
 import { readPublishedSet } from "../../../controller/publish/published.ts";
 import type { LiveConfigMap, LiveSecret } from "../../../controller/publish/objects.ts";
+import { STREAM } from "../../../controller/workload/names.ts";
 import type { Snapshot } from "../../../shared/snapshot.ts";
 import type { KubeObject } from "./api_client.ts";
 import { type ApiGateway, startGateway } from "./api_gateway.ts";
@@ -16,6 +17,8 @@ export interface SceneOptions {
   readonly args?: readonly string[];
   /** Whether the test looks at, or breaks, the way to the API server. */
   readonly gateway?: boolean;
+  /** Whether the proxies' service account is there, as after manifests/; by default it is. */
+  readonly account?: boolean;
   /** A kubeconfig in place of the administrator's. */
   readonly kubeconfig?: string;
   /** Of the controller's process. */
@@ -52,7 +55,14 @@ export class ControllerScene {
     const gateway = options.gateway ? await startGateway(cluster) : null;
     const kubeconfig = options.kubeconfig ??
       (gateway === null ? cluster.kubeconfig : await gateway.kubeconfigFor(cluster.adminToken));
-    const { args = [], env = {} } = options;
+    const { args = [], env = {}, account = true } = options;
+    if (account) {
+      await cluster.apply({
+        apiVersion: "v1",
+        kind: "ServiceAccount",
+        metadata: { name: STREAM.serviceAccount, namespace: system },
+      });
+    }
     return new ControllerScene(cluster, system, app, gateway, kubeconfig, args, env);
   }
 
