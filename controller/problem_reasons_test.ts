@@ -8,7 +8,7 @@ import { PROBLEM_REASONS } from "./problem_reasons.ts";
  */
 const OTHER_WORDS = new Set([
   ...["ConfigMap", "DaemonSet", "EndpointSlice", "HorizontalPodAutoscaler", "IngressClass"],
-  ...["ServiceAccount"],
+  ...["ServiceAccount", "NodePorts"],
   ...["PodDisruptionBudget", "HostPort", "LoadBalancer", "NodePort", "ClusterIP", "ExternalName"],
   ...["ImplementationSpecific", "ExternalIP", "InternalIP", "RollingUpdate", "RuntimeDefault"],
   ...["PreferDualStack", "ScheduleAnyway", "AlwaysAllow", "FallbackToLogsOnError", "PodTemplate"],

@@ -258,6 +258,19 @@ for (const file of ["hostport.yaml", "namespaced/rights.yaml"]) {
   });
 }
 
+clusterTest("the API server takes the network policy of docs/security.md", async (cluster) => {
+  const text = await Deno.readTextFile(join(MANIFESTS, "..", "docs", "security.md"));
+  const policy = /```yaml\n(apiVersion: networking.k8s.io\/v1\nkind: NetworkPolicy\n.*?)```/s.exec(
+    text,
+  );
+  const namespace = await cluster.newNamespace();
+  const [made] = await cluster.apply<KubeObject & { spec: { podSelector: unknown } }>(
+    policy![1].replaceAll(NAMESPACE, namespace),
+  );
+  const { spec: { selector } } = await controllerDeployment();
+  deepEqual(made.spec.podSelector, selector);
+});
+
 /** The cells of the table below a heading of docs/install.md, without its head. */
 async function documentedTable(heading: string): Promise<string[][]> {
   const text = await Deno.readTextFile(join(MANIFESTS, "..", "docs", "install.md"));
