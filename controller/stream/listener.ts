@@ -45,8 +45,8 @@ export interface StreamListenerOptions {
   readonly onRequest: (request: IncomingMessage, response: ServerResponse) => void;
 }
 
-/** Nothing that listens on all addresses of IPv6 can where there is none. */
-const NO_IPV6: ReadonlySet<unknown> = new Set(["EAFNOSUPPORT", "EADDRNOTAVAIL"]);
+/** Failures that another address would not mend. */
+const OF_PORT: ReadonlySet<unknown> = new Set(["EADDRINUSE", "EACCES"]);
 
 /** Milliseconds that the port may take to answer. */
 const PROBE_PATIENCE = 5_000;
@@ -116,9 +116,9 @@ export class StreamListener {
     const [first, ...others] = listenAddresses(address);
     const failed = await this.#bind(first).then(() => null, (error) => error);
     if (failed !== null) {
-      if (others.length === 0 || !NO_IPV6.has(failed.code)) throw failed;
+      if (others.length === 0 || OF_PORT.has(failed.code)) throw failed;
+      await this.#bind(others[0]).catch(() => Promise.reject(failed));
       log.info("There is no IPv6 here, so the stream is served on IPv4 alone");
-      await this.#bind(others[0]);
     }
     this.#server.on("error", (error) => log.error("The stream's port has failed", { error }));
     this.#watch();
