@@ -102,7 +102,11 @@ export class StreamServer {
       certificates,
       limits,
       log,
-      onRequest: (request, response) => void this.#open(request, response),
+      onRequest: (request, response) =>
+        this.#open(request, response).catch((error) => {
+          log.error("A stream has failed", { error });
+          request.socket.destroy();
+        }),
     });
     this.#events = this.#listen();
   }
@@ -134,7 +138,7 @@ export class StreamServer {
       // What proxies have stays; everything else of a reconciliation goes on.
       return this.#options.log.error("A configuration cannot be streamed", { error });
     }
-    for (const session of this.#sessions) session.push();
+    for (const session of this.#sessions) this.#guard(session, () => session.push());
   }
 
   /** For `/proxies`. */
@@ -175,14 +179,23 @@ export class StreamServer {
   }
 
   #tick(): void {
-    for (const session of this.#sessions) session.tick();
+    for (const session of this.#sessions) this.#guard(session, () => session.tick());
     this.#ticks++;
     // That a refusal lasts is no event of its own.
     const isTime = this.#ticks % REVIEW_TICKS === 0;
     if (isTime && this.sessions.some(({ refusal }) => refusal !== null)) this.#options.onNews();
   }
 
-  /** Never throws. */
+  /** A mistake of ours in one stream ends that one alone; its proxy comes again. */
+  #guard(session: Session, run: () => void): void {
+    try {
+      run();
+    } catch (error) {
+      this.#options.log.error("A stream has failed", { proxy: session.name, error });
+      session.end("failed");
+    }
+  }
+
   async #open(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { reviews, zoneOf, maxSessions = MAX_SESSIONS } = this.#options;
     const early = new EarlyBody(request);
@@ -217,7 +230,11 @@ export class StreamServer {
     response.writeHead(200, { "content-type": "application/x-ndjson", connection: "close" });
     const now = () => this.#clock.monotonic();
     const session = new Session({
-      outlet: new ResponseOutlet(response, now, () => session.push()),
+      outlet: new ResponseOutlet(
+        response,
+        now,
+        () => this.#guard(session, () => session.push()),
+      ),
       updates: this.#updates,
       identity,
       peer: request.socket.remoteAddress ?? "",
@@ -236,8 +253,7 @@ export class StreamServer {
     }
     this.#sessions.add(session);
     const splitter = new LineSplitter(MAX_REPORT_BYTES);
-    early.handOver((chunk) => {
-      if (session.isEnded) return;
+    const read = (chunk: Uint8Array) => {
       const { ok, lines } = splitter.push(chunk);
       for (const line of lines) {
         const report = readReport(line);
@@ -245,6 +261,9 @@ export class StreamServer {
         session.receive(report.message);
       }
       if (!ok) session.end("garbled");
+    };
+    early.handOver((chunk) => {
+      if (!session.isEnded) this.#guard(session, () => read(chunk));
     });
     request.on("end", () => session.end("closed"));
     response.on("close", () => session.end("closed"));
@@ -279,12 +298,14 @@ export class StreamServer {
         }
         onNews();
       },
-      refused({ name: proxy, build }, { code, reason }) {
+      refused({ name: proxy, build }, { code, reason }, before) {
         metrics.count("pingress_controller_stream_refused_updates_total", { code });
+        onNews();
+        // Each version is an update, so what is refused for long is refused often.
+        if (before?.code === code && before.reason === reason) return;
         // That another replica has seen more is mended by seeing it too.
         const level = code === "older" ? "info" : "warn";
         log[level]("A proxy refuses an update", { proxy, build, code, reason });
-        onNews();
       },
       lost({ name: proxy }, reason) {
         metrics.count("pingress_controller_stream_lost_total");

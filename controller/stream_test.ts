@@ -205,6 +205,27 @@ Deno.test("what a proxy refuses is shown, and it goes on from there", async () =
   await client.until("sync", () => session.isInSync && session.refusal === null);
 });
 
+Deno.test("what a proxy refuses again and again is one refusal, told once and since its first", async () => {
+  const told: string[] = [];
+  const log = { ...silentLogger, info: (message: string) => void told.push(message) };
+  await using scene = await start({ log });
+  scene.server.update(snapshot(1));
+  const client = scene.connect("proxy-1", { acknowledges: false });
+  const { version, hash } = await client.line("snapshot");
+  const refuse = () =>
+    client.report({ kind: "refused", version, hash, code: "older", reason: "older" });
+  refuse();
+  const [session] = scene.server.sessions;
+  const first = await client.until("refusal", () => session.refusal);
+  refuse();
+  const second = await client.until(
+    "second refusal",
+    () => session.refusal === first ? null : session.refusal,
+  );
+  assert.equal(second.at, first.at);
+  assert.equal(told.filter((message) => message === "A proxy refuses an update").length, 1);
+});
+
 Deno.test("a proxy for which the version was too old gets the next one at once", async () => {
   await using scene = await start({ timing: { heartbeat: 60_000 } });
   scene.server.update(snapshot(1));
@@ -362,6 +383,23 @@ for (const [name, text] of REPORTS) {
     await good.line("delta");
   });
 }
+
+Deno.test("a mistake of ours in one stream ends that one alone", async () => {
+  await using scene = await start({
+    onClaim({ seen }) {
+      if (seen.Ingress === "666") throw new Error("a mistake");
+    },
+  });
+  scene.server.update(snapshot(1));
+  const good = scene.connect("proxy-2");
+  await good.line("snapshot");
+  const version = { epoch: "e", seen: { Ingress: "666" } };
+  const client = scene.connect("proxy-1", { hello: { ...HELLO, version } });
+  await client.ended();
+  scene.server.update(snapshot(2, ["b.example.com"]));
+  await good.line("delta");
+  assert.match(await scene.metrics.text(), /ends_total\{reason="failed"\} 1/);
+});
 
 Deno.test("a proxy of which nothing is heard is ended, and pings tell it that we are here", async () => {
   await using scene = await start({ timing: { silence: 1000, heartbeat: 200 } });

@@ -40,7 +40,7 @@ const REPORTS = { rate: 50, burst: 500 };
 /** Updates whose way is measured. */
 const MAX_PENDING = 64;
 
-/** Why a stream has ended; of those, only `replaced` and `aged` are no fault. */
+/** Why a stream has ended; `failed`: by a mistake of ours. */
 export type SessionEnd =
   | "closed"
   | "replaced"
@@ -50,7 +50,8 @@ export type SessionEnd =
   | "slow"
   | "expired"
   | "flooding"
-  | "garbled";
+  | "garbled"
+  | "failed";
 
 /** What is in force in a proxy. */
 export interface InForce {
@@ -64,7 +65,7 @@ export interface Refusal {
   readonly hash: string;
   readonly code: RefusalCode;
   readonly reason: string;
-  /** On the monotonic clock, in ms. */
+  /** Since when it refuses with this code, one update or many; on the monotonic clock, in ms. */
   readonly at: number;
 }
 
@@ -74,7 +75,8 @@ export interface SessionListener {
   readonly sent: (kind: "snapshot" | "delta" | "same") => void;
   /** @param milliseconds From the reconciliation that an update is of; null for a first one. */
   readonly applied: (session: Session, milliseconds: number | null) => void;
-  readonly refused: (session: Session, refusal: Refusal) => void;
+  /** @param before What it said of the update before; null where it took that. */
+  readonly refused: (session: Session, refusal: Refusal, before: Refusal | null) => void;
   readonly lost: (session: Session, reason: string) => void;
   /** The proxy has this in force. */
   readonly claimed: (version: SnapshotVersion) => void;
@@ -203,8 +205,10 @@ export class Session {
       case "refused": {
         const { version, hash, code, reason } = report;
         this.#answered(hash);
-        this.#refusal = { version, hash, code, reason, at: this.#heardAt };
-        return listener.refused(this, this.#refusal);
+        const before = this.#refusal;
+        const at = before?.code === code ? before.at : this.#heardAt;
+        this.#refusal = { version, hash, code, reason, at };
+        return listener.refused(this, this.#refusal, before);
       }
       case "lost":
         this.#isLost = true;
@@ -265,7 +269,7 @@ export class Session {
     if (this.#isEnded) return;
     this.#isEnded = true;
     const { outlet, listener } = this.#options;
-    if (end === "closed" || end === "slow") outlet.destroy();
+    if (end === "closed" || end === "slow" || end === "failed") outlet.destroy();
     else {
       if (outlet.isFree) this.#say({ kind: "bye", reason: REASONS[end] });
       outlet.end();
@@ -306,7 +310,7 @@ export class Session {
   }
 }
 
-const REASONS: Readonly<Record<Exclude<SessionEnd, "closed" | "slow">, string>> = {
+const REASONS: Readonly<Record<Exclude<SessionEnd, "closed" | "slow" | "failed">, string>> = {
   replaced: "the same proxy has opened another stream",
   aged: "it is time to connect anew",
   draining: "this controller ends",
