@@ -51,18 +51,17 @@ export async function silentProbe(): Promise<void> {
   const caPem = authority.certificate;
   const before = new StreamClient({ port, caPem, token: "before" });
   await before.line("hello");
-  // Descriptors of a process of its own, which closes them when it ends.
-  const flood = new Deno.Command("bash", {
-    args: [
-      "-c",
-      "for i in $(seq $1); do exec {fd}<>/dev/tcp/127.0.0.1/$0; done; sleep 1",
-      `${port}`,
-    ]
-      .concat(String(CONNECTIONS / 2)),
+  // Two processes with descriptors of their own, which close them when they end. They begin when all
+  // of ours that their start needs are open.
+  const connect = `for i in $(seq ${
+    CONNECTIONS / 2
+  }); do exec {fd}<>/dev/tcp/127.0.0.1/${port}; done`;
+  await new Deno.Command("bash", {
+    args: ["-c", `sleep 0.5; for i in 1 2; do (${connect}; sleep 1) & done; wait`],
+    stdin: "null",
+    stdout: "null",
     stderr: "null",
-  });
-  const floods = [flood.spawn(), flood.spawn()];
-  await Promise.all(floods.map(({ status }) => status));
+  }).spawn().status;
   await eventually("an open port", () => reopened > 0);
   const { pings } = before;
   const after = new StreamClient({ port, caPem, token: "after" });
