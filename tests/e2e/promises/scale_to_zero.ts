@@ -12,6 +12,9 @@ const RATE = 50;
 /** For which proxies hold a request, in s: longer than any time without a pod here. */
 export const HOLD = 60;
 
+/** For how long the application goes on after SIGTERM, in s: until proxies know that it ends. */
+const LINGER = 5;
+
 /** A 503 that takes longer than this was held, in ms. */
 const AT_ONCE = 2_000;
 
@@ -24,7 +27,7 @@ export async function scaleToZero(
   const finding = new Finding(`scale 1 → 0 → 1, ${holds ? "with" : "without"} hold`);
   await scene.within("scale", async (namespace) => {
     const host = "scale.test";
-    const application = await scene.application({ namespace, replicas: 1, host, linger: 1 });
+    const application = await scene.application({ namespace, replicas: 1, host, linger: LINGER });
     const where = { address: scene.cluster.nodeAddress, port: 80 };
     const timeout = holds ? HOLD * 1_000 : undefined;
     await using load = await scene.load({ streams: mixedStreams(host, RATE, { timeout }) });

@@ -244,7 +244,7 @@ export function noteLoad(finding: Finding, { seconds, streams, cpu }: LoadReport
 export function linesOf(failures: readonly Failure[]): string[] {
   return failures.map(({ stream, how, at, after, detail, before }) =>
     `${new Date(at).toISOString()} ${stream}: ${how} after ${Math.round(after)} ms, ` +
-    `request ${before + 1} of its connection: ${detail.trim()}`
+    `request ${before + 1} of its connection: ${detail.trim().replace(/\s+/g, " ")}`
   );
 }
 
