@@ -251,9 +251,11 @@ export class StreamSource {
   #refuse({ kind, version, hash }: ContentMessage, code: RefusalCode, reason: string): void {
     this.figures.update(kind, "refused");
     this.#options.onRefused();
+    // Each version is an update, so what is refused for long is refused often.
+    const isSaid = this.#refused?.code === code && this.#refused.reason === reason;
     this.#refused = { code, reason };
     this.#link.worked();
-    this.#tellRefusal(code, reason);
+    if (!isSaid) this.#tellRefusal(code, reason);
     this.#link.send(reportLine({ kind: "refused", version, hash, reason, code }));
   }
 

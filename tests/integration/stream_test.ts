@@ -188,6 +188,11 @@ Deno.test("what was refused for being empty does not come in by a change of its 
   await stream.reportsOf("refused", 2);
   assert.equal(scene.sources.state.stream?.refused?.code, "empty");
   assert.deepEqual(scene.revisions, [1]);
+  const told = () => scene.lines.filter(({ fields }) => /no route/.test(`${fields.problem}`));
+  await until(() => told().length > 0, "it is told");
+  // Longer than the log waits from one refusal to the next.
+  await new Promise((resume) => setTimeout(resume, 1_100));
+  assert.equal(told().length, 1);
   // Routes that come, and go one by one, are another matter.
   content = stream.delta(content, seeing(7));
   stream.delta(content, seeing(8, []));
