@@ -7,6 +7,7 @@
  */
 import { type Clock, systemClock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/log.ts";
+import { isOutage } from "../kube/answer.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { type KubeObject, SECRETS } from "../kube/types.ts";
 import { STREAM } from "../workload/names.ts";
@@ -62,7 +63,10 @@ export class AuthorityServer implements ServingCertificates {
 
   /** Reads until it is stopped. */
   start(): void {
-    this.#running = this.refresh().then(() => {
+    this.#running = this.refresh().catch((error) => {
+      // A mistake of ours, or a stored authority of a kind that nobody thought of: the next may do.
+      this.#complain(error instanceof Error ? error.message : String(error), false);
+    }).then(() => {
       if (this.#stopping.signal.aborted) return;
       const interval = this.#current === null ? FIRST_INTERVAL : INTERVAL;
       this.#timer = setTimeout(() => this.start(), interval);
@@ -86,7 +90,11 @@ export class AuthorityServer implements ServingCertificates {
       { signal },
     );
     if (signal.aborted) return;
-    if (!got.ok) return this.#complain(got.error.message, got.error.code === 404);
+    if (!got.ok) {
+      const { code, message } = got.error;
+      // An outage tells of itself in many words, and in other lines of the log too.
+      return this.#complain(message, code === 404, isOutage(code) ? "outage" : message);
+    }
     const now = this.#clock.now();
     const { state, complaints } = readState(got.value.data ?? {}, now, this.#times);
     if (state === null) return this.#complain(complaints.join("; "), got.value.data === undefined);
@@ -101,10 +109,13 @@ export class AuthorityServer implements ServingCertificates {
     for (const listener of this.#listeners) listener();
   }
 
-  /** @param isAwaited that the leader makes it is a matter of moments. */
-  #complain(reason: string, isAwaited: boolean): void {
-    if (reason === this.#complained) return;
-    this.#complained = reason;
+  /**
+   * @param isAwaited that the leader makes it is a matter of moments.
+   * @param news What is said once until it is another, or is over.
+   */
+  #complain(reason: string, isAwaited: boolean, news = reason): void {
+    if (news === this.#complained) return;
+    this.#complained = news;
     this.#options.log[isAwaited ? "debug" : "warn"]("Cannot read the stream's authority", {
       secret: `${this.#options.namespace}/${STREAM.authority}`,
       reason,

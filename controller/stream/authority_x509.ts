@@ -3,7 +3,7 @@
  * certificates, and stored ones read back. RFC 5280; ECDSA with P-256, since either side has it.
  */
 import "reflect-metadata";
-import { createHash } from "node:crypto";
+import { createHash, createPrivateKey } from "node:crypto";
 import { isIP } from "node:net";
 import * as x509 from "@peculiar/x509";
 import { readChain, readKeyPair } from "../../shared/key_pair.ts";
@@ -97,7 +97,9 @@ export function readSigner(certText: string, keyText: string): Signer | string {
     return "it is not one authority's certificate";
   }
   if (publicKey.asymmetricKeyDetails?.namedCurve !== "prime256v1") return "its key is not of P-256";
-  return { ...certificate, keyPem: new Redacted(key) };
+  // One that was put there by hand may be of another form, such as SEC 1, which Web Crypto cannot read.
+  const pkcs8 = createPrivateKey(key).export({ type: "pkcs8", format: "pem" });
+  return { ...certificate, keyPem: new Redacted(String(pkcs8)) };
 }
 
 /** The authorities' certificates in a text, each once; none where it cannot be read. */

@@ -1,0 +1,61 @@
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import type { LogFields, Logger } from "../../shared/log.ts";
+import type { ApiResult, KubeObject } from "../kube/types.ts";
+import { eventually } from "../../tests/cluster/support/condition.ts";
+import { stateData } from "./authority_data.ts";
+import { AuthorityServer } from "./authority_server.ts";
+import { makeSigner } from "./authority_x509.ts";
+
+type Stored = ApiResult<KubeObject & { readonly data: Readonly<Record<string, string>> }>;
+
+const made = await makeSigner(Date.now());
+
+/** As the API server would answer. */
+function stored(data: Readonly<Record<string, string>>): Stored {
+  return { ok: true, value: { metadata: { name: "pingress-stream-ca" }, data } };
+}
+
+function serverOf(get: () => Promise<Stored>) {
+  const warnings: string[] = [];
+  const log: Logger = {
+    debug: () => {},
+    info: () => {},
+    warn: (message: string, fields: LogFields = {}) =>
+      void warnings.push(`${message}: ${fields.reason}`),
+    error: () => {},
+  };
+  const server = new AuthorityServer({
+    client: { get: get as never },
+    namespace: "pingress-system",
+    names: ["pingress-controller.pingress-system.svc"],
+    log,
+  });
+  return { server, warnings };
+}
+
+Deno.test("a key as openssl ecparam writes it signs like any other", async () => {
+  const sec1 = createPrivateKey(made.keyPem.reveal()).export({ type: "sec1", format: "pem" });
+  const state = { signer: made, next: null, nextPublished: null, retired: [] };
+  const data = { ...stateData(state), "signer.key": btoa(String(sec1)) };
+  const { server, warnings } = serverOf(() => Promise.resolve(stored(data)));
+  await server.refresh();
+  deepEqual(warnings, []);
+  const issuer = new X509Certificate(made.certPem);
+  ok(new X509Certificate(server.current!.certPem).verify(issuer.publicKey));
+});
+
+Deno.test("whatever goes wrong with a certificate is told, tried again, and keeps nobody from stopping", async () => {
+  const state = { signer: made, next: null, nextPublished: null, retired: [] };
+  let reads = 0;
+  const { server, warnings } = serverOf(() => {
+    reads++;
+    if (reads === 1) throw new Error("a mistake of ours");
+    return Promise.resolve(stored(stateData(state)));
+  });
+  server.start();
+  await eventually("a certificate", () => Promise.resolve(server.current !== null));
+  equal(warnings.length, 1);
+  match(warnings[0], /a mistake of ours/);
+  await server.stop();
+});
