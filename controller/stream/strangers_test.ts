@@ -1,0 +1,256 @@
+/** Whoever connects to the stream and does what he should not, with real sockets. */
+import assert from "node:assert/strict";
+import net from "node:net";
+import tls from "node:tls";
+import { eventually } from "../../tests/cluster/support/condition.ts";
+import { HELLO, StreamClient } from "../../tests/support/stream_client.ts";
+import {
+  authority,
+  judge,
+  snapshot,
+  startStream,
+} from "../../tests/support/stream_server_scene.ts";
+import type { Verdict } from "./token_reviews.ts";
+
+const HEADS: readonly [string, number, Partial<ConstructorParameters<typeof StreamClient>[0]>][] = [
+  ["no token", 401, { token: undefined }],
+  ["a token that is none", 401, { token: "bad" }],
+  ["somebody else's token", 403, { token: "foreign" }],
+  ["nobody to ask", 503, { token: "outage" }],
+  ["another path", 404, { path: "/" }],
+  ["another method", 405, { method: "PUT" }],
+  ["another protocol", 426, { headers: { "pingress-protocol": "2" } }],
+  ["another type", 400, { headers: { "content-type": "text/plain" } }],
+];
+
+for (const [name, status, options] of HEADS) {
+  Deno.test(`${name}: ${status} with a line that says why, and the end`, async () => {
+    await using scene = await startStream();
+    const client = scene.connect("proxy-1", options);
+    assert.equal(await client.answered(), status);
+    await client.ended();
+    assert.match(client.text, /^[^\n]+\n$/);
+    assert.equal(scene.server.sessions.length, 0);
+  });
+}
+
+Deno.test("whatever connects and says what it should not is ended, and proxies go on", async () => {
+  await using scene = await startStream({ limits: { head: 300 } });
+  scene.server.update(snapshot(1));
+  const client = scene.connect();
+  await client.line("snapshot");
+  const { port } = scene.server.address;
+  const raw = (text: string | Uint8Array | null) => ended(net.connect(port, "127.0.0.1"), text);
+  const secure = (text: string | null) =>
+    ended(
+      tls.connect({ port, host: "127.0.0.1", servername: "localhost", ca: authority.certificate }),
+      text,
+      "secureConnect",
+    );
+  const head = "POST /v1/stream HTTP/1.1\r\nhost: x\r\n";
+  await Promise.all([
+    raw(null),
+    raw("GET / HTTP/1.1\r\nhost: x\r\n\r\n"),
+    raw(crypto.getRandomValues(new Uint8Array(4096))),
+    // The beginning of a handshake.
+    raw(new Uint8Array([22, 3, 1, 2, 0, 1, 0])),
+    secure(null),
+    secure("\0\0\0 garbage\r\n\r\n"),
+    secure(head),
+    secure(`${head}x: ${"y".repeat(100_000)}\r\n\r\n`),
+    secure(`${head}transfer-encoding: chunked\r\n\r\nzz\r\n`),
+    secure("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
+    secure(`${head}upgrade: websocket\r\nconnection: upgrade\r\n\r\n`),
+    secure("CONNECT x:1 HTTP/1.1\r\nhost: x\r\n\r\n"),
+    secure(`${head}expect: something\r\n\r\n`),
+  ]);
+  // A port scan: whoever connects and goes.
+  await Promise.all(Array.from({ length: 50 }, () =>
+    new Promise<void>((resolve) => {
+      const socket = net.connect(port, "127.0.0.1", () => {
+        socket.resetAndDestroy();
+        resolve();
+      });
+      socket.on("error", () => resolve());
+    })));
+  scene.server.update(snapshot(2, ["b.example.com"]));
+  await client.line("delta");
+});
+
+/** Sends something, and waits until the other side ends the connection. */
+function ended(
+  socket: net.Socket,
+  text: string | Uint8Array | null,
+  event = "connect",
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const late = setTimeout(() => {
+      socket.destroy();
+      reject(new Error(`Still open after ${String(text).slice(0, 40)}`));
+    }, 10_000);
+    socket.on("error", () => {});
+    socket.on("data", () => {});
+    socket.on("close", () => {
+      clearTimeout(late);
+      resolve();
+    });
+    socket.once(event, () => text !== null && socket.write(text));
+  });
+}
+
+Deno.test("slow strangers make room for others", async () => {
+  await using scene = await startStream({ limits: { strangers: 8, head: 60_000 } });
+  const { port } = scene.server.address;
+  const slow = Array.from({ length: 20 }, () => net.connect(port, "127.0.0.1"));
+  for (const socket of slow) socket.on("error", () => {});
+  scene.server.update(snapshot(1));
+  await scene.connect().line("snapshot");
+  for (const socket of slow) socket.destroy();
+});
+
+Deno.test("a connection asks once: requests behind the first are not kept, however many", async () => {
+  let reviews = 0;
+  const gate = Promise.withResolvers<Verdict>();
+  const review = () => (reviews++, gate.promise);
+  await using scene = await startStream({ reviews: { review, stop: () => {} } });
+  const { port } = scene.server.address;
+  const socket = tls.connect({ port, servername: "localhost", ca: authority.certificate });
+  socket.on("error", () => {});
+  await new Promise((resolve) => socket.once("secureConnect", resolve));
+  const request = "POST /v1/stream HTTP/1.1\r\nhost: x\r\nauthorization: Bearer proxy-1\r\n" +
+    "content-type: application/x-ndjson\r\npingress-protocol: 1\r\ncontent-length: 0\r\n\r\n";
+  socket.write(request.repeat(100));
+  await eventually("end of the connection", () => Promise.resolve(socket.closed));
+  assert.equal(reviews, 1);
+  gate.resolve(judge("proxy-1"));
+});
+
+Deno.test("what comes before a token is checked is kept to the length of a report", async () => {
+  const checked = Promise.withResolvers<Verdict>();
+  await using scene = await startStream({
+    reviews: { review: () => checked.promise, stop: () => {} },
+  });
+  const client = scene.connect("proxy-1");
+  client.report("x".repeat(200_000));
+  await client.ended();
+  checked.resolve(judge("proxy-1"));
+  assert.equal(client.status, null);
+  assert.equal(scene.server.sessions.length, 0);
+});
+
+const REPORTS: readonly [string, string][] = [
+  ["what is no JSON", "{\n"],
+  ["a line without an end", "x".repeat(70_000)],
+  ["no hello at first", `${JSON.stringify({ kind: "lost", reason: "" })}\n`],
+  ["reports without a pause", `${JSON.stringify(HELLO)}\n${'{"kind":"x"}\n'.repeat(2000)}`],
+];
+
+for (const [name, text] of REPORTS) {
+  Deno.test(`a proxy that sends ${name} is told, and ended alone`, async () => {
+    await using scene = await startStream();
+    scene.server.update(snapshot(1));
+    const good = scene.connect("proxy-2");
+    await good.line("snapshot");
+    const client = scene.connect("proxy-1", { hello: null });
+    await client.answered();
+    client.report(text);
+    await client.line("bye");
+    await client.ended();
+    scene.server.update(snapshot(2, ["b.example.com"]));
+    await good.line("delta");
+  });
+}
+
+Deno.test("a reader that does not read gets one change for many, and is ended after a while", async () => {
+  await using scene = await startStream({ timing: { stall: 1500 } });
+  const hosts = (from: number) =>
+    Array.from({ length: 20_000 }, (_, i) => `h${from + i}.example.com`);
+  scene.server.update(snapshot(1, hosts(0)));
+  const deaf = await deafProxy(scene.server.address.port);
+  const good = scene.connect("proxy-2");
+  await good.line("snapshot");
+  const before = Deno.memoryUsage().rss;
+  for (let i = 2; i < 12; i++) {
+    scene.server.update(snapshot(i, hosts(i * 10)));
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  await eventually("end of the deaf proxy", () => scene.server.sessions.length === 1);
+  assert.match(await scene.metrics.text(), /ends_total\{reason="slow"\} 1/);
+  // One line is about 6 MB; what was not read is not kept once for each change.
+  assert.ok(Deno.memoryUsage().rss - before < 400e6);
+  deaf.close();
+});
+
+/** Says hello and reads nothing after the head of the answer, below TLS. */
+async function deafProxy(port: number): Promise<{ close(): void }> {
+  const [near, far] = await pipe(port);
+  const socket = tls.connect({ socket: near, servername: "localhost", ca: authority.certificate });
+  socket.on("error", () => {});
+  await new Promise((resolve) => socket.once("secureConnect", resolve));
+  const hello = `${JSON.stringify(HELLO)}\n`;
+  socket.write(
+    "POST /v1/stream HTTP/1.1\r\nhost: x\r\nauthorization: Bearer proxy-1\r\n" +
+      "content-type: application/x-ndjson\r\npingress-protocol: 1\r\n" +
+      `transfer-encoding: chunked\r\n\r\n${hello.length.toString(16)}\r\n${hello}\r\n`,
+  );
+  await new Promise((resolve) => socket.once("data", resolve));
+  far.stop();
+  return {
+    close() {
+      socket.destroy();
+      near.destroy();
+      far.close();
+    },
+  };
+}
+
+/** A connection through a pipe whose way back can be stopped. */
+async function pipe(port: number): Promise<[net.Socket, { stop(): void; close(): void }]> {
+  const upstream = await Deno.connect({ hostname: "127.0.0.1", port });
+  let isStopped = false;
+  const server = net.createServer((socket) => {
+    socket.on("error", () => {});
+    socket.on(
+      "data",
+      (chunk: Uint8Array) => void upstream.write(new Uint8Array(chunk)).catch(() => {}),
+    );
+    (async () => {
+      const buffer = new Uint8Array(65536);
+      while (!isStopped) {
+        const count = await upstream.read(buffer).catch(() => null);
+        if (count === null) return void socket.destroy();
+        socket.write(buffer.slice(0, count));
+      }
+    })();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const near = net.connect((server.address() as net.AddressInfo).port, "127.0.0.1");
+  near.on("error", () => {});
+  return [near, {
+    stop: () => isStopped = true,
+    close() {
+      server.close();
+      upstream.close();
+    },
+  }];
+}
+
+Deno.test("a port that has gone silent is opened again, and streams go on", async () => {
+  const folder = `${import.meta.dirname!}/..`;
+  const code = `
+    import { silentProbe } from "${folder}/../tests/support/silent_stream.ts";
+    await silentProbe();
+  `;
+  const { success, stdout, stderr } = await new Deno.Command("bash", {
+    args: [
+      "-c",
+      `ulimit -n 160; exec "$0" eval --config "$1" "$2"`,
+      Deno.execPath(),
+      `${folder}/../deno.json`,
+      code,
+    ],
+  }).output();
+  const said = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
+  assert.ok(success, said);
+  assert.match(said, /silent and open again/);
+});
