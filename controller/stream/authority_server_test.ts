@@ -1,13 +1,17 @@
+import "reflect-metadata";
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { createPrivateKey, X509Certificate } from "node:crypto";
+import * as x509 from "@peculiar/x509";
 import type { LogFields, Logger } from "../../shared/log.ts";
 import type { ApiResult, KubeObject } from "../kube/types.ts";
 import { eventually } from "../../tests/cluster/support/condition.ts";
 import { stateData } from "./authority_data.ts";
 import { AuthorityServer } from "./authority_server.ts";
-import { makeSigner } from "./authority_x509.ts";
+import { authoritiesIn, makeSigner, readSigner } from "./authority_x509.ts";
 
 type Stored = ApiResult<KubeObject & { readonly data: Readonly<Record<string, string>> }>;
+
+const ECDSA = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
 
 const made = await makeSigner(Date.now());
 
@@ -43,6 +47,23 @@ Deno.test("a key as openssl ecparam writes it signs like any other", async () =>
   deepEqual(warnings, []);
   const issuer = new X509Certificate(made.certPem);
   ok(new X509Certificate(server.current!.certPem).verify(issuer.publicKey));
+});
+
+Deno.test("a certificate that is half readable is no authority, and hinders none beside it", async () => {
+  const keys = await crypto.subtle.generateKey(ECDSA, true, ["sign", "verify"]);
+  const broken = await x509.X509CertificateGenerator.createSelfSigned({
+    name: "CN=broken",
+    keys,
+    signingAlgorithm: ECDSA,
+    extensions: [new x509.Extension("2.5.29.19", true, new Uint8Array([1, 2, 3]))],
+  });
+  const bundle = `${broken.toString("pem")}\n${made.certPem}`;
+  deepEqual(authoritiesIn(bundle).map(({ id }) => id), [made.id]);
+  const key = x509.PemConverter.encode(
+    await crypto.subtle.exportKey("pkcs8", keys.privateKey),
+    "PRIVATE KEY",
+  );
+  equal(readSigner(broken.toString("pem"), key), "it is not one authority's certificate");
 });
 
 Deno.test("whatever goes wrong with a certificate is told, tried again, and keeps nobody from stopping", async () => {

@@ -106,7 +106,14 @@ export function readSigner(certText: string, keyText: string): Signer | string {
 export function authoritiesIn(text: string): readonly AuthorityCertificate[] {
   const chain = readChain(text, "the bundle");
   if (typeof chain === "string") return [];
-  const read = chain.members.map(({ raw }) => new x509.X509Certificate(new Uint8Array(raw)));
+  const read = chain.members.flatMap(({ raw }) => {
+    try {
+      return [new x509.X509Certificate(new Uint8Array(raw))];
+    } catch {
+      // OpenSSL takes certificates whose extensions are no DER; nobody would trust them.
+      return [];
+    }
+  });
   const authorities = read.filter((one) =>
     one.getExtension(x509.BasicConstraintsExtension)?.ca === true
   );
