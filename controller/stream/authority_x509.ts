@@ -106,24 +106,25 @@ export function readSigner(certText: string, keyText: string): Signer | string {
 export function authoritiesIn(text: string): readonly AuthorityCertificate[] {
   const chain = readChain(text, "the bundle");
   if (typeof chain === "string") return [];
-  const read = chain.members.flatMap(({ raw }) => {
-    try {
-      return [new x509.X509Certificate(new Uint8Array(raw))];
-    } catch {
-      // OpenSSL takes certificates whose extensions are no DER; nobody would trust them.
-      return [];
-    }
-  });
-  const authorities = read.filter((one) =>
-    one.getExtension(x509.BasicConstraintsExtension)?.ca === true
-  );
-  const all = authorities.map((one): AuthorityCertificate => ({
-    certPem: pem(one),
-    id: idOf(one.rawData),
-    validFrom: one.notBefore.getTime(),
-    validTo: one.notAfter.getTime(),
-  }));
+  const all = chain.members.flatMap(({ raw }) => authorityOf(new Uint8Array(raw)) ?? []);
   return [...new Map(all.map((one) => [one.id, one])).values()];
+}
+
+/** Null for a certificate of something else. */
+function authorityOf(der: Uint8Array<ArrayBuffer>): AuthorityCertificate | null {
+  try {
+    const one = new x509.X509Certificate(der);
+    if (one.getExtension(x509.BasicConstraintsExtension)?.ca !== true) return null;
+    return {
+      certPem: pem(one),
+      id: idOf(one.rawData),
+      validFrom: one.notBefore.getTime(),
+      validTo: one.notAfter.getTime(),
+    };
+  } catch {
+    // OpenSSL takes certificates whose extensions are no DER; nobody would trust them.
+    return null;
+  }
 }
 
 function pem(certificate: x509.X509Certificate): string {
