@@ -147,7 +147,7 @@ export class Scene {
     });
   }
 
-  /** Makes a Service before all proxies, on ports of every node's address; the plan for load on it. */
+  /** A Service before all proxies, on ports of every node's address; for the plan of load on it. */
   async proxyService(): Promise<{ readonly httpPort: number; readonly httpsPort: number }> {
     const { http, https } = NODE_PORTS;
     await this.cluster.apply({
@@ -163,6 +163,13 @@ export class Scene {
         ],
       },
     });
+    await eventually(
+      "answer of the proxies' Service",
+      () =>
+        ask({ address: this.cluster.nodeAddress, port: http }, { host: "", path: "/" })
+          .then(() => true, () => false),
+      PATIENCE,
+    );
     return { httpPort: http, httpsPort: https };
   }
 
