@@ -123,7 +123,7 @@ export class ControllerLink {
       times: this.#times,
       signal: this.#stop.signal,
       onOpen: (stream) => this.#stream = stream,
-      onLine: (line) => user.take(line),
+      onLine: (line) => this.#take(line),
       ...(maxLine === undefined ? {} : { maxLine }),
     });
     if (!opened.ok) return opened.failure;
@@ -134,6 +134,21 @@ export class ControllerLink {
     } finally {
       clearInterval(alive);
       this.#stream = null;
+    }
+  }
+
+  /** A mistake of ours with what comes ends that stream, and not the proxy. */
+  #take(line: string): void {
+    const { user, log } = this.#options;
+    try {
+      user.take(line);
+    } catch (error) {
+      log.error("Cannot take what the controller sends", { error });
+      this.fail({
+        key: "mistake",
+        message: "what it sends cannot be taken, by a mistake of the proxy's",
+        remedy: "report it with the proxy's log; the configuration's files are followed on",
+      });
     }
   }
 

@@ -216,6 +216,24 @@ Deno.test("what cannot be applied is refused, and the next change is tried", asy
   assert.deepEqual(scene.revisions, [1, 6]);
 });
 
+Deno.test("a mistake of ours with what comes ends that stream alone, and the next is begun", async () => {
+  let zones = 0;
+  const onZone = () => {
+    if (++zones === 1) throw new Error("a mistake");
+  };
+  await using scene = await StreamScene.start(seeing(1), { onZone });
+  const first = await scene.controller.stream(0);
+  first.hello("zone-a");
+  await first.ended();
+  await until(() => scene.failures.length > 0, "it is told");
+  assert.match(scene.failures[0], /mistake/);
+  const next = await scene.controller.stream(1);
+  next.hello("zone-b");
+  next.whole(seeing(2));
+  await next.report("applied");
+  assert.deepEqual(scene.revisions, [1, 2]);
+});
+
 Deno.test("another cluster is taken from the stream, and from a file no more", async () => {
   await using scene = await StreamScene.start(seeing(500));
   const stream = await scene.controller.stream(0);
