@@ -255,7 +255,8 @@ clusterTest(
     const [first] = moved.lines.filter(({ hash }) => hash !== undefined);
     const order = (line: Line) =>
       compareVersions(line.version as SnapshotVersion, version as SnapshotVersion);
-    assert.equal(order(first), "older", "what it has seen less of is older to the proxy");
+    // It may have listed other kinds later than the first did.
+    assert.ok(["older", "mixed"].includes(order(first)), order(first));
     assert.ok(["newer", "same"].includes(order(moved.latest!)));
     const relisted = other.gateway.recorded({ verb: "list", resource: "ingresses" }, lists);
     assert.ok(relisted.length >= 1);
