@@ -1,0 +1,133 @@
+/**
+ * Clusters that lose their memory: etcd put back to a backup, or made anew, under a controller and a
+ * proxy that remember. Resource versions begin again below what both have seen.
+ */
+import assert from "node:assert/strict";
+import type { KubeObject } from "./support/api_client.ts";
+import { startCluster, type TestCluster } from "./support/cluster.ts";
+import { eventually } from "./support/condition.ts";
+import { ControllerProcess } from "./support/controller_process.ts";
+import { ControllerScene } from "./support/controller_scene.ts";
+import { EtcdBackup, wipeEtcd } from "./support/etcd_backup.ts";
+import { KubeletVolume } from "./support/kubelet_volume.ts";
+import { shownProxies } from "./support/stream_scene.ts";
+import { answerOf, proxyCredentials, startStreamedProxy } from "./support/streamed_proxy.ts";
+
+const ARGS = ["--stream-name=127.0.0.1"];
+
+/** More than a controller and its API server write in the minute that a test takes. */
+const WRITES = 1500;
+
+/** Has the clock of resource versions run on. */
+async function write(cluster: TestCluster, count: number): Promise<void> {
+  let left = count;
+  const data = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "written" } };
+  await cluster.apply(data as Partial<KubeObject>, { namespace: "default" });
+  await Promise.all(Array.from({ length: 16 }, async (_, i) => {
+    while (left-- > 0) {
+      const metadata = { name: `written-${i}-${left}` };
+      await cluster.create({ apiVersion: "v1", kind: "ConfigMap", metadata }, "default");
+    }
+  }));
+}
+
+Deno.test("after an etcd was put back to a backup proxies keep what they have, which is told of, until they are restarted", async () => {
+  const cluster = await startCluster({ name: "an etcd that is put back" });
+  if (cluster === null) return;
+  await using _ = cluster;
+  await using scene = await ControllerScene.prepare(cluster, { args: ARGS });
+  await scene.service("web", []);
+  await scene.ingress("kept");
+  const controller = await scene.startController();
+  await controller.line("The stream has a new certificate");
+  await scene.eventuallyRouted("kept.example.com");
+  const backup = await EtcdBackup.take(cluster);
+  await write(cluster, WRITES);
+  await scene.ingress("lost");
+  const published = await scene.eventuallyRouted("lost.example.com");
+  {
+    await using proxy = await startStreamedProxy(scene, { snapshot: published });
+    await eventually("a stream", async () => (await shownProxies(controller)).inSync === 1);
+    await backup.restore();
+    await scene.ingress("later");
+    await eventually("a refusal", async () => {
+      const { proxies: [shown] } = await shownProxies(controller);
+      return shown?.refused?.code === "older";
+    });
+    const { object, message } = await scene.eventuallyProblem("ProxyRefusedConfiguration");
+    assert.equal(object, `DaemonSet ${scene.system}/pingress-proxy-server`);
+    assert.match(message, /\(older\).*seen less of the cluster.*what was in force before stays/);
+    const event = await eventually("an Event", async () => {
+      const events = await cluster.list<KubeObject & { reason: string; message: string }>(
+        "v1",
+        "Event",
+        { namespace: scene.system },
+      );
+      return events.find(({ reason }) => reason === "ProxyRefusedConfiguration");
+    });
+    assert.match(event.message, /restoring etcd from a backup; if so, restart the proxies/);
+    assert.equal(await answerOf(proxy, "lost.example.com"), 503);
+    assert.equal(await answerOf(proxy, "later.example.com"), 404);
+  }
+  await scene.eventuallyRouted("later.example.com");
+  await using volume = new KubeletVolume(cluster, scene.system, "snapshot.json");
+  const files = await volume.files();
+  await using proxy = await startStreamedProxy(scene, {
+    publish: (folder) => volume.mount(folder, files),
+  });
+  assert.equal(await answerOf(proxy, "later.example.com"), 503);
+  assert.equal(await answerOf(proxy, "lost.example.com"), 404);
+  await scene.ingress("latest");
+  await eventually(
+    "the next change",
+    async () => await answerOf(proxy, "latest.example.com") === 503,
+  );
+  await eventually("end of the problem", async () => {
+    const reasons = (await scene.problems()).map(({ reason }) => reason);
+    return !reasons.includes("ProxyRefusedConfiguration");
+  });
+});
+
+Deno.test("a cluster that is made anew empties no proxy, and takes it over with its first route", async () => {
+  const cluster = await startCluster({ name: "a cluster that is made anew" });
+  if (cluster === null) return;
+  await using _ = cluster;
+  await using scene = await ControllerScene.prepare(cluster, { args: ARGS });
+  const { kubeconfig, flags, system, app } = scene;
+  await scene.service("web", []);
+  await scene.ingress("kept");
+  const first = await scene.startController();
+  const { stream } = await first.line("Listening");
+  const credentials = await proxyCredentials(scene);
+  await using proxy = await startStreamedProxy(scene, { credentials });
+  await eventually("the route", async () => await answerOf(proxy, "kept.example.com") === 503);
+  const refusedAs = (controller: ControllerProcess, code: string) =>
+    eventually(`refusal as ${code}`, async () => {
+      const { proxies: [shown] } = await shownProxies(controller);
+      return shown?.refused?.code === code;
+    });
+
+  await wipeEtcd(cluster);
+  await refusedAs(first, "older");
+  await write(cluster, WRITES);
+  await refusedAs(first, "empty");
+  assert.equal(await answerOf(proxy, "kept.example.com"), 503);
+  assert.equal(await first.stop(), 0);
+
+  for (const name of [system, app]) {
+    await cluster.create({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
+  }
+  await using next = await ControllerProcess.start({
+    kubeconfig,
+    args: [...flags, `--stream=${stream}`],
+  });
+  const fresh = await proxyCredentials(scene);
+  await Deno.copyFile(fresh.token, credentials.token);
+  await Deno.copyFile(fresh.ca, credentials.ca);
+  await refusedAs(next, "empty");
+  assert.equal(await answerOf(proxy, "kept.example.com"), 503);
+  await scene.service("web", []);
+  await scene.ingress("new");
+  await eventually("the new route", async () => await answerOf(proxy, "new.example.com") === 503);
+  assert.equal(await answerOf(proxy, "kept.example.com"), 404);
+});
