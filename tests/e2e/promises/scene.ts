@@ -83,6 +83,7 @@ export class Scene {
     const configuration = [backend, ...more].join(" ");
     if (configuration === this.#configuration) return;
     this.#configuration = configuration;
+    const before = await this.pingress.proxies();
     await this.pingress.apply({ backend, args: [...FLAGS, ...more] });
     await this.pingress.waitForControllers();
     const kind = backend === "HostPort" ? "DaemonSet" : "Deployment";
@@ -94,6 +95,8 @@ export class Scene {
     }, PATIENCE);
     await new Pingress(this.cluster, backend).waitForProxies();
     if (backend === "HostPort") return;
+    // Those of the DaemonSet drain, and clients of their own ports with them.
+    await this.proxiesGone(before.map(({ metadata }) => metadata.name));
     const { httpPort: port } = await this.proxyService();
     this.#entries = this.cluster.nodeAddresses.map((address) => ({ address, port }));
   }
