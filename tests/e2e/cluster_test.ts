@@ -145,7 +145,7 @@ async function fromZero(cluster: NodeCluster, step: Step): Promise<void> {
   await step("deleted again, nothing is left", async () => {
     await cluster.kubectl(["delete", "--filename", SAMPLE]);
     await cluster.delete("v1", "Secret", "sample", "default");
-    await cluster.kubectl(["delete", "--filename", MANIFESTS]);
+    await pingress.uninstall();
     await eventually(
       "end of the pods",
       async () => (await cluster.pods("default")).length === 0,

@@ -168,8 +168,19 @@ export class Pingress {
     return controllers.find(({ metadata }) => holderIdentity.startsWith(metadata.name)) ?? null;
   }
 
-  /** Deletes what the manifests made, and waits until nothing of it is left. */
+  /**
+   * Deletes what the manifests made, and waits until nothing of it is left. Pods first: a namespace
+   * with pods in it looks again only after half of their time to end, which is minutes for proxies.
+   */
   async uninstall(patience = PATIENCE): Promise<void> {
+    for (const kinds of ["deployment", "deployment,daemonset"]) {
+      await this.cluster.kubectl(["delete", kinds, "--all", `--namespace=${NAMESPACE}`]);
+    }
+    await eventually(
+      "end of the pods",
+      async () => (await this.cluster.pods(NAMESPACE)).length === 0,
+      patience,
+    );
     await this.cluster.kubectl(["delete", "--ignore-not-found", "--filename", MANIFESTS]);
     await eventually(
       "end of the namespace",
