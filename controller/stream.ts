@@ -24,6 +24,7 @@ import { readHead, type Refused } from "./stream/head.ts";
 import { type ListenerLimits, StreamListener } from "./stream/listener.ts";
 import { type Programmed, programmed, showProxies } from "./stream/proxies.ts";
 import { ResponseOutlet } from "./stream/outlet.ts";
+import { RefusedPeers } from "./stream/refused_peers.ts";
 import {
   Session,
   type SessionEnd,
@@ -86,6 +87,7 @@ export class StreamServer {
   readonly #listener: StreamListener;
   readonly #sessions = new Set<Session>();
   readonly #events: SessionListener;
+  readonly #refused: RefusedPeers;
   #ticking: ReturnType<typeof setInterval> | undefined;
   #ticks = 0;
   #isDraining = false;
@@ -109,6 +111,7 @@ export class StreamServer {
         }),
     });
     this.#events = this.#listen();
+    this.#refused = new RefusedPeers(log, () => this.#clock.monotonic());
   }
 
   get address(): Address {
@@ -216,6 +219,7 @@ export class StreamServer {
     if (this.#isDraining) return this.#refuse(response, DRAINING);
     if (this.#sessions.size >= maxSessions) return this.#refuse(response, FULL);
     this.#listener.welcome(request);
+    this.#refused.welcomed(peer);
     this.#begin(request, response, early, verdict, zone);
   }
 
@@ -269,10 +273,13 @@ export class StreamServer {
     response.on("close", () => session.end("closed"));
   }
 
-  #refuse(response: ServerResponse, { status, reason }: Refused): void {
+  #refuse(response: ServerResponse, refused: Refused): void {
+    const { status, reason } = refused;
     const { metrics } = this.#options;
     metrics.count("pingress_controller_stream_refusals_total", { status: String(status) });
-    const { socket } = response;
+    const { socket, req: { headers } } = response;
+    const isNews = refused !== DRAINING && !socket?.destroyed;
+    if (isNews) this.#refused.refused(socket?.remoteAddress ?? "", headers["user-agent"], refused);
     const cut = setTimeout(() => socket?.destroy(), REFUSAL_PATIENCE);
     socket?.once("close", () => clearTimeout(cut));
     response.writeHead(status, {
