@@ -1,0 +1,242 @@
+/**
+ * A real controller and proxies of other versions: what they are told, and what is told of them. What
+ * real proxies make of other controllers is in `tests/integration/stream_skew_test.ts`.
+ */
+import assert from "node:assert/strict";
+import type { KubeObject } from "./support/api_client.ts";
+import { startCluster } from "./support/cluster.ts";
+import { clusterTest } from "./support/cluster_case.ts";
+import { eventually } from "./support/condition.ts";
+import { ControllerProcess } from "./support/controller_process.ts";
+import { ControllerScene } from "./support/controller_scene.ts";
+import {
+  connectProxy,
+  proxyToken,
+  shownProxies,
+  streamPort,
+  streamTrust,
+} from "./support/stream_scene.ts";
+import {
+  answerOf,
+  NOTHING,
+  proxyCredentials,
+  startStreamedProxy,
+} from "./support/streamed_proxy.ts";
+import { MisbehavingController } from "../support/misbehaving_controller.ts";
+import { ProxyProcess } from "../support/proxy_process.ts";
+
+type Report = Readonly<Record<string, unknown>> & { readonly kind: string };
+
+const FOLDER = new URL("../golden/stream/", import.meta.url);
+
+/** With a token of now in place of the transcript's. */
+function reportsOf(name: string, token: string): Report[] {
+  const lines = Deno.readTextFileSync(new URL(name, FOLDER)).trimEnd().split("\n");
+  return lines.map((line) => {
+    const report = JSON.parse(line);
+    return report.kind === "alive" ? { ...report, token } : report;
+  });
+}
+
+clusterTest(
+  "a newer proxy is served, and shown with its version and what it refuses",
+  async (cluster) => {
+    await using scene = await ControllerScene.prepare(cluster);
+    await scene.service("web");
+    await scene.ingress("first");
+    await scene.startController();
+    const pod = { name: "proxy-new", node: "" };
+    const token = await proxyToken(cluster, scene.system, { pod });
+    const [hello, ...reports] = reportsOf("newer-proxy.ndjson", token);
+    await using proxy = await connectProxy(scene, { token, hello });
+    await proxy.line("snapshot");
+    for (const report of reports) proxy.report(report);
+    const shown = await eventually("the refusal", async () => {
+      const { proxies: [shown] } = await shownProxies(scene.controller);
+      return shown?.refused == null ? null : shown;
+    });
+    assert.deepEqual(
+      [shown.name, shown.build, shown.refused?.code, shown.refused?.reason],
+      ["proxy-new", "7.0.0", "failed", "it is paused"],
+    );
+    const { message } = await scene.eventuallyProblem("ProxyRefusedConfiguration");
+    assert.match(message, /proxy-new \(7\.0\.0\)/);
+    await scene.ingress("second");
+    await proxy.line("delta");
+    assert.equal(proxy.isEnded, false);
+  },
+);
+
+clusterTest(
+  "the first proxy is served, gets all again where it is lost, and may come again",
+  async (cluster) => {
+    await using scene = await ControllerScene.prepare(cluster);
+    await scene.service("web");
+    await scene.ingress("first");
+    await scene.startController();
+    const token = await proxyToken(cluster, scene.system);
+    const [hello, applied, refused, lost, alive, again] = reportsOf("v1-proxy.ndjson", token);
+    await using proxy = await connectProxy(scene, { token, hello, acknowledges: false });
+    await proxy.line("snapshot");
+    const from = proxy.lines.length;
+    for (const report of [applied, refused, lost, alive]) proxy.report(report);
+    await proxy.line("snapshot", from);
+    await eventually("the refusal", async () => {
+      const { proxies: [shown] } = await shownProxies(scene.controller);
+      return shown?.refused?.code === "loss";
+    });
+    await using next = await connectProxy(scene, { token, hello: again });
+    await next.line("snapshot");
+    await eventually("in sync", async () => {
+      const { proxies } = await shownProxies(scene.controller);
+      return proxies.some(({ build, inSync }) => build === "0.1.0" && inSync);
+    });
+  },
+);
+
+clusterTest(
+  "a proxy that speaks another protocol is refused, told which one is spoken, and told of",
+  async (cluster) => {
+    await using scene = await ControllerScene.start(cluster);
+    const { controller } = scene;
+    const headers = { "pingress-protocol": "2", "user-agent": "pingress-proxy/9.0.0" };
+    await using proxy = await connectProxy(scene, { headers });
+    assert.equal(await proxy.answered(), 426);
+    await proxy.until("a reason", () => /protocol 1 of the stream is spoken/.exec(proxy.text));
+    const { peer, build, status } = await controller.line("A stream was refused");
+    assert.deepEqual([peer, build, status], ["127.0.0.1", "9.0.0", 426]);
+    await using garbage = await connectProxy(scene, {
+      token: await scene.cluster.serviceAccountToken(scene.system, "web"),
+    });
+    assert.equal(await garbage.answered(), 401);
+    await controller.line(({ message, status }) =>
+      message === "A stream was refused" && status === 401
+    );
+    assert.equal((await shownProxies(controller)).connected, 0);
+  },
+);
+
+clusterTest(
+  "what a real proxy says of a newer controller is an Event that names it and the way out",
+  async (cluster) => {
+    await using scene = await ControllerScene.prepare(cluster);
+    await scene.service("web");
+    await scene.ingress("first");
+    await scene.startController();
+    const pod = { name: "proxy-behind", node: "" };
+    const token = await proxyToken(cluster, scene.system, { pod });
+    const hello = { kind: "hello", proxy: "0.0.9", formats: [1], version: null, hash: null };
+    await using proxy = await connectProxy(scene, { token, hello, acknowledges: false });
+    const { version, hash } = await proxy.line("snapshot");
+    const { code, reason } = await wordOfOldProxy();
+    proxy.report({ kind: "refused", version, hash, code, reason });
+    const event = await eventually("Event", async () => {
+      const { system: namespace } = scene;
+      const events = await cluster.list<KubeObject & { reason: string; message: string }>(
+        "v1",
+        "Event",
+        { namespace },
+      );
+      return events.find(({ reason }) => reason === "ProxyRefusedConfiguration");
+    });
+    assert.match(
+      event.message,
+      /proxy-behind \(0\.0\.9\): .*"h3" is none of .*what was in force before/,
+    );
+    assert.match(event.message, /Run proxies of the controller's version, .*--proxy-server-image/);
+  },
+);
+
+/** What a real proxy answers to the configuration of a controller that is too new for it. */
+async function wordOfOldProxy(): Promise<{ code: string; reason: string }> {
+  await using controller = await MisbehavingController.start();
+  await using _proxy = await ProxyProcess.start({
+    snapshot: NOTHING,
+    args: [...controller.flags, "--workers=1"],
+  });
+  const stream = await controller.stream(0);
+  const [line] = Deno.readTextFileSync(new URL("newer-unreadable.ndjson", FOLDER)).split("\n");
+  stream.write(`${line}\n`);
+  return await stream.report("refused");
+}
+
+clusterTest(
+  "what a newer controller has published is no hindrance for an older one in its place",
+  async (cluster) => {
+    await using scene = await ControllerScene.prepare(cluster);
+    const [, , line] = Deno.readTextFileSync(new URL("newer-controller.ndjson", FOLDER)).split(
+      "\n",
+    );
+    const { kind: _kind, hash: _hash, hosts, certificates: _certificates, ...rest } = JSON.parse(
+      line,
+    );
+    const routes = hosts.flatMap(({ routes }: { routes: object[] }) => routes);
+    for (const format of [1, 2]) {
+      const text = JSON.stringify({ ...rest, format, routes, certificates: [] });
+      await cluster.apply({
+        apiVersion: "v1",
+        kind: "ConfigMap",
+        metadata: { name: "pingress-config", labels: { "pingress.io/published": "snapshot" } },
+        data: { "proxy.json": text },
+      } as Partial<KubeObject>, { namespace: scene.system });
+      await scene.service("web");
+      await scene.ingress(`of-${format}`);
+      const controller = await scene.startController();
+      const published = await scene.eventuallyRouted(`of-${format}.example.com`);
+      assert.equal(published.format, 1);
+      assert.equal(published.routes.some(({ host }) => host === "a.example.com"), false);
+      assert.deepEqual(controller.noise, []);
+      assert.equal(await controller.stop(), 0);
+    }
+  },
+);
+
+Deno.test("two clusters behind one name: a proxy keeps to its own, and says why", async () => {
+  const own = await startCluster({ name: "two clusters behind one name" });
+  const other = own === null ? null : await startCluster();
+  if (own === null || other === null) return;
+  await using _own = own;
+  await using _other = other;
+  const args = ["--stream-name=127.0.0.1"];
+  await using scene = await ControllerScene.prepare(own, { args });
+  await scene.service("web", []);
+  await scene.ingress("own");
+  const controller = await scene.startController();
+  const stream = `127.0.0.1:${await streamPort(controller)}`;
+  const credentials = await proxyCredentials(scene);
+  await using proxy = await startStreamedProxy(scene, { credentials });
+  await eventually("the route", async () => await answerOf(proxy, "own.example.com") === 503);
+  assert.equal(await controller.stop(), 0);
+
+  const there = [...args, `--stream=${stream}`];
+  {
+    await using stranger = await ControllerScene.prepare(other, { args: there });
+    await stranger.service("web", []);
+    await stranger.ingress("strange");
+    await stranger.startController();
+    const refusal = (pattern: RegExp) =>
+      eventually(
+        `${pattern}`,
+        () =>
+          proxy.lines.find(({ message, reason }) =>
+            message === "No stream from the controller" && pattern.test(String(reason))
+          ),
+      );
+    await refusal(/certificate/);
+    // Were that trusted, the token would still be of another cluster.
+    const trusted = await streamTrust(other, stranger.system);
+    await Deno.writeTextFile(credentials.ca, trusted, { append: true });
+    await refusal(/40[13]/);
+    await stranger.controller.line("A stream was refused");
+    assert.equal((await shownProxies(stranger.controller)).connected, 0);
+    assert.equal(await answerOf(proxy, "own.example.com"), 503);
+    assert.equal(await answerOf(proxy, "strange.example.com"), 404);
+  }
+  const { kubeconfig, flags } = scene;
+  await using _next = await ControllerProcess.start({
+    kubeconfig,
+    args: [...flags, `--stream=${stream}`],
+  });
+  await scene.ingress("later");
+  await eventually("its own", async () => await answerOf(proxy, "later.example.com") === 503);
+});
