@@ -130,7 +130,8 @@ export const CONTROLLER_METRICS = {
     help: "Streams that ended.",
     labels: {
       reason: "`closed` by the proxy or the network, `replaced` by another of its own, `aged`, " +
-        "`draining`, `silent`, `slow`, `expired` token, `flooding`, `garbled`, or `failed` by a mistake of ours",
+        "`draining`, `behind`: cut off from the API server, and the proxy had more, `silent`, `slow`, " +
+        "`expired` token, `flooding`, `garbled`, or `failed` by a mistake of ours",
     },
   },
   pingress_controller_stream_propagation_seconds: {

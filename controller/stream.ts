@@ -41,6 +41,7 @@ export const SESSION_TIMING: SessionTiming = {
   stall: 30_000,
   age: 3_600_000,
   wholeInterval: 1_000,
+  behind: 10_000,
 };
 
 /** Streams at once. */
@@ -72,6 +73,8 @@ export interface StreamOptions {
   readonly onClaim: (version: SnapshotVersion) => void;
   /** What proxies say of what they were sent has changed. */
   readonly onNews: () => void;
+  /** See `SessionOptions`. */
+  readonly isCutOff?: () => boolean;
   readonly maxSessions?: number;
   readonly limits?: Partial<ListenerLimits>;
   readonly timing?: Partial<SessionTiming>;
@@ -230,7 +233,7 @@ export class StreamServer {
     { identity, expiresAt }: Verdict & { readonly kind: "good" },
     zone: string | null,
   ): void {
-    const { name, timing, random = Math.random } = this.#options;
+    const { name, timing, random = Math.random, isCutOff = () => false } = this.#options;
     response.writeHead(200, { "content-type": "application/x-ndjson", connection: "close" });
     const now = () => this.#clock.monotonic();
     const session = new Session({
@@ -249,6 +252,7 @@ export class StreamServer {
       timing: { ...SESSION_TIMING, ...timing },
       now,
       random,
+      isCutOff,
       listener: this.#events,
     });
     const { podUid } = identity;

@@ -168,6 +168,26 @@ Deno.test("streams end when their time is up, so that proxies spread anew", asyn
   await client.ended();
 });
 
+Deno.test("a proxy that has more than a replica which is cut off is sent elsewhere", async () => {
+  let isCutOff = false;
+  await using scene = await startStream({
+    isCutOff: () => isCutOff,
+    timing: { behind: 0, heartbeat: 100 },
+  });
+  scene.server.update(snapshot(1));
+  const version = { epoch: "e", seen: { Ingress: "2" } };
+  const ahead = scene.connect("proxy-1", { hello: { ...HELLO, version }, acknowledges: false });
+  const other = scene.connect("proxy-2");
+  await Promise.all([ahead.line("snapshot"), other.line("snapshot")]);
+  const { pings } = ahead;
+  await ahead.until("pings", () => ahead.pings > pings + 5);
+  isCutOff = true;
+  await ahead.line("bye");
+  await ahead.ended();
+  assert.equal(other.isEnded, false);
+  assert.match(await scene.metrics.text(), /ends_total\{reason="behind"\} 1/);
+});
+
 Deno.test("a proxy that comes again has its stream before ended", async () => {
   await using scene = await startStream();
   const first = scene.connect();

@@ -141,6 +141,16 @@ export class Watches {
     ];
   }
 
+  /**
+   * Milliseconds for which one of the kinds of users cannot be watched; 0 where all are. Secrets,
+   * which many a controller may not watch, do not count.
+   */
+  get failingFor(): number {
+    const { ingresses, ingressClasses, services, endpointSlices } = this;
+    const kinds = [ingresses, ingressClasses, services, endpointSlices];
+    return Math.max(...kinds.map(({ failingFor }) => failingFor));
+  }
+
   /** Whether our own objects are known. */
   get ownAreSynced(): boolean {
     return [this.configMaps, this.keySecrets, ...this.#workload.values()]

@@ -324,6 +324,11 @@ export class KubeClient {
     return () => void this.#recoveries.delete(recovered);
   }
 
+  /** Milliseconds since the server last answered well, if it has not since then; else 0. */
+  get unwellFor(): number {
+    return this.#isUnwell ? performance.now() - this.#wellAt : 0;
+  }
+
   /** Closes idle connections. */
   close(): void {
     this.#credentials.close();

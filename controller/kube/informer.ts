@@ -66,6 +66,8 @@ export class Informer<T extends KubeObject> {
     number
   >;
   readonly #failureSubscribers = new Set<() => void>();
+  /** Since when there are failures, on the monotonic clock in ms; null while there are none. */
+  #failingSince: number | null = null;
   #runs: readonly Promise<void>[] = [];
 
   constructor(options: InformerOptions<T>) {
@@ -139,6 +141,11 @@ export class Informer<T extends KubeObject> {
     return [...this.#failures.values()];
   }
 
+  /** Milliseconds for which there have been failures without a pause; 0 while there are none. */
+  get failingFor(): number {
+    return this.#failingSince === null ? 0 : performance.now() - this.#failingSince;
+  }
+
   /** Calls `subscriber` whenever `failures` has changed. Returns what ends it. */
   onFailures(subscriber: () => void): () => void {
     this.#failureSubscribers.add(subscriber);
@@ -178,6 +185,7 @@ export class Informer<T extends KubeObject> {
       restarted: (reason) => void this.#restarts[reason]++,
       failed: (error) => {
         this.#failures.set(index, error);
+        this.#failingSince ??= performance.now();
         this.#tellFailures();
         const key = error.code === 0 ? error.reason : String(error.code);
         if (logged.has(key)) return;
@@ -185,7 +193,9 @@ export class Informer<T extends KubeObject> {
         log.warn("Cannot watch", { ...about, ...complaintAbout(resource, namespace, error) });
       },
       recovered: () => {
-        if (this.#failures.delete(index)) this.#tellFailures();
+        const wasFailing = this.#failures.delete(index);
+        if (this.#failures.size === 0) this.#failingSince = null;
+        if (wasFailing) this.#tellFailures();
         if (logged.size > 0) log.info("Watching again", about);
         logged.clear();
       },

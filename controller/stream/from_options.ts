@@ -15,10 +15,13 @@ import { AuthorityServer } from "./authority_server.ts";
 import { TokenReviews } from "./token_reviews.ts";
 import { zoneReader } from "./zones.ts";
 
+/** Milliseconds without the API server, or a watch, after which other replicas may know more. */
+const CUT_OFF = 30_000;
+
 export interface ProxyStreamOptions {
   readonly options: Pick<ControllerOptions, "stream" | "streamNames" | "namespace">;
   readonly client: KubeClient;
-  readonly watches: Pick<Watches, "zoneNodes">;
+  readonly watches: Pick<Watches, "zoneNodes" | "failingFor">;
   /** Of this process: the pod's name, and what makes it unique. */
   readonly identity: string;
   readonly metrics: ControllerMetrics;
@@ -55,6 +58,7 @@ export class ProxyStream {
       log,
       onClaim: options.onClaim,
       onNews: options.onNews,
+      isCutOff: () => Math.max(client.unwellFor, options.watches.failingFor) > CUT_OFF,
     });
   }
 

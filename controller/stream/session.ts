@@ -7,6 +7,7 @@
  * it was sent last to the newest.
  */
 import type { SnapshotVersion } from "../../shared/snapshot.ts";
+import { compareVersions, type VersionOrder } from "../../shared/snapshot_order.ts";
 import type { Content } from "../../shared/stream/content.ts";
 import {
   type HelloReport,
@@ -32,6 +33,8 @@ export interface SessionTiming {
   readonly age: number;
   /** Between two whole configurations to a proxy that is lost. */
   readonly wholeInterval: number;
+  /** Until a proxy that has more than a replica which is cut off is sent elsewhere. */
+  readonly behind: number;
 }
 
 /** Reports a second, and at once. */
@@ -40,12 +43,13 @@ const REPORTS = { rate: 50, burst: 500 };
 /** Updates whose way is measured. */
 const MAX_PENDING = 64;
 
-/** Why a stream has ended; `failed`: by a mistake of ours. */
+/** Why a stream has ended; `behind`: we are; `failed`: by a mistake of ours. */
 export type SessionEnd =
   | "closed"
   | "replaced"
   | "aged"
   | "draining"
+  | "behind"
   | "silent"
   | "slow"
   | "expired"
@@ -103,6 +107,8 @@ export interface SessionOptions {
   readonly now: () => number;
   /** From 0 up to 1. */
   readonly random: () => number;
+  /** Whether we have heard nothing of the API server for so long that others know more. */
+  readonly isCutOff: () => boolean;
   readonly listener: SessionListener;
 }
 
@@ -211,9 +217,10 @@ export class Session {
         return listener.refused(this, this.#refusal, before);
       }
       case "lost":
-        this.#isLost = true;
         this.#pending.length = 0;
-        listener.lost(this, report.reason);
+        // Until it gets everything, nothing that it says of it is news.
+        if (!this.#isLost) listener.lost(this, report.reason);
+        this.#isLost = true;
         return this.push();
       case "alive":
         this.#has(report);
@@ -251,10 +258,12 @@ export class Session {
     if (now >= this.expiresAt) return this.end("expired");
     const patience = this.#hello === null ? timing.hello : timing.silence;
     if (now - this.#heardAt > patience) return this.end("silent");
+    // Whoever never reads all of it has a time, too.
+    if (now >= this.#endsAt) return this.end("aged");
+    if (this.#isBehind(now)) return this.end("behind");
     if (!outlet.isFree) {
       return now - outlet.progressAt > timing.stall ? this.end("slow") : undefined;
     }
-    if (now >= this.#endsAt) return this.end("aged");
     this.push();
     if (!outlet.isFree || now - this.#saidAt < timing.heartbeat) return;
     const { current } = updates;
@@ -275,6 +284,17 @@ export class Session {
       outlet.end();
     }
     listener.ended(this, end);
+  }
+
+  /**
+   * Whether another replica may serve it better. While the API server answers us we catch up
+   * instead; and where it has lost its memory, proxies are ahead of everybody.
+   */
+  #isBehind(now: number): boolean {
+    const { timing, updates: { current }, isCutOff } = this.#options;
+    const { version } = this.#inForce;
+    if (version === null || current === null || now - this.openedAt < timing.behind) return false;
+    return isCutOff() && AHEAD.has(compareVersions(version, current.version));
   }
 
   #has({ version, hash }: InForce): void {
@@ -310,10 +330,14 @@ export class Session {
   }
 }
 
+/** How a version is to ours that has seen what we have not. */
+const AHEAD: ReadonlySet<VersionOrder> = new Set(["newer", "mixed"]);
+
 const REASONS: Readonly<Record<Exclude<SessionEnd, "closed" | "slow" | "failed">, string>> = {
   replaced: "the same proxy has opened another stream",
   aged: "it is time to connect anew",
   draining: "this controller ends",
+  behind: "this controller is cut off from the API server, and has seen less than the proxy has",
   silent: "nothing was heard from the proxy",
   expired: "the proxy's token has expired or is not good any more",
   flooding: "the proxy reports too often",

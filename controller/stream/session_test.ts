@@ -1,0 +1,152 @@
+/** A session without sockets, by a clock that tests move. */
+import assert from "node:assert/strict";
+import { snapshot } from "../../tests/support/stream_server_scene.ts";
+import { HELLO } from "../../tests/support/stream_client.ts";
+import { Redacted } from "../../shared/redacted.ts";
+import type { Report } from "../../shared/stream/messages.ts";
+import type { Outlet } from "./outlet.ts";
+import { Session, type SessionTiming } from "./session.ts";
+import { Updates } from "./updates.ts";
+
+const TIMING: SessionTiming = {
+  heartbeat: 1_500,
+  hello: 10_000,
+  silence: 30_000,
+  stall: 30_000,
+  age: 3_600_000,
+  wholeInterval: 1_000,
+  behind: 10_000,
+};
+
+const HELLO_REPORT = HELLO as Report & { readonly kind: "hello" };
+
+function scene(timing: Partial<SessionTiming> = {}) {
+  let now = 0;
+  let isCutOff = false;
+  const written: string[] = [];
+  const outlet = {
+    isFree: true as boolean,
+    progressAt: 0,
+    bytes: 0,
+    send: (line: Uint8Array) => void written.push(new TextDecoder().decode(line)),
+    end: () => {},
+    destroy: () => {},
+  } satisfies Outlet;
+  const updates = new Updates(() => now);
+  const told = { lost: 0, refused: [] as string[], ends: [] as string[] };
+  const session = new Session({
+    outlet,
+    updates,
+    identity: { pod: "proxy-1", podUid: "uid-1", node: null },
+    peer: "10.0.0.1",
+    zone: null,
+    controller: "controller-0",
+    build: "0.1.0",
+    expiresAt: Infinity,
+    timing: { ...TIMING, ...timing },
+    now: () => now,
+    random: () => 0.5,
+    isCutOff: () => isCutOff,
+    listener: {
+      greeted: () => {},
+      sent: () => {},
+      applied: () => {},
+      refused: (_session, { reason }) => void told.refused.push(reason),
+      lost: () => void told.lost++,
+      claimed: () => {},
+      token: () => {},
+      ended: (_session, end) => void told.ends.push(end),
+    },
+  });
+  return {
+    session,
+    outlet,
+    updates,
+    told,
+    kinds: () => written.map((line) => JSON.parse(line).kind as string),
+    set isCutOff(cut: boolean) {
+      isCutOff = cut;
+    },
+    /** Lets time pass, with looks in between, and a proxy that says that it is there. */
+    pass(milliseconds: number, each: () => void = () => {}) {
+      for (const end = now + milliseconds; now < end;) {
+        now += 250;
+        outlet.progressAt = now;
+        each();
+        session.tick();
+      }
+    },
+  };
+}
+
+Deno.test("a stream's time is up also while its proxy has not read everything", () => {
+  const { session, outlet, told, pass } = scene({ age: 20_000 });
+  session.receive(HELLO_REPORT);
+  outlet.isFree = false;
+  pass(19_000);
+  assert.deepEqual(told.ends, []);
+  pass(2_000);
+  assert.deepEqual(told.ends, ["aged"]);
+});
+
+Deno.test("a proxy that is lost again and again is told of once for each time that it gets all", () => {
+  const { session, updates, told, kinds, pass } = scene();
+  updates.take(snapshot(1));
+  session.receive(HELLO_REPORT);
+  pass(10_000, () => {
+    for (let i = 0; i < 10; i++) session.receive({ kind: "lost", reason: `${i}` });
+  });
+  assert.deepEqual(told.ends, []);
+  const wholes = kinds().filter((kind) => kind === "snapshot").length;
+  assert.ok(wholes <= 11, `${wholes} whole ones`);
+  assert.ok(told.lost <= wholes, `told ${told.lost} times, ${wholes} whole ones`);
+});
+
+/** As of a proxy that has files which another replica wrote. */
+function helloOf(seen: string): Report & { readonly kind: "hello" } {
+  return {
+    ...HELLO_REPORT,
+    version: { epoch: "e", seen: { Ingress: seen } },
+    hash: "f".repeat(64),
+  };
+}
+
+const AHEAD: readonly [name: string, inForce: string, isCutOff: boolean, ends: string[]][] = [
+  ["more, and we are cut off: it goes elsewhere", "3", true, ["behind"]],
+  ["more, and we are not: we catch up", "3", false, []],
+  ["less, and we are cut off: it has what we have", "1", true, []],
+];
+
+for (const [name, inForce, isCutOff, ends] of AHEAD) {
+  Deno.test(`a proxy has ${name}`, () => {
+    const test = scene();
+    test.updates.take(snapshot(2));
+    test.isCutOff = isCutOff;
+    test.session.receive(helloOf(inForce));
+    // A proxy that finds nobody better does not come back at once, again and again.
+    test.pass(9_500);
+    assert.deepEqual(test.told.ends, []);
+    test.pass(1_000);
+    assert.deepEqual(test.told.ends, ends);
+    assert.equal(test.kinds().includes("bye"), ends.length > 0);
+  });
+}
+
+Deno.test("a proxy that gets more by its files while we are cut off goes elsewhere", () => {
+  const test = scene();
+  test.updates.take(snapshot(2));
+  test.session.receive(helloOf("1"));
+  test.isCutOff = true;
+  const alive = (seen: string) =>
+    test.session.receive({
+      kind: "alive",
+      token: new Redacted("token"),
+      version: { epoch: "e", seen: { Ingress: seen } },
+      hash: null,
+    });
+  test.pass(20_000, () => alive("2"));
+  assert.deepEqual(test.told.ends, []);
+  alive("3");
+  test.pass(250);
+  assert.deepEqual(test.told.ends, ["behind"]);
+});
