@@ -41,6 +41,7 @@ export const SESSION_TIMING: SessionTiming = {
   stall: 30_000,
   age: 3_600_000,
   wholeInterval: 1_000,
+  reason: 60_000,
   behind: 10_000,
 };
 
@@ -309,11 +310,11 @@ export class StreamServer {
         }
         onNews();
       },
-      refused({ name: proxy, build }, { code, reason }, before) {
+      refused({ name: proxy, build }, { code, reason }, isNews) {
         metrics.count("pingress_controller_stream_refused_updates_total", { code });
         onNews();
         // Each version is an update, so what is refused for long is refused often.
-        if (before?.code === code && before.reason === reason) return;
+        if (!isNews) return;
         // That another replica has seen more is mended by seeing it too.
         const level = code === "older" ? "info" : "warn";
         log[level]("A proxy refuses an update", { proxy, build, code, reason });

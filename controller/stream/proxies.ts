@@ -7,7 +7,7 @@ import type { ObjectRef, Problem } from "../../shared/problem.ts";
 import type { Content } from "../../shared/stream/content.ts";
 import type { RefusalCode } from "../../shared/stream/messages.ts";
 import { VERSION } from "../../shared/version.ts";
-import type { Refusal, Session } from "./session.ts";
+import type { Session, ToldReason } from "./session.ts";
 
 /** Whether what users wrote is in force; for their objects' status. */
 export interface Programmed {
@@ -91,23 +91,32 @@ export function showProxies(
   return `${head.slice(0, -1)},"proxies":${list}}`;
 }
 
-/** One for each way in which proxies refuse. @param workload What the proxies are made by. */
+/**
+ * One for each way in which proxies refuse, whatever reasons they give: a proxy may have a new one for
+ * each update. @param workload What the proxies are made by. */
 export function refusalProblems(
   sessions: readonly ShownSession[],
   workload: ObjectRef,
   now: number,
 ): Problem[] {
-  const groups = new Map<string, { readonly refusal: Refusal; readonly by: ShownSession[] }>();
+  const groups = new Map<
+    RefusalCode,
+    { readonly told: ToldReason[]; readonly by: ShownSession[] }
+  >();
   for (const session of sessions) {
     const { refusal, isInSync } = session;
     if (refusal === null || isInSync) continue;
     if (refusal.code === "older" && now - refusal.at < OLDER_PATIENCE) continue;
-    const key = JSON.stringify([refusal.code, refusal.reason]);
-    const group = groups.get(key) ?? { refusal, by: [] };
-    groups.set(key, group);
+    const group = groups.get(refusal.code) ?? { told: [], by: [] };
+    groups.set(refusal.code, group);
+    group.told.push(refusal.told);
     group.by.push(session);
   }
-  return [...groups.values()].map(({ refusal: { code, reason }, by }) => {
+  return [...groups].map(([code, { told, by }]) => {
+    const { reason } = told.reduce((first, one) => one.at < first.at ? one : first);
+    const others = told.some((one) => one.reason !== reason)
+      ? ", and others; /proxies has all"
+      : "";
     const names = by.map(({ name, build }) => build === VERSION ? name : `${name} (${build})`)
       .sort();
     const more = names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : "";
@@ -116,9 +125,8 @@ export function refusalProblems(
       object: workload,
       field: "",
       reason: "ProxyRefusedConfiguration",
-      message:
-        `${who}: the configuration is not put into force (${code}): ${reason}; what was in ` +
-        "force before stays",
+      message: `${who}: the configuration is not put into force (${code}): ${reason}${others}; ` +
+        "what was in force before stays",
       remedy: REMEDIES[code](by.some(({ build }) => build !== VERSION)),
       severity: "error",
     };

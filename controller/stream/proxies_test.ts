@@ -29,6 +29,7 @@ function refusing(name: string, code: RefusalCode, more: Partial<ShownSession> =
     hash: "b",
     code,
     reason: "$.hosts: no",
+    told: { reason: "$.hosts: no", at: NOW - 1_000 },
     at: NOW - 1_000,
   };
   return session(name, { isInSync: false, refusal, ...more });
@@ -77,6 +78,20 @@ Deno.test("proxies that refuse for one reason are one problem, which names some 
   assert.deepEqual(problems[0].object, WORKLOAD);
   assert.match(problems[0].message, /^a \(0\.0\.1\), b \(0\.0\.1\), c \(0\.0\.1\) and 2 more: /);
   assert.match(problems[0].remedy, /controller's version/);
+});
+
+Deno.test("proxies that refuse for several reasons are one problem, with the reason that was first", () => {
+  const told = (reason: string, at: number) => {
+    const { refusal } = refusing("a", "invalid");
+    return { refusal: { ...refusal!, told: { reason, at } } };
+  };
+  const problems = refusalProblems(
+    [refusing("a", "invalid", told("second", 2)), refusing("b", "invalid", told("first", 1))],
+    WORKLOAD,
+    NOW,
+  );
+  assert.equal(problems.length, 1);
+  assert.match(problems[0].message, /^a, b: .*: first, and others; \/proxies has all; what was/);
 });
 
 Deno.test("each code has a remedy of its own", () => {

@@ -33,6 +33,8 @@ export interface SessionTiming {
   readonly age: number;
   /** Between two whole configurations to a proxy that is lost. */
   readonly wholeInterval: number;
+  /** Between two reasons for one kind of refusal that people are told. */
+  readonly reason: number;
   /** Until a proxy that has more than a replica which is cut off is sent elsewhere. */
   readonly behind: number;
 }
@@ -63,12 +65,21 @@ export interface InForce {
   readonly hash: string | null;
 }
 
+/** Why an update was refused, and when that was said; on the monotonic clock, in ms. */
+export interface ToldReason {
+  readonly reason: string;
+  readonly at: number;
+}
+
 /** The last update that a proxy would not take. */
 export interface Refusal {
   readonly version: SnapshotVersion;
   readonly hash: string;
   readonly code: RefusalCode;
+  /** Of the last update. */
   readonly reason: string;
+  /** What people are told: the reason of a while ago, since each update may have another. */
+  readonly told: ToldReason;
   /** Since when it refuses with this code, one update or many; on the monotonic clock, in ms. */
   readonly at: number;
 }
@@ -79,8 +90,8 @@ export interface SessionListener {
   readonly sent: (kind: "snapshot" | "delta" | "same") => void;
   /** @param milliseconds From the reconciliation that an update is of; null for a first one. */
   readonly applied: (session: Session, milliseconds: number | null) => void;
-  /** @param before What it said of the update before; null where it took that. */
-  readonly refused: (session: Session, refusal: Refusal, before: Refusal | null) => void;
+  /** @param isNews Whether people are to be told. */
+  readonly refused: (session: Session, refusal: Refusal, isNews: boolean) => void;
   readonly lost: (session: Session, reason: string) => void;
   /** The proxy has this in force. */
   readonly claimed: (version: SnapshotVersion) => void;
@@ -126,6 +137,7 @@ export class Session {
   #hello: HelloReport | null = null;
   #inForce: InForce = { version: null, hash: null };
   #refusal: Refusal | null = null;
+  readonly #told = new Map<RefusalCode, ToldReason>();
   #sent: Content | null = null;
   /** Whether nothing but the whole will do. */
   #isLost = false;
@@ -213,8 +225,9 @@ export class Session {
         this.#answered(hash);
         const before = this.#refusal;
         const at = before?.code === code ? before.at : this.#heardAt;
-        this.#refusal = { version, hash, code, reason, at };
-        return listener.refused(this, this.#refusal, before);
+        const { told, isNews } = this.#tell(code, reason);
+        this.#refusal = { version, hash, code, reason, told, at };
+        return listener.refused(this, this.#refusal, isNews);
       }
       case "lost":
         this.#pending.length = 0;
@@ -284,6 +297,18 @@ export class Session {
       outlet.end();
     }
     listener.ended(this, end);
+  }
+
+  /** What people are told of a refusal, and whether it is other than what they know. */
+  #tell(code: RefusalCode, reason: string): { told: ToldReason; isNews: boolean } {
+    const { now: clock, timing } = this.#options;
+    const now = clock();
+    const known = this.#told.get(code);
+    const isKnown = known !== undefined && (now - known.at < timing.reason ||
+      (known.reason === reason && this.#refusal !== null));
+    const told = isKnown ? known : { reason, at: now };
+    this.#told.set(code, told);
+    return { told, isNews: !isKnown };
   }
 
   /**

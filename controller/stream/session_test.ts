@@ -15,6 +15,7 @@ const TIMING: SessionTiming = {
   stall: 30_000,
   age: 3_600_000,
   wholeInterval: 1_000,
+  reason: 60_000,
   behind: 10_000,
 };
 
@@ -51,7 +52,9 @@ function scene(timing: Partial<SessionTiming> = {}) {
       greeted: () => {},
       sent: () => {},
       applied: () => {},
-      refused: (_session, { reason }) => void told.refused.push(reason),
+      refused(_session, { reason }, isNews) {
+        if (isNews) told.refused.push(reason);
+      },
       lost: () => void told.lost++,
       claimed: () => {},
       token: () => {},
@@ -149,4 +152,45 @@ Deno.test("a proxy that gets more by its files while we are cut off goes elsewhe
   alive("3");
   test.pass(250);
   assert.deepEqual(test.told.ends, ["behind"]);
+});
+
+Deno.test("reasons that are ever new are told of once a minute, and shown as they are", () => {
+  const { session, updates, told, pass } = scene();
+  updates.take(snapshot(1));
+  session.receive(HELLO_REPORT);
+  const { version } = snapshot(1);
+  let count = 0;
+  const refuse = () =>
+    session.receive({
+      kind: "refused",
+      version,
+      hash: "f".repeat(64),
+      // By turns, since a change of the code is no way around it either.
+      code: count++ % 2 === 0 ? "invalid" : "loss",
+      reason: `reason ${count}`,
+    });
+  pass(50_000, refuse);
+  assert.deepEqual(told.refused, ["reason 1", "reason 2"]);
+  assert.deepEqual(
+    [session.refusal?.reason, session.refusal?.told.reason],
+    ["reason 200", "reason 2"],
+  );
+  pass(20_000, refuse);
+  assert.equal(told.refused.length, 4);
+});
+
+Deno.test("what a proxy refuses after having taken something is told of again, once a minute", () => {
+  const { session, updates, told, pass } = scene();
+  updates.take(snapshot(1));
+  session.receive(HELLO_REPORT);
+  const about = { version: snapshot(1).version, hash: "f".repeat(64) };
+  const refuse = () =>
+    session.receive({ kind: "refused", ...about, code: "invalid", reason: "the same" });
+  pass(100_000, refuse);
+  assert.equal(told.refused.length, 1);
+  pass(50_000, () => {
+    session.receive({ kind: "applied", ...about });
+    refuse();
+  });
+  assert.equal(told.refused.length, 2);
 });
