@@ -70,9 +70,11 @@ export const REVIEW_LIMITS: ReviewLimits = {
   // Who floods competes by these alone; many proxies may come from one address by NAT.
   waitingOfPeer: 256,
   patience: 8_000,
-  // A thousand proxies that all come anew are let in within seconds.
+  // A thousand proxies that all come at once, as to a controller that has just begun, are let in as
+  // fast as the API server answers eight at a time. Whoever forges tokens gets that once, and then
+  // the pace.
   rate: 100,
-  burst: 200,
+  burst: 1000,
   goodTokens: 4096,
   badTokens: 1024,
   deadline: 10_000,

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { ManualClock } from "../../shared/clock.ts";
+import { eventually } from "../../tests/cluster/support/condition.ts";
 import { Redacted } from "../../shared/redacted.ts";
 import type { KubeClient } from "../kube/client.ts";
 import type { KubeObject, Resource } from "../kube/types.ts";
@@ -184,6 +185,25 @@ Deno.test("thousands of made-up tokens neither grow memory nor hurry the API ser
   assert.ok(test.most <= 8, `${test.most} at once`);
   assert.ok(test.calls.length <= 40 + 20 * 20 + 20, `${test.calls.length} calls`);
   assert.ok(test.results.includes("limited"));
+});
+
+Deno.test("a thousand proxies that come at once are let in without waiting, and forged tokens only then", async () => {
+  const test = scene();
+  const ask = (i: number) => test.ask(token({ jti: String(i) }), `10.0.${i >> 8}.${i & 255}`);
+  const proxies = await Promise.all(Array.from({ length: 1000 }, (_, i) => ask(i)));
+  assert.ok(proxies.every((verdict) => verdict.kind === "good"));
+  test.answer("bad");
+  const forged = Array.from({ length: 2000 }, (_, i) => ask(1000 + i));
+  // Time stands still, so nobody has a turn before it goes on.
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  assert.equal(test.calls.length, 1000);
+  test.clock.advance(1_000);
+  await eventually("a second's", () => Promise.resolve(test.calls.length === 1100));
+  test.clock.advance(60_000);
+  await Promise.all(forged);
+  assert.ok(test.most <= 8, `${test.most} at once`);
+  // Whoever has waited too long is told so: what is left of the pause's burst is nobody's.
+  assert.ok(test.calls.length <= 1100 + 8, `${test.calls.length} calls`);
 });
 
 Deno.test("one address that floods keeps nobody else out, nor those who are known", async () => {
