@@ -16,11 +16,11 @@ import type { SeenKind } from "./version.ts";
 /** Milliseconds between two lists of a kind that is behind, where they fail. */
 const PAUSES = { first: 1_000, last: 30_000 };
 
-/** The same where a proxy's word was wrong, or could not be looked into. */
-const CLAIM_PAUSES = { first: 1_000, last: 60_000 };
+/** The same where a list was made for a proxy's word, which was wrong each time. */
+const SUSPECT_PAUSES = { first: 1_000, last: 60_000 };
 
-/** Claims of one kind that wait to be looked into. */
-const MAX_CLAIMS = 256;
+/** Proxies whose claims of one kind wait to be looked into, and whose word was wrong. */
+const MAX_CLAIMANTS = 1024;
 
 /** Milliseconds that a watch may take to tell us what another replica has heard already. */
 const WATCH_PATIENCE = 50;
@@ -33,6 +33,22 @@ export interface CatchUpOptions {
   readonly changed: () => void;
   /** In milliseconds; for tests. */
   readonly watchPatience?: number;
+  /** Milliseconds that never go back. */
+  readonly now?: () => number;
+}
+
+/** What proxies claim of one kind. */
+interface KindClaims {
+  /** By proxy, what is to be looked into: some may be mistakes, and others true. */
+  readonly open: Map<string, string>;
+  /** Proxies whose last word no list bore out. */
+  readonly suspects: Set<string>;
+  /** Pauses between lists for the sake of suspects, and when the one that goes on ends. */
+  readonly suspectPauses: Backoff;
+  suspectsUntil: number;
+  /** Pauses between lists for the sake of others. */
+  readonly pauses: Backoff;
+  isChecking: boolean;
 }
 
 export class CatchUp {
@@ -44,10 +60,7 @@ export class CatchUp {
   readonly #pauses = new Map<string, Backoff>();
   /** By kind, what proxies have in force and a list has borne out. */
   readonly #claimed = new Map<string, string>();
-  /** By kind, what is to be looked into: the highest may be a mistake, and others true. */
-  readonly #claims = new Map<string, Set<string>>();
-  readonly #claimPauses = new Map<string, Backoff>();
-  readonly #checking = new Set<string>();
+  readonly #claims = new Map<string, KindClaims>();
   readonly #stopping = new AbortController();
 
   constructor(options: CatchUpOptions) {
@@ -85,55 +98,110 @@ export class CatchUp {
     }
   }
 
-  /** A proxy has this in force, so a replica has seen as much: maybe more than this one. */
-  claim({ epoch, seen }: SnapshotVersion): void {
+  /**
+   * A proxy has this in force, so a replica has seen as much: maybe more than this one. Whoever was
+   * wrong before is looked into more and more seldom, and holds up nobody else.
+   *
+   * @param proxy Its name.
+   */
+  claim({ epoch, seen }: SnapshotVersion, proxy: string): void {
+    const { changed, now = () => performance.now() } = this.#options;
     if (epoch !== this.#options.epoch || this.#stopping.signal.aborted) return;
     for (const kind of this.#options.kinds) {
       const claim = Object.hasOwn(seen, kind.kind) ? seen[kind.kind] : "0";
-      const known = newestRevision([kind.seen, this.#claimed.get(kind.kind) ?? "0"]);
-      if (!isRevision(claim) || compareRevisions(claim, known) <= 0) continue;
-      const claims = this.#claims.get(kind.kind) ?? new Set();
-      if (claims.size < MAX_CLAIMS) this.#claims.set(kind.kind, claims.add(claim));
-      if (this.#checking.has(kind.kind)) continue;
-      this.#checking.add(kind.kind);
-      this.#check(kind).finally(() => this.#checking.delete(kind.kind));
+      if (!isRevision(claim) || !this.#isNews(kind, claim)) continue;
+      if (compareRevisions(claim, kind.revision) <= 0) {
+        this.#claimed.set(kind.kind, claim);
+        changed();
+        continue;
+      }
+      const claims = this.#claimsOf(kind.kind);
+      if (claims.suspects.has(proxy) && now() < claims.suspectsUntil) continue;
+      if (claims.open.has(proxy) || claims.open.size < MAX_CLAIMANTS) claims.open.set(proxy, claim);
+      if (claims.isChecking) continue;
+      claims.isChecking = true;
+      this.#check(kind, claims).finally(() => claims.isChecking = false);
     }
+  }
+
+  #claimsOf(kind: string): KindClaims {
+    const claims = this.#claims.get(kind) ?? {
+      open: new Map(),
+      suspects: new Set(),
+      suspectPauses: new Backoff(SUSPECT_PAUSES),
+      suspectsUntil: 0,
+      pauses: new Backoff(PAUSES),
+      isChecking: false,
+    };
+    this.#claims.set(kind, claims);
+    return claims;
+  }
+
+  /** Whether it is beyond what is seen here, or is believed. */
+  #isNews(kind: WatchedKind, claim: string): boolean {
+    const known = newestRevision([kind.seen, this.#claimed.get(kind.kind) ?? "0"]);
+    return compareRevisions(claim, known) > 0;
   }
 
   /** Looks into what is claimed of a kind, until nothing is. */
-  async #check(kind: WatchedKind): Promise<void> {
-    const { log, watchPatience = WATCH_PATIENCE } = this.#options;
-    const backoff = this.#claimPauses.get(kind.kind) ?? new Backoff(CLAIM_PAUSES);
-    this.#claimPauses.set(kind.kind, backoff);
+  async #check(kind: WatchedKind, claims: KindClaims): Promise<void> {
+    const { watchPatience = WATCH_PATIENCE } = this.#options;
     await this.#sleep(watchPatience);
     while (!this.#stopping.signal.aborted) {
-      const claims = this.#claims.get(kind.kind);
-      this.#claims.delete(kind.kind);
-      const open = [...claims ?? []].filter((claim) => compareRevisions(claim, kind.seen) > 0);
+      const open = [...claims.open].filter(([, claim]) => this.#isNews(kind, claim));
+      claims.open.clear();
       if (open.length === 0) return;
-      const isKnown = compareRevisions(newestRevision(open), kind.revision) <= 0;
+      const isKnown = open.every(([, claim]) => compareRevisions(claim, kind.revision) <= 0);
       const reached = isKnown ? kind.revision : await this.#reach(kind);
-      const borneOut = open.filter((claim) => compareRevisions(claim, reached) <= 0);
-      if (borneOut.length > 0) {
-        this.#claimed.set(kind.kind, newestRevision(borneOut));
-        this.#options.changed();
-      }
-      if (borneOut.length === open.length) backoff.reset();
-      else if (backoff.failures === 0) {
-        log.warn("A proxy has a version in force that no list bears out", { kind: kind.kind });
-      }
-      await this.#sleep(backoff.next(null));
+      if (reached !== null) this.#settle(kind, claims, open, reached);
+      if (isKnown) continue;
+      // A list that fails says nothing of any proxy.
+      if (reached !== null) claims.pauses.reset();
+      await this.#sleep(claims.pauses.next(null));
     }
   }
 
-  /** How far a list gets that is made now; "0" where there is none. */
-  async #reach(kind: WatchedKind): Promise<string> {
+  /** @param open By proxy. @param reached How far there is anything. */
+  #settle(
+    { kind }: WatchedKind,
+    claims: KindClaims,
+    open: readonly (readonly [string, string])[],
+    reached: string,
+  ): void {
+    const { log, changed, now = () => performance.now() } = this.#options;
+    const { suspects, suspectPauses } = claims;
+    const { true: borneOut = [], wrong = [] } = Object.groupBy(
+      open,
+      ([, claim]) => compareRevisions(claim, reached) <= 0 ? "true" : "wrong",
+    );
+    if (borneOut.length > 0) {
+      this.#claimed.set(kind, newestRevision(borneOut.map(([, claim]) => claim)));
+      changed();
+    }
+    for (const [proxy] of borneOut) suspects.delete(proxy);
+    if (suspects.size === 0) suspectPauses.reset();
+    if (wrong.length === 0) return;
+    const fresh = wrong.find(([proxy]) => !suspects.has(proxy));
+    if (fresh !== undefined) {
+      const about = { kind, proxy: fresh[0], proxies: wrong.length };
+      log.warn("A proxy has a version in force that no list bears out", about);
+    }
+    for (const [proxy] of wrong) suspects.add(proxy);
+    for (const proxy of suspects) {
+      if (suspects.size <= MAX_CLAIMANTS) break;
+      suspects.delete(proxy);
+    }
+    claims.suspectsUntil = now() + suspectPauses.next(null);
+  }
+
+  /** How far a list gets that is made now; null where there is none. */
+  async #reach(kind: WatchedKind): Promise<string | null> {
     const { kinds, log } = this.#options;
     log.debug("Listing anew what another replica has told a proxy", { kind: kind.kind });
     // One counter counts for all kinds. Where Secrets are asked for one by one, they do not tell it.
     const counter = kinds.find(({ kind }) => kind === "IngressClass") ?? kind;
     const listed = await Promise.all([...new Set([kind, counter])].map((one) => one.relist()));
-    if (!listed.every(({ ok }) => ok)) return "0";
+    if (!listed.every(({ ok }) => ok)) return null;
     return newestRevision([kind, counter].flatMap(({ seen, revision }) => [seen, revision]));
   }
 

@@ -31,19 +31,26 @@ function scene(now = "500") {
   const kind = new Kind("Ingress", () => now);
   const counter = new Kind("IngressClass", () => now);
   let changes = 0;
+  let time = 0;
+  const warnings: string[] = [];
   const catchUp = new CatchUp({
     epoch: "e",
     kinds: [kind, counter],
-    log: silentLogger,
+    log: { ...silentLogger, warn: (message: string) => void warnings.push(message) },
     changed: () => void changes++,
     watchPatience: 1,
+    now: () => time,
   });
   return {
     kind,
     counter,
     catchUp,
     changes: () => changes,
-    claim: (revision: string, epoch = "e") => catchUp.claim({ epoch, seen: { Ingress: revision } }),
+    warnings,
+    /** Lets milliseconds pass for the pauses of those whose word was wrong. */
+    pass: (milliseconds: number) => time += milliseconds,
+    claim: (revision: string, proxy = "proxy-1", epoch = "e") =>
+      catchUp.claim({ epoch, seen: { Ingress: revision } }, proxy),
     version: () => nextVersion("e", catchUp.seen(null), null, catchUp.claimed).version.seen.Ingress,
   };
 }
@@ -71,9 +78,9 @@ Deno.test("a wrong claim does not hide a true one", async () => {
   const { kind, catchUp, claim, changes, version } = scene();
   // As where Secrets are asked for one by one: a list does not tell how far it got.
   kind.relist = () => Promise.resolve({ ok: true });
-  claim("99999999999999999999");
-  claim("300");
-  claim("400");
+  claim("99999999999999999999", "liar");
+  claim("300", "a");
+  claim("400", "b");
   await eventually("catch-up", () => changes() > 0);
   assert.equal(version(), "400");
   catchUp.stop();
@@ -88,6 +95,44 @@ Deno.test("what a bookmark bears out needs no list", async () => {
   catchUp.stop();
 });
 
+Deno.test("what is known to have changed nothing is believed at once, of whomever", async () => {
+  const { kind, catchUp, claim, version } = scene("200");
+  claim("99999", "liar");
+  await eventually("list", () => kind.lists > 0);
+  kind.revision = "300";
+  claim("250", "liar");
+  assert.equal(version(), "250");
+  catchUp.stop();
+});
+
+Deno.test("one proxy whose word is wrong holds up nobody else", async () => {
+  const { kind, catchUp, claim, version, pass, warnings } = scene("200");
+  kind.relist = () => {
+    kind.lists++;
+    return Promise.resolve({ ok: true });
+  };
+  const looked = async (lists: number) =>
+    await eventually("lists", () => Promise.resolve(kind.lists >= lists));
+  // For so long that its pauses are as long as they get.
+  for (let lists = 1; lists <= 2; lists++) {
+    claim("99999", "liar");
+    await looked(lists);
+    pass(120_000);
+  }
+  claim("99999", "liar");
+  await looked(3);
+  // In its pause it is not looked into, whatever it says.
+  for (let i = 0; i < 5; i++) {
+    claim(`99999${i}`, "liar");
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  claim("150", "honest");
+  await eventually("catch-up", () => Promise.resolve(version() === "150"));
+  assert.equal(kind.lists, 4);
+  assert.deepEqual(warnings.length, 1);
+  catchUp.stop();
+});
+
 Deno.test("what the watch tells in the meantime needs no list", async () => {
   const { kind, catchUp, claim, version } = scene();
   claim("200");
@@ -99,11 +144,12 @@ Deno.test("what the watch tells in the meantime needs no list", async () => {
 
 Deno.test("another cluster's numbers, and what is no number, are no claims", async () => {
   const { kind, catchUp, claim } = scene();
-  claim("300", "other");
+  claim("300", "proxy-1", "other");
   claim("x");
   claim("-1");
-  catchUp.claim({ epoch: "e", seen: { Gateway: "300" } });
-  catchUp.claim({ epoch: "e", seen: JSON.parse('{"__proto__":"300","constructor":"300"}') });
+  catchUp.claim({ epoch: "e", seen: { Gateway: "300" } }, "proxy-1");
+  const odd = JSON.parse('{"__proto__":"300","constructor":"300"}');
+  catchUp.claim({ epoch: "e", seen: odd }, "proxy-1");
   await new Promise((resolve) => setTimeout(resolve, 50));
   assert.equal(kind.lists, 0);
   catchUp.stop();

@@ -136,8 +136,8 @@ export class Reconciler {
   }
 
   /** A proxy has this version in force; see `CatchUp`. */
-  claim(version: SnapshotVersion): void {
-    this.#catchUp.claim(version);
+  claim(version: SnapshotVersion, proxy: string): void {
+    this.#catchUp.claim(version, proxy);
   }
 
   async stop(): Promise<void> {

@@ -70,8 +70,8 @@ export interface StreamOptions {
   readonly name: string;
   readonly metrics: ControllerMetrics;
   readonly log: Logger;
-  /** A proxy has this in force. */
-  readonly onClaim: (version: SnapshotVersion) => void;
+  /** The proxy of this name has this in force. */
+  readonly onClaim: (version: SnapshotVersion, proxy: string) => void;
   /** What proxies say of what they were sent has changed. */
   readonly onNews: () => void;
   /** See `SessionOptions`. */
@@ -323,7 +323,7 @@ export class StreamServer {
         metrics.count("pingress_controller_stream_lost_total");
         log.info("A proxy needs the whole configuration again", { proxy, reason });
       },
-      claimed: onClaim,
+      claimed: (session, version) => onClaim(version, session.name),
       token: (session, { token }) => void this.#renew(session, token),
       ended: (session, end) => this.#ended(session, end),
     };

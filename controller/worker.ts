@@ -100,7 +100,7 @@ async function run(
     identity,
     metrics,
     log,
-    onClaim: (version) => reconciler?.claim(version),
+    onClaim: (version, proxy) => reconciler?.claim(version, proxy),
     onNews: () => outputs?.streamChanged(),
   });
   const admin = startAdminPort();

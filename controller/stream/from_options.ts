@@ -26,7 +26,7 @@ export interface ProxyStreamOptions {
   readonly identity: string;
   readonly metrics: ControllerMetrics;
   readonly log: Logger;
-  readonly onClaim: (version: SnapshotVersion) => void;
+  readonly onClaim: (version: SnapshotVersion, proxy: string) => void;
   readonly onNews: () => void;
 }
 

@@ -94,7 +94,7 @@ export interface SessionListener {
   readonly refused: (session: Session, refusal: Refusal, isNews: boolean) => void;
   readonly lost: (session: Session, reason: string) => void;
   /** The proxy has this in force. */
-  readonly claimed: (version: SnapshotVersion) => void;
+  readonly claimed: (session: Session, version: SnapshotVersion) => void;
   /** It shows another token. */
   readonly token: (session: Session, report: Report & { readonly kind: "alive" }) => void;
   readonly ended: (session: Session, end: SessionEnd) => void;
@@ -325,7 +325,7 @@ export class Session {
   #has({ version, hash }: InForce): void {
     this.#inForce = { version, hash };
     if (this.isInSync) this.#syncedAt = this.#options.now();
-    if (version !== null) this.#options.listener.claimed(version);
+    if (version !== null) this.#options.listener.claimed(this, version);
   }
 
   /** Milliseconds that it was on its way; null where that is not known. */
