@@ -23,7 +23,7 @@ import { AddressHold } from "./status/address_hold.ts";
 import type { StatusIngress } from "./status/ingress.ts";
 import { type AddressService, publishedAddresses } from "./status/published_addresses.ts";
 import { AuthorityKeeper } from "./stream/authority_keeper.ts";
-import { refusalProblems, type ShownSession } from "./stream/proxies.ts";
+import { refusalProblems, type ShownSession, tooLargeProblems } from "./stream/proxies.ts";
 import { unknownClasses } from "./unknown_class.ts";
 import type { Watches } from "./watches.ts";
 import { allWorkloadRefs, workloadObjects, type WorkloadOptions } from "./workload.ts";
@@ -55,6 +55,8 @@ export interface OutputsOptions {
   readonly confirm: () => Promise<Reconciliation | null>;
   /** The proxies of our stream. */
   readonly streamed: () => readonly ShownSession[];
+  /** Bytes of the newest configuration, where it is too large for our stream; else null. */
+  readonly tooLarge: () => number | null;
 }
 
 export class Outputs {
@@ -394,7 +396,7 @@ export class Outputs {
 
   /** Of publishing and of the proxies. */
   #ownProblems(): Problem[] {
-    const { streamed, options: { backend, namespace } } = this.#options;
+    const { streamed, tooLarge, options: { backend, namespace } } = this.#options;
     const kind = backend === "HostPort" ? "DaemonSet" : "Deployment";
     const workload = { kind, namespace, name: PROXY_NAME };
     return [
@@ -402,6 +404,7 @@ export class Outputs {
       ...[...this.#publication.problems, ...this.#authority.problems]
         .map((problem) => ({ ...problem, object: problem.object ?? workload })),
       ...this.#workloadProblems,
+      ...tooLargeProblems(tooLarge(), workload),
       ...refusalProblems(streamed(), workload, performance.now()),
     ];
   }

@@ -169,6 +169,12 @@ const SECTIONS: readonly (readonly [title: string, rows: readonly Row[]])[] = [
     ["ConfigurationNearlyTooLarge", WORKLOAD, WARNING, "it will soon not fit into its objects"],
     ["ConfigurationTooLarge", WORKLOAD, ERROR, "it does not fit; what was published before stays"],
     [
+      "ConfigurationTooLargeForStream",
+      WORKLOAD,
+      ERROR,
+      "it is too large for the stream to proxies; they stay with what they have, or live on files",
+    ],
+    [
       "StreamAuthorityNotKept",
       WORKLOAD,
       WARNING,

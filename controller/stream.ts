@@ -32,7 +32,7 @@ import {
   type SessionTiming,
 } from "./stream/session.ts";
 import type { TokenReviews, Verdict } from "./stream/token_reviews.ts";
-import { Updates } from "./stream/updates.ts";
+import { type Taking, Updates } from "./stream/updates.ts";
 
 export const SESSION_TIMING: SessionTiming = {
   heartbeat: HEARTBEAT_MS,
@@ -79,6 +79,8 @@ export interface StreamOptions {
   readonly maxSessions?: number;
   readonly limits?: Partial<ListenerLimits>;
   readonly timing?: Partial<SessionTiming>;
+  /** Bytes of a line; default: what proxies read. */
+  readonly maxUpdate?: number;
   readonly clock?: Clock;
   /** From 0 up to 1. */
   readonly random?: () => number;
@@ -95,14 +97,16 @@ export class StreamServer {
   #ticking: ReturnType<typeof setInterval> | undefined;
   #ticks = 0;
   #isDraining = false;
+  /** Bytes of the newest configuration, where proxies cannot have it for these; else null. */
+  #tooLarge: number | null = null;
   /** Of sessions that have ended. */
   #bytesBefore = 0;
 
   constructor(options: StreamOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    this.#updates = new Updates(() => this.#clock.monotonic());
-    const { address, certificates, limits, log } = options;
+    const { address, certificates, limits, log, maxUpdate } = options;
+    this.#updates = new Updates(() => this.#clock.monotonic(), maxUpdate);
     this.#listener = new StreamListener({
       address,
       certificates,
@@ -139,13 +143,24 @@ export class StreamServer {
 
   /** Nothing of it that is behind what another replica has seen may come here. */
   update(snapshot: Snapshot): void {
+    let taking: Taking;
     try {
-      this.#updates.take(snapshot);
+      taking = this.#updates.take(snapshot);
     } catch (error) {
       // What proxies have stays; everything else of a reconciliation goes on.
       return this.#options.log.error("A configuration cannot be streamed", { error });
     }
+    const tooLarge = taking.ok ? null : taking.bytes;
+    const isNews = tooLarge !== this.#tooLarge;
+    this.#tooLarge = tooLarge;
+    if (isNews) this.#options.onNews();
+    if (!taking.ok) return;
     for (const session of this.#sessions) this.#guard(session, () => session.push());
+  }
+
+  /** See `Updates.take`. */
+  get tooLarge(): number | null {
+    return this.#tooLarge;
   }
 
   /** For `/proxies`. */

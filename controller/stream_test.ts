@@ -115,6 +115,28 @@ Deno.test("a proxy for which the version was too old gets the next one at once",
   assert.deepEqual((await client.line("delta")).version, { epoch: "e", seen: { Ingress: "2" } });
 });
 
+Deno.test("what no proxy would read is not sent, and proxies stay with what they have until it is less", async () => {
+  let news = 0;
+  await using scene = await startStream({ maxUpdate: 100_000, onNews: () => void news++ });
+  const hosts = (count: number) => Array.from({ length: count }, (_, i) => `h${i}.example.com`);
+  scene.server.update(snapshot(1, hosts(100)));
+  const client = scene.connect();
+  const whole = await client.line("snapshot");
+  await client.until("sync", () => scene.server.sessions[0].isInSync);
+  const before = news;
+  for (const revision of [2, 3]) scene.server.update(snapshot(revision, hosts(600)));
+  assert.ok(scene.server.tooLarge! > 100_000, String(scene.server.tooLarge));
+  assert.equal(news, before + 1);
+  const late = scene.connect("proxy-2");
+  assert.equal((await late.line("snapshot")).hash, whole.hash);
+  assert.equal(client.lines.length, 2);
+  // All of the old is removed, and all of the new is there: more than either of them.
+  const other = hosts(300).map((host) => `other-${host}`);
+  scene.server.update(snapshot(4, other));
+  assert.equal(scene.server.tooLarge, null);
+  assert.deepEqual((await client.line("delta")).hash, scene.server.updates.current?.hash);
+});
+
 Deno.test("a mistake of ours in one stream ends that one alone", async () => {
   await using scene = await startStream({
     onClaim({ seen }) {

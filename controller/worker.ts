@@ -134,6 +134,7 @@ async function run(
       log,
       confirm: () => reconciler!.confirm(),
       streamed: () => stream.server.sessions,
+      tooLarge: () => stream.server.tooLarge,
     });
     const loop = reconciler = new Reconciler({
       epoch,

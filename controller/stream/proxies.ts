@@ -6,6 +6,7 @@
 import type { ObjectRef, Problem } from "../../shared/problem.ts";
 import type { Content } from "../../shared/stream/content.ts";
 import type { RefusalCode } from "../../shared/stream/messages.ts";
+import { MAX_UPDATE_BYTES } from "../../shared/stream/protocol.ts";
 import { VERSION } from "../../shared/version.ts";
 import type { Session, ToldReason } from "./session.ts";
 
@@ -131,6 +132,24 @@ export function refusalProblems(
       severity: "error",
     };
   });
+}
+
+/** @param bytes Of a configuration that cannot be streamed for these; null for none. */
+export function tooLargeProblems(bytes: number | null, workload: ObjectRef): Problem[] {
+  if (bytes === null) return [];
+  // Whole ones, so that not each change of it is another problem.
+  const mebibytes = (count: number) => Math.ceil(count / 1024 ** 2);
+  return [{
+    object: workload,
+    field: "",
+    reason: "ConfigurationTooLargeForStream",
+    message: `the configuration has ${mebibytes(bytes)} MiB, and the stream takes ` +
+      `${mebibytes(MAX_UPDATE_BYTES)} MiB; proxies stay with what they have, and get what fits ` +
+      "into mounted files",
+    remedy: "Delete Ingresses and certificates that are not needed, or divide them among several " +
+      "controllers by --watch-namespace",
+    severity: "error",
+  }];
 }
 
 /** By whether proxies are of another version than the controller. */

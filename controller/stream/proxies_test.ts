@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import type { RefusalCode } from "../../shared/stream/messages.ts";
 import { VERSION } from "../../shared/version.ts";
-import { programmed, refusalProblems, type ShownSession, showProxies } from "./proxies.ts";
+import {
+  programmed,
+  refusalProblems,
+  type ShownSession,
+  showProxies,
+  tooLargeProblems,
+} from "./proxies.ts";
 
 const WORKLOAD = { kind: "DaemonSet", namespace: "pingress-system", name: "pingress-proxy-server" };
 const NOW = 1_000_000;
@@ -104,4 +110,11 @@ Deno.test("that a version is too old is a problem only when it lasts", () => {
   const refused = refusing("a", "older");
   assert.deepEqual(refusalProblems([refused], WORKLOAD, NOW), []);
   assert.equal(refusalProblems([refused], WORKLOAD, NOW + 60_000).length, 1);
+});
+
+Deno.test("a configuration that is too large is one problem, however it changes", () => {
+  assert.deepEqual(tooLargeProblems(null, WORKLOAD), []);
+  const [problem] = tooLargeProblems(70 * 1024 ** 2, WORKLOAD);
+  assert.match(problem.message, /has 70 MiB, and the stream takes 64 MiB/);
+  assert.deepEqual(tooLargeProblems(70 * 1024 ** 2 - 10, WORKLOAD), [problem]);
 });

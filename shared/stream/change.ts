@@ -4,7 +4,13 @@
  * to a proxy, and for nothing else.
  */
 import type { Certificate, Upstream } from "../snapshot.ts";
-import { certificateText, restText, upstreamText, versionText } from "../snapshot_serialise.ts";
+import {
+  certificateText,
+  restText,
+  routeText,
+  upstreamText,
+  versionText,
+} from "../snapshot_serialise.ts";
 import { type Content, hostText, type HostUnit, type PartUnit } from "./content.ts";
 import { differenceOf, ORDER } from "./unit.ts";
 
@@ -12,6 +18,18 @@ import { differenceOf, ORDER } from "./unit.ts";
 export function wholeLine(content: Content): string {
   const { hosts, upstreams, certificates } = content;
   return lineOf([headOf("snapshot", content), ...bodyOf(content, hosts, upstreams, certificates)]);
+}
+
+/** Characters of that line, a few more or less; for a moment's work where little has changed. */
+export function wholeLength({ hosts, upstreams, certificates }: Content): number {
+  let sum = 0;
+  for (const { key, part } of hosts) {
+    sum += key.length;
+    for (const route of part) sum += routeText(route).length + 1;
+  }
+  for (const { part } of upstreams) sum += upstreamText(part).length + 1;
+  for (const { part } of certificates) sum += certificateText(part).length + 1;
+  return sum;
 }
 
 /** The message `delta`, which makes `to` of `from`. */
