@@ -22,6 +22,8 @@ export const NOTHING: Snapshot = {
 export interface StreamedProxyOptions extends Partial<ProxyProcessOptions> {
   /** Default: the scene's. */
   readonly controller?: ControllerProcess;
+  /** Where its stream is to be had; default: there itself. */
+  readonly port?: number;
   /** Files; default: those of this moment. */
   readonly credentials?: ProxyCredentials;
 }
@@ -46,7 +48,7 @@ export async function startStreamedProxy(
   { args = [], snapshot = NOTHING, ...options }: StreamedProxyOptions = {},
 ): Promise<ProxyProcess> {
   const { ca, token } = options.credentials ?? await proxyCredentials(scene);
-  const port = await streamPort(options.controller ?? scene.controller);
+  const port = options.port ?? await streamPort(options.controller ?? scene.controller);
   return await ProxyProcess.start({
     ...options,
     snapshot,
@@ -60,10 +62,14 @@ export async function startStreamedProxy(
 }
 
 /** 404 for a host that has no route, 503 for one whose Service has no endpoint. */
-export async function answerOf(proxy: ProxyProcess, host: string): Promise<number> {
+export async function answerOf(
+  proxy: ProxyProcess,
+  host: string,
+  path = "/",
+): Promise<number> {
   const connection = await Deno.connect({ hostname: "127.0.0.1", port: proxy.httpPort });
   await connection.write(
-    new TextEncoder().encode(`GET / HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`),
+    new TextEncoder().encode(`GET ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`),
   );
   const text = await new Response(connection.readable).text();
   return Number(/^HTTP\/1\.1 (\d+)/.exec(text)?.[1]);
