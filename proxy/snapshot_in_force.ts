@@ -26,6 +26,14 @@ export interface InForce {
   readonly since: number;
 }
 
+/** One that is being put into force, or is there. */
+interface Held extends InForce {
+  /** As the controller told it, which may know more fields; null where a file said it. */
+  readonly told: string | null;
+  /** Settles when every worker serves by it. */
+  readonly applied: Promise<void>;
+}
+
 export type Verdict =
   | {
     readonly kind: "taken";
@@ -48,11 +56,15 @@ export class SnapshotInForce {
   readonly #options: SnapshotInForceOptions;
   readonly #now: () => number;
   readonly #first = Promise.withResolvers<void>();
-  #current: InForce | null = null;
-  /** Of the one in force; made when it is asked for, since a file's takes a while. */
+  /** What was taken last. */
+  #current: Held | null = null;
+  /** What every worker serves by, at least. */
+  #applied: Held | null = null;
+  /** How many were taken, and the how manyth of them `#applied` is. */
+  #taken = 0;
+  #appliedAs = 0;
+  /** Of the last that it was asked of, since a file's takes a while. */
   #content: Content | null = null;
-  /** As the controller told it, which may know more fields; null where a file said it last. */
-  #hash: string | null = null;
 
   constructor(options: SnapshotInForceOptions) {
     this.#options = options;
@@ -64,36 +76,33 @@ export class SnapshotInForce {
     return this.#first.promise;
   }
 
-  /** Null before the first. */
+  /** What was taken last, though a worker may not have it yet; null before the first. */
   get current(): InForce | null {
     return this.#current;
   }
 
+  /** What every worker serves by; null before the first. Of it are those below. */
+  get applied(): InForce | null {
+    return this.#applied;
+  }
+
   /** How long it has been in force, in ms; null before the first. */
   get age(): number | null {
-    return this.#current === null ? null : this.#now() - this.#current.since;
+    return this.#applied === null ? null : this.#now() - this.#applied.since;
   }
 
   get version(): SnapshotVersion | null {
-    return this.#current?.snapshot.version ?? null;
+    return this.#applied?.snapshot.version ?? null;
   }
 
   /** Content hash; null where nothing is in force, or what is has none. */
   get hash(): string | null {
-    return this.#hash ?? this.content?.hash ?? null;
+    return this.#hashOf(this.#applied);
   }
 
-  /** Of what is in force; null where nothing is, or it has parts of one name. */
+  /** Null where nothing is in force, or it has parts of one name. */
   get content(): Content | null {
-    const snapshot = this.#current?.snapshot;
-    if (snapshot === undefined) return null;
-    if (this.#content?.snapshot === snapshot) return this.#content;
-    try {
-      this.#content = Content.of(snapshot, this.#content ?? undefined);
-    } catch {
-      return null;
-    }
-    return this.#content;
+    return this.#contentOf(this.#applied);
   }
 
   /** What speaks against a file's snapshot now; null for nothing. */
@@ -117,7 +126,9 @@ export class SnapshotInForce {
     if (objection !== null) {
       return { kind: "refused", code: objection.code, reason: objection.problem.message };
     }
-    if (this.#isInForce(snapshot, hash)) return { kind: "taken", applied: Promise.resolve() };
+    if (this.#isInForce(this.#current, snapshot, hash)) {
+      return { kind: "taken", applied: this.#current.applied };
+    }
     try {
       return { kind: "taken", applied: this.#apply(snapshot, "stream", hash) };
     } catch (error) {
@@ -127,19 +138,39 @@ export class SnapshotInForce {
   }
 
   /** The same content under the same version: nothing would change. */
-  #isInForce({ version }: Snapshot, hash: string): boolean {
-    if (this.#current === null || this.hash !== hash) return false;
-    return compareVersions(version, this.#current.snapshot.version) === "same";
+  #isInForce(current: Held | null, { version }: Snapshot, hash: string): current is Held {
+    if (current === null || this.#hashOf(current) !== hash) return false;
+    return compareVersions(version, current.snapshot.version) === "same";
+  }
+
+  #hashOf(held: Held | null): string | null {
+    return held?.told ?? this.#contentOf(held)?.hash ?? null;
+  }
+
+  #contentOf(held: Held | null): Content | null {
+    if (held === null) return null;
+    if (this.#content?.snapshot === held.snapshot) return this.#content;
+    try {
+      this.#content = Content.of(held.snapshot, this.#content ?? undefined);
+    } catch {
+      return null;
+    }
+    return this.#content;
   }
 
   #objectionTo(offer: SnapshotOffer): Objection | null {
     return objectionTo(offer, this.#current, this.#options);
   }
 
-  #apply(snapshot: Snapshot, origin: Origin, hash: string | null): Promise<void> {
-    const applied = this.#options.apply(snapshot);
-    this.#current = { snapshot, origin, since: this.#now() };
-    this.#hash = hash;
+  #apply(snapshot: Snapshot, origin: Origin, told: string | null): Promise<void> {
+    const taken = ++this.#taken;
+    const applied = this.#options.apply(snapshot).then(() => {
+      // Whoever is slow with one may have had the next one meanwhile.
+      if (taken > this.#appliedAs) this.#applied = held;
+      this.#appliedAs = Math.max(taken, this.#appliedAs);
+    });
+    const held: Held = { snapshot, origin, since: this.#now(), told, applied };
+    this.#current = held;
     this.#first.resolve();
     return applied;
   }

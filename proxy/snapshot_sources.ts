@@ -120,9 +120,9 @@ export class SnapshotSources {
   }
 
   get state(): ConfigurationState {
-    const { current, version, hash } = this.#inForce;
+    const { applied, version, hash } = this.#inForce;
     return {
-      origin: current?.origin ?? null,
+      origin: applied?.origin ?? null,
       version,
       hash,
       age: this.#inForce.age,

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { layPublishedSet } from "../../controller/publish/layout.ts";
 import { Content } from "../../shared/stream/content.ts";
+import type { Report } from "../../shared/stream/messages.ts";
 import { largeSnapshot, toFiles } from "../support/published_scene.ts";
 import { seeing, StreamScene, until } from "../support/stream_scene.ts";
 
@@ -73,6 +74,43 @@ Deno.test("with the file's content the controller need not send it, and deltas f
   await stream.reportsOf("applied", 2);
   assert.deepEqual(scene.revisions, [5, 6]);
   assert.equal(scene.applied[1].upstreams[0], scene.applied[0].upstreams[0]);
+});
+
+function hashIn(report: Report): string | null {
+  return "hash" in report ? report.hash : null;
+}
+
+Deno.test("what a proxy says that it has is what every worker serves by, and not what is on its way", async () => {
+  await using scene = await StreamScene.start(null, { stream: { times: { alive: 50 } } });
+  const first = await scene.controller.stream(0);
+  first.hello();
+  const before = first.whole(seeing(5));
+  await first.report("applied");
+  const slow = Promise.withResolvers<void>();
+  scene.gate = slow.promise;
+  const after = first.delta(before, seeing(6, ["a.test", "b.test"]));
+  await until(() => scene.revisions.length === 2, "it is being applied");
+  const { length } = first.reports;
+  await until(() => first.reports.length > length + 2, "words that it is alive");
+  assert.deepEqual(
+    new Set(first.reports.slice(length).map((report) => `${report.kind} ${hashIn(report)}`)),
+    new Set([`alive ${before.hash}`]),
+  );
+  assert.equal(scene.sources.state.hash, before.hash);
+  first.cut();
+  const second = await scene.controller.stream(1);
+  const { version, hash } = await second.report("hello");
+  assert.deepEqual([version, hash], [before.version, before.hash]);
+  second.hello();
+  // It is on its way already, so it is not begun again, nor called applied before it is.
+  second.delta(before, after.snapshot);
+  await until(() => second.reports.length > 3, "words that it is alive");
+  assert.equal(second.reports.some(({ kind }) => kind === "applied"), false);
+  slow.resolve();
+  assert.equal((await second.report("applied")).hash, after.hash);
+  assert.deepEqual(scene.revisions, [5, 6]);
+  await until(() => hashIn(second.reports.at(-1)!) === after.hash, "the new one");
+  assert.equal(scene.sources.state.hash, after.hash);
 });
 
 Deno.test("mounted files and the stream have one hash for one content, keys included, in one part or many", async () => {
