@@ -187,9 +187,14 @@ export class Forwarder {
         failure = await this.#exchange(exchange, upstream, endpoint, connection);
         if (failure === null) return;
         if (!wasClosedIdle(connection)) this.#blame(upstream, endpoint, failure);
-        if (!replayed && mayReplay(exchange, connection)) {
-          replayed = true;
-          continue;
+        if (mayReplay(exchange, connection)) {
+          if (wasClosedIdle(connection) && !replayed) {
+            replayed = true;
+            continue;
+          }
+          // It may have crashed, by this very request perhaps: one more is asked, not all of them.
+          (tried ??= []).push(endpoint);
+          if (tried.length < this.#context.limits.tries) continue;
         }
       } finally {
         endpoint.load.requests--;
@@ -390,9 +395,10 @@ function wasClosedIdle(connection: ClientConnection): boolean {
     connection.failure?.code === "upstream_closed";
 }
 
-/** Of such a request what may be sent twice, and still can be, is. */
+/** Of a request that died without a byte of answer what may be sent twice, and still can be, is. */
 function mayReplay(exchange: Exchange, connection: ClientConnection): boolean {
-  return wasClosedIdle(connection) && exchange.body.done &&
+  return !connection.answered && connection.failure?.code === "upstream_closed" &&
+    exchange.body.done &&
     (exchange.payload !== null || exchange.request.bodyLength === 0) &&
     IDEMPOTENT.has(exchange.request.method);
 }

@@ -84,7 +84,55 @@ Deno.test("a request whose answer has begun is never sent twice", async () => {
   assert.equal(seen.length, 2);
 });
 
-Deno.test("a request on a fresh connection that dies is not sent again", async () => {
+/** Takes requests and ends their connections without a byte of answer, as a process that is killed. */
+class CrashingBackend extends Backend {
+  constructor(seen: string[]) {
+    super(async (peer) => {
+      const message = await peer.request();
+      if (message !== null) seen.push(message.head.split(" ")[0]);
+    });
+  }
+}
+
+Deno.test("what may be sent twice goes to another endpoint when its own crashes", async () => {
+  for (const method of ["GET", "HEAD", "OPTIONS", "PUT", "DELETE"]) {
+    const seen: string[] = [];
+    await using crashing = new CrashingBackend(seen);
+    await using other = new Backend();
+    using proxy = new TestProxy([crashing.port, other.port]);
+    using client = await Peer.connect(proxy.port);
+    const kind = method === "HEAD" ? "response to HEAD" : "response";
+    for (let n = 0; n < 4; n++) {
+      assert.equal(statusOf(await client.ask(request(method), kind)), 200);
+    }
+    assert.ok(seen.length > 0);
+  }
+});
+
+Deno.test("a request that crashes endpoints is tried on as many as the limit says", async () => {
+  const seen: string[] = [];
+  await using one = new CrashingBackend(seen);
+  await using two = new CrashingBackend(seen);
+  await using three = new CrashingBackend(seen);
+  using proxy = new TestProxy([one.port, two.port, three.port], { tries: 2 });
+  using client = await Peer.connect(proxy.port);
+  assert.equal(statusOf(await client.ask(GET)), 502);
+  assert.deepEqual(seen, ["GET", "GET"]);
+});
+
+Deno.test("what may not be sent twice never goes to another endpoint", async () => {
+  for (const [, text] of NEVER) {
+    const seen: string[] = [];
+    await using crashing = new CrashingBackend(seen);
+    await using other = new CrashingBackend(seen);
+    using proxy = new TestProxy([crashing.port, other.port]);
+    using client = await Peer.connect(proxy.port);
+    assert.equal(statusOf(await client.ask(text)), 502);
+    assert.equal(seen.length, 1);
+  }
+});
+
+Deno.test("a request on a fresh connection that dies is not sent again to its endpoint", async () => {
   await using backend = new Backend(async (peer) => void await peer.request());
   using proxy = new TestProxy([backend.port]);
   using client = await Peer.connect(proxy.port);
