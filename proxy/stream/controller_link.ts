@@ -9,7 +9,7 @@ import type { ControllerAddress } from "../controller_address.ts";
 import { ControllerStream, type StreamTimes } from "./controller_stream.ts";
 import { type CredentialFiles, readCredentials, readToken } from "./credentials.ts";
 import type { LinkFailure } from "./failure.ts";
-import { ReconnectPace } from "./pace.ts";
+import { ConnectPatience, ReconnectPace } from "./pace.ts";
 
 export interface LinkTimes extends StreamTimes {
   /** From one word that the proxy is alive to the next, in ms. */
@@ -51,6 +51,7 @@ export class ControllerLink {
   readonly #options: ControllerLinkOptions;
   readonly #times: LinkTimes;
   readonly #pace: ReconnectPace;
+  readonly #patience = new ConnectPatience();
   readonly #stop = new AbortController();
   #stream: ControllerStream | null = null;
   #hasWorked = false;
@@ -84,6 +85,7 @@ export class ControllerLink {
   /** The stream that is open has brought something of use. */
   worked(): void {
     this.#hasWorked = true;
+    this.#patience.reset();
     this.#said.clear();
   }
 
@@ -116,17 +118,22 @@ export class ControllerLink {
     const credentials = await readCredentials(files);
     if ("key" in credentials) return credentials;
     if (this.#stop.signal.aborted) return STOPPED;
+    const patience = this.#patience;
+    const { connect, head } = this.#times;
     const opened = await ControllerStream.open({
       address,
       credentials,
       hello: user.hello(),
-      times: this.#times,
+      times: { ...this.#times, connect: patience.of(connect), head: patience.of(head) },
       signal: this.#stop.signal,
       onOpen: (stream) => this.#stream = stream,
       onLine: (line) => this.#take(line),
       ...(maxLine === undefined ? {} : { maxLine }),
     });
-    if (!opened.ok) return opened.failure;
+    if (!opened.ok) {
+      if (opened.failure.isTimeout) patience.wasTooShort();
+      return opened.failure;
+    }
     const { stream } = opened;
     const alive = setInterval(() => this.#sayAlive(stream), this.#times.alive);
     try {

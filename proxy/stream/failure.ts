@@ -10,6 +10,8 @@ export interface LinkFailure {
   /** One clause without a full stop. */
   readonly message: string;
   readonly remedy: string;
+  /** Nothing was wrong but that it took too long. */
+  readonly isTimeout?: boolean;
 }
 
 /** What a connection that could not be had, or has ended, has told. */
@@ -96,6 +98,7 @@ export function timeoutFailure(waited: string, ms: number): LinkFailure {
     key: `timeout of ${waited}`,
     message: `${waited} took longer than ${ms / 1000} s`,
     remedy: "see whether the controller runs and has CPU, and whether a network policy is between",
+    isTimeout: true,
   };
 }
 

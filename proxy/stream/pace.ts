@@ -1,6 +1,7 @@
 /**
- * How soon another stream is begun. In: what became of the last one. Out: the pause before the next,
- * with jitter: all proxies of a controller that ends must not come to the next one at once.
+ * How soon another stream is begun, and how long it may take. In: what became of the last one. Out: the
+ * pause before the next, with jitter: all proxies of a controller that ends must not come to the next
+ * one at once; and how much time that one has, since a controller to which they come may lack CPU.
  */
 
 /** Both in ms. */
@@ -31,5 +32,31 @@ export class ReconnectPace {
     const longest = Math.min(SHORTEST * 2 ** this.#failures, LONGEST);
     if (longest < LONGEST) this.#failures++;
     return this.#random() * longest;
+  }
+}
+
+/** No part of beginning a stream takes longer, in ms. */
+const LONGEST_PATIENCE = 10_000;
+
+/**
+ * How long to wait for a controller. One that is asked by a thousand proxies and is slow with each
+ * would serve none if all of them gave up and began anew.
+ */
+export class ConnectPatience {
+  #factor = 1;
+
+  /** @param ms as long as it may take at first. */
+  of(ms: number): number {
+    return Math.max(ms, Math.min(ms * this.#factor, LONGEST_PATIENCE));
+  }
+
+  /** It took longer. */
+  wasTooShort(): void {
+    this.#factor = Math.min(this.#factor * 2, LONGEST_PATIENCE);
+  }
+
+  /** A stream has brought something. */
+  reset(): void {
+    this.#factor = 1;
   }
 }

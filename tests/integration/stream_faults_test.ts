@@ -235,6 +235,28 @@ Deno.test("an answer that is no stream is told with its status and remedy", asyn
   }
 });
 
+Deno.test("a controller that is slow to answer is given more time each time, until there is a stream", async () => {
+  const times = { head: 100 };
+  await using scene = await StreamScene.start(seeing(1), { stream: { times } }, () => "silence");
+  await until(() => scene.controller.requests > 0, "a request");
+  scene.controller.answer = () => null;
+  scene.controller.delay = 600;
+  const stream = await scene.controller.stream(0);
+  stream.hello();
+  stream.whole(seeing(5));
+  await stream.report("applied");
+  assert.deepEqual(scene.failures, ["its answer took longer than 0.1 s"]);
+  // After 100, 200 and 400 ms, and as many more as the machine was busy for.
+  const { requests } = scene.controller;
+  assert.ok(requests >= 3, `${requests} requests`);
+  scene.controller.answer = () => "silence";
+  stream.cut();
+  await until(
+    () => scene.failures.filter((said) => said === "its answer took longer than 0.1 s").length > 1,
+    "the time of the beginning",
+  );
+});
+
 Deno.test("the proxy says that it is alive, with the token of now and what is in force", async () => {
   const { scene, stream } = await synced({ stream: { times: { alive: 50 } } });
   await using _ = scene;

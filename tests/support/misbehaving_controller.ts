@@ -136,6 +136,8 @@ export class MisbehavingController {
   readonly streams: ServedStream[] = [];
   /** What is done with each request. */
   answer: Answer = () => null;
+  /** Milliseconds after which a stream is served. */
+  delay = 0;
   /** Requests so far. */
   requests = 0;
   readonly authority: CertificateAuthority;
@@ -249,6 +251,12 @@ export class MisbehavingController {
       response.end("because the test says so\n");
       return;
     }
+    if (this.delay === 0) return this.#begin(request, response);
+    // What has gone by then has heard nothing.
+    setTimeout(() => request.destroyed || this.#begin(request, response), this.delay);
+  }
+
+  #begin(request: http.IncomingMessage, response: http.ServerResponse): void {
     response.writeHead(200, { "content-type": "application/x-ndjson" });
     response.flushHeaders();
     this.streams.push(new ServedStream(request, response));
