@@ -42,6 +42,12 @@ post({ kind: "up" });
 async function run(options: ProxyOptions): Promise<void> {
   const log = createLogger({ level: options.logLevel, format: options.logFormat });
   const lifecycle = new Lifecycle();
+  // A mistake of ours in one exchange must not end all the others (reliability row 92), nor one while
+  // a configuration is waited for. What keeps this function from its end is told apart, and ends it.
+  self.addEventListener("unhandledrejection", (event) => {
+    event.preventDefault();
+    log.error("Unhandled rejection", { error: event.reason });
+  });
   // Nothing to finish before it is ready; asked again while it ends, it ends at once.
   stop = () => {
     if (lifecycle.state === "ready") end(0, "signal");
@@ -106,11 +112,6 @@ async function run(options: ProxyOptions): Promise<void> {
   if (loaded.ok) sources.start();
   lifecycle.enter("ready");
   log.info("Ready", { admin: formatAddress(admin.address) });
-  // A mistake of ours in one exchange must not end all the others (reliability row 92).
-  self.addEventListener("unhandledrejection", (event) => {
-    event.preventDefault();
-    log.error("Unhandled rejection", { error: event.reason });
-  });
 
   /** Several event loops where there are several CPUs; one serves in this thread. */
   function startPlane(): DataPlane {

@@ -1,0 +1,15 @@
+/**
+ * `proxy/main.ts` with `stray_supervisor.ts` in place of the supervisor. In: the proxy's command
+ * line, and SIGTERM. Out: its log, and its exit code; 3 where the supervisor has failed.
+ */
+const supervisor = new Worker(new URL("./stray_supervisor.ts", import.meta.url), {
+  type: "module",
+});
+supervisor.onmessage = ({ data }) => data.kind === "exit" && Deno.exit(data.code);
+supervisor.onerror = (event) => {
+  event.preventDefault();
+  console.log(event.message);
+  Deno.exit(3);
+};
+supervisor.postMessage({ kind: "start", args: Deno.args, ipv4Only: false });
+Deno.addSignalListener("SIGTERM", () => supervisor.postMessage({ kind: "stop" }));
