@@ -26,7 +26,7 @@ interface IngressHosts {
 }
 
 export async function handOver(scene: Scene, form: Form): Promise<Finding> {
-  const times = form === "long" ? 20 : 3;
+  const times = form === "long" ? 20 : 2;
   const finding = new Finding("hand-over");
   await scene.within("hand-over", async (namespace) => {
     const host = "hand-over.test";
@@ -34,7 +34,7 @@ export async function handOver(scene: Scene, form: Form): Promise<Finding> {
     await using load = await scene.load({ streams: mixedStreams(host, RATE) });
     const took: Record<Ending, number[]> = { SIGKILL: [], SIGTERM: [] };
     for (let turn = 0; turn < times; turn++) {
-      const ending = turn % 3 === 2 ? "SIGTERM" : "SIGKILL";
+      const ending = turn % 3 === 1 ? "SIGTERM" : "SIGKILL";
       took[ending].push(await once(scene, namespace, host, turn, ending));
     }
     noteLoad(finding, await load.stop());
