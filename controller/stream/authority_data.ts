@@ -19,6 +19,9 @@ import {
 import { authoritiesIn, readSigner } from "./authority_x509.ts";
 import { asObject, fieldOf } from "../translate/json.ts";
 
+/** Those that a state may have or not. */
+const NAMES = ["signer.crt", "signer.key", "next.crt", "next.key"];
+
 /** Of a Secret: names to base64. */
 export type SecretData = Readonly<Record<string, string>>;
 
@@ -45,7 +48,9 @@ export function readState(
     complaints.push(`${name}: ${signer}`);
     return null;
   };
-  const [signer, next] = [pair("signer"), pair("next")];
+  const [signer, waiting] = [pair("signer"), pair("next")];
+  // It signs already, and its old place has not been cleared.
+  const next = waiting?.id === signer?.id ? null : waiting;
   const rotation = parse(textOf(data, "rotation.json"));
   const trusted = ["signer.crt", "next.crt", "retired.crt"]
     .flatMap((name) => authoritiesIn(textOf(data, name)));
@@ -79,6 +84,15 @@ export function stateData({ signer, next, nextPublished, retired }: AuthoritySta
     "rotation.json": JSON.stringify(rotation),
   };
   return Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, btoa(text)]));
+}
+
+/**
+ * Names of ours in `data` that a state does not have: somebody else has set them too, as with kubectl,
+ * so that they stay where we do not apply them any more. Names that are not ours are not here.
+ */
+export function obsoleteNames(data: SecretData, state: AuthorityState): readonly string[] {
+  const wanted = stateData(state);
+  return NAMES.filter((name) => Object.hasOwn(data, name) && !Object.hasOwn(wanted, name));
 }
 
 /** Those of a bundle; null for one with anything else in it, which a proxy might not read. */

@@ -29,7 +29,7 @@ import {
   nextStep,
   withNext,
 } from "./authority.ts";
-import { readBundle, readState, stateData } from "./authority_data.ts";
+import { obsoleteNames, readBundle, readState, stateData } from "./authority_data.ts";
 import { makeSigner } from "./authority_x509.ts";
 
 /** Milliseconds between two looks at what may have been deleted. */
@@ -42,7 +42,7 @@ const MOST_STEPS = 10;
 const MAKER = `${FIELD_MANAGER}-maker`;
 
 export interface AuthorityKeeperOptions {
-  readonly client: Pick<WriteClient, "get" | "apply">;
+  readonly client: Pick<WriteClient, "get" | "apply" | "patch">;
   readonly namespace: string;
   readonly log: Logger;
   readonly clock?: Pick<Clock, "now">;
@@ -127,6 +127,12 @@ export class AuthorityKeeper {
       const ids = published === null ? null : new Set(published.map(({ id }) => id));
       if (secret?.data !== undefined) this.#complain(complaints);
       const step = nextStep(state, ids, now, this.#times);
+      // Once what they tell is stored elsewhere.
+      const isOver = step.kind === "wait" && obsoleteNames(secret!.data ?? {}, state!).length > 0;
+      if (isOver) {
+        await this.#store(state!, secret);
+        continue;
+      }
       if (step.kind === "wait") return step.until;
       if (step.kind === "publish") {
         await this.#publish(state!);
@@ -167,9 +173,32 @@ export class AuthorityKeeper {
     const version = secret?.metadata.resourceVersion ?? await this.#claim();
     if (version === null) return false;
     const object = this.#object(stateData(state));
-    const applied = await client.apply(SECRETS, object, { resourceVersion: version });
+    const applied = await client.apply<AuthorityObject>(SECRETS, object, {
+      resourceVersion: version,
+    });
     if (!applied.ok && applied.error.code === 409) return false;
-    this.#valueOf(SECRETS.kind, applied);
+    return await this.#clear(this.#valueOf(SECRETS.kind, applied), state);
+  }
+
+  /** Takes away what a state does not have and applying it has left. False as in `#store`. */
+  async #clear({ metadata, data = {} }: AuthorityObject, state: AuthorityState): Promise<boolean> {
+    const { client, namespace, log } = this.#options;
+    const obsolete = obsoleteNames(data, state);
+    if (obsolete.length === 0) return true;
+    const { resourceVersion } = metadata;
+    const patch = {
+      data: Object.fromEntries(obsolete.map((name) => [name, null])),
+      metadata: { resourceVersion },
+    };
+    const patched = await client.patch(SECRETS, namespace, STREAM.authority, patch, {
+      type: "merge",
+    });
+    if (!patched.ok && patched.error.code === 409) return false;
+    this.#valueOf(SECRETS.kind, patched);
+    log.info("What somebody else had kept of an old authority is gone", {
+      secret: `${namespace}/${STREAM.authority}`,
+      names: obsolete,
+    });
     return true;
   }
 

@@ -276,6 +276,44 @@ clusterTest("a Secret of somebody else's is used, and keeps what is theirs", asy
   ok(secret?.data?.["next.key"] !== undefined);
 });
 
+clusterTest(
+  "keys that somebody else has set too are gone when they are over, and others' stay",
+  async (cluster) => {
+    using scene = await AuthorityScene.create(cluster);
+    const leader = scene.leader();
+    await scene.keep(leader);
+    const first = (await scene.get("Secret"))!.data!;
+    const metadata = { name: NAME, namespace: scene.namespace };
+    const theirs = { notes: btoa("mine") };
+    // As by `kubectl apply --server-side` of what `kubectl get` has shown.
+    await cluster.apply({
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata,
+      data: { ...first, ...theirs },
+    });
+    scene.clock.advance(HOUR);
+    equal((await scene.keep(leader)).after, MINUTE);
+    const promoted = (await scene.get("Secret"))!.data!;
+    deepEqual(
+      Object.keys(promoted).sort(),
+      ["notes", "retired.crt", "rotation.json", "signer.crt", "signer.key"],
+    );
+    equal(promoted["signer.key"], first["next.key"]);
+    equal((await scene.bundle()).length, 1);
+    // One that ended before it could take them away.
+    await cluster.apply({
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata,
+      data: { ...theirs, "next.crt": first["next.crt"], "next.key": first["next.key"] },
+    });
+    await scene.keep(scene.leader());
+    const { data } = (await scene.get("Secret"))!;
+    deepEqual(data, promoted);
+  },
+);
+
 clusterTest("one that nobody may change is a problem that says what to do", async (cluster) => {
   for (const kind of ["Secret", "ConfigMap"] as const) {
     using scene = await AuthorityScene.create(cluster);
@@ -303,9 +341,10 @@ clusterTest("a leader may end at any call: the next one brings it to its end", a
       error: { code: 0, reason: "NotLeading", message: "no more", retryAfter: null },
     } as const;
     const { client } = scene;
-    const mortal: Pick<KubeClient, "get" | "apply"> = {
+    const mortal: Pick<KubeClient, "get" | "apply" | "patch"> = {
       get: (...args) => left-- > 0 ? client.get(...args) : Promise.resolve(refused),
       apply: (...args) => left-- > 0 ? client.apply(...args) : Promise.resolve(refused),
+      patch: (...args) => left-- > 0 ? client.patch(...args) : Promise.resolve(refused),
     };
     const outcome = await scene.leader(mortal).run();
     equal(outcome.kind, "idle", String(calls));

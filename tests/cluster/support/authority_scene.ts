@@ -51,7 +51,7 @@ export class AuthorityScene {
     return new AuthorityScene(cluster, namespace, new KubeClient(loaded.credentials));
   }
 
-  leader(client: Pick<KubeClient, "get" | "apply"> = this.client): AuthorityKeeper {
+  leader(client: Pick<KubeClient, "get" | "apply" | "patch"> = this.client): AuthorityKeeper {
     const { namespace, log, clock } = this;
     return new AuthorityKeeper({ client, namespace, log, clock });
   }
