@@ -1,6 +1,6 @@
 /**
- * From EndpointSlices to requests, all of it real: a controller, the API server, what it publishes, a
- * folder as a kubelet fills it, a proxy, and pods that are replaced under load.
+ * From EndpointSlices to requests, all of it real: a controller, the API server, what it publishes in a
+ * folder as a kubelet fills it, or says by its stream, a proxy, and pods that are replaced under load.
  *
  * PINGRESS_FULL=1: a hundred pods instead of twelve.
  */
@@ -13,6 +13,7 @@ import { eventually } from "./support/condition.ts";
 import { ControllerScene, rule } from "./support/controller_scene.ts";
 import { IS_FULL } from "./support/fault_scene.ts";
 import { KubeletVolume } from "./support/kubelet_volume.ts";
+import { startStreamedProxy } from "./support/streamed_proxy.ts";
 
 const SWAPS = IS_FULL ? 100 : 12;
 
@@ -99,73 +100,95 @@ class Load {
   }
 }
 
-clusterTest("pods are replaced under load without a failed request", async (cluster) => {
-  if (address === undefined) {
-    console.log("skipped: pods are replaced under load: this machine has loopback addresses only");
-    return;
-  }
-  await using scene = await ControllerScene.start(cluster, { args: ["--endpoint-interval=0s"] });
-  const show = (pod: Pod, state: State) =>
-    cluster.apply(pod.slice("web", state), { namespace: scene.app });
-  let pods = [1, 2, 3].map((i) => new Pod(`pod-${i}`));
-  const ended: Promise<void>[] = [];
-  try {
-    await cluster.apply({
-      apiVersion: "v1",
-      kind: "Service",
-      metadata: { name: "web" },
-      spec: { ports: [{ name: "http", port: 80 }] },
-    } as Partial<KubeObject>, { namespace: scene.app });
-    for (const pod of pods) await show(pod, "ready");
-    const { http } = rule("", "/", "web");
-    await scene.ingress("all", { rules: [{ http }] });
-    const snapshot = await scene.eventuallyPublished(
-      "three endpoints",
-      ({ upstreams: [web] }) =>
-        web?.addresses.kind === "endpoints" && web.addresses.endpoints.length === 3,
-    );
-
-    await using volume = new KubeletVolume(cluster, scene.system, "snapshot.json");
-    const files = await volume.files();
-    await using proxy = await ProxyProcess.start({
-      snapshot,
-      publish: (folder) => volume.mount(folder, files),
-    });
-    volume.start();
-    const load = new Load(proxy.httpPort, 6);
-    const took: number[] = [];
-    for (let i = 0; i < SWAPS; i++) {
-      const next = new Pod(`pod-${i + 4}`);
-      const [old, ...rest] = pods;
-      pods = [...rest, next];
-      const started = performance.now();
-      await show(next, "ready");
-      await show(old, "terminating");
-      await eventually(`requests of ${next.name}`, () => next.served > 0);
-      took.push(performance.now() - started);
-      // The pod ends when it likes: with proxies that know of it, and with some that do not yet.
-      const isEarly = i % 3 === 2;
-      if (isEarly) ended.push(pods[0].end());
-      ended.push(old.end());
-      await cluster.delete("discovery.k8s.io/v1", "EndpointSlice", `web-${old.name}`, scene.app);
-      if (isEarly) {
-        const [gone] = pods.splice(0, 1, new Pod(`pod-early-${i}`));
-        await show(pods[0], "ready");
-        await sleep(200);
-        await cluster.delete("discovery.k8s.io/v1", "EndpointSlice", `web-${gone.name}`, scene.app);
+for (const way of ["mounted files", "the stream"]) {
+  clusterTest(
+    `pods are replaced under load without a failed request, known by ${way}`,
+    async (cluster) => {
+      if (address === undefined) {
+        console.log(
+          "skipped: pods are replaced under load: this machine has loopback addresses only",
+        );
+        return;
       }
-    }
-    await load.end();
-    took.sort((a, b) => a - b);
-    console.log(
-      `${SWAPS} pods replaced, ${load.answered} requests, ${load.failures.length} failed; from an ` +
-        `EndpointSlice to its pod's first request ${
-          Math.round(took[took.length >> 1])
-        } ms (median)`,
-    );
-    assert.deepEqual(load.failures, []);
-    assert.ok(load.answered > SWAPS);
-  } finally {
-    await Promise.all([...ended, ...pods.map((pod) => pod.end())]);
-  }
-});
+      await using scene = await ControllerScene.start(cluster, {
+        args: ["--endpoint-interval=0s", "--stream-name=127.0.0.1"],
+      });
+      const show = (pod: Pod, state: State) =>
+        cluster.apply(pod.slice("web", state), { namespace: scene.app });
+      let pods = [1, 2, 3].map((i) => new Pod(`pod-${i}`));
+      const ended: Promise<void>[] = [];
+      try {
+        await cluster.apply({
+          apiVersion: "v1",
+          kind: "Service",
+          metadata: { name: "web" },
+          spec: { ports: [{ name: "http", port: 80 }] },
+        } as Partial<KubeObject>, { namespace: scene.app });
+        for (const pod of pods) await show(pod, "ready");
+        const { http } = rule("", "/", "web");
+        await scene.ingress("all", { rules: [{ http }] });
+        const snapshot = await scene.eventuallyPublished(
+          "three endpoints",
+          ({ upstreams: [web] }) =>
+            web?.addresses.kind === "endpoints" && web.addresses.endpoints.length === 3,
+        );
+
+        await using volume = new KubeletVolume(cluster, scene.system, "snapshot.json");
+        const files = await volume.files();
+        const isStreamed = way === "the stream";
+        await using proxy = isStreamed
+          ? await startStreamedProxy(scene, { snapshot })
+          : await ProxyProcess.start({
+            snapshot,
+            publish: (folder) => volume.mount(folder, files),
+          });
+        if (!isStreamed) volume.start();
+        const load = new Load(proxy.httpPort, 6);
+        const took: number[] = [];
+        for (let i = 0; i < SWAPS; i++) {
+          const next = new Pod(`pod-${i + 4}`);
+          const [old, ...rest] = pods;
+          pods = [...rest, next];
+          const started = performance.now();
+          await show(next, "ready");
+          await show(old, "terminating");
+          await eventually(`requests of ${next.name}`, () => next.served > 0);
+          took.push(performance.now() - started);
+          // The pod ends when it likes: with proxies that know of it, and with some that do not yet.
+          const isEarly = i % 3 === 2;
+          if (isEarly) ended.push(pods[0].end());
+          ended.push(old.end());
+          await cluster.delete(
+            "discovery.k8s.io/v1",
+            "EndpointSlice",
+            `web-${old.name}`,
+            scene.app,
+          );
+          if (isEarly) {
+            const [gone] = pods.splice(0, 1, new Pod(`pod-early-${i}`));
+            await show(pods[0], "ready");
+            await sleep(200);
+            await cluster.delete(
+              "discovery.k8s.io/v1",
+              "EndpointSlice",
+              `web-${gone.name}`,
+              scene.app,
+            );
+          }
+        }
+        await load.end();
+        took.sort((a, b) => a - b);
+        console.log(
+          `By ${way}: ${SWAPS} pods replaced, ${load.answered} requests, ${load.failures.length} failed; from an ` +
+            `EndpointSlice to its pod's first request ${
+              Math.round(took[took.length >> 1])
+            } ms (median)`,
+        );
+        assert.deepEqual(load.failures, []);
+        assert.ok(load.answered > SWAPS);
+      } finally {
+        await Promise.all([...ended, ...pods.map((pod) => pod.end())]);
+      }
+    },
+  );
+}
