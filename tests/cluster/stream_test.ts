@@ -299,3 +299,45 @@ Deno.test("an API server that is gone ends no stream, and lets nobody new in", a
   await using late = new StreamClient({ port, caPem, servername, token: unknown });
   await late.line("snapshot");
 });
+
+Deno.test("a replica whose API server is gone sends a proxy that has more elsewhere, and keeps the others", async () => {
+  const cluster = await startCluster({ name: "a replica that is cut off" });
+  if (cluster === null) return;
+  await using _ = cluster;
+  await using scene = await ControllerScene.prepare(cluster);
+  await scene.service("web");
+  await scene.ingress("first");
+  await scene.startController();
+  const pods = ["proxy-ahead", "proxy-even"].map((name) => ({ name, node: "" }));
+  const [ahead, even] = await Promise.all(
+    pods.map(async (pod) => ({ token: await proxyToken(cluster, scene.system, { pod }) })),
+  );
+  await using first = await connectProxy(scene, ahead);
+  await using second = await connectProxy(scene, even);
+  const [whole] = await Promise.all([first.line("snapshot"), second.line("snapshot")]);
+  const version = whole.version as SnapshotVersion;
+  const newer = { ...version, seen: { ...version.seen, Ingress: `${version.seen.Ingress}0` } };
+  const say = (proxy: typeof first, token: string, version: SnapshotVersion) =>
+    proxy.report({ kind: "alive", token, version, hash: whole.hash });
+  say(first, ahead.token, newer);
+  // While there is an API server, it is asked what there is to this.
+  await scene.controller.line("A proxy has a version in force that no list bears out");
+  await cluster.stopApiServer("SIGKILL");
+  const alive = setInterval(() => {
+    say(first, ahead.token, newer);
+    say(second, even.token, version);
+  }, 5_000);
+  try {
+    const bye = await eventually(
+      "a goodbye",
+      () => Promise.resolve(first.lines.find(({ kind }) => kind === "bye")),
+      90_000,
+    );
+    assert.match(String(bye.reason), /cut off from the API server/);
+    const { pings } = second;
+    await second.until("pings", () => second.pings > pings + 2);
+    assert.equal(second.isEnded, false);
+  } finally {
+    clearInterval(alive);
+  }
+});
