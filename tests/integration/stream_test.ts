@@ -165,6 +165,23 @@ Deno.test("applied is reported when every worker has it, not before", async () =
   await stream.report("applied");
 });
 
+Deno.test("what is sent again while it is being applied is not in force sooner for it", async () => {
+  await using scene = await StreamScene.start();
+  const gate = Promise.withResolvers<void>();
+  scene.gate = gate.promise;
+  const stream = await scene.controller.stream(0);
+  stream.hello();
+  stream.whole(seeing(5));
+  stream.whole(seeing(5));
+  // The answer to it comes after what there is to say of those before.
+  stream.whole(seeing(4));
+  await stream.report("refused");
+  assert.deepEqual(stream.reports.map(({ kind }) => kind), ["hello", "refused"]);
+  gate.resolve();
+  await stream.reportsOf("applied", 2);
+  assert.equal(scene.applied.length, 1);
+});
+
 Deno.test("what is older, mixed, empty, too great a loss or broken is refused, said why, and stays the base", async (t) => {
   const many = Array.from({ length: 10 }, (_, i) => `h${i}.test`);
   const mixed = {
