@@ -8,6 +8,7 @@ import type { KubeObject } from "./support/api_client.ts";
 import { clusterTest } from "./support/cluster_case.ts";
 import { eventually } from "./support/condition.ts";
 import { ControllerScene } from "./support/controller_scene.ts";
+import { connectProxy } from "./support/stream_scene.ts";
 import type { Live } from "./support/workload_scene.ts";
 import type { LiveIngress } from "./support/writing_scene.ts";
 
@@ -179,6 +180,10 @@ clusterTest(
     assert.match(message, /what was published before stays/i);
     const before = await scene.published();
     assert.equal(before?.routes.some(({ host }) => host === "shop.example.com"), true);
+    // Proxies that have a stream do not live on what is published.
+    await using streamed = await connectProxy(scene);
+    const whole = await streamed.line("snapshot") as unknown as { hosts: readonly unknown[] };
+    assert.equal(whole.hosts.length, 1 + names.length);
     for (const name of names.slice(1)) await scene.remove("Ingress", name);
     await scene.eventuallyPublished(
       "what fits",
