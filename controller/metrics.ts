@@ -9,7 +9,7 @@ import type { MetricSpec } from "../shared/metric_spec.ts";
 import type { Problem } from "../shared/problem.ts";
 import { VERSION } from "../shared/version.ts";
 
-const JOB = "`publish`, `workload` or `cleanup`";
+const JOB = "`authority`, `publish`, `workload` or `cleanup`";
 
 /** In the order of the page. */
 export const CONTROLLER_METRICS = {

@@ -2,7 +2,7 @@
 import { deepEqual, equal, match, notEqual } from "node:assert/strict";
 import { join } from "node:path";
 import { parseControllerOptions } from "../../controller/options.ts";
-import { STREAM } from "../../controller/workload/names.ts";
+import { PROXY_NAME, STREAM } from "../../controller/workload/names.ts";
 import {
   configMapName,
   keySecretName,
@@ -258,17 +258,20 @@ for (const file of ["hostport.yaml", "namespaced/rights.yaml"]) {
   });
 }
 
-clusterTest("the API server takes the network policy of docs/security.md", async (cluster) => {
+clusterTest("the API server takes the network policies of docs/security.md", async (cluster) => {
   const text = await Deno.readTextFile(join(MANIFESTS, "..", "docs", "security.md"));
-  const policy = /```yaml\n(apiVersion: networking.k8s.io\/v1\nkind: NetworkPolicy\n.*?)```/s.exec(
-    text,
+  const policies = text.matchAll(
+    /```yaml\n(apiVersion: networking.k8s.io\/v1\nkind: NetworkPolicy\n.*?)```/gs,
   );
   const namespace = await cluster.newNamespace();
-  const [made] = await cluster.apply<KubeObject & { spec: { podSelector: unknown } }>(
-    policy![1].replaceAll(NAMESPACE, namespace),
+  const made = await cluster.apply<KubeObject & { spec: { podSelector: unknown } }>(
+    Array.from(policies, ([, policy]) => policy).join("---\n").replaceAll(NAMESPACE, namespace),
   );
   const { spec: { selector } } = await controllerDeployment();
-  deepEqual(made.spec.podSelector, selector);
+  deepEqual(made.map(({ spec }) => spec.podSelector), [
+    selector,
+    { matchLabels: { "app.kubernetes.io/name": PROXY_NAME } },
+  ]);
 });
 
 /** The cells of the table below a heading of docs/install.md, without its head. */

@@ -1,0 +1,30 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+
+const ROOT = join(import.meta.dirname!, "..");
+
+/** Where the stream's lines of the log are written. */
+const SOURCES = ["controller", "controller/stream", "proxy/stream"];
+
+/** Other files of `controller/` write of other things. */
+const OWN_FILES = ["stream.ts", "catch_up.ts"];
+
+/** The beginnings of lines that people see by default. */
+function linesIn(text: string): string[] {
+  const calls = text.matchAll(
+    /\blog(?:\.(?:info|warn|error)|\[[^\]]+\])\(\s*["`]([^"`$]+)/g,
+  );
+  return Array.from(calls, ([, line]) => line);
+}
+
+Deno.test("docs/operations.md has each line that is logged of the stream", () => {
+  const page = Deno.readTextFileSync(join(ROOT, "docs/operations.md"));
+  const lines = SOURCES.flatMap((folder) => {
+    const files = Array.from(Deno.readDirSync(join(ROOT, folder)), ({ name }) => name)
+      .filter((name) => name.endsWith(".ts") && !name.endsWith("_test.ts"))
+      .filter((name) => folder !== "controller" || OWN_FILES.includes(name));
+    return files.flatMap((name) => linesIn(Deno.readTextFileSync(join(ROOT, folder, name))));
+  });
+  assert.ok(lines.length > 20, "the calls of the log are not found any more");
+  assert.deepEqual(lines.filter((line) => !page.includes(`\`${line}`)), []);
+});
