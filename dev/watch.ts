@@ -5,6 +5,7 @@
  * The system's own notices come within milliseconds; where they do not come (network drives,
  * mounted volumes, too many folders) a look at names, times and sizes every second or so finds it.
  */
+import { setTimeout as sleep } from "node:timers/promises";
 import { findManifestFiles } from "./manifest_folder.ts";
 
 /** Quiet for this long, in ms, and the files count as saved. */
@@ -60,7 +61,7 @@ export class ManifestWatch {
       const deadline = performance.now() + MAX_WAIT;
       do {
         this.#changed.lower();
-        await sleep(QUIET, this.#signal);
+        await this.#sleep(QUIET);
       } while (this.#changed.isRaised && performance.now() < deadline);
       if (this.#signal.aborted) break;
       this.#changed.lower();
@@ -78,8 +79,13 @@ export class ManifestWatch {
       const now = await fingerprint(this.#paths);
       if (now !== before && before === this.#seen) this.#changed.raise();
       const interval = Math.max(LOOK_INTERVAL, (performance.now() - start) / LOOK_SHARE);
-      await sleep(interval, this.#signal);
+      await this.#sleep(interval);
     }
+  }
+
+  /** Resolves early where the signal aborts. */
+  #sleep(milliseconds: number): Promise<void> {
+    return sleep(milliseconds, undefined, { signal: this.#signal }).catch(() => {});
   }
 }
 
@@ -157,17 +163,4 @@ function folderOf(path: string): string {
 async function fingerprint(paths: readonly string[]): Promise<string> {
   const { files } = await findManifestFiles(paths);
   return files.map(({ file, modified, size }) => `${file}\0${modified}\0${size}`).join("\n");
-}
-
-function sleep(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal.addEventListener("abort", done);
-    if (signal.aborted) done();
-  });
 }

@@ -2,6 +2,7 @@
  * The way to the controller. In: where it is, and what to say. Out: the lines of one stream after
  * the other, for as long as the proxy runs: whatever goes wrong is logged once, and tried again.
  */
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "../../shared/log.ts";
 import type { Secret } from "../../shared/snapshot.ts";
 import { ALIVE_INTERVAL_MS, CONTROLLER_SILENCE_MS } from "../../shared/stream/protocol.ts";
@@ -108,7 +109,7 @@ export class ControllerLink {
       if (signal.aborted) return;
       this.#options.user.down(failure);
       this.#tell(failure);
-      await pause(this.#pace.next(this.#hasWorked), signal);
+      await sleep(this.#pace.next(this.#hasWorked), undefined, { signal }).catch(() => {});
     }
   }
 
@@ -179,16 +180,3 @@ export class ControllerLink {
 }
 
 const STOPPED: LinkFailure = { key: "stopped", message: "the proxy ends", remedy: "none" };
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    if (signal.aborted) done();
-    else signal.addEventListener("abort", done, { once: true });
-  });
-}

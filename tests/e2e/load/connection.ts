@@ -12,13 +12,18 @@ export interface Target {
   readonly tls: { readonly name: string; readonly authority: string } | null;
 }
 
-/** Why there is no answer. */
+/** Why there is no good answer. With `status` its detail begins with the answer's first line. */
 export class RequestFailure extends Error {
   readonly how: FailureKind;
 
   constructor(how: FailureKind, detail: string) {
     super(detail);
     this.how = how;
+  }
+
+  /** Of an answer that should have another one; else 0. */
+  get status(): number {
+    return this.how === "status" ? Number(this.message.split(" ")[1]) : 0;
   }
 }
 

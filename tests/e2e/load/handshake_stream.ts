@@ -49,14 +49,11 @@ export class HandshakeStream {
   /** Waits for those that are under way. */
   async end(): Promise<StreamResult> {
     await Promise.all(this.#running);
-    const [p50, p99] = [0.5, 0.99].map((share) => this.#latencies.percentile(share));
     return {
       name: this.#plan.name,
       answered: this.answered,
       failed: this.failed,
-      p50,
-      p99,
-      max: this.#latencies.max,
+      ...this.#latencies.summary,
       opened: this.#begun,
     };
   }
@@ -83,9 +80,8 @@ export class HandshakeStream {
       this.#latencies.add(performance.now() - began);
     } catch (error) {
       if (!(error instanceof RequestFailure)) throw error;
-      const { how, message: detail } = error;
+      const { how, message: detail, status } = error;
       const after = performance.now() - began;
-      const status = how === "status" ? Number(detail.split(" ")[1]) : 0;
       this.failed++;
       this.#tell({ kind: "failure", stream, how, at, after, status, detail, before: 0 });
     } finally {

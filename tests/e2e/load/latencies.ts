@@ -18,6 +18,11 @@ export class Latencies {
     if (ms > this.max) this.max = ms;
   }
 
+  /** For a `StreamResult`. */
+  get summary(): { readonly p50: number; readonly p99: number; readonly max: number } {
+    return { p50: this.percentile(0.5), p99: this.percentile(0.99), max: this.max };
+  }
+
   /** The least value that at least this share (0 to 1) does not exceed, to 2 %; 0 of none. */
   percentile(share: number): number {
     let wanted = Math.ceil(share * this.count);

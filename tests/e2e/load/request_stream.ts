@@ -69,16 +69,11 @@ export class RequestStream {
   async end(): Promise<StreamResult> {
     await Promise.all(this.#running);
     while (this.#idle.length > 0) this.#take()!.close();
-    const { name } = this.#plan;
-    const { max } = this.#latencies;
-    const [p50, p99] = [0.5, 0.99].map((share) => this.#latencies.percentile(share));
     return {
-      name,
+      name: this.#plan.name,
       answered: this.answered,
       failed: this.failed,
-      p50,
-      p99,
-      max,
+      ...this.#latencies.summary,
       opened: this.#opened,
     };
   }
@@ -106,9 +101,8 @@ export class RequestStream {
     } catch (error) {
       connection?.close();
       if (!(error instanceof RequestFailure)) throw error;
-      const { how, message: detail } = error;
+      const { how, message: detail, status } = error;
       const after = performance.now() - began;
-      const status = how === "status" ? Number(detail.split(" ")[1]) : 0;
       this.failed++;
       this.#onFailure({
         kind: "failure",

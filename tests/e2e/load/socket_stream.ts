@@ -50,14 +50,11 @@ export class SocketStream {
     this.#stop.resolve();
     for (const socket of this.#open) socket.close(1000);
     await this.#running;
-    const [p50, p99] = [0.5, 0.99].map((share) => this.#latencies.percentile(share));
     return {
       name: this.#plan.name,
       answered: this.answered,
       failed: this.failed,
-      p50,
-      p99,
-      max: this.#latencies.max,
+      ...this.#latencies.summary,
       opened: this.#opened,
     };
   }
