@@ -68,7 +68,8 @@ fetch() { # fetch PACKAGE...: into $work/packages
 
 bases() {
   local deno version cc=gcr.io/distroless/cc-debian12:nonroot package
-  deno=${DENO:-$(command -v deno)}
+  # What is on the PATH may be a script of npm's.
+  deno=${DENO:-$(deno eval 'console.log(Deno.execPath())')}
   version=$("$deno" --version | awk 'NR == 1 {print $2}')
   [ -z "$(id_of "docker.io/denoland/deno:$version")" ] || [ -z "$(id_of "$cc")" ] || return 0
   fetch libc6 libgcc-s1 libstdc++6 ca-certificates tzdata base-files netbase busybox-static
