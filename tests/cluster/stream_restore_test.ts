@@ -57,15 +57,8 @@ Deno.test("after an etcd was put back to a backup proxies keep what they have, w
     const { object, message } = await scene.eventuallyProblem("ProxyRefusedConfiguration");
     assert.equal(object, `DaemonSet ${scene.system}/pingress-proxy-server`);
     assert.match(message, /\(older\).*seen less of the cluster.*what was in force before stays/);
-    const event = await eventually("an Event", async () => {
-      const events = await cluster.list<KubeObject & { reason: string; message: string }>(
-        "v1",
-        "Event",
-        { namespace: scene.system },
-      );
-      return events.find(({ reason }) => reason === "ProxyRefusedConfiguration");
-    });
-    assert.match(event.message, /restoring etcd from a backup; if so, restart the proxies/);
+    const told = await scene.eventuallyEvent("ProxyRefusedConfiguration");
+    assert.match(told, /restoring etcd from a backup; if so, restart the proxies/);
     assert.equal(await answerOf(proxy, "lost.example.com"), 503);
     assert.equal(await answerOf(proxy, "later.example.com"), 404);
   }

@@ -130,20 +130,12 @@ clusterTest(
     const { version, hash } = await proxy.line("snapshot");
     const { code, reason } = await wordOfOldProxy();
     proxy.report({ kind: "refused", version, hash, code, reason });
-    const event = await eventually("Event", async () => {
-      const { system: namespace } = scene;
-      const events = await cluster.list<KubeObject & { reason: string; message: string }>(
-        "v1",
-        "Event",
-        { namespace },
-      );
-      return events.find(({ reason }) => reason === "ProxyRefusedConfiguration");
-    });
+    const told = await scene.eventuallyEvent("ProxyRefusedConfiguration");
     assert.match(
-      event.message,
+      told,
       /proxy-behind \(0\.0\.9\): .*"h3" is none of .*what was in force before/,
     );
-    assert.match(event.message, /Run proxies of the controller's version, .*--proxy-server-image/);
+    assert.match(told, /Run proxies of the controller's version, .*--proxy-server-image/);
   },
 );
 

@@ -138,16 +138,7 @@ clusterTest(
     const problem = await scene.eventuallyProblem("ProxyRefusedConfiguration");
     assert.equal(problem.object, `DaemonSet ${scene.system}/pingress-proxy-server`);
     assert.match(problem.message, /proxy-old \(0\.0\.1\).*\$\.hosts\[0\]/);
-    await eventually("Event", async () => {
-      const events = await cluster.list<KubeObject & { reason: string; message: string }>(
-        "v1",
-        "Event",
-        { namespace: scene.system },
-      );
-      return events.some(({ reason, message }) =>
-        reason === "ProxyRefusedConfiguration" && message.includes("proxy-old")
-      );
-    });
+    await scene.eventuallyEvent("ProxyRefusedConfiguration", "proxy-old");
     proxy.report({ kind: "applied", version, hash });
     await eventually("end of the problem", async () => (await scene.problems()).length === 0);
   },

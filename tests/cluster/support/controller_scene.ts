@@ -201,6 +201,19 @@ export class ControllerScene {
     );
   }
 
+  /** Waits until the proxies have an Event of this reason that says so. Out: its message. */
+  async eventuallyEvent(reason: string, part = ""): Promise<string> {
+    const { message } = await eventually(`Event ${reason}`, async () => {
+      const events = await this.cluster.list<KubeObject & { reason: string; message: string }>(
+        "v1",
+        "Event",
+        { namespace: this.system },
+      );
+      return events.find((event) => event.reason === reason && event.message.includes(part));
+    });
+    return message;
+  }
+
   /** The resourceVersion of `pingress-config`; "" where there is none. */
   async indexVersion(): Promise<string> {
     const index = await this.cluster.get("v1", "ConfigMap", "pingress-config", this.system);
