@@ -15,6 +15,7 @@ import { STREAM_AUDIENCE } from "../../shared/stream/protocol.ts";
 import { isOutage } from "../kube/answer.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { type ApiResult, type KubeObject, TOKEN_REVIEWS } from "../kube/types.ts";
+import { STREAM } from "../workload/names.ts";
 import { TokenBucket } from "../write/token_bucket.ts";
 import { readClaims } from "./token_claims.ts";
 
@@ -90,9 +91,6 @@ export interface TokenReviewsOptions {
   readonly onReview?: (result: ReviewResult) => void;
 }
 
-/** The proxies' service account. */
-export const PROXY_ACCOUNT = "pingress-proxy-server";
-
 type Good = Verdict & { readonly kind: "good" };
 type Bad = Verdict & { readonly kind: "bad" };
 
@@ -115,7 +113,7 @@ const INVALID: Bad = {
 const FOREIGN: Bad = {
   kind: "bad",
   status: 403,
-  reason: `the token is not of the proxies' service account, ${PROXY_ACCOUNT}`,
+  reason: `the token is not of the proxies' service account, ${STREAM.serviceAccount}`,
 };
 const BUSY: Verdict = { kind: "unknown", reason: "too many tokens wait to be checked" };
 
@@ -139,7 +137,7 @@ export class TokenReviews {
   constructor(options: TokenReviewsOptions) {
     this.#options = options;
     this.#limits = { ...REVIEW_LIMITS, ...options.limits };
-    this.#username = `system:serviceaccount:${options.namespace}:${PROXY_ACCOUNT}`;
+    this.#username = `system:serviceaccount:${options.namespace}:${STREAM.serviceAccount}`;
     const { rate, burst } = this.#limits;
     this.#bucket = new TokenBucket(rate, burst, options.clock.monotonic());
   }

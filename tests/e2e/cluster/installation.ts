@@ -7,7 +7,7 @@ import { parseAllDocuments, stringify } from "yaml";
 import { VERSION } from "../../../shared/version.ts";
 import { eventually } from "../../cluster/support/condition.ts";
 import { MANIFESTS } from "../../cluster/support/kubectl.ts";
-import type { ImageOptions, NodeCluster, Pod } from "./node_cluster.ts";
+import type { NodeCluster, Pod } from "./node_cluster.ts";
 import { clusterFolder } from "./node_guard.ts";
 
 export const NAMESPACE = "pingress-system";
@@ -19,37 +19,26 @@ const REPOSITORY = join(MANIFESTS, "..");
 /** Until pods of images that are there are ready, in ms. */
 const PATIENCE = 180_000;
 
-export interface PingressOptions {
+interface PingressOptions {
   /** Default: as in the manifests, HostPort. */
   readonly backend?: "HostPort" | "LoadBalancer";
-  /** Replicas of the controller. Default: as in the manifests, 2. */
-  readonly replicas?: number;
   /** More flags for the controller, which win over those of the manifests. */
   readonly args?: readonly string[];
-  /** What its images are built with beside the files of the repository. */
-  readonly image?: Pick<ImageOptions, "buildArgs" | "contexts">;
-  /** YAML with an Ingress, applied once the controllers are ready. */
-  readonly sample?: string;
 }
 
 interface Deployment {
   kind: string;
   spec: {
-    replicas: number;
     template: { spec: { containers: { args: string[] }[] } };
   };
 }
 
 /** Builds both images under the names that the manifests have. Out: how long it took, in ms. */
-export async function buildPingress(
-  cluster: NodeCluster,
-  image: PingressOptions["image"] = {},
-): Promise<number> {
+export async function buildPingress(cluster: NodeCluster): Promise<number> {
   const from = performance.now();
-  const contexts = { npm: await npmPackages(), ...image.contexts };
+  const contexts = { npm: await npmPackages() };
   for (const [name, file] of [[CONTROLLER, "controller"], [PROXY, "proxy"]]) {
     await cluster.buildImage({
-      ...image,
       contexts,
       context: REPOSITORY,
       file: join(REPOSITORY, `Dockerfile.${file}`),
@@ -82,25 +71,6 @@ async function npmPackages(): Promise<string> {
   return join(folder, "npm");
 }
 
-/**
- * Builds, applies the manifests, and waits until the controllers are ready. Proxies come with the
- * first Ingress: with `sample` they are waited for too.
- */
-export async function installPingress(
-  cluster: NodeCluster,
-  options: PingressOptions = {},
-): Promise<Pingress> {
-  await buildPingress(cluster, options.image);
-  const pingress = new Pingress(cluster, options.backend ?? "HostPort");
-  await pingress.apply(options);
-  await pingress.waitForControllers();
-  if (options.sample !== undefined) {
-    await cluster.kubectl(["apply", "--filename", "-"], options.sample);
-    await pingress.waitForProxies();
-  }
-  return pingress;
-}
-
 /** An installation. */
 export class Pingress {
   readonly cluster: NodeCluster;
@@ -112,9 +82,9 @@ export class Pingress {
   }
 
   /** Applies the manifests as they are, or with options of a test; again is fine. */
-  async apply({ backend, replicas, args = [] }: PingressOptions = {}): Promise<void> {
+  async apply({ backend, args = [] }: PingressOptions = {}): Promise<void> {
     const flags = backend === undefined ? args : [`--backend=${backend}`, ...args];
-    if (flags.length === 0 && replicas === undefined) {
+    if (flags.length === 0) {
       await this.cluster.kubectl(["apply", "--filename", MANIFESTS]);
       return;
     }
@@ -128,7 +98,6 @@ export class Pingress {
       const [container] = object.spec.template.spec.containers;
       const given = new Set(flags.map(nameOf));
       container.args = [...container.args.filter((flag) => !given.has(nameOf(flag))), ...flags];
-      object.spec.replicas = replicas ?? object.spec.replicas;
       return object;
     });
     const text = documents.map((object) => stringify(object)).join("---\n");
@@ -144,12 +113,6 @@ export class Pingress {
   async waitForProxies(patience = PATIENCE): Promise<void> {
     const kind = this.backend === "HostPort" ? "DaemonSet" : "Deployment";
     await this.cluster.waitForRollout(kind, PROXY, NAMESPACE, patience);
-  }
-
-  /** Both. */
-  async waitUntilReady(patience = PATIENCE): Promise<void> {
-    await this.waitForControllers(patience);
-    await this.waitForProxies(patience);
   }
 
   async controllers(): Promise<Pod[]> {

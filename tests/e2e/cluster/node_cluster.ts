@@ -35,7 +35,7 @@ export type Part =
   | "coredns"
   | `${"kubelet" | "containerd"}${1 | 2}`;
 
-export interface ImageOptions {
+interface ImageOptions {
   /** The folder that the Dockerfile copies from. */
   readonly context: string;
   /** Default: `Dockerfile` in the context. */
@@ -43,7 +43,6 @@ export interface ImageOptions {
   readonly target?: string;
   /** A whole name: `registry.example.com/app:1`. */
   readonly tag: string;
-  readonly buildArgs?: Readonly<Record<string, string>>;
   /** `NAME: FOLDER`, more contexts that the Dockerfile may copy from. */
   readonly contexts?: Readonly<Record<string, string>>;
 }
@@ -143,9 +142,6 @@ export class NodeCluster extends ApiClient implements KubectlTarget {
     const { context, file = join(context, "Dockerfile"), target, tag } = options;
     const args = [context, tag, file];
     if (target !== undefined) args.push("--target", target);
-    for (const [name, value] of Object.entries(options.buildArgs ?? {})) {
-      args.push("--build-arg", `${name}=${value}`);
-    }
     for (const [name, folder] of Object.entries(options.contexts ?? {})) {
       args.push("--build-context", `${name}=${folder}`);
     }
