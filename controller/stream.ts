@@ -13,7 +13,7 @@ import type { Address } from "../shared/address.ts";
 import { type Clock, systemClock } from "../shared/clock.ts";
 import type { Logger } from "../shared/log.ts";
 import { Redacted } from "../shared/redacted.ts";
-import type { Snapshot, SnapshotVersion } from "../shared/snapshot.ts";
+import type { Secret, Snapshot, SnapshotVersion } from "../shared/snapshot.ts";
 import { LineSplitter } from "../shared/stream/lines.ts";
 import { readReport } from "../shared/stream/messages.ts";
 import { HEARTBEAT_MS, MAX_REPORT_BYTES, PROXY_SILENCE_MS } from "../shared/stream/protocol.ts";
@@ -345,7 +345,7 @@ export class StreamServer {
   }
 
   /** A token that cannot be checked now changes nothing: the one before is good until its end. */
-  async #renew(session: Session, token: Redacted | { reveal(): string; toJSON(): string }) {
+  async #renew(session: Session, token: Secret): Promise<void> {
     const verdict = await this.#options.reviews.review(token, session.peer);
     if (verdict.kind === "unknown") return;
     const isSame = verdict.kind === "good" && verdict.identity.podUid === session.identity.podUid;

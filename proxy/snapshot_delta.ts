@@ -3,8 +3,9 @@
  * Out: the hosts, upstreams and certificates that changed, and no others, so that a worker compiles
  * only those: taking in 10,000 routes at once would stall it for 16 to 31 ms.
  *
- * The pieces are compared by identity, then by their JSON, which is what made them. A delta is plain data that can be
- * posted to a worker, but for the keys of certificates, which `worker_protocol.ts` wraps and unwraps.
+ * The pieces are compared by identity, then by their JSON, which is what made them. A delta is plain
+ * data that can be posted to a worker, but for the keys of certificates, which `worker_protocol.ts`
+ * wraps and unwraps.
  */
 import type { Action, Route, Snapshot, SnapshotVersion, Upstream } from "../shared/snapshot.ts";
 import { type CertificateDelta, CertificateDiffer } from "./certificate_delta.ts";

@@ -93,8 +93,12 @@ export function showProxies(
 }
 
 /**
- * One for each way in which proxies refuse, whatever reasons they give: a proxy may have a new one for
- * each update. @param workload What the proxies are made by. */
+ * One for each way in which proxies refuse, whatever reasons they give: a proxy may have a new one
+ * for each update.
+ *
+ * @param workload What the proxies are made by.
+ * @param now On the monotonic clock, in ms, as in sessions.
+ */
 export function refusalProblems(
   sessions: readonly ShownSession[],
   workload: ObjectRef,

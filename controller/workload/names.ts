@@ -8,6 +8,7 @@ import { STREAM_AUDIENCE, STREAM_PORT } from "../../shared/stream/protocol.ts";
 export const PROXY_NAME = "pingress-proxy-server";
 
 const NAME_LABEL = "app.kubernetes.io/name";
+
 /** Says whose an object is; the Pingress Controller in Rust writes the same. */
 export const MANAGED_BY_LABEL = "app.kubernetes.io/managed-by";
 
