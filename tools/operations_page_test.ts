@@ -3,6 +3,8 @@ import { join } from "node:path";
 
 const ROOT = join(import.meta.dirname!, "..");
 
+const page = Deno.readTextFileSync(join(ROOT, "docs/operations.md"));
+
 /** Where the stream's lines of the log are written. */
 const SOURCES = ["controller", "controller/stream", "proxy/stream"];
 
@@ -18,7 +20,6 @@ function linesIn(text: string): string[] {
 }
 
 Deno.test("docs/operations.md has each line that is logged of the stream", () => {
-  const page = Deno.readTextFileSync(join(ROOT, "docs/operations.md"));
   const lines = SOURCES.flatMap((folder) => {
     const files = Array.from(Deno.readDirSync(join(ROOT, folder)), ({ name }) => name)
       .filter((name) => name.endsWith(".ts") && !name.endsWith("_test.ts"))
@@ -27,4 +28,11 @@ Deno.test("docs/operations.md has each line that is logged of the stream", () =>
   });
   assert.ok(lines.length > 20, "the calls of the log are not found any more");
   assert.deepEqual(lines.filter((line) => !page.includes(`\`${line}`)), []);
+});
+
+Deno.test("docs/operations.md alerts by metrics that there are", () => {
+  const metrics = Deno.readTextFileSync(join(ROOT, "docs/metrics.md"));
+  const named = new Set(page.match(/\bpingress_\w+/g));
+  assert.ok(named.size > 3);
+  assert.deepEqual([...named].filter((name) => !metrics.includes(`\`${name}\``)), []);
 });
