@@ -88,6 +88,8 @@ export function statusPage(): string {
     "- What is wrong with no object, or with one that is not there, is no Event.",
     "- `kubectl describe secret` shows no Events; `kubectl events --for secret/NAME` does, and what is",
     "  wrong with a certificate is an Event of the Ingresses that use it as well.",
+    "- Only the leader writes them. What a proxy refuses that is on another replica's stream is in that",
+    "  replica's log, metrics and `/problems`.",
     "- No Event holds a key, a certificate or a value of a Secret.",
     "",
     "## Reasons",
