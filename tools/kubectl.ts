@@ -71,8 +71,16 @@ export function listText(items: readonly KubeObject[]): string {
   return JSON.stringify({ apiVersion: "v1", kind: "List", items });
 }
 
-/** Its own log lines and repetitions help nobody. */
-function complaintOf(stderr: string): string {
+/** Without a kubeconfig kubectl asks this address, where nobody runs a cluster. */
+const NO_CLUSTER = /server localhost:8080 was refused|context was not found|no configuration has/;
+
+/** What it said, and what to do where it knows no cluster. Its log and repetitions help nobody. */
+export function complaintOf(stderr: string): string {
   const lines = stderr.trim().split("\n").filter((line) => !/^[EWI]\d{4} /.test(line));
+  if (NO_CLUSTER.test(stderr)) {
+    lines.push(
+      "Name a cluster by --kubeconfig or --context; kubectl config get-contexts shows which it knows.",
+    );
+  }
   return [...new Set(lines)].join("\n");
 }

@@ -1,0 +1,21 @@
+import assert from "node:assert/strict";
+import { complaintOf } from "./kubectl.ts";
+
+Deno.test("kubectl's complaint is said once, without its log", () => {
+  const said = "E0101 00:00:00.000000 1 memcache.go:265] x\nforbidden\nforbidden\n";
+  assert.equal(complaintOf(said), "forbidden");
+});
+
+for (
+  const said of [
+    "The connection to the server localhost:8080 was refused - did you specify the right host?",
+    "Error in configuration: context was not found for specified context: nope",
+    "error: no configuration has been provided",
+  ]
+) {
+  Deno.test(`who has no cluster is told how to name one: ${said}`, () => {
+    const [first, second] = complaintOf(said).split("\n");
+    assert.equal(first, said);
+    assert.match(second, /--kubeconfig or --context/);
+  });
+}
