@@ -5,12 +5,12 @@
  * configuration.
  */
 import type { Logger } from "../shared/log.ts";
-import type { Problem } from "../shared/problem.ts";
+import type { ObjectRef, Problem } from "../shared/problem.ts";
 import { Cleanup } from "./cleanup.ts";
 import { EventWriter } from "./events.ts";
 import { FinalizerRemover } from "./finalizers.ts";
 import { DONE, IDLE, Job, type JobOutcome } from "./job.ts";
-import type { FencedClient } from "./kube/fenced_client.ts";
+import type { FencedClient, WriteClient } from "./kube/fenced_client.ts";
 import type { WriteFence } from "./kube/term.ts";
 import type { ControllerMetrics } from "./metrics.ts";
 import type { ControllerOptions } from "./options.ts";
@@ -39,12 +39,17 @@ const AUTHORITY_PAUSE = 5_000;
 /** Milliseconds between two looks at proxies while some are not ready. */
 const PROXY_INTERVAL = 15_000;
 
+/** An Event changes nothing, so none is too late. */
+const ALWAYS = { mayWrite: () => true };
+
 /** Milliseconds in which all proxies may have answered. */
 const HEARING = 500;
 
 export interface OutputsOptions {
   readonly client: FencedClient;
   readonly fence: WriteFence;
+  /** For what every replica tells, whether or not it leads. */
+  readonly ownClient: WriteClient;
   readonly watches: Watches;
   readonly workload: WorkloadOptions;
   readonly options: ControllerOptions;
@@ -68,6 +73,8 @@ export class Outputs {
   readonly #keeper: WorkloadKeeper;
   readonly #status: StatusWriter;
   readonly #events: EventWriter;
+  /** Written by each replica, as only it knows of the proxies on its stream. */
+  readonly #ownEvents: EventWriter;
   readonly #finalizers: FinalizerRemover;
   readonly #cleanup: Cleanup;
   readonly #problemLog: ProblemLog;
@@ -115,13 +122,9 @@ export class Outputs {
       mayWrite: () => fence.mayWrite(),
     });
     this.#status = new StatusWriter({ client, ingresses: watches.ingresses.store, fence, log });
-    this.#events = new EventWriter({
-      client,
-      subjects: watches.subjects(),
-      instance: identity.split("_")[0],
-      fence,
-      log,
-    });
+    const events = { subjects: watches.subjects(), instance: identity.split("_")[0], log };
+    this.#events = new EventWriter({ ...events, client, fence });
+    this.#ownEvents = new EventWriter({ ...events, client: options.ownClient, fence: ALWAYS });
     this.#finalizers = new FinalizerRemover({
       client,
       ingresses: watches.ingresses.store,
@@ -155,6 +158,11 @@ export class Outputs {
 
   /** Of objects, of publishing and of the proxies. */
   problems(): readonly Problem[] {
+    return [...this.#sharedProblems(), ...this.#refusals()];
+  }
+
+  /** Those that every replica finds, so that the leader tells of them. */
+  #sharedProblems(): Problem[] {
     return [
       ...this.#result?.problems ?? [],
       ...this.#classProblems,
@@ -259,6 +267,7 @@ export class Outputs {
       ...Object.values(this.#jobs).map((job) => job.stop()),
       this.#status.close(),
       this.#events.close(),
+      this.#ownEvents.close(),
       this.#finalizers.close(),
     ]);
     this.#addressHold.close();
@@ -288,9 +297,9 @@ export class Outputs {
 
   /** Tells users what became of their objects. */
   #tell(): void {
-    const problems = this.problems();
-    if (this.#options.fence.mayWrite()) this.#problemLog.update(problems);
-    this.#events.sync(problems);
+    if (this.#options.fence.mayWrite()) this.#problemLog.update(this.problems());
+    this.#events.sync(this.#sharedProblems());
+    this.#ownEvents.sync(this.#refusals());
     this.#syncStatus();
   }
 
@@ -396,22 +405,30 @@ export class Outputs {
 
   /** Of publishing and of the proxies. */
   #ownProblems(): Problem[] {
-    const { streamed, tooLarge, options: { backend, namespace } } = this.#options;
-    const kind = backend === "HostPort" ? "DaemonSet" : "Deployment";
-    const workload = { kind, namespace, name: PROXY_NAME };
+    const workload = this.#workloadRef;
     return [
       // Nobody would look for an Event of a ConfigMap, and one that is not there can have none.
       ...[...this.#publication.problems, ...this.#authority.problems]
         .map((problem) => ({ ...problem, object: problem.object ?? workload })),
       ...this.#workloadProblems,
-      ...tooLargeProblems(tooLarge(), workload),
-      ...refusalProblems(streamed(), workload, performance.now()),
+      ...tooLargeProblems(this.#options.tooLarge(), workload),
     ];
+  }
+
+  /** What the proxies of our stream refuse: another replica knows nothing of it. */
+  #refusals(): Problem[] {
+    return refusalProblems(this.#options.streamed(), this.#workloadRef, performance.now());
+  }
+
+  get #workloadRef(): ObjectRef {
+    const { backend, namespace } = this.#options.options;
+    const kind = backend === "HostPort" ? "DaemonSet" : "Deployment";
+    return { kind, namespace, name: PROXY_NAME };
   }
 
   /** Tells of problems of publishing and of the proxies, if they are others than before. */
   #tellNews(): void {
-    const told = JSON.stringify(this.#ownProblems());
+    const told = JSON.stringify([...this.#ownProblems(), ...this.#refusals()]);
     if (told !== this.#told) this.#tell();
     this.#told = told;
   }

@@ -126,6 +126,7 @@ async function run(
     const made: Outputs = outputs = new Outputs({
       client: new FencedClient(client, leader),
       fence: leader,
+      ownClient: client,
       watches,
       workload: workload.options,
       options,

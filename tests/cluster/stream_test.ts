@@ -174,6 +174,12 @@ clusterTest("a follower serves what the leader serves", async (cluster) => {
     await using moved = await connectProxy(scene, { hello: { ...HELLO, version, hash } }, b);
     await moved.line("same");
     assert.equal(moved.lines.some(({ kind }) => kind === "snapshot"), false);
+    // The leader knows nothing of it, and people are told all the same.
+    await using refusing = await connectProxy(scene, { acknowledges: false }, b);
+    const sent = await refusing.line("snapshot");
+    const refused = { kind: "refused", version: sent.version, hash: sent.hash } as const;
+    refusing.report({ ...refused, code: "invalid", reason: "heard by a follower" });
+    await scene.eventuallyEvent("ProxyRefusedConfiguration", "heard by a follower");
   } finally {
     await a.stop();
   }
