@@ -8,13 +8,14 @@ import { join } from "node:path";
 import { parseOptions } from "../shared/options.ts";
 import { runCommand } from "./command.ts";
 import { COMPILE_OPTIONS, COMPILE_PROGRAM } from "./deployment_options.ts";
+import type { ModuleGraph } from "./image_files.ts";
 import { compileArguments, type DenoConfig, INSTALLED_PROGRAMS } from "./programs.ts";
 
 /**
  * What ends `deno compile` of 2.9 by a stack overflow: a test's data, which look like a module.
  * https://github.com/denoland/deno/issues/36746
  */
-const UNCOMPILABLE = "registry.npmjs.org/bintrees/1.0.2/test";
+const UNCOMPILABLE = { package: "bintrees", folder: "test" };
 
 /** What to do about a complaint of `deno compile`; "" where it speaks for itself. */
 export function compileRemedy(complaint: string, version: string): string {
@@ -28,19 +29,22 @@ export function compileRemedy(complaint: string, version: string): string {
 }
 
 async function compile(config: DenoConfig, target: string | null): Promise<boolean> {
-  const info = await runCommand("deno", ["info", "--json"]);
+  const info = await runCommand("deno", ["info", "--json", "controller/worker.ts"]);
   if (info.code !== 0) {
     console.error(`deno info: ${info.stderr.trim()}`);
     return false;
   }
-  const { npmCache }: { npmCache: string } = JSON.parse(info.stdout);
+  const { npmPackages }: ModuleGraph = JSON.parse(info.stdout);
+  const excluded = Object.values(npmPackages)
+    .filter(({ name }) => name === UNCOMPILABLE.package)
+    .map(({ localPath }) => join(localPath, UNCOMPILABLE.folder));
   for (const program of INSTALLED_PROGRAMS) {
     const suffix = target === null ? "" : `-${target}`;
     const output = join("dist", `${program.image}${suffix}`);
     const args = compileArguments(config, program, {
       output,
       target,
-      excluded: [join(npmCache, UNCOMPILABLE)],
+      excluded,
     });
     const { code, stderr } = await runCommand("deno", args);
     if (code !== 0) {

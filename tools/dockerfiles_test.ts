@@ -1,5 +1,6 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { join } from "node:path";
+import { REGISTRY } from "./image_files.ts";
 import { VERSION } from "../shared/version.ts";
 import { compileArguments, type DenoConfig, INSTALLED_PROGRAMS, runFlags } from "./programs.ts";
 
@@ -63,6 +64,13 @@ for (const program of INSTALLED_PROGRAMS) {
     const [cache] = texts("sources", "RUN");
     const [slim] = texts("slim", "RUN");
     for (const command of [cache, slim]) ok(command.endsWith(` ${entries.join(" ")}`), command);
+  });
+
+  Deno.test(`${file}: packages are found where they were put, and asked for nowhere`, () => {
+    for (const stage of ["compile", "run"]) {
+      const [variables] = texts(stage, "ENV");
+      ok(variables.split(" ").includes(`NPM_CONFIG_REGISTRY=${REGISTRY}`), variables);
+    }
   });
 
   Deno.test(`${file}: labels say what the sources say`, () => {

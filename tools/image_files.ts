@@ -95,8 +95,11 @@ export function narrowConfig<T extends { readonly imports: Readonly<Record<strin
   return { ...config, imports: Object.fromEntries(imports) };
 }
 
-/** Of which Deno's cache has a folder by that name. */
-const REGISTRY = "https://registry.npmjs.org/";
+/**
+ * Of which Deno's cache has a folder by that name. Wherever packages came from, the image has them, and
+ * nothing is to be asked for others; the Dockerfiles name the same.
+ */
+export const REGISTRY = "https://registry.invalid/";
 
 /** Most of some packages' bytes, and nothing reads them at run time; what licences ask for stays. */
 const UNREAD = /^(?!licen[cs]e|notice|copying).*\.(d\.[cm]?ts|map|md|markdown|flow)$/i;
@@ -143,7 +146,6 @@ async function write(folder: string, cache: string, entries: readonly string[]):
   writeJson(join(folder, "deno.json"), config);
   writeJson(join(folder, "deno.lock"), narrowLock(lock, config.imports, packages));
   for (const { name, version, localPath } of packages.values()) {
-    // The registry that it came from may be a mirror, which the image must not ask for.
     const target = join(cache, "npm", new URL(REGISTRY).hostname, name);
     copyPackage(localPath, join(target, version), UNREAD_FOLDERS);
     Deno.copyFileSync(join(dirname(localPath), "registry.json"), join(target, "registry.json"));
