@@ -30,11 +30,7 @@ export async function apiServerGone(scene: Scene, form: Form): Promise<Finding> 
     finding.count("failed", load.failures.length, 0, linesOf(load.failures));
     finding.count("WebSockets that ended", load.ends.length, 0);
     finding.note("a change is served after it is back", inWords(took));
-    // These wait for up to half a minute until they watch again, and what follows would wait for them.
-    for (const part of ["controller-manager", "scheduler", "kube-proxy"] as const) {
-      await cluster.stop(part);
-      await cluster.start(part);
-    }
+    await scene.watchAnew();
   });
   return finding;
 }

@@ -176,6 +176,17 @@ export class Scene {
     return { httpPort: http, httpsPort: https };
   }
 
+  /**
+   * After the API server's end, Kubernetes' own controllers wait for up to half a minute until they
+   * watch again, and longer with each end. They start anew, so that they do at once.
+   */
+  async watchAnew(): Promise<void> {
+    for (const part of ["controller-manager", "scheduler", "kube-proxy"] as const) {
+      await this.cluster.stop(part);
+      await this.cluster.start(part);
+    }
+  }
+
   /** As `kubectl rollout restart`; does not wait. */
   async restartProxies(kind: "DaemonSet" | "Deployment"): Promise<void> {
     const what = [`${kind.toLowerCase()}/${PROXY}`, `--namespace=${NAMESPACE}`];
