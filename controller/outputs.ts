@@ -58,6 +58,8 @@ export interface OutputsOptions {
   readonly log: Logger;
   /** Lists everything anew and translates that; null where a list failed. */
   readonly confirm: () => Promise<Reconciliation | null>;
+  /** Another translation is wanted, with what is published now. */
+  readonly translateAnew: () => void;
   /** The proxies of our stream. */
   readonly streamed: () => readonly ShownSession[];
   /** Bytes of the newest configuration, where it is too large for our stream; else null. */
@@ -111,6 +113,7 @@ export class Outputs {
     this.#publication = new Publication({
       publisher: this.#publisher,
       endpointInterval,
+      onStale: options.translateAnew,
       now: () => performance.now(),
     });
     this.#authority = new AuthorityKeeper({ client, namespace, log });

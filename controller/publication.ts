@@ -4,7 +4,8 @@
  * alone waits for its turn.
  */
 import { formatObject, type Problem } from "../shared/problem.ts";
-import type { Snapshot, Upstream } from "../shared/snapshot.ts";
+import type { Snapshot, SnapshotVersion, Upstream } from "../shared/snapshot.ts";
+import { compareVersions } from "../shared/snapshot_order.ts";
 import { DONE, type JobOutcome } from "./job.ts";
 import { type Publisher, type PublishResult } from "./publish.ts";
 import { sameButEndpoints } from "./publish/content.ts";
@@ -17,6 +18,8 @@ export interface PublicationOptions {
   };
   /** Milliseconds between two writes of nothing but endpoints. */
   readonly endpointInterval: number;
+  /** A result is older than what another replica has published since: all is to be translated anew. */
+  readonly onStale: () => void;
   /** Milliseconds that never go back. */
   readonly now: () => number;
 }
@@ -64,6 +67,10 @@ export class Publication {
     const before = publisher.published();
     // Where no Ingress was ever served, nothing is to be made for none.
     if (result.statuses.length === 0 && before.version === null) return DONE;
+    if (before.version !== null && isStale(result.snapshot.version, before.version)) {
+      this.#options.onStale();
+      return DONE;
+    }
     const wait = this.#writtenAt + endpointInterval - now();
     if (wait > 0 && before.digest !== null && this.#isEndpointsOnly(before, result.snapshot)) {
       return { kind: "again", after: wait };
@@ -108,6 +115,12 @@ export class Publication {
     this.#bytes = { ConfigMap: sum("ConfigMap"), Secret: sum("Secret") };
     return result.again === null ? DONE : { kind: "again", after: result.again };
   }
+}
+
+/** Translated before what is published was seen here: by a leader that was one before, or was frozen. */
+function isStale(version: SnapshotVersion, published: SnapshotVersion): boolean {
+  const order = compareVersions(version, published);
+  return order === "older" || order === "mixed";
 }
 
 /**

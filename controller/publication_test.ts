@@ -77,10 +77,20 @@ function scene() {
     remove: () => Promise.resolve({ ...ok, written: [] }),
     reset: () => {},
   };
-  const publication = new Publication({ publisher, endpointInterval: 10_000, now: () => now });
+  let staleResults = 0;
+  const publication = new Publication({
+    publisher,
+    endpointInterval: 10_000,
+    onStale: () => staleResults++,
+    now: () => now,
+  });
   return {
     publication,
     written,
+    staleResults: () => staleResults,
+    publish: (other: Snapshot) => {
+      state = { snapshot: other, version: other.version, digest: "of another replica" };
+    },
     pass: (ms: number) => now += ms,
     answer: (next: PublishResult | null) => answer = next,
   };
@@ -100,6 +110,21 @@ Deno.test("who has not seen what another published publishes nothing", async () 
   const one = scene();
   await one.publication.run(result(snapshot(), { behind: ["Ingress"] }));
   assert.deepEqual(one.written, []);
+});
+
+Deno.test("what was translated before another published newer never takes its place", async () => {
+  const at = (Ingress: string, Service: string) =>
+    snapshot({ version: { epoch: "cluster", seen: { Ingress, Service } } });
+  for (const stale of [at("1", "2"), at("3", "1")]) {
+    const one = scene();
+    one.publish(at("2", "2"));
+    assert.deepEqual(await one.publication.run(result(stale)), { kind: "done" });
+    assert.deepEqual(one.written, []);
+    assert.equal(one.staleResults(), 1);
+    await one.publication.run(result(at("3", "2")));
+    assert.equal(one.written.length, 1);
+    assert.equal(one.staleResults(), 1);
+  }
 });
 
 Deno.test("endpoints alone wait for their turn, everything else does not", async () => {

@@ -134,6 +134,7 @@ async function run(
       metrics,
       log,
       confirm: () => reconciler!.confirm(),
+      translateAnew: () => reconciler?.changed(),
       streamed: () => stream.server.sessions,
       tooLarge: () => stream.server.tooLarge,
     });

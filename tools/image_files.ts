@@ -3,7 +3,8 @@
  * and the programs' entry points (a worker's module is one too). Out: the modules that those reach,
  * deno.json and deno.lock without what they do not import, and a cache with their packages alone.
  *
- *     deno run -A tools/image_files.ts /app /deno-dir proxy/main.ts proxy/worker.ts
+ *     deno run --allow-read --allow-write=/app,/deno-dir --allow-run=deno \
+ *       tools/image_files.ts /app /deno-dir proxy/main.ts proxy/worker.ts
  *
  * Deno asks for every package of the lock before it runs anything, so the lock must name no other:
  * of some hundred packages a proxy needs three.
