@@ -32,6 +32,16 @@ id_of() { # id_of TAG: nothing where there is no such image
   buildah inspect --type image --format '{{.FromImageID}}' "$1" 2>/dev/null || true
 }
 
+load() { # load SOCKET: gives its containerd $work/image.tar
+  local attempt
+  for attempt in 1 2 3; do
+    # What had this name before is collected meanwhile, at times with what both have in common.
+    ctr --address "$1" --namespace k8s.io image import "$work/image.tar" >/dev/null && return
+    sleep "$attempt"
+  done
+  fail "containerd does not take an image" "see what ctr says above"
+}
+
 import() { # import TAG: to every node that runs and has it not
   local id socket node marker
   id=$(id_of "$1")
@@ -42,7 +52,7 @@ import() { # import TAG: to every node that runs and has it not
     marker=$root/containerd/$node/imported/${1//[\/:]/_}
     [ "$(cat "$marker" 2>/dev/null)" != "$id" ] || continue
     [ -f "$work/image.tar" ] || buildah push -q "$1" "docker-archive:$work/image.tar:$1"
-    ctr --address "$socket" --namespace k8s.io image import "$work/image.tar" >/dev/null
+    load "$socket"
     mkdir -p "$(dirname "$marker")"
     echo "$id" >"$marker"
   done
