@@ -2,11 +2,13 @@
  * Removes Pingress. In: the command line, the user's kubectl, and a yes. Out: a cluster with nothing
  * of ours: neither objects, nor addresses in the status of Ingresses, nor a finalizer on them.
  *
- * The controller goes first, so that it puts nothing back; the namespace goes last, since from its
- * end on nobody can tell what an interrupted removal has left.
+ * The controller goes first, so that it puts nothing back, then the proxies: a namespace that still
+ * has pods is looked at again only after half of their time to end, which is minutes. The namespace
+ * goes last, since from its end on nobody can tell what an interrupted removal has left.
  */
 import type { KubeObject } from "../controller/kube/types.ts";
 import { asObject, fieldOf } from "../controller/translate/json.ts";
+import { PROXY_NAME } from "../controller/workload/names.ts";
 import { formatDuration, parseOptions } from "../shared/options.ts";
 import { UNDEPLOY_OPTIONS, UNDEPLOY_PROGRAM } from "./deployment_options.ts";
 import { CONTROLLER, deletedByName, describeObject, NAMESPACE } from "./installation.ts";
@@ -59,7 +61,11 @@ async function undeploy(): Promise<void> {
   }
   const deadline = performance.now() + options.timeout;
   await remove("deployment", CONTROLLER, deadline, ["--namespace", NAMESPACE]);
-  await controllerGone(deadline);
+  await podsGone(CONTROLLER, deadline);
+  for (const kind of ["daemonset", "deployment"]) {
+    await remove(kind, PROXY_NAME, deadline, ["--namespace", NAMESPACE]);
+  }
+  await podsGone(PROXY_NAME, deadline);
   for (const trace of traces) await takeOff(trace);
   for (const { kind = "", metadata: { name, namespace } } of found) {
     await remove(kind, name, deadline, namespace === undefined ? [] : ["--namespace", namespace]);
@@ -67,9 +73,9 @@ async function undeploy(): Promise<void> {
   console.log("\nNothing of Pingress is left.");
 }
 
-/** Waits until no pod of the controller is left to write anything. */
-async function controllerGone(deadline: number): Promise<void> {
-  const selector = `--selector=app.kubernetes.io/name=${CONTROLLER}`;
+/** Waits until no pod of that name is left. */
+async function podsGone(name: string, deadline: number): Promise<void> {
+  const selector = `--selector=app.kubernetes.io/name=${name}`;
   while (true) {
     const [pod] = await kubectl.list("pods", `--namespace=${NAMESPACE}`, selector);
     if (pod === undefined) return;
