@@ -233,7 +233,11 @@ export class NodeCluster extends ApiClient implements KubectlTarget {
     await this.start("apiserver");
     await eventually("API server", async () => {
       const answer = await this.request("GET", "/readyz").catch(() => null);
-      return answer?.status === 200;
+      if (answer?.status === 200) return true;
+      // A process that was killed counts as ended a moment before its port is free.
+      const pid = Number(await Deno.readTextFile(join(this.#run, "pid", "apiserver")));
+      if (!await isRunning(pid)) await this.start("apiserver");
+      return false;
     }, PATIENCE);
   }
 
