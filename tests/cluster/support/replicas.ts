@@ -5,6 +5,7 @@
  *
  * The order is that of resourceVersions, which one etcd counts for all kinds.
  */
+import { STREAM } from "../../../controller/workload/names.ts";
 import { type ApiGateway, type RecordedRequest, startGateway } from "./api_gateway.ts";
 import type { KubeObject } from "./api_client.ts";
 import type { TestCluster } from "./cluster.ts";
@@ -175,7 +176,7 @@ export class Replicas {
     ).length;
   }
 
-  /** Keeps the next write of a kind back, before the API server has it or when it is done. */
+  /** Keeps the next write of a kind of what is published back, before the API server has it or when it is done. */
   hold(replica: Replica, resource: string, when: "before" | "after"): HeldWrite {
     const released = Promise.withResolvers<void>();
     const held: Holding = { replica, resource, when, released, isReached: false, status: null };
@@ -230,7 +231,9 @@ export class Replicas {
       // An apply that changes nothing answers with what stood there before.
       const before = await revisionNow(this.scene.cluster);
       const held = this.#held.find((one) =>
-        !one.isReached && one.replica.name === replica && one.resource === request.resource
+        !one.isReached && one.replica.name === replica && one.resource === request.resource &&
+        // The stream's authority is made beside what is published, now before it and now after.
+        request.name !== STREAM.authority
       );
       if (held !== undefined) held.isReached = true;
       if (held?.when === "before") await held.released.promise;
