@@ -300,9 +300,11 @@ export class Outputs {
 
   /** Tells users what became of their objects. */
   #tell(): void {
-    if (this.#options.fence.mayWrite()) this.#problemLog.update(this.problems());
-    this.#events.sync(this.#sharedProblems());
-    this.#ownEvents.sync(this.#refusals());
+    const shared = this.#sharedProblems();
+    const refusals = this.#refusals();
+    if (this.#options.fence.mayWrite()) this.#problemLog.update([...shared, ...refusals]);
+    this.#events.sync(shared);
+    this.#ownEvents.sync(refusals);
     this.#syncStatus();
   }
 

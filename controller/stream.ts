@@ -16,7 +16,13 @@ import { Redacted } from "../shared/redacted.ts";
 import type { Secret, Snapshot, SnapshotVersion } from "../shared/snapshot.ts";
 import { LineSplitter } from "../shared/stream/lines.ts";
 import { readReport } from "../shared/stream/messages.ts";
-import { HEARTBEAT_MS, MAX_REPORT_BYTES, PROXY_SILENCE_MS } from "../shared/stream/protocol.ts";
+import {
+  HEARTBEAT_MS,
+  MAX_REPORT_BYTES,
+  PROXY_SILENCE_MS,
+  STREAM_PROTOCOL,
+  STREAM_TYPE,
+} from "../shared/stream/protocol.ts";
 import { VERSION } from "../shared/version.ts";
 import type { ControllerMetrics } from "./metrics.ts";
 import type { ServingCertificates } from "./stream/authority.ts";
@@ -250,7 +256,7 @@ export class StreamServer {
     zone: string | null,
   ): void {
     const { name, timing, random = Math.random, isCutOff = () => false } = this.#options;
-    response.writeHead(200, { "content-type": "application/x-ndjson", connection: "close" });
+    response.writeHead(200, { "content-type": STREAM_TYPE, connection: "close" });
     const now = () => this.#clock.monotonic();
     const session = new Session({
       outlet: new ResponseOutlet(
@@ -306,7 +312,7 @@ export class StreamServer {
       "content-type": "text/plain; charset=utf-8",
       connection: "close",
       ...(status === 405 ? { allow: "POST" } : {}),
-      ...(status === 426 ? { upgrade: "pingress/1" } : {}),
+      ...(status === 426 ? { upgrade: `pingress/${STREAM_PROTOCOL}` } : {}),
     });
     response.end(`${reason}\n`, () => socket?.destroySoon());
   }

@@ -391,14 +391,16 @@ function hasNoBody({ method }: RequestHead, { status }: ResponseHead): boolean {
  * as the request left (RFC 9112 §9.3.1).
  */
 function wasClosedIdle(connection: ClientConnection): boolean {
-  return connection.reused && !connection.answered &&
-    connection.failure?.code === "upstream_closed";
+  return connection.reused && endedUnanswered(connection);
+}
+
+function endedUnanswered({ answered, failure }: ClientConnection): boolean {
+  return !answered && failure?.code === "upstream_closed";
 }
 
 /** Of a request that died without a byte of answer what may be sent twice, and still can be, is. */
 function mayReplay(exchange: Exchange, connection: ClientConnection): boolean {
-  return !connection.answered && connection.failure?.code === "upstream_closed" &&
-    exchange.body.done &&
+  return endedUnanswered(connection) && exchange.body.done &&
     (exchange.payload !== null || exchange.request.bodyLength === 0) &&
     IDEMPOTENT.has(exchange.request.method);
 }

@@ -3,7 +3,7 @@
  * the same, with all addresses of IPv4 in place of all addresses where it does not: `[::]` is what
  * suits most nodes, and those that were booted with `ipv6.disable=1` have no such thing.
  */
-import type { Address } from "../shared/address.ts";
+import { type Address, isAny, withoutIpv6 } from "../shared/address.ts";
 import type { ProxyOptions } from "./options.ts";
 
 /** Every port that a proxy has. */
@@ -33,13 +33,4 @@ export function onIpv4<O extends Listeners>(options: O): O {
     listenHttps: listenHttps.map(withoutIpv6),
     admin: withoutIpv6(admin),
   };
-}
-
-/** All IPv4 addresses in place of all; others as they are. */
-export function withoutIpv6(address: Address): Address {
-  return isAny(address) ? { ...address, hostname: "0.0.0.0" } : address;
-}
-
-function isAny({ hostname }: Address): boolean {
-  return hostname === "::";
 }

@@ -6,9 +6,8 @@
  * A port that accepts needs no proof. A quiet one is dialled: whoever says no word and ends is
  * ended by a server in turn, while the queue of a deaf one only holds him.
  */
-import type { Address } from "../shared/address.ts";
+import { type Address, withoutIpv6 } from "../shared/address.ts";
 import { isExhaustion } from "./descriptors.ts";
-import { withoutIpv6 } from "./listen_addresses.ts";
 import type { OwnCalls } from "./own_calls.ts";
 import { closeQuietly } from "./transport.ts";
 

@@ -9,9 +9,8 @@
  */
 import { dirname, resolve } from "node:path";
 import { isIP } from "node:net";
-import { formatAddress } from "../shared/address.ts";
+import { formatAddress, withoutIpv6 } from "../shared/address.ts";
 import { isGranted, listenerGrant, NO_RIGHTS, type Rights } from "../shared/rights.ts";
-import { withoutIpv6 } from "./listen_addresses.ts";
 import type { ProxyOptions } from "./options.ts";
 
 /** Nothing but the network that the thread which starts it has; for those that carry traffic. */

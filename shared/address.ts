@@ -31,6 +31,16 @@ export function formatAddress(address: Address): string {
     : `${address.hostname}:${address.port}`;
 }
 
+/** All addresses of both families, where the system has both. */
+export function isAny({ hostname }: Address): boolean {
+  return hostname === "::";
+}
+
+/** All IPv4 addresses in place of all; others as they are, the very same object. */
+export function withoutIpv6(address: Address): Address {
+  return isAny(address) ? { ...address, hostname: "0.0.0.0" } : address;
+}
+
 /** One line for people: what could not be listened on, why, and what to do about it. */
 export function describeListenError(error: unknown, address: Address, flag: string): string {
   const what = `Cannot listen on ${formatAddress(address)} (${flag})`;

@@ -8,10 +8,9 @@
  */
 import type { KubeObject } from "../controller/kube/types.ts";
 import { asObject, fieldOf } from "../controller/translate/json.ts";
-import { PROXY_NAME } from "../controller/workload/names.ts";
 import { formatDuration, parseOptions } from "../shared/options.ts";
 import { UNDEPLOY_OPTIONS, UNDEPLOY_PROGRAM } from "./deployment_options.ts";
-import { CONTROLLER, deletedByName, describeObject, NAMESPACE } from "./installation.ts";
+import { CONTROLLER, deletedByName, describeObject, NAMESPACE, PROXY } from "./installation.ts";
 import { Kubectl, Refusal } from "./kubectl.ts";
 import { type IngressTrace, ingressTraces } from "./traces.ts";
 
@@ -63,9 +62,9 @@ async function undeploy(): Promise<void> {
   await remove("deployment", CONTROLLER, deadline, ["--namespace", NAMESPACE]);
   await podsGone(CONTROLLER, deadline);
   for (const kind of ["daemonset", "deployment"]) {
-    await remove(kind, PROXY_NAME, deadline, ["--namespace", NAMESPACE]);
+    await remove(kind, PROXY, deadline, ["--namespace", NAMESPACE]);
   }
-  await podsGone(PROXY_NAME, deadline);
+  await podsGone(PROXY, deadline);
   for (const trace of traces) await takeOff(trace);
   for (const { kind = "", metadata: { name, namespace } } of found) {
     await remove(kind, name, deadline, namespace === undefined ? [] : ["--namespace", namespace]);

@@ -5,6 +5,7 @@
  *
  * RFC 7519; https://kubernetes.io/docs/reference/access-authn-authz/service-accounts-admin/
  */
+import { MAX_TOKEN } from "../../shared/stream/protocol.ts";
 
 export interface TokenClaims {
   /** `system:serviceaccount:<namespace>:<name>`. */
@@ -13,9 +14,6 @@ export interface TokenClaims {
   /** In ms since the epoch; null for one that never expires. */
   readonly expiresAt: number | null;
 }
-
-/** Characters of a token; those of service accounts have about 1,200. */
-export const MAX_TOKEN = 16_384;
 
 const SHAPE = /^[\w-]+\.([\w-]+)\.[\w-]+$/;
 

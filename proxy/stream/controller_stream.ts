@@ -5,6 +5,7 @@
  */
 import http from "node:http";
 import type tls from "node:tls";
+import { formatAddress } from "../../shared/address.ts";
 import { LineSplitter } from "../../shared/stream/lines.ts";
 import {
   MAX_UPDATE_BYTES,
@@ -197,15 +198,14 @@ function silentFailure(ms: number): LinkFailure {
 
 function requestOver(
   socket: tls.TLSSocket,
-  { address: { hostname, port }, credentials: { token } }: ControllerStreamOptions,
+  { address, credentials: { token } }: ControllerStreamOptions,
 ): http.ClientRequest {
-  const host = hostname.includes(":") ? `[${hostname}]` : hostname;
   return http.request({
     createConnection: () => socket,
     method: "POST",
     path: STREAM_PATH,
     headers: {
-      host: `${host}:${port}`,
+      host: formatAddress(address),
       authorization: `Bearer ${token.reveal()}`,
       "content-type": STREAM_TYPE,
       "transfer-encoding": "chunked",

@@ -5,6 +5,7 @@
 import { readChain } from "../../shared/key_pair.ts";
 import { Redacted } from "../../shared/redacted.ts";
 import type { Secret } from "../../shared/snapshot.ts";
+import { MAX_TOKEN } from "../../shared/stream/protocol.ts";
 import { readConfigFile } from "../config_file.ts";
 import type { LinkFailure } from "./failure.ts";
 
@@ -19,9 +20,6 @@ export interface Credentials {
   readonly ca: string;
   readonly token: Secret;
 }
-
-/** Characters; tokens of Kubernetes have one to two thousand. */
-const MAX_TOKEN = 16 * 1024;
 
 /** Never rejects. */
 export async function readCredentials(

@@ -52,7 +52,7 @@ export class ConnectPatience {
 
   /** It took longer. */
   wasTooShort(): void {
-    this.#factor = Math.min(this.#factor * 2, LONGEST_PATIENCE);
+    this.#factor *= 2;
   }
 
   /** A stream has brought something. */

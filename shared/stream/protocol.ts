@@ -38,3 +38,6 @@ export const ALIVE_INTERVAL_MS = 10_000;
 
 /** A proxy that has said nothing for so long is taken for dead, in ms. */
 export const PROXY_SILENCE_MS = 30_000;
+
+/** Characters of a proxy's token; those of service accounts have one to two thousand. */
+export const MAX_TOKEN = 16_384;
