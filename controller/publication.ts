@@ -28,7 +28,7 @@ export class Publication {
   readonly #options: PublicationOptions;
   /** What was written last, while we lead. */
   #written: Snapshot | null = null;
-  /** Of what stood there then: somebody may have put another in its place. */
+  /** Of what was written: somebody may have put another in its place. */
   #writtenDigest: string | null = null;
   #writtenAt = -Infinity;
   #problems: readonly Problem[] = [];
@@ -108,7 +108,7 @@ export class Publication {
     }
     this.#problems = result.warnings;
     this.#written = snapshot;
-    this.#writtenDigest = this.published().digest;
+    this.#writtenDigest = result.digest;
     if (result.written.length > 0) this.#writtenAt = this.#options.now();
     const sum = (wanted: string) =>
       result.sizes.reduce((total, { kind, bytes }) => total + (kind === wanted ? bytes : 0), 0);

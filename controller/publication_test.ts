@@ -57,12 +57,13 @@ function scene() {
   let now = 0;
   let state: PublishedState = { snapshot: null, version: null, digest: null };
   let answer: PublishResult | null = null;
+  let meanwhile: (() => void) | null = null;
   const written: Snapshot[] = [];
-  const ok: PublishResult = {
-    ok: true,
+  const ok = {
+    ok: true as const,
     written: [INDEX],
     removed: [],
-    sizes: [{ ...INDEX, kind: "ConfigMap", bytes: 100 }],
+    sizes: [{ ...INDEX, kind: "ConfigMap" as const, bytes: 100 }],
     warnings: [],
     again: null,
   };
@@ -71,10 +72,13 @@ function scene() {
     sync(next) {
       if (answer !== null) return Promise.resolve(answer);
       written.push(next);
-      state = { snapshot: next, version: next.version, digest: String(written.length) };
-      return Promise.resolve(ok);
+      const digest = String(written.length);
+      state = { snapshot: next, version: next.version, digest };
+      meanwhile?.();
+      meanwhile = null;
+      return Promise.resolve({ ...ok, digest });
     },
-    remove: () => Promise.resolve({ ...ok, written: [] }),
+    remove: () => Promise.resolve({ ...ok, written: [], digest: null }),
     reset: () => {},
   };
   let staleResults = 0;
@@ -91,6 +95,8 @@ function scene() {
     publish: (other: Snapshot) => {
       state = { snapshot: other, version: other.version, digest: "of another replica" };
     },
+    /** Before the next write is answered. */
+    meanwhile: (act: () => void) => meanwhile = act,
     pass: (ms: number) => now += ms,
     answer: (next: PublishResult | null) => answer = next,
   };
@@ -141,6 +147,15 @@ Deno.test("endpoints alone wait for their turn, everything else does not", async
   const later = { ...routes, upstreams: [upstream("10.0.0.3")] };
   assert.deepEqual(await one.publication.run(result(later)), { kind: "done" });
   assert.deepEqual(one.written, [first, routes, later]);
+});
+
+Deno.test("what comes in between a write and its answer does not stay", async () => {
+  const one = scene();
+  const ours = snapshot({ routes: [ROUTE, { ...ROUTE, id: "other", host: "other.example.com" }] });
+  one.meanwhile(() => one.publish(snapshot()));
+  await one.publication.run(result(ours));
+  assert.deepEqual(await one.publication.run(result(ours)), { kind: "done" });
+  assert.deepEqual(one.written, [ours, ours]);
 });
 
 Deno.test("how an upstream is spoken to is no matter of endpoints", async () => {

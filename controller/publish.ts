@@ -69,6 +69,8 @@ export type PublishResult =
     readonly warnings: readonly Problem[];
     /** Milliseconds after which to sync again although nothing changes; null for never. */
     readonly again: number | null;
+    /** `digestOf` the snapshot; null where nothing is published any more. */
+    readonly digest: string | null;
   }
   /** It does not fit; what was published stays. */
   | { readonly ok: false; readonly kind: "too-large"; readonly problem: Problem }
@@ -148,8 +150,8 @@ export class Publisher {
       // Remembered, should somebody damage it.
       this.published();
       this.#told(plan, work);
-      const { sizes, warnings } = plan;
-      return { ok: true, ...work, sizes, warnings, again: this.#retention.next };
+      const { sizes, warnings, digest } = plan;
+      return { ok: true, ...work, sizes, warnings, again: this.#retention.next, digest };
     });
   }
 
@@ -167,7 +169,7 @@ export class Publisher {
           objects: work.removed.map(formatObject),
         });
       }
-      return { ok: true, ...work, sizes: [], warnings: [], again: null };
+      return { ok: true, ...work, sizes: [], warnings: [], again: null, digest: null };
     });
   }
 

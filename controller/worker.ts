@@ -21,6 +21,7 @@ import { loadCredentials } from "./kube/credentials.ts";
 import { FencedClient } from "./kube/fenced_client.ts";
 import { LeaderElector } from "./kube/leader.ts";
 import { RefusalLog } from "./kube/refusals.ts";
+import { CONFIG_MAPS } from "./kube/types.ts";
 import { ControllerMetrics } from "./metrics.ts";
 import { type ControllerOptions, parseControllerOptions } from "./options.ts";
 import { Outputs } from "./outputs.ts";
@@ -28,7 +29,7 @@ import { Reconciler } from "./reconcile.ts";
 import { referencedSecrets } from "./secret_references.ts";
 import { ProxyStream } from "./stream/from_options.ts";
 import { translate } from "./translate.ts";
-import { Watches } from "./watches.ts";
+import { PUBLISHED_SELECTOR, Watches } from "./watches.ts";
 import { readWorkload } from "./workload/from_options.ts";
 import { OWNER_LABELS } from "./workload/names.ts";
 import type { FromWorker, ToWorker } from "./worker_protocol.ts";
@@ -88,6 +89,7 @@ async function run(
     leaseDuration: options.leaseDuration,
     renewDeadline: options.renewDeadline,
     retryPeriod: options.retryPeriod,
+    isNew: (deadline) => isNothingPublished(client, options.namespace, deadline),
     log,
     onChange: (isLeader) => outputs?.lead(isLeader),
   });
@@ -245,4 +247,15 @@ function aborted(signal: AbortSignal): Promise<void> {
 
 function post(message: FromWorker): void {
   self.postMessage(message);
+}
+
+/** Whoever has led has published, or had nothing to serve yet. False where it cannot be told. */
+async function isNothingPublished(
+  client: KubeClient,
+  namespace: string,
+  deadline: number,
+): Promise<boolean> {
+  const selection = { namespace, labelSelector: PUBLISHED_SELECTOR, metadataOnly: true };
+  const published = await client.list(CONFIG_MAPS, selection, { limit: 1, deadline });
+  return published.ok && published.value.items.length === 0;
 }

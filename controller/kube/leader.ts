@@ -47,6 +47,11 @@ export interface LeaderElectorOptions {
   readonly renewDeadline?: number;
   /** Milliseconds from one try to the next, at most. Default: 2,000. */
   readonly retryPeriod?: number;
+  /**
+   * Whether nobody can have led before, asked where the first look finds no Lease: it may have been
+   * deleted under a holder who does not know yet. Default: nobody has.
+   */
+  readonly isNew?: (deadline: number) => Promise<boolean>;
   readonly clock?: Clock;
   /** Numbers from 0 up to 1, for jitter. */
   readonly random?: () => number;
@@ -88,6 +93,7 @@ export class LeaderElector implements WriteFence {
   readonly #leaseDuration: number;
   readonly #renewDeadline: number;
   readonly #retryPeriod: number;
+  readonly #isNew: (deadline: number) => Promise<boolean>;
   readonly #clock: Clock;
   readonly #random: () => number;
   readonly #log: Logger;
@@ -109,6 +115,7 @@ export class LeaderElector implements WriteFence {
     this.#leaseDuration = options.leaseDuration ?? LEASE_DURATION;
     this.#renewDeadline = options.renewDeadline ?? RENEW_DEADLINE;
     this.#retryPeriod = options.retryPeriod ?? RETRY_PERIOD;
+    this.#isNew = options.isNew ?? (() => Promise.resolve(true));
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? Math.random;
     this.#log = log;
@@ -134,7 +141,7 @@ export class LeaderElector implements WriteFence {
    * From now on no write may start. Those that run may end: when `writesEnded` says so, the lease is
    * released, and another can lead within its retry period. If it rejects, or does not settle before
    * the writes' deadline, the lease is left to expire, because one of them may still arrive.
-   * Takes no longer than two calls to the API server and the writes' deadline.
+   * Takes no longer than three calls to the API server and the writes' deadline.
    */
   stop(writesEnded: Promise<unknown> = Promise.resolve()): Promise<void> {
     return this.#stopped ??= this.#stop(writesEnded);
@@ -214,7 +221,15 @@ export class LeaderElector implements WriteFence {
   async #look(deadline: number): Promise<ApiError | null> {
     const result = await this.#calls.read(deadline);
     if (!result.ok) return result.error;
-    this.#observe(result.value);
+    const isVoid = this.#observation === null && result.value === null;
+    const isNew = !isVoid || await this.#isNew(deadline);
+    if (!isNew) {
+      this.#log.warn("No lease where one has led: waiting, should it lead still", {
+        lease: this.#calls.title,
+        seconds: this.#leaseDuration / 1000,
+      });
+    }
+    this.#observe(result.value, isNew);
     return null;
   }
 
@@ -230,10 +245,10 @@ export class LeaderElector implements WriteFence {
     return null;
   }
 
-  #observe(lease: Lease | null): void {
+  #observe(lease: Lease | null, isNew = true): void {
     const before = holderOf(this.#observation?.lease ?? null);
     const now = this.#clock.monotonic();
-    this.#observation = observe(this.#observation, lease, now, this.#leaseDuration);
+    this.#observation = observe(this.#observation, lease, now, this.#leaseDuration, isNew);
     const holder = holderOf(lease);
     if (lease !== null && holder !== this.#identity) {
       this.#lose(holder === null ? "the lease names no holder" : "another holds the lease");

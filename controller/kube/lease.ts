@@ -46,18 +46,20 @@ const MOST_TRANSITIONS = 2 ** 31 - 1;
 /**
  * Adds what was read at `now`, on the monotonic clock in ms. A record that says what it said keeps
  * its age, whatever else changed in the object. `leaseDuration` is our own, in ms: a record is never
- * believed to end sooner, because a person may have edited it while its holder goes on.
+ * believed to end sooner, because a person may have edited it while its holder goes on. `isNew` says
+ * of a first look that finds no Lease that nobody has ever led.
  */
 export function observe(
   previous: Observation | null,
   lease: Lease | null,
   now: number,
   leaseDuration: number,
+  isNew = true,
 ): Observation {
   if (previous !== null && recordOf(previous.lease) === recordOf(lease)) {
     return { ...previous, lease };
   }
-  return { lease, since: now, patience: patienceFor(previous, lease, leaseDuration) };
+  return { lease, since: now, patience: patienceFor(previous, lease, leaseDuration, isNew) };
 }
 
 /** What the record means to `identity` at `now`, on the monotonic clock in ms. */
@@ -122,18 +124,19 @@ export function microTime(now: number): string {
 }
 
 /**
- * A first look that finds no Lease finds a new installation: nobody leads. A Lease that vanishes was
- * deleted under a holder who does not know yet, and one without a holder is only free if its holder
- * wrote that itself.
+ * A Lease that vanishes was deleted under a holder who does not know yet; after a release too, since
+ * another may have held it between two looks. One without a holder is only free if its holder wrote
+ * that itself.
  */
 function patienceFor(
   previous: Observation | null,
   lease: Lease | null,
   leaseDuration: number,
+  isNew: boolean,
 ): number {
   if (lease === null) {
-    if (previous === null || isReleased(previous.lease)) return 0;
-    return Math.max(previous.patience, leaseDuration);
+    if (previous === null && isNew) return 0;
+    return Math.max(previous?.patience ?? 0, leaseDuration);
   }
   if (isReleased(lease)) return 0;
   return Math.max((lease.spec?.leaseDurationSeconds ?? 0) * 1000, leaseDuration);

@@ -42,7 +42,7 @@ Deno.test("a lease is free when its holder may not lead any more", () => {
     ["without a spec", [lease()], 15_000],
     ["deleted by hand", [held("a"), null], 15_000],
     ["deleted by hand under one with a longer lease", [held("a", microTime(0), 60), null], 60_000],
-    ["deleted after a release", [released, null], 0],
+    ["deleted after a release, by whoever may have held it since", [released, null], 15_000],
     ["deleted, made again and deleted", [held("a"), null, held("a"), null], 15_000],
   ];
   for (const [what, seen, patience] of cases) {
@@ -52,6 +52,14 @@ Deno.test("a lease is free when its holder may not lead any more", () => {
     assert.equal(at(100 + patience), "free", what);
     if (patience > 0) assert.equal(at(100 + patience - 1), "held", what);
   }
+});
+
+Deno.test("none at a first look is free where nobody can have led before", () => {
+  const [now, patience] = [100, DURATION];
+  const standing = (isNew: boolean) =>
+    standingOf(observe(null, null, now, DURATION, isNew), "b", now);
+  assert.deepEqual(standing(true), { kind: "free" });
+  assert.deepEqual(standing(false), { kind: "held", until: now + patience });
 });
 
 Deno.test("a holder's time starts anew with each renewal that is seen, and with nothing else", () => {

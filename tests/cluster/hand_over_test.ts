@@ -95,24 +95,56 @@ clusterTest("a leader that dies in the middle of a write leaves nothing half", a
   console.log(`${CRASHES} crashes, ${late} writes that came too late and were refused`);
 });
 
-clusterTest("a first configuration that comes too late does not stay", async (cluster) => {
-  const args = [...FAST_ELECTION, "--endpoint-interval=10m"];
-  await using scene = await ControllerScene.prepare(cluster, { args });
-  await using replicas = await Replicas.prepare(scene, 2);
-  await Promise.all(replicas.all.map((replica) => replica.start()));
-  const leader = await replicas.leader();
-  const held = replicas.hold(leader, "configmaps", "before");
-  await scene.service("web");
-  await scene.ingress("one");
-  await eventually("held write", () => held.isReached);
-  await leader.kill();
-  await scene.ingress("two");
-  await eventually("two routes", async () => (await scene.published())?.routes.length === 2);
-  held.release();
-  await eventually("answer to what came late", () => held.status !== null);
-  // There was no version to name, so the API server takes it, and the new leader puts its own back.
-  assert.equal(held.status, 200);
-  await eventually("two routes again", async () => (await scene.published())?.routes.length === 2);
+for (const when of ["after", "before"] as const) {
+  const name =
+    `a first configuration that comes too late does not stay, nor ${when} the answer to its successor`;
+  clusterTest(name, async (cluster) => {
+    const args = [...FAST_ELECTION, "--endpoint-interval=10m"];
+    await using scene = await ControllerScene.prepare(cluster, { args });
+    await using replicas = await Replicas.prepare(scene, 2);
+    await Promise.all(replicas.all.map((replica) => replica.start()));
+    const leader = await replicas.leader();
+    const other = replicas.all.find((one) => one !== leader)!;
+    const held = replicas.hold(leader, "configmaps", "before");
+    const answer = when === "before" ? replicas.hold(other, "configmaps", "after") : null;
+    await scene.service("web");
+    await scene.ingress("one");
+    await eventually("held write", () => held.isReached);
+    await leader.kill();
+    await scene.ingress("two");
+    const hasBoth = async () => (await scene.published())?.routes.length === 2;
+    await eventually("two routes", hasBoth);
+    const translations = () =>
+      other.process!.metric("pingress_controller_reconcile_duration_seconds_count");
+    // The leader also looks at what the watch tells of its own writes.
+    let before = await translations();
+    await eventually("rest", async () => {
+      await sleep(500);
+      return before === (before = await translations());
+    });
+    held.release();
+    await eventually("answer to what came late", () => held.status !== null);
+    // There was no version to name, so the API server takes it, and the new leader puts its own back.
+    assert.equal(held.status, 200);
+    await eventually("look at what came late", async () => await translations() !== before);
+    answer?.release();
+    await eventually("two routes again", hasBoth);
+  });
+}
+
+clusterTest("where something is published, a lease that is gone is waited for", async (cluster) => {
+  await using pair = await Pair.start(cluster, FAST_ELECTION);
+  const { scene, replicas } = pair;
+  await scene.ingress("before");
+  await scene.eventuallyRouted("before.example.com");
+  await Promise.all(replicas.all.map((replica) => replica.stop()));
+  await cluster.delete("coordination.k8s.io/v1", "Lease", "pingress-controller", scene.system);
+  const [one] = replicas.all;
+  const process = await one.start();
+  await process.line("No lease where one has led: waiting, should it lead still");
+  await scene.ingress("after");
+  await scene.eventuallyRouted("after.example.com");
+  assert.equal(await replicas.leader(), one);
 });
 
 clusterTest("an older configuration that somebody brings back does not stay", async (cluster) => {

@@ -283,6 +283,29 @@ clusterTest("a deleted lease is made again by its holder, and taken by nobody", 
   assert.deepEqual([a.changes, b.changes], [[true], []]);
 });
 
+clusterTest(
+  "who first looks at no lease waits where another may lead, and leads then",
+  async (cluster) => {
+    const namespace = await cluster.newNamespace();
+    await using gateway = await startGateway(cluster);
+    const kubeconfig = await gateway.kubeconfigFor(cluster.adminToken);
+    await using a = startReplica(cluster, namespace, "a", { kubeconfig });
+    await a.elector.acquired();
+    // Its renewals stay away, so that it does not know that the lease has gone.
+    const released = Promise.withResolvers<void>();
+    gateway.inject({ resource: "leases", verb: "update" }, heldUntil(released.promise));
+    assert.equal(await cluster.delete(LEASES, "Lease", NAME, namespace), true);
+    const order: string[] = [];
+    a.elector.writeSignal().addEventListener("abort", () => order.push("a stopped"));
+    await using b = startReplica(cluster, namespace, "b", { isNew: () => Promise.resolve(false) });
+    await b.elector.acquired();
+    order.push("b leads");
+    released.resolve();
+    assert.deepEqual(order, ["a stopped", "b leads"]);
+    assert.equal(messages(b)[0], "No lease where one has led: waiting, should it lead still");
+  },
+);
+
 clusterTest("a holder stops when somebody else is written into its lease", async (cluster) => {
   const namespace = await cluster.newNamespace();
   for (const holderIdentity of ["somebody", ""]) {

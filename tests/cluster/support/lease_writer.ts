@@ -55,6 +55,10 @@ const elector = new LeaderElector({
   leaseDuration: Number(given("lease-duration")),
   renewDeadline: Number(given("renew-deadline")),
   retryPeriod: Number(given("retry-period")),
+  isNew: async (deadline) => {
+    const counter = await client.get<Counter>(CONFIG_MAPS, namespace, configMap, { deadline });
+    return counter.ok && counter.value.data?.writer === "";
+  },
   log,
 });
 
