@@ -73,12 +73,6 @@ const SECTIONS: readonly (readonly [title: string, rows: readonly Row[]])[] = [
     ["BackendMissing", INGRESS, ERROR, "the path names no backend and answers 503"],
     ["BackendNotSupported", INGRESS, ERROR, "the backend is no Service; the path answers 500"],
     [
-      "BackendProtocolNotSupported",
-      INGRESS,
-      ERROR,
-      "the Service's port wants a protocol that is not spoken to backends; the path answers 500",
-    ],
-    [
       "ServiceNotFound",
       ["Ingress", "Service"],
       ERROR,
@@ -102,6 +96,14 @@ const SECTIONS: readonly (readonly [title: string, rows: readonly Row[]])[] = [
     ],
     ["ExternalNameInvalid", INGRESS, ERROR, "the external name is none; the path answers 503"],
     ["BalanceUnknown", SERVICE, WARNING, "there is no such way of balancing"],
+    ["GrpcWebInvalid", SERVICE, WARNING, "the annotation is neither yes nor no"],
+    [
+      "AppProtocolUnknown",
+      SERVICE,
+      WARNING,
+      "`appProtocol` of a port is no [protocol](http2.md#to-backends) that is known; HTTP/1.1 in " +
+      "plain text is spoken",
+    ],
   ]],
   ["TLS to backends", [
     [

@@ -62,7 +62,7 @@ export interface WatchesOptions {
 
 /** Labels of what the controller has made. */
 const OWNED = `${MANAGED_BY_LABEL}=${OWNER_LABELS[MANAGED_BY_LABEL]}`;
-const PUBLISHED = `${PUBLISHED_LABEL}=${PUBLISHED_LABELS[PUBLISHED_LABEL]}`;
+export const PUBLISHED_SELECTOR = `${PUBLISHED_LABEL}=${PUBLISHED_LABELS[PUBLISHED_LABEL]}`;
 const PROXY_PODS = Object.entries(PROXY_SELECTOR).map((pair) => pair.join("=")).join(",");
 
 type Watched<T> = T & KubeObject;
@@ -109,12 +109,12 @@ export class Watches {
     this.endpointSlices = watch(ENDPOINT_SLICES, { reduce: reduceEndpointSlice });
     this.configMaps = watch(
       CONFIG_MAPS,
-      { labelSelector: PUBLISHED, reduce: keepContent(CONFIG_MAPS) },
+      { labelSelector: PUBLISHED_SELECTOR, reduce: keepContent(CONFIG_MAPS) },
       [namespace],
     );
     this.keySecrets = watch(
       SECRETS,
-      { labelSelector: PUBLISHED, reduce: keepContent(SECRETS) },
+      { labelSelector: PUBLISHED_SELECTOR, reduce: keepContent(SECRETS) },
       [namespace],
     );
     this.pods = watch(PODS, { labelSelector: PROXY_PODS, reduce: reducePod }, [namespace]);

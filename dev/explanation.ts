@@ -10,7 +10,7 @@ import { hostPatternTakes } from "../proxy/router/host.ts";
 import { formatAddress } from "../shared/address.ts";
 import { parseHostPattern } from "../shared/host_pattern.ts";
 import { formatObject, type ObjectRef } from "../shared/problem.ts";
-import type { Action, Certificate, Origin, Snapshot } from "../shared/snapshot.ts";
+import type { Action, Certificate, Origin, Snapshot, Upstream } from "../shared/snapshot.ts";
 import { madeFor } from "./made_certificates.ts";
 import type { LocatedProblem } from "./manifest_file.ts";
 import { formatPosition } from "./manifest_position.ts";
@@ -161,8 +161,17 @@ function certificateFacts({ chain }: Certificate, now: number): string[] {
   ];
 }
 
+/** What a cluster's proxies speak to pods. */
+const SPOKEN: Readonly<Record<Upstream["protocol"], string>> = {
+  http: "HTTP/1.1 in plain text",
+  https: "TLS, HTTP/2 or HTTP/1.1 as they choose",
+  h2c: "HTTP/2 in plain text",
+  h2: "HTTP/2 over TLS",
+};
+
 function endpoints({ plan, clusterSnapshot, manifests }: Question, id: string): string {
-  const written = clusterSnapshot.upstreams.find((upstream) => upstream.id === id)?.addresses;
+  const upstream = clusterSnapshot.upstreams.find((upstream) => upstream.id === id);
+  const written = upstream?.addresses;
   const rows: string[][] = [];
   if (written?.kind === "dns") {
     rows.push(["", `${written.name}:${written.port}`, "resolved by the proxy"]);
@@ -184,6 +193,7 @@ function endpoints({ plan, clusterSnapshot, manifests }: Question, id: string): 
   if (rows.length === 0) rows.push(["", "none in these manifests"]);
   return lines([
     `Endpoints of ${id}:`,
+    ...(upstream === undefined ? [] : [`  spoken to in ${SPOKEN[upstream.protocol]}`]),
     ...alignColumns(rows),
     `  deno task dev sends it to: ${describeUpstream(plan, id)}`,
   ]);

@@ -59,9 +59,18 @@ Deno.test("the certificate shows its names, issuer and last day", () => {
 
 Deno.test("endpoints are those of the manifests, with what stands in for them here", () => {
   const { text } = explainText("https://app.example.com/api");
-  assert.match(text, /\nEndpoints of default\/api:rest:\n {2}10\.1\.0\.21:8000 +gets requests\n/);
+  assert.match(
+    text,
+    /\nEndpoints of default\/api:rest:\n {2}spoken to in HTTP\/1\.1 in plain text\n/,
+  );
+  assert.match(text, /\n {2}10\.1\.0\.21:8000 +gets requests\n/);
   assert.match(text, /\n {2}10\.1\.0\.22 +gets none: not ready\n/);
   assert.match(text, /\n {2}deno task dev sends it to: sample backend\n/);
+  const rpc = explainText("http://grpc.example.com/").text;
+  assert.match(
+    rpc,
+    /\nEndpoints of default\/greeter:grpc:\n {2}spoken to in HTTP\/2 in plain text\n/,
+  );
 });
 
 Deno.test("a path is shown as it was sent and as it is matched", () => {

@@ -7,6 +7,7 @@
  * For each port of a Service, the first of these: `--map`, the annotation
  * `dev.pingress.io/endpoint`, the Service's EndpointSlices with a sample backend for each address
  * that is not of this machine (so that none ready is 503, as in a cluster), a sample backend.
+ * Sample backends speak the version of HTTP that the port asks for.
  */
 import { isIP } from "node:net";
 import type {
@@ -19,9 +20,9 @@ import type {
   SliceEndpoint,
 } from "../controller/resources.ts";
 import type { DefaultBackend } from "../controller/translate.ts";
-import { readAppProtocol } from "../controller/translate/app_protocol.ts";
 import type { ObjectRef, Problem } from "../shared/problem.ts";
 import type { Endpoint } from "../shared/snapshot.ts";
+import { byVersion, type SampleVersion, withPlainPorts } from "./sample_ports.ts";
 import { isLoopback, parseTarget, type ServiceMapping, type Target } from "./service_mapping.ts";
 
 export const ENDPOINT_ANNOTATION = "dev.pingress.io/endpoint";
@@ -47,7 +48,11 @@ export interface LocalEndpoints {
 }
 
 /** Where the two sample backends listen for this Service. Called once for each that needs them. */
-export type SampleEndpoints = (namespace: string, name: string) => readonly Endpoint[];
+export type SampleEndpoints = (
+  namespace: string,
+  name: string,
+  version: SampleVersion,
+) => readonly Endpoint[];
 
 export interface LocalEndpointOptions {
   readonly mappings: readonly ServiceMapping[];
@@ -101,7 +106,7 @@ class LocalService {
   readonly problems: Problem[] = [];
   readonly standIns = new Map<string, StandIn>();
   #ref: ObjectRef;
-  #samples: () => readonly Endpoint[];
+  #samples: (version: SampleVersion) => readonly Endpoint[];
 
   constructor(
     service: Service,
@@ -110,8 +115,11 @@ class LocalService {
   ) {
     const { namespace, name } = service.metadata as { namespace: string; name: string };
     this.#ref = { kind: "Service", namespace, name };
-    let addresses: readonly Endpoint[] | null = null;
-    this.#samples = () => addresses ??= options.samples(namespace, name);
+    const found = new Map<SampleVersion, readonly Endpoint[]>();
+    this.#samples = (version) => {
+      if (!found.has(version)) found.set(version, options.samples(namespace, name, version));
+      return found.get(version)!;
+    };
 
     const own = options.mappings.filter((map) => map.namespace === namespace && map.name === name);
     const annotated = this.#readAnnotation(service);
@@ -142,11 +150,12 @@ class LocalService {
       const replaced = this.#replaceAddresses(slices, free);
       this.service = withPlainPorts(service, replaced);
     } else {
-      for (const port of free) this.#stand(port, { kind: "sample", text: "sample backend" });
-      const ready = free.length === 0 ? [] : this.#samples();
+      for (const port of free) this.#stand(port, { kind: "sample", text: SAMPLE });
       const conditions = { ready: true };
-      const endpoints = ready.map((endpoint) => ({ endpoint, conditions }));
-      this.#addSlices(`dev-${name}-sample`, free, endpoints);
+      for (const [version, ports] of byVersion(free)) {
+        const endpoints = this.#samples(version).map((endpoint) => ({ endpoint, conditions }));
+        this.#addSlices(`dev-${name}-sample${SUFFIX[version]}`, ports, endpoints);
+      }
       this.service = withPlainPorts(service, new Set(free));
     }
   }
@@ -175,15 +184,18 @@ class LocalService {
         this.slices.push({ ...slice, endpoints: here, ports });
       }
       if (elsewhere.length === 0 || served.length === 0) continue;
-      const samples = this.#samples();
-      const local = elsewhere.map(({ conditions }) => ({
-        endpoint: samples[turn++ % samples.length],
-        conditions,
-      }));
-      this.#addSlices(slice.metadata?.name ?? "dev", served, local);
+      for (const [version, ports] of byVersion(served)) {
+        const samples = this.#samples(version);
+        const local = elsewhere.map(({ conditions }, i) => ({
+          endpoint: samples[(turn + i) % samples.length],
+          conditions,
+        }));
+        this.#addSlices(`${slice.metadata?.name ?? "dev"}${SUFFIX[version]}`, ports, local);
+      }
+      turn += elsewhere.length;
       for (const port of served) replaced.add(port);
     }
-    for (const port of replaced) this.#stand(port, { kind: "slices", text: "sample backend" });
+    for (const port of replaced) this.#stand(port, { kind: "slices", text: SAMPLE });
     return replaced;
   }
 
@@ -342,27 +354,11 @@ function inventPorts(named: ReadonlySet<number | string>): ServicePort[] {
   });
 }
 
-/**
- * Sample backends speak plain HTTP/1.1, also for pods that speak TLS. For those that speak HTTP/2
- * they do not stand in: what is an error in a cluster is one here.
- */
-function withPlainPorts(service: Service, plain: ReadonlySet<ServicePort>): Service {
-  if (plain.size === 0) return service;
-  const ports = listOf<ServicePort>(service.spec?.ports).map((port): ServicePort => {
-    if (!plain.has(port) || readAppProtocol(port.appProtocol) !== "https") return port;
-    const { appProtocol: _, ...rest } = port;
-    return rest;
-  });
-  const spec = { ...service.spec, ports };
-  if (ports.some((port) => readAppProtocol(port.appProtocol) === "https")) {
-    return { ...service, spec };
-  }
-  // Said of pods by themselves, settings of TLS are no mistake.
-  const annotations = Object.entries(service.metadata?.annotations ?? {})
-    .filter(([name]) => !name.startsWith("pingress.io/upstream-tls-"));
-  const metadata = { ...service.metadata, annotations: Object.fromEntries(annotations) };
-  return { ...service, metadata, spec };
-}
+/** What the table says of a port without a program of the user's. */
+const SAMPLE = "sample backend";
+
+/** EndpointSlices for different versions have different names. */
+const SUFFIX: Readonly<Record<SampleVersion, string>> = { "HTTP/1.1": "", "HTTP/2": "-http2" };
 
 /** A Service with addresses in place of one that stands for a DNS name. */
 function asClusterIP(service: Service): Service {

@@ -245,20 +245,30 @@ Deno.test("whatever shape the objects have, the others are served", () => {
   }
 });
 
-Deno.test("a sample backend stands in for one that speaks TLS, not for one that speaks HTTP/2", () => {
+Deno.test("a sample backend stands in for one that speaks TLS, in plain text", () => {
   const ports = "{ ports: [{ name: tls, port: 443, appProtocol: https }, " +
-    "{ name: rpc, port: 50051, appProtocol: kubernetes.io/h2c }] }";
+    "{ name: rpc, port: 50051, appProtocol: grpcs }] }";
   const plan = planFor({
-    "a.yaml": ingressTo("web", "443") + ingressTo("web", "50051") + service(ports),
+    "a.yaml": ingressTo("web", "443") + ingressTo("web", "50051") +
+      service(ports, 'pingress.io/upstream-tls-ca: "none"'),
   });
   assert.deepEqual(
-    plan.snapshot.routes.map(({ action }) =>
-      action.kind === "answer" ? action.status : describeUpstream(plan, action.upstream)
-    ),
-    ["sample backend", 500],
+    plan.snapshot.upstreams.map(({ id, protocol }) => [id, protocol]),
+    [["default/web:443", "http"], ["default/web:50051", "h2c"]],
   );
-  assert.deepEqual(problemLines(plan), [
-    "a.yaml:23  Ingress/default/to-web-50051  " +
-    "spec.rules[0].http.paths[0].backend.service.port.number  BackendProtocolNotSupported",
-  ]);
+  assert.deepEqual(problemLines(plan), []);
+});
+
+Deno.test("a sample backend speaks HTTP/2 where the port asks for it, with and without slices", () => {
+  const ports = "[{ name: http, port: 80 }, { name: rpc, port: 50051, appProtocol: grpc }]";
+  const ingresses = ingressTo("web", "80") + ingressTo("web", "50051") +
+    service(`{ ports: ${ports} }`);
+  const slices = slice("s", "[{ addresses: [10.0.0.1] }, { addresses: [10.0.0.2] }]", ports);
+  for (const yaml of [ingresses, ingresses + slices]) {
+    const plan = planFor({ "a.yaml": yaml });
+    assert.deepEqual(endpointsOf(plan, "default/web:80"), [ONE, TWO]);
+    assert.deepEqual(endpointsOf(plan, "default/web:50051"), ["127.0.0.1:4003", "127.0.0.1:4004"]);
+    assert.equal(describeUpstream(plan, "default/web:50051"), "sample backend");
+    assert.deepEqual(problemLines(plan), []);
+  }
 });

@@ -6,7 +6,7 @@
 import { explain } from "../proxy/router/explain.ts";
 import { type Address, formatAddress } from "../shared/address.ts";
 import { formatObject } from "../shared/problem.ts";
-import type { Action, Certificate, Route, Snapshot } from "../shared/snapshot.ts";
+import type { Action, Certificate, Route, Snapshot, Upstream } from "../shared/snapshot.ts";
 import { certificateFor, isMadeHere } from "./made_certificates.ts";
 import type { LocatedProblem } from "./manifest_file.ts";
 import { formatPosition } from "./manifest_position.ts";
@@ -144,9 +144,18 @@ export function curlLines(snapshot: Snapshot, listeners: Listeners): string[] {
     ? null
     : findRequest(snapshot, (route) => !redirected || !hasCertificate(route));
   if (plain !== null) {
-    const url = `http://${formatAddress(connectable(http))}${plain.path}`;
-    const field = plain.host === null ? "" : `-H "Host: ${plain.host}" `;
-    lines.push(`curl ${field}${quoteForShell(url)}`);
+    lines.push(plainLine(plain, http));
+  }
+  const http2 = new Set(
+    snapshot.upstreams.filter(({ protocol }) => isHttp2(protocol)).map(({ id }) => id),
+  );
+  const rpc = http === undefined || http2.size === 0
+    ? null
+    : findRequest(snapshot, (route) =>
+      route.action.kind === "forward" && http2.has(route.action.upstream) &&
+      (!redirected || !hasCertificate(route)));
+  if (rpc !== null && rpc.host !== null) {
+    lines.push(plainLine(rpc, http, "--http2-prior-knowledge "));
   }
   const secure = https === undefined ? null : findRequest(snapshot, hasCertificate);
   if (secure?.host) {
@@ -162,11 +171,28 @@ export function curlLines(snapshot: Snapshot, listeners: Listeners): string[] {
   return lines;
 }
 
-/** A request that a backend gets; a null host is that of no rule in particular. */
+/** A request that a backend gets. */
+interface FoundRequest {
+  /** Null for one that no rule names in particular. */
+  readonly host: string | null;
+  readonly path: string;
+}
+
+function plainLine({ host, path }: FoundRequest, listener: Address, flags = ""): string {
+  const url = `http://${formatAddress(connectable(listener))}${path}`;
+  const field = host === null ? "" : `-H "Host: ${host}" `;
+  return `curl ${flags}${field}${quoteForShell(url)}`;
+}
+
+/** Gets gRPC as a rule, whose clients speak HTTP/2 from the start. */
+function isHttp2(protocol: Upstream["protocol"]): boolean {
+  return protocol === "h2c" || protocol === "h2";
+}
+
 function findRequest(
   snapshot: Snapshot,
   wanted: (route: Route) => boolean,
-): { readonly host: string | null; readonly path: string } | null {
+): FoundRequest | null {
   const upstreams = new Map(snapshot.upstreams.map(({ id, addresses }) => [id, addresses]));
   const reachable = (action: Action) => {
     const addresses = action.kind === "forward" ? upstreams.get(action.upstream) : undefined;

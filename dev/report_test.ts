@@ -92,6 +92,20 @@ Deno.test("a host with a certificate gets a command for HTTPS, and only that whe
   );
 });
 
+Deno.test("a host whose Service speaks HTTP/2 gets a command that does, too", () => {
+  const rpc = WEB.replace("name: web", "name: rpc").replace(
+    /port: 80\b/,
+    "port: 80, appProtocol: grpc",
+  );
+  assert.notEqual(rpc, WEB);
+  const rules = [rule("a.example.com", "/"), rule("rpc.example.com", "/", "Prefix", "rpc")];
+  const plan = planFor({ "a.yaml": ingress(`[${rules.join(", ")}]`) + `${WEB}---\n${rpc}` });
+  assert.deepEqual(curlLines(plan.snapshot, LISTENERS), [
+    'curl -H "Host: a.example.com" http://127.0.0.1:8080/',
+    'curl --http2-prior-knowledge -H "Host: rpc.example.com" http://127.0.0.1:8080/',
+  ]);
+});
+
 Deno.test("a listener of all addresses is reached on this machine, nothing served on none", () => {
   const plan = planFor({ "a.yaml": ingress(`[${rule("", "/")}]`) + WEB });
   const linesAt = (hostname: string) =>

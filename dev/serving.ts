@@ -7,11 +7,15 @@ import { DEFAULT_LIMITS } from "../proxy/limits.ts";
 import { ProxyServer } from "../proxy/server.ts";
 import { CidrList } from "../shared/cidr.ts";
 import type { Logger } from "../shared/log.ts";
+import type { ServicePort } from "../controller/resources.ts";
+import { asList } from "../controller/translate/json.ts";
 import type { MadeCertificates } from "./made_certificates.ts";
 import { ManifestFolder } from "./manifest_folder.ts";
+import type { Manifests } from "./manifests.ts";
 import type { DevOptions } from "./options.ts";
 import { makePlan, type Plan } from "./plan.ts";
 import { SampleBackends } from "./sample_backend.ts";
+import { wantsHttp2 } from "./sample_ports.ts";
 
 export interface Served {
   /** With the certificates that were made here. */
@@ -48,10 +52,14 @@ export class Serving {
   /** Reads everything anew and puts it in force. What was served stays so if this rejects. */
   async update(): Promise<Served> {
     const manifests = await this.#folder.read();
+    await this.#samples.prepareHttp2(servicesOfHttp2(manifests));
     const plan = makePlan(
       manifests,
       this.#options.plan,
-      (namespace, name) => this.#samples.endpointsFor(namespace, name),
+      (namespace, name, version) =>
+        version === "HTTP/2"
+          ? this.#samples.http2EndpointsFor(namespace, name)
+          : this.#samples.endpointsFor(namespace, name),
       this.#plan?.snapshot ?? null,
       Date.now,
     );
@@ -60,4 +68,11 @@ export class Serving {
     this.#plan = plan;
     return { plan: { ...plan, snapshot }, objects: manifests.refs.length };
   }
+}
+
+/** `<namespace>/<service>` of those with a port that asks for HTTP/2. */
+function servicesOfHttp2({ resources }: Manifests): string[] {
+  return resources.services
+    .filter(({ spec }) => (asList(spec?.ports) as ServicePort[] ?? []).some(wantsHttp2))
+    .map(({ metadata }) => `${metadata?.namespace}/${metadata?.name}`);
 }

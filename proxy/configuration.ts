@@ -9,30 +9,36 @@ import type { Logger } from "../shared/log.ts";
 import type { Action, Upstream as UpstreamSpec } from "../shared/snapshot.ts";
 import { Certificates } from "./certificates.ts";
 import type { Target } from "./forward.ts";
-import type { ClientConnection } from "./http1/client_connection.ts";
-import { RouteTable } from "./router/table.ts";
+import { type Binding, RouteTable } from "./router/table.ts";
 import type { SnapshotDelta } from "./snapshot_delta.ts";
 import type { Metrics } from "./telemetry/metrics.ts";
 import { DnsEndpoints } from "./upstream/dns.ts";
-import type { EndpointRegistry } from "./upstream/endpoint.ts";
 import { Security } from "./upstream/tls.ts";
 import { Upstream, type UpstreamContext } from "./upstream/upstream.ts";
+import type { HttpEndpoints, HttpUpstream } from "./upstream_calls.ts";
+
+export interface ConfigurationContext extends UpstreamContext {
+  /** Translates gRPC-Web for upstreams of HTTP/2 that do not say whether; false by default. */
+  readonly grpcWeb?: boolean;
+}
 
 export class Configuration {
-  readonly table: RouteTable<Target> = new RouteTable<Target>();
+  readonly table: RouteTable<Target> = new RouteTable();
   readonly certificates: Certificates = new Certificates();
-  readonly #upstreams = new Map<string, Upstream<ClientConnection>>();
-  readonly #endpoints: EndpointRegistry<ClientConnection>;
+  readonly #upstreams = new Map<string, HttpUpstream>();
+  /** Of each upstream the one that all its routes have. */
+  readonly #forwards = new WeakMap<HttpUpstream, Target>();
+  readonly #endpoints: HttpEndpoints;
   readonly #log: Logger;
   readonly #metrics: Metrics;
-  readonly #context: UpstreamContext;
+  readonly #context: ConfigurationContext;
   #zone: string | null = null;
 
   constructor(
-    endpoints: EndpointRegistry<ClientConnection>,
+    endpoints: HttpEndpoints,
     log: Logger,
     metrics: Metrics,
-    context: UpstreamContext,
+    context: ConfigurationContext,
   ) {
     this.#endpoints = endpoints;
     this.#log = log;
@@ -48,6 +54,7 @@ export class Configuration {
     }
     const { defaultAction } = delta;
     this.table.replaceFallback(defaultAction === null ? null : this.#bind(defaultAction, null));
+    this.#metrics.routesInForce();
     for (const id of delta.removedUpstreams) {
       this.#upstreams.get(id)?.close();
       this.#upstreams.delete(id);
@@ -76,7 +83,10 @@ export class Configuration {
     }
     upstream.balance(spec.balance ?? this.#context.balance);
     const isSecure = spec.protocol === "https" || spec.protocol === "h2";
-    upstream.secure(isSecure ? new Security(spec.tls ?? { serverName: serverNameOf(spec) }) : null);
+    const security = isSecure ? new Security(spec.tls ?? { serverName: serverNameOf(spec) }) : null;
+    upstream.speak(spec.protocol, security);
+    // A backend of HTTP/1.1 can speak gRPC-Web, and not gRPC.
+    upstream.grpcWeb = spec.grpcWeb ?? (this.#context.grpcWeb === true && spec.protocol !== "http");
     if (addresses.kind === "endpoints") {
       upstream.list(addresses.endpoints);
     } else {
@@ -85,31 +95,38 @@ export class Configuration {
     }
   }
 
+  /** @param id the route's; null for the default action. */
+  #bind(action: Action, id: string | null): Binding<Target> {
+    return { target: this.#target(action, id), counters: this.#metrics.countersOf(id) };
+  }
+
   /**
-   * One that cannot be compiled answers 500 alone: left out, its requests would fall to a broader
-   * route.
-   * @param id the route's; null for the default action.
+   * What cannot be compiled answers 500 alone: left out, its requests would fall to a broader route.
    */
-  #bind(action: Action, id: string | null): Target {
-    const route = this.#metrics.route(id);
+  #target(action: Action, id: string | null): Target {
     try {
-      return this.#compile(action, route);
+      return this.#compile(action);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       this.#log.error("Route does not compile and answers 500", { route: id, problem: reason });
-      return { kind: "answer", code: "route_broken", reason, route };
+      return { kind: "answer", code: "route_broken", reason };
     }
   }
 
-  #compile(action: Action, route: Target["route"]): Target {
+  #compile(action: Action): Target {
     if (action.kind === "answer") {
-      const code = ANSWER_CODES[action.status];
-      return { kind: "answer", code, reason: action.reason, route };
+      return { kind: "answer", code: ANSWER_CODES[action.status], reason: action.reason };
     }
     const upstream = this.#upstreams.get(action.upstream);
-    return upstream === undefined
-      ? { kind: "answer", code: "route_broken", reason: `no upstream ${action.upstream}`, route }
-      : { kind: "forward", upstream, route };
+    if (upstream === undefined) {
+      return { kind: "answer", code: "route_broken", reason: `no upstream ${action.upstream}` };
+    }
+    let target = this.#forwards.get(upstream);
+    if (target === undefined) {
+      target = { kind: "forward", upstream };
+      this.#forwards.set(upstream, target);
+    }
+    return target;
   }
 }
 

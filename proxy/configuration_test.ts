@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type LogFields, silentLogger } from "../shared/log.ts";
+import { LineOutput, type LogFields, silentLogger } from "../shared/log.ts";
 import { Redacted } from "../shared/redacted.ts";
 import {
   type Action,
@@ -9,21 +9,26 @@ import {
   SNAPSHOT_FORMAT,
 } from "../shared/snapshot.ts";
 import { Random } from "../tests/fuzz/random.ts";
+import { parseExposition } from "../tests/support/exposition_parser.ts";
+import { textOf } from "../tests/support/observed_proxy.ts";
 import { type Configured, randomConfigurations } from "../tests/support/random_snapshot.ts";
 import { Configuration } from "./configuration.ts";
 import type { ClientConnection } from "./http1/client_connection.ts";
+import type { ClientStream } from "./http2/client_stream.ts";
 import { DEFAULT_LIMITS } from "./limits.ts";
+import { ExchangeRecord } from "./message.ts";
 import { SnapshotDiffer } from "./snapshot_delta.ts";
+import { TelemetryHub } from "./telemetry/hub.ts";
 import { Telemetry } from "./telemetry/telemetry.ts";
-import { Endpoint, EndpointRegistry } from "./upstream/endpoint.ts";
-import type { Upstream } from "./upstream/upstream.ts";
+import { EndpointRegistry } from "./upstream/endpoint.ts";
+import type { HttpEndpoint, HttpUpstream } from "./upstream_calls.ts";
 
 /** Time stands still. */
 const STILL = { limits: DEFAULT_LIMITS, clock: { now: 0 }, balance: "round-robin" as const };
 
 /** A configuration with its registry, and a way to put whole snapshots in force by deltas. */
 class Scene {
-  readonly registry = new EndpointRegistry<ClientConnection>(10, 0);
+  readonly registry = new EndpointRegistry<ClientConnection, ClientStream>(10, 0);
   readonly configuration = new Configuration(
     this.registry,
     silentLogger,
@@ -37,7 +42,7 @@ class Scene {
     return this;
   }
 
-  upstream(host = "a.test"): Upstream<ClientConnection> {
+  upstream(host = "a.test"): HttpUpstream {
     const target = this.configuration.table.match(host, "/");
     assert.ok(target?.kind === "forward");
     return target.upstream;
@@ -73,8 +78,8 @@ function behaviour({ configuration, registry }: Scene) {
   };
 }
 
-function endpointsOf(upstream: Upstream<ClientConnection>): string {
-  const tried: Endpoint<ClientConnection>[] = [];
+function endpointsOf(upstream: HttpUpstream): string {
+  const tried: HttpEndpoint[] = [];
   for (let next = upstream.pick(tried); next !== null; next = upstream.pick(tried)) {
     tried.push(next);
   }
@@ -175,7 +180,6 @@ Deno.test("an answer for the request that no route takes comes and goes", () => 
     kind: "answer",
     code: "no_endpoint",
     reason: "no such Service",
-    route: Telemetry.unheard().metrics.route(null),
   });
   scene.apply(NOBODY);
   assert.equal(match(), null);
@@ -195,7 +199,7 @@ function brokenRoute(host: string): Route {
 Deno.test("a route that does not compile answers 500 alone, and is put right by the next change", () => {
   const logged: LogFields[] = [];
   const log = { ...silentLogger, error: (_: string, fields?: LogFields) => logged.push(fields!) };
-  const registry = new EndpointRegistry<ClientConnection>(10, 0);
+  const registry = new EndpointRegistry<ClientConnection, ClientStream>(10, 0);
   const configuration = new Configuration(registry, log, Telemetry.unheard().metrics, STILL);
   const before = forwarding(["10.0.0.1"], "a/web:80", ["a.test", "b.test", "c.test"]);
   const whole = new SnapshotDiffer().diff(before.snapshot, []);
@@ -246,4 +250,41 @@ Deno.test("a last good certificate that stays for two names covers both", () => 
   for (const name of ["a.test", "b.test"]) {
     assert.equal(scene.configuration.certificates.find(name)?.covers(name), true);
   }
+});
+
+Deno.test("a route counts in its own slot from the moment it is in force, whoever had it before", async () => {
+  let now = 0;
+  const output = new LineOutput({ write: (bytes) => Promise.resolve(bytes.length) });
+  const hub = new TelemetryHub({ accessLog: null, output, now: () => now });
+  const { setup } = hub.attach((message) => telemetry.receive(message));
+  const telemetry = new Telemetry(setup, () => {});
+  const { metrics } = telemetry;
+  const registry = new EndpointRegistry<ClientConnection, ClientStream>(10, 0);
+  const configuration = new Configuration(registry, silentLogger, metrics, STILL);
+  const differ = new SnapshotDiffer();
+  const apply = ({ snapshot, certificates }: Configured) => {
+    hub.snapshotComes(snapshot);
+    configuration.apply(differ.diff(snapshot, certificates));
+  };
+  const end = (host: string) => {
+    const record = new ExchangeRecord();
+    const place = configuration.table.find(host, "/");
+    telemetry.routed(record, configuration.table.counters(place));
+    record.status = 200;
+    metrics.exchangeEnded(record, "GET");
+  };
+  apply(forwarding(["10.0.0.1"], "a/web:80", ["a.test", "b.test"]));
+  end("a.test");
+  end("b.test");
+  apply(forwarding(["10.0.0.1"], "a/web:80", ["b.test"]));
+  now += 60_000;
+  // It takes over the slot of the one that has gone.
+  apply(forwarding(["10.0.0.1"], "a/web:80", ["b.test", "c.test"]));
+  end("b.test");
+  end("c.test");
+  const counted = [...parseExposition(await textOf(hub))]
+    .filter(([key, count]) => key.startsWith("pingress_requests_total") && count > 0)
+    .map(([key, count]) => [/route="([^"]*)"/.exec(key)![1], count]);
+  assert.deepEqual(counted, [["b.test Prefix /", 2], ["c.test Prefix /", 1]]);
+  configuration.close();
 });

@@ -10,8 +10,11 @@ export interface Deadlined {
   check(now: number): void;
 }
 
-/** Between two sweeps, and so how late a deadline may be noticed, in ms. */
+/** Between two sweeps, and so how late a deadline may be noticed, in ms; twice that after a pause. */
 export const SWEEP_INTERVAL = 100;
+
+/** A sweep that comes so much later than the one before it, in ms, shows that all stood still. */
+const STANDSTILL = 3 * SWEEP_INTERVAL;
 
 export const NO_DEADLINE = Infinity;
 
@@ -19,6 +22,8 @@ export class Deadlines {
   readonly #entries = new Set<Deadlined>();
   #timer: ReturnType<typeof setInterval> | null = null;
   #now = performance.now();
+  /** The last sweep has looked at nothing. */
+  #isLeftOut = false;
 
   /** The time of the last sweep, in ms, monotonic; at most one interval old while entries exist. */
   get now(): number {
@@ -51,8 +56,16 @@ export class Deadlines {
     }
   }
 
+  /**
+   * Who has stood still (for a collection, for want of CPU, frozen) fires its timers first and reads
+   * afterwards: what came in time meanwhile would be late, unread. So one sweep is left out then;
+   * not two in turn, or deadlines would mean nothing to a process that is always late.
+   */
   #sweep(): void {
+    const before = this.#now;
     this.#now = performance.now();
+    this.#isLeftOut = !this.#isLeftOut && this.#now - before > STANDSTILL;
+    if (this.#isLeftOut) return;
     for (const entry of this.#entries) entry.check(this.#now);
   }
 }

@@ -30,6 +30,11 @@ export const ERROR_KINDS = {
   bad_expectation: { side: "downstream", status: 417, text: "This expectation is not known" },
   misdirected: { side: "downstream", status: 421, text: "This connection is for another host" },
   head_too_large: { side: "downstream", status: 431, text: "The request's fields are too large" },
+  deadline_passed: {
+    side: "downstream",
+    status: 504,
+    text: "The time that the client gives has passed",
+  },
   coding_unknown: { side: "downstream", status: 501, text: "This transfer coding is not known" },
   bad_version: { side: "downstream", status: 505, text: "This version of HTTP is not served" },
   handshake_failed: { side: "downstream", status: 0, text: "The TLS handshake failed" },

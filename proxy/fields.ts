@@ -48,8 +48,31 @@ export const SEC_WEBSOCKET_KEY = 34;
 export const SEC_WEBSOCKET_VERSION = 35;
 export const USER_AGENT = 36;
 export const REFERER = 37;
+export const GRPC_TIMEOUT = 38;
+/** Any other name, of a field that came never to be put into a table (RFC 7541 §6.2.3). */
+export const SENSITIVE = 253;
 export const UNDERSCORE = 254;
 export const DROPPED = 255;
+
+/**
+ * 1 for ids that never cross from one connection to another: hop-by-hop ones (RFC 9110 §7.6.1),
+ * framing, Host, dropped ones. Each codec writes its own of them.
+ */
+export const NEVER_CROSSES = new Uint8Array(256);
+for (
+  const id of [
+    HOST,
+    CONTENT_LENGTH,
+    TRANSFER_ENCODING,
+    CONNECTION,
+    KEEP_ALIVE,
+    PROXY_CONNECTION,
+    TE,
+    UPGRADE,
+    HTTP2_SETTINGS,
+    DROPPED,
+  ]
+) NEVER_CROSSES[id] = 1;
 
 const NAMES: readonly [string, number][] = [
   ["host", HOST],
@@ -88,6 +111,7 @@ const NAMES: readonly [string, number][] = [
   ["sec-websocket-version", SEC_WEBSOCKET_VERSION],
   ["user-agent", USER_AGENT],
   ["referer", REFERER],
+  ["grpc-timeout", GRPC_TIMEOUT],
 ];
 
 const FAMILIES = ["x-forwarded-", "x-original-", "x-envoy-"].map((prefix) => asciiBytes(prefix));
@@ -144,10 +168,32 @@ export function asciiBytes(text: string): Uint8Array<ArrayBuffer> {
 
 /** The string of a short range of bytes, one character a byte (latin1). */
 export function latin1(bytes: Uint8Array, start: number, end: number): string {
-  let text = "";
-  for (let i = start; i < end; i++) text += String.fromCharCode(bytes[i]);
-  return text;
+  const length = end - start;
+  if (length > MAX_CODES) return longLatin1(bytes, start, end);
+  const codes = CODES[length];
+  for (let i = 0; i < length; i++) codes[i] = bytes[start + i];
+  return String.fromCharCode.apply(null, codes);
 }
+
+function longLatin1(bytes: Uint8Array, start: number, end: number): string {
+  let text = "";
+  for (; start + MAX_CODES < end; start += MAX_CODES) {
+    text += latin1(bytes, start, start + MAX_CODES);
+  }
+  return text + latin1(bytes, start, end);
+}
+
+/** Characters that are made into a string at once. */
+const MAX_CODES = 64;
+
+/**
+ * Where their codes stand, by how many there are. One call for all of them makes a flat string; one
+ * of parts is joined when it is first looked up, which costs more than to make it.
+ */
+const CODES: readonly number[][] = Array.from(
+  { length: MAX_CODES + 1 },
+  (_, length) => new Array<number>(length).fill(0),
+);
 
 /** Ranges a field: name start and end, value start and end. */
 const STRIDE = 4;
@@ -217,6 +263,26 @@ export class Fields {
     this.ranges[index * STRIDE + 2] = start;
   }
 
+  /**
+   * Writes another value into the last field, for which `fieldsOf` has made room. False, and nothing
+   * has changed, where there is too little, or the value is not of visible ASCII alone.
+   */
+  replaceLast(value: string): boolean {
+    const { bytes } = this;
+    const valueRange = (this.count - 1) * STRIDE + 2;
+    const start = this.ranges[valueRange];
+    if (start + value.length + 2 > bytes.length) return false;
+    for (let i = 0; i < value.length; i++) {
+      const code = value.charCodeAt(i);
+      if (code <= 0x20 || code >= 0x7f) return false;
+    }
+    const end = writeLatin1(bytes, start, value);
+    bytes[end] = 0x0d;
+    bytes[end + 1] = 0x0a;
+    this.ranges[valueRange + 1] = end;
+    return true;
+  }
+
   name(index: number): string {
     return latin1(this.bytes, this.nameStart(index), this.nameEnd(index));
   }
@@ -246,10 +312,12 @@ const EMPTY = new Uint8Array(0);
  * Fields of our own making, laid out as `name: value CRLF` lines. Throws on a name or value that
  * would break out of its line (CR, LF, NUL, a name that is no token): response splitting by our own
  * redirects or errors ends here (reliability row 36).
+ *
+ * @param room bytes that the last value may grow by; see `replaceLast`.
  */
-export function fieldsOf(pairs: readonly (readonly [string, string])[]): Fields {
+export function fieldsOf(pairs: readonly (readonly [string, string])[], room = 0): Fields {
   const fields = new Fields();
-  let length = 0;
+  let length = room;
   for (const [name, value] of pairs) length += name.length + value.length + 4;
   const bytes = new Uint8Array(length);
   fields.clear(bytes);

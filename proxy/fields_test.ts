@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Random } from "../tests/fuzz/random.ts";
 import { CidrList } from "../shared/cidr.ts";
 import { ERROR_KINDS, type ErrorCode } from "./errors.ts";
-import { type Fields, fieldsOf } from "./fields.ts";
+import { type Fields, fieldsOf, latin1 as textOf } from "./fields.ts";
 import { httpsRedirect } from "./filters/https_redirect.ts";
 import { prepareRequest } from "./headers.ts";
 import { fieldsSize, writeFields } from "./http1/head_writer.ts";
@@ -157,5 +157,48 @@ Deno.test("an error page has its own fields alone, whatever id and Accept came w
     const page = latin1(body.read() as Uint8Array);
     assert.doesNotMatch(page, /[\r\0]/);
     assert.ok(page.split("\n").length <= 3, page);
+  }
+});
+
+Deno.test("the last value can be replaced where there is room, and by nothing that breaks its line", () => {
+  const fields = fieldsOf([["X-A", "1"], ["X-Host", "a.test"]], 4);
+  for (const value of ["b.test", "a", "longer.tes", "a.test"]) {
+    assert.equal(fields.replaceLast(value), true, value);
+    assert.deepEqual(written(fields), ["X-A: 1", `X-Host: ${value}`]);
+    assert.equal(fields.value(1), value);
+  }
+  for (const value of ["longer.test", "a\r\nb", "a b", "\u010a", "a\x7f"]) {
+    assert.equal(fields.replaceLast(value), false, JSON.stringify(value));
+    assert.deepEqual(written(fields), ["X-A: 1", "X-Host: a.test"]);
+  }
+});
+
+Deno.test("over one connection, each request tells the backend its own host and an id of its own", () => {
+  const hosts = [
+    "a.test",
+    "b.test",
+    "a.test",
+    "longer.example.test:8080",
+    `${"c".repeat(99)}.test`,
+  ];
+  const made = exchangeOf({ host: hosts[0], authority: hosts[0] });
+  const connection = Object.assign(made, { client: { ...made.client, trusted: false } });
+  const ids = new Set<string>();
+  for (const authority of [...hosts, "", "a.test", "a.test"]) {
+    connection.request.authority = authority;
+    prepareRequest(connection, CidrList.empty);
+    const lines = written(connection.added!);
+    const expected = authority === "" ? [] : [`X-Forwarded-Host: ${authority}`];
+    assert.deepEqual(lines.filter((line) => line.startsWith("X-Forwarded-Host")), expected);
+    ids.add(lines[0]);
+  }
+  assert.equal(ids.size, hosts.length + 3);
+});
+
+Deno.test("bytes of any number make a string of as many characters", () => {
+  const bytes = Uint8Array.from({ length: 300 }, (_, index) => index);
+  for (const length of [0, 1, 12, 63, 64, 65, 128, 129, 290]) {
+    const expected = String.fromCharCode(...bytes.subarray(7, 7 + length));
+    assert.equal(textOf(bytes, 7, 7 + length), expected, `${length}`);
   }
 });

@@ -1,89 +1,83 @@
 /**
  * The life of a request: match → pick → acquire → send → respond. In: an exchange of any version.
- * Out: its answer. The only place that joins router, upstreams and connections.
+ * Out: its answer. The only place that joins router, filters and upstreams.
  */
 import { formatAddress } from "../shared/address.ts";
 import type { CidrList } from "../shared/cidr.ts";
 import type { Logger } from "../shared/log.ts";
 import type { Certificates } from "./certificates.ts";
 import type { Deadlines } from "./deadlines.ts";
-import { isExhaustion } from "./descriptors.ts";
 import { asProxyError, type ErrorCode, ProxyError } from "./errors.ts";
+import { EndpointReports } from "./endpoint_reports.ts";
+import type { GrpcDeadlines } from "./grpc/deadline.ts";
 import { prepareRequest, prepareResponse, requestIdOf } from "./headers.ts";
-import { ClientConnection, type ClientConnectionContext } from "./http1/client_connection.ts";
 import type { Limits } from "./limits.ts";
+import { grpcWeb } from "./filters/grpc_web.ts";
 import { httpsRedirect } from "./filters/https_redirect.ts";
 import { maxForwards } from "./filters/max_forwards.ts";
 import {
   type Body,
   type Exchange,
   NO_BODY,
-  type RequestHead,
   type ResponseHead,
+  type UpstreamExchange,
 } from "./message.ts";
+import { ReplayBody } from "./replay_body.ts";
 import { answerTo } from "./respond.ts";
-import type { RouteTable } from "./router/table.ts";
-import type { RouteCounters } from "./telemetry/metrics.ts";
+import { isUnreachable, mayReplay, wasClosedIdle } from "./second_tries.ts";
+import { turnNow } from "./turn_clock.ts";
+import { NO_ROUTE, type RouteTable } from "./router/table.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
 import type { Tunnels } from "./tunnel.ts";
-import type { Transport } from "./transport.ts";
-import { connect } from "./upstream/connect.ts";
-import type { Failing } from "./upstream/ejection.ts";
-import type { Endpoint } from "./upstream/endpoint.ts";
 import type { Holds } from "./upstream/hold.ts";
-import type { UpstreamNetworks } from "./upstream/networks.ts";
-import type { Upstream } from "./upstream/upstream.ts";
+import {
+  type HttpEndpoint,
+  type HttpUpstream,
+  UpstreamCalls,
+  type UpstreamCallsContext,
+} from "./upstream_calls.ts";
 
 /** What a route means here. */
 export type Target =
-  & (
-    | { readonly kind: "forward"; readonly upstream: Upstream<ClientConnection> }
-    | { readonly kind: "answer"; readonly code: ErrorCode; readonly reason: string }
-  )
-  & { readonly route: RouteCounters };
+  | { readonly kind: "forward"; readonly upstream: HttpUpstream }
+  | { readonly kind: "answer"; readonly code: ErrorCode; readonly reason: string };
 
-export interface ForwarderContext extends ClientConnectionContext {
+export interface ForwarderContext extends UpstreamCallsContext {
   readonly limits: Limits;
   readonly deadlines: Deadlines;
   readonly trustedProxies: CidrList;
   readonly log: Logger;
   readonly telemetry: Telemetry;
   readonly certificates: Certificates;
-  /** Where endpoints may be. */
-  readonly networks: UpstreamNetworks;
   readonly tunnels: Tunnels;
+  readonly grpcDeadlines: GrpcDeadlines;
   /** Where requests wait for an upstream to have an endpoint. */
   readonly holds: Holds;
   /** True while memory is too short for another request. */
   readonly isOverloaded: () => boolean;
-  /** The system has no descriptor left. */
-  readonly onExhausted: () => void;
   /** The port of HTTPS that plain requests are sent to; null sends none. */
   readonly redirectPort: () => number | null;
   /** The routes in force; an exchange asks once and keeps what it got. */
   readonly table: RouteTable<Target>;
 }
 
-/** RFC 9110 §9.2.2: sending these twice has the effect of once. */
-const IDEMPOTENT: ReadonlySet<string> = new Set([
-  "GET",
-  "HEAD",
-  "OPTIONS",
-  "PUT",
-  "DELETE",
-]);
-
-/**
- * Backends are known to send a body where none may be. It closes an idle connection, but on one that
- * is used again at once it would pass for the next answer: so that waits for so long, in ms.
- */
-const DOUBT = 10;
+/** A try under way, or one that has failed; `call` is null where a connection is to be made. */
+interface BegunTry {
+  readonly endpoint: HttpEndpoint;
+  readonly call: UpstreamExchange | null;
+  readonly failure: ProxyError | null;
+}
 
 export class Forwarder {
   readonly #context: ForwarderContext;
+  readonly #calls: UpstreamCalls;
+  readonly #reports: EndpointReports;
 
   constructor(context: ForwarderContext) {
+    const { log, telemetry: { metrics } } = context;
     this.#context = context;
+    this.#calls = new UpstreamCalls(context, metrics);
+    this.#reports = new EndpointReports(log, metrics);
   }
 
   /** Serves one exchange to its end. Never rejects. */
@@ -99,16 +93,22 @@ export class Forwarder {
     if (client.certificate !== null && this.#isMisdirected(request.host, client.certificate)) {
       return this.#answer(exchange, new ProxyError("misdirected"));
     }
-    const target = this.#context.table.match(request.host, request.path);
-    if (target === null) return this.#answer(exchange, new ProxyError("no_route"));
-    exchange.record.route = target.route;
+    const { table, telemetry } = this.#context;
+    const place = table.find(request.host, request.path);
+    if (place === NO_ROUTE) return this.#answer(exchange, new ProxyError("no_route"));
+    telemetry.routed(exchange.record, table.counters(place));
+    const target = table.target(place);
     if (target.kind === "answer") {
       return this.#answer(exchange, new ProxyError(target.code, target.reason));
     }
     const last = maxForwards(exchange.request);
     if (last !== null) return this.#respond(exchange, last, NO_BODY);
-    this.#context.telemetry.exchangeBegun(exchange);
-    return this.#forward(exchange, target.upstream);
+    telemetry.exchangeBegun(exchange);
+    const { upstream } = target;
+    const asked = upstream.grpcWeb ? grpcWeb(exchange) : exchange;
+    return asked.request.isGrpc
+      ? this.#forwardGrpc(asked, upstream)
+      : this.#forward(asked, upstream);
   };
 
   /** A host that has another certificate than the one shown must be asked on a connection of its own. */
@@ -124,17 +124,122 @@ export class Forwarder {
     return httpsRedirect(exchange, { port, hasCertificate });
   }
 
-  async #forward(exchange: Exchange, upstream: Upstream<ClientConnection>): Promise<void> {
-    let tried: Endpoint<ClientConnection>[] | null = null;
-    let failure: ProxyError | null = null;
-    let replayed = false;
-    let heldSince = 0;
-    const { deadlines, holds, telemetry } = this.#context;
-    const { record } = exchange;
+  /** Forwards within the time that the client gives, if it does. */
+  #forwardGrpc(exchange: Exchange, upstream: HttpUpstream): Promise<void> {
+    const { grpcDeadlines } = this.#context;
+    const watching = grpcDeadlines.watch(exchange);
+    if (watching === "malformed") {
+      return this.#answer(exchange, new ProxyError("bad_request", "a malformed grpc-timeout"));
+    }
+    const forwarding = this.#forward(exchange, upstream);
+    if (watching === "none") return forwarding;
+    return forwarding.finally(() => grpcDeadlines.forget(exchange));
+  }
+
+  /**
+   * Forwards by a connection that is there, as nearly every exchange can be, without a promise until
+   * its answer has come; what is otherwise, or fails, `#forwardOn` takes over.
+   */
+  #forward(exchange: Exchange, upstream: HttpUpstream): Promise<void> {
+    const { record, payload, body } = exchange;
     record.upstream = upstream.id;
     upstream.requested();
+    const endpoint = upstream.pick(null);
+    if (endpoint === null) return this.#forwardOn(exchange, upstream, null);
+    this.#begin(exchange, endpoint);
+    const call = this.#calls.take(endpoint, exchange, false);
+    if (call === null || (endpoint.sharing === true && payload === null && !body.done)) {
+      return this.#forwardOn(exchange, upstream, { endpoint, call, failure: null });
+    }
+    return new Promise((ended, failed) =>
+      this.#try(exchange, upstream, endpoint, call, ended, failed)
+    );
+  }
+
+  /** The endpoint is asked from now on: its `load` counts one more. */
+  #begin({ record }: Exchange, endpoint: HttpEndpoint): void {
+    record.endpoint = endpoint;
+    record.tries++;
+    if (this.#context.telemetry.isLogging) record.triedAt = turnNow();
+    endpoint.load.requests++;
+  }
+
+  /**
+   * The first try, which mostly is the last. `failed` gets what a mistake of ours throws: in a
+   * callback nobody else would learn of it, and the exchange would have no end.
+   */
+  #try(
+    exchange: Exchange,
+    upstream: HttpUpstream,
+    endpoint: HttpEndpoint,
+    call: UpstreamExchange,
+    ended: () => void,
+    failed: (mistake: unknown) => void,
+  ): void {
+    const settle = (failure: ProxyError | null) => {
+      if (failure === null) {
+        endpoint.load.requests--;
+        ended();
+      } else this.#forwardOn(exchange, upstream, { endpoint, call, failure }).then(ended, failed);
+    };
+    const lost = (mistake: unknown) => {
+      endpoint.load.requests--;
+      failed(mistake);
+    };
+    const answered = () => {
+      this.#release(exchange, endpoint, call);
+      settle(null);
+    };
+    const broke = (thrown: unknown) => settle(this.#broken(exchange, call, thrown));
+    const respond = () => {
+      if (call.response.status < 200) {
+        this.#respondLater(exchange, upstream, endpoint, call).then(settle).catch(lost);
+        return;
+      }
+      let answering: Promise<void> | void;
+      try {
+        answering = this.#respondBy(exchange, upstream, endpoint, call);
+      } catch (thrown) {
+        return broke(thrown);
+      }
+      if (answering === undefined) answered();
+      else answering.then(answered, broke).catch(lost);
+    };
+    const received = (error: unknown) => {
+      try {
+        if (error === null) respond();
+        else broke(error);
+      } catch (mistake) {
+        lost(mistake);
+      }
+    };
+    exchange.onAbort = call.abort;
+    const { request, payload, body } = exchange;
+    try {
+      call.send(request, exchange.added, request.authority, payload, body);
+    } catch (thrown) {
+      return received(thrown);
+    }
+    call.receiveThen(received);
+  }
+
+  /** Goes on from a try that has begun, or has failed with `failure`; from the very beginning at null. */
+  async #forwardOn(
+    exchange: Exchange,
+    upstream: HttpUpstream,
+    begun: BegunTry | null,
+  ): Promise<void> {
+    let tried: HttpEndpoint[] | null = null;
+    let failure: ProxyError | null = null;
+    let replayed = false;
+    // The last try never was the backend's: it adds nothing to its load.
+    let isUnseen = false;
+    let heldSince = 0;
+    let replay: ReplayBody | null = null;
+    const { holds, telemetry } = this.#context;
+    const { record, payload, body } = exchange;
     for (;;) {
-      let endpoint = upstream.pick(tried);
+      let endpoint = begun === null ? upstream.pick(tried) : begun.endpoint;
       if (endpoint === null && tried === null && upstream.resolving !== null) {
         await upstream.resolving;
         endpoint = upstream.pick(null);
@@ -149,46 +254,60 @@ export class Forwarder {
             continue;
           }
           if (exchange.isOver) return this.#lose(exchange, new ProxyError("client_gone"));
+          if (outcome === "client_gone") {
+            return this.#answer(exchange, new ProxyError("deadline_passed"));
+          }
           if (upstream.isEmpty) failure = null;
         }
         return this.#answer(exchange, failure ?? new ProxyError("no_endpoint", upstream.id));
       }
-      if (failure !== null && !upstream.takeRetry()) {
+      if (failure !== null && !isUnseen && !upstream.takeRetry()) {
         telemetry.metrics.upstreamRetryDenied();
         return this.#answer(exchange, failure);
       }
-      record.endpoint = endpoint;
-      record.tries++;
-      if (telemetry.isLogging) record.triedAt = performance.now();
-      endpoint.load.requests++;
+      if (begun === null) this.#begin(exchange, endpoint);
       try {
-        let connection = replayed ? null : endpoint.pool.take(deadlines.now);
-        try {
-          if (connection === null) {
-            connection = await this.#connect(exchange, endpoint);
-            if (!upstream.has(endpoint)) {
-              // It left meanwhile, and what has not been sent to it yet goes elsewhere.
-              connection.close();
-              record.tries--;
-              continue;
+        let call = begun === null ? this.#calls.take(endpoint, exchange, replayed) : begun.call;
+        if (call === null) {
+          begun = null;
+          try {
+            call = await this.#calls.open(endpoint, exchange);
+          } catch (error) {
+            failure = asProxyError(error, "connect_failed");
+            isUnseen = false;
+            (tried ??= []).push(endpoint);
+            if (failure.code === "client_gone") return this.#lose(exchange, failure);
+            if (failure.code === "deadline_passed") return this.#answer(exchange, failure);
+            this.#reports.failed(upstream, endpoint, failure);
+            if (tried.length >= this.#context.limits.tries) {
+              const waits = holds.concerns(upstream, isUnreachable(failure));
+              if (!waits || upstream.hasOther(tried)) return this.#answer(exchange, failure);
             }
-          } else telemetry.metrics.upstreamReused();
-        } catch (error) {
-          failure = asProxyError(error, "connect_failed");
-          (tried ??= []).push(endpoint);
-          if (failure.code === "client_gone") return this.#lose(exchange, failure);
-          this.#blame(upstream, endpoint, failure);
-          if (tried.length >= this.#context.limits.tries) {
-            const waits = holds.concerns(upstream, isUnreachable(failure));
-            if (!waits || upstream.hasOther(tried)) return this.#answer(exchange, failure);
+            continue;
           }
-          continue;
+          if (!upstream.has(endpoint)) {
+            // It left meanwhile, and what has not been sent to it yet goes elsewhere.
+            call.abort(new ProxyError("client_gone"));
+            record.tries--;
+            continue;
+          }
         }
-        failure = await this.#exchange(exchange, upstream, endpoint, connection);
+        if (begun?.failure) failure = begun.failure;
+        else {
+          // A backend of HTTP/2 may say that it has not begun with the request.
+          if (replay !== null) replay.rewind();
+          else if (endpoint.sharing === true && payload === null && !body.done) {
+            replay = new ReplayBody(body);
+          }
+          failure = await this.#exchange(exchange, upstream, endpoint, call, replay);
+        }
+        begun = null;
         if (failure === null) return;
-        if (!wasClosedIdle(connection)) this.#blame(upstream, endpoint, failure);
-        if (mayReplay(exchange, connection)) {
-          if (wasClosedIdle(connection) && !replayed) {
+        const isFree = wasClosedIdle(call) || call.unprocessed;
+        isUnseen = call.unprocessed && !call.refused && !replayed;
+        if (!isFree) this.#reports.failed(upstream, endpoint, failure);
+        if (mayReplay(exchange, call, replay)) {
+          if (isFree && !replayed) {
             replayed = true;
             continue;
           }
@@ -203,135 +322,117 @@ export class Forwarder {
     }
   }
 
-  /** Sends the request on `connection` and answers. Null when done, or why there is no answer yet. */
+  /** Sends the request by `call` and answers. Null when done, or why there is no answer yet. */
   async #exchange(
     exchange: Exchange,
-    upstream: Upstream<ClientConnection>,
-    endpoint: Endpoint<ClientConnection>,
-    connection: ClientConnection,
+    upstream: HttpUpstream,
+    endpoint: HttpEndpoint,
+    call: UpstreamExchange,
+    replay: ReplayBody | null,
   ): Promise<ProxyError | null> {
-    const { request } = exchange;
+    const { request, payload } = exchange;
     // While a connection was being made, the client may have gone, and the head with it.
     if (exchange.isOver) {
-      connection.close();
-      this.#lose(exchange, new ProxyError("client_gone"));
-      return null;
-    }
-    exchange.onAbort = connection.abort;
-    try {
-      connection.send(request, exchange.added, request.authority, exchange.payload, exchange.body);
-      let response = await connection.receive();
-      while (response.status < 200 && response.status !== 101) {
-        await exchange.interim(response);
-        response = await connection.receive();
-      }
-      if (isGatewayError(response.status)) this.#decline(upstream, endpoint, response.status);
-      else upstream.succeeded(endpoint);
-      if (this.#context.telemetry.isLogging) exchange.record.answeredAt = performance.now();
-      prepareResponse(response, request);
-      if (response.status === 101) return await this.#tunnel(exchange, connection, response);
-      const answering = exchange.respond(response, connection.body);
-      if (answering !== undefined) await answering;
-    } catch (thrown) {
-      const error = connection.failure ?? asProxyError(thrown, "internal");
-      connection.abort(error);
-      exchange.onAbort = null;
-      if (!exchange.responded) return error;
+      const error = new ProxyError("client_gone");
+      call.abort(error);
       this.#lose(exchange, error);
       return null;
     }
-    exchange.onAbort = null;
-    if (!connection.finish()) return null;
-    const give = () => endpoint.pool.give(connection, this.#context.deadlines.now);
-    if (!hasNoBody(request, connection.response)) give();
-    else {
-      setTimeout(() => {
-        if (!connection.isClosed) give();
-      }, DOUBT);
+    exchange.onAbort = call.abort;
+    try {
+      call.send(request, exchange.added, request.authority, payload, replay ?? exchange.body);
+      await call.receive();
+    } catch (thrown) {
+      return this.#broken(exchange, call, thrown);
     }
+    replay?.forget();
+    return await this.#respondLater(exchange, upstream, endpoint, call);
+  }
+
+  /** Answers from the first head on that `call` has received; as `#exchange` does. */
+  async #respondLater(
+    exchange: Exchange,
+    upstream: HttpUpstream,
+    endpoint: HttpEndpoint,
+    call: UpstreamExchange,
+  ): Promise<ProxyError | null> {
+    let { response } = call;
+    try {
+      while (response.status < 200 && response.status !== 101) {
+        await exchange.interim(response);
+        if (exchange.responded) throw call.failure ?? new ProxyError("client_gone");
+        response = await call.receive();
+      }
+      if (response.status === 101) {
+        this.#prepare(exchange, upstream, endpoint, response);
+        return await this.#tunnel(exchange, call, response);
+      }
+      const answering = this.#respondBy(exchange, upstream, endpoint, call);
+      if (answering !== undefined) await answering;
+    } catch (thrown) {
+      return this.#broken(exchange, call, thrown);
+    }
+    this.#release(exchange, endpoint, call);
+    return null;
+  }
+
+  /** Answers with the final head that `call` has received, and the body behind it. */
+  #respondBy(
+    exchange: Exchange,
+    upstream: HttpUpstream,
+    endpoint: HttpEndpoint,
+    call: UpstreamExchange,
+  ): Promise<void> | void {
+    const { response } = call;
+    this.#prepare(exchange, upstream, endpoint, response);
+    return exchange.respond(response, call.body);
+  }
+
+  #prepare(
+    { request, record }: Exchange,
+    upstream: HttpUpstream,
+    endpoint: HttpEndpoint,
+    response: ResponseHead,
+  ): void {
+    this.#reports.answered(upstream, endpoint, response.status);
+    if (this.#context.telemetry.isLogging) record.answeredAt = turnNow();
+    prepareResponse(response, request);
+  }
+
+  /** All of the answer has been handed on. */
+  #release(exchange: Exchange, endpoint: HttpEndpoint, call: UpstreamExchange): void {
+    exchange.onAbort = null;
+    this.#calls.release(endpoint, call, exchange.request);
+  }
+
+  /** Ends a call that broke. Why, where another answer can be given; null where it is too late. */
+  #broken(exchange: Exchange, call: UpstreamExchange, thrown: unknown): ProxyError | null {
+    const error = call.failure ?? asProxyError(thrown, "internal");
+    call.abort(error);
+    exchange.onAbort = null;
+    if (!exchange.responded) return error;
+    this.#lose(exchange, error);
     return null;
   }
 
   /** The rest of an upgraded connection's life. */
   async #tunnel(
     exchange: Exchange,
-    connection: ClientConnection,
+    call: UpstreamExchange,
     response: ResponseHead,
   ): Promise<null> {
     const { tunnels, telemetry: { metrics } } = this.#context;
     const isWebSocket = exchange.request.upgrade === "websocket";
     const client = await exchange.upgrade(response);
     metrics.tunnelOpened();
-    const error = await tunnels.run(client, connection.duplex(), isWebSocket);
+    const outcome = await tunnels.run(client, call.duplex(), isWebSocket);
+    // Where the client broke off, all that the tunnel may have seen is that the backend was closed.
+    const error = outcome === null ? null : call.failure ?? outcome;
     metrics.tunnelClosed();
     exchange.onAbort = null;
-    connection.close();
+    call.abort(error ?? new ProxyError("client_gone"));
     if (error !== null) this.#lose(exchange, error);
     return null;
-  }
-
-  async #connect(
-    exchange: Exchange,
-    endpoint: Endpoint<ClientConnection>,
-  ): Promise<ClientConnection> {
-    const aborted = new AbortController();
-    exchange.onAbort = () => aborted.abort();
-    const { limits, networks, certificates, onExhausted, telemetry: { metrics } } = this.#context;
-    let transport: Transport;
-    try {
-      transport = await connect(endpoint, aborted.signal, {
-        timeout: limits.connectTimeout,
-        networks,
-        onExhausted,
-        clientCertificate: (id) => certificates.byId(id)?.pair ?? null,
-      });
-    } catch (error) {
-      if (!aborted.signal.aborted) metrics.upstreamConnectFailed();
-      throw error;
-    }
-    metrics.upstreamConnected();
-    const connection = new ClientConnection(transport, this.#context);
-    endpoint.pool.adopt(connection);
-    return connection;
-  }
-
-  /** Holds a failure against its endpoint, unless it was our own that it could not be asked. */
-  #blame(
-    upstream: Upstream<ClientConnection>,
-    endpoint: Endpoint<ClientConnection>,
-    { side, code, cause }: ProxyError,
-  ): void {
-    if (side !== "upstream" || code === "upstream_refused" || isExhaustion(cause)) return;
-    this.#leaveOut(upstream, endpoint, upstream.failed(endpoint), "no_answer", code);
-  }
-
-  /** An endpoint has answered that it, or one behind it, cannot serve. */
-  #decline(
-    upstream: Upstream<ClientConnection>,
-    endpoint: Endpoint<ClientConnection>,
-    status: number,
-  ): void {
-    this.#leaveOut(upstream, endpoint, upstream.declined(endpoint), "gateway_error", status);
-  }
-
-  /** Tells of an endpoint that is left out from now on for `time` ms; 0 where it is not. */
-  #leaveOut(
-    upstream: Upstream<ClientConnection>,
-    endpoint: Endpoint<ClientConnection>,
-    time: number,
-    reason: Failing,
-    last: ErrorCode | number,
-  ): void {
-    if (time === 0) return;
-    const { log, telemetry: { metrics } } = this.#context;
-    metrics.upstreamEjected(reason);
-    log.warn("Endpoint left out, as it keeps failing", {
-      upstream: upstream.id,
-      endpoint: formatAddress({ hostname: endpoint.address, port: endpoint.port }),
-      ms: time,
-      reason,
-      last,
-    });
   }
 
   /** Answers an error, unless the client has gone. */
@@ -361,46 +462,17 @@ export class Forwarder {
     // Either may come a thousand times a second; metrics count them, and the change is logged.
     if (error.code === "no_route" || error.code === "overloaded") return;
     const level = error.side === "downstream" ? "debug" : "warn";
+    const { upstream, endpoint } = exchange.record;
     this.#context.log[level]("Request failed", {
       code: error.code,
       detail: error.message,
       host: exchange.request.host,
       path: exchange.request.path,
       requestId: requestIdOf(exchange),
+      ...(endpoint === null ? {} : {
+        upstream,
+        endpoint: formatAddress({ hostname: endpoint.address, port: endpoint.port }),
+      }),
     });
   }
-}
-
-/** Nothing was sent, as nobody was there; not for want of something here. */
-function isUnreachable(failure: ProxyError | null): boolean {
-  return failure?.code === "connect_failed" && !isExhaustion(failure.cause);
-}
-
-/** What a gateway says that cannot reach, or a server that cannot serve (RFC 9110 §15.6.3-5). */
-function isGatewayError(status: number): boolean {
-  return status >= 502 && status <= 504;
-}
-
-/** RFC 9112 §6.3: whatever such a response says of a body, none follows. */
-function hasNoBody({ method }: RequestHead, { status }: ResponseHead): boolean {
-  return method === "HEAD" || status === 204 || status === 304;
-}
-
-/**
- * A reused connection that died before a byte of its answer was most likely closed by the backend
- * as the request left (RFC 9112 §9.3.1).
- */
-function wasClosedIdle(connection: ClientConnection): boolean {
-  return connection.reused && endedUnanswered(connection);
-}
-
-function endedUnanswered({ answered, failure }: ClientConnection): boolean {
-  return !answered && failure?.code === "upstream_closed";
-}
-
-/** Of a request that died without a byte of answer what may be sent twice, and still can be, is. */
-function mayReplay(exchange: Exchange, connection: ClientConnection): boolean {
-  return endedUnanswered(connection) && exchange.body.done &&
-    (exchange.payload !== null || exchange.request.bodyLength === 0) &&
-    IDEMPOTENT.has(exchange.request.method);
 }

@@ -22,11 +22,19 @@ import {
   X_REQUEST_ID,
 } from "./fields.ts";
 import { addressIn, originalClient } from "./forwarded_for.ts";
-import { type Exchange, type RequestHead, type ResponseHead, UNKNOWN_LENGTH } from "./message.ts";
+import {
+  type Exchange,
+  keepsTrailers,
+  type RequestHead,
+  type ResponseHead,
+  UNKNOWN_LENGTH,
+} from "./message.ts";
 import { newRequestId, writeRequestId } from "./request_id.ts";
 
 /** Index of X-Request-Id in the fields that `forwardedFields` makes. */
 const REQUEST_ID = 0;
+/** Bytes by which the host of one request may be longer than that of the last one. */
+const HOST_ROOM = 64;
 /** A trusted proxy's id is kept when it is one: not empty, no blanks, no longer than this. */
 const MAX_REQUEST_ID = 128;
 
@@ -56,7 +64,7 @@ export function prepareRequest(exchange: Exchange, trustedProxies: CidrList): vo
   if (client.trusted) {
     exchange.added = trustedFields(exchange, trustedProxies);
     exchange.addedAuthority = "";
-  } else if (exchange.added !== null && exchange.addedAuthority === request.authority) {
+  } else if (exchange.added !== null && isAddedFor(exchange, exchange.added)) {
     const { added } = exchange;
     writeRequestId(added.bytes, added.valueStart(REQUEST_ID));
   } else {
@@ -67,18 +75,32 @@ export function prepareRequest(exchange: Exchange, trustedProxies: CidrList): vo
       ["X-Forwarded-Proto", client.secure ? "https" : "http"],
       ["X-Forwarded-Port", String(client.localPort)],
       ...forwardedHost(request.authority),
-    ]);
+    ], HOST_ROOM);
     exchange.addedAuthority = request.authority;
   }
   // RFC 9110 §10.1.4: to ask for trailers promises that the client gets them.
   if (request.version === 10) request.acceptsTrailers = false;
-  const withTrailers = request.isGrpc && request.bodyLength === UNKNOWN_LENGTH;
+  const withTrailers = keepsTrailers(request) && request.bodyLength === UNKNOWN_LENGTH;
   const { ids, count } = fields;
   for (let i = 0; i < count; i++) {
     const id = ids[i];
     if (REPLACED[id] === 1 || (UNTRUSTED[id] === 1 && !client.trusted)) ids[i] = DROPPED;
     else if (id === TRAILER && !withTrailers) ids[i] = DROPPED;
   }
+}
+
+/**
+ * Whether the fields of the connection's last request are this one's too, but for its id. Of another
+ * authority they are once that is written into them: a proxy before this one sends requests for many
+ * hosts over one connection.
+ */
+function isAddedFor(exchange: Exchange, added: Fields): boolean {
+  const { request: { authority }, addedAuthority } = exchange;
+  if (authority === addedAuthority) return true;
+  // X-Forwarded-Host is the last one, where there is one.
+  if (authority === "" || addedAuthority === "" || !added.replaceLast(authority)) return false;
+  exchange.addedAuthority = authority;
+  return true;
 }
 
 /** Prepares a backend's response for the client. */

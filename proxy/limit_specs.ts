@@ -250,6 +250,76 @@ export const LIMIT_OPTIONS = defineOptions({
     reason: "some hundred a second for as long as a start takes",
     help: "Requests that wait so in one worker; one more gets 503 at once.",
   },
+  http2StreamLimit: {
+    type: "integer",
+    group: "Limits",
+    default: DEFAULT_LIMITS.http2Streams,
+    min: 1,
+    max: 10_000,
+    reason: "nginx's; clients queue what is beyond it",
+    help: "Requests under way on one HTTP/2 connection of a client; one more is refused, to be " +
+      "sent again.",
+  },
+  http2StreamWindow: {
+    type: "size",
+    group: "Limits",
+    default: DEFAULT_LIMITS.http2StreamWindow,
+    min: 16 * 1024,
+    max: 16 * 1024 * 1024,
+    reason: "what a slow backend leaves waiting in memory; Envoy's for the edge",
+    help:
+      "Bytes of a request's body that an HTTP/2 client may send ahead of the backend, and of an " +
+      "answer's that a backend may send ahead of the client.",
+  },
+  http2ConnectionWindow: {
+    type: "size",
+    group: "Limits",
+    default: DEFAULT_LIMITS.http2ConnectionWindow,
+    min: 64 * 1024,
+    max: 64 * 1024 * 1024,
+    reason: "sixteen uploads at full speed; Envoy's for the edge",
+    help: "The same of all requests of a connection together.",
+  },
+  http2ResetLimit: {
+    type: "integer",
+    group: "Limits",
+    default: DEFAULT_LIMITS.http2Resets,
+    min: 1,
+    max: 1_000_000,
+    reason: "who leaves a page cancels dozens of requests, an attacker thousands",
+    help: "Requests of one HTTP/2 connection that may end before their answer, by the client's " +
+      "will or its mistakes; 33 a second are forgiven. Past it the connection ends " +
+      "(ENHANCE_YOUR_CALM).",
+  },
+  http2ControlLimit: {
+    type: "integer",
+    group: "Limits",
+    default: DEFAULT_LIMITS.http2ControlFrames,
+    min: 10,
+    max: 1_000_000,
+    reason: "a few belong to every request; the rest is noise",
+    help: "Frames of one HTTP/2 connection that carry neither a request nor a body nor make room " +
+      "for one; 100 a second are forgiven. Past it the connection ends (ENHANCE_YOUR_CALM).",
+  },
+  http2UpstreamStreams: {
+    type: "integer",
+    group: "Limits",
+    default: DEFAULT_LIMITS.http2UpstreamStreams,
+    min: 1,
+    max: 10_000,
+    reason: "a connection that breaks or stalls takes no more with it",
+    help: "Requests on one HTTP/2 connection to an endpoint, if it does not allow fewer; then " +
+      "another connection is made.",
+  },
+  http2PingTimeout: {
+    type: "duration",
+    group: "Limits",
+    default: DEFAULT_LIMITS.http2PingTimeout,
+    min: 100,
+    reason: "gRPC's keepalive timeout",
+    help: "An HTTP/2 peer that says nothing for this long while requests are under way is asked " +
+      "whether it is there, and given up after as long again.",
+  },
   upstreamIdleTimeout: {
     type: "duration",
     group: "Limits",

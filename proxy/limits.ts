@@ -60,6 +60,20 @@ export interface Limits {
   readonly holdTimeout: number;
   /** Requests of a worker that wait so; one more is answered at once. */
   readonly holdLimit: number;
+  /** Streams that a client may have open on a connection (RFC 9113 §5.1.2); one more is refused. */
+  readonly http2Streams: number;
+  /** Bytes of a request's body that a client may send ahead of being asked for more. */
+  readonly http2StreamWindow: number;
+  /** The same of all streams of a connection together. */
+  readonly http2ConnectionWindow: number;
+  /** Streams that end before their answer, by the client or by its mistakes; past it GOAWAY. */
+  readonly http2Resets: number;
+  /** Frames that carry no request and no body; past it GOAWAY. */
+  readonly http2ControlFrames: number;
+  /** Streams on one connection to an endpoint, if it does not allow fewer; then another is made. */
+  readonly http2UpstreamStreams: number;
+  /** A peer that is silent while streams are open is asked after this, and given up after as long. */
+  readonly http2PingTimeout: number;
   /** An idle pooled connection to an endpoint is closed after this. */
   readonly upstreamIdleTimeout: number;
   /** Idle connections kept for one endpoint. */
@@ -124,6 +138,20 @@ export const DEFAULT_LIMITS: Limits = {
   holdTimeout: 0,
   // A start takes seconds: some hundred a second of them, and a few MiB.
   holdLimit: 1_024,
+  // nginx's; browsers and gRPC clients queue what is beyond it.
+  http2Streams: 128,
+  // Envoy's for the edge; what a slow backend leaves waiting in memory.
+  http2StreamWindow: 64 * 1024,
+  // Sixteen uploads at full speed; Envoy's for the edge.
+  http2ConnectionWindow: 1024 * 1024,
+  // A browser that leaves a page of pictures cancels dozens; an attacker thousands.
+  http2Resets: 100,
+  // Some of each kind belong to every stream; beside data the rest is noise.
+  http2ControlFrames: 1_000,
+  // As many as from a client: one lost packet stalls no more than those.
+  http2UpstreamStreams: 128,
+  // gRPC's keepalive timeout.
+  http2PingTimeout: 20_000,
   // Less than the 60 s (Node 5 s aside) after which most servers close on their side.
   upstreamIdleTimeout: 50_000,
   // ingress-nginx's upstream-keepalive-connections.

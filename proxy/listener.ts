@@ -2,6 +2,7 @@
  * One plain listening socket. In: an address. Out: a transport for each client, and a loop that
  * survives running out of descriptors.
  */
+import { tcpTransport } from "./tcp_transport.ts";
 import { closeQuietly, type Transport } from "./transport.ts";
 
 /** After a failed accept (EMFILE, ENFILE), in ms: a bare retry would spin. */
@@ -84,7 +85,7 @@ export class Listener {
       // Gone between accept and here.
       return closeQuietly(connection);
     }
-    this.#options.onConnection(connection, peer);
+    this.#options.onConnection(tcpTransport(connection), peer);
   }
 }
 

@@ -19,9 +19,9 @@ export class RequestHead {
   path = "";
   /** With its `?`, or "". */
   query = "";
-  /** 10 or 11 (HTTP/1.0, HTTP/1.1). */
+  /** 10, 11 or 20 (HTTP/1.0, HTTP/1.1, HTTP/2). */
   version = 11;
-  readonly fields = new Fields();
+  readonly fields: Fields;
   /** Bytes of body, 0 for none, or UNKNOWN_LENGTH. */
   bodyLength = 0;
   /** What Content-Length says; -1 when absent. */
@@ -34,6 +34,19 @@ export class RequestHead {
   isGrpc = false;
   /** The protocol that the client asks to switch to, in lower case; "" for a plain request. */
   upgrade = "";
+
+  /** @param fields of whoever reads the head; its own by default. */
+  constructor(fields = new Fields()) {
+    this.fields = fields;
+  }
+}
+
+/**
+ * Whether a request's trailers go to the backend: in HTTP/2, where they cannot be taken for the head
+ * of another request, and for gRPC.
+ */
+export function keepsTrailers({ version, isGrpc }: RequestHead): boolean {
+  return version === 20 || isGrpc;
 }
 
 /** A response's head, from a backend or of our own making. */
@@ -145,8 +158,11 @@ export class ExchangeRecord {
   prepared = false;
   /** The id in an answer to a request that could not be read; else "". */
   requestId = "";
-  /** Null where no route was looked for or found. */
-  route: { readonly id: string | null } | null = null;
+  /** Where it is counted, and which routes were in force then; see `Metrics.routed`. */
+  counters = 0;
+  routedAt = -1;
+  /** Id of the route, for the access log alone; null where none was looked for or found. */
+  route: string | null = null;
   upstream = "";
   /** The one that was asked last. */
   endpoint: { readonly address: string; readonly port: number } | null = null;
@@ -172,6 +188,8 @@ export class ExchangeRecord {
     this.hasHead = false;
     this.prepared = false;
     this.requestId = "";
+    this.counters = 0;
+    this.routedAt = -1;
     this.route = null;
     this.upstream = "";
     this.endpoint = null;
@@ -215,6 +233,55 @@ export interface Exchange {
    * `request.upgrade` is not "". Rejects like `respond`.
    */
   upgrade(head: ResponseHead): Promise<Duplex>;
+}
+
+/**
+ * A request to a backend and its answer, seen from the backend's side: one use of an HTTP/1.1
+ * connection, or one stream of an HTTP/2 connection. Serves one exchange at a time.
+ */
+export interface UpstreamExchange {
+  /** The answer's head, as far as `receive` has given it; holds until the next `receive`. */
+  readonly response: ResponseHead;
+  /** The body of the answer whose final head `receive` has given. */
+  readonly body: Body;
+  /** Its connection has served a request before: its death may only mean that the backend was done. */
+  readonly reused: boolean;
+  /** A byte of the answer under way has come, be it of an interim one. */
+  readonly answered: boolean;
+  /** Why it has failed, if it has. */
+  readonly failure: ProxyError | null;
+  /**
+   * The backend has said that it has done nothing with the request (RFC 9113 §8.7): it may be sent
+   * again whatever its method, while its body is at hand.
+   */
+  readonly unprocessed: boolean;
+  /** And that it had too many then; not that its connection ended. */
+  readonly refused: boolean;
+  /**
+   * Sends a request. `payload` is its whole body where that is at hand; otherwise `body` is pulled
+   * while `receive` waits. `host` is the authority that the backend is asked as.
+   */
+  send(
+    request: RequestHead,
+    added: Fields | null,
+    host: string,
+    payload: Uint8Array | null,
+    body: Body,
+  ): void;
+  /**
+   * The next head, interim (1xx) or final, 101 where the backend has switched to `request.upgrade`.
+   * Rejects with a ProxyError, and then the exchange is over.
+   */
+  receive(): Promise<ResponseHead>;
+  /**
+   * As `receive`, without a promise where that can be: calls `done` once `response` holds the head,
+   * with null or with the error. `done` must not throw.
+   */
+  receiveThen(done: (error: unknown) => void): void;
+  /** The backend's end of a tunnel, after `receive` has given a 101. */
+  duplex(): Duplex;
+  /** Ends it at once; what is under way fails with `error`. */
+  readonly abort: (error: ProxyError) => void;
 }
 
 /** What serves an exchange: `forward.ts`. Never rejects. */

@@ -84,6 +84,19 @@ export const GENERAL_OPTIONS = defineOptions({
     repeatable: true,
     help: "Takes HTTPS requests on this address, with the certificates of the configuration.",
   },
+  http2: {
+    type: "boolean",
+    default: true,
+    reason: "browsers and gRPC clients prefer it, and those that do not are not asked to",
+    help: "Offers HTTP/2 beside HTTP/1.1 to clients of --listen-https (ALPN).",
+  },
+  h2c: {
+    type: "boolean",
+    default: true,
+    reason: "gRPC clients within a network speak it; whoever begins with HTTP/1.1 never meets it",
+    help: "Takes HTTP/2 in plain text on --listen-http from clients that begin with it (prior " +
+      "knowledge). Upgrade: h2c is never answered.",
+  },
   sslRedirect: {
     type: "boolean",
     default: true,
@@ -138,6 +151,14 @@ export const GENERAL_OPTIONS = defineOptions({
     help: "How requests are spread over a Service's endpoints, unless its annotation " +
       "pingress.io/balance says it: each in turn, or of two that are chosen at random the one " +
       "that is being asked less. Each worker counts its own.",
+  },
+  grpcWeb: {
+    type: "boolean",
+    default: false,
+    reason: "who has gRPC backends need not have them called from pages",
+    help:
+      "Translates gRPC-Web to gRPC for backends of HTTP/2 (appProtocol grpc, h2c and the like, " +
+      "and https), unless the annotation pingress.io/grpc-web of their Service says it.",
   },
   clusterDomain: {
     type: "string",

@@ -34,6 +34,9 @@ export interface ProxyOptions {
   readonly maxRouteLoss: number;
   readonly listenHttp: readonly Address[];
   readonly listenHttps: readonly Address[];
+  /** HTTP/2 over TLS, and in plain text with prior knowledge. */
+  readonly http2: boolean;
+  readonly h2c: boolean;
   readonly sslRedirect: boolean;
   /** 0 is the port of the first HTTPS listener. */
   readonly sslRedirectPort: number;
@@ -46,6 +49,8 @@ export interface ProxyOptions {
   readonly allowLoopbackUpstreams: boolean;
   /** For upstreams that do not say how. */
   readonly balance: Balance;
+  /** For upstreams of HTTP/2 that do not say whether gRPC-Web is translated. */
+  readonly grpcWeb: boolean;
   readonly clusterDomain: string;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
@@ -79,6 +84,8 @@ export function parseProxyOptions(args: readonly string[]): ParsedProxyOptions {
       maxRouteLoss: given.maxRouteLoss,
       listenHttp: given.listenHttp,
       listenHttps: given.listenHttps,
+      http2: given.http2,
+      h2c: given.h2c,
       sslRedirect: given.sslRedirect,
       sslRedirectPort: given.sslRedirectPort,
       admin: given.admin,
@@ -87,6 +94,7 @@ export function parseProxyOptions(args: readonly string[]): ParsedProxyOptions {
       upstreamNetworks: given.upstreamNetworks,
       allowLoopbackUpstreams: given.allowLoopbackUpstreams,
       balance: given.balance,
+      grpcWeb: given.grpcWeb,
       clusterDomain: given.clusterDomain,
       logLevel: given.logLevel,
       logFormat: given.logFormat,
@@ -123,6 +131,13 @@ export function parseProxyOptions(args: readonly string[]): ParsedProxyOptions {
         ejectionTime: given.ejectionTime,
         holdTimeout: given.holdTimeout,
         holdLimit: given.holdLimit,
+        http2Streams: given.http2StreamLimit,
+        http2StreamWindow: given.http2StreamWindow,
+        http2ConnectionWindow: given.http2ConnectionWindow,
+        http2Resets: given.http2ResetLimit,
+        http2ControlFrames: given.http2ControlLimit,
+        http2UpstreamStreams: given.http2UpstreamStreams,
+        http2PingTimeout: given.http2PingTimeout,
         upstreamIdleTimeout: given.upstreamIdleTimeout,
         upstreamIdleConnections: given.upstreamIdleLimit,
         upstreamConnectionAge: given.upstreamConnectionAge,

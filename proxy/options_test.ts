@@ -12,6 +12,15 @@ Deno.test("without flags every limit has its default", () => {
   assert.deepEqual(options().limits, DEFAULT_LIMITS);
 });
 
+/** What each flag takes that is not its default. */
+const LIMIT_VALUES: readonly [RegExp, string][] = [
+  [/time|age/, "7s"],
+  [/head-limit/, "7KiB"],
+  [/window/, "77KiB"],
+  [/control/, "77"],
+  [/./, "7"],
+];
+
 Deno.test("every limit has a flag of its own", () => {
   const limits = Object.entries(PROXY_OPTIONS).filter(([, spec]) => "group" in spec);
   assert.equal(limits.length, Object.keys(DEFAULT_LIMITS).length);
@@ -19,7 +28,7 @@ Deno.test("every limit has a flag of its own", () => {
     key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
   );
   const changed = flags.map((flag) => {
-    const value = /time|age/.test(flag) ? "7s" : /head-limit/.test(flag) ? "7KiB" : "7";
+    const value = LIMIT_VALUES.find(([names]) => names.test(flag))![1];
     const given = options(`--${flag}=${value}`).limits;
     const names = Object.keys(DEFAULT_LIMITS) as (keyof typeof DEFAULT_LIMITS)[];
     return names.filter((name) => given[name] !== DEFAULT_LIMITS[name]).join();
@@ -31,6 +40,16 @@ Deno.test("every default has its reason", () => {
   for (const [key, spec] of Object.entries(PROXY_OPTIONS)) {
     if ("default" in spec) assert.ok("reason" in spec && spec.reason.length > 0, key);
   }
+});
+
+Deno.test("HTTP/2 is spoken on either port unless its flag says otherwise", () => {
+  const spoken = (...args: string[]) => {
+    const { http2, h2c } = options(...args);
+    return { http2, h2c };
+  };
+  assert.deepEqual(spoken(), { http2: true, h2c: true });
+  assert.deepEqual(spoken("--http2=false"), { http2: false, h2c: true });
+  assert.deepEqual(spoken("--h2c=false"), { http2: true, h2c: false });
 });
 
 Deno.test("listeners, watched folders and the admin port are taken as given", () => {

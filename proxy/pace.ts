@@ -30,6 +30,11 @@ export class Pace {
     this.#from = moved;
   }
 
+  /** Nobody has been waited for since the last window. */
+  get isFresh(): boolean {
+    return this.#waited === 0;
+  }
+
   /** To be asked once a sweep, while the peer is waited for. `moved` is all bytes so far. */
   isTooSlow(moved: number): boolean {
     if (this.#rate === 0) return false;

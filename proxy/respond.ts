@@ -1,15 +1,17 @@
 /**
  * Our own answers, in this one place. In: an error's code and the exchange that it ends, if a head
  * could be read. Out: a head and a body, plain text or JSON by Accept, with the request's id and
- * never an inner detail.
+ * never an inner detail; a gRPC client gets a status of gRPC instead.
  */
 import { STATUS_CODES } from "node:http";
 // @ts-types="@types/negotiator"
 import Negotiator from "negotiator";
 import { ERROR_KINDS, type ErrorCode } from "./errors.ts";
 import { ACCEPT, fieldsOf } from "./fields.ts";
+import { hasGrpc } from "./grpc/content_type.ts";
+import { encodeGrpcMessage, GRPC_CODES, GRPC_STATUS_OF } from "./grpc/status.ts";
 import { requestIdOf } from "./headers.ts";
-import { type Body, BytesBody, type Exchange, ResponseHead } from "./message.ts";
+import { type Body, BytesBody, type Exchange, NO_BODY, ResponseHead } from "./message.ts";
 
 /** A backend that is not ready now may be soon: rollouts take seconds. */
 const RETRY_AFTER_SECONDS = "5";
@@ -24,6 +26,10 @@ export function answerTo(
   code: ErrorCode,
   exchange: Exchange | null,
 ): { head: ResponseHead; body: Body } {
+  if (exchange !== null && hasGrpc(exchange.request.fields)) {
+    const answer = grpcAnswerTo(code, exchange);
+    if (answer !== null) return answer;
+  }
   const { status, text } = ERROR_KINDS[code];
   const reason = STATUS_CODES[status] ?? "";
   const requestId = requestIdOf(exchange);
@@ -48,6 +54,30 @@ export function answerTo(
   // Whether the request's body has come already, or is still to be waited for, is chance.
   head.closes = exchange !== null && exchange.request.bodyLength !== 0;
   return { head, body: new BytesBody(body) };
+}
+
+/**
+ * The answer to a gRPC request, whose client looks for its status in gRPC's own field: a head without
+ * a body (Trailers-Only in gRPC's doc/PROTOCOL-HTTP2.md). Null for what stays HTTP's business.
+ */
+function grpcAnswerTo(
+  code: ErrorCode,
+  exchange: Exchange,
+): { head: ResponseHead; body: Body } | null {
+  const name = GRPC_STATUS_OF[code];
+  if (name === null) return null;
+  const head = new ResponseHead();
+  head.status = 200;
+  head.reason = "OK";
+  head.fields = fieldsOf([
+    ["Content-Type", "application/grpc"],
+    ["Grpc-Status", String(GRPC_CODES[name])],
+    ["Grpc-Message", encodeGrpcMessage(ERROR_KINDS[code].text)],
+    ["X-Request-Id", requestIdOf(exchange)],
+  ]);
+  head.bodyLength = 0;
+  head.closes = exchange.request.bodyLength !== 0;
+  return { head, body: NO_BODY };
 }
 
 function prefersJson({ request: { fields } }: Exchange): boolean {

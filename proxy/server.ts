@@ -16,10 +16,11 @@ import { Deadlines } from "./deadlines.ts";
 import { Descriptors, isExhaustion } from "./descriptors.ts";
 import { ProxyError } from "./errors.ts";
 import { Forwarder } from "./forward.ts";
+import { GrpcDeadlines } from "./grpc/deadline.ts";
 import { HandshakeFailures } from "./handshake_failures.ts";
-import type { ClientConnection } from "./http1/client_connection.ts";
 import { ServerConnection } from "./http1/server_connection.ts";
-import type { ServerConnectionContext } from "./http1/server_context.ts";
+import { ServerConnection as Http2ServerConnection } from "./http2/server_connection.ts";
+import type { ServerContext } from "./http2/server_context.ts";
 import type { Limits } from "./limits.ts";
 import type { CertificateEntry, ServerCertificate } from "./certificates.ts";
 import { Configuration } from "./configuration.ts";
@@ -28,6 +29,7 @@ import type { Client } from "./message.ts";
 import { memoryInUse, Overload } from "./overload.ts";
 import { OwnCalls } from "./own_calls.ts";
 import { answerTo } from "./respond.ts";
+import type { DownstreamConnection } from "./server_context.ts";
 import { type SnapshotDelta, SnapshotDiffer } from "./snapshot_delta.ts";
 import { TlsListener } from "./tls.ts";
 import type { Metrics } from "./telemetry/metrics.ts";
@@ -37,6 +39,7 @@ import { Tunnels } from "./tunnel.ts";
 import { EndpointRegistry } from "./upstream/endpoint.ts";
 import { Holds } from "./upstream/hold.ts";
 import { UpstreamNetworks } from "./upstream/networks.ts";
+import type { HttpEndpoints } from "./upstream_calls.ts";
 
 export interface ProxyServerOptions {
   readonly limits: Limits;
@@ -47,7 +50,13 @@ export interface ProxyServerOptions {
   readonly allowLoopbackUpstreams: boolean;
   /** For upstreams that do not say how; endpoints in turn by default. */
   readonly balance?: Balance;
+  /** Translates gRPC-Web for upstreams of HTTP/2 that do not say whether; false by default. */
+  readonly grpcWeb?: boolean;
   readonly log: Logger;
+  /** Offers HTTP/2 over TLS; true by default. */
+  readonly http2?: boolean;
+  /** Takes HTTP/2 in plain text from clients that begin with it; true by default. */
+  readonly h2c?: boolean;
   /** Plain HTTP to hosts that have a certificate goes to HTTPS, once that is listened for. */
   readonly sslRedirect: boolean;
   /** The port that clients know for HTTPS; 0 is that of the first listener for it. */
@@ -93,14 +102,14 @@ const FAREWELL = 1_000;
 export class ProxyServer {
   readonly #options: ProxyServerOptions;
   readonly #deadlines = new Deadlines();
-  readonly #endpoints: EndpointRegistry<ClientConnection>;
+  readonly #endpoints: HttpEndpoints;
   readonly #configuration: Configuration;
   readonly #networks: UpstreamNetworks;
   readonly #metrics: Metrics;
   readonly #differ = new SnapshotDiffer();
-  readonly #context: ServerConnectionContext;
+  readonly #context: ServerContext;
   readonly #listeners: (Listener | TlsListener)[] = [];
-  readonly #connections = new Set<ServerConnection>();
+  readonly #connections = new Set<DownstreamConnection>();
   readonly #descriptors = new Descriptors();
   readonly #admission: Admission;
   readonly #overload: Overload;
@@ -147,6 +156,7 @@ export class ProxyServer {
       limits,
       clock: this.#deadlines,
       balance: options.balance ?? "round-robin",
+      grpcWeb: options.grpcWeb ?? false,
     });
     const shared = { limits, buffers: createBuffers(), deadlines: this.#deadlines, trustedProxies };
     const forwarder = new Forwarder({
@@ -157,6 +167,7 @@ export class ProxyServer {
       certificates: this.#configuration.certificates,
       networks: this.#networks,
       tunnels: this.#tunnels,
+      grpcDeadlines: new GrpcDeadlines(this.#deadlines),
       holds: this.#holds,
       isOverloaded: () => this.#overload.isCritical,
       redirectPort: () => this.#redirectPort,
@@ -164,10 +175,12 @@ export class ProxyServer {
     });
     this.#context = {
       ...shared,
+      h2c: options.h2c ?? true,
       handler: forwarder.handle,
       answer: answerTo,
       isDraining: () => this.#draining || this.#overload.isHigh,
       onExchangeEnd: (exchange) => telemetry.exchangeEnded(exchange),
+      onEnd: (reason) => this.#metrics.http2Ended(reason),
       onError: (error: ProxyError, client: Client) => {
         log.debug("Connection failed", {
           code: error.code,
@@ -208,7 +221,7 @@ export class ProxyServer {
       port,
       reusePort: this.#options.reusePort ?? false,
       admit: this.#admit,
-      onConnection: (transport, peer) => this.#serve(transport, peer, false, null),
+      onConnection: (transport, peer) => this.#serve(transport, peer, false, null, null),
       onAcceptError: (error) => {
         this.#metrics.acceptFailed();
         if (isExhaustion(error)) this.#exhausted();
@@ -231,12 +244,13 @@ export class ProxyServer {
     let address: Address = { hostname, port };
     const listener = new TlsListener({
       certificateFor: (name) => this.#certificateFor(name),
-      protocols: ["http/1.1"],
+      protocols: (this.#options.http2 ?? true) ? ["h2", "http/1.1"] : ["http/1.1"],
       handshakeTimeout: limits.handshakeTimeout,
       handshakes: limits.handshakes,
       ownCalls: this.#ownCalls,
       admit: this.#admitTls,
-      onConnection: (transport, peer, shown) => this.#serve(transport, peer, true, shown),
+      onConnection: (transport, peer, shown, protocol) =>
+        this.#serve(transport, peer, true, shown, protocol),
       onHandshakeError: (client, reason) => {
         this.#metrics.handshakeFailed();
         this.#handshakeFailures.add(client, reason);
@@ -378,11 +392,13 @@ export class ProxyServer {
     else log.error("Listening anew", { https: formatAddress(address), reason });
   }
 
+  /** @param protocol that client and listener have agreed on by ALPN; null where they have not. */
   #serve(
     transport: Transport,
     peer: Peer,
     secure: boolean,
     certificate: Client["certificate"],
+    protocol: string | null,
   ): void {
     this.#served++;
     if (!this.#admission.enter(peer.address)) return closeQuietly(transport);
@@ -392,16 +408,38 @@ export class ProxyServer {
       certificate,
       trusted: this.#options.trustedProxies.contains(peer.address),
     };
+    this.#metrics.connectionOpened();
+    if (protocol === "h2") this.#speakHttp2(transport, client, null);
+    else this.#speakHttp1(transport, client);
+  }
+
+  /** Serves a connection, in another version where its client begins with that. */
+  #speakHttp1(transport: Transport, client: Client): void {
     const connection = new ServerConnection(transport, client, this.#context);
     this.#connections.add(connection);
-    this.#metrics.connectionOpened();
+    // One function a connection, and no chain of promises: most are idle, and there may be many.
+    connection.serve().then(() => {
+      this.#connections.delete(connection);
+      if (connection.preface === null) this.#left(client);
+      else this.#speakHttp2(transport, client, connection.preface);
+    });
+  }
+
+  /** @param first what has been read of it already, from the preface on. */
+  #speakHttp2(transport: Transport, client: Client, first: Uint8Array | null): void {
+    const connection = new Http2ServerConnection(transport, client, this.#context, first);
+    this.#connections.add(connection);
     connection.serve().finally(() => {
       this.#connections.delete(connection);
-      this.#admission.leave(peer.address);
-      this.#metrics.connectionClosed();
+      this.#left(client);
     }).catch((error) => {
       this.#context.onError(new ProxyError("internal", String(error)), client);
     });
+  }
+
+  #left(client: Client): void {
+    this.#admission.leave(client.address);
+    this.#metrics.connectionClosed();
   }
 
   /** Strangers choose the name: what goes wrong with its certificate is theirs alone. */

@@ -10,7 +10,7 @@
 import type { Action, Route, Snapshot, SnapshotVersion, Upstream } from "../shared/snapshot.ts";
 import { type CertificateDelta, CertificateDiffer } from "./certificate_delta.ts";
 import type { ServerCertificate } from "./certificates.ts";
-import { answerUnspoken } from "./unspoken_protocols.ts";
+import { RouteRuns } from "./route_runs.ts";
 
 export interface SnapshotDelta {
   readonly version: SnapshotVersion;
@@ -32,38 +32,21 @@ export interface HostRoutes {
 
 /** Compares each snapshot with the one before. */
 export class SnapshotDiffer {
-  #routes: readonly Route[] = [];
-  #hosts = new Map<string, readonly Route[]>();
+  readonly #routes = new RouteRuns();
   #upstreams: readonly Upstream[] = [];
   #byId = new Map<string, Upstream>();
   readonly #certificates = new CertificateDiffer();
 
   /** What changed since the last call; everything at the first. */
-  diff(next: Snapshot, certificates: readonly ServerCertificate[]): SnapshotDelta {
-    const { snapshot } = answerUnspoken(next);
+  diff(snapshot: Snapshot, certificates: readonly ServerCertificate[]): SnapshotDelta {
     return {
       version: snapshot.version,
-      hosts: this.#diffHosts(snapshot.routes),
+      hosts: this.#routes.update(snapshot.routes).map(({ host, routes }) => ({ host, routes })),
       defaultAction: snapshot.defaultAction,
       ...this.#diffUpstreams(snapshot.upstreams),
       certificates: this.#certificates.diff(certificates),
       defaultCertificate: snapshot.defaultCertificate,
     };
-  }
-
-  #diffHosts(routes: readonly Route[]): HostRoutes[] {
-    if (routes === this.#routes) return [];
-    const hosts = Map.groupBy(routes, (route) => route.host);
-    const changed: HostRoutes[] = [];
-    for (const [host, routes] of hosts) {
-      if (!isSameList(this.#hosts.get(host), routes)) changed.push({ host, routes });
-    }
-    for (const host of this.#hosts.keys()) {
-      if (!hosts.has(host)) changed.push({ host, routes: [] });
-    }
-    this.#routes = routes;
-    this.#hosts = hosts;
-    return changed;
   }
 
   #diffUpstreams(
@@ -80,11 +63,7 @@ export class SnapshotDiffer {
 }
 
 /** What came by a stream is the very same where it did not change; what a file holds is read anew. */
-function isSame(before: Route | Upstream | undefined, now: Route | Upstream): boolean {
+function isSame(before: Upstream | undefined, now: Upstream): boolean {
   return before === now ||
     (before !== undefined && JSON.stringify(before) === JSON.stringify(now));
-}
-
-function isSameList(before: readonly Route[] | undefined, now: readonly Route[]): boolean {
-  return before?.length === now.length && now.every((route, i) => isSame(before[i], route));
 }

@@ -19,7 +19,6 @@ import { FolderWatch, type WatchedFolder } from "./folder_watch.ts";
 import { readPublishedSet, withKeys } from "./published_set.ts";
 import type { Objection } from "./snapshot_guard.ts";
 import { SnapshotLog } from "./snapshot_log.ts";
-import { unspokenProblems } from "./unspoken_protocols.ts";
 
 export interface SnapshotSourceOptions {
   readonly file: string;
@@ -276,8 +275,7 @@ export class SnapshotSource {
     if (objection?.isLate) return { kind: "late", problems: [] };
     if (objection !== null) return { kind: "refused", problems: [objection.problem] };
     const snapshot = withKeys(parsed.snapshot, keys);
-    const problems = [...parsed.problems, ...unspokenProblems(snapshot)];
-    return { kind: "read", snapshot, keys, problems };
+    return { kind: "read", snapshot, keys, problems: parsed.problems };
   }
 
   /** What is read is incomplete. Nobody is told twice, but where it stays so. */

@@ -3,7 +3,6 @@ import type { Snapshot } from "../shared/snapshot.ts";
 import { begin, config, meanwhile, scene, until } from "../tests/support/source_scene.ts";
 import { readConfigFile } from "./config_file.ts";
 import type { SnapshotSourceOptions } from "./snapshot_source.ts";
-import { answerUnspoken } from "./unspoken_protocols.ts";
 
 function write(name: string, text: string): (folder: string) => void {
   return (folder) => Deno.writeTextFileSync(`${folder}/${name}`, text);
@@ -74,28 +73,6 @@ Deno.test({
       missing: false,
     });
   },
-});
-
-Deno.test("a backend that asks for HTTP/2 is answered for with 500, which is logged", async () => {
-  const endpoints = { kind: "endpoints", endpoints: [{ address: "10.0.0.1", port: 80 }] };
-  const text = JSON.stringify({
-    format: 1,
-    routes: [{
-      host: "a.org",
-      path: { type: "Prefix", value: "/" },
-      action: { kind: "forward", upstream: "rpc" },
-    }],
-    upstreams: [{ id: "rpc", protocol: "h2c", addresses: endpoints }],
-  });
-  await scene(write("proxy.json", text), async ({ source, events, snapshots }) => {
-    assert.equal((await source.load()).ok, true);
-    const [{ action }] = answerUnspoken(snapshots[0]).snapshot.routes;
-    assert.equal(action.kind === "answer" && action.status, 500);
-    assert.deepEqual(events, [
-      "error Configuration has a bad part: " +
-      "HTTP/2 is not spoken to backends yet, so requests to this one get 500",
-    ]);
-  });
 });
 
 Deno.test("problems are logged one a line, and no more than twenty", async () => {

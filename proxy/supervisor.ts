@@ -24,7 +24,6 @@ import { parseProxyOptions, type ProxyOptions } from "./options.ts";
 import { SnapshotSources } from "./snapshot_sources.ts";
 import type { FromSupervisor, ToSupervisor } from "./supervisor_protocol.ts";
 import { TelemetryHub } from "./telemetry/hub.ts";
-import { answerUnspoken } from "./unspoken_protocols.ts";
 import { WorkerFleet } from "./worker_fleet.ts";
 
 /** Begins to end, or gives up what it is at; null before the start. */
@@ -73,8 +72,7 @@ async function run(options: ProxyOptions): Promise<void> {
     maxRouteLoss: options.maxRouteLoss,
     controller: options.controller,
     log,
-    apply(taken) {
-      const { snapshot } = answerUnspoken(taken);
+    apply(snapshot) {
       const usable = certificates.load(snapshot);
       expiry.restart();
       hub.snapshotComes(snapshot);

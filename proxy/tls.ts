@@ -7,13 +7,15 @@
  * - Flow control: `tls_transport.ts`. It needs a `net` server whose raw sockets are wrapped here.
  * - A handshake that stalls is only reported: the deadline destroys the socket.
  * - A name without a certificate ends the connection without an alert: it is written here.
- * - A throwing SNICallback ends the process; `createSecureContext` takes a key that does not fit:
- *   `certificate_loader.ts` checks before.
+ * - An SNICallback costs memory, and the process where it throws: `client_hello.ts` reads the name.
+ * - `createSecureContext` takes a key that does not fit: `certificate_loader.ts` checks before.
  * - A server falls deaf for ever when descriptors run out: `port_watch.ts` notices.
  */
+import { Buffer } from "node:buffer";
 import net from "node:net";
 import tls from "node:tls";
 import type { CertificateEntry } from "./certificates.ts";
+import { readServerName } from "./client_hello.ts";
 import { type Peer, plainAddress } from "./listener.ts";
 import type { OwnCalls } from "./own_calls.ts";
 import { PortWatch } from "./port_watch.ts";
@@ -66,8 +68,16 @@ export interface TlsListenerOptions {
   readonly ownCalls: OwnCalls;
   /** Asks for room for one more connection; false sheds it. */
   readonly admit: (address: string) => boolean;
-  /** A handshake is done in which this certificate was shown, be it in force no more. */
-  readonly onConnection: (transport: Transport, peer: Peer, shown: CertificateEntry | null) => void;
+  /**
+   * A handshake is done in which this certificate was shown, be it in force no more, and this
+   * protocol agreed on; null where the client named none.
+   */
+  readonly onConnection: (
+    transport: Transport,
+    peer: Peer,
+    shown: CertificateEntry | null,
+    protocol: string | null,
+  ) => void;
   /** A handshake that failed, for counters and logs. */
   readonly onHandshakeError: (address: string, reason: string) => void;
   /** The port does not answer, or (null) answers again. */
@@ -79,6 +89,7 @@ export interface TlsListenerOptions {
 /** One TLS port. */
 export class TlsListener {
   readonly #options: TlsListenerOptions;
+  readonly #protocols: string[];
   /** When each began (ms, monotonic), in that order. */
   readonly #handshakes = new Map<net.Socket, number>();
   /** Of which it is not known yet whether a client has made them, and what looks again. */
@@ -90,6 +101,7 @@ export class TlsListener {
 
   constructor(options: TlsListenerOptions) {
     this.#options = options;
+    this.#protocols = [...options.protocols];
   }
 
   /** Rejects with what the system says: a port in use, one that needs a privilege. */
@@ -190,35 +202,13 @@ export class TlsListener {
   }
 
   #greet(raw: net.Socket): void {
-    const { certificateFor, protocols, handshakeTimeout, admit, onHandshakeError } = this.#options;
+    const { certificateFor, handshakeTimeout, admit, onHandshakeError } = this.#options;
     const { remoteAddress, remotePort = 0, localPort = 0 } = raw;
     // Without one it has gone between accept and here.
     if (remoteAddress === undefined) return void raw.destroy();
     const address = plainAddress(remoteAddress);
     if (!admit(address)) return void raw.destroy();
     raw.setNoDelay(true);
-    let shown = certificateFor("");
-    const socket = new tls.TLSSocket(raw, {
-      isServer: true,
-      allowHalfOpen: true,
-      ALPNProtocols: [...protocols],
-      minVersion: "TLSv1.2",
-      ciphers: CIPHERS,
-      honorCipherOrder: false,
-      ecdhCurve: "X25519:P-256:P-384",
-      // Names come from strangers: what goes wrong with one is an answer, never an exception.
-      SNICallback: (
-        name: string,
-        done: (error: Error | null, context?: tls.SecureContext) => void,
-      ) => {
-        shown = certificateFor(plainName(name));
-        if (shown !== null) return done(null, shown.context);
-        raw.write(UNRECOGNIZED_NAME, () => {
-          if (!socket.destroyed) done(new Error("no certificate for this name"));
-        });
-      },
-      secureContext: shown?.context,
-    } as tls.TLSSocketOptions);
     const onError = (error: Error) => {
       // Whoever says nothing has only looked whether the port is open.
       if (raw.bytesRead > 0) onHandshakeError(address, error.message);
@@ -230,7 +220,7 @@ export class TlsListener {
     };
     const settle = () => {
       clearTimeout(timer);
-      socket.off("end", onEnd);
+      raw.off("end", onEnd);
       this.#handshakes.delete(raw);
     };
     const timer = setTimeout(() => {
@@ -240,17 +230,64 @@ export class TlsListener {
     // Strangers may begin as many as they like: it is the others that have stalled that give way.
     if (this.#handshakes.size >= this.#options.handshakes) this.shed(1);
     this.#handshakes.set(raw, performance.now());
-    socket.on("error", onError);
-    socket.once("end", onEnd);
-    socket.once("close", settle);
+    raw.once("end", onEnd);
     raw.once("close", settle);
-    socket.once("secure", () => {
-      settle();
-      socket.off("error", onError);
-      const peer = { address, port: remotePort, localPort };
-      this.#options.onConnection(new TlsTransport(socket, raw), peer, shown);
+    heard(raw, (name) => {
+      // Names come from strangers: what goes wrong with one is an answer, never an exception.
+      const shown = certificateFor(name === null ? "" : plainName(name));
+      if (shown === null && name !== null) {
+        onError(new Error("no certificate for this name"));
+        return void raw.write(UNRECOGNIZED_NAME, () => raw.destroy());
+      }
+      const socket = this.#secure(raw, shown);
+      socket.on("error", onError);
+      raw.off("end", onEnd);
+      socket.once("end", onEnd);
+      socket.once("close", settle);
+      socket.once("secure", () => {
+        settle();
+        socket.off("end", onEnd);
+        socket.off("close", settle);
+        raw.off("close", settle);
+        socket.off("error", onError);
+        const peer = { address, port: remotePort, localPort };
+        const protocol = socket.alpnProtocol || null;
+        this.#options.onConnection(new TlsTransport(socket, raw), peer, shown, protocol);
+      });
     });
   }
+
+  #secure(raw: net.Socket, shown: CertificateEntry | null): tls.TLSSocket {
+    return new tls.TLSSocket(raw, {
+      isServer: true,
+      allowHalfOpen: true,
+      ALPNProtocols: this.#protocols,
+      minVersion: "TLSv1.2",
+      ciphers: CIPHERS,
+      honorCipherOrder: false,
+      ecdhCurve: "X25519:P-256:P-384",
+      secureContext: shown?.context,
+    } as tls.TLSSocketOptions);
+  }
+}
+
+/**
+ * Calls `done` with the name that a client asks for ("" for none, null for what is no handshake), and
+ * leaves all that has come to be read once more. An `SNICallback` would tell the name too, for 19 KiB
+ * more a connection: each gets a configuration of its own.
+ */
+function heard(raw: net.Socket, done: (name: string | null) => void): void {
+  let bytes: Buffer | null = null;
+  const onData = (chunk: Buffer) => {
+    bytes = bytes === null ? chunk : Buffer.concat([bytes, chunk]);
+    const read = readServerName(bytes);
+    if (read === "more") return;
+    raw.off("data", onData);
+    raw.pause();
+    raw.unshift(bytes);
+    done(read === null ? null : read.name);
+  };
+  raw.on("data", onData);
 }
 
 function plainName(name: string): string {

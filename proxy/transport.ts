@@ -1,9 +1,13 @@
 /**
  * A byte stream to one peer. In: bytes to write. Out: bytes read. `Deno.TcpConn` is one as it
- * stands; TLS has an adapter of the same shape, so no connection knows which it serves.
+ * stands; what is faster, and TLS, are adapters of the same shape, so no connection knows which it
+ * serves.
  */
 export interface Transport {
-  /** Reads into `view`; the count, or null at the peer's FIN. Rejects on a reset or after close. */
+  /**
+   * Reads into `view`, which has room; the count, or null or 0 at the peer's FIN. Rejects on a reset
+   * or after close.
+   */
   read(view: Uint8Array): Promise<number | null>;
   /** Writes some of `view`; the count, which may be short. Rejects when the peer has reset. */
   write(view: Uint8Array): Promise<number>;

@@ -24,8 +24,11 @@ export interface WorkerSettings {
   readonly allowLoopbackUpstreams: boolean;
   /** For upstreams that do not say how. */
   readonly balance: Balance;
+  readonly grpcWeb: boolean;
   /** Listeners of this process that are not the worker's own: the admin port. */
   readonly protected: readonly Address[];
+  readonly http2: boolean;
+  readonly h2c: boolean;
   readonly sslRedirect: boolean;
   readonly sslRedirectPort: number;
   readonly logLevel: LogLevel;

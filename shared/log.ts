@@ -5,6 +5,7 @@
  *
  * Logging never throws and never waits: what the output does not take is dropped and counted.
  */
+import { joined } from "./bytes.ts";
 
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 export type LogLevel = typeof LOG_LEVELS[number];
@@ -225,7 +226,7 @@ export class LineOutput {
     await Promise.resolve();
     while (this.#waiting.length > 0) {
       const waiting = this.#waiting;
-      const batch = concat(waiting.map(({ bytes }) => bytes), this.#waitingBytes);
+      const batch = joined(waiting.map(({ bytes }) => bytes), this.#waitingBytes);
       this.#waiting = [];
       await this.#send(batch, waiting);
       this.#waitingBytes -= batch.length;
@@ -269,17 +270,6 @@ interface Waiting {
 }
 
 const NEWLINE = Uint8Array.of(0x0a);
-
-function concat(parts: Uint8Array[], length: number): Uint8Array {
-  if (parts.length === 1) return parts[0];
-  const whole = new Uint8Array(length);
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
-}
 
 let standard: LineOutput | null = null;
 

@@ -86,12 +86,19 @@ export interface Origin {
 export interface Upstream {
   /** `<namespace>/<service>:<port>`, where port is what the Ingress names (a number or a name). */
   readonly id: string;
+  /**
+   * `http`: HTTP/1.1 in plain text. `https`: TLS, and in it HTTP/2 or HTTP/1.1, as the endpoint
+   * chooses (ALPN). `h2c`: HTTP/2 in plain text, with prior knowledge. `h2`: TLS, and HTTP/2 only.
+   * Never another in place of the one named: gRPC fails by that in ways that nobody finds.
+   */
   readonly protocol: "http" | "https" | "h2c" | "h2";
   readonly addresses: EndpointList | DnsName;
   /** For https and h2. Without it the name is `<service>.<namespace>.svc`, or the one resolved. */
   readonly tls?: UpstreamTls;
   /** How requests are spread over its endpoints; without it as the proxy does by default. */
   readonly balance?: Balance;
+  /** Whether gRPC-Web is translated to gRPC for it; without it as the proxy does by default. */
+  readonly grpcWeb?: boolean;
 }
 
 /**

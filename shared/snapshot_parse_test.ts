@@ -53,6 +53,7 @@ const WHOLE = {
         ],
       },
       balance: "least-requests",
+      grpcWeb: true,
     },
   ],
   certificates: [
@@ -390,14 +391,16 @@ Deno.test("a byte order mark before the text does no harm", () => {
   assert.deepEqual(parseSnapshot("\ufeff" + JSON.stringify(WHOLE)).problems, []);
 });
 
-Deno.test("a way of balancing that a newer controller knows is warned of, and does no harm", () => {
-  const { snapshot, problems } = parse(changed({ "upstreams.1.balance": "by-the-moon" }));
-  assert.ok(snapshot !== null);
-  assert.ok(!("balance" in snapshot.upstreams.at(-1)!));
-  assert.deepEqual(problems.map(({ path, severity }) => [path, severity]), [
-    ["$.upstreams[1].balance", "warning"],
-  ]);
-});
+for (const [field, value] of [["balance", "by-the-moon"], ["grpcWeb", "true"]] as const) {
+  Deno.test(`a choice for ${field} that is not known is warned of, and does no harm`, () => {
+    const { snapshot, problems } = parse(changed({ [`upstreams.1.${field}`]: value }));
+    assert.ok(snapshot !== null);
+    assert.ok(!(field in snapshot.upstreams.at(-1)!));
+    assert.deepEqual(problems.map(({ path, severity }) => [path, severity]), [
+      [`$.upstreams[1].${field}`, "warning"],
+    ]);
+  });
+}
 
 Deno.test("unknown fields are warned of once for each kind, and do no harm", () => {
   const { snapshot, problems } = parse(changed({

@@ -135,7 +135,7 @@ function plainOrigin({ kind, namespace, name, field }: Origin) {
   return { kind, namespace, name, field };
 }
 
-function plainUpstream({ id, protocol, addresses, tls, balance }: Upstream) {
+function plainUpstream({ id, protocol, addresses, tls, balance, grpcWeb }: Upstream) {
   return {
     id,
     protocol,
@@ -144,6 +144,7 @@ function plainUpstream({ id, protocol, addresses, tls, balance }: Upstream) {
       : { kind: addresses.kind, endpoints: addresses.endpoints.map(plainEndpoint) },
     tls: tls === undefined ? undefined : plainUpstreamTls(tls),
     balance,
+    grpcWeb,
   };
 }
 

@@ -30,7 +30,14 @@ export function readUpstream(
   ids: Set<string>,
   check: ConfigCheck,
 ): Upstream | null {
-  const upstream = check.object(value, path, ["id", "protocol", "addresses", "tls", "balance"]);
+  const upstream = check.object(value, path, [
+    "id",
+    "protocol",
+    "addresses",
+    "tls",
+    "balance",
+    "grpcWeb",
+  ]);
   if (upstream === null) return null;
   const id = check.id(upstream.id, `${path}.id`, ids);
   const protocol = check.oneOf(upstream.protocol, `${path}.protocol`, PROTOCOLS);
@@ -38,12 +45,14 @@ export function readUpstream(
   const tls = upstream.tls === undefined ? undefined : readTls(upstream.tls, `${path}.tls`, check);
   if (id === null || protocol === null || addresses === null || tls === null) return null;
   const balance = readBalance(upstream.balance, `${path}.balance`, check);
+  const grpcWeb = readGrpcWeb(upstream.grpcWeb, `${path}.grpcWeb`, check);
   return {
     id,
     protocol,
     addresses,
     ...(tls === undefined ? {} : { tls }),
     ...(balance === undefined ? {} : { balance }),
+    ...(grpcWeb === undefined ? {} : { grpcWeb }),
   };
 }
 
@@ -59,6 +68,17 @@ function readBalance(value: unknown, path: string, check: ConfigCheck): Balance 
     );
   }
   return found;
+}
+
+/** As above. */
+function readGrpcWeb(value: unknown, path: string, check: ConfigCheck): boolean | undefined {
+  if (value === undefined || typeof value === "boolean") return value;
+  check.warn(
+    path,
+    `${describe(value)} is neither true nor false, so the default is used`,
+    "write true or false",
+  );
+  return undefined;
 }
 
 /** Whether the client certificate is there is asked when it is used: one that breaks costs no file. */

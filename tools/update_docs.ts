@@ -1,10 +1,13 @@
 /**
- * Writes the pages that are made from code. In: the programs' specs, the metrics, the fields of the
- * access log, the differences from nginx, and the catalogue of problems. Out: `docs/flags.md`,
- * `docs/metrics.md`, `docs/access-log.md`, `docs/differences-from-nginx.md` and `docs/status.md`.
+ * Writes the pages that are made from code and from what the benchmark has measured. In: the
+ * programs' specs, the metrics, the fields of the access log, the differences from nginx, the
+ * catalogue of problems, and `bench/results`. Out: `docs/flags.md`, `docs/metrics.md`,
+ * `docs/access-log.md`, `docs/differences-from-nginx.md`, `docs/status.md`, and
+ * `docs/performance.md` with its plots.
  *
  *     deno task docs:update
  */
+import { writePerformancePage } from "../bench/performance_page.ts";
 import { DIFFERENCES_PAGE, differencesPage } from "./differences_page.ts";
 import { FLAGS_PAGE, flagsPage } from "./flags_page.ts";
 import { STATUS_PAGE, statusPage } from "./status_page.ts";
@@ -21,3 +24,4 @@ for (const [path, text] of pages) {
   Deno.writeTextFileSync(path, text);
   console.log(`wrote ${path}`);
 }
+for (const path of await writePerformancePage()) console.log(`wrote ${path}`);

@@ -179,7 +179,8 @@ Deno.test("a reader that does not read gets one change for many, and is ended af
   assert.equal(scene.server.sessions[0].name, "proxy-2");
   assert.match(await scene.metrics.text(), /ends_total\{reason="slow"\} 1/);
   // One line is about 6 MB; what was not read is not kept once for each change.
-  assert.ok(Deno.memoryUsage().rss - before < 400e6);
+  // Garbage of the changes themselves goes when its collector comes to it.
+  await eventually("memory of a few lines", () => Deno.memoryUsage().rss - before < 400e6);
   deaf.close();
 });
 

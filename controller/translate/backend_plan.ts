@@ -4,9 +4,11 @@
  * why there is none, with the problems of the Service and its slices.
  */
 import type { AnswerAction, ForwardAction, Upstream } from "../../shared/snapshot.ts";
+import { appProtocolMistake } from "./app_protocol.ts";
 import { upstreamId } from "./backend_ref.ts";
 import { readBalance } from "./balance.ts";
 import { readEndpoints, type Slice } from "./endpoints.ts";
+import { readGrpcWeb } from "./grpc_web.ts";
 import { fieldOf, quote, showSome } from "./json.ts";
 import { isSameList } from "./memo.ts";
 import { isDnsName } from "./names.ts";
@@ -88,8 +90,6 @@ export function planBackend(
         : `Write one of its ports: ${showSome(service.ports.map(showPort))}`,
     });
   }
-  const refusal = unspoken(name, chosen);
-  if (refusal !== null) return refusal;
   const { endpoints, absence } = readEndpoints(
     slices,
     chosen.name,
@@ -99,6 +99,7 @@ export function planBackend(
   );
   return planReached(
     service,
+    chosen,
     {
       id: upstreamId(namespace, name, port),
       protocol: chosen.protocol,
@@ -156,10 +157,9 @@ function planExternal(
       remedy: "Add the port to the Service, or write its number",
     });
   }
-  const refusal = unspoken(service, chosen);
-  if (refusal !== null) return refusal;
   return planReached(
     model,
+    chosen,
     {
       id: upstreamId(namespace, service, port),
       protocol: chosen?.protocol ?? "http",
@@ -173,16 +173,28 @@ function planExternal(
 
 function planReached(
   service: ServiceModel,
-  unbalanced: Upstream,
+  port: PortModel | undefined,
+  plain: Upstream,
   fault: Fault | null,
   externalName: string | null,
   problems: ProblemList,
 ): Plan {
+  const mistake = appProtocolMistake(port?.appProtocol);
+  if (port !== undefined && mistake !== null) {
+    problems.about(service.identity.ref).warning(port.appProtocolField, mistake);
+  }
   const balance = readBalance(service, problems);
-  const upstream = balance === undefined ? unbalanced : { ...unbalanced, balance };
-  if (upstream.protocol === "https") return { kind: "secured", upstream, fault, externalName };
+  const grpcWeb = readGrpcWeb(service, problems);
+  const upstream = {
+    ...plain,
+    ...(balance === undefined ? {} : { balance }),
+    ...(grpcWeb === undefined ? {} : { grpcWeb }),
+  };
+  if (isSecured(upstream.protocol)) return { kind: "secured", upstream, fault, externalName };
   // Settings are the Service's, and may be meant for another of its ports.
-  if (service.ports.every((port) => port.protocol !== "https")) reportUnusedTls(service, problems);
+  if (!service.ports.some(({ protocol }) => isSecured(protocol))) {
+    reportUnusedTls(service, problems);
+  }
   return { kind: "settled", finding: reached(upstream, fault) };
 }
 
@@ -228,18 +240,9 @@ function missing(at: Fault["at"], fault: Omit<Fault, "at" | "status">): Plan {
   return { kind: "settled", finding: notReached({ at, status: 503, ...fault }) };
 }
 
-/** Null where the port's protocol is spoken; another in its place would fail in obscure ways. */
-function unspoken(service: string, port: PortModel | undefined): Plan | null {
-  if (port?.protocol !== "h2c" && port?.protocol !== "h2") return null;
-  const fault: Fault = {
-    at: "port",
-    status: 500,
-    reason: "BackendProtocolNotSupported",
-    message: `port ${port.port} of Service ${service} has appProtocol ` +
-      `${quote(port.appProtocol)}, but HTTP/2 is not spoken to backends yet`,
-    remedy: "If the backend speaks HTTP/1.1 too, take appProtocol off the Service's port",
-  };
-  return { kind: "settled", finding: notReached(fault) };
+/** Whether it is spoken over TLS. */
+function isSecured(protocol: Upstream["protocol"]): boolean {
+  return protocol === "https" || protocol === "h2";
 }
 
 /** RFC 6761 §6.3. Names that resolve to local addresses are refused where they are dialled. */

@@ -78,8 +78,8 @@ export const STAND_INS: ReadonlyMap<string, StandIn> = new Map<string, StandIn>(
   [
     "backend-protocol",
     instead(
-      "Write appProtocol: https (or kubernetes.io/wss) at the Service's port for HTTPS; HTTP/2, gRPC " +
-        "and FastCGI are not spoken to backends yet",
+      "Write appProtocol at the Service's port: kubernetes.io/h2c for GRPC, grpcs for GRPCS, https " +
+        "for HTTPS; for AUTO_HTTP say which; FastCGI is not spoken to backends",
     ),
   ],
   ["canary", NOTHING],
@@ -130,6 +130,7 @@ export const STAND_INS: ReadonlyMap<string, StandIn> = new Map<string, StandIn>(
   ["global-rate-limit-ignored-cidrs", NOTHING],
   ["global-rate-limit-key", NOTHING],
   ["global-rate-limit-window", NOTHING],
+  ["grpc-backend", instead("Write appProtocol: kubernetes.io/h2c at the Service's port")],
   ["http2-push-preload", always("browsers no longer take what is pushed")],
   ["influxdb-host", NOTHING],
   ["influxdb-measurement", NOTHING],
@@ -179,7 +180,12 @@ export const STAND_INS: ReadonlyMap<string, StandIn> = new Map<string, StandIn>(
   ["proxy-connect-timeout", flag("The proxy's --connect-timeout (3s) stands in for it")],
   ["proxy-cookie-domain", NOTHING],
   ["proxy-cookie-path", NOTHING],
-  ["proxy-http-version", always("backends are spoken to in HTTP/1.1")],
+  [
+    "proxy-http-version",
+    instead(
+      "Write appProtocol at the Service's port for HTTP/2; backends are spoken to in HTTP/1.1 without it",
+    ),
+  ],
   ["proxy-max-temp-file-size", STREAMS],
   [
     "proxy-next-upstream",
@@ -233,6 +239,7 @@ export const STAND_INS: ReadonlyMap<string, StandIn> = new Map<string, StandIn>(
   ["relative-redirects", NOTHING],
   ["rewrite-target", NOTHING],
   ["satisfy", OPEN],
+  ["secure-backends", instead("Write appProtocol: https at the Service's port")],
   ["secure-verify-ca-secret", instead("Annotate the Service with pingress.io/upstream-tls-ca")],
   ["server-alias", instead("Add a rule with that host to spec.rules")],
   ["server-snippet", NEVER],

@@ -4,6 +4,7 @@
  * misspelt, or belongs on a Service, must not go unnoticed.
  */
 import { BALANCE_ANNOTATION } from "./balance.ts";
+import { GRPC_WEB_ANNOTATION } from "./grpc_web.ts";
 import { asObject, quote } from "./json.ts";
 import type { Report } from "./problems.ts";
 import { UPSTREAM_TLS_ANNOTATIONS } from "./upstream_tls.ts";
@@ -11,6 +12,7 @@ import { UPSTREAM_TLS_ANNOTATIONS } from "./upstream_tls.ts";
 /** Of a Service, in the order of the table in docs/annotations.md. */
 export const SERVICE_ANNOTATIONS: readonly string[] = [
   BALANCE_ANNOTATION,
+  GRPC_WEB_ANNOTATION,
   ...UPSTREAM_TLS_ANNOTATIONS,
 ];
 

@@ -23,12 +23,14 @@ export interface PortModel {
   readonly protocol: Upstream["protocol"];
   /** What `protocol` was read from. */
   readonly appProtocol: unknown;
+  /** Where that stands in the Service. */
+  readonly appProtocolField: string;
 }
 
 /** The TCP ports of a Service; those that cannot be read are not there. */
 function readPorts(spec: unknown): PortModel[] {
   const ports: PortModel[] = [];
-  for (const entry of asList(fieldOf(spec, "ports")) ?? []) {
+  for (const [index, entry] of (asList(fieldOf(spec, "ports")) ?? []).entries()) {
     const protocol = fieldOf(entry, "protocol") ?? "TCP";
     const port = asPort(fieldOf(entry, "port"));
     if (protocol !== "TCP" || port === null) continue;
@@ -39,6 +41,7 @@ function readPorts(spec: unknown): PortModel[] {
       targetPort: asPort(fieldOf(entry, "targetPort")),
       protocol: readAppProtocol(fieldOf(entry, "appProtocol")),
       appProtocol: fieldOf(entry, "appProtocol"),
+      appProtocolField: `spec.ports[${index}].appProtocol`,
     });
   }
   return ports;

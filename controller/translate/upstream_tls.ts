@@ -1,7 +1,8 @@
 /**
- * How connections to a backend are secured. In: a Service whose port has `appProtocol: https`, its
- * annotations, and the Secrets that they name. Out: the upstream's TLS settings, with the certificate
- * that it shows; or that there are none, because what was asked for cannot be had.
+ * How connections to a backend are secured. In: a Service whose port is spoken to by TLS
+ * (`appProtocol: https`, `grpcs` and the like), its annotations, and the Secrets that they name.
+ * Out: the upstream's TLS settings, with the certificate that it shows; or that there are none,
+ * because what was asked for cannot be had.
  *
  * Nothing is ever sent with less protection than was asked for: a Secret that cannot be used leaves
  * what was published before in force, and without that the backend is not asked at all.
@@ -211,7 +212,8 @@ export function reportUnusedTls(service: Identified, problems: ProblemList): voi
     report.warning(fieldNamed(name), {
       reason: "UpstreamTlsUnused",
       message: `annotation ${quote(name)} has no effect: the Service is spoken to in plain text`,
-      remedy: "Write appProtocol: https at the Service's port, or take the annotation off",
+      remedy:
+        "Write appProtocol: https (or grpcs) at the Service's port, or take the annotation off",
     });
   }
 }

@@ -8,7 +8,7 @@ import { dropForbiddenTrailers, Fields } from "../fields.ts";
 import { type Body, UNKNOWN_LENGTH } from "../message.ts";
 import { ChunkDecoder } from "./chunked.ts";
 import { HeadParser } from "./head_parser.ts";
-import type { Input } from "./input.ts";
+import type { Input } from "../input.ts";
 
 /** What differs between a request's body and a response's. */
 export interface BodyRules {
@@ -79,6 +79,11 @@ export class InputBody implements Body {
     }
   }
 
+  /** Bytes arrive in a buffer that `release` gives back. */
+  get isBorrowing(): boolean {
+    return this.#parked !== null;
+  }
+
   /** Bytes handed out since it began. */
   get received(): number {
     return this.#received;
@@ -108,7 +113,7 @@ export class InputBody implements Body {
     const input = this.#input;
     const { start, end } = input;
     if (this.#parked === null || input.isReading || end - start > this.#parked.length) return;
-    input.giveBack(input.exchangeBuffer(this.#parked), this.#bulk);
+    this.#giveBack(input.exchangeBuffer(this.#parked));
     this.#parked = null;
   }
 
@@ -234,7 +239,7 @@ export class InputBody implements Body {
     } else if (this.#framing !== "length" && start === end) {
       const long = end === bytes.length || end > small;
       if (long === bytes.length > small) return;
-      input.giveBack(input.exchangeBuffer(this.#borrow(long, 0)), this.#bulk);
+      this.#giveBack(input.exchangeBuffer(this.#borrow(long, 0)));
     }
   }
 
@@ -242,13 +247,19 @@ export class InputBody implements Body {
   #borrow(long: boolean, unread: number): Uint8Array<ArrayBuffer> {
     const input = this.#input;
     if (!long && unread < input.poolSize) return input.takeSpare();
-    return unread < this.#bulk.size ? this.#bulk.take() : new Uint8Array(2 * unread);
+    if (unread >= this.#bulk.size) return new Uint8Array(2 * unread);
+    return this.#bulk.takeFor(this.#framing === "length" ? this.#remaining : 0);
+  }
+
+  #giveBack(buffer: Uint8Array<ArrayBuffer>): void {
+    if (buffer.length > this.#bulk.size) this.#bulk.give(buffer);
+    else this.#input.giveBack(buffer, this.#bulk);
   }
 
   #returnBorrowed(): void {
     const input = this.#input;
     if (this.#parked === null || !input.isEmpty || input.isReading) return;
-    input.giveBack(input.exchangeBuffer(this.#parked), this.#bulk);
+    this.#giveBack(input.exchangeBuffer(this.#parked));
     this.#parked = null;
   }
 }

@@ -4,7 +4,7 @@ import { asciiBytes } from "../fields.ts";
 import { UNKNOWN_LENGTH } from "../message.ts";
 import type { Transport } from "../transport.ts";
 import { type BodyRules, InputBody } from "./body.ts";
-import { Input } from "./input.ts";
+import { Input } from "../input.ts";
 
 const RULES: BodyRules = {
   malformed: "bad_chunk",

@@ -6,7 +6,7 @@
 import { asciiBytes, type Fields } from "../fields.ts";
 import type { Body } from "../message.ts";
 import { CHUNK_FRAME_BYTES, writeChunkSize } from "./chunked.ts";
-import { CR, LF } from "./grammar.ts";
+import { CR, LF } from "../grammar.ts";
 import { copyRange, fieldsSize, writeFields } from "./head_writer.ts";
 
 const LAST_CHUNK = asciiBytes("0\r\n");

@@ -14,16 +14,18 @@ import type { Limits } from "../limits.ts";
 import {
   type Body,
   type Duplex,
+  keepsTrailers,
   type RequestHead,
   ResponseHead,
   UNKNOWN_LENGTH,
+  type UpstreamExchange,
 } from "../message.ts";
 import { closeQuietly, type Transport } from "../transport.ts";
 import { InputBody } from "./body.ts";
 import { writeBody } from "./body_writer.ts";
 import { HeadParser } from "./head_parser.ts";
-import { Input } from "./input.ts";
-import { Output } from "./output.ts";
+import { Input } from "../input.ts";
+import { Output } from "../output.ts";
 import { requestHeadSize, writeRequestHead } from "./request_writer.ts";
 import { upgradeOf } from "./upgrade.ts";
 import { readResponseFields, readStatusLine, type ResponseConnection } from "./response_head.ts";
@@ -34,12 +36,18 @@ export interface ClientConnectionContext {
   readonly deadlines: Deadlines;
 }
 
-export class ClientConnection implements Deadlined {
+export class ClientConnection implements UpstreamExchange, Deadlined {
   readonly response = new ResponseHead();
   /** Served a request before: its death may only mean that the backend was done with it. */
   reused = false;
   /** A byte of the answer under way has come, be it of an interim one. */
   answered = false;
+  /** HTTP/1.1 has no words for these. */
+  readonly unprocessed = false;
+  readonly refused = false;
+  /** Of the head under way; 0 before its first line. */
+  #version: 0 | 10 | 11 = 0;
+  #received: ((error: unknown) => void) | null = null;
   /** The final head has come. */
   #headed = false;
   /** In ms, monotonic. */
@@ -136,24 +144,28 @@ export class ClientConnection implements Deadlined {
     this.#headed = false;
     this.#method = request.method;
     this.#upgrade = request.upgrade;
-    const payloadSize = payload === null ? 0 : payload.length;
+    const chunked = request.bodyLength === UNKNOWN_LENGTH;
+    const payloadSize = payload === null || chunked ? 0 : payload.length;
     const size = requestHeadSize(request, added);
     const whole = size + payloadSize <= buffers.out.size;
     const out = whole ? buffers.out.take() : new Uint8Array(size + payloadSize);
     let at = writeRequestHead(out, request, added, host);
-    if (payload !== null) {
+    if (payload !== null && !chunked) {
       out.set(payload, at);
       at += payload.length;
     }
-    if (payload !== null || body.done) {
+    // A body in chunks has an end to be written, also where all of it or nothing is at hand. What
+    // follows a request for a tunnel is for the tunnel alone: to a backend that opens none it would
+    // be another request.
+    if (!chunked && (payload !== null || body.done || this.#upgrade !== "")) {
       this.#awaitHead();
-      this.#output.write(out.subarray(0, at)).then(() => buffers.out.give(out), this.#uploadFailed);
+      const sent = () => buffers.out.give(out);
+      this.#output.writeThen(out.subarray(0, at), sent, this.#uploadFailed);
     } else {
       this.#uploading = true;
-      const chunked = request.bodyLength === UNKNOWN_LENGTH;
-      const first = body.read();
+      const first = payload ?? body.read();
       if (request.expectsContinue && first instanceof Promise) this.#awaitContinue(first);
-      writeBody(out, at, first, body, chunked, request.isGrpc, this.#output.write).then(
+      writeBody(out, at, first, body, chunked, keepsTrailers(request), this.#output.write).then(
         () => {
           buffers.out.give(out);
           this.#uploading = false;
@@ -168,22 +180,61 @@ export class ClientConnection implements Deadlined {
    * a ProxyError, and then the connection is closed.
    */
   async receive(): Promise<ResponseHead> {
+    this.#beginHead();
+    while (!this.#advance()) {
+      await this.#input.fill();
+      this.#arrived();
+    }
+    return this.response;
+  }
+
+  /** As `receive`, without a promise. */
+  receiveThen(done: (error: unknown) => void): void {
+    this.#beginHead();
+    this.#received = done;
+    this.#goOn();
+  }
+
+  #goOn(): void {
+    let error: unknown = null;
+    try {
+      if (!this.#advance()) return this.#input.fillThen(this.#filled);
+    } catch (thrown) {
+      error = thrown;
+    }
+    this.#received!(error);
+  }
+
+  readonly #filled = (): void => {
+    this.#arrived();
+    this.#goOn();
+  };
+
+  #arrived(): void {
+    if (!this.#input.isEmpty) this.answered = true;
+  }
+
+  #beginHead(): void {
+    this.#version = 0;
+    this.#parser.begin(this.#input.bytes, this.#input.start, true);
+  }
+
+  /** Reads on in what has arrived: true once the head is whole, false where it wants more. */
+  #advance(): boolean {
     const input = this.#input;
     const parser = this.#parser;
     const { limits } = this.#context;
-    parser.begin(input.bytes, input.start, true);
-    let version: 0 | 10 | 11 = 0;
     for (;;) {
       const result = input.isEmpty ? "pending" : parser.parse(input.end);
       if (result === "complete") break;
       if (result === "start_line") {
-        version = readStatusLine(
+        this.#version = readStatusLine(
           input.bytes,
           parser.startLineStart,
           parser.startLineEnd,
           this.response,
         );
-        if (version === 0) throw this.#fail("upstream_malformed", "a bad status line");
+        if (this.#version === 0) throw this.#fail("upstream_malformed", "a bad status line");
       } else if (result === "pending") {
         if (input.isOver) {
           throw this.#failure ??
@@ -191,8 +242,7 @@ export class ClientConnection implements Deadlined {
         }
         const room = input.makeRoom(limits.responseHeadBytes);
         if (room !== "room" || input.isEmpty) parser.begin(input.bytes, input.start, true);
-        await input.fill();
-        if (!input.isEmpty) this.answered = true;
+        return false;
       } else {
         throw this.#fail("upstream_malformed", `a head that is ${result}`);
       }
@@ -202,7 +252,7 @@ export class ClientConnection implements Deadlined {
     }
     input.start = parser.end;
     const { response } = this;
-    const wrong = readResponseFields(response, version || 11, this.#method, this.#connection);
+    const wrong = readResponseFields(response, this.#version || 11, this.#method, this.#connection);
     if (wrong !== null) throw this.#fail("upstream_malformed", wrong);
     if (response.status === 101) {
       // RFC 9110 §15.2.2: only to what was asked for, and only to that protocol.
@@ -221,7 +271,7 @@ export class ClientConnection implements Deadlined {
       this.#deadline = NO_DEADLINE;
       this.#body.begin(response.bodyLength, this.#connection.untilClose);
     }
-    return response;
+    return true;
   }
 
   /** The backend's end of a tunnel, after `receive` has given a 101. */
@@ -250,10 +300,15 @@ export class ClientConnection implements Deadlined {
     }
     this.#body.release();
     this.reused = true;
+    this.rest();
+    return true;
+  }
+
+  /** Waits, in a pool, for its next request or its first. */
+  rest(): void {
     this.#idle = true;
     this.#deadline = this.#context.deadlines.in(this.#context.limits.upstreamIdleTimeout);
     this.#input.watch();
-    return true;
   }
 
   /** Ends it with the exchange under way, which fails with `error`. */

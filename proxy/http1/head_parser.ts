@@ -8,7 +8,7 @@
  * colon, no control byte anywhere.
  */
 import { fieldId, type Fields, UNDERSCORE } from "../fields.ts";
-import { COLON, CR, HTAB, LF, SP, TOKEN, TOKEN_UNDERSCORE, VALUE } from "./grammar.ts";
+import { COLON, CR, HTAB, LF, SP, TOKEN, TOKEN_UNDERSCORE, VALUE } from "../grammar.ts";
 
 /**
  * What `parse` says. `pending` wants more bytes; `start_line` is said once, when that line is whole

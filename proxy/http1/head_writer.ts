@@ -3,39 +3,8 @@
  * buffer. Every line is one that the parser (or `fieldsOf`) has checked; a run of neighbouring lines
  * in plain form is copied in one go, any other line is written anew.
  */
-import {
-  asciiBytes,
-  CONNECTION,
-  CONTENT_LENGTH,
-  DROPPED,
-  type Fields,
-  HOST,
-  HTTP2_SETTINGS,
-  KEEP_ALIVE,
-  PROXY_CONNECTION,
-  TE,
-  TRANSFER_ENCODING,
-  UPGRADE,
-  writeLatin1,
-} from "../fields.ts";
-import { COLON, CR, LF, SP } from "./grammar.ts";
-
-/** 1 for ids that never cross: hop-by-hop ones (RFC 9110 §7.6.1), framing, Host, dropped ones. */
-const STAYS = new Uint8Array(256);
-for (
-  const id of [
-    HOST,
-    CONTENT_LENGTH,
-    TRANSFER_ENCODING,
-    CONNECTION,
-    KEEP_ALIVE,
-    PROXY_CONNECTION,
-    TE,
-    UPGRADE,
-    HTTP2_SETTINGS,
-    DROPPED,
-  ]
-) STAYS[id] = 1;
+import { asciiBytes, type Fields, NEVER_CROSSES, writeLatin1 } from "../fields.ts";
+import { COLON, CR, LF, SP } from "../grammar.ts";
 
 /** Shorter ranges are copied byte by byte: a view costs more than that. */
 const SHORT_RANGE = 32;
@@ -55,7 +24,7 @@ export function writeFields(out: Uint8Array, at: number, fields: Fields): number
   let runStart = 0;
   let runEnd = 0;
   for (let i = 0, r = 0; i < count; i++, r += 4) {
-    if (STAYS[ids[i]] === 1) continue;
+    if (NEVER_CROSSES[ids[i]] === 1) continue;
     const nameStart = ranges[r];
     const nameEnd = ranges[r + 1];
     const valueStart = ranges[r + 2];

@@ -4,7 +4,7 @@
  * stay where they are.
  */
 import type { BufferPool } from "../buffer_pool.ts";
-import type { Input } from "./input.ts";
+import type { Input } from "../input.ts";
 
 export class ReadAhead {
   readonly #input: Input;
@@ -36,12 +36,13 @@ export class ReadAhead {
 
   /** The head is no longer needed. */
   end(): void {
-    if (this.#headBuffer !== null) this.#buffers.give(this.#headBuffer);
+    if (this.#headBuffer !== null) this.#input.giveBack(this.#headBuffer, this.#buffers);
     this.#headBuffer = null;
   }
 
   /** A buffer with room behind `unread` bytes. */
   #take(unread: number): Uint8Array<ArrayBuffer> {
+    if (unread === 0) return this.#input.takeIdle();
     return unread < this.#buffers.size
       ? this.#buffers.take()
       : new Uint8Array(Math.min(2 * unread, this.#maxBytes));

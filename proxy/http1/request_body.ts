@@ -7,7 +7,7 @@ import { type Deadlines, NO_DEADLINE } from "../deadlines.ts";
 import type { Limits } from "../limits.ts";
 import { Pace } from "../pace.ts";
 import { InputBody } from "./body.ts";
-import type { Input } from "./input.ts";
+import type { Input } from "../input.ts";
 
 export class RequestBody extends InputBody {
   /** The client waits for 100 (Continue), and no byte of its body has come. */

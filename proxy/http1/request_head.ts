@@ -4,6 +4,7 @@
  * that refuses it. Whatever a backend could understand differently is refused here.
  */
 import { canonicalPath } from "../../shared/canonical_path.ts";
+import { authorityAt, readAuthority } from "../authority.ts";
 import type { ErrorCode } from "../errors.ts";
 import {
   asciiBytes,
@@ -30,23 +31,14 @@ import {
   X_REAL_IP,
 } from "../fields.ts";
 import { type RequestHead, UNKNOWN_LENGTH } from "../message.ts";
-import { dropNamed, isKeepAlive, readContentLength, splitList } from "./field_values.ts";
-import { HTAB, PLUS, SEMICOLON, SP, TARGET, TOKEN } from "./grammar.ts";
+import { MAX_METHOD, methodAt } from "../method.ts";
+import { dropNamed, isKeepAlive, readContentLength, splitList } from "../field_values.ts";
+import { SP, TARGET, TOKEN } from "../grammar.ts";
+import { isGrpc } from "../grpc/content_type.ts";
 import type { HeadParser } from "./head_parser.ts";
-import { authorityAt, readAuthority } from "./host.ts";
 import { readUpgrade } from "./upgrade.ts";
 
-/** Longest method: the registry's longest, UPDATEREDIRECTREF, has 17 letters. */
-const MAX_METHOD = 32;
-
 const CHUNKED = asciiBytes("chunked");
-const GRPC = asciiBytes("application/grpc");
-
-/** Methods as one string each, so that a request makes none. */
-const METHODS = ["GET", "POST", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS"].map((text) => ({
-  text,
-  bytes: asciiBytes(text),
-}));
 
 /** Naming one of these in Connection would remove what others rely on (reliability row 47). */
 const NEVER_NOMINATED: ReadonlySet<number> = new Set([
@@ -111,18 +103,6 @@ export function headError(
   const blank = bytes.indexOf(SP, parser.startLineStart);
   const isMethod = blank === -1 || blank - parser.startLineStart > MAX_METHOD;
   return isMethod ? "bad_request" : "target_too_long";
-}
-
-/** The method, or "" for one with lower-case letters, which a lenient backend could take for another. */
-function methodAt(bytes: Uint8Array, start: number, end: number): string {
-  for (const { text, bytes: known } of METHODS) {
-    if (known.length !== end - start) continue;
-    let i = 0;
-    while (i < known.length && bytes[start + i] === known[i]) i++;
-    if (i === known.length) return text;
-  }
-  const method = latin1(bytes, start, end);
-  return /[a-z]/.test(method) ? "" : method;
 }
 
 /** `HTTP/1.1` at `bytes[start, end)`, and nothing behind it. */
@@ -223,14 +203,6 @@ export function readRequestFields(
   return readHost(head, host) ??
     readFraming(head, contentLength, transferEncoding) ??
     readConnection(head, connectionFields, connection);
-}
-
-/** `application/grpc` with a suffix or parameters, not what only begins so (`application/grpc-web`). */
-function isGrpc(bytes: Uint8Array, start: number, end: number): boolean {
-  const nameEnd = start + GRPC.length;
-  if (nameEnd > end || !equalsLower(bytes, start, GRPC)) return false;
-  const next = bytes[nameEnd];
-  return nameEnd === end || next === PLUS || next === SEMICOLON || next === SP || next === HTAB;
 }
 
 /** RFC 9112 §3.2: one Host, well-formed, and the same as an absolute-form target's. */

@@ -3,11 +3,11 @@
  * judged, or the code that refuses it.
  */
 import type { ErrorCode } from "../errors.ts";
-import { asciiBytes } from "../fields.ts";
+import { asciiBytes, latin1 } from "../fields.ts";
 import type { Limits } from "../limits.ts";
 import type { RequestHead } from "../message.ts";
 import { HeadParser } from "./head_parser.ts";
-import type { Input } from "./input.ts";
+import type { Input } from "../input.ts";
 import {
   headError,
   readRequestFields,
@@ -16,6 +16,8 @@ import {
 } from "./request_head.ts";
 
 const HEAD = asciiBytes("HEAD ");
+const FOREIGN = /^(?!(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) )[^ ]+ [^ ]+ [A-Za-z]+$/;
+const PREFACE = asciiBytes("PRI * HTTP/2.0\r\n\r\n");
 
 /** Refusals of a line that is one: fields follow, and Accept and X-Request-Id among them count. */
 const NEEDS_FIELDS: ReadonlySet<ErrorCode> = new Set([
@@ -67,6 +69,24 @@ export class RequestReader {
     if (this.#request.method !== "") return this.#request.method === "HEAD";
     const { startLineStart } = this.#parser;
     return HEAD.every((byte, i) => this.#input.bytes[startLineStart + i] === byte);
+  }
+
+  /** All that has come, where it begins as HTTP/2 does (RFC 9113 §3.4); known once it is refused. */
+  get preface(): Uint8Array | null {
+    const { bytes, end } = this.#input;
+    const begins = this.#parser.startLineStart === 0 &&
+      PREFACE.every((byte, i) => bytes[i] === byte);
+    return begins ? bytes.slice(0, end) : null;
+  }
+
+  /**
+   * A line of three words of which neither the first nor the last is one of HTTP/1.1's: another
+   * protocol, or a broken preface, to which an answer in HTTP/1.1 would be a frame of nonsense
+   * (RFC 9113 §3.4).
+   */
+  get isForeign(): boolean {
+    const { startLineStart, startLineEnd } = this.#parser;
+    return FOREIGN.test(latin1(this.#input.bytes, startLineStart, startLineEnd));
   }
 
   /** Bytes of the whole head. */

@@ -4,7 +4,7 @@
  */
 import { asciiBytes, EXPECT, type Fields, writeLatin1 } from "../fields.ts";
 import { type RequestHead, UNKNOWN_LENGTH } from "../message.ts";
-import { CR, LF, SP } from "./grammar.ts";
+import { CR, LF, SP } from "../grammar.ts";
 import {
   copyRange,
   fieldsSize,

@@ -12,8 +12,8 @@ import {
   TRANSFER_ENCODING,
 } from "../fields.ts";
 import { type ResponseHead, UNKNOWN_LENGTH } from "../message.ts";
-import { dropNamed, isKeepAlive, readContentLength, splitList } from "./field_values.ts";
-import { isDigit, SP, TOKEN } from "./grammar.ts";
+import { dropNamed, isKeepAlive, readContentLength, splitList } from "../field_values.ts";
+import { isDigit, SP, TOKEN } from "../grammar.ts";
 
 const CHUNKED = asciiBytes("chunked");
 

@@ -5,7 +5,7 @@
 import type { BufferPool } from "../buffer_pool.ts";
 import type { Body, RequestHead, ResponseHead } from "../message.ts";
 import { writeBody } from "./body_writer.ts";
-import type { Output } from "./output.ts";
+import type { Output } from "../output.ts";
 import { type ResponseFraming, responseHeadSize, writeResponseHead } from "./response_writer.ts";
 
 export interface ResponseSending {

@@ -3,8 +3,9 @@
  * framing that this client understands, and with Server and Date where the backend gave none.
  */
 import { asciiBytes, DATE, type Fields, SERVER, UPGRADE, writeLatin1 } from "../fields.ts";
+import { CR, LF } from "../grammar.ts";
+import { httpDate } from "../http_date.ts";
 import { type RequestHead, type ResponseHead, UNKNOWN_LENGTH } from "../message.ts";
-import { CR, LF } from "./grammar.ts";
 import {
   copyRange,
   fieldsSize,
@@ -122,15 +123,15 @@ function writeUpgradeOffer(out: Uint8Array, at: number, fields: Fields): number 
   return at;
 }
 
-let dateSecond = 0;
+let dateValue = "";
 let dateLine = new Uint8Array(0);
 
 /** `Date: …`, made anew once a second. */
 function writeDate(out: Uint8Array, at: number): number {
-  const second = Math.floor(Date.now() / 1000);
-  if (second !== dateSecond) {
-    dateSecond = second;
-    dateLine = asciiBytes(`Date: ${new Date(second * 1000).toUTCString()}\r\n`);
+  const value = httpDate();
+  if (value !== dateValue) {
+    dateValue = value;
+    dateLine = asciiBytes(`Date: ${value}\r\n`);
   }
   return copyRange(out, at, dateLine, 0, dateLine.length);
 }

@@ -7,36 +7,27 @@
  *
  * A connection serves one request at a time: pipelined ones wait in the input, so that answers are
  * in order and a client that does not read its answers is not served more of them.
+ *
+ * Most connections are idle at most times. One that is has a read under way and no more: no function
+ * waits for it, and what it works with (`desk.ts`) is let go after a moment.
  */
 import { type Deadlined, NO_DEADLINE } from "../deadlines.ts";
 import { asProxyError, type ErrorCode, ProxyError } from "../errors.ts";
-import { type Fields, X_REQUEST_ID } from "../fields.ts";
-import {
-  type Body,
-  type Client,
-  type Duplex,
-  type Exchange,
-  ExchangeRecord,
-  RequestHead,
-  type ResponseHead,
-  UNKNOWN_LENGTH,
-} from "../message.ts";
+import type { Client } from "../message.ts";
 import { closeQuietly, type Transport } from "../transport.ts";
-import { HalfClosedClient, PROBE } from "./half_closed.ts";
-import { Input } from "./input.ts";
-import { Output } from "./output.ts";
-import type { RequestConnection } from "./request_head.ts";
-import { ReadAhead } from "./read_ahead.ts";
-import { RequestBody } from "./request_body.ts";
-import { RequestReader } from "./request_reader.ts";
-import { sendResponse } from "./response_sender.ts";
-import { interimBytes, responseFraming, switchingBytes } from "./response_writer.ts";
-import type { ServerConnectionContext } from "./server_context.ts";
+import { Answers } from "./answers.ts";
+import { Desk } from "./desk.ts";
+import { PROBE } from "./half_closed.ts";
+import { closeUnlessBusy } from "./last_look.ts";
+import type { ServerConnectionContext } from "../server_context.ts";
+import { turnNow } from "../turn_clock.ts";
 
 /** A draining connection that is idle gets this long (ms) for a request that is on its way. */
 const DRAIN_GRACE = 500;
 /** After an answer that closes, unread bytes are taken for this long (ms), so that no RST eats it. */
 const LINGER = 2_000;
+/** Sweeps that find it resting before it leaves its desk: in a burst of requests that is kept. */
+const RESTS = 2;
 
 const IDLE = 0;
 const HEAD = 1;
@@ -45,59 +36,24 @@ const TUNNEL = 3;
 const LINGERING = 4;
 const CLOSED = 5;
 
-export class ServerConnection implements Exchange, Deadlined {
-  readonly request = new RequestHead();
-  readonly record = new ExchangeRecord();
-  readonly client: Client;
-  payload: Uint8Array | null = null;
-  added: Fields | null = null;
-  addedAuthority = "";
-  onAbort: ((error: ProxyError) => void) | null = null;
-  responded = false;
-  readonly #transport: Transport;
-  readonly #context: ServerConnectionContext;
-  readonly #input: Input;
-  readonly #output: Output;
-  readonly #halfClosed = new HalfClosedClient();
-  readonly #readAhead: ReadAhead;
-  readonly #reader: RequestReader;
-  readonly #body: RequestBody;
-  readonly #connection: RequestConnection = { keepAlive: false };
+export class ServerConnection extends Answers implements Deadlined {
+  /** What a client has sent that has begun HTTP/2: it is served no further here (RFC 9113 §3.4). */
+  preface: Uint8Array | null = null;
+  /** Waits for a request of which no byte has come. */
+  #isResting = false;
+  /** Sweeps that have found it resting. */
+  #rests = 0;
+  #ended: () => void = () => {};
   #phase = HEAD;
-  #requests = 0;
   #deadline = NO_DEADLINE;
   /** An exchange may hold views of the buffers: they are not to be lent to another connection. */
   #lent = false;
-  #closeAfter = false;
-  #failure: ProxyError | null = null;
   /** An answer to a deadline is under way, and then the connection ends. */
   #expired = false;
 
   constructor(transport: Transport, client: Client, context: ServerConnectionContext) {
-    const { limits, buffers } = context;
-    this.#transport = transport;
-    this.#context = context;
-    this.client = client;
-    this.#input = new Input(transport, buffers.head);
-    this.#readAhead = new ReadAhead(this.#input, buffers.head, limits.requestHeadBytes);
-    this.#output = new Output(
-      transport,
-      context.deadlines,
-      limits.writeTimeout,
-      limits.writeRate,
-      () => {
-        this.#fail(new ProxyError("client_gone"));
-        return this.#failure!;
-      },
-    );
-    this.#reader = new RequestReader(this.#input, this.request, this.#connection, limits);
-    this.#body = new RequestBody(this.#input, buffers.bulk, limits, context.deadlines);
-    this.#body.onEnd = () => this.#watchClient();
-    this.#input.onWatched = () => this.#clientMoved();
-  }
-
-  get body(): Body {
-    return this.#body;
+    super(transport, client, context);
+    this.input.onWatched = () => this.#clientMoved();
   }
 
   get isOver(): boolean {
@@ -106,68 +62,178 @@ export class ServerConnection implements Exchange, Deadlined {
 
   /** An exchange is under way; else the connection may be closed without loss. */
   get isBusy(): boolean {
-    return this.#phase !== IDLE && this.#phase !== HEAD || this.#output.pending !== null ||
-      this.#reader.hasBegun;
+    return this.#phase !== IDLE && this.#phase !== HEAD || this.#hasBegun ||
+      this.desk !== null && this.desk.output.pending !== null;
+  }
+
+  /** A byte of the next request has come. */
+  get #hasBegun(): boolean {
+    return !this.#isResting && this.desk !== null && this.desk.reader.hasBegun;
   }
 
   /** Since when nothing has been under way, in ms, monotonic; Infinity while something is. */
   get idleSince(): number {
     if (this.isBusy) return Infinity;
-    const { limits, deadlines } = this.#context;
-    const timeout = this.#requests === 0 ? limits.requestHeadTimeout : limits.clientIdleTimeout;
+    const { limits, deadlines } = this.context;
+    const timeout = this.requests === 0 ? limits.requestHeadTimeout : limits.clientIdleTimeout;
     return deadlines.since(this.#deadline, timeout);
   }
 
-  /** Serves the connection to its end. Never rejects. */
-  async serve(): Promise<void> {
-    this.#context.deadlines.add(this);
+  /**
+   * Serves the connection to its end, or to a preface: then the transport is the caller's. Never
+   * rejects.
+   */
+  serve(): Promise<void> {
+    this.context.deadlines.add(this);
+    this.#beginWait();
+    return new Promise((resolve) => {
+      this.#ended = resolve;
+      this.#run();
+    });
+  }
+
+  /** Serves what has come, until nothing has: then it rests. What is waited for goes on from there. */
+  #run(): void {
     try {
-      while (await this.#receive()) {
-        await this.#context.handler(this);
-        this.#end();
-        const settled = this.#settle();
-        if (settled !== true && !await settled) break;
+      while (!this.#rest()) {
+        const received = this.#receive();
+        if (received === false) return this.#leave();
+        if (received !== true) {
+          received.then(this.#received, this.#broke);
+          return;
+        }
+        if (!this.#handle()) return;
       }
     } catch (error) {
-      this.#fail(asProxyError(error, "internal"));
-    } finally {
-      this.close();
+      this.#broke(error);
     }
+  }
+
+  /** True when the next request may come; else it is waited, or has been left. */
+  #handle(): boolean {
+    const handling = this.context.handler(this);
+    if (handling === undefined) return this.#next();
+    handling.then(this.#handled, this.#broke);
+    return false;
+  }
+
+  /** As `#handle`, once an exchange is over. */
+  #next(): boolean {
+    this.end();
+    const settled = this.#settle();
+    if (settled === true) this.#beginWait();
+    else if (settled === false) this.#leave();
+    else settled.then(() => this.#leave(), this.#broke);
+    return settled === true;
+  }
+
+  readonly #received = (isWhole: boolean): void => {
+    try {
+      if (!isWhole) this.#leave();
+      else if (this.#handle()) this.#run();
+    } catch (error) {
+      this.#broke(error);
+    }
+  };
+
+  readonly #handled = (): void => {
+    try {
+      if (this.#next()) this.#run();
+    } catch (error) {
+      this.#broke(error);
+    }
+  };
+
+  readonly #broke = (error: unknown): void => {
+    this.fail(asProxyError(error, "internal"));
+    this.#leave();
+  };
+
+  /** True where nothing can be done until something comes: `#clientMoved` goes on then. */
+  #rest(): boolean {
+    const input = this.input;
+    if (this.#phase === CLOSED || !input.isEmpty || input.isOver) return false;
+    input.watch();
+    this.#rests = 0;
+    return this.#isResting = true;
+  }
+
+  #wake(): void {
+    this.#isResting = false;
+    if (this.input.isEmpty) this.#leave();
+    else this.#run();
+  }
+
+  #leave(): void {
+    this.close();
+    this.#ended();
+  }
+
+  /** A head arrives: it is read, and then answered, with these. */
+  #takeDesk(): Desk {
+    const desk = new Desk(this.context, this.input, this.transport, () => {
+      this.fail(new ProxyError("client_gone"));
+      return this.failure!;
+    });
+    desk.body.onEnd = () => this.#watchClient();
+    return this.desk = desk;
+  }
+
+  #leaveDesk(): void {
+    this.added = null;
+    this.addedAuthority = "";
+    this.desk = null;
   }
 
   /** Closes at once, whatever is under way. */
   close(): void {
     if (this.#phase === CLOSED) return;
     this.#phase = CLOSED;
-    this.#context.deadlines.delete(this);
-    closeQuietly(this.#transport);
-    this.#abort(this.#failure ?? new ProxyError("client_gone"));
+    this.context.deadlines.delete(this);
+    if (this.preface === null) closeQuietly(this.transport);
+    // Mostly there is nobody to tell, and an error is dear.
+    if (this.onAbort !== null) this.#abort(this.failure ?? new ProxyError("client_gone"));
     // Cut off in an exchange, its buffers are left to the garbage collector.
-    if (this.#lent) return;
-    this.#body.release();
-    this.#input.release();
-    this.#readAhead.end();
+    if (!this.#lent) {
+      this.desk?.body.release();
+      this.input.release();
+      this.desk?.readAhead.end();
+    }
+    if (!this.#isResting) return;
+    this.#isResting = false;
+    this.#leave();
   }
 
   /** Ends what is overdue. */
   check(now: number): void {
-    if (this.#output.isOverdue(now)) return this.#fail(new ProxyError("client_stalled"));
-    if (this.#phase === EXCHANGE && this.#input.ended) this.#checkHalfClosed(now);
-    // An early answer is heard out, and what outlives its exchange has no deadline of its own.
-    const isUploading = this.#phase === EXCHANGE && !this.#expired && !this.responded;
-    if (isUploading && this.#body.isOverdue(now)) return this.#expire("body_timeout");
+    const desk = this.desk;
+    if (desk !== null) {
+      if (desk.output.isOverdue(now)) return this.fail(new ProxyError("client_stalled"));
+      if (this.#phase === EXCHANGE && this.input.ended) this.#checkHalfClosed(now);
+      // An early answer is heard out, and what outlives its exchange has no deadline of its own.
+      const isUploading = this.#phase === EXCHANGE && !this.#expired && !this.responded;
+      if (isUploading && desk.body.isOverdue(now)) return this.#expire("body_timeout");
+      if (this.#isResting && ++this.#rests >= RESTS && desk.isFree) this.#leaveDesk();
+    }
     if (now < this.#deadline) return;
     // The last answer is still being taken: its own deadline runs.
-    if (this.#phase === IDLE && this.#output.writing) return;
+    if (this.#phase === IDLE && desk?.output.writing) return;
     this.#deadline = NO_DEADLINE;
     switch (this.#phase) {
       case HEAD:
-        if (this.#reader.hasBegun) this.#expire(this.#reader.refusal ?? "head_timeout");
-        else this.close();
+        if (this.#hasBegun) this.#expire(desk!.reader.refusal ?? "head_timeout");
+        else this.#closeIdle();
+        break;
+      case IDLE:
+        this.#closeIdle();
         break;
       default:
         this.close();
     }
+  }
+
+  #closeIdle(): void {
+    closeUnlessBusy(() => this.isBusy, () => this.close());
   }
 
   /**
@@ -175,44 +241,65 @@ export class ServerConnection implements Exchange, Deadlined {
    * request that is on its way already is still answered.
    */
   drain(): void {
-    this.#closeAfter = true;
-    if (this.#phase === IDLE || (this.#phase === HEAD && !this.#reader.hasBegun)) {
-      this.#deadline = Math.min(this.#deadline, this.#context.deadlines.in(DRAIN_GRACE));
+    this.closeAfter = true;
+    if (this.#phase === IDLE || (this.#phase === HEAD && !this.#hasBegun)) {
+      this.#deadline = Math.min(this.#deadline, this.context.deadlines.in(DRAIN_GRACE));
     }
   }
 
   // ── Requests ────────────────────────────────────────────────────────────────────────────────
 
-  /** Waits for the next head. False when the connection is to end, answered where that is due. */
-  async #receive(): Promise<boolean> {
-    const input = this.#input;
-    const reader = this.#reader;
-    const { limits, deadlines } = this.#context;
-    const { record, request } = this;
-    this.#body.release();
-    record.begin();
-    this.#phase = this.#requests === 0 ? HEAD : IDLE;
-    this.#deadline = deadlines.in(
-      this.#requests === 0 ? limits.requestHeadTimeout : limits.clientIdleTimeout,
-    );
-    reader.begin();
+  /** Begins to wait for the next head. */
+  #beginWait(): void {
+    const { limits, deadlines } = this.context;
+    const isFirst = this.requests === 0;
+    this.desk?.body.release();
+    this.#phase = isFirst ? HEAD : IDLE;
+    this.#deadline = deadlines.in(isFirst ? limits.requestHeadTimeout : limits.clientIdleTimeout);
+  }
+
+  /**
+   * The next head, of which something has come. False when the connection is to end, answered where
+   * that is due.
+   */
+  #receive(): boolean | Promise<boolean> {
+    const desk = this.desk ?? this.#takeDesk();
+    desk.record.begin();
+    desk.reader.begin();
+    return this.#advance() ?? this.#receiveRest();
+  }
+
+  async #receiveRest(): Promise<boolean> {
+    const input = this.input;
+    const { reader } = this.desk!;
     for (;;) {
-      const result = reader.advance();
-      if (reader.hasBegun || result !== "pending") {
-        if (record.startedAt === 0) this.#beginRecord();
-        if (this.#phase === IDLE) this.#beginHead();
-        record.method = request.method;
-        record.version = request.version;
-      }
-      if (result === "complete") break;
-      if (result !== "pending") {
-        if (result.whole) record.bytesIn = reader.size;
-        return this.#refuse(result.code);
-      }
       if (input.isOver) return reader.refusal !== null && this.#refuse(reader.refusal);
       reader.makeRoom();
       await input.fill();
       if (this.#expired) return false;
+      const received = this.#advance();
+      if (received !== null) return received;
+    }
+  }
+
+  /** As `#receive`; null where more must come. */
+  #advance(): boolean | Promise<boolean> | null {
+    const { reader, record, request } = this.desk!;
+    const result = reader.advance();
+    if (reader.hasBegun || result !== "pending") {
+      if (record.startedAt === 0) this.#beginRecord();
+      if (this.#phase === IDLE) this.#beginHead();
+      record.method = request.method;
+      record.version = request.version;
+    }
+    if (result === "pending") return null;
+    if (result !== "complete") {
+      if (this.context.h2c && !this.client.secure && this.requests === 0) {
+        this.preface = reader.preface;
+        if (this.preface !== null || reader.isForeign) return false;
+      }
+      if (result.whole) record.bytesIn = reader.size;
+      return this.#refuse(result.code);
     }
     record.bytesIn = reader.size;
     record.hasHead = true;
@@ -221,182 +308,103 @@ export class ServerConnection implements Exchange, Deadlined {
   }
 
   #beginRecord(): void {
-    this.record.startedAt = performance.now();
-    this.record.bytesOut = -this.#output.sent;
+    this.record.startedAt = turnNow();
+    this.record.bytesOut = -this.desk!.output.sent;
   }
 
   #beginHead(): void {
     this.#phase = HEAD;
-    this.#deadline = this.#context.deadlines.in(this.#context.limits.requestHeadTimeout);
+    this.#deadline = this.context.deadlines.in(this.context.limits.requestHeadTimeout);
   }
 
   #beginExchange(bodyLength: number): void {
     this.#phase = EXCHANGE;
     this.#deadline = NO_DEADLINE;
-    this.#requests++;
+    this.requests++;
     this.#lent = true;
     this.responded = false;
     this.onAbort = null;
-    this.#halfClosed.begin();
-    if (this.#input.ended) this.#halfClosed.ended(this.#context.deadlines.now);
-    this.#body.begin(bodyLength, false);
-    this.#body.awaitsContinue = this.request.expectsContinue && this.#input.isEmpty;
-    this.payload = this.#body.isBuffered ? this.#body.read() as Uint8Array | null : null;
-    if (this.#body.done) this.#watchClient();
+    this.desk!.halfClosed.begin();
+    if (this.input.ended) this.desk!.halfClosed.ended(this.context.deadlines.now);
+    this.desk!.body.begin(bodyLength, false);
+    this.desk!.body.awaitsContinue = this.request.expectsContinue && this.input.isEmpty;
+    this.payload = this.desk!.body.isBuffered ? this.desk!.body.read() as Uint8Array | null : null;
+    if (this.desk!.body.done) this.#watchClient();
   }
 
   /** Once the request is complete, its client's end is watched for. */
   #watchClient(): void {
-    if (this.#phase === EXCHANGE && this.#body.done) this.#readAhead.begin();
+    if (this.#phase === EXCHANGE && this.desk!.body.done) this.desk!.readAhead.begin();
   }
 
   /** A watched read has settled: the next request's first bytes, FIN or a reset. */
   #clientMoved(): void {
+    if (this.#isResting) return this.#wake();
     if (this.#phase !== EXCHANGE) return;
-    if (this.#input.failed !== null) this.#fail(new ProxyError("client_gone"));
-    else if (this.#input.ended) {
-      const { now } = this.#context.deadlines;
-      this.#halfClosed.ended(now);
+    if (this.input.failed !== null) this.fail(new ProxyError("client_gone"));
+    else if (this.input.ended) {
+      const { now } = this.context.deadlines;
+      this.desk!.halfClosed.ended(now);
       this.#checkHalfClosed(now);
     } else this.#watchClient();
   }
 
   #checkHalfClosed(now: number): void {
     // A write under way tells by itself.
-    if (this.#output.writing) return;
+    if (this.desk!.output.writing) return;
     // HTTP/1.0 knows no interim responses to probe with: it is left to its answer.
     if (!this.responded && this.request.version === 10) return;
-    const verdict = this.#halfClosed.check(now, this.responded);
-    if (verdict === "probe") this.#output.writeLater(PROBE);
-    else if (verdict === "touch") this.#output.touch();
-    else if (verdict === "gone") this.#fail(new ProxyError("client_gone"));
+    const verdict = this.desk!.halfClosed.check(now, this.responded);
+    if (verdict === "probe") this.desk!.output.writeLater(PROBE);
+    else if (verdict === "touch") this.desk!.output.touch();
+    else if (verdict === "gone") this.fail(new ProxyError("client_gone"));
   }
 
-  // ── Answers ─────────────────────────────────────────────────────────────────────────────────
-
-  interim(head: ResponseHead): Promise<void> | void {
-    // RFC 9110 §15.2: HTTP/1.0 knows no interim responses.
-    if (this.request.version === 10 || this.responded) return;
-    if (head.status === 100) this.#body.continues();
-    // Written down now: the head is the backend's connection's, which may end meanwhile.
-    const bytes = interimBytes(head);
-    return this.#output.after(() => this.#write(bytes));
-  }
-
-  async upgrade(head: ResponseHead): Promise<Duplex> {
-    this.responded = true;
-    this.record.status = 101;
-    this.#closeAfter = true;
-    await this.#output.after(() => this.#write(switchingBytes(head, this.request.upgrade)));
+  protected override tunnelBegins(): void {
     this.#phase = TUNNEL;
-    this.record.bytesIn += this.#body.received;
-    this.#body.begin(UNKNOWN_LENGTH, true);
-    return {
-      body: this.#body,
-      write: this.#write,
-      end: () => this.#transport.closeWrite(),
-      abort: (error) => this.#fail(error),
-    };
   }
-
-  respond(head: ResponseHead, body: Body): Promise<void> | void {
-    this.responded = true;
-    if (this.#failure !== null) return Promise.reject(this.#failure);
-    this.record.status = head.status;
-    return this.#output.after(() => this.#respond(head, body));
-  }
-
-  #respond(head: ResponseHead, body: Body): Promise<void> | void {
-    const { request } = this;
-    const { buffers, limits } = this.#context;
-    if (this.#failure !== null) return Promise.reject(this.#failure);
-    const framing = responseFraming(request, head);
-    // An answer to an unfinished upload ends the connection (RFC 9112 §9.3): its rest is unread.
-    if (
-      !this.#connection.keepAlive || !this.#body.done || framing === "close" || head.closes ||
-      this.#requests >= limits.requestsPerConnection || this.#context.isDraining()
-    ) this.#closeAfter = true;
-    const keepAlive = !this.#closeAfter;
-    let sending: Promise<void> | void;
-    try {
-      const response = { request, head, body, framing, keepAlive };
-      sending = sendResponse(response, buffers.out, this.#output, this.#write);
-    } catch (error) {
-      // What came along with the head is malformed: nothing has been sent, so another answer can be.
-      this.responded = false;
-      this.record.status = 0;
-      throw error;
-    }
-    return sending?.catch((error) => {
-      // Nothing partial passes for whole: the end that the framing promised never comes.
-      this.#fail(asProxyError(error, "internal"));
-      throw error;
-    });
-  }
-
-  #write = async (view: Uint8Array): Promise<void> => {
-    if (this.#failure !== null) throw this.#failure;
-    await this.#output.write(view);
-    if (this.#input.ended) this.#halfClosed.wrote(this.#context.deadlines.now);
-  };
 
   // ── Ends ────────────────────────────────────────────────────────────────────────────────────
-
-  /** Tells what became of the exchange. */
-  #end(): void {
-    const { record } = this;
-    record.duration = performance.now() - record.startedAt;
-    record.bytesIn += this.#body.received;
-    record.bytesOut += this.#output.sent;
-    this.#context.onExchangeEnd(this);
-  }
-
-  /** Tells of a request that never became an exchange. */
-  #refused(code: ErrorCode, { fields }: ResponseHead): void {
-    this.record.error = code;
-    this.record.requestId = fields.value(fields.find(X_REQUEST_ID));
-    this.#end();
-  }
 
   /** After an exchange: true, at once, when the next request may come. */
   #settle(): boolean | Promise<false> {
     if (this.#phase === CLOSED) return false;
-    const unread = !this.#body.done;
+    const unread = !this.desk!.body.done;
     this.#lent = unread;
     if (!this.responded) {
-      this.#fail(
-        this.#input.isOver
+      this.fail(
+        this.input.isOver
           ? new ProxyError("client_gone")
           : new ProxyError("internal", "an exchange ended without an answer"),
       );
       return false;
     }
-    if (this.#closeAfter || unread || this.#context.isDraining()) return this.#settleLast(unread);
+    if (this.closeAfter || unread || this.context.isDraining()) return this.#settleLast(unread);
     this.payload = null;
-    this.#readAhead.end();
+    this.desk!.readAhead.end();
     return true;
   }
 
   async #settleLast(unread: boolean): Promise<false> {
-    await this.#output.pending;
-    await this.#close(unread || !this.#input.isEmpty);
+    await this.desk!.output.pending;
+    await this.#close(unread || !this.input.isEmpty);
     return false;
   }
 
   /** Answers an error of the head, and ends the connection. */
   async #refuse(code: ErrorCode): Promise<false> {
     const error = new ProxyError(code);
-    this.#context.onError(error, this.client);
+    this.context.onError(error, this.client);
     this.#deadline = NO_DEADLINE;
     this.#phase = EXCHANGE;
-    await this.#output.pending;
+    await this.desk!.output.pending;
     this.#beginRefusal();
-    const { head, body } = this.#context.answer(code, this);
+    const { head, body } = this.context.answer(code, this);
     try {
       const answering = this.respond(head, body);
-      this.#refused(code, head);
+      this.refused(code, head);
       await answering;
-      await this.#output.pending;
+      await this.desk!.output.pending;
       await this.#close(true);
     } catch {
       // The client is gone: close() follows.
@@ -412,40 +420,40 @@ export class ServerConnection implements Exchange, Deadlined {
     const error = new ProxyError(code);
     const inHead = this.#phase === HEAD;
     // While a head arrives, `responded` tells of the exchange before.
-    if (this.#expired || (this.responded && !inHead)) return this.#fail(error);
+    if (this.#expired || (this.responded && !inHead)) return this.fail(error);
     this.#expired = true;
-    this.#closeAfter = true;
+    this.closeAfter = true;
     if (inHead) {
-      this.#context.onError(error, this.client);
+      this.context.onError(error, this.client);
       this.#beginRefusal();
     }
-    const { head, body } = this.#context.answer(code, this);
-    const fail = () => this.#fail(error);
+    const { head, body } = this.context.answer(code, this);
+    const fail = () => this.fail(error);
     const answering = this.respond(head, body);
-    if (inHead) this.#refused(code, head);
+    if (inHead) this.refused(code, head);
     // At once, so that no answer of the backend's follows this one.
     this.#abort(error);
-    Promise.resolve(answering).then(() => this.#output.pending).then(() => {
-      this.#deadline = this.#context.deadlines.in(LINGER);
-      return this.#transport.closeWrite();
+    Promise.resolve(answering).then(() => this.desk!.output.pending).then(() => {
+      this.#deadline = this.context.deadlines.in(LINGER);
+      return this.transport.closeWrite();
     }).catch(fail);
   }
 
   /** What could be read of the request is in doubt: the answer is to a plain HTTP/1.1 GET or HEAD. */
   #beginRefusal(): void {
-    this.request.method = this.#reader.isHead ? "HEAD" : "GET";
+    this.request.method = this.desk!.reader.isHead ? "HEAD" : "GET";
     this.request.version = 11;
     this.added = null; // the request before's
     this.responded = false;
-    this.#connection.keepAlive = false;
-    this.#body.begin(0, false);
+    this.desk!.connection.keepAlive = false;
+    this.desk!.body.begin(0, false);
   }
 
   /** Ends the connection for a reason; the exchange under way learns it. */
-  #fail(error: ProxyError): void {
-    if (this.#failure === null) {
-      this.#failure = error;
-      if (this.#phase !== CLOSED) this.#context.onError(error, this.client);
+  protected override fail(error: ProxyError): void {
+    if (this.failure === null) {
+      this.failure = error;
+      if (this.#phase !== CLOSED) this.context.onError(error, this.client);
     }
     this.close();
   }
@@ -458,11 +466,11 @@ export class ServerConnection implements Exchange, Deadlined {
 
   /** Closes after an answer. With bytes unread, close() alone would send RST and lose the answer. */
   async #close(linger: boolean): Promise<void> {
-    if (linger && this.#phase !== CLOSED && !this.#input.isOver) {
+    if (linger && this.#phase !== CLOSED && !this.input.isOver) {
       this.#phase = LINGERING;
-      this.#deadline = this.#context.deadlines.in(LINGER);
-      await this.#transport.closeWrite().catch(() => {});
-      const input = this.#input;
+      this.#deadline = this.context.deadlines.in(LINGER);
+      await this.transport.closeWrite().catch(() => {});
+      const input = this.input;
       while (!input.isOver && this.#phase === LINGERING) {
         input.start = input.end;
         input.makeRoom(input.bytes.length);
@@ -471,8 +479,8 @@ export class ServerConnection implements Exchange, Deadlined {
     } else if (this.client.secure && this.#phase !== CLOSED) {
       // Without TLS's own farewell a client must take an answer that ends here for cut off.
       this.#phase = LINGERING;
-      this.#deadline = this.#context.deadlines.in(LINGER);
-      await this.#transport.closeWrite().catch(() => {});
+      this.#deadline = this.context.deadlines.in(LINGER);
+      await this.transport.closeWrite().catch(() => {});
     }
     this.close();
   }

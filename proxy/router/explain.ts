@@ -5,7 +5,7 @@
  */
 import { type CanonicalPath, canonicalPath } from "../../shared/canonical_path.ts";
 import type { Action, Certificate, Route, Snapshot } from "../../shared/snapshot.ts";
-import { HostIndex, hostPatternTakes } from "./host.ts";
+import { HostIndex, hostPatternTakes, NO_HOST } from "./host.ts";
 import { compileTable } from "./table.ts";
 
 export interface Explanation {
@@ -104,14 +104,18 @@ function mostSpecific(patterns: readonly string[]): string | undefined {
 
 /** The certificate for a name that a client asks for ("" for none). */
 function chooseCertificate(snapshot: Snapshot, host: string): CertificateChoice {
-  const index = new HostIndex<{ pattern: string; certificate: Certificate }>();
+  const named: { readonly pattern: string; readonly certificate: Certificate }[] = [];
+  const index = new HostIndex();
   for (const certificate of snapshot.certificates) {
     for (const pattern of certificate.hosts) {
-      if (index.get(pattern) === undefined) index.set(pattern, { pattern, certificate });
+      if (index.get(pattern) === NO_HOST) {
+        index.set(pattern, named.push({ pattern, certificate }) - 1);
+      }
     }
   }
-  const found = index.find(host);
-  if (found !== undefined) {
+  const number = index.find(host);
+  if (number !== NO_HOST) {
+    const found = named[number];
     const exact = found.pattern === host;
     return {
       by: exact ? "exact" : "wildcard",

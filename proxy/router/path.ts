@@ -1,57 +1,70 @@
 /**
- * Paths of one host. In: `PathMatch` values, each with an entry, then a request's canonical path.
- * Out: the entry of the equal Exact path, else of the longest Prefix by whole segments.
+ * The paths of a host. In: `PathMatch` values, then a request's canonical path. Out: which of them
+ * takes it: the equal Exact path, else the longest Prefix by whole segments.
+ *
+ * Nothing here is a single host's: most hosts have the same few paths, and share one tree, which then
+ * stays in the processor's caches, while of each host there are only its own entries.
  *
  * Prefixes stand in a tree with one step a segment; steps without a choice are joined into one, so
  * memory grows with the number of routes and not with the length of their paths. A lookup reads
  * each byte of the path at most a few times, whatever the path and the routes hold.
  */
 import type { PathMatch } from "../../shared/snapshot.ts";
+import { Interned } from "./interned.ts";
+import { Segments } from "./segments.ts";
 
 const SLASH = 0x2f;
 
-interface Node<T> {
-  entry: T | null;
+interface Node {
+  /** Place of the match that ends here, or `NONE`. */
+  place: number;
   /** What follows the step's first segment, with its leading slash: `/v1/users`, or "". */
   tail: string;
-  /** By the first segment of the step. A Map, since segments may be called `__proto__`. */
-  children: Map<string, Node<T>> | null;
+  /** The first segment of the step, for where the tail begins. */
+  segment: string;
+  /** By their first segments. */
+  children: Segments<Node> | null;
 }
 
-export class PathIndex<T> {
-  #exact = new Map<string, T>();
-  #root: Node<T> = { entry: null, tail: "", children: null };
+/** No match takes the path. */
+export const NONE = -1;
 
-  /** Adds an entry; the first of two for the same match stays. */
-  add(match: PathMatch, entry: T): void {
-    if (match.type === "Exact") {
-      if (!this.#exact.has(match.value)) this.#exact.set(match.value, entry);
-      return;
+export class PathTree {
+  readonly #exact = new Map<string, number>();
+  readonly #root: Node = { place: NONE, segment: "", tail: "", children: null };
+
+  /** Of two that are the same the first wins. */
+  constructor(matches: readonly PathMatch[]) {
+    for (const [place, { type, value }] of matches.entries()) {
+      if (type === "Exact") {
+        if (!this.#exact.has(value)) this.#exact.set(value, place);
+        continue;
+      }
+      const node = value === "/" ? this.#root : reach(this.#root, value);
+      if (node.place === NONE) node.place = place;
     }
-    const node = match.value === "/" ? this.#root : reach(this.#root, match.value);
-    node.entry ??= entry;
   }
 
-  /** The entry that wins for a canonical path, or null where no match takes it. */
-  find(path: string): T | null {
+  /** The place of the match that wins for a canonical path, or `NONE`. */
+  find(path: string): number {
     if (this.#exact.size > 0) {
       const exact = this.#exact.get(path);
       if (exact !== undefined) return exact;
     }
-    let best = this.#root.entry;
+    let best = this.#root.place;
     let children = this.#root.children;
     // Start of the next segment; beyond the path's length where the last one has been taken.
     let at = 1;
     while (children !== null && at <= path.length) {
-      let end = segmentEnd(path, at);
-      const child = children.get(path.slice(at, end));
+      const child = children.find(path, at);
       if (child === undefined) break;
+      let end = at + child.segment.length;
       if (child.tail !== "") {
         if (!path.startsWith(child.tail, end)) break;
         end += child.tail.length;
         if (end < path.length && path.charCodeAt(end) !== SLASH) break;
       }
-      if (child.entry !== null) best = child.entry;
+      if (child.place !== NONE) best = child.place;
       children = child.children;
       at = end + 1;
     }
@@ -59,8 +72,44 @@ export class PathIndex<T> {
   }
 }
 
+/** The trees of a table: each is there once, for as long as a host has just these paths. */
+export class PathTrees {
+  readonly #keys = new Interned<string>();
+  /** By the numbers of their keys; null where one has gone. */
+  readonly #trees: (PathTree | null)[] = [];
+
+  /** How many different ones there are. */
+  get size(): number {
+    return this.#keys.size;
+  }
+
+  /** The number of the tree for a host with these paths in this order; to be given back. */
+  take(matches: readonly PathMatch[]): number {
+    const number = this.#keys.take(keyOf(matches));
+    this.#trees[number] ??= new PathTree(matches);
+    return number;
+  }
+
+  /** A tree that has been taken. */
+  tree(number: number): PathTree {
+    return this.#trees[number]!;
+  }
+
+  /** A host has it no longer. */
+  release(number: number): void {
+    if (this.#keys.release(number)) this.#trees[number] = null;
+  }
+}
+
+/** Canonical paths have no blanks. */
+function keyOf(matches: readonly PathMatch[]): string {
+  let key = "";
+  for (const { type, value } of matches) key += `${type} ${value} `;
+  return key;
+}
+
 /** The node of a prefix below `root`, made where there is none. */
-function reach<T>(root: Node<T>, value: string): Node<T> {
+function reach(root: Node, value: string): Node {
   let node = root;
   let at = 1;
   while (at <= value.length) {
@@ -69,8 +118,8 @@ function reach<T>(root: Node<T>, value: string): Node<T> {
     const rest = value.slice(end);
     const child = node.children?.get(segment);
     if (child === undefined) {
-      const leaf: Node<T> = { entry: null, tail: rest, children: null };
-      (node.children ??= new Map()).set(segment, leaf);
+      const leaf: Node = { place: NONE, segment, tail: rest, children: null };
+      (node.children ??= new Segments()).set(segment, leaf);
       return leaf;
     }
     const shared = sharedSegments(child.tail, rest);
@@ -95,13 +144,14 @@ function sharedSegments(a: string, b: string): number {
 }
 
 /** Cuts a step in two after `length` characters of its tail; the second part keeps its children. */
-function splitStep<T>(node: Node<T>, length: number): void {
+function splitStep(node: Node, length: number): void {
   const end = segmentEnd(node.tail, length + 1);
   const segment = node.tail.slice(length + 1, end);
-  const below = { entry: node.entry, tail: node.tail.slice(end), children: node.children };
-  node.entry = null;
+  const { place, children } = node;
+  node.place = NONE;
+  node.children = new Segments();
+  node.children.set(segment, { place, segment, tail: node.tail.slice(end), children });
   node.tail = node.tail.slice(0, length);
-  node.children = new Map([[segment, below]]);
 }
 
 /** Where the segment that starts at `start` ends: its slash, or the end of the text. */

@@ -229,6 +229,12 @@ const SEGMENTS = [
   "a;b",
   "...",
   "{}",
+  // Of one hash in `segments.ts`.
+  "Aa",
+  "BB",
+  "c",
+  "d",
+  "cd",
 ];
 const HOSTS = [
   "example.com",

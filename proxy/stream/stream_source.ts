@@ -23,7 +23,6 @@ import type { ControllerAddress } from "../controller_address.ts";
 import { isEmpty } from "../snapshot_guard.ts";
 import type { SnapshotInForce } from "../snapshot_in_force.ts";
 import { SnapshotLog } from "../snapshot_log.ts";
-import { unspokenProblems } from "../unspoken_protocols.ts";
 import { ControllerLink, type ControllerLinkOptions, type LinkUser } from "./controller_link.ts";
 import type { LinkFailure } from "./failure.ts";
 import { StreamFigures } from "./stream_figures.ts";
@@ -214,7 +213,7 @@ export class StreamSource {
     if (verdict.kind === "refused") return this.#refuse(message, verdict.code, verdict.reason);
     this.#refused = null;
     this.#said.accepted();
-    this.#said.badParts([...this.#fresh(taken.problems), ...unspokenProblems(taken.snapshot)]);
+    this.#said.badParts(this.#fresh(taken.problems));
     this.#link.worked();
     const generation = this.#generation;
     verdict.applied.then(() => {

@@ -8,10 +8,10 @@
  * character each (latin1), so that a line never depends on what a client calls its encoding.
  */
 import { formatAddress } from "../../shared/address.ts";
-import { escapeUnsafe } from "../../shared/log.ts";
-import { REFERER, USER_AGENT, X_REAL_IP } from "../fields.ts";
+import { REFERER, USER_AGENT, X_REAL_IP, X_REQUEST_ID } from "../fields.ts";
 import { requestIdOf } from "../headers.ts";
 import type { Exchange } from "../message.ts";
+import { LogBuffer, type Piece, pieceOf } from "./log_buffer.ts";
 
 /** Every field there is, in the order of a line. Those that have nothing to say are left out. */
 export const ACCESS_LOG_FIELDS = {
@@ -25,7 +25,7 @@ export const ACCESS_LOG_FIELDS = {
   host: "Lower case, without port.",
   path: "As it was matched with routes: canonical, without the query.",
   query: "With its `?`; only with `--access-log-query`.",
-  version: "`1.0` or `1.1`.",
+  version: "`1.0`, `1.1` or `2`.",
   status: "Of the answer; left out where the client was gone before one.",
   bytesIn: "Head and body of the request, without the framing of chunks; 0 for a head that was " +
     "refused before its end.",
@@ -56,26 +56,58 @@ export interface AccessLogSink {
 
 /** A batch leaves at the latest after this, in ms. */
 const FLUSH_INTERVAL = 100;
-/** Or when it has this many characters. */
+/** Or when it has this many bytes. */
 const BATCH_SIZE = 64 * 1024;
 /** Bytes that may be on their way to a writer that is busy; then lines are dropped. */
 const MAX_ON_THE_WAY = 4 * 1024 * 1024;
-/** Longer values are cut: one request with a target of 32 KiB must not fill a disk. */
-const MAX_VALUE = 4096;
-
 /** `user:password@` (RFC 3986 §3.2.1), up to the last `@` before the path. */
 const USERINFO = /^([^/?#]*\/\/)[^/?#]*@/;
+
+/** What stands between values. */
+const PIECES = {
+  HTTPS: pieceOf(`,"scheme":"https"`),
+  HTTP: pieceOf(`,"scheme":"http"`),
+  LOG: pieceOf(`Z","log":"access"`),
+  REQUEST_ID: pieceOf(`,"requestId":`),
+  CLIENT: pieceOf(`,"client":`),
+  PATH: pieceOf(`,"path":`),
+  DURATION_MS: pieceOf(`,"durationMs":`),
+  UPSTREAM_MS: pieceOf(`,"upstreamMs":`),
+  ROUTE: pieceOf(`,"route":`),
+  REFERER: pieceOf(`,"referer":`),
+  END: pieceOf("}\n"),
+  PEER: pieceOf(`,"peer":`),
+  METHOD: pieceOf(`,"method":`),
+  HOST: pieceOf(`,"host":`),
+  QUERY: pieceOf(`,"query":`),
+  STATUS: pieceOf(`,"status":`),
+  BYTES_IN: pieceOf(`,"bytesIn":`),
+  BYTES_OUT: pieceOf(`,"bytesOut":`),
+  UPSTREAM: pieceOf(`,"upstream":`),
+  ENDPOINT: pieceOf(`,"endpoint":`),
+  TRIES: pieceOf(`,"tries":`),
+  ERROR: pieceOf(`,"error":`),
+  USER_AGENT: pieceOf(`,"userAgent":`),
+} as const;
+
+/** By `ExchangeRecord.version`. */
+const VERSIONS: Readonly<Record<number, Piece>> = {
+  10: pieceOf(`,"version":"1.0"`),
+  11: pieceOf(`,"version":"1.1"`),
+  20: pieceOf(`,"version":"2"`),
+};
 
 export class AccessLog {
   readonly #options: AccessLogOptions;
   readonly #sink: AccessLogSink;
-  readonly #encoder = new TextEncoder();
-  #batch = "";
+  readonly #batch = new LogBuffer(BATCH_SIZE);
+  /** How endpoints are written. */
+  readonly #endpoints = new WeakMap<object, string>();
   #lines = 0;
   #onTheWay = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #second = NaN;
-  #secondText = "";
+  #secondText = pieceOf("");
 
   constructor(options: AccessLogOptions, sink: AccessLogSink) {
     this.#options = options;
@@ -85,7 +117,7 @@ export class AccessLog {
   /** Adds an exchange's line. `now` in ms since the epoch. */
   add(exchange: Exchange, now: number): void {
     if (this.#onTheWay > MAX_ON_THE_WAY) return this.#sink.dropped(1);
-    this.#batch += this.#line(exchange, now);
+    this.#line(exchange, now);
     this.#lines++;
     if (this.#batch.length >= BATCH_SIZE) this.flush();
     else this.#timer ??= setTimeout(() => this.flush(), FLUSH_INTERVAL);
@@ -96,9 +128,8 @@ export class AccessLog {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     if (this.#lines === 0) return;
-    const bytes = this.#encoder.encode(this.#batch);
+    const bytes = this.#batch.take();
     const lines = this.#lines;
-    this.#batch = "";
     this.#lines = 0;
     this.#onTheWay += bytes.length;
     this.#sink.write(bytes, lines);
@@ -109,51 +140,94 @@ export class AccessLog {
     this.#onTheWay -= bytes;
   }
 
-  #line(exchange: Exchange, now: number): string {
-    const { record, request, client } = exchange;
-    let line = `{"time":"${this.#timeText(now)}","log":"access"`;
-    const requestId = record.requestId || (record.prepared ? requestIdOf(exchange) : "");
-    if (requestId !== "") line += `,"requestId":${quote(requestId)}`;
-    const original = client.trusted && record.prepared ? originalClient(exchange) : client.address;
-    line += `,"client":${quote(original)}`;
-    if (original !== client.address) line += `,"peer":${quote(client.address)}`;
-    if (record.method !== "") line += `,"method":${quote(record.method)}`;
-    line += client.secure ? `,"scheme":"https"` : `,"scheme":"http"`;
-    if (record.hasHead && request.host !== "") line += `,"host":${quote(request.host)}`;
-    if (record.method !== "") {
-      line += `,"path":${quote(request.path)}`;
-      if (this.#options.query && request.query !== "") line += `,"query":${quote(request.query)}`;
-      line += record.version === 10 ? `,"version":"1.0"` : `,"version":"1.1"`;
+  #line(exchange: Exchange, now: number): void {
+    const { record, request, client, added } = exchange;
+    const out = this.#batch;
+    this.#time(now);
+    out.piece(PIECES.LOG);
+    const idAt = record.requestId === "" && record.prepared ? added?.find(X_REQUEST_ID) ?? -1 : -1;
+    if (idAt !== -1) {
+      out.piece(PIECES.REQUEST_ID);
+      out.latin1(added!.bytes, added!.valueStart(idAt), added!.valueEnd(idAt));
+    } else {
+      this.#text(
+        PIECES.REQUEST_ID,
+        record.requestId || (record.prepared ? requestIdOf(exchange) : ""),
+      );
     }
-    if (record.status !== 0) line += `,"status":${record.status}`;
-    line += `,"bytesIn":${record.bytesIn},"bytesOut":${record.bytesOut}` +
-      `,"durationMs":${milliseconds(record.duration)}`;
+    const original = client.trusted && record.prepared ? originalClient(exchange) : client.address;
+    out.piece(PIECES.CLIENT);
+    out.quoted(original);
+    if (original !== client.address) this.#text(PIECES.PEER, client.address);
+    this.#text(PIECES.METHOD, record.method);
+    out.piece(client.secure ? PIECES.HTTPS : PIECES.HTTP);
+    if (record.hasHead) this.#text(PIECES.HOST, request.host);
+    if (record.method !== "") {
+      out.piece(PIECES.PATH);
+      out.quoted(request.path);
+      if (this.#options.query) this.#text(PIECES.QUERY, request.query);
+      out.piece(VERSIONS[record.version] ?? VERSIONS[11]);
+    }
+    if (record.status !== 0) this.#number(PIECES.STATUS, record.status);
+    this.#number(PIECES.BYTES_IN, record.bytesIn);
+    this.#number(PIECES.BYTES_OUT, record.bytesOut);
+    out.piece(PIECES.DURATION_MS);
+    out.thousandths(record.duration);
     if (record.answeredAt !== 0) {
-      line += `,"upstreamMs":${milliseconds(record.answeredAt - record.triedAt)}`;
+      out.piece(PIECES.UPSTREAM_MS);
+      out.thousandths(record.answeredAt - record.triedAt);
     }
     const { route, endpoint } = record;
-    if (route !== null && route.id !== null) line += `,"route":${quote(route.id)}`;
-    if (record.upstream !== "") line += `,"upstream":${quote(record.upstream)}`;
-    if (endpoint !== null) line += `,"endpoint":${quote(formatEndpoint(endpoint))}`;
-    if (record.tries > 0) line += `,"tries":${record.tries}`;
-    if (record.error !== null) line += `,"error":"${record.error}"`;
+    if (route !== null) {
+      out.piece(PIECES.ROUTE);
+      out.quoted(route);
+    }
+    this.#text(PIECES.UPSTREAM, record.upstream);
+    if (endpoint !== null) this.#text(PIECES.ENDPOINT, this.#endpointText(endpoint));
+    if (record.tries > 0) this.#number(PIECES.TRIES, record.tries);
+    if (record.error !== null) this.#text(PIECES.ERROR, record.error);
     if (record.hasHead) {
       keepFields(exchange);
       const { userAgent, referer } = record;
-      if (userAgent !== "") line += `,"userAgent":${quote(userAgent!)}`;
-      if (referer !== "") line += `,"referer":${quote(this.#withoutSecrets(referer!))}`;
+      this.#text(PIECES.USER_AGENT, userAgent!);
+      if (referer !== "") {
+        out.piece(PIECES.REFERER);
+        out.quoted(this.#withoutSecrets(referer!));
+      }
     }
-    return `${line}}\n`;
+    out.piece(PIECES.END);
+  }
+
+  /** A field, unless it is empty. */
+  #text(name: Piece, value: string): void {
+    if (value === "") return;
+    this.#batch.piece(name);
+    this.#batch.quoted(value);
+  }
+
+  #number(name: Piece, value: number): void {
+    this.#batch.piece(name);
+    this.#batch.integer(value);
+  }
+
+  #endpointText(endpoint: { readonly address: string; readonly port: number }): string {
+    let text = this.#endpoints.get(endpoint);
+    if (text === undefined) {
+      text = formatAddress({ hostname: endpoint.address, port: endpoint.port });
+      this.#endpoints.set(endpoint, text);
+    }
+    return text;
   }
 
   /** ISO 8601; the text of the second is made once. */
-  #timeText(now: number): string {
+  #time(now: number): void {
     const second = Math.floor(now / 1000);
     if (second !== this.#second) {
       this.#second = second;
-      this.#secondText = new Date(second * 1000).toISOString().slice(0, 20);
+      this.#secondText = pieceOf(`{"time":"${new Date(second * 1000).toISOString().slice(0, 20)}`);
     }
-    return `${this.#secondText}${String(now - second * 1000).padStart(3, "0")}Z`;
+    this.#batch.piece(this.#secondText);
+    this.#batch.padded(now - second * 1000, 3);
   }
 
   #withoutSecrets(referer: string): string {
@@ -180,24 +254,4 @@ export function keepFields({ record, request: { fields } }: Exchange): void {
 function originalClient({ added, client }: Exchange): string {
   const index = added?.find(X_REAL_IP) ?? -1;
   return index === -1 ? client.address : added!.value(index);
-}
-
-function formatEndpoint({ address, port }: { address: string; port: number }): string {
-  return formatAddress({ hostname: address, port });
-}
-
-/** Microseconds are as fine as a proxy is worth. */
-function milliseconds(value: number): number {
-  return Math.round(value * 1000) / 1000;
-}
-
-/** Nothing in it needs an escape. */
-const PLAIN = /^[ !#-[\]-~]*$/;
-
-/** A JSON string. */
-function quote(text: string): string {
-  if (text.length > MAX_VALUE) {
-    text = `${text.slice(0, MAX_VALUE)}… (${text.length} characters)`;
-  }
-  return PLAIN.test(text) ? `"${text}"` : escapeUnsafe(JSON.stringify(text));
 }

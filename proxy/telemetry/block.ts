@@ -6,9 +6,10 @@
  * store of one is whole, so a reader sees the old value or the new one, and no lock is needed.
  *
  * Routes have a slot each, in chunks that are added while slots are needed: memory that nobody
- * writes to costs nothing, so 100,000 routes of which 100 have traffic cost 100 slots of 512 bytes.
+ * writes to costs nothing, so 100,000 routes of which 100 have traffic cost 200 pages at most.
  */
 import { ERROR_KINDS, type ErrorCode } from "../errors.ts";
+import type { EndReason } from "../http2/abuse.ts";
 import type { Failing } from "../upstream/ejection.ts";
 import type { HoldOutcome } from "../upstream/hold.ts";
 
@@ -37,6 +38,18 @@ export const TOTALS = [
   "shedAddressLimit",
   "shedOverload",
   "shedIdle",
+  "http2Resets",
+  "http2ControlFrames",
+  "http2UnreadAcks",
+  "http2EmptyFrames",
+  "http2TinyFrames",
+  "http2Continuations",
+  "http2LargeHeads",
+  "http2ProtocolError",
+  "http2FlowControlError",
+  "http2StreamClosed",
+  "http2FrameSizeError",
+  "http2CompressionError",
 ] as const;
 export type Total = typeof TOTALS[number];
 
@@ -55,6 +68,22 @@ export const SHED_TOTALS = {
   idle: "shedIdle",
 } as const satisfies Readonly<Record<string, Total>>;
 export type ShedReason = keyof typeof SHED_TOTALS;
+
+/** Why a client's HTTP/2 connection was ended with GOAWAY, and where that is counted. */
+export const HTTP2_END_TOTALS = {
+  resets: "http2Resets",
+  control_frames: "http2ControlFrames",
+  unread_acks: "http2UnreadAcks",
+  empty_frames: "http2EmptyFrames",
+  tiny_frames: "http2TinyFrames",
+  continuations: "http2Continuations",
+  large_heads: "http2LargeHeads",
+  protocol_error: "http2ProtocolError",
+  flow_control_error: "http2FlowControlError",
+  stream_closed: "http2StreamClosed",
+  frame_size_error: "http2FrameSizeError",
+  compression_error: "http2CompressionError",
+} as const satisfies Readonly<Record<EndReason, Total>>;
 
 /** Why an endpoint was left out, and where that is counted. */
 export const EJECTION_TOTALS = {
@@ -121,19 +150,53 @@ export const DURATION_BOUNDS = [
   10,
 ] as const;
 
-/** Cells of a route: requests by method and class, durations by bucket, and three sums. */
+/** GET with 2xx, as most requests are, and the buckets in which most durations are. */
+const FREQUENT_REQUEST = METHODS.indexOf("GET") * STATUS_CLASSES.length +
+  STATUS_CLASSES.indexOf("2xx");
+const FREQUENT_BUCKETS = 2;
+
+/**
+ * Cells of a route: sums, requests by method and class, durations by bucket. The first six are all
+ * that most requests count in: a route among 100,000 is in none of the processor's caches, and each
+ * line of 64 bytes is a wait of its own, as is each page. Hence six, since this memory begins at a
+ * line or 16 bytes into one, and hence those of all routes of a chunk stand together.
+ */
 export const CELLS = {
-  requests: 0,
-  durations: METHODS.length * STATUS_CLASSES.length,
-  durationSum: METHODS.length * STATUS_CLASSES.length + DURATION_BOUNDS.length + 1,
-  bytesIn: METHODS.length * STATUS_CLASSES.length + DURATION_BOUNDS.length + 2,
-  bytesOut: METHODS.length * STATUS_CLASSES.length + DURATION_BOUNDS.length + 3,
-  retries: METHODS.length * STATUS_CLASSES.length + DURATION_BOUNDS.length + 4,
+  durationSum: 0,
+  bytesIn: 1,
+  bytesOut: 2,
+  frequentRequest: 3,
+  frequentDurations: 4,
+  retries: 4 + FREQUENT_BUCKETS,
+  requests: 5 + FREQUENT_BUCKETS,
+  durations: 4 + FREQUENT_BUCKETS + METHODS.length * STATUS_CLASSES.length,
 } as const;
 
+/** The cell of a method and a class of status, by their indices. */
+export function requestCell(method: number, status: number): number {
+  const index = method * STATUS_CLASSES.length + status;
+  if (index === FREQUENT_REQUEST) return CELLS.frequentRequest;
+  return CELLS.requests + (index > FREQUENT_REQUEST ? index - 1 : index);
+}
+
+/** The cell of a bucket, by its index. */
+export function durationCell(bucket: number): number {
+  return bucket < FREQUENT_BUCKETS
+    ? CELLS.frequentDurations + bucket
+    : CELLS.durations + bucket - FREQUENT_BUCKETS;
+}
+
 /** Cells of one route: 512 bytes. */
-export const ROUTE_CELLS: number = CELLS.retries + 1;
-export const SLOTS_PER_CHUNK = 512;
+export const ROUTE_CELLS: number = CELLS.durations + DURATION_BOUNDS.length + 1 - FREQUENT_BUCKETS;
+/**
+ * Each chunk is an object that is read on the way to a cell, so that few are better; 2 MiB, of which
+ * only the pages that are written to take memory.
+ */
+export const SLOTS_PER_CHUNK = 4096;
+
+/** Cells of a route that stand beside other routes' first ones; its others follow behind all those. */
+const NEAR_CELLS = 8;
+const FAR_CELLS = ROUTE_CELLS - NEAR_CELLS;
 
 /** One worker's counters, as both sides see them. */
 export class Block {
@@ -164,7 +227,7 @@ export class Block {
 
   /** The cells that a slot's stand in, undefined where its chunk has not been added. */
   chunkOf(slot: number): Float64Array<SharedArrayBuffer> | undefined {
-    return this.#chunks[Math.floor(slot / SLOTS_PER_CHUNK)];
+    return this.#chunks[(slot / SLOTS_PER_CHUNK) | 0];
   }
 
   /** Adds what `other` has counted, but for gauges, so that nothing is lost when it goes. */
@@ -181,9 +244,15 @@ export class Block {
   }
 }
 
-/** Where a slot's cells begin in its chunk. */
-export function offsetOf(slot: number): number {
-  return (slot % SLOTS_PER_CHUNK) * ROUTE_CELLS;
+/** Which of its chunk's slots a slot is; `cellAt` takes it. */
+export function indexInChunk(slot: number): number {
+  return slot % SLOTS_PER_CHUNK;
+}
+
+/** Where in its chunk a cell of the slot with that index is. */
+export function cellAt(index: number, cell: number): number {
+  if (cell < NEAR_CELLS) return index * NEAR_CELLS + cell;
+  return SLOTS_PER_CHUNK * NEAR_CELLS + index * FAR_CELLS + cell - NEAR_CELLS;
 }
 
 /** The index of a method in `METHODS`. */

@@ -57,6 +57,15 @@ export const METRICS = {
       reason: "`connection_limit`, `address_limit`, `overload` (refused); `idle` (closed)",
     },
   },
+  pingress_http2_connections_ended_total: {
+    type: "counter",
+    help: "HTTP/2 connections of clients that were ended (GOAWAY) for what the client did.",
+    labels: {
+      reason: "Past a limit: `resets`, `control_frames`, `unread_acks`, `empty_frames`, " +
+        "`tiny_frames`, `continuations`, `large_heads`. Against RFC 9113: `protocol_error`, " +
+        "`flow_control_error`, `stream_closed`, `frame_size_error`, `compression_error`",
+    },
+  },
   pingress_accept_errors_total: {
     type: "counter",
     help: "Connections that the system could not hand over, mostly for want of descriptors.",

@@ -7,9 +7,10 @@
  */
 import type { LineOutput } from "../../shared/log.ts";
 import type { Snapshot } from "../../shared/snapshot.ts";
+import { RouteRuns } from "../route_runs.ts";
 import type { ScrapedStream } from "../stream/stream_figures.ts";
 import type { AccessLogOptions } from "./access_log.ts";
-import { Block, offsetOf, ROUTE_CELLS, SLOTS_PER_CHUNK } from "./block.ts";
+import { Block, cellAt, indexInChunk, ROUTE_CELLS, SLOTS_PER_CHUNK } from "./block.ts";
 import { RouteSlots } from "./route_slots.ts";
 import { type CertificateTerm, scrape, type Scraped, type ScrapedProcess } from "./scrape.ts";
 import type { HubMessage, TelemetryMessage, TelemetrySetup } from "./telemetry.ts";
@@ -39,6 +40,7 @@ export class TelemetryHub {
   readonly #options: TelemetryHubOptions;
   readonly #now: () => number;
   readonly #slots: RouteSlots;
+  readonly #runs = new RouteRuns();
   /** What replaced workers have counted, less what reused slots had counted for others. */
   readonly #base = new Block();
   readonly #workers = new Map<Block, (message: HubMessage) => void>();
@@ -90,8 +92,10 @@ export class TelemetryHub {
   snapshotComes(snapshot: Snapshot): void {
     if (snapshot.routes === this.#routes) return;
     this.#routes = snapshot.routes;
-    const ids = snapshot.routes.map(({ id }) => id);
-    const change = this.#slots.update(ids, (slot) => this.#clear(slot));
+    const hosts = this.#runs.update(snapshot.routes);
+    const come = hosts.flatMap(({ routes }) => routes.map(({ id }) => id));
+    const gone = hosts.flatMap(({ before }) => before.map(({ id }) => id));
+    const change = this.#slots.update(come, gone, (slot) => this.#clear(slot));
     this.#chunks = Math.ceil(this.#slots.used / SLOTS_PER_CHUNK);
     for (const [block, post] of this.#workers) {
       const chunks: SharedArrayBuffer[] = [];
@@ -150,12 +154,12 @@ export class TelemetryHub {
   #clear(slot: number): void {
     while (this.#base.chunkOf(slot) === undefined) this.#base.addChunk();
     const base = this.#base.chunkOf(slot)!;
-    const at = offsetOf(slot);
-    base.fill(0, at, at + ROUTE_CELLS);
-    for (const block of this.#workers.keys()) {
-      const cells = block.chunkOf(slot);
-      if (cells === undefined) continue;
-      for (let i = at; i < at + ROUTE_CELLS; i++) base[i] -= cells[i];
+    const index = indexInChunk(slot);
+    const counted = [...this.#workers.keys()].flatMap((block) => block.chunkOf(slot) ?? []);
+    for (let cell = 0; cell < ROUTE_CELLS; cell++) {
+      const place = cellAt(index, cell);
+      base[place] = 0;
+      for (const cells of counted) base[place] -= cells[place];
     }
   }
 }

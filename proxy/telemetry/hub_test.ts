@@ -49,9 +49,15 @@ class Process {
   }
 }
 
+/** Routes follow their slots at once. */
+function routed({ metrics }: Telemetry, record: ExchangeRecord, id: string | null): void {
+  metrics.routesInForce();
+  metrics.routed(record, metrics.countersOf(id));
+}
+
 function end(telemetry: Telemetry, id: string | null, more: Partial<ExchangeRecord> = {}): void {
   const record = new ExchangeRecord();
-  record.route = telemetry.metrics.route(id);
+  routed(telemetry, record, id);
   Object.assign(record, {
     status: 200,
     duration: 3,
@@ -97,6 +103,20 @@ Deno.test("counters are summed over workers, and stay when a worker is replaced"
   assert.equal(after.get("pingress_worker_restarts_total"), 1);
 });
 
+Deno.test("ends of HTTP/2 connections are counted by their reason", async () => {
+  const process = new Process();
+  const { telemetry } = process.start();
+  telemetry.metrics.http2Ended("resets");
+  telemetry.metrics.http2Ended("resets");
+  telemetry.metrics.http2Ended("compression_error");
+  const ends = [...await process.series()]
+    .filter(([key, value]) => key.startsWith("pingress_http2_connections_ended") && value !== 0);
+  assert.deepEqual(ends, [
+    ['pingress_http2_connections_ended_total{reason="resets"}', 2],
+    ['pingress_http2_connections_ended_total{reason="compression_error"}', 1],
+  ]);
+});
+
 Deno.test("a route that takes over a slot counts from nothing, in every worker", async () => {
   const process = new Process();
   process.hub.snapshotComes(snapshotWith(["a"]));
@@ -122,7 +142,7 @@ Deno.test("an exchange that outlives its route counts as other, never for anothe
   process.hub.snapshotComes(snapshotWith(["a"]));
   const { telemetry, deliver } = process.start();
   const record = new ExchangeRecord();
-  record.route = telemetry.metrics.route("a");
+  routed(telemetry, record, "a");
   process.hub.snapshotComes(snapshotWith([]));
   process.now += 60_000;
   process.hub.snapshotComes(snapshotWith(["b"]));
@@ -161,7 +181,7 @@ Deno.test("methods, statuses and durations fall where their labels say", async (
   process.hub.snapshotComes(snapshotWith(["a"]));
   const { telemetry } = process.start();
   const record = new ExchangeRecord();
-  record.route = telemetry.metrics.route("a");
+  routed(telemetry, record, "a");
   for (
     const [method, status, label] of [["BREW", 418, "4xx"], ["", 0, "none"], ["PUT", 599, "5xx"]]
   ) {

@@ -3,24 +3,29 @@
  * The cost of an exchange is some ten additions to typed arrays, no object and no string.
  */
 import type { ExchangeRecord } from "../message.ts";
+import type { EndReason } from "../http2/abuse.ts";
 import type { Failing } from "../upstream/ejection.ts";
 import type { HoldOutcome } from "../upstream/hold.ts";
 import {
   type Block,
   bucketIndex,
+  cellAt,
   CELLS,
   classIndex,
+  durationCell,
   EJECTION_TOTALS,
   HOLD_TOTALS,
+  HTTP2_END_TOTALS,
+  indexInChunk,
   methodIndex,
-  offsetOf,
   placeOf,
   placeOfError,
+  requestCell,
   SHED_TOTALS,
   type ShedReason,
-  STATUS_CLASSES,
 } from "./block.ts";
-import { DEFAULT_SLOT, NONE_SLOT, OTHER_SLOT, type SlotChange } from "./route_slots.ts";
+import { RouteCounters } from "./route_counters.ts";
+import type { SlotChange } from "./route_slots.ts";
 
 const CONNECTIONS = placeOf("connections");
 const CONNECTIONS_OPEN = placeOf("connectionsOpen");
@@ -34,86 +39,64 @@ const REQUESTS_HELD = placeOf("requestsHeld");
 const TUNNELS = placeOf("tunnels");
 const TUNNELS_OPEN = placeOf("tunnelsOpen");
 const LOG_LINES_DROPPED = placeOf("logLinesDropped");
-/** Where a route's exchanges are counted. One object a route, for as long as anything holds it. */
-export interface RouteCounters {
-  /** The route's id; null for none and for the default action. */
-  readonly id: string | null;
-}
-
-class Counters implements RouteCounters {
-  readonly id: string | null;
-  cells: Float64Array;
-  at: number;
-
-  constructor(id: string | null, block: Block, slot: number) {
-    this.id = id;
-    this.cells = block.chunkOf(slot)!;
-    this.at = offsetOf(slot);
-  }
-}
 
 export class Metrics {
   readonly #totals: Float64Array;
   readonly #block: Block;
-  readonly #routes = new Map<string, Counters>();
-  readonly #none: Counters;
-  readonly #default: Counters;
+  readonly #routes = new RouteCounters();
 
   /** @param block with its first chunk. */
   constructor(block: Block) {
     this.#block = block;
     this.#totals = block.totals;
-    this.#none = new Counters(null, block, NONE_SLOT);
-    this.#default = new Counters(null, block, DEFAULT_SLOT);
   }
 
   // ── Routes ──────────────────────────────────────────────────────────────────────────────────
 
-  /**
-   * Takes a change of slots, whose chunks are there. Comes before the routes themselves. What is
-   * left of a route that has gone counts as `other`: its slot may become another's.
-   */
-  change({ added, removed }: SlotChange): void {
-    for (const id of removed) {
-      const counters = this.#routes.get(id);
-      if (counters === undefined) continue;
-      this.#routes.delete(id);
-      this.#point(counters, OTHER_SLOT);
-    }
-    for (const [id, slot] of added) {
-      const counters = this.#routes.get(id);
-      if (counters === undefined) this.#routes.set(id, new Counters(id, this.#block, slot));
-      else this.#point(counters, slot);
-    }
+  /** Takes a change of slots, whose chunks are there. Comes before the routes themselves. */
+  change(change: SlotChange): void {
+    this.#routes.change(change);
   }
 
-  /** The counters of a route; null is the default action. */
-  route(id: string | null): RouteCounters {
-    if (id === null) return this.#default;
-    return this.#routes.get(id) ?? new Counters(id, this.#block, OTHER_SLOT);
+  /** The routes of the last change are in force. */
+  routesInForce(): void {
+    this.#routes.inForce();
   }
 
-  #point(counters: Counters, slot: number): void {
-    counters.cells = this.#block.chunkOf(slot)!;
-    counters.at = offsetOf(slot);
+  /** The number of a route's counters; null is the default action. */
+  countersOf(id: string | null): number {
+    return this.#routes.numberOf(id);
+  }
+
+  /** The id of the route with these counters; null for the default action. */
+  idOf(counters: number): string | null {
+    return this.#routes.idOf(counters);
+  }
+
+  /** An exchange has got its route. @param counters as `countersOf` gave it for the routes in force. */
+  routed(record: ExchangeRecord, counters: number): void {
+    record.counters = counters;
+    record.routedAt = this.#routes.age;
   }
 
   // ── Exchanges ───────────────────────────────────────────────────────────────────────────────
 
   /** Counts an exchange that has ended. `method` is "" where it could not be read. */
   exchangeEnded(record: ExchangeRecord, method: string): void {
-    const { cells, at } = (record.route as Counters | null) ?? this.#none;
+    const slot = this.#routes.slotOf(record.counters, record.routedAt);
+    const cells = this.#block.chunkOf(slot)!;
+    const index = indexInChunk(slot);
     const status = classIndex(record.status);
-    cells[at + CELLS.requests + methodIndex(method) * STATUS_CLASSES.length + status]++;
+    cells[cellAt(index, requestCell(methodIndex(method), status))]++;
     // A tunnel's life says nothing of how fast a route answers.
     if (record.status !== 101) {
       const seconds = record.duration / 1000;
-      cells[at + CELLS.durations + bucketIndex(seconds)]++;
-      cells[at + CELLS.durationSum] += seconds;
+      cells[cellAt(index, durationCell(bucketIndex(seconds)))]++;
+      cells[cellAt(index, CELLS.durationSum)] += seconds;
     }
-    cells[at + CELLS.bytesIn] += record.bytesIn;
-    cells[at + CELLS.bytesOut] += record.bytesOut;
-    if (record.tries > 1) cells[at + CELLS.retries] += record.tries - 1;
+    cells[cellAt(index, CELLS.bytesIn)] += record.bytesIn;
+    cells[cellAt(index, CELLS.bytesOut)] += record.bytesOut;
+    if (record.tries > 1) cells[cellAt(index, CELLS.retries)] += record.tries - 1;
     if (record.error !== null) this.#totals[placeOfError(record.error)]++;
   }
 
@@ -131,6 +114,11 @@ export class Metrics {
   /** A connection was closed before its time. */
   connectionShed(reason: ShedReason): void {
     this.#totals[placeOf(SHED_TOTALS[reason])]++;
+  }
+
+  /** A client's HTTP/2 connection was ended with GOAWAY for what the client did. */
+  http2Ended(reason: EndReason): void {
+    this.#totals[placeOf(HTTP2_END_TOTALS[reason])]++;
   }
 
   acceptFailed(): void {

@@ -1,5 +1,5 @@
 /**
- * Which slot counts for which route. In: the ids of each snapshot's routes. Out: a number that an id
+ * Which slot counts for which route. In: ids of routes that come and go with each snapshot. Out: a number that an id
  * keeps for as long as it is there, and what changed, for the workers. Ids come from the
  * configuration alone, so no client can make one.
  *
@@ -31,6 +31,8 @@ export interface SlotChange {
 
 export class RouteSlots {
   readonly #slots = new Map<string, number>();
+  /** Those that count as `other` until there is room. */
+  readonly #waiting = new Set<string>();
   /** In the order in which they became free, with when. */
   #free: { readonly slot: number; readonly since: number }[] = [];
   readonly #max: number;
@@ -54,16 +56,22 @@ export class RouteSlots {
   }
 
   /**
-   * Takes the ids that are in force from now on. `onReuse` is called with each slot that belonged to
-   * another route before.
+   * Takes ids that have come and ids that have gone; one that is in both stays. `onReuse` is called
+   * with each slot that belonged to another route before.
    */
-  update(ids: readonly string[], onReuse: (slot: number) => void): SlotChange {
-    const present = new Set(ids);
+  update(
+    come: readonly string[],
+    gone: readonly string[],
+    onReuse: (slot: number) => void,
+  ): SlotChange {
+    const present = new Set(come);
     const now = this.#now();
     const removed: string[] = [];
-    for (const [id, slot] of this.#slots) {
-      if (present.has(id)) continue;
+    for (const id of gone) {
+      const slot = this.#slots.get(id);
+      if (slot === undefined || present.has(id)) continue;
       this.#slots.delete(id);
+      this.#waiting.delete(id);
       removed.push(id);
       if (slot !== OTHER_SLOT) this.#free.push({ slot, since: now });
     }
@@ -77,11 +85,13 @@ export class RouteSlots {
       onReuse(slot);
       return slot;
     };
-    for (const id of present) {
+    for (const id of [...this.#waiting, ...present]) {
       const known = this.#slots.get(id);
       if (known !== undefined && known !== OTHER_SLOT) continue;
       const slot = take();
       if (slot === known) continue;
+      if (slot === OTHER_SLOT) this.#waiting.add(id);
+      else this.#waiting.delete(id);
       this.#slots.set(id, slot);
       added.push([id, slot]);
     }

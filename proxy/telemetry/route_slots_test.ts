@@ -3,51 +3,62 @@ import { OTHER_SLOT, RESERVED_SLOTS, RouteSlots } from "./route_slots.ts";
 
 const FIRST = RESERVED_SLOTS.length;
 
+/** Slots that are told all ids that there are, as those that come and go. */
+class Slots extends RouteSlots {
+  #ids: readonly string[] = [];
+
+  all(ids: readonly string[], onReuse: (slot: number) => void) {
+    const gone = this.#ids;
+    this.#ids = ids;
+    return this.update(ids, gone, onReuse);
+  }
+}
+
 function slotsOf(slots: RouteSlots): Record<string, number> {
   return Object.fromEntries(slots.entries());
 }
 
 Deno.test("a route keeps its slot for as long as it is there", () => {
-  const slots = new RouteSlots(() => 0);
-  slots.update(["a", "b"], () => assert.fail());
-  const change = slots.update(["c", "b"], () => assert.fail());
+  const slots = new Slots(() => 0);
+  slots.all(["a", "b"], () => assert.fail());
+  const change = slots.all(["c", "b"], () => assert.fail());
   assert.deepEqual(slotsOf(slots), { b: FIRST + 1, c: FIRST + 2 });
   assert.deepEqual(change, { added: [["c", FIRST + 2]], removed: ["a"] });
-  assert.deepEqual(slots.update(["b", "c"], () => {}), { added: [], removed: [] });
+  assert.deepEqual(slots.all(["b", "c"], () => {}), { added: [], removed: [] });
 });
 
 Deno.test("a slot that is free again is cleared and reused, but only after a rest", () => {
   let now = 0;
-  const slots = new RouteSlots(() => now);
+  const slots = new Slots(() => now);
   const reused: number[] = [];
-  slots.update(["a"], (slot) => reused.push(slot));
-  slots.update([], (slot) => reused.push(slot));
-  slots.update(["b"], (slot) => reused.push(slot));
+  slots.all(["a"], (slot) => reused.push(slot));
+  slots.all([], (slot) => reused.push(slot));
+  slots.all(["b"], (slot) => reused.push(slot));
   assert.deepEqual([slotsOf(slots), reused], [{ b: FIRST + 1 }, []]);
   now += 60_000;
-  slots.update(["b", "c", "d"], (slot) => reused.push(slot));
+  slots.all(["b", "c", "d"], (slot) => reused.push(slot));
   assert.deepEqual([slotsOf(slots), reused], [{ b: FIRST + 1, c: FIRST, d: FIRST + 2 }, [FIRST]]);
 });
 
 Deno.test("routes beyond the limit count as other, until there is room", () => {
   let now = 0;
-  const slots = new RouteSlots(() => now, FIRST + 2);
-  slots.update(["a", "b", "c"], () => {});
+  const slots = new Slots(() => now, FIRST + 2);
+  slots.all(["a", "b", "c"], () => {});
   assert.deepEqual(slotsOf(slots), { a: FIRST, b: FIRST + 1, c: OTHER_SLOT });
-  slots.update(["b", "c"], () => {});
+  slots.all(["b", "c"], () => {});
   now += 60_000;
-  const change = slots.update(["b", "c"], () => {});
+  const change = slots.all(["b", "c"], () => {});
   assert.deepEqual(change.added, [["c", FIRST]]);
   assert.equal(slots.used, FIRST + 2);
 });
 
 Deno.test("what has rested and found no use is the first to be reused later", () => {
   let now = 0;
-  const slots = new RouteSlots(() => now);
-  slots.update(["a", "b", "c"], () => {});
-  slots.update(["c"], () => {});
+  const slots = new Slots(() => now);
+  slots.all(["a", "b", "c"], () => {});
+  slots.all(["c"], () => {});
   now += 60_000;
-  slots.update(["c", "d"], () => {});
-  slots.update(["c", "d", "e"], () => {});
+  slots.all(["c", "d"], () => {});
+  slots.all(["c", "d", "e"], () => {});
   assert.deepEqual(slotsOf(slots), { c: FIRST + 2, d: FIRST, e: FIRST + 1 });
 });

@@ -6,15 +6,19 @@ import type { Snapshot } from "../../shared/snapshot.ts";
 import { type ScrapedStream, UPDATE_KINDS, UPDATE_RESULTS } from "../stream/stream_figures.ts";
 import {
   type Block,
+  cellAt,
   CELLS,
   DURATION_BOUNDS,
+  durationCell,
   EJECTION_TOTALS,
   ERROR_CODES,
   HOLD_TOTALS,
+  HTTP2_END_TOTALS,
+  indexInChunk,
   METHODS,
-  offsetOf,
   placeOf,
   placeOfError,
+  requestCell,
   SHED_TOTALS,
   STATUS_CLASSES,
   type Total,
@@ -22,6 +26,13 @@ import {
 import type { MetricName } from "./catalogue.ts";
 import { histogram, type Labels, metric, metricHead, sample } from "./exposition.ts";
 import { OTHER_SLOT, RESERVED_SLOTS, type RouteSlots } from "./route_slots.ts";
+
+/** By method, and for each by class of status. */
+const REQUEST_CELLS = METHODS.flatMap((_, method) =>
+  STATUS_CLASSES.map((_, status) => requestCell(method, status))
+);
+/** By bucket; the last one is of what is beyond all bounds. */
+const DURATION_CELLS = [...DURATION_BOUNDS, Infinity].map((_, bucket) => durationCell(bucket));
 
 /** A certificate in use. */
 export interface CertificateTerm {
@@ -151,6 +162,10 @@ function* trafficMetrics({ blocks, linesDropped }: Scraped): Generator<string> {
       "pingress_connections_shed_total",
       Object.entries(SHED_TOTALS).map(([reason, name]) => [{ reason }, total(name)]),
     ) +
+    metric(
+      "pingress_http2_connections_ended_total",
+      Object.entries(HTTP2_END_TOTALS).map(([reason, name]) => [{ reason }, total(name)]),
+    ) +
     single("pingress_accept_errors_total", total("acceptsFailed")) +
     single("pingress_tls_handshake_errors_total", total("handshakesFailed")) +
     single("pingress_tunnels_total", total("tunnels")) +
@@ -179,16 +194,17 @@ function* trafficMetrics({ blocks, linesDropped }: Scraped): Generator<string> {
 
 /** Each route with what has been counted for it; routes without traffic have no series. */
 function* routeMetrics({ blocks, slots }: Scraped): Generator<string> {
-  const read = (slot: number, cell: number, count: number): number[] | null => {
-    const sums: number[] = new Array(count).fill(0);
-    const at = offsetOf(slot) + cell;
+  const read = (slot: number, wanted: readonly number[]): number[] | null => {
+    const sums: number[] = new Array(wanted.length).fill(0);
+    const index = indexInChunk(slot);
     let any = false;
     for (const block of blocks) {
       const cells = block.chunkOf(slot);
       if (cells === undefined) continue;
-      for (let i = 0; i < count; i++) {
-        sums[i] += cells[at + i];
-        if (cells[at + i] !== 0) any = true;
+      for (let i = 0; i < wanted.length; i++) {
+        const counted = cells[cellAt(index, wanted[i])];
+        sums[i] += counted;
+        if (counted !== 0) any = true;
       }
     }
     return any ? sums : null;
@@ -209,13 +225,15 @@ function* routeMetrics({ blocks, slots }: Scraped): Generator<string> {
     }
     if (piece !== "") yield first ? metricHead(name) + piece : piece;
   };
-  const sumOf = (name: MetricName, cell: number) =>
-    each(name, (slot, labels) => {
-      const sums = read(slot, cell, 1);
+  const sumOf = (name: MetricName, cell: number) => {
+    const wanted = [cell];
+    return each(name, (slot, labels) => {
+      const sums = read(slot, wanted);
       return sums === null || sums[0] === 0 ? "" : sample(name, labels, sums[0]);
     });
+  };
   yield* each("pingress_requests_total", (slot, { route }) => {
-    const counts = read(slot, CELLS.requests, METHODS.length * STATUS_CLASSES.length);
+    const counts = read(slot, REQUEST_CELLS);
     if (counts === null) return "";
     let lines = "";
     for (const [index, count] of counts.entries()) {
@@ -227,11 +245,11 @@ function* routeMetrics({ blocks, slots }: Scraped): Generator<string> {
     return lines;
   });
   yield* each("pingress_request_duration_seconds", (slot, labels) => {
-    const cells = read(slot, CELLS.durations, DURATION_BOUNDS.length + 2);
-    const sum = Math.max(0, cells?.pop() ?? 0);
-    return cells === null || cells.every((count) => count === 0)
-      ? ""
-      : histogram("pingress_request_duration_seconds", labels, DURATION_BOUNDS, cells, sum);
+    const counts = read(slot, DURATION_CELLS);
+    // Of a slot that was another route's the cells are there, and come to nothing.
+    if (counts === null || counts.every((count) => count === 0)) return "";
+    const sum = Math.max(0, read(slot, [CELLS.durationSum])?.[0] ?? 0);
+    return histogram("pingress_request_duration_seconds", labels, DURATION_BOUNDS, counts, sum);
   });
   yield* sumOf("pingress_request_bytes_total", CELLS.bytesIn);
   yield* sumOf("pingress_response_bytes_total", CELLS.bytesOut);

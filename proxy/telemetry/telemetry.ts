@@ -7,7 +7,7 @@
  *
  * With one worker both ends are in the main thread, and messages are plain calls.
  */
-import type { Exchange } from "../message.ts";
+import type { Exchange, ExchangeRecord } from "../message.ts";
 import { AccessLog, type AccessLogOptions, keepFields } from "./access_log.ts";
 import { Block } from "./block.ts";
 import { Metrics } from "./metrics.ts";
@@ -67,6 +67,12 @@ export class Telemetry {
     if (message.kind === "taken") return this.#accessLog?.taken(message.bytes);
     for (const chunk of message.chunks) this.#block.addChunk(chunk);
     this.metrics.change(message);
+  }
+
+  /** An exchange has got its route. @param counters of its binding. */
+  routed(record: ExchangeRecord, counters: number): void {
+    this.metrics.routed(record, counters);
+    if (this.#accessLog !== null) record.route = this.metrics.idOf(counters);
   }
 
   /** An exchange goes on to its route; its fields are all there still. */

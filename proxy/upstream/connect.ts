@@ -1,11 +1,13 @@
 /**
- * A connection to an endpoint. In: address, port, how to secure it, a time limit. Out: a transport,
- * or a ProxyError: `connect_failed`, `upstream_untrusted` where TLS fails, `upstream_refused` where
- * `networks.ts` forbids the address. The address is always an IP: names are resolved before
- * (`dns.ts`), so that what is dialled is what was allowed.
+ * A connection to an endpoint. In: address, port, how to secure it, the protocols that are offered, a
+ * time limit. Out: a transport and the protocol that the endpoint chose, or a ProxyError:
+ * `connect_failed`, `upstream_untrusted` where TLS fails, `upstream_refused` where `networks.ts`
+ * forbids the address. The address is always an IP: names are resolved before (`dns.ts`), so that
+ * what is dialled is what was allowed.
  */
 import { isExhaustion } from "../descriptors.ts";
 import { ProxyError } from "../errors.ts";
+import { tcpTransport } from "../tcp_transport.ts";
 import { closeQuietly, type Transport } from "../transport.ts";
 import type { UpstreamNetworks } from "./networks.ts";
 import { type ClientCertificate, dialForTls, secure, type Security } from "./tls.ts";
@@ -18,6 +20,15 @@ export interface ConnectOptions {
   readonly onExhausted: () => void;
   /** The certificate that is shown to backends that ask for one, by its id. */
   readonly clientCertificate: (id: string) => ClientCertificate | null;
+  /** What is offered by ALPN (RFC 7301), the best first; without a meaning for plain text. */
+  readonly protocols: readonly string[];
+}
+
+/** An open connection. */
+export interface Connected {
+  readonly transport: Transport;
+  /** What was chosen by ALPN; null where nothing was, and for plain text. */
+  readonly protocol: string | null;
 }
 
 interface Destination {
@@ -27,6 +38,9 @@ interface Destination {
   readonly security: Security | null;
 }
 
+/** The alert of RFC 7301 §3.2, as Deno words it. */
+const NO_PROTOCOL = /NoApplicationProtocol/;
+
 /** After the system had no descriptor, in ms. */
 const RETRY = 50;
 
@@ -35,7 +49,7 @@ export async function connect(
   destination: Destination,
   abort: AbortSignal,
   options: ConnectOptions,
-): Promise<Transport> {
+): Promise<Connected> {
   const { address, port } = destination;
   const { timeout, networks } = options;
   const refusal = networks.refusal(address, port);
@@ -45,12 +59,12 @@ export async function connect(
   const timer = timeout === 0 ? undefined : setTimeout(end, timeout);
   abort.addEventListener("abort", end, { once: true });
   try {
-    const transport = await open(destination, limit.signal, options);
+    const connected = await open(destination, limit.signal, options);
     if (abort.aborted) {
-      closeQuietly(transport);
+      closeQuietly(connected.transport);
       throw new ProxyError("client_gone");
     }
-    return transport;
+    return connected;
   } catch (error) {
     if (abort.aborted) throw new ProxyError("client_gone");
     if (error instanceof ProxyError) throw error;
@@ -67,8 +81,8 @@ export async function connect(
 async function open(
   { address, port, security }: Destination,
   signal: AbortSignal,
-  { networks, onExhausted, clientCertificate }: ConnectOptions,
-): Promise<Transport> {
+  { networks, onExhausted, clientCertificate, protocols }: ConnectOptions,
+): Promise<Connected> {
   if (security !== null) {
     const certificate = findCertificate(security, clientCertificate);
     const raw = await dial(() => dialForTls(address, port, signal), signal, onExhausted);
@@ -78,8 +92,11 @@ async function open(
       raw.destroy();
       throw refused(address, port, "this proxy's own listener");
     }
-    return await secure(raw, security, certificate, signal).catch((error) => {
-      throw signal.aborted ? error : untrusted(address, port, security, error);
+    return await secure(raw, { security, certificate, protocols }, signal).catch((error) => {
+      if (signal.aborted) throw error;
+      throw NO_PROTOCOL.test(describe(error))
+        ? speaksNone({ address, port }, protocols, "refused the handshake")
+        : untrusted(address, port, security, error);
     });
   }
   const connection = await dial(
@@ -93,7 +110,7 @@ async function open(
   }
   // Heads and small bodies go out in one write each: waiting for more only adds delay.
   connection.setNoDelay(true);
-  return connection;
+  return { transport: tcpTransport(connection), protocol: null };
 }
 
 /**
@@ -142,6 +159,19 @@ function untrusted(
     "upstream_untrusted",
     `TLS with ${address}:${port} as ${serverName} failed: ${describe(error)}`,
     { cause: error },
+  );
+}
+
+/** An endpoint speaks none of the protocols that it was offered; `did` says how it showed that. */
+export function speaksNone(
+  { address, port }: Pick<Destination, "address" | "port">,
+  protocols: readonly string[],
+  did: string,
+): ProxyError {
+  const offered = protocols.join(", ");
+  return new ProxyError(
+    "upstream_malformed",
+    `${address}:${port} speaks none of what is offered by ALPN (${offered}): it ${did}`,
   );
 }
 

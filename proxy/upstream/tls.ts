@@ -12,7 +12,6 @@ import net from "node:net";
 import tls from "node:tls";
 import type { Secret, UpstreamTls } from "../../shared/snapshot.ts";
 import { TlsTransport } from "../tls_transport.ts";
-import type { Transport } from "../transport.ts";
 
 /** What a backend may ask for. */
 export interface ClientCertificate {
@@ -20,7 +19,20 @@ export interface ClientCertificate {
   readonly key: Secret;
 }
 
-const PROTOCOLS = ["http/1.1"];
+/** What `secure` is to agree on. */
+interface Terms {
+  readonly security: Security;
+  readonly certificate: ClientCertificate | null;
+  /** Offered by ALPN, the best first. */
+  readonly protocols: readonly string[];
+}
+
+/** A connection whose handshake is done. */
+export interface Secured {
+  readonly transport: TlsTransport;
+  /** What the backend chose of the protocols offered; null where it chose none. */
+  readonly protocol: string | null;
+}
 
 /** How connections to an endpoint are secured. */
 export class Security {
@@ -77,10 +89,9 @@ export function dialForTls(host: string, port: number, signal: AbortSignal): Pro
 /** Takes over `raw`, and destroys it where it rejects, also because `signal` aborts. */
 export function secure(
   raw: net.Socket,
-  security: Security,
-  certificate: ClientCertificate | null,
+  { security, certificate, protocols }: Terms,
   signal: AbortSignal,
-): Promise<Transport> {
+): Promise<Secured> {
   const { serverName, verify } = security.tls;
   return new Promise((resolve, reject) => {
     const fail = (error: Error) => {
@@ -102,7 +113,7 @@ export function secure(
         socket: raw,
         // SNI holds no addresses (RFC 6066, section 3).
         servername: net.isIP(serverName) === 0 ? serverName : "",
-        ALPNProtocols: PROTOCOLS,
+        ALPNProtocols: [...protocols],
         secureContext: security.context(certificate),
         allowHalfOpen: true,
         rejectUnauthorized: verify !== false,
@@ -116,7 +127,8 @@ export function secure(
     signal.addEventListener("abort", end, { once: true });
     socket.once("secureConnect", () => {
       settle();
-      resolve(new TlsTransport(socket!, raw));
+      const transport = new TlsTransport(socket!, raw);
+      resolve({ transport, protocol: socket!.alpnProtocol || null });
     });
   });
 }

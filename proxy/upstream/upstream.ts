@@ -2,12 +2,12 @@
  * One upstream in force. In: its endpoints, listed or resolved from a name, as they change, and how
  * attempts at them went. Out: the endpoint for the next request, and whether it may be tried again.
  * Its turn survives changes, so that they do not send every first request to the same endpoint, and
- * so does what is known of endpoints that stay. Knows no protocol.
+ * so does what is known of endpoints that stay. Speaks no protocol.
  */
 import type * as snapshot from "../../shared/snapshot.ts";
 import { type Balancer, LeastRequests, RoundRobin } from "./balancer.ts";
 import { Ejection, type EjectionLimits } from "./ejection.ts";
-import type { Endpoint, EndpointRegistry } from "./endpoint.ts";
+import type { Endpoint, EndpointRegistry, Protocol } from "./endpoint.ts";
 import type { PooledConnection } from "./pool.ts";
 import { RetryBudget } from "./retry_budget.ts";
 import type { Security } from "./tls.ts";
@@ -34,29 +34,32 @@ export interface UpstreamContext {
   readonly random?: () => number;
 }
 
-export class Upstream<C extends PooledConnection> {
+export class Upstream<C extends PooledConnection, U = unknown> {
   readonly id: string;
-  readonly #registry: EndpointRegistry<C>;
+  /** Requests of gRPC-Web are translated for it. */
+  grpcWeb = false;
+  readonly #registry: EndpointRegistry<C, U>;
   readonly #context: UpstreamContext;
   readonly #clock: UpstreamContext["clock"];
   #balance: snapshot.Balance = "round-robin";
-  #balancer: Balancer<Endpoint<C>> = new RoundRobin();
-  readonly #ejection: Ejection<Endpoint<C>>;
+  #balancer: Balancer<Endpoint<C, U>> = new RoundRobin();
+  readonly #ejection: Ejection<Endpoint<C, U>>;
   readonly #retries: RetryBudget;
   #source: AddressSource | null = null;
   /** Endpoints of before `#source` serve while its first answer is waited for. */
   #awaits: "nothing" | "a request" | "an answer" = "nothing";
   #listed: readonly snapshot.Endpoint[] = [];
   /** All of them, and those that take their turn here: the very same list where all do. */
-  #endpoints: readonly Endpoint<C>[] = [];
-  #near: readonly Endpoint<C>[] = [];
+  #endpoints: readonly Endpoint<C, U>[] = [];
+  #near: readonly Endpoint<C, U>[] = [];
   #zone: string | null = null;
+  #protocol: Protocol = "http";
   #security: Security | null = null;
   #closed = false;
   /** Told once when it has an endpoint again, or never will. */
   readonly #waiting = new Set<(isFilled: boolean) => void>();
 
-  constructor(id: string, registry: EndpointRegistry<C>, context: UpstreamContext) {
+  constructor(id: string, registry: EndpointRegistry<C, U>, context: UpstreamContext) {
     const { limits, clock } = context;
     this.id = id;
     this.#registry = registry;
@@ -66,9 +69,10 @@ export class Upstream<C extends PooledConnection> {
     this.#retries = new RetryBudget(limits.retryBudget);
   }
 
-  /** Connections are secured like this from now on; null for plain text. */
-  secure(security: Security | null): void {
-    if (security?.key === this.#security?.key) return;
+  /** Connections speak this and are secured like this from now on; null for plain text. */
+  speak(protocol: Protocol, security: Security | null): void {
+    if (protocol === this.#protocol && security?.key === this.#security?.key) return;
+    this.#protocol = protocol;
     this.#security = security;
     // Those that are listed already are other endpoints from now on.
     this.#update([...this.#listed]);
@@ -113,7 +117,7 @@ export class Upstream<C extends PooledConnection> {
    * The next endpoint that is not in `tried`; null where there is none (yet: see `resolving`). One
    * of another zone is better than one that is left out for its failures, and that than none.
    */
-  pick(tried: readonly Endpoint<C>[] | null): Endpoint<C> | null {
+  pick(tried: readonly Endpoint<C, U>[] | null): Endpoint<C, U> | null {
     if (this.#source !== null && !this.#closed) this.#follow(this.#source);
     const eligible = this.#ejection.eligible(this.#clock.now);
     const endpoint = this.#balancer.pick(eligible, tried);
@@ -122,7 +126,7 @@ export class Upstream<C extends PooledConnection> {
   }
 
   /** Whether it is one of those that may be asked: what was picked before may have left since. */
-  has(endpoint: Endpoint<C>): boolean {
+  has(endpoint: Endpoint<C, U>): boolean {
     return this.#endpoints.includes(endpoint);
   }
 
@@ -137,7 +141,7 @@ export class Upstream<C extends PooledConnection> {
   }
 
   /** The endpoint answered, and serves. */
-  succeeded(endpoint: Endpoint<C>): void {
+  succeeded(endpoint: Endpoint<C, U>): void {
     this.#ejection.succeeded(endpoint);
   }
 
@@ -145,7 +149,7 @@ export class Upstream<C extends PooledConnection> {
    * The endpoint answered that it cannot serve. For how long it is left out from now on, in ms, or
    * 0.
    */
-  declined(endpoint: Endpoint<C>): number {
+  declined(endpoint: Endpoint<C, U>): number {
     if (this.#context.limits.ejectionAnswers > 0) {
       return this.#ejection.failed(endpoint, this.#clock.now, "gateway_error");
     }
@@ -154,12 +158,12 @@ export class Upstream<C extends PooledConnection> {
   }
 
   /** The endpoint did not answer. For how long it is left out from now on, in ms, or 0. */
-  failed(endpoint: Endpoint<C>): number {
+  failed(endpoint: Endpoint<C, U>): number {
     return this.#ejection.failed(endpoint, this.#clock.now);
   }
 
   /** Whether it has an endpoint that is not in `tried`. */
-  hasOther(tried: readonly Endpoint<C>[]): boolean {
+  hasOther(tried: readonly Endpoint<C, U>[]): boolean {
     return !this.#endpoints.every((endpoint) => tried.includes(endpoint));
   }
 
@@ -199,7 +203,7 @@ export class Upstream<C extends PooledConnection> {
     this.#tell(false);
   }
 
-  #pickAny(tried: readonly Endpoint<C>[] | null): Endpoint<C> | null {
+  #pickAny(tried: readonly Endpoint<C, U>[] | null): Endpoint<C, U> | null {
     const far = this.#near === this.#endpoints
       ? []
       : this.#endpoints.filter((endpoint) => !this.#near.includes(endpoint));
@@ -221,7 +225,7 @@ export class Upstream<C extends PooledConnection> {
     if (listed === this.#listed) return;
     const before = this.#endpoints;
     this.#endpoints = listed.map(({ address, port }) =>
-      this.#registry.acquire(address, port, this.#security)
+      this.#registry.acquire(address, port, this.#protocol, this.#security)
     );
     this.#listed = listed;
     this.#sift();

@@ -2,6 +2,7 @@
  * Lines of a stream. In: its bytes, in chunks that end anywhere. Out: the text of each line that is
  * complete, without its end. What follows the last end of a line has been cut, and is no line.
  */
+import { joined } from "../bytes.ts";
 
 /** What the chunks so far have brought. */
 export type Lines =
@@ -82,14 +83,4 @@ export class LineSplitter {
     this.#begunBytes = 0;
     return null;
   }
-}
-
-function joined(chunks: readonly Uint8Array[], length: number): Uint8Array {
-  const all = new Uint8Array(length);
-  let at = 0;
-  for (const chunk of chunks) {
-    all.set(chunk, at);
-    at += chunk.length;
-  }
-  return all;
 }

@@ -30,6 +30,7 @@ import {
   type Rest,
   type UnitReader,
 } from "./received_units.ts";
+import { SoundRoutes } from "./sound_routes.ts";
 import {
   differenceOf,
   findUnit,
@@ -103,6 +104,8 @@ export class ReceivedContent {
   #hash: string | null = null;
   /** The last that could be used, whose lists are used again. */
   #last: { readonly snapshot: Snapshot; readonly sections: Sections } | null = null;
+  /** Of that one. */
+  readonly #routes = new SoundRoutes();
 
   /** Begins with a content that the proxy has from elsewhere. */
   static from(content: Content): ReceivedContent {
@@ -156,7 +159,8 @@ export class ReceivedContent {
     this.#sections = sections;
     this.#sum = sum;
     this.#hash = message.hash;
-    const fault = faultIn(sections, this.#last?.sections);
+    const fault = faultIn(sections, this.#last?.sections) ??
+      this.#routes.take(sections.hosts, sections.upstreams);
     if (fault !== null) return { ok: false, kind: "invalid", reason: fault };
     const { version, hash } = message;
     const snapshot = this.#snapshotOf(sections, version);
@@ -287,7 +291,10 @@ function refuseRepeated(key: string | null, path: string, check: ConfigCheck): v
   check.refuse(path, `${describe(key)} is in it twice`, "write each part once");
 }
 
-/** Why the content cannot be used; null where it can. `sound` is the last that could. */
+/**
+ * Why the content cannot be used, its routes' ids and upstreams apart; null where it can. `sound` is
+ * the last that could.
+ */
 function faultIn(sections: Sections, sound: Sections | undefined): string | null {
   const { hosts, upstreams, certificates, rest } = sections;
   const bad = rest.fault ?? firstFault(upstreams, sound?.upstreams) ??
@@ -304,8 +311,7 @@ function faultIn(sections: Sections, sound: Sections | undefined): string | null
   ) {
     return `$.defaultAction.upstream: ${describe(action.upstream)} is the id of no upstream`;
   }
-  if (hosts === sound?.hosts && isSameKeys(upstreams, sound.upstreams)) return null;
-  return faultyRoute(hosts, new Set(upstreams.map(({ key }) => key)));
+  return null;
 }
 
 function firstFault(
@@ -316,31 +322,8 @@ function firstFault(
   return units.find(({ fault }) => fault !== null)?.fault ?? null;
 }
 
-/** Two of one id, or one to an upstream that does not exist. */
-function faultyRoute(
-  hosts: readonly ReceivedUnit<readonly Route[]>[],
-  upstreamIds: ReadonlySet<string>,
-): string | null {
-  const ids = new Set<string>();
-  for (const { value } of hosts) {
-    for (const { id, action } of value ?? []) {
-      if (ids.has(id)) return `two routes have the id ${describe(id)}`;
-      ids.add(id);
-      if (action.kind === "forward" && !upstreamIds.has(action.upstream)) {
-        const upstream = describe(action.upstream);
-        return `route ${describe(id)}, action.upstream: ${upstream} is the id of no upstream`;
-      }
-    }
-  }
-  return null;
-}
-
 function valuesOf<V>(units: readonly ReceivedUnit<V>[]): V[] {
   return units.flatMap(({ value }) => value === null ? [] : [value]);
-}
-
-function isSameKeys(a: readonly Unit[], b: readonly Unit[]): boolean {
-  return a.length === b.length && a.every(({ key }, i) => key === b[i].key);
 }
 
 function isSameList(a: readonly unknown[], b: readonly unknown[]): boolean {

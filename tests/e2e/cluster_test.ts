@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { CertificateAuthority } from "../../dev/certificate_authority.ts";
+import type { KubeObject } from "../cluster/support/api_client.ts";
 import { eventually } from "../cluster/support/condition.ts";
 import { MANIFESTS } from "../cluster/support/kubectl.ts";
 import { buildPingress, NAMESPACE, Pingress } from "./cluster/installation.ts";
@@ -15,6 +16,7 @@ import { Visitor } from "./cluster/visitor.ts";
 const NAME = "Pingress from zero";
 const SAMPLE = join(MANIFESTS, "sample", "sample.yaml");
 const HOST = "test.example.com";
+const GRPC_HOST = "grpc.example.com";
 
 /** A kubelet may take a minute and a half to bring a change of a file to its pods, in ms. */
 const PATIENCE = 150_000;
@@ -88,6 +90,18 @@ async function fromZero(cluster: NodeCluster, step: Step): Promise<void> {
     },
   );
 
+  await step("gRPC is answered by both pods, one connection after another", async () => {
+    await cluster.apply(grpcObjects());
+    const pods = new Set<string>();
+    await eventually("answers of both pods to gRPC", async () => {
+      const url = `${GRPC_HOST}/test.Echo/Say`;
+      const answer = await visitor.call(url, "hello").catch(() => null);
+      if (answer?.trailers["grpc-status"] !== "0") return false;
+      assert.equal(answer.body, "hello");
+      return pods.add(String(answer.fields["x-pod"])).size === 2;
+    }, PATIENCE);
+  });
+
   await step("the Ingress says the node's address", async () => {
     await eventually("address", async () => {
       const text = await cluster.kubectl(["get", "ingress", "sample-nginx", "--output=wide"]);
@@ -145,6 +159,8 @@ async function fromZero(cluster: NodeCluster, step: Step): Promise<void> {
   await step("deleted again, nothing is left", async () => {
     await cluster.kubectl(["delete", "--filename", SAMPLE]);
     await cluster.delete("v1", "Secret", "sample", "default");
+    await cluster.delete("v1", "Service", "sample-grpc", "default");
+    await cluster.delete("networking.k8s.io/v1", "Ingress", "sample-grpc", "default");
     await pingress.uninstall();
     await eventually(
       "end of the pods",
@@ -155,6 +171,34 @@ async function fromZero(cluster: NodeCluster, step: Step): Promise<void> {
     assert.deepEqual(await traces(cluster), found);
     await assert.rejects(visitor.get(`${HOST}/`));
   });
+}
+
+/** A Service of the sample's pods whose port speaks HTTP/2, and its Ingress. */
+function grpcObjects(): Partial<KubeObject>[] {
+  const backend = { service: { name: "sample-grpc", port: { name: "grpc" } } };
+  return [
+    {
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name: "sample-grpc" },
+      spec: {
+        selector: { app: "sample-nginx" },
+        ports: [{ name: "grpc", port: 50051, appProtocol: "kubernetes.io/h2c" }],
+      },
+    },
+    {
+      apiVersion: "networking.k8s.io/v1",
+      kind: "Ingress",
+      metadata: { name: "sample-grpc" },
+      spec: {
+        ingressClassName: "pingress",
+        rules: [{
+          host: GRPC_HOST,
+          http: { paths: [{ path: "/", pathType: "Prefix", backend }] },
+        }],
+      },
+    },
+  ];
 }
 
 async function writeCertificate(cluster: NodeCluster, authority: CertificateAuthority) {

@@ -7,7 +7,7 @@ import { Deadlines } from "../../proxy/deadlines.ts";
 import { type ErrorCode, ProxyError } from "../../proxy/errors.ts";
 import { fieldsOf } from "../../proxy/fields.ts";
 import { ClientConnection } from "../../proxy/http1/client_connection.ts";
-import type { ServerConnectionContext } from "../../proxy/http1/server_context.ts";
+import type { ServerConnectionContext } from "../../proxy/server_context.ts";
 import { ServerConnection } from "../../proxy/http1/server_connection.ts";
 import { DEFAULT_LIMITS } from "../../proxy/limits.ts";
 import {
@@ -22,7 +22,12 @@ import { textOf } from "./latin1.ts";
 import { MemoryTransport } from "./memory_transport.ts";
 
 const limits = DEFAULT_LIMITS;
-const buffers: Buffers = { head: poisoned(4), out: poisoned(16), bulk: poisoned(64) };
+const buffers: Buffers = {
+  idle: poisoned(1),
+  head: poisoned(4),
+  out: poisoned(16),
+  bulk: poisoned(64),
+};
 const CLIENT: Client = {
   address: "192.0.2.1",
   port: 1,
@@ -50,6 +55,7 @@ export async function serve(stream: Uint8Array, cuts: readonly number[]): Promis
   const events: Event[] = [];
   const transport = new MemoryTransport(stream, cuts);
   const context: ServerConnectionContext = {
+    h2c: false,
     limits,
     buffers,
     deadlines: new Deadlines(),

@@ -4,7 +4,8 @@ import { defineOptions, type Options, type Program } from "../../shared/options.
 export const FUZZ_PROGRAM: Program = {
   name: "deno task fuzz",
   summary:
-    "Feeds mutated streams to our HTTP/1.1 parsers, and to llhttp, h11 and Go's beside them.",
+    "Feeds mutated streams to our parsers and connections, and those of HTTP/1.1 to llhttp, h11 " +
+    "and Go's parsers beside them.",
 };
 
 export const FUZZ_OPTIONS = defineOptions({

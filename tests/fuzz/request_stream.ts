@@ -11,7 +11,7 @@ import { type ErrorCode, ProxyError } from "../../proxy/errors.ts";
 import { InputBody } from "../../proxy/http1/body.ts";
 import { writeBody } from "../../proxy/http1/body_writer.ts";
 import { HeadParser } from "../../proxy/http1/head_parser.ts";
-import { Input } from "../../proxy/http1/input.ts";
+import { Input } from "../../proxy/input.ts";
 import {
   readRequestFields,
   readRequestLine,

@@ -9,9 +9,8 @@ import { textOf } from "./latin1.ts";
 import { mutate } from "./mutation.ts";
 import { Random } from "./random.ts";
 import { parseStream } from "./request_stream.ts";
+import { soon } from "./soon.ts";
 
-/** In memory everything is there at once: what takes this long (ms) waits for what never comes. */
-const HANG = 5_000;
 /** More would tell the same again. */
 const MAX_FAILURES = 10;
 
@@ -57,11 +56,11 @@ export class SplitFuzzer {
     const everywhere = Array.from(stream, (_, index) => index + 1);
     const anywhere = everywhere.filter(() => this.#random.oneIn(8));
     try {
-      const whole = await soon(outcomeOf(stream, kind, []));
+      const whole = await soon(() => outcomeOf(stream, kind, []));
       for (
         const [name, cuts] of [["at every byte", everywhere], ["at random", anywhere]] as const
       ) {
-        const split = await soon(outcomeOf(stream, kind, cuts));
+        const split = await soon(() => outcomeOf(stream, kind, cuts));
         if (split === whole) continue;
         const places = name === "at random" ? ` (${cuts})` : "";
         this.#fail(`cut ${name}${places} it becomes\n${split}\ninstead of\n${whole}`, kind, stream);
@@ -99,17 +98,4 @@ async function outcomeOf(
     JSON.stringify([method, canonicalTarget, body, end, trailers])
   );
   return [...events, ...parsed, outcome, detail].join("\n");
-}
-
-/** Rejects when `work` takes as long as only a wait for nothing does. */
-async function soon<T>(work: Promise<T>): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const hang = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error("does not come to an end")), HANG);
-  });
-  try {
-    return await Promise.race([work, hang]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

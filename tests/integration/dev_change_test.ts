@@ -117,7 +117,7 @@ Deno.test("saving under load drops no request, handshake, WebSocket or connectio
   await withFolder({ "a.yaml": manifests(0) }, async (folder) => {
     await withDev([folder], async ({ http, https, output }) => {
       const names = versions.flat().map(({ hosts }) => hosts.join(" "));
-      const load = new ReloadLoad({ httpPort: http, httpsPort: https }, names);
+      const load = new ReloadLoad({ httpPort: http, httpsPort: https }, names, false);
       const running = load.run();
       try {
         for (let step = 1; step <= 8; step++) {

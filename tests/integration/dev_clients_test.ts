@@ -17,7 +17,7 @@ Deno.test("the printed commands get answers when they are pasted", async () => {
       assert.equal(code, 0, new TextDecoder().decode(stderr));
       assert.match(
         new TextDecoder().decode(stdout),
-        /^Sample backend (one|two), in place of a pod of default\/web/,
+        /^Sample backend (one|two), in place of a pod of default\/(web|greeter)/,
       );
     }
   });

@@ -11,6 +11,7 @@ import {
   withFolder,
   withProgram,
 } from "../support/dev_process.ts";
+import { Http2Client } from "../support/http2_client.ts";
 
 Deno.test("the examples are served without a problem", async () => {
   await withDev([EXAMPLES], async ({ http, admin, output }) => {
@@ -31,6 +32,22 @@ Deno.test("the examples are served without a problem", async () => {
       const { status, headers } = await get(http, name, path);
       assert.deepEqual([status, headers["x-sample-service"]], [200, service], name + path);
     }
+  });
+});
+
+Deno.test("a Service of HTTP/2 is answered in either version, and by gRPC", async () => {
+  await withDev([EXAMPLES], async ({ http }) => {
+    const host = "grpc.example.com";
+    const { status, headers } = await get(http, host, "/");
+    assert.deepEqual([status, headers["x-sample-service"]], [200, "default/greeter"]);
+    using client = await Http2Client.connect(http, { host });
+    const { fields, body } = await client.ask({ path: "/here" });
+    assert.equal(fields["x-sample-service"], "default/greeter");
+    assert.match(body, /\nGET \/here\n/);
+    const call = client.call("/sample.Echo/Chat");
+    assert.equal(await call.echo("a message"), "a message");
+    call.end();
+    assert.equal((await call.answer).trailers["grpc-status"], "0");
   });
 });
 

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { parseProxyOptions, type ProxyOptions } from "../../proxy/options.ts";
 import { nameServersOf, supervisorRights } from "../../proxy/rights.ts";
 import type { Snapshot } from "../../shared/snapshot.ts";
-import { Backend, Peer, statusOf } from "../support/backend.ts";
+import { Backend, Peer, refusingPort, statusOf } from "../support/backend.ts";
 import { ProxyProcess } from "../support/proxy_process.ts";
 import { allowed, watchedPort } from "../support/rights_findings.ts";
 import type { ProbeFindings } from "../support/rights_probe.ts";
@@ -70,8 +70,9 @@ async function probe(flags: readonly string[], dial: readonly string[]): Promise
 Deno.test("bound to networks, code in the proxy reaches them and its own listeners, reads its folder, and nothing else", async () => {
   using inside = watchedPort("127.0.0.2");
   using outside = watchedPort("0.0.0.0");
+  const own = refusingPort();
   const flags = [
-    "--listen-http=127.0.0.1:18080",
+    `--listen-http=127.0.0.1:${own}`,
     "--listen-https=[::1]:18443",
     "--admin=127.0.0.1:19090",
     "--upstream-networks=127.0.0.2/32,::1/128",
@@ -88,7 +89,7 @@ Deno.test("bound to networks, code in the proxy reaches them and its own listene
     "::2 9",
     `10.0.0.1 ${port}`,
     `fd13::1 ${port}`,
-    "127.0.0.1 18080",
+    `127.0.0.1 ${own}`,
     `127.0.0.2 ${inside.port}`,
   ]);
   // The configuration's text is what reading it finds.
@@ -99,7 +100,7 @@ Deno.test("bound to networks, code in the proxy reaches them and its own listene
     "dial ::1 9": sixth,
     [`dial 127.0.0.2 ${inside.port}`]: "done",
     // The right to listen is a right to dial; nobody listens here. `networks.ts` refuses it.
-    "dial 127.0.0.1 18080": "ConnectionRefused",
+    [`dial 127.0.0.1 ${own}`]: "ConnectionRefused",
   };
   assert.deepEqual(allowed(findings.supervisor), { "read the configuration": "{}", ...dials });
   assert.deepEqual(allowed(findings.worker), dials);

@@ -93,19 +93,21 @@ Deno.test("TLS 1.2 and 1.3 are spoken, and nothing older", async () => {
   assert.deepEqual([answer[0], answer[6]], [0x15, 70], "the alert protocol_version");
 });
 
-Deno.test("the protocol is http/1.1, and a client that knows only others is told so", async () => {
+Deno.test("the protocol is the best that both know, and a client that knows only others is told so", async () => {
   using proxy = await TlsProxy.start({ certificates: ALL });
   for (
     const [offered, chosen] of [
       [["http/1.1"], "http/1.1"],
-      [["h2", "http/1.1"], "http/1.1"],
+      [["h2", "http/1.1"], "h2"],
+      [["http/1.1", "h2"], "h2"],
+      [["h2"], "h2"],
       [undefined, false],
     ] as const
   ) {
     using client = await proxy.connect(offered === undefined ? {} : { protocols: offered });
     assert.equal(client.socket.alpnProtocol || false, chosen);
   }
-  const error = await handshakeError(proxy.connect({ protocols: ["h2", "spdy/3"] }));
+  const error = await handshakeError(proxy.connect({ protocols: ["h3", "spdy/3"] }));
   assert.match(error, /NoApplicationProtocol/);
 });
 

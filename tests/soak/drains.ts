@@ -3,12 +3,15 @@
  * under load. In: how many drains. Out: what was served, and that nothing was lost.
  *
  * Clients do what a load balancer has them do: new connections go to a proxy that says it is ready,
- * a connection that is told `Connection: close`, or 1001, is made anew. No request is sent twice:
- * what gets no whole answer is lost.
+ * a connection that is told `Connection: close`, GOAWAY or 1001, is made anew. No request is sent
+ * twice: what gets no whole answer is lost.
  */
 import { parseArgs } from "node:util";
+import type { Snapshot } from "../../shared/snapshot.ts";
 import { FrameBoundary } from "../../proxy/websocket_frames.ts";
 import { Backend, Peer, reply, statusOf } from "../support/backend.ts";
+import { Http2Backend, http2SnapshotOf } from "../support/http2_backend.ts";
+import { Http2Client } from "../support/http2_client.ts";
 import { ProxyProcess } from "../support/proxy_process.ts";
 import { snapshotOf } from "../support/test_proxy.ts";
 
@@ -16,6 +19,10 @@ export interface DrainReport {
   readonly drains: number;
   readonly requests: number;
   readonly uploads: number;
+  /** Connections of HTTP/2 that ended by GOAWAY, with all of their requests answered. */
+  readonly http2: number;
+  /** gRPC streams that were begun before a drain and ended by themselves in it. */
+  readonly streams: number;
   /** WebSockets that ended with 1001, at the end of a frame. */
   readonly webSockets: number;
   /** What was lost, a line each. */
@@ -27,6 +34,10 @@ const UPGRADE = `GET /socket HTTP/1.1\r\n${HOST}Connection: Upgrade\r\nUpgrade: 
   "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
 /** A masked binary frame with 20 bytes. */
 const FRAME = new Uint8Array([0x82, 0x80 | 20, 1, 2, 3, 4, ...new Uint8Array(20).fill(7)]);
+
+/** Leads to the backend that speaks HTTP/2 itself. */
+const RPC_PATH = "/pingress.test.Echo";
+const RPC = "test/rpc:80";
 
 /** Between SIGTERM and the end of accepting: readiness is looked at every 20 ms meanwhile. */
 const FLAGS = ["--workers=2", "--allow-loopback-upstreams", "--drain-delay=300ms"];
@@ -78,11 +89,12 @@ export async function runDrains(
   onDrain: (index: number) => void = () => {},
 ): Promise<DrainReport> {
   await using backend = new Backend(play);
+  await using rpc = await Http2Backend.start();
   const balancer = new Balancer();
   const load = new Load(balancer);
   const start = async () => {
     const proxy = await ProxyProcess.start({
-      snapshot: snapshotOf([backend.port]),
+      snapshot: snapshotFor(backend.port, rpc.port),
       args: [...FLAGS, "--drain-timeout=1s"],
     });
     balancer.watch(proxy);
@@ -103,14 +115,35 @@ export async function runDrains(
   load.over = true;
   await running;
   await current[Symbol.asyncDispose]();
-  const { requests, uploads, webSockets, lost } = load;
-  return { drains, requests, uploads, webSockets, lost };
+  const { requests, uploads, http2, streams, webSockets, lost } = load;
+  return { drains, requests, uploads, http2, streams, webSockets, lost };
+}
+
+function snapshotFor(port: number, rpcPort: number): Snapshot {
+  const base = snapshotOf([port]);
+  const [route] = base.routes;
+  const [rpc] = http2SnapshotOf([rpcPort]).upstreams;
+  return {
+    ...base,
+    routes: [
+      {
+        ...route,
+        id: `* Prefix ${RPC_PATH}`,
+        path: { type: "Prefix", value: RPC_PATH },
+        action: { kind: "forward", upstream: RPC },
+      },
+      route,
+    ],
+    upstreams: [{ ...rpc, id: RPC }, ...base.upstreams],
+  };
 }
 
 class Load {
   over = false;
   requests = 0;
   uploads = 0;
+  http2 = 0;
+  streams = 0;
   webSockets = 0;
   readonly lost: string[] = [];
   readonly #balancer: Balancer;
@@ -127,6 +160,7 @@ class Load {
       ...many(4, () => this.#keepAlive(`GET /slow HTTP/1.1\r\n${HOST}\r\n`, 5)),
       ...many(4, () => this.#keepAlive(`GET / HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n`, 20)),
       ...many(4, () => this.#upload()),
+      ...many(4, () => this.#http2()),
       ...many(4, () => this.#webSocket()),
     ]);
   }
@@ -174,6 +208,34 @@ class Load {
     else this.lost.push(`upload: ${JSON.stringify(answer)}`);
   }
 
+  /** One connection of HTTP/2, until it is told to go: requests beside a gRPC stream. */
+  async #http2(): Promise<void> {
+    using client = await Http2Client.connect(this.#balancer.pick().httpPort);
+    const goesOn = () => !this.over && !client.isLeaving;
+    const asking = async (path: string) => {
+      while (goesOn()) {
+        const { status, body } = await client.ask({ path });
+        if (status !== 200 || body !== "0") this.lost.push(`request in HTTP/2: ${status} ${body}`);
+        this.requests++;
+        await pause(5);
+      }
+    };
+    const streaming = async () => {
+      const call = client.call(`${RPC_PATH}/Chat`);
+      while (goesOn()) {
+        await call.echo("a message");
+        await pause(20);
+      }
+      await call.echo("the last one");
+      call.end();
+      const { trailers } = await call.answer;
+      if (trailers["grpc-status"] === "0") this.streams++;
+      else this.lost.push(`gRPC stream: ${JSON.stringify(trailers)}`);
+    };
+    await Promise.all([asking("/"), asking("/"), asking("/slow"), streaming()]);
+    if (!this.over) this.http2++;
+  }
+
   /** A WebSocket, until it is told 1001. */
   async #webSocket(): Promise<void> {
     using client = await this.#connect();
@@ -213,11 +275,12 @@ if (import.meta.main) {
   const report = await runDrains(drains, (index) => {
     if (index % 10 === 0) console.log(`${index} of ${drains} drained`);
   });
-  const { requests, uploads, webSockets, lost } = report;
+  const { requests, uploads, http2, streams, webSockets, lost } = report;
   for (const line of lost.slice(0, 20)) console.log(`lost: ${line}`);
   console.log(
-    `${drains} drains under load: ${requests} requests, ${uploads} uploads, ${webSockets} ` +
-      `WebSockets ended with 1001; ${lost.length} lost`,
+    `${drains} drains under load: ${requests} requests, ${uploads} uploads, ${http2} connections ` +
+      `of HTTP/2 told to go and ${streams} gRPC streams, ${webSockets} WebSockets ended with 1001; ` +
+      `${lost.length} lost`,
   );
   Deno.exit(lost.length === 0 ? 0 : 1);
 }

@@ -11,11 +11,13 @@
  */
 import { parseArgs } from "node:util";
 import type { Certificate, Snapshot } from "../../shared/snapshot.ts";
+import { Http2Backend, http2SnapshotOf } from "../support/http2_backend.ts";
 import { ProxyProcess } from "../support/proxy_process.ts";
 import { snapshotOf } from "../support/test_proxy.ts";
 import { certificateFor } from "../support/tls_proxy.ts";
 import { falls, MIB, mib } from "./memory_watch.ts";
-import { mixedBackend, MixedLoad, SECURE_HOST } from "./mixed_load.ts";
+import { mixedBackend, MixedLoad } from "./mixed_load.ts";
+import { RPC_PATH, SECURE_HOST } from "./mixed_targets.ts";
 
 /** The warm-up's share of the time, and that in which clients press. */
 const WARM_UP = 0.4;
@@ -43,6 +45,9 @@ const SHORT_MARGINS: Margins = { memory: 64 * MIB, descriptors: 16, leftOpen: 0 
 const INTERVAL = 500;
 const RELOAD = 1_000;
 
+/** The upstream of HTTP/2. */
+const RPC = "test/rpc:80";
+
 interface Sample {
   readonly at: number;
   readonly memory: number;
@@ -53,18 +58,27 @@ interface Sample {
 function snapshotAt(
   index: number,
   backendPort: number,
+  rpcPort: number,
   certificates: readonly Certificate[],
 ): Snapshot {
   const base = snapshotOf([backendPort]);
   const [route] = base.routes;
+  const [rpc] = http2SnapshotOf([rpcPort]).upstreams;
   const value = `/turn/${index}`;
   return {
     ...base,
     version: { epoch: "soak", seen: { Ingress: String(index + 1) } },
     routes: [
+      {
+        ...route,
+        id: `* Prefix ${RPC_PATH}`,
+        path: { type: "Prefix", value: RPC_PATH },
+        action: { kind: "forward", upstream: RPC },
+      },
       { ...route, id: `* Prefix ${value}`, path: { type: "Prefix", value } },
       route,
     ],
+    upstreams: [{ ...rpc, id: RPC }, ...base.upstreams],
     certificates: [certificates[index % certificates.length]],
   };
 }
@@ -90,8 +104,9 @@ async function soak(seconds: number): Promise<string[]> {
   const margins = seconds >= 300 ? FULL_MARGINS : SHORT_MARGINS;
   const certificates = await Promise.all(["one", "two"].map(certificateOf));
   await using backend = mixedBackend();
+  await using rpc = await Http2Backend.start();
   await using proxy = await ProxyProcess.start({
-    snapshot: snapshotAt(0, backend.port, certificates),
+    snapshot: snapshotAt(0, backend.port, rpc.port, certificates),
     args: ["--workers=2", "--allow-loopback-upstreams", "--drain-timeout=5s"],
   });
   const sockets = async () => (await proxy.descriptors()).sockets;
@@ -108,7 +123,7 @@ async function soak(seconds: number): Promise<string[]> {
     load.pressing = passed() < PRESSING * seconds;
     if (passed() * 1000 >= next) {
       next += RELOAD;
-      await proxy.replace(snapshotAt(++reloads, backend.port, certificates));
+      await proxy.replace(snapshotAt(++reloads, backend.port, rpc.port, certificates));
     }
     if (passed() >= said + 30) {
       said = Math.floor(passed());
@@ -119,7 +134,7 @@ async function soak(seconds: number): Promise<string[]> {
   load.over = true;
   await running;
   const left = await falls(
-    async () => await sockets() - backend.open.size,
+    async () => await sockets() - backend.open.size - rpc.sessions.size,
     atRest + margins.leftOpen,
   ) - atRest;
   const metrics = (await proxy.admin("/metrics")).text;
@@ -137,6 +152,12 @@ async function soak(seconds: number): Promise<string[]> {
     `${seconds} s, served: ${plain} requests, ${tls} over TLS (${handshakes} handshakes), ` +
       `${messages} WebSocket messages, ${uploads} uploads, ${downloads} downloads; ` +
       `${load.aborted} clients broke off`,
+  );
+  const { streams, transfers, cancelled, ...http2 } = load.http2.served;
+  check(
+    Math.min(http2.plain, http2.tls, http2.messages, streams, transfers, cancelled) > 0,
+    `HTTP/2: ${http2.plain} requests, ${http2.tls} over TLS, ${streams} gRPC streams of ` +
+      `${http2.messages} messages, ${transfers} uploads and downloads; ${cancelled} taken back`,
   );
   check(load.failures.length === 0, `failed: ${load.failures.length}`);
   compare(samples, seconds, margins, check);

@@ -4,15 +4,15 @@
  * `pressing`, pauses are short, so that the proxy's heaps come to their size soon.
  */
 import { Backend, Peer, reply, statusOf } from "../support/backend.ts";
+import { DOWNLOAD_BYTES } from "../support/http2_backend.ts";
 import type { ProxyProcess } from "../support/proxy_process.ts";
 import { TlsClient } from "../support/tls_proxy.ts";
 import { abort, answerAborted } from "./abort.ts";
-
-/** The host with a certificate; any other is served without. */
-export const SECURE_HOST = "secure.test";
+import { MixedHttp2Load } from "./mixed_http2_load.ts";
+import { SECURE_HOST } from "./mixed_targets.ts";
 
 const HOST = "Host: a.test\r\n";
-const DOWNLOAD = new Uint8Array(256 * 1024).fill(0x64);
+const DOWNLOAD = new Uint8Array(DOWNLOAD_BYTES).fill(0x64);
 const UPGRADE = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n" +
   "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
 /** Goes through a tunnel and comes back as it is. */
@@ -54,10 +54,13 @@ export class MixedLoad {
   readonly served = { plain: 0, tls: 0, handshakes: 0, messages: 0, uploads: 0, downloads: 0 };
   aborted = 0;
   readonly failures: string[] = [];
+  /** Clients of HTTP/2, with counts of their own. */
+  readonly http2: MixedHttp2Load;
   readonly #proxy: ProxyProcess;
 
   constructor(proxy: ProxyProcess) {
     this.#proxy = proxy;
+    this.http2 = new MixedHttp2Load(proxy, this);
   }
 
   /** Until `over`; never rejects. */
@@ -73,6 +76,11 @@ export class MixedLoad {
       ...many(2, () => this.#upload()),
       ...many(2, () => this.#download()),
       ...many(2, () => this.#abort()),
+      ...many(2, () => this.http2.requests()),
+      ...many(1, () => this.http2.secureRequests()),
+      ...many(2, () => this.http2.streams()),
+      ...many(1, () => this.http2.transfers()),
+      ...many(1, () => this.http2.cancels()),
     ]);
   }
 
@@ -82,27 +90,26 @@ export class MixedLoad {
         await client();
       } catch (error) {
         this.failures.push(`connection: ${error}`);
-        await this.#pause(50);
+        await this.pause(50);
       }
     }
   }
 
-  #pause(ms: number): Promise<void> {
-    return new Promise((resume) => setTimeout(resume, this.pressing ? ms / 10 : ms));
-  }
+  readonly pause = (ms: number): Promise<void> =>
+    new Promise((resume) => setTimeout(resume, this.pressing ? ms / 10 : ms));
 
-  #fail(what: string, got: string): void {
+  readonly fail = (what: string, got: string): void => {
     this.failures.push(`${what}: ${JSON.stringify(got.slice(0, 200))}`);
-  }
+  };
 
   async #keepAlive(): Promise<void> {
     using client = await Peer.connect(this.#proxy.httpPort);
     while (!this.over) {
       const answer = await client.ask(`GET /ok HTTP/1.1\r\n${HOST}\r\n`);
-      if (answer.body !== "ok") return this.#fail("request", answer.head + answer.body);
+      if (answer.body !== "ok") return this.fail("request", answer.head + answer.body);
       this.served.plain++;
       if (/^connection: close\r$/im.test(answer.head)) return;
-      await this.#pause(20);
+      await this.pause(20);
     }
   }
 
@@ -111,9 +118,9 @@ export class MixedLoad {
     this.served.handshakes++;
     for (let i = 0; i < requests && !this.over; i++) {
       const answer = await client.ask(`GET /ok HTTP/1.1\r\nHost: ${SECURE_HOST}`);
-      if (!answer.endsWith("\r\n\r\nok")) return this.#fail("request over TLS", answer);
+      if (!answer.endsWith("\r\n\r\nok")) return this.fail("request over TLS", answer);
       this.served.tls++;
-      await this.#pause(20);
+      await this.pause(20);
     }
   }
 
@@ -122,17 +129,17 @@ export class MixedLoad {
     await client.send(`GET /socket HTTP/1.1\r\n${HOST}${UPGRADE}\r\n`);
     const answer = await client.reader.head("response");
     if (!answer?.head.startsWith("HTTP/1.1 101 ")) {
-      return this.#fail("upgrade", answer?.head ?? "");
+      return this.fail("upgrade", answer?.head ?? "");
     }
     for (let i = 0; i < 200 && !this.over; i++) {
       await client.send(MESSAGE);
       for (let due = MESSAGE.length; due > 0;) {
         const view = await client.read();
-        if (view === null) return this.#fail("WebSocket", "cut");
+        if (view === null) return this.fail("WebSocket", "cut");
         due -= view.length;
       }
       this.served.messages++;
-      await this.#pause(20);
+      await this.pause(20);
     }
   }
 
@@ -142,14 +149,14 @@ export class MixedLoad {
     const answer = await client.ask(
       `GET /socket HTTP/1.1\r\nHost: ${SECURE_HOST}\r\n${UPGRADE.trimEnd()}`,
     );
-    if (!answer.startsWith("HTTP/1.1 101 ")) return this.#fail("upgrade over TLS", answer);
+    if (!answer.startsWith("HTTP/1.1 101 ")) return this.fail("upgrade over TLS", answer);
     for (let i = 0; i < 200 && !this.over; i++) {
       client.received = "";
       client.socket.write(MESSAGE);
       await client.until(() => client.received.length >= MESSAGE.length);
-      if (client.received !== MESSAGE) return this.#fail("WebSocket over TLS", client.received);
+      if (client.received !== MESSAGE) return this.fail("WebSocket over TLS", client.received);
       this.served.messages++;
-      await this.#pause(20);
+      await this.pause(20);
     }
   }
 
@@ -164,11 +171,11 @@ export class MixedLoad {
       await client.send(`POST /upload HTTP/1.1\r\n${HOST}${framing}\r\n\r\n`);
       for (let sent = 0; sent < 10; sent++) {
         await client.send(isChunked ? `${size.toString(16)}\r\n${part}\r\n` : part);
-        await this.#pause(10);
+        await this.pause(10);
       }
       if (isChunked) await client.send("0\r\n\r\n");
       const answer = await client.answer();
-      if (answer.body !== String(10 * size)) return this.#fail("upload", answer.head + answer.body);
+      if (answer.body !== String(10 * size)) return this.fail("upload", answer.head + answer.body);
       this.served.uploads++;
     }
   }
@@ -178,15 +185,15 @@ export class MixedLoad {
     for (let i = 0; i < 10 && !this.over; i++) {
       const answer = await client.ask(`GET /download HTTP/1.1\r\n${HOST}\r\n`);
       if (statusOf(answer) !== 200 || answer.body.length !== DOWNLOAD.length) {
-        return this.#fail("download", answer.head);
+        return this.fail("download", answer.head);
       }
       this.served.downloads++;
-      await this.#pause(100);
+      await this.pause(100);
     }
   }
 
   async #abort(): Promise<void> {
     await abort(this.#proxy.httpPort, this.aborted++);
-    await this.#pause(20);
+    await this.pause(20);
   }
 }

@@ -3,8 +3,9 @@
  * handshakes, and everything that went wrong. Most hold on to one connection for the whole run.
  */
 import { Peer } from "../support/backend.ts";
-import { TlsClient } from "../support/tls_proxy.ts";
-import { HOST, HOST_WITH_FILES } from "./reload_plan.ts";
+import { Http2Client } from "../support/http2_client.ts";
+import { authority, TlsClient } from "../support/tls_proxy.ts";
+import { HOST, HOST_WITH_FILES, RPC_PATH } from "./reload_plan.ts";
 
 /** Where a proxy listens on 127.0.0.1. */
 interface Ports {
@@ -49,11 +50,16 @@ export class ReloadLoad {
   readonly failures: string[] = [];
   readonly #proxy: Ports;
   readonly #names: readonly string[];
+  readonly #calls: boolean;
 
-  /** @param names of certificates that may be shown. */
-  constructor(proxy: Ports, names: readonly string[]) {
+  /**
+   * @param names of certificates that may be shown.
+   * @param calls gRPC too, where the proxy's backends speak it.
+   */
+  constructor(proxy: Ports, names: readonly string[], calls = true) {
     this.#proxy = proxy;
     this.#names = names;
+    this.#calls = calls;
   }
 
   /** Until `over`; never rejects. */
@@ -67,6 +73,8 @@ export class ReloadLoad {
       ...many(2, () => this.#keepAlive(() => this.#secure(HOST), HOST, "/")),
       ...many(2, () => this.#keepAlive(() => this.#secure(HOST_WITH_FILES), HOST_WITH_FILES, "/")),
       ...many(2, () => this.#upload()),
+      ...many(4, () => this.#http2(this.#proxy.httpPort)),
+      ...many(2, () => this.#http2(this.#proxy.httpsPort, authority.certificate)),
       ...many(3, () => this.#webSocket(plain)),
       ...many(2, () => this.#webSocket(() => this.#secure(HOST))),
       this.#watchPauses(),
@@ -162,6 +170,39 @@ export class ReloadLoad {
       if (!this.#judge(answer.complete ? `${answer.head.trimEnd()}\r\n\r\n${answer.body}` : "")) {
         return;
       }
+    }
+  }
+
+  /** One connection of HTTP/2: requests, beside a gRPC stream that lasts for the whole run. */
+  async #http2(port: number, ca?: string): Promise<void> {
+    using client = await Http2Client.connect(port, { host: HOST, ...(ca ? { ca } : {}) });
+    const asking = async (path: string) => {
+      while (!this.over) {
+        const start = performance.now();
+        const { status, body } = await client.ask({ path });
+        if (path !== "/slow") {
+          this.longestStall = Math.max(this.longestStall, performance.now() - start);
+        }
+        if (!this.#judge(`HTTP/1.1 ${status} \r\n\r\n${body}`)) return;
+        await pause(15);
+      }
+    };
+    const streaming = async () => {
+      const call = client.call(`${RPC_PATH}/Chat`);
+      while (!this.over) {
+        if (await call.echo("a message") !== "a message") this.failures.push("a gRPC stream");
+        this.frames++;
+        await pause(20);
+      }
+      call.end();
+      const { trailers } = await call.answer;
+      if (trailers["grpc-status"] !== "0") this.failures.push(`gRPC: ${JSON.stringify(trailers)}`);
+    };
+    const all = [asking("/"), asking("/turn"), asking("/slow")];
+    await Promise.all(this.#calls ? [...all, streaming()] : all);
+    if (client.isLeaving) {
+      this.closed++;
+      this.failures.push("a connection of HTTP/2 was told to end");
     }
   }
 

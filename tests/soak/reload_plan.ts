@@ -1,6 +1,7 @@
 /**
  * The configurations that follow each other in the reload tests. In: the ports of three backends,
- * called blue, green and red. Out: one snapshot after another, and what a client must see of each.
+ * called blue, green and red, and of one that speaks HTTP/2. Out: one snapshot after another, and
+ * what a client must see of each.
  */
 import type { ServerCertificate } from "../../proxy/certificates.ts";
 import type { Certificate, Origin, Route, Snapshot, Upstream } from "../../shared/snapshot.ts";
@@ -11,6 +12,8 @@ import { certificateFor } from "../support/tls_proxy.ts";
 export const HOST = "a.test";
 /** Its certificate stands in files of a Secret's volume. */
 export const HOST_WITH_FILES = "b.test";
+/** Of `HOST`, to a backend that speaks HTTP/2 and never changes. */
+export const RPC_PATH = "/test.Echo";
 /** There in every other change of routes. */
 const PASSING_HOST = "new.test";
 
@@ -23,6 +26,7 @@ const CHANGES = ["routes", "endpoints", "certificate", "files"] as const;
 
 export class ReloadPlan {
   readonly #ports: readonly number[];
+  readonly #rpcPort: number;
   readonly #routes: readonly Route[];
   readonly #certificates: ReadonlyMap<string, readonly ServerCertificate[]>;
   readonly #volume: MountedVolume;
@@ -33,10 +37,12 @@ export class ReloadPlan {
 
   private constructor(
     ports: readonly number[],
+    rpcPort: number,
     routes: readonly Route[],
     certificates: ReadonlyMap<string, readonly ServerCertificate[]>,
   ) {
     this.#ports = ports;
+    this.#rpcPort = rpcPort;
     this.#routes = routes;
     this.#certificates = certificates;
     this.#volume = new MountedVolume(Deno.makeTempDirSync());
@@ -44,7 +50,11 @@ export class ReloadPlan {
   }
 
   /** @param count further routes that never change. */
-  static async create(ports: readonly number[], count: number): Promise<ReloadPlan> {
+  static async create(
+    ports: readonly number[],
+    rpcPort: number,
+    count: number,
+  ): Promise<ReloadPlan> {
     const certificates = new Map<string, readonly ServerCertificate[]>();
     for (const host of [HOST, HOST_WITH_FILES]) {
       const versions = ["v1", "v2"].map((version) =>
@@ -53,7 +63,7 @@ export class ReloadPlan {
       certificates.set(host, await Promise.all(versions));
     }
     const routes = Array.from({ length: count }, (_, i) => toRoute(`h${i}.test`, "/", "turn"));
-    return new ReloadPlan(ports, routes, certificates);
+    return new ReloadPlan(ports, rpcPort, routes, certificates);
   }
 
   /** Of the Secret's volume. */
@@ -85,6 +95,7 @@ export class ReloadPlan {
     const routes = [
       toRoute(HOST, "/", "web"),
       toRoute(HOST, "/turn", "turn"),
+      toRoute(HOST, RPC_PATH, "rpc"),
       toRoute(HOST_WITH_FILES, "/", "web"),
       ...this.#hasPassingHost ? [toRoute(PASSING_HOST, "/", "turn")] : [],
       ...this.#routes,
@@ -97,6 +108,7 @@ export class ReloadPlan {
       routes,
       defaultAction: null,
       upstreams: [
+        { ...toUpstream("rpc", [this.#rpcPort]), protocol: "h2c" },
         toUpstream("turn", [this.#ports[NAMES.indexOf(this.#turn)]]),
         toUpstream("web", web),
       ],

@@ -9,6 +9,7 @@
 import { parseArgs } from "node:util";
 import { serialiseSnapshot } from "../../shared/snapshot_serialise.ts";
 import { Backend, type Peer, reply } from "../support/backend.ts";
+import { Http2Backend } from "../support/http2_backend.ts";
 import { ProxyProcess, type Publish } from "../support/proxy_process.ts";
 import { TlsClient } from "../support/tls_proxy.ts";
 import { HOST, HOST_WITH_FILES, ReloadPlan } from "./reload_plan.ts";
@@ -31,7 +32,7 @@ export interface ReloadReport {
   readonly refused: number;
   readonly requests: number;
   readonly handshakes: number;
-  /** That came back over WebSockets. */
+  /** That came back over WebSockets and gRPC streams. */
   readonly frames: number;
   readonly failures: readonly string[];
   /** Connections that ended before the load did. */
@@ -79,7 +80,8 @@ export async function runReloads(
   await using blue = new Backend(playAs("blue"));
   await using green = new Backend(playAs("green"));
   await using red = new Backend(playAs("red"));
-  using plan = await ReloadPlan.create([blue.port, green.port, red.port], routes);
+  await using rpc = await Http2Backend.start();
+  using plan = await ReloadPlan.create([blue.port, green.port, red.port], rpc.port, routes);
   await using proxy = await ProxyProcess.start({
     snapshot: plan.snapshot,
     publish,

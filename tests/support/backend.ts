@@ -12,6 +12,7 @@
  */
 import { type AddressInfo, connect, createServer, type Server } from "node:net";
 import { asciiBytes } from "../../proxy/fields.ts";
+import { PlayedBackend } from "./played_backend.ts";
 import { type MessageKind, MessageReader, type WireMessage } from "./wire_message.ts";
 
 /** How the other side has ended its half: `closes` is FIN, `resets` is RST. */
@@ -154,48 +155,9 @@ export async function playOk(peer: Peer): Promise<void> {
 }
 
 /** A backend on a port of its own. */
-export class Backend {
-  /** Connections so far. */
-  accepted = 0;
-  readonly open = new Set<Peer>();
-  readonly #listener: Deno.TcpListener;
-  readonly #play: Play;
-  readonly #running: Promise<void>;
-
+export class Backend extends PlayedBackend<Peer> {
   constructor(play: Play = playOk, hostname = "127.0.0.1", port = 0) {
-    this.#listener = Deno.listen({ hostname, port });
-    this.#play = play;
-    this.#running = this.#accept();
-  }
-
-  get port(): number {
-    return this.#listener.addr.port;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#listener.close();
-    for (const peer of this.open) peer.close();
-    await this.#running;
-  }
-
-  async #accept(): Promise<void> {
-    const playing: Promise<void>[] = [];
-    try {
-      for (;;) playing.push(this.#serve(new Peer(await this.#listener.accept()), this.accepted++));
-    } catch {
-      // Closed.
-    }
-    await Promise.all(playing);
-  }
-
-  async #serve(peer: Peer, index: number): Promise<void> {
-    this.open.add(peer);
-    try {
-      await this.#play(peer, index);
-    } finally {
-      peer.close();
-      this.open.delete(peer);
-    }
+    super(Deno.listen({ hostname, port }), (connection) => new Peer(connection), play);
   }
 }
 

@@ -2,6 +2,7 @@
  * A folder of manifests in memory. In: texts by file name. Out: what `deno task dev` makes of them.
  */
 import { ManualClock } from "../../shared/clock.ts";
+import type { SampleEndpoints } from "../../dev/local_endpoints.ts";
 import { parseManifestFile } from "../../dev/manifest_file.ts";
 import { Manifests } from "../../dev/manifests.ts";
 import { makePlan, type Plan, type PlanOptions } from "../../dev/plan.ts";
@@ -11,6 +12,12 @@ import { parseServiceMapping } from "../../dev/service_mapping.ts";
 export const SAMPLE_ENDPOINTS = [
   { address: "127.0.0.1", port: 4001 },
   { address: "127.0.0.1", port: 4002 },
+];
+
+/** Where those would that speak HTTP/2. */
+export const HTTP2_SAMPLE_ENDPOINTS = [
+  { address: "127.0.0.1", port: 4003 },
+  { address: "127.0.0.1", port: 4004 },
 ];
 
 export interface PlanInput extends Partial<Omit<PlanOptions, "mappings">> {
@@ -42,7 +49,8 @@ export function planOptions(input: PlanInput = {}): PlanOptions {
 
 export function planFor(files: Readonly<Record<string, string>>, input: PlanInput = {}): Plan {
   const clock = new ManualClock(NOW);
-  const samples = () => SAMPLE_ENDPOINTS;
+  const samples: SampleEndpoints = (_namespace, _name, version) =>
+    version === "HTTP/2" ? HTTP2_SAMPLE_ENDPOINTS : SAMPLE_ENDPOINTS;
   return makePlan(readTexts(files), planOptions(input), samples, null, () => clock.now());
 }
 

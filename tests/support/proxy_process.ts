@@ -119,6 +119,11 @@ export class ProxyProcess {
     return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
   }
 
+  /** CPU time that it has used, in seconds; Linux alone tells. */
+  cpu(): Promise<number> {
+    return cpuOf(String(this.#child.pid));
+  }
+
   /** Open descriptors, and how many of them are sockets; Linux alone tells. */
   async descriptors(): Promise<{ all: number; sockets: number }> {
     const folder = `/proc/${this.#child.pid}/fd`;
@@ -183,6 +188,14 @@ export class ProxyProcess {
       this.#more = Promise.withResolvers();
     }
   }
+}
+
+/** CPU time in seconds, of what `/proc/<task>` is: to a hundredth of a second. */
+export async function cpuOf(task: string): Promise<number> {
+  const stat = await Deno.readTextFile(`/proc/${task}/stat`);
+  // Behind the name, which may hold anything: utime and stime are fields 14 and 15.
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return (Number(fields[11]) + Number(fields[12])) / 100;
 }
 
 /** As editors and careful programs replace a file. */

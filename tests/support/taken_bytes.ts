@@ -4,6 +4,8 @@
  * reads without a sleep in between.
  */
 
+import { TcpTransport } from "../../proxy/tcp_transport.ts";
+
 /** A peer that reads nothing more (it is busy with what it has) is not waited for any longer, ms. */
 const PATIENCE = 100;
 
@@ -68,6 +70,13 @@ function observeReads(connection: Deno.TcpConn): void {
   prototype.read = async function (this: Deno.TcpConn, view: Uint8Array): Promise<number | null> {
     const count = await read.call(this, view);
     if (count !== null) counterOf(this)?.add(count);
+    return count;
+  };
+  // The proxy's own connections go past that.
+  const { read: readDirectly } = TcpTransport.prototype;
+  TcpTransport.prototype.read = async function (view: Uint8Array): Promise<number> {
+    const count = await readDirectly.call(this, view);
+    counterOf(this.connection)?.add(count);
     return count;
   };
 }

@@ -17,7 +17,7 @@ export class TlsBackend {
     this.#server = tls.createServer({
       cert: chain,
       key: key.reveal(),
-      ALPNProtocols: ["h2", "http/1.1"],
+      ALPNProtocols: ["http/1.1"],
       ...options,
     }, (socket) => {
       this.connections++;
@@ -35,9 +35,10 @@ export class TlsBackend {
     this.#server.on("tlsClientError", (_error, socket) => socket.destroy());
   }
 
-  static async start(certificate: ServerCertificate, options: tls.TlsOptions = {}) {
+  /** @param port where one was before; a free one by default. */
+  static async start(certificate: ServerCertificate, options: tls.TlsOptions = {}, port = 0) {
     const backend = new TlsBackend(certificate, options);
-    await new Promise<void>((resolve) => backend.#server.listen(0, "127.0.0.1", resolve));
+    await new Promise<void>((resolve) => backend.#server.listen(port, "127.0.0.1", resolve));
     return backend;
   }
 

@@ -41,6 +41,8 @@ export interface TlsProxyOptions {
   readonly ownCalls?: OwnCalls;
   readonly onObstacle?: (name: string, reason: string | null) => void;
   readonly telemetry?: Telemetry;
+  /** Whether HTTP/2 is offered; default true. */
+  readonly http2?: boolean;
 }
 
 export class TlsProxy {
@@ -56,7 +58,7 @@ export class TlsProxy {
       this.lines.push({ level, message, fields });
       if (typeof fields.code === "string") this.codes.push(fields.code);
     };
-    const { memoryInUse, ownCalls, onObstacle, telemetry } = options;
+    const { memoryInUse, ownCalls, onObstacle, telemetry, http2 } = options;
     this.server = new ProxyServer({
       limits: { ...DEFAULT_LIMITS, ...options.limits },
       trustedProxies: options.trustedProxies ?? CidrList.empty,
@@ -69,6 +71,7 @@ export class TlsProxy {
       ...(ownCalls === undefined ? {} : { ownCalls }),
       ...(onObstacle === undefined ? {} : { onObstacle }),
       ...(telemetry === undefined ? {} : { telemetry }),
+      ...(http2 === undefined ? {} : { http2 }),
     });
     this.#snapshot = snapshotOf(options.endpoints ?? []);
     this.apply(options.certificates ?? [], options.defaultCertificate);

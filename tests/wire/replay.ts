@@ -67,6 +67,8 @@ export class Lane {
       trustedProxies: trusted,
       upstreamNetworks: CidrList.empty,
       allowLoopbackUpstreams: true,
+      // What begins HTTP/2 is judged as HTTP/1.1 here.
+      h2c: false,
       sslRedirect: false,
       sslRedirectPort: 0,
       log: { debug: note, info: note, warn: note, error: note },

@@ -1,11 +1,12 @@
 /**
  * A client outside of the cluster. In: the address of a node and a host's name. Out: answers over
- * HTTP, HTTPS and WebSockets, each by a connection of its own.
+ * HTTP, HTTPS, WebSockets and gRPC, each by a connection of its own.
  */
 import { type IncomingMessage, request as overHttp } from "node:http";
 import { request as overHttps } from "node:https";
 import type { TLSSocket } from "node:tls";
 import { WebSocket } from "ws";
+import { type Http2Answer, Http2Client } from "../../support/http2_client.ts";
 
 /** What has not been answered after this, in ms, will not be. */
 const PATIENCE = 10_000;
@@ -57,6 +58,19 @@ export class Visitor {
       request.on("error", reject);
       request.end();
     });
+  }
+
+  /** What a call of gRPC gets that sends one message, in HTTP/2 by prior knowledge or over TLS. */
+  async call(url: string, message: string, { ca }: VisitOptions = {}): Promise<Http2Answer> {
+    const { hostname: host, pathname } = new URL(`http://${url}`);
+    using client = await Http2Client.connect(ca === undefined ? 80 : 443, {
+      address: this.address,
+      host,
+      ...(ca === undefined ? {} : { ca }),
+    });
+    const call = client.call(pathname);
+    call.end(message);
+    return await call.answer;
   }
 
   /** What a WebSocket answers to one message. */

@@ -5,22 +5,18 @@
 import { Buffer } from "node:buffer";
 import tls from "node:tls";
 import { RequestFailure } from "./connection.ts";
-import { Latencies } from "./latencies.ts";
+import type { Latencies } from "./latencies.ts";
+import { OpenLoop } from "./open_loop.ts";
 import type { CertificateSeen, Failure, HandshakesPlan, LoadPlan, StreamResult } from "./plan.ts";
 
 /** For handshake and answer, in ms. */
 const PATIENCE = 10_000;
 
 export class HandshakeStream {
-  answered = 0;
-  failed = 0;
+  readonly loop: OpenLoop;
   readonly #plan: HandshakesPlan;
   readonly #load: LoadPlan;
-  readonly #lag: Latencies;
   readonly #tell: (line: Failure | CertificateSeen) => void;
-  readonly #latencies = new Latencies();
-  readonly #running = new Set<Promise<void>>();
-  #begun = 0;
   /** The certificate that the last handshake showed. */
   #shown = "";
 
@@ -32,30 +28,14 @@ export class HandshakeStream {
   ) {
     this.#plan = plan;
     this.#load = load;
-    this.#lag = lag;
+    this.loop = new OpenLoop(plan, lag, () => this.#one());
     this.#tell = tell;
-  }
-
-  /** Begins all handshakes that are due, `passed` ms after the start. */
-  tick(passed: number): void {
-    for (; this.#begun < passed * this.#plan.rate / 1000; this.#begun++) {
-      this.#lag.add(passed - this.#begun * 1000 / this.#plan.rate);
-      const running = this.#one();
-      this.#running.add(running);
-      running.finally(() => this.#running.delete(running));
-    }
   }
 
   /** Waits for those that are under way. */
   async end(): Promise<StreamResult> {
-    await Promise.all(this.#running);
-    return {
-      name: this.#plan.name,
-      answered: this.answered,
-      failed: this.failed,
-      ...this.#latencies.summary,
-      opened: this.#begun,
-    };
+    await this.loop.settled();
+    return this.loop.resultWith(this.loop.begun);
   }
 
   async #one(): Promise<void> {
@@ -76,13 +56,12 @@ export class HandshakeStream {
       });
       const line = answer.slice(0, answer.indexOf("\r\n"));
       if (!line.startsWith("HTTP/1.1 200 ")) throw new RequestFailure("status", line);
-      this.answered++;
-      this.#latencies.add(performance.now() - began);
+      this.loop.succeeded(performance.now() - began);
     } catch (error) {
       if (!(error instanceof RequestFailure)) throw error;
       const { how, message: detail, status } = error;
       const after = performance.now() - began;
-      this.failed++;
+      this.loop.failed++;
       this.#tell({ kind: "failure", stream, how, at, after, status, detail, before: 0 });
     } finally {
       clearTimeout(timer);

@@ -8,6 +8,7 @@ import {
   reply,
   ResettingBackend,
 } from "../../support/backend.ts";
+import { Http2Backend } from "../../support/http2_backend.ts";
 import { authority, certificateFor, TlsProxy } from "../../support/tls_proxy.ts";
 import { Load } from "./load.ts";
 import type { LoadPlan, StreamPlan } from "./plan.ts";
@@ -201,4 +202,19 @@ Deno.test("a change of certificate is seen in the handshakes, and failed ones ar
     fingerprints,
   );
   assert.equal(failures()[0], "handshake");
+});
+
+Deno.test("calls of gRPC are answered, move on at GOAWAY, and fail where they are not", async () => {
+  const first = await Http2Backend.start();
+  const calls = [{ name: "calls", rate: 50, host: "a.test", path: "/test.Echo/Say" }];
+  await using load = await Load.start({ ...planFor(first.port), streams: [], calls });
+  await load.answers(10);
+  first.sendAway();
+  await load.answers(10);
+  assert.deepEqual(load.failures, []);
+  assert.equal(first.accepted, 2);
+  await first[Symbol.asyncDispose]();
+  await load.lasts(200);
+  await load.stop();
+  assert.ok(load.failures.some(({ how }) => how === "refused"));
 });

@@ -4,6 +4,7 @@
  */
 import process from "node:process";
 import { createInterface } from "node:readline";
+import { CallStream } from "./call_stream.ts";
 import { HandshakeStream } from "./handshake_stream.ts";
 import { Latencies } from "./latencies.ts";
 import type { LoadLine, LoadPlan } from "./plan.ts";
@@ -27,17 +28,19 @@ async function run(plan: LoadPlan, over: Promise<void>): Promise<void> {
   const handshakes = (plan.handshakes ?? []).map((stream) =>
     new HandshakeStream(stream, plan, lag, tell)
   );
-  const ticking = [...paced, ...handshakes];
+  const calls = (plan.calls ?? []).map((stream) => new CallStream(stream, plan, lag, tell));
+  const ticking = [...paced, ...calls, ...handshakes];
+  const loops = ticking.map(({ loop }) => loop);
   const sockets = (plan.sockets ?? []).map((stream) => new SocketStream(stream, plan, tell));
   const all = [...ticking, ...sockets];
-  await Promise.all([...paced, ...sockets].map((stream) => stream.open()));
+  await Promise.all([...paced, ...calls, ...sockets].map((stream) => stream.open()));
   const start = performance.now();
   tell({ kind: "started" });
   const ticks = setInterval(() => {
-    for (const stream of ticking) stream.tick(performance.now() - start);
+    for (const loop of loops) loop.tick(performance.now() - start);
   }, TICK);
-  const sum = (of: (stream: { answered: number; failed: number }) => number) =>
-    all.reduce((total, stream) => total + of(stream), 0);
+  const sum = (of: (counts: { answered: number; failed: number }) => number) =>
+    [...loops, ...sockets].reduce((total, counts) => total + of(counts), 0);
   const progress = setInterval(() =>
     tell({
       kind: "progress",

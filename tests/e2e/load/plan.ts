@@ -22,6 +22,18 @@ export interface StreamPlan {
   readonly timeout?: number;
 }
 
+/** Calls of gRPC at a fixed rate, on one connection of HTTP/2 until it is told to go. */
+export interface CallsPlan {
+  readonly name: string;
+  /** Calls a second. */
+  readonly rate: number;
+  readonly host: string;
+  /** Of a method that sends its message back. */
+  readonly path: string;
+  /** Over TLS, with a certificate that must be good for `host`. */
+  readonly secure?: boolean;
+}
+
 /** WebSockets that stay open, and are opened anew when they end. */
 export interface SocketsPlan {
   readonly name: string;
@@ -50,6 +62,7 @@ export interface LoadPlan {
   /** PEM of what signs the certificates of secure streams. */
   readonly authority?: string;
   readonly streams: readonly StreamPlan[];
+  readonly calls?: readonly CallsPlan[];
   readonly sockets?: readonly SocketsPlan[];
   readonly handshakes?: readonly HandshakesPlan[];
 }
@@ -57,7 +70,7 @@ export interface LoadPlan {
 /**
  * Where a request went wrong: `refused` and `connect` before a connection stood, `handshake` in TLS,
  * `closed` by FIN and `reset` by RST before any byte of the answer, `cut` within the answer,
- * `timeout`, `status` other than 200, `body` other than it should be.
+ * `timeout`, `status` other than 200 (of gRPC: other than 0), `body` other than it should be.
  */
 export type FailureKind =
   | "refused"

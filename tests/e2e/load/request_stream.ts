@@ -1,11 +1,12 @@
 /**
  * Requests of one kind at a fixed rate. In: a plan, and the time now. Out: what failed, each as it
- * does, and how fast the others were answered. An open loop: a slow proxy gets as many as a fast one.
+ * does, and how fast the others were answered.
  */
 import { createHash } from "node:crypto";
 import type { WireMessage } from "../../support/wire_message.ts";
 import { Connection, RequestFailure, type Target } from "./connection.ts";
-import { Latencies } from "./latencies.ts";
+import type { Latencies } from "./latencies.ts";
+import { OpenLoop } from "./open_loop.ts";
 import type { Failure, LoadPlan, StreamPlan, StreamResult } from "./plan.ts";
 
 const TIMEOUT = 10_000;
@@ -17,19 +18,14 @@ const IDLE = 20_000;
 type Timer = ReturnType<typeof setTimeout>;
 
 export class RequestStream {
-  answered = 0;
-  failed = 0;
+  readonly loop: OpenLoop;
   readonly #plan: StreamPlan;
   readonly #target: Target;
   readonly #timeout: number;
-  readonly #lag: Latencies;
   readonly #onFailure: (failure: Failure) => void;
-  readonly #latencies = new Latencies();
   /** The one that has waited longest comes first, so that all stay in use. */
   readonly #idle: { readonly connection: Connection; readonly timer: Timer }[] = [];
-  readonly #running = new Set<Promise<void>>();
   readonly #body: string;
-  #begun = 0;
   #opened = 0;
 
   constructor(
@@ -41,7 +37,7 @@ export class RequestStream {
     this.#plan = plan;
     this.#target = targetFor(plan, load);
     this.#timeout = plan.timeout ?? TIMEOUT;
-    this.#lag = lag;
+    this.loop = new OpenLoop(plan, lag, (late) => this.#one(late));
     this.#onFailure = onFailure;
     this.#body = "b".repeat(plan.bodyBytes ?? BODY_BYTES);
   }
@@ -56,31 +52,15 @@ export class RequestStream {
     }));
   }
 
-  /** Begins all requests that are due, `passed` ms after the start. */
-  tick(passed: number): void {
-    for (; this.#begun < passed * this.#plan.rate / 1000; this.#begun++) {
-      const running = this.#one(passed - this.#begun * 1000 / this.#plan.rate);
-      this.#running.add(running);
-      running.finally(() => this.#running.delete(running));
-    }
-  }
-
   /** Waits for the requests that are under way. */
   async end(): Promise<StreamResult> {
-    await Promise.all(this.#running);
+    await this.loop.settled();
     while (this.#idle.length > 0) this.#take()!.close();
-    return {
-      name: this.#plan.name,
-      answered: this.answered,
-      failed: this.failed,
-      ...this.#latencies.summary,
-      opened: this.#opened,
-    };
+    return this.loop.resultWith(this.#opened);
   }
 
   /** @param late is how long ago it was due, in ms. */
   async #one(late: number): Promise<void> {
-    this.#lag.add(late);
     const began = performance.now();
     const at = Date.now();
     const id = crypto.randomUUID();
@@ -94,8 +74,7 @@ export class RequestStream {
       const body = this.#plan.method === "POST" ? `${id}${this.#body}` : "";
       const answer = await connection.ask(this.#request(id, body), control.signal);
       this.#judge(answer, id, body);
-      this.answered++;
-      this.#latencies.add(performance.now() - began + late);
+      this.loop.succeeded(performance.now() - began + late);
       if (this.#plan.connections === "new" || isLast(answer)) connection.close();
       else this.#keep(connection);
     } catch (error) {
@@ -103,7 +82,7 @@ export class RequestStream {
       if (!(error instanceof RequestFailure)) throw error;
       const { how, message: detail, status } = error;
       const after = performance.now() - began;
-      this.failed++;
+      this.loop.failed++;
       this.#onFailure({
         kind: "failure",
         stream: this.#plan.name,

@@ -10,6 +10,7 @@ import { changeToTraffic } from "./change_to_traffic.ts";
 import { churn } from "./churn.ts";
 import { controllerGone } from "./controller_gone.ts";
 import type { Finding } from "./finding.ts";
+import { grpcRollout } from "./grpc_rollout.ts";
 import { handOver } from "./hand_over.ts";
 import { proxyRollout } from "./proxy_rollout.ts";
 import { HOLD, scaleToZero } from "./scale_to_zero.ts";
@@ -28,6 +29,7 @@ const BEHIND_SERVICE = ["--service-type=ClusterIP", "--proxy-replicas=2"];
 export const PROMISES: readonly PromiseCase[] = [
   { title: "a route is served a moment after it was applied", run: changeToTraffic },
   { title: "an application is rolled out without a failed request", run: applicationRollout },
+  { title: "a gRPC service is rolled out without a failed call", run: grpcRollout },
   { title: "a crash fails only what was under way and may not be repeated", run: applicationCrash },
   {
     title: "without a pod there is 503 with a reason at once",

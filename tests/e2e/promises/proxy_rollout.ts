@@ -1,12 +1,14 @@
 /**
  * The proxies themselves are replaced under load, one after another, behind a Service. In: a scene,
- * and what brings the rollout about. Out: what failed: nothing, and how WebSockets ended: with 1001.
+ * and what brings the rollout about. Out: what failed: nothing, gRPC calls included, whose connection
+ * is told to go; and how WebSockets ended: with 1001.
  */
 import { NAMESPACE, PROXY } from "../cluster/installation.ts";
 import { Finding, inWords } from "./finding.ts";
 import { linesOf, mixedStreams, noteLoad, type Scene } from "./scene.ts";
 
 const RATE = 200;
+const CALLS = 20;
 const SOCKETS = 8;
 
 /** "Going away", as RFC 6455 has it for a server that ends. */
@@ -25,6 +27,7 @@ export async function proxyRollout(
     await using load = await scene.load({
       ...ports,
       streams: mixedStreams(host, RATE),
+      calls: [{ name: "calls", rate: CALLS, host, path: "/test.Echo/Say" }],
       sockets: [{ name: "sockets", count: SOCKETS, interval: 500, host, path: "/socket" }],
     });
     await load.lasts(2_000);

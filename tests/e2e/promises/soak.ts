@@ -5,7 +5,12 @@
 import { eventually } from "../../cluster/support/condition.ts";
 import { Random } from "../../fuzz/random.ts";
 import type { Failure } from "../load/plan.ts";
-import { type Application, ingressFor } from "../cluster/app/application.ts";
+import {
+  type Application,
+  type ApplicationOptions,
+  ingressFor,
+  serviceFor,
+} from "../cluster/app/application.ts";
 import { NAMESPACE } from "../cluster/installation.ts";
 import { isReady } from "../cluster/node_cluster.ts";
 import { crash, isExcused, type Kill } from "./application_crash.ts";
@@ -22,6 +27,12 @@ const RATES = { plain: 150, secure: 20, scaled: 10, handshakes: 3 };
 const HOST = "soak.test";
 const SECURE_HOST = "secure.soak.test";
 const SCALED_HOST = "scaled.soak.test";
+
+/**
+ * For how long pods go on after SIGTERM, in s: until proxies know of it, also while controllers catch
+ * up; and where one has no other beside it, until three probes of its readiness have failed.
+ */
+const LINGER = 5;
 
 /** Ingresses that are created and deleted at a time. */
 const CHURN = 20;
@@ -122,7 +133,24 @@ class Weather {
     await this.#scene.cluster.startApiServer();
     // Else it takes nodes for dead whose leases it has not seen, and their pods with them.
     await this.#scene.watchAnew();
+    await this.#seen();
     this.outages.push({ from, to: Date.now() });
+  }
+
+  /** Waits until endpoints find their way to the proxies: a new Service's of pods that are there. */
+  async #seen(): Promise<void> {
+    const { cluster } = this.#scene;
+    const namespace = this.#namespace;
+    const name = "canary";
+    const host = `${name}.${HOST}`;
+    await cluster.apply([
+      serviceFor({ name, app: this.#steady.name }),
+      ingressFor({ name, host, service: name }),
+    ], { namespace });
+    await this.#scene.served(host);
+    await cluster.delete("networking.k8s.io/v1", "Ingress", name, namespace);
+    await cluster.delete("v1", "Service", name, namespace);
+    await this.#scene.notServed(host);
   }
 }
 
@@ -132,11 +160,11 @@ export async function soak(scene: Scene, form: Form, seed = Date.now()): Promise
   await scene.within("soak", async (namespace) => {
     const { cluster } = scene;
     await cluster.apply((await issue(scene, SECURE_HOST)).secret, { namespace });
-    const start = (name: string, host: string, replicas: number, tlsSecret?: string) =>
-      scene.application({ namespace, name, host, replicas, tlsSecret });
-    const steady = await start("app", HOST, REPLICAS);
-    const scaled = await start("scaled", SCALED_HOST, 1);
-    await start("secure", SECURE_HOST, 1, "tls");
+    const start = (options: Omit<ApplicationOptions, "namespace">) =>
+      scene.application({ namespace, linger: LINGER, ...options });
+    const steady = await start({ name: "app", host: HOST, replicas: REPLICAS });
+    const scaled = await start({ name: "scaled", host: SCALED_HOST, replicas: 1 });
+    await start({ name: "secure", host: SECURE_HOST, replicas: 1, tlsSecret: "tls" });
     const weather = new Weather(scene, namespace, steady, scaled);
     const handshakes = { name: "handshakes", host: SECURE_HOST, path: "/?id=1" };
     await using load = await scene.load({

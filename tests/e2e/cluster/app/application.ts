@@ -37,6 +37,8 @@ export interface ApplicationOptions {
   readonly linger?: number;
   /** The Secret with its certificate. */
   readonly tlsSecret?: string;
+  /** Of its Service's port; without it HTTP/1.1 is spoken. */
+  readonly appProtocol?: string;
 }
 
 export class Application {
@@ -54,15 +56,10 @@ export class Application {
   static async start(cluster: NodeCluster, options: ApplicationOptions): Promise<Application> {
     const application = new Application(cluster, options);
     const { name } = application;
-    const { namespace, replicas, host, tlsSecret } = options;
+    const { namespace, replicas, host, tlsSecret, appProtocol } = options;
     await cluster.apply([
       deployment(name, options),
-      {
-        apiVersion: "v1",
-        kind: "Service",
-        metadata: { name },
-        spec: { selector: { app: name }, ports: [{ port: 80, targetPort: 8080 }] },
-      },
+      serviceFor({ name, app: name, appProtocol }),
       ingressFor({ name, host, service: name, tlsSecret }),
     ], { namespace });
     await application.ready(replicas);
@@ -93,6 +90,23 @@ export class Application {
     await this.#cluster.waitForRollout("Deployment", this.name, namespace);
     await this.ready(replicas);
   }
+}
+
+export interface ServiceOptions {
+  readonly name: string;
+  /** The application whose pods it leads to. */
+  readonly app: string;
+  readonly appProtocol?: string;
+}
+
+/** A Service for an application's pods. */
+export function serviceFor({ name, app, appProtocol }: ServiceOptions): Partial<KubeObject> {
+  return {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { name },
+    spec: { selector: { app }, ports: [{ port: 80, targetPort: 8080, appProtocol }] },
+  };
 }
 
 export interface IngressOptions {

@@ -1,3 +1,3 @@
 module pingress.io/tests/app
 
-go 1.19
+go 1.24

@@ -1,4 +1,5 @@
-// The application behind the proxies in end-to-end tests. In: requests on port 8080, SIGTERM. Out:
+// The application behind the proxies in end-to-end tests. In: requests on port 8080, in HTTP/1.1 or in
+// HTTP/2 (plain text, prior knowledge), SIGTERM. Out:
 // answers that say which pod gave them, and an end as a well-kept application's: on SIGTERM it is
 // unready at once, goes on for LINGER (an application that does not would have a preStop sleep),
 // then takes no more, finishes what it has, and exits with 0.
@@ -7,6 +8,7 @@
 //	POST /anything?id=X        200 "POD X HASH", where HASH is SHA-256 of the body in hex
 //	     …&ms=500              the same after so long
 //	     …&status=503          the same with another status
+//	POST /test.Echo/…          gRPC: messages come back as they came
 //	GET  /socket               a WebSocket that echoes
 //	GET  /ready                200, or 503 once it is ending
 package main
@@ -42,7 +44,13 @@ func main() {
 	routes.HandleFunc("/", answer)
 	routes.HandleFunc("/ready", ready)
 	routes.HandleFunc("/socket", socket)
-	server := &http.Server{Addr: ":8080", Handler: routes, ReadHeaderTimeout: patience}
+	routes.HandleFunc("/test.Echo/", call)
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(true)
+	server := &http.Server{
+		Addr: ":8080", Handler: routes, ReadHeaderTimeout: patience, Protocols: protocols,
+	}
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
 	failed := make(chan error, 1)
@@ -96,4 +104,24 @@ func answer(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(status)
 	}
 	io.WriteString(w, text)
+}
+
+func call(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/grpc")
+	stream := http.NewResponseController(w)
+	part := make([]byte, 32<<10)
+	for {
+		count, err := r.Body.Read(part)
+		if count > 0 {
+			w.Write(part[:count])
+			stream.Flush()
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return
+		}
+	}
+	w.Header().Set(http.TrailerPrefix+"Grpc-Status", "0")
 }

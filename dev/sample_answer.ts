@@ -1,0 +1,116 @@
+/**
+ * What a sample backend answers. In: a request, and who is asked for which Service. Out: the answer,
+ * which tells what came in; POST, PUT and PATCH get their body back.
+ */
+
+const ECHOED: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
+
+/** Who answers. */
+export interface SampleName {
+  readonly backend: string;
+  /** `<namespace>/<service>`; null on the shared ports. */
+  readonly service: string | null;
+}
+
+/** Fields by which an answer says whose it is. */
+export function nameFields({ backend, service }: SampleName): Record<string, string> {
+  return {
+    "x-sample-backend": backend,
+    ...(service === null ? {} : { "x-sample-service": service }),
+  };
+}
+
+/** What a sample backend tells about a request. */
+interface Account extends SampleName {
+  readonly method: string;
+  /** With its query. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly bodyBytes: number;
+}
+
+/** Rejects only as the request's body does. */
+export async function answer(request: Request, name: SampleName): Promise<Response> {
+  const headers = new Headers({
+    ...nameFields(name),
+    "x-content-type-options": "nosniff",
+    "cache-control": "no-store",
+  });
+  if (ECHOED.has(request.method)) {
+    headers.set(
+      "content-type",
+      request.headers.get("content-type") ?? "application/octet-stream",
+    );
+    return new Response(request.body, { headers });
+  }
+  let bodyBytes = 0;
+  for await (const part of request.body ?? []) bodyBytes += part.byteLength;
+  const url = new URL(request.url);
+  const account: Account = {
+    ...name,
+    method: request.method,
+    path: url.pathname + url.search,
+    headers: Object.fromEntries(request.headers),
+    bodyBytes,
+  };
+  const accept = request.headers.get("accept") ?? "";
+  const [type, body] = accept.includes("text/html")
+    ? ["text/html", asPage(account)]
+    : accept.includes("json")
+    ? ["application/json", JSON.stringify(account, null, 2) + "\n"]
+    : ["text/plain", asText(account)];
+  headers.set("content-type", `${type}; charset=utf-8`);
+  return new Response(body, { headers });
+}
+
+function asText(account: Account): string {
+  return [
+    `Sample backend ${account.backend}${standsFor(account)}`,
+    "",
+    `${account.method} ${account.path}`,
+    ...Object.entries(account.headers).map(([name, value]) => `${name}: ${value}`),
+    "",
+    `${account.bodyBytes} bytes of body`,
+    "",
+  ].join("\n");
+}
+
+function asPage(account: Account): string {
+  const rows = Object.entries(account.headers)
+    .map(([name, value]) => `<tr><th>${escape(name)}</th><td>${escape(value)}</td></tr>`);
+  return `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark">
+<link rel="icon" href="data:,">
+<title>Sample backend ${escape(account.backend)}</title>
+<style>
+  body { font: 1rem/1.5 system-ui, sans-serif; max-width: 45rem; margin: 3rem auto; padding: 0 1rem }
+  th { text-align: left; vertical-align: top; white-space: nowrap; padding-right: 1.5rem }
+  td { overflow-wrap: anywhere }
+  code { font-size: 1.1rem }
+</style>
+<h1>Sample backend ${escape(account.backend)}</h1>
+<p>This answer came through Pingress${
+    account.service === null
+      ? ""
+      : `. In a cluster, a pod of the Service <b>${escape(account.service)}</b> would have given it`
+  }.</p>
+<p><code>${escape(account.method)} ${
+    escape(account.path)
+  }</code>, ${account.bodyBytes} bytes of body</p>
+<table>
+${rows.join("\n")}
+</table>
+</html>
+`;
+}
+
+function standsFor(account: Account): string {
+  return account.service === null ? "" : `, in place of a pod of ${account.service}`;
+}
+
+function escape(text: string): string {
+  return text.replace(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`);
+}

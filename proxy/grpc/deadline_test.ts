@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import { Deadlines, SWEEP_INTERVAL } from "../deadlines.ts";
+import type { ProxyError } from "../errors.ts";
+import { fieldsOf } from "../fields.ts";
+import { ExchangeRecord, RequestHead } from "../message.ts";
+import { GrpcDeadlines, type Timed } from "./deadline.ts";
+
+/** A call whose head began at 1,000 ms. */
+function call(...timeout: string[]): Timed & { ended: ProxyError[] } {
+  const request = new RequestHead();
+  Object.assign(request.fields, fieldsOf(timeout.map((value) => ["grpc-timeout", value])));
+  const record = new ExchangeRecord();
+  record.startedAt = 1_000;
+  const ended: ProxyError[] = [];
+  return { request, record, ended, onAbort: (error) => ended.push(error) };
+}
+
+/** Swept by hand. */
+class StillDeadlines extends Deadlines {
+  readonly entries = new Set<unknown>();
+  override add(entry: unknown): void {
+    this.entries.add(entry);
+  }
+  override delete(entry: unknown): void {
+    this.entries.delete(entry);
+  }
+}
+
+function watching(...calls: Timed[]) {
+  const deadlines = new StillDeadlines();
+  const grpc = new GrpcDeadlines(deadlines);
+  for (const call of calls) assert.equal(grpc.watch(call), "watched");
+  return { grpc, deadlines };
+}
+
+Deno.test("a call ends when its time since its head's first byte has passed, and not before", () => {
+  const short = call("200m");
+  const long = call("3S");
+  const { grpc } = watching(short, long);
+  grpc.check(1_200 + SWEEP_INTERVAL - 1);
+  assert.deepEqual(short.ended, []);
+  grpc.check(1_200 + SWEEP_INTERVAL);
+  assert.deepEqual(short.ended.map(({ code }) => code), ["deadline_passed"]);
+  assert.equal(short.onAbort, null);
+  assert.deepEqual(long.ended, []);
+  grpc.check(4_000 + SWEEP_INTERVAL);
+  assert.equal(long.ended.length, 1);
+  assert.equal(short.ended.length, 1);
+});
+
+Deno.test("a call that cannot be ended just then is ended at the next sweep", () => {
+  const late = call("1m");
+  const { grpc } = watching(late);
+  const { onAbort } = late;
+  late.onAbort = null;
+  grpc.check(5_000);
+  assert.equal(grpc.size, 1);
+  late.onAbort = onAbort;
+  grpc.check(5_100);
+  assert.equal(late.ended.length, 1);
+});
+
+Deno.test("a call that has ended is left alone", () => {
+  const done = call("1m");
+  const { grpc } = watching(done);
+  grpc.forget(done);
+  grpc.check(5_000);
+  assert.deepEqual(done.ended, []);
+});
+
+Deno.test("nothing is swept while no call has a deadline", () => {
+  const [first, second] = [call("1m"), call("1S")];
+  const { grpc, deadlines } = watching(first, second);
+  assert.equal(deadlines.entries.size, 1);
+  grpc.check(1_500);
+  grpc.forget(first);
+  assert.equal(deadlines.entries.size, 1);
+  grpc.forget(second);
+  assert.equal(deadlines.entries.size, 0);
+  assert.equal(grpc.watch(call("1m")), "watched");
+  assert.equal(deadlines.entries.size, 1);
+  grpc.check(5_000);
+  assert.equal(deadlines.entries.size, 0);
+});
+
+Deno.test("no time and a malformed one are told apart", () => {
+  const { grpc, deadlines } = watching();
+  assert.equal(grpc.watch(call()), "none");
+  assert.equal(grpc.watch(call("1 S")), "malformed");
+  assert.equal(grpc.watch(call("1S", "1S")), "malformed");
+  assert.deepEqual([grpc.size, deadlines.entries.size], [0, 0]);
+});

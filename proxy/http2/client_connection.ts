@@ -1,0 +1,210 @@
+/**
+ * One HTTP/2 connection to a backend, shared by many requests (RFC 9113). In: a transport. Out: a
+ * stream for each request, as many at a time as both sides allow; and word of when it takes more, and
+ * when no more.
+ */
+import type { Buffers } from "../buffer_pool.ts";
+import { type Deadlined, type Deadlines, NO_DEADLINE } from "../deadlines.ts";
+import { ProxyError } from "../errors.ts";
+import type { Limits } from "../limits.ts";
+import type { Transport } from "../transport.ts";
+import { ClientStream } from "./client_stream.ts";
+import { Connection } from "./connection.ts";
+import { errorName, NO_ERROR } from "./error_codes.ts";
+import { ENABLE_PUSH, MAX_31_BITS } from "./frame.ts";
+import type { Role } from "./role.ts";
+import type { Stream } from "./stream.ts";
+
+export interface ClientConnectionContext {
+  readonly limits: Limits;
+  readonly buffers: Buffers;
+  readonly deadlines: Deadlines;
+}
+
+/** Past this id it takes no more streams, as ids end (RFC 9113 §5.1.1): those queued get theirs yet. */
+const LAST_ID = 0x7fff0000;
+
+export class ClientConnection implements Role, Deadlined {
+  readonly core: Connection;
+  readonly isSecure: boolean;
+  /** In ms, monotonic. */
+  readonly openedAt: number;
+  /** Settles with the backend's first SETTINGS; rejects with a ProxyError where they do not come. */
+  readonly ready: Promise<void>;
+  /** Called when there may be room, and when it takes no more streams for good. */
+  onChange: (() => void) | null = null;
+  /** Called when the backend does not want HTTP/2 after all; null where it knows nothing else. */
+  onRefused: (() => void) | null = null;
+  /** It has answered something: that it closes now may only mean that it was idle. */
+  hasAnswered = false;
+  readonly #context: ClientConnectionContext;
+  readonly #ready: PromiseWithResolvers<void>;
+  /** Requests that have a place here, with a stream or before it. */
+  #uses = 0;
+  #isUsed = false;
+  /** For the next requests, as many as there were at a time: each has buffers of its own. */
+  readonly #spare: ClientStream[] = [];
+  #isLeaving = false;
+  #takesHeads = true;
+  #idleDeadline = NO_DEADLINE;
+
+  /** @param isSecure over TLS. */
+  constructor(transport: Transport, isSecure: boolean, context: ClientConnectionContext) {
+    const { limits, buffers, deadlines } = context;
+    this.isSecure = isSecure;
+    this.openedAt = deadlines.now;
+    this.#context = context;
+    this.#ready = Promise.withResolvers();
+    this.ready = this.#ready.promise;
+    // It may end when nobody waits for it.
+    this.ready.catch(() => {});
+    this.core = new Connection(transport, this, {
+      isServer: false,
+      limits,
+      buffers,
+      deadlines,
+      codes: {
+        gone: "upstream_closed",
+        malformed: "upstream_malformed",
+        stalled: "upstream_timeout",
+      },
+      writeRate: 0, // A backend is slow for reasons of its own.
+      streamWindow: limits.http2StreamWindow,
+      // Streams whose clients are slow hold theirs: that must leave room for all others.
+      connectionWindow: Math.min(
+        limits.http2StreamWindow * limits.http2UpstreamStreams,
+        MAX_31_BITS,
+      ),
+      headBytes: limits.responseHeadBytes,
+      headFields: limits.responseFields,
+      settings: [ENABLE_PUSH, 0],
+    });
+    deadlines.add(this);
+    this.core.serve(null);
+  }
+
+  /** How many requests it takes at a time. */
+  get limit(): number {
+    return Math.min(this.#context.limits.http2UpstreamStreams, this.core.peer.maxStreams);
+  }
+
+  /** How many more it takes now. */
+  get room(): number {
+    return this.#isLeaving ? 0 : Math.max(0, this.limit - this.#uses);
+  }
+
+  get isIdle(): boolean {
+    return this.#uses === 0;
+  }
+
+  /** Requests that have a place may begin: the backend has not said that it takes no more. */
+  get takesHeads(): boolean {
+    return this.#takesHeads && !this.core.isOver;
+  }
+
+  /** It takes no more requests, ever. */
+  get isLeaving(): boolean {
+    return this.#isLeaving;
+  }
+
+  /** A place for one request; there is room. */
+  open(): ClientStream {
+    this.#uses++;
+    this.#idleDeadline = NO_DEADLINE;
+    const stream = this.#spare.pop() ?? new ClientStream(this);
+    stream.take(!this.#isUsed);
+    this.#isUsed = true;
+    return stream;
+  }
+
+  /** Takes no more, and closes once those under way have ended. */
+  leave(): void {
+    if (this.#isLeaving) return;
+    this.#isLeaving = true;
+    this.onChange?.();
+    if (this.#uses === 0) this.core.end(null);
+  }
+
+  /** Closes at once; what is under way fails with `error`. */
+  close(error: ProxyError): void {
+    this.core.close(error);
+  }
+
+  check(now: number): void {
+    this.core.check(now);
+    if (now >= this.#idleDeadline) this.leave();
+  }
+
+  // ── What streams call ───────────────────────────────────────────────────────────────────────
+
+  /** A request needs its place no more. */
+  left(): void {
+    this.#uses--;
+    if (this.#uses === 0) {
+      if (this.#isLeaving) return this.core.end(null);
+      const { deadlines, limits } = this.#context;
+      this.#idleDeadline = deadlines.in(limits.upstreamIdleTimeout);
+    }
+    if (this.core.streams.nextId > LAST_ID) this.leave();
+    else this.onChange?.();
+  }
+
+  /** The backend wants to be asked by HTTP/1.1 (RFC 9113 §7). True where it can be. */
+  refuse(): boolean {
+    if (this.onRefused === null) return false;
+    this.onRefused();
+    this.leave();
+    return true;
+  }
+
+  /** Nobody uses it any more: it may serve another request. */
+  giveBack(stream: ClientStream): void {
+    if (!this.#isLeaving) this.#spare.push(stream);
+  }
+
+  // ── What the connection calls ───────────────────────────────────────────────────────────────
+
+  headers(_id: number, stream: Stream | null, isEnd: boolean): void {
+    if (stream === null) {
+      // Of a stream that is over: only the table wants it.
+      const { limits } = this.#context;
+      const { scratch } = this.core;
+      scratch.begin(limits.responseHeadBytes, limits.responseFields, false);
+      this.core.decode(scratch);
+    } else (stream as ClientStream).headReceived(isEnd);
+  }
+
+  dispatched(): void {}
+
+  settingsReceived(): void {
+    this.#ready.resolve();
+    if (this.#uses === 0 && this.#idleDeadline === NO_DEADLINE) {
+      const { deadlines, limits } = this.#context;
+      this.#idleDeadline = deadlines.in(limits.upstreamIdleTimeout);
+    }
+    this.onChange?.();
+  }
+
+  goawayReceived(_lastId: number, code: number): void {
+    if (code !== NO_ERROR) {
+      this.core.failure ??= new ProxyError(
+        "upstream_closed",
+        `ended the connection with ${errorName(code)}`,
+      );
+    }
+    this.#takesHeads = false;
+    this.leave();
+  }
+
+  streamClosed(): void {}
+
+  endedFor(): void {}
+
+  ended(error: ProxyError | null): void {
+    this.#context.deadlines.delete(this);
+    const failure = error ?? new ProxyError("upstream_closed", "closed the connection");
+    this.#ready.reject(failure);
+    this.#isLeaving = true;
+    this.onChange?.();
+  }
+}

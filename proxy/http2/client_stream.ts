@@ -1,0 +1,406 @@
+/**
+ * One request to a backend on one stream of a connection (RFC 9113 §8.1). In: a request's head and
+ * body. Out: the heads of its answer, interim and final, the body, and how it ended.
+ *
+ * It exists before its stream does: whoever picks an endpoint takes a place on the connection, and
+ * the stream opens with the head. One object serves many requests in turn, each that ended well.
+ */
+import { NO_DEADLINE } from "../deadlines.ts";
+import { asProxyError, ProxyError } from "../errors.ts";
+import { type Fields, GRPC_TIMEOUT } from "../fields.ts";
+import {
+  type Body,
+  type Duplex,
+  type RequestHead,
+  ResponseHead,
+  type UpstreamExchange,
+} from "../message.ts";
+import type { ClientConnection } from "./client_connection.ts";
+import {
+  CANCEL,
+  errorName,
+  HTTP_1_1_REQUIRED,
+  PROTOCOL_ERROR,
+  REFUSED_STREAM,
+} from "./error_codes.ts";
+import type { HpackEncoder } from "./hpack/encoder.ts";
+import { HeadBlock } from "./hpack/head_block.ts";
+import { requestHeadBound, writeRequestHead } from "./request_writer.ts";
+import { hasNoBody, readResponseHead, readTrailers } from "./response_head.ts";
+import type { LengthProblem } from "./received_body.ts";
+import { Stream } from "./stream.ts";
+import { keyOf, switchingFields } from "./websocket_accept.ts";
+
+/** More interim heads than this are no answer. */
+const MAX_INTERIMS = 64;
+/** Of those so many wait for a client that is slow to take them: heads know no windows (§5.2). */
+const MAX_WAITING = 8;
+
+/** A head that has come, and where its bytes are. */
+class Answer {
+  readonly block = new HeadBlock();
+  readonly head = new ResponseHead();
+}
+
+export class ClientStream extends Stream implements UpstreamExchange {
+  /** The connection had answered before: that it died may only mean that the backend was done. */
+  reused = false;
+  /** None was before it on its connection. */
+  isFirst = false;
+  /** A head of its answer has come, be it an interim one. */
+  answered = false;
+  /** The backend took no more streams at the time. */
+  refused = false;
+  readonly #client: ClientConnection;
+  /** What `receive` has given last, and what it will. */
+  #current = new Answer();
+  readonly #coming: Answer[] = [];
+  /** Where trailers are; null until some come. */
+  #trailers: HeadBlock | null = null;
+  #waiting: PromiseWithResolvers<ResponseHead> | null = null;
+  #isTaken = false;
+  #request: RequestHead | null = null;
+  #added: Fields | null = null;
+  #host = "";
+  #method = "";
+  #interims = 0;
+  /** The final head has come. */
+  #headed = false;
+  /** The key of a WebSocket that is asked for; "" for a plain request. */
+  #key = "";
+  #isTunnel = false;
+  #headTimeout = 0;
+  #bodyTimeout = 0;
+  #deadline = NO_DEADLINE;
+  /** Bytes sent before any of the body, where the client waits for a 100; -1 where it does not. */
+  #sentUnasked = -1;
+  /** What is to be sent is under way. */
+  #isSending = false;
+  #isReleased = false;
+  #hasPlace = false;
+
+  constructor(client: ClientConnection) {
+    super(client.core);
+    this.#client = client;
+  }
+
+  /** It serves a request anew, whose place it has; `isFirst` of its connection. */
+  take(isFirst: boolean): void {
+    this.reused = this.#client.hasAnswered;
+    this.isFirst = isFirst;
+    this.answered = false;
+    this.failure = null;
+    this.unprocessed = this.refused = false;
+    this.#isTaken =
+      this.#headed =
+      this.#isReleased =
+      this.#isTunnel =
+        false;
+    this.#hasPlace = true;
+    this.#request = this.#added = null;
+    this.#interims = 0;
+    this.#deadline = NO_DEADLINE;
+    this.#sentUnasked = -1;
+  }
+
+  get response(): ResponseHead {
+    return this.#current.head;
+  }
+
+  /** Whether WebSockets can be asked for on its connection (RFC 8441 §3). */
+  get takesTunnels(): boolean {
+    return this.connection.peer.enableConnect;
+  }
+
+  send(
+    request: RequestHead,
+    added: Fields | null,
+    host: string,
+    payload: Uint8Array | null,
+    body: Body,
+  ): void {
+    const { limits } = this.connection.options;
+    if (!this.#client.takesHeads) return this.#refuse();
+    this.begin();
+    // Until its head has come there is no body.
+    this.body.begin(0, 0, 0);
+    this.connection.budget.opened();
+    this.#request = request;
+    this.#added = added;
+    this.#host = host;
+    this.#method = request.method;
+    this.#isTunnel = request.upgrade !== "";
+    this.#bodyTimeout = request.isGrpc ? limits.tunnelIdleTimeout : limits.responseBodyTimeout;
+    // A client that says how long it waits ends its call itself.
+    this.#headTimeout = request.isGrpc && request.fields.find(GRPC_TIMEOUT) !== -1
+      ? limits.tunnelIdleTimeout
+      : limits.responseHeadTimeout;
+    if (this.#isTunnel) this.#key = keyOf(request.fields);
+    let sending: Promise<void> | void;
+    try {
+      sending = this.#isTunnel
+        ? this.sender.open()
+        : this.sender.send(isEmpty(body, payload) ? null : body, payload);
+    } catch (thrown) {
+      return this.abort(asProxyError(thrown, "internal"));
+    }
+    if (sending === undefined || this.#isTunnel) this.#awaitHead();
+    else if (request.expectsContinue) {
+      this.#sentUnasked = this.sender.sent;
+      this.#awaitHead();
+    }
+    if (sending === undefined) return;
+    this.#isSending = true;
+    sending.then(this.#sent, this.#sendingFailed);
+  }
+
+  receive(): Promise<ResponseHead> {
+    const next = this.#coming.shift();
+    if (next !== undefined) {
+      this.#current = next;
+      return Promise.resolve(next.head);
+    }
+    if (this.failure !== null) return Promise.reject(this.failure);
+    this.#waiting = Promise.withResolvers();
+    return this.#waiting.promise;
+  }
+
+  receiveThen(done: (error: unknown) => void): void {
+    this.receive().then(() => done(null), done);
+  }
+
+  duplex(): Duplex {
+    return {
+      body: this.body,
+      write: (view) => this.sender.write(view),
+      end: () => Promise.resolve(this.sender.end()),
+      abort: this.abort,
+    };
+  }
+
+  /** Ends it, unless it has ended, without harm to the other streams. */
+  readonly abort = (error: ProxyError): void => {
+    if (this.#request === null) {
+      this.failure ??= error;
+      this.#leave();
+    } else if (this.isClosed) {
+      // All of it has come, and nobody wants the rest: its windows are others' again.
+      this.body.fail(error);
+    } else {
+      this.reset(CANCEL, error);
+    }
+  };
+
+  /** Its answer has been handed on as a whole, and nobody has a view of it. */
+  release(): void {
+    this.#isReleased = true;
+    // The last view has been used, so that its chunk need not be left to the collector.
+    this.body.settle();
+    this.body.release();
+    if (this.isClosed) return this.#giveBack();
+    if (this.#headed && this.localEnded && hasNoBody(this.#method, this.response.status)) {
+      // Its END_STREAM may come by itself, as an empty DATA.
+      const { deadlines, limits } = this.connection.options;
+      this.#deadline = deadlines.in(limits.responseBodyTimeout);
+      return;
+    }
+    this.reset(CANCEL, new ProxyError("upstream_closed", "answered before it had all of it"));
+  }
+
+  // ── What the connection calls ───────────────────────────────────────────────────────────────
+
+  headBound(): number {
+    return requestHeadBound(this.#request!, this.#added, this.#host);
+  }
+
+  encodeHead(encoder: HpackEncoder, out: Uint8Array, at: number): number {
+    const { isSecure } = this.#client;
+    return writeRequestHead(encoder, out, at, this.#request!, this.#added, this.#host, isSecure);
+  }
+
+  /** HEADERS has come. */
+  headReceived(isEnd: boolean): void {
+    if (this.#headed) this.#trailersReceived(isEnd);
+    else this.#answerReceived(isEnd);
+  }
+
+  resetByPeer(code: number): ProxyError {
+    if (code === REFUSED_STREAM) this.unprocessed = this.refused = true;
+    else if (code === HTTP_1_1_REQUIRED) this.unprocessed = this.#client.refuse();
+    // It is this request that the backend gives up, and not a connection that it was done with.
+    this.reused = false;
+    const why = code === HTTP_1_1_REQUIRED
+      ? "asked for HTTP/1.1 (HTTP_1_1_REQUIRED)"
+      : `reset the stream with ${errorName(code)}`;
+    return new ProxyError("upstream_closed", why);
+  }
+
+  override check(now: number): void {
+    // A backend that has answered may stop reading the request (RFC 9113 §8.1).
+    if (!this.#headed || this.#isTunnel) super.check(now);
+    if (this.isClosed) return;
+    if (this.#isReleased) {
+      if (now < this.#deadline) return;
+    } else if (this.#headed) {
+      if (this.#isTunnel || !this.body.isOverdue(now)) return;
+    } else if (now < this.#deadline) {
+      return;
+    } else if (this.#sentUnasked !== -1 && this.sender.sent !== this.#sentUnasked) {
+      // The body has begun: its own pace counts.
+      this.#sentUnasked = -1;
+      this.#deadline = NO_DEADLINE;
+      return;
+    }
+    this.reset(CANCEL, new ProxyError("upstream_timeout"));
+  }
+
+  protected broken(error: ProxyError): void {
+    const waiting = this.#waiting;
+    this.#waiting = null;
+    waiting?.reject(error);
+    this.#leave();
+  }
+
+  protected finished(): void {
+    this.#leave();
+    if (this.#isReleased) this.#giveBack();
+  }
+
+  // ── The answer ──────────────────────────────────────────────────────────────────────────────
+
+  #answerReceived(isEnd: boolean): void {
+    const { limits } = this.connection.options;
+    // The one that was given last holds until the next is asked for.
+    const answer = this.#isTaken && this.#waiting === null || this.#coming.length > 0
+      ? new Answer()
+      : this.#current;
+    const { block, head } = answer;
+    block.begin(limits.responseHeadBytes, limits.responseFields, false);
+    if (!this.connection.decode(block)) return;
+    this.answered = this.#client.hasAnswered = true;
+    const wrong = readResponseHead(block, this.#isTunnel ? "CONNECT" : this.#method, isEnd, head);
+    if (wrong !== null) return this.#malformed(wrong);
+    if (head.status < 200) {
+      if (++this.#interims > MAX_INTERIMS) return this.#malformed("interim heads without end");
+      if (this.#isTooMany(head.status)) return;
+    } else {
+      this.#headed = true;
+      this.#deadline = NO_DEADLINE;
+      this.#begin(answer, isEnd);
+    }
+    this.#give(answer);
+    if (isEnd && !this.isClosed) this.endRemote();
+  }
+
+  /** Hints that nobody takes are left out; that a client may send its body, it must learn once. */
+  #isTooMany(status: number): boolean {
+    if (this.#coming.length < MAX_WAITING) return false;
+    return status !== 100 || this.#coming.some(({ head }) => head.status === 100);
+  }
+
+  /** The final head has come. */
+  #begin({ block, head }: Answer, isEnd: boolean): void {
+    const { status } = head;
+    if (this.#isTunnel && status < 300 && !isEnd) {
+      // RFC 8441 §5: what HTTP/1.1 says with 101.
+      head.fields = switchingFields(block.fields, this.#key);
+      head.status = 101;
+      head.reason = "Switching Protocols";
+      head.contentLength = -1;
+      this.body.begin(-1, 0, 0);
+      return;
+    }
+    if (this.#isTunnel) {
+      this.#isTunnel = false;
+      this.sender.end();
+    }
+    const expected = hasNoBody(this.#method, status) ? 0 : head.contentLength;
+    this.body.begin(expected, this.#bodyTimeout, 0);
+    if (isEnd) this.body.finish(null);
+  }
+
+  #give(answer: Answer): void {
+    this.#isTaken = true;
+    const waiting = this.#waiting;
+    if (waiting === null) {
+      this.#coming.push(answer);
+      return;
+    }
+    this.#waiting = null;
+    this.#current = answer;
+    waiting.resolve(answer.head);
+  }
+
+  #trailersReceived(isEnd: boolean): void {
+    const { limits } = this.connection.options;
+    const block = this.#trailers ??= new HeadBlock();
+    block.begin(limits.responseHeadBytes, limits.responseFields, true);
+    if (!this.connection.decode(block)) return;
+    if (!isEnd) return this.#malformed("a second final head");
+    const trailers = readTrailers(block);
+    if (typeof trailers === "string") return this.#malformed(trailers);
+    const wrong = this.body.finish(trailers.count > 0 ? trailers : null);
+    if (wrong !== null) return this.wrongLength(wrong);
+    // Whoever waits for more of the body learns that there is none.
+    this.connection.stirred(this);
+    this.endRemote();
+  }
+
+  #malformed(wrong: string): void {
+    this.reset(PROTOCOL_ERROR, new ProxyError("upstream_malformed", wrong));
+  }
+
+  /** Whom we ask, and how often, is for us to say: it uses up no budget of the backend's. */
+  override wrongLength(problem: LengthProblem): void {
+    this.#malformed(this.#headed ? problem : "DATA before a head");
+  }
+
+  override endRemote(): void {
+    if (this.#headed) super.endRemote();
+    else this.#malformed("an end without an answer");
+  }
+
+  // ── The request ─────────────────────────────────────────────────────────────────────────────
+
+  #awaitHead(): void {
+    this.#deadline = this.connection.options.deadlines.in(this.#headTimeout);
+  }
+
+  readonly #sent = (): void => {
+    this.#isSending = false;
+    this.#sentUnasked = -1;
+    if (!this.#headed) this.#awaitHead();
+  };
+
+  /** A client that breaks off its body ends the exchange; where the stream broke, it knows. */
+  readonly #sendingFailed = (thrown: unknown): void => {
+    this.#isSending = false;
+    // It has been told; or its answer is whole, and stays so (RFC 9113 §8.1).
+    if (!this.isClosed) this.abort(asProxyError(thrown, "internal"));
+  };
+
+  /** The connection has ended since it took its place there: nothing has been sent. */
+  #refuse(): void {
+    this.unprocessed = true;
+    this.failure ??= new ProxyError("upstream_closed", "closed the connection before it was asked");
+    this.#leave();
+  }
+
+  /** It has ended well, and may serve another request: nothing of this one comes any more. */
+  #giveBack(): void {
+    if (this.failure !== null || this.#isSending || this.sender.isReading) return;
+    this.#client.giveBack(this);
+  }
+
+  /** Gives its place to another. */
+  #leave(): void {
+    if (!this.#hasPlace) return;
+    this.#hasPlace = false;
+    this.#client.left();
+  }
+}
+
+/** Nothing follows the head. */
+function isEmpty(body: Body, payload: Uint8Array | null): boolean {
+  return payload === null && body.done && body.trailers === null;
+}

@@ -1,0 +1,87 @@
+/** Peers that are silent. */
+import assert from "node:assert/strict";
+import { Deadlines } from "../deadlines.ts";
+import { KeepAlive } from "./keep_alive.ts";
+
+/** A clock that is moved by hand, and has no sweeps of its own. */
+class Clock extends Deadlines {
+  time = 1_000;
+  override get now(): number {
+    return this.time;
+  }
+  override in(timeout: number): number {
+    return this.time + timeout;
+  }
+}
+
+function scene(timeout = 100): { clock: Clock; peer: KeepAlive; pings: () => number } {
+  const clock = new Clock();
+  let pings = 0;
+  const peer = new KeepAlive(clock, timeout, () => pings++);
+  return { clock, peer, pings: () => pings };
+}
+
+Deno.test("a peer that is silent is asked, and gone when it does not answer", () => {
+  const { clock, peer, pings } = scene();
+  clock.time += 99;
+  assert.ok(peer.check(clock.time));
+  assert.equal(pings(), 0);
+  clock.time += 1;
+  assert.ok(peer.check(clock.time));
+  assert.equal(pings(), 1);
+  clock.time += 99;
+  assert.ok(peer.check(clock.time));
+  clock.time += 1;
+  assert.ok(!peer.check(clock.time));
+  assert.equal(pings(), 1);
+});
+
+Deno.test("a peer that answers may be silent for as long as it likes", () => {
+  const { clock, peer, pings } = scene();
+  for (let i = 0; i < 5; i++) {
+    clock.time += 100;
+    assert.ok(peer.check(clock.time));
+    clock.time += 50;
+    peer.heard();
+    assert.ok(peer.answered());
+    assert.ok(!peer.answered());
+  }
+  assert.equal(pings(), 5);
+});
+
+Deno.test("a peer that speaks of something else is there", () => {
+  const { clock, peer } = scene();
+  clock.time += 100;
+  assert.ok(peer.check(clock.time));
+  for (let i = 0; i < 5; i++) {
+    clock.time += 90;
+    peer.heard();
+    clock.time += 10;
+    assert.ok(peer.check(clock.time));
+  }
+  clock.time += 100;
+  assert.ok(!peer.check(clock.time));
+});
+
+Deno.test("who asks beside it is answered once, by the PING under way", () => {
+  const { clock, peer, pings } = scene();
+  clock.time += 100;
+  peer.check(clock.time);
+  let answers = 0;
+  peer.ask(() => answers++);
+  assert.equal(pings(), 1);
+  peer.answered();
+  peer.answered();
+  assert.equal(answers, 1);
+});
+
+Deno.test("without a timeout nobody is asked, but an answer is still one", () => {
+  const { clock, peer, pings } = scene(0);
+  clock.time += 1e9;
+  assert.ok(peer.check(clock.time));
+  assert.equal(pings(), 0);
+  let answers = 0;
+  peer.ask(() => answers++);
+  assert.ok(peer.answered());
+  assert.equal(answers, 1);
+});

@@ -1,0 +1,224 @@
+/**
+ * One connection of HTTP/2 from a client. In: its transport. Out: exchanges for the handler, many at
+ * a time, and an end in two steps, so that no request is lost that was on its way.
+ */
+import { type Deadlined, NO_DEADLINE } from "../deadlines.ts";
+import { ProxyError } from "../errors.ts";
+import type { Client } from "../message.ts";
+import type { DownstreamConnection } from "../server_context.ts";
+import type { Transport } from "../transport.ts";
+import { turnNow } from "../turn_clock.ts";
+import type { EndReason } from "./abuse.ts";
+import { Connection } from "./connection.ts";
+import { errorName, NO_ERROR, REFUSED_STREAM } from "./error_codes.ts";
+import { ENABLE_CONNECT_PROTOCOL, MAX_31_BITS, MAX_CONCURRENT_STREAMS } from "./frame.ts";
+import type { Role } from "./role.ts";
+import type { ServerContext } from "./server_context.ts";
+import { ServerStream, type StreamOwner } from "./server_stream.ts";
+import type { Stream } from "./stream.ts";
+
+/** For how long (ms) a client may not have heard that no more streams are taken. */
+const DRAIN_GRACE = 1_000;
+/** Stream objects that are kept for the next requests, and for how long (ms) when none come. */
+const KEPT_STREAMS = 32;
+const KEPT_TIME = 1_000;
+
+export class ServerConnection implements DownstreamConnection, Deadlined, Role, StreamOwner {
+  readonly client: Client;
+  readonly context: ServerContext;
+  readonly #connection: Connection;
+  readonly #first: Uint8Array | null;
+  /** Streams whose head has come in this turn. */
+  readonly #fresh: ServerStream[] = [];
+  readonly #free: ServerStream[] = [];
+  /** Exchanges that the handler has. */
+  #serving = 0;
+  #requests = 0;
+  #idleAt: number;
+  #isDraining = false;
+  /** The client has been told which stream is the last. */
+  #isSettled = false;
+  #drainDeadline = NO_DEADLINE;
+
+  /** @param first what has been read of it already, from the preface on. */
+  constructor(
+    transport: Transport,
+    client: Client,
+    context: ServerContext,
+    first: Uint8Array | null,
+  ) {
+    const { limits, buffers, deadlines } = context;
+    this.client = client;
+    this.context = context;
+    this.#first = first;
+    this.#idleAt = deadlines.now;
+    this.#connection = new Connection(transport, this, {
+      isServer: true,
+      limits,
+      buffers,
+      deadlines,
+      codes: { gone: "client_gone", malformed: "client_gone", stalled: "client_stalled" },
+      writeRate: limits.writeRate,
+      streamWindow: limits.http2StreamWindow,
+      connectionWindow: limits.http2ConnectionWindow,
+      headBytes: limits.requestHeadBytes,
+      headFields: limits.requestFields,
+      settings: [MAX_CONCURRENT_STREAMS, limits.http2Streams, ENABLE_CONNECT_PROTOCOL, 1],
+    });
+  }
+
+  /** Serves the connection to its end. Never rejects. */
+  async serve(): Promise<void> {
+    this.context.deadlines.add(this);
+    await this.#connection.serve(this.#first);
+  }
+
+  /** An exchange is under way; else the connection may be closed without loss. */
+  get isBusy(): boolean {
+    return this.#serving > 0 || this.#connection.streams.size > 0 || this.#connection.isWriting;
+  }
+
+  /** Since when nothing has been under way, in ms, monotonic; Infinity while something is. */
+  get idleSince(): number {
+    return this.isBusy ? Infinity : this.#idleAt;
+  }
+
+  /** Takes no more streams: the client is told at once, and once more when it must have heard. */
+  drain(): void {
+    const connection = this.#connection;
+    if (this.#isDraining || connection.isOver) return;
+    this.#isDraining = true;
+    this.#drainDeadline = this.context.deadlines.in(DRAIN_GRACE);
+    connection.writer.goaway(MAX_31_BITS, NO_ERROR, "");
+    connection.ping(() => this.#settleDrain());
+  }
+
+  /** Closes at once, whatever is under way. */
+  close(): void {
+    this.#connection.close(null);
+  }
+
+  /** Ends what is overdue. */
+  check(now: number): void {
+    const connection = this.#connection;
+    connection.check(now);
+    if (connection.isOver) return;
+    if (now >= this.#drainDeadline) this.#settleDrain();
+    if (this.isBusy) return;
+    const idle = now - this.#idleAt;
+    if (idle >= KEPT_TIME) this.#free.length = 0;
+    const { clientIdleTimeout } = this.context.limits;
+    if (clientIdleTimeout !== 0 && idle >= clientIdleTimeout) connection.end(null);
+  }
+
+  /** From now on streams above the last one are nobody's. */
+  #settleDrain(): void {
+    const connection = this.#connection;
+    this.#drainDeadline = NO_DEADLINE;
+    if (this.#isSettled || connection.isOver) return;
+    this.#isSettled = true;
+    if (this.isEmpty) connection.end(null);
+    else connection.sayLast();
+  }
+
+  get isEmpty(): boolean {
+    return this.#serving === 0 && this.#connection.streams.size === 0;
+  }
+
+  // ── What the connection tells ───────────────────────────────────────────────────────────────
+
+  headers(id: number, stream: Stream | null, endStream: boolean): void {
+    const connection = this.#connection;
+    const { limits } = this.context;
+    if (stream instanceof ServerStream) {
+      const { scratch } = connection;
+      scratch.begin(limits.requestHeadBytes, limits.requestFields, true);
+      if (connection.decode(scratch)) stream.trailersCame(scratch, endStream);
+      return;
+    }
+    if (this.#isFull) this.#stopLingering();
+    if (this.#isSettled || this.#isFull) return this.#passOver(id);
+    const fresh = this.#free.pop() ?? new ServerStream(connection, this);
+    if (!fresh.open(id, endStream, turnNow())) return;
+    connection.budget.opened();
+    this.#fresh.push(fresh);
+    this.#serving++;
+  }
+
+  /** Streams that have been reset count for as long as their exchanges do, if not as strictly. */
+  get #isFull(): boolean {
+    const { http2Streams } = this.context.limits;
+    return this.#connection.streams.size >= http2Streams || this.#serving >= 2 * http2Streams;
+  }
+
+  /** Streams that have been answered early make way. */
+  #stopLingering(): void {
+    for (const stream of [...this.#connection.streams.values()]) {
+      if (stream instanceof ServerStream) stream.stopLingering();
+    }
+  }
+
+  /** Takes no stream for a head, which is decoded for the table's sake. */
+  #passOver(id: number): void {
+    const connection = this.#connection;
+    connection.scratch.begin(0, 0, false);
+    if (!connection.decode(connection.scratch)) return;
+    if (this.#isSettled) connection.streams.wasReset(id);
+    else connection.refuse(id, REFUSED_STREAM);
+  }
+
+  dispatched(): void {
+    const fresh = this.#fresh;
+    for (let i = 0; i < fresh.length; i++) {
+      fresh[i].start();
+      this.#requests++;
+    }
+    fresh.length = 0;
+    if (this.#isDraining) return;
+    if (this.#requests >= this.context.limits.requestsPerConnection || this.context.isDraining()) {
+      this.drain();
+    }
+  }
+
+  exchangeEnded(stream: ServerStream): void {
+    this.#serving--;
+    if (stream.isClosed) this.#keep(stream);
+    this.#rest();
+  }
+
+  streamClosed(stream: Stream): void {
+    if (stream instanceof ServerStream && stream.isDone) this.#keep(stream);
+    this.#rest();
+  }
+
+  /** Keeps the object of a stream for another, once neither handler nor client have to do with it. */
+  #keep(stream: ServerStream): void {
+    // A read of a body that has been left alone may still give something.
+    if (!stream.sender.isReading && this.#free.length < KEPT_STREAMS) this.#free.push(stream);
+  }
+
+  /** When the last exchange and the last stream are over. */
+  #rest(): void {
+    if (!this.isEmpty) return;
+    this.#idleAt = this.context.deadlines.now;
+    if (this.#isSettled) this.#connection.end(null);
+  }
+
+  endedFor(reason: EndReason): void {
+    this.context.onEnd(reason);
+  }
+
+  ended(error: ProxyError | null): void {
+    this.context.deadlines.delete(this);
+    this.#free.length = 0;
+    if (error !== null) this.context.onError(error, this.client);
+  }
+
+  settingsReceived(): void {}
+
+  goawayReceived(_lastId: number, code: number, debug: string): void {
+    if (code === NO_ERROR) return;
+    const what = `sent GOAWAY with ${errorName(code)}${debug === "" ? "" : `: ${debug}`}`;
+    this.context.onError(new ProxyError("client_gone", what), this.client);
+  }
+}

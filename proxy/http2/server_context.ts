@@ -1,0 +1,11 @@
+/**
+ * What all connections of HTTP/2 from clients share. In: what those of any version share. Out: the
+ * same, and who is told why a client was sent away.
+ */
+import type { ServerConnectionContext } from "../server_context.ts";
+import type { EndReason } from "./abuse.ts";
+
+export interface ServerContext extends ServerConnectionContext {
+  /** Told of each connection that ends for what its client did. Must not throw. */
+  readonly onEnd: (reason: EndReason) => void;
+}

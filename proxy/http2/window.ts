@@ -1,0 +1,55 @@
+/**
+ * One flow-control window (RFC 9113 §5.2, §6.9), of a stream or of a connection. In: bytes that pass
+ * and increments. Out: how much may pass, and when to tell the peer of more.
+ */
+import { MAX_31_BITS } from "./frame.ts";
+
+/** What the peer lets us send. */
+export class SendWindow {
+  /** In bytes; negative after the peer has made its initial window smaller (§6.9.2). */
+  available = 0;
+
+  /** Adds what WINDOW_UPDATE or SETTINGS say; false where that is past 2^31-1. */
+  grow(increment: number): boolean {
+    this.available += increment;
+    return this.available <= MAX_31_BITS;
+  }
+}
+
+/** What we let the peer send. */
+export class ReceiveWindow {
+  readonly #size: number;
+  #available: number;
+  #owed = 0;
+
+  /** @param size in bytes, that may come ahead of being consumed. */
+  constructor(size: number) {
+    this.#size = size;
+    this.#available = size;
+  }
+
+  /** Begins anew; `extra` bytes may come besides, as the peer does not know the size yet. */
+  reset(extra: number): void {
+    this.#available = this.#size + extra;
+    this.#owed = 0;
+  }
+
+  /** Bytes have come, padding included; false where they are more than were granted. */
+  take(count: number): boolean {
+    this.#available -= count;
+    return this.#available >= 0;
+  }
+
+  /**
+   * Bytes have been consumed. The increment to tell the peer now, or 0: it is told by halves, as each
+   * byte told of alone would be a frame.
+   */
+  give(count: number): number {
+    this.#owed += count;
+    if (this.#owed * 2 < this.#size) return 0;
+    const increment = this.#owed;
+    this.#owed = 0;
+    this.#available += increment;
+    return increment;
+  }
+}

@@ -1,0 +1,30 @@
+import assert from "node:assert/strict";
+import type { PathMatch } from "../../shared/snapshot.ts";
+import { PathTrees } from "./path.ts";
+
+const prefix = (value: string): PathMatch => ({ type: "Prefix", value });
+const exact = (value: string): PathMatch => ({ type: "Exact", value });
+
+Deno.test("hosts with the same paths share a tree, which goes with the last of them", () => {
+  const trees = new PathTrees();
+  const one = trees.take([prefix("/"), exact("/a")]);
+  const two = trees.take([prefix("/"), exact("/a")]);
+  assert.equal(one, two);
+  trees.release(one);
+  assert.equal(trees.take([prefix("/"), exact("/a")]), two);
+  trees.release(two);
+  trees.release(two);
+  assert.equal(trees.size, 0);
+});
+
+Deno.test("paths that differ by type, place or number are no tree's alike", () => {
+  const trees = new PathTrees();
+  const lists = [
+    [prefix("/a")],
+    [exact("/a")],
+    [prefix("/a"), prefix("/b")],
+    [prefix("/b"), prefix("/a")],
+  ];
+  const taken = new Set(lists.map((matches) => trees.take(matches)));
+  assert.equal(taken.size, lists.length);
+});

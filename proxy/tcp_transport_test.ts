@@ -1,0 +1,68 @@
+/** A connection as a transport carries what it carries by itself, with Deno's operations or without. */
+import assert from "node:assert/strict";
+import { findOperations, tcpTransport } from "./tcp_transport.ts";
+import type { Transport } from "./transport.ts";
+
+const WAYS = [
+  { way: "by Deno's operations", operations: findOperations() },
+  { way: "without them", operations: null },
+];
+
+/** Both ends of a connection; the first one is the transport that is tested. */
+async function connected(
+  operations: ReturnType<typeof findOperations>,
+): Promise<{ transport: Transport; peer: Deno.TcpConn }> {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const [peer, connection] = await Promise.all([
+    listener.accept(),
+    Deno.connect({ hostname: "127.0.0.1", port: listener.addr.port }),
+  ]);
+  return { transport: tcpTransport(connection, operations), peer };
+}
+
+/** What a read has said of FIN. */
+const isEnd = (count: number | null): boolean => count === null || count === 0;
+
+Deno.test("this Deno has the operations that connections are read and written by", () => {
+  assert.notEqual(findOperations(), null);
+});
+
+for (const { way, operations } of WAYS) {
+  Deno.test(`bytes and ends pass both ways, ${way}`, async () => {
+    const { transport, peer } = await connected(operations);
+    assert.equal(await transport.write(new Uint8Array([1, 2, 3])), 3);
+    const view = new Uint8Array(8);
+    assert.equal(await peer.read(view), 3);
+    await peer.write(new Uint8Array([4, 5]));
+    const into = new Uint8Array(16);
+    assert.equal(await transport.read(into.subarray(3)), 2);
+    assert.deepEqual([...into.subarray(0, 6)], [0, 0, 0, 4, 5, 0]);
+    await transport.closeWrite();
+    assert.equal(await peer.read(view), null);
+    await peer.closeWrite();
+    assert.ok(isEnd(await transport.read(into)));
+    transport.close();
+    peer.close();
+  });
+
+  Deno.test(`a close ends the read under way, and refuses what comes after, ${way}`, async () => {
+    const { transport, peer } = await connected(operations);
+    const reading = transport.read(new Uint8Array(8));
+    transport.close();
+    await assert.rejects(reading);
+    await assert.rejects(async () => await transport.write(new Uint8Array(1)));
+    await assert.rejects(async () => await transport.read(new Uint8Array(1)));
+    peer.close();
+  });
+
+  Deno.test(`a peer that does not read keeps a write waiting, until it is closed, ${way}`, async () => {
+    const { transport, peer } = await connected(operations);
+    const much = new Uint8Array(1 << 20);
+    const writing = (async () => {
+      for (;;) await transport.write(much);
+    })();
+    peer.close();
+    await assert.rejects(writing);
+    transport.close();
+  });
+}

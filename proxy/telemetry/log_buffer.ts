@@ -1,0 +1,177 @@
+/**
+ * Lines of JSON in bytes. In: pieces of lines: what is plain by itself, values, numbers. Out: all of
+ * them in UTF-8. Values are looked at while they are written: no string is made of those that need no
+ * escape, which are nearly all.
+ */
+import { escapeUnsafe } from "../../shared/log.ts";
+
+/** Room that every piece leaves for names and numbers behind it, in bytes. */
+const SLACK = 1024;
+/** Longer values are cut: one request with a target of 32 KiB must not fill a disk. */
+const MAX_VALUE = 4096;
+
+const QUOTE = 0x22;
+const ZERO = 0x30;
+/** Powers of ten, up to the first that no number here reaches. */
+const POWERS = Int32Array.from({ length: 10 }, (_, exponent) => 10 ** exponent);
+
+/** 1 for characters that stand in a JSON string as they are. */
+const PLAIN = new Uint8Array(256);
+PLAIN.fill(1, 0x20, 0x7f);
+PLAIN[QUOTE] = PLAIN[0x5c] = 0;
+
+/** A text that stands in many lines, ready to be written by four bytes at a time. */
+export interface Piece {
+  readonly words: Int32Array;
+  /** In bytes; the last word may be longer. */
+  readonly length: number;
+}
+
+/** @param text of ASCII that needs no escape, at most 512 bytes. */
+export function pieceOf(text: string): Piece {
+  const words = new Int32Array(Math.ceil(text.length / 4));
+  for (let i = 0; i < text.length; i++) words[i >> 2] |= text.charCodeAt(i) << (8 * (i & 3));
+  return { words, length: text.length };
+}
+
+export class LogBuffer {
+  readonly #encoder = new TextEncoder();
+  #bytes: Uint8Array<ArrayBuffer>;
+  #view: DataView<ArrayBuffer>;
+  #at = 0;
+
+  /** @param size bytes that are there from the start; more are made when they are needed. */
+  constructor(size: number) {
+    this.#bytes = new Uint8Array(size + SLACK);
+    this.#view = new DataView(this.#bytes.buffer);
+  }
+
+  /** In bytes. */
+  get length(): number {
+    return this.#at;
+  }
+
+  /** What was written, which is the caller's; the buffer is empty then. */
+  take(): Uint8Array<ArrayBuffer> {
+    const bytes = this.#bytes.slice(0, this.#at);
+    this.#at = 0;
+    return bytes;
+  }
+
+  /** Names, and what stands between values. */
+  piece({ words, length }: Piece): void {
+    this.#reserve(length);
+    const view = this.#view;
+    let at = this.#at;
+    for (let i = 0; i < words.length; i++, at += 4) view.setInt32(at, words[i], true);
+    this.#at += length;
+  }
+
+  /** A short text of ASCII that needs no escape. */
+  #plain(text: string): void {
+    this.#reserve(text.length);
+    const bytes = this.#bytes;
+    let at = this.#at;
+    for (let i = 0; i < text.length; i++) bytes[at++] = text.charCodeAt(i);
+    this.#at = at;
+  }
+
+  /** A JSON string. */
+  quoted(text: string): void {
+    if (text.length > MAX_VALUE) return this.#escaped(text);
+    this.#reserve(text.length + 2);
+    const bytes = this.#bytes;
+    let at = this.#at;
+    bytes[at++] = QUOTE;
+    for (let i = 0; i < text.length; i++) {
+      const code = text.charCodeAt(i);
+      if (code > 0xff || PLAIN[code] === 0) return this.#escaped(text);
+      bytes[at++] = code;
+    }
+    bytes[at++] = QUOTE;
+    this.#at = at;
+  }
+
+  /** The JSON string of a short value that is there in bytes, one character each. */
+  latin1(from: Uint8Array, start: number, end: number): void {
+    this.#reserve(end - start + 2);
+    const bytes = this.#bytes;
+    let at = this.#at;
+    bytes[at++] = QUOTE;
+    for (let i = start; i < end; i++) {
+      if (PLAIN[from[i]] === 0) {
+        return this.#escaped(String.fromCharCode(...from.subarray(start, end)));
+      }
+      bytes[at++] = from[i];
+    }
+    bytes[at++] = QUOTE;
+    this.#at = at;
+  }
+
+  /** A whole number below 10^9, with zeros before it up to so many digits. */
+  padded(value: number, least: number): void {
+    this.#digits(value, least);
+  }
+
+  integer(value: number): void {
+    // Beyond these, and for what is none, digits are not worth a way of their own.
+    if (!(value >= 0 && value <= 999_999_999) || !Number.isInteger(value)) {
+      return this.#plain(String(value));
+    }
+    this.#digits(value, 1);
+  }
+
+  /** A number of at most three decimals: microseconds of milliseconds are as fine as is of use. */
+  thousandths(value: number): void {
+    const rounded = Math.round(value * 1000);
+    if (!(rounded >= 0 && rounded <= 999_999_999)) return this.#plain(String(rounded / 1000));
+    // As integers: V8 takes the remainder of doubles by a call of the C library.
+    const all = rounded | 0;
+    const whole = (all / 1000) | 0;
+    this.#digits(whole, 1);
+    let fraction = all - whole * 1000;
+    if (fraction === 0) return;
+    let digits = 3;
+    while (fraction % 10 === 0) {
+      fraction = (fraction / 10) | 0;
+      digits--;
+    }
+    this.#bytes[this.#at++] = 0x2e;
+    this.#digits(fraction, digits);
+  }
+
+  /** See `padded`. */
+  #digits(value: number, least: number): void {
+    this.#reserve(16);
+    value |= 0;
+    let count = least;
+    while (value >= POWERS[count]) count++;
+    const bytes = this.#bytes;
+    const start = this.#at;
+    for (let i = start + count - 1; i >= start; i--) {
+      const rest = (value / 10) | 0;
+      bytes[i] = ZERO + value - rest * 10;
+      value = rest;
+    }
+    this.#at = start + count;
+  }
+
+  #escaped(text: string): void {
+    const cut = text.length > MAX_VALUE
+      ? `${text.slice(0, MAX_VALUE)}… (${text.length} characters)`
+      : text;
+    const bytes = this.#encoder.encode(escapeUnsafe(JSON.stringify(cut)));
+    this.#reserve(bytes.length);
+    this.#bytes.set(bytes, this.#at);
+    this.#at += bytes.length;
+  }
+
+  #reserve(count: number): void {
+    const needed = this.#at + count + SLACK;
+    if (needed <= this.#bytes.length) return;
+    const larger = new Uint8Array(Math.max(needed, this.#bytes.length * 2));
+    larger.set(this.#bytes.subarray(0, this.#at));
+    this.#bytes = larger;
+    this.#view = new DataView(larger.buffer);
+  }
+}

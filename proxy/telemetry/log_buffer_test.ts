@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { LogBuffer, pieceOf } from "./log_buffer.ts";
+
+function written(write: (out: LogBuffer) => void): string {
+  const out = new LogBuffer(16);
+  write(out);
+  return new TextDecoder().decode(out.take());
+}
+
+Deno.test("a value is a JSON string that reads as it was, without a byte that a terminal acts on", () => {
+  const values = [
+    "",
+    "plain",
+    'a"b',
+    "a\\b",
+    "a\nb",
+    "\x00\x1b[1m",
+    "\x7f\x85",
+    "é\xff",
+    "…\u202e",
+  ];
+  for (const value of values) {
+    const text = written((out) => out.quoted(value));
+    assert.equal(JSON.parse(text), value);
+    const isShown = (char: string) => char >= " " && !(char >= "\x7f" && char <= "\x9f");
+    assert.ok([...text].every((char) => isShown(char) && char !== "\u202e"), text);
+  }
+});
+
+Deno.test("the same value in bytes is the same string", () => {
+  for (const value of ["", "id-1", 'a"b', "\x00", "\xe9\x80"]) {
+    const bytes = Uint8Array.from(`<${value}>`, (char) => char.charCodeAt(0));
+    const text = written((out) => out.latin1(bytes, 1, bytes.length - 1));
+    assert.equal(text, written((out) => out.quoted(value)));
+  }
+});
+
+Deno.test("a long value is cut, and says how long it was", () => {
+  const text = JSON.parse(written((out) => out.quoted("a".repeat(5000))));
+  assert.equal(text, `${"a".repeat(4096)}… (5000 characters)`);
+});
+
+Deno.test("numbers are written as JSON has them", () => {
+  const integers = [0, 7, 10, 99, 100, 999_999_999, 1_000_000_000, 2 ** 53, -1, 0.5];
+  for (const value of integers) assert.equal(written((out) => out.integer(value)), String(value));
+  const times = [0, 0.001, 0.01, 0.1, 1, 1.5, 1.0004, 1.2345, 59.999, 1e5, 1e9, -0.25];
+  for (const value of times) {
+    const expected = String(Math.round(value * 1000) / 1000);
+    assert.equal(written((out) => out.thousandths(value)), expected, String(value));
+  }
+});
+
+Deno.test("pieces of any length stand beside each other as they are", () => {
+  const texts = ["", "a", "ab", "abc", "abcd", "abcde", `","log":"access"`, "x".repeat(511)];
+  for (const text of texts) {
+    const all = written((out) => {
+      for (let i = 0; i < 5; i++) {
+        out.piece(pieceOf(text));
+        out.padded(i, 3);
+      }
+    });
+    assert.equal(all, [0, 1, 2, 3, 4].map((i) => `${text}00${i}`).join(""));
+  }
+});
+
+Deno.test("a buffer holds whatever comes, and is empty once that is taken", () => {
+  const out = new LogBuffer(16);
+  for (let round = 0; round < 2; round++) {
+    let expected = "";
+    for (let i = 0; i < 500; i++) {
+      out.quoted("x".repeat(i));
+      out.integer(i);
+      expected += `"${"x".repeat(i)}"${i}`;
+    }
+    assert.equal(out.length, expected.length);
+    assert.equal(new TextDecoder().decode(out.take()), expected);
+    assert.equal(out.length, 0);
+  }
+});

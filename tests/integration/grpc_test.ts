@@ -1,0 +1,292 @@
+/** gRPC through the proxy by HTTP/2: what passes, what our own failures are, and deadlines. */
+import assert from "node:assert/strict";
+import type { Limits } from "../../proxy/limits.ts";
+import type { ProxyServerOptions } from "../../proxy/server.ts";
+import { until } from "../support/backend.ts";
+import { GrpcBackend, grpcSnapshotOf } from "../support/grpc_backend.ts";
+import { GrpcClient, type Outcome } from "../support/grpc_client.ts";
+import { CODE, rstStream } from "../support/h2_frames.ts";
+import { H2Backend } from "../support/h2_peer.ts";
+import { SlowConnect } from "../support/slow_connect.ts";
+import { TestProxy } from "../support/test_proxy.ts";
+
+/** A client, a proxy, and gRPC backends on these ports. */
+async function scene(
+  ports: readonly number[],
+  limits: Partial<Limits> = {},
+  options: Partial<ProxyServerOptions> = {},
+) {
+  const proxy = new TestProxy([], limits, { h2c: true, ...options });
+  proxy.server.apply(grpcSnapshotOf(ports));
+  const client = await GrpcClient.connect(proxy.port);
+  return {
+    proxy,
+    client,
+    async [Symbol.asyncDispose]() {
+      await client[Symbol.asyncDispose]();
+      proxy[Symbol.dispose]();
+    },
+  };
+}
+
+/** A port where nobody listens. */
+function deadPort(): number {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = listener.addr;
+  listener.close();
+  return port;
+}
+
+/** Fails unless the call has ended with our own failure, as one head and nothing else. */
+function assertFailed(outcome: Outcome, grpcStatus: number): void {
+  const { status, head, isTrailersOnly } = outcome;
+  assert.deepEqual([status, outcome.grpcStatus, isTrailersOnly], [200, grpcStatus, true]);
+  assert.equal(head["content-type"], "application/grpc");
+  assert.notEqual(outcome.grpcMessage, "");
+  assert.match(head["x-request-id"], /^[0-9a-f]{32}$/);
+  assert.equal(head["content-length"], undefined);
+}
+
+Deno.test("every kind of gRPC call passes, with its messages, fields and trailers", async () => {
+  await using backend = await GrpcBackend.start();
+  await using it = await scene([backend.port]);
+  const unary = await it.client.call("Echo", ["hello"], [["x-meta", "a"], ["x-meta-bin", "AAE="]]);
+  assert.deepEqual([unary.status, unary.grpcStatus, unary.reset], [200, 0, null]);
+  assert.deepEqual(unary.messages, ["hello"]);
+  assert.equal(unary.head["x-first"], "head");
+  assert.equal(unary.trailers["x-last-bin"], "AAE=");
+  assert.deepEqual(
+    ["te", "content-type", "x-meta", "x-meta-bin"].map((name) => backend.calls[0][name]),
+    ["trailers", "application/grpc+proto", "a", "AAE="],
+  );
+  const client = await it.client.call("Echo", ["a", "b", "c"]);
+  assert.deepEqual([client.messages, client.grpcStatus], [["a", "b", "c"], 0]);
+  const server = await it.client.call("Count", ["3"]);
+  assert.deepEqual(server.messages, ["message 1", "message 2", "message 3"]);
+  const call = await it.client.open("Echo");
+  for (let i = 1; i <= 5; i++) {
+    await call.send(`ping ${i}`);
+    // Each answer comes before the next question is put.
+    assert.equal((await call.received(i)).at(-1), `ping ${i}`);
+  }
+  await call.end();
+  assert.equal((await call.outcome()).grpcStatus, 0);
+});
+
+Deno.test("a status that a backend gives without a body passes without one", async () => {
+  await using backend = await GrpcBackend.start();
+  await using it = await scene([backend.port]);
+  const outcome = await it.client.call("Missing");
+  assert.deepEqual(
+    [outcome.grpcStatus, outcome.grpcMessage, outcome.isTrailersOnly],
+    [5, "no such thing", true],
+  );
+});
+
+Deno.test("an error page of somebody before the backend passes as it is", async () => {
+  await using backend = await GrpcBackend.start();
+  await using it = await scene([backend.port]);
+  const { status, head, grpcStatus } = await it.client.call("Gateway");
+  assert.deepEqual([status, head["content-type"], grpcStatus], [502, "text/html", null]);
+});
+
+Deno.test("gRPC and HTTP share a host, a connection and a backend", async () => {
+  await using backend = await GrpcBackend.start();
+  await using it = await scene([backend.port]);
+  for (let i = 0; i < 3; i++) {
+    const [call, page] = await Promise.all([
+      it.client.call("Echo", [`call ${i}`]),
+      it.client.peer.ask(`/page/${i}`),
+    ]);
+    assert.deepEqual([call.messages, call.grpcStatus], [[`call ${i}`], 0]);
+    assert.deepEqual([page.status, page.body], [200, `plain /page/${i}`]);
+  }
+});
+
+Deno.test("no endpoint is UNAVAILABLE to gRPC, and a page to HTTP", async () => {
+  await using it = await scene([]);
+  assertFailed(await it.client.call("Echo"), 14);
+  const page = await it.client.peer.ask("/page");
+  assert.deepEqual([page.status, page.field("grpc-status")], [503, ""]);
+  assert.match(page.body, /^503 /);
+});
+
+Deno.test("a host without a route is UNIMPLEMENTED", async () => {
+  await using it = await scene([]);
+  it.proxy.server.apply({ ...grpcSnapshotOf([]), routes: [] });
+  assertFailed(await it.client.call("Echo"), 12);
+});
+
+Deno.test("a backend that cannot be reached, or closes before it answers, is UNAVAILABLE", async () => {
+  await using closing = new H2Backend(async (peer) => {
+    await peer.until("a request", () => peer.streams.size > 0);
+  });
+  for (const port of [deadPort(), closing.port]) {
+    await using it = await scene([port]);
+    assertFailed(await it.client.call("Echo"), 14);
+  }
+});
+
+Deno.test("a backend that does not answer in time is DEADLINE_EXCEEDED, and its stream is ended", async () => {
+  await using backend = await GrpcBackend.start();
+  await using it = await scene([backend.port], { responseHeadTimeout: 200 });
+  assertFailed(await it.client.call("Silent"), 4);
+  await until("the end of the backend's stream", () => backend.open === 0);
+  assert.deepEqual(it.proxy.codes, ["upstream_timeout"]);
+});
+
+Deno.test("a backend that breaks off in the middle ends its own call alone, without trailers", async () => {
+  await using backend = await GrpcBackend.start();
+  await using it = await scene([backend.port]);
+  const other = await it.client.open("Echo");
+  await other.send("before");
+  const call = await it.client.open("Broken");
+  await call.received(1);
+  await call.end();
+  const broken = await call.outcome();
+  assert.deepEqual([broken.status, broken.messages], [200, ["one"]]);
+  assert.deepEqual([broken.grpcStatus, broken.reset], [null, CODE.INTERNAL_ERROR]);
+  await other.end(["after"]);
+  const outcome = await other.outcome();
+  assert.deepEqual([outcome.messages, outcome.grpcStatus], [["before", "after"], 0]);
+});
+
+Deno.test("a client that cancels its call ends it at the backend", async () => {
+  await using backend = await GrpcBackend.start();
+  await using it = await scene([backend.port]);
+  const call = await it.client.open("Stalled");
+  assert.deepEqual(await call.received(1), ["one"]);
+  assert.equal(backend.open, 1);
+  await it.client.peer.send(rstStream(1));
+  await until("the end of the backend's stream", () => backend.open === 0);
+});
+
+Deno.test("a stream may be silent for longer than other bodies, in both directions", async () => {
+  await using backend = await GrpcBackend.start();
+  await using it = await scene([backend.port], { bodyTimeout: 200, responseBodyTimeout: 200 });
+  const call = await it.client.open("Echo");
+  await call.send("before");
+  await call.received(1);
+  // For so long nothing comes.
+  await it.client.call("Silent", [], [["grpc-timeout", "700m"]]);
+  await call.end(["after"]);
+  const { messages, grpcStatus } = await call.outcome();
+  assert.deepEqual([messages, grpcStatus], [["before", "after"], 0]);
+});
+
+// ── Deadlines ───────────────────────────────────────────────────────────────────────────────────
+
+Deno.test("a deadline that passes before the head is DEADLINE_EXCEEDED, and ends the backend's stream", async () => {
+  await using backend = await GrpcBackend.start();
+  await using it = await scene([backend.port]);
+  assertFailed(await it.client.call("Silent", ["hello"], [["grpc-timeout", "200m"]]), 4);
+  assert.equal(backend.calls[0]["grpc-timeout"], "200m");
+  await until("the end of the backend's stream", () => backend.open === 0);
+  assert.deepEqual(it.proxy.codes, ["deadline_passed"]);
+});
+
+Deno.test("a call's own deadline may be longer than an answer's head may take", async () => {
+  await using backend = await GrpcBackend.start();
+  await using it = await scene([backend.port], { responseHeadTimeout: 100 });
+  assertFailed(await it.client.call("Silent", ["hello"], [["grpc-timeout", "600m"]]), 4);
+  assert.deepEqual(it.proxy.codes, ["deadline_passed"]);
+  assertFailed(await it.client.call("Silent", ["hello"]), 4);
+  assert.deepEqual(it.proxy.codes, ["deadline_passed", "upstream_timeout"]);
+});
+
+Deno.test("a deadline that passes after the head resets the stream, in a message's middle or not", async () => {
+  await using backend = await GrpcBackend.start();
+  await using it = await scene([backend.port]);
+  const outcome = await it.client.call("Stalled", ["hello"], [["grpc-timeout", "300m"]]);
+  assert.deepEqual([outcome.status, outcome.messages], [200, ["one"]]);
+  assert.deepEqual([outcome.grpcStatus, outcome.reset], [null, CODE.CANCEL]);
+  await until("the end of the backend's stream", () => backend.open === 0);
+  assert.deepEqual(it.proxy.codes, ["deadline_passed"]);
+});
+
+Deno.test("a deadline passes while a call is still being sent", async () => {
+  await using backend = await GrpcBackend.start();
+  await using it = await scene([backend.port]);
+  const call = await it.client.open("Fields", [["grpc-timeout", "300m"]]);
+  await call.send("one");
+  const outcome = await call.outcome();
+  assert.ok(outcome.grpcStatus === 4 || outcome.reset === CODE.CANCEL, JSON.stringify(outcome));
+  await until("the end of the backend's stream", () => backend.open === 0);
+});
+
+Deno.test("a deadline passes while a call waits for an endpoint", async () => {
+  await using it = await scene([], { holdTimeout: 60_000 });
+  assertFailed(await it.client.call("Echo", ["hello"], [["grpc-timeout", "200m"]]), 4);
+});
+
+Deno.test("a deadline passes while a connection to the backend is made", async () => {
+  await using backend = await GrpcBackend.start();
+  using slow = new SlowConnect(backend.port);
+  await using it = await scene([backend.port], { connectTimeout: 60_000 });
+  assertFailed(await it.client.call("Echo", ["hello"], [["grpc-timeout", "200m"]]), 4);
+  assert.equal(slow.dialled, 1);
+  slow.open();
+  assert.equal((await it.client.call("Echo")).grpcStatus, 0);
+  assert.equal(backend.calls.length, 1);
+});
+
+Deno.test("a call that ends within its deadline is left alone, and so is the next", async () => {
+  await using backend = await GrpcBackend.start();
+  await using it = await scene([backend.port]);
+  const quick = await it.client.call("Echo", ["quick"], [["grpc-timeout", "100m"]]);
+  assert.equal(quick.grpcStatus, 0);
+  const call = await it.client.open("Echo", [["grpc-timeout", "1H"]]);
+  await call.send("a");
+  await call.received(1);
+  // Longer than the first one's deadline, and some sweeps.
+  await it.client.call("Silent", [], [["grpc-timeout", "300m"]]);
+  await call.end(["b"]);
+  assert.deepEqual((await call.outcome()).messages, ["a", "b"]);
+});
+
+Deno.test("a malformed grpc-timeout is INTERNAL, and reaches no backend", async () => {
+  await using backend = await GrpcBackend.start();
+  await using it = await scene([backend.port]);
+  for (const timeout of ["soon", "1s", "123456789S"]) {
+    assertFailed(await it.client.call("Echo", ["hello"], [["grpc-timeout", timeout]]), 13);
+  }
+  assert.deepEqual(backend.calls, []);
+});
+
+Deno.test("an endpoint is not left out for deadlines that clients give", async () => {
+  await using one = await GrpcBackend.start();
+  await using two = await GrpcBackend.start();
+  await using it = await scene([one.port, two.port], { ejectionFailures: 1 });
+  const silent = () => it.client.call("Silent", ["hello"], [["grpc-timeout", "1m"]]);
+  await Promise.all([silent(), silent(), silent(), silent()]);
+  for (let i = 0; i < 4; i++) await it.client.call("Echo");
+  assert.deepEqual([one.calls.length, two.calls.length], [4, 4]);
+});
+
+// ── HTTP/1.1 ────────────────────────────────────────────────────────────────────────────────────
+
+Deno.test("our own failures are gRPC's over HTTP/1.1 too", async () => {
+  using proxy = new TestProxy([]);
+  const answer = await fetch(`http://127.0.0.1:${proxy.port}/test.Service/Echo`, {
+    method: "POST",
+    headers: { "content-type": "application/grpc" },
+    body: new Uint8Array(5),
+  });
+  assert.equal(answer.status, 200);
+  assert.equal(answer.headers.get("grpc-status"), "14");
+  assert.equal(answer.headers.get("content-length"), "0");
+  assert.equal(await answer.text(), "");
+});
+
+Deno.test("a call by HTTP/1.1 reaches a backend of HTTP/2, and gets its trailers", async () => {
+  await using backend = await GrpcBackend.start();
+  await using it = await scene([backend.port]);
+  using connection = await Deno.connect({ hostname: "127.0.0.1", port: it.proxy.port });
+  const head = "POST /test.Service/Echo HTTP/1.1\r\nHost: rpc.test\r\nConnection: close\r\n" +
+    "Content-Type: application/grpc\r\nTE: trailers\r\nContent-Length: 7\r\n\r\n";
+  await connection.write(new TextEncoder().encode(`${head}\0\0\0\0\x02ab`));
+  const answer = await new Response(connection.readable).text();
+  assert.match(answer, /^HTTP\/1\.1 200 OK\r\n/);
+  assert.ok(answer.includes("\r\n7\r\n\0\0\0\0\x02ab\r\n0\r\n"), JSON.stringify(answer));
+  assert.match(answer.slice(answer.indexOf("\r\n0\r\n")), /\r\ngrpc-status: 0\r\n/);
+});

@@ -1,0 +1,56 @@
+/**
+ * Answers of HTTP/2 that clients leave, or that are wrong: the window of their connection is given
+ * back, or it would be shut for all who share it.
+ */
+import assert from "node:assert/strict";
+import { Peer } from "../support/backend.ts";
+import { answerText, H2Server } from "../support/h2_backend.ts";
+import { CODE, data, get, headers, rstStream, SETTING } from "../support/h2_frames.ts";
+import { H2Backend, H2Peer } from "../support/h2_peer.ts";
+import { H2UpstreamProxy } from "../support/h2_upstream.ts";
+
+/** One stream's window, and so the connection's as well. */
+const LIMITS = { http2StreamWindow: 65_535, http2UpstreamStreams: 1, responseBodyTimeout: 2_000 };
+const SIZE = 20_000;
+
+Deno.test("answers that are left when they have come as a whole take nothing of others' window", async () => {
+  await using backend = await H2Server.start(answerText("x".repeat(SIZE)));
+  using proxy = new H2UpstreamProxy([backend.port], { limits: LIMITS });
+  await using deaf = await H2Peer.connect(proxy.port, {
+    settings: [[SETTING.INITIAL_WINDOW_SIZE, 0]],
+  });
+  for (let i = 0; i < 5; i++) {
+    const id = deaf.nextStream();
+    await deaf.send(headers(id, get("/"), { end: true }));
+    await deaf.until("a head", () => deaf.stream(id).status === 200);
+    // The body is there as well, a turn later at most.
+    assert.ok(await deaf.isAlive());
+    await deaf.send(rstStream(id, CODE.CANCEL));
+  }
+  using client = await Peer.connect(proxy.port);
+  const { body } = await client.ask("GET / HTTP/1.1\r\nHost: a.test\r\n\r\n");
+  assert.equal(body.length, SIZE);
+  assert.equal(backend.connections, 1);
+});
+
+Deno.test("answers that are too long take nothing of others' window", async () => {
+  const wrong = 6;
+  await using backend = new H2Backend(async (peer) => {
+    for (let id = 1; id <= 2 * wrong + 1; id += 2) {
+      await peer.until("a request", () => peer.stream(id).heads.length > 0);
+      const length = id < 2 * wrong ? 1 : 16_000;
+      const head = [[":status", "200"], ["content-length", String(length)]] as const;
+      await peer.send(headers(id, head), data(id, "x".repeat(16_000), { end: true }));
+    }
+    await peer.ended();
+  });
+  using proxy = new H2UpstreamProxy([backend.port], { limits: LIMITS });
+  for (let i = 0; i < wrong; i++) {
+    using client = await Peer.connect(proxy.port);
+    await client.ask("GET / HTTP/1.1\r\nHost: a.test\r\n\r\n");
+  }
+  using client = await Peer.connect(proxy.port);
+  const { body } = await client.ask("GET / HTTP/1.1\r\nHost: a.test\r\n\r\n");
+  assert.equal(body.length, 16_000);
+  assert.equal(backend.accepted, 1);
+});
