@@ -3,6 +3,7 @@
  * it said when it dies too early, and the CPU time and memory that it and its children use.
  */
 import { type Address, formatAddress } from "../shared/address.ts";
+import { residentBytes } from "./memory.ts";
 
 /** CPU time since the start, in µs. */
 export interface CpuTime {
@@ -11,7 +12,7 @@ export interface CpuTime {
 }
 
 export interface Usage extends CpuTime {
-  /** Resident memory, pages that processes share counted once, in bytes. */
+  /** Resident memory, pages that its processes share counted once, in bytes. */
   readonly memory: number;
 }
 
@@ -51,6 +52,11 @@ export class Child {
     return this.#process.pid;
   }
 
+  /** Settles when the program has ended. */
+  get ended(): Promise<void> {
+    return this.#process.status.then(() => {});
+  }
+
   /** Waits until the program takes connections; throws with what it said when it ends before. */
   async listening(address: Address, timeout = 20_000): Promise<void> {
     const deadline = Date.now() + timeout;
@@ -81,13 +87,12 @@ export class Child {
 
   /** The program and its children, with all their threads. */
   usage(): Usage {
-    return descendants(this.pid)
-      .map(usageOf)
-      .reduce((sum, one) => ({
-        user: sum.user + one.user,
-        system: sum.system + one.system,
-        memory: sum.memory + one.memory,
-      }));
+    const all = descendants(this.pid).map(processUsage);
+    return {
+      user: all.reduce((sum, { user }) => sum + user, 0),
+      system: all.reduce((sum, { system }) => sum + system, 0),
+      memory: residentBytes(all.map(({ rollup }) => rollup)),
+    };
   }
 }
 
@@ -121,6 +126,11 @@ export async function versionOf(command: readonly string[]): Promise<string | nu
   }
 }
 
+/** Ends by force all that this process has started, and what they have. */
+export function endAll(): void {
+  for (const pid of descendants(Deno.pid).slice(1)) signal(pid, "SIGKILL");
+}
+
 /** A port that was free a moment ago. */
 export function freePort(): number {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
@@ -129,8 +139,21 @@ export function freePort(): number {
   return port;
 }
 
-function text(stream: ReadableStream<Uint8Array>): Promise<string> {
-  return new Response(stream).text();
+/** Characters that are kept of what a program says: an access log would fill memory. */
+const KEPT = 65_536;
+
+/** The end of what comes. */
+async function text(stream: ReadableStream<Uint8Array>): Promise<string> {
+  const decoder = new TextDecoder();
+  let last = "";
+  let before = "";
+  for await (const chunk of stream) {
+    last += decoder.decode(chunk, { stream: true });
+    if (last.length < KEPT) continue;
+    before = last;
+    last = "";
+  }
+  return (before + last).slice(-KEPT);
 }
 
 function signal(pid: number, name: Deno.Signal): void {
@@ -160,18 +183,23 @@ function descendants(pid: number): number[] {
 /** Linux counts CPU time in hundredths of a second whatever the kernel's own tick is. */
 const TICK = 10_000;
 
-function usageOf(pid: number): Usage {
+interface ProcessUsage extends CpuTime {
+  /** What the kernel says of its memory; "" when it has ended. */
+  readonly rollup: string;
+}
+
+function processUsage(pid: number): ProcessUsage {
   try {
     // The name in parentheses may hold spaces and parentheses.
     const stat = Deno.readTextFileSync(`/proc/${pid}/stat`);
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    const memory = /^Pss:\s+(\d+) kB/m.exec(Deno.readTextFileSync(`/proc/${pid}/smaps_rollup`));
     return {
-      user: Number(fields[11]) * TICK,
-      system: Number(fields[12]) * TICK,
-      memory: Number(memory?.[1] ?? 0) * 1024,
+      // With the time of children that have ended: workers that a reload has replaced.
+      user: (Number(fields[11]) + Number(fields[13])) * TICK,
+      system: (Number(fields[12]) + Number(fields[14])) * TICK,
+      rollup: Deno.readTextFileSync(`/proc/${pid}/smaps_rollup`),
     };
   } catch {
-    return { user: 0, system: 0, memory: 0 };
+    return { user: 0, system: 0, rollup: "" };
   }
 }

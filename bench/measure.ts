@@ -1,16 +1,15 @@
 /**
- * One case through all proxies. In: the case, the proxies, the backend. Out: the rounds of each,
- * measured in turns, after each proxy has been seen to answer right; and again after.
+ * One case through all proxies. In: the case, the proxies, the backend. Out: the rounds of each, and
+ * of its baseline, measured in turns, after each proxy has been seen to answer right; and again after.
  */
-import { join } from "node:path";
-import { type Backend } from "./backend.ts";
+import { type Running } from "./beside.ts";
 import { type Case } from "./case.ts";
-import { type Child, freePort } from "./child.ts";
-import { loadFor, type LoadResult } from "./load.ts";
+import { type CpuTime, type Usage } from "./child.ts";
+import { closedLoadFor, type Load, loadFor, type LoadResult, type Meter } from "./load.ts";
 import { type Peer } from "./peer.ts";
-import { type PeerRounds, type Round } from "./report.ts";
-import { type Target } from "./target.ts";
-import { type TlsFiles } from "./tls.ts";
+import { median, type PeerRounds, type Round } from "./report.ts";
+import { settled } from "./settle.ts";
+import { named, startPeer, type Surroundings } from "./start.ts";
 import { verify } from "./verify.ts";
 
 export interface Schedule {
@@ -19,101 +18,244 @@ export interface Schedule {
   readonly seconds: number;
 }
 
-export interface Surroundings {
-  readonly backend: Backend;
-  readonly tls: TlsFiles;
-  /** For what programs need to write; gets a folder for each proxy. */
-  readonly folder: string;
+export interface Measured {
+  readonly peers: readonly PeerRounds[];
+  /** Requests a second that were offered to each, where the case has a pace. */
+  readonly rate: number | null;
+  /** Peers that could not be measured, and why. */
+  readonly leftOut: readonly string[];
 }
 
-interface RunningPeer {
-  readonly peer: Peer;
-  readonly child: Child;
-  readonly target: Target;
+/** Rounds of the closed loop that find what a peer carries. */
+const SATURATION_ROUNDS = 2;
+
+/** One proxy set up for one case. */
+interface Entry {
+  readonly what: Case;
+  readonly running: Running;
+  /** With the first of `held` open, in bytes; 0 where none are held. */
+  baseMemory: number;
   readonly rounds: Round[];
 }
 
-/** All rounds: in each every peer once, a different one first each time. Throws on wrong answers. */
+interface Measurement {
+  readonly peer: Peer;
+  readonly main: Entry;
+  readonly baseline: Entry | null;
+  /** Requests a second. */
+  readonly saturation: number[];
+}
+
+/** Whether the peer has a part in the case. */
+export function takesPart(peer: Peer, what: Case): boolean {
+  const named = what.peers === undefined || what.peers.includes(peer.name);
+  return named && (peer.can?.(what) ?? true) &&
+    (what.baseline === undefined || (peer.can?.(what.baseline) ?? true));
+}
+
+/**
+ * All rounds: in each every peer once, a different one first each time. Throws on wrong answers.
+ *
+ * @param say is told what is being done, for who waits.
+ */
 export async function measure(
   what: Case,
   peers: readonly Peer[],
   { rounds, seconds }: Schedule,
   surroundings: Surroundings,
-): Promise<PeerRounds[]> {
-  const running: RunningPeer[] = [];
+  say: (doing: string) => void,
+): Promise<Measured> {
   const { folder } = surroundings;
+  const leftOut: string[] = [];
+  const all: Measurement[] = [];
+  const entries = () =>
+    all.flatMap(({ main, baseline }) => baseline === null ? [main] : [main, baseline]);
   try {
-    for (const peer of peers) running.push(await start(peer, what, surroundings));
-    for (const one of running) await named(one, what, verify(one.target, what));
-    // Compilers and pools warm up before anything counts.
-    for (const one of running) await loadThrough(one, what, Math.min(seconds, 2), folder);
-    for (let round = 0; round < rounds; round++) {
-      for (let turn = 0; turn < running.length; turn++) {
-        const one = running[(round + turn) % running.length];
-        one.rounds.push(await measureOnce(one, what, seconds, folder));
+    for (const peer of peers) {
+      say(`starting ${peer.name}`);
+      try {
+        all.push(await startMeasurement(peer, what, surroundings));
+      } catch (error) {
+        leftOut.push((error as Error).message);
       }
     }
-    for (const one of running) await named(one, what, verify(one.target, what));
+    // Compilers and pools warm up before anything counts.
+    for (const entry of entries()) {
+      say(`warming up ${nameOf(entry)}`);
+      await warmUp(entry, warmUpOf(entry.what, seconds), folder);
+    }
+    const rate = what.pace === undefined
+      ? 0
+      : await paceOf(all, what.pace, Math.min(rounds, SATURATION_ROUNDS), seconds, folder, say);
+    for (let round = 0; round < rounds; round++) {
+      const turns = entries();
+      for (let turn = 0; turn < turns.length; turn++) {
+        const entry = turns[(round + turn) % turns.length];
+        say(`round ${round + 1} of ${rounds}: ${nameOf(entry)}`);
+        entry.rounds.push(await measureBeside(entry, seconds, folder, rate));
+      }
+    }
+    for (const { running, what } of entries()) {
+      await named(running.peer, what, verify(running.target, what));
+    }
+    return { peers: all.map(roundsOf), rate: what.pace === undefined ? null : rate, leftOut };
   } finally {
-    await Promise.all(running.map(({ child }) => child.stop()));
+    await Promise.all(entries().map(({ running }) => running.child.stop()));
   }
-  return running.map(({ peer, rounds }) => ({ peer: peer.name, rounds }));
 }
 
-async function start(peer: Peer, what: Case, surroundings: Surroundings): Promise<RunningPeer> {
-  const address = { hostname: "127.0.0.1", port: freePort() };
-  const tls = what.tls ? surroundings.tls : null;
-  const folder = join(surroundings.folder, `${what.name}-${peer.name}`);
-  await Deno.mkdir(folder);
-  await Deno.chmod(folder, 0o755);
-  const child = await peer.start({
-    listen: address,
-    backend: surroundings.backend.addressFor(what),
-    folder,
-    workers: what.workers,
-    tls,
-  });
-  // Where it does not answer, this ends it.
-  await child.listening(address);
-  return { peer, child, target: { address, tls }, rounds: [] };
+function nameOf({ running, what }: Entry): string {
+  return `${running.peer.name} (${what.name})`;
 }
 
-async function measureOnce(
-  one: RunningPeer,
-  what: Case,
-  seconds: number,
-  folder: string,
-): Promise<Round> {
-  const before = one.child.usage();
-  const result = await loadThrough(one, what, seconds, folder);
-  const after = one.child.usage();
+function roundsOf({ peer, main, baseline, saturation }: Measurement): PeerRounds {
   return {
-    user: (after.user - before.user) / result.count,
-    system: (after.system - before.system) / result.count,
-    perSecond: result.perSecond,
-    p50: result.p50,
-    p99: result.p99,
-    memory: after.memory,
-    errors: result.errors,
+    peer: peer.name,
+    rounds: main.rounds,
+    baseline: baseline?.rounds ?? null,
+    saturation: saturation.length === 0 ? null : saturation,
   };
 }
 
-async function loadThrough(
-  one: RunningPeer,
+async function startMeasurement(
+  peer: Peer,
   what: Case,
-  seconds: number,
-  folder: string,
-): Promise<LoadResult> {
-  const result = await named(one, what, loadFor(what).run(one.target, what, seconds, folder));
-  if (result.count > 0) return result;
-  throw new Error(`${what.name} through ${one.peer.name}: nothing was answered`);
+  surroundings: Surroundings,
+): Promise<Measurement> {
+  const enter = async (one: Case): Promise<Entry> => {
+    const running = await startPeer(peer, one, surroundings);
+    return { what: one, running, baseMemory: 0, rounds: [] };
+  };
+  const main = await enter(what);
+  try {
+    const baseline = what.baseline === undefined ? null : await enter(what.baseline);
+    return { peer, main, baseline, saturation: [] };
+  } catch (error) {
+    await main.running.child.stop();
+    throw error;
+  }
 }
 
-/** The promise, with the names of case and peer before its error. */
-async function named<T>({ peer }: RunningPeer, what: Case, promise: Promise<T>): Promise<T> {
-  try {
-    return await promise;
-  } catch (error) {
-    throw new Error(`${what.name} through ${peer.name}: ${(error as Error).message}`);
+/** One loop in JavaScript takes some 100,000 requests until all that is hot is compiled, in seconds. */
+const WARM_UP = 5;
+
+/** In seconds; rounds of one are for a look, and shorten it. */
+export function warmUpOf(what: Case, seconds: number): number {
+  return what.warmUp ?? (seconds > 1 ? WARM_UP : seconds);
+}
+
+/** By the load that measures; by the closed one where that has a pace, which is not known yet. */
+async function warmUp(entry: Entry, seconds: number, folder: string): Promise<void> {
+  const { what } = entry;
+  const load = what.pace === undefined ? loadFor(what) : closedLoadFor(what);
+  const few = { ...entry, what: { ...what, ...what.held } };
+  entry.baseMemory = (await measureOnce(few, load, seconds, folder, 0)).memory;
+}
+
+/** The share of what the slowest carries, in requests a second. */
+async function paceOf(
+  all: readonly Measurement[],
+  share: number,
+  rounds: number,
+  seconds: number,
+  folder: string,
+  say: (doing: string) => void,
+): Promise<number> {
+  for (let round = 0; round < rounds; round++) {
+    for (const { main, saturation } of all) {
+      say(`saturation ${round + 1} of ${rounds}: ${nameOf(main)}`);
+      const load = closedLoadFor(main.what);
+      saturation.push((await measureOnce(main, load, seconds, folder, 0)).perSecond);
+    }
   }
+  return Math.floor(share * Math.min(...all.map(({ saturation }) => median(saturation))));
+}
+
+/** A round, with what goes on beside it. */
+async function measureBeside(
+  entry: Entry,
+  seconds: number,
+  folder: string,
+  rate: number,
+): Promise<Round> {
+  const { running, what } = entry;
+  const beside = what.beside?.start(running, what) ?? null;
+  const ongoing = beside === null ? null : await named(running.peer, what, beside);
+  let round: Round;
+  try {
+    round = await measureOnce(entry, loadFor(what), seconds, folder, rate);
+  } catch (error) {
+    await ongoing?.stop().catch(() => {});
+    throw error;
+  }
+  const failed = ongoing === null ? 0 : (await named(running.peer, what, ongoing.stop())).errors;
+  return { ...round, errors: round.errors + failed };
+}
+
+async function measureOnce(
+  { running, what, baseMemory }: Entry,
+  load: Load,
+  seconds: number,
+  folder: string,
+  rate: number,
+): Promise<Round> {
+  const { target, peer, child } = running;
+  let before = child.usage();
+  let held: Usage | null = null;
+  let opened: Usage | null = null;
+  let atRest: Moment | null = null;
+  let restCpu: number | null = null;
+  const meter: Meter = {
+    begin: () => before = child.usage(),
+    async rest() {
+      opened = child.usage();
+      await settled(child);
+      atRest = { at: performance.now(), usage: child.usage() };
+    },
+    end() {
+      held = child.usage();
+      if (atRest !== null) restCpu = share(atRest, { at: performance.now(), usage: held });
+    },
+  };
+  const loaded = load.run(target, what, seconds, folder, meter, rate);
+  const result: LoadResult = await named(peer, what, loaded);
+  if (result.count === 0) {
+    throw new Error(`${what.name} through ${peer.name}: nothing was answered`);
+  }
+  // Assigned in callbacks, which the compiler does not see.
+  const whileHeld = held as Usage | null;
+  const after = whileHeld ?? child.usage();
+  const spent = (opened as Usage | null) ?? after;
+  return {
+    user: (spent.user - before.user) / result.count,
+    system: (spent.system - before.system) / result.count,
+    perSecond: result.perSecond,
+    p50: result.p50,
+    p99: result.p99,
+    p999: result.p999,
+    memory: after.memory,
+    heldBytes: whileHeld === null ? null : heldBytes(what, after.memory - baseMemory),
+    restCpu,
+    errors: result.errors,
+    ...(result.note === undefined ? {} : { note: result.note }),
+  };
+}
+
+interface Moment {
+  /** In ms. */
+  readonly at: number;
+  readonly usage: CpuTime;
+}
+
+/** Of one CPU, between two moments. */
+function share(from: Moment, to: Moment): number {
+  const micros = to.usage.user + to.usage.system - from.usage.user - from.usage.system;
+  return micros / 1000 / (to.at - from.at);
+}
+
+/** What each connection or stream has added to memory beyond the first ones, in bytes. */
+function heldBytes({ connections, streams, held }: Case, bytes: number): number | null {
+  return held === undefined
+    ? null
+    : bytes / (connections * streams - held.connections * held.streams);
 }

@@ -1,13 +1,19 @@
 /**
- * A configuration of nginx for a folder of its own. In: that folder, how many workers, and what its
- * `http` block says. Out: the text of nginx.conf, with everything that it writes in that folder.
+ * A configuration of nginx for a folder of its own. In: that folder, how many workers, what its
+ * `http` block says, and how many connections a worker may hold. Out: the text of nginx.conf, with
+ * everything that it writes in that folder.
  */
-export function nginxConf(folder: string, workers: number, http: string): string {
+export function nginxConf(
+  folder: string,
+  workers: number,
+  http: string,
+  connections = 4096,
+): string {
   return `daemon off;
 worker_processes ${workers};
 pid ${folder}/nginx.pid;
 error_log stderr error;
-events { worker_connections 4096; }
+events { worker_connections ${connections}; }
 http {
   access_log off;
   client_body_temp_path ${folder}/body;

@@ -1,6 +1,6 @@
 /** The benchmark's command line. In: arguments. Out: which cases and peers, how often, how long. */
 import { defineOptions, type Options, parseOptions, type Program } from "../shared/options.ts";
-import { CASES } from "./case.ts";
+import { CASES, QUICK_CASES } from "./case.ts";
 import { PEERS } from "./peer.ts";
 
 export const BENCH_PROGRAM: Program = {
@@ -14,10 +14,14 @@ export const BENCH_PROGRAM: Program = {
   },
 };
 
+/** What `--quick` measures without being told which. */
+export const QUICK_PEERS: readonly string[] = ["pingress", "nginx", "haproxy", "pingora"];
+
 export const BENCH_OPTIONS = defineOptions({
   quick: {
     type: "boolean",
-    help: "Three rounds of one second: shows that all works, and large differences.",
+    help: "Two rounds of one second, of the main cases and peers unless some are named: shows " +
+      "that all works, and large differences.",
   },
   rounds: {
     type: "integer",
@@ -30,7 +34,7 @@ export const BENCH_OPTIONS = defineOptions({
   duration: {
     type: "duration",
     min: 1000,
-    default: 5000,
+    default: 3000,
     reason: "long against the 10 ms in which CPU time is counted",
     help: "Length of one measurement, in whole seconds.",
   },
@@ -38,7 +42,7 @@ export const BENCH_OPTIONS = defineOptions({
     type: "choice",
     choices: PEERS.map(({ name }) => name),
     repeatable: true,
-    help: "Measures only this one. Without it, all that are installed.",
+    help: "Measures only this one. Without it, all that are installed or can be.",
   },
   json: {
     type: "string",
@@ -46,9 +50,9 @@ export const BENCH_OPTIONS = defineOptions({
     help: "Also writes every round to this file.",
   },
   write: {
-    type: "string",
-    value: "FILE",
-    help: "Also writes the tables into this page, between its markers: docs/bench.md.",
+    type: "boolean",
+    help: "Also keeps every round in bench/results, and writes docs/performance.md and its plots " +
+      "anew from there.",
   },
 });
 
@@ -68,14 +72,15 @@ export function parseBenchOptions(args: readonly string[]): ParsedBenchOptions {
     const text = `${JSON.stringify(unknown[0])} is no case; there are ${names.join(", ")}`;
     return { kind: "error", text };
   }
-  const cases = parsed.positionals.length === 0 ? names : parsed.positionals;
   const { quick, rounds, duration } = parsed.options;
+  const unnamed = quick ? QUICK_CASES.map(({ name }) => name) : names;
+  const cases = parsed.positionals.length === 0 ? unnamed : parsed.positionals;
   return {
     kind: "ok",
     options: {
       ...parsed.options,
       cases,
-      rounds: quick ? 3 : rounds,
+      rounds: quick ? 2 : rounds,
       duration: quick ? 1000 : duration,
     },
   };

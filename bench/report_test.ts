@@ -1,9 +1,47 @@
 import assert from "node:assert/strict";
 import { parseBenchOptions } from "./options.ts";
-import { formatMarkdown, formatText, median, ratios, type Round, tableOf } from "./report.ts";
+import {
+  formatMarkdown,
+  formatText,
+  median,
+  notesOf,
+  type PeerRounds,
+  ratios,
+  type Round,
+  type Table,
+  tableOf,
+} from "./report.ts";
 
 function round(user: number, system: number, more: Partial<Round> = {}): Round {
-  return { user, system, perSecond: 1000, p50: 1, p99: 2, memory: 2 ** 20, errors: 0, ...more };
+  const rest = {
+    perSecond: 1000,
+    p50: 1,
+    p99: 2,
+    p999: 3,
+    memory: 2 ** 20,
+    heldBytes: null,
+    restCpu: null,
+    errors: 0,
+  };
+  return { user, system, ...rest, ...more };
+}
+
+function peer(
+  name: string,
+  rounds: readonly Round[],
+  baseline: readonly Round[] | null = null,
+): PeerRounds {
+  return { peer: name, rounds, baseline, saturation: null };
+}
+
+function requests(...peers: readonly PeerRounds[]): Table {
+  return tableOf({ unit: "request", streams: 1, peers });
+}
+
+/** The cells of the column, or of the one `after` places later; undefined where there is none. */
+function column(table: Table, name: string, after = 0): string[] | undefined {
+  const at = table[0].indexOf(name);
+  return at === -1 ? undefined : table.slice(1).map((row) => row[at + after]);
 }
 
 Deno.test("the median forgives what is far off", () => {
@@ -19,27 +57,67 @@ Deno.test("each round is compared with the reference's of the same time", () => 
   assert.deepEqual(ratios(twice, []), []);
 });
 
-Deno.test("a table has a row for each peer, with median, spread, ratio and errors", () => {
-  const table = tableOf(
-    [
-      { peer: "ours", rounds: [round(10, 5), round(11, 5), round(30, 5, { errors: 2 })] },
-      { peer: "nginx", rounds: [round(5, 5), round(5, 5), round(5, 5)] },
-    ],
-    "nginx",
-    "message",
-  );
-  const column = (name: string) => table.map((row) => row[table[0].indexOf(name)]).slice(1);
-  assert.deepEqual(column("CPU µs/message"), ["16.0", "10.0"]);
-  assert.deepEqual(column("spread"), ["15.0–35.0", "10.0–10.0"]);
-  assert.deepEqual(column("ratio"), ["1.60", "1.00"]);
-  assert.deepEqual(column("its spread"), ["1.50–3.50", "1.00–1.00"]);
-  assert.deepEqual(column("messages/CPU s"), ["62500", "100000"]);
-  assert.deepEqual(column("errors"), ["2", "0"]);
+Deno.test("a ratio leaves out rounds that lack the value", () => {
+  const rounds = [round(1, 1), round(1, 1, { p999: null }), round(1, 1, { p999: 12 })];
+  const reference = [round(1, 1), round(1, 1), round(1, 1, { p999: 6 })];
+  assert.deepEqual(ratios(rounds, reference, ({ p999 }) => p999), [1, 2]);
 });
 
-Deno.test("without the reference there is no ratio", () => {
-  const text = formatText(tableOf([{ peer: "ours", rounds: [round(1, 1)] }], "nginx", "request"));
-  assert.match(text, /ours .* – /);
+Deno.test("a table has a row for each peer, with median, spread, and what Pingress costs beside it", () => {
+  const table = requests(
+    peer("pingress", [round(10, 5), round(11, 5), round(30, 5, { errors: 2 })]),
+    peer("nginx", [round(5, 5), round(5, 5), round(5, 5)]),
+    peer("haproxy", [round(5, 15), round(5, 15), round(5, 15)]),
+  );
+  assert.deepEqual(column(table, "CPU µs/request"), ["16.0", "10.0", "20.0"]);
+  assert.deepEqual(column(table, "spread"), ["15.0–35.0", "10.0–10.0", "20.0–20.0"]);
+  assert.deepEqual(column(table, "pingress ×"), ["1.00", "1.60", "0.80"]);
+  assert.deepEqual(column(table, "pingress ×", 1), ["1.00–1.00", "1.50–3.50", "0.75–1.75"]);
+  assert.deepEqual(column(table, "requests/CPU s"), ["62500", "100000", "50000"]);
+  assert.deepEqual(column(table, "errors"), ["2", "0", "0"]);
+});
+
+Deno.test("each peer is compared with its own baseline, of the same rounds", () => {
+  const table = requests(
+    peer("pingress", [round(6, 5, { p999: 9 }), round(20, 2)], [round(5, 5), round(10, 10)]),
+    peer("nginx", [round(10, 10), round(10, 10)], [round(5, 5), round(5, 5)]),
+  );
+  assert.deepEqual(column(table, "× baseline"), ["1.10", "2.00"]);
+  assert.deepEqual(column(table, "× baseline", 1), ["1.10–1.10", "2.00–2.00"]);
+  assert.deepEqual(column(table, "p99.9 × baseline"), ["2.00", "1.00"]);
+});
+
+Deno.test("what was not measured has no column, or a dash where others have it", () => {
+  const alone = requests(peer("pingress", [round(1, 1, { p999: null })]));
+  for (const name of ["pingress ×", "× baseline", "p99.9 ms", "KiB/connection", "CPU at rest %"]) {
+    assert.equal(column(alone, name), undefined, name);
+  }
+  const both = requests(
+    peer("pingress", [round(1, 1, { p999: null })]),
+    peer("nginx", [round(1, 1)]),
+  );
+  assert.deepEqual(column(both, "p99.9 ms"), ["–", "3.00"]);
+});
+
+Deno.test("what a stream or connection that is held open has added to memory is told", () => {
+  const rounds = [1024, 2048, 10240].map((heldBytes) => round(1, 1, { heldBytes, restCpu: 0.015 }));
+  const peers = [peer("pingress", rounds)];
+  const streams = tableOf({ unit: "event", streams: 100, peers });
+  assert.deepEqual(column(streams, "KiB/stream"), ["2.00"]);
+  const connections = tableOf({ unit: "connection", streams: 1, peers });
+  assert.deepEqual(column(connections, "KiB/connection"), ["2.00"]);
+  assert.deepEqual(column(connections, "CPU at rest %"), ["1.50"]);
+});
+
+Deno.test("what a load has to say is told once for each peer", () => {
+  const late = [
+    round(1, 1, { note: "late by 1" }),
+    round(1, 1),
+    round(1, 1, { note: "late by 2" }),
+  ];
+  assert.deepEqual(notesOf([peer("pingress", [round(1, 1)]), peer("nginx", late)]), [
+    "nginx, in 2 of 3 rounds: late by 2",
+  ]);
 });
 
 Deno.test("names stand to the left and numbers to the right, as text and as Markdown", () => {
@@ -55,9 +133,14 @@ Deno.test("all cases run unless some are named, and an unknown one is refused", 
   assert.ok(one.kind === "ok");
   assert.deepEqual([one.options.cases, one.options.rounds, one.options.duration], [
     ["h1-small"],
-    3,
+    2,
     1000,
   ]);
+  const main = parseBenchOptions(["--quick"]);
+  assert.ok(main.kind === "ok" && main.options.cases.length < all.options.cases.length);
+  assert.ok(
+    main.options.cases.includes("h2-tls-small") && main.options.cases.includes("grpc-unary"),
+  );
   const none = parseBenchOptions(["h1-smal"]);
   assert.ok(
     none.kind === "error" && none.text.includes('"h1-smal" is no case; there are h1-small'),

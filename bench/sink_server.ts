@@ -1,11 +1,18 @@
 /**
  * A backend with next to no cost of its own. In: a port, and requests with a length or without a
- * body. Out: `/1mib` gets 1 MiB, a request with a body the number of its bytes, all
- * others 6 bytes, after the request's body has been read.
+ * body. Out: `/1mib` gets 1 MiB, `/chunked` 64 KiB in 64 chunks, each of them written by itself, a
+ * request with a body the number of its bytes, all others 6 bytes, after the request's body has been
+ * read.
  * It trusts its clients (the benchmark's proxies), and is no example of an HTTP server.
  */
 const SMALL = response(encode("hello\n"));
 const LARGE = response(new Uint8Array(1024 * 1024).fill(120));
+const CHUNKED = encode(
+  "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n",
+);
+const CHUNKS = 64;
+const CHUNK = encode(`400\r\n${"x".repeat(0x400)}\r\n`);
+const LAST_CHUNK = encode("0\r\n\r\n");
 const END = [13, 10, 13, 10];
 
 function response(body: Uint8Array): Uint8Array {
@@ -50,7 +57,8 @@ async function serve(connection: Deno.Conn): Promise<void> {
       left -= more;
     }
     filled = 0;
-    await writeAll(connection, length > 0 ? counted(length) : chosen(head));
+    if (head.startsWith("get /chunked ")) await writeChunks(connection);
+    else await writeAll(connection, length > 0 ? counted(length) : chosen(head));
   }
 }
 
@@ -62,12 +70,20 @@ function endOfHead(bytes: Uint8Array): number {
   return -1;
 }
 
+/** As they are made: connections take turns after each. */
+async function writeChunks(connection: Deno.Conn): Promise<void> {
+  await writeAll(connection, CHUNKED);
+  for (let sent = 0; sent < CHUNKS; sent++) await writeAll(connection, CHUNK);
+  await writeAll(connection, LAST_CHUNK);
+}
+
 async function writeAll(connection: Deno.Conn, bytes: Uint8Array): Promise<void> {
   for (let sent = 0; sent < bytes.length;) sent += await connection.write(bytes.subarray(sent));
 }
 
 const listener = Deno.listen({ hostname: "127.0.0.1", port: Number(Deno.args[0]) });
 for await (const connection of listener) {
+  connection.setNoDelay(true);
   // A client that goes away in the middle is no event here.
   serve(connection).catch(() => {}).finally(() => connection.close());
 }

@@ -1,10 +1,15 @@
 /**
  * Whether a proxy does what is measured; a benchmark of error pages is worth nothing. In: a target
  * and a case. Out: nothing, or an error that says what was wrong. Its clients are not those that
- * make the load: fetch, Deno's WebSocket, openssl.
+ * make the load: fetch, Deno's WebSocket, node:http2 for what has trailers, openssl.
  */
-import { type Case } from "./case.ts";
+import { Buffer } from "node:buffer";
+import http2 from "node:http2";
+import { type Case, type Path } from "./case.ts";
 import { run } from "./child.ts";
+import { GRPC_MESSAGE } from "./grpc_message.ts";
+import { askFor } from "./host_request.ts";
+import { requestsOf } from "./routes.ts";
 import { environmentFor, type Target, urlOf } from "./target.ts";
 import { TLS_CIPHER, TLS_GROUP, TLS_NAME, TLS_VERSION } from "./tls.ts";
 
@@ -12,9 +17,10 @@ import { TLS_CIPHER, TLS_GROUP, TLS_NAME, TLS_VERSION } from "./tls.ts";
 const PATIENCE = 10_000;
 
 /** What each path answers. */
-const BODIES: Readonly<Record<Exclude<Case["path"], "/echo">, string>> = {
+const BODIES: Readonly<Record<Exclude<Path, "/echo" | "/grpc" | "/events">, string>> = {
   "/small": "hello\n",
   "/1mib": "x".repeat(2 ** 20),
+  "/chunked": "x".repeat(2 ** 16),
   // The backend says how many bytes came.
   "/upload": `${2 ** 20}\n`,
 };
@@ -22,25 +28,83 @@ const BODIES: Readonly<Record<Exclude<Case["path"], "/echo">, string>> = {
 /** Throws where any answer is not what it must be. */
 export async function verify(target: Target, what: Case): Promise<void> {
   if (target.tls !== null) await verifyTls(target, target.tls.authority);
-  if (what.path === "/echo") await verifyEcho(target, what);
-  else await verifyAnswer(target, what, BODIES[what.path]);
+  const { path } = what;
+  if (path === "/echo") await verifyEcho(target, what);
+  else if (path === "/grpc") await verifyCall(target, what);
+  else if (path === "/events") await verifyEvent(target, what);
+  else await verifyAnswer(target, what, BODIES[path]);
 }
 
 async function verifyAnswer(target: Target, what: Case, expected: string): Promise<void> {
-  const { tls } = target;
-  const caCerts = tls === null ? [] : [await Deno.readTextFile(tls.authority)];
-  using client = Deno.createHttpClient({ caCerts, http2: false });
+  const [first] = requestsOf(what);
+  if (first !== undefined) {
+    const { status, body } = await askFor(target.address, first.host, first.path);
+    return checkAnswer(status, body, expected);
+  }
+  using client = await clientFor(target, what);
   const response = await fetch(urlOf(target, what), {
     client,
     redirect: "manual",
     signal: AbortSignal.timeout(PATIENCE),
     ...(what.uploadBytes > 0 ? { method: "POST", body: "x".repeat(what.uploadBytes) } : {}),
   });
-  const body = await response.text();
-  if (response.status !== 200 || body !== expected) {
-    throw new Error(
-      `answers ${response.status} with ${body.length} bytes (${JSON.stringify(body.slice(0, 80))})`,
-    );
+  checkAnswer(response.status, await response.text(), expected);
+}
+
+function checkAnswer(status: number, body: string, expected: string): void {
+  if (status === 200 && body === expected) return;
+  throw new Error(
+    `answers ${status} with ${body.length} bytes (${JSON.stringify(body.slice(0, 80))})`,
+  );
+}
+
+/** Speaks the version that the case asks for and no other. */
+async function clientFor({ tls }: Target, { http }: Case): Promise<Deno.HttpClient> {
+  const caCerts = tls === null ? [] : [await Deno.readTextFile(tls.authority)];
+  return Deno.createHttpClient({ caCerts, http1: http === 1, http2: http === 2 });
+}
+
+async function verifyEvent(target: Target, what: Case): Promise<void> {
+  using client = await clientFor(target, what);
+  const signal = AbortSignal.timeout(PATIENCE);
+  const response = await fetch(urlOf(target, what), { client, redirect: "manual", signal });
+  const events = response.body?.pipeThrough(new TextDecoderStream()) ?? [];
+  for await (const text of events) {
+    if (response.status === 200 && /^data: \d{16}\n\n/.test(text)) return;
+    throw new Error(`answers ${response.status} with ${JSON.stringify(text.slice(0, 80))}`);
+  }
+  throw new Error(`answers ${response.status} without an event`);
+}
+
+/** A call that must end with its message and `grpc-status: 0` in the trailers. */
+async function verifyCall(target: Target, what: Case): Promise<void> {
+  const { origin, pathname } = new URL(urlOf(target, what));
+  const session = http2.connect(origin);
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const timer = setTimeout(() => reject(new Error("no answer in time")), PATIENCE);
+  session.on("error", reject);
+  const stream = session.request({
+    ...{ ":method": "POST", ":path": pathname },
+    ...{ "content-type": "application/grpc", te: "trailers" },
+  });
+  const body: Uint8Array[] = [];
+  let status: unknown;
+  let trailers: unknown;
+  stream.on("response", (head) => status = head[":status"]);
+  stream.on("trailers", (fields) => trailers = fields["grpc-status"]);
+  stream.on("data", (bytes: Uint8Array) => body.push(bytes));
+  stream.on("error", reject);
+  stream.on("end", resolve);
+  stream.end(GRPC_MESSAGE);
+  try {
+    await promise;
+  } finally {
+    clearTimeout(timer);
+    session.destroy();
+  }
+  const message = Buffer.concat(body);
+  if (status !== 200 || trailers !== "0" || !message.equals(GRPC_MESSAGE)) {
+    throw new Error(`answers ${status}, grpc-status ${trailers}, ${message.length} bytes`);
   }
 }
 

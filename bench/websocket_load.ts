@@ -1,18 +1,18 @@
 /**
  * WebSocket clients in a closed loop: each sends a message, waits for its echo, compares it, and
- * sends another. In: port, connections, seconds. Out: one line of JSON, see `WebSocketReport`. It
- * runs as a process of its own, so that its CPU time is nobody else's.
+ * sends another. In: port, connections, seconds. Out: the line `open` when all are, then a line of
+ * JSON, see `WebSocketReport`, while they still are; they end with standard input. It runs as a
+ * process of its own, so that its CPU time is nobody else's.
  */
+import { type Percentiles, percentilesOf } from "./percentiles.ts";
 import { acceptOf, BINARY, encodeFrame, frameLength } from "./websocket_frame.ts";
 
-export interface WebSocketReport {
+export interface WebSocketReport extends Percentiles {
   readonly echoes: number;
   /** Clients that were refused, cut off, left without an answer, or got another message back. */
   readonly errors: number;
   /** In ms, as are the latencies. */
   readonly duration: number;
-  readonly p50: number;
-  readonly p99: number;
 }
 
 /** How long after the end an answer may still come, in ms. */
@@ -101,6 +101,7 @@ const opened = await Promise.allSettled(
 );
 const clients = opened.flatMap((one) => one.status === "fulfilled" ? [one.value] : []);
 errors += connections - clients.length;
+console.log("open");
 const begin = performance.now();
 const end = begin + seconds * 1000;
 const timer = setTimeout(
@@ -121,14 +122,12 @@ await Promise.all(clients.map(async (client) => {
 }));
 clearTimeout(timer);
 const duration = performance.now() - begin;
-const sorted = Float64Array.from(latencies).sort();
-const at = (share: number) => sorted[Math.floor(sorted.length * share)] ?? 0;
 const report: WebSocketReport = {
   echoes: latencies.length,
   errors,
   duration,
-  p50: at(0.5),
-  p99: at(0.99),
+  ...percentilesOf(latencies),
 };
 console.log(JSON.stringify(report));
+await Deno.stdin.read(new Uint8Array(1));
 Deno.exit(0);

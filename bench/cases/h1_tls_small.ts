@@ -1,13 +1,10 @@
 /** The cost of an exchange over TLS, on connections that stay: records, not handshakes. */
 import { type Case } from "../case.ts";
+import { H1_SMALL } from "./h1_small.ts";
 
 export const H1_TLS_SMALL: Case = {
+  ...H1_SMALL,
   name: "h1-tls-small",
   about: "GET, 200 with 6 bytes, HTTP/1.1 over TLS 1.3",
-  unit: "request",
-  path: "/small",
-  connections: 32,
-  uploadBytes: 0,
   tls: true,
-  workers: 1,
 };

@@ -1,5 +1,6 @@
 /**
- * A new connection for each request, by ab. It never resumes a session (wrk does when a server
+ * A new connection for each request, by ab, with TLS or without. It speaks HTTP/1.0, so the proxy
+ * ends the connection when it has answered. It never resumes a session (wrk does when a server
  * closes), so each handshake is a full one.
  */
 import { formatAddress } from "../../shared/address.ts";
@@ -17,6 +18,7 @@ export const AB: Load = {
   version: ["ab", "-V"],
   remedy: "ab is not installed (remedy: apt-get install apache2-utils)",
   async run(target: Target, what: Case, seconds: number, folder: string): Promise<LoadResult> {
+    const scheme = target.tls === null ? "http" : "https";
     const percentiles = join(folder, `${what.name}.csv`);
     const output = await run([
       "ab",
@@ -26,7 +28,7 @@ export const AB: Load = {
       ...["-c", String(what.connections), "-s", "10", "-e", percentiles],
       // The name for SNI, while the address is certain.
       ...["-H", `Host: ${TLS_NAME}`],
-      `https://${formatAddress(target.address)}${what.path}`,
+      `${scheme}://${formatAddress(target.address)}${what.path}`,
     ], environmentFor(target));
     return readAbReport(output, await Deno.readTextFile(percentiles));
   },
@@ -55,6 +57,8 @@ export function readAbReport(output: string, percentiles: string): LoadResult {
     perSecond: complete / time,
     p50: at(50),
     p99: at(99),
+    // It tells no finer than by the hundredth.
+    p999: null,
     errors: Math.ceil(unanswered) + (value("Failed requests") ?? 0) +
       (value("Non-2xx responses") ?? 0),
   };

@@ -25,6 +25,7 @@ Deno.test("answered handshakes count, in all and by the second", () => {
     perSecond: 500,
     p50: 4.853,
     p99: 12.5,
+    p999: null,
     errors: 0,
   });
 });

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { type Case } from "../case.ts";
 import { run } from "../child.ts";
 import { type Load, type LoadResult } from "../load.ts";
+import { requestsOf } from "../routes.ts";
 import { environmentFor, type Target, urlOf } from "../target.ts";
 
 /** wrk's own report cannot be read by machines; this one is. */
@@ -10,9 +11,26 @@ const REPORT = `
 done = function(summary, latency, requests)
   local e = summary.errors
   io.write(string.format(
-    '\\nREPORT {"requests":%d,"duration":%d,"p50":%f,"p99":%f,"failed":%d,"refused":%d}\\n',
+    '\\nREPORT {"requests":%d,"duration":%d,"p50":%f,"p99":%f,"p999":%f,' ..
+    '"failed":%d,"refused":%d}\\n',
     summary.requests, summary.duration, latency:percentile(50), latency:percentile(99),
+    latency:percentile(99.9),
     e.connect + e.read + e.write + e.timeout, e.status))
+end
+`;
+
+/** Whole requests are made before the load begins: in turn they cost it next to nothing. */
+const IN_TURN = `
+local list, at = {}, 0
+init = function()
+  for line in io.lines(REQUESTS) do
+    local host, path = line:match("^(%S+) (%S+)$")
+    list[#list + 1] = wrk.format("GET", path, { Host = host })
+  end
+end
+request = function()
+  at = at % #list + 1
+  return list[at]
 end
 `;
 
@@ -22,6 +40,7 @@ interface Report {
   readonly duration: number;
   readonly p50: number;
   readonly p99: number;
+  readonly p999: number;
   readonly failed: number;
   readonly refused: number;
 }
@@ -34,7 +53,7 @@ export const WRK: Load = {
     const body = what.uploadBytes === 0
       ? ""
       : `wrk.method = "POST"\nwrk.body = string.rep("x", ${what.uploadBytes})\n`;
-    await Deno.writeTextFile(script, body + REPORT);
+    await Deno.writeTextFile(script, body + await inTurn(what, folder) + REPORT);
     const output = await run([
       "wrk",
       "--threads=1",
@@ -51,7 +70,17 @@ export const WRK: Load = {
       perSecond: report.requests / (report.duration / 1e6),
       p50: report.p50 / 1000,
       p99: report.p99 / 1000,
+      p999: report.p999 / 1000,
       errors: report.failed + report.refused,
     };
   },
 };
+
+/** Asks for all routes of a case; "" where it has none, and every request is for the same URL. */
+async function inTurn(what: Case, folder: string): Promise<string> {
+  const requests = requestsOf(what);
+  if (requests.length === 0) return "";
+  const file = join(folder, `${what.name}.requests`);
+  await Deno.writeTextFile(file, requests.map(({ host, path }) => `${host} ${path}\n`).join(""));
+  return `REQUESTS = ${JSON.stringify(file)}\n${IN_TURN}`;
+}

@@ -1,69 +1,70 @@
-/** Our own proxy, started as images start it: version, cipher and group are what clients ask for. */
+/**
+ * Our own proxy, started as images start it: version, cipher and group are what clients ask for. With
+ * routes of its own it gets them as in a cluster, by a controller's stream; else from a file.
+ */
 import { join } from "node:path";
 import { formatAddress } from "../../shared/address.ts";
-import { type Certificate, type Snapshot, SNAPSHOT_FORMAT } from "../../shared/snapshot.ts";
-import { Child, freePort } from "../child.ts";
+import { serialiseSnapshot } from "../../shared/snapshot_serialise.ts";
+import { VERSION } from "../../shared/version.ts";
+import { type Running } from "../beside.ts";
+import { Child, freePort, run } from "../child.ts";
+import { findInstalled, type Found } from "../found.ts";
 import { type Peer, type Setup } from "../peer.ts";
-import { TLS_NAME, type TlsFiles } from "../tls.ts";
+import { BenchSnapshots } from "./pingress_snapshot.ts";
+import { ControllerStream } from "./pingress_stream.ts";
 
 const ROOT = new URL("../..", import.meta.url).pathname;
 
+/** What each that was started with a stream is told. */
+const streams = new WeakMap<Child, { stream: ControllerStream; snapshots: BenchSnapshots }>();
+
 export const PINGRESS: Peer = {
   name: "pingress",
-  version: [Deno.execPath(), "--version"],
-  remedy: "deno is not where it was",
-  async start({ listen, backend, folder, workers, tls }: Setup): Promise<Child> {
+  async find(): Promise<Found> {
+    const found = await findInstalled([Deno.execPath(), "--version"], "deno is not where it was");
+    if (found.kind !== "found") return found;
+    // Sources that are not of a clone have no commit.
+    const commit = await run(["git", "-C", ROOT, "describe", "--always", "--dirty"])
+      .catch(() => "");
+    const release = commit === "" ? VERSION : `${VERSION} (${commit.trim()})`;
+    return { kind: "found", version: `pingress ${release} on ${found.version}` };
+  },
+  async start(setup: Setup): Promise<Child> {
+    const { listen, folder, workers, tls, routes, accessLog } = setup;
     const file = join(folder, "snapshot.json");
-    const snapshot: Snapshot = {
-      format: SNAPSHOT_FORMAT,
-      version: { epoch: "file", seen: {} },
-      routes: [{
-        id: "* Prefix /",
-        host: "*",
-        path: { type: "Prefix", value: "/" },
-        action: { kind: "forward", upstream: "default/backend:80" },
-        origin: { kind: "Ingress", namespace: "default", name: "bench", field: "" },
-      }],
-      defaultAction: null,
-      upstreams: [{
-        id: "default/backend:80",
-        protocol: "http",
-        addresses: {
-          kind: "endpoints",
-          endpoints: [{ address: backend.hostname, port: backend.port }],
-        },
-      }],
-      certificates: tls === null ? [] : [await certificate(tls, folder)],
-      defaultCertificate: null,
-    };
-    await Deno.writeTextFile(file, JSON.stringify(snapshot));
+    const snapshots = await BenchSnapshots.of(setup);
+    const stream = routes === 1 ? null : await ControllerStream.start(folder);
+    if (stream === null) {
+      await Deno.writeTextFile(file, serialiseSnapshot(snapshots.first, { revealKeys: true }));
+    }
+    stream?.update(snapshots.first);
     // With HTTPS measured, plain HTTP still needs a place other than the default's.
     const http = tls === null ? formatAddress(listen) : unused();
-    return Child.start([
-      ...[Deno.execPath(), "run", "--quiet", "-P=proxy", "proxy/main.ts", "--config", file],
+    const child = Child.start([
+      ...[Deno.execPath(), "run", "--quiet", "-P=proxy", "--no-prompt", "--no-code-cache"],
+      ...["proxy/main.ts", "--config", file],
       ...["--workers", String(workers), "--allow-loopback-upstreams"],
       ...["--listen-http", http, "--admin", unused()],
       ...(tls === null ? [] : ["--listen-https", formatAddress(listen)]),
+      ...(stream?.flags ?? []),
       // The load's connections are gone when it is stopped; there is nothing to wait for.
       ...["--drain-delay=0", "--drain-timeout=1s"],
       // As the peers are set up.
-      "--access-log=false",
+      ...[`--access-log=${accessLog}`, "--connection-request-limit=10000000"],
     ], ROOT);
+    if (stream !== null) {
+      streams.set(child, { stream, snapshots });
+      child.ended.then(() => stream.stop());
+    }
+    return child;
+  },
+  reload({ child }: Running, turn: number): Promise<void> {
+    const told = streams.get(child);
+    if (told === undefined) throw new Error("it was started without a stream");
+    told.stream.update(told.snapshots.at(turn));
+    return Promise.resolve();
   },
 };
-
-/** The pair as files beside the configuration: nothing else may be read. */
-async function certificate({ chain, key }: TlsFiles, folder: string): Promise<Certificate> {
-  await Deno.copyFile(chain, join(folder, "tls.crt"));
-  await Deno.copyFile(key, join(folder, "tls.key"));
-  return {
-    id: "tls.crt",
-    hosts: [TLS_NAME],
-    chain: { kind: "file", path: "tls.crt" },
-    key: { kind: "file", path: "tls.key" },
-    origin: { kind: "Secret", namespace: "default", name: "bench", field: "" },
-  };
-}
 
 function unused(): string {
   return formatAddress({ hostname: "127.0.0.1", port: freePort() });

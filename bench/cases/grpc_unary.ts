@@ -1,0 +1,12 @@
+/** The cost of a call of gRPC: HTTP/2 on both sides, a small message there and back, trailers. */
+import { type Case } from "../case.ts";
+import { H2C_SMALL } from "./h2c_small.ts";
+
+export const GRPC_UNARY: Case = {
+  ...H2C_SMALL,
+  name: "grpc-unary",
+  about: "gRPC: 11 bytes there and back, HTTP/2 on both sides, no TLS",
+  path: "/grpc",
+  upstream: "grpc",
+  uploadBytes: 11,
+};

@@ -1,0 +1,10 @@
+/** The cost of bytes from a backend to a client by TLS: records are copied, encrypted and framed. */
+import { type Case } from "../case.ts";
+import { H1_DOWN } from "./h1_1mib_down.ts";
+
+export const TLS_1MIB_DOWN: Case = {
+  ...H1_DOWN,
+  name: "tls-1mib-down",
+  about: "GET, 200 with 1 MiB, HTTP/1.1 over TLS 1.3",
+  tls: true,
+};

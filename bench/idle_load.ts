@@ -1,0 +1,103 @@
+/**
+ * Clients that rest: each connects, gets an answer of 6 bytes, and stays. In: URL, the certificate's
+ * authority (a file, empty without TLS), how many connections, and how many requests on each. Out: the
+ * line `open` when those that stay have nothing to ask any more; once a byte comes by
+ * standard input, a line of JSON, see `IdleReport`, while all are still open. They end with standard
+ * input. It runs as a process of its own, so that its CPU time is nobody else's.
+ *
+ * They come one after the other, by calls of the kernel that wait: ten thousand that come at once
+ * would show how a proxy queues, and not what a connection costs.
+ */
+import { answerOf, DONE, PARTIAL } from "./http_answer.ts";
+import { connectTo, limitReads, micros, receive, transmit, unblock } from "./libc.ts";
+import type { Session } from "./libssl.ts";
+import { type Percentiles, percentilesOf } from "./percentiles.ts";
+
+/** Latencies are those from connecting until the answer has come, in ms. */
+export interface IdleReport extends Percentiles {
+  readonly opened: number;
+  /** Until all were open, in ms. */
+  readonly duration: number;
+  /** Connections that were closed, or on which something came, while they rested. */
+  readonly errors: number;
+}
+
+/** For a read, in s. */
+const PATIENCE = 10;
+
+const [url, authority, ...numbers] = Deno.args;
+const [count, requests] = numbers.map(Number);
+const { host, hostname, port, pathname } = new URL(url);
+const secure = authority === "" ? null : await import("./libssl.ts").then((ssl) => ({
+  ...ssl,
+  client: new ssl.TlsClient(authority, hostname),
+}));
+const request = new TextEncoder().encode(`GET ${pathname} HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+const buffer = new Uint8Array(16 * 1024);
+
+class Connection {
+  readonly #fd = connectTo(Number(port));
+  readonly #session: Session | null;
+
+  constructor() {
+    limitReads(this.#fd, PATIENCE);
+    this.#session = secure?.client.handshake(this.#fd) ?? null;
+  }
+
+  /** One request; throws where its answer is no success, or does not come. */
+  ask(): void {
+    const sent = this.#session === null
+      ? transmit(this.#fd, request)
+      : secure!.transmitTls(this.#session, request);
+    if (sent !== request.length) throw new Error("a request could not be sent");
+    let answer = PARTIAL;
+    for (let filled = 0; answer === PARTIAL;) {
+      const received = this.#receive(buffer.subarray(filled));
+      if (received === 0) throw new Error("a connection was closed without an answer");
+      if (received < 0) throw new Error("a request was not answered");
+      filled += received;
+      answer = answerOf(buffer, filled);
+    }
+    if (answer !== DONE) throw new Error("a request was refused");
+  }
+
+  rest(): void {
+    unblock(this.#fd);
+  }
+
+  /** Whether nothing has come since its answer; tickets of TLS are nothing. */
+  isAtRest(): boolean {
+    return this.#receive(buffer) < 0;
+  }
+
+  #receive(into: Uint8Array<ArrayBuffer>): number {
+    return this.#session === null
+      ? receive(this.#fd, into)
+      : secure!.receiveTls(this.#session, into);
+  }
+}
+
+const open: Connection[] = [];
+const latencies: number[] = [];
+const begin = micros();
+for (let one = 0; one < count; one++) {
+  const start = micros();
+  const connection = new Connection();
+  connection.ask();
+  latencies.push((micros() - start) / 1000);
+  for (let more = 1; more < requests; more++) connection.ask();
+  connection.rest();
+  open.push(connection);
+}
+const duration = (micros() - begin) / 1000;
+console.log("open");
+await Deno.stdin.read(new Uint8Array(1));
+const report: IdleReport = {
+  opened: count,
+  duration,
+  errors: open.filter((connection) => !connection.isAtRest()).length,
+  ...percentilesOf(latencies),
+};
+console.log(JSON.stringify(report));
+await Deno.stdin.read(new Uint8Array(1));
+Deno.exit(0);

@@ -1,0 +1,37 @@
+import assert from "node:assert/strict";
+import { Child, freePort } from "./child.ts";
+import { type IdleReport } from "./idle_load.ts";
+import { SpokenProgram } from "./spoken.ts";
+
+const LOAD = new URL("idle_load.ts", import.meta.url).pathname;
+const SERVER = new URL("sink_server.ts", import.meta.url).pathname;
+
+/** @param atRest what happens to the server while six connections rest, each after two requests. */
+async function rest(atRest: (server: Child) => Promise<void>): Promise<IdleReport> {
+  const address = { hostname: "127.0.0.1", port: freePort() };
+  const server = Child.start([Deno.execPath(), "run", "-A", SERVER, String(address.port)]);
+  await server.listening(address);
+  const url = `http://127.0.0.1:${address.port}/small`;
+  const load = new SpokenProgram([Deno.execPath(), "run", "-A", "-q", LOAD, url, "", "6", "2"]);
+  try {
+    assert.equal(await load.line(), "open");
+    await atRest(server);
+    await load.nudge();
+    return JSON.parse(await load.line());
+  } finally {
+    await load.hush();
+    await load.gone();
+    await server.stop();
+  }
+}
+
+Deno.test("connections that are answered and left open are no errors", async () => {
+  const { opened, errors, p50, duration } = await rest(() => Promise.resolve());
+  assert.deepEqual({ opened, errors }, { opened: 6, errors: 0 });
+  assert.ok(p50 > 0 && duration > 0);
+});
+
+Deno.test("each connection that is closed while it rests is an error", async () => {
+  const { opened, errors } = await rest((server) => server.stop());
+  assert.deepEqual({ opened, errors }, { opened: 6, errors: 6 });
+});

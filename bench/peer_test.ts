@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { type Case, CASES } from "./case.ts";
+import { PEERS } from "./peer.ts";
+
+function peersOf(what: Case): string[] {
+  return PEERS.filter(({ can }) => can === undefined || can(what)).map(({ name }) => name);
+}
+
+function caseOf(changes: Partial<Case>): Case {
+  return { ...CASES[0], ...changes };
+}
+
+Deno.test("each peer has a name of its own", () => {
+  assert.equal(new Set(PEERS.map(({ name }) => name)).size, PEERS.length);
+});
+
+Deno.test("a case names only peers that there are", () => {
+  const names = PEERS.map(({ name }) => name);
+  for (const { name, peers = [] } of CASES) {
+    for (const peer of peers) assert.ok(names.includes(peer), `${name}: ${peer}`);
+  }
+});
+
+Deno.test("a proxy is left out of what it cannot do, and of nothing else", () => {
+  const left = (changes: Partial<Case>) => {
+    const able = peersOf(caseOf(changes));
+    return PEERS.map(({ name }) => name).filter((name) => !able.includes(name));
+  };
+  const programs = ["pingora", "deno-serve", "node-http"];
+  assert.deepEqual(left({}), ["nginx-tuned"]);
+  assert.deepEqual(left({ path: "/1mib" }), []);
+  assert.deepEqual(left({ path: "/upload" }), []);
+  assert.deepEqual(left({ path: "/echo" }), ["nginx-tuned", "deno-serve"]);
+  assert.deepEqual(left({ path: "/grpc", upstream: "grpc" }), [
+    "nginx-tuned",
+    "deno-serve",
+    "node-http",
+  ]);
+  assert.deepEqual(left({ accessLog: true }), ["nginx-tuned", ...programs]);
+  assert.deepEqual(left({ endpoints: 1000 }), ["nginx-tuned", ...programs]);
+  assert.deepEqual(left({ routes: 10_000 }), ["nginx-tuned", ...programs]);
+  assert.deepEqual(
+    left({ routes: 100_000 }).sort(),
+    ["nginx-tuned", "traefik", "caddy", ...programs].sort(),
+  );
+});
