@@ -285,12 +285,13 @@ export class ProxyServer {
   }
 
   /**
-   * Ends without dropping anything: after `delay` accepts no more, closes idle connections, and lets
-   * exchanges finish with `Connection: close`. After `timeout` WebSockets are told that this is the
+   * Ends without dropping anything: goes on accepting for `delay`, in whose second half connections
+   * of before hear `Connection: close` with their next answer. Then accepts no more, closes idle
+   * connections, and lets exchanges finish with `Connection: close`. After `timeout` WebSockets are told that this is the
    * end, requests that wait for an endpoint get 503, and what is left is cut.
    */
   async drain({ delay, timeout }: DrainOptions): Promise<void> {
-    if (delay > 0) await sleep(delay);
+    if (delay > 0) await this.#lastCalls(delay);
     this.#draining = true;
     if (delay > 0) await this.#emptyQueues();
     for (const listener of this.#listeners) listener.close();
@@ -310,6 +311,16 @@ export class ProxyServer {
     this.close();
     // What has been cut says so to metrics and log before these end.
     await this.#gone(FAREWELL);
+  }
+
+  /**
+   * Has most clients leave before anything closes. Only connections of the first half are told: where
+   * load balancers have not noticed yet clients come again, and a connection a request would be dear.
+   */
+  async #lastCalls(delay: number): Promise<void> {
+    await sleep(delay / 2);
+    for (const connection of [...this.#connections]) connection.retire();
+    await sleep(delay / 2);
   }
 
   /** Waits until nobody is connected any more, for at most `timeout` ms. */

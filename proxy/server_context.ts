@@ -34,6 +34,8 @@ export interface DownstreamConnection {
   serve(): Promise<void>;
   /** Since when nothing has been under way, in ms, monotonic; Infinity while something is. */
   readonly idleSince: number;
+  /** Its client should not come back on it: told with the next answer where only that loses nothing. */
+  retire(): void;
   /** Finishes what is under way, and takes no more. */
   drain(): void;
   /** Closes at once, whatever is under way. */

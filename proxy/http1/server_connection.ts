@@ -237,11 +237,19 @@ export class ServerConnection extends Answers implements Deadlined {
   }
 
   /**
+   * Makes the next exchange the last: a client that hears so sends no more, whereas one whose idle
+   * connection is closed may have a request on its way (RFC 9112 §9.5).
+   */
+  retire(): void {
+    this.closeAfter = true;
+  }
+
+  /**
    * Makes the exchange under way the last. Without one the connection closes a moment later: a
    * request that is on its way already is still answered.
    */
   drain(): void {
-    this.closeAfter = true;
+    this.retire();
     if (this.#phase === IDLE || (this.#phase === HEAD && !this.#hasBegun)) {
       this.#deadline = Math.min(this.#deadline, this.context.deadlines.in(DRAIN_GRACE));
     }

@@ -83,6 +83,9 @@ export class ServerConnection implements DownstreamConnection, Deadlined, Role, 
     return this.isBusy ? Infinity : this.#idleAt;
   }
 
+  /** GOAWAY loses nothing whenever it comes: `drain` is early enough. */
+  retire(): void {}
+
   /** Takes no more streams: the client is told at once, and once more when it must have heard. */
   drain(): void {
     const connection = this.#connection;

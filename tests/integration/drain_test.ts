@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { Backend, Peer, reply, signal, statusOf, until } from "../support/backend.ts";
 import { TestProxy } from "../support/test_proxy.ts";
+import type { WireMessage } from "../support/wire_message.ts";
 
 const GET = "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n";
 const NOW = { delay: 0, timeout: 10_000 };
@@ -50,7 +51,7 @@ Deno.test("a request without its answer yet gets it, with Connection: close", as
   finish.resolve();
   const answer = await client.answer();
   assert.equal(answer.body, "ok");
-  assert.match(answer.head, /^connection: close\r$/im);
+  assert.ok(isLast(answer));
   assert.equal(await client.ended(), "closes");
   await draining;
 });
@@ -84,7 +85,7 @@ Deno.test("requests that are on their way when the drain begins are answered", a
   for (const client of [fresh, used, half]) {
     const answer = await client.answer();
     assert.equal(answer.body, "ok");
-    assert.match(answer.head, /^connection: close\r$/im);
+    assert.ok(isLast(answer));
     assert.equal(await client.ended(), "closes");
   }
   await draining;
@@ -112,6 +113,25 @@ Deno.test("during the delay new connections are served", async () => {
   await assertRefuses(proxy.port);
 });
 
+Deno.test("a kept connection is told to end within the delay, and one that comes then is kept", async () => {
+  await using backend = new Backend();
+  using proxy = new TestProxy([backend.port]);
+  using kept = await Peer.connect(proxy.port);
+  await kept.ask(GET);
+  const draining = proxy.server.drain({ delay: 2_000, timeout: 10_000 });
+  assert.ok(!isLast(await kept.ask(GET)), "load balancers have not noticed yet");
+  let answer: WireMessage;
+  do {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    answer = await kept.ask(GET);
+    assert.equal(answer.body, "ok");
+  } while (!isLast(answer));
+  using fresh = await Peer.connect(proxy.port);
+  assert.ok(!isLast(await fresh.ask(GET)), "the delay is not over, and it stays");
+  assert.equal(await kept.ended(), "closes");
+  await draining;
+});
+
 Deno.test("what does not end in time is cut", async () => {
   const never = signal();
   await using backend = halting(never.promise);
@@ -137,7 +157,7 @@ Deno.test("a drain under load loses no request of clients that heed Connection: 
       const answer = await client.ask(GET);
       if (statusOf(answer) === 200) served++;
       else lost++;
-      if (answer.head === "" || /^connection: close\r$/im.test(answer.head)) return;
+      if (answer.head === "" || isLast(answer)) return;
     }
   });
   await until("they are at work", () => served > 200);
@@ -145,6 +165,10 @@ Deno.test("a drain under load loses no request of clients that heed Connection: 
   await Promise.all(clients);
   assert.equal(lost, 0);
 });
+
+function isLast({ head }: WireMessage): boolean {
+  return /^connection: close\r$/im.test(head);
+}
 
 /** A connection that came just as the port closed is reset in its queue. */
 async function assertRefuses(port: number): Promise<void> {
