@@ -90,7 +90,7 @@ export class Outputs {
   /** How writes of the workload failed last, by object, so that each is said once. */
   readonly #failures = new Map<string, string>();
   /** Problems of publishing and of the proxies, as they were when they were last told. */
-  #told = "[]";
+  #told = "";
   #telling: ReturnType<typeof setTimeout> | undefined;
   #addressing: ReturnType<typeof setTimeout> | undefined;
   /** Null when it has ended. */
@@ -225,7 +225,7 @@ export class Outputs {
     this.#publication.forget();
     this.#authority.forget();
     this.#workloadProblems = [];
-    this.#told = "[]";
+    this.#told = "";
     if (!isLeader) return;
     this.#keeper.reset();
     // Whatever failed may have failed for want of the lease.
@@ -425,15 +425,20 @@ export class Outputs {
     return refusalProblems(this.#options.streamed(), this.#workloadRef, performance.now());
   }
 
-  get #workloadRef(): ObjectRef {
+  get #workloadRef(): ObjectRef & { readonly kind: "DaemonSet" | "Deployment" } {
     const { backend, namespace } = this.#options.options;
     const kind = backend === "HostPort" ? "DaemonSet" : "Deployment";
     return { kind, namespace, name: PROXY_NAME };
   }
 
-  /** Tells of problems of publishing and of the proxies, if they are others than before. */
+  /**
+   * Tells of problems of publishing and of the proxies, if they are others than before, or have an
+   * object by now: an Event needs it, and a watch may show it later than its problem is known.
+   */
   #tellNews(): void {
-    const told = JSON.stringify([...this.#ownProblems(), ...this.#refusals()]);
+    const { kind, namespace, name } = this.#workloadRef;
+    const uid = this.#options.watches.workload(kind, namespace, name)?.metadata.uid ?? null;
+    const told = JSON.stringify([uid, ...this.#ownProblems(), ...this.#refusals()]);
     if (told !== this.#told) this.#tell();
     this.#told = told;
   }

@@ -8,6 +8,7 @@ import type { KubeObject } from "./support/api_client.ts";
 import { clusterTest } from "./support/cluster_case.ts";
 import { eventually } from "./support/condition.ts";
 import { ControllerScene } from "./support/controller_scene.ts";
+import { heldUntil } from "./support/gateway_answers.ts";
 import { connectProxy } from "./support/stream_scene.ts";
 import type { Live } from "./support/workload_scene.ts";
 import type { LiveIngress } from "./support/writing_scene.ts";
@@ -199,6 +200,26 @@ clusterTest(
 function accountOf(live: Live | null): unknown {
   return (live?.spec.template.spec as { serviceAccountName?: string }).serviceAccountName;
 }
+
+clusterTest(
+  "a problem of the DaemonSet that is known before a watch shows it becomes an Event all the same",
+  async (cluster) => {
+    await using scene = await ControllerScene.prepare(cluster, { account: false, gateway: true });
+    const shown = Promise.withResolvers<void>();
+    scene.gateway!.inject({ verb: "watch", resource: "daemonsets" }, heldUntil(shown.promise));
+    try {
+      await scene.startController();
+      await scene.service("web");
+      await scene.ingress("shop");
+      await eventually("DaemonSet", () => workload(scene));
+      await scene.eventuallyProblem("ProxyAccountMissing");
+    } finally {
+      shown.resolve();
+    }
+    await eventOf(scene, "ProxyAccountMissing");
+    assert.equal(await scene.controller.stop(), 0);
+  },
+);
 
 clusterTest(
   "an installation without the proxies' account has proxies that live on files, and says so",
