@@ -70,7 +70,10 @@ Deno.test("testssl.sh finds nothing vulnerable", async () => {
     // fast. Nor on the certificate, which is the user's.
     const scans = ["--protocols", "--std", "--fs", "--vulnerable"];
     const fixed = ["--quiet", "--color", "0", "--warnings", "batch", "--ip", "127.0.0.1"];
-    await run(program, [...fixed, ...scans, "--jsonfile", file, `localhost:${proxy.port}`]);
+    // Where OpenSSL has no engine for GOST it would warn of itself among the findings.
+    const env = { NO_ENGINE: "true" };
+    const args = [...fixed, ...scans, "--jsonfile", file, `localhost:${proxy.port}`];
+    await run(program, args, "", false, env);
     const findings: Finding[] = JSON.parse(await Deno.readTextFile(file));
     const known = new Set(findings.map(({ id }) => id));
     for (
@@ -185,10 +188,12 @@ async function run(
   args: readonly string[],
   input = "",
   mayFail = false,
+  env: Readonly<Record<string, string>> = {},
 ): Promise<string | null> {
   try {
     const child = new Deno.Command(program, {
       args: [...args],
+      env,
       stdin: "piped",
       stdout: "piped",
       stderr: "piped",
