@@ -22,10 +22,14 @@ export class Deadlines {
   readonly #entries = new Set<Deadlined>();
   #timer: ReturnType<typeof setInterval> | null = null;
   #now = performance.now();
+  #sweptAt = this.#now;
   /** The last sweep has looked at nothing. */
   #isLeftOut = false;
 
-  /** The time of the last sweep, in ms, monotonic; at most one interval old while entries exist. */
+  /**
+   * The time of the last sweep, in ms, monotonic: one interval old at most while entries exist, unless
+   * the process has just stood still.
+   */
   get now(): number {
     return this.#now;
   }
@@ -43,7 +47,8 @@ export class Deadlines {
   add(entry: Deadlined): void {
     this.#entries.add(entry);
     if (this.#timer === null) {
-      this.#now = performance.now();
+      this.refresh();
+      this.#sweptAt = this.#now;
       this.#timer = setInterval(() => this.#sweep(), SWEEP_INTERVAL);
     }
   }
@@ -56,14 +61,20 @@ export class Deadlines {
     }
   }
 
+  /** Makes it now: before deadlines that are short, and rarely set. */
+  refresh(): void {
+    this.#now = performance.now();
+  }
+
   /**
    * Who has stood still (for a collection, for want of CPU, frozen) fires its timers first and reads
    * afterwards: what came in time meanwhile would be late, unread. So one sweep is left out then;
    * not two in turn, or deadlines would mean nothing to a process that is always late.
    */
   #sweep(): void {
-    const before = this.#now;
-    this.#now = performance.now();
+    const before = this.#sweptAt;
+    this.refresh();
+    this.#sweptAt = this.#now;
     this.#isLeftOut = !this.#isLeftOut && this.#now - before > STANDSTILL;
     if (this.#isLeftOut) return;
     for (const entry of this.#entries) entry.check(this.#now);

@@ -87,6 +87,12 @@ export interface DrainOptions {
   readonly timeout: number;
 }
 
+/**
+ * How long (ms) a draining connection may be idle: a client whose next request crosses with its end
+ * gets no answer. Less where all of the drain is short.
+ */
+const DRAIN_GRACE = 2_000;
+
 /** How often a drain looks whether all is done, in ms. */
 const DRAIN_POLL = 20;
 
@@ -119,6 +125,8 @@ export class ProxyServer {
   readonly #handshakeFailures: HandshakeFailures;
   #served = 0;
   #draining = false;
+  /** How long (ms) draining connections may be idle; 0 before. */
+  #grace = 0;
   #redirectPort: number | null = null;
 
   constructor(options: ProxyServerOptions) {
@@ -295,7 +303,10 @@ export class ProxyServer {
     this.#draining = true;
     if (delay > 0) await this.#emptyQueues();
     for (const listener of this.#listeners) listener.close();
-    for (const connection of [...this.#connections]) connection.drain();
+    // Having stood still, it would count from long ago.
+    this.#deadlines.refresh();
+    this.#grace = Math.max(1, Math.min(DRAIN_GRACE, timeout / 2));
+    for (const connection of [...this.#connections]) connection.drain(this.#grace);
     await this.#gone(timeout);
     if (this.connectionCount > 0) {
       const cut = this.connectionCount;
@@ -428,6 +439,8 @@ export class ProxyServer {
   #speakHttp1(transport: Transport, client: Client): void {
     const connection = new ServerConnection(transport, client, this.#context);
     this.#connections.add(connection);
+    // Its handshake was under way.
+    if (this.#grace > 0) connection.drain(this.#grace);
     // One function a connection, and no chain of promises: most are idle, and there may be many.
     connection.serve().then(() => {
       this.#connections.delete(connection);

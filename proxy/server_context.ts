@@ -20,7 +20,7 @@ export interface ServerConnectionContext {
     code: ErrorCode,
     exchange: Exchange | null,
   ) => { head: ResponseHead; body: Body };
-  /** True once connections are to close after the exchange under way. */
+  /** True once answers that begin are to be the last of their connections. */
   readonly isDraining: () => boolean;
   /** Told of each exchange when it has ended, and of each request that was refused. Must not throw. */
   readonly onExchangeEnd: (exchange: Exchange) => void;
@@ -36,8 +36,8 @@ export interface DownstreamConnection {
   readonly idleSince: number;
   /** Its client should not come back on it: told with the next answer where only that loses nothing. */
   retire(): void;
-  /** Finishes what is under way, and takes no more. */
-  drain(): void;
+  /** Finishes what is under way, and takes no more. `grace` (ms): what an idle one may be waited for. */
+  drain(grace: number): void;
   /** Closes at once, whatever is under way. */
   close(): void;
 }

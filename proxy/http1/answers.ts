@@ -37,8 +37,10 @@ export abstract class Answers implements Exchange {
   protected desk: Desk | null = null;
   /** How many have begun. */
   protected requests = 0;
-  /** The connection ends behind the answer under way, or the next. */
+  /** The connection ends behind the answer under way, whose client has been told. */
   protected closeAfter = false;
+  /** The next answer is to be the last. */
+  protected retired = false;
   /** Why it has been ended; nothing more is sent. */
   protected failure: ProxyError | null = null;
 
@@ -110,7 +112,7 @@ export abstract class Answers implements Exchange {
     // An answer to an unfinished upload ends the connection (RFC 9112 §9.3): its rest is unread.
     if (
       !this.desk!.connection.keepAlive || !this.desk!.body.done || framing === "close" ||
-      head.closes ||
+      head.closes || this.retired ||
       this.requests >= limits.requestsPerConnection || this.context.isDraining()
     ) this.closeAfter = true;
     const keepAlive = !this.closeAfter;

@@ -22,8 +22,6 @@ import { closeUnlessBusy } from "./last_look.ts";
 import type { ServerConnectionContext } from "../server_context.ts";
 import { turnNow } from "../turn_clock.ts";
 
-/** A draining connection that is idle gets this long (ms) for a request that is on its way. */
-const DRAIN_GRACE = 500;
 /** After an answer that closes, unread bytes are taken for this long (ms), so that no RST eats it. */
 const LINGER = 2_000;
 /** Sweeps that find it resting before it leaves its desk: in a burst of requests that is kept. */
@@ -50,6 +48,8 @@ export class ServerConnection extends Answers implements Deadlined {
   #lent = false;
   /** An answer to a deadline is under way, and then the connection ends. */
   #expired = false;
+  /** In a drain: how long (ms) it may be idle. */
+  #grace = 0;
 
   constructor(transport: Transport, client: Client, context: ServerConnectionContext) {
     super(transport, client, context);
@@ -241,17 +241,18 @@ export class ServerConnection extends Answers implements Deadlined {
    * connection is closed may have a request on its way (RFC 9112 §9.5).
    */
   retire(): void {
-    this.closeAfter = true;
+    this.retired = true;
   }
 
   /**
-   * Makes the exchange under way the last. Without one the connection closes a moment later: a
-   * request that is on its way already is still answered.
+   * Makes the next answer that begins the last. An idle connection closes after `grace` ms, so that
+   * a request that is on its way already is still answered.
    */
-  drain(): void {
+  drain(grace: number): void {
     this.retire();
+    this.#grace = grace;
     if (this.#phase === IDLE || (this.#phase === HEAD && !this.#hasBegun)) {
-      this.#deadline = Math.min(this.#deadline, this.context.deadlines.in(DRAIN_GRACE));
+      this.#deadline = Math.min(this.#deadline, this.context.deadlines.in(grace));
     }
   }
 
@@ -263,7 +264,8 @@ export class ServerConnection extends Answers implements Deadlined {
     const isFirst = this.requests === 0;
     this.desk?.body.release();
     this.#phase = isFirst ? HEAD : IDLE;
-    this.#deadline = deadlines.in(isFirst ? limits.requestHeadTimeout : limits.clientIdleTimeout);
+    const timeout = isFirst ? limits.requestHeadTimeout : limits.clientIdleTimeout;
+    this.#deadline = deadlines.in(this.#grace || timeout);
   }
 
   /**
@@ -387,7 +389,7 @@ export class ServerConnection extends Answers implements Deadlined {
       );
       return false;
     }
-    if (this.closeAfter || unread || this.context.isDraining()) return this.#settleLast(unread);
+    if (this.closeAfter || unread) return this.#settleLast(unread);
     this.payload = null;
     this.desk!.readAhead.end();
     return true;

@@ -91,6 +91,38 @@ Deno.test("requests that are on their way when the drain begins are answered", a
   await draining;
 });
 
+Deno.test("the client of an answer that was under way may send one more request", async () => {
+  const finish = signal();
+  await using backend = halting(finish.promise);
+  using proxy = new TestProxy([backend.port]);
+  using client = await Peer.connect(proxy.port);
+  await client.send(GET);
+  const begun = (await client.reader.head("response"))!;
+  const draining = proxy.server.drain(NOW);
+  finish.resolve();
+  await client.reader.body(begun);
+  assert.ok(!isLast(begun), "nobody knew yet");
+  const answer = await client.ask(GET);
+  assert.equal(answer.body, "abcdef");
+  assert.ok(isLast(answer));
+  await draining;
+});
+
+Deno.test("a process that stood still before the drain gives idle connections their time", async () => {
+  await using backend = new Backend();
+  using proxy = new TestProxy([backend.port]);
+  using client = await Peer.connect(proxy.port);
+  await client.ask(GET);
+  const end = performance.now() + 3_000;
+  while (performance.now() < end);
+  const draining = proxy.server.drain(NOW);
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  const answer = await client.ask(GET);
+  assert.equal(answer.body, "ok");
+  assert.ok(isLast(answer));
+  await draining;
+});
+
 Deno.test("idle connections are closed, and new ones are refused", async () => {
   await using backend = new Backend();
   using proxy = new TestProxy([backend.port]);

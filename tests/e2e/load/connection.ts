@@ -43,6 +43,8 @@ export class Connection {
   #timedOut = false;
   /** How the other side has ended: by FIN unless a read or a write says otherwise. */
   #ending: "closed" | "reset" = "closed";
+  /** What a read has failed with, but for a reset. */
+  #detail = "";
 
   private constructor(conn: Deno.Conn) {
     this.#conn = conn;
@@ -117,7 +119,7 @@ export class Connection {
   async #answer(): Promise<WireMessage> {
     for (;;) {
       const message = await this.#reader.message("response");
-      if (message === null) throw this.#failure(this.#ending, "");
+      if (message === null) throw this.#failure(this.#ending, this.#detail);
       if (!message.complete || message.fault !== "") {
         throw this.#failure("cut", `${message.fault} ${message.head}`);
       }
@@ -145,6 +147,7 @@ export class Connection {
       if (count !== null) return latin1(this.#buffer.subarray(0, count));
     } catch (error) {
       if (error instanceof Deno.errors.ConnectionReset) this.#ending = "reset";
+      else this.#detail = String(error);
     }
     this.close();
     return null;
