@@ -2,7 +2,7 @@
  * Events about users' mistakes. In: all problems of a moment, again and again. Out: one Event for
  * each object and reason, which `kubectl describe` shows with the object.
  *
- * Created once; patched when its message changes, when the problem comes back, and every half hour
+ * Created once, where the problem lasts; patched when its message changes, when the problem comes back, and every half hour
  * that it stays, since the API server forgets Events after one. Other replicas, and this one after a
  * restart, find it by its name.
  */
@@ -34,6 +34,11 @@ export const EVENT_PACE: Pace = { rate: 10, burst: 50, inFlight: 4 };
 
 /** When Events are written. */
 export interface EventTiming {
+  /**
+   * Milliseconds that a problem has to last before it is told of. Watches are not in step: an Ingress
+   * may be seen before a Secret that is older, and users apply them in any order.
+   */
+  readonly patience: number;
   /** Milliseconds between two writes of one Event, however often its message changes. */
   readonly leastInterval: number;
   /** Milliseconds after which a problem that stays is told of again, and up to a sixth more. */
@@ -44,6 +49,7 @@ export interface EventTiming {
 
 /** 10,000 Events take 17 minutes to write, and the API server keeps each for an hour. */
 export const EVENT_TIMING: EventTiming = {
+  patience: 1_000,
   leastInterval: 30_000,
   renewal: 30 * 60_000,
   maxRecords: 10_000,
@@ -80,6 +86,8 @@ export class EventWriter {
   readonly #random: () => number;
   readonly #queue: WriteQueue;
   readonly #records = new Map<string, EventRecord>();
+  /** Those whose problem may not last. */
+  readonly #awaited = new Set<string>();
   #isFull = false;
 
   constructor(options: EventWriterOptions) {
@@ -97,9 +105,11 @@ export class EventWriter {
     });
   }
 
-  /** Events that are about to be written, as far as leave and pace allow. */
+  /** Events that are about to be written, as far as leave and pace allow, and their problems last. */
   get backlog(): number {
-    return this.#queue.backlog;
+    let backlog = this.#queue.backlog;
+    for (const key of this.#awaited) if (!this.#queue.has(key)) backlog++;
+    return backlog;
   }
 
   /** Takes all problems that there are now. To be called after each translation. */
@@ -154,19 +164,27 @@ export class EventWriter {
         written: null,
       };
       this.#records.set(key, record);
-      this.#queue.add(key);
+      this.#await(key);
       return true;
     }
     if (!record.isPresent) record.hasReturned = record.written !== null;
     const isNews = !record.isPresent || record.message !== message;
     record.isPresent = true;
     record.message = message;
-    if (isNews && !this.#queue.has(key)) this.#queue.add(key);
+    if (!isNews || this.#queue.has(key)) return true;
+    if (record.written === null) this.#await(key);
+    else this.#queue.add(key);
     return true;
+  }
+
+  #await(key: string): void {
+    this.#awaited.add(key);
+    this.#queue.add(key, this.#timing.patience);
   }
 
   #forget(key: string): void {
     this.#records.delete(key);
+    this.#awaited.delete(key);
     this.#queue.delete(key);
   }
 
@@ -177,6 +195,7 @@ export class EventWriter {
   }
 
   async #write(key: string): Promise<WriteOutcome> {
+    this.#awaited.delete(key);
     const record = this.#records.get(key);
     if (record === undefined || !record.isPresent) return { kind: "unneeded" };
     const { written, message } = record;

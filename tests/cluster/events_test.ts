@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { EventWriter, type EventWriterOptions } from "../../controller/events.ts";
+import { EVENT_TIMING, EventWriter, type EventWriterOptions } from "../../controller/events.ts";
 import { INGRESS_CLASSES, INGRESSES } from "../../controller/kube/types.ts";
 import { type After, systemAfter } from "../../controller/write/queue.ts";
 import { ManualClock } from "../../shared/clock.ts";
@@ -45,6 +45,7 @@ function writerOf(replica: Replica, options: Partial<EventWriterOptions> = {}): 
         IngressClass: { resource: INGRESS_CLASSES, view: replica.classes.store },
       },
       ...options,
+      timing: { patience: 0, ...options.timing },
     }),
   );
 }
@@ -291,6 +292,29 @@ clusterTest("a problem that has gone before its turn is not told of", async (clu
   await written(writer);
   assert.deepEqual(scene.writes(), []);
 });
+
+clusterTest(
+  "a problem is told of once it has lasted for a second, and not before",
+  async (cluster) => {
+    await using scene = await WritingScene.create(cluster);
+    for (const name of ["web", "api"]) await scene.ingress(name);
+    const time = manualTime();
+    const { patience } = EVENT_TIMING;
+    const writer = writerOf(await scene.replica(), { ...time, timing: { patience } });
+    writer.sync([problem(scene, "web"), problem(scene, "api")]);
+    time.clock.advance(patience - 1);
+    // The one has been mended, and the other is the same.
+    writer.sync([problem(scene, "api")]);
+    assert.deepEqual(scene.writes(), []);
+    assert.ok(writer.backlog > 0);
+    time.clock.advance(1);
+    await written(writer);
+    assert.deepEqual((await eventsOf(scene)).map(({ involvedObject: { name } }) => name), ["api"]);
+    writer.sync([problem(scene, "web"), problem(scene, "api")]);
+    time.clock.advance(patience);
+    await eventually("the other Event", async () => (await eventsOf(scene)).length === 2);
+  },
+);
 
 clusterTest("an Event that cannot be written is tried again", async (cluster) => {
   await using scene = await WritingScene.create(cluster);
