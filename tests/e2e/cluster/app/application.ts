@@ -160,7 +160,13 @@ function deployment(
               { name: "POD_NAME", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } },
             ],
             ports: [{ containerPort: 8080 }],
-            readinessProbe: { httpGet: { path: "/ready", port: 8080 }, periodSeconds: 1 },
+            // A machine that stands still for some seconds is not the application's end: by default a
+            // probe has one, and after three of them nobody is ready, which no proxy can help.
+            readinessProbe: {
+              httpGet: { path: "/ready", port: 8080 },
+              periodSeconds: 1,
+              timeoutSeconds: 5,
+            },
             resources: { requests: { cpu: "5m", memory: "16Mi" } },
           }],
         },
