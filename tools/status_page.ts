@@ -74,6 +74,10 @@ export function statusPage(): string {
     "object's namespace, or in `default` for an IngressClass. It says in which field, what is wrong,",
     "what follows, and what to do, and how many more of the kind there are.",
     "",
+    `- One is told of once it has lasted for ${
+      EVENT_TIMING.patience / 1_000
+    } s: of an Ingress that is applied just`,
+    "  before its Secret there is nothing to tell.",
     `- One that stays is told of again every ${
       EVENT_TIMING.renewal / 60_000
     } minutes, since the API server forgets`,
