@@ -2,6 +2,7 @@
  * What a kubelet does for the proxies' volume. In: the ConfigMaps and Secrets that are published, by a
  * list every now and then. Out: a folder with their files, which change all at once.
  */
+import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { configFileName, configMapName, isKeySecretName } from "../../../shared/published_set.ts";
 import { MountedVolume } from "../../support/mounted_volume.ts";
@@ -22,6 +23,7 @@ export class KubeletVolume {
   /** The name under which the proxy is given the first file. */
   readonly #first: string;
   #volume: MountedVolume | null = null;
+  #folder = "";
   #shown = "";
   readonly #stop = new AbortController();
   #looking: Promise<void> = Promise.resolve();
@@ -34,6 +36,7 @@ export class KubeletVolume {
 
   /** Fills the folder, which is empty; `start` follows what is published from then on. */
   mount(folder: string, files: Readonly<Record<string, string | Uint8Array>>): void {
+    this.#folder = folder;
     this.#volume = new MountedVolume(folder);
     this.#volume.publish(files);
   }
@@ -57,9 +60,20 @@ export class KubeletVolume {
     const { signal } = this.#stop;
     while (!signal.aborted) {
       const { files, versions } = await this.#look();
-      if (versions !== this.#shown && this.#first in files) this.#volume!.publish(files);
+      if (versions !== this.#shown && this.#first in files && !this.#publish(files)) return;
       this.#shown = versions;
       await sleep(PAUSE, undefined, { signal }).catch(() => {});
+    }
+  }
+
+  /** False where the pod has ended, and its folder with it. */
+  #publish(files: Readonly<Record<string, Uint8Array>>): boolean {
+    try {
+      this.#volume!.publish(files);
+      return true;
+    } catch (error) {
+      if (existsSync(this.#folder)) throw error;
+      return false;
     }
   }
 
