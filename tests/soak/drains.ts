@@ -73,13 +73,20 @@ class Balancer {
     return this.ready[this.#next++ % this.ready.length];
   }
 
-  /** Lists a proxy for as long as it is ready. */
+  /** Lists a proxy while it is ready; what cannot be asked for a moment stays as it was. */
   async watch(proxy: ProxyProcess): Promise<void> {
+    let isOver = false;
+    proxy.ended.then(() => isOver = true);
+    let isReady = true;
     this.ready.push(proxy);
-    while (await proxy.admin("/readyz").then(({ status }) => status === 200, () => false)) {
+    while (!isOver) {
+      const was: boolean = isReady;
+      isReady = await proxy.admin("/readyz").then(({ status }) => status === 200, () => was);
+      if (isReady && !was) this.ready.push(proxy);
+      if (!isReady && was) this.ready.splice(this.ready.indexOf(proxy), 1);
       await pause(20);
     }
-    this.ready.splice(this.ready.indexOf(proxy), 1);
+    if (isReady) this.ready.splice(this.ready.indexOf(proxy), 1);
   }
 }
 
