@@ -2,9 +2,9 @@
  * Events about users' mistakes. In: all problems of a moment, again and again. Out: one Event for
  * each object and reason, which `kubectl describe` shows with the object.
  *
- * Created once, where the problem lasts; patched when its message changes, when the problem comes back, and every half hour
- * that it stays, since the API server forgets Events after one. Other replicas, and this one after a
- * restart, find it by its name.
+ * Created once, where the problem lasts; patched when its message changes, when the problem comes
+ * back, and every half hour that it stays, since the API server forgets Events after one. Other
+ * replicas, and this one after a restart, find it by its name.
  */
 import { type Clock, systemClock } from "../shared/clock.ts";
 import type { Logger } from "../shared/log.ts";

@@ -12,6 +12,7 @@ import { FinalizerRemover } from "./finalizers.ts";
 import { DONE, IDLE, Job, type JobOutcome } from "./job.ts";
 import type { FencedClient, WriteClient } from "./kube/fenced_client.ts";
 import type { WriteFence } from "./kube/term.ts";
+import type { KubeObject } from "./kube/types.ts";
 import type { ControllerMetrics } from "./metrics.ts";
 import type { ControllerOptions } from "./options.ts";
 import { ProblemLog } from "./problem_log.ts";
@@ -235,7 +236,7 @@ export class Outputs {
 
   /** Metrics of what is rather than of what happens. */
   measure(): void {
-    const { metrics, watches, options: { namespace, backend } } = this.#options;
+    const { metrics } = this.#options;
     metrics.problems(this.problems());
     for (const accepted of ["all", "partly", "none"] as const) {
       const count = this.#result?.statuses.filter((status) => status.accepted === accepted).length;
@@ -252,8 +253,7 @@ export class Outputs {
     for (const [kind, bytes] of Object.entries(this.#publication.bytes)) {
       metrics.set("pingress_controller_published_bytes", bytes, { kind });
     }
-    const kind = backend === "HostPort" ? "DaemonSet" : "Deployment";
-    const live = watches.workload(kind, namespace, PROXY_NAME);
+    const live = this.#liveWorkload;
     const status = live === null ? null : workloadStatus(live);
     for (const state of ["desired", "updated", "ready"] as const) {
       metrics.set("pingress_controller_proxies", status?.[state] ?? 0, { state });
@@ -380,11 +380,9 @@ export class Outputs {
 
   /** Whether proxies can be told of the stream, if they are to be. */
   async #lookForAccount(): Promise<AccountReading> {
-    const { workload: { stream, backend, namespace }, watches } = this.#options;
+    const { stream } = this.#options.workload;
     if (!stream) return { isUsable: false, problem: null, again: null };
-    const kind = backend === "HostPort" ? "DaemonSet" : "Deployment";
-    const live = watches.workload(kind, namespace, PROXY_NAME);
-    return await this.#account.look({ kind, namespace, name: PROXY_NAME }, live);
+    return await this.#account.look(this.#workloadRef, this.#liveWorkload);
   }
 
   /**
@@ -431,13 +429,18 @@ export class Outputs {
     return { kind, namespace, name: PROXY_NAME };
   }
 
+  /** As a watch shows it; null where there is none. */
+  get #liveWorkload(): KubeObject | null {
+    const { kind, namespace, name } = this.#workloadRef;
+    return this.#options.watches.workload(kind, namespace, name);
+  }
+
   /**
    * Tells of problems of publishing and of the proxies, if they are others than before, or have an
    * object by now: an Event needs it, and a watch may show it later than its problem is known.
    */
   #tellNews(): void {
-    const { kind, namespace, name } = this.#workloadRef;
-    const uid = this.#options.watches.workload(kind, namespace, name)?.metadata.uid ?? null;
+    const uid = this.#liveWorkload?.metadata.uid ?? null;
     const told = JSON.stringify([uid, ...this.#ownProblems(), ...this.#refusals()]);
     if (told !== this.#told) this.#tell();
     this.#told = told;

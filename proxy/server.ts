@@ -295,8 +295,8 @@ export class ProxyServer {
   /**
    * Ends without dropping anything: goes on accepting for `delay`, in whose second half connections
    * of before hear `Connection: close` with their next answer. Then accepts no more, closes idle
-   * connections, and lets exchanges finish with `Connection: close`. After `timeout` WebSockets are told that this is the
-   * end, requests that wait for an endpoint get 503, and what is left is cut.
+   * connections, and lets exchanges finish with `Connection: close`. After `timeout` WebSockets are
+   * told that this is the end, requests that wait for an endpoint get 503, and what is left is cut.
    */
   async drain({ delay, timeout }: DrainOptions): Promise<void> {
     if (delay > 0) await this.#lastCalls(delay);

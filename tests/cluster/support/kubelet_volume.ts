@@ -23,7 +23,6 @@ export class KubeletVolume {
   /** The name under which the proxy is given the first file. */
   readonly #first: string;
   #volume: MountedVolume | null = null;
-  #folder = "";
   #shown = "";
   readonly #stop = new AbortController();
   #looking: Promise<void> = Promise.resolve();
@@ -36,7 +35,6 @@ export class KubeletVolume {
 
   /** Fills the folder, which is empty; `start` follows what is published from then on. */
   mount(folder: string, files: Readonly<Record<string, string | Uint8Array>>): void {
-    this.#folder = folder;
     this.#volume = new MountedVolume(folder);
     this.#volume.publish(files);
   }
@@ -68,11 +66,12 @@ export class KubeletVolume {
 
   /** False where the pod has ended, and its folder with it. */
   #publish(files: Readonly<Record<string, Uint8Array>>): boolean {
+    const volume = this.#volume!;
     try {
-      this.#volume!.publish(files);
+      volume.publish(files);
       return true;
     } catch (error) {
-      if (existsSync(this.#folder)) throw error;
+      if (existsSync(volume.folder)) throw error;
       return false;
     }
   }
