@@ -3,13 +3,12 @@
  * force. Out: handlers by path: `/metrics` for anyone, `/configuration`, `/snapshot` and `/explain`
  * for this machine alone.
  */
-// @ts-types="@types/negotiator"
-import Negotiator from "negotiator";
 import { formatAddress } from "../shared/address.ts";
 import { type AdminHandler, loopbackOnly } from "../shared/admin.ts";
 import { parseRequestedUrl, type RequestedUrl } from "../shared/requested_url.ts";
 import type { Action, Snapshot } from "../shared/snapshot.ts";
 import { serialiseSnapshot } from "../shared/snapshot_serialise.ts";
+import { prefersJson } from "./accept.ts";
 import { memoryInUse } from "./overload.ts";
 import { explain, type Explanation } from "./router/explain.ts";
 import { METRICS_CONTENT_TYPE, streamPieces } from "./telemetry/exposition.ts";
@@ -88,7 +87,7 @@ function showExplanation(hub: TelemetryHub, request: Request): Response {
     return text(400, "Ask for /explain?url=https://app.example.com/path, escaped as a query is");
   }
   const explanation = explain(inForce.snapshot, url.host, url.rawPath);
-  return prefersJson(request)
+  return prefersJson([request.headers.get("accept") ?? ""])
     ? json(JSON.stringify(plain(url, explanation, inForce.snapshot)))
     : text(200, describe(url, explanation, inForce.snapshot));
 }
@@ -166,13 +165,6 @@ function upstreamOf(snapshot: Snapshot, id: string) {
 /** Control characters of what somebody asked for do not reach a terminal. */
 function printable(line: string): string {
   return line.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, "\ufffd");
-}
-
-function prefersJson(request: Request): boolean {
-  const accept = request.headers.get("accept");
-  if (accept === null) return false;
-  return new Negotiator({ headers: { accept } }).mediaType(["text/plain", "application/json"]) ===
-    "application/json";
 }
 
 function json(body: string): Response {

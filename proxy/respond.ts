@@ -4,8 +4,7 @@
  * never an inner detail; a gRPC client gets a status of gRPC instead.
  */
 import { STATUS_CODES } from "node:http";
-// @ts-types="@types/negotiator"
-import Negotiator from "negotiator";
+import { prefersJson } from "./accept.ts";
 import { ERROR_KINDS, type ErrorCode } from "./errors.ts";
 import { ACCEPT, fieldsOf } from "./fields.ts";
 import { hasGrpc } from "./grpc/content_type.ts";
@@ -33,7 +32,7 @@ export function answerTo(
   const { status, text } = ERROR_KINDS[code];
   const reason = STATUS_CODES[status] ?? "";
   const requestId = requestIdOf(exchange);
-  const json = exchange !== null && prefersJson(exchange);
+  const json = exchange !== null && prefersJson(acceptOf(exchange));
   const body = encoder.encode(
     json
       ? JSON.stringify({ status, error: reason, message: text, requestId }) + "\n"
@@ -80,13 +79,8 @@ function grpcAnswerTo(
   return { head, body: NO_BODY };
 }
 
-function prefersJson({ request: { fields } }: Exchange): boolean {
-  const values: string[] = [];
+function* acceptOf({ request: { fields } }: Exchange): Generator<string> {
   for (let i = fields.find(ACCEPT); i !== -1; i = fields.find(ACCEPT, i + 1)) {
-    values.push(fields.value(i));
+    yield fields.value(i);
   }
-  if (values.length === 0) return false;
-  const headers = { accept: values.join(", ") };
-  return new Negotiator({ headers }).mediaType(["text/plain", "application/json"]) ===
-    "application/json";
 }
