@@ -9,6 +9,7 @@
 import { type Address, withoutIpv6 } from "../shared/address.ts";
 import { isExhaustion } from "./descriptors.ts";
 import type { OwnCalls } from "./own_calls.ts";
+import { connectTcp } from "./tcp_connect.ts";
 import { closeQuietly } from "./transport.ts";
 
 /** Between two looks, in ms. */
@@ -106,11 +107,11 @@ export class PortWatch {
 /** A port on all addresses answers on IPv4 too, which may be all that this host's loopback has. */
 async function dial(address: Address, signal: AbortSignal): Promise<Deno.TcpConn> {
   try {
-    return await Deno.connect({ ...address, signal });
+    return await connectTcp(address, signal);
   } catch (error) {
     const other = withoutIpv6(address);
     if (other === address || signal.aborted || !isUnreachable(error)) throw error;
-    return await Deno.connect({ ...other, signal });
+    return await connectTcp(other, signal);
   }
 }
 

@@ -7,6 +7,7 @@
  */
 import { isExhaustion } from "../descriptors.ts";
 import { ProxyError } from "../errors.ts";
+import { connectTcp } from "../tcp_connect.ts";
 import { tcpTransport } from "../tcp_transport.ts";
 import { closeQuietly, type Transport } from "../transport.ts";
 import type { UpstreamNetworks } from "./networks.ts";
@@ -100,7 +101,7 @@ async function open(
     });
   }
   const connection = await dial(
-    () => Deno.connect({ hostname: address, port, signal }),
+    () => connectTcp({ hostname: address, port }, signal),
     signal,
     onExhausted,
   );

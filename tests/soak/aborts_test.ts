@@ -1,4 +1,4 @@
-/** 10,000 clients that break off at every stage: sockets, pool and memory are back where they were. */
+/** Clients that break off at every stage: sockets, pool and memory are back where they were. */
 import assert from "node:assert/strict";
 import { Backend, Peer } from "../support/backend.ts";
 import { ProxyProcess } from "../support/proxy_process.ts";
@@ -8,6 +8,9 @@ import { falls, FULL, MemoryWatch, mib, SLACK } from "./memory_watch.ts";
 
 const COUNT = FULL ? 10_000 : 1_000;
 const AT_ONCE = 50;
+
+/** Enough for some of them to leave while a connection to the backend is made. */
+const LEAVING = 10_000;
 
 async function play(peer: Peer): Promise<void> {
   for (;;) {
@@ -49,4 +52,16 @@ Deno.test(`${COUNT} clients that break off leave sockets, pool and memory as the
   for (let i = 0; i < AT_ONCE * 2; i++) {
     assert.equal((await client.ask("GET /ok HTTP/1.1\r\nHost: a.test\r\n\r\n")).body, "ok");
   }
+});
+
+Deno.test("connections opened for clients that have left close when they have been idle", async () => {
+  await using backend = new Backend(play);
+  await using proxy = await ProxyProcess.start({
+    snapshot: snapshotOf([backend.port]),
+    args: ["--workers=1", "--allow-loopback-upstreams", "--upstream-idle-timeout=1s"],
+  });
+  // What goes wrong only where a client leaves in the moment in which its connection is made.
+  await abortMany(proxy.httpPort, LEAVING);
+  const left = await falls(() => backend.open.size, 0);
+  assert.equal(left, 0, `${left} connections to the backend are never closed`);
 });
