@@ -1,0 +1,48 @@
+/**
+ * The list of CI's steps. In: its text, one step a line. Out: the steps, or the first mistake.
+ *
+ *     # comment
+ *     NAME | MINUTES | COMMAND
+ *     NAME & | MINUTES | COMMAND              runs beside the steps that follow
+ *     NAME & after OTHER | MINUTES | COMMAND  starts when OTHER has ended
+ */
+
+export interface Step {
+  readonly name: string;
+  /** Runs beside the steps that follow. */
+  readonly beside: boolean;
+  /** The name of an earlier step that must have ended. */
+  readonly after: string | null;
+  /** The longest that the command may take. */
+  readonly minutes: number;
+  /** A line for bash. */
+  readonly command: string;
+}
+
+const LINE = /^(?<name>[^|]+)\|(?<minutes>[^|]+)\|(?<command>.+)$/;
+
+export function parseSteps(text: string): Step[] | { error: string } {
+  const steps: Step[] = [];
+  for (const line of text.split("\n").map((line) => line.trim())) {
+    if (line === "" || line.startsWith("#")) continue;
+    const columns = LINE.exec(line)?.groups;
+    if (columns === undefined) return { error: `${line}: write NAME | MINUTES | COMMAND` };
+    const { name, beside, after } = parseName(columns.name.trim());
+    const minutes = Number(columns.minutes);
+    if (!(minutes > 0)) return { error: `${line}: the minutes must be a number above 0` };
+    if (steps.some((step) => step.name === name)) {
+      return { error: `${line}: two steps are named ${name}` };
+    }
+    if (after !== null && !steps.some((step) => step.name === after)) {
+      return { error: `${line}: no earlier step is named ${after}` };
+    }
+    steps.push({ name, beside, after, minutes, command: columns.command.trim() });
+  }
+  return steps;
+}
+
+function parseName(text: string): Pick<Step, "name" | "beside" | "after"> {
+  const [beforeAfter, after = null] = text.split(" after ").map((part) => part.trim());
+  const beside = beforeAfter.endsWith(" &");
+  return { name: beside ? beforeAfter.slice(0, -2).trim() : beforeAfter, beside, after };
+}

@@ -1,0 +1,32 @@
+import { deepEqual, equal } from "node:assert/strict";
+import { parseSteps } from "./step_list.ts";
+
+Deno.test("a step is a line, with a command that may have bars of its own", () => {
+  deepEqual(
+    parseSteps(`
+# a comment
+build & | 25 | make all
+the tests & after build | 0.5 | run | tee log
+check after the tests | 5 | true
+`),
+    [
+      { name: "build", beside: true, after: null, minutes: 25, command: "make all" },
+      { name: "the tests", beside: true, after: "build", minutes: 0.5, command: "run | tee log" },
+      { name: "check", beside: false, after: "the tests", minutes: 5, command: "true" },
+    ],
+  );
+});
+
+const MISTAKES: Record<string, string> = {
+  "check | true": "check | true: write NAME | MINUTES | COMMAND",
+  "check | soon | true": "check | soon | true: the minutes must be a number above 0",
+  "a | 1 | true\na | 1 | true": "a | 1 | true: two steps are named a",
+  "a after b | 1 | true\nb | 1 | true": "a after b | 1 | true: no earlier step is named b",
+};
+
+for (const [text, error] of Object.entries(MISTAKES)) {
+  Deno.test(`a list with a mistake is refused: ${JSON.stringify(text)}`, () => {
+    const steps = parseSteps(text);
+    equal(Array.isArray(steps) ? "accepted" : steps.error, error);
+  });
+}
