@@ -19,9 +19,15 @@ import { falls, MIB, mib } from "./memory_watch.ts";
 import { mixedBackend, MixedLoad } from "./mixed_load.ts";
 import { RPC_PATH, SECURE_HOST } from "./mixed_targets.ts";
 
-/** The warm-up's share of the time, and that in which clients press. */
+/** The warm-up's share of the time, and the part of it in which clients press. */
 const WARM_UP = 0.4;
 const PRESSING = 0.3;
+/** The longest warm-up, in s: heaps have their size by then. */
+const LONGEST_WARM_UP = 600;
+
+/** From this length on, in s, the slope of memory over the last `SLOPE_SPAN` counts. */
+const HOUR = 3_600;
+const SLOPE_SPAN = 2_400;
 
 /** What the last tenth may have more than the first one, and the end more than the start. */
 interface Margins {
@@ -31,6 +37,8 @@ interface Margins {
   readonly descriptors: number;
   /** Sockets, once all clients have left, besides connections in the pool. */
   readonly leftOpen: number;
+  /** Bytes of memory in ten minutes, by least squares. */
+  readonly slope: number;
 }
 
 /**
@@ -38,8 +46,14 @@ interface Margins {
  * run the machine to itself. In ten minutes a leak of 50 bytes a request exceeds its margin; seconds
  * only show a flood.
  */
-const FULL_MARGINS: Margins = { memory: 16 * MIB, descriptors: 16, leftOpen: 0 };
-const SHORT_MARGINS: Margins = { memory: 64 * MIB, descriptors: 16, leftOpen: 0 };
+const SHORT_MARGINS: Margins = {
+  memory: 64 * MIB,
+  descriptors: 16,
+  leftOpen: 0,
+  slope: Infinity,
+};
+const FULL_MARGINS: Margins = { ...SHORT_MARGINS, memory: 16 * MIB };
+const HOUR_MARGINS: Margins = { ...FULL_MARGINS, slope: 2 * MIB };
 
 /** Between two samples, and between two configurations, in ms. */
 const INTERVAL = 500;
@@ -101,7 +115,8 @@ async function sampleOf(proxy: ProxyProcess, at: number): Promise<Sample> {
 
 /** Runs it for so many seconds; a line for each thing that is wrong. */
 async function soak(seconds: number): Promise<string[]> {
-  const margins = seconds >= 300 ? FULL_MARGINS : SHORT_MARGINS;
+  const margins = seconds >= HOUR ? HOUR_MARGINS : seconds >= 300 ? FULL_MARGINS : SHORT_MARGINS;
+  const warmUp = Math.min(WARM_UP * seconds, LONGEST_WARM_UP);
   const certificates = await Promise.all(["one", "two"].map(certificateOf));
   await using backend = mixedBackend();
   await using rpc = await Http2Backend.start();
@@ -120,7 +135,7 @@ async function soak(seconds: number): Promise<string[]> {
   let said = 0;
   for (let next = 0; passed() < seconds; await pause(INTERVAL)) {
     samples.push(await sampleOf(proxy, passed()));
-    load.pressing = passed() < PRESSING * seconds;
+    load.pressing = passed() < (PRESSING / WARM_UP) * warmUp;
     if (passed() * 1000 >= next) {
       next += RELOAD;
       await proxy.replace(snapshotAt(++reloads, backend.port, rpc.port, certificates));
@@ -160,7 +175,7 @@ async function soak(seconds: number): Promise<string[]> {
       `${http2.messages} messages, ${transfers} uploads and downloads; ${cancelled} taken back`,
   );
   check(load.failures.length === 0, `failed: ${load.failures.length}`);
-  compare(samples, seconds, margins, check);
+  compare(samples, { seconds, warmUp }, margins, check);
   check(
     left <= margins.leftOpen,
     `sockets when all clients have left: ${left} more than at the start, besides the pool ` +
@@ -186,14 +201,13 @@ async function soak(seconds: number): Promise<string[]> {
 /** The first tenth after the warm-up beside the last one. */
 function compare(
   samples: readonly Sample[],
-  seconds: number,
+  { seconds, warmUp }: { readonly seconds: number; readonly warmUp: number },
   margins: Margins,
   check: (isRight: boolean, line: string) => void,
 ): void {
-  const between = (from: number, to: number) =>
-    samples.filter(({ at }) => at >= from * seconds && at < to * seconds);
-  const first = between(WARM_UP, WARM_UP + 0.1);
-  const last = between(0.9, Infinity);
+  const between = (from: number, to: number) => samples.filter(({ at }) => at >= from && at < to);
+  const first = between(warmUp, warmUp + 0.1 * seconds);
+  const last = between(0.9 * seconds, Infinity);
   const lowest = (part: readonly Sample[]) => Math.min(...part.map(({ memory }) => memory));
   const highest = (part: readonly Sample[]) =>
     Math.max(...part.map(({ descriptors }) => descriptors));
@@ -201,8 +215,14 @@ function compare(
   check(
     growth <= margins.memory,
     `memory: ${mib(lowest(first))} after the warm-up, ${mib(lowest(last))} at the end, ` +
-      `${mib(growth)} more (margin ${mib(margins.memory)}); ` +
-      `slope ${mib(slope(between(WARM_UP, Infinity)) * 600)} in 10 minutes`,
+      `${mib(growth)} more (margin ${mib(margins.memory)})`,
+  );
+  const from = Math.max(warmUp, seconds - SLOPE_SPAN);
+  const rise = slope(between(from, Infinity)) * 600;
+  check(
+    rise <= margins.slope,
+    `memory: ${mib(rise)} more in 10 minutes, by the slope from ${Math.round(from)} s on` +
+      (margins.slope === Infinity ? "" : ` (margin ${mib(margins.slope)})`),
   );
   check(
     highest(last) - highest(first) <= margins.descriptors,
