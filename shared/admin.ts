@@ -76,7 +76,7 @@ export function startAdmin(options: AdminOptions): AdminServer {
  */
 export function loopbackOnly(handler: AdminHandler): AdminHandler {
   return (request, peer) => {
-    if (!isLoopback(peer.address)) {
+    if (!LOOPBACK.has(peer.address.toLowerCase())) {
       return textResponse(
         403,
         "Answered on loopback only: use kubectl port-forward, and ask 127.0.0.1",
@@ -89,10 +89,11 @@ export function loopbackOnly(handler: AdminHandler): AdminHandler {
   };
 }
 
-function isLoopback(address: string): boolean {
-  const plain = address.toLowerCase().replace(/^::ffff:(?=\d+\.)/, "");
-  return plain === "::1" || (isIP(plain) === 4 && plain.startsWith("127."));
-}
+/**
+ * What `kubectl port-forward` and a browser beside the proxy come from. Not the rest of 127.0.0.0/8:
+ * behind a sidecar everybody comes from 127.0.0.6 (Istio's inbound passthrough).
+ */
+const LOOPBACK: ReadonlySet<string> = new Set(["127.0.0.1", "::1", "::ffff:127.0.0.1"]);
 
 function isNoName(hostname: string): boolean {
   const name = hostname.replace(/^\[(.*)\]$/, "$1");

@@ -7,6 +7,7 @@
  */
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
+import { reservedAddress } from "../../shared/reserved_address.ts";
 import type { Endpoint } from "../../shared/snapshot.ts";
 import { type Identified, type Identity, ObjectIndex, readIdentity } from "./identity.ts";
 import { asList, asPort, asText, fieldOf, isAbsent, quote } from "./json.ts";
@@ -185,29 +186,17 @@ function readAddress(
     });
     return null;
   }
-  const address = ipaddr.process(written);
-  const range = address.range();
-  if (!allowLocal && LOCAL_RANGES.has(range)) {
+  const reserved = reservedAddress(written);
+  if (reserved !== null && !allowLocal) {
     report.error(field, {
       reason: "EndpointNotAllowed",
-      message: `${
-        quote(written)
-      } leads to the proxy itself or its link (${range}), so it is left out`,
+      message: `${quote(written)} is ${reserved.what}, so it is left out`,
       remedy: "Use the address of a pod or of another machine",
     });
     return null;
   }
-  return address.toString();
+  return ipaddr.process(written).toString();
 }
-
-/** Ranges that name the proxy itself or its link, and no backend (server-side request forgery). */
-const LOCAL_RANGES: ReadonlySet<string> = new Set([
-  "loopback",
-  "linkLocal",
-  "unspecified",
-  "multicast",
-  "broadcast",
-]);
 
 /** `leaving`: terminating, but still serving. */
 export type EndpointState = "ready" | "leaving" | "out";

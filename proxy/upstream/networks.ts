@@ -9,21 +9,8 @@
  */
 import ipaddr from "ipaddr.js";
 import type { Address } from "../../shared/address.ts";
-import { CidrList } from "../../shared/cidr.ts";
-
-/** Where clouds answer with credentials, besides 169.254.169.254, which is link-local. */
-const METADATA = cidrs(
-  // AWS and Google over IPv6, Alibaba, Azure's wire server, Oracle.
-  "fd00:ec2::254,fd20:ce::254,100.100.100.200,168.63.129.16,192.0.0.192",
-);
-
-/** Kinds of address that ipaddr.js tells and that no endpoint has. */
-const REFUSED_KINDS: ReadonlyMap<string, string> = new Map([
-  ["unspecified", "an unspecified address"],
-  ["linkLocal", "a link-local address"],
-  ["multicast", "a multicast address"],
-  ["broadcast", "a broadcast address"],
-]);
+import type { CidrList } from "../../shared/cidr.ts";
+import { reservedAddress } from "../../shared/reserved_address.ts";
 
 export interface UpstreamNetworksOptions {
   /** Nothing outside of these may be dialled; an empty list leaves all but what never may. */
@@ -60,8 +47,12 @@ export class UpstreamNetworks {
     if (!ipaddr.isValid(text)) return "not an address";
     const address = ipaddr.process(text);
     if (this.#own.has(`${address} ${port}`)) return "this proxy's own listener";
-    const kind = this.#kindOf(address) ?? this.#kindOf(embedded(address));
-    if (kind !== null) return kind;
+    const reserved = reservedAddress(text);
+    if (reserved !== null && !(reserved.kind === "loopback" && this.#options.allowLoopback)) {
+      return reserved.kind === "loopback"
+        ? `${reserved.what} (see --allow-loopback-upstreams)`
+        : reserved.what;
+    }
     const { networks } = this.#options;
     return networks.isEmpty || networks.contains(text) ? null : "outside of --upstream-networks";
   }
@@ -73,30 +64,4 @@ export class UpstreamNetworks {
   isOwn(local: Address, remote: Address): boolean {
     return this.#ownPorts.has(remote.port) && local.hostname === remote.hostname;
   }
-
-  #kindOf(address: ipaddr.IPv4 | ipaddr.IPv6 | null): string | null {
-    if (address === null) return null;
-    const range = address.range();
-    if (range === "loopback" && !this.#options.allowLoopback) {
-      return "a loopback address (see --allow-loopback-upstreams)";
-    }
-    return REFUSED_KINDS.get(range) ??
-      (METADATA.contains(address.toString()) ? "a cloud's metadata address" : null);
-  }
-}
-
-/** The IPv4 address that a NAT64 (64:ff9b::/96) or 6to4 (2002::/16) gateway would dial, or null. */
-function embedded(address: ipaddr.IPv4 | ipaddr.IPv6): ipaddr.IPv4 | null {
-  if (!(address instanceof ipaddr.IPv6)) return null;
-  const range = address.range();
-  if (range !== "rfc6052" && range !== "6to4") return null;
-  const bytes = address.toByteArray();
-  const at = range === "rfc6052" ? 12 : 2;
-  return new ipaddr.IPv4(bytes.slice(at, at + 4));
-}
-
-function cidrs(text: string): CidrList {
-  const list = CidrList.parse(text);
-  if (typeof list === "string") throw new Error(list);
-  return list;
 }
