@@ -54,6 +54,15 @@ export class Input {
     return this.#isPending;
   }
 
+  /** Reads on and throws away, as long as that `isWanted` and bytes can come. */
+  async discard(isWanted: () => boolean): Promise<void> {
+    while (isWanted() && !this.isOver) {
+      this.start = this.end;
+      this.makeRoom(this.bytes.length);
+      await this.fill();
+    }
+  }
+
   /** Settles when bytes have arrived, or none can (`isOver`). Never rejects. Needs room behind `end`. */
   fill(): Promise<void> {
     return new Promise((filled) => this.fillThen(filled));

@@ -19,6 +19,7 @@ import { Answers } from "./answers.ts";
 import { Desk } from "./desk.ts";
 import { PROBE } from "./half_closed.ts";
 import { closeUnlessBusy } from "./last_look.ts";
+import { Pipelining } from "./pipelining.ts";
 import type { ServerConnectionContext } from "../server_context.ts";
 import { turnNow } from "../turn_clock.ts";
 
@@ -41,6 +42,7 @@ export class ServerConnection extends Answers implements Deadlined {
   #isResting = false;
   /** Sweeps that have found it resting. */
   #rests = 0;
+  readonly #pipelining = new Pipelining();
   #ended: () => void = () => {};
   #phase = HEAD;
   #deadline = NO_DEADLINE;
@@ -63,7 +65,7 @@ export class ServerConnection extends Answers implements Deadlined {
   /** An exchange is under way; else the connection may be closed without loss. */
   get isBusy(): boolean {
     return this.#phase !== IDLE && this.#phase !== HEAD || this.#hasBegun ||
-      this.desk !== null && this.desk.output.pending !== null;
+      this.#pipelining.isWaiting || this.desk !== null && this.desk.output.pending !== null;
   }
 
   /** A byte of the next request has come. */
@@ -96,6 +98,7 @@ export class ServerConnection extends Answers implements Deadlined {
   #run(): void {
     try {
       while (!this.#rest()) {
+        if (this.#pipelining.mustWait()) return this.#pipelining.wait(() => this.#run());
         const received = this.#receive();
         if (received === false) return this.#leave();
         if (received !== true) {
@@ -155,6 +158,7 @@ export class ServerConnection extends Answers implements Deadlined {
     if (this.#phase === CLOSED || !input.isEmpty || input.isOver) return false;
     input.watch();
     this.#rests = 0;
+    this.#pipelining.rest();
     return this.#isResting = true;
   }
 
@@ -199,7 +203,7 @@ export class ServerConnection extends Answers implements Deadlined {
       this.input.release();
       this.desk?.readAhead.end();
     }
-    if (!this.#isResting) return;
+    if (!this.#isResting && !this.#pipelining.cancel()) return;
     this.#isResting = false;
     this.#leave();
   }
@@ -480,12 +484,7 @@ export class ServerConnection extends Answers implements Deadlined {
       this.#phase = LINGERING;
       this.#deadline = this.context.deadlines.in(LINGER);
       await this.transport.closeWrite().catch(() => {});
-      const input = this.input;
-      while (!input.isOver && this.#phase === LINGERING) {
-        input.start = input.end;
-        input.makeRoom(input.bytes.length);
-        await input.fill();
-      }
+      await this.input.discard(() => this.#phase === LINGERING);
     } else if (this.client.secure && this.#phase !== CLOSED) {
       // Without TLS's own farewell a client must take an answer that ends here for cut off.
       this.#phase = LINGERING;

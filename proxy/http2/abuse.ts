@@ -6,6 +6,7 @@
  * beside its data. So what comes with honest use is paid for by it (each request that is answered,
  * each DATA frame that is taken), and the rest from a budget that fills again with time.
  */
+import * as errors from "./error_codes.ts";
 
 /** Why a connection ends, and the debug text of its GOAWAY (RFC 9113 §6.8). */
 export const ABUSE_TEXTS = {
@@ -27,6 +28,15 @@ export type EndReason =
   | "stream_closed"
   | "frame_size_error"
   | "compression_error";
+
+/** By the error code of its GOAWAY. */
+export const END_REASONS: Readonly<Record<number, EndReason>> = {
+  [errors.PROTOCOL_ERROR]: "protocol_error",
+  [errors.FLOW_CONTROL_ERROR]: "flow_control_error",
+  [errors.STREAM_CLOSED]: "stream_closed",
+  [errors.FRAME_SIZE_ERROR]: "frame_size_error",
+  [errors.COMPRESSION_ERROR]: "compression_error",
+};
 
 export interface AbuseLimits {
   /** Requests that end before their answer; refilled by RESETS_PER_SECOND. */

@@ -174,7 +174,9 @@ export class ClientConnection implements Role, Deadlined {
     } else (stream as ClientStream).headReceived(isEnd);
   }
 
-  dispatched(): void {}
+  dispatched(): boolean {
+    return true;
+  }
 
   settingsReceived(): void {
     this.#ready.resolve();

@@ -11,7 +11,8 @@ import { asProxyError, ProxyError } from "../errors.ts";
 import type { Fields } from "../fields.ts";
 import { Output } from "../output.ts";
 import { closeQuietly, type Transport } from "../transport.ts";
-import { ABUSE_TEXTS, type AbuseReason, type EndReason, PeerBudget } from "./abuse.ts";
+import { inNextTurn } from "../turn_budget.ts";
+import { ABUSE_TEXTS, type AbuseReason, END_REASONS, PeerBudget } from "./abuse.ts";
 import * as errors from "./error_codes.ts";
 import { FIRST_DUE, FrameHandler } from "./frame_handler.ts";
 import { FrameInput } from "./frame_input.ts";
@@ -35,14 +36,6 @@ const LINGER = 1_000;
 const RUNNING = 0;
 const LEAVING = 1;
 const CLOSED = 2;
-
-const END_REASONS: Readonly<Record<number, EndReason>> = {
-  [errors.PROTOCOL_ERROR]: "protocol_error",
-  [errors.FLOW_CONTROL_ERROR]: "flow_control_error",
-  [errors.STREAM_CLOSED]: "stream_closed",
-  [errors.FRAME_SIZE_ERROR]: "frame_size_error",
-  [errors.COMPRESSION_ERROR]: "compression_error",
-};
 
 export class Connection {
   readonly role: Role;
@@ -76,6 +69,7 @@ export class Connection {
   /** What that is, as the handler counts. */
   #due = FIRST_DUE;
   #isAcknowledged = false;
+  #isRoleBehind = false;
   /** The last stream, once it has been said: it becomes no later one. -1 before. */
   #saidLast = -1;
 
@@ -142,20 +136,21 @@ export class Connection {
         return this.close(asProxyError(error, "internal"));
       }
       if (this.#phase !== RUNNING) break;
-      if (input.isOver) return this.close(this.#endOfInput());
+      if (input.isOver && !this.isBehind) return this.close(this.#endOfInput());
       const clogged = this.#out.whenFlowing();
       if (clogged !== null) await clogged;
+      if (this.isBehind) {
+        await new Promise<void>(inNextTurn);
+        this.#handler.heads.beginTurn();
+        continue;
+      }
       // Closed meanwhile, it has given back what it reads into.
       if (this.isClosed) return;
       input.prepare(this.#handler.wanted);
       await input.fill();
       this.#keepAlive.heard();
     }
-    while (this.#phase === LEAVING && !input.isOver) {
-      input.start = input.end;
-      input.makeRoom(input.bytes.length);
-      await input.fill();
-    }
+    await input.discard(() => this.#phase === LEAVING);
     this.close(this.failure);
   }
 
@@ -183,9 +178,13 @@ export class Connection {
     if (more > 0) this.writer.windowUpdate(0, more);
   }
 
-  /** Dispatches what is whole. */
+  /** Dispatches what is whole, as far as one turn goes. */
   #consume(): void {
     const input = this.#input;
+    if (this.#isRoleBehind) {
+      this.#isRoleBehind = !this.role.dispatched();
+      if (this.#isRoleBehind || this.#phase !== RUNNING) return;
+    }
     input.start = this.#handler.dispatch(input.bytes, input.start, input.end);
     // Also where the last stream's end has just ended the connection: its reader is told.
     const stirred = this.#stirred;
@@ -198,7 +197,12 @@ export class Connection {
       this.#due = due;
       this.#headDeadline = due === 0 ? NO_DEADLINE : deadlines.in(limits.requestHeadTimeout);
     }
-    this.role.dispatched();
+    this.#isRoleBehind = !this.role.dispatched();
+  }
+
+  /** What has been read is not dispatched yet, or not served: others have their turn. */
+  get isBehind(): boolean {
+    return this.#isRoleBehind || this.#handler.heads.isTurnOver;
   }
 
   /** Decodes the head that has come into `head`, which has begun. False where that ends it all. */

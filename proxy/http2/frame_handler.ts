@@ -79,7 +79,7 @@ export class FrameHandler {
     return FIRST_DUE + (this.heads.awaits !== 0 ? this.#headsBegun : this.#handled);
   }
 
-  /** Handles all that is whole of `bytes[start, end)`; where the rest begins. */
+  /** Handles all that is whole of `bytes[start, end)`, or a turn's worth; where the rest begins. */
   dispatch(bytes: Uint8Array, start: number, end: number): number {
     const connection = this.#connection;
     this.wanted = 0;
@@ -106,6 +106,11 @@ export class FrameHandler {
       this.#handle(bytes[start + 3], bytes[start + 4], id, bytes, start + FRAME_HEADER, next);
       if (connection.isOver) return next;
       start = next;
+      if (this.heads.isTurnOver) {
+        // Nothing is due from the peer: it is the proxy that goes on later.
+        this.#isInFrame = false;
+        return start;
+      }
     }
     // A body may take its time: its reader has a deadline.
     this.#isInFrame = start !== end && (this.wanted === 0 || bytes[start + 3] !== DATA);

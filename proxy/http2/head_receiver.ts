@@ -26,6 +26,9 @@ import { HeadBlock } from "./hpack/head_block.ts";
 
 const NOTHING = new Uint8Array(0);
 
+/** Decoded heads that end a turn, in bytes as RFC 9113 §10.5.1 counts: a client pays a byte for 4 KiB. */
+const TURN_BYTES = 1024 * 1024;
+
 /** One for all connections. */
 const SCRATCH = new HeadBlock();
 
@@ -34,6 +37,8 @@ export class HeadReceiver {
   readonly scratch = SCRATCH;
   /** Bytes of the block that was decoded last. */
   blockSize = 0;
+  /** Bytes of heads that have been decoded since `beginTurn`. */
+  #decoded = 0;
   readonly #connection: Connection;
   readonly #decoder = new HpackDecoder(DEFAULT_TABLE_SIZE);
   readonly #assembly: HeadAssembly;
@@ -47,6 +52,15 @@ export class HeadReceiver {
     this.#connection = connection;
     // Its coding may make a head longer, if never by so much.
     this.#assembly = new HeadAssembly(2 * connection.options.headBytes + FRAME_SIZE);
+  }
+
+  /** So much has been decoded that others must have their turn. */
+  get isTurnOver(): boolean {
+    return this.#decoded >= TURN_BYTES;
+  }
+
+  beginTurn(): void {
+    this.#decoded = 0;
   }
 
   /** The stream whose CONTINUATION must come next; 0 for none. */
@@ -138,6 +152,7 @@ export class HeadReceiver {
   decode(head: HeadBlock): boolean {
     this.#isDecoded = true;
     const error = this.#decoder.decode(this.#block, this.#blockStart, this.#blockEnd, head);
+    this.#decoded += head.size;
     if (error === null) return true;
     this.#connection.fail(COMPRESSION_ERROR, error);
     return false;

@@ -39,8 +39,11 @@ export interface Role {
    * `connection.decode` exactly once, and return where that gives false.
    */
   headers(id: number, stream: Stream | null, endStream: boolean): void;
-  /** All whole frames of a read have been dispatched. */
-  dispatched(): void;
+  /**
+   * All whole frames of a read have been dispatched, or a turn's worth. False where it has more to do
+   * and others must have their turn first: it is called again.
+   */
+  dispatched(): boolean;
   /** The peer's SETTINGS are in force. */
   settingsReceived(): void;
   /** The peer takes no more streams; those of ours that it has not seen have been broken. */

@@ -7,6 +7,7 @@ import { ProxyError } from "../errors.ts";
 import type { Client } from "../message.ts";
 import type { DownstreamConnection } from "../server_context.ts";
 import type { Transport } from "../transport.ts";
+import { isTurnOver, STARTS_PER_LOOK } from "../turn_budget.ts";
 import { turnNow } from "../turn_clock.ts";
 import type { EndReason } from "./abuse.ts";
 import { Connection } from "./connection.ts";
@@ -34,6 +35,8 @@ export class ServerConnection implements DownstreamConnection, Deadlined, Role, 
   /** Exchanges that the handler has. */
   #serving = 0;
   #requests = 0;
+  /** Since the clock was looked at. */
+  #starts = 0;
   #idleAt: number;
   #isDraining = false;
   /** The client has been told which stream is the last. */
@@ -75,7 +78,9 @@ export class ServerConnection implements DownstreamConnection, Deadlined, Role, 
 
   /** An exchange is under way; else the connection may be closed without loss. */
   get isBusy(): boolean {
-    return this.#serving > 0 || this.#connection.streams.size > 0 || this.#connection.isWriting;
+    const connection = this.#connection;
+    return this.#serving > 0 || connection.streams.size > 0 || connection.isWriting ||
+      connection.isBehind;
   }
 
   /** Since when nothing has been under way, in ms, monotonic; Infinity while something is. */
@@ -170,17 +175,30 @@ export class ServerConnection implements DownstreamConnection, Deadlined, Role, 
     else connection.refuse(id, REFUSED_STREAM);
   }
 
-  dispatched(): void {
-    const fresh = this.#fresh;
-    for (let i = 0; i < fresh.length; i++) {
-      fresh[i].start();
-      this.#requests++;
-    }
-    fresh.length = 0;
-    if (this.#isDraining) return;
+  dispatched(): boolean {
+    const isDone = this.#startFresh(false);
+    if (this.#isDraining) return isDone;
     if (this.#requests >= this.context.limits.requestsPerConnection || this.context.isDraining()) {
       this.drain();
     }
+    return isDone;
+  }
+
+  /** Starts the streams whose heads have come; false where some are left for another turn. */
+  #startFresh(isLast: boolean): boolean {
+    const fresh = this.#fresh;
+    let i = 0;
+    while (i < fresh.length) {
+      fresh[i++].start();
+      this.#requests++;
+      if (++this.#starts < STARTS_PER_LOOK || isLast) continue;
+      this.#starts = 0;
+      if (!isTurnOver()) continue;
+      fresh.splice(0, i);
+      return false;
+    }
+    fresh.length = 0;
+    return true;
   }
 
   exchangeEnded(stream: ServerStream): void {
@@ -213,6 +231,8 @@ export class ServerConnection implements DownstreamConnection, Deadlined, Role, 
 
   ended(error: ProxyError | null): void {
     this.context.deadlines.delete(this);
+    // Those that have not been started learn that the client is gone, and are told of as others are.
+    this.#startFresh(true);
     this.#free.length = 0;
     if (error !== null) this.context.onError(error, this.client);
   }

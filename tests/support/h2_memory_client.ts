@@ -14,55 +14,14 @@ import {
   ResponseHead,
 } from "../../proxy/message.ts";
 import { answerTo } from "../../proxy/respond.ts";
-import type { Transport } from "../../proxy/transport.ts";
 import { join, PREFACE, settings } from "./h2_frames.ts";
+import { MemoryTransport } from "./memory_transport.ts";
 
 export interface WrittenFrame {
   readonly type: number;
   readonly flags: number;
   readonly stream: number;
   readonly payload: Uint8Array;
-}
-
-class MemoryTransport implements Transport {
-  readonly writes: Uint8Array[] = [];
-  /** Writes wait until this settles. */
-  held: PromiseWithResolvers<void> | null = null;
-  isClosed = false;
-  #unread: Uint8Array<ArrayBufferLike> = new Uint8Array(0);
-  #reading: PromiseWithResolvers<void> | null = null;
-
-  arrive(bytes: Uint8Array): void {
-    this.#unread = join(this.#unread, bytes);
-    this.#reading?.resolve();
-  }
-
-  async read(view: Uint8Array): Promise<number | null> {
-    while (this.#unread.length === 0) {
-      if (this.isClosed) throw new Error("closed");
-      this.#reading = Promise.withResolvers();
-      await this.#reading.promise;
-    }
-    const count = Math.min(view.length, this.#unread.length);
-    view.set(this.#unread.subarray(0, count));
-    this.#unread = this.#unread.subarray(count);
-    return count;
-  }
-
-  async write(view: Uint8Array): Promise<number> {
-    this.writes.push(view.slice());
-    await this.held?.promise;
-    return view.length;
-  }
-
-  closeWrite(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  close(): void {
-    this.isClosed = true;
-    this.#reading?.resolve();
-  }
 }
 
 export class MemoryClient implements Disposable {
