@@ -2,10 +2,9 @@
  * `deno task bench`. In: cases and peers. Out: one table a case with CPU per request beside the
  * peers', measured in alternating rounds in the same run; on standard error, how far it is.
  */
-import { join } from "node:path";
-import { startBackend } from "./backend.ts";
+import { runAgainst } from "./against.ts";
 import { type Case, CASES } from "./case.ts";
-import { endAll, versionOf } from "./child.ts";
+import { versionOf } from "./child.ts";
 import { estimate } from "./estimate.ts";
 import { loadFor, missingLoad } from "./load.ts";
 import { describeMachine, disturbance } from "./machine.ts";
@@ -22,7 +21,7 @@ import {
   saveResults,
 } from "./results.ts";
 import { type Surroundings } from "./start.ts";
-import { makeTlsFiles } from "./tls.ts";
+import { withSurroundings } from "./surroundings.ts";
 
 /** Where the run is and what it is made of, the same for all cases. */
 interface Run {
@@ -39,10 +38,17 @@ interface Run {
 async function main(options: BenchOptions): Promise<void> {
   const begin = performance.now();
   const cases = await findCases(options);
+  const seconds = Math.max(1, Math.round(options.duration / 1000));
+  const { against, pairs, bound } = options;
+  if (against !== undefined) {
+    // It is there to fail: what was not measured must not pass.
+    if (cases.length < options.cases.length) throw new Error("not all cases can be measured");
+    const compared = { against, pairs, seconds, bound: bound === undefined ? null : Number(bound) };
+    return await runAgainst(cases, compared, options.json);
+  }
   const versions = await findPeers(options, cases);
   if (versions.size === 0 || cases.length === 0) return;
   const machine = await describeMachine();
-  const seconds = Math.max(1, Math.round(options.duration / 1000));
   const schedule = { rounds: options.rounds, seconds };
   console.log(`${machine}; median of ${describeSchedule(schedule)}`);
   for (const [peer, version] of versions) console.log(`  ${peer.name}: ${version}`);
@@ -51,40 +57,19 @@ async function main(options: BenchOptions): Promise<void> {
   console.error(`about ${estimate(cases, [...versions.keys()], schedule)} min`);
   const results: CaseResults[] = [];
   const failures: string[] = [];
-  const folder = await Deno.makeTempDir({ prefix: "bench-" });
-  endWhenAsked(folder);
-  try {
-    // Programs that drop root's rights must be able to pass.
-    await Deno.chmod(folder, 0o755);
-    const tls = await makeTlsFiles(folder);
-    const backendFolder = join(folder, "backend");
-    await Deno.mkdir(backendFolder);
-    const backend = await startBackend(backendFolder);
-    const run = {
-      options,
-      machine,
-      disturbed,
-      versions,
-      schedule,
-      surroundings: { backend, tls, folder },
-    };
-    try {
-      for (const [at, what] of cases.entries()) {
-        const prefix = `[${at + 1}/${cases.length} ${what.name}]`;
-        const say = (doing: string) => console.error(`${clock(begin)} ${prefix} ${doing}`);
-        try {
-          results.push(await runCase(what, run, say, failures));
-        } catch (error) {
-          failures.push((error as Error).message);
-          say(`failed: ${(error as Error).message}`);
-        }
+  await withSurroundings(async (surroundings) => {
+    const run = { options, machine, disturbed, versions, schedule, surroundings };
+    for (const [at, what] of cases.entries()) {
+      const prefix = `[${at + 1}/${cases.length} ${what.name}]`;
+      const say = (doing: string) => console.error(`${clock(begin)} ${prefix} ${doing}`);
+      try {
+        results.push(await runCase(what, run, say, failures));
+      } catch (error) {
+        failures.push((error as Error).message);
+        say(`failed: ${(error as Error).message}`);
       }
-    } finally {
-      await backend.stop();
     }
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  });
   if (options.json !== undefined) {
     await Deno.writeTextFile(options.json, `${JSON.stringify(results, null, 2)}\n`);
   }
@@ -173,17 +158,6 @@ async function findCases(options: BenchOptions): Promise<Case[]> {
     else found.push(what);
   }
   return found;
-}
-
-/** Whoever interrupts a run wants nothing of it to go on. */
-function endWhenAsked(folder: string): void {
-  for (const name of ["SIGINT", "SIGTERM"] as const) {
-    Deno.addSignalListener(name, () => {
-      endAll();
-      Deno.removeSync(folder, { recursive: true });
-      Deno.exit(130);
-    });
-  }
 }
 
 /** How long it has run: `03:15`. */

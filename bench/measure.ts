@@ -16,6 +16,8 @@ export interface Schedule {
   readonly rounds: number;
   /** Of one measurement. */
   readonly seconds: number;
+  /** Of the warm-up, where the case asks for none; without it, as the measurement's length asks for. */
+  readonly warmUp?: number;
 }
 
 export interface Measured {
@@ -61,7 +63,7 @@ export function takesPart(peer: Peer, what: Case): boolean {
 export async function measure(
   what: Case,
   peers: readonly Peer[],
-  { rounds, seconds }: Schedule,
+  { rounds, seconds, warmUp: warmUpSeconds }: Schedule,
   surroundings: Surroundings,
   say: (doing: string) => void,
 ): Promise<Measured> {
@@ -82,7 +84,7 @@ export async function measure(
     // Compilers and pools warm up before anything counts.
     for (const entry of entries()) {
       say(`warming up ${nameOf(entry)}`);
-      await warmUp(entry, warmUpOf(entry.what, seconds), folder);
+      await warmUp(entry, warmUpOf(entry.what, seconds, warmUpSeconds), folder);
     }
     const rate = what.pace === undefined
       ? 0
@@ -137,11 +139,11 @@ async function startMeasurement(
 }
 
 /** One loop in JavaScript takes some 100,000 requests until all that is hot is compiled, in seconds. */
-const WARM_UP = 5;
+export const WARM_UP = 5;
 
-/** In seconds; rounds of one are for a look, and shorten it. */
-export function warmUpOf(what: Case, seconds: number): number {
-  return what.warmUp ?? (seconds > 1 ? WARM_UP : seconds);
+/** In seconds; rounds of one are for a look, and shorten it unless it is given. */
+export function warmUpOf(what: Case, seconds: number, warmUp?: number): number {
+  return what.warmUp ?? warmUp ?? (seconds > 1 ? WARM_UP : seconds);
 }
 
 /** By the load that measures; by the closed one where that has a pace, which is not known yet. */

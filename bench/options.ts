@@ -1,6 +1,8 @@
 /** The benchmark's command line. In: arguments. Out: which cases and peers, how often, how long. */
 import { defineOptions, type Options, parseOptions, type Program } from "../shared/options.ts";
-import { CASES, QUICK_CASES } from "./case.ts";
+import { type Case, CASES, QUICK_CASES } from "./case.ts";
+import { H1_SMALL } from "./cases/h1_small.ts";
+import { H2_TLS_SMALL } from "./cases/h2_tls_small.ts";
 import { PEERS } from "./peer.ts";
 
 export const BENCH_PROGRAM: Program = {
@@ -34,15 +36,35 @@ export const BENCH_OPTIONS = defineOptions({
   duration: {
     type: "duration",
     min: 1000,
-    default: 3000,
-    reason: "long against the 10 ms in which CPU time is counted",
-    help: "Length of one measurement, in whole seconds.",
+    help:
+      "Length of one measurement, in whole seconds: three if not given, long against the 10 ms " +
+      "in which CPU time is counted; one with `--quick` and `--against`.",
   },
   peer: {
     type: "choice",
     choices: PEERS.map(({ name }) => name),
     repeatable: true,
     help: "Measures only this one. Without it, all that are installed or can be.",
+  },
+  against: {
+    type: "string",
+    value: "REF",
+    help: "Measures this checkout beside another commit of it, and no peers: CPU per request in " +
+      "alternating pairs of rounds, with the median of their ratios and its 95 % interval.",
+  },
+  pairs: {
+    type: "integer",
+    min: 2,
+    max: 10_000,
+    default: 40,
+    reason: "shows a difference of three per cent or so in three minutes a case",
+    help: "Pairs of rounds of `--against`.",
+  },
+  bound: {
+    type: "string",
+    value: "RATIO",
+    help: "With `--against`: fails unless the whole interval is at most this, like `1.03`.",
+    check: (value) => Number(value) > 0 ? null : "a ratio like 1.03",
   },
   json: {
     type: "string",
@@ -56,7 +78,19 @@ export const BENCH_OPTIONS = defineOptions({
   },
 });
 
-export type BenchOptions = Options<typeof BENCH_OPTIONS> & { readonly cases: readonly string[] };
+export type BenchOptions = Omit<Options<typeof BENCH_OPTIONS>, "duration"> & {
+  readonly cases: readonly string[];
+  /** In ms. */
+  readonly duration: number;
+};
+
+const DURATION = 3000;
+
+/** What `--against` measures without being told which. */
+const AGAINST_CASES: readonly Case[] = [H1_SMALL, H2_TLS_SMALL];
+
+/** Rounds of `--against`: pairs tell more than length. */
+const AGAINST_DURATION = 1000;
 
 export type ParsedBenchOptions =
   | { readonly kind: "ok"; readonly options: BenchOptions }
@@ -72,8 +106,17 @@ export function parseBenchOptions(args: readonly string[]): ParsedBenchOptions {
     const text = `${JSON.stringify(unknown[0])} is no case; there are ${names.join(", ")}`;
     return { kind: "error", text };
   }
-  const { quick, rounds, duration } = parsed.options;
-  const unnamed = quick ? QUICK_CASES.map(({ name }) => name) : names;
+  const { quick, rounds, against, duration, write, peer, bound } = parsed.options;
+  if (against !== undefined && (write || quick || peer.length > 0)) {
+    const text =
+      "--against measures two versions of Pingress: leave out --write, --quick and --peer";
+    return { kind: "error", text };
+  }
+  if (against === undefined && bound !== undefined) {
+    return { kind: "error", text: "--bound holds for --against REF: name the commit" };
+  }
+  const unnamed = (quick ? QUICK_CASES : against === undefined ? CASES : AGAINST_CASES)
+    .map(({ name }) => name);
   const cases = parsed.positionals.length === 0 ? unnamed : parsed.positionals;
   return {
     kind: "ok",
@@ -81,7 +124,7 @@ export function parseBenchOptions(args: readonly string[]): ParsedBenchOptions {
       ...parsed.options,
       cases,
       rounds: quick ? 2 : rounds,
-      duration: quick ? 1000 : duration,
+      duration: quick ? 1000 : duration ?? (against === undefined ? DURATION : AGAINST_DURATION),
     },
   };
 }

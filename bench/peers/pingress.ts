@@ -18,53 +18,60 @@ const ROOT = new URL("../..", import.meta.url).pathname;
 /** What each that was started with a stream is told. */
 const streams = new WeakMap<Child, { stream: ControllerStream; snapshots: BenchSnapshots }>();
 
-export const PINGRESS: Peer = {
-  name: "pingress",
-  async find(): Promise<Found> {
-    const found = await findInstalled([Deno.execPath(), "--version"], "deno is not where it was");
-    if (found.kind !== "found") return found;
-    // Sources that are not of a clone have no commit.
-    const commit = await run(["git", "-C", ROOT, "describe", "--always", "--dirty"])
-      .catch(() => "");
-    const release = commit === "" ? VERSION : `${VERSION} (${commit.trim()})`;
-    return { kind: "found", version: `pingress ${release} on ${found.version}` };
-  },
-  async start(setup: Setup): Promise<Child> {
-    const { listen, folder, workers, tls, routes, accessLog } = setup;
-    const file = join(folder, "snapshot.json");
-    const snapshots = await BenchSnapshots.of(setup);
-    const stream = routes === 1 ? null : await ControllerStream.start(folder);
-    if (stream === null) {
-      await Deno.writeTextFile(file, serialiseSnapshot(snapshots.first, { revealKeys: true }));
-    }
-    stream?.update(snapshots.first);
-    // With HTTPS measured, plain HTTP still needs a place other than the default's.
-    const http = tls === null ? formatAddress(listen) : unused();
-    const child = Child.start([
-      ...[Deno.execPath(), "run", "--quiet", "-P=proxy", "--no-prompt", "--no-code-cache"],
-      ...["proxy/main.ts", "--config", file],
-      ...["--workers", String(workers), "--allow-loopback-upstreams"],
-      ...["--listen-http", http, "--admin", unused()],
-      ...(tls === null ? [] : ["--listen-https", formatAddress(listen)]),
-      ...(stream?.flags ?? []),
-      // The load's connections are gone when it is stopped; there is nothing to wait for.
-      ...["--drain-delay=0", "--drain-timeout=1s"],
-      // As the peers are set up.
-      ...[`--access-log=${accessLog}`, "--connection-request-limit=10000000"],
-    ], ROOT);
-    if (stream !== null) {
-      streams.set(child, { stream, snapshots });
-      child.ended.then(() => stream.stop());
-    }
-    return child;
-  },
-  reload({ child }: Running, turn: number): Promise<void> {
-    const told = streams.get(child);
-    if (told === undefined) throw new Error("it was started without a stream");
-    told.stream.update(told.snapshots.at(turn));
-    return Promise.resolve();
-  },
-};
+export const PINGRESS: Peer = pingressAt("pingress", ROOT);
+
+/** Of the checkout at `root`, of which only `proxy/main.ts`, its flags and permissions matter. */
+export function pingressAt(name: string, root: string): Peer {
+  return {
+    name,
+    async find(): Promise<Found> {
+      const found = await findInstalled([Deno.execPath(), "--version"], "deno is not where it was");
+      if (found.kind !== "found") return found;
+      // Sources that are not of a clone have no commit.
+      const commit = await run(["git", "-C", root, "describe", "--always", "--dirty"])
+        .catch(() => "");
+      const release = commit === "" ? VERSION : `${VERSION} (${commit.trim()})`;
+      return { kind: "found", version: `pingress ${release} on ${found.version}` };
+    },
+    start: (setup) => start(setup, root),
+    reload({ child }: Running, turn: number): Promise<void> {
+      const told = streams.get(child);
+      if (told === undefined) throw new Error("it was started without a stream");
+      told.stream.update(told.snapshots.at(turn));
+      return Promise.resolve();
+    },
+  };
+}
+
+async function start(setup: Setup, root: string): Promise<Child> {
+  const { listen, folder, workers, tls, routes, accessLog } = setup;
+  const file = join(folder, "snapshot.json");
+  const snapshots = await BenchSnapshots.of(setup);
+  const stream = routes === 1 ? null : await ControllerStream.start(folder);
+  if (stream === null) {
+    await Deno.writeTextFile(file, serialiseSnapshot(snapshots.first, { revealKeys: true }));
+  }
+  stream?.update(snapshots.first);
+  // With HTTPS measured, plain HTTP still needs a place other than the default's.
+  const http = tls === null ? formatAddress(listen) : unused();
+  const child = Child.start([
+    ...[Deno.execPath(), "run", "--quiet", "-P=proxy", "--no-prompt", "--no-code-cache"],
+    ...["proxy/main.ts", "--config", file],
+    ...["--workers", String(workers), "--allow-loopback-upstreams"],
+    ...["--listen-http", http, "--admin", unused()],
+    ...(tls === null ? [] : ["--listen-https", formatAddress(listen)]),
+    ...(stream?.flags ?? []),
+    // The load's connections are gone when it is stopped; there is nothing to wait for.
+    ...["--drain-delay=0", "--drain-timeout=1s"],
+    // As the peers are set up.
+    ...[`--access-log=${accessLog}`, "--connection-request-limit=10000000"],
+  ], root);
+  if (stream !== null) {
+    streams.set(child, { stream, snapshots });
+    child.ended.then(() => stream.stop());
+  }
+  return child;
+}
 
 function unused(): string {
   return formatAddress({ hostname: "127.0.0.1", port: freePort() });
