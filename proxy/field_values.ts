@@ -2,8 +2,8 @@
  * Values that framing depends on (RFC 9110 §5.6, §8.6). In: a field's value. Out: its meaning, or a
  * refusal. Nothing here is lenient: a value that has two readings has none.
  */
-import { asciiBytes, DROPPED, equalsLower, type Fields } from "./fields.ts";
-import { isDigit } from "./grammar.ts";
+import { asciiBytes, CONNECTION, DROPPED, equalsLower, type Fields } from "./fields.ts";
+import { isDigit, TOKEN } from "./grammar.ts";
 
 /**
  * Content-Length's value (digits only, below 2^53), or -1. Digits are counted, never parsed by
@@ -21,7 +21,55 @@ export function readContentLength(bytes: Uint8Array, start: number, end: number)
 
 /** The elements of a comma-separated list without the white space around them; empty ones stay "". */
 export function splitList(value: string): string[] {
-  return value.split(",").map((element) => element.replace(/^[ \t]+|[ \t]+$/g, ""));
+  return value.split(",").map(trimmed);
+}
+
+/**
+ * Without blanks and tabs at both ends. By index: `/[ \t]+$/` begins anew at each blank inside, which
+ * took a second for 32 KiB of them.
+ */
+function trimmed(text: string): string {
+  let start = 0;
+  let end = text.length;
+  while (start < end && isBlank(text.charCodeAt(start))) start++;
+  while (end > start && isBlank(text.charCodeAt(end - 1))) end--;
+  return text.slice(start, end);
+}
+
+function isBlank(code: number): boolean {
+  return code === 0x20 || code === 0x09;
+}
+
+/**
+ * Connection options of a message, on all lines together. Browsers and proxies send up to three, and
+ * each names fields to look for among all others.
+ */
+const MAX_CONNECTION_OPTIONS = 32;
+
+/**
+ * The options of all Connection fields (RFC 9110 §7.6.1), in lower case, without empty ones; null
+ * where one is no token, so also where it has a blank inside, or where there are too many.
+ */
+export function connectionOptions(fields: Fields): readonly string[] | null {
+  const options: string[] = [];
+  let count = 0;
+  for (let i = fields.find(CONNECTION); i !== -1; i = fields.find(CONNECTION, i + 1)) {
+    if (isKeepAlive(fields, i)) {
+      if (++count > MAX_CONNECTION_OPTIONS) return null;
+      options.push("keep-alive");
+      continue;
+    }
+    for (const option of splitList(fields.value(i).toLowerCase())) {
+      if (++count > MAX_CONNECTION_OPTIONS) return null;
+      if (option === "") continue; // RFC 9110 §5.6.1.2
+      for (let at = 0; at < option.length; at++) {
+        const code = option.charCodeAt(at);
+        if (code > 0xff || TOKEN[code] === 0) return null;
+      }
+      options.push(option);
+    }
+  }
+  return options;
 }
 
 const KEEP_ALIVE_VALUE = asciiBytes("keep-alive");

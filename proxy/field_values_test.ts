@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { asciiBytes, fieldsOf } from "./fields.ts";
-import { dropNamed, isKeepAlive, readContentLength, splitList } from "./field_values.ts";
+import { connectionOptions, dropNamed, readContentLength, splitList } from "./field_values.ts";
 
 Deno.test("a length is digits below 2^53, and nothing else", () => {
   const read = (text: string) => {
@@ -29,17 +29,31 @@ Deno.test("a name drops all its fields in any case, and no other", () => {
   assert.deepEqual([kept.name(0), kept.name(1), kept.count], ["X-AB", "X-", 2]);
 });
 
-Deno.test("keep-alive alone is told from every other value, in any case", () => {
-  const read = (value: string) => isKeepAlive(fieldsOf([["X", "y"], ["Connection", value]]), 1);
-  for (const value of ["keep-alive", "Keep-Alive", "KEEP-ALIVE"]) assert.ok(read(value), value);
-  const others = [
-    "",
-    "close",
-    "keep-aliv",
-    "keep-alive,",
-    "keep-alive, x",
-    "keep\t-alive",
-    "keep_alive",
-  ];
-  for (const value of others) assert.ok(!read(value), value);
+Deno.test("blanks inside of an element stay, those around it go", () => {
+  assert.deepEqual(splitList(" \t a \t b\t ,\t, "), ["a \t b", "", ""]);
+});
+
+Deno.test("connection options come from all lines, in lower case", () => {
+  const read = (...values: string[]) =>
+    connectionOptions(fieldsOf([["X", "y"], ...values.map((v) => ["Connection", v] as const)]));
+  const cases:
+    readonly (readonly [values: readonly string[], options: readonly string[] | null])[] = [
+      [["keep-alive"], ["keep-alive"]],
+      [["Keep-Alive", "X-A ,\tClose"], ["keep-alive", "x-a", "close"]],
+      [["", ", close,,"], ["close"]],
+      [["keep\t-alive"], null],
+      [["x y"], null],
+      [["close, x y"], null],
+      [["x;y"], null],
+      [["\u00e9"], null],
+      [[Array(32).fill("a").join()], Array(32).fill("a")],
+      [[Array(33).fill("a").join()], null],
+      [Array(32).fill("keep-alive"), Array(32).fill("keep-alive")],
+      [Array(33).fill("keep-alive"), null],
+      [[Array(17).fill("a").join(), Array(16).fill("b").join()], null],
+      [[",".repeat(32)], null],
+    ];
+  for (const [values, options] of cases) {
+    assert.deepEqual(read(...values), options, JSON.stringify(values).slice(0, 80));
+  }
 });

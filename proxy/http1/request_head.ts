@@ -32,7 +32,13 @@ import {
 } from "../fields.ts";
 import { type RequestHead, UNKNOWN_LENGTH } from "../message.ts";
 import { MAX_METHOD, methodAt } from "../method.ts";
-import { dropNamed, isKeepAlive, readContentLength, splitList } from "../field_values.ts";
+import {
+  connectionOptions,
+  dropNamed,
+  isKeepAlive,
+  readContentLength,
+  splitList,
+} from "../field_values.ts";
 import { SP, TARGET, TOKEN } from "../grammar.ts";
 import { isGrpc } from "../grpc/content_type.ts";
 import type { HeadParser } from "./head_parser.ts";
@@ -274,23 +280,22 @@ function readConnection(
   connection.keepAlive = head.version === 11;
   if (connectionFields === 0) return null;
   const { fields } = head;
+  if (connectionFields === 1 && isKeepAlive(fields, fields.find(CONNECTION))) {
+    connection.keepAlive = true;
+    return null;
+  }
+  const options = connectionOptions(fields);
+  if (options === null) return "bad_request";
   let close = false;
   let keep = false;
   let upgrade = false;
-  for (let i = fields.find(CONNECTION); i !== -1; i = fields.find(CONNECTION, i + 1)) {
-    if (isKeepAlive(fields, i)) {
-      keep = true;
-      continue;
-    }
-    for (const option of splitList(fields.value(i).toLowerCase())) {
-      if (option === "") continue; // RFC 9110 §5.6.1.2
-      else if (option === "close") close = true;
-      else if (option === "keep-alive") keep = true;
-      else if (option === "upgrade") upgrade = true;
-      else if (option !== "te") {
-        const error = nominate(fields, option);
-        if (error !== null) return error;
-      }
+  for (const option of options) {
+    if (option === "close") close = true;
+    else if (option === "keep-alive") keep = true;
+    else if (option === "upgrade") upgrade = true;
+    else if (option !== "te") {
+      const error = nominate(fields, option);
+      if (error !== null) return error;
     }
   }
   connection.keepAlive = !close && (head.version === 11 || keep);
@@ -300,7 +305,6 @@ function readConnection(
 
 function nominate(fields: Fields, option: string): ErrorCode | null {
   const name = asciiBytes(option);
-  if (name.some((byte) => TOKEN[byte] === 0)) return "bad_request";
   // X_Real_IP is X-Real-IP to a backend that reads names as CGI variables.
   if (NEVER_NOMINATED.has(fieldId(asciiBytes(option.replaceAll("_", "-")), 0, name.length))) {
     return "bad_request";

@@ -12,8 +12,8 @@ import {
   TRANSFER_ENCODING,
 } from "../fields.ts";
 import { type ResponseHead, UNKNOWN_LENGTH } from "../message.ts";
-import { dropNamed, isKeepAlive, readContentLength, splitList } from "../field_values.ts";
-import { isDigit, SP, TOKEN } from "../grammar.ts";
+import { connectionOptions, dropNamed, isKeepAlive, readContentLength } from "../field_values.ts";
+import { isDigit, SP } from "../grammar.ts";
 
 const CHUNKED = asciiBytes("chunked");
 
@@ -65,7 +65,7 @@ export function readResponseFields(
   const { ids, count } = fields;
   let contentLength = -1;
   let transferEncoding = -1;
-  let connectionFields = false;
+  let connectionFields = 0;
   for (let i = 0; i < count; i++) {
     switch (ids[i]) {
       case CONTENT_LENGTH:
@@ -77,7 +77,7 @@ export function readResponseFields(
         transferEncoding = i;
         break;
       case CONNECTION:
-        connectionFields = true;
+        connectionFields++;
         break;
     }
   }
@@ -100,7 +100,7 @@ export function readResponseFields(
       !equalsLower(fields.bytes, start, CHUNKED)
     ) return "a Transfer-Encoding that is not chunked";
   }
-  if (connectionFields && !readConnection(head, version, connection)) {
+  if (connectionFields > 0 && !readConnection(head, version, connectionFields, connection)) {
     return "a malformed Connection field";
   }
   const { status } = head;
@@ -124,24 +124,21 @@ export function readResponseFields(
 function readConnection(
   { fields }: ResponseHead,
   version: 10 | 11,
+  connectionFields: number,
   connection: ResponseConnection,
 ): boolean {
+  if (connectionFields === 1 && isKeepAlive(fields, fields.find(CONNECTION))) {
+    connection.keepAlive = true;
+    return true;
+  }
+  const options = connectionOptions(fields);
+  if (options === null) return false;
   let close = false;
   let keep = false;
-  for (let i = fields.find(CONNECTION); i !== -1; i = fields.find(CONNECTION, i + 1)) {
-    if (isKeepAlive(fields, i)) {
-      keep = true;
-      continue;
-    }
-    for (const option of splitList(fields.value(i).toLowerCase())) {
-      if (option === "close") close = true;
-      else if (option === "keep-alive") keep = true;
-      else if (option !== "" && option !== "upgrade" && option !== "te") {
-        const name = asciiBytes(option);
-        if (name.some((byte) => TOKEN[byte] === 0)) return false;
-        dropNamed(fields, name);
-      }
-    }
+  for (const option of options) {
+    if (option === "close") close = true;
+    else if (option === "keep-alive") keep = true;
+    else if (option !== "upgrade" && option !== "te") dropNamed(fields, asciiBytes(option));
   }
   connection.keepAlive = !close && (version === 11 || keep);
   return true;
