@@ -14,7 +14,8 @@ import type { Listening } from "./worker_protocol.ts";
 export interface DataPlane {
   /**
    * Puts a snapshot in force; before `listen`, it is what listening begins with. Settles when every
-   * event loop serves by it, and by nothing older. Never rejects.
+   * event loop serves by it, and by nothing older; one that is stuck is not waited for: it serves
+   * nobody, and catches up before it does. Never rejects.
    */
   apply(snapshot: Snapshot, certificates: readonly ServerCertificate[]): Promise<void>;
   /**

@@ -1,6 +1,6 @@
 /**
- * One plain listening socket. In: an address. Out: a transport for each client, and a loop that
- * survives running out of descriptors.
+ * One plain port. In: an address, and by how many sockets it is listened on. Out: a transport for
+ * each client, and loops that survive running out of descriptors.
  */
 import { tcpTransport } from "./tcp_transport.ts";
 import { closeQuietly, type Transport } from "./transport.ts";
@@ -31,35 +31,48 @@ export interface ListenerOptions {
 
 export class Listener {
   readonly #options: ListenerOptions;
-  readonly #listener: Deno.TcpListener;
+  readonly #sockets: Deno.TcpListener[] = [];
   #closed = false;
 
   /** Throws what `Deno.listen` throws: a port in use, one that needs a privilege. */
   constructor(options: ListenerOptions) {
     this.#options = options;
     const { hostname, port, reusePort } = options;
-    this.#listener = Deno.listen({ hostname, port, reusePort });
-    this.#accept();
+    this.#open({ hostname, port, reusePort });
   }
 
   /** Where it listens, with the port that the system chose for 0. */
   get address(): { hostname: string; port: number } {
-    const { hostname, port } = this.#listener.addr;
+    const { hostname, port } = this.#sockets[0].addr;
     return { hostname, port };
+  }
+
+  /** Listens by so many sockets in all; a shared port's connections are spread over them. */
+  widen(sockets: number): void {
+    const { reusePort } = this.#options;
+    while (!this.#closed && this.#sockets.length < sockets) {
+      this.#open({ ...this.address, reusePort });
+    }
+  }
+
+  #open(options: Deno.TcpListenOptions): void {
+    const socket = Deno.listen(options);
+    this.#sockets.push(socket);
+    this.#accept(socket);
   }
 
   /** Accepts no more. Connections stay. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    this.#listener.close();
+    for (const socket of this.#sockets) socket.close();
   }
 
-  async #accept(): Promise<void> {
+  async #accept(socket: Deno.TcpListener): Promise<void> {
     // Not `for await`: that ends for good at the first EMFILE.
     while (!this.#closed) {
       try {
-        this.#hand(await this.#listener.accept());
+        this.#hand(await socket.accept());
       } catch (error) {
         if (this.#closed) return;
         if (isGone(error)) continue;

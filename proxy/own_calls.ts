@@ -2,7 +2,7 @@
  * Calls that this process makes to its own ports, to see whether they answer. In: the beginning of
  * each, its local port as soon as that is known, its end. Out: whether a connection is one of them,
  * so that none counts as a client. The cells may be shared memory: the kernel gives the call of one
- * worker to another.
+ * worker to another, so they also say whether there is a worker that answers nobody.
  */
 
 /** Calls of one worker that are under way at once; more than these pass for clients. */
@@ -28,13 +28,23 @@ export class OwnCalls {
   /** Cells for so many workers; pass the array (its buffer is shared) to each of them. */
   static cellsFor(workers: number): Int32Array<SharedArrayBuffer> {
     return new Int32Array(
-      new SharedArrayBuffer(workers * SLOTS * Int32Array.BYTES_PER_ELEMENT),
+      new SharedArrayBuffer((workers * SLOTS + 1) * Int32Array.BYTES_PER_ELEMENT),
     );
   }
 
   /** Forgets a worker's calls: it is gone. */
   static clear(cells: Int32Array, worker: number): void {
     for (let at = worker * SLOTS; at < (worker + 1) * SLOTS; at++) Atomics.store(cells, at, FREE);
+  }
+
+  /** So many workers answer nobody. */
+  static setSilent(cells: Int32Array, workers: number): void {
+    Atomics.store(cells, cells.length - 1, workers);
+  }
+
+  /** A worker answers nobody: a call that is not answered may be one that it was given. */
+  get isSilenceForeign(): boolean {
+    return Atomics.load(this.#cells, this.#cells.length - 1) > 0;
   }
 
   /** Before a call is dialled. What `name` and `end` take for it. */
@@ -60,7 +70,7 @@ export class OwnCalls {
    */
   includes(port: number): boolean | null {
     let answer: boolean | null = false;
-    for (let at = 0; at < this.#cells.length; at++) {
+    for (let at = 0; at < this.#cells.length - 1; at++) {
       const value = Atomics.load(this.#cells, at);
       if (value === port) return true;
       if (value === UNNAMED) answer = null;

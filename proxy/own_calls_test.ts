@@ -25,6 +25,18 @@ Deno.test("calls of a worker that is gone are forgotten, those of others are not
   assert.deepEqual([one.includes(1), one.includes(40_000)], [false, true]);
 });
 
+Deno.test("silent workers are known to all, and are no calls", () => {
+  const cells = OwnCalls.cellsFor(2);
+  const calls = new OwnCalls(cells, 1);
+  assert.equal(calls.isSilenceForeign, false);
+  OwnCalls.setSilent(cells, 1);
+  assert.equal(calls.isSilenceForeign, true);
+  OwnCalls.clear(cells, 1);
+  assert.deepEqual([calls.isSilenceForeign, calls.includes(1)], [true, false]);
+  OwnCalls.setSilent(cells, 0);
+  assert.equal(calls.isSilenceForeign, false);
+});
+
 Deno.test("more calls than there is room for change nothing", () => {
   const calls = new OwnCalls();
   const begun: number[] = [];

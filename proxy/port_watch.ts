@@ -64,7 +64,8 @@ export class PortWatch {
       const calls = Array.from({ length: shared ? CALLS_WHERE_SHARED : 1 }, () => this.#call());
       const answers = await Promise.all(calls);
       // Of those who share a port, this one may be well: then it has been called by the others.
-      if (answers.includes("none") && accepted() === before && !this.#closed) await onDeaf();
+      const isUnheard = answers.includes("none") && accepted() === before;
+      if (isUnheard && !this.#options.ownCalls.isSilenceForeign && !this.#closed) await onDeaf();
     }
     this.#seen = accepted();
     this.#schedule();

@@ -51,6 +51,36 @@ async function watched(answers: boolean): Promise<{ deaf: boolean; dialled: read
   return { deaf, dialled: host.dialled };
 }
 
+Deno.test("a shared port is not deaf while another worker answers nobody, and then it may be", async () => {
+  const cells = OwnCalls.cellsFor(2);
+  OwnCalls.setSilent(cells, 1);
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  let looks = 0;
+  let isForeign = true;
+  const deaf = Promise.withResolvers<boolean>();
+  const watch = new PortWatch({
+    address: listener.addr,
+    shared: true,
+    ownCalls: new OwnCalls(cells, 0),
+    accepted: () => {
+      // Twice or three times a look.
+      if (++looks === 6) {
+        isForeign = false;
+        OwnCalls.setSilent(cells, 0);
+      }
+      return 0;
+    },
+    onDeaf: () => {
+      deaf.resolve(isForeign);
+      return Promise.resolve();
+    },
+    onExhausted: () => {},
+  });
+  assert.equal(await deaf.promise, false);
+  watch.close();
+  listener.close();
+});
+
 for (const answers of [true, false]) {
   Deno.test(`without ::1 a port on [::] is dialled on IPv4, and is ${answers ? "well" : "deaf"}`, async () => {
     const { deaf, dialled } = await watched(answers);

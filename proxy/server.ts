@@ -241,6 +241,15 @@ export class ProxyServer {
     return listener.address;
   }
 
+  /** Has so many sockets on each port, as far as the system gives them. */
+  async setListeners(count: number): Promise<void> {
+    try {
+      for (const listener of this.#listeners) await listener.widen(count);
+    } catch (error) {
+      this.#options.log.warn("Cannot listen by more sockets", { error: String(error) });
+    }
+  }
+
   /** No endpoint at this address is dialled: it is this process's own. */
   protect(address: Address): void {
     this.#networks.protect(address);

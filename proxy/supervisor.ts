@@ -128,7 +128,8 @@ async function run(options: ProxyOptions): Promise<void> {
       hub,
       write,
       onObstacle,
-      onStuck: (reason) => end(1, reason),
+      retirement: { delay: options.drainDelay, timeout: options.drainTimeout },
+      onEnd: (reason) => end(1, reason),
     });
   }
 

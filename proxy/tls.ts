@@ -94,7 +94,10 @@ export class TlsListener {
   readonly #handshakes = new Map<net.Socket, number>();
   /** Of which it is not known yet whether a client has made them, and what looks again. */
   readonly #doubtful = new Map<net.Socket, ReturnType<typeof setTimeout>>();
-  #server: net.Server | null = null;
+  /** Several sockets may listen on a shared port. */
+  #servers: net.Server[] = [];
+  #sockets = 1;
+  #address: Address | null = null;
   #watch: PortWatch | null = null;
   #accepted = 0;
   #closed = false;
@@ -107,9 +110,9 @@ export class TlsListener {
   /** Rejects with what the system says: a port in use, one that needs a privilege. */
   async listen(hostname: string, port: number, reusePort: boolean): Promise<Address> {
     const server = await this.#bind(hostname, port, reusePort);
-    this.#server = server;
+    this.#servers = [server];
     const bound = server.address() as net.AddressInfo;
-    const address = { hostname: bound.address, port: bound.port };
+    const address = this.#address = { hostname: bound.address, port: bound.port };
     this.#watch = new PortWatch({
       address,
       shared: reusePort,
@@ -121,6 +124,16 @@ export class TlsListener {
     return address;
   }
 
+  /** Listens by so many sockets in all. Rejects with what the system says. */
+  async widen(sockets: number): Promise<void> {
+    const { hostname, port } = this.#address!;
+    for (; this.#sockets < sockets && !this.#closed; this.#sockets++) {
+      const server = await this.#bind(hostname, port, true);
+      if (this.#closed) server.close();
+      else this.#servers.push(server);
+    }
+  }
+
   /** Handshakes under way. */
   get handshakeCount(): number {
     return this.#handshakes.size;
@@ -130,8 +143,7 @@ export class TlsListener {
   close(): void {
     this.#closed = true;
     this.#watch?.close();
-    this.#server?.close();
-    this.#server = null;
+    this.#closeServers();
     for (const raw of this.#handshakes.keys()) raw.destroy();
     for (const [raw, timer] of this.#doubtful) {
       clearTimeout(timer);
@@ -166,17 +178,20 @@ export class TlsListener {
     });
   }
 
-  /** Puts a new socket in place of one that has fallen deaf; what waited in its queue is lost. */
+  #closeServers(): void {
+    for (const server of this.#servers) server.close();
+    this.#servers = [];
+  }
+
+  /** Puts new sockets in place of those that have fallen deaf; what waited in a queue is lost. */
   async #listenAnew({ hostname, port }: Address, reusePort: boolean): Promise<void> {
     this.#options.onDeaf("the port does not answer");
-    this.#server?.close();
-    this.#server = null;
-    while (!this.#closed) {
+    this.#closeServers();
+    while (!this.#closed && this.#servers.length < this.#sockets) {
       try {
         const server = await this.#bind(hostname, port, reusePort);
         if (this.#closed) server.close();
-        else this.#server = server;
-        break;
+        else this.#servers.push(server);
       } catch {
         await new Promise((resume) => setTimeout(resume, RETRY));
       }

@@ -16,6 +16,7 @@ import { type FromWorker, type ToWorker, unpackDelta } from "./worker_protocol.t
 let server: ProxyServer | null = null;
 let telemetry: Telemetry | null = null;
 let log: Logger | null = null;
+let draining: Promise<void> | null = null;
 
 self.onmessage = ({ data }: MessageEvent<ToWorker>) => {
   switch (data.kind) {
@@ -35,8 +36,11 @@ self.onmessage = ({ data }: MessageEvent<ToWorker>) => {
     case "ping":
       post({ kind: "pong" });
       break;
+    case "listeners":
+      server?.setListeners(data.count);
+      break;
     case "drain":
-      drain(data.options);
+      draining ??= drain(data.options);
       break;
   }
 };
@@ -49,7 +53,10 @@ self.addEventListener("unhandledrejection", (event) => {
 });
 
 function start(
-  { settings, listen, delta, zone, telemetry: setup, cells }: Extract<ToWorker, { kind: "start" }>,
+  { settings, listen, listeners, delta, zone, telemetry: setup, cells }: Extract<
+    ToWorker,
+    { kind: "start" }
+  >,
 ): void {
   telemetry = new Telemetry(
     setup,
@@ -82,7 +89,10 @@ function start(
   server.setZone(zone);
   server.applyDelta(unpackDelta(delta));
   listenAll(server, listen).then(
-    (listening) => post({ kind: "listening", listening }),
+    (listening) => {
+      server?.setListeners(listeners);
+      post({ kind: "listening", listening });
+    },
     (error) => post({ kind: "refused", message: String(error.message ?? error) }),
   );
 }

@@ -1,12 +1,14 @@
 /**
  * Workers that share the ports, and their supervisor. In: snapshots. Out: deltas to every worker, a
- * new worker in place of one that dies, and word of one that is stuck.
+ * new worker in place of one that dies, and a spare beside one that is stuck.
  *
- * The kernel spreads connections over the workers (SO_REUSEPORT). The main thread carries none: it
- * stays free to see that a worker is stuck. Such a one cannot be replaced: `terminate()` does not
- * end a running loop in Deno 2.9 (measured: still at 100 % CPU, its port still bound, six seconds
- * later), and the kernel goes on giving it its share of connections. Only the end of the process
- * helps.
+ * The kernel spreads connections over the listeners (SO_REUSEPORT). The main thread carries none: it
+ * stays free to see that a worker is stuck. Such a one cannot be ended: `terminate()` waits for a
+ * running loop in Deno 2.9 (measured: still at 100 % CPU, its port still bound, six seconds later),
+ * and the kernel goes on giving it its share of connections. So the others open more listeners: with
+ * one of four stuck 83 of 300 connections hung, and 17 of 600 with 15 more in each of the others.
+ * These stay: closing one resets what waits in its queue. So there is no such help against a second
+ * worker that gets stuck: then the process ends.
  */
 import { type Address, describeListenError } from "../shared/address.ts";
 import type { Logger } from "../shared/log.ts";
@@ -15,18 +17,12 @@ import type { ServerCertificate } from "./certificates.ts";
 import { ConnectionCounts } from "./connection_counts.ts";
 import type { DataPlane } from "./data_plane.ts";
 import { OwnCalls } from "./own_calls.ts";
-import { WORKER_RIGHTS } from "./rights.ts";
 import type { DrainOptions } from "./server.ts";
 import { SnapshotDiffer } from "./snapshot_delta.ts";
-import type { TelemetryHub, WorkerTelemetry } from "./telemetry/hub.ts";
-import {
-  type FromWorker,
-  type Listening,
-  packDelta,
-  type PostedDelta,
-  type ToWorker,
-  type WorkerSettings,
-} from "./worker_protocol.ts";
+import { STALL_LIMITS, type StallLimits, StallWatch } from "./stall_watch.ts";
+import type { TelemetryHub } from "./telemetry/hub.ts";
+import { WorkerMember } from "./worker_member.ts";
+import { type Listening, packDelta, type WorkerSettings } from "./worker_protocol.ts";
 
 export interface WorkerFleetOptions {
   /** How many, at least one. */
@@ -37,27 +33,30 @@ export interface WorkerFleetOptions {
   readonly hub: TelemetryHub;
   /** Takes whole lines for standard output. */
   readonly write: (lines: string) => void;
-  /** Told once of a worker that is silent for longer than `patience`: the process should end. */
-  readonly onStuck: (reason: string) => void;
+  /** The process should end: a second worker is stuck, or one has been for long. */
+  readonly onEnd: (reason: string) => void;
+  /** Of a worker that was stuck and answers again. */
+  readonly retirement: DrainOptions;
   /** Why traffic should not come, by a name of the reason and its worker; null once it may again. */
   readonly onObstacle: (name: string, reason: string | null) => void;
   /** The worker's code; `worker.ts` but in tests of faults. */
   readonly module?: URL;
-  /** Between two pings, in ms; default 1 s. */
-  readonly heartbeat?: number;
-  /** Silence after which a worker is taken for stuck, in ms; default 10 s. */
-  readonly patience?: number;
+  /** Default: `STALL_LIMITS`. */
+  readonly stalls?: Partial<StallLimits>;
 }
 
 /** A worker that dies sooner than this (ms) after its start is not replaced at once. */
 const SHORT_LIFE = 1_000;
 
-/** How much later than a drain's own end (ms) a worker may say that it has drained. */
-const DRAIN_GRACE = 2_000;
+/** What waits in the queue of a worker that was stuck is taken in for at least this long, in ms. */
+const MIN_RETIREMENT_DELAY = 500;
+
+/** Listeners of each worker on each port, from the first worker on that is stuck. */
+const LISTENERS_BESIDE_STUCK = 16;
 
 export class WorkerFleet implements DataPlane {
   readonly #options: WorkerFleetOptions;
-  readonly #members = new Set<Member>();
+  readonly #members = new Set<WorkerMember>();
   readonly #differ = new SnapshotDiffer();
   #snapshot: Snapshot | null = null;
   #certificates: readonly ServerCertificate[] = [];
@@ -68,7 +67,9 @@ export class WorkerFleet implements DataPlane {
   readonly #counts: Int32Array<SharedArrayBuffer>;
   /** So do calls to see whether ports answer. */
   readonly #calls: Int32Array<SharedArrayBuffer>;
-  #heartbeat: ReturnType<typeof setInterval> | undefined;
+  #watch: StallWatch<WorkerMember> | null = null;
+  /** Of each worker on each port. */
+  #listeners = 1;
   /** All have listened once: what is lost from now on is replaced. */
   #isUp = false;
   readonly #up = Promise.withResolvers<void>();
@@ -79,8 +80,9 @@ export class WorkerFleet implements DataPlane {
 
   constructor(options: WorkerFleetOptions) {
     this.#options = options;
-    this.#counts = ConnectionCounts.cellsFor(options.count);
-    this.#calls = OwnCalls.cellsFor(options.count);
+    // A stuck worker keeps its place, and its connections count.
+    this.#counts = ConnectionCounts.cellsFor(2 * options.count);
+    this.#calls = OwnCalls.cellsFor(2 * options.count);
   }
 
   /** Workers replaced since the start. */
@@ -118,20 +120,24 @@ export class WorkerFleet implements DataPlane {
     await Promise.all(rest);
     this.#isUp = true;
     this.#up.resolve();
-    this.#heartbeat = setInterval(() => this.#check(), this.#options.heartbeat ?? 1_000);
+    this.#watch = this.#startWatch();
     return this.#listening;
   }
 
   async drain(options: DrainOptions): Promise<void> {
     this.#draining = true;
-    clearInterval(this.#heartbeat);
-    await Promise.all([...this.#members].map((member) => member.drain(options)));
+    this.#watch?.close();
+    // A worker that is stuck cannot drain: it gets the time that the others need.
+    const members = [...this.#members];
+    for (const member of members) if (member.isStuck) member.post({ kind: "drain", options });
+    const others = members.filter(({ isStuck }) => !isStuck);
+    await Promise.all(others.map((member) => member.drain(options)));
     this.close();
   }
 
   close(): void {
     this.#draining = true;
-    clearInterval(this.#heartbeat);
+    this.#watch?.close();
     for (const member of this.#members) member.terminate();
     this.#members.clear();
     this.#up.resolve();
@@ -148,7 +154,7 @@ export class WorkerFleet implements DataPlane {
     // What the one before had counted went with it.
     ConnectionCounts.clear(this.#counts, place);
     OwnCalls.clear(this.#calls, place);
-    const member = new Member(
+    const member = new WorkerMember(
       module,
       place,
       hub,
@@ -158,31 +164,54 @@ export class WorkerFleet implements DataPlane {
     // A new differ has seen nothing: its delta is the whole.
     const delta = packDelta(new SnapshotDiffer().diff(this.#snapshot!, this.#certificates));
     const cells = { counts: this.#counts, calls: this.#calls, worker: place };
-    return member.start({ settings, listen: this.#listening, delta, zone: this.#zone, cells });
+    const listen = this.#listening;
+    const listeners = this.#listeners;
+    return member.start({ settings, listen, listeners, delta, zone: this.#zone, cells });
   }
 
-  /**
-   * Silence is counted in pings: a pause of this thread, or of the whole process, is not taken for
-   * a worker's.
-   */
-  #check(): void {
-    const { heartbeat = 1_000, patience = 10_000 } = this.#options;
-    for (const member of this.#members) {
-      const silence = member.pingsUnheard * heartbeat;
-      if (silence > patience) {
-        this.#members.delete(member);
-        this.#options.onStuck(`a worker has been silent for ${silence} ms`);
-      } else {
-        member.ping();
-      }
+  #startWatch(): StallWatch<WorkerMember> {
+    const { log, hub, stalls, onEnd } = this.#options;
+    return new StallWatch({
+      limits: { ...STALL_LIMITS, ...stalls },
+      members: () => this.#members,
+      onBeat: (silent) => OwnCalls.setSilent(this.#calls, silent),
+      onStalled: ({ place }, silence) => {
+        hub.workerStalled();
+        log.warn("Worker stalled", { worker: place, silence });
+      },
+      onAnswer: ({ place }) => log.info("Worker answers again", { worker: place }),
+      onStuck: (member, silence) => this.#replace(member, silence),
+      onEnding: (reason) => log.error("Ending soon", { reason }),
+      onRelief: () => log.info("Not ending: all workers answer again"),
+      onEnd,
+    });
+  }
+
+  /** A worker is stuck: a spare serves in its place, and it ends if it ever answers. */
+  async #replace(member: WorkerMember, silence: number): Promise<void> {
+    const { log, retirement } = this.#options;
+    const worker = member.place;
+    log.error("Worker stuck", { worker, silence });
+    this.#listeners = LISTENERS_BESIDE_STUCK;
+    for (const other of this.#members) {
+      if (other !== member) other.post({ kind: "listeners", count: this.#listeners });
     }
+    // One that cannot start is lost, and tried again.
+    this.#start().catch(() => {});
+    const delay = Math.max(MIN_RETIREMENT_DELAY, retirement.delay);
+    await member.retire({ ...retirement, delay });
+    // It has died meanwhile, or all end.
+    if (!this.#members.delete(member)) return;
+    member.terminate();
+    log.info("Worker retired", { worker });
   }
 
   /** A worker is no more, or no use: its connections are lost, the others go on. */
-  #lost(member: Member, reason: string): void {
+  #lost(member: WorkerMember, reason: string): void {
     if (!this.#members.delete(member)) return;
     member.terminate();
-    if (this.#draining || !this.#isUp) return;
+    // In place of one that was stuck there is a spare.
+    if (this.#draining || !this.#isUp || member.isRetired) return;
     this.#restarts++;
     this.#options.hub.workerRestarted();
     this.#options.log.error("Worker replaced", { reason, restarts: this.#restarts });
@@ -191,144 +220,6 @@ export class WorkerFleet implements DataPlane {
       // One that cannot start comes back here, and is tried again.
       this.#start().catch(() => {});
     }, member.age < SHORT_LIFE ? SHORT_LIFE : 0);
-  }
-}
-
-/** Who is told what a worker says. */
-interface MemberEvents extends Pick<WorkerFleetOptions, "write" | "onObstacle"> {
-  /** It is no more, or no use. */
-  readonly lost: (reason: string) => void;
-}
-
-/** One worker, from here. */
-class Member {
-  /** Pings since it last said anything. */
-  pingsUnheard = 0;
-  /** Which of the workers it is: 0 to count - 1. */
-  readonly place: number;
-  readonly #worker: Worker;
-  readonly #events: MemberEvents;
-  readonly #obstacles = new Set<string>();
-  readonly #telemetry: WorkerTelemetry;
-  readonly #born = performance.now();
-  #listening = Promise.withResolvers<Listening>();
-  #drained = Promise.withResolvers<void>();
-  /** Deltas that it has not said to have applied, by their sequence. */
-  readonly #unapplied = new Map<number, () => void>();
-
-  constructor(
-    module: URL,
-    place: number,
-    hub: TelemetryHub,
-    events: MemberEvents,
-  ) {
-    this.place = place;
-    this.#events = events;
-    this.#worker = new Worker(module, {
-      type: "module",
-      deno: { permissions: WORKER_RIGHTS },
-    });
-    this.#telemetry = hub.attach((message) => this.post({ kind: "telemetry", message }));
-    this.#worker.onmessage = ({ data }: MessageEvent<FromWorker>) => this.#take(data);
-    this.#worker.onerror = (event) => {
-      event.preventDefault();
-      this.#gone(event.message);
-    };
-  }
-
-  /** In ms. */
-  get age(): number {
-    return performance.now() - this.#born;
-  }
-
-  post(message: ToWorker): void {
-    this.#worker.postMessage(message);
-  }
-
-  start(
-    message: Omit<Extract<ToWorker, { kind: "start" }>, "kind" | "telemetry">,
-  ): Promise<Listening> {
-    this.post({ kind: "start", telemetry: this.#telemetry.setup, ...message });
-    return this.#listening.promise;
-  }
-
-  /** Settles when it has applied this, or is no more. */
-  apply(delta: PostedDelta, sequence: number): Promise<void> {
-    this.post({ kind: "delta", delta, sequence });
-    return new Promise((resolve) => this.#unapplied.set(sequence, resolve));
-  }
-
-  ping(): void {
-    this.pingsUnheard++;
-    this.post({ kind: "ping" });
-  }
-
-  /** Settles when it has drained, or should have long ago. */
-  async drain(options: DrainOptions): Promise<void> {
-    this.post({ kind: "drain", options });
-    const late = setTimeout(
-      () => this.#drained.resolve(),
-      options.delay + options.timeout + DRAIN_GRACE,
-    );
-    await this.#drained.promise;
-    clearTimeout(late);
-  }
-
-  terminate(): void {
-    this.#worker.onmessage = null;
-    this.#worker.terminate();
-    this.#telemetry.detach();
-    for (const name of this.#obstacles) this.#setObstacle(name, null);
-    this.#drained.resolve();
-    this.#applied(Infinity);
-  }
-
-  #take(message: FromWorker): void {
-    this.pingsUnheard = 0;
-    switch (message.kind) {
-      case "listening":
-        this.#listening.resolve(message.listening);
-        break;
-      case "refused":
-        this.#gone(message.message);
-        break;
-      case "applied":
-        this.#applied(message.sequence);
-        break;
-      case "obstacle":
-        this.#setObstacle(message.name, message.reason);
-        break;
-      case "lines":
-        this.#events.write(message.text);
-        break;
-      case "telemetry":
-        this.#telemetry.receive(message.message);
-        break;
-      case "drained":
-        this.#drained.resolve();
-        break;
-    }
-  }
-
-  /** Others have the same listeners: the name says whose it is. */
-  #setObstacle(name: string, reason: string | null): void {
-    if (reason === null) this.#obstacles.delete(name);
-    else this.#obstacles.add(name);
-    this.#events.onObstacle(`${name} of worker ${this.place}`, reason);
-  }
-
-  #applied(sequence: number): void {
-    for (const [of, resolve] of this.#unapplied) {
-      if (of > sequence) break;
-      this.#unapplied.delete(of);
-      resolve();
-    }
-  }
-
-  #gone(reason: string): void {
-    this.#listening.reject(new Error(reason));
-    this.#drained.resolve();
-    this.#events.lost(reason);
   }
 }
 

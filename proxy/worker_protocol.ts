@@ -56,6 +56,8 @@ export type ToWorker =
     kind: "start";
     settings: WorkerSettings;
     listen: Listening;
+    /** Of this worker on each port. */
+    listeners: number;
     delta: PostedDelta;
     /** As in a message of its own. */
     zone: string | null;
@@ -68,6 +70,9 @@ export type ToWorker =
   | { kind: "zone"; zone: string | null }
   | { kind: "telemetry"; message: HubMessage }
   | { kind: "ping" }
+  /** From now on it has so many listeners on each port. */
+  | { kind: "listeners"; count: number }
+  /** Only the first counts. */
   | { kind: "drain"; options: DrainOptions };
 
 export type FromWorker =

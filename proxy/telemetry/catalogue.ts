@@ -184,11 +184,16 @@ export const METRICS = {
   },
   pingress_workers: {
     type: "gauge",
-    help: "Event loops that serve traffic.",
+    help: "Event loops that serve traffic, a stuck one included.",
   },
   pingress_worker_restarts_total: {
     type: "counter",
     help: "Workers that failed and were replaced.",
+  },
+  pingress_worker_stalls_total: {
+    type: "counter",
+    help:
+      "Times that a worker did not answer for 2 s: a lack of CPU, or something that holds its event loop.",
   },
   pingress_log_lines_dropped_total: {
     type: "counter",

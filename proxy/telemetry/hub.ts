@@ -46,6 +46,7 @@ export class TelemetryHub {
   readonly #workers = new Map<Block, (message: HubMessage) => void>();
   #chunks = 0;
   #restarts = 0;
+  #stalls = 0;
   #applied = 0;
   #refused = 0;
   /** Of the snapshot that came last. */
@@ -129,6 +130,11 @@ export class TelemetryHub {
     this.#restarts++;
   }
 
+  /** A worker has been silent for a moment. */
+  workerStalled(): void {
+    this.#stalls++;
+  }
+
   /** The snapshot in force and its age in ms; null before the first. */
   get inForce(): { readonly snapshot: Snapshot; readonly age: number } | null {
     const snapshot = this.#snapshot;
@@ -143,7 +149,7 @@ export class TelemetryHub {
       inForce: this.inForce,
       certificates: this.#certificates,
       loads: { applied: this.#applied, refused: this.#refused },
-      workers: { running: this.#workers.size, restarts: this.#restarts },
+      workers: { running: this.#workers.size, restarts: this.#restarts, stalls: this.#stalls },
       stream: this.#options.stream?.() ?? null,
       linesDropped: this.#options.output.dropped,
       about,

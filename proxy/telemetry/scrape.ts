@@ -65,7 +65,11 @@ export interface Scraped {
     readonly refused: number;
   };
   readonly loads: { readonly applied: number; readonly refused: number };
-  readonly workers: { readonly running: number; readonly restarts: number };
+  readonly workers: {
+    readonly running: number;
+    readonly restarts: number;
+    readonly stalls: number;
+  };
   /** Null without `--controller`. */
   readonly stream: ScrapedStream | null;
   readonly linesDropped: number;
@@ -92,6 +96,7 @@ function* processMetrics({ about, workers, loads }: Scraped): Generator<string> 
     metric("pingress_build_info", [[{ version: about.version, deno: about.deno }, 1]]) +
     single("pingress_workers", workers.running) +
     single("pingress_worker_restarts_total", workers.restarts) +
+    single("pingress_worker_stalls_total", workers.stalls) +
     metric("pingress_snapshot_loads_total", [
       [{ result: "applied" }, loads.applied],
       [{ result: "refused" }, loads.refused],

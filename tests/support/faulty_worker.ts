@@ -1,7 +1,7 @@
 /**
  * A worker with faults to order. In: the messages of a real one. Out: what that does, but a delta
- * of the epoch `throw` makes it throw, one of the epoch `hang` makes it hang, and one of the epoch
- * `swell` fills its heap. With the epoch `fail` it throws at its start too. From one of the epoch
+ * of the epoch `throw` makes it throw, one of the epoch `hang` makes it hang (`hang-0` the worker 0
+ * alone) until `settings.going` says otherwise, and one of the epoch `swell` fills its heap. With the epoch `fail` it throws at its start too. From one of the epoch
  * `deafen` to one of the epoch `hear` its HTTPS ports take connections and say nothing.
  */
 /// <reference lib="deno.worker" />
@@ -10,10 +10,18 @@ import { DeafPorts } from "./deaf_ports.ts";
 
 const ports = new DeafPorts();
 
+/** Shared with the test; while it is 0, who hangs does. */
+let going = new Int32Array(1);
+let place = 0;
+
 const take = self.onmessage as (event: MessageEvent) => void;
 
 self.onmessage = (event: MessageEvent) => {
   const { kind, delta } = event.data;
+  if (kind === "start") {
+    going = event.data.settings.going;
+    place = event.data.cells.worker;
+  }
   const epoch = kind === "delta" ? delta.version.epoch : "";
   if (kind === "start" && delta.version.epoch === "fail") {
     throw new Error("a start to fail");
@@ -21,8 +29,9 @@ self.onmessage = (event: MessageEvent) => {
     setTimeout(() => {
       throw new Error("a fault to order");
     });
-  } else if (epoch === "hang") {
-    for (;;);
+  } else if (epoch === "hang" || epoch === `hang-${place}`) {
+    while (Atomics.load(going, 0) === 0);
+    take(event);
   } else if (epoch === "swell") {
     for (const held: unknown[] = [];;) held.push({ x: held.length });
   } else {

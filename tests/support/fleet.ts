@@ -1,53 +1,76 @@
-/** Worker fleets for tests. In: how many. Out: a fleet on loopback, and snapshots for it. */
+/** Worker fleets for tests. In: how many, and what to watch. Out: a fleet on loopback, and snapshots. */
 import { DEFAULT_LIMITS } from "../../proxy/limits.ts";
+import { STALL_LIMITS, type StallLimits } from "../../proxy/stall_watch.ts";
 import { TelemetryHub } from "../../proxy/telemetry/hub.ts";
-import { WorkerFleet } from "../../proxy/worker_fleet.ts";
+import { WorkerFleet, type WorkerFleetOptions } from "../../proxy/worker_fleet.ts";
 import { LineOutput, silentLogger } from "../../shared/log.ts";
 import { type Snapshot, SNAPSHOT_FORMAT } from "../../shared/snapshot.ts";
 
 const FAULTY = new URL("./faulty_worker.ts", import.meta.url);
 
+/** Sooner than in the product, if no sooner than a busy machine lets workers answer. */
+const STALLS: StallLimits = {
+  ...STALL_LIMITS,
+  heartbeat: 50,
+  stalled: 500,
+  stuck: 2_000,
+  endDelay: () => Promise.resolve(),
+};
+
+export interface FleetOptions
+  extends Partial<Pick<WorkerFleetOptions, "hub" | "log" | "onEnd" | "onObstacle">> {
+  readonly stalls?: Partial<StallLimits>;
+  /** Workers that hang go on once it is not 0. */
+  readonly going?: Int32Array<SharedArrayBuffer>;
+}
+
 /** A fleet whose workers take orders for faults by a snapshot's epoch; see `faulty_worker.ts`. */
-export function startFleet(
-  count: number,
-  onStuck: (reason: string) => void = () => {},
-  hub: TelemetryHub = unheardHub(),
-  onObstacle: (name: string, reason: string | null) => void = () => {},
-) {
+export function startFleet(count: number, options: FleetOptions = {}): WorkerFleet {
+  const { going = new Int32Array(new SharedArrayBuffer(4)), stalls, ...others } = options;
+  const settings = {
+    limits: DEFAULT_LIMITS,
+    trustedProxies: "",
+    upstreamNetworks: "127.0.0.0/8",
+    allowLoopbackUpstreams: true,
+    balance: "round-robin",
+    grpcWeb: false,
+    http2: true,
+    h2c: true,
+    sslRedirect: true,
+    sslRedirectPort: 0,
+    logLevel: "error",
+    logFormat: "text",
+    going,
+  } as const;
   return new WorkerFleet({
     count,
-    settings: {
-      limits: DEFAULT_LIMITS,
-      trustedProxies: "",
-      upstreamNetworks: "127.0.0.0/8",
-      allowLoopbackUpstreams: true,
-      balance: "round-robin",
-      grpcWeb: false,
-      http2: true,
-      h2c: true,
-      sslRedirect: true,
-      sslRedirectPort: 0,
-      logLevel: "error",
-      logFormat: "text",
-    },
+    settings,
     log: silentLogger,
-    hub,
+    hub: unheardHub(),
     // Workers tell of what nobody caught and live on: here it fails the test.
     write: (lines) => {
       if (lines.includes("Unhandled rejection")) throw new Error(lines);
     },
-    onStuck,
-    onObstacle,
+    onEnd: () => {},
+    onObstacle: () => {},
+    retirement: { delay: 0, timeout: 10_000 },
     module: FAULTY,
-    heartbeat: 50,
-    patience: 1_000,
+    stalls: { ...STALLS, ...stalls },
+    ...others,
   });
 }
 
 /** Counts for nobody. */
-function unheardHub(): TelemetryHub {
+export function unheardHub(): TelemetryHub {
   const output = new LineOutput({ write: (bytes) => Promise.resolve(bytes.length) });
   return new TelemetryHub({ accessLog: null, output });
+}
+
+/** `pingress_worker_stalls_total`. */
+export function stalls(hub: TelemetryHub): number {
+  const about = { version: "", deno: "", startedAt: 0, now: 0, memory: 0 };
+  const text = [...{ [Symbol.iterator]: () => hub.scrape(about) }].join("");
+  return Number(/^pingress_worker_stalls_total (\d+)$/m.exec(text)![1]);
 }
 
 /** Every path of every host goes to one port of loopback. */
