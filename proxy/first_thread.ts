@@ -5,6 +5,9 @@
  *
  *     options ─▶ rights ─▶ supervisor ─▶ workers: traffic
  *                              └─ configuration, metrics, admin port
+ *
+ * A supervisor that carries the traffic itself (`--workers 1`) has no other to serve beside it where it
+ * hangs: this thread ends the process then, so that it is started anew.
  */
 import { createLogger, type Logger, standardOutput } from "../shared/log.ts";
 import { dropRights, missingRight } from "../shared/rights.ts";
@@ -13,8 +16,27 @@ import { parseProxyOptions } from "./options.ts";
 import { nameServersOf, supervisorRights } from "./rights.ts";
 import type { FromSupervisor, ToSupervisor } from "./supervisor_protocol.ts";
 
+export interface FirstThreadOptions {
+  /** The supervisor's code. */
+  readonly module: URL;
+  /** Between two pings, in ms. */
+  readonly heartbeat: number;
+  /** Silence, counted in pings, after which the supervisor is stuck; in ms. */
+  readonly silence: number;
+}
+
+const DEFAULTS: FirstThreadOptions = {
+  module: new URL("./supervisor.ts", import.meta.url),
+  heartbeat: 5_000,
+  // Longer than a large configuration takes, or a starved node; liveness probes end it sooner.
+  silence: 60_000,
+};
+
 /** What it answers begins an orderly end. */
-export function startProxy(args: readonly string[]): () => void {
+export function startProxy(
+  args: readonly string[],
+  { module, heartbeat, silence }: FirstThreadOptions = DEFAULTS,
+): () => void {
   const parsed = parseProxyOptions(args);
   if (parsed.kind !== "ok") {
     (parsed.kind === "help" ? console.log : console.error)(parsed.text);
@@ -35,15 +57,26 @@ export function startProxy(args: readonly string[]): () => void {
     // It ends already.
     return () => {};
   }
-  const supervisor = new Worker(new URL("./supervisor.ts", import.meta.url), {
+  const supervisor = new Worker(module, {
     type: "module",
     name: "supervisor",
     deno: { permissions: rights },
   });
   const tell = (message: ToSupervisor) => supervisor.postMessage(message);
   supervisor.onmessage = ({ data }: MessageEvent<FromSupervisor>) => {
+    unheard = 0;
     if (data.kind === "up") dropRights(["read", "net"]);
-    else Deno.exit(data.code);
+    else if (data.kind === "serves") setInterval(ping, heartbeat);
+    else if (data.kind === "exit") Deno.exit(data.code);
+  };
+  /** Pings since it last said anything: a pause of the whole process is not its silence. */
+  let unheard = 0;
+  const ping = () => {
+    if (unheard * heartbeat >= silence) {
+      return fail(log, `the thread that serves has been silent for ${silence} ms`);
+    }
+    unheard++;
+    tell({ kind: "ping" });
   };
   supervisor.onerror = (event) => {
     event.preventDefault();

@@ -31,6 +31,7 @@ let stop: (() => void) | null = null;
 
 self.onmessage = ({ data }: MessageEvent<ToSupervisor>) => {
   if (data.kind === "stop") return stop?.();
+  if (data.kind === "ping") return post({ kind: "pong" });
   const parsed = parseProxyOptions(data.args);
   if (parsed.kind !== "ok") throw new TypeError("The command line was to be good");
   // As if it had been thrown here: the first thread is told, and ends the process.
@@ -114,7 +115,10 @@ async function run(options: ProxyOptions): Promise<void> {
   /** Several event loops where there are several CPUs; one serves in this thread. */
   function startPlane(): DataPlane {
     const count = options.workers || navigator.hardwareConcurrency;
-    if (count === 1) return new LocalPlane({ ...options, log, onObstacle }, hub);
+    if (count === 1) {
+      post({ kind: "serves" });
+      return new LocalPlane({ ...options, log, onObstacle }, hub);
+    }
     const settings = {
       ...options,
       trustedProxies: options.trustedProxies.toString(),

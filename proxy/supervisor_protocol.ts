@@ -8,11 +8,16 @@ export type ToSupervisor =
     /** The system knows no IPv6: see `listen_addresses.ts`. */
     readonly ipv4Only: boolean;
   }
+  /** To be answered by a pong. */
+  | { readonly kind: "ping" }
   /** Drains, then ends; while it starts or ends it gives up. */
   | { readonly kind: "stop" };
 
 export type FromSupervisor =
   /** Its code is loaded, and it needs the first thread's rights no more. */
   | { readonly kind: "up" }
+  /** It carries the traffic itself, and nobody else notices where it hangs: it is to be pinged. */
+  | { readonly kind: "serves" }
+  | { readonly kind: "pong" }
   /** It has ended, and the process should with this code. */
   | { readonly kind: "exit"; readonly code: number };
