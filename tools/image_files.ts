@@ -9,6 +9,7 @@
  * Deno asks for every package of the lock before it runs anything, so the lock must name no other:
  * of some hundred packages a proxy needs three.
  */
+import { existsSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -149,7 +150,9 @@ async function write(folder: string, cache: string, entries: readonly string[]):
   for (const { name, version, localPath } of packages.values()) {
     const target = join(cache, "npm", new URL(REGISTRY).hostname, name);
     copyPackage(localPath, join(target, version), UNREAD_FOLDERS);
-    Deno.copyFileSync(join(dirname(localPath), "registry.json"), join(target, "registry.json"));
+    // `deno install` fetches it for some packages only; what the lock names needs none.
+    const about = join(dirname(localPath), "registry.json");
+    if (existsSync(about)) Deno.copyFileSync(about, join(target, "registry.json"));
   }
   // Fails where the lock lacks something, and fills the cache with JavaScript.
   await deno(["cache", "--quiet", "--frozen", ...entries], folder, cache);

@@ -1,4 +1,6 @@
 import { deepEqual, equal } from "node:assert/strict";
+import { cpSync } from "node:fs";
+import { join } from "node:path";
 import {
   contentOf,
   type ModuleGraph,
@@ -61,6 +63,45 @@ Deno.test("an image's configuration and lock name nothing else", () => {
     npm: { "@scope/c@3.0.0": { integrity: "sha512-c" } },
     workspace: { dependencies: ["npm:@scope/c@3.0.0"] },
   });
+});
+
+/** A registry that cannot be reached. */
+const OFFLINE = { NPM_CONFIG_REGISTRY: "https://registry.invalid/" };
+
+Deno.test("an image is made offline from packages alone, without what registries say of them", async () => {
+  const run = async (args: string[], cwd: string, env: Record<string, string> = {}) => {
+    const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+      args,
+      cwd,
+      env: { ...env, NO_COLOR: "1" },
+      stdin: "null",
+    }).output();
+    const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+    equal(code, 0, text(stderr));
+    return text(stdout);
+  };
+  const root = join(import.meta.dirname!, "..");
+  const folder = await Deno.makeTempDir();
+  try {
+    const [app, image, cache] = ["app", "image", "cache"].map((name) => join(folder, name));
+    for (const made of [app, image]) Deno.mkdirSync(made);
+    const entries = ["proxy/main.ts", "proxy/supervisor.ts", "proxy/worker.ts"];
+    const graph: ModuleGraph = JSON.parse(await run(["info", "--json", entries[2]], root));
+    for (const { name, version, localPath } of Object.values(graph.npmPackages)) {
+      const target = join(cache, "npm", "registry.invalid", name, version);
+      cpSync(localPath, target, { recursive: true });
+    }
+    const write = ["run", "-A", "tools/image_files.ts", app, image, ...entries];
+    await run(write, root, { ...OFFLINE, DENO_DIR: cache });
+    const help = await run(
+      ["run", "-q", "-A", "--cached-only", "--no-code-cache", entries[0], "--help"],
+      app,
+      { ...OFFLINE, DENO_DIR: image },
+    );
+    equal(help.startsWith("The Pingress reverse proxy"), true);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
 });
 
 Deno.test("what cannot be compiled has a remedy where it is known", async () => {

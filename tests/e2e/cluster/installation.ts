@@ -55,19 +55,17 @@ export async function buildPingress(cluster: NodeCluster): Promise<number> {
  * as the user has them, and not in a container.
  */
 async function npmPackages(): Promise<string> {
-  const folder = join(clusterFolder(), "deno");
-  const { imports } = JSON.parse(await Deno.readTextFile(join(REPOSITORY, "deno.json")));
-  const wanted = Object.values<string>(imports).filter((target) => target.startsWith("npm:"));
-  // By the lock, what is in it; without, also what the registry says of each: the images' own lock
-  // has fewer packages, and is made from that.
-  for (const lock of ["--frozen", "--no-lock"]) {
-    const { success, stderr } = await new Deno.Command(Deno.execPath(), {
-      args: ["cache", "--quiet", lock, ...wanted],
-      cwd: REPOSITORY,
-      env: { DENO_DIR: folder },
-    }).output();
-    if (!success) throw new Error(`No packages: ${new TextDecoder().decode(stderr)}`);
-  }
+  // A cache that `deno install` alone has filled, as on a machine with nothing but a clone: what else
+  // a developer's cache has would hide what an offline build lacks.
+  const lock = await Deno.readFile(join(REPOSITORY, "deno.lock"));
+  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", lock)).toHex().slice(0, 16);
+  const folder = join(clusterFolder(), `deno-install-${hash}`);
+  const { success, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["install", "--quiet", "--frozen"],
+    cwd: REPOSITORY,
+    env: { DENO_DIR: folder },
+  }).output();
+  if (!success) throw new Error(`No packages: ${new TextDecoder().decode(stderr)}`);
   return join(folder, "npm");
 }
 
