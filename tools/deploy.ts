@@ -20,10 +20,14 @@ import {
   withImages,
 } from "./installation.ts";
 import { Kubectl, listText, parseObjects, Refusal } from "./kubectl.ts";
+import { type ContainerTrouble, lastErrorLine, PodTroubles, troubleLine } from "./pod_troubles.ts";
 import { rolloutState } from "./rollout.ts";
 
 /** Between looks at the cluster, in ms. */
 const LOOK_AGAIN = 1000;
+
+/** Values of the label app.kubernetes.io/name. */
+const WORKLOADS: readonly string[] = [CONTROLLER, PROXY];
 
 /** A web server with an Ingress. */
 const SAMPLE = "manifests/sample/sample.yaml";
@@ -111,21 +115,36 @@ async function tryOut(objects: readonly KubeObject[], isThere: boolean): Promise
 async function waitForRollout(proxies: boolean): Promise<boolean> {
   const deadline = performance.now() + options.timeout;
   const wanted = { backend, proxies, proxyImage: imageName(options, PROXY) };
+  const podTroubles = new PodTroubles();
   let shown: readonly string[] = [];
+  let troubleLines: readonly string[] = [];
   while (true) {
-    const state = rolloutState(
-      await kubectl.list("deployments,daemonsets,pods", `--namespace=${NAMESPACE}`),
-      wanted,
+    const objects = await kubectl.list(
+      "deployments,daemonsets,pods",
+      `--namespace=${NAMESPACE}`,
     );
+    const state = rolloutState(objects, wanted);
     const before = shown;
     for (const line of state.lines) if (!before.includes(line)) console.log(line);
     shown = state.lines;
     if (state.isDone) return true;
-    if (performance.now() > deadline) {
+    const now = performance.now();
+    const pods = objects.filter(({ kind, metadata: { labels } }) =>
+      kind === "Pod" && WORKLOADS.includes(labels?.["app.kubernetes.io/name"] ?? "")
+    );
+    const troublesBefore = troubleLines;
+    troubleLines = await Promise.all(podTroubles.look(pods, now).map(describeTrouble));
+    const news = troubleLines.filter((line) => !troublesBefore.includes(line));
+    if (news.length > 0 && now <= deadline) {
+      const left = formatDuration(Math.ceil((deadline - now) / 1000) * 1000);
+      console.log([...news, `Still waiting, for up to ${left} more.`].join("\n"));
+    }
+    if (now > deadline) {
       console.error(
         [
           `\nNot everything runs after ${formatDuration(options.timeout)}. What is missing:`,
           ...state.lines,
+          ...troubleLines,
           `\nMore tell: ${commandLine(["describe", "pods", "-n", NAMESPACE])}`,
           `and:       ${commandLine(["logs", "-n", NAMESPACE, `deployment/${CONTROLLER}`])}`,
           `Remove it: ${taskLine("undeploy")}`,
@@ -135,6 +154,16 @@ async function waitForRollout(proxies: boolean): Promise<boolean> {
     }
     await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN));
   }
+}
+
+/** One line, with the last error of the log: of the run before, where that has ended. */
+async function describeTrouble(trouble: ContainerTrouble): Promise<string> {
+  const { pod, container, restarts, lastWords } = trouble;
+  if (lastWords !== "") return troubleLine(trouble, lastWords);
+  const args = ["logs", pod, `--container=${container}`, `--namespace=${NAMESPACE}`, "--tail=50"];
+  // Without a log, such as of a container that was never made, the state says what there is.
+  const { code, stdout } = await kubectl.answer(restarts > 0 ? [...args, "--previous"] : args);
+  return troubleLine(trouble, code === 0 ? lastErrorLine(stdout) : "");
 }
 
 async function showWhatToTry(ingresses: ReturnType<typeof ownIngresses>): Promise<void> {

@@ -11,7 +11,7 @@ import { asObject, fieldOf } from "../controller/translate/json.ts";
 import { formatDuration, parseOptions } from "../shared/options.ts";
 import { UNDEPLOY_OPTIONS, UNDEPLOY_PROGRAM } from "./deployment_options.ts";
 import { CONTROLLER, deletedByName, describeObject, NAMESPACE, PROXY } from "./installation.ts";
-import { Kubectl, Refusal } from "./kubectl.ts";
+import { complaintOf, Kubectl, Refusal } from "./kubectl.ts";
 import { type IngressTrace, ingressTraces } from "./traces.ts";
 
 /** Names of what `manifests/namespaced/` has in namespaces that are served. */
@@ -19,6 +19,9 @@ const RIGHTS = ["pingress-controller-role", "pingress-controller-role-binding"];
 
 /** Between looks at the cluster, in ms. */
 const LOOK_AGAIN = 500;
+
+/** What kubectl says of an object that does not exist, or whose namespace does not. */
+const NOT_FOUND = /^Error from server \(NotFound\)/m;
 
 const parsed = parseOptions(UNDEPLOY_PROGRAM, UNDEPLOY_OPTIONS, Deno.args);
 if (parsed.kind !== "ok") {
@@ -147,8 +150,9 @@ async function whatHolds(kind: string, name: string, flags: readonly string[]): 
 }
 
 async function takeOff({ namespace, name, patches }: IngressTrace): Promise<void> {
+  const object = `ingress.networking.k8s.io "${name}" in ${namespace}`;
   for (const { subresource, patch } of patches) {
-    await kubectl.text([
+    const { code, stderr } = await kubectl.answer([
       "patch",
       "ingress",
       name,
@@ -157,6 +161,13 @@ async function takeOff({ namespace, name, patches }: IngressTrace): Promise<void
       `--patch=${JSON.stringify(patch)}`,
       ...(subresource === null ? [] : [`--subresource=${subresource}`]),
     ]);
+    if (code === 0) continue;
+    // Somebody has deleted it, or its namespace, since it was listed.
+    if (NOT_FOUND.test(stderr)) {
+      console.log(`${object} is gone`);
+      return;
+    }
+    throw new Refusal(`${object} could not be cleared: ${complaintOf(stderr)}`);
   }
-  console.log(`ingress.networking.k8s.io "${name}" in ${namespace} cleared`);
+  console.log(`${object} cleared`);
 }

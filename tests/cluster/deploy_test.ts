@@ -46,15 +46,15 @@ async function makeReady(cluster: TestCluster): Promise<void> {
 }
 
 /** As the namespace's controller does: without it, a namespace never goes. */
-async function finishNamespace(cluster: TestCluster): Promise<void> {
+async function finishNamespace(cluster: TestCluster, name = NAMESPACE): Promise<void> {
   await eventually("the namespace is to go", async () => {
-    const namespace = await cluster.get<KubeObject>("v1", "Namespace", NAMESPACE);
+    const namespace = await cluster.get<KubeObject>("v1", "Namespace", name);
     return namespace?.metadata.deletionTimestamp !== undefined;
   });
-  await cluster.request("PUT", `/api/v1/namespaces/${NAMESPACE}/finalize`, {
+  await cluster.request("PUT", `/api/v1/namespaces/${name}/finalize`, {
     apiVersion: "v1",
     kind: "Namespace",
-    metadata: { name: NAMESPACE },
+    metadata: { name },
     spec: { finalizers: [] },
   });
 }
@@ -91,6 +91,56 @@ clusterTest("deploy that does not finish says what is missing", async (cluster) 
   match(deployed.stderr, /kube-controller-manager does not run/);
   match(deployed.stderr, /^Remove it: deno task undeploy$/m);
 });
+
+clusterTest(
+  "deploy shows what a container said that has restarted, and waits on",
+  async (cluster) => {
+    await cluster.apply(await manifest<KubeObject>("00-namespace.yaml"));
+    const name = { name: "pingress-controller", namespace: NAMESPACE };
+    await cluster.apply({ apiVersion: "v1", kind: "ServiceAccount", metadata: name });
+    const pod = {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: {
+        name: "crashing",
+        namespace: NAMESPACE,
+        labels: { "app.kubernetes.io/name": "pingress-controller" },
+      },
+    };
+    await cluster.apply({
+      ...pod,
+      spec: {
+        serviceAccountName: "pingress-controller",
+        automountServiceAccountToken: false,
+        containers: [{ name: "main", image: "example.com/one" }],
+      },
+    });
+    await cluster.apply({
+      ...pod,
+      status: {
+        conditions: [{ type: "Ready", status: "False" }],
+        containerStatuses: [{
+          name: "main",
+          image: "example.com/one",
+          imageID: "",
+          ready: false,
+          restartCount: 1,
+          state: { waiting: { reason: "CrashLoopBackOff" } },
+          lastState: { terminated: { exitCode: 1, message: "error: no such flag\n" } },
+        }],
+      },
+    }, { subresource: "status" });
+    const deployed = await deployTask(cluster, "deploy", ["--timeout=10s"]);
+    const path = `/api/v1/namespaces/${NAMESPACE}/pods/crashing?gracePeriodSeconds=0`;
+    await cluster.request("DELETE", path);
+    if (deployed === null) return;
+    equal(deployed.code, 1);
+    const line = "  pod crashing, container main: waiting: CrashLoopBackOff, 1 restart; " +
+      "last error: error: no such flag\n";
+    match(deployed.stdout, new RegExp(`^${line}Still waiting, for up to \\d+s more\\.$`, "m"));
+    match(deployed.stderr, new RegExp(line));
+  },
+);
 
 clusterTest("deploy ends with what to try and how to remove it", async (cluster) => {
   await cluster.apply(await manifest<KubeObject>("00-namespace.yaml"));
@@ -171,6 +221,64 @@ clusterTest("undeploy asks before it deletes, and leaves nothing", async (cluste
   const again = await deployTask(cluster, "undeploy", ["--yes"]);
   deepEqual([again?.code, again?.stderr], [0, ""]);
   match(again!.stdout, /^There is nothing of Pingress in it\.$/m);
+});
+
+clusterTest("undeploy goes on when an Ingress and its namespace go meanwhile", async (cluster) => {
+  await cluster.apply(await manifest<KubeObject>("00-namespace.yaml"));
+  await cluster.apply(await manifest<KubeObject>("pingress-controller.yaml"));
+  // A pod that is still there holds undeploy between its list of Ingresses and their patches.
+  const pod = {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: {
+      name: "ending",
+      namespace: NAMESPACE,
+      labels: { "app.kubernetes.io/name": "pingress-controller" },
+    },
+  };
+  await cluster.apply({
+    apiVersion: "v1",
+    kind: "ServiceAccount",
+    metadata: { name: "pingress-controller", namespace: NAMESPACE },
+  });
+  await cluster.apply({
+    ...pod,
+    spec: {
+      serviceAccountName: "pingress-controller",
+      automountServiceAccountToken: false,
+      containers: [{ name: "one", image: "example.com/one" }],
+    },
+  });
+  const namespace = await cluster.newNamespace();
+  const ingress = {
+    apiVersion: "networking.k8s.io/v1",
+    kind: "Ingress",
+    metadata: { name: "web", namespace },
+  };
+  const spec = { defaultBackend: { service: { name: "web", port: { number: 80 } } } };
+  await cluster.apply({ ...ingress, spec });
+  await cluster.apply(
+    { ...ingress, status: { loadBalancer: { ingress: [{ ip: "192.0.2.7" }] } } },
+    { subresource: "status", fieldManager: "pingress-controller" },
+  );
+  const running = deployTask(cluster, "undeploy", ["--yes"]);
+  if (cluster.programs.kubectl === null) return;
+  await eventually("the Deployment is deleted", async () => await controllerOf(cluster) === null);
+  await cluster.request("DELETE", `/api/v1/namespaces/${namespace}`);
+  await cluster.request(
+    "DELETE",
+    `/apis/networking.k8s.io/v1/namespaces/${namespace}/ingresses/web`,
+  );
+  await finishNamespace(cluster, namespace);
+  await cluster.request(
+    "DELETE",
+    `/api/v1/namespaces/${NAMESPACE}/pods/ending?gracePeriodSeconds=0`,
+  );
+  await finishNamespace(cluster);
+  const removed = await running;
+  deepEqual([removed?.code, removed?.stderr], [0, ""]);
+  match(removed!.stdout, new RegExp(`^ingress.* "web" in ${namespace} is gone$`, "m"));
+  match(removed!.stdout, /^Nothing of Pingress is left\.$/m);
 });
 
 clusterTest("undeploy says what keeps something from going", async (cluster) => {
