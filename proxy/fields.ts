@@ -235,6 +235,11 @@ export class Fields {
     this.ids[index] = DROPPED;
   }
 
+  /** Bytes from the first field to the last. */
+  get extent(): number {
+    return this.count === 0 ? 0 : this.valueEnd(this.count - 1) - this.nameStart(0);
+  }
+
   nameStart(index: number): number {
     return this.ranges[index * STRIDE];
   }

@@ -11,6 +11,7 @@ import { hasGrpc } from "./grpc/content_type.ts";
 import { encodeGrpcMessage, GRPC_CODES, GRPC_STATUS_OF } from "./grpc/status.ts";
 import { requestIdOf } from "./headers.ts";
 import { type Body, BytesBody, type Exchange, NO_BODY, ResponseHead } from "./message.ts";
+import { withinTime } from "./time_limit.ts";
 
 /** A backend that is not ready now may be soon: rollouts take seconds. */
 const RETRY_AFTER_SECONDS = "5";
@@ -18,10 +19,25 @@ const RETRY_AFTER_SECONDS = "5";
 /** What is not refused, for Allow: others of a kind that nobody lists go on too. */
 export const ALLOW = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 
+/** Of a head whose reply has a time limit, in bytes: for a smaller one that would cost more than it. */
+const LARGE_HEAD = 8 * 1024;
+
 const encoder = new TextEncoder();
 
 /** The answer to `code`. `exchange` is null where the request's fields could not be believed. */
 export function answerTo(
+  code: ErrorCode,
+  exchange: Exchange | null,
+): { head: ResponseHead; body: Body } {
+  if (exchange === null || exchange.request.fields.extent < LARGE_HEAD) {
+    return replyTo(code, exchange);
+  }
+  const reply = withinTime(() => replyTo(code, exchange)) ?? replyTo(code, null);
+  reply.head.closes = exchange.request.bodyLength !== 0;
+  return reply;
+}
+
+function replyTo(
   code: ErrorCode,
   exchange: Exchange | null,
 ): { head: ResponseHead; body: Body } {
