@@ -17,6 +17,8 @@ const OPTIONS: TranslateOptions = {
   watchIngressWithoutClass: false,
   defaultBackend: null,
   allowExternalName: false,
+  acceptUnsupported: [],
+  allowAcceptUnsupportedAnnotation: false,
   allowLocalEndpoints: false,
   version: { epoch: "bench", seen: {} },
 };

@@ -7,7 +7,13 @@ import { LOG_FORMATS, LOG_LEVELS } from "../shared/log.ts";
 import { defineOptions } from "../shared/options.ts";
 import { STREAM_PORT } from "../shared/stream/protocol.ts";
 import { VERSION } from "../shared/version.ts";
-import { labelCheck, parseAnnotation, parseDefaultBackend, parseLabels } from "./option_values.ts";
+import {
+  acceptCheck,
+  labelCheck,
+  parseAnnotation,
+  parseDefaultBackend,
+  parseLabels,
+} from "./option_values.ts";
 import { isDnsName } from "./translate/names.ts";
 
 export const BACKENDS = ["HostPort", "LoadBalancer"] as const;
@@ -82,6 +88,21 @@ export const WATCH_OPTIONS = defineOptions({
     reason: "such a Service makes proxies dial any name that a user writes",
     group: "What is served",
     help: "Lets a Service of type ExternalName be a backend.",
+  },
+  acceptUnsupported: {
+    type: "string",
+    value: "NAME,…",
+    repeatable: true,
+    check: acceptCheck,
+    group: "What is served",
+    help: "Serves Ingresses with these annotations of ingress-nginx, such as limit-rps, without " +
+      "what they ask for. Without it their paths answer 503.",
+  },
+  allowAcceptUnsupportedAnnotation: {
+    type: "boolean",
+    reason: "owners of Ingresses may otherwise drop protection that the operator relies on",
+    group: "What is served",
+    help: "Lets an Ingress name such annotations itself, by pingress.io/accept-unsupported.",
   },
   secrets: {
     type: "choice",

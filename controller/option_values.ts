@@ -3,6 +3,7 @@
  * null.
  */
 import type { DefaultBackend } from "./translate.ts";
+import { REFUSABLE } from "./translate/refusals.ts";
 import { isDnsLabel, isDnsName, isPortName } from "./translate/names.ts";
 
 /** `default/web:80`, with the port's number or name; null for anything else. */
@@ -14,6 +15,17 @@ export function parseDefaultBackend(text: string): DefaultBackend | null {
   if (isPortName(port)) return { namespace, name, port };
   const number = /^\d{1,5}$/.test(port) ? Number(port) : 0;
   return number >= 1 && number <= 65535 ? { namespace, name, port: number } : null;
+}
+
+/** `auth-url,limit-rps`. */
+export function namesOf(text: string): string[] {
+  return text.split(",").map((name) => name.trim());
+}
+
+export function acceptCheck(text: string): string | null {
+  return namesOf(text).every((name) => REFUSABLE.includes(name))
+    ? null
+    : "names of annotations that close paths, such as auth-url,limit-rps";
 }
 
 /** https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set */

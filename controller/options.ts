@@ -22,7 +22,7 @@ import {
   WORKLOAD_OPTIONS,
   WRITE_OPTIONS,
 } from "./option_specs.ts";
-import { parseAnnotation, parseDefaultBackend, parseLabels } from "./option_values.ts";
+import { namesOf, parseAnnotation, parseDefaultBackend, parseLabels } from "./option_values.ts";
 
 export const CONTROLLER_PROGRAM: Program = {
   name: "deno task controller",
@@ -51,6 +51,8 @@ export interface ControllerOptions {
   readonly watchIngressWithoutClass: boolean;
   readonly defaultBackend: DefaultBackend | null;
   readonly allowExternalName: boolean;
+  readonly acceptUnsupported: readonly string[];
+  readonly allowAcceptUnsupportedAnnotation: boolean;
   readonly secrets: typeof SECRET_MODES[number];
   readonly backend: typeof BACKENDS[number];
   readonly proxyServerImage: string;
@@ -117,6 +119,8 @@ export function parseControllerOptions(args: readonly string[]): ParsedControlle
         ? null
         : parseDefaultBackend(given.defaultBackend),
       allowExternalName: given.allowExternalName,
+      acceptUnsupported: given.acceptUnsupported.flatMap(namesOf),
+      allowAcceptUnsupportedAnnotation: given.allowAcceptUnsupportedAnnotation,
       secrets: given.secrets,
       backend: given.backend,
       proxyServerImage: given.proxyServerImage,

@@ -56,7 +56,12 @@ const SECTIONS: readonly (readonly [title: string, rows: readonly Row[]])[] = [
       "there is no such IngressClass, and it is none that is served; so the Ingress is not",
     ],
     ["DefaultClassRepeated", ["IngressClass"], WARNING, "several classes are the default one"],
-    ["NginxAnnotation", INGRESS, BOTH, "an annotation of ingress-nginx has no effect here"],
+    [
+      "NginxAnnotation",
+      INGRESS,
+      BOTH,
+      "an annotation of ingress-nginx has no effect here, or closes its paths",
+    ],
     ["AnnotationUnknown", INGRESS, WARNING, "an annotation `pingress.io/…` has no effect there"],
     ["FieldInvalid", INGRESS, ERROR, "a field has another type than it should; it is left out"],
     ["NameInvalid", INGRESS, ERROR, "the object has no name that the API server takes"],

@@ -9,6 +9,8 @@ const OPTIONS: TranslateOptions = {
   watchIngressWithoutClass: false,
   defaultBackend: null,
   allowExternalName: false,
+  acceptUnsupported: [],
+  allowAcceptUnsupportedAnnotation: false,
   allowLocalEndpoints: false,
   version: { epoch: "a", seen: {} },
 };

@@ -60,6 +60,8 @@ Deno.test("a certificate whose time ends is told of, although no object changes"
       watchIngressWithoutClass: false,
       defaultBackend: null,
       allowExternalName: false,
+      acceptUnsupported: [],
+      allowAcceptUnsupportedAnnotation: false,
       allowLocalEndpoints: false,
     },
     clock: () => now,

@@ -13,6 +13,7 @@ import type { Resources } from "./resources.ts";
 import { BackendResolver } from "./translate/backend.ts";
 import { CertificateSources, indexSecrets } from "./translate/certificate_source.ts";
 import { ownIngresses } from "./translate/class.ts";
+import type { RefusalOptions } from "./translate/closures.ts";
 import { readIngresses } from "./translate/ingress_list.ts";
 import { ProblemList } from "./translate/problems.ts";
 import type { DefaultBackend } from "./translate/routes.ts";
@@ -24,13 +25,14 @@ import { layCertificates } from "./translate/tls.ts";
 import { UpstreamTlsReader } from "./translate/upstream_tls.ts";
 import { compareText } from "./translate/text_order.ts";
 
+export type { RefusalOptions } from "./translate/closures.ts";
 export type { DefaultBackend } from "./translate/routes.ts";
 export type { IngressStatus, PathStatus, TlsStatus } from "./translate/status.ts";
 
 /** Milliseconds since the epoch. */
 export type Clock = () => number;
 
-export interface TranslateOptions {
+export interface TranslateOptions extends RefusalOptions {
   /** Class names that are served whether or not an IngressClass object exists. */
   readonly ingressClasses: readonly string[];
   /** An IngressClass whose `spec.controller` is one of these is served too. */
@@ -75,7 +77,7 @@ export function translate(
   const now = clock();
   const upstreamTls = new UpstreamTlsReader(secrets, published, now, problems);
   const backends = new BackendResolver(resources, upstreamTls, options, problems);
-  const routing = layRoutes(ingresses, backends, options.defaultBackend, problems);
+  const routing = layRoutes(ingresses, backends, options.defaultBackend, options, problems);
   const sources = new CertificateSources(secrets, now, problems);
   const tls = layCertificates(ingresses, sources, published, problems);
   const statuses = layStatuses({ list, routing, tls }, problems);

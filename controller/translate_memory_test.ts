@@ -24,6 +24,8 @@ const OPTIONS: TranslateOptions = {
   watchIngressWithoutClass: true,
   defaultBackend: { namespace: "team-a", name: "web", port: 80 },
   allowExternalName: true,
+  acceptUnsupported: [],
+  allowAcceptUnsupportedAnnotation: false,
   allowLocalEndpoints: false,
   version: { epoch: "file", seen: {} },
 };
@@ -32,6 +34,8 @@ const OPTIONS: TranslateOptions = {
 const OPTION_SETS: readonly TranslateOptions[] = [
   OPTIONS,
   { ...OPTIONS, allowLocalEndpoints: true },
+  { ...OPTIONS, acceptUnsupported: ["auth-tls-secret"] },
+  { ...OPTIONS, allowAcceptUnsupportedAnnotation: true },
   { ...OPTIONS, allowExternalName: false, defaultBackend: null },
   { ...OPTIONS, watchIngressWithoutClass: false, ingressClasses: ["nginx"] },
   { ...OPTIONS, defaultBackend: { namespace: "team-a", name: "gone", port: "http" } },
@@ -239,7 +243,14 @@ class ChangingCluster {
         name,
         namespace: "team-a",
         creationTimestamp: `2020-01-${String(day).padStart(2, "0")}T00:00:00Z`,
-        annotations: this.#rarely(9) ? { "nginx.ingress.kubernetes.io/app-root": "/" } : {},
+        annotations: {
+          ...(this.#rarely(9) ? { "nginx.ingress.kubernetes.io/app-root": "/" } : {}),
+          ...(this.#rarely(9) ? { "nginx.ingress.kubernetes.io/auth-tls-secret": "a/ca" } : {}),
+          ...(this.#rarely(9) ? { "nginx.ingress.kubernetes.io/auth-url": "https://a/" } : {}),
+          ...(this.#rarely(9) ? { "nginx.ingress.kubernetes.io/backend-protocol": "GRPC" } : {}),
+          ...(this.#rarely(9) ? { "nginx.ingress.kubernetes.io/canary": "true" } : {}),
+          ...(this.#rarely(9) ? { "pingress.io/accept-unsupported": "auth-url" } : {}),
+        },
       },
       spec: {
         defaultBackend: this.#rarely(25) ? backend() : null,

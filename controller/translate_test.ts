@@ -25,6 +25,8 @@ const OPTIONS: TranslateOptions = {
   watchIngressWithoutClass: true,
   defaultBackend: { namespace: "team-a", name: "web", port: 80 },
   allowExternalName: true,
+  acceptUnsupported: [],
+  allowAcceptUnsupportedAnnotation: false,
   allowLocalEndpoints: false,
   version: { epoch: "file", seen: {} },
 };

@@ -3,7 +3,7 @@
  * a help text, or what is wrong. Both take the flags that decide what is served, so that one
  * explains what the other does.
  */
-import { parseDefaultBackend } from "../controller/option_values.ts";
+import { acceptCheck, namesOf, parseDefaultBackend } from "../controller/option_values.ts";
 import { isDnsName } from "../controller/translate/names.ts";
 import type { Address } from "../shared/address.ts";
 import { LOG_LEVELS, type LogLevel } from "../shared/log.ts";
@@ -70,6 +70,19 @@ const PLAN_OPTIONS = defineOptions({
     value: "NAMESPACE/SERVICE:PORT",
     check: (value) => parseDefaultBackend(value) === null ? "of the form default/web:80" : null,
     help: "Gets the requests that no Ingress takes, in place of a 404.",
+  },
+  acceptUnsupported: {
+    type: "string",
+    value: "NAME,…",
+    repeatable: true,
+    check: acceptCheck,
+    help: "Serves Ingresses with these annotations of ingress-nginx, such as limit-rps, without " +
+      "what they ask for. Without it their paths answer 503.",
+  },
+  allowAcceptUnsupportedAnnotation: {
+    type: "boolean",
+    reason: "owners of Ingresses may otherwise drop protection that the operator relies on",
+    help: "Lets an Ingress name such annotations itself, by pingress.io/accept-unsupported.",
   },
 });
 
@@ -174,12 +187,16 @@ function toPlanOptions(options: {
   readonly map: readonly string[];
   readonly allowExternalName: boolean;
   readonly defaultBackend: string | undefined;
+  readonly acceptUnsupported: readonly string[];
+  readonly allowAcceptUnsupportedAnnotation: boolean;
 }): PlanOptions {
   return {
     ingressClasses: options.ingressClass,
     mappings: options.map.map(parseServiceMapping)
       .filter((mapping): mapping is ServiceMapping => typeof mapping !== "string"),
     allowExternalName: options.allowExternalName,
+    acceptUnsupported: options.acceptUnsupported.flatMap(namesOf),
+    allowAcceptUnsupportedAnnotation: options.allowAcceptUnsupportedAnnotation,
     defaultBackend: options.defaultBackend === undefined
       ? null
       : parseDefaultBackend(options.defaultBackend),

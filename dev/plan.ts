@@ -8,6 +8,7 @@ import {
   type Clock,
   type DefaultBackend,
   type IngressStatus,
+  type RefusalOptions,
   translate,
   type TranslateOptions,
 } from "../controller/translate.ts";
@@ -26,7 +27,7 @@ const CONTROLLER = "pingress.io/ingress-controller";
 /** By which Ingresses named their class before `spec.ingressClassName`. */
 const CLASS_ANNOTATION = "kubernetes.io/ingress.class";
 
-export interface PlanOptions {
+export interface PlanOptions extends RefusalOptions {
   /** Classes beside our own. */
   readonly ingressClasses: readonly string[];
   readonly mappings: readonly ServiceMapping[];
@@ -77,6 +78,8 @@ export function toTranslateOptions(options: PlanOptions): TranslateOptions {
     watchIngressWithoutClass: true,
     defaultBackend: options.defaultBackend,
     allowExternalName: options.allowExternalName,
+    acceptUnsupported: options.acceptUnsupported,
+    allowAcceptUnsupportedAnnotation: options.allowAcceptUnsupportedAnnotation,
     allowLocalEndpoints: true,
     version: { epoch: "file", seen: {} },
   };

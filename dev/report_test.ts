@@ -138,7 +138,7 @@ Deno.test("every problem is shown: errors first, the places of equal ones above 
   const lines = formatProblems(
     planFor({
       "a.yaml": WEB,
-      "b.yaml": names.map((name) => `---\n${annotated(name, "rewrite-target")}`).join(""),
+      "b.yaml": names.map((name) => `---\n${annotated(name, "app-root")}`).join(""),
       "c.yaml": annotated("c", "auth-url"),
     }).problems,
   ).split("\n");
@@ -147,7 +147,7 @@ Deno.test("every problem is shown: errors first, the places of equal ones above 
   assert.match(lines[1], /^ {2}c\.yaml:3:\d+ {2}error {2}Ingress default\/c /);
   assert.match(lines[4], /^ {2}b\.yaml:4:\d+ {2}warning {2}Ingress default\/a0 /);
   assert.match(lines[153], / {2}Ingress default\/a149 /);
-  assert.match(lines[154], /^ {4}150 times: annotation "nginx\.ingress\..*rewrite-target"/);
+  assert.match(lines[154], /^ {4}150 times: annotation "nginx\.ingress\..*app-root"/);
   assert.match(lines[155], /^ {4}→ /);
 });
 

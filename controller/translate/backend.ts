@@ -68,6 +68,12 @@ export class BackendResolver {
     return resolution;
   }
 
+  /** How a resolved backend is spoken to; null where there is none. */
+  protocolOf(backend: BackendRef): Upstream["protocol"] | null {
+    if (backend.kind === "broken") return null;
+    return this.#found.get(backend.id)?.finding.upstream?.protocol ?? null;
+  }
+
   /** Every upstream that a resolved route forwards to, sorted by id. */
   upstreams(): readonly Upstream[] {
     return BY_ID.of([...this.#found.values()].flatMap(({ finding }) => finding.upstream ?? []));
@@ -191,7 +197,8 @@ const knownPlans = new WeakMap<ServiceModel, Map<number | string, KnownPlan>>();
 function isSameOutcome(a: Finding, b: Finding): boolean {
   return a === b ||
     (isSameAction(a.resolution.action, b.resolution.action) &&
-      a.resolution.isServed === b.resolution.isServed && a.fault?.at === b.fault?.at &&
+      a.resolution.isServed === b.resolution.isServed &&
+      a.upstream?.protocol === b.upstream?.protocol && a.fault?.at === b.fault?.at &&
       a.fault?.reason === b.fault?.reason && a.fault?.message === b.fault?.message &&
       a.fault?.remedy === b.fault?.remedy);
 }

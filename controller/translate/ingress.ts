@@ -12,11 +12,19 @@ import { explainHost, HOST_REMEDY, readHost, readRuleHost } from "./host.ts";
 import { type Identity, keyOf } from "./identity.ts";
 import { asList, asObject, asText, describe, fieldOf, isAbsent, quote } from "./json.ts";
 import { reportNginxAnnotations } from "./nginx_annotations.ts";
-import { reportOwnAnnotations } from "./own_annotations.ts";
+import { readAccepted, reportOwnAnnotations } from "./own_annotations.ts";
 import { explainPath, looksLikePattern, readPath, readPathType, WHOLE_HOST } from "./path.ts";
 import { type ObjectProblem, recordProblems, type Report } from "./problems.ts";
 import { type BackendRef, readBackend } from "./backend_ref.ts";
 import { HostPlaces, RoutePlace } from "./route_place.ts";
+import {
+  isCanary,
+  NGINX_PREFIX,
+  type ProtocolWish,
+  readProtocolWish,
+  readRefusals,
+  type Refusal,
+} from "./refusals.ts";
 import { LastStatus, LastTlsStatus, type PathStatus } from "./status.ts";
 
 /** All that the object says by itself: one object has one model. */
@@ -32,6 +40,12 @@ export interface IngressModel {
   /** For its default backend, and for hosts without a path. */
   readonly hostPlaces: HostPlaces;
   readonly status: LastStatus;
+  /** Annotations that close its paths, unless they are accepted. */
+  readonly refusals: readonly Refusal[];
+  /** What `backend-protocol` asks for; null where it is not there. */
+  readonly protocolWish: ProtocolWish | null;
+  /** Annotations that the Ingress itself says it can do without; null where it says nothing. */
+  readonly accepted: readonly string[] | null;
 }
 
 export interface RuleModel {
@@ -95,9 +109,11 @@ export function readIngress(identity: Identity, object: unknown): IngressModel {
 function readSpec(identity: Identity, object: unknown, report: Report) {
   const { namespace } = identity.ref;
   const annotations = fieldOf(fieldOf(object, "metadata"), "annotations");
-  reportNginxAnnotations(annotations, report);
   reportOwnAnnotations(annotations, report);
   const spec = fieldOf(object, "spec");
+  if (isCanary(annotations)) return canary(report);
+  const refusals = readRefusals(annotations, spec);
+  reportNginxAnnotations(annotations, new Set(refusals.map(({ name }) => name)), report);
   const written = fieldOf(spec, "defaultBackend");
   const defaultBackend = isAbsent(written)
     ? null
@@ -118,6 +134,22 @@ function readSpec(identity: Identity, object: unknown, report: Report) {
     hasRules: !isEmpty(writtenRules),
     defaultBackend,
     tls: Array.from(tls, (entry, i) => readTls(entry, `spec.tls[${i}]`, reading)),
+    refusals,
+    protocolWish: readProtocolWish(annotations),
+    accepted: readAccepted(annotations),
+  };
+}
+
+/** Nothing of it is read: as a route of its own it would take all of production's requests. */
+function canary(report: Report) {
+  report.warning(`metadata.annotations["${NGINX_PREFIX}canary"]`, {
+    reason: "NginxAnnotation",
+    message: "canaries are not supported, so the whole Ingress is left out",
+    remedy: "Remove the Ingress; removing the annotation alone makes it compete with production's",
+  });
+  return {
+    ...{ rules: [], hasRules: true, defaultBackend: null, tls: [] },
+    ...{ refusals: [], protocolWish: null, accepted: null },
   };
 }
 

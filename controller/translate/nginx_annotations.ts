@@ -1,27 +1,30 @@
 /**
  * What people who come from ingress-nginx had in annotations. In: the annotations of an Ingress. Out:
- * a problem for each `nginx.ingress.kubernetes.io/*`, with what stands in for it here, or that
- * nothing does yet. None of them changes what is served, so those that protect something are errors:
- * without them a door stands open.
+ * a problem for each `nginx.ingress.kubernetes.io/*` that closes no path, with what stands in for it
+ * here, or that nothing does yet. `refusals.ts` has those that close paths.
  *
  * https://kubernetes.github.io/ingress-nginx/user-guide/nginx-configuration/annotations/
  */
 import { asObject, quote } from "./json.ts";
 import { STAND_INS, type StandIn } from "./nginx_stand_ins.ts";
 import type { Report } from "./problems.ts";
-
-export const NGINX_PREFIX = "nginx.ingress.kubernetes.io/";
+import { NGINX_PREFIX } from "./refusals.ts";
 
 /** Reports each annotation of ingress-nginx, in the order of their names. */
-export function reportNginxAnnotations(annotations: unknown, report: Report): void {
+export function reportNginxAnnotations(
+  annotations: unknown,
+  refused: ReadonlySet<string>,
+  report: Report,
+): void {
   const names = Object.keys(asObject(annotations) ?? {})
     .filter((name) => name.startsWith(NGINX_PREFIX))
     .sort();
   for (const name of names) {
-    const standIn = STAND_INS.get(name.slice(NGINX_PREFIX.length));
+    const short = name.slice(NGINX_PREFIX.length);
+    if (refused.has(short)) continue;
+    const standIn = STAND_INS.get(short);
     const { message, remedy } = standIn === undefined ? UNKNOWN : wordsFor(standIn);
-    const severity = standIn !== undefined && keptOut(standIn) ? "error" : "warning";
-    report[severity](`metadata.annotations[${JSON.stringify(name)}]`, {
+    report.warning(`metadata.annotations[${JSON.stringify(name)}]`, {
       reason: "NginxAnnotation",
       message: `annotation ${quote(name)} ${message}`,
       remedy,
@@ -42,11 +45,6 @@ const UNKNOWN: Words = {
   remedy: "Take the annotation off",
 };
 
-/** Whether what it kept out gets in. */
-function keptOut(standIn: StandIn): boolean {
-  return standIn.kind === "open" || (standIn.kind === "flag" && standIn.open);
-}
-
 function wordsFor(standIn: StandIn): Words {
   switch (standIn.kind) {
     case "nothing":
@@ -56,8 +54,8 @@ function wordsFor(standIn: StandIn): Words {
       };
     case "open":
       return {
-        message: "has no effect here: requests that it would refuse are let through",
-        remedy: "Nothing stands in for it yet; do not publish this Ingress where it must hold",
+        message: "has no effect here, and its value protects nothing",
+        remedy: "Remove the annotation",
       };
     case "never":
       return {
@@ -66,10 +64,7 @@ function wordsFor(standIn: StandIn): Words {
       };
     case "flag":
       return {
-        message: standIn.open
-          ? "has no effect here: requests that it would refuse are let through, unless a flag of " +
-            "the proxy says otherwise"
-          : "has no effect here: flags of the proxy say it for all that it serves",
+        message: "has no effect here: flags of the proxy say it for all that it serves",
         remedy: `${standIn.remedy}; then take the annotation off`,
       };
     case "instead":

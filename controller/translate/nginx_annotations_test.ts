@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { NGINX_ANNOTATIONS, NGINX_PREFIX, reportNginxAnnotations } from "./nginx_annotations.ts";
+import { NGINX_ANNOTATIONS, reportNginxAnnotations } from "./nginx_annotations.ts";
+import { NGINX_PREFIX } from "./refusals.ts";
 import { ProblemList } from "./problems.ts";
 
 Deno.test("every annotation of ingress-nginx has an answer, and each is there once", () => {
@@ -9,13 +10,6 @@ Deno.test("every annotation of ingress-nginx has an answer, and each is there on
   const problems = problemsOf(named);
   assert.equal(problems.length, NGINX_ANNOTATIONS.length);
   assert.ok(problems.every(({ message }) => !message.includes("none that ingress-nginx")));
-});
-
-Deno.test("an annotation that protected something is an error", () => {
-  const severities = ["auth-url", "whitelist-source-range", "rewrite-target"].map((name) =>
-    problemsOf({ [NGINX_PREFIX + name]: "x" })[0].severity
-  );
-  assert.deepEqual(severities, ["error", "error", "warning"]);
 });
 
 Deno.test("flags that stand in for an annotation are there", () => {
@@ -36,7 +30,7 @@ Deno.test("what a flag of the proxy stands in for is told with the flag", () => 
     ["proxy-read-timeout", "warning", /--response-head-timeout \(1m\)/],
     ["proxy-connect-timeout", "warning", /--connect-timeout \(3s\)/],
     ["proxy-body-size", "warning", /--body-limit/],
-    ["limit-connections", "error", /--connections-per-address/],
+    ["limit-connections", "warning", /--connections-per-address/],
   ];
   for (const [name, severity, remedy] of table) {
     const [problem] = problemsOf({ [NGINX_PREFIX + name]: "x" });
@@ -63,6 +57,6 @@ Deno.test("other annotations are nobody's business, and so are annotations of an
 function problemsOf(annotations: unknown) {
   const problems = new ProblemList();
   const object = { kind: "Ingress", namespace: "default", name: "web" };
-  reportNginxAnnotations(annotations, problems.about(object));
+  reportNginxAnnotations(annotations, new Set(), problems.about(object));
   return problems.sorted();
 }

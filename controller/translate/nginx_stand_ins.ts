@@ -9,14 +9,14 @@
 export type StandIn =
   /** There is no such thing yet. */
   | { readonly kind: "nothing" }
-  /** As "nothing", and what it kept out gets in. */
+  /** As "nothing"; a value that protects is refused (`refusals.ts`). */
   | { readonly kind: "open" }
   /** Never, since configuration is data here. */
   | { readonly kind: "never" }
   /** What to write in its place. */
   | { readonly kind: "instead"; readonly remedy: string }
-  /** Flags of the proxy, which hold for all that it serves; `open` as for "open". */
-  | { readonly kind: "flag"; readonly remedy: string; readonly open: boolean }
+  /** Flags of the proxy, which hold for all that it serves. */
+  | { readonly kind: "flag"; readonly remedy: string }
   /** It is so without an annotation, if the value is as `because` says. */
   | { readonly kind: "always"; readonly because: string };
 
@@ -33,7 +33,7 @@ function always(because: string): StandIn {
 }
 
 function flag(remedy: string): StandIn {
-  return { kind: "flag", remedy, open: false };
+  return { kind: "flag", remedy };
 }
 
 function instead(remedy: string): StandIn {
@@ -138,11 +138,10 @@ export const STAND_INS: ReadonlyMap<string, StandIn> = new Map<string, StandIn>(
   ["influxdb-server-name", NOTHING],
   ["limit-allowlist", NOTHING],
   ["limit-burst-multiplier", NOTHING],
-  ["limit-connections", {
-    kind: "flag",
-    remedy: "The proxy's --connections-per-address limits those of one client",
-    open: true,
-  }],
+  [
+    "limit-connections",
+    flag("The proxy's --connections-per-address limits those of one client"),
+  ],
   ["limit-rate", NOTHING],
   ["limit-rate-after", NOTHING],
   ["limit-rpm", OPEN],

@@ -1,6 +1,7 @@
 /**
  * Annotations of ours that stand where nothing reads them. In: the annotations of an Ingress. Out: a
- * problem for each `pingress.io/…`, since an Ingress has none (`docs/annotations.md`): one that is
+ * problem for each `pingress.io/…`, since an Ingress has but one
+ * (`accept-unsupported`, `docs/annotations.md`): one that is
  * misspelt, or belongs on a Service, must not go unnoticed.
  */
 import { BALANCE_ANNOTATION } from "./balance.ts";
@@ -18,10 +19,20 @@ export const SERVICE_ANNOTATIONS: readonly string[] = [
 
 const PREFIX = "pingress.io/";
 
+/** Of an Ingress; counts where the operator allows it. */
+export const ACCEPT_ANNOTATION = "pingress.io/accept-unsupported";
+
+/** The names that an Ingress accepts as unsupported, null without the annotation. */
+export function readAccepted(annotations: unknown): readonly string[] | null {
+  const value = asObject(annotations)?.[ACCEPT_ANNOTATION];
+  if (value === undefined) return null;
+  return typeof value === "string" ? value.split(",").map((name) => name.trim()) : [];
+}
+
 /** Reports each in the order of their names. */
 export function reportOwnAnnotations(annotations: unknown, report: Report): void {
   for (const name of Object.keys(asObject(annotations) ?? {}).sort()) {
-    if (!name.startsWith(PREFIX)) continue;
+    if (!name.startsWith(PREFIX) || name === ACCEPT_ANNOTATION) continue;
     const isOfService = SERVICE_ANNOTATIONS.includes(name);
     report.warning(`metadata.annotations[${JSON.stringify(name)}]`, {
       reason: "AnnotationUnknown",

@@ -4,7 +4,9 @@
  */
 import type { Action, PathMatch, Route } from "../../shared/snapshot.ts";
 import type { BackendResolver } from "./backend.ts";
+import type { Resolution } from "./backend_plan.ts";
 import type { BackendRef } from "./backend_ref.ts";
+import type { Closures } from "./closures.ts";
 import type { IngressModel } from "./ingress.ts";
 import type { ProblemList } from "./problems.ts";
 import { routeId, type RoutePlace } from "./route_place.ts";
@@ -28,13 +30,15 @@ export interface HostOwner {
 
 export class RouteClaims {
   #backends: BackendResolver;
+  #closures: Closures;
   #problems: ProblemList;
   /** By route id. */
   #claims = new Map<string, Claim>();
   #hosts = new Map<string, HostOwner>();
 
-  constructor(backends: BackendResolver, problems: ProblemList) {
+  constructor(backends: BackendResolver, closures: Closures, problems: ProblemList) {
     this.#backends = backends;
+    this.#closures = closures;
     this.#problems = problems;
   }
 
@@ -66,15 +70,25 @@ export class RouteClaims {
 
   /** Makes the route for a place that nobody has, on a host that is claimed. */
   claim(place: RoutePlace, owner: IngressModel, backend: BackendRef): Claim {
-    const { action, isServed } = this.#backends.resolve(
-      backend,
-      () => this.#problems.about(owner.identity.ref),
-    );
+    const { action, isServed } = this.resolve(place.host, owner, backend);
     const claim = { route: place.route(action), owner, isServed };
     this.#claims.set(place.id, claim);
     const named = this.#hosts.get(place.host);
     if (named !== undefined) named.hasRoutes = true;
     return claim;
+  }
+
+  /** What requests for a backend get. `host` is null for what no rule takes. */
+  resolve(host: string | null, owner: IngressModel, backend: BackendRef): Resolution {
+    const closed = this.#closures.of(owner, host);
+    if (closed !== null) return { action: closed, isServed: false };
+    const resolution = this.#backends.resolve(
+      backend,
+      () => this.#problems.about(owner.identity.ref),
+    );
+    if (owner.protocolWish === null) return resolution;
+    const action = this.#closures.ofProtocol(owner, this.#backends.protocolOf(backend));
+    return action === null ? resolution : { action, isServed: false };
   }
 
   /** Every host that an Ingress names. */

@@ -10,6 +10,7 @@ import { formatObject } from "../../shared/problem.ts";
 import type { Action, Route } from "../../shared/snapshot.ts";
 import type { BackendResolver } from "./backend.ts";
 import { type BackendRef, upstreamId } from "./backend_ref.ts";
+import { Closures, type RefusalOptions } from "./closures.ts";
 import { ANY_HOST } from "./host.ts";
 import { showElder } from "./identity.ts";
 import {
@@ -51,9 +52,11 @@ export function layAll(
   ingresses: readonly IngressModel[],
   backends: BackendResolver,
   processBackend: DefaultBackend | null,
+  refusals: RefusalOptions,
   problems: ProblemList,
 ): Layout {
-  const claims = new RouteClaims(backends, problems);
+  const closures = new Closures(ingresses, refusals, problems);
+  const claims = new RouteClaims(backends, closures, problems);
   const statuses = ingresses.map((ingress) => claimPaths(claims, ingress, problems));
   let defaultAction: Action | null = null;
   let chosen: IngressModel | null = null;
@@ -65,10 +68,7 @@ export function layAll(
       statuses[i].push(refuseDefault(ingress, chosen, problems));
     } else {
       chosen = ingress;
-      const resolution = backends.resolve(
-        ingress.defaultBackend,
-        () => problems.about(ingress.identity.ref),
-      );
+      const resolution = claims.resolve(null, ingress, ingress.defaultBackend);
       defaultAction = resolution.action;
       statuses[i].push(defaultStatus([], resolution.isServed ? "served" : "failing"));
     }
@@ -83,9 +83,11 @@ export function layAlone(
   ingresses: readonly IngressModel[],
   backends: BackendResolver,
   defaultAction: Action | null,
+  refusals: RefusalOptions,
   problems: ProblemList,
 ): Layout {
-  const claims = new RouteClaims(backends, problems);
+  const closures = new Closures(ingresses, refusals, problems);
+  const claims = new RouteClaims(backends, closures, problems);
   const statuses = ingresses.map((ingress) => claimPaths(claims, ingress, problems));
   const routes = claims.routes(defaultAction ?? NOT_FOUND).sort(compareRoutes);
   return { routing: { routes, defaultAction, statuses }, hosts: claims.hosts() };

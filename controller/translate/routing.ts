@@ -10,7 +10,8 @@ import { compareHosts } from "../../shared/host_order.ts";
 import type { Route } from "../../shared/snapshot.ts";
 import type { BackendResolver, FoundBackends } from "./backend.ts";
 import type { IngressModel } from "./ingress.ts";
-import { carryOver, differenceOf, LastResult } from "./memo.ts";
+import type { RefusalOptions } from "./closures.ts";
+import { carryOver, differenceOf, isSameList, LastResult } from "./memo.ts";
 import { type ProblemList, type Recorded, recordProblems } from "./problems.ts";
 import type { HostOwner } from "./route_claims.ts";
 import { compareRoutes } from "./route_order.ts";
@@ -21,6 +22,7 @@ import { mergeSorted } from "./sorted_list.ts";
 interface Inputs {
   readonly ingresses: readonly IngressModel[];
   readonly processBackend: DefaultBackend | null;
+  readonly refusals: RefusalOptions;
   readonly found: FoundBackends;
 }
 
@@ -31,23 +33,30 @@ export function layRoutes(
   ingresses: readonly IngressModel[],
   backends: BackendResolver,
   processBackend: DefaultBackend | null,
+  refusals: RefusalOptions,
   problems: ProblemList,
 ): Routing {
   const before = memory.last;
-  let layout = before !== null && isSameBackend(before.inputs.processBackend, processBackend)
+  let layout = before !== null && isSameBackend(before.inputs.processBackend, processBackend) &&
+      isSameAccepted(before.inputs.refusals, refusals)
     ? layChanges(before.inputs, before.result, ingresses, backends)
     : null;
   if (layout === null) {
     backends.forget();
-    layout = recordProblems((list) => layAll(ingresses, backends, processBackend, list));
+    layout = recordProblems((list) => layAll(ingresses, backends, processBackend, refusals, list));
   }
-  memory.keep({ ingresses, processBackend, found: backends.found() }, layout);
+  memory.keep({ ingresses, processBackend, refusals, found: backends.found() }, layout);
   problems.addAll(layout.problems);
   return layout.value.routing;
 }
 
 function isSameBackend(a: DefaultBackend | null, b: DefaultBackend | null): boolean {
   return a?.namespace === b?.namespace && a?.name === b?.name && a?.port === b?.port;
+}
+
+function isSameAccepted(a: RefusalOptions, b: RefusalOptions): boolean {
+  return a.allowAcceptUnsupportedAnnotation === b.allowAcceptUnsupportedAnnotation &&
+    isSameList(a.acceptUnsupported, b.acceptUnsupported);
 }
 
 const NONE: ReadonlyMap<string, number> = new Map();
@@ -64,10 +73,14 @@ function layChanges(
   }
   const { removed, added } = differenceOf(inputs.ingresses, ingresses);
   const { routing, hosts } = before.value;
+  // Closed paths never asked for their backends, so these cannot be counted back.
+  if (removed.some(({ refusals }) => refusals.length > 0)) return null;
   if (removed.length + added.length > ingresses.length / 8) return null;
   if (!changeHosts(hosts, removed, added)) return null;
   if (!backends.findsAgain(inputs.found, countBackends(removed))) return null;
-  const alone = recordProblems((list) => layAlone(added, backends, routing.defaultAction, list));
+  const alone = recordProblems((list) =>
+    layAlone(added, backends, routing.defaultAction, inputs.refusals, list)
+  );
   for (const [host, owner] of alone.value.hosts) hosts.set(host, owner);
   const gone = new Set(removed.map(({ identity }) => identity.ref));
   const found = new Map(added.map((ingress, i) => [ingress, alone.value.routing.statuses[i]]));

@@ -22,6 +22,8 @@ const DEFAULT_OPTIONS: TranslateOptions = {
   watchIngressWithoutClass: false,
   defaultBackend: null,
   allowExternalName: false,
+  acceptUnsupported: [],
+  allowAcceptUnsupportedAnnotation: false,
   allowLocalEndpoints: false,
   version: { epoch: "golden", seen: {} },
 };

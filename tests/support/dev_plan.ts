@@ -44,6 +44,8 @@ export function planOptions(input: PlanInput = {}): PlanOptions {
     mappings,
     defaultBackend: input.defaultBackend ?? null,
     allowExternalName: input.allowExternalName ?? false,
+    acceptUnsupported: input.acceptUnsupported ?? [],
+    allowAcceptUnsupportedAnnotation: input.allowAcceptUnsupportedAnnotation ?? false,
   };
 }
 

@@ -30,7 +30,7 @@ export function richResources(): Resources {
       ingress("external", "team-a", ["external.example.com", "/", "external"]),
       ingress("two", "team-a", ["a.example.com", "/", "web"], {
         tls: [{ hosts: ["b.example.com", "a.example.com"], secretName: "two-tls" }],
-        annotations: { "nginx.ingress.kubernetes.io/rewrite-target": "/" },
+        annotations: { "nginx.ingress.kubernetes.io/app-root": "/" },
       }),
       ingress("rest", "team-a", null, { default: "web", at: old }),
       ingress("rest-too", "team-b", null, { default: "api" }),

@@ -355,10 +355,10 @@ export const MISTAKES: readonly Mistake[] = [
         "Ingress",
         "NginxAnnotation",
         'metadata.annotations["nginx.ingress.kubernetes.io/whitelist-source-range"]',
-        /would refuse are let through.*do not publish/,
+        /not supported, so paths answer 503.*--accept-unsupported/,
       ),
     ],
-    gets: "backend",
+    gets: 503,
     make: withAnnotations({ "nginx.ingress.kubernetes.io/whitelist-source-range": GARBAGE }),
   },
   {
