@@ -13,6 +13,8 @@ export interface SceneSize {
   readonly certificates?: number;
   /** Bytes of each private key's PEM, about; 1,700 are those of RSA with 2,048 bits. */
   readonly keyBytes?: number;
+  /** Bytes of each chain's PEM, about; 1,600 are those of one certificate. */
+  readonly chainBytes?: number;
   /** Of the endpoints; another one is another list of addresses. */
   readonly seed?: number;
   /** `seen` of the version. */
@@ -21,7 +23,8 @@ export interface SceneSize {
 
 /** The same size gives the same snapshot. Chains and keys have the size of real ones, no more. */
 export function largeSnapshot(size: SceneSize = {}): Snapshot {
-  const { routes = 0, certificates = 0, keyBytes = 1700, seed = 1, seen = "1" } = size;
+  const { routes = 0, certificates = 0, keyBytes = 1700, chainBytes = 1600 } = size;
+  const { seed = 1, seen = "1" } = size;
   const random = new Random(seed);
   const count = Math.ceil(routes / 5);
   return {
@@ -30,7 +33,10 @@ export function largeSnapshot(size: SceneSize = {}): Snapshot {
     routes: Array.from({ length: routes }, (_, i) => toRoute(i, count)).sort(byId),
     defaultAction: null,
     upstreams: Array.from({ length: count }, (_, i) => toUpstream(i, random)).sort(byId),
-    certificates: Array.from({ length: certificates }, (_, i) => toCertificate(i, keyBytes)),
+    certificates: Array.from(
+      { length: certificates },
+      (_, i) => toCertificate(i, keyBytes, chainBytes),
+    ),
     defaultCertificate: null,
   };
 }
@@ -92,11 +98,11 @@ function toUpstream(i: number, random: Random): Upstream {
   };
 }
 
-function toCertificate(i: number, keyBytes: number): Certificate {
+function toCertificate(i: number, keyBytes: number, chainBytes: number): Certificate {
   return {
     id: String(i).padStart(64, "0"),
     hosts: [`app-${i}.example.com`],
-    chain: { kind: "pem", pem: pem("CERTIFICATE", 2 * i, 1600) },
+    chain: { kind: "pem", pem: pem("CERTIFICATE", 2 * i, chainBytes) },
     key: { kind: "secret", pem: new Redacted(pem("PRIVATE KEY", 2 * i + 1, keyBytes)) },
     origin: { kind: "Secret", namespace: "team", name: `tls-${i}`, field: "data" },
   };
