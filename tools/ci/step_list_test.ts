@@ -1,4 +1,4 @@
-import { deepEqual, equal } from "node:assert/strict";
+import { deepEqual, equal, ok } from "node:assert/strict";
 import { parseSteps } from "./step_list.ts";
 
 Deno.test("a step is a line, with a command that may have bars of its own", () => {
@@ -30,3 +30,13 @@ for (const [text, error] of Object.entries(MISTAKES)) {
     equal(Array.isArray(steps) ? "accepted" : steps.error, error);
   });
 }
+
+Deno.test("the list of .ci/run can be read, and runs the README's command word for word", () => {
+  const script = Deno.readTextFileSync(new URL("../../.ci/run", import.meta.url));
+  const steps = parseSteps(/<<'STEPS'\n([^]*)\nSTEPS\n/.exec(script)?.[1] ?? "");
+  ok(Array.isArray(steps), JSON.stringify(steps));
+  ok(steps.length > 10, `${steps.length} steps were found`);
+  const { command = "" } = steps.find(({ name }) => name === "test") ?? {};
+  const readme = Deno.readTextFileSync(new URL("../../README.md", import.meta.url));
+  ok(command !== "" && readme.split(/\s{2,}|\n/).includes(command), command);
+});
