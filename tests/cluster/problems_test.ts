@@ -3,6 +3,7 @@
  * over once it is mended.
  */
 import assert from "node:assert/strict";
+import { REPORTING_COMPONENT } from "../../controller/events/record.ts";
 import type { Snapshot } from "../../shared/snapshot.ts";
 import { ApiRefusal, type KubeObject } from "./support/api_client.ts";
 import { clusterTest } from "./support/cluster_case.ts";
@@ -18,6 +19,7 @@ interface LiveEvent extends KubeObject {
   readonly message: string;
   readonly type: string;
   readonly count: number;
+  readonly reportingComponent?: string;
   readonly involvedObject: Readonly<Record<string, string>>;
 }
 
@@ -28,8 +30,10 @@ const API_VERSIONS = {
   Service: "v1",
 } as const;
 
+/** Ours: the API server itself has one for a Service whose address it repairs as it starts. */
 async function eventsOf(scene: ControllerScene, namespace = scene.app): Promise<LiveEvent[]> {
-  return await scene.cluster.list<LiveEvent>("v1", "Event", { namespace });
+  const events = await scene.cluster.list<LiveEvent>("v1", "Event", { namespace });
+  return events.filter(({ reportingComponent }) => reportingComponent === REPORTING_COMPONENT);
 }
 
 /** Those that `kubectl describe` shows with the object. */

@@ -99,7 +99,7 @@ export const MISTAKES: readonly Mistake[] = [
         "EndpointSlice",
         "EndpointNotAllowed",
         "endpoints[0].addresses[0]",
-        /"239\.1\.1\.1" leads to .*Use the address of a pod/,
+        /"239\.1\.1\.1" is a multicast address.*Use the address of a pod/,
       ),
       error("Ingress", "EndpointsMissing", SERVICE_NAME, /no usable address.*See whether its pods/),
     ],
