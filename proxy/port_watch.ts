@@ -21,6 +21,12 @@ const PATIENCE = 500;
 /** The kernel chooses which of those who share a port gets a connection: several calls find more. */
 const CALLS_WHERE_SHARED = 4;
 
+/**
+ * Looks in a row that find a shared port deaf before it counts as deaf: until it is known that another
+ * worker is silent, calls that it was given seem to be unanswered here.
+ */
+const LOOKS_WHERE_SHARED = 2;
+
 export interface PortWatchOptions {
   readonly address: Address;
   /** Other workers listen on the same port. */
@@ -40,6 +46,8 @@ export class PortWatch {
   readonly #calls = new Set<AbortController>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #seen = 0;
+  /** Looks in a row that have found it deaf. */
+  #unheard = 0;
   #closed = false;
 
   constructor(options: PortWatchOptions) {
@@ -64,9 +72,14 @@ export class PortWatch {
       const calls = Array.from({ length: shared ? CALLS_WHERE_SHARED : 1 }, () => this.#call());
       const answers = await Promise.all(calls);
       // Of those who share a port, this one may be well: then it has been called by the others.
-      const isUnheard = answers.includes("none") && accepted() === before;
-      if (isUnheard && !this.#options.ownCalls.isSilenceForeign && !this.#closed) await onDeaf();
-    }
+      const isUnheard = answers.includes("none") && accepted() === before &&
+        !this.#options.ownCalls.isSilenceForeign;
+      this.#unheard = isUnheard ? this.#unheard + 1 : 0;
+      if (this.#unheard >= (shared ? LOOKS_WHERE_SHARED : 1) && !this.#closed) {
+        this.#unheard = 0;
+        await onDeaf();
+      }
+    } else this.#unheard = 0;
     this.#seen = accepted();
     this.#schedule();
   }

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { until } from "../tests/support/backend.ts";
 import { OwnCalls } from "./own_calls.ts";
 import { PortWatch } from "./port_watch.ts";
 
@@ -79,6 +80,28 @@ Deno.test("a shared port is not deaf while another worker answers nobody, and th
   assert.equal(await deaf.promise, false);
   watch.close();
   listener.close();
+});
+
+Deno.test("a shared port that answers again at the next look is not deaf", async () => {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  let asked = 0;
+  let deaf = false;
+  const watch = new PortWatch({
+    address: listener.addr,
+    shared: true,
+    ownCalls: new OwnCalls(),
+    // Nothing in the first look, something in each one later.
+    accepted: () => ++asked <= 3 ? 0 : asked,
+    onDeaf: () => {
+      deaf = true;
+      return Promise.resolve();
+    },
+    onExhausted: () => {},
+  });
+  await until("a few looks", () => asked >= 8);
+  watch.close();
+  listener.close();
+  assert.equal(deaf, false);
 });
 
 for (const answers of [true, false]) {
