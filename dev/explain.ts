@@ -1,6 +1,7 @@
 /**
  * `deno task explain DIR URL`: reads the manifests as `deno task dev` does and says which route the
- * URL takes, and why. Exit code 0 where one takes it, 1 where none does, 2 for a wrong command line.
+ * URL takes, and why. Exit code 0 where a backend gets it, 1 where the proxy answers itself (404, 503,
+ * …), 2 for a wrong command line.
  */
 import { translate } from "../controller/translate.ts";
 import { EXPLAIN_PROGRAM, parseExplainOptions } from "./options.ts";
@@ -20,7 +21,7 @@ export async function main(args: readonly string[]): Promise<number> {
     (parsed.kind === "help" ? console.log : console.error)(parsed.text);
     return parsed.kind === "help" ? 0 : 2;
   }
-  const { paths, url: text, plan: options } = parsed.options;
+  const { paths, url: text, sslRedirect, plan: options } = parsed.options;
   const url = parseRequestedUrl(text);
   if (url === null) {
     console.error(
@@ -42,10 +43,11 @@ export async function main(args: readonly string[]): Promise<number> {
     manifests,
     plan,
     clusterSnapshot: cluster.snapshot,
+    sslRedirect,
     now: Date.now(),
   });
   console.log(explained.text);
-  return explained.found ? 0 : 1;
+  return explained.isForwarded ? 0 : 1;
 }
 
 if (import.meta.main) Deno.exit(await main(Deno.args));

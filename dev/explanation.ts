@@ -5,12 +5,14 @@
  */
 import { X509Certificate } from "node:crypto";
 import { asList, fieldOf, isAbsent } from "../controller/translate/json.ts";
-import { explain, type Explanation } from "../proxy/router/explain.ts";
+import { httpsLocation } from "../proxy/https_location.ts";
+import { explain, type Explanation, redirectsToHttps } from "../proxy/router/explain.ts";
 import { hostPatternTakes } from "../proxy/router/host.ts";
 import { formatAddress } from "../shared/address.ts";
 import { parseHostPattern } from "../shared/host_pattern.ts";
 import { formatObject, type ObjectRef } from "../shared/problem.ts";
 import type { Action, Certificate, Origin, Snapshot, Upstream } from "../shared/snapshot.ts";
+import { leftOutPaths } from "./left_out_paths.ts";
 import { madeFor } from "./made_certificates.ts";
 import type { LocatedProblem } from "./manifest_file.ts";
 import { formatPosition } from "./manifest_position.ts";
@@ -27,8 +29,8 @@ const DAY = 24 * 60 * 60 * 1000;
 
 export interface Explained {
   readonly text: string;
-  /** Whether a route or a default backend takes the request; an answer of 404 is none. */
-  readonly found: boolean;
+  /** Whether a backend gets the request; a response of the proxy's own, such as 404 or 503, is none. */
+  readonly isForwarded: boolean;
 }
 
 /** Everything that explains one URL. */
@@ -38,6 +40,8 @@ export interface Question {
   readonly plan: Plan;
   /** What a cluster would serve: the same manifests with the endpoints that they name. */
   readonly clusterSnapshot: Snapshot;
+  /** Whether plain HTTP is redirected, as by deno task dev --ssl-redirect. */
+  readonly sslRedirect: boolean;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
@@ -53,14 +57,14 @@ export function explainUrl(question: Question): Explained {
     : null;
   const sections = [
     request(question, explanation),
+    ...redirect(question, explanation),
     winner(question, explanation),
     losers(question, explanation),
     certificate(question, explanation),
     ...(action?.kind === "forward" ? [endpoints(question, action.upstream)] : []),
     formatProblems(problemsAbout(question, explanation), "about this host"),
   ];
-  const found = action !== null && !(action.kind === "answer" && action.status === 404);
-  return { text: sections.join("\n\n"), found };
+  return { text: sections.join("\n\n"), isForwarded: action?.kind === "forward" };
 }
 
 function request({ url }: Question, { path }: Explanation): string {
@@ -70,6 +74,32 @@ function request({ url }: Question, { path }: Explanation): string {
     `  host  ${url.host}`,
     `  path  ${url.rawPath}${shown}`,
   ]);
+}
+
+/** Before any route is matched. */
+function redirect(question: Question, explanation: Explanation): string[] {
+  const { url, plan, sslRedirect } = question;
+  const { host, path } = explanation;
+  if (url.scheme !== "http" || !path.ok) return [];
+  const request = { host, path: path.path };
+  if (redirectsToHttps(explanation)) {
+    const location = httpsLocation(request, 443);
+    if (location === null) return [];
+    return [lines([
+      `Redirect: 308 to ${location}, as the host has a certificate; what follows is for HTTPS`,
+      sslRedirect
+        ? "  deno task dev redirects to its own port for HTTPS"
+        : "  deno task dev does so with --ssl-redirect only, a cluster's proxies unless told not to",
+    ])];
+  }
+  // Certificates that are made here redirect too, where that was asked for.
+  if (!sslRedirect || madeFor(plan.snapshot, host) !== "host") return [];
+  const location = httpsLocation(request, 443);
+  if (location === null) return [];
+  return [lines([
+    `Redirect: 308 to ${location} by deno task dev, which makes a certificate for the host`,
+    "  a cluster's proxies do not redirect it, as no certificate names it",
+  ])];
 }
 
 function winner(question: Question, { outcome, host }: Explanation): string {
@@ -107,14 +137,29 @@ function describeOrigin({ manifests }: Question, origin: Origin): string {
 }
 
 function losers(question: Question, { considered }: Explanation): string {
-  if (considered.length === 0) return "Considered: no other route takes this host";
-  const shown = considered.slice(0, MAX_SHOWN).flatMap(({ route, lostBecause }) => [
-    `  ${route.id}`,
-    `    lost because ${lostBecause}`,
-    `    from ${describeOrigin(question, route.origin)}`,
+  const { manifests, plan, url } = question;
+  const leftOut = leftOutPaths(manifests, plan, (host) => ruleNames(host, url.host));
+  if (considered.length + leftOut.length === 0) {
+    return "Considered: no other route takes this host";
+  }
+  const entries = [
+    ...leftOut.map(({ object, field, written, because }) => [
+      `  ${written}`,
+      `    left out: ${because}`,
+      `    from ${describeOrigin(question, { ...object, field })}`,
+    ]),
+    ...considered.map(({ route, lostBecause }) => [
+      `  ${route.id}`,
+      `    lost because ${lostBecause}`,
+      `    from ${describeOrigin(question, route.origin)}`,
+    ]),
+  ];
+  const more = entries.length - MAX_SHOWN;
+  return lines([
+    "Considered:",
+    ...entries.slice(0, MAX_SHOWN).flat(),
+    ...(more > 0 ? [`  … and ${more} more`] : []),
   ]);
-  const more = considered.length - MAX_SHOWN;
-  return lines(["Considered:", ...shown, ...(more > 0 ? [`  … and ${more} more`] : [])]);
 }
 
 function certificate(question: Question, { certificate: choice, host }: Explanation): string {

@@ -15,19 +15,20 @@ function examples(): Record<string, string> {
   );
 }
 
-function explainText(text: string, files = examples()): Explained {
+function explainText(text: string, files = examples(), sslRedirect = false): Explained {
   const url = parseRequestedUrl(text);
   if (url === null) throw new Error(text);
   const manifests = readTexts(files);
   const now = Date.parse(NOW);
   const options = toTranslateOptions(planOptions());
   const clusterSnapshot = translate(manifests.resources, null, options, () => now).snapshot;
-  return explainUrl({ url, manifests, plan: planFor(files), clusterSnapshot, now });
+  const plan = planFor(files);
+  return explainUrl({ url, manifests, plan, clusterSnapshot, sslRedirect, now });
 }
 
 Deno.test("the winner is named with its object, field and place", () => {
-  const { text, found } = explainText("https://app.example.com/api/users?x=1");
-  assert.ok(found);
+  const { text, isForwarded } = explainText("https://app.example.com/api/users?x=1");
+  assert.ok(isForwarded);
   assert.match(text, /\nRoute: app\.example\.com Prefix \/api\n {2}goes to default\/api:rest\n/);
   assert.match(
     text,
@@ -84,10 +85,10 @@ Deno.test("no route and a path that is refused say so", () => {
   const files = examples();
   delete files["4-wildcard-and-default.yaml"];
   const none = explainText("http://nobody.example.com/", files);
-  assert.equal(none.found, false);
+  assert.equal(none.isForwarded, false);
   assert.match(none.text, /\nRoute: none takes this path of nobody\.example\.com.*: 404\n/);
   const refused = explainText("http://app.example.com/%zz", files);
-  assert.equal(refused.found, false);
+  assert.equal(refused.isForwarded, false);
   assert.match(refused.text, /\nRoute: none, since the path has a broken escape.*: 400\n/);
 });
 
@@ -129,9 +130,62 @@ spec:
 
 Deno.test("a host all of whose paths are left out is found nowhere", () => {
   const files = { "a.yaml": ingressFor("a.example.com", '"/%zz"') };
-  const { text, found } = explainText("http://a.example.com/", files);
-  assert.equal(found, false);
+  const { text, isForwarded } = explainText("http://a.example.com/", files);
+  assert.equal(isForwarded, false);
   assert.match(text, /\n {2}answers 404: the host has no path that can be served/);
+});
+
+Deno.test("plain HTTP to a host with a certificate is said to be redirected first", () => {
+  const table: [url: string, sslRedirect: boolean, says: string | null][] = [
+    [
+      "http://app.example.com/api/x",
+      false,
+      "https://app.example.com/api/x, as the host has a cert",
+    ],
+    ["http://app.example.com/api/x", true, "https://app.example.com/api/x, as the host has a cert"],
+    ["https://app.example.com/api/x", true, null],
+    ["http://app.example.com/.well-known/acme-challenge/x", true, null],
+    ["http://app.example.com/%zz", true, null],
+    ["http://grpc.example.com/", false, null],
+    ["http://grpc.example.com/", true, "https://grpc.example.com/ by deno task dev, which makes"],
+  ];
+  for (const [url, sslRedirect, says] of table) {
+    const { text } = explainText(url, examples(), sslRedirect);
+    const [, location = null] = text.match(/^Redirect: 308 to (.*)$/m) ?? [];
+    if (says === null) assert.equal(location, null, url);
+    else assert.ok(location?.startsWith(says), `${url}: ${location}`);
+  }
+});
+
+Deno.test("an Ingress whose host and path another one has is named among the losers", () => {
+  const files = {
+    "a.yaml": ingressFor("a.example.com", "/", "name: first") +
+      ingressFor("a.example.com", "/", "name: second"),
+    "b.yaml": ingressFor("b.example.com", "/", "name: third"),
+  };
+  const { text } = explainText("http://a.example.com/", files);
+  assert.match(
+    text,
+    /^Considered:\n {2}a\.example\.com Prefix \/\n {4}left out: .*default\/first.*\n {4}from Ingress default\/second, spec\.rules\[0\]\.http\.paths\[0\] \(a\.yaml:\d+:\d+\)\n\n/m,
+  );
+  assert.match(explainText("http://b.example.com/", files).text, /^Considered: no other route/m);
+});
+
+Deno.test("a response that the proxy makes itself does not count as served", () => {
+  const ingress = ingressFor("a.example.com", "/");
+  const service = `apiVersion: v1
+kind: Service
+metadata: { name: web }
+spec: { ports: [{ name: http, port: 8080 }] }
+`;
+  const table: [files: Record<string, string>, isForwarded: boolean][] = [
+    [{ "a.yaml": `${ingress}${service}` }, false],
+    [{ "a.yaml": `${ingress}${service.replace("8080", "80")}` }, true],
+  ];
+  for (const [files, isForwarded] of table) {
+    const explained = explainText("http://a.example.com/", files);
+    assert.equal(explained.isForwarded, isForwarded, explained.text);
+  }
 });
 
 Deno.test("only hosts of rules are said to get a certificate that is made", () => {

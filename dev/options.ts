@@ -125,7 +125,16 @@ export const DEV_OPTIONS = defineOptions({
   },
 });
 
-export const EXPLAIN_OPTIONS = defineOptions({ ...PLAN_OPTIONS });
+export const EXPLAIN_OPTIONS = defineOptions({
+  sslRedirect: {
+    type: "boolean",
+    reason: "that of deno task dev",
+    help:
+      "Shows the redirect to HTTPS as deno task dev --ssl-redirect makes it: also of hosts whose " +
+      "certificate is made there. That of hosts with a certificate of their own is always shown.",
+  },
+  ...PLAN_OPTIONS,
+});
 
 export interface DevOptions {
   /** Folders and files. */
@@ -141,6 +150,7 @@ export interface DevOptions {
 export interface ExplainOptions {
   readonly paths: readonly string[];
   readonly url: string;
+  readonly sslRedirect: boolean;
   readonly plan: PlanOptions;
 }
 
@@ -177,6 +187,7 @@ export function parseExplainOptions(args: readonly string[]): Parsed<ExplainOpti
     options: {
       paths: positionals.slice(0, -1),
       url: positionals[positionals.length - 1],
+      sslRedirect: options.sslRedirect,
       plan: toPlanOptions(options),
     },
   };

@@ -9,8 +9,9 @@ import { parseRequestedUrl, type RequestedUrl } from "../shared/requested_url.ts
 import type { Action, Snapshot } from "../shared/snapshot.ts";
 import { serialiseSnapshot } from "../shared/snapshot_serialise.ts";
 import { prefersJson } from "./accept.ts";
+import { httpsLocation } from "./https_location.ts";
 import { memoryInUse } from "./overload.ts";
-import { explain, type Explanation } from "./router/explain.ts";
+import { explain, type Explanation, redirectsToHttps } from "./router/explain.ts";
 import { METRICS_CONTENT_TYPE, streamPieces } from "./telemetry/exposition.ts";
 import type { ConfigurationState } from "./snapshot_sources.ts";
 import type { TelemetryHub } from "./telemetry/hub.ts";
@@ -20,12 +21,13 @@ export interface AdminHandlersOptions {
   /** Of Pingress. */
   readonly version: string;
   readonly state: () => ConfigurationState;
+  /** The port to which plain HTTP is redirected; null where it is not, or not yet. */
+  readonly redirectPort: () => number | null;
 }
 
-export function adminHandlers({ hub, version, state }: AdminHandlersOptions): Record<
-  string,
-  AdminHandler
-> {
+export function adminHandlers(
+  { hub, version, state, redirectPort }: AdminHandlersOptions,
+): Record<string, AdminHandler> {
   const startedAt = Date.now();
   return {
     "/metrics": () => {
@@ -42,7 +44,7 @@ export function adminHandlers({ hub, version, state }: AdminHandlersOptions): Re
     },
     "/configuration": loopbackOnly(() => showConfiguration(state())),
     "/snapshot": loopbackOnly(() => showSnapshot(hub)),
-    "/explain": loopbackOnly((request) => showExplanation(hub, request)),
+    "/explain": loopbackOnly((request) => showExplanation(hub, redirectPort(), request)),
   };
 }
 
@@ -78,7 +80,11 @@ function showSnapshot(hub: TelemetryHub): Response {
 }
 
 /** Why `?url=` takes its route: text, or JSON by Accept. */
-function showExplanation(hub: TelemetryHub, request: Request): Response {
+function showExplanation(
+  hub: TelemetryHub,
+  redirectPort: number | null,
+  request: Request,
+): Response {
   const { inForce } = hub;
   if (inForce === null) return text(503, "No snapshot is in force yet");
   const asked = new URL(request.url).searchParams.get("url");
@@ -87,9 +93,21 @@ function showExplanation(hub: TelemetryHub, request: Request): Response {
     return text(400, "Ask for /explain?url=https://app.example.com/path, escaped as a query is");
   }
   const explanation = explain(inForce.snapshot, url.host, url.rawPath);
+  const redirect = redirectOf(url, explanation, redirectPort);
   return prefersJson([request.headers.get("accept") ?? ""])
-    ? json(JSON.stringify(plain(url, explanation, inForce.snapshot)))
-    : text(200, describe(url, explanation, inForce.snapshot));
+    ? json(JSON.stringify({ ...plain(url, explanation, inForce.snapshot), redirect }))
+    : text(200, describe(url, explanation, inForce.snapshot, redirect));
+}
+
+/** Where plain HTTP is redirected to before any route is matched; null where it is not. */
+function redirectOf(
+  { scheme }: RequestedUrl,
+  explanation: Explanation,
+  port: number | null,
+): string | null {
+  const { host, path } = explanation;
+  if (scheme !== "http" || port === null || !path.ok || !redirectsToHttps(explanation)) return null;
+  return httpsLocation({ host, path: path.path }, port);
 }
 
 /** The explanation as data, without chains and keys. */
@@ -111,11 +129,21 @@ function plain(url: RequestedUrl, explanation: Explanation, snapshot: Snapshot) 
   };
 }
 
-function describe(url: RequestedUrl, explanation: Explanation, snapshot: Snapshot): string {
+function describe(
+  url: RequestedUrl,
+  explanation: Explanation,
+  snapshot: Snapshot,
+  redirect: string | null,
+): string {
   const { path, outcome, considered, certificate: choice } = explanation;
   const action = actionOf(explanation);
   const lines = [`${url.scheme}://${url.host}${url.rawPath}`];
   if (path.ok && path.path !== url.rawPath) lines.push(`  matched as ${path.path}`);
+  if (redirect !== null) {
+    lines.push(
+      `Redirect: 308 to ${redirect}, as the host has a certificate; what follows is for HTTPS`,
+    );
+  }
   if (outcome.kind === "route") {
     const { kind, namespace, name, field } = outcome.route.origin;
     lines.push(`Route: ${outcome.route.id}`, `  from ${kind} ${namespace}/${name}, ${field}`);

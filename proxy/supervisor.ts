@@ -42,6 +42,8 @@ post({ kind: "up" });
 async function run(options: ProxyOptions): Promise<void> {
   const log = createLogger({ level: options.logLevel, format: options.logFormat });
   const lifecycle = new Lifecycle();
+  /** The port to which plain HTTP is redirected, once one is known. */
+  let redirectPort: number | null = null;
   // A mistake of ours in one exchange must not end all the others (reliability row 92), nor one while
   // a configuration is waited for. What keeps this function from its end is told apart, and ends it.
   self.addEventListener("unhandledrejection", (event) => {
@@ -101,6 +103,10 @@ async function run(options: ProxyOptions): Promise<void> {
   try {
     const { listenHttp: http, listenHttps: https } = options;
     const listening = await plane.listen({ http, https });
+    const [first] = listening.https;
+    if (options.sslRedirect && first !== undefined) {
+      redirectPort = options.sslRedirectPort || first.port;
+    }
     log.info("Listening", {
       http: listening.http.map(formatAddress),
       https: listening.https.map(formatAddress),
@@ -146,7 +152,12 @@ async function run(options: ProxyOptions): Promise<void> {
   /** The admin port, or why it cannot be had. */
   function startAdminPort(): ReturnType<typeof startAdmin> | string {
     try {
-      const handlers = adminHandlers({ hub, version: VERSION, state: () => sources.state });
+      const handlers = adminHandlers({
+        hub,
+        version: VERSION,
+        state: () => sources.state,
+        redirectPort: () => redirectPort,
+      });
       return startAdmin({ ...options.admin, lifecycle, handlers, logger: log });
     } catch (error) {
       return describeListenError(error, options.admin, "--admin");

@@ -3,10 +3,8 @@
  * Redirect, which keeps method and body) with its Location, or null for a request that stays.
  */
 import { fieldsOf, X_FORWARDED_PROTO } from "../fields.ts";
+import { httpsLocation } from "../https_location.ts";
 import { type Exchange, ResponseHead } from "../message.ts";
-
-/** Certificate authorities ask for these over plain HTTP (RFC 8555 §8.3). */
-const ACME_CHALLENGE = "/.well-known/acme-challenge/";
 
 export interface HttpsRedirectOptions {
   /** The port clients know for HTTPS. */
@@ -19,20 +17,20 @@ export function httpsRedirect(
   options: HttpsRedirectOptions,
 ): ResponseHead | null {
   if (client.secure || !options.hasCertificate(request.host)) return null;
-  if (request.path.startsWith(ACME_CHALLENGE)) return null;
+  const location = httpsLocation(request, options.port);
+  if (location === null) return null;
   // A trusted proxy may have ended TLS before us: sending its clients back would never end.
   if (client.trusted) {
     const { fields } = request;
     const proto = fields.find(X_FORWARDED_PROTO);
     if (proto !== -1 && fields.value(proto).toLowerCase() === "https") return null;
   }
-  const port = options.port === 443 ? "" : `:${options.port}`;
   const head = new ResponseHead();
   head.status = 308;
   head.reason = "Permanent Redirect";
   // Host and path are canonical by now; the query has visible ASCII only.
   head.fields = fieldsOf([
-    ["Location", `https://${request.host}${port}${request.path}${request.query}`],
+    ["Location", `${location}${request.query}`],
   ]);
   head.bodyLength = head.contentLength = 0;
   return head;

@@ -71,6 +71,14 @@ export function explain(snapshot: Snapshot, host: string, rawPath: string): Expl
   return { host, rawPath, path, outcome, considered, certificate };
 }
 
+/**
+ * Whether plain HTTP to this host goes to HTTPS before any route is matched, where that is not turned
+ * off: the default certificate is made out for nobody, so it redirects nobody.
+ */
+export function redirectsToHttps({ path, certificate }: Explanation): boolean {
+  return path.ok && (certificate.by === "exact" || certificate.by === "wildcard");
+}
+
 /** Why a route of the deciding host is not the winner. */
 function whyPathLost(route: Route, path: string, winner: Route | null): string {
   const { type, value } = route.path;

@@ -50,6 +50,16 @@ Deno.test("/snapshot and /explain say what is in force, and no key is shown or l
     assert.equal(explained.status, 200);
     assert.match(explained.text, /^Route: app\.example\.com Prefix \/$/m);
     assert.match(explained.text, /^Certificate: test\/app, since /m);
+    const plain = encodeURIComponent("http://app.example.com/x");
+    const redirected = (await proxy.admin(`/explain?url=${plain}`)).text;
+    const [, location] = redirected.match(/^Redirect: 308 to (\S+),/m) ?? [];
+    using client = await Deno.connect({ hostname: "127.0.0.1", port: proxy.httpPort });
+    const request = "GET /x HTTP/1.1\r\nHost: app.example.com\r\nConnection: close\r\n\r\n";
+    await client.write(new TextEncoder().encode(request));
+    const response = await new Response(client.readable).text();
+    assert.match(response, /^HTTP\/1\.1 308 /);
+    assert.match(response, new RegExp(`^Location: ${location}\r$`, "m"));
+    assert.doesNotMatch(explained.text, /^Redirect:/m);
     assert.equal((await proxy.admin("/explain")).status, 400);
     const metrics = await proxy.admin("/metrics");
     assert.match(metrics.text, /^pingress_connections_total /m);
