@@ -3,14 +3,17 @@
  * a connection so far. Out: the server name that its client asks for. All else, and whether the
  * message is right, is for TLS itself to judge.
  */
-import { joined } from "../shared/bytes.ts";
 import { latin1 } from "./fields.ts";
 
 /** What is read of a handshake before its name is known, at most, in bytes. */
 const MAX_HELLO = 16 * 1024;
+/** Records that it may come in. No client sends more than a few; each costs work of its own. */
+const MAX_RECORDS = 16;
 
 const HANDSHAKE_RECORD = 22;
 const RECORD_HEADER = 5;
+/** Type and length of a handshake message. */
+const MESSAGE_HEADER = 4;
 const CLIENT_HELLO = 1;
 const SERVER_NAME = 0;
 const HOST_NAME = 0;
@@ -19,13 +22,79 @@ const HOST_NAME = 0;
  * The server name (RFC 6066 §3) as it was sent, "" where there is none; "more" while the message is
  * not whole; null for what is no such message, or is longer than anybody's.
  */
-export function readServerName(
-  bytes: Uint8Array,
-): { readonly name: string } | "more" | null {
-  const message = messageOf(bytes);
-  if (!(message instanceof Uint8Array)) return bytes.length > MAX_HELLO ? null : message;
+export type ServerName = { readonly name: string } | "more" | null;
+
+/**
+ * Reads one connection's ClientHello as its packets come. It keeps its position: a packet costs its
+ * own bytes, however many came before it.
+ */
+export class ClientHelloReader {
+  /** All bytes so far, in `[0, #length)`. */
+  #bytes: Uint8Array = EMPTY;
+  #length = 0;
+  /** Where the next record begins, or the part of it that has not come. */
+  #at = 0;
+  /** What is left of the record that `#at` is in. */
+  #left = 0;
+  #records = 0;
+  /** The message, out of its records (RFC 8446 §5.1), in `[0, #held)`. */
+  #message: Uint8Array = EMPTY;
+  #held = 0;
+
+  /** Everything that has been read. */
+  get bytes(): Uint8Array {
+    return this.#bytes.subarray(0, this.#length);
+  }
+
+  /** Reads the next packet; not to be called again once the result is not "more". */
+  read(packet: Uint8Array): ServerName {
+    // Nearly every message comes in one packet, which is not copied.
+    this.#bytes = this.#length === 0 ? packet : appended(this.#bytes, this.#length, packet);
+    this.#length += packet.length;
+    while (this.#at < this.#length) {
+      if (this.#left === 0) {
+        if (this.#bytes[this.#at] !== HANDSHAKE_RECORD) return null;
+        if (this.#at + RECORD_HEADER > this.#length) break;
+        this.#left = numberAt(this.#bytes, this.#at + 3, 2);
+        if (this.#left === 0 || ++this.#records > MAX_RECORDS) return null;
+        this.#at += RECORD_HEADER;
+        continue;
+      }
+      const count = Math.min(this.#left, this.#length - this.#at);
+      const part = this.#bytes.subarray(this.#at, this.#at + count);
+      this.#message = appended(this.#message, this.#held, part);
+      this.#held += count;
+      this.#at += count;
+      this.#left -= count;
+      if (this.#held < MESSAGE_HEADER) continue;
+      if (this.#message[0] !== CLIENT_HELLO) return null;
+      const wanted = MESSAGE_HEADER + numberAt(this.#message, 1, 3);
+      if (this.#held >= wanted) return nameIn(this.#message.subarray(0, wanted));
+    }
+    return this.#length > MAX_HELLO ? null : "more";
+  }
+}
+
+const EMPTY = new Uint8Array(0);
+
+/** `held[0, length)` and `more` behind it, in an array with room for as much again. */
+function appended(held: Uint8Array, length: number, more: Uint8Array): Uint8Array {
+  if (length === 0) return more;
+  const needed = length + more.length;
+  // A packet's own array is never written to: what is behind it there is not ours.
+  if (needed > held.length) {
+    const larger = new Uint8Array(2 * needed);
+    larger.set(held.subarray(0, length));
+    held = larger;
+  }
+  held.set(more, length);
+  return held;
+}
+
+/** The name in a whole ClientHello. */
+function nameIn(message: Uint8Array): { readonly name: string } | null {
   // Version and random, then the session's id, ciphers and compressions, each with its length.
-  let at = 4 + 2 + 32;
+  let at = MESSAGE_HEADER + 2 + 32;
   at += 1 + numberAt(message, at, 1);
   at += 2 + numberAt(message, at, 2);
   at += 1 + numberAt(message, at, 1);
@@ -40,33 +109,6 @@ export function readServerName(
     at += length;
   }
   return { name: "" };
-}
-
-/** The whole message, from records in which it may come in parts (RFC 8446 §5.1). */
-function messageOf(bytes: Uint8Array): Uint8Array | "more" | null {
-  const parts: Uint8Array[] = [];
-  let held = 0;
-  let wanted = 0;
-  for (let at = 0; at < bytes.length;) {
-    if (bytes[at] !== HANDSHAKE_RECORD) return null;
-    if (at + RECORD_HEADER > bytes.length) return "more";
-    const length = numberAt(bytes, at + 3, 2);
-    if (length === 0) return null;
-    at += RECORD_HEADER;
-    const part = bytes.subarray(at, at + length);
-    parts.push(part);
-    held += part.length;
-    at += length;
-    if (held < 4) continue;
-    // Its length is read once, and its parts are joined once: a stranger may send thousands.
-    if (wanted === 0) {
-      const begun = joined(parts, held);
-      if (begun[0] !== CLIENT_HELLO) return null;
-      wanted = 4 + numberAt(begun, 1, 3);
-    }
-    if (held >= wanted) return joined(parts, held).subarray(0, wanted);
-  }
-  return "more";
 }
 
 /** The name in a list of names, of which there is one kind. */

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import net from "node:net";
 import tls from "node:tls";
-import { readServerName } from "./client_hello.ts";
+import { ClientHelloReader, type ServerName } from "./client_hello.ts";
 
 /** What a client sends first that asks for this name; none where it is undefined. */
 async function helloOf(servername: string | undefined): Promise<Uint8Array> {
@@ -36,6 +36,16 @@ function inRecords(hello: Uint8Array, size: number): Uint8Array {
 
 const named = await helloOf("app.example.test");
 
+/** What is read of bytes that come in packets of at most so many. */
+function readServerName(bytes: Uint8Array, packet = Infinity): ServerName {
+  const reader = new ClientHelloReader();
+  let read: ServerName = "more";
+  for (let at = 0; at < bytes.length && read === "more"; at += packet) {
+    read = reader.read(bytes.slice(at, at + packet));
+  }
+  return read;
+}
+
 Deno.test("a client's name is read once its first message is whole", () => {
   for (let length = 0; length < named.length; length++) {
     assert.equal(readServerName(named.subarray(0, length)), "more", `${length} bytes`);
@@ -45,35 +55,58 @@ Deno.test("a client's name is read once its first message is whole", () => {
   assert.deepEqual(readServerName(followed), { name: "app.example.test" });
 });
 
-Deno.test("a first message in many records is one", () => {
-  for (const size of [1, 3, 100]) {
-    const bytes = inRecords(named, size);
-    assert.deepEqual(readServerName(bytes), { name: "app.example.test" }, `of ${size} bytes`);
-    assert.equal(readServerName(bytes.subarray(0, -1)), "more");
+Deno.test("a first message in up to 16 records is one, however its packets are cut", () => {
+  const length = named.length - 5;
+  for (const records of [1, 2, 5, 16]) {
+    const bytes = inRecords(named, Math.ceil(length / records));
+    for (const packet of [1, 2, 7, 100, Infinity]) {
+      const what = `${records} records in packets of ${packet}`;
+      assert.deepEqual(readServerName(bytes, packet), { name: "app.example.test" }, what);
+      assert.equal(readServerName(bytes.subarray(0, -1), packet), "more", what);
+    }
   }
 });
 
-/** How many bytes `task` copies from one array to another. */
-function copiedBy(task: () => void): number {
-  let copied = 0;
-  const { set } = Uint8Array.prototype;
+Deno.test("a first message in more than 16 records is left for TLS to refuse", () => {
+  assert.equal(readServerName(inRecords(named, Math.floor((named.length - 5) / 17))), null);
+});
+
+Deno.test("the packets of a first message stay together for TLS, and stay as they were", () => {
+  const reader = new ClientHelloReader();
+  const packets = [named.slice(0, 3), named.slice(3, 60), named.slice(60)];
+  const before = packets.map((packet) => [...packet]);
+  for (const packet of packets) reader.read(packet);
+  assert.deepEqual([...reader.bytes], [...named]);
+  assert.deepEqual(packets.map((packet) => [...packet]), before);
+});
+
+/** How many bytes and ranges of arrays `task` touches by `set` and `subarray`. */
+function touchedBy(task: () => void): number {
+  let touched = 0;
+  const { set, subarray } = Uint8Array.prototype;
   Uint8Array.prototype.set = function (from, at) {
-    copied += from.length;
+    touched += from.length;
     set.call(this, from, at);
+  };
+  Uint8Array.prototype.subarray = function (start, end) {
+    touched++;
+    return subarray.call(this, start, end) as Uint8Array<ArrayBuffer>;
   };
   try {
     task();
   } finally {
     delete (Uint8Array.prototype as Partial<Uint8Array>).set;
+    delete (Uint8Array.prototype as Partial<Uint8Array>).subarray;
   }
-  return copied;
+  return touched;
 }
 
-Deno.test("a first message in thousands of records costs no more than its bytes", () => {
-  const message = new Uint8Array(4_000);
-  message.set([1, 0xff, 0xff, 0xff]);
-  const bytes = inRecords(new Uint8Array([0, 0, 0, 0, 0, ...message]), 1);
-  assert.equal(copiedBy(() => assert.equal(readServerName(bytes), null)) < bytes.length, true);
+Deno.test("a first message that comes byte by byte costs in proportion to its bytes", () => {
+  const message = new Uint8Array(15_000);
+  message.set([1, 0, 0xff, 0xff]);
+  const bytes = inRecords(new Uint8Array([0, 0, 0, 0, 0, ...message]), 1_000);
+  const touched = touchedBy(() => assert.equal(readServerName(bytes, 1), "more"));
+  assert.ok(touched < 16 * bytes.length, `${touched} for ${bytes.length} bytes`);
 });
 
 Deno.test("a client that asks for no name has none", async () => {

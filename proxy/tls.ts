@@ -15,7 +15,7 @@ import { Buffer } from "node:buffer";
 import net from "node:net";
 import tls from "node:tls";
 import type { CertificateEntry } from "./certificates.ts";
-import { readServerName } from "./client_hello.ts";
+import { ClientHelloReader } from "./client_hello.ts";
 import { type Peer, plainAddress } from "./listener.ts";
 import type { OwnCalls } from "./own_calls.ts";
 import { PortWatch } from "./port_watch.ts";
@@ -292,14 +292,13 @@ export class TlsListener {
  * more a connection: each gets a configuration of its own.
  */
 function heard(raw: net.Socket, done: (name: string | null) => void): void {
-  let bytes: Buffer | null = null;
+  const hello = new ClientHelloReader();
   const onData = (chunk: Buffer) => {
-    bytes = bytes === null ? chunk : Buffer.concat([bytes, chunk]);
-    const read = readServerName(bytes);
+    const read = hello.read(chunk);
     if (read === "more") return;
     raw.off("data", onData);
     raw.pause();
-    raw.unshift(bytes);
+    raw.unshift(hello.bytes);
     done(read === null ? null : read.name);
   };
   raw.on("data", onData);

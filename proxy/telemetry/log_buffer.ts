@@ -7,18 +7,23 @@ import { escapeUnsafe } from "../../shared/log.ts";
 
 /** Room that every piece leaves for names and numbers behind it, in bytes. */
 const SLACK = 1024;
-/** Longer values are cut: one request with a target of 32 KiB must not fill a disk. */
-const MAX_VALUE = 4096;
+/**
+ * What is written of a value, at most, in bytes: 480 bytes of HPACK may stand for 500 KiB of fields,
+ * and a byte of them for six in JSON.
+ */
+const MAX_VALUE = 1024;
 
 const QUOTE = 0x22;
 const ZERO = 0x30;
+const BACKSLASH = 0x5c;
+const LOWER_U = 0x75;
 /** Powers of ten, up to the first that no number here reaches. */
 const POWERS = Int32Array.from({ length: 10 }, (_, exponent) => 10 ** exponent);
 
 /** 1 for characters that stand in a JSON string as they are. */
 const PLAIN = new Uint8Array(256);
 PLAIN.fill(1, 0x20, 0x7f);
-PLAIN[QUOTE] = PLAIN[0x5c] = 0;
+PLAIN[QUOTE] = PLAIN[BACKSLASH] = 0;
 
 /** A text that stands in many lines, ready to be written by four bytes at a time. */
 export interface Piece {
@@ -157,13 +162,15 @@ export class LogBuffer {
   }
 
   #escaped(text: string): void {
-    const cut = text.length > MAX_VALUE
-      ? `${text.slice(0, MAX_VALUE)}… (${text.length} characters)`
-      : text;
-    const bytes = this.#encoder.encode(escapeUnsafe(JSON.stringify(cut)));
-    this.#reserve(bytes.length);
-    this.#bytes.set(bytes, this.#at);
-    this.#at += bytes.length;
+    const json = escapeUnsafe(JSON.stringify(text.slice(0, MAX_VALUE)));
+    const bytes = this.#encoder.encode(json);
+    const end = cutOf(bytes);
+    const isCut = text.length > MAX_VALUE || end < bytes.length - 1;
+    const mark = this.#encoder.encode(isCut ? `… (${text.length} characters)"` : `"`);
+    this.#reserve(end + mark.length);
+    this.#bytes.set(bytes.subarray(0, end), this.#at);
+    this.#bytes.set(mark, this.#at + end);
+    this.#at += end + mark.length;
   }
 
   #reserve(count: number): void {
@@ -174,4 +181,22 @@ export class LogBuffer {
     this.#bytes = larger;
     this.#view = new DataView(larger.buffer);
   }
+}
+
+/** Where a JSON string is to end that has no more room than `MAX_VALUE`: not within an escape. */
+function cutOf(json: Uint8Array): number {
+  const last = json.length - 1;
+  if (last <= 1 + MAX_VALUE) return last;
+  for (let at = 1;;) {
+    const next = at + lengthAt(json, at);
+    if (next > 1 + MAX_VALUE) return at;
+    at = next;
+  }
+}
+
+/** Bytes of the character or escape at `at`. */
+function lengthAt(json: Uint8Array, at: number): number {
+  const byte = json[at];
+  if (byte === BACKSLASH) return json[at + 1] === LOWER_U ? 6 : 2;
+  return byte < 0xc0 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
 }

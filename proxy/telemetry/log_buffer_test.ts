@@ -35,9 +35,26 @@ Deno.test("the same value in bytes is the same string", () => {
   }
 });
 
-Deno.test("a long value is cut, and says how long it was", () => {
-  const text = JSON.parse(written((out) => out.quoted("a".repeat(5000))));
-  assert.equal(text, `${"a".repeat(4096)}… (5000 characters)`);
+Deno.test("of a value 1 KiB is written at most, and then how long it was", () => {
+  const cases: [value: string, shown: string][] = [
+    ["a".repeat(1024), "a".repeat(1024)],
+    ["a".repeat(1025), "a".repeat(1024)],
+    ["a".repeat(30_000), "a".repeat(1024)],
+    // Six bytes each in JSON, two each, or two with an odd one before.
+    ["\x80".repeat(1024), "\x80".repeat(170)],
+    ["\x01".repeat(30_000), "\x01".repeat(170)],
+    ['"'.repeat(512), '"'.repeat(512)],
+    ['"'.repeat(513), '"'.repeat(512)],
+    [`a${"\\".repeat(600)}`, `a${"\\".repeat(511)}`],
+    [`a${"\xe9".repeat(600)}`, `a${"\xe9".repeat(511)}`],
+    ["…".repeat(600), "…".repeat(341)],
+  ];
+  for (const [value, shown] of cases) {
+    const mark = value === shown ? "" : `… (${value.length} characters)`;
+    const text = written((out) => out.quoted(value));
+    assert.equal(JSON.parse(text), shown + mark);
+    assert.ok(new TextEncoder().encode(text).length <= 1024 + 32, `${text.length} bytes`);
+  }
 });
 
 Deno.test("numbers are written as JSON has them", () => {
