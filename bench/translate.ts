@@ -19,6 +19,7 @@ const OPTIONS: TranslateOptions = {
   allowExternalName: false,
   acceptUnsupported: [],
   allowAcceptUnsupportedAnnotation: false,
+  defaultCertificate: null,
   allowLocalEndpoints: false,
   version: { epoch: "bench", seen: {} },
 };

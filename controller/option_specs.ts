@@ -13,6 +13,7 @@ import {
   parseAnnotation,
   parseDefaultBackend,
   parseLabels,
+  parseSecretName,
 } from "./option_values.ts";
 import { isDnsName } from "./translate/names.ts";
 
@@ -82,6 +83,16 @@ export const WATCH_OPTIONS = defineOptions({
     check: (value) => parseDefaultBackend(value) === null ? "of the form default/web:80" : null,
     group: "What is served",
     help: "Gets the requests that no Ingress takes, in place of a 404.",
+  },
+  defaultSslCertificate: {
+    type: "string",
+    value: "NAMESPACE/NAME",
+    check: (value) => parseSecretName(value) === null ? "of the form default/wildcard-tls" : null,
+    group: "What is served",
+    help:
+      "The Secret of type kubernetes.io/tls whose certificate clients get that ask for no name, " +
+      "or for one that no certificate is for. Without it, they get the TLS alert unrecognized_name. " +
+      "It redirects nobody to HTTPS. With --watch-namespace, its namespace must be one of those.",
   },
   allowExternalName: {
     type: "boolean",

@@ -2,6 +2,7 @@
  * Values of flags that are more than one word. In: text as a user writes it. Out: what it means, or
  * null.
  */
+import type { DefaultCertificate } from "./translate/default_certificate.ts";
 import type { DefaultBackend } from "./translate.ts";
 import { REFUSABLE } from "./translate/refusals.ts";
 import { isDnsLabel, isDnsName, isPortName } from "./translate/names.ts";
@@ -26,6 +27,14 @@ export function acceptCheck(text: string): string | null {
   return namesOf(text).every((name) => REFUSABLE.includes(name))
     ? null
     : "names of annotations that close paths, such as auth-url,limit-rps";
+}
+
+/** `NAMESPACE/NAME` of a Secret. */
+export function parseSecretName(text: string): DefaultCertificate | null {
+  const [namespace, name, ...more] = text.split("/");
+  return isDnsLabel(namespace) && isDnsName(name ?? "") && more.length === 0
+    ? { namespace, name }
+    : null;
 }
 
 /** https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set */

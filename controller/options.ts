@@ -8,6 +8,7 @@
 import type { Address } from "../shared/address.ts";
 import type { LogFormat, LogLevel } from "../shared/log.ts";
 import { defineOptions, parseOptions, type Program } from "../shared/options.ts";
+import type { DefaultCertificate } from "./translate/default_certificate.ts";
 import type { DefaultBackend } from "./translate.ts";
 import {
   type BACKENDS,
@@ -22,7 +23,13 @@ import {
   WORKLOAD_OPTIONS,
   WRITE_OPTIONS,
 } from "./option_specs.ts";
-import { namesOf, parseAnnotation, parseDefaultBackend, parseLabels } from "./option_values.ts";
+import {
+  namesOf,
+  parseAnnotation,
+  parseDefaultBackend,
+  parseLabels,
+  parseSecretName,
+} from "./option_values.ts";
 
 export const CONTROLLER_PROGRAM: Program = {
   name: "deno task controller",
@@ -50,6 +57,7 @@ export interface ControllerOptions {
   readonly controllerNames: readonly string[];
   readonly watchIngressWithoutClass: boolean;
   readonly defaultBackend: DefaultBackend | null;
+  readonly defaultCertificate: DefaultCertificate | null;
   readonly allowExternalName: boolean;
   readonly acceptUnsupported: readonly string[];
   readonly allowAcceptUnsupportedAnnotation: boolean;
@@ -101,7 +109,8 @@ export function parseControllerOptions(args: readonly string[]): ParsedControlle
   const parsed = parseOptions(CONTROLLER_PROGRAM, CONTROLLER_OPTIONS, args);
   if (parsed.kind !== "ok") return parsed;
   const given = parsed.options;
-  const complaint = timingComplaint(given) ?? replicaComplaint(given);
+  const complaint = timingComplaint(given) ?? replicaComplaint(given) ??
+    certificateComplaint(given);
   if (complaint !== null) return { kind: "error", text: complaint };
   return {
     kind: "ok",
@@ -118,6 +127,9 @@ export function parseControllerOptions(args: readonly string[]): ParsedControlle
       defaultBackend: given.defaultBackend === undefined
         ? null
         : parseDefaultBackend(given.defaultBackend),
+      defaultCertificate: given.defaultSslCertificate === undefined
+        ? null
+        : parseSecretName(given.defaultSslCertificate),
       allowExternalName: given.allowExternalName,
       acceptUnsupported: given.acceptUnsupported.flatMap(namesOf),
       allowAcceptUnsupportedAnnotation: given.allowAcceptUnsupportedAnnotation,
@@ -187,6 +199,20 @@ function timingComplaint(given: {
   return given.renewDeadline <= given.retryPeriod * 1.2
     ? "--renew-deadline must be longer than 1.2 times --retry-period"
     : null;
+}
+
+/** The controller may read Secrets of the namespaces that it watches only. */
+function certificateComplaint(given: {
+  readonly defaultSslCertificate: string | undefined;
+  readonly watchNamespace: readonly string[];
+}): string | null {
+  const { defaultSslCertificate: secret, watchNamespace } = given;
+  const namespace = secret?.split("/")[0];
+  return namespace === undefined || watchNamespace.length === 0 ||
+      watchNamespace.includes(namespace)
+    ? null
+    : `--default-ssl-certificate must be in a namespace that is watched: ` +
+      `add --watch-namespace ${namespace}`;
 }
 
 function replicaComplaint(given: {

@@ -75,6 +75,16 @@ const WRONG: readonly [string, readonly string[], RegExp][] = [
     ["--proxy-replicas=4", "--proxy-max-replicas=3"],
     /--proxy-max-replicas/,
   ],
+  [
+    "a default certificate without a namespace",
+    ["--default-ssl-certificate=tls"],
+    /default\/wildcard-tls/,
+  ],
+  [
+    "a default certificate that may not be read",
+    ["--default-ssl-certificate=ops/tls", "--watch-namespace=shop"],
+    /--default-ssl-certificate .* add --watch-namespace ops/,
+  ],
   ["a proxy's argument that is no flag", ["--proxy-arg=workers"], /a flag of the proxy/],
 ];
 

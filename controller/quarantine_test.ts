@@ -11,6 +11,7 @@ const OPTIONS: TranslateOptions = {
   allowExternalName: false,
   acceptUnsupported: [],
   allowAcceptUnsupportedAnnotation: false,
+  defaultCertificate: null,
   allowLocalEndpoints: false,
   version: { epoch: "a", seen: {} },
 };

@@ -62,6 +62,7 @@ Deno.test("a certificate whose time ends is told of, although no object changes"
       allowExternalName: false,
       acceptUnsupported: [],
       allowAcceptUnsupportedAnnotation: false,
+      defaultCertificate: null,
       allowLocalEndpoints: false,
     },
     clock: () => now,

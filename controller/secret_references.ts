@@ -6,6 +6,7 @@
  */
 import type { Resources } from "./resources.ts";
 import { type ClassOptions, ownIngresses } from "./translate/class.ts";
+import type { DefaultCertificate } from "./translate/default_certificate.ts";
 import { keyOf } from "./translate/identity.ts";
 import type { IngressObject } from "./translate/ingress_object.ts";
 import { asList, fieldOf } from "./translate/json.ts";
@@ -19,11 +20,12 @@ import { SECRET_ANNOTATIONS } from "./translate/upstream_tls.ts";
 export interface ReferenceOptions extends ClassOptions {
   /** Its Service may name Secrets, too. */
   readonly defaultBackend: DefaultBackend | null;
+  readonly defaultCertificate: DefaultCertificate | null;
 }
 
 /**
  * The Secrets of `spec.tls` of each Ingress that is ours, and those that a Service which one of them
- * leads to names for TLS to its endpoints; as `namespace/name`. A name that no Secret can have is
+ * leads to names for TLS to its endpoints, and the default certificate's; as `namespace/name`. A name that no Secret can have is
  * left out.
  */
 export function referencedSecrets(
@@ -34,6 +36,7 @@ export function referencedSecrets(
   // A translation reports the same problems, where somebody sees them.
   const own = ownIngresses(ingresses, ingressClasses, options, new ProblemList());
   const secrets = new Set(own.flatMap((ingress) => references(ingress).secrets));
+  if (options.defaultCertificate !== null) secrets.add(keyOf(options.defaultCertificate));
   const naming = services.flatMap((service) => {
     const model = serviceModel(service);
     return model !== null && secretsOf(model).length > 0 ? [model] : [];

@@ -7,6 +7,7 @@ const OPTIONS: ReferenceOptions = {
   controllerNames: ["pingress.io/ingress-controller"],
   watchIngressWithoutClass: false,
   defaultBackend: null,
+  defaultCertificate: null,
 };
 
 function ingress(namespace: string, spec: Record<string, unknown>, className = "pingress") {
@@ -84,4 +85,9 @@ Deno.test("a Service behind defaultBackend or the process's default backend name
     "ops/authority",
     "shop/authority",
   ]);
+});
+
+Deno.test("the default certificate's Secret is named without any Ingress", () => {
+  const defaultCertificate = { namespace: "ops", name: "wildcard-tls" };
+  assert.deepEqual(named({}, { defaultCertificate }), ["ops/wildcard-tls"]);
 });

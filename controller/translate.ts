@@ -14,6 +14,10 @@ import { BackendResolver } from "./translate/backend.ts";
 import { CertificateSources, indexSecrets } from "./translate/certificate_source.ts";
 import { ownIngresses } from "./translate/class.ts";
 import type { RefusalOptions } from "./translate/closures.ts";
+import {
+  type DefaultCertificate,
+  readDefaultCertificate,
+} from "./translate/default_certificate.ts";
 import { readIngresses } from "./translate/ingress_list.ts";
 import { ProblemList } from "./translate/problems.ts";
 import type { DefaultBackend } from "./translate/routes.ts";
@@ -41,6 +45,8 @@ export interface TranslateOptions extends RefusalOptions {
   readonly watchIngressWithoutClass: boolean;
   /** Where requests go that nothing else takes; null answers 404. */
   readonly defaultBackend: DefaultBackend | null;
+  /** What clients are shown that ask for no name, or for one that no certificate is for. */
+  readonly defaultCertificate: DefaultCertificate | null;
   /** Whether a Service of type ExternalName may be a backend. */
   readonly allowExternalName: boolean;
   /** Whether endpoints may be loopback, link-local, unspecified or multicast addresses. */
@@ -80,6 +86,16 @@ export function translate(
   const routing = layRoutes(ingresses, backends, options.defaultBackend, options, problems);
   const sources = new CertificateSources(secrets, now, problems);
   const tls = layCertificates(ingresses, sources, published, problems);
+  const byDefault = readDefaultCertificate(
+    options.defaultCertificate,
+    secrets,
+    published,
+    now,
+    problems,
+  );
+  const unnamed = byDefault === null
+    ? upstreamTls.certificates()
+    : withCertificate(upstreamTls.certificates(), byDefault);
   const statuses = layStatuses({ list, routing, tls }, problems);
   return {
     snapshot: {
@@ -88,8 +104,8 @@ export function translate(
       routes: routing.routes,
       defaultAction: routing.defaultAction,
       upstreams: backends.upstreams(),
-      certificates: mergeCertificates(tls.certificates, upstreamTls.certificates()),
-      defaultCertificate: null,
+      certificates: mergeCertificates(tls.certificates, unnamed),
+      defaultCertificate: byDefault?.id ?? null,
     },
     problems: problems.sorted(),
     statuses,
@@ -97,6 +113,11 @@ export function translate(
 }
 
 const CERTIFICATES = new SortedList<Certificate>((a, b) => compareText(a.id, b.id));
+
+/** The default one may be shown to backends as well. */
+function withCertificate(shown: readonly Certificate[], one: Certificate): readonly Certificate[] {
+  return shown.some(({ id }) => id === one.id) ? shown : [...shown, one];
+}
 
 /** One that is used for hosts may be shown to backends as well. */
 function mergeCertificates(

@@ -26,6 +26,7 @@ const OPTIONS: TranslateOptions = {
   allowExternalName: true,
   acceptUnsupported: [],
   allowAcceptUnsupportedAnnotation: false,
+  defaultCertificate: null,
   allowLocalEndpoints: false,
   version: { epoch: "file", seen: {} },
 };

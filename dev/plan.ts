@@ -80,6 +80,7 @@ export function toTranslateOptions(options: PlanOptions): TranslateOptions {
     allowExternalName: options.allowExternalName,
     acceptUnsupported: options.acceptUnsupported,
     allowAcceptUnsupportedAnnotation: options.allowAcceptUnsupportedAnnotation,
+    defaultCertificate: null,
     allowLocalEndpoints: true,
     version: { epoch: "file", seen: {} },
   };

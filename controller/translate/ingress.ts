@@ -8,7 +8,7 @@
  */
 import { formatObject, type ObjectRef } from "../../shared/problem.ts";
 import type { AnswerAction, PathMatch } from "../../shared/snapshot.ts";
-import { explainHost, HOST_REMEDY, readHost, readRuleHost } from "./host.ts";
+import { ANY_HOST, explainHost, HOST_REMEDY, readHost, readRuleHost } from "./host.ts";
 import { type Identity, keyOf } from "./identity.ts";
 import { asList, asObject, asText, describe, fieldOf, isAbsent, quote } from "./json.ts";
 import { reportNginxAnnotations } from "./nginx_annotations.ts";
@@ -318,7 +318,11 @@ function readTlsHosts(value: unknown, field: string, report: Report): readonly T
     report.error(`${field}[${i}]`, {
       reason: "HostInvalid",
       message: `${explainHost(written, reading.reason)}, so it gets no certificate`,
-      remedy: HOST_REMEDY,
+      // The API server refuses it too. What all other names are shown is the operator's choice.
+      remedy: written === ANY_HOST
+        ? "List the hosts, or leave hosts out for the names of the certificate; the certificate for " +
+          "all other names is --default-ssl-certificate of the controller"
+        : HOST_REMEDY,
     });
   }
   return hosts;

@@ -24,6 +24,7 @@ const DEFAULT_OPTIONS: TranslateOptions = {
   allowExternalName: false,
   acceptUnsupported: [],
   allowAcceptUnsupportedAnnotation: false,
+  defaultCertificate: null,
   allowLocalEndpoints: false,
   version: { epoch: "golden", seen: {} },
 };
