@@ -9,9 +9,10 @@
  * A supervisor that carries the traffic itself (`--workers 1`) has no other to serve beside it where it
  * hangs: this thread ends the process then, so that it is started anew.
  */
+import { formatAddress } from "../shared/address.ts";
 import { createLogger, type Logger, standardOutput } from "../shared/log.ts";
 import { dropRights, missingRight } from "../shared/rights.ts";
-import { lacksIpv6, onIpv4 } from "./listen_addresses.ts";
+import { lacksIpv6, onIpv4, onPrivilegedPorts } from "./listen_addresses.ts";
 import { parseProxyOptions } from "./options.ts";
 import { nameServersOf, supervisorRights } from "./rights.ts";
 import type { FromSupervisor, ToSupervisor } from "./supervisor_protocol.ts";
@@ -46,7 +47,15 @@ export function startProxy(
   const log = createLogger({ level, format });
   const ipv4Only = lacksIpv6(parsed.options);
   if (ipv4Only) log.info("There is no IPv6 here, so 0.0.0.0 is listened on in place of [::]");
-  const options = ipv4Only ? onIpv4(parsed.options) : parsed.options;
+  const named = ipv4Only ? onIpv4(parsed.options) : parsed.options;
+  const options = onPrivilegedPorts(named);
+  const { listenHttp, listenHttps } = options;
+  if (options.listensByDefault) {
+    log.info("No listener is named by --listen-http or --listen-https, so defaults are used", {
+      http: listenHttp.map(formatAddress),
+      https: listenHttps.map(formatAddress),
+    });
+  }
   const rights = supervisorRights(options, options.upstreamNetworks.isEmpty ? [] : nameServersOf());
   const missing = missingRight({ read: rights.read as string[] });
   if (missing !== null) {
@@ -82,7 +91,7 @@ export function startProxy(
     event.preventDefault();
     fail(log, event.message);
   };
-  tell({ kind: "start", args, ipv4Only });
+  tell({ kind: "start", args, ipv4Only, listenHttp, listenHttps });
   return () => tell({ kind: "stop" });
 }
 

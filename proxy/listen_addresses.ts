@@ -24,6 +24,35 @@ export function lacksIpv6(
   }
 }
 
+/** What a proxy listens on that is told nothing of it, where it may. */
+const PRIVILEGED = { http: 80, https: 443 };
+
+/**
+ * The same options with the ports of HTTP and HTTPS, where no listener is named and this process may
+ * listen on both. One that another program has counts as allowed: it is an error once it is listened
+ * on, since a proxy on ports where nobody looks for it would hide that.
+ */
+export function onPrivilegedPorts<O extends Listeners & { readonly listensByDefault: boolean }>(
+  options: O,
+  listen: (address: Address) => { close(): void } = Deno.listen,
+): O {
+  if (!options.listensByDefault) return options;
+  const withPort = (port: number) => (address: Address) => ({ ...address, port });
+  const listenHttp = options.listenHttp.map(withPort(PRIVILEGED.http));
+  const listenHttps = options.listenHttps.map(withPort(PRIVILEGED.https));
+  const isAllowed = [...listenHttp, ...listenHttps].every((address) => {
+    try {
+      listen(address).close();
+      return true;
+    } catch (error) {
+      return !(error instanceof Deno.errors.PermissionDenied ||
+        error instanceof Deno.errors.NotCapable ||
+        (error as { readonly code?: string }).code === "EACCES");
+    }
+  });
+  return isAllowed ? { ...options, listenHttp, listenHttps } : options;
+}
+
 /** The same options on IPv4 alone. */
 export function onIpv4<O extends Listeners>(options: O): O {
   const { listenHttp, listenHttps, admin } = options;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { lacksIpv6, onIpv4 } from "./listen_addresses.ts";
+import { lacksIpv6, onIpv4, onPrivilegedPorts } from "./listen_addresses.ts";
 
 const ANY = { hostname: "::", port: 8080 };
 const NONE = { listenHttp: [], listenHttps: [], admin: { hostname: "127.0.0.1", port: 9090 } };
@@ -32,4 +32,32 @@ Deno.test("nobody looks for IPv6 where [::] was not asked for, and no other fail
   const listen = () => ({ close: () => closed = true });
   assert.equal(lacksIpv6({ ...NONE, admin: ANY }, listen), false);
   assert.equal(closed, true);
+});
+
+Deno.test("without a named listener the proxy takes 80 and 443 where it may", () => {
+  const address = (port: number) => [{ hostname: "0.0.0.0", port }];
+  const unnamed = {
+    ...NONE,
+    listenHttp: address(8080),
+    listenHttps: address(8443),
+    listensByDefault: true,
+  };
+  const portsOf = (options: typeof unnamed, refuse: (port: number) => Error | null) => {
+    const { listenHttp, listenHttps } = onPrivilegedPorts(options, ({ port }) => {
+      const error = refuse(port);
+      if (error !== null) throw error;
+      return { close: () => {} };
+    });
+    return [...listenHttp, ...listenHttps].map(({ port }) => port);
+  };
+  assert.deepEqual(portsOf(unnamed, () => null), [80, 443]);
+  const named = { ...unnamed, listensByDefault: false };
+  assert.deepEqual(portsOf(named, () => null), [8080, 8443]);
+  const { AddrInUse, NotCapable, PermissionDenied } = Deno.errors;
+  assert.deepEqual(portsOf(unnamed, () => new PermissionDenied("no")), [8080, 8443]);
+  assert.deepEqual(portsOf(unnamed, () => new NotCapable("no")), [8080, 8443]);
+  const onlyHttps = (port: number) => port === 443 ? new PermissionDenied("no") : null;
+  assert.deepEqual(portsOf(unnamed, onlyHttps), [8080, 8443]);
+  // Said once it is listened on.
+  assert.deepEqual(portsOf(unnamed, () => new AddrInUse("no")), [80, 443]);
 });

@@ -75,9 +75,11 @@ export const GENERAL_OPTIONS = defineOptions({
   listenHttp: {
     type: "address",
     repeatable: true,
-    default: { hostname: "0.0.0.0", port: 8080 },
-    reason: "a port from 1024 on needs no privilege, and a Service or host port maps 80 to it",
-    help: "Takes HTTP requests on this address. Given once or more, it replaces the default.",
+    help:
+      "Takes HTTP requests on this address. Without it and --listen-https, the proxy listens on " +
+      "0.0.0.0:80 and 0.0.0.0:443 as the proxy in Rust does or, where the system or Deno's " +
+      "permissions do not allow both, on 0.0.0.0:8080 and 0.0.0.0:8443; a log line says which. A port " +
+      "that another program has is an error. With --listen-https alone it is 0.0.0.0:8080.",
   },
   listenHttps: {
     type: "address",

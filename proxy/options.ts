@@ -34,6 +34,8 @@ export interface ProxyOptions {
   readonly maxRouteLoss: number;
   readonly listenHttp: readonly Address[];
   readonly listenHttps: readonly Address[];
+  /** Whether neither is named: see `privilegedPorts`. */
+  readonly listensByDefault: boolean;
   /** HTTP/2 over TLS, and in plain text with prior knowledge. */
   readonly http2: boolean;
   readonly h2c: boolean;
@@ -67,6 +69,10 @@ export type ParsedProxyOptions =
   | { readonly kind: "ok"; readonly options: ProxyOptions }
   | { readonly kind: "help" | "error"; readonly text: string };
 
+/** Ports from 1024 on need no privilege. */
+const HTTP: Address = { hostname: "0.0.0.0", port: 8080 };
+const HTTPS: Address = { hostname: "0.0.0.0", port: 8443 };
+
 /** Never throws for what a user wrote. */
 export function parseProxyOptions(args: readonly string[]): ParsedProxyOptions {
   const parsed = parseOptions(PROXY_PROGRAM, PROXY_OPTIONS, args);
@@ -82,8 +88,7 @@ export function parseProxyOptions(args: readonly string[]): ParsedProxyOptions {
       controller,
       zone: given.zone ?? null,
       maxRouteLoss: given.maxRouteLoss,
-      listenHttp: given.listenHttp,
-      listenHttps: given.listenHttps,
+      ...listenersOf(given),
       http2: given.http2,
       h2c: given.h2c,
       sslRedirect: given.sslRedirect,
@@ -165,4 +170,15 @@ function controllerOf(
   const wanted = lacks.map(([flag]) => `--${flag}`).join(" and ");
   return `--${given} needs ${wanted} too: a proxy trusts one authority for the controller's stream ` +
     `and shows it a token\n${PROXY_PROGRAM.name} --help says what there is`;
+}
+
+function listenersOf(
+  { listenHttp, listenHttps }: Pick<ProxyOptions, "listenHttp" | "listenHttps">,
+): Pick<ProxyOptions, "listenHttp" | "listenHttps" | "listensByDefault"> {
+  const listensByDefault = listenHttp.length + listenHttps.length === 0;
+  return {
+    listenHttp: listenHttp.length === 0 ? [HTTP] : listenHttp,
+    listenHttps: listensByDefault ? [HTTPS] : listenHttps,
+    listensByDefault,
+  };
 }

@@ -68,6 +68,17 @@ Deno.test("listeners, watched folders and the admin port are taken as given", ()
   assert.equal(given.clusterDomain, "corp.example");
 });
 
+Deno.test("without a listener both ports have a default, and with one nothing is added to HTTPS", () => {
+  const ports = (...args: string[]) => {
+    const { listenHttp, listenHttps, listensByDefault } = options(...args);
+    const portsOf = (addresses: typeof listenHttp) => addresses.map(({ port }) => port);
+    return [portsOf(listenHttp), portsOf(listenHttps), listensByDefault];
+  };
+  assert.deepEqual(ports(), [[8080], [8443], true]);
+  assert.deepEqual(ports("--listen-http=[::]:1"), [[1], [], false]);
+  assert.deepEqual(ports("--listen-https=[::]:1"), [[8080], [1], false]);
+});
+
 Deno.test("without a configuration there is nothing to serve", () => {
   const parsed = parseProxyOptions([]);
   assert.ok(parsed.kind === "error");

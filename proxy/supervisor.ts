@@ -35,7 +35,9 @@ self.onmessage = ({ data }: MessageEvent<ToSupervisor>) => {
   const parsed = parseProxyOptions(data.args);
   if (parsed.kind !== "ok") throw new TypeError("The command line was to be good");
   // As if it had been thrown here: the first thread is told, and ends the process.
-  run(data.ipv4Only ? onIpv4(parsed.options) : parsed.options).catch(reportError);
+  const { listenHttp, listenHttps, ipv4Only } = data;
+  const options = { ...parsed.options, listenHttp, listenHttps };
+  run(ipv4Only ? onIpv4(options) : options).catch(reportError);
 };
 post({ kind: "up" });
 

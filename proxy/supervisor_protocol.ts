@@ -1,4 +1,5 @@
 /** What the first thread and the supervisor say to each other. In and out: plain data. */
+import type { Address } from "../shared/address.ts";
 
 export type ToSupervisor =
   /** First of all, once: the command line, which has been found good. */
@@ -7,6 +8,9 @@ export type ToSupervisor =
     readonly args: readonly string[];
     /** The system knows no IPv6: see `listen_addresses.ts`. */
     readonly ipv4Only: boolean;
+    /** In place of what the command line names, which may be nothing. */
+    readonly listenHttp: readonly Address[];
+    readonly listenHttps: readonly Address[];
   }
   /** To be answered by a pong. */
   | { readonly kind: "ping" }

@@ -2,6 +2,9 @@
  * `proxy/main.ts` with `stray_supervisor.ts` in place of the supervisor. In: the proxy's command
  * line, and SIGTERM. Out: its log, and its exit code; 3 where the supervisor has failed.
  */
+import { parseProxyOptions } from "../../proxy/options.ts";
+import type { ToSupervisor } from "../../proxy/supervisor_protocol.ts";
+
 const supervisor = new Worker(new URL("./stray_supervisor.ts", import.meta.url), {
   type: "module",
 });
@@ -11,5 +14,15 @@ supervisor.onerror = (event) => {
   console.log(event.message);
   Deno.exit(3);
 };
-supervisor.postMessage({ kind: "start", args: Deno.args, ipv4Only: false });
+const parsed = parseProxyOptions(Deno.args);
+if (parsed.kind !== "ok") throw new TypeError("The command line was to be good");
+const { listenHttp, listenHttps } = parsed.options;
+const start: ToSupervisor = {
+  kind: "start",
+  args: Deno.args,
+  ipv4Only: false,
+  listenHttp,
+  listenHttps,
+};
+supervisor.postMessage(start);
 Deno.addSignalListener("SIGTERM", () => supervisor.postMessage({ kind: "stop" }));
