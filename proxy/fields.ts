@@ -3,11 +3,15 @@
  * ranges that a parser has validated, or names and values of our own. Out: ids of the names that the
  * proxy acts on, and the ranges, for the next codec to copy.
  */
+import { TOKEN, TOKEN_UNDERSCORE } from "./grammar.ts";
+
+const HYPHEN = 0x2d;
 
 /**
  * Ids of the names that the proxy acts on. 0 is any other name. `DROPPED` marks a field that ends
- * here; `UNDERSCORE` one whose name has an underscore, which a CGI-like backend would take for
- * another field (`X_Real_IP`), so that it is dropped too.
+ * here; `UNDERSCORE` one whose name a CGI-like backend would take for another field, so that it is
+ * dropped too: it has an underscore (`X_Real_IP`), or other punctuation in the place of the hyphens
+ * of a name that the proxy acts on (`X.Real.IP`).
  */
 export const OTHER = 0;
 export const HOST = 1;
@@ -36,7 +40,10 @@ export const X_FORWARDED_PORT = 23;
 export const X_REAL_IP = 24;
 export const X_REQUEST_ID = 25;
 export const FORWARDED = 26;
-/** Names that begin with `x-forwarded-`, `x-original-` or `x-envoy-` and are none of the above. */
+/**
+ * Names that begin with `x-forwarded-`, `x-original-` or `x-envoy-` and are none of the above,
+ * `x-forwarded` itself, and `x-rewrite-url`, by which IIS and old frameworks route.
+ */
 export const FORWARDED_FAMILY = 27;
 export const SET_COOKIE = 28;
 export const WWW_AUTHENTICATE = 29;
@@ -49,6 +56,8 @@ export const SEC_WEBSOCKET_VERSION = 35;
 export const USER_AGENT = 36;
 export const REFERER = 37;
 export const GRPC_TIMEOUT = 38;
+/** A CGI-like backend takes it for the variable `HTTP_PROXY` (httpoxy, CVE-2016-5385). */
+export const PROXY = 39;
 /** Any other name, of a field that came never to be put into a table (RFC 7541 §6.2.3). */
 export const SENSITIVE = 253;
 export const UNDERSCORE = 254;
@@ -112,6 +121,9 @@ const NAMES: readonly [string, number][] = [
   ["user-agent", USER_AGENT],
   ["referer", REFERER],
   ["grpc-timeout", GRPC_TIMEOUT],
+  ["proxy", PROXY],
+  ["x-forwarded", FORWARDED_FAMILY],
+  ["x-rewrite-url", FORWARDED_FAMILY],
 ];
 
 const FAMILIES = ["x-forwarded-", "x-original-", "x-envoy-"].map((prefix) => asciiBytes(prefix));
@@ -130,7 +142,19 @@ for (const [name, id] of NAMES) {
   BUCKETS[bucket] = [...(BUCKETS[bucket] ?? []), { bytes, id }];
 }
 
-/** The id of the name at `bytes[start, end)`, in any case. Underscores are the parser's to see. */
+/** The id of the name at `bytes[start, end)`; `flags` are those of all its bytes in `TOKEN`. */
+export function fieldIdBy(flags: number, bytes: Uint8Array, start: number, end: number): number {
+  return flags === 1 ? fieldId(bytes, start, end) : unusualId(flags, bytes, start, end);
+}
+
+function unusualId(flags: number, bytes: Uint8Array, start: number, end: number): number {
+  if ((flags & TOKEN_UNDERSCORE) !== 0) return UNDERSCORE;
+  const folded = bytes.slice(start, end);
+  for (let i = 0; i < folded.length; i++) if (TOKEN[folded[i]] !== 1) folded[i] = HYPHEN;
+  return fieldId(folded, 0, folded.length) === OTHER ? OTHER : UNDERSCORE;
+}
+
+/** The id of the name at `bytes[start, end)`, in any case. Punctuation is the parser's to see. */
 export function fieldId(bytes: Uint8Array, start: number, end: number): number {
   const length = end - start;
   if (length < 32) {
@@ -386,6 +410,7 @@ const NEVER_TRAILERS: ReadonlySet<number> = new Set([
   X_REQUEST_ID,
   FORWARDED,
   FORWARDED_FAMILY,
+  PROXY,
   UNDERSCORE,
 ]);
 

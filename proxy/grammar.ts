@@ -14,14 +14,20 @@ export const EQUALS = 0x3d;
 export const DQUOTE = 0x22;
 export const BACKSLASH = 0x5c;
 
-/** 1 for a byte of a token (RFC 9110 §5.6.2), 3 for the underscore, 0 for any other. */
+/**
+ * Bits for a byte of a token (RFC 9110 §5.6.2): 1 for each, and one of those below besides for what
+ * is no letter, digit or hyphen; 0 for any other byte.
+ */
 export const TOKEN = new Uint8Array(256);
-for (const char of "!#$%&'*+-.^`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") {
-  TOKEN[char.charCodeAt(0)] = 1;
-}
-TOKEN["_".charCodeAt(0)] = 3;
 /** The bit of TOKEN that marks the underscore. */
 export const TOKEN_UNDERSCORE = 2;
+/** The bit of TOKEN that marks other punctuation than hyphen and underscore. */
+export const TOKEN_PUNCTUATION = 4;
+for (const char of "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") {
+  TOKEN[char.charCodeAt(0)] = 1;
+}
+for (const char of "!#$%&'*+.^`|~") TOKEN[char.charCodeAt(0)] = 1 | TOKEN_PUNCTUATION;
+TOKEN["_".charCodeAt(0)] = 1 | TOKEN_UNDERSCORE;
 
 /** 1 for a byte of a field value: HTAB, SP, visible ASCII, obs-text (RFC 9110 §5.5). */
 export const VALUE = new Uint8Array(256).fill(1, 0x20).fill(0, 0x7f, 0x80);

@@ -10,6 +10,7 @@ import {
   fieldsOf,
   FORWARDED,
   FORWARDED_FAMILY,
+  PROXY,
   PROXY_AUTHENTICATE,
   PROXY_AUTHORIZATION,
   TRAILER,
@@ -22,13 +23,7 @@ import {
   X_REQUEST_ID,
 } from "./fields.ts";
 import { addressIn, originalClient } from "./forwarded_for.ts";
-import {
-  type Exchange,
-  keepsTrailers,
-  type RequestHead,
-  type ResponseHead,
-  UNKNOWN_LENGTH,
-} from "./message.ts";
+import { type Exchange, type RequestHead, type ResponseHead, UNKNOWN_LENGTH } from "./message.ts";
 import { newRequestId, writeRequestId } from "./request_id.ts";
 
 /** Index of X-Request-Id in the fields that `forwardedFields` makes. */
@@ -49,6 +44,7 @@ for (
     X_REAL_IP,
     X_REQUEST_ID,
     UNDERSCORE,
+    PROXY,
     PROXY_AUTHORIZATION,
   ]
 ) REPLACED[id] = 1;
@@ -80,7 +76,8 @@ export function prepareRequest(exchange: Exchange, trustedProxies: CidrList): vo
   }
   // RFC 9110 §10.1.4: to ask for trailers promises that the client gets them.
   if (request.version === 10) request.acceptsTrailers = false;
-  const withTrailers = keepsTrailers(request) && request.bodyLength === UNKNOWN_LENGTH;
+  // Whether they go on is the upstream's to say; where none can come, they are not announced.
+  const withTrailers = request.bodyLength === UNKNOWN_LENGTH;
   const { ids, count } = fields;
   for (let i = 0; i < count; i++) {
     const id = ids[i];

@@ -32,6 +32,8 @@ export class RequestHead {
   acceptsTrailers = false;
   /** Content-Type is `application/grpc`, with a suffix (`+proto`) or parameters or without. */
   isGrpc = false;
+  /** It is gRPC, and has been sent to a backend that speaks HTTP/2. */
+  isGrpcByHttp2 = false;
   /** The protocol that the client asks to switch to, in lower case; "" for a plain request. */
   upgrade = "";
 
@@ -39,14 +41,6 @@ export class RequestHead {
   constructor(fields = new Fields()) {
     this.fields = fields;
   }
-}
-
-/**
- * Whether a request's trailers go to the backend: in HTTP/2, where they cannot be taken for the head
- * of another request, and for gRPC.
- */
-export function keepsTrailers({ version, isGrpc }: RequestHead): boolean {
-  return version === 20 || isGrpc;
 }
 
 /** A response's head, from a backend or of our own making. */

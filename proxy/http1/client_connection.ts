@@ -14,7 +14,6 @@ import type { Limits } from "../limits.ts";
 import {
   type Body,
   type Duplex,
-  keepsTrailers,
   type RequestHead,
   ResponseHead,
   UNKNOWN_LENGTH,
@@ -165,7 +164,7 @@ export class ClientConnection implements UpstreamExchange, Deadlined {
       this.#uploading = true;
       const first = payload ?? body.read();
       if (request.expectsContinue && first instanceof Promise) this.#awaitContinue(first);
-      writeBody(out, at, first, body, chunked, keepsTrailers(request), this.#output.write).then(
+      writeBody(out, at, first, body, chunked, false, this.#output.write).then(
         () => {
           buffers.out.give(out);
           this.#uploading = false;

@@ -7,8 +7,8 @@
  * Strict where a lenient peer could frame differently: CRLF only, no folding, no space before the
  * colon, no control byte anywhere.
  */
-import { fieldId, type Fields, UNDERSCORE } from "../fields.ts";
-import { COLON, CR, HTAB, LF, SP, TOKEN, TOKEN_UNDERSCORE, VALUE } from "../grammar.ts";
+import { fieldIdBy, type Fields } from "../fields.ts";
+import { COLON, CR, HTAB, LF, SP, TOKEN, VALUE } from "../grammar.ts";
 
 /**
  * What `parse` says. `pending` wants more bytes; `start_line` is said once, when that line is whole
@@ -182,9 +182,7 @@ export class HeadParser {
   #push(bytes: Uint8Array): void {
     let end = this.#valueEnd;
     while (end > this.#valueStart && (bytes[end - 1] === SP || bytes[end - 1] === HTAB)) end--;
-    const id = (this.#nameFlags & TOKEN_UNDERSCORE) !== 0
-      ? UNDERSCORE
-      : fieldId(bytes, this.#nameStart, this.#nameEnd);
+    const id = fieldIdBy(this.#nameFlags, bytes, this.#nameStart, this.#nameEnd);
     this.#fields.push(id, this.#nameStart, this.#nameEnd, this.#valueStart, end);
   }
 }

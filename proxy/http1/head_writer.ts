@@ -18,13 +18,21 @@ export function fieldsSize(fields: Fields): number {
   return size;
 }
 
-/** Writes every field that crosses, as `name: value CRLF`; the position after them. */
-export function writeFields(out: Uint8Array, at: number, fields: Fields): number {
+/**
+ * Writes every field that crosses, as `name: value CRLF`; the position after them. `ending` has 1 for
+ * ids that do not cross.
+ */
+export function writeFields(
+  out: Uint8Array,
+  at: number,
+  fields: Fields,
+  ending: Uint8Array = NEVER_CROSSES,
+): number {
   const { bytes, ids, ranges, count } = fields;
   let runStart = 0;
   let runEnd = 0;
   for (let i = 0, r = 0; i < count; i++, r += 4) {
-    if (NEVER_CROSSES[ids[i]] === 1) continue;
+    if (ending[ids[i]] === 1) continue;
     const nameStart = ranges[r];
     const nameEnd = ranges[r + 1];
     const valueStart = ranges[r + 2];

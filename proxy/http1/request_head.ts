@@ -305,8 +305,8 @@ function readConnection(
 
 function nominate(fields: Fields, option: string): ErrorCode | null {
   const name = asciiBytes(option);
-  // X_Real_IP is X-Real-IP to a backend that reads names as CGI variables.
-  if (NEVER_NOMINATED.has(fieldId(asciiBytes(option.replaceAll("_", "-")), 0, name.length))) {
+  // X_Real_IP and X.Real.IP are X-Real-IP to a backend that reads names as CGI variables.
+  if (NEVER_NOMINATED.has(fieldId(asciiBytes(option.replace(/[^0-9a-z]/g, "-")), 0, name.length))) {
     return "bad_request";
   }
   dropNamed(fields, name);

@@ -2,7 +2,7 @@
  * Requests as HTTP/1.1 bytes for a backend. In: a validated head, the fields added to it, and its
  * framing. Out: a head written anew: the canonical path, Host first, no field that ends here.
  */
-import { asciiBytes, EXPECT, type Fields, writeLatin1 } from "../fields.ts";
+import { asciiBytes, EXPECT, type Fields, NEVER_CROSSES, TRAILER, writeLatin1 } from "../fields.ts";
 import { type RequestHead, UNKNOWN_LENGTH } from "../message.ts";
 import { CR, LF, SP } from "../grammar.ts";
 import {
@@ -18,6 +18,12 @@ const CONTENT_LENGTH_NAME = asciiBytes("Content-Length: ");
 const CHUNKED_LINE = asciiBytes("Transfer-Encoding: chunked\r\n");
 /** RFC 9110 §10.1.4: who sends TE names it in Connection. */
 const TE_LINES = asciiBytes("TE: trailers\r\nConnection: TE\r\n");
+/**
+ * Trailers of a request end before a backend of HTTP/1.1, and are not announced to it: whether it
+ * reads them is unknown, and some take them for fields of the head (RFC 9110 §6.5.1).
+ */
+const WITHOUT_TRAILER = NEVER_CROSSES.slice();
+WITHOUT_TRAILER[TRAILER] = 1;
 /** Request line and our own lines, at most, without method, target, authority and fields. */
 const OWN_LINES = 128;
 
@@ -48,7 +54,7 @@ export function writeRequestHead(
     head.fields.drop(head.fields.find(EXPECT));
     head.expectsContinue = false;
   }
-  at = writeFields(out, at, head.fields);
+  at = writeFields(out, at, head.fields, WITHOUT_TRAILER);
   if (added !== null) at = writeFields(out, at, added);
   if (head.bodyLength === UNKNOWN_LENGTH) {
     at = copyRange(out, at, CHUNKED_LINE, 0, CHUNKED_LINE.length);

@@ -15,6 +15,7 @@ import {
   ResponseHead,
   type UpstreamExchange,
 } from "../message.ts";
+import { hasGrpc } from "../grpc/content_type.ts";
 import type { ClientConnection } from "./client_connection.ts";
 import {
   CANCEL,
@@ -70,7 +71,6 @@ export class ClientStream extends Stream implements UpstreamExchange {
   #key = "";
   #isTunnel = false;
   #headTimeout = 0;
-  #bodyTimeout = 0;
   #deadline = NO_DEADLINE;
   /** Bytes sent before any of the body, where the client waits for a 100; -1 where it does not. */
   #sentUnasked = -1;
@@ -130,7 +130,7 @@ export class ClientStream extends Stream implements UpstreamExchange {
     this.#host = host;
     this.#method = request.method;
     this.#isTunnel = request.upgrade !== "";
-    this.#bodyTimeout = request.isGrpc ? limits.tunnelIdleTimeout : limits.responseBodyTimeout;
+    request.isGrpcByHttp2 = request.isGrpc;
     // A client that says how long it waits ends its call itself.
     this.#headTimeout = request.isGrpc && request.fields.find(GRPC_TIMEOUT) !== -1
       ? limits.tunnelIdleTimeout
@@ -315,7 +315,9 @@ export class ClientStream extends Stream implements UpstreamExchange {
       this.sender.end();
     }
     const expected = hasNoBody(this.#method, status) ? 0 : head.contentLength;
-    this.body.begin(expected, this.#bodyTimeout, 0);
+    const { tunnelIdleTimeout, responseBodyTimeout } = this.connection.options.limits;
+    const isGrpc = this.#request!.isGrpc && hasGrpc(head.fields);
+    this.body.begin(expected, isGrpc ? tunnelIdleTimeout : responseBodyTimeout, 0);
     if (isEnd) this.body.finish(null);
   }
 

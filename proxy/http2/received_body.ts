@@ -20,6 +20,9 @@ const LONG_BODY = 64 * 1024;
 /** Less than this at once is not worth a large chunk. */
 const LONG_PAYLOAD = 8 * 1024;
 
+/** Bytes before a message of gRPC. */
+const MESSAGE_PREFIX = 5;
+
 interface Chunk {
   bytes: Uint8Array<ArrayBuffer>;
   start: number;
@@ -55,6 +58,8 @@ export class ReceivedBody implements Body {
   #reject: ((error: ProxyError) => void) | null = null;
   #timeout = 0;
   #pace: Pace | null = null;
+  /** Where the first message of gRPC ends, as far as its prefix has come; -1 where nobody asks. */
+  #messageEnd = -1;
   #deadline = NO_DEADLINE;
 
   constructor(consumer: Consumer, buffers: Buffers, deadlines: Deadlines) {
@@ -81,8 +86,28 @@ export class ReceivedBody implements Body {
     this.#lent = 0;
     this.#deadline = NO_DEADLINE;
     this.#timeout = timeout;
+    this.#messageEnd = -1;
     if (rate === 0) this.#pace = null;
     else (this.#pace ??= new Pace(rate, timeout)).begin(0);
+  }
+
+  /** It is one of gRPC: where its first message ends is read from its prefix. After `begin`. */
+  expectMessages(): void {
+    this.#messageEnd = MESSAGE_PREFIX;
+  }
+
+  /** The first message of gRPC has come whole. */
+  get hasMessage(): boolean {
+    return this.#messageEnd !== -1 && this.received >= this.#messageEnd;
+  }
+
+  /** Gives its reader's waits this time (ms), whatever the rate. False where they have it already. */
+  relax(timeout: number): boolean {
+    if (this.#pace === null && this.#timeout === timeout) return false;
+    this.#pace = null;
+    this.#timeout = timeout;
+    this.#deadline = this.#deadlines.in(timeout);
+    return true;
   }
 
   /** All of it has come. */
@@ -111,6 +136,9 @@ export class ReceivedBody implements Body {
       return "more DATA than content-length says";
     }
     if (count === 0) return null;
+    if (this.#messageEnd !== -1 && this.received - count < MESSAGE_PREFIX) {
+      this.#readPrefix(bytes, start, end);
+    }
     if (this.#maxBytes !== 0 && this.received > this.#maxBytes) {
       this.fail(new ProxyError("body_too_large"));
     }
@@ -131,6 +159,14 @@ export class ReceivedBody implements Body {
       start += part;
     }
     return null;
+  }
+
+  /** Adds the bytes of the first message's length (compressed flag, then 32 bits) to its end. */
+  #readPrefix(bytes: Uint8Array, start: number, end: number): void {
+    let at = this.received - (end - start);
+    for (; start < end && at < MESSAGE_PREFIX; start++, at++) {
+      if (at > 0) this.#messageEnd += bytes[start] * 2 ** (8 * (MESSAGE_PREFIX - 1 - at));
+    }
   }
 
   /** END_STREAM has come, with trailers or without. What is wrong, or null. */

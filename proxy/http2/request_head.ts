@@ -74,7 +74,7 @@ export function readRequestHead(
       "";
   head.version = 20;
   head.bodyLength = head.contentLength = -1;
-  head.expectsContinue = head.isGrpc = false;
+  head.expectsContinue = head.isGrpc = head.isGrpcByHttp2 = false;
   head.acceptsTrailers = true;
   if (block.malformed !== null) return malformed(block.malformed);
   if (block.tooLarge) return refused(block.path === null ? "target_too_long" : "head_too_large");

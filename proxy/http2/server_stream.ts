@@ -133,10 +133,9 @@ export class ServerStream extends Stream implements Exchange {
     const { request } = this;
     const { limits } = this.#owner.context;
     if (request.upgrade !== "") return this.body.begin(-1, 0, 0);
-    // gRPC streams are silent for as long as they like; PING notices a client that is gone.
-    const timeout = request.isGrpc ? limits.tunnelIdleTimeout : limits.bodyTimeout;
-    const rate = request.isGrpc ? 0 : limits.bodyRate;
-    this.body.begin(request.contentLength, timeout, rate, limits.bodyBytes);
+    const { bodyTimeout, bodyRate, bodyBytes } = limits;
+    this.body.begin(request.contentLength, bodyTimeout, bodyRate, bodyBytes);
+    if (request.isGrpc) this.body.expectMessages();
   }
 
   /** A trailer section has come. */
@@ -307,7 +306,19 @@ export class ServerStream extends Stream implements Exchange {
     if (now >= this.#lingerDeadline) return this.stopLingering();
     // An early answer is heard out.
     const isUploading = !this.isOver && this.#expired === null;
-    if (isUploading && this.body.isOverdue(now)) this.#expire("body_timeout");
+    if (isUploading && this.body.isOverdue(now) && !this.#isSilentCall()) {
+      this.#expire("body_timeout");
+    }
+  }
+
+  /**
+   * Whether this is a gRPC call that may be silent for as long as a tunnel, and is from now on: PING
+   * notices a client that is gone. Content-Type is the client's word alone, so it counts once a
+   * message has come, for a backend that can speak gRPC.
+   */
+  #isSilentCall(): boolean {
+    if (!this.request.isGrpcByHttp2 || !this.body.hasMessage) return false;
+    return this.body.relax(this.#owner.context.limits.tunnelIdleTimeout);
   }
 
   /** Resets it where it has been answered: what is still to come is not wanted (RFC 9113 §8.1). */

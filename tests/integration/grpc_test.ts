@@ -2,13 +2,13 @@
 import assert from "node:assert/strict";
 import type { Limits } from "../../proxy/limits.ts";
 import type { ProxyServerOptions } from "../../proxy/server.ts";
-import { until } from "../support/backend.ts";
+import { Backend, until } from "../support/backend.ts";
 import { GrpcBackend, grpcSnapshotOf } from "../support/grpc_backend.ts";
 import { GrpcClient, type Outcome } from "../support/grpc_client.ts";
-import { CODE, rstStream } from "../support/h2_frames.ts";
+import { CODE, data, rstStream } from "../support/h2_frames.ts";
 import { H2Backend } from "../support/h2_peer.ts";
 import { SlowConnect } from "../support/slow_connect.ts";
-import { TestProxy } from "../support/test_proxy.ts";
+import { snapshotOf, TestProxy } from "../support/test_proxy.ts";
 
 /** A client, a proxy, and gRPC backends on these ports. */
 async function scene(
@@ -172,6 +172,48 @@ Deno.test("a stream may be silent for longer than other bodies, in both directio
   await call.end(["after"]);
   const { messages, grpcStatus } = await call.outcome();
   assert.deepEqual([messages, grpcStatus], [["before", "after"], 0]);
+});
+
+/** Opens a call that says it is gRPC and sends `bytes` of its first message; the status it ends with. */
+async function statusOfSilence(it: Awaited<ReturnType<typeof scene>>, bytes: number[]) {
+  const call = await it.client.open("Silent");
+  if (bytes.length > 0) await it.client.peer.send(data(1, new Uint8Array(bytes)));
+  return (await call.outcome()).grpcStatus;
+}
+
+Deno.test("a call without a whole first message is as other bodies are, also to a backend of HTTP/2", async () => {
+  await using backend = await GrpcBackend.start();
+  for (const bytes of [[], [0, 0, 0, 0], [0, 0, 0, 0, 2, 65]]) {
+    await using it = await scene([backend.port], { bodyTimeout: 200 });
+    await statusOfSilence(it, bytes);
+    assert.deepEqual(it.proxy.codes, ["body_timeout"], `${bytes.length} bytes`);
+  }
+});
+
+Deno.test("a call that trickles its first message is cut by the rate of bodies", async () => {
+  await using backend = await GrpcBackend.start();
+  await using it = await scene([backend.port], { bodyTimeout: 300, bodyRate: 1_000 });
+  const call = await it.client.open("Silent");
+  await it.client.peer.send(data(1, new Uint8Array([0, 0, 0, 255, 255])));
+  const trickle = setInterval(() => {
+    it.client.peer.send(data(1, new Uint8Array(1))).catch(() => {});
+  }, 50);
+  try {
+    await call.outcome();
+  } finally {
+    clearInterval(trickle);
+  }
+  assert.deepEqual(it.proxy.codes, ["body_timeout"]);
+});
+
+Deno.test("what calls itself gRPC is a body like others to a backend of HTTP/1.1", async () => {
+  await using backend = new Backend(async (peer) => {
+    while (await peer.request() !== null);
+  });
+  await using it = await scene([], { bodyTimeout: 200 });
+  it.proxy.server.apply(snapshotOf([backend.port]));
+  await statusOfSilence(it, [0, 0, 0, 0, 1, 65]);
+  assert.deepEqual(it.proxy.codes, ["body_timeout"]);
 });
 
 // ── Deadlines ───────────────────────────────────────────────────────────────────────────────────

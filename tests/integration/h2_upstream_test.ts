@@ -99,6 +99,42 @@ Deno.test("trailers of a gRPC request reach the backend, and its own the client"
   assert.equal(backend.heads[0].te, "trailers");
 });
 
+Deno.test("trailers reach a backend of HTTP/2, but none that means something before the body", async () => {
+  await using backend = await H2Server.start(echo);
+  using proxy = new H2UpstreamProxy([backend.port]);
+  const refused = [
+    "Content-Length: 5",
+    "Transfer-Encoding: chunked",
+    "Host: b.test",
+    "Authorization: Basic eDp5",
+    "Proxy-Authorization: Basic eDp5",
+    "Cookie: a=b",
+    "Connection: close",
+    "TE: trailers",
+    "Trailer: X-Seen",
+    "Upgrade: h2c",
+    "Expect: 100-continue",
+    "Content-Type: text/html",
+    "Cache-Control: no-store",
+    "X-Forwarded-For: 10.0.0.1",
+    "X.Forwarded.For: 10.0.0.1",
+    "X-Real-IP: 10.0.0.1",
+    "X-Request-Id: mine",
+    "X-Original-URL: /admin",
+    "X-Rewrite-URL: /admin",
+    "Proxy: http://proxy.test",
+    "Forwarded: for=10.0.0.1",
+    "Content_Length: 5",
+  ];
+  using client = await Peer.connect(proxy.port);
+  const answer = await client.ask(
+    "POST / HTTP/1.1\r\nHost: a.test\r\nTE: trailers\r\nTransfer-Encoding: chunked\r\n\r\n" +
+      `3\r\nabc\r\n0\r\n${refused.join("\r\n")}\r\nX-Seen: yes\r\n\r\n`,
+  );
+  assert.equal(answer.body, "abc");
+  assert.match(answer.trailers, /^x-seen: yes\r\n$/i);
+});
+
 Deno.test("a hundred requests that come at once share one connection", async () => {
   let most = 0;
   let under = 0;
