@@ -16,7 +16,7 @@ import { createBuffers } from "./buffer_pool.ts";
 import { Deadlines } from "./deadlines.ts";
 import { ServerConnection } from "./http1/server_connection.ts";
 import { DEFAULT_LIMITS } from "./limits.ts";
-import { type ExchangeHandler, NO_BODY, ResponseHead } from "./message.ts";
+import { type Exchange, type ExchangeHandler, NO_BODY, ResponseHead } from "./message.ts";
 import { answerTo } from "./respond.ts";
 
 const COUNT = 100;
@@ -29,13 +29,13 @@ class Seen {
   readonly turned = Promise.withResolvers<number>();
   readonly handler: ExchangeHandler;
 
-  constructor(work: () => void = () => {}) {
+  constructor(work: (exchange: Exchange) => void = () => {}) {
     this.handler = (exchange) => {
       if (this.paths.length === 0) {
         setTimeout(() => this.turned.resolve(this.paths.length), 0);
       }
       this.paths.push(exchange.request.path);
-      work();
+      work(exchange);
       const head = new ResponseHead();
       head.status = 204;
       head.bodyLength = head.contentLength = 0;
@@ -131,6 +131,16 @@ Deno.test("HTTP/1.1: pipelined requests take several turns", async () => {
   assert.equal(connection.idleSince, Infinity);
   await until("all are served", () => ended() === COUNT);
   assert.deepEqual(seen.paths, PATHS);
+  connection.close();
+  await serving;
+});
+
+Deno.test("HTTP/1.1: pipelined requests that backends answer are not held up", async () => {
+  const seen = new Seen(({ record }) => {
+    record.endpoint = { address: "192.0.2.2", port: 80 };
+  });
+  const { connection, serving } = pipelined(seen.handler);
+  assert.equal(await seen.turned.promise, COUNT);
   connection.close();
   await serving;
 });

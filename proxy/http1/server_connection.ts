@@ -98,7 +98,10 @@ export class ServerConnection extends Answers implements Deadlined {
   #run(): void {
     try {
       while (!this.#rest()) {
-        if (this.#pipelining.mustWait()) return this.#pipelining.wait(() => this.#run());
+        const wasForwarded = this.desk !== null && this.desk.record.endpoint !== null;
+        if (this.#pipelining.mustWait(wasForwarded)) {
+          return this.#pipelining.wait(() => this.#run());
+        }
         const received = this.#receive();
         if (received === false) return this.#leave();
         if (received !== true) {
