@@ -131,7 +131,7 @@ export const CONTROLLER_METRICS = {
     labels: {
       reason: "`closed` by the proxy or the network, `replaced` by another of its own, `aged`, " +
         "`draining`, `behind`: cut off from the API server, and the proxy had more, `silent`, `slow`, " +
-        "`expired` token, `flooding`, `garbled`, or `failed` by a mistake of ours",
+        "`expired` token, `pod_gone`: that of its token, `flooding`, `garbled`, or `failed` by a mistake of ours",
     },
   },
   pingress_controller_stream_propagation_seconds: {

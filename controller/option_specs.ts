@@ -348,6 +348,13 @@ export const STREAM_OPTIONS = defineOptions({
     help: "A further name or address for its certificate, which is for the Service " +
       "pingress-controller of the proxies' namespace.",
   },
+  allowUnboundTokens: {
+    type: "boolean",
+    reason: "such a token is good until its time is over, whatever becomes of the pod",
+    group: "The stream to proxies",
+    help: "Lets in proxies whose token of the account pingress-proxy-server is bound to no pod: " +
+      "proxies that run outside of the cluster.",
+  },
 });
 
 export const PROCESS_OPTIONS = defineOptions({

@@ -95,6 +95,7 @@ export interface ControllerOptions {
   readonly retryPeriod: number;
   readonly stream: Address;
   readonly streamNames: readonly string[];
+  readonly allowUnboundTokens: boolean;
   readonly admin: Address;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
@@ -163,6 +164,7 @@ export function parseControllerOptions(args: readonly string[]): ParsedControlle
       retryPeriod: given.retryPeriod,
       stream: given.stream,
       streamNames: given.streamName,
+      allowUnboundTokens: given.allowUnboundTokens,
       admin: given.admin,
       logLevel: given.logLevel,
       logFormat: given.logFormat,

@@ -60,6 +60,9 @@ const TICK = 250;
 /** Looks from one to the next at what has been refused. */
 const REVIEW_TICKS = 40;
 
+/** Pods whose deletion is remembered: the API server may call their tokens good for some seconds. */
+const MAX_GONE = 4096;
+
 /** Milliseconds that goodbyes may take. */
 const CLOSE_PATIENCE = 1_000;
 
@@ -69,7 +72,7 @@ const REFUSAL_PATIENCE = 2_000;
 export interface StreamOptions {
   readonly address: Address;
   readonly certificates: ServingCertificates;
-  readonly reviews: Pick<TokenReviews, "review" | "stop">;
+  readonly reviews: Pick<TokenReviews, "review" | "stop" | "forget">;
   /** Of a node; null where it is not known. */
   readonly zoneOf: (node: string) => Promise<string | null>;
   /** What proxies know us by. */
@@ -103,6 +106,8 @@ export class StreamServer {
   #ticking: ReturnType<typeof setInterval> | undefined;
   #ticks = 0;
   #isDraining = false;
+  /** UIDs of pods that have been deleted, the oldest first. */
+  readonly #gone = new Set<string>();
   /** Bytes of the newest configuration, where proxies cannot have it for these; else null. */
   #tooLarge: number | null = null;
   /** Of sessions that have ended. */
@@ -192,6 +197,20 @@ export class StreamServer {
     metrics.total("pingress_controller_stream_sent_bytes_total", bytes);
   }
 
+  /**
+   * A pod is gone: its streams end at once, whoever holds its token, and the token is not let in
+   * again by what the API server has said of it before.
+   */
+  podGone(uid: string): void {
+    this.#options.reviews.forget(uid);
+    this.#gone.add(uid);
+    const [oldest] = this.#gone;
+    if (this.#gone.size > MAX_GONE) this.#gone.delete(oldest);
+    for (const session of this.#sessions) {
+      if (session.identity.podUid === uid) this.#guard(session, () => session.end("pod_gone"));
+    }
+  }
+
   /** Says goodbye to all proxies, so that they go elsewhere, and ends. Never throws. */
   async stop(): Promise<void> {
     this.#isDraining = true;
@@ -237,6 +256,7 @@ export class StreamServer {
     if (verdict.kind === "unknown") {
       return this.#refuse(response, { status: 503, reason: verdict.reason });
     }
+    if (this.#gone.has(verdict.identity.podUid ?? "")) return this.#refuse(response, POD_GONE);
     const { node } = verdict.identity;
     const zone = node === null ? null : await zoneOf(node);
     if (request.socket.destroyed || early.isBroken) return void request.socket.destroy();
@@ -370,6 +390,7 @@ export class StreamServer {
 }
 
 const DRAINING: Refused = { status: 503, reason: "this controller ends; another one serves" };
+const POD_GONE: Refused = { status: 401, reason: "the pod that the token is bound to is gone" };
 const FULL: Refused = { status: 503, reason: "this controller has as many proxies as it takes" };
 
 /** What comes before it is known from whom: not more than one report may be long. */

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { silentLogger } from "../shared/log.ts";
+import type { Secret } from "../shared/snapshot.ts";
 import { HELLO } from "../tests/support/stream_client.ts";
 import {
   Certificates,
   hostsOf,
+  judge,
   snapshot,
   startStream,
 } from "../tests/support/stream_server_scene.ts";
@@ -262,4 +264,31 @@ Deno.test("before there is a certificate handshakes fail, and then succeed", asy
   await early.ended();
   await certificates.present("localhost");
   await scene.connect("proxy-2").line("hello");
+});
+
+Deno.test("a stream ends with the pod that its token is bound to, and others go on", async () => {
+  const forgotten: string[] = [];
+  const reviews = {
+    review: (token: Secret) => Promise.resolve(judge(token.reveal())),
+    stop: () => {},
+    forget: (uid: string) => forgotten.push(uid),
+  };
+  await using scene = await startStream({ reviews });
+  scene.server.update(snapshot(1));
+  const gone = scene.connect("proxy-1");
+  const other = scene.connect("proxy-2");
+  await Promise.all([gone.line("snapshot"), other.line("snapshot")]);
+  scene.server.podGone("uid-proxy-1");
+  assert.match(
+    String((await gone.line("bye")).reason),
+    /pod that the proxy's token is bound to is gone/,
+  );
+  await gone.ended();
+  assert.deepEqual(forgotten, ["uid-proxy-1"]);
+  // Whatever is said of the token.
+  const again = scene.connect("proxy-1");
+  assert.equal(await again.answered(), 401);
+  scene.server.update(snapshot(2, ["b.example.com"]));
+  await other.line("delta");
+  assert.deepEqual(scene.server.sessions.map(({ name }) => name), ["proxy-2"]);
 });

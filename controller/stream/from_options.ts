@@ -19,9 +19,12 @@ import { zoneReader } from "./zones.ts";
 const CUT_OFF = 30_000;
 
 export interface ProxyStreamOptions {
-  readonly options: Pick<ControllerOptions, "stream" | "streamNames" | "namespace">;
+  readonly options: Pick<
+    ControllerOptions,
+    "stream" | "streamNames" | "namespace" | "allowUnboundTokens"
+  >;
   readonly client: KubeClient;
-  readonly watches: Pick<Watches, "zoneNodes" | "failingFor">;
+  readonly watches: Pick<Watches, "zoneNodes" | "failingFor" | "pods">;
   /** Of this process: the pod's name, and what makes it unique. */
   readonly identity: string;
   readonly metrics: ControllerMetrics;
@@ -33,6 +36,7 @@ export interface ProxyStreamOptions {
 export class ProxyStream {
   readonly server: StreamServer;
   readonly #certificates: AuthorityServer;
+  readonly #unsubscribe: () => void;
 
   constructor(options: ProxyStreamOptions) {
     const { options: { stream: address, streamNames, namespace }, client, log, metrics } = options;
@@ -49,6 +53,7 @@ export class ProxyStream {
       reviews: new TokenReviews({
         client,
         namespace,
+        allowUnbound: options.options.allowUnboundTokens,
         clock: systemClock,
         onReview: (result) => metrics.count("pingress_controller_token_reviews_total", { result }),
       }),
@@ -60,6 +65,11 @@ export class ProxyStream {
       onNews: options.onNews,
       isCutOff: () => Math.max(client.unwellFor, options.watches.failingFor) > CUT_OFF,
     });
+    this.#unsubscribe = options.watches.pods.store.subscribe(({ before, after }) => {
+      const uid = before?.metadata.uid;
+      // One of the same name may have come in its place between two lists.
+      if (uid !== undefined && after?.metadata.uid !== uid) this.server.podGone(uid);
+    });
   }
 
   /** Throws where the port cannot be had; see `describeListenError`. */
@@ -70,6 +80,7 @@ export class ProxyStream {
 
   /** Says goodbye to proxies. Never throws. */
   async stop(): Promise<void> {
+    this.#unsubscribe();
     await Promise.all([this.server.stop(), this.#certificates.stop()]);
   }
 }

@@ -21,6 +21,8 @@ export interface ListenerLimits {
   readonly connections: number;
   /** Those of them whose request has not been let in. One more ends the oldest of them. */
   readonly strangers: number;
+  /** Those of one address; one more is closed at once, so that nobody fills the places of others. */
+  readonly strangersOfAddress: number;
   /** Milliseconds from the first byte to the end of the request's head, handshake included. */
   readonly head: number;
   /** Bytes of a head. */
@@ -32,6 +34,8 @@ export interface ListenerLimits {
 export const LISTENER_LIMITS: ListenerLimits = {
   connections: 4096,
   strangers: 1024,
+  // Enough for proxies behind one NAT, which come again: each is one for milliseconds.
+  strangersOfAddress: 16,
   head: 10_000,
   headBytes: 24_576,
   watch: 10_000,
@@ -54,6 +58,7 @@ const PROBE_PATIENCE = 5_000;
 interface Stranger {
   readonly socket: Socket;
   readonly timer: ReturnType<typeof setTimeout>;
+  readonly address: string;
 }
 
 export class StreamListener {
@@ -63,6 +68,8 @@ export class StreamListener {
   readonly #sockets = new Set<Socket>();
   /** By the address and port of the peer, the oldest first. */
   readonly #strangers = new Map<string, Stranger>();
+  /** How many of them each address has. */
+  readonly #strangersOf = new Map<string, number>();
   #address: Address;
   #admitted = 0;
   #watching: ReturnType<typeof setTimeout> | undefined;
@@ -128,7 +135,7 @@ export class StreamListener {
   welcome(request: IncomingMessage): void {
     const key = keyOf(request.socket);
     clearTimeout(this.#strangers.get(key)?.timer);
-    this.#strangers.delete(key);
+    this.#forget(key);
   }
 
   /** Accepts no more. Connections go on. */
@@ -143,6 +150,7 @@ export class StreamListener {
     this.close();
     for (const { timer } of this.#strangers.values()) clearTimeout(timer);
     this.#strangers.clear();
+    this.#strangersOf.clear();
     for (const socket of this.#sockets) socket.destroy();
   }
 
@@ -219,19 +227,33 @@ export class StreamListener {
     socket.setNoDelay(true);
     this.#admitted++;
     if (this.#sockets.size >= this.#limits.connections) return void socket.destroy();
+    const { remoteAddress = "" } = socket;
+    const ofAddress = this.#strangersOf.get(remoteAddress) ?? 0;
+    if (ofAddress >= this.#limits.strangersOfAddress) return void socket.destroy();
     if (this.#strangers.size >= this.#limits.strangers) {
       const [oldest] = this.#strangers.values();
       oldest.socket.destroy();
     }
     const key = keyOf(socket);
     const timer = setTimeout(() => socket.destroy(), this.#limits.head);
-    this.#strangers.set(key, { socket, timer });
+    this.#strangers.set(key, { socket, timer, address: remoteAddress });
+    this.#strangersOf.set(remoteAddress, ofAddress + 1);
     this.#sockets.add(socket);
     socket.once("close", () => {
       this.#sockets.delete(socket);
       clearTimeout(timer);
-      if (this.#strangers.get(key)?.socket === socket) this.#strangers.delete(key);
+      if (this.#strangers.get(key)?.socket === socket) this.#forget(key);
     });
+  }
+
+  /** It is no stranger any more, or has left. */
+  #forget(key: string): void {
+    const stranger = this.#strangers.get(key);
+    if (stranger === undefined) return;
+    this.#strangers.delete(key);
+    const left = (this.#strangersOf.get(stranger.address) ?? 1) - 1;
+    if (left === 0) this.#strangersOf.delete(stranger.address);
+    else this.#strangersOf.set(stranger.address, left);
   }
 }
 

@@ -55,6 +55,7 @@ export type SessionEnd =
   | "silent"
   | "slow"
   | "expired"
+  | "pod_gone"
   | "flooding"
   | "garbled"
   | "failed";
@@ -365,6 +366,7 @@ const REASONS: Readonly<Record<Exclude<SessionEnd, "closed" | "slow" | "failed">
   behind: "this controller is cut off from the API server, and has seen less than the proxy has",
   silent: "nothing was heard from the proxy",
   expired: "the proxy's token has expired or is not good any more",
+  pod_gone: "the pod that the proxy's token is bound to is gone",
   flooding: "the proxy reports too often",
   garbled: "what the proxy says cannot be understood",
 };

@@ -99,7 +99,8 @@ function ended(
 }
 
 Deno.test("slow strangers make room for others", async () => {
-  await using scene = await startStream({ limits: { strangers: 8, head: 60_000 } });
+  const limits = { strangers: 8, strangersOfAddress: 100, head: 60_000 };
+  await using scene = await startStream({ limits });
   const { port } = scene.server.address;
   const slow = Array.from({ length: 20 }, () => net.connect(port, "127.0.0.1"));
   for (const socket of slow) socket.on("error", () => {});
@@ -108,11 +109,44 @@ Deno.test("slow strangers make room for others", async () => {
   for (const socket of slow) socket.destroy();
 });
 
+Deno.test("one address has 16 strangers, and those of others are let in", async () => {
+  const limits = { head: 60_000 };
+  await using scene = await startStream({ limits, address: { hostname: "0.0.0.0", port: 0 } });
+  const { port } = scene.server.address;
+  const from = (localAddress: string) => {
+    const socket = net.connect({ port, host: "127.0.0.1", localAddress });
+    socket.on("error", () => {});
+    return socket;
+  };
+  const slow = Array.from({ length: 16 }, () => from("127.0.0.2"));
+  await Promise.all(
+    slow.map((socket) => new Promise((resolve) => socket.once("connect", resolve))),
+  );
+  await new Promise((resolve) => from("127.0.0.2").resume().once("close", resolve));
+  assert.ok(slow.every((socket) => !socket.destroyed));
+  scene.server.update(snapshot(1));
+  await scene.connect().line("snapshot");
+  // One that leaves makes room.
+  slow[0].destroy();
+  await eventually("a handshake", () =>
+    new Promise<boolean>((resolve) => {
+      const ca = authority.certificate;
+      const socket = tls.connect({ socket: from("127.0.0.2"), servername: "localhost", ca });
+      socket.on("error", () => {});
+      socket.once("close", () => resolve(false));
+      socket.once("secureConnect", () => {
+        resolve(true);
+        socket.destroy();
+      });
+    }));
+  for (const socket of slow) socket.destroy();
+});
+
 Deno.test("a connection asks once: requests behind the first are not kept, however many", async () => {
   let reviews = 0;
   const gate = Promise.withResolvers<Verdict>();
   const review = () => (reviews++, gate.promise);
-  await using scene = await startStream({ reviews: { review, stop: () => {} } });
+  await using scene = await startStream({ reviews: { review, stop: () => {}, forget: () => {} } });
   const { port } = scene.server.address;
   const socket = tls.connect({ port, servername: "localhost", ca: authority.certificate });
   socket.on("error", () => {});
@@ -128,7 +162,7 @@ Deno.test("a connection asks once: requests behind the first are not kept, howev
 Deno.test("what comes before a token is checked is kept to the length of a report", async () => {
   const checked = Promise.withResolvers<Verdict>();
   await using scene = await startStream({
-    reviews: { review: () => checked.promise, stop: () => {} },
+    reviews: { review: () => checked.promise, stop: () => {}, forget: () => {} },
   });
   const client = scene.connect("proxy-1");
   client.report("x".repeat(200_000));

@@ -82,6 +82,8 @@ export const REVIEW_LIMITS: ReviewLimits = {
 };
 
 export interface TokenReviewsOptions {
+  /** Whether a token that is bound to no pod is good: nothing ends it but its time. */
+  readonly allowUnbound: boolean;
   /** Not that of a leader: every replica asks. */
   readonly client: Pick<KubeClient, "create">;
   /** Of the proxies. */
@@ -114,6 +116,12 @@ const FOREIGN: Bad = {
   kind: "bad",
   status: 403,
   reason: `the token is not of the proxies' service account, ${STREAM.serviceAccount}`,
+};
+const UNBOUND: Bad = {
+  kind: "bad",
+  status: 403,
+  reason: "the token is bound to no pod: mount a projected one, or start the controller with " +
+    "--allow-unbound-tokens",
 };
 const BUSY: Verdict = { kind: "unknown", reason: "too many tokens wait to be checked" };
 
@@ -169,6 +177,13 @@ export class TokenReviews {
       this.#pending.set(key, pending);
     }
     return await pending;
+  }
+
+  /** A pod is gone, and what was made for it is good for nothing: the API server is asked again. */
+  forget(podUid: string): void {
+    for (const [key, { verdict }] of this.#good) {
+      if (verdict.identity.podUid === podUid) this.#good.delete(key);
+    }
   }
 
   /** Whoever waits for his turn is told to come again. */
@@ -275,12 +290,14 @@ export class TokenReviews {
     if (user?.username !== this.#username) return FOREIGN;
     const extra = (name: string) =>
       user.extra?.[`authentication.kubernetes.io/${name}`]?.[0] ?? null;
+    const podUid = extra("pod-uid");
+    if (podUid === null && !this.#options.allowUnbound) return UNBOUND;
     const { clock } = this.#options;
     // The API server's clock has just called it good: if ours says otherwise, ours is wrong.
     const life = Math.max((expiresAt ?? 0) - clock.now(), this.#limits.leastLife);
     return {
       kind: "good",
-      identity: { pod: extra("pod-name"), podUid: extra("pod-uid"), node: extra("node-name") },
+      identity: { pod: extra("pod-name"), podUid, node: extra("node-name") },
       expiresAt: clock.monotonic() + life,
     };
   }

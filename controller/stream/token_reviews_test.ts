@@ -17,9 +17,9 @@ function token(claims: Record<string, unknown> = {}, signature = "c2ln"): string
   return `${text({ alg: "RS256" })}.${text(payload)}.${signature}`;
 }
 
-type Answer = "good" | "bad" | "foreign" | "audience" | "outage" | "forbidden";
+type Answer = "good" | "unbound" | "bad" | "foreign" | "audience" | "outage" | "forbidden";
 
-function scene(limits: Partial<ReviewLimits> = {}) {
+function scene(limits: Partial<ReviewLimits> = {}, allowUnbound = false) {
   const clock = new ManualClock(NOW);
   const calls: string[] = [];
   const results: string[] = [];
@@ -43,7 +43,7 @@ function scene(limits: Partial<ReviewLimits> = {}) {
       audiences: answer === "audience" ? ["other"] : ["pingress-stream"],
       user: {
         username: answer === "foreign" ? "system:serviceaccount:other:web" : ACCOUNT,
-        extra: {
+        extra: answer === "unbound" ? {} : {
           "authentication.kubernetes.io/pod-name": ["proxy-1"],
           "authentication.kubernetes.io/pod-uid": ["uid-1"],
           "authentication.kubernetes.io/node-name": ["node-1"],
@@ -55,6 +55,7 @@ function scene(limits: Partial<ReviewLimits> = {}) {
   const reviews = new TokenReviews({
     client: { create: create as unknown as KubeClient["create"] },
     namespace: NAMESPACE,
+    allowUnbound,
     clock,
     limits,
     onReview: (result) => results.push(result),
@@ -233,4 +234,30 @@ Deno.test("whoever waits when the controller ends is let go", async () => {
   release();
   await Promise.all(asked);
   assert.equal(test.calls.length, 1);
+});
+
+Deno.test("a token that is bound to no pod is good only where the operator allows it", async () => {
+  for (const isAllowed of [false, true]) {
+    const { reviews, answer } = scene({}, isAllowed);
+    answer("unbound");
+    const verdict = await reviews.review(new Redacted(token()), "10.0.0.1");
+    if (isAllowed) {
+      assert.equal(verdict.kind, "good");
+      continue;
+    }
+    assert.deepEqual([verdict.kind, verdict.kind === "bad" && verdict.status], ["bad", 403]);
+    assert.match(verdict.kind === "bad" ? verdict.reason : "", /--allow-unbound-tokens/);
+  }
+});
+
+Deno.test("the API server is asked again for the token of a pod that is gone", async () => {
+  const { reviews, calls, answer } = scene();
+  assert.equal((await reviews.review(new Redacted(token()), "10.0.0.1")).kind, "good");
+  reviews.forget("uid-2");
+  assert.equal((await reviews.review(new Redacted(token()), "10.0.0.1")).kind, "good");
+  assert.equal(calls.length, 1);
+  reviews.forget("uid-1");
+  answer("bad");
+  assert.equal((await reviews.review(new Redacted(token()), "10.0.0.1")).kind, "bad");
+  assert.equal(calls.length, 2);
 });

@@ -66,6 +66,7 @@ class ShortLived {
       reviews: new TokenReviews({
         client,
         namespace,
+        allowUnbound: true,
         clock: systemClock,
         limits: { leastLife: 500, badFor: 500 },
       }),

@@ -1,6 +1,7 @@
 /** The stream with a real API server: real tokens, a real authority, controllers as processes. */
 import assert from "node:assert/strict";
 import type { KubeObject } from "./support/api_client.ts";
+import { PROXY_SELECTOR } from "../../controller/workload/names.ts";
 import { startCluster } from "./support/cluster.ts";
 import { clusterTest } from "./support/cluster_case.ts";
 import { eventually } from "./support/condition.ts";
@@ -92,6 +93,37 @@ clusterTest("whose token is not a proxy's of this stream is not let in", async (
   const said = JSON.stringify(scene.controller.lines) + scene.controller.noise.join("\n");
   for (const part of good.split(".").slice(1)) assert.equal(said.includes(part), false);
   assert.deepEqual(scene.controller.noise, []);
+});
+
+clusterTest("a token that is bound to no pod lets nobody in", async (cluster) => {
+  await using scene = await ControllerScene.start(cluster, {
+    args: ["--allow-unbound-tokens=false"],
+  });
+  await using stranger = await connectProxy(scene, {
+    token: await proxyToken(cluster, scene.system),
+  });
+  assert.equal(await stranger.answered(), 403);
+  const pod = { name: "proxy-bound", node: "" };
+  await using proxy = await connectProxy(scene, {
+    token: await proxyToken(cluster, scene.system, { pod }),
+  });
+  await proxy.line("hello");
+});
+
+clusterTest("the stream of a pod's token ends when the pod is deleted", async (cluster) => {
+  await using scene = await ControllerScene.start(cluster);
+  const pod = { name: "proxy-deleted", node: "" };
+  const token = await proxyToken(cluster, scene.system, { pod, labels: PROXY_SELECTOR });
+  await using proxy = await connectProxy(scene, { token });
+  await proxy.line("hello");
+  await cluster.request(
+    "DELETE",
+    `/api/v1/namespaces/${scene.system}/pods/proxy-deleted?gracePeriodSeconds=0`,
+  );
+  assert.match(String((await proxy.line("bye")).reason), /pod .* is gone/);
+  // What the API server has said of the token before is not believed any more.
+  await using again = await connectProxy(scene, { token });
+  assert.equal(await again.answered(), 401);
 });
 
 clusterTest("a token of a pod that is gone lets nobody in", async (cluster) => {

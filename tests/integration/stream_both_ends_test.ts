@@ -33,6 +33,7 @@ async function serve(port: number, claims: SnapshotVersion[], timing?: Partial<S
           expiresAt: Infinity,
         }),
       stop: () => {},
+      forget: () => {},
     },
     zoneOf: () => Promise.resolve("zone-a"),
     name: "controller-0",

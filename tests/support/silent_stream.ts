@@ -14,7 +14,7 @@ export async function silentProbe(): Promise<void> {
   let reopened = 0;
   const { server, connect } = await startStream({
     log: { ...silentLogger, warn: () => void reopened++ },
-    limits: { watch: 200, head: 1000 },
+    limits: { watch: 200, head: 1000, strangersOfAddress: 1_000 },
   });
   const { port } = server.address;
   const before = connect("before");

@@ -21,6 +21,8 @@ export interface StreamClientOptions {
   /** Default: 127.0.0.1. */
   readonly host?: string;
   readonly servername?: string;
+  /** Of this end; one address has few connections that have not shown a token. */
+  readonly localAddress?: string;
   /** The first report; null for none. */
   readonly hello?: Readonly<Record<string, unknown>> | null;
   readonly headers?: Readonly<Record<string, string>>;
@@ -55,6 +57,7 @@ export class StreamClient {
       host,
       port,
       servername,
+      localAddress: options.localAddress,
       ca: caPem,
       method: options.method ?? "POST",
       path: options.path ?? "/v1/stream",

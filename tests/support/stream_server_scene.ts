@@ -79,6 +79,7 @@ export async function startStream(
     reviews: {
       review: (token) => Promise.resolve(judge(token.reveal())),
       stop: () => {},
+      forget: () => {},
     },
     zoneOf: (node) => Promise.resolve(node === "node-1" ? "zone-a" : null),
     name: "controller-0",

@@ -46,7 +46,7 @@ export class ControllerProcess {
   /** Starts it and waits for nothing: `ready`, `line` and `ended` do. */
   static async spawn({ kubeconfig, args = [], env = {}, denoFlags = [] }: ControllerOptions) {
     const config = JSON.parse(await Deno.readTextFile(join(ROOT, "deno.json")));
-    const own = ["--admin=127.0.0.1:0", "--stream=127.0.0.1:0"];
+    const own = ["--admin=127.0.0.1:0", "--stream=127.0.0.1:0", "--allow-unbound-tokens"];
     if (kubeconfig !== undefined) own.push(`--kubeconfig=${kubeconfig}`);
     const guard = new ProcessGuard(await Deno.makeTempDir({ prefix: "pingress-controller-" }));
     const given = new Set(args.map((arg) => arg.split("=")[0]));

@@ -16,6 +16,8 @@ export interface ProxyTokenOptions {
   readonly audience?: string;
   /** Name of a pod, which is made on this node. */
   readonly pod?: { readonly name: string; readonly node: string };
+  /** Of that pod. */
+  readonly labels?: Readonly<Record<string, string>>;
   /** In s; the API server grants no less than 600. */
   readonly expirationSeconds?: number;
 }
@@ -31,7 +33,7 @@ export async function proxyToken(
   await cluster.serviceAccountToken(namespace, account);
   const bound = pod === undefined
     ? undefined
-    : await podReference(cluster, namespace, account, pod.name, pod.node);
+    : await podReference(cluster, namespace, account, pod, options.labels);
   const answer = await cluster.request(
     "POST",
     `/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`,
@@ -53,13 +55,13 @@ async function podReference(
   cluster: TestCluster,
   namespace: string,
   serviceAccountName: string,
-  name: string,
-  nodeName: string,
+  { name, node: nodeName }: { readonly name: string; readonly node: string },
+  labels: Readonly<Record<string, string>> = {},
 ) {
   await cluster.apply({
     apiVersion: "v1",
     kind: "Pod",
-    metadata: { name },
+    metadata: { name, labels },
     spec: { serviceAccountName, nodeName, containers: [{ name: "proxy", image: "proxy" }] },
   } as Partial<KubeObject>, { namespace });
   const pod = await cluster.get("v1", "Pod", name, namespace);
