@@ -24,7 +24,13 @@ import {
 } from "./message.ts";
 import { ReplayBody } from "./replay_body.ts";
 import { answerTo } from "./respond.ts";
-import { isUnreachable, mayReplay, wasClosedIdle } from "./second_tries.ts";
+import {
+  FREE_REFUSALS,
+  isUnreachable,
+  mayReplay,
+  wasClosedIdle,
+  wasRefused,
+} from "./second_tries.ts";
 import { turnNow } from "./turn_clock.ts";
 import { NO_ROUTE, type RouteTable } from "./router/table.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
@@ -234,9 +240,11 @@ export class Forwarder {
     let replayed = false;
     // The last try never was the backend's: it adds nothing to its load.
     let isUnseen = false;
+    // Endpoints in `tried` that refused the connection, and count as no try.
+    let refusals = 0;
     let heldSince = 0;
     let replay: ReplayBody | null = null;
-    const { holds, telemetry } = this.#context;
+    const { holds, telemetry, limits } = this.#context;
     const { record, payload, body } = exchange;
     for (;;) {
       let endpoint = begun === null ? upstream.pick(tried) : begun.endpoint;
@@ -251,6 +259,7 @@ export class Forwarder {
           const outcome = await holds.wait(upstream, exchange, heldSince);
           if (outcome === "served") {
             tried = failure = null;
+            refusals = 0;
             continue;
           }
           if (exchange.isOver) return this.#lose(exchange, new ProxyError("client_gone"));
@@ -274,12 +283,14 @@ export class Forwarder {
             call = await this.#calls.open(endpoint, exchange);
           } catch (error) {
             failure = asProxyError(error, "connect_failed");
-            isUnseen = false;
+            // Pods that are replaced may be gone before their removal is known, several at a time.
+            isUnseen = limits.tries > 1 && refusals < FREE_REFUSALS && wasRefused(failure);
+            if (isUnseen) refusals++;
             (tried ??= []).push(endpoint);
             if (failure.code === "client_gone") return this.#lose(exchange, failure);
             if (failure.code === "deadline_passed") return this.#answer(exchange, failure);
             this.#reports.failed(upstream, endpoint, failure);
-            if (tried.length >= this.#context.limits.tries) {
+            if (tried.length - refusals >= limits.tries) {
               const waits = holds.concerns(upstream, isUnreachable(failure));
               if (!waits || upstream.hasOther(tried)) return this.#answer(exchange, failure);
             }
@@ -313,7 +324,7 @@ export class Forwarder {
           }
           // It may have crashed, by this very request perhaps: one more is asked, not all of them.
           (tried ??= []).push(endpoint);
-          if (tried.length < this.#context.limits.tries) continue;
+          if (tried.length - refusals < limits.tries) continue;
         }
       } finally {
         endpoint.load.requests--;

@@ -191,7 +191,9 @@ export const LIMIT_OPTIONS = defineOptions({
     min: 1,
     max: 10,
     reason: "one more endpoint; more would multiply an outage",
-    help: "Endpoints tried for one request, the first included.",
+    help:
+      "Endpoints tried for one request, the first included. Unless it is 1, up to 16 endpoints " +
+      "that refuse the connection are not counted, here and in --retry-budget.",
   },
   retryBudget: {
     type: "integer",

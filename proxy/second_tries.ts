@@ -22,6 +22,21 @@ export function isUnreachable(failure: ProxyError | null): boolean {
 }
 
 /**
+ * Refused connections of one request that use up no try. Each costs a round trip and the endpoint
+ * nothing; with a quarter of the endpoints gone, one request in four billion meets as many. What is
+ * beyond counts, so that an upstream that is down as a whole is not dialled a thousand times a request.
+ */
+export const FREE_REFUSALS = 16;
+
+/** The endpoint's host said at once that nobody listens: the endpoint has seen no request. */
+export function wasRefused(failure: ProxyError): boolean {
+  const { cause } = failure;
+  return failure.code === "connect_failed" &&
+    (cause instanceof Deno.errors.ConnectionRefused ||
+      (cause as { readonly code?: unknown } | null | undefined)?.code === "ECONNREFUSED");
+}
+
+/**
  * A reused connection that died before a byte of its answer was most likely closed by the backend
  * as the request left (RFC 9112 §9.3.1).
  */

@@ -1,7 +1,8 @@
 /** What is sent again after a failure, to whom, and what never is. */
 import assert from "node:assert/strict";
 import { Backend, Peer, playOk, refusingPort, reply, statusOf, until } from "../support/backend.ts";
-import { TestProxy } from "../support/test_proxy.ts";
+import { ObservedProxy } from "../support/observed_proxy.ts";
+import { snapshotOf, TestProxy } from "../support/test_proxy.ts";
 
 const request = (method: string, more = "", body = "") =>
   `${method} / HTTP/1.1\r\nHost: a.test\r\n${more}\r\n${body}`;
@@ -180,21 +181,48 @@ Deno.test("a body that has not come yet goes to the endpoint that takes the conn
   assert.equal((await client.answer()).body.length, 100_000);
 });
 
-Deno.test("502 when all that were tried refuse, after as many tries as the limit says", async () => {
-  await using last = new Backend();
-  using patient = new TestProxy([refusingPort(), refusingPort(), last.port], { tries: 3 });
-  using impatient = new TestProxy([refusingPort(), refusingPort(), last.port], { tries: 2 });
-  using one = await Peer.connect(patient.port);
-  assert.equal(statusOf(await one.ask(GET)), 200);
-  using two = await Peer.connect(impatient.port);
-  const answer = await two.ask(GET);
+Deno.test("endpoints that refuse use up no try, however many pods are replaced at a time", async () => {
+  await using backend = new Backend();
+  const ports = [...Array.from({ length: 5 }, refusingPort), backend.port];
+  // Nothing is left out, and nothing may be sent twice: what is answered was sent once.
+  using proxy = new TestProxy(ports, { tries: 2, retryBudget: 0, ejectionFailures: 0 });
+  using client = await Peer.connect(proxy.port);
+  for (let i = 0; i < 10; i++) {
+    for (const text of [GET, ...NEVER.map(([, text]) => text)]) {
+      assert.equal(statusOf(await client.ask(text)), 200);
+    }
+  }
+});
+
+Deno.test("refusals over TLS use up no try", async () => {
+  await using backend = new Backend();
+  const ports = [refusingPort(), refusingPort(), backend.port];
+  using proxy = new TestProxy(ports, { tries: 2, ejectionFailures: 0 });
+  const snapshot = snapshotOf(ports);
+  proxy.server.apply({
+    ...snapshot,
+    upstreams: snapshot.upstreams.map((upstream) => ({ ...upstream, protocol: "https" })),
+  });
+  using client = await Peer.connect(proxy.port);
+  assert.equal(statusOf(await client.ask(GET)), 502);
+  // It speaks no TLS, but it was asked.
+  assert.equal(backend.accepted, 1);
+});
+
+Deno.test("502 when all refuse, without a thousand connects for one request", async () => {
+  const ports = Array.from({ length: 40 }, refusingPort);
+  using observed = new ObservedProxy(ports, { limits: { tries: 2, ejectionFailures: 0 } });
+  using client = await Peer.connect(observed.port);
+  const answer = await client.ask(GET);
   assert.equal(statusOf(answer), 502);
   assert.doesNotMatch(answer.body, /127\.0\.0\.1|refused/i);
   assert.ok(answer.complete);
-  using three = new TestProxy([refusingPort()]);
-  using client = await Peer.connect(three.port);
-  assert.equal(statusOf(await client.ask(GET)), 502);
-  assert.equal(statusOf(await client.ask(GET)), 502);
+  const failed = 'pingress_upstream_connects_total{result="failed"}';
+  assert.equal((await observed.series()).get(failed), 18);
+  using alone = new TestProxy([refusingPort()]);
+  using another = await Peer.connect(alone.port);
+  assert.equal(statusOf(await another.ask(GET)), 502);
+  assert.equal(statusOf(await another.ask(GET)), 502);
 });
 
 Deno.test("an endpoint that does not take connections is left for another in time", async () => {
