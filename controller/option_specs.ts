@@ -15,6 +15,7 @@ import {
   parseLabels,
   parseSecretName,
 } from "./option_values.ts";
+import { DEFAULT_MAX_RSA_BITS } from "./translate/certificate_source.ts";
 import { isDnsName } from "./translate/names.ts";
 
 export const BACKENDS = ["HostPort", "LoadBalancer"] as const;
@@ -99,6 +100,16 @@ export const WATCH_OPTIONS = defineOptions({
     reason: "such a Service makes proxies dial any name that a user writes",
     group: "What is served",
     help: "Lets a Service of type ExternalName be a backend.",
+  },
+  maxRsaBits: {
+    type: "integer",
+    default: DEFAULT_MAX_RSA_BITS,
+    min: 2048,
+    max: 16_384,
+    reason: "a handshake with 8192 bits takes 66 ms of a proxy's event loop, for everybody",
+    group: "What is served",
+    help: "Uses no certificate whose RSA key has more bits; one that was published before such a " +
+      "limit is used on, with a warning.",
   },
   acceptUnsupported: {
     type: "string",

@@ -59,6 +59,7 @@ export interface ControllerOptions {
   readonly defaultBackend: DefaultBackend | null;
   readonly defaultCertificate: DefaultCertificate | null;
   readonly allowExternalName: boolean;
+  readonly maxRsaBits: number;
   readonly acceptUnsupported: readonly string[];
   readonly allowAcceptUnsupportedAnnotation: boolean;
   readonly secrets: typeof SECRET_MODES[number];
@@ -132,6 +133,7 @@ export function parseControllerOptions(args: readonly string[]): ParsedControlle
         ? null
         : parseSecretName(given.defaultSslCertificate),
       allowExternalName: given.allowExternalName,
+      maxRsaBits: given.maxRsaBits,
       acceptUnsupported: given.acceptUnsupported.flatMap(namesOf),
       allowAcceptUnsupportedAnnotation: given.allowAcceptUnsupportedAnnotation,
       secrets: given.secrets,

@@ -129,6 +129,7 @@ const SECTIONS: readonly (readonly [title: string, rows: readonly Row[]])[] = [
   ["Certificates", [
     ["SecretNotFound", INGRESS, ERROR, "there is no such Secret; its hosts have no certificate"],
     ["SecretUnusable", ["Ingress", "Secret"], ERROR, "certificate or key cannot be used"],
+    ["CertificateKeyTooLong", SECRET, WARNING, "used on, as it is published; renew it shorter"],
     ["SecretNameMissing", INGRESS, WARNING, "the TLS entry names no Secret"],
     ["SecretTypeUnusual", SECRET, WARNING, "it is not of type `kubernetes.io/tls`"],
     ["TlsHostTaken", INGRESS, ERROR, "an older Ingress chooses the host's certificate"],

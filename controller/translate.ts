@@ -47,6 +47,8 @@ export interface TranslateOptions extends RefusalOptions {
   readonly defaultBackend: DefaultBackend | null;
   /** What clients are shown that ask for no name, or for one that no certificate is for. */
   readonly defaultCertificate: DefaultCertificate | null;
+  /** RSA keys of more bits give no certificate; 4,096 by default. */
+  readonly maxRsaBits?: number;
   /** Whether a Service of type ExternalName may be a backend. */
   readonly allowExternalName: boolean;
   /** Whether endpoints may be loopback, link-local, unspecified or multicast addresses. */
@@ -84,7 +86,13 @@ export function translate(
   const upstreamTls = new UpstreamTlsReader(secrets, published, now, problems);
   const backends = new BackendResolver(resources, upstreamTls, options, problems);
   const routing = layRoutes(ingresses, backends, options.defaultBackend, options, problems);
-  const sources = new CertificateSources(secrets, now, problems);
+  const sources = new CertificateSources(
+    secrets,
+    now,
+    problems,
+    published,
+    options.maxRsaBits,
+  );
   const tls = layCertificates(ingresses, sources, published, problems);
   const byDefault = readDefaultCertificate(
     options.defaultCertificate,
@@ -92,6 +100,7 @@ export function translate(
     published,
     now,
     problems,
+    options.maxRsaBits,
   );
   const unnamed = byDefault === null
     ? upstreamTls.certificates()

@@ -27,6 +27,8 @@ export interface CertificateModel {
   readonly hasAlternativeNames: boolean;
   /** False where one certificate of the chain is not signed by the next. */
   readonly isLinked: boolean;
+  /** Of the key, where it is RSA; else 0. */
+  readonly rsaBits: number;
   /** Of the chain's members together, in milliseconds since the epoch. */
   readonly validFrom: number;
   readonly validTo: number;
@@ -56,12 +58,17 @@ export function readCertificate(secret: unknown): CertificateReading {
       key: new Redacted(key),
       names: hostPatterns(alternative.length > 0 ? alternative : commonNames(leaf)),
       hasAlternativeNames: alternative.length > 0,
+      rsaBits: rsaBits(leaf),
       isLinked: issuers.every((issuer, i) => members[i].checkIssued(issuer)),
       validFrom,
       validTo,
       field: chainText.field,
     },
   };
+}
+
+function rsaBits({ publicKey }: X509Certificate): number {
+  return publicKey.asymmetricKeyDetails?.modulusLength ?? 0;
 }
 
 type ValueReading =

@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import type { ObjectRef } from "../../shared/problem.ts";
-import type { Certificate, PemSecret, PemText } from "../../shared/snapshot.ts";
+import type { Certificate, PemSecret, PemText, Snapshot } from "../../shared/snapshot.ts";
 import { readChain } from "../../shared/key_pair.ts";
 import {
   type CertificateModel,
@@ -53,6 +53,14 @@ const TLS_TYPE = "kubernetes.io/tls";
 /** What a Secret is to hold, after "write". */
 export const PAIR_REMEDY = "a PEM chain, the server's certificate first, as tls.crt and its key " +
   "as tls.key (kubectl create secret tls)";
+
+/**
+ * The longest RSA key of a certificate that is served, by default, in bits. A handshake with 8,192
+ * takes 66 ms of a proxy's event loop, in which other tenants' connections wait.
+ */
+export const DEFAULT_MAX_RSA_BITS = 4096;
+
+const RSA_REMEDY = "Have the certificate issued for an ECDSA P-256 or RSA 2048 key";
 
 const DATE_REMEDY = "Replace the certificate by one that is valid now, and check its renewal";
 
@@ -136,15 +144,31 @@ export class CertificateSources {
   #secrets: ReadonlyMap<string, SecretModel>;
   #now: number;
   #problems: ProblemList;
+  #maxRsaBits: number;
+  /** Those that were published last; null until somebody asks. */
+  #publishedIds: ReadonlySet<string> | null = null;
+  #published: Snapshot | null;
   /** By `namespace/name`. */
   #sources = new Map<string, CertificateSource>();
   #untimely = new Map<string, ProblemText>();
 
-  /** @param now Milliseconds since the epoch; decides about problems only. */
-  constructor(secrets: ReadonlyMap<string, SecretModel>, now: number, problems: ProblemList) {
+  /**
+   * @param now Milliseconds since the epoch; decides about problems only.
+   * @param published What was published last: an RSA key of more bits than `maxRsaBits` that is in
+   * it is served on, so that a new limit takes nobody down.
+   */
+  constructor(
+    secrets: ReadonlyMap<string, SecretModel>,
+    now: number,
+    problems: ProblemList,
+    published: Snapshot | null,
+    maxRsaBits = DEFAULT_MAX_RSA_BITS,
+  ) {
     this.#secrets = secrets;
     this.#now = now;
     this.#problems = problems;
+    this.#published = published;
+    this.#maxRsaBits = maxRsaBits;
   }
 
   /** What was found until now, for `findsAgain` of later sources. */
@@ -190,6 +214,8 @@ export class CertificateSources {
     const report = this.#problems.about(ref);
     const { reading } = found;
     if (reading.ok) {
+      const refused = this.#checkRsa(reading.certificate.rsaBits, found.source, report);
+      if (refused !== null) return refused;
       reportType(fieldOf(found.object, "type"), report);
       this.#reportCertificate(reading.certificate, report);
       const whose = `the certificate of Secret ${ref.name}`;
@@ -203,6 +229,28 @@ export class CertificateSources {
       });
     }
     return found.source;
+  }
+
+  /** The source in place of one whose RSA key is too long; null for one that may be used. */
+  #checkRsa(bits: number, source: CertificateSource, report: Report): CertificateSource | null {
+    if (bits <= this.#maxRsaBits || source.kind !== "usable") return null;
+    const field = 'data["tls.key"]';
+    const tooLong = `the RSA key has ${bits} bits, more than ${this.#maxRsaBits} (--max-rsa-bits)`;
+    if (this.#isPublished(source.certificate.id)) {
+      const message = `${tooLong}; the certificate is used on, as it was published before`;
+      report.warning(field, { reason: "CertificateKeyTooLong", message, remedy: RSA_REMEDY });
+      return null;
+    }
+    const message = `${tooLong}, so it gives no certificate`;
+    report.error(field, { reason: "SecretUnusable", message, remedy: RSA_REMEDY });
+    const { secret, label } = source;
+    const why = `Secret ${secret.name} cannot be used: ${tooLong}`;
+    return { kind: "unusable", secret, label, reason: why };
+  }
+
+  #isPublished(id: string): boolean {
+    const published = this.#published?.certificates ?? [];
+    return (this.#publishedIds ??= new Set(published.map((each) => each.id))).has(id);
   }
 
   #reportCertificate(certificate: CertificateModel, report: Report): void {

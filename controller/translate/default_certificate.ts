@@ -23,11 +23,12 @@ export function readDefaultCertificate(
   published: Snapshot | null,
   now: number,
   problems: ProblemList,
+  maxRsaBits?: number,
 ): Certificate | null {
   if (wanted === null) return null;
   const ref: ObjectRef = { kind: "Secret", ...wanted };
   const key = keyOf(ref);
-  const sources = new CertificateSources(secrets, now, problems);
+  const sources = new CertificateSources(secrets, now, problems, published, maxRsaBits);
   const source = sources.find({ ref, key, label: formatObject(ref) });
   if (source.kind === "usable") return secrets.get(key)?.shown ?? null;
   const kept = published?.certificates.find(({ id, origin }) =>

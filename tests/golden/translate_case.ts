@@ -35,6 +35,7 @@ export interface TranslateCase {
   /** Null where nothing was published before. */
   readonly published: readonly unknown[] | null;
   readonly options: TranslateOptions;
+  readonly publishedOptions: TranslateOptions;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
@@ -66,14 +67,17 @@ export function readCase(name: string): TranslateCase {
     objects: values,
     published: settings.published ?? null,
     options: { ...DEFAULT_OPTIONS, ...settings.options },
+    publishedOptions: { ...DEFAULT_OPTIONS, ...settings.options, ...settings.publishedOptions },
     now: Date.parse(settings.now ?? DEFAULT_NOW),
   };
 }
 
-export function runCase({ objects, published, options, now }: TranslateCase): Translation {
+export function runCase(
+  { objects, published, options, publishedOptions, now }: TranslateCase,
+): Translation {
   const before = published === null
     ? null
-    : translate(resourcesOf(published), null, options, () => now).snapshot;
+    : translate(resourcesOf(published), null, publishedOptions, () => now).snapshot;
   return translate(resourcesOf(objects), before, options, () => now);
 }
 
@@ -91,6 +95,8 @@ export function formatTranslation(translation: Translation): string {
 interface Settings {
   readonly options?: Partial<TranslateOptions>;
   readonly published?: readonly unknown[];
+  /** Options under which that was published, where they were others. */
+  readonly publishedOptions?: Partial<TranslateOptions>;
   readonly now?: string;
 }
 
