@@ -127,7 +127,7 @@ const SECTIONS: readonly (readonly [title: string, rows: readonly Row[]])[] = [
     ["UpstreamTlsUnknown", SERVICE, WARNING, "there is no such annotation"],
   ]],
   ["Certificates", [
-    ["SecretNotFound", INGRESS, ERROR, "there is no such Secret; its hosts have no certificate"],
+    ["SecretNotFound", ["Ingress", "Secret"], ERROR, "there is no such Secret, so no certificate"],
     ["SecretUnusable", ["Ingress", "Secret"], ERROR, "certificate or key cannot be used"],
     ["CertificateKeyTooLong", SECRET, WARNING, "used on, as it is published; renew it shorter"],
     ["SecretNameMissing", INGRESS, WARNING, "the TLS entry names no Secret"],
