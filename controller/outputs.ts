@@ -13,6 +13,7 @@ import { DONE, IDLE, Job, type JobOutcome } from "./job.ts";
 import type { FencedClient, WriteClient } from "./kube/fenced_client.ts";
 import type { WriteFence } from "./kube/term.ts";
 import type { KubeObject } from "./kube/types.ts";
+import { reachesBackend } from "./translate/status.ts";
 import type { ControllerMetrics } from "./metrics.ts";
 import type { ControllerOptions } from "./options.ts";
 import { ProblemLog } from "./problem_log.ts";
@@ -322,6 +323,8 @@ export class Outputs {
     this.#status.sync({
       ingresses: this.#translated,
       served: this.#result.statuses.map(({ object }) => object),
+      unready: this.#result.statuses.filter((status) => !reachesBackend(status))
+        .map(({ object }) => object),
       // Those of nodes come and go with their proxies.
       addresses: watches.nodes !== null ? this.#addressHold.settle(addresses) : addresses,
     });

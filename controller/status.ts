@@ -31,6 +31,11 @@ export interface StatusTarget {
   readonly ingresses: readonly StatusIngress[];
   /** Those of them that are served: the objects of the translation's statuses. */
   readonly served: readonly ObjectRef[];
+  /**
+   * Those of them of which no path reaches a backend: they get no address of ours, so that no DNS
+   * record leads clients to them, but keep one that they have.
+   */
+  readonly unready?: readonly ObjectRef[];
   /** Empty where there is none yet; null where it is not known, which leaves those that stand. */
   readonly addresses: readonly IngressAddress[] | null;
 }
@@ -94,13 +99,15 @@ export class StatusWriter {
   }
 
   /** Has everything written that differs from `target`. To be called after each translation. */
-  sync({ ingresses, served, addresses }: StatusTarget): void {
+  sync({ ingresses, served, unready = [], addresses }: StatusTarget): void {
     const refs = new Set(served.map(keyOf));
+    const unreadyRefs = new Set(unready.map(keyOf));
     const isServed = new Map<string, StatusIngress>();
     const isLeft = new Map<string, StatusIngress>();
     for (const ingress of ingresses) {
       const { namespace = "", name } = ingress.metadata;
       const key = keyOf({ namespace, name });
+      if (unreadyRefs.has(key) && !hasOurStatus(ingress)) continue;
       if (refs.has(key)) isServed.set(key, ingress);
       else if (hasOurStatus(ingress)) isLeft.set(key, ingress);
     }

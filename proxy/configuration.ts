@@ -115,7 +115,8 @@ export class Configuration {
 
   #compile(action: Action): Target {
     if (action.kind === "answer") {
-      return { kind: "answer", code: ANSWER_CODES[action.status], reason: action.reason };
+      const code = action.closed ? "route_closed" : ANSWER_CODES[action.status];
+      return { kind: "answer", code, reason: action.reason };
     }
     const upstream = this.#upstreams.get(action.upstream);
     if (upstream === undefined) {

@@ -42,6 +42,7 @@ export const ERROR_KINDS = {
   tunnel_idle: { side: "downstream", status: 0, text: "Nothing moved through the tunnel" },
   client_stalled: { side: "downstream", status: 0, text: "The client stopped reading" },
   route_broken: { side: "internal", status: 500, text: "This route cannot be served" },
+  route_closed: { side: "internal", status: 503, text: "This route is closed" },
   overloaded: { side: "internal", status: 503, text: "The proxy is overloaded; try again soon" },
   internal: { side: "internal", status: 500, text: "Something went wrong here" },
   connect_failed: { side: "upstream", status: 502, text: "The backend cannot be reached" },

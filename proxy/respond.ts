@@ -59,7 +59,7 @@ function replyTo(
     ["Cache-Control", "no-store"],
     ["X-Request-Id", requestId],
   ];
-  if (status === 503) fields.push(["Retry-After", RETRY_AFTER_SECONDS]);
+  if (status === 503 && code !== "route_closed") fields.push(["Retry-After", RETRY_AFTER_SECONDS]);
   if (status === 405) fields.push(["Allow", ALLOW]);
   const head = new ResponseHead();
   head.status = status;

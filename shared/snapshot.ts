@@ -71,6 +71,8 @@ export interface AnswerAction {
   readonly status: 404 | 500 | 503;
   /** For logs and `explain`; never sent to a client. */
   readonly reason: string;
+  /** Only with 503: until somebody changes the route, so a client is not told to try again soon. */
+  readonly closed?: true;
 }
 
 /** Where in the user's objects a part of the snapshot comes from. */

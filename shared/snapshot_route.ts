@@ -70,11 +70,12 @@ export class RouteReader {
     const kind = isObject(value) ? check.oneOf(value.kind, `${path}.kind`, kinds) : "answer";
     if (kind === null) return null;
     if (kind === "answer") {
-      const answer = check.object(value, path, ["kind", "status", "reason"]);
+      const answer = check.object(value, path, ["kind", "status", "reason", "closed"]);
       if (answer === null) return null;
       const status = check.oneOf(answer.status, `${path}.status`, ANSWER_STATUSES);
       const reason = check.string(answer.reason, `${path}.reason`);
-      return status === null || reason === null ? null : { kind, status, reason };
+      if (status === null || reason === null) return null;
+      return { kind, status, reason, ...(answer.closed === true ? { closed: true } : {}) };
     }
     const forward = check.object(value, path, ["kind", "upstream"]);
     const upstream = forward && check.name(forward.upstream, `${path}.upstream`);

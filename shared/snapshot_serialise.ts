@@ -126,9 +126,12 @@ function plainRoute({ id, host, path, action, origin }: Route) {
 }
 
 function plainAction(action: Action) {
-  return action.kind === "forward"
-    ? { kind: action.kind, upstream: action.upstream }
-    : { kind: action.kind, status: action.status, reason: action.reason };
+  return action.kind === "forward" ? { kind: action.kind, upstream: action.upstream } : {
+    kind: action.kind,
+    status: action.status,
+    reason: action.reason,
+    ...(action.closed ? { closed: action.closed } : {}),
+  };
 }
 
 function plainOrigin({ kind, namespace, name, field }: Origin) {

@@ -53,6 +53,8 @@ export function statusPage(): string {
     "to come back than a proxy. For the same reason the address of a node stays for a minute after",
     "its proxy has gone.",
     "",
+    "- An Ingress of which no path reaches a backend, since all are refused, closed or without endpoints,",
+    "  gets no address at first, so that no DNS record leads clients to it; one that it has stays.",
     "- An Ingress that goes to another class loses our addresses, also when that happened while no",
     "  controller was running. What its new controller has written stays.",
     "- Proxies go on without a controller, so addresses stay when it ends. To take it out for good, let",

@@ -8,6 +8,7 @@ const OPTIONS: TranslateOptions = {
   watchIngressWithoutClass: false,
   defaultBackend: null,
   allowExternalName: false,
+  defaultCertificate: null,
   acceptUnsupported: [],
   allowAcceptUnsupportedAnnotation: false,
   allowLocalEndpoints: false,

@@ -187,6 +187,7 @@ export function closedAnswer(name: string, ingress: string): AnswerAction {
     kind: "answer",
     status: 503,
     reason: `annotation ${quote(NGINX_PREFIX + name)} of ${ingress} is not supported`,
+    closed: true,
   };
 }
 

@@ -75,5 +75,6 @@ export function routeId(host: string, path: PathMatch): string {
 export function isSameAction(a: Action, b: Action): boolean {
   if (a === b) return true;
   if (a.kind === "forward") return b.kind === "forward" && a.upstream === b.upstream;
-  return b.kind === "answer" && a.status === b.status && a.reason === b.reason;
+  return b.kind === "answer" && a.status === b.status && a.reason === b.reason &&
+    a.closed === b.closed;
 }

@@ -42,6 +42,11 @@ export interface TlsStatus {
   readonly outcome: "served" | "kept" | "failing" | "taken" | "none";
 }
 
+/** Whether requests to any of its paths reach a backend. */
+export function reachesBackend({ paths }: IngressStatus): boolean {
+  return paths.some(({ outcome }) => outcome === "served");
+}
+
 /** The status of one element of `spec.tls`, the very same as before as long as nothing changed. */
 export class LastTlsStatus {
   readonly #field: string;

@@ -9,6 +9,7 @@ export const GRPC_CODES = {
   UNKNOWN: 2,
   DEADLINE_EXCEEDED: 4,
   RESOURCE_EXHAUSTED: 8,
+  FAILED_PRECONDITION: 9,
   UNIMPLEMENTED: 12,
   INTERNAL: 13,
   UNAVAILABLE: 14,
@@ -50,6 +51,8 @@ export const GRPC_STATUS_OF = {
   client_stalled: null,
   // Configuration that is broken until somebody mends it: to ask again is of no use.
   route_broken: "INTERNAL",
+  // UNAVAILABLE is what clients retry.
+  route_closed: "FAILED_PRECONDITION",
   overloaded: "UNAVAILABLE",
   internal: "INTERNAL",
   connect_failed: "UNAVAILABLE",

@@ -49,6 +49,7 @@ const EXPECTED: Record<ErrorCode, number | null> = {
   tunnel_idle: null,
   client_stalled: null,
   route_broken: 13,
+  route_closed: 9,
   overloaded: 14,
   internal: 13,
   connect_failed: 14,

@@ -25,14 +25,20 @@ class Serving {
     this.writer = replica.owns(new StatusWriter({ client, fence, log, ingresses, ...options }));
   }
 
-  sync(addresses: readonly IngressAddress[] | null): void {
+  /** @param unready Names of Ingresses of which no path reaches a backend. */
+  sync(addresses: readonly IngressAddress[] | null, unready: readonly string[] = []): void {
     const ingresses = this.#replica.ingresses.store.list();
     const served = ingresses.filter(isOurs).map(({ metadata: { namespace = "", name } }) => ({
       kind: "Ingress",
       namespace,
       name,
     }));
-    this.writer.sync({ ingresses, served, addresses });
+    this.writer.sync({
+      ingresses,
+      served,
+      unready: served.filter(({ name }) => unready.includes(name)),
+      addresses,
+    });
   }
 }
 
@@ -61,6 +67,24 @@ clusterTest("Ingresses that are served show the addresses, others nothing", asyn
   assert.deepEqual(scene.writes().map(({ name, subresource }) => [name, subresource]), [
     ["web", "status"],
   ]);
+});
+
+clusterTest("what reaches no backend gets no address at first, and keeps one", async (cluster) => {
+  await using scene = await WritingScene.create(cluster);
+  for (const name of ["served", "closed", "later"]) await scene.ingress(name);
+  const replica = await scene.replica();
+  const serving = new Serving(replica);
+  serving.sync(ADDRESSES, ["closed", "later"]);
+  await shows(scene, "served", ADDRESSES);
+  serving.sync(ADDRESSES, ["closed"]);
+  await shows(scene, "later", ADDRESSES);
+  assert.deepEqual(await scene.addresses("closed"), []);
+  for (const name of ["served", "later"]) await replica.caughtUp(scene, name);
+  // Its backends are gone for a while: DNS goes on leading to it, and follows a new address.
+  serving.sync(OTHERS, ["served", "closed"]);
+  await shows(scene, "served", OTHERS);
+  await shows(scene, "later", OTHERS);
+  assert.deepEqual(await scene.addresses("closed"), []);
 });
 
 clusterTest("what is right is not written again, not even by a new leader", async (cluster) => {

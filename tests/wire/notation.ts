@@ -124,7 +124,7 @@ function ownAnswer(code: ErrorCode, json: boolean): { head: string; body: string
     ? `{"status":${status},"error":"${reason}","message":"${text}","requestId":"${SOME_ID}"}\n`
     : `${status} ${reason}: ${text}\nRequest id: ${SOME_ID}\n`;
   const type = json ? "application/json" : "text/plain; charset=utf-8";
-  const more = status === 503
+  const more = status === 503 && code !== "route_closed"
     ? "Retry-After: 5\r\n"
     : status === 405
     ? "Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS\r\n"

@@ -323,7 +323,7 @@ const REFUSING = 1;
 
 /**
  * Every host leads to the backend, but for `missing.test` (404), `broken.test` (500), `empty.test`
- * (503) and `refusing.test` (a port on which nobody listens).
+ * (503), `closed.test` (503 for good) and `refusing.test` (a port on which nobody listens).
  */
 function snapshotOf(backend: number): Snapshot {
   const route = (host: string, action: Route["action"]): Route => ({
@@ -345,6 +345,12 @@ function snapshotOf(backend: number): Snapshot {
       route("missing.test", { kind: "answer", status: 404, reason: "no such host" }),
       route("broken.test", { kind: "answer", status: 500, reason: "an inner detail" }),
       route("empty.test", { kind: "answer", status: 503, reason: "no endpoint is ready" }),
+      route("closed.test", {
+        kind: "answer",
+        status: 503,
+        reason: "an annotation is not supported",
+        closed: true,
+      }),
       route("refusing.test", { kind: "forward", upstream: "default/refusing:80" }),
       route("*", { kind: "forward", upstream: "default/web:80" }),
     ],
