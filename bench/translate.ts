@@ -21,6 +21,7 @@ const OPTIONS: TranslateOptions = {
   allowAcceptUnsupportedAnnotation: false,
   defaultCertificate: null,
   allowLocalEndpoints: false,
+  hostOwnership: "namespace",
   version: { epoch: "bench", seen: {} },
 };
 const ROUNDS = 20;
@@ -31,6 +32,13 @@ const CHANGES: Readonly<Record<string, (from: Resources, round: number) => Resou
   "one Ingress": (from, round) => {
     const index = round * 97;
     return withObject(from, "ingresses", index, withPath(from.ingresses[index], `/v${round}`));
+  },
+  "one host": (from, round) => {
+    const index = round * 97;
+    const ingress = from.ingresses[index];
+    const [rule] = ingress.spec?.rules ?? [];
+    const rules = [{ ...rule, host: `new-${round}.example.com` }];
+    return withObject(from, "ingresses", index, { ...ingress, spec: { ...ingress.spec, rules } });
   },
   "one EndpointSlice": (from, round) => {
     const index = round * 31;
@@ -65,14 +73,18 @@ const bytes = serialised(first.value).length;
 console.log(`first translation: ${show(first.millis)}; ${bytes} bytes of JSON`);
 console.log(`resident: ${before} MiB before, ${residentMebibytes()} MiB after`);
 published = first.value.snapshot;
+let claims = first.value.claims;
 let current = resources;
 for (const [name, change] of Object.entries(CHANGES)) {
   const translating: number[] = [];
   const serialising: number[] = [];
   for (let round = 0; round < ROUNDS; round++) {
     current = change(current, round);
-    const translation = cpuMillis(() => translate(current, published, OPTIONS, Date.now));
+    const options: TranslateOptions = { ...OPTIONS, claims };
+    const translation = cpuMillis(() => translate(current, published, options, Date.now));
     published = translation.value.snapshot;
+    // As they come back from the API server.
+    claims = translation.value.claims === null ? null : new Map(translation.value.claims);
     translating.push(translation.millis);
     serialising.push(cpuMillis(() => serialised(translation.value)).millis);
   }

@@ -16,6 +16,7 @@ import {
   parseSecretName,
 } from "./option_values.ts";
 import { DEFAULT_MAX_RSA_BITS } from "./translate/certificate_source.ts";
+import { HOST_OWNERSHIPS } from "./translate/host_owner.ts";
 import { isDnsName } from "./translate/names.ts";
 
 export const BACKENDS = ["HostPort", "LoadBalancer"] as const;
@@ -71,6 +72,16 @@ export const WATCH_OPTIONS = defineOptions({
     reason: "the second is that of the controller in Rust, and an IngressClass cannot change it",
     group: "What is served",
     help: "Serves Ingresses of each IngressClass whose spec.controller is this.",
+  },
+  hostOwnership: {
+    type: "choice",
+    choices: HOST_OWNERSHIPS,
+    reason:
+      "namespace; shared, as in ingress-nginx, where every --ingress-class is nginx and every " +
+      "--controller-name is k8s.io/ingress-nginx",
+    group: "What is served",
+    help: "namespace lets a host belong to one namespace, and refuses rules and TLS entries of " +
+      "others; shared gives each path to the oldest Ingress of any namespace.",
   },
   watchIngressWithoutClass: {
     type: "boolean",

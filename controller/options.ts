@@ -9,7 +9,7 @@ import type { Address } from "../shared/address.ts";
 import type { LogFormat, LogLevel } from "../shared/log.ts";
 import { defineOptions, parseOptions, type Program } from "../shared/options.ts";
 import type { DefaultCertificate } from "./translate/default_certificate.ts";
-import type { DefaultBackend } from "./translate.ts";
+import type { DefaultBackend, HostOwnershipMode } from "./translate.ts";
 import {
   type BACKENDS,
   CLUSTER_OPTIONS,
@@ -62,6 +62,7 @@ export interface ControllerOptions {
   readonly maxRsaBits: number;
   readonly acceptUnsupported: readonly string[];
   readonly allowAcceptUnsupportedAnnotation: boolean;
+  readonly hostOwnership: HostOwnershipMode;
   readonly secrets: typeof SECRET_MODES[number];
   readonly backend: typeof BACKENDS[number];
   readonly proxyServerImage: string;
@@ -136,6 +137,8 @@ export function parseControllerOptions(args: readonly string[]): ParsedControlle
       maxRsaBits: given.maxRsaBits,
       acceptUnsupported: given.acceptUnsupported.flatMap(namesOf),
       allowAcceptUnsupportedAnnotation: given.allowAcceptUnsupportedAnnotation,
+      hostOwnership: given.hostOwnership ??
+        defaultOwnership(given.ingressClass, given.controllerName),
       secrets: given.secrets,
       backend: given.backend,
       proxyServerImage: given.proxyServerImage,
@@ -172,6 +175,16 @@ export function parseControllerOptions(args: readonly string[]): ParsedControlle
       logFormat: given.logFormat,
     },
   };
+}
+
+/** One switch for all that is served: who claims a host cannot choose it by a class. */
+function defaultOwnership(
+  classes: readonly string[],
+  controllers: readonly string[],
+): HostOwnershipMode {
+  const isNginx = classes.every((name) => name === "nginx") &&
+    controllers.every((name) => name === "k8s.io/ingress-nginx");
+  return isNginx ? "shared" : "namespace";
 }
 
 /** What the environment says; every pod has the first two. */

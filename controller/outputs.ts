@@ -6,6 +6,7 @@
  */
 import type { Logger } from "../shared/log.ts";
 import type { ObjectRef, Problem } from "../shared/problem.ts";
+import { ClaimsKeeper } from "./claims.ts";
 import { Cleanup } from "./cleanup.ts";
 import { EventWriter } from "./events.ts";
 import { FinalizerRemover } from "./finalizers.ts";
@@ -72,6 +73,7 @@ export class Outputs {
   readonly #options: OutputsOptions;
   readonly #publisher: Publisher;
   readonly #publication: Publication;
+  readonly #claims: ClaimsKeeper;
   readonly #authority: AuthorityKeeper;
   readonly #account: ProxyAccount;
   readonly #keeper: WorkloadKeeper;
@@ -118,6 +120,12 @@ export class Outputs {
       onStale: options.translateAnew,
       now: () => performance.now(),
     });
+    this.#claims = new ClaimsKeeper({
+      client,
+      namespace,
+      configMaps: watches.configMaps.store,
+      log,
+    });
     this.#authority = new AuthorityKeeper({ client, namespace, log });
     this.#account = new ProxyAccount({ client, namespace });
     this.#keeper = new WorkloadKeeper({
@@ -158,7 +166,13 @@ export class Outputs {
 
   /** What is published, as far as it is known. */
   published(): PublishedState {
-    return this.#publication.published();
+    return { ...this.#publication.published(), claims: this.#claims.claims() };
+  }
+
+  /** The recorded claims have changed. Whether they are other than those translated last. */
+  claimsChanged(): boolean {
+    this.#jobs.publish.poke();
+    return this.#claims.differs;
   }
 
   /** Of objects, of publishing and of the proxies. */
@@ -177,6 +191,7 @@ export class Outputs {
 
   update(result: Reconciliation): void {
     this.#result = result;
+    this.#claims.plan(result.claims);
     const { watches: { ingresses, ingressClasses }, options } = this.#options;
     this.#translated = ingresses.store.list();
     this.#classProblems = unknownClasses(
@@ -276,6 +291,7 @@ export class Outputs {
     ]);
     this.#addressHold.close();
     this.#publisher.close();
+    this.#claims.close();
   }
 
   #job(name: string, run: () => Promise<JobOutcome>, pause?: (failures: number) => number): Job {
@@ -332,13 +348,16 @@ export class Outputs {
 
   async #publish(): Promise<JobOutcome> {
     if (this.#cleanup.hasTaken) return DONE;
+    // First: whoever leads next must know who owned what is published. What cannot be recorded keeps
+    // nobody from being served.
+    const recorded = await this.#claims.run();
     const outcome = await this.#publication.run(this.#result);
     // When the watch tells of our own write, there is nothing new in it.
     this.#digest = this.published().digest;
     // That it does not fit is a problem also where there are no proxies yet.
     this.#tellNews();
     this.#jobs.workload.poke();
-    return outcome;
+    return recorded.kind === "failed" && outcome.kind !== "failed" ? recorded : outcome;
   }
 
   async #keepAuthority(): Promise<JobOutcome> {
@@ -414,7 +433,7 @@ export class Outputs {
     const workload = this.#workloadRef;
     return [
       // Nobody would look for an Event of a ConfigMap, and one that is not there can have none.
-      ...[...this.#publication.problems, ...this.#authority.problems]
+      ...[...this.#publication.problems, ...this.#claims.problems, ...this.#authority.problems]
         .map((problem) => ({ ...problem, object: problem.object ?? workload })),
       ...this.#workloadProblems,
       ...tooLargeProblems(this.#options.tooLarge(), workload),
@@ -454,7 +473,7 @@ export class Outputs {
     const { cleanupService } = this.#options.options;
     const { failures } = await this.#keeper.remove({ service: cleanupService });
     if (failures.length > 0) return failures[0].error.message;
-    return await this.#publication.remove();
+    return await this.#publication.remove() ?? await this.#claims.remove();
   }
 
   #isAnythingToRemove(): boolean {

@@ -49,7 +49,7 @@ function snapshot(parts: Partial<Snapshot> = {}): Snapshot {
 
 function result(of: Snapshot, rest: Partial<Reconciliation> = {}): Reconciliation {
   const statuses = [{ object: WEB, accepted: "all", paths: [], tls: [] }] as const;
-  return { snapshot: of, problems: [], statuses, behind: [], ...rest };
+  return { snapshot: of, problems: [], statuses, claims: null, behind: [], ...rest };
 }
 
 /** A publisher that takes whatever it gets, unless it is told what to answer. */

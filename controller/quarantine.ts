@@ -39,8 +39,11 @@ export function translateOrQuarantine(
   );
   if (failures === null || failures.size === 0) return null;
   const ingresses = resources.ingresses.filter((ingress) => !failures.has(ingress));
+  // Nobody else becomes the owner of a host because of that.
+  const keptNamespaces = new Set([...failures.keys()].map((ingress) => refOf(ingress).namespace));
   try {
-    const rest = translate({ ...resources, ingresses }, published, options, clock);
+    const keeping = { ...options, keptNamespaces };
+    const rest = translate({ ...resources, ingresses }, published, keeping, clock);
     return withKept(rest, published, failures);
   } catch {
     return null;
@@ -95,6 +98,8 @@ function withKept(
       ...[...failures].map(([ingress, reason]) => problem(ingress, reason)),
     ],
     statuses: rest.statuses,
+    claims: rest.claims,
+    hostOwners: rest.hostOwners,
   };
 }
 

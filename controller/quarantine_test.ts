@@ -13,6 +13,7 @@ const OPTIONS: TranslateOptions = {
   allowAcceptUnsupportedAnnotation: false,
   defaultCertificate: null,
   allowLocalEndpoints: false,
+  hostOwnership: "namespace",
   version: { epoch: "a", seen: {} },
 };
 

@@ -16,7 +16,7 @@ import { largeLoss } from "./loss.ts";
 import { type Translate, translateOrQuarantine } from "./quarantine.ts";
 import type { RelistResult } from "./kube/informer.ts";
 import type { Resources } from "./resources.ts";
-import type { Clock, IngressStatus, TranslateOptions } from "./translate.ts";
+import type { Clock, HostClaims, IngressStatus, TranslateOptions } from "./translate.ts";
 import { isSameList } from "./translate/memo.ts";
 import { nextVersion } from "./version.ts";
 
@@ -46,6 +46,8 @@ export interface PublishedState {
   readonly version: SnapshotVersion | null;
   /** Equal for snapshots that differ in nothing but their version; null for none that is whole. */
   readonly digest: string | null;
+  /** Recorded claims to hosts; missing or null where none are known. */
+  readonly claims?: HostClaims | null;
 }
 
 export interface ReconcilerOptions {
@@ -60,7 +62,7 @@ export interface ReconcilerOptions {
   readonly references: (resources: Resources) => ReadonlySet<string>;
   readonly published: () => PublishedState;
   readonly translate: Translate;
-  readonly translateOptions: Omit<TranslateOptions, "version">;
+  readonly translateOptions: Omit<TranslateOptions, "version" | "claims">;
   readonly clock: Clock;
   /** Milliseconds; see `Gatherer`. */
   readonly gatherTime: number;
@@ -78,6 +80,8 @@ export interface Reconciliation {
   readonly snapshot: Snapshot;
   readonly problems: readonly Problem[];
   readonly statuses: readonly IngressStatus[];
+  /** Claims to hosts to be recorded; null where hosts are shared by all. */
+  readonly claims: HostClaims | null;
   /** Kinds that have not seen what another replica published; with one, nothing may be published. */
   readonly behind: readonly string[];
 }
@@ -217,7 +221,7 @@ export class Reconciler {
       translate,
       resources,
       before.snapshot,
-      { ...translateOptions, version },
+      { ...translateOptions, version, claims: before.claims ?? null },
       clock,
     );
     const milliseconds = performance.now() - started;
@@ -226,10 +230,10 @@ export class Reconciler {
       onRun?.("failed", milliseconds);
       return null;
     }
-    const { snapshot, problems, statuses } = translation;
+    const { snapshot, problems, statuses, claims } = translation;
     const isSame = this.#latest !== null && isSameTable(this.#latest.snapshot, snapshot);
     onRun?.(isSame ? "same" : "changed", milliseconds);
-    return { snapshot, problems, statuses, behind };
+    return { snapshot, problems, statuses, claims, behind };
   }
 
   async #fetchSecrets(): Promise<void> {

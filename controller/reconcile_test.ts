@@ -30,6 +30,7 @@ const RESOURCES: Resources = {
     metadata: { namespace: "default", name: "web" },
     spec: {
       ingressClassName: "pingress",
+      rules: [{ host: "app.example.com" }],
       tls: [{ hosts: ["app.example.com"], secretName: "web" }],
     },
   }],
@@ -64,6 +65,7 @@ Deno.test("a certificate whose time ends is told of, although no object changes"
       allowAcceptUnsupportedAnnotation: false,
       defaultCertificate: null,
       allowLocalEndpoints: false,
+      hostOwnership: "namespace",
     },
     clock: () => now,
     gatherTime: 0,

@@ -13,6 +13,8 @@ export interface Resources {
   readonly services: readonly Service[];
   readonly endpointSlices: readonly EndpointSlice[];
   readonly secrets: readonly KubeSecret[];
+  /** Their metadata; missing or null where they cannot be read. */
+  readonly namespaces?: readonly Namespace[] | null;
 }
 
 export interface ObjectMeta {
@@ -23,6 +25,8 @@ export interface ObjectMeta {
   readonly annotations?: Readonly<Record<string, string>> | null;
   /** RFC 3339, as the API server sets it; an object without one counts as the newest. */
   readonly creationTimestamp?: string | null;
+  /** Set once the object is being deleted. */
+  readonly deletionTimestamp?: string | null;
 }
 
 interface KubeObject {
@@ -31,6 +35,9 @@ interface KubeObject {
   readonly kind?: string;
   readonly metadata?: ObjectMeta;
 }
+
+/** https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/namespace-v1/ */
+export type Namespace = KubeObject;
 
 /** https://kubernetes.io/docs/reference/kubernetes-api/service-resources/ingress-v1/ */
 export interface Ingress extends KubeObject {

@@ -18,7 +18,11 @@ import {
   type DefaultCertificate,
   readDefaultCertificate,
 } from "./translate/default_certificate.ts";
-import { readIngresses } from "./translate/ingress_list.ts";
+import type { HostClaims } from "./translate/host_claims.ts";
+import type { HostOwner, HostOwnershipMode } from "./translate/host_owner.ts";
+import { livingFirst, readIngresses } from "./translate/ingress_list.ts";
+import { readNamespaces } from "./translate/namespace_facts.ts";
+import { readOwnership } from "./translate/ownership.ts";
 import { ProblemList } from "./translate/problems.ts";
 import type { DefaultBackend } from "./translate/routes.ts";
 import { layRoutes } from "./translate/routing.ts";
@@ -30,6 +34,8 @@ import { UpstreamTlsReader } from "./translate/upstream_tls.ts";
 import { compareText } from "./translate/text_order.ts";
 
 export type { RefusalOptions } from "./translate/closures.ts";
+export type { HostClaims } from "./translate/host_claims.ts";
+export { HOST_OWNERSHIPS, type HostOwner, type HostOwnershipMode } from "./translate/host_owner.ts";
 export type { DefaultBackend } from "./translate/routes.ts";
 export type { IngressStatus, PathStatus, TlsStatus } from "./translate/status.ts";
 
@@ -54,6 +60,12 @@ export interface TranslateOptions extends RefusalOptions {
   /** Whether endpoints may be loopback, link-local, unspecified or multicast addresses. */
   readonly allowLocalEndpoints: boolean;
   readonly version: SnapshotVersion;
+  /** Whether hosts belong to namespaces. */
+  readonly hostOwnership: HostOwnershipMode;
+  /** Recorded claims to hosts; missing or null where none are recorded. */
+  readonly claims?: HostClaims | null;
+  /** Namespaces with Ingresses that are left out of `resources`: their recorded claims hold. */
+  readonly keptNamespaces?: ReadonlySet<string>;
 }
 
 export interface Translation {
@@ -62,6 +74,10 @@ export interface Translation {
   readonly problems: readonly Problem[];
   /** One for each Ingress of a class that is served, sorted by namespace and name. */
   readonly statuses: readonly IngressStatus[];
+  /** Claims to be recorded; null where hosts are shared by all. */
+  readonly claims: HostClaims | null;
+  /** By host pattern. */
+  readonly hostOwners: ReadonlyMap<string, HostOwner>;
 }
 
 /**
@@ -78,14 +94,31 @@ export function translate(
 ): Translation {
   const problems = new ProblemList();
   const own = ownIngresses(resources.ingresses, resources.ingressClasses, options, problems);
-  const list = readIngresses(own);
+  const namespaces = readNamespaces(resources.namespaces);
+  const read = readIngresses(own);
+  const list = livingFirst(read, namespaces);
   const { ingresses } = list;
   problems.addAll(list.problems);
   const secrets = indexSecrets(resources.secrets, problems);
   const now = clock();
+  const ownership = readOwnership({
+    mode: options.hostOwnership,
+    ingresses: read.ingresses,
+    namespaces,
+    claims: options.claims ?? null,
+    published,
+    kept: options.keptNamespaces ?? NONE_KEPT,
+  }, now);
+  problems.addAll(namespaces.problems);
+  problems.addAll(ownership.problems);
   const upstreamTls = new UpstreamTlsReader(secrets, published, now, problems);
   const backends = new BackendResolver(resources, upstreamTls, options, problems);
-  const routing = layRoutes(ingresses, backends, options.defaultBackend, options, problems);
+  const routing = layRoutes(
+    ingresses,
+    backends,
+    { processBackend: options.defaultBackend, refusals: options, ownership },
+    problems,
+  );
   const sources = new CertificateSources(
     secrets,
     now,
@@ -93,7 +126,7 @@ export function translate(
     published,
     options.maxRsaBits,
   );
-  const tls = layCertificates(ingresses, sources, published, problems);
+  const tls = layCertificates(ingresses, sources, published, ownership, problems);
   const byDefault = readDefaultCertificate(
     options.defaultCertificate,
     secrets,
@@ -118,8 +151,12 @@ export function translate(
     },
     problems: problems.sorted(),
     statuses,
+    claims: ownership.claims,
+    hostOwners: ownership.owners,
   };
 }
+
+const NONE_KEPT: ReadonlySet<string> = new Set();
 
 const CERTIFICATES = new SortedList<Certificate>((a, b) => compareText(a.id, b.id));
 

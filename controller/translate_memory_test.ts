@@ -28,6 +28,7 @@ const OPTIONS: TranslateOptions = {
   allowAcceptUnsupportedAnnotation: false,
   defaultCertificate: null,
   allowLocalEndpoints: false,
+  hostOwnership: "namespace",
   version: { epoch: "file", seen: {} },
 };
 
@@ -37,6 +38,17 @@ const OPTION_SETS: readonly TranslateOptions[] = [
   { ...OPTIONS, allowLocalEndpoints: true },
   { ...OPTIONS, acceptUnsupported: ["auth-tls-secret"] },
   { ...OPTIONS, allowAcceptUnsupportedAnnotation: true },
+  { ...OPTIONS, hostOwnership: "shared" },
+  {
+    ...OPTIONS,
+    claims: new Map([[
+      "app.example.com",
+      [
+        { namespace: "team-b", since: "2029-01-01T00:00:00Z" },
+        { namespace: "team-a", since: "2029-02-01T00:00:00Z" },
+      ],
+    ]]),
+  },
   { ...OPTIONS, allowExternalName: false, defaultBackend: null },
   { ...OPTIONS, watchIngressWithoutClass: false, ingressClasses: ["nginx"] },
   { ...OPTIONS, defaultBackend: { namespace: "team-a", name: "gone", port: "http" } },

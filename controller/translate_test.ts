@@ -29,6 +29,7 @@ const OPTIONS: TranslateOptions = {
   allowAcceptUnsupportedAnnotation: false,
   defaultCertificate: null,
   allowLocalEndpoints: false,
+  hostOwnership: "namespace",
   version: { epoch: "file", seen: {} },
 };
 const NOW = Date.parse("2030-01-01T00:00:00Z");

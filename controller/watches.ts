@@ -6,6 +6,7 @@
  * namespace, which are to be as they were written.
  */
 import type { Logger } from "../shared/log.ts";
+import { CLAIMS_LABELS, CLAIMS_NAME } from "./claims.ts";
 import type { EventSubjects } from "./events.ts";
 import type { KubeClient } from "./kube/client.ts";
 import { Informer } from "./kube/informer.ts";
@@ -15,6 +16,7 @@ import {
   reduceEndpointSlice,
   reduceIngress,
   reduceIngressClass,
+  reduceNamespace,
   reduceNode,
   reducePod,
   reduceService,
@@ -25,6 +27,7 @@ import {
   INGRESS_CLASSES,
   INGRESSES,
   type KubeObject,
+  NAMESPACES,
   NODES,
   PODS,
   type Resource,
@@ -37,6 +40,7 @@ import type {
   Ingress,
   IngressClass,
   KubeSecret,
+  Namespace,
   Resources,
   Service,
 } from "./resources.ts";
@@ -63,6 +67,10 @@ export interface WatchesOptions {
 /** Labels of what the controller has made. */
 const OWNED = `${MANAGED_BY_LABEL}=${OWNER_LABELS[MANAGED_BY_LABEL]}`;
 export const PUBLISHED_SELECTOR = `${PUBLISHED_LABEL}=${PUBLISHED_LABELS[PUBLISHED_LABEL]}`;
+/** One watch for both: a failure is logged once. */
+const OWN_CONFIG_MAPS = `${PUBLISHED_LABEL} in (${
+  [PUBLISHED_LABELS, CLAIMS_LABELS].map((labels) => labels[PUBLISHED_LABEL]).join(",")
+})`;
 const PROXY_PODS = Object.entries(PROXY_SELECTOR).map((pair) => pair.join("=")).join(",");
 
 type Watched<T> = T & KubeObject;
@@ -73,10 +81,12 @@ export class Watches {
   readonly services: Informer<Watched<Service>>;
   readonly endpointSlices: Informer<Watched<EndpointSlice>>;
   readonly secrets: NamedSecrets;
-  /** What is published. */
+  /** What is published, and the recorded claims to hosts. */
   readonly configMaps: Informer<KubeObject>;
   readonly keySecrets: Informer<Watched<KubeSecret>>;
   readonly pods: Informer<KubeObject>;
+  /** Their metadata; null where the controller is limited to namespaces. */
+  readonly namespaces: Informer<Watched<Namespace>> | null;
   /** Null where nobody asks for their addresses. */
   readonly nodes: Informer<KubeObject> | null;
   /** The same; null where nobody asks for their zones either. */
@@ -94,7 +104,7 @@ export class Watches {
       resource: Resource,
       own: Pick<
         ConstructorParameters<typeof Informer<T>>[0],
-        "reduce" | "countsVersions" | "labelSelector"
+        "reduce" | "countsVersions" | "labelSelector" | "metadataOnly"
       >,
       where: readonly string[] | null = namespaces,
     ): Informer<T> => {
@@ -109,7 +119,7 @@ export class Watches {
     this.endpointSlices = watch(ENDPOINT_SLICES, { reduce: reduceEndpointSlice });
     this.configMaps = watch(
       CONFIG_MAPS,
-      { labelSelector: PUBLISHED_SELECTOR, reduce: keepContent(CONFIG_MAPS) },
+      { labelSelector: OWN_CONFIG_MAPS, reduce: keepContent(CONFIG_MAPS) },
       [namespace],
     );
     this.keySecrets = watch(
@@ -117,6 +127,9 @@ export class Watches {
       { labelSelector: PUBLISHED_SELECTOR, reduce: keepContent(SECRETS) },
       [namespace],
     );
+    this.namespaces = namespaces === null
+      ? watch(NAMESPACES, { metadataOnly: true, reduce: reduceNamespace })
+      : null;
     this.pods = watch(PODS, { labelSelector: PROXY_PODS, reduce: reducePod }, [namespace]);
     this.zoneNodes = options.nodes || options.zones ? watch(NODES, { reduce: reduceNode }) : null;
     this.nodes = options.nodes ? this.zoneNodes : null;
@@ -157,6 +170,13 @@ export class Watches {
       .every((informer) => informer.isSynced);
   }
 
+  /** Whether Namespaces are known, or known not to be readable: who owns a host depends on them. */
+  get areNamespacesKnown(): boolean {
+    const { namespaces } = this;
+    return namespaces === null || namespaces.isSynced ||
+      namespaces.failures.some(({ code }) => code === 403);
+  }
+
   /** Whether addresses of nodes are known, or known not to be had. */
   get areNodesKnown(): boolean {
     return this.nodes === null || this.nodes.isSynced || this.nodes.failures.length > 0;
@@ -187,6 +207,7 @@ export class Watches {
       services: this.services.store.list(),
       endpointSlices: this.endpointSlices.store.list(),
       secrets: this.secrets.store.list(),
+      namespaces: this.namespaces?.isSynced ? this.namespaces.store.list() : null,
     };
   }
 
@@ -204,6 +225,9 @@ export class Watches {
       EndpointSlice: { resource: ENDPOINT_SLICES, view: this.endpointSlices.store },
       Secret: { resource: SECRETS, view: this.secrets.store },
       ConfigMap: { resource: CONFIG_MAPS, view: this.configMaps.store },
+      ...(this.namespaces === null
+        ? {}
+        : { Namespace: { resource: NAMESPACES, view: this.namespaces.store } }),
     };
     const own = [...this.#workload].filter(([kind]) => kind !== "Service").map((
       [kind, { store }],
@@ -226,6 +250,14 @@ export class Watches {
     this.services.store.subscribe(subscriber);
     this.endpointSlices.store.subscribe(subscriber);
     this.secrets.store.subscribe(subscriber);
+    this.namespaces?.store.subscribe(subscriber);
+    this.namespaces?.onFailures(changed);
+  }
+
+  onClaimsChange(changed: () => void): void {
+    this.configMaps.store.subscribe(({ before, after }) => {
+      if ((after ?? before)?.metadata.name === CLAIMS_NAME) changed();
+    });
   }
 
   onPublishedChange(changed: () => void): void {

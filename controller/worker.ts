@@ -144,7 +144,7 @@ async function run(
       epoch,
       kinds: watches.kinds,
       secrets: watches.secrets,
-      isSynced: () => watches.ownAreSynced,
+      isSynced: () => watches.ownAreSynced && watches.areNamespacesKnown,
       resources: () => watches.resources(),
       references: (resources) => referencedSecrets(resources, options),
       published: () => made.published(),
@@ -168,6 +168,7 @@ async function run(
     });
     watches.onChange(() => loop.changed());
     watches.onPublishedChange(() => made.publishedChanged() && loop.changed());
+    watches.onClaimsChange(() => made.claimsChanged() && loop.changed());
     watches.onWorkloadChange(() => made.workloadChanged());
     loop.changed();
     leader.start();

@@ -57,6 +57,7 @@ export function explainUrl(question: Question): Explained {
     : null;
   const sections = [
     request(question, explanation),
+    owner(question),
     ...redirect(question, explanation),
     winner(question, explanation),
     losers(question, explanation),
@@ -100,6 +101,23 @@ function redirect(question: Question, explanation: Explanation): string[] {
     `Redirect: 308 to ${location} by deno task dev, which makes a certificate for the host`,
     "  a cluster's proxies do not redirect it, as no certificate names it",
   ])];
+}
+
+/** Whose the host is; of the wildcard that takes it where nobody owns the name itself. */
+function owner({ plan, url: { host } }: Question): string {
+  const wildcard = `*${host.slice(host.indexOf("."))}`;
+  const pattern = plan.hostOwners.has(host) ? host : wildcard;
+  const found = plan.hostOwners.get(pattern);
+  if (found === undefined) return "Owner: none, as no rule names the host";
+  const { namespace, because, sharers, guests } = found;
+  const reason = because === "assigned"
+    ? "its Namespace says so"
+    : "it has the oldest claim, as far as these manifests tell";
+  return lines([
+    `Owner: namespace ${namespace}, which has ${pattern}: ${reason}`,
+    ...(sharers.length > 0 ? [`  shared by ${sharers.join(", ")}`] : []),
+    ...(guests.length > 0 ? [`  rules of ${guests.join(", ")} are admitted`] : []),
+  ]);
 }
 
 function winner(question: Question, { outcome, host }: Explanation): string {

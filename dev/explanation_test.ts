@@ -46,6 +46,31 @@ Deno.test("every other route that takes the host is named with why it lost", () 
   assert.match(text, /\n {2}\* Exact \/status\n {4}lost because its host \* is less specific/);
 });
 
+Deno.test("the namespace that owns the host is named, and rules of others with why they lost", () => {
+  const rule = (namespace: string, at: string, host = "shop.test") =>
+    `kind: Ingress
+apiVersion: networking.k8s.io/v1
+metadata: {name: shop, namespace: ${namespace}, creationTimestamp: "${at}"}
+spec: {rules: [{host: ${host}, http: {paths: [
+  {path: /, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}]}}]}
+---
+`;
+  const files = {
+    "a.yaml": rule("victim", "2024-01-01T00:00:00Z"),
+    "b.yaml": rule("evil", "2025-01-01T00:00:00Z"),
+  };
+  const { text } = explainText("http://shop.test/", files);
+  assert.match(text, /\nOwner: namespace victim, which has shop\.test: it has the oldest claim/);
+  assert.match(text, /host shop\.test belongs to namespace victim, [^\n]*so the rule is refused/);
+  const namespace = `kind: Namespace
+apiVersion: v1
+metadata: {name: evil, annotations: {pingress.io/hosts: shop.test}}
+`;
+  const assigned = explainText("http://shop.test/", { ...files, "c.yaml": namespace }).text;
+  assert.match(assigned, /\nOwner: namespace evil, which has shop\.test: its Namespace says so\n/);
+  assert.match(explainText("http://other.test/", files).text, /\nOwner: none, as no rule names/);
+});
+
 Deno.test("the certificate shows its names, issuer and last day", () => {
   const { text } = explainText("https://blue.apps.example.com/");
   assert.match(

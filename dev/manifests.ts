@@ -8,6 +8,7 @@ import type {
   Ingress,
   IngressClass,
   KubeSecret,
+  Namespace,
   Resources,
   Service,
 } from "../controller/resources.ts";
@@ -22,6 +23,7 @@ const API_VERSIONS: Readonly<Record<string, string>> = {
   Service: "v1",
   EndpointSlice: "discovery.k8s.io/v1",
   Secret: "v1",
+  Namespace: "v1",
 };
 
 /** Groups in which older clusters had these kinds, so that a wrong version is told from another kind. */
@@ -70,6 +72,7 @@ export class Manifests {
       services: this.#values<Service>("Service"),
       endpointSlices: this.#values<EndpointSlice>("EndpointSlice"),
       secrets: this.#values<KubeSecret>("Secret"),
+      namespaces: this.#values<Namespace>("Namespace"),
     };
   }
 

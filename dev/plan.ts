@@ -7,6 +7,7 @@ import type { Ingress } from "../controller/resources.ts";
 import {
   type Clock,
   type DefaultBackend,
+  type HostOwner,
   type IngressStatus,
   type RefusalOptions,
   translate,
@@ -42,6 +43,8 @@ export interface Plan {
   readonly problems: readonly LocatedProblem[];
   /** See `LocalEndpoints.standIns`. */
   readonly standIns: ReadonlyMap<string, StandIn>;
+  /** By host pattern. */
+  readonly hostOwners: ReadonlyMap<string, HostOwner>;
 }
 
 /** Pure but for `samples`. `published` is the snapshot before, null at first. */
@@ -68,6 +71,7 @@ export function makePlan(
     statuses: translated.statuses,
     problems: [...manifests.problems, ...manifests.locateAll(problems)].sort(byPlace),
     standIns: local.standIns,
+    hostOwners: translated.hostOwners,
   };
 }
 
@@ -82,6 +86,7 @@ export function toTranslateOptions(options: PlanOptions): TranslateOptions {
     allowAcceptUnsupportedAnnotation: options.allowAcceptUnsupportedAnnotation,
     defaultCertificate: null,
     allowLocalEndpoints: true,
+    hostOwnership: "namespace",
     version: { epoch: "file", seen: {} },
   };
 }

@@ -21,7 +21,7 @@ export interface CertificateDelta {
 
 /** Compares each set with the one before. */
 export class CertificateDiffer {
-  /** The hosts of each certificate, by its id. */
+  /** What each certificate is used for, by its id. */
   #certificates = new Map<string, string>();
   #hosts = new Map<string, string>();
   #ids = new Map<string, string>();
@@ -43,7 +43,7 @@ export class CertificateDiffer {
     const changed: ServerCertificate[] = [];
     for (const certificate of mergeById(certificates)) {
       const { id } = certificate;
-      const list = certificate.hosts.join();
+      const list = `${certificate.hosts.join()} ${certificate.plain?.join() ?? ""}`;
       known.set(id, list);
       if (this.#certificates.get(id) !== list) changed.push(certificate);
       for (const host of certificate.hosts) if (!hosts.has(host)) hosts.set(host, id);
@@ -81,10 +81,14 @@ export function plainId(id: string): string {
 function mergeById(certificates: readonly ServerCertificate[]): Iterable<ServerCertificate> {
   const merged = new Map<string, ServerCertificate>();
   for (const certificate of certificates) {
-    const { id, hosts } = certificate;
+    const { id, hosts, plain } = certificate;
     const other = merged.get(id);
     if (other === undefined) merged.set(id, certificate);
-    else merged.set(id, { ...other, hosts: [...new Set([...other.hosts, ...hosts])] });
+    else {
+      const all = [...new Set([...other.hosts, ...hosts])];
+      const both = [...new Set([...other.plain ?? [], ...plain ?? []])];
+      merged.set(id, { ...other, hosts: all, ...(both.length === 0 ? {} : { plain: both }) });
+    }
   }
   return merged.values();
 }

@@ -163,14 +163,15 @@ export class CertificateLoader {
       ? { text: certificate.key.pem.reveal(), name: "the key" }
       : this.#readFile(certificate.key.path);
     if (typeof key === "string") return key;
-    const cacheKey = `${certificate.id}\n${certificate.hosts.join()}\n${chain.text}\n${key.text}`;
+    const uses = `${certificate.hosts.join()}\n${certificate.plain?.join() ?? ""}`;
+    const cacheKey = `${certificate.id}\n${uses}\n${chain.text}\n${key.text}`;
     const before = this.#checked.get(cacheKey) ?? checked.get(cacheKey);
     const pair = before ?? this.#check(certificate, chain, key);
     return typeof pair === "string" ? pair : { cacheKey, pair, usable: pair };
   }
 
   #check(
-    { hosts, id, origin, chain: { kind } }: Certificate,
+    { hosts, plain, id, origin, chain: { kind } }: Certificate,
     chain: { text: string; name: string },
     key: { text: string; name: string },
   ): LoadedCertificate | string {
@@ -181,6 +182,7 @@ export class CertificateLoader {
       // A file keeps its path when its contents change: the id must not.
       id: id === pair.fingerprint ? id : `${id} ${pair.fingerprint}`,
       hosts,
+      ...(plain === undefined ? {} : { plain }),
       name: kind === "file" ? chain.name : formatRef(origin),
       isDefault: false,
       chain: pair.chain,

@@ -7,6 +7,7 @@
  * context, so sessions resume over a change elsewhere.
  */
 import tls from "node:tls";
+import { staysPlain } from "../shared/plain_hosts.ts";
 import type { Secret } from "../shared/snapshot.ts";
 import type { CertificateDelta } from "./certificate_delta.ts";
 
@@ -15,6 +16,8 @@ export interface ServerCertificate {
   readonly id: string;
   /** Host patterns: `app.example.com`, `*.example.com`. */
   readonly hosts: readonly string[];
+  /** Hosts to which plain HTTP is not redirected; see `Certificate` of the snapshot. */
+  readonly plain?: readonly string[];
   readonly chain: string;
   readonly key: Secret;
 }
@@ -44,6 +47,11 @@ export class CertificateEntry {
     const { hosts } = this.#certificate;
     const dot = name.indexOf(".");
     return hosts.includes(name) || (dot > 0 && hosts.includes(`*${name.slice(dot)}`));
+  }
+
+  /** Whether plain HTTP to this name, which it covers, goes to HTTPS. */
+  redirects(name: string): boolean {
+    return !staysPlain(this.#certificate, name);
   }
 
   /** To show to backends. */

@@ -126,8 +126,8 @@ export class Forwarder {
     const { redirectPort, certificates } = this.#context;
     const port = redirectPort();
     if (port === null || exchange.client.secure || certificates.size === 0) return null;
-    const hasCertificate = (host: string) => certificates.covering(host) !== null;
-    return httpsRedirect(exchange, { port, hasCertificate });
+    const isRedirected = (host: string) => certificates.covering(host)?.redirects(host) ?? false;
+    return httpsRedirect(exchange, { port, isRedirected });
   }
 
   /** Forwards within the time that the client gives, if it does. */

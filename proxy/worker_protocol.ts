@@ -99,6 +99,7 @@ export type PostedDelta = Omit<SnapshotDelta, "certificates"> & {
 interface PostedCertificate {
   readonly id: string;
   readonly hosts: readonly string[];
+  readonly plain?: readonly string[];
   readonly chain: string;
   readonly key: string;
 }
@@ -115,10 +116,10 @@ export function unpackDelta(delta: PostedDelta): SnapshotDelta {
   return { ...delta, certificates: { ...certificates, changed } };
 }
 
-function packCertificate({ id, hosts, chain, key }: ServerCertificate): PostedCertificate {
-  return { id, hosts, chain, key: key.reveal() };
+function packCertificate({ id, hosts, plain, chain, key }: ServerCertificate): PostedCertificate {
+  return { id, hosts, ...(plain === undefined ? {} : { plain }), chain, key: key.reveal() };
 }
 
-function unpackCertificate({ id, hosts, chain, key }: PostedCertificate): ServerCertificate {
-  return { id, hosts, chain, key: new Redacted(key) };
+function unpackCertificate({ id, hosts, plain, chain, key }: PostedCertificate): ServerCertificate {
+  return { id, hosts, ...(plain === undefined ? {} : { plain }), chain, key: new Redacted(key) };
 }

@@ -153,6 +153,11 @@ export interface Certificate {
   readonly id: string;
   /** Host patterns (as in Route.host, never `*`), sorted. */
   readonly hosts: readonly string[];
+  /**
+   * Hosts that it is shown for, but to which plain HTTP is not redirected: those of `hosts` that it
+   * does not name, and names below one of its wildcards that another namespace owns. Sorted.
+   */
+  readonly plain?: readonly string[];
   /** PEM, the leaf first. */
   readonly chain: PemText | PemFile;
   readonly key: PemSecret | PemFile;

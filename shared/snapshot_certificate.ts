@@ -13,7 +13,14 @@ export function readCertificate(
   ids: Set<string>,
   check: ConfigCheck,
 ): Certificate | null {
-  const certificate = check.object(value, path, ["id", "hosts", "chain", "key", "origin"]);
+  const certificate = check.object(value, path, [
+    "id",
+    "hosts",
+    "plain",
+    "chain",
+    "key",
+    "origin",
+  ]);
   if (certificate === null) return null;
   const id = check.id(certificate.id, `${path}.id`, ids);
   const hosts = check.array(
@@ -22,11 +29,17 @@ export function readCertificate(
     "refused",
     (value, place) => readCertificateHost(value, place, check),
   );
+  const plain = check.array(
+    certificate.plain,
+    `${path}.plain`,
+    "empty",
+    (value, place) => readCertificateHost(value, place, check),
+  );
   const chain = readPem(certificate.chain, `${path}.chain`, "pem", check);
   const key = readPem(certificate.key, `${path}.key`, "secret", check);
   const origin = readOrigin(certificate.origin, path, check);
   if (id === null || chain === null || key === null || origin === null) return null;
-  return { id, hosts, chain, key, origin };
+  return { id, hosts, ...(plain.length === 0 ? {} : { plain }), chain, key, origin };
 }
 
 function readCertificateHost(value: unknown, path: string, check: ConfigCheck): string | null {

@@ -164,10 +164,12 @@ function plainEndpoint({ address, port, zone, hints }: Endpoint) {
   return { address, port, zone, hints };
 }
 
-function plainCertificate({ id, hosts, chain, key, origin }: Certificate, revealKeys: boolean) {
+function plainCertificate(certificate: Certificate, revealKeys: boolean) {
+  const { id, hosts, plain, chain, key, origin } = certificate;
   return {
     id,
     hosts,
+    plain,
     chain: chain.kind === "file"
       ? { kind: chain.kind, path: chain.path }
       : { kind: chain.kind, pem: chain.pem },

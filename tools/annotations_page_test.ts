@@ -1,9 +1,16 @@
 import assert from "node:assert/strict";
+import { SHARE_ANNOTATION } from "../controller/translate/ingress_hosts.ts";
+import { HOSTS_ANNOTATION } from "../controller/translate/namespace_facts.ts";
 import { SERVICE_ANNOTATIONS } from "../controller/translate/own_annotations.ts";
 import { ENDPOINT_ANNOTATION } from "../dev/local_endpoints.ts";
 
 Deno.test("docs/annotations.md has a row for each annotation that is read, and no other", () => {
   const page = Deno.readTextFileSync(new URL("../docs/annotations.md", import.meta.url));
   const rows = page.split("\n").flatMap((line) => /^\| `([^`]+)` +\|/.exec(line)?.[1] ?? []);
-  assert.deepEqual(rows, [...SERVICE_ANNOTATIONS, ENDPOINT_ANNOTATION]);
+  assert.deepEqual(rows, [
+    ...SERVICE_ANNOTATIONS,
+    SHARE_ANNOTATION,
+    HOSTS_ANNOTATION,
+    ENDPOINT_ANNOTATION,
+  ]);
 });

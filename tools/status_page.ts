@@ -73,8 +73,8 @@ export function statusPage(): string {
     "## Events",
     "",
     "A problem of an object is an Event of type Warning on it: one for each object and reason, in the",
-    "object's namespace, or in `default` for an IngressClass. It says in which field, what is wrong,",
-    "what follows, and what to do, and how many more of the kind there are.",
+    "object's namespace, or in `default` for an IngressClass or a Namespace. It says in which field,",
+    "what is wrong, what follows, and what to do, and how many more of the kind there are.",
     "",
     `- One is told of once it has lasted for ${
       EVENT_TIMING.patience / 1_000

@@ -79,6 +79,10 @@ export const reduceEndpointSlice: Reduce = (object) => {
   });
 };
 
+/** Who owns which hosts, and whether it is being deleted; for a watch of metadata alone. */
+export const reduceNamespace: Reduce = (object) =>
+  made(object, { metadata: metadataOf(object, { annotations: true }) });
+
 /** A TLS Secret with its data, as it is asked for by name. */
 export const reduceSecret: Reduce = (object) => {
   const { type, data } = fieldsOf(object);

@@ -12,6 +12,7 @@ const OPTIONS: TranslateOptions = {
   acceptUnsupported: [],
   allowAcceptUnsupportedAnnotation: false,
   allowLocalEndpoints: false,
+  hostOwnership: "namespace",
   version: { epoch: "test", seen: {} },
 };
 const PREFIX = "nginx.ingress.kubernetes.io/";

@@ -57,9 +57,13 @@ export function compareAge(a: Age, b: Age): number {
   return compareText(a.ref.namespace, b.ref.namespace) || compareText(a.ref.name, b.ref.name);
 }
 
-/** Names the elder of two objects that both want something, and says why it has it. */
+/** Names the one of two objects that has what both want, and says why. */
 export function showElder(elder: Identity, than: Identity): string {
-  const why = elder.createdAt === than.createdAt ? "comes first by name" : "is older";
+  const why = elder.createdAt === than.createdAt
+    ? "comes first by name"
+    : elder.createdAt < than.createdAt
+    ? "is older"
+    : "takes precedence";
   return `${formatObject(elder.ref)}, which ${why}`;
 }
 

@@ -10,7 +10,9 @@ import { formatObject, type ObjectRef } from "../../shared/problem.ts";
 import type { AnswerAction, PathMatch } from "../../shared/snapshot.ts";
 import { ANY_HOST, explainHost, HOST_REMEDY, readHost, readRuleHost } from "./host.ts";
 import { type Identity, keyOf } from "./identity.ts";
+import { type HostField, hostFields, readSharesWith } from "./ingress_hosts.ts";
 import { asList, asObject, asText, describe, fieldOf, isAbsent, quote } from "./json.ts";
+import { isDying } from "./namespace_facts.ts";
 import { reportNginxAnnotations } from "./nginx_annotations.ts";
 import { readAccepted, reportOwnAnnotations } from "./own_annotations.ts";
 import { explainPath, looksLikePattern, readPath, readPathType, WHOLE_HOST } from "./path.ts";
@@ -33,6 +35,14 @@ export interface IngressModel {
   /** What is wrong with the object by itself. */
   readonly problems: readonly ObjectProblem[];
   readonly rules: readonly RuleModel[];
+  /** Of its rules. */
+  readonly hosts: readonly HostField[];
+  /** Whether it has a rule without a host, or nothing but a default backend. */
+  readonly takesAnyHost: boolean;
+  /** Namespaces whose rules it admits to its hosts, where its own namespace owns them. */
+  readonly sharesWith: readonly string[];
+  /** Whether the object itself is being deleted. */
+  readonly isDying: boolean;
   /** Whether `spec.rules` says something, readable or not: it is more than a default backend. */
   readonly hasRules: boolean;
   readonly defaultBackend: BackendRef | null;
@@ -129,8 +139,14 @@ function readSpec(identity: Identity, object: unknown, report: Report) {
     });
   }
   const reading = { identity, report, hasDefaultBackend: defaultBackend !== null };
+  const read = Array.from(rules, (rule, i) => readRule(rule, `spec.rules[${i}]`, reading));
   return {
-    rules: Array.from(rules, (rule, i) => readRule(rule, `spec.rules[${i}]`, reading)),
+    rules: read,
+    hosts: hostFields(read),
+    takesAnyHost: read.some(({ host }) => host === ANY_HOST) ||
+      (isEmpty(writtenRules) && defaultBackend !== null),
+    sharesWith: readSharesWith(annotations, report),
+    isDying: isDying(object),
     hasRules: !isEmpty(writtenRules),
     defaultBackend,
     tls: Array.from(tls, (entry, i) => readTls(entry, `spec.tls[${i}]`, reading)),
@@ -149,6 +165,7 @@ function canary(report: Report) {
   });
   return {
     ...{ rules: [], hasRules: true, defaultBackend: null, tls: [] },
+    ...{ hosts: [], takesAnyHost: false, sharesWith: [], isDying: false },
     ...{ refusals: [], protocolWish: null, accepted: null },
   };
 }

@@ -7,6 +7,7 @@ import { addToIndex, compareAge, type Identity } from "./identity.ts";
 import { type IngressModel, readIngress } from "./ingress.ts";
 import type { IngressObject } from "./ingress_object.ts";
 import { differenceOf, isSameList, LastResult } from "./memo.ts";
+import type { NamespaceFacts } from "./namespace_facts.ts";
 import { type ObjectProblem, type ProblemList, recordProblems } from "./problems.ts";
 import { SortedList } from "./sorted_list.ts";
 
@@ -59,6 +60,30 @@ function readAll(objects: readonly IngressObject[]): IngressList {
     return models;
   });
   return { ingresses: value, problems, hasDuplicates: value.length < named };
+}
+
+interface Ordered {
+  readonly list: IngressList;
+  readonly namespaces: NamespaceFacts;
+}
+
+const lastOrder = new LastResult<Ordered, IngressList>();
+
+/**
+ * The same Ingresses, but those that are being deleted, or whose namespace is, come last: they lose
+ * every conflict, and serve on where nobody else wants it.
+ */
+export function livingFirst(list: IngressList, namespaces: NamespaceFacts): IngressList {
+  return lastOrder.recall((before) => before.list === list && before.namespaces === namespaces) ??
+    lastOrder.keep({ list, namespaces }, inOrder(list, namespaces.terminating));
+}
+
+function inOrder(list: IngressList, terminating: ReadonlySet<string>): IngressList {
+  const isLast = ({ isDying, identity }: IngressModel) =>
+    isDying || terminating.has(identity.ref.namespace);
+  if (!list.ingresses.some(isLast)) return list;
+  const living = list.ingresses.filter((ingress) => !isLast(ingress));
+  return { ...list, ingresses: [...living, ...list.ingresses.filter(isLast)] };
 }
 
 function reportNameless(ref: ObjectRef, problems: ProblemList): void {

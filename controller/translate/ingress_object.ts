@@ -60,6 +60,7 @@ export class IngressObject {
         fieldOf(object, "spec"),
         fieldOf(metadata, "annotations"),
         fieldOf(metadata, "creationTimestamp"),
+        fieldOf(metadata, "deletionTimestamp"),
       ];
     });
     return isSameJson(a, b);

@@ -1,11 +1,11 @@
 /**
  * Annotations of ours that stand where nothing reads them. In: the annotations of an Ingress. Out: a
- * problem for each `pingress.io/…`, since an Ingress has but one
- * (`accept-unsupported`, `docs/annotations.md`): one that is
+ * problem for each `pingress.io/…` that an Ingress does not have (`docs/annotations.md`): one that is
  * misspelt, or belongs on a Service, must not go unnoticed.
  */
 import { BALANCE_ANNOTATION } from "./balance.ts";
 import { GRPC_WEB_ANNOTATION } from "./grpc_web.ts";
+import { SHARE_ANNOTATION } from "./ingress_hosts.ts";
 import { asObject, quote } from "./json.ts";
 import type { Report } from "./problems.ts";
 import { UPSTREAM_TLS_ANNOTATIONS } from "./upstream_tls.ts";
@@ -22,6 +22,8 @@ const PREFIX = "pingress.io/";
 /** Of an Ingress; counts where the operator allows it. */
 export const ACCEPT_ANNOTATION = "pingress.io/accept-unsupported";
 
+const OF_INGRESS: readonly string[] = [ACCEPT_ANNOTATION, SHARE_ANNOTATION];
+
 /** The names that an Ingress accepts as unsupported, null without the annotation. */
 export function readAccepted(annotations: unknown): readonly string[] | null {
   const value = asObject(annotations)?.[ACCEPT_ANNOTATION];
@@ -32,7 +34,7 @@ export function readAccepted(annotations: unknown): readonly string[] | null {
 /** Reports each in the order of their names. */
 export function reportOwnAnnotations(annotations: unknown, report: Report): void {
   for (const name of Object.keys(asObject(annotations) ?? {}).sort()) {
-    if (!name.startsWith(PREFIX) || name === ACCEPT_ANNOTATION) continue;
+    if (!name.startsWith(PREFIX) || OF_INGRESS.includes(name)) continue;
     const isOfService = SERVICE_ANNOTATIONS.includes(name);
     report.warning(`metadata.annotations[${JSON.stringify(name)}]`, {
       reason: "AnnotationUnknown",

@@ -8,6 +8,7 @@ import type { Resolution } from "./backend_plan.ts";
 import type { BackendRef } from "./backend_ref.ts";
 import type { Closures } from "./closures.ts";
 import type { IngressModel } from "./ingress.ts";
+import { WHOLE_HOST } from "./path.ts";
 import type { ProblemList } from "./problems.ts";
 import { routeId, type RoutePlace } from "./route_place.ts";
 
@@ -18,7 +19,8 @@ export interface Claim {
   readonly isServed: boolean;
 }
 
-export interface HostOwner {
+/** A host that rules name. */
+export interface NamedHost {
   readonly owner: IngressModel;
   /** The rule that names the host: `spec.rules[0]`. */
   readonly field: string;
@@ -28,13 +30,20 @@ export interface HostOwner {
   hasRoutes: boolean;
 }
 
+/** What requests to a host get that none of its paths takes. */
+export interface HostRest {
+  readonly action: Action;
+  /** Whether the default action of the snapshot is another one. */
+  readonly isOwn: boolean;
+}
+
 export class RouteClaims {
   #backends: BackendResolver;
   #closures: Closures;
   #problems: ProblemList;
   /** By route id. */
   #claims = new Map<string, Claim>();
-  #hosts = new Map<string, HostOwner>();
+  #hosts = new Map<string, NamedHost>();
 
   constructor(backends: BackendResolver, closures: Closures, problems: ProblemList) {
     this.#backends = backends;
@@ -43,7 +52,7 @@ export class RouteClaims {
   }
 
   /** Makes `owner` the host's owner, unless an older Ingress is. */
-  claimHost(host: string, owner: IngressModel, field: string): HostOwner {
+  claimHost(host: string, owner: IngressModel, field: string): NamedHost {
     let named = this.#hosts.get(host);
     if (named === undefined) {
       named = { owner, field, isShared: false, hasRoutes: false };
@@ -92,19 +101,22 @@ export class RouteClaims {
   }
 
   /** Every host that an Ingress names. */
-  hosts(): Map<string, HostOwner> {
+  hosts(): Map<string, NamedHost> {
     return this.#hosts;
   }
 
   /**
-   * The routes in no order. A host that is named, but has no path that can be served, gets
-   * `emptyAction`, or a broader host would take its requests.
+   * The routes in no order. A host that is named, but has no path that can be served, gets the
+   * action of its rest, or a broader host would take its requests.
+   *
+   * @param restOf What the rest of a host gets that no path takes.
    */
-  routes(emptyAction: Action): Route[] {
+  routes(restOf: (host: string) => HostRest): Route[] {
     const routes = [...this.#claims.values()].map(({ route }) => route);
     for (const [host, { owner, field, hasRoutes }] of this.#hosts) {
-      if (hasRoutes) continue;
-      routes.push(owner.hostPlaces.of(host, owner.identity, field).route(emptyAction));
+      const { action, isOwn } = restOf(host);
+      if (hasRoutes && (!isOwn || this.find(host, WHOLE_HOST) !== null)) continue;
+      routes.push(owner.hostPlaces.of(host, owner.identity, field).route(action));
     }
     return routes;
   }

@@ -19,9 +19,10 @@ import {
   type PathModel,
   type RuleModel,
 } from "./ingress.ts";
+import type { Ownership } from "./ownership.ts";
 import { WHOLE_HOST } from "./path.ts";
 import type { ProblemList } from "./problems.ts";
-import { type Claim, type HostOwner, RouteClaims } from "./route_claims.ts";
+import { type Claim, type HostRest, type NamedHost, RouteClaims } from "./route_claims.ts";
 import { compareRoutes } from "./route_order.ts";
 import { SortedList } from "./sorted_list.ts";
 import type { PathStatus } from "./status.ts";
@@ -44,53 +45,97 @@ export interface Routing {
 /** A routing, with what tells whether a change of one Ingress touches others. */
 export interface Layout {
   readonly routing: Routing;
-  readonly hosts: Map<string, HostOwner>;
+  readonly hosts: Map<string, NamedHost>;
+  readonly fallback: Fallback;
+}
+
+/** What decides on routes beside Ingresses and backends. */
+export interface RoutingOptions {
+  readonly processBackend: DefaultBackend | null;
+  readonly refusals: RefusalOptions;
+  readonly ownership: Ownership;
+}
+
+/** What requests get that no route takes. */
+export interface Fallback {
+  readonly action: Action | null;
+  /** Of the Ingress whose default backend it is; null where it is the process's, or none. */
+  readonly namespace: string | null;
+  /** For hosts that another namespace owns. */
+  readonly foreign: Action;
 }
 
 /** Lays the routes of all Ingresses. */
 export function layAll(
   ingresses: readonly IngressModel[],
   backends: BackendResolver,
-  processBackend: DefaultBackend | null,
-  refusals: RefusalOptions,
+  { processBackend, refusals, ownership }: RoutingOptions,
   problems: ProblemList,
 ): Layout {
   const closures = new Closures(ingresses, refusals, problems);
   const claims = new RouteClaims(backends, closures, problems);
-  const statuses = ingresses.map((ingress) => claimPaths(claims, ingress, problems));
-  let defaultAction: Action | null = null;
+  const statuses = claimAllPaths(claims, ingresses, ownership, problems);
+  let action: Action | null = null;
   let chosen: IngressModel | null = null;
   for (const [i, ingress] of ingresses.entries()) {
     if (ingress.defaultBackend === null) continue;
     if (ingress.hasRules) {
-      statuses[i].push(claimRestOfHosts(claims, ingress, ingress.defaultBackend, problems));
+      const rest = claimRestOfHosts(claims, ingress, ingress.defaultBackend, ownership, problems);
+      statuses[i].push(rest);
     } else if (chosen !== null) {
       statuses[i].push(refuseDefault(ingress, chosen, problems));
     } else {
       chosen = ingress;
       const resolution = claims.resolve(null, ingress, ingress.defaultBackend);
-      defaultAction = resolution.action;
+      action = resolution.action;
       statuses[i].push(defaultStatus([], resolution.isServed ? "served" : "failing"));
     }
   }
-  defaultAction ??= resolveProcessBackend(processBackend, backends, problems);
-  const routes = IN_ORDER.of(claims.routes(defaultAction ?? NOT_FOUND));
-  return { routing: { routes, defaultAction, statuses }, hosts: claims.hosts() };
+  const isForeign = chosen !== null && ownership.owners.size > 0;
+  const ofProcess = action === null || isForeign
+    ? resolveProcessBackend(processBackend, backends, problems)
+    : null;
+  const fallback = {
+    action: action ?? ofProcess,
+    namespace: chosen?.identity.ref.namespace ?? null,
+    foreign: ofProcess ?? NOT_OWNED,
+  };
+  const routes = claims.routes((host) => restOf(host, fallback, ownership));
+  for (const [host, { place }] of ownership.assigned) {
+    if (!claims.hosts().has(host)) routes.push(place.route(fallback.foreign));
+  }
+  return {
+    routing: { routes: IN_ORDER.of(routes), defaultAction: fallback.action, statuses },
+    hosts: claims.hosts(),
+    fallback,
+  };
 }
 
 /** Lays the routes of Ingresses without default backends, whose hosts no other Ingress names. */
 export function layAlone(
   ingresses: readonly IngressModel[],
   backends: BackendResolver,
-  defaultAction: Action | null,
-  refusals: RefusalOptions,
+  fallback: Fallback,
+  { refusals, ownership }: RoutingOptions,
   problems: ProblemList,
 ): Layout {
   const closures = new Closures(ingresses, refusals, problems);
   const claims = new RouteClaims(backends, closures, problems);
-  const statuses = ingresses.map((ingress) => claimPaths(claims, ingress, problems));
-  const routes = claims.routes(defaultAction ?? NOT_FOUND).sort(compareRoutes);
-  return { routing: { routes, defaultAction, statuses }, hosts: claims.hosts() };
+  const statuses = claimAllPaths(claims, ingresses, ownership, problems);
+  const routes = claims.routes((host) => restOf(host, fallback, ownership)).sort(compareRoutes);
+  return {
+    routing: { routes, defaultAction: fallback.action, statuses },
+    hosts: claims.hosts(),
+    fallback,
+  };
+}
+
+/** Nothing falls from an owned host to a default backend of another namespace. */
+function restOf(host: string, fallback: Fallback, ownership: Ownership): HostRest {
+  const { action, namespace, foreign } = fallback;
+  return namespace === null || ownership.isOwn(host, namespace)
+    ? { action: action ?? NOT_FOUND, isOwn: false }
+    : { action: foreign, isOwn: true };
 }
 
 const IN_ORDER = new SortedList<Route>(compareRoutes);
@@ -102,21 +147,55 @@ const NOT_FOUND: Action = {
   reason: "the host has no path that can be served, and there is no default backend",
 };
 
-function claimPaths(
+/** For the rest of a host that is owned, in place of a default backend of another namespace. */
+const NOT_OWNED: Action = {
+  kind: "answer",
+  status: 404,
+  reason: "the namespace that owns the host has no such path, and no default backend",
+};
+
+/** Rules of guests come after all others: the owner's have the first choice of paths. */
+function claimAllPaths(
   claims: RouteClaims,
-  ingress: IngressModel,
+  ingresses: readonly IngressModel[],
+  ownership: Ownership,
   problems: ProblemList,
-): PathStatus[] {
-  const statuses: PathStatus[] = [];
-  for (const rule of ingress.rules) {
-    if (rule.host === null) {
-      statuses.push(...dropped(rule));
-      continue;
+): PathStatus[][] {
+  const deferred: (() => void)[] = [];
+  const statuses = ingresses.map((ingress) => {
+    const own: PathStatus[] = [];
+    for (const rule of ingress.rules) {
+      if (rule.host === null) {
+        own.push(...dropped(rule));
+        continue;
+      }
+      const standing = ownership.standing(rule.host, ingress.identity.ref.namespace);
+      if (standing === "refused") {
+        own.push(...refused(rule));
+        continue;
+      }
+      const start = own.length;
+      const claimRule = () => {
+        claims.claimHost(rule.host!, ingress, rule.field);
+        for (const [i, path] of rule.paths.entries()) {
+          own[start + i] = claimPath(claims, ingress, path, problems);
+        }
+      };
+      if (standing === "guest") {
+        deferred.push(claimRule);
+        for (const path of rule.paths) own.push(path.dropped);
+      } else claimRule();
     }
-    claims.claimHost(rule.host, ingress, rule.field);
-    for (const path of rule.paths) statuses.push(claimPath(claims, ingress, path, problems));
-  }
+    return own;
+  });
+  for (const claimRule of deferred) claimRule();
   return statuses;
+}
+
+/** A rule for a host of another namespace. */
+function refused({ field, paths }: RuleModel): PathStatus[] {
+  const status = (field: string): PathStatus => ({ field, routes: [], outcome: "refused" });
+  return paths.length > 0 ? paths.map((path) => status(path.field)) : [status(field)];
 }
 
 /** A rule whose host cannot be read, as far as it can be told. */
@@ -169,9 +248,15 @@ function claimRestOfHosts(
   claims: RouteClaims,
   ingress: IngressModel,
   defaultBackend: BackendRef,
+  ownership: Ownership,
   problems: ProblemList,
 ): PathStatus {
-  const hosts = new Set(ingress.rules.flatMap(({ host }) => host ?? []));
+  const { namespace } = ingress.identity.ref;
+  const hosts = new Set(
+    ingress.rules.flatMap(({ host }) =>
+      host !== null && ownership.isOwn(host, namespace) ? host : []
+    ),
+  );
   const own: Claim[] = [];
   const obstacles: string[] = [];
   for (const host of hosts) {

@@ -9,45 +9,56 @@
 import { compareHosts } from "../../shared/host_order.ts";
 import type { Route } from "../../shared/snapshot.ts";
 import type { BackendResolver, FoundBackends } from "./backend.ts";
-import type { IngressModel } from "./ingress.ts";
 import type { RefusalOptions } from "./closures.ts";
+import type { IngressModel } from "./ingress.ts";
 import { carryOver, differenceOf, isSameList, LastResult } from "./memo.ts";
+import type { Ownership } from "./ownership.ts";
 import { type ProblemList, type Recorded, recordProblems } from "./problems.ts";
-import type { HostOwner } from "./route_claims.ts";
+import type { NamedHost } from "./route_claims.ts";
 import { compareRoutes } from "./route_order.ts";
 import { isSameAction } from "./route_place.ts";
-import { type DefaultBackend, layAll, layAlone, type Layout, type Routing } from "./routes.ts";
+import {
+  type DefaultBackend,
+  layAll,
+  layAlone,
+  type Layout,
+  type Routing,
+  type RoutingOptions,
+} from "./routes.ts";
 import { mergeSorted } from "./sorted_list.ts";
 
 interface Inputs {
   readonly ingresses: readonly IngressModel[];
-  readonly processBackend: DefaultBackend | null;
-  readonly refusals: RefusalOptions;
+  readonly options: RoutingOptions;
   readonly found: FoundBackends;
 }
 
 const memory = new LastResult<Inputs, Recorded<Layout>>();
 
-/** The very same as before where Ingresses and what becomes of their backends are. */
+/** The very same as before where Ingresses, their hosts' owners and their backends' actions are. */
 export function layRoutes(
   ingresses: readonly IngressModel[],
   backends: BackendResolver,
-  processBackend: DefaultBackend | null,
-  refusals: RefusalOptions,
+  options: RoutingOptions,
   problems: ProblemList,
 ): Routing {
   const before = memory.last;
-  let layout = before !== null && isSameBackend(before.inputs.processBackend, processBackend) &&
-      isSameAccepted(before.inputs.refusals, refusals)
-    ? layChanges(before.inputs, before.result, ingresses, backends)
+  let layout = before !== null && isSameOptions(before.inputs.options, options)
+    ? layChanges(before.inputs, before.result, ingresses, backends, options)
     : null;
   if (layout === null) {
     backends.forget();
-    layout = recordProblems((list) => layAll(ingresses, backends, processBackend, refusals, list));
+    layout = recordProblems((list) => layAll(ingresses, backends, options, list));
   }
-  memory.keep({ ingresses, processBackend, refusals, found: backends.found() }, layout);
+  memory.keep({ ingresses, options, found: backends.found() }, layout);
   problems.addAll(layout.problems);
   return layout.value.routing;
+}
+
+/** But for ownership. */
+function isSameOptions(a: RoutingOptions, b: RoutingOptions): boolean {
+  return isSameBackend(a.processBackend, b.processBackend) &&
+    isSameAccepted(a.refusals, b.refusals);
 }
 
 function isSameBackend(a: DefaultBackend | null, b: DefaultBackend | null): boolean {
@@ -67,26 +78,31 @@ function layChanges(
   before: Recorded<Layout>,
   ingresses: readonly IngressModel[],
   backends: BackendResolver,
+  options: RoutingOptions,
 ): Recorded<Layout> | null {
-  if (inputs.ingresses === ingresses) {
+  const { ownership } = options;
+  const last = inputs.options.ownership;
+  if (inputs.ingresses === ingresses && last === ownership) {
     return backends.findsAgain(inputs.found, NONE) ? before : null;
   }
   const { removed, added } = differenceOf(inputs.ingresses, ingresses);
-  const { routing, hosts } = before.value;
+  const { routing, hosts, fallback } = before.value;
   // Closed paths never asked for their backends, so these cannot be counted back.
   if (removed.some(({ refusals }) => refusals.length > 0)) return null;
   if (removed.length + added.length > ingresses.length / 8) return null;
+  const touched = hostsOf([...removed, ...added]);
+  if (!ownership.differsOnlyIn(touched, last)) return null;
+  if (isContested(touched, last) || isContested(touched, ownership)) return null;
   if (!changeHosts(hosts, removed, added)) return null;
   if (!backends.findsAgain(inputs.found, countBackends(removed))) return null;
-  const alone = recordProblems((list) =>
-    layAlone(added, backends, routing.defaultAction, inputs.refusals, list)
-  );
+  const alone = recordProblems((list) => layAlone(added, backends, fallback, options, list));
   for (const [host, owner] of alone.value.hosts) hosts.set(host, owner);
   const gone = new Set(removed.map(({ identity }) => identity.ref));
   const found = new Map(added.map((ingress, i) => [ingress, alone.value.routing.statuses[i]]));
   return {
     value: {
       hosts,
+      fallback,
       routing: {
         defaultAction: routing.defaultAction,
         routes: replaceRoutes(routing.routes, hostsOf(removed), alone.value.routing.routes),
@@ -97,9 +113,16 @@ function layChanges(
   };
 }
 
+/** Whether what becomes of one of the hosts depends on Ingresses of several namespaces. */
+function isContested(hosts: ReadonlySet<string>, { contested }: Ownership): boolean {
+  if (contested.size === 0) return false;
+  for (const host of hosts) if (contested.has(host)) return true;
+  return false;
+}
+
 /** False where a host that comes or goes is another Ingress's as well; `hosts` is useless then. */
 function changeHosts(
-  hosts: Map<string, HostOwner>,
+  hosts: Map<string, NamedHost>,
   removed: readonly IngressModel[],
   added: readonly IngressModel[],
 ): boolean {

@@ -23,10 +23,11 @@ export interface PathStatus {
   readonly routes: readonly string[];
   /**
    * `served`: forwards to a backend. `failing`: in the table, but answers 500 or 503. `taken`: an
-   * older Ingress has this host and path. `dropped`: the host or path cannot be read. `unused`: a
-   * default backend that no request can reach.
+   * older Ingress has this host and path. `refused`: the host belongs to another namespace.
+   * `dropped`: the host or path cannot be read. `unused`: a default backend that no request can
+   * reach.
    */
-  readonly outcome: "served" | "failing" | "taken" | "dropped" | "unused";
+  readonly outcome: "served" | "failing" | "taken" | "refused" | "dropped" | "unused";
 }
 
 export interface TlsStatus {
@@ -37,9 +38,10 @@ export interface TlsStatus {
   /**
    * `served`: with the Secret's certificate. `kept`: some with the one published before, since the
    * Secret has none that can be used. `failing`: some of its names have no certificate. `taken`:
-   * an older Ingress has some of its names. `none`: it names no Secret.
+   * an older Ingress has some of its names. `refused`: some belong to other namespaces, or no rule
+   * of this one takes them. `none`: it names no Secret.
    */
-  readonly outcome: "served" | "kept" | "failing" | "taken" | "none";
+  readonly outcome: "served" | "kept" | "failing" | "taken" | "refused" | "none";
 }
 
 /** Whether requests to any of its paths reach a backend. */

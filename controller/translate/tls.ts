@@ -3,7 +3,8 @@
  * and what was published last. Out: certificates with the hosts that each is used for, and what
  * became of each entry.
  *
- * A host belongs to the first entry that names it. While that one's Secret cannot be used, the host
+ * A host's certificate is chosen by the first entry that counts for it (`tls_admission.ts`), those
+ * whose certificate names the host before others. While that one's Secret cannot be used, the host
  * keeps the certificate that it was published with, so that half an update takes nobody down; but
  * only one that came from the same namespace, or another tenant's key could be had by asking for it.
  */
@@ -20,8 +21,11 @@ import { showElder } from "./identity.ts";
 import type { IngressModel, TlsHost, TlsModel } from "./ingress.ts";
 import { isSameJson, showSome } from "./json.ts";
 import { differenceOf, isSameList, LastResult } from "./memo.ts";
+import { HOSTS_ANNOTATION } from "./namespace_facts.ts";
 import { type ProblemList, type Recorded, recordProblems, type Report } from "./problems.ts";
+import type { Ownership } from "./ownership.ts";
 import type { TlsStatus } from "./status.ts";
+import { reportNotAdmitted, TlsAdmission } from "./tls_admission.ts";
 
 export interface TlsLayout {
   /** Sorted by id. */
@@ -33,35 +37,42 @@ export interface TlsLayout {
 
 interface TlsInputs {
   readonly ingresses: readonly IngressModel[];
+  readonly ownership: Ownership;
   readonly found: FoundSources;
   readonly published: Snapshot | null;
 }
 
 const lastLayout = new LastResult<TlsInputs, Recorded<TlsLayout>>();
 
-/** The very same as before where Ingresses, their Secrets and what counts of `published` are. */
+/** The very same as before where Ingresses, owners, Secrets and what counts of `published` are. */
 export function layCertificates(
   ingresses: readonly IngressModel[],
   sources: CertificateSources,
   published: Snapshot | null,
+  ownership: Ownership,
   problems: ProblemList,
 ): TlsLayout {
   let layout: Recorded<TlsLayout> | null = lastLayout.recall((before) =>
-    isSameTls(before.ingresses, ingresses) && sources.findsAgain(before.found) &&
+    before.ownership === ownership && isSameTls(before.ingresses, ingresses) &&
+    sources.findsAgain(before.found) &&
     (before.published === published || areUsable(before.found))
   );
   const before = lastLayout.last;
   layout ??= recordProblems((list) => {
-    const claims = new TlsClaims(sources, published, list);
+    const admission = new TlsAdmission(ingresses, ownership);
+    const claims = new TlsClaims(sources, published, ownership, list);
+    const admitted = ingresses.map((ingress) =>
+      ingress.tls.map((entry) => claims.admit(ingress, entry, admission))
+    );
     const statuses = ingresses.map((ingress, i) => {
       if (ingress.tls.length === 0) return NO_STATUS;
-      const each = ingress.tls.map((entry) => claims.add(ingress, entry));
+      const each = ingress.tls.map((entry, j) => claims.add(ingress, entry, admitted[i][j]));
       const old = before?.inputs.ingresses[i] === ingress ? before.result.value.statuses[i] : each;
       return isSameList(old, each) ? old : each;
     });
-    return { certificates: claims.certificates(), statuses };
+    return { certificates: claims.certificates(admission), statuses };
   });
-  lastLayout.keep({ ingresses, found: sources.found(), published }, layout);
+  lastLayout.keep({ ingresses, ownership, found: sources.found(), published }, layout);
   problems.addAll(layout.problems);
   reportUntimely(ingresses, layout.value, sources, problems);
   return layout.value;
@@ -90,10 +101,11 @@ function isSameTls(before: readonly IngressModel[], now: readonly IngressModel[]
   if (before === now) return true;
   if (before.length !== now.length) return false;
   const { removed, added } = differenceOf(before, now);
-  return removed.every(({ identity, tls }, i) => {
+  return removed.every(({ identity, takesAnyHost, tls }, i) => {
     const other = added[i];
     return identity.label === other.identity.label &&
-      identity.createdAt === other.identity.createdAt && tls.length === other.tls.length &&
+      identity.createdAt === other.identity.createdAt &&
+      takesAnyHost === other.takesAnyHost && tls.length === other.tls.length &&
       tls.every(({ field, hosts, secret }, j) => {
         const entry = other.tls[j];
         return isSameJson([field, hosts, secret], [entry.field, entry.hosts, entry.secret]);
@@ -113,34 +125,83 @@ type Outcome = "served" | "kept" | "bare";
 
 interface HostClaim {
   readonly owner: IngressModel;
+  readonly field: string;
   readonly source: CertificateSource;
   readonly outcome: Outcome;
+  /** Of the one that is used; null where there is none. */
+  readonly certificateId: string | null;
+}
+
+/** One entry as far as it counts. */
+interface AdmittedEntry {
+  readonly source: CertificateSource;
+  /** In the order of the entry. */
+  readonly hosts: readonly TlsHost[];
+  /** Hosts below a wildcard of the entry; entries that list them come first. */
+  readonly below: readonly TlsHost[];
+  readonly isRefused: boolean;
 }
 
 class TlsClaims {
   #sources: CertificateSources;
   #published: PublishedCertificates;
+  #ownership: Ownership;
   #problems: ProblemList;
   #claims = new Map<string, HostClaim>();
   /** By id. */
   #used = new Map<string, UsedCertificate>();
+  /** Hosts that entries list. */
+  #listed = new Set<string>();
+  /** Hosts that have an entry whose certificate names them. */
+  #named = new Set<string>();
 
   constructor(
     sources: CertificateSources,
     published: Snapshot | null,
+    ownership: Ownership,
     problems: ProblemList,
   ) {
     this.#sources = sources;
     this.#published = new PublishedCertificates(published);
+    this.#ownership = ownership;
     this.#problems = problems;
   }
 
-  add(ingress: IngressModel, entry: TlsModel): TlsStatus {
+  /** To be called with every entry before the first is added; null for one without a Secret. */
+  admit(ingress: IngressModel, entry: TlsModel, admission: TlsAdmission): AdmittedEntry | null {
     const { field, secret } = entry;
-    if (secret === null) return entry.status.of([], "none");
+    if (secret === null) return null;
     const source = this.#sources.find(secret);
-    const names = entry.hosts === null ? this.#namesOf(source) : [];
-    const hosts = entry.hosts ?? names.map((host) => ({ field, host }));
+    const { ref } = ingress.identity;
+    const listed = entry.hosts ?? this.#namesOf(source).map((host) => ({ field, host }));
+    const hosts: TlsHost[] = [];
+    const below: TlsHost[] = [];
+    let isRefused = false;
+    for (const one of listed) {
+      const admitted = admission.admit(one.host, ref.namespace);
+      if (admitted.kind === "own") hosts.push(one);
+      else if (admitted.kind === "below") {
+        below.push(...admitted.hosts.map((host) => ({ field: one.field, host })));
+      } else if (entry.hosts !== null || listed.length === 1) {
+        isRefused ||= admitted.kind === "refused";
+        reportNotAdmitted(this.#problems.about(ref), one, admitted);
+      }
+    }
+    for (const { host } of hosts) this.#listed.add(host);
+    if (source.kind === "usable") {
+      for (const { host } of [...hosts, ...below]) {
+        if (coversHost(source.nameSet, host)) this.#named.add(host);
+      }
+    }
+    return { source, hosts, below, isRefused: isRefused || hosts.length + below.length === 0 };
+  }
+
+  add(ingress: IngressModel, entry: TlsModel, admitted: AdmittedEntry | null): TlsStatus {
+    if (admitted === null) return entry.status.of([], "none");
+    const { source, isRefused } = admitted;
+    const below = admitted.below.filter(({ host }) => !this.#listed.has(host));
+    const hosts = below.length === 0 ? admitted.hosts : [...admitted.hosts, ...below];
+    const isWhole = below.length === 0 && hosts.length === entry.hosts?.length;
     const outcomes: (Outcome | "taken")[] = [];
     let allServed = hosts.length > 0;
     for (const host of hosts) {
@@ -148,32 +209,58 @@ class TlsClaims {
       outcomes.push(outcome);
       if (outcome !== "served") allServed = false;
     }
-    if (allServed) {
-      return entry.status.served(
-        entry.hosts ?? names,
-        () => sorted(hosts.map(({ host }) => host)),
-      );
+    if (allServed && isWhole) {
+      return entry.status.served(entry.hosts, () => sorted(hosts.map(({ host }) => host)));
     }
     const withOutcome = (outcome: Outcome | "taken") =>
       hosts.flatMap(({ host }, i) => outcomes[i] === outcome ? host : []);
-    if (source.kind !== "usable" || hosts.length === 0) {
+    const lacksNames = entry.hosts === null && this.#namesOf(source).length === 0;
+    if (source.kind !== "usable" || lacksNames || entry.hosts?.length === 0) {
       const report = this.#problems.about(ingress.identity.ref);
       reportSource(report, entry, source, withOutcome("kept"), withOutcome("bare"));
     }
+    const isListed = entry.hosts === null ? !lacksNames : entry.hosts.length > 0;
     return entry.status.of(
       sorted([...withOutcome("served"), ...withOutcome("kept")]),
-      hosts.length === 0 || outcomes.includes("bare")
+      !isListed || outcomes.includes("bare")
         ? "failing"
         : outcomes.includes("kept")
         ? "kept"
         : outcomes.includes("taken")
         ? "taken"
+        // All its hosts may be listed by other entries, which is no mistake.
+        : isRefused && admitted.below.length === 0
+        ? "refused"
         : "served",
     );
   }
 
-  certificates(): Certificate[] {
+  certificates(admission: TlsAdmission): Certificate[] {
+    for (const [pattern, claim] of this.#claims) {
+      if (pattern.startsWith("*.")) this.#keepForeignPlain(pattern, claim, admission);
+    }
     return [...this.#used.values()].map(madeCertificate);
+  }
+
+  /** Whoever owns a wildcard does not decide that hosts of others below it are HTTPS only. */
+  #keepForeignPlain(pattern: string, claim: HostClaim, admission: TlsAdmission): void {
+    const { owner: { identity: { ref } }, field, certificateId } = claim;
+    const { mode, assigned } = this.#ownership;
+    const used = certificateId === null ? undefined : this.#used.get(certificateId);
+    if (used === undefined || mode === "shared") return;
+    if (assigned.get(pattern)?.namespace === ref.namespace) return;
+    const foreign = admission.exactBelow(pattern).filter((host) =>
+      !this.#claims.has(host) && this.#ownership.standing(host, ref.namespace) !== "owner"
+    );
+    if (foreign.length === 0) return;
+    used.plain.push(...foreign);
+    this.#problems.about(ref).warning(field, {
+      reason: "RedirectLeftOut",
+      message: `other namespaces own hosts below ${pattern}, so plain HTTP to them is not ` +
+        `redirected to HTTPS: ${showSome(foreign.toSorted())}`,
+      remedy: `Nothing to do; to have them redirected, annotate Namespace ${ref.namespace} with ` +
+        `${HOSTS_ANNOTATION}: "${pattern}"`,
+    });
   }
 
   /** The hosts of an entry that lists none. */
@@ -192,52 +279,77 @@ class TlsClaims {
       reportTaken(this.#problems.about(ingress.identity.ref), ingress, field, host, other);
       return "taken";
     }
-    const outcome = this.#serve(host, source);
-    this.#claims.set(host, { owner: ingress, source, outcome });
-    if (source.kind === "usable" && !coversHost(source.nameSet, host)) {
+    const isNamed = source.kind !== "usable" || coversHost(source.nameSet, host);
+    const yields = !isNamed && this.#named.has(host);
+    if (source.kind === "usable" && !isNamed) {
       this.#problems.about(ingress.identity.ref).warning(field, {
         reason: "CertificateWithoutHost",
         message: `the certificate of Secret ${source.secret.name} does not name ${host}, so ` +
-          "clients refuse it",
+          (yields
+            ? "that of another TLS entry, which does, is used"
+            : "clients refuse it, and plain HTTP is not redirected to HTTPS"),
         remedy: source.names.length === 0
           ? "Use a certificate for this host"
           : `Use a certificate for this host; that one is for ${showSome(source.names)}`,
       });
     }
+    if (yields) return "taken";
+    const { outcome, certificateId } = this.#serve(host, source, isNamed);
+    this.#claims.set(host, { owner: ingress, field, source, outcome, certificateId });
     return outcome;
   }
 
-  #serve(host: string, source: CertificateSource): Outcome {
-    const certificate = source.kind === "usable"
-      ? source.certificate
+  #serve(
+    host: string,
+    source: CertificateSource,
+    isNamed: boolean,
+  ): Pick<HostClaim, "outcome" | "certificateId"> {
+    const kept = source.kind === "usable"
+      ? null
       : this.#published.find(host, source.secret.namespace);
-    if (certificate === null) return "bare";
-    const used = this.#used.get(certificate.id);
-    if (used !== undefined) used.hosts.push(host);
-    else this.#used.set(certificate.id, { certificate, hosts: [host] });
-    return source.kind === "usable" ? "served" : "kept";
+    const certificate = source.kind === "usable" ? source.certificate : kept;
+    if (certificate === null) return { outcome: "bare", certificateId: null };
+    let used = this.#used.get(certificate.id);
+    if (used === undefined) {
+      used = { certificate, hosts: [], plain: [] };
+      this.#used.set(certificate.id, used);
+    }
+    used.hosts.push(host);
+    if (!isNamed || kept?.plain?.includes(host)) used.plain.push(host);
+    return { outcome: kept === null ? "served" : "kept", certificateId: certificate.id };
   }
 }
 
 interface UsedCertificate {
-  readonly certificate: Omit<InlineCertificate, "hosts">;
+  readonly certificate: Omit<InlineCertificate, "hosts" | "plain">;
   /** Each once, in the order in which they were claimed. */
   readonly hosts: string[];
+  /** See `Certificate.plain`. */
+  readonly plain: string[];
 }
 
 /** What was last made of a Secret's certificate. */
 const made = new WeakMap<
   UsedCertificate["certificate"],
-  { readonly hosts: readonly string[]; readonly certificate: Certificate }
+  Pick<UsedCertificate, "hosts" | "plain"> & { readonly certificate: Certificate }
 >();
 
 /** The very same as before where it is used for the same hosts. */
-function madeCertificate({ certificate: used, hosts }: UsedCertificate): Certificate {
+function madeCertificate({ certificate: used, hosts, plain }: UsedCertificate): Certificate {
   const last = made.get(used);
-  if (last !== undefined && isSameList(last.hosts, hosts)) return last.certificate;
+  if (last !== undefined && isSameList(last.hosts, hosts) && isSameList(last.plain, plain)) {
+    return last.certificate;
+  }
   const { id, chain, key, origin } = used;
-  const certificate = { id, hosts: sorted(hosts), chain, key, origin };
-  made.set(used, { hosts, certificate });
+  const certificate = {
+    id,
+    hosts: sorted(hosts),
+    ...(plain.length === 0 ? {} : { plain: sorted(plain) }),
+    chain,
+    key,
+    origin,
+  };
+  made.set(used, { hosts, plain, certificate });
   return certificate;
 }
 

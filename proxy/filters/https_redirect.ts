@@ -1,5 +1,5 @@
 /**
- * Plain HTTP to a host that has a certificate goes to HTTPS. In: a request. Out: 308 (Permanent
+ * Plain HTTP to a host whose certificate names it goes to HTTPS. In: a request. Out: 308 (Permanent
  * Redirect, which keeps method and body) with its Location, or null for a request that stays.
  */
 import { fieldsOf, X_FORWARDED_PROTO } from "../fields.ts";
@@ -9,14 +9,14 @@ import { type Exchange, ResponseHead } from "../message.ts";
 export interface HttpsRedirectOptions {
   /** The port clients know for HTTPS. */
   readonly port: number;
-  readonly hasCertificate: (host: string) => boolean;
+  readonly isRedirected: (host: string) => boolean;
 }
 
 export function httpsRedirect(
   { request, client }: Exchange,
   options: HttpsRedirectOptions,
 ): ResponseHead | null {
-  if (client.secure || !options.hasCertificate(request.host)) return null;
+  if (client.secure || !options.isRedirected(request.host)) return null;
   const location = httpsLocation(request, options.port);
   if (location === null) return null;
   // A trusted proxy may have ended TLS before us: sending its clients back would never end.
@@ -28,9 +28,11 @@ export function httpsRedirect(
   const head = new ResponseHead();
   head.status = 308;
   head.reason = "Permanent Redirect";
-  // Host and path are canonical by now; the query has visible ASCII only.
+  // Host and path are canonical by now; the query has visible ASCII only. A permanent redirect
+  // without a lifetime may be kept for good (RFC 9111 §4.2.2), also when the certificate has gone.
   head.fields = fieldsOf([
     ["Location", `${location}${request.query}`],
+    ["Cache-Control", "max-age=300"],
   ]);
   head.bodyLength = head.contentLength = 0;
   return head;

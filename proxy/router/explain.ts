@@ -4,6 +4,7 @@
  * finds it, every other route that was considered with why it lost, and the host's certificate.
  */
 import { type CanonicalPath, canonicalPath } from "../../shared/canonical_path.ts";
+import { staysPlain } from "../../shared/plain_hosts.ts";
 import type { Action, Certificate, Route, Snapshot } from "../../shared/snapshot.ts";
 import { HostIndex, hostPatternTakes, NO_HOST } from "./host.ts";
 import { compileTable } from "./table.ts";
@@ -75,8 +76,9 @@ export function explain(snapshot: Snapshot, host: string, rawPath: string): Expl
  * Whether plain HTTP to this host goes to HTTPS before any route is matched, where that is not turned
  * off: the default certificate is made out for nobody, so it redirects nobody.
  */
-export function redirectsToHttps({ path, certificate }: Explanation): boolean {
-  return path.ok && (certificate.by === "exact" || certificate.by === "wildcard");
+export function redirectsToHttps({ host, path, certificate }: Explanation): boolean {
+  return path.ok && (certificate.by === "exact" || certificate.by === "wildcard") &&
+    certificate.certificate !== null && !staysPlain(certificate.certificate, host);
 }
 
 /** Why a route of the deciding host is not the winner. */

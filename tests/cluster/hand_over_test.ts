@@ -10,7 +10,7 @@ import type { KubeObject } from "./support/api_client.ts";
 import type { TestCluster } from "./support/cluster.ts";
 import { clusterTest } from "./support/cluster_case.ts";
 import { eventually } from "./support/condition.ts";
-import { ControllerScene } from "./support/controller_scene.ts";
+import { ControllerScene, rule } from "./support/controller_scene.ts";
 import { FAST_ELECTION, IS_FULL } from "./support/fault_scene.ts";
 import { failure, heldUntil } from "./support/gateway_answers.ts";
 import { type Replica, Replicas } from "./support/replicas.ts";
@@ -53,6 +53,7 @@ clusterTest("a leader that dies in the middle of a write leaves nothing half", a
   const { scene, replicas } = pair;
   await scene.tlsSecret("web-tls", await newCertificate(cluster));
   await scene.ingress("shop", {
+    rules: [rule("app.example.com", "/", "web")],
     tls: [{ hosts: ["app.example.com"], secretName: "web-tls" }],
   });
   await scene.eventuallyPublished("certificate", ({ certificates }) => certificates.length === 1);

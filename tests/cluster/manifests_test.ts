@@ -2,6 +2,7 @@
 import { deepEqual, equal, match, notEqual } from "node:assert/strict";
 import { join } from "node:path";
 import { parseControllerOptions } from "../../controller/options.ts";
+import { CLAIMS_NAME } from "../../controller/claims.ts";
 import { PROXY_NAME, STREAM } from "../../controller/workload/names.ts";
 import {
   configMapName,
@@ -311,7 +312,7 @@ for (const file of ["hostport.yaml", "namespaced/rights.yaml"]) {
     const count = (length: number, nameOf: (index: number) => string) =>
       Array.from({ length }, (_, index) => nameOf(index));
     const names: Record<string, readonly string[]> = {
-      configmaps: [STREAM.authority, ...count(MAX_PARTS + 1, configMapName)],
+      configmaps: [STREAM.authority, CLAIMS_NAME, ...count(MAX_PARTS + 1, configMapName)],
       secrets: ["pingress-tls-secret", STREAM.authority, ...count(MAX_KEY_SECRETS, keySecretName)],
       serviceaccounts: [STREAM.serviceAccount],
       daemonsets: [PROXY],

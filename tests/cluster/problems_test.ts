@@ -296,7 +296,11 @@ clusterTest(
     // The newer one's name comes first in every order, and it has the certificate that fits.
     const [newer, older] = [await cluster.newNamespace("a"), await cluster.newNamespace("z")];
     await using scene = await ControllerScene.start(cluster, {
-      args: [`--watch-namespace=${older}`, `--watch-namespace=${newer}`],
+      args: [
+        `--watch-namespace=${older}`,
+        `--watch-namespace=${newer}`,
+        "--host-ownership=shared",
+      ],
     });
     await makeNeighbour(scene);
     const war = {

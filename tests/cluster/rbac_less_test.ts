@@ -106,3 +106,39 @@ Deno.test("where IngressClasses cannot be read, nothing changes, and the log say
   await scene.has("v1", "Secret", "pingress-keys");
   equal(await controller.stop(), 0);
 });
+
+Deno.test("with the rights of the version before everything is served, and a problem says what to apply", async () => {
+  const scene = await RbacScene.create("no right to claims and Namespaces", {
+    rights: "hostport.yaml",
+    change: (rules) =>
+      rules.map((role) => ({
+        ...role,
+        rules: role.rules.flatMap((rule: PolicyRule) => {
+          const { resources, verbs, resourceNames } = rule;
+          if (resources.includes("namespaces") && verbs.includes("list")) return [];
+          const names = resourceNames?.filter((name) => name !== "pingress-claims");
+          return [names === undefined ? rule : { ...rule, resourceNames: names }];
+        }),
+      })),
+  });
+  if (scene === null) return;
+  await using _ = scene;
+  await using controller = await scene.way.start(...HOST_PORT_ARGS);
+  await scene.has("v1", "Secret", "pingress-keys");
+  await scene.has("apps/v1", "DaemonSet");
+  await eventually("problem", async () => {
+    const { text } = await controller.admin("/problems");
+    return text.includes('"ClaimsNotRecorded"');
+  });
+  await serve(scene.cluster, scene.namespace, "more");
+  await eventually("configuration", async () => {
+    const configMap = await scene.own<KubeObject & { data: Record<string, string> }>(
+      "v1",
+      "ConfigMap",
+      "pingress-config",
+    );
+    return configMap?.data["proxy.json"].includes("more.example.com");
+  });
+  equal(await scene.own("v1", "ConfigMap", "pingress-claims"), null);
+  equal(await controller.stop(), 0);
+});

@@ -4,12 +4,14 @@
  *
  * The first document of a case may be settings instead of an object: `options` (those of
  * `TranslateOptions` that differ from the defaults below), `now` (a time), and `published` (the
- * objects of which the snapshot published before was made). `!file NAME …` stands for the text of
+ * objects of which the snapshot published before was made), `claims` (those recorded to hosts, null
+ * for none; the output then has those to record). `!file NAME …` stands for the text of
  * files in `certificates/`, one after the other, and `!base64 NAME …` for the same in base64.
  */
 import { type Document, isMap, isScalar, isSeq, parseAllDocuments, visit } from "yaml";
 import { X509Certificate } from "node:crypto";
 import { type Resources } from "../../controller/resources.ts";
+import type { HostClaims, RecordedClaim } from "../../controller/translate/host_claims.ts";
 import { translate, type TranslateOptions, type Translation } from "../../controller/translate.ts";
 import { Document as NewDocument } from "yaml";
 
@@ -26,6 +28,7 @@ const DEFAULT_OPTIONS: TranslateOptions = {
   allowAcceptUnsupportedAnnotation: false,
   defaultCertificate: null,
   allowLocalEndpoints: false,
+  hostOwnership: "namespace",
   version: { epoch: "golden", seen: {} },
 };
 const DEFAULT_NOW = "2030-01-01T00:00:00Z";
@@ -36,6 +39,8 @@ export interface TranslateCase {
   readonly published: readonly unknown[] | null;
   readonly options: TranslateOptions;
   readonly publishedOptions: TranslateOptions;
+  /** Whether the case is about claims to hosts. */
+  readonly showsClaims: boolean;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
@@ -66,7 +71,8 @@ export function readCase(name: string): TranslateCase {
   return {
     objects: values,
     published: settings.published ?? null,
-    options: { ...DEFAULT_OPTIONS, ...settings.options },
+    options: { ...DEFAULT_OPTIONS, ...settings.options, claims: claimsOf(settings.claims) },
+    showsClaims: settings.claims !== undefined,
     publishedOptions: { ...DEFAULT_OPTIONS, ...settings.options, ...settings.publishedOptions },
     now: Date.parse(settings.now ?? DEFAULT_NOW),
   };
@@ -75,15 +81,24 @@ export function readCase(name: string): TranslateCase {
 export function runCase(
   { objects, published, options, publishedOptions, now }: TranslateCase,
 ): Translation {
+  // Published when there were no claims yet.
+  const shared = { ...publishedOptions, hostOwnership: "shared", claims: null } as const;
   const before = published === null
     ? null
-    : translate(resourcesOf(published), null, publishedOptions, () => now).snapshot;
+    : translate(resourcesOf(published), null, shared, () => now).snapshot;
   return translate(resourcesOf(objects), before, options, () => now);
 }
 
 /** The whole of a translation as YAML, small maps on one line; of certificates only who they are. */
-export function formatTranslation(translation: Translation): string {
-  const plain = JSON.parse(JSON.stringify(translation)) as Translation;
+export function formatTranslation(translation: Translation, showsClaims = false): string {
+  const { snapshot, problems, statuses, claims } = translation;
+  const shown = {
+    snapshot,
+    problems,
+    statuses,
+    ...(showsClaims ? { claims: claims === null ? null : Object.fromEntries(claims) } : {}),
+  };
+  const plain = JSON.parse(JSON.stringify(shown)) as typeof shown;
   for (const { chain } of plain.snapshot.certificates) {
     if (chain.kind === "pem") Object.assign(chain, { pem: describeChain(chain.pem) });
   }
@@ -97,7 +112,12 @@ interface Settings {
   readonly published?: readonly unknown[];
   /** Options under which that was published, where they were others. */
   readonly publishedOptions?: Partial<TranslateOptions>;
+  readonly claims?: Readonly<Record<string, readonly RecordedClaim[]>> | null;
   readonly now?: string;
+}
+
+function claimsOf(claims: Settings["claims"]): HostClaims | null {
+  return claims === undefined || claims === null ? null : new Map(Object.entries(claims));
 }
 
 const fileTag = {
@@ -130,6 +150,7 @@ function resourcesOf(objects: readonly unknown[]): Resources {
     services: ofKind("Service"),
     endpointSlices: ofKind("EndpointSlice"),
     secrets: ofKind("Secret"),
+    namespaces: ofKind("Namespace"),
   };
 }
 

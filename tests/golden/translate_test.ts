@@ -16,11 +16,24 @@ const REMEDY = "deno task golden:update writes the files anew";
 for (const name of caseNames()) {
   Deno.test(`translate: ${name.replaceAll("-", " ")}`, () => {
     const input = readCase(name);
-    const text = formatTranslation(runCase(input));
+    const { showsClaims } = input;
+    const text = formatTranslation(runCase(input), showsClaims);
     assert.equal(text, Deno.readTextFileSync(outputFile(name)), REMEDY);
 
     const reversed = runCase({ ...input, objects: input.objects.toReversed() });
-    assert.equal(formatTranslation(reversed), text, "the order of objects changes the result");
+    assert.equal(
+      formatTranslation(reversed, showsClaims),
+      text,
+      "the order of objects changes the result",
+    );
+
+    const { claims } = runCase(input);
+    const recorded = runCase({ ...input, options: { ...input.options, claims } });
+    assert.equal(
+      formatTranslation(recorded, showsClaims),
+      text,
+      "recording the claims changes the result",
+    );
 
     const published = serialiseSnapshot(runCase(input).snapshot, { revealKeys: true });
     assert.deepEqual(parseSnapshot(published).problems, [], "the proxy refuses the snapshot");

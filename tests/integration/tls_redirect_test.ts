@@ -58,6 +58,32 @@ Deno.test("a plain request is sent to HTTPS with method, path and query", async 
   );
 });
 
+Deno.test("a certificate that does not decide on a host sends nobody to HTTPS", async () => {
+  const unnamed = await certificateFor("u", { names: ["u.test"] });
+  const certificates = [
+    { ...unnamed, hosts: ["u.test", "unnamed.test"], plain: ["unnamed.test"] },
+    { ...CERTIFICATES[1], plain: ["foreign.w.test"] },
+  ];
+  assert.deepEqual(
+    await answers({ certificates }, [
+      get("/", "u.test"),
+      get("/", "unnamed.test"),
+      get("/", "own.w.test"),
+      get("/", "foreign.w.test"),
+    ]),
+    ["308 https://u.test:PORT/", "200", "308 https://own.w.test:PORT/", "200"],
+  );
+});
+
+Deno.test("clients ask again after five minutes whether a redirect holds", async () => {
+  using proxy = await TlsProxy.start({ certificates: CERTIFICATES, sslRedirect: true });
+  const { port } = proxy.server.listen({ hostname: "127.0.0.1", port: 0 });
+  using client = await Peer.connect(port);
+  const { head } = await client.ask(`${get("/", "a.test")}\r\n\r\n`);
+  assert.match(head, /^HTTP\/1\.1 308 /);
+  assert.match(head, /\r\ncache-control: max-age=300\r\n/i);
+});
+
 Deno.test("the port is the one that clients know; 443 goes without saying", async () => {
   assert.deepEqual(
     [

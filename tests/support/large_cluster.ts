@@ -72,7 +72,7 @@ export async function largeCluster(size: ClusterSize): Promise<LargeCluster> {
 }
 
 /** The same objects in new lists, but for one that is replaced. */
-export function withObject<K extends keyof Resources>(
+export function withObject<K extends Exclude<keyof Resources, "namespaces">>(
   resources: Resources,
   kind: K,
   index: number,
