@@ -371,7 +371,7 @@ Deno.test("padding is no part of a body, nor of a head", async () => {
   assert.match((await peer.answer(1)).body, /\r\n\r\nabcde$/);
 });
 
-Deno.test("trailers reach the backend behind a body in chunks", async () => {
+Deno.test("trailers behind a body do not reach a backend of HTTP/1.1", async () => {
   await using scene = new H2Scene();
   const peer = await scene.connect();
   const { body } = await echo(
@@ -380,7 +380,7 @@ Deno.test("trailers reach the backend behind a body in chunks", async () => {
     (stream) => data(stream, "abc"),
     (stream) => headers(stream, [["x-sum", "1"], ["x-more", "2"]], { end: true }),
   );
-  assert.match(body, /^abc\r\n\r\nx-sum: 1\r\nx-more: 2/i);
+  assert.equal(body, "abc");
 });
 
 Deno.test("a body whose end comes by itself, with the head or later, is an empty body", async () => {
@@ -398,7 +398,7 @@ Deno.test("a body whose end comes by itself, with the head or later, is an empty
   }
 });
 
-Deno.test("trailers without DATA before them are trailers", async () => {
+Deno.test("trailers without DATA before them end an empty body", async () => {
   await using scene = new H2Scene();
   const peer = await scene.connect();
   const { body } = await echo(
@@ -406,7 +406,7 @@ Deno.test("trailers without DATA before them are trailers", async () => {
     post("/echo"),
     (stream) => headers(stream, [["x-sum", "1"]], { end: true }),
   );
-  assert.match(body, /x-sum: 1/i);
+  assert.equal(body, "");
 });
 
 Deno.test("fields of framing in trailers are malformed or do not reach the backend", async () => {
