@@ -198,11 +198,14 @@ function textOf(value: unknown): string | null {
   return typeof value === "boolean" || typeof value === "number" ? String(value) : null;
 }
 
-/** Whether a list of networks has all of IPv4 and all of IPv6. */
+/**
+ * Whether a list of networks has all of IPv4 and all of IPv6. The colon is looked for by itself: two
+ * repetitions around it took 48 s for 240,000 colons.
+ */
 function admitsEverybody(list: string): boolean {
   const networks = list.split(",").map((network) => network.trim());
   return networks.some((network) => /^[\d.]+\/0$/.test(network)) &&
-    networks.some((network) => /^[\da-f:]*:[\da-f:]*\/0$/i.test(network));
+    networks.some((network) => network.includes(":") && /^[\da-f:]*\/0$/i.test(network));
 }
 
 /** Bytes of nginx's notation; 0 for what cannot be read, the strictest limit. */

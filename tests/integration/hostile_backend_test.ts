@@ -70,6 +70,10 @@ const CASES: readonly HostileCase[] = [
   refused("a head that is too large", `${OK}X: ${"x".repeat(70_000)}\r\n\r\n`),
   refused("too many fields", `${OK}${"X: y\r\n".repeat(201)}\r\n`),
   refused("a malformed Connection", `${OK}Connection: a b\r\nContent-Length: 0\r\n\r\n`),
+  refused(
+    "32 KB of blanks in Connection",
+    `${OK}Connection: x${" ".repeat(32_000)}y\r\nContent-Length: 0\r\n\r\n`,
+  ),
   refused("a bad chunk along with its head", `${OK}Transfer-Encoding: chunked\r\n\r\nzz\r\nabc`),
   refused(
     "a bad trailer along with its head",

@@ -154,6 +154,19 @@ Deno.test("a client that goes while a connection is made leaves nothing behind",
   assert.equal((await another.ask(GET)).body, "ok");
 });
 
+for (const blank of [" ", "\t"]) {
+  Deno.test(`32 KB of ${JSON.stringify(blank)} in Connection: 400, and another client is served`, async () => {
+    await using backend = new Backend();
+    using proxy = new TestProxy([backend.port]);
+    using client = await Peer.connect(proxy.port);
+    const head = `GET / HTTP/1.1\r\nHost: a.test\r\nConnection: x${blank.repeat(32_000)}y\r\n\r\n`;
+    assert.equal(statusOf(await client.ask(head)), 400);
+    using another = await Peer.connect(proxy.port);
+    assert.equal((await another.ask(GET)).body, "ok");
+    assert.equal(backend.accepted, 1);
+  });
+}
+
 Deno.test("a head that trickles is cut after the head's total time, with 408", async () => {
   await using backend = new Backend();
   using proxy = new TestProxy([backend.port], { requestHeadTimeout: 300 });
