@@ -69,7 +69,9 @@ async function nghttp(
   }
   const came: Received = JSON.parse(stdout);
   assert.deepEqual([came.method, came.length, came.sum], ["POST", BODY.length, sumOf(BODY)]);
-  const trailers = what.includes("trailers") ? { "x-sum": ["abc"] } : {};
+  // They end at the proxy where the backend speaks HTTP/1.1: some merge them into the fields.
+  const isKept = what.includes("trailers") && came.proto === "HTTP/2.0";
+  const trailers = isKept ? { "x-sum": ["abc"] } : {};
   assert.deepEqual(came.trailers, trailers);
   assert.equal(came.declared, args.includes("--no-content-length") ? -1 : BODY.length);
 }

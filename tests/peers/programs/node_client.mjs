@@ -107,8 +107,10 @@ const checks = {
   },
   async "trailers both ways"() {
     const head = { ":method": "POST", "trailer": "x-sum" };
-    const { trailers } = await what(head, Buffer.from("body"), { trailers: { "x-sum": "abc" } });
-    equal(trailers, { "x-sum": ["abc"] });
+    const sent = { trailers: { "x-sum": "abc" } };
+    const { proto, trailers } = await what(head, Buffer.from("body"), sent);
+    // They end at the proxy where the backend speaks HTTP/1.1.
+    equal(trailers, proto === "HTTP/2.0" ? { "x-sum": ["abc"] } : {});
     const answer = await ask({ ":path": "/trailers" });
     equal([answer.trailers["x-sum"], answer.trailers["x-late"]], ["abc", "unannounced"]);
   },

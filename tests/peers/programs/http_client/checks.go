@@ -136,7 +136,12 @@ func requestTrailers(c *client) error {
 	if err != nil {
 		return err
 	}
-	return same("X-Sum", came.Trailers["x-sum"], "abc")
+	// They end at the proxy where the backend speaks HTTP/1.1: some merge them into the fields.
+	wanted := ""
+	if came.Proto == "HTTP/2.0" {
+		wanted = "abc"
+	}
+	return same("X-Sum", came.Trailers["x-sum"], wanted)
 }
 
 func responseTrailers(c *client) error {

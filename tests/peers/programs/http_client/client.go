@@ -68,6 +68,7 @@ func (c *client) read(request *http.Request) (*http.Response, []byte, error) {
 
 // What the origin says that came to it.
 type received struct {
+	Proto    string
 	Method   string
 	Target   string
 	Length   int64
