@@ -21,7 +21,7 @@ export async function main(args: readonly string[]): Promise<number> {
     (parsed.kind === "help" ? console.log : console.error)(parsed.text);
     return parsed.kind === "help" ? 0 : 2;
   }
-  const { paths, url: text, sslRedirect, plan: options } = parsed.options;
+  const { paths, url: text, pathOptions, sslRedirect, plan: options } = parsed.options;
   const url = parseRequestedUrl(text);
   if (url === null) {
     console.error(
@@ -43,6 +43,7 @@ export async function main(args: readonly string[]): Promise<number> {
     manifests,
     plan,
     clusterSnapshot: cluster.snapshot,
+    pathOptions,
     sslRedirect,
     now: Date.now(),
   });

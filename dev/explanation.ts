@@ -8,6 +8,7 @@ import { asList, fieldOf, isAbsent } from "../controller/translate/json.ts";
 import { httpsLocation } from "../proxy/https_location.ts";
 import { explain, type Explanation, redirectsToHttps } from "../proxy/router/explain.ts";
 import { hostPatternTakes } from "../proxy/router/host.ts";
+import type { PathOptions } from "../shared/canonical_path.ts";
 import { formatAddress } from "../shared/address.ts";
 import { parseHostPattern } from "../shared/host_pattern.ts";
 import { formatObject, type ObjectRef, type Problem } from "../shared/problem.ts";
@@ -40,6 +41,8 @@ export interface Question {
   readonly plan: Plan;
   /** What a cluster would serve: the same manifests with the endpoints that they name. */
   readonly clusterSnapshot: Snapshot;
+  /** As the cluster's proxies have them. */
+  readonly pathOptions?: PathOptions;
   /** Whether plain HTTP is redirected, as by deno task dev --ssl-redirect. */
   readonly sslRedirect: boolean;
   /** Milliseconds since the epoch. */
@@ -47,8 +50,8 @@ export interface Question {
 }
 
 export function explainUrl(question: Question): Explained {
-  const { url, plan } = question;
-  const explanation = explain(plan.snapshot, url.host, url.rawPath);
+  const { url, plan, pathOptions } = question;
+  const explanation = explain(plan.snapshot, url.host, url.rawPath, pathOptions);
   const { outcome } = explanation;
   const action = outcome.kind === "route"
     ? outcome.route.action

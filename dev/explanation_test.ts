@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { translate } from "../controller/translate.ts";
 import { NOW, planFor, planOptions, readTexts } from "../tests/support/dev_plan.ts";
+import type { PathOptions } from "../shared/canonical_path.ts";
 import { type Explained, explainUrl } from "./explanation.ts";
 import { toTranslateOptions } from "./plan.ts";
 import { parseRequestedUrl } from "../shared/requested_url.ts";
@@ -15,7 +16,12 @@ function examples(): Record<string, string> {
   );
 }
 
-function explainText(text: string, files = examples(), sslRedirect = false): Explained {
+function explainText(
+  text: string,
+  files = examples(),
+  sslRedirect = false,
+  pathOptions?: PathOptions,
+): Explained {
   const url = parseRequestedUrl(text);
   if (url === null) throw new Error(text);
   const manifests = readTexts(files);
@@ -23,7 +29,7 @@ function explainText(text: string, files = examples(), sslRedirect = false): Exp
   const options = toTranslateOptions(planOptions());
   const clusterSnapshot = translate(manifests.resources, null, options, () => now).snapshot;
   const plan = planFor(files);
-  return explainUrl({ url, manifests, plan, clusterSnapshot, sslRedirect, now });
+  return explainUrl({ url, manifests, plan, clusterSnapshot, pathOptions, sslRedirect, now });
 }
 
 Deno.test("the winner is named with its object, field and place", () => {
@@ -158,6 +164,17 @@ Deno.test("a host all of whose paths are left out is found nowhere", () => {
   const { text, isForwarded } = explainText("http://a.example.com/", files);
   assert.equal(isForwarded, false);
   assert.match(text, /\n {2}answers 404: the host has no path that can be served/);
+});
+
+Deno.test("a path is explained as proxies with --merge-slashes and --refuse-escaped-slashes read it", () => {
+  const strict = { mergeSlashes: true, refuseEscapedSlashes: true };
+  const explained = (path: string, options?: PathOptions) =>
+    explainText(`https://app.example.com${path}`, examples(), false, options).text;
+  assert.match(explained("//api"), /\nRoute: app\.example\.com Prefix \/\n/);
+  assert.match(explained("//api", strict), /\n {2}path {2}\/\/api, matched as \/api\n/);
+  assert.match(explained("//api", strict), /\nRoute: app\.example\.com Prefix \/api\n/);
+  assert.doesNotMatch(explained("/api%2fx"), /escaped slash/);
+  assert.match(explained("/api%2fx", strict), /the path has an escaped slash or backslash/);
 });
 
 Deno.test("plain HTTP to a host with a certificate is said to be redirected first", () => {

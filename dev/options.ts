@@ -3,6 +3,7 @@
  * a help text, or what is wrong. Both take the flags that decide what is served, so that one
  * explains what the other does.
  */
+import type { PathOptions } from "../shared/canonical_path.ts";
 import { acceptCheck, namesOf, parseDefaultBackend } from "../controller/option_values.ts";
 import { isDnsName } from "../controller/translate/names.ts";
 import type { Address } from "../shared/address.ts";
@@ -126,6 +127,16 @@ export const DEV_OPTIONS = defineOptions({
 });
 
 export const EXPLAIN_OPTIONS = defineOptions({
+  mergeSlashes: {
+    type: "boolean",
+    reason: "that of the proxies",
+    help: "Reads the path as proxies with --merge-slashes do.",
+  },
+  refuseEscapedSlashes: {
+    type: "boolean",
+    reason: "that of the proxies",
+    help: "Reads the path as proxies with --refuse-escaped-slashes do.",
+  },
   sslRedirect: {
     type: "boolean",
     reason: "that of deno task dev",
@@ -150,6 +161,7 @@ export interface DevOptions {
 export interface ExplainOptions {
   readonly paths: readonly string[];
   readonly url: string;
+  readonly pathOptions: PathOptions;
   readonly sslRedirect: boolean;
   readonly plan: PlanOptions;
 }
@@ -187,6 +199,10 @@ export function parseExplainOptions(args: readonly string[]): Parsed<ExplainOpti
     options: {
       paths: positionals.slice(0, -1),
       url: positionals[positionals.length - 1],
+      pathOptions: {
+        mergeSlashes: options.mergeSlashes,
+        refuseEscapedSlashes: options.refuseEscapedSlashes,
+      },
       sslRedirect: options.sslRedirect,
       plan: toPlanOptions(options),
     },

@@ -5,6 +5,7 @@
  */
 import { formatAddress } from "../shared/address.ts";
 import { type AdminHandler, loopbackOnly } from "../shared/admin.ts";
+import type { PathOptions } from "../shared/canonical_path.ts";
 import { parseRequestedUrl, type RequestedUrl } from "../shared/requested_url.ts";
 import type { Action, Snapshot } from "../shared/snapshot.ts";
 import { serialiseSnapshot } from "../shared/snapshot_serialise.ts";
@@ -23,10 +24,12 @@ export interface AdminHandlersOptions {
   readonly state: () => ConfigurationState;
   /** The port to which plain HTTP is redirected; null where it is not, or not yet. */
   readonly redirectPort: () => number | null;
+  /** As requests' paths are read. */
+  readonly paths: PathOptions;
 }
 
 export function adminHandlers(
-  { hub, version, state, redirectPort }: AdminHandlersOptions,
+  { hub, version, state, redirectPort, paths }: AdminHandlersOptions,
 ): Record<string, AdminHandler> {
   const startedAt = Date.now();
   return {
@@ -44,7 +47,7 @@ export function adminHandlers(
     },
     "/configuration": loopbackOnly(() => showConfiguration(state())),
     "/snapshot": loopbackOnly(() => showSnapshot(hub)),
-    "/explain": loopbackOnly((request) => showExplanation(hub, redirectPort(), request)),
+    "/explain": loopbackOnly((request) => showExplanation(hub, redirectPort(), paths, request)),
   };
 }
 
@@ -83,6 +86,7 @@ function showSnapshot(hub: TelemetryHub): Response {
 function showExplanation(
   hub: TelemetryHub,
   redirectPort: number | null,
+  paths: PathOptions,
   request: Request,
 ): Response {
   const { inForce } = hub;
@@ -92,7 +96,7 @@ function showExplanation(
   if (url === null) {
     return text(400, "Ask for /explain?url=https://app.example.com/path, escaped as a query is");
   }
-  const explanation = explain(inForce.snapshot, url.host, url.rawPath);
+  const explanation = explain(inForce.snapshot, url.host, url.rawPath, paths);
   const redirect = redirectOf(url, explanation, redirectPort);
   return prefersJson([request.headers.get("accept") ?? ""])
     ? json(JSON.stringify({ ...plain(url, explanation, inForce.snapshot), redirect }))

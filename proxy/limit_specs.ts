@@ -25,6 +25,21 @@ export const LIMIT_OPTIONS = defineOptions({
     reason: "browsers send about 20; Envoy and Apache allow 100 too",
     help: "Header fields of a request; past it 431.",
   },
+  mergeSlashes: {
+    type: "boolean",
+    group: "Limits",
+    default: DEFAULT_LIMITS.mergeSlashes,
+    reason: "RFC 3986 has //a and /a as two paths, and object stores do too",
+    help: "Routes and forwards a path with several slashes in a row with one, as nginx's " +
+      "merge_slashes: //admin is /admin. A route whose path has // then takes no request.",
+  },
+  refuseEscapedSlashes: {
+    type: "boolean",
+    group: "Limits",
+    default: DEFAULT_LIMITS.refuseEscapedSlashes,
+    reason: "names of packages and branches have them (npm's @scope%2Fname, GitLab's API)",
+    help: "Answers 400 to a path with an escaped slash or backslash (%2F, %5C).",
+  },
   requestHeadTimeout: {
     type: "duration",
     group: "Limits",

@@ -3,7 +3,9 @@
  * defaults stand, each with its reason. `proxy/limit_specs.ts` gives each a flag. Times in ms, sizes in
  * bytes; 0 means no limit where the comment says so.
  */
-export interface Limits {
+import type { PathOptions } from "../shared/canonical_path.ts";
+
+export interface Limits extends PathOptions {
   /** Request line and fields together; past it 414 (still in the request line) or 431. */
   readonly requestHeadBytes: number;
   /** Fields of a request, and of a trailer section; past it 431. */
@@ -87,6 +89,10 @@ export const DEFAULT_LIMITS: Limits = {
   requestHeadBytes: 32 * 1024,
   // Browsers send about 20; 100 is what Envoy and Apache allow.
   requestFields: 100,
+  // RFC 3986 has `/a//b` and `/a/b` as two paths, and some backends (object stores) do too.
+  mergeSlashes: false,
+  // Names of packages and branches have them (npm's @scope%2Fname, GitLab's API).
+  refuseEscapedSlashes: false,
   // Total, so that a trickle does not extend it: slowloris is cut where nginx's 60 s did not.
   requestHeadTimeout: 10_000,
   // Uploads are the application's business; ingress-nginx's 1 MiB default is its most asked question.

@@ -110,6 +110,8 @@ export function parseProxyOptions(args: readonly string[]): ParsedProxyOptions {
       limits: {
         requestHeadBytes: given.requestHeadLimit,
         requestFields: given.requestFieldLimit,
+        mergeSlashes: given.mergeSlashes,
+        refuseEscapedSlashes: given.refuseEscapedSlashes,
         requestHeadTimeout: given.requestHeadTimeout,
         bodyBytes: given.bodyLimit,
         bodyTimeout: given.bodyTimeout,

@@ -18,6 +18,7 @@ const LIMIT_VALUES: readonly [RegExp, string][] = [
   [/head-limit/, "7KiB"],
   [/window/, "77KiB"],
   [/control/, "77"],
+  [/slashes/, "true"],
   [/./, "7"],
 ];
 

@@ -159,6 +159,7 @@ async function run(options: ProxyOptions): Promise<void> {
         version: VERSION,
         state: () => sources.state,
         redirectPort: () => redirectPort,
+        paths: options.limits,
       });
       return startAdmin({ ...options.admin, lifecycle, handlers, logger: log });
     } catch (error) {

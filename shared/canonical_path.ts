@@ -4,10 +4,25 @@
  *
  * What is done (RFC 3986 §6.2.2): dot segments are resolved (§5.2.4) after escapes of unreserved
  * characters are decoded, so `/%2e%2e/` is `/../`; other escapes stay, with upper-case digits.
- * `%2F`, `%5C` and empty segments stay as they are, since backends may tell them apart. What a
- * backend could read in two ways is refused: a path above the root, escaped or raw control
- * bytes, broken escapes, raw spaces, backslashes, `?`, `#` and bytes above ASCII.
+ * `%2F`, `%5C` and empty segments stay as they are, since backends may tell them apart, unless
+ * `PathOptions` says otherwise. What a backend could read in two ways is refused: a path above the
+ * root, escaped or raw control bytes, broken escapes, raw spaces, backslashes, `?`, `#` and bytes
+ * above ASCII.
  */
+
+/** For backends that do not tell apart what RFC 3986 does. */
+export interface PathOptions {
+  /**
+   * Whether several slashes in a row become one, before dot segments are resolved, as nginx's
+   * `merge_slashes` does: `/a//../b` is `/b` then, not `/a/b`.
+   */
+  readonly mergeSlashes: boolean;
+  /** Whether a path with `%2F` or `%5C` is refused. */
+  readonly refuseEscapedSlashes: boolean;
+}
+
+/** As RFC 3986 has it. */
+const AS_WRITTEN: PathOptions = { mergeSlashes: false, refuseEscapedSlashes: false };
 
 export type CanonicalPath =
   | { readonly ok: true; readonly path: string }
@@ -26,8 +41,12 @@ const DELETE = 0x7f;
  * already (nearly every one) is returned as the same string. The reason for a refusal is a clause
  * such as `has a broken escape at byte 4`, free of the path's own bytes, so it is safe to log.
  */
-export function canonicalPath(raw: string): CanonicalPath {
-  if (isCanonicalPath(raw)) return { ok: true, path: raw };
+export function canonicalPath(raw: string, options: PathOptions = AS_WRITTEN): CanonicalPath {
+  const { mergeSlashes, refuseEscapedSlashes } = options;
+  if (isCanonicalPath(raw)) {
+    if (refuseEscapedSlashes && hasEscapedSlash(raw)) return refused(ESCAPED_SLASH);
+    return { ok: true, path: mergeSlashes ? mergedSlashes(raw) : raw };
+  }
   if (raw.charCodeAt(0) !== SLASH) return refused("does not begin with a slash");
   let decoded = "";
   let copiedTo = 0;
@@ -48,10 +67,11 @@ export function canonicalPath(raw: string): CanonicalPath {
     copiedTo = i + 1;
   }
   decoded += raw.slice(copiedTo);
-  return resolveDotSegments(decoded);
+  if (refuseEscapedSlashes && hasEscapedSlash(decoded)) return refused(ESCAPED_SLASH);
+  return resolveDotSegments(mergeSlashes ? mergedSlashes(decoded) : decoded);
 }
 
-/** Whether `canonicalPath` would return this very string. Allocates nothing. */
+/** Whether `canonicalPath` without options would return this very string. Allocates nothing. */
 export function isCanonicalPath(path: string): boolean {
   if (path.charCodeAt(0) !== SLASH) return false;
   let segmentStart = 1;
@@ -68,6 +88,17 @@ export function isCanonicalPath(path: string): boolean {
     }
   }
   return !isDotSegment(path, segmentStart, path.length);
+}
+
+const ESCAPED_SLASH = "has an escaped slash or backslash";
+
+/** `path` has whole escapes in upper case only, so every `%` begins one: `%252F` has none. */
+function hasEscapedSlash(path: string): boolean {
+  return path.includes("%2F") || path.includes("%5C");
+}
+
+function mergedSlashes(path: string): string {
+  return path.includes("//") ? path.replace(/\/{2,}/g, "/") : path;
 }
 
 /** RFC 3986 §5.2.4 on a path that begins with a slash, but above the root is refused, not ignored. */

@@ -152,3 +152,38 @@ Deno.test("a long hostile path is handled whole", () => {
     path: "/" + "a".repeat(half),
   });
 });
+
+Deno.test("slashes are merged before dot segments are resolved, where asked for", () => {
+  const merge = { mergeSlashes: true, refuseEscapedSlashes: false };
+  const table = [
+    ["/", "/"],
+    ["//", "/"],
+    ["//admin", "/admin"],
+    ["///a////b//", "/a/b/"],
+    ["/a//../b", "/b"],
+    ["/a/.//b", "/a/b"],
+    ["//%61dmin", "/admin"],
+    ["/%2e//x", "/x"],
+    ["/a%2f/b", "/a%2F/b"],
+    ["/a%2F%2Fb", "/a%2F%2Fb"],
+  ];
+  for (const [raw, path] of table) {
+    assert.deepEqual(canonicalPath(raw, merge), { ok: true, path }, raw);
+    assert.deepEqual(canonicalPath(path, merge), { ok: true, path }, raw);
+  }
+  assert.deepEqual(canonicalPath("//../a", merge), { ok: false, reason: "leads above the root" });
+  assert.deepEqual(canonicalPath("/".repeat(1 << 20), merge), { ok: true, path: "/" });
+});
+
+Deno.test("escaped slashes and backslashes are refused where asked for, in any case", () => {
+  const refuse = { mergeSlashes: false, refuseEscapedSlashes: true };
+  const reason = "has an escaped slash or backslash";
+  for (
+    const raw of ["/a%2fb", "/a%2Fb", "/a%5cb", "/a%5C", "/%61/%2f", "/x%2f/../y", "/%252f%2f"]
+  ) {
+    assert.deepEqual(canonicalPath(raw, refuse), { ok: false, reason }, raw);
+  }
+  for (const raw of ["/", "/a%20b", "/%252f", "/%255C", "//a", "/2F/5C"]) {
+    assert.deepEqual(canonicalPath(raw, refuse), canonicalPath(raw), raw);
+  }
+});

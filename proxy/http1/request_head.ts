@@ -3,7 +3,7 @@
  * has found. Out: a `RequestHead` with framing, host and canonical path decided, or the error code
  * that refuses it. Whatever a backend could understand differently is refused here.
  */
-import { canonicalPath } from "../../shared/canonical_path.ts";
+import { canonicalPath, type PathOptions } from "../../shared/canonical_path.ts";
 import { authorityAt, readAuthority } from "../authority.ts";
 import type { ErrorCode } from "../errors.ts";
 import {
@@ -77,6 +77,7 @@ export function readRequestLine(
   start: number,
   end: number,
   head: RequestHead,
+  paths?: PathOptions,
 ): ErrorCode | null {
   head.method = "";
   let at = start;
@@ -94,7 +95,7 @@ export function readRequestLine(
   if (version !== 10 && version !== 11) return version;
   head.version = version;
   if (head.method === "CONNECT" || head.method === "TRACE") return "method_refused";
-  return readTarget(bytes, targetStart, targetEnd, head);
+  return readTarget(bytes, targetStart, targetEnd, head, paths);
 }
 
 /** The code for a head in `bytes` that `parser` has not taken. */
@@ -132,6 +133,7 @@ function readTarget(
   start: number,
   end: number,
   head: RequestHead,
+  paths: PathOptions | undefined,
 ): ErrorCode | null {
   head.authority = "";
   let pathStart = start;
@@ -146,7 +148,7 @@ function readTarget(
   while (pathEnd < end && bytes[pathEnd] !== 0x3f) pathEnd++;
   head.query = pathEnd === end ? "" : latin1(bytes, pathEnd, end);
   const raw = pathEnd === pathStart ? "/" : latin1(bytes, pathStart, pathEnd);
-  const canonical = canonicalPath(raw);
+  const canonical = canonicalPath(raw, paths);
   if (!canonical.ok) return "bad_target";
   head.path = canonical.path;
   return null;

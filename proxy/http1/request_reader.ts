@@ -110,7 +110,13 @@ export class RequestReader {
       if (result === "pending") return result;
       if (result === "complete") break;
       const code = result === "start_line"
-        ? readRequestLine(input.bytes, parser.startLineStart, parser.startLineEnd, this.#request)
+        ? readRequestLine(
+          input.bytes,
+          parser.startLineStart,
+          parser.startLineEnd,
+          this.#request,
+          this.#limits,
+        )
         : headError(result, parser, input.bytes);
       if (code !== null && !(result === "start_line" && NEEDS_FIELDS.has(code))) {
         return { code: this.#refusal ?? code, whole: false };

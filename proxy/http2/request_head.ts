@@ -3,7 +3,7 @@
  * pseudo-fields that HPACK's decoder has laid out. Out: a `RequestHead` as HTTP/1.1 would have given
  * it; or that the head is malformed, which ends its stream; or the error that it is answered with.
  */
-import { canonicalPath } from "../../shared/canonical_path.ts";
+import { canonicalPath, type PathOptions } from "../../shared/canonical_path.ts";
 import { readAuthority } from "../authority.ts";
 import type { ErrorCode } from "../errors.ts";
 import {
@@ -78,7 +78,7 @@ export function readRequestHead(
   head.acceptsTrailers = true;
   if (block.malformed !== null) return malformed(block.malformed);
   if (block.tooLarge) return refused(block.path === null ? "target_too_long" : "head_too_large");
-  return readControl(block, head) ?? readFields(head, block.authority, ended) ??
+  return readControl(block, head, limits) ?? readFields(head, block.authority, ended) ??
     readProtocol(block, head, ended) ?? readLength(head, ended, limits);
 }
 
@@ -99,7 +99,11 @@ function connectionSpecific(fields: Fields, index: number): string {
 }
 
 /** RFC 9113 §8.3.1 and §8.5: the pseudo-fields. */
-function readControl(block: HeadBlock, head: RequestHead): HeadProblem | null {
+function readControl(
+  block: HeadBlock,
+  head: RequestHead,
+  paths: PathOptions,
+): HeadProblem | null {
   const { method, scheme, path, protocol } = block;
   if (block.status !== -1) return malformed(":status in a request");
   if (method === null) return malformed("no :method");
@@ -116,7 +120,7 @@ function readControl(block: HeadBlock, head: RequestHead): HeadProblem | null {
     return SCHEME.test(scheme) ? refused("bad_request") : malformed("bad byte in :scheme");
   }
   if (method === "TRACE") return refused("method_refused");
-  return readPath(path, head);
+  return readPath(path, head, paths);
 }
 
 function methodProblem(method: string): HeadProblem | null {
@@ -126,20 +130,22 @@ function methodProblem(method: string): HeadProblem | null {
   return method.length > MAX_METHOD || /[a-z]/.test(method) ? refused("bad_request") : null;
 }
 
-/** The last target read: clients ask for the same again and again. */
+/** The last target read, and how: clients ask for the same again and again. */
 let lastTarget = "";
+let lastPaths: PathOptions | null = null;
 let lastPath = "";
 let lastQuery = "";
 
-function readPath(target: string, head: RequestHead): HeadProblem | null {
-  if (target !== lastTarget) {
+function readPath(target: string, head: RequestHead, paths: PathOptions): HeadProblem | null {
+  if (target !== lastTarget || paths !== lastPaths) {
     for (let i = 0; i < target.length; i++) {
       if (TARGET[target.charCodeAt(i)] === 0) return malformed("bad byte in :path");
     }
     const mark = target.indexOf("?");
-    const canonical = canonicalPath(mark === -1 ? target : target.slice(0, mark));
+    const canonical = canonicalPath(mark === -1 ? target : target.slice(0, mark), paths);
     if (!canonical.ok) return refused("bad_target");
     lastTarget = target;
+    lastPaths = paths;
     lastPath = canonical.path;
     lastQuery = mark === -1 ? "" : target.slice(mark);
   }

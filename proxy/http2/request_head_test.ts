@@ -208,3 +208,16 @@ Deno.test("trailers have no pseudo-fields, and none of a connection", () => {
   assert.match(problem([["connection", "close"]])!, /belongs to HTTP\/1.1/);
   assert.match(problem([["te", "trailers"]])!, /belongs to HTTP\/1.1/);
 });
+
+Deno.test("slashes are merged and escaped ones refused by the limits of each proxy", () => {
+  const strict = { ...DEFAULT_LIMITS, mergeSlashes: true, refuseEscapedSlashes: true };
+  const paths = (path: string) =>
+    [DEFAULT_LIMITS, strict, DEFAULT_LIMITS].map((limits) => {
+      const { head, verdict } = read(replaced(":path", path), true, limits);
+      return verdict || head.path + head.query;
+    });
+  assert.deepEqual(paths("//admin?a=//b"), ["//admin?a=//b", "/admin?a=//b", "//admin?a=//b"]);
+  assert.deepEqual(paths("/a%2fb"), ["/a%2Fb", "bad_target", "/a%2Fb"]);
+  assert.deepEqual(paths("/a%5Cb"), ["/a%5Cb", "bad_target", "/a%5Cb"]);
+  assert.deepEqual(paths("/a?q=%2f"), ["/a?q=%2f", "/a?q=%2f", "/a?q=%2f"]);
+});

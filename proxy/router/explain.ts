@@ -3,7 +3,11 @@
  * Out: plain data for the command line and the admin port: the winner as the compiled router
  * finds it, every other route that was considered with why it lost, and the host's certificate.
  */
-import { type CanonicalPath, canonicalPath } from "../../shared/canonical_path.ts";
+import {
+  type CanonicalPath,
+  canonicalPath,
+  type PathOptions,
+} from "../../shared/canonical_path.ts";
 import { staysPlain } from "../../shared/plain_hosts.ts";
 import type { Action, Certificate, Route, Snapshot } from "../../shared/snapshot.ts";
 import { HostIndex, hostPatternTakes, NO_HOST } from "./host.ts";
@@ -43,9 +47,14 @@ export interface CertificateChoice {
   readonly because: string;
 }
 
-/** `host` as for `RouteTable.match`; `rawPath` without query. */
-export function explain(snapshot: Snapshot, host: string, rawPath: string): Explanation {
-  const path = canonicalPath(rawPath);
+/** `host` as for `RouteTable.match`; `rawPath` without query; `paths` as the proxy has them. */
+export function explain(
+  snapshot: Snapshot,
+  host: string,
+  rawPath: string,
+  paths?: PathOptions,
+): Explanation {
+  const path = canonicalPath(rawPath, paths);
   const certificate = chooseCertificate(snapshot, host);
   if (!path.ok) {
     const outcome: Outcome = { kind: "refused", reason: `the path ${path.reason}` };

@@ -112,3 +112,23 @@ Deno.test("peers from elsewhere get health and metrics, and no more", async () =
     assert.equal(await statusFrom("127.0.0.1", path), inside, path);
   }
 });
+
+Deno.test("--merge-slashes and --refuse-escaped-slashes hold in every worker and in /explain", async () => {
+  const { snapshot } = snapshotWithKey();
+  const args = ["--workers=2", "--merge-slashes", "--refuse-escaped-slashes"];
+  await using proxy = await ProxyProcess.start({ snapshot, args });
+  const answerTo = async (path: string) => {
+    using client = await Deno.connect({ hostname: "127.0.0.1", port: proxy.httpPort });
+    const request = `GET ${path} HTTP/1.1\r\nHost: app.example.com\r\nConnection: close\r\n\r\n`;
+    await client.write(new TextEncoder().encode(request));
+    return await new Response(client.readable).text();
+  };
+  const explained = async (path: string) => {
+    const url = encodeURIComponent(`https://app.example.com${path}`);
+    return (await proxy.admin(`/explain?url=${url}`)).text;
+  };
+  assert.match(await answerTo("//x"), /^Location: https:\/\/app\.example\.com(:\d+)?\/x\r$/m);
+  assert.match(await answerTo("/a%2fb"), /^HTTP\/1\.1 400 /);
+  assert.match(await explained("//x"), /matched as \/x$/m);
+  assert.match(await explained("/a%2fb"), /the path has an escaped slash or backslash/);
+});
