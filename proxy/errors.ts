@@ -36,6 +36,7 @@ export const ERROR_KINDS = {
     text: "The time that the client gives has passed",
   },
   coding_unknown: { side: "downstream", status: 501, text: "This transfer coding is not known" },
+  loop_detected: { side: "internal", status: 508, text: "The request goes round in a loop" },
   bad_version: { side: "downstream", status: 505, text: "This version of HTTP is not served" },
   handshake_failed: { side: "downstream", status: 0, text: "The TLS handshake failed" },
   client_gone: { side: "downstream", status: 0, text: "The client went away" },

@@ -58,6 +58,8 @@ export const REFERER = 37;
 export const GRPC_TIMEOUT = 38;
 /** A CGI-like backend takes it for the variable `HTTP_PROXY` (httpoxy, CVE-2016-5385). */
 export const PROXY = 39;
+/** RFC 8586: the proxies that a request has passed. */
+export const CDN_LOOP = 40;
 /** Any other name, of a field that came never to be put into a table (RFC 7541 §6.2.3). */
 export const SENSITIVE = 253;
 export const UNDERSCORE = 254;
@@ -122,6 +124,7 @@ const NAMES: readonly [string, number][] = [
   ["referer", REFERER],
   ["grpc-timeout", GRPC_TIMEOUT],
   ["proxy", PROXY],
+  ["cdn-loop", CDN_LOOP],
   ["x-forwarded", FORWARDED_FAMILY],
   ["x-rewrite-url", FORWARDED_FAMILY],
 ];

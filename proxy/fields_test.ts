@@ -147,7 +147,7 @@ Deno.test("an error page has its own fields alone, whatever id and Accept came w
     const value = () =>
       randomText(random, Infinity).replaceAll("\x7f", "").replace(/^[ \t]+|[ \t]+$/g, "");
     const exchange = exchangeOf({}, [["X-Request-Id", value()], ["Accept", value()]]);
-    prepareRequest(exchange, CidrList.empty);
+    prepareRequest(exchange, CidrList.empty, "pingress-test");
     const code = random.pick(codes);
     const { head, body } = answerTo(code, exchange);
     const names = ["Content-Type", "Cache-Control", "X-Request-Id"];
@@ -186,7 +186,7 @@ Deno.test("over one connection, each request tells the backend its own host and 
   const ids = new Set<string>();
   for (const authority of [...hosts, "", "a.test", "a.test"]) {
     connection.request.authority = authority;
-    prepareRequest(connection, CidrList.empty);
+    prepareRequest(connection, CidrList.empty, "pingress-test");
     const lines = written(connection.added!);
     const expected = authority === "" ? [] : [`X-Forwarded-Host: ${authority}`];
     assert.deepEqual(lines.filter((line) => line.startsWith("X-Forwarded-Host")), expected);

@@ -12,6 +12,7 @@ import { EndpointReports } from "./endpoint_reports.ts";
 import type { GrpcDeadlines } from "./grpc/deadline.ts";
 import { prepareRequest, prepareResponse, requestIdOf } from "./headers.ts";
 import type { Limits } from "./limits.ts";
+import { MAX_OWN_MARKS } from "./loop_mark.ts";
 import { grpcWeb } from "./filters/grpc_web.ts";
 import { httpsRedirect } from "./filters/https_redirect.ts";
 import { maxForwards } from "./filters/max_forwards.ts";
@@ -52,6 +53,8 @@ export interface ForwarderContext extends UpstreamCallsContext {
   readonly limits: Limits;
   readonly deadlines: Deadlines;
   readonly trustedProxies: CidrList;
+  /** What `CDN-Loop` says of this proxy, and of all that share its configuration. */
+  readonly loopMark: string;
   readonly log: Logger;
   readonly telemetry: Telemetry;
   readonly certificates: Certificates;
@@ -93,12 +96,14 @@ export class Forwarder {
     // Who is sent to HTTPS only comes back, with a handshake to do.
     const redirect = isOverloaded ? null : this.#redirect(exchange);
     if (redirect !== null) return this.#respond(exchange, redirect, NO_BODY);
-    prepareRequest(exchange, this.#context.trustedProxies);
+    const { trustedProxies, loopMark } = this.#context;
+    const ownMarks = prepareRequest(exchange, trustedProxies, loopMark);
     exchange.record.prepared = true;
     if (isOverloaded) return this.#answer(exchange, new ProxyError("overloaded"));
     if (client.certificate !== null && this.#isMisdirected(request.host, client.certificate)) {
       return this.#answer(exchange, new ProxyError("misdirected"));
     }
+    if (ownMarks >= MAX_OWN_MARKS) return this.#answer(exchange, new ProxyError("loop_detected"));
     const { table, telemetry } = this.#context;
     const place = table.find(request.host, request.path);
     if (place === NO_ROUTE) return this.#answer(exchange, new ProxyError("no_route"));

@@ -5,6 +5,7 @@
  */
 import type { CidrList } from "../shared/cidr.ts";
 import {
+  CDN_LOOP,
   DROPPED,
   type Fields,
   fieldsOf,
@@ -23,6 +24,7 @@ import {
   X_REQUEST_ID,
 } from "./fields.ts";
 import { addressIn, originalClient } from "./forwarded_for.ts";
+import { countMarks } from "./loop_mark.ts";
 import { type Exchange, type RequestHead, type ResponseHead, UNKNOWN_LENGTH } from "./message.ts";
 import { newRequestId, writeRequestId } from "./request_id.ts";
 
@@ -53,12 +55,19 @@ for (
 const UNTRUSTED = new Uint8Array(256);
 UNTRUSTED[FORWARDED] = UNTRUSTED[FORWARDED_FAMILY] = 1;
 
-/** Prepares a request for the backend: drops what ends here, sets `exchange.added`. */
-export function prepareRequest(exchange: Exchange, trustedProxies: CidrList): void {
+/**
+ * Prepares a request for the backend: drops what ends here, sets `exchange.added`. Returns how many
+ * `loopMark`s the request already has; the added one comes on top of them, on a line of its own.
+ */
+export function prepareRequest(
+  exchange: Exchange,
+  trustedProxies: CidrList,
+  loopMark: string,
+): number {
   const { request, client } = exchange;
   const { fields } = request;
   if (client.trusted) {
-    exchange.added = trustedFields(exchange, trustedProxies);
+    exchange.added = trustedFields(exchange, trustedProxies, loopMark);
     exchange.addedAuthority = "";
   } else if (exchange.added !== null && isAddedFor(exchange, exchange.added)) {
     const { added } = exchange;
@@ -70,6 +79,7 @@ export function prepareRequest(exchange: Exchange, trustedProxies: CidrList): vo
       ["X-Real-IP", client.address],
       ["X-Forwarded-Proto", client.secure ? "https" : "http"],
       ["X-Forwarded-Port", String(client.localPort)],
+      ["CDN-Loop", loopMark],
       ...forwardedHost(request.authority),
     ], HOST_ROOM);
     exchange.addedAuthority = request.authority;
@@ -79,11 +89,14 @@ export function prepareRequest(exchange: Exchange, trustedProxies: CidrList): vo
   // Whether they go on is the upstream's to say; where none can come, they are not announced.
   const withTrailers = request.bodyLength === UNKNOWN_LENGTH;
   const { ids, count } = fields;
+  let ownMarks = 0;
   for (let i = 0; i < count; i++) {
     const id = ids[i];
     if (REPLACED[id] === 1 || (UNTRUSTED[id] === 1 && !client.trusted)) ids[i] = DROPPED;
     else if (id === TRAILER && !withTrailers) ids[i] = DROPPED;
+    else if (id === CDN_LOOP) ownMarks += countMarks(fields, i, loopMark);
   }
+  return ownMarks;
 }
 
 /**
@@ -129,7 +142,11 @@ function trustedRequestId(fields: Fields): string | null {
 }
 
 /** From a trusted proxy: its word where it gave one, our own view where it did not. */
-function trustedFields({ request, client }: Exchange, trustedProxies: CidrList): Fields {
+function trustedFields(
+  { request, client }: Exchange,
+  trustedProxies: CidrList,
+  loopMark: string,
+): Fields {
   const { fields } = request;
   const chain = joined(fields, X_FORWARDED_FOR);
   const realIp = chain.length > 0
@@ -141,6 +158,7 @@ function trustedFields({ request, client }: Exchange, trustedProxies: CidrList):
     ["X-Real-IP", realIp],
     ["X-Forwarded-Proto", last(fields, X_FORWARDED_PROTO) ?? (client.secure ? "https" : "http")],
     ["X-Forwarded-Port", last(fields, X_FORWARDED_PORT) ?? String(client.localPort)],
+    ["CDN-Loop", loopMark],
     ...forwardedHost(last(fields, X_FORWARDED_HOST) ?? request.authority),
   ]);
 }

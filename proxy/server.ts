@@ -25,6 +25,7 @@ import type { Limits } from "./limits.ts";
 import type { CertificateEntry, ServerCertificate } from "./certificates.ts";
 import { Configuration } from "./configuration.ts";
 import { Listener, type Peer } from "./listener.ts";
+import { newLoopMark } from "./loop_mark.ts";
 import type { Client } from "./message.ts";
 import { memoryInUse, Overload } from "./overload.ts";
 import { OwnCalls } from "./own_calls.ts";
@@ -52,6 +53,8 @@ export interface ProxyServerOptions {
   readonly balance?: Balance;
   /** Translates gRPC-Web for upstreams of HTTP/2 that do not say whether; false by default. */
   readonly grpcWeb?: boolean;
+  /** The own element of `CDN-Loop`; workers of one process share it. One of its own by default. */
+  readonly loopMark?: string;
   readonly log: Logger;
   /** Offers HTTP/2 over TLS; true by default. */
   readonly http2?: boolean;
@@ -169,6 +172,7 @@ export class ProxyServer {
     const shared = { limits, buffers: createBuffers(), deadlines: this.#deadlines, trustedProxies };
     const forwarder = new Forwarder({
       ...shared,
+      loopMark: options.loopMark ?? newLoopMark(),
       log,
       telemetry,
       table: this.#configuration.table,

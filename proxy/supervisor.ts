@@ -20,6 +20,7 @@ import { CertificateLoader } from "./certificate_loader.ts";
 import { type DataPlane, LocalPlane } from "./data_plane.ts";
 import { ExpiryTimer } from "./expiry_timer.ts";
 import { onIpv4 } from "./listen_addresses.ts";
+import { newLoopMark } from "./loop_mark.ts";
 import { parseProxyOptions, type ProxyOptions } from "./options.ts";
 import { SnapshotSources } from "./snapshot_sources.ts";
 import type { FromSupervisor, ToSupervisor } from "./supervisor_protocol.ts";
@@ -131,6 +132,7 @@ async function run(options: ProxyOptions): Promise<void> {
       ...options,
       trustedProxies: options.trustedProxies.toString(),
       upstreamNetworks: options.upstreamNetworks.toString(),
+      loopMark: newLoopMark(),
     };
     const write = (text: string) => standardOutput().write(text);
     return new WorkerFleet({

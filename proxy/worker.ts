@@ -74,6 +74,7 @@ function start(
     allowLoopbackUpstreams: settings.allowLoopbackUpstreams,
     balance: settings.balance,
     grpcWeb: settings.grpcWeb,
+    loopMark: settings.loopMark,
     http2: settings.http2,
     h2c: settings.h2c,
     sslRedirect: settings.sslRedirect,

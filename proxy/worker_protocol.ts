@@ -27,6 +27,8 @@ export interface WorkerSettings {
   readonly grpcWeb: boolean;
   /** Listeners of this process that are not the worker's own: the admin port. */
   readonly protected: readonly Address[];
+  /** See `newLoopMark`: all workers add and count the same. */
+  readonly loopMark: string;
   readonly http2: boolean;
   readonly h2c: boolean;
   readonly sslRedirect: boolean;

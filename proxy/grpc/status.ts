@@ -53,6 +53,8 @@ export const GRPC_STATUS_OF = {
   route_broken: "INTERNAL",
   // UNAVAILABLE is what clients retry.
   route_closed: "FAILED_PRECONDITION",
+  // As route_broken.
+  loop_detected: "INTERNAL",
   overloaded: "UNAVAILABLE",
   internal: "INTERNAL",
   connect_failed: "UNAVAILABLE",

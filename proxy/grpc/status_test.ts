@@ -50,6 +50,7 @@ const EXPECTED: Record<ErrorCode, number | null> = {
   client_stalled: null,
   route_broken: 13,
   route_closed: 9,
+  loop_detected: 13,
   overloaded: 14,
   internal: 13,
   connect_failed: 14,

@@ -9,6 +9,7 @@ import type { ErrorCode } from "../errors.ts";
 import {
   asciiBytes,
   AUTHORIZATION,
+  CDN_LOOP,
   CONNECTION,
   CONTENT_LENGTH,
   CONTENT_TYPE,
@@ -60,6 +61,7 @@ const NEVER_NOMINATED: ReadonlySet<number> = new Set([
   X_REAL_IP,
   FORWARDED,
   FORWARDED_FAMILY,
+  CDN_LOOP,
   EXPECT, // Who waits for a 100 would wait in vain.
 ]);
 

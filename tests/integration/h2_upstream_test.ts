@@ -35,6 +35,7 @@ Deno.test("a request reaches the backend with its pseudo-fields, and no field of
   assert.equal(head.te, "trailers");
   assert.equal(head["x-forwarded-for"], "127.0.0.1");
   assert.equal(head["x-forwarded-host"], "A.test:80");
+  assert.match(String(head["cdn-loop"]), /^pingress-[0-9a-f]{16}$/);
   for (
     const name of [
       "host",

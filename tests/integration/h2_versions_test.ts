@@ -205,7 +205,11 @@ Deno.test("each client gets the same of each backend, and each backend is asked 
     for (const [name, ask] of CLIENTS) {
       await t.step(`${name} to ${protocol}`, async () => {
         await using backend = await AnyBackend.start(protocol);
-        using proxy = new H2UpstreamProxy([backend.port], { protocol, tls: TLS });
+        using proxy = new H2UpstreamProxy([backend.port], {
+          protocol,
+          tls: TLS,
+          server: { loopMark: "pingress-test" },
+        });
         const answers: Answered[] = [];
         for (const request of REQUESTS) answers.push(await ask(proxy.port, request));
         assert.equal(backend.asked.length, REQUESTS.length);

@@ -102,6 +102,12 @@ export const REQUEST_DIFFERENCES: readonly Difference<Received>[] = [
     ),
   },
   {
+    what: "CDN-Loop, with a mark of its own",
+    reason: "it ends forwarding loops (RFC 8586); nginx adds nothing",
+    of: "pingress",
+    without: drop((name, value) => name === "cdn-loop" && /^pingress-[0-9a-f]{16}$/.test(value)),
+  },
+  {
     what: "an empty Host, for a client of HTTP/1.0 that sent none",
     reason: "HTTP/1.1 has one in every request (RFC 9112 §3.2); nginx sends none",
     of: "pingress",

@@ -34,6 +34,7 @@ export function startFleet(count: number, options: FleetOptions = {}): WorkerFle
     allowLoopbackUpstreams: true,
     balance: "round-robin",
     grpcWeb: false,
+    loopMark: "pingress-test",
     http2: true,
     h2c: true,
     sslRedirect: true,

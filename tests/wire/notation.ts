@@ -12,6 +12,7 @@ import { ERROR_KINDS, type ErrorCode } from "../../proxy/errors.ts";
 export const SOME_ID = "0".repeat(32);
 export const SOME_DATE = "Thu, 01 Jan 1970 00:00:00 GMT";
 export const SOME_PORT = "0";
+export const SOME_MARK = "pingress-0000000000000000";
 
 /** Bytes, or a marker's words. */
 export type Part = { readonly bytes: string } | { readonly marker: string };
@@ -78,7 +79,7 @@ export function writeNotation(bytes: string): string {
 /** What the proxy adds to a request from this machine, over plain HTTP. */
 function forwardedFields(authority: string): string {
   return `X-Request-Id: ${SOME_ID}\r\nX-Forwarded-For: 127.0.0.1\r\nX-Real-IP: 127.0.0.1\r\n` +
-    `X-Forwarded-Proto: http\r\nX-Forwarded-Port: ${SOME_PORT}\r\n` +
+    `X-Forwarded-Proto: http\r\nX-Forwarded-Port: ${SOME_PORT}\r\nCDN-Loop: ${SOME_MARK}\r\n` +
     (authority === "" ? "" : `X-Forwarded-Host: ${authority}\r\n`);
 }
 

@@ -10,7 +10,7 @@ import { DEFAULT_LIMITS, type Limits } from "../../proxy/limits.ts";
 import { ProxyServer } from "../../proxy/server.ts";
 import { messageText, type WireMessage } from "../support/wire_message.ts";
 import { WireBackend, WireClient } from "../support/wire_peer.ts";
-import { SOME_DATE, SOME_ID, SOME_PORT, writeNotation } from "./notation.ts";
+import { SOME_DATE, SOME_ID, SOME_MARK, SOME_PORT, writeNotation } from "./notation.ts";
 import type { Case, ExpectedAnswer, ExpectedRequest } from "./transcript.ts";
 
 /** Where the two sides' bytes are cut; 0 is nowhere. */
@@ -67,6 +67,7 @@ export class Lane {
       trustedProxies: trusted,
       upstreamNetworks: CidrList.empty,
       allowLoopbackUpstreams: true,
+      loopMark: SOME_MARK,
       // What begins HTTP/2 is judged as HTTP/1.1 here.
       h2c: false,
       sslRedirect: false,
