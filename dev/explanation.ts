@@ -11,7 +11,7 @@ import { hostPatternTakes } from "../proxy/router/host.ts";
 import type { PathOptions } from "../shared/canonical_path.ts";
 import { formatAddress } from "../shared/address.ts";
 import { parseHostPattern } from "../shared/host_pattern.ts";
-import { formatObject, type ObjectRef } from "../shared/problem.ts";
+import { formatObject, type ObjectRef, type Problem } from "../shared/problem.ts";
 import type { Action, Certificate, Origin, Snapshot, Upstream } from "../shared/snapshot.ts";
 import { leftOutPaths } from "./left_out_paths.ts";
 import { madeFor } from "./made_certificates.ts";
@@ -313,8 +313,14 @@ function problemsAbout(question: Question, explanation: Explanation): LocatedPro
   }
   return plan.problems.filter(({ problem, leftOut }) =>
     problem.object === null || related.has(formatObject(problem.object)) ||
-    (problem.object.kind === "Ingress" && rulesName(rulesOf(leftOut), url.host))
+    (problem.object.kind === "Ingress" && rulesName(rulesOf(leftOut), url.host)) ||
+    mayHideRules(problem)
   );
+}
+
+/** An unknown field outside of the lists of an Ingress, such as `rule`: it may name this host. */
+function mayHideRules({ object, field, reason }: Problem): boolean {
+  return object?.kind === "Ingress" && reason === "FieldUnknown" && !field.includes("[");
 }
 
 function rulesOf(ingress: unknown): readonly unknown[] {

@@ -301,6 +301,19 @@ Deno.test("the problem of an Ingress that is left out is shown for the host that
   ]);
 });
 
+Deno.test("an unknown field that may hide the rules for the host is shown", () => {
+  const files = {
+    "a.yaml": ingressFor("a.example.com", "/").replace("rules:", "rule:"),
+    "b.yaml": ingressFor("b.example.com", "/").replace("pathType:", "pathTyp:"),
+  };
+  const { text } = explainText("http://a.example.com/", files);
+  assert.match(
+    text,
+    /a\.yaml:\d+:\d+ {2}error {2}Ingress \S+ {2}spec\.rule\n.*"rule".*\n.*"rules"/,
+  );
+  assert.doesNotMatch(text, /b\.yaml/);
+});
+
 Deno.test("the examples have no problems, and serve every path that they show", () => {
   const plan = planFor(examples());
   assert.deepEqual(plan.problems, []);

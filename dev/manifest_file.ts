@@ -22,6 +22,7 @@ import {
   type Position,
   positionAt,
 } from "./manifest_position.ts";
+import { strictProblems } from "./strict_validation.ts";
 
 /** A problem and where its cause stands; null where no file is at fault. */
 export interface LocatedProblem {
@@ -169,38 +170,19 @@ class FileReader implements ManifestFile {
       this.#readList(placed, value.items, apiVersion, kind, depth);
       return;
     }
-    const metadata = isRecord(value.metadata) ? value.metadata : {};
-    const name = metadata.name;
-    if (typeof name !== "string" || !isDnsName(name)) {
-      report("metadata.name", {
-        object: { kind, namespace: "", name: "?" },
-        reason: "NameInvalid",
-        message: name === undefined || name === null
-          ? `this ${kind} has no name, so it is left out`
-          : `its name is ${describe(name)}, which the API server refuses, so it is left out`,
-        remedy: typeof name === "number" || typeof name === "boolean"
-          ? `Write it in quotes: name: "${name}"`
-          : "Name it with lower-case letters, digits, - and .",
-      });
-      return;
+    const identity = identify(kind, isRecord(value.metadata) ? value.metadata : {});
+    for (const problem of strictProblems(apiVersion, identity.ref, value)) {
+      this.#report(offsetOf(placed, problem.field), problem);
     }
-    const namespace = CLUSTER_WIDE.has(kind) ? "" : metadata.namespace || "default";
-    if (namespace !== "" && (typeof namespace !== "string" || !isDnsLabel(namespace))) {
-      report("metadata.namespace", {
-        object: { kind, namespace: "", name },
-        reason: "NamespaceInvalid",
-        message: `its namespace is ${describe(namespace)}, which the API server refuses, so it ` +
-          "is left out",
-        remedy: typeof namespace === "number" || typeof namespace === "boolean"
-          ? `Write it in quotes: namespace: "${namespace}"`
-          : "Use lower-case letters, digits and -",
-      });
+    if (identity.problem !== null) {
+      const { field, ...problem } = identity.problem;
+      report(field, { ...problem, object: identity.ref });
       return;
     }
     const base = this.#base;
     this.objects.push({
       apiVersion,
-      ref: { kind, namespace, name },
+      ref: identity.ref,
       value,
       locate: (field) => positionAt(this.file, this.#lines, base + offsetOf(placed, field)),
     });
@@ -254,6 +236,47 @@ class FileReader implements ManifestFile {
     const at = positionAt(this.file, this.#lines, this.#base + offset);
     this.problems.push({ problem, at, leftOut });
   }
+}
+
+interface Identity {
+  /** With `?` in the place of a name that is none. */
+  readonly ref: ObjectRef;
+  readonly problem: Omit<Problem, "object" | "severity"> | null;
+}
+
+function identify(kind: string, metadata: Readonly<Record<string, unknown>>): Identity {
+  const name = metadata.name;
+  if (typeof name !== "string" || !isDnsName(name)) {
+    return {
+      ref: { kind, namespace: "", name: "?" },
+      problem: {
+        field: "metadata.name",
+        reason: "NameInvalid",
+        message: name === undefined || name === null
+          ? `this ${kind} has no name, so it is left out`
+          : `its name is ${describe(name)}, which the API server refuses, so it is left out`,
+        remedy: typeof name === "number" || typeof name === "boolean"
+          ? `Write it in quotes: name: "${name}"`
+          : "Name it with lower-case letters, digits, - and .",
+      },
+    };
+  }
+  const namespace = CLUSTER_WIDE.has(kind) ? "" : metadata.namespace || "default";
+  if (namespace !== "" && (typeof namespace !== "string" || !isDnsLabel(namespace))) {
+    return {
+      ref: { kind, namespace: "", name },
+      problem: {
+        field: "metadata.namespace",
+        reason: "NamespaceInvalid",
+        message: `its namespace is ${describe(namespace)}, which the API server refuses, so it ` +
+          "is left out",
+        remedy: typeof namespace === "number" || typeof namespace === "boolean"
+          ? `Write it in quotes: namespace: "${namespace}"`
+          : "Use lower-case letters, digits and -",
+      },
+    };
+  }
+  return { ref: { kind, namespace, name }, problem: null };
 }
 
 function linesOf(text: string): LineCounter {

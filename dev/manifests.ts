@@ -17,7 +17,7 @@ import { type LocatedProblem, type ManifestFile, type ManifestObject } from "./m
 import { formatPosition, type Position } from "./manifest_position.ts";
 
 /** The kinds that are read, with the only version that is spoken. */
-const API_VERSIONS: Readonly<Record<string, string>> = {
+export const API_VERSIONS: Readonly<Record<string, string>> = {
   Ingress: "networking.k8s.io/v1",
   IngressClass: "networking.k8s.io/v1",
   Service: "v1",

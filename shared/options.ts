@@ -8,6 +8,7 @@
 import { parseArgs } from "node:util";
 import { type Address, formatAddress, parseAddress } from "./address.ts";
 import { CidrList } from "./cidr.ts";
+import { nearestName } from "./nearest_name.ts";
 
 interface BaseSpec {
   /** What it does, one or two sentences with their full stops. */
@@ -388,11 +389,8 @@ function wrongValue(flag: string, spec: OptionSpec, got: string | undefined): st
 
 function unknownFlag(got: string, flags: readonly string[]): string {
   const name = got.replace(/^-+/, "");
-  const near = flags
-    .map((flag) => ({ flag, distance: editDistance(name, flag) }))
-    .sort((a, b) => a.distance - b.distance)[0];
-  const close = near !== undefined && near.distance <= Math.max(2, name.length / 3);
-  return `${quote(got)} is no flag${close ? `; did you mean --${near.flag}?` : ""}`;
+  const near = nearestName(name, flags);
+  return `${quote(got)} is no flag${near === null ? "" : `; did you mean --${near}?`}`;
 }
 
 function wrongPositionals(program: Program, got: readonly string[]): string[] {
@@ -402,20 +400,6 @@ function wrongPositionals(program: Program, got: readonly string[]): string[] {
   if (extra === undefined) return [];
   const takesWhat = max === 0 ? "no arguments without a flag" : `${name} and no more`;
   return [`${quote(extra)} is one argument too many; ${program.name} takes ${takesWhat}`];
-}
-
-/** Levenshtein's distance: insertions, deletions and replacements from `a` to `b`. */
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, column) => column);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const replaced = row[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(replaced, row[j] + 1, next[j - 1] + 1));
-    }
-    row = next;
-  }
-  return row[b.length];
 }
 
 function placeholder(spec: Exclude<OptionSpec, BooleanSpec>): string {

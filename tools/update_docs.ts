@@ -3,13 +3,15 @@
  * programs' specs, the metrics, the fields of the access log, the differences from nginx, the
  * catalogue of problems, and `bench/results`. Out: `docs/flags.md`, `docs/metrics.md`,
  * `docs/access-log.md`, `docs/differences-from-nginx.md`, `docs/status.md`, and
- * `docs/performance.md` with its plots.
+ * `docs/performance.md` with its plots; and from the models of the Kubernetes client
+ * `dev/known_fields.json`.
  *
  *     deno task docs:update
  */
 import { writePerformancePage } from "../bench/performance_page.ts";
 import { DIFFERENCES_PAGE, differencesPage } from "./differences_page.ts";
 import { FLAGS_PAGE, flagsPage } from "./flags_page.ts";
+import { KNOWN_FIELDS, knownFieldsText } from "./known_fields.ts";
 import { STATUS_PAGE, statusPage } from "./status_page.ts";
 import { ACCESS_LOG_PAGE, accessLogPage, METRICS_PAGE, metricsPage } from "./telemetry_pages.ts";
 
@@ -19,6 +21,7 @@ const pages = [
   [ACCESS_LOG_PAGE, accessLogPage()],
   [DIFFERENCES_PAGE, differencesPage()],
   [STATUS_PAGE, statusPage()],
+  [KNOWN_FIELDS, knownFieldsText()],
 ];
 for (const [path, text] of pages) {
   Deno.writeTextFileSync(path, text);

@@ -1,0 +1,22 @@
+import assert from "node:assert/strict";
+import { KNOWN_FIELDS, knownFields, knownFieldsText } from "./known_fields.ts";
+
+Deno.test("dev knows the fields that the installed models of Kubernetes have", () => {
+  const table = Deno.readTextFileSync(new URL(`../${KNOWN_FIELDS}`, import.meta.url));
+  assert.equal(table, knownFieldsText(), "run deno task docs:update");
+});
+
+Deno.test("every type that a field leads to has fields", () => {
+  const { kinds, types } = knownFields();
+  assert.equal(kinds["networking.k8s.io/v1 Ingress"], "V1Ingress");
+  assert.equal(types.V1Ingress.metadata, "V1ObjectMeta");
+  assert.equal(types.V1IngressSpec.rules, "V1IngressRule[]");
+  assert.equal(types.V1ObjectMeta.annotations, "map");
+  for (const [type, fields] of Object.entries(types)) {
+    assert.notDeepEqual(Object.keys(fields), [], type);
+    for (const [field, shape] of Object.entries(fields)) {
+      const known = shape === "" || shape === "map" || types[shape.replace("[]", "")] !== undefined;
+      assert.ok(known, `${type}.${field} is ${shape}`);
+    }
+  }
+});
