@@ -113,7 +113,7 @@ export class StallWatch<M extends Watched> {
     return member.pingsUnheard * this.#options.limits.heartbeat;
   }
 
-  /** Ends the process unless all answer by then. */
+  /** Ends the process unless none is stuck by then; one that is late for a moment is not. */
   async #end(reason: string): Promise<void> {
     if (this.#isEnding) return;
     this.#isEnding = true;
@@ -121,7 +121,7 @@ export class StallWatch<M extends Watched> {
     onEnding(reason);
     await limits.endDelay();
     if (this.#closed) return;
-    if ([...members()].some((member) => this.#silence(member) >= limits.stalled)) {
+    if ([...members()].some((member) => this.#silence(member) >= limits.stuck)) {
       return onEnd(reason);
     }
     this.#isEnding = false;
