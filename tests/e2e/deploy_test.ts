@@ -5,7 +5,10 @@ import { eventually } from "../cluster/support/condition.ts";
 import { buildPingress, NAMESPACE } from "./cluster/installation.ts";
 import { startNodeCluster } from "./cluster/node_cluster.ts";
 
-/** There is no such Service: what answers is a proxy. */
+/**
+ * There is no Service web: what answers is a proxy. Nobody asks the other path, by which the Ingress
+ * reaches a backend and so gets an address.
+ */
 const INGRESS = `
 apiVersion: networking.k8s.io/v1
 kind: Ingress
@@ -17,6 +20,21 @@ spec:
       http:
         paths:
           - { path: /, pathType: Prefix, backend: { service: { name: web, port: { number: 80 } } } }
+          - path: /api
+            pathType: Prefix
+            backend: { service: { name: api, port: { number: 80 } } }
+---
+apiVersion: v1
+kind: Service
+metadata: { name: api, namespace: default }
+spec: { ports: [{ port: 80 }] }
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: { name: api, namespace: default, labels: { kubernetes.io/service-name: api } }
+addressType: IPv4
+endpoints: [{ addresses: [192.0.2.1] }]
+ports: [{ port: 80 }]
 `;
 
 /** The cluster-wide objects and Ingress addresses that undeploy has to take away. */
