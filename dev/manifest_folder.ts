@@ -215,5 +215,7 @@ function reasonOf(error: unknown): string {
 }
 
 function trimSlash(path: string): string {
-  return path.length > 1 ? path.replace(/[/\\]+$/, "") || "/" : path;
+  let end = path.length;
+  while (end > 1 && "/\\".includes(path[end - 1])) end--;
+  return path.slice(0, end);
 }

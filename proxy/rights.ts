@@ -69,8 +69,8 @@ export function nameServersOf(path = "/etc/resolv.conf"): string[] {
   } catch {
     return [];
   }
-  return [...text.matchAll(/^\s*nameserver\s+(\S+)/gm)]
-    .map(([, address]) => address)
+  return text.split("\n")
+    .map((line) => /^nameserver\s+(\S+)/.exec(line.trim())?.[1] ?? "")
     .filter((address) => isIP(address) !== 0 && !address.includes("%"));
 }
 

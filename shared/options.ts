@@ -342,7 +342,8 @@ function readDuration(text: string): number | null {
   if (text === "0") return 0;
   if (!/^(\d{1,12}(\.\d{1,3})?(ms|s|m|h))+$/.test(text)) return null;
   let total = 0;
-  for (const [, count, unit] of text.matchAll(/([\d.]+)(ms|s|m|h)/g)) {
+  // Twelve digits, a point and three: an unbounded repetition is tried anew from each digit.
+  for (const [, count, unit] of text.matchAll(/([\d.]{1,16})(ms|s|m|h)/g)) {
     total += Number(count) * DURATION_UNITS[unit];
   }
   return Math.round(total);

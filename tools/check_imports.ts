@@ -46,7 +46,9 @@ function entriesOf(tasks: Record<string, string | { readonly command?: string }>
   const commands = Object.values(tasks).map((task) =>
     typeof task === "string" ? task : task.command ?? ""
   );
-  return new Set(commands.flatMap((command) => command.match(/[\w./-]+\.ts\b/g) ?? []));
+  return new Set(
+    commands.flatMap((command) => command.split(/[^\w./-]/)).filter((word) => word.endsWith(".ts")),
+  );
 }
 
 if (import.meta.main) {

@@ -48,7 +48,7 @@ async function compile(config: DenoConfig, target: string | null): Promise<boole
     });
     const { code, stderr } = await runCommand("deno", args);
     if (code !== 0) {
-      const complaint = stderr.replace(/\n\s*Stack backtrace:[^]*$/, "").trim();
+      const complaint = stderr.replace(/\n[ \t]{0,16}Stack backtrace:[^]*$/, "").trim();
       console.error(`${output} cannot be made: deno compile says\n\n${complaint}\n`);
       console.error(compileRemedy(complaint, Deno.version.deno));
       return false;

@@ -93,7 +93,7 @@ export function narrowConfig<T extends { readonly imports: Readonly<Record<strin
   imported: ReadonlySet<string>,
 ): T {
   const imports = Object.entries(config.imports)
-    .filter(([, specifier]) => imported.has(specifier.replace(/^npm:(.+)@.*$/, "$1")));
+    .filter(([, specifier]) => imported.has(/^npm:(@?[^@]+)@/.exec(specifier)?.[1] ?? specifier));
   return { ...config, imports: Object.fromEntries(imports) };
 }
 

@@ -105,13 +105,13 @@ export function importsOf(text: string, code = codeOf(text)): Import[] {
     // `export const x = …` and `import.meta` reach for the next string of the file.
     if (match[1] === "export" && !/^(type\s+)?[{*]/.test(clause)) continue;
     if (clause !== "" && !/\bfrom\s*["']/.test(match[0])) continue;
-    const braces = /\{([^}]*)\}/.exec(clause)?.[1];
+    const braces = /\{([^{}]*)\}/.exec(clause)?.[1];
     const named = (braces ?? "").split(",").map((name) => name.trim()).filter((name) =>
       name !== ""
     );
     const typeOnly = clause.startsWith("type ") ||
       (clause.startsWith("{") && named.length > 0 && named.every((name) => /^type\s/.test(name)));
-    const names = named.map((name) => name.replace(/^type\s+/, "").split(/\s+as\s+/)[0]);
+    const names = named.map((name) => name.replace(/^type\s+/, "").split(/\s/, 1)[0]);
     imports.push({ specifier: insides(match, match[4].length), typeOnly, names });
   }
   for (const match of code.matchAll(DYNAMIC)) {

@@ -40,7 +40,9 @@ export function eventName(object: ObjectRef, uid: string, reason: string): strin
   const hash = createHash("sha256").update(JSON.stringify([object.kind, uid, reason]))
     .digest("hex").slice(0, 16);
   const room = MAX_NAME - hash.length - 1;
-  return `${object.name.slice(0, room).replace(/[-.]+$/, "")}.${hash}`;
+  let end = Math.min(object.name.length, room);
+  while (end > 0 && "-.".includes(object.name[end - 1])) end--;
+  return `${object.name.slice(0, end)}.${hash}`;
 }
 
 function cut(text: string, bytes: number): string {

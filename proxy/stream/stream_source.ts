@@ -238,7 +238,7 @@ export class StreamSource {
    */
   #fresh(problems: readonly ConfigProblem[]): ConfigProblem[] {
     return problems.filter(({ path, message }) => {
-      const kind = `${path.replace(/\[[^\]]*\]/g, "[]")} ${
+      const kind = `${path.replace(/\[[^[\]]*\]/g, "[]")} ${
         message.replace(/, here and in .*/, "")
       }`;
       if (this.#told.has(kind) || this.#told.size >= MAX_TOLD) return false;
