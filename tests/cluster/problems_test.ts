@@ -3,7 +3,6 @@
  * over once it is mended.
  */
 import assert from "node:assert/strict";
-import { REPORTING_COMPONENT } from "../../controller/events/record.ts";
 import type { Snapshot } from "../../shared/snapshot.ts";
 import { ApiRefusal, type KubeObject } from "./support/api_client.ts";
 import { clusterTest } from "./support/cluster_case.ts";
@@ -12,6 +11,7 @@ import { ControllerScene, rule } from "./support/controller_scene.ts";
 import { HOSTILE_TEXTS, hostileObjects, hugeIngresses } from "./support/hostile.ts";
 import { endpointsAt, GOOD_PAIR, type Mistake, type Told } from "./support/mistake.ts";
 import { MISTAKES } from "./support/mistakes.ts";
+import { ownEvents } from "./support/own_events.ts";
 import { REFUSED, REFUSED_ENDPOINTS } from "./support/refused.ts";
 
 interface LiveEvent extends KubeObject {
@@ -19,7 +19,6 @@ interface LiveEvent extends KubeObject {
   readonly message: string;
   readonly type: string;
   readonly count: number;
-  readonly reportingComponent?: string;
   readonly involvedObject: Readonly<Record<string, string>>;
 }
 
@@ -30,10 +29,8 @@ const API_VERSIONS = {
   Service: "v1",
 } as const;
 
-/** Ours: the API server itself has one for a Service whose address it repairs as it starts. */
 async function eventsOf(scene: ControllerScene, namespace = scene.app): Promise<LiveEvent[]> {
-  const events = await scene.cluster.list<LiveEvent>("v1", "Event", { namespace });
-  return events.filter(({ reportingComponent }) => reportingComponent === REPORTING_COMPONENT);
+  return await ownEvents<LiveEvent>(scene.cluster, namespace);
 }
 
 /** Those that `kubectl describe` shows with the object. */

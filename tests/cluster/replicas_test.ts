@@ -6,12 +6,12 @@
  */
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
-import { REPORTING_COMPONENT } from "../../controller/events/record.ts";
 import type { KubeObject } from "./support/api_client.ts";
 import { clusterTest } from "./support/cluster_case.ts";
 import { eventually } from "./support/condition.ts";
 import { ControllerScene, rule } from "./support/controller_scene.ts";
 import { FAST_ELECTION, IS_FULL } from "./support/fault_scene.ts";
+import { ownEvents } from "./support/own_events.ts";
 import { type Replica, Replicas } from "./support/replicas.ts";
 
 /** How long replicas come and go, in ms. */
@@ -21,7 +21,6 @@ const ADDRESS = "192.0.2.10";
 
 interface Event extends KubeObject {
   readonly reason: string;
-  readonly reportingComponent?: string;
   readonly involvedObject: { readonly kind: string; readonly name: string };
 }
 
@@ -63,10 +62,8 @@ clusterTest("replicas that come and go leave everything right", async (cluster) 
       );
   });
   const events = await eventually("Events", async () => {
-    const all = await cluster.list<Event>("v1", "Event", { namespace: scene.app });
-    // The API server has some of its own, about the address of a Service.
-    const ours = all.filter((event) => event.reportingComponent === REPORTING_COMPONENT);
-    return ours.length > 0 ? ours : null;
+    const all = await ownEvents<Event>(cluster, scene.app);
+    return all.length > 0 ? all : null;
   });
   assert.deepEqual(
     events.map(({ reason, involvedObject: { kind, name } }) => `${reason} of ${kind} ${name}`),
