@@ -44,6 +44,16 @@ Deno.test("a path opens when its Service gets the appProtocol that backend-proto
   assert.equal(statusesOf(all, OPTIONS, "http")["web.example.com"], 503);
 });
 
+Deno.test("backend-protocol is reported once where the Service differs, and never where it agrees", () => {
+  const all = [ingress("web", "web.example.com", { "backend-protocol": "GRPC" }, "api")];
+  const found = (appProtocol: string) =>
+    run(all, OPTIONS, appProtocol).problems
+      .filter(({ field }) => field.includes("backend-protocol"))
+      .map(({ severity }) => severity);
+  assert.deepEqual(found("http"), ["error"]);
+  assert.deepEqual(found("kubernetes.io/h2c"), []);
+});
+
 Deno.test("an annotation of the whole host closes and opens other Ingresses' paths of it", () => {
   const web = ingress("web", "web.example.com", {});
   const host = ingress("host", "web.example.com", { "auth-tls-secret": "default/ca" }, "api", "/a");

@@ -123,7 +123,8 @@ function readSpec(identity: Identity, object: unknown, report: Report) {
   const spec = fieldOf(object, "spec");
   if (isCanary(annotations)) return canary(report);
   const refusals = readRefusals(annotations, spec);
-  reportNginxAnnotations(annotations, new Set(refusals.map(({ name }) => name)), report);
+  const reported = new Set(["backend-protocol", ...refusals.map(({ name }) => name)]);
+  reportNginxAnnotations(annotations, reported, report);
   const written = fieldOf(spec, "defaultBackend");
   const defaultBackend = isAbsent(written)
     ? null

@@ -10,10 +10,13 @@ import { STAND_INS, type StandIn } from "./nginx_stand_ins.ts";
 import type { Report } from "./problems.ts";
 import { NGINX_PREFIX } from "./refusals.ts";
 
-/** Reports each annotation of ingress-nginx, in the order of their names. */
+/**
+ * Reports each annotation of ingress-nginx, in the order of their names, but for those in `reported`,
+ * which `closures.ts` judges.
+ */
 export function reportNginxAnnotations(
   annotations: unknown,
-  refused: ReadonlySet<string>,
+  reported: ReadonlySet<string>,
   report: Report,
 ): void {
   const names = Object.keys(asObject(annotations) ?? {})
@@ -21,7 +24,7 @@ export function reportNginxAnnotations(
     .sort();
   for (const name of names) {
     const short = name.slice(NGINX_PREFIX.length);
-    if (refused.has(short)) continue;
+    if (reported.has(short)) continue;
     const standIn = STAND_INS.get(short);
     const { message, remedy } = standIn === undefined ? UNKNOWN : wordsFor(standIn);
     report.warning(`metadata.annotations[${JSON.stringify(name)}]`, {
