@@ -87,6 +87,19 @@ const PLAN_OPTIONS = defineOptions({
   },
 });
 
+const SLASH_OPTIONS = defineOptions({
+  mergeSlashes: {
+    type: "boolean",
+    reason: "that of the proxies",
+    help: "Reads the path as proxies with --merge-slashes do.",
+  },
+  refuseEscapedSlashes: {
+    type: "boolean",
+    reason: "that of the proxies",
+    help: "Reads the path as proxies with --refuse-escaped-slashes do.",
+  },
+});
+
 export const DEV_OPTIONS = defineOptions({
   listenHttp: {
     type: "address",
@@ -116,6 +129,7 @@ export const DEV_OPTIONS = defineOptions({
     default: { hostname: "127.0.0.1", port: 9090 },
     help: "Serves /healthz, /readyz and /ca.crt on this address.",
   },
+  ...SLASH_OPTIONS,
   ...PLAN_OPTIONS,
   logLevel: {
     type: "choice",
@@ -127,16 +141,7 @@ export const DEV_OPTIONS = defineOptions({
 });
 
 export const EXPLAIN_OPTIONS = defineOptions({
-  mergeSlashes: {
-    type: "boolean",
-    reason: "that of the proxies",
-    help: "Reads the path as proxies with --merge-slashes do.",
-  },
-  refuseEscapedSlashes: {
-    type: "boolean",
-    reason: "that of the proxies",
-    help: "Reads the path as proxies with --refuse-escaped-slashes do.",
-  },
+  ...SLASH_OPTIONS,
   sslRedirect: {
     type: "boolean",
     reason: "that of deno task dev",
@@ -153,6 +158,7 @@ export interface DevOptions {
   readonly listenHttp: readonly Address[];
   readonly listenHttps: readonly Address[];
   readonly sslRedirect: boolean;
+  readonly pathOptions: PathOptions;
   readonly admin: Address;
   readonly plan: PlanOptions;
   readonly logLevel: LogLevel;
@@ -182,6 +188,7 @@ export function parseDevOptions(args: readonly string[]): Parsed<DevOptions> {
       listenHttp: options.listenHttp,
       listenHttps: options.listenHttps,
       sslRedirect: options.sslRedirect,
+      pathOptions: toPathOptions(options),
       admin: options.admin,
       plan: toPlanOptions(options),
       logLevel: options.logLevel,
@@ -199,10 +206,7 @@ export function parseExplainOptions(args: readonly string[]): Parsed<ExplainOpti
     options: {
       paths: positionals.slice(0, -1),
       url: positionals[positionals.length - 1],
-      pathOptions: {
-        mergeSlashes: options.mergeSlashes,
-        refuseEscapedSlashes: options.refuseEscapedSlashes,
-      },
+      pathOptions: toPathOptions(options),
       sslRedirect: options.sslRedirect,
       plan: toPlanOptions(options),
     },
@@ -228,4 +232,8 @@ function toPlanOptions(options: {
       ? null
       : parseDefaultBackend(options.defaultBackend),
   };
+}
+
+function toPathOptions({ mergeSlashes, refuseEscapedSlashes }: PathOptions): PathOptions {
+  return { mergeSlashes, refuseEscapedSlashes };
 }

@@ -39,7 +39,7 @@ export class Serving {
     this.#folder = new ManifestFolder(options.paths);
     this.#certificates = new CertificateLoader({ folder: ".", log, now: Date.now });
     this.proxy = new ProxyServer({
-      limits: DEFAULT_LIMITS,
+      limits: { ...DEFAULT_LIMITS, ...options.pathOptions },
       trustedProxies: CidrList.empty,
       upstreamNetworks: CidrList.empty,
       allowLoopbackUpstreams: true,

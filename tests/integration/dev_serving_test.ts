@@ -69,6 +69,21 @@ Deno.test("with --ssl-redirect plain HTTP is sent to HTTPS where there is a cert
   });
 });
 
+Deno.test("paths are read as by proxies with --merge-slashes and --refuse-escaped-slashes", async () => {
+  const served = async (flags: readonly string[], path: string) => {
+    let answer: (number | string | undefined)[] = [];
+    await withDev([EXAMPLES, ...flags], async ({ http }) => {
+      const { status, headers } = await get(http, "app.example.com", path);
+      answer = [status, headers["x-sample-service"]?.toString()];
+    });
+    return answer;
+  };
+  assert.deepEqual(await served([], "//api"), [200, "default/web"]);
+  assert.deepEqual(await served(["--merge-slashes"], "//api"), [200, "default/api"]);
+  assert.deepEqual(await served([], "/api%2fx"), [200, "default/web"]);
+  assert.deepEqual(await served(["--refuse-escaped-slashes"], "/api%2fx"), [400, undefined]);
+});
+
 Deno.test("an annotation and --map send a Service to a program of the developer's", async () => {
   await withProgram("mine", async (mine) => {
     await withProgram("other", async (other) => {
