@@ -13,6 +13,7 @@ import type { Finding } from "./finding.ts";
 import { grpcRollout } from "./grpc_rollout.ts";
 import { handOver } from "./hand_over.ts";
 import { proxyRollout } from "./proxy_rollout.ts";
+import { reload } from "./reload.ts";
 import { HOLD, scaleToZero } from "./scale_to_zero.ts";
 import type { Form, Scene } from "./scene.ts";
 import { soak } from "./soak.ts";
@@ -37,6 +38,7 @@ export const PROMISES: readonly PromiseCase[] = [
   },
   { title: "a certificate is rotated without a failed handshake", run: certificateRotation },
   { title: "Ingresses come and go without harm to the others", run: churn },
+  { title: "a reload loses no request and closes no connection", run: reload },
   { title: "nothing fails without an API server", run: apiServerGone },
   { title: "nothing fails without a controller", run: controllerGone },
   { title: "a leader that is killed leaves nothing half done", run: handOver },
