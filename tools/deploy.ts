@@ -50,10 +50,9 @@ try {
 }
 
 async function deploy(): Promise<void> {
-  const objects = withImages(
-    await kubectl.build(`overlays/${backend.toLowerCase()}`),
-    options,
-  );
+  const overlay = await kubectl.build(`overlays/${backend.toLowerCase()}`);
+  const admission = await kubectl.admissionObjects();
+  const objects = withImages([...overlay, ...admission ?? []], options);
   const isThere =
     await kubectl.text(["get", "namespace", NAMESPACE, "--ignore-not-found", "--output=name"]) !==
       "";
@@ -67,6 +66,13 @@ async function deploy(): Promise<void> {
         : "behind a Service of type LoadBalancer"
     }\n`,
   );
+  if (admission === null) {
+    console.log(
+      "The API server has no ValidatingAdmissionPolicy (Kubernetes 1.30), so nothing but RBAC bounds " +
+        "what the controller's account writes, and pods of any namespace may name PriorityClass " +
+        "pingress-proxy.\n",
+    );
+  }
   await tryOut(objects, isThere);
   if (options.dryRun) {
     console.log("\nThe API server takes all of it. Nothing was changed.");

@@ -3,11 +3,24 @@
  * apply, those to try first, and what has to be deleted to leave nothing. Pure.
  */
 import type { KubeObject } from "../controller/kube/types.ts";
+import { asList, fieldOf } from "../controller/translate/json.ts";
 
 export const NAMESPACE = "pingress-system";
 export const CONTROLLER = "pingress-controller";
 export const PROXY = "pingress-proxy-server";
 export const INGRESS_CLASS = "pingress";
+
+/** What the API server refuses to the controller's account: objects of a kind that not each has. */
+export const ADMISSION_OVERLAY = "overlays/admission";
+export const ADMISSION_API = "/apis/admissionregistration.k8s.io/v1";
+const ADMISSION_KIND = "ValidatingAdmissionPolicy";
+const ADMISSION_CONFIG = "pingress-admission";
+
+/** @param resources is the API server's answer at `ADMISSION_API`, parsed. */
+export function hasAdmissionPolicies(resources: unknown): boolean {
+  const list = asList(fieldOf(resources, "resources")) ?? [];
+  return list.some((resource) => fieldOf(resource, "kind") === ADMISSION_KIND);
+}
 
 /** A Deployment, as far as it is changed here. */
 interface Deployment extends KubeObject {
@@ -30,9 +43,15 @@ export function imageName({ registry, tag }: Images, name: string): string {
   return `${registry}/${name}:${tag}`;
 }
 
-/** The objects with these images: the controller's, and the one that it is to give proxies. */
+/**
+ * The objects with these images: the controller's, the one that it is to give proxies, and those that
+ * it is admitted to give them.
+ */
 export function withImages(objects: readonly KubeObject[], images: Images): KubeObject[] {
   return objects.map((object) => {
+    if (object.kind === "ConfigMap" && object.metadata.name === ADMISSION_CONFIG) {
+      return { ...object, data: { imagePrefix: `${images.registry}/` } };
+    }
     if (object.kind !== "Deployment" || object.metadata.name !== CONTROLLER) return object;
     const { spec } = structuredClone(object) as Deployment;
     const containers = spec.template.spec.containers.map((container) => ({

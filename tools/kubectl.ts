@@ -4,6 +4,7 @@
 import { parseAllDocuments } from "yaml";
 import type { KubeObject } from "../controller/kube/types.ts";
 import { type CommandAnswer, runCommand } from "./command.ts";
+import { ADMISSION_API, ADMISSION_OVERLAY, hasAdmissionPolicies } from "./installation.ts";
 
 export interface ClusterChoice {
   /** Undefined for kubectl's own. */
@@ -53,6 +54,13 @@ export class Kubectl {
     } = JSON.parse(text);
     return [config["current-context"], config.clusters?.[0]?.cluster.server]
       .filter((part) => part !== undefined && part !== "").join(", ");
+  }
+
+  /** What the admission overlay comes to; null where the API server lacks its kinds. Throws a Refusal. */
+  async admissionObjects(): Promise<KubeObject[] | null> {
+    const { code, stdout } = await this.answer(["get", "--raw", ADMISSION_API]);
+    if (code !== 0 || !hasAdmissionPolicies(JSON.parse(stdout))) return null;
+    return await this.build(ADMISSION_OVERLAY);
   }
 
   /** What a folder of Kustomize comes to. Throws a Refusal. */

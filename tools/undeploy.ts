@@ -93,7 +93,10 @@ async function podsGone(name: string, deadline: number): Promise<void> {
 
 /** What has to be deleted, in this order. */
 async function findObjects(): Promise<KubeObject[]> {
-  const wanted = deletedByName(await kubectl.build("overlays/hostport"));
+  const wanted = deletedByName([
+    ...await kubectl.build("overlays/hostport"),
+    ...await kubectl.admissionObjects() ?? [],
+  ]);
   const rights = (await kubectl.list("roles,rolebindings", "--all-namespaces"))
     .filter(({ metadata: { name, namespace } }) =>
       namespace !== NAMESPACE && RIGHTS.includes(name)

@@ -11,6 +11,15 @@ const QUOTED = 600;
 
 /** The first that fits. */
 const CAUSES: readonly (readonly [code: number, text: RegExp, reason: string, remedy: string])[] = [
+  ...[403, 422].map((code) =>
+    [
+      code,
+      /ValidatingAdmissionPolicy /,
+      "AdmissionRefused",
+      "change --proxy-pod-template or --proxy-server-image as the policy asks, or change the policy " +
+      "(pingress-controller-workloads is of overlays/admission)",
+    ] as const
+  ),
   [
     403,
     /exceeded quota|forbidden: failed quota/,

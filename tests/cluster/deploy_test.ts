@@ -2,10 +2,10 @@
  * `deno task deploy` and `deno task undeploy` against a real API server, by the real kubectl. No
  * controller-manager runs here: a test does what it would do, where it is waited for.
  */
-import { deepEqual, equal, match, notEqual, ok } from "node:assert/strict";
+import { deepEqual, doesNotMatch, equal, match, notEqual, ok } from "node:assert/strict";
 import { VERSION } from "../../shared/version.ts";
 import type { KubeObject } from "./support/api_client.ts";
-import type { TestCluster } from "./support/cluster.ts";
+import { startCluster, type TestCluster } from "./support/cluster.ts";
 import { clusterTest } from "./support/cluster_case.ts";
 import { eventually } from "./support/condition.ts";
 import { deployTask } from "./support/deploy_task.ts";
@@ -57,6 +57,19 @@ async function finishNamespace(cluster: TestCluster, name = NAMESPACE): Promise<
     metadata: { name },
     spec: { finalizers: [] },
   });
+}
+
+const POLICIES = ["pingress-controller-workloads", "pingress-priority-class"];
+
+/** Names of admission policies and of their bindings. */
+async function admissionObjects(cluster: TestCluster): Promise<string[]> {
+  const kinds = ["validatingadmissionpolicies", "validatingadmissionpolicybindings"];
+  const lists = await Promise.all(
+    kinds.map((kind) => cluster.request("GET", `/apis/admissionregistration.k8s.io/v1/${kind}`)),
+  );
+  return lists.flatMap(({ body }) =>
+    (body as unknown as { items: KubeObject[] }).items.map(({ metadata }) => metadata.name)
+  );
 }
 
 clusterTest("deploy --dry-run says what would be made, and makes nothing", async (cluster) => {
@@ -172,6 +185,14 @@ clusterTest("deploy ends with what to try and how to remove it", async (cluster)
     /^Try it: +curl --resolve test\.example\.com:80:192\.0\.2\.7 http:\/\/test\.example\.com\/$/m,
   );
   match(deployed.stdout, /^Remove it: deno task undeploy$/m);
+  deepEqual(await admissionObjects(cluster), [...POLICIES, ...POLICIES]);
+  const config = await cluster.get<KubeObject & { data: unknown }>(
+    "v1",
+    "ConfigMap",
+    "pingress-admission",
+    NAMESPACE,
+  );
+  deepEqual(config?.data, { imagePrefix: "registry.example.com/team/" });
 });
 
 clusterTest("deploy takes another backend and the usual images on top", async (cluster) => {
@@ -218,6 +239,7 @@ clusterTest("undeploy asks before it deletes, and leaves nothing", async (cluste
     namespace,
   );
   deepEqual([left?.status, left?.metadata.finalizers], [{ loadBalancer: {} }, undefined]);
+  deepEqual(await admissionObjects(cluster), []);
   const again = await deployTask(cluster, "undeploy", ["--yes"]);
   deepEqual([again?.code, again?.stderr], [0, ""]);
   match(again!.stdout, /^There is nothing of Pingress in it\.$/m);
@@ -291,4 +313,24 @@ clusterTest("undeploy says what keeps something from going", async (cluster) => 
     /^Namespace pingress-system could not be deleted: it is still there after 1s/m,
   );
   match(held.stderr, /finalizers kubernetes/);
+});
+
+Deno.test("without admission policies deploy says what is not bounded, and undeploy works", async () => {
+  const cluster = await startCluster({
+    name: "no admission policies",
+    apiServerFlags: [
+      "--runtime-config=admissionregistration.k8s.io/v1=false",
+      "--disable-admission-plugins=ValidatingAdmissionPolicy,ValidatingAdmissionWebhook," +
+      "MutatingAdmissionWebhook",
+    ],
+  });
+  if (cluster === null) return;
+  await using _ = cluster;
+  const tried = await deployTask(cluster, "deploy", ["--dry-run"]);
+  if (tried === null) return;
+  deepEqual([tried.code, tried.stderr], [0, ""]);
+  match(tried.stdout, /^The API server has no ValidatingAdmissionPolicy/m);
+  doesNotMatch(tried.stdout, /pingress-admission/);
+  const removed = await deployTask(cluster, "undeploy", ["--yes"]);
+  deepEqual([removed?.code, removed?.stderr], [0, ""]);
 });

@@ -3,7 +3,7 @@ import { deepEqual, equal, match, notEqual } from "node:assert/strict";
 import { join } from "node:path";
 import { parseControllerOptions } from "../../controller/options.ts";
 import { CLAIMS_NAME } from "../../controller/claims.ts";
-import { PROXY_NAME, STREAM } from "../../controller/workload/names.ts";
+import { PROXY_NAME, PROXY_PORTS, STREAM } from "../../controller/workload/names.ts";
 import {
   configMapName,
   keySecretName,
@@ -33,7 +33,7 @@ interface ControllerPod {
     readonly command?: readonly string[];
     readonly args: readonly string[];
     readonly env: readonly { readonly name: string }[];
-    readonly ports: readonly { readonly containerPort: number }[];
+    readonly ports: readonly { readonly name: string; readonly containerPort: number }[];
   }[];
 }
 
@@ -68,6 +68,8 @@ clusterTest(
       "role.rbac.authorization.k8s.io/pingress-controller-role created",
       "rolebinding.rbac.authorization.k8s.io/pingress-controller-role-binding created",
       "ingressclass.networking.k8s.io/pingress created",
+      "networkpolicy.networking.k8s.io/pingress-proxy-server created",
+      "networkpolicy.networking.k8s.io/pingress-controller created",
       "deployment.apps/pingress-controller created",
       "service/pingress-controller created",
     ]);
@@ -102,6 +104,8 @@ Deno.test("kubectl apply -f manifests/ over the manifests of the controller in R
     "pingress-controller-role configured",
     "pingress-controller-role-binding unchanged",
     "pingress unchanged",
+    "pingress-proxy-server created",
+    "pingress-controller created",
     "pingress-controller configured",
     "pingress-controller created",
   ]);
@@ -259,18 +263,68 @@ for (const file of ["hostport.yaml", "namespaced/rights.yaml"]) {
   });
 }
 
-clusterTest("the API server takes the network policies of docs/security.md", async (cluster) => {
+interface NetworkPolicy extends KubeObject {
+  readonly spec: {
+    readonly podSelector: { readonly matchLabels: Readonly<Record<string, string>> };
+    readonly policyTypes: readonly string[];
+    readonly ingress: readonly {
+      readonly from?: readonly unknown[];
+      readonly ports: readonly { readonly port: number }[];
+    }[];
+  };
+}
+
+const MONITORING = [{
+  namespaceSelector: { matchLabels: { "pingress.io/metrics": "allowed" } },
+}];
+
+clusterTest(
+  "network policies admit clients everywhere, proxies to the stream, monitoring to metrics",
+  async (cluster) => {
+    await cluster.apply(await manifest<KubeObject>("00-namespace.yaml"));
+    const files = await manifest<KubeObject>("network-policies.yaml");
+    const made = await cluster.apply<NetworkPolicy>(files);
+    const { spec: { selector, template } } = await controllerDeployment();
+    const proxies = { matchLabels: { "app.kubernetes.io/name": PROXY_NAME } };
+    const [{ ports = [] }] = template.spec.containers;
+    const admin = ports.find(({ name }) => name === "admin")?.containerPort;
+    deepEqual(
+      made.map(({ spec: { podSelector, policyTypes, ingress } }) => ({
+        podSelector,
+        policyTypes,
+        ingress: ingress.map((
+          { from, ports },
+        ) => [from ?? "everywhere", ...ports.map(({ port }) => port)]),
+      })),
+      [
+        {
+          podSelector: proxies,
+          policyTypes: ["Ingress"],
+          ingress: [
+            ["everywhere", PROXY_PORTS.http, PROXY_PORTS.https],
+            [MONITORING, PROXY_PORTS.admin],
+          ],
+        },
+        {
+          podSelector: selector,
+          policyTypes: ["Ingress"],
+          ingress: [[[{ podSelector: proxies }], STREAM.port], [MONITORING, admin]],
+        },
+      ],
+    );
+  },
+);
+
+clusterTest("the API server takes the network policy of docs/security.md", async (cluster) => {
   const text = await Deno.readTextFile(join(MANIFESTS, "..", "docs", "security.md"));
   const policies = text.matchAll(
     /```yaml\n(apiVersion: networking.k8s.io\/v1\nkind: NetworkPolicy\n.*?)```/gs,
   );
   const namespace = await cluster.newNamespace();
-  const made = await cluster.apply<KubeObject & { spec: { podSelector: unknown } }>(
+  const made = await cluster.apply<NetworkPolicy>(
     Array.from(policies, ([, policy]) => policy).join("---\n").replaceAll(NAMESPACE, namespace),
   );
-  const { spec: { selector } } = await controllerDeployment();
   deepEqual(made.map(({ spec }) => spec.podSelector), [
-    selector,
     { matchLabels: { "app.kubernetes.io/name": PROXY_NAME } },
   ]);
 });

@@ -1,0 +1,238 @@
+/**
+ * What overlays/admission makes the API server refuse: writes of the controller's account, and pods
+ * that name the PriorityClass of proxies.
+ */
+import { deepEqual, equal, match } from "node:assert/strict";
+import { dirname, join } from "node:path";
+import type { JsonObject } from "../../controller/translate/json.ts";
+import { workloadObjects, type WorkloadOptions } from "../../controller/workload.ts";
+import type { KubeObject } from "./support/api_client.ts";
+import type { TestCluster } from "./support/cluster.ts";
+import { clusterTest } from "./support/cluster_case.ts";
+import { eventually } from "./support/condition.ts";
+import { ACCOUNT, install } from "./support/installation.ts";
+import { kubectl, type KubectlAnswer, MANIFESTS } from "./support/kubectl.ts";
+import { NAMESPACE } from "./support/predecessor.ts";
+import { HOST_PORT, LOAD_BALANCER } from "./support/workload_scene.ts";
+
+const OVERLAY = join(dirname(MANIFESTS), "overlays", "admission");
+const IMAGE = "ghcr.io/pingress/pingress-proxy-server:1";
+const AS_CONTROLLER = `--as=system:serviceaccount:${NAMESPACE}:${ACCOUNT}`;
+
+/** Installed once; null where there is no kubectl. */
+let installed: Promise<boolean> | null = null;
+
+async function installPolicies(cluster: TestCluster): Promise<boolean> {
+  await install(cluster);
+  const applied = await kubectl(cluster, ["apply", "-k", OVERLAY]);
+  if (applied === null) {
+    console.log("skipped: kubectl is not among the programs");
+    return false;
+  }
+  equal(applied.code, 0, applied.stderr);
+  // The API server reads its policies anew each second.
+  await eventually("the policies are active", async () => {
+    const refused = [
+      await write(cluster, withPod(workload(), (spec) => ({ ...spec, hostPID: true }))),
+      await createPod(cluster, "default", "pingress-proxy"),
+    ];
+    return refused.every(({ code }) => code !== 0);
+  });
+  return true;
+}
+
+function policyTest(name: string, run: (cluster: TestCluster) => Promise<void>): void {
+  clusterTest(name, async (cluster) => {
+    if (await (installed ??= installPolicies(cluster))) await run(cluster);
+  });
+}
+
+/** The workload as the controller writes it. */
+function workload(options: WorkloadOptions = HOST_PORT): KubeObject {
+  const { apply } = workloadObjects({ ...options, namespace: NAMESPACE, image: IMAGE });
+  const found = apply.find(({ kind }) => kind === "DaemonSet" || kind === "Deployment");
+  return found as unknown as KubeObject;
+}
+
+function withPod(object: KubeObject, change: (spec: JsonObject) => JsonObject): KubeObject {
+  const { spec } = structuredClone(object) as unknown as {
+    spec: JsonObject & { template: JsonObject & { spec: JsonObject } };
+  };
+  const template = { ...spec.template, spec: change(spec.template.spec) };
+  return { ...object, spec: { ...spec, template } };
+}
+
+/** Changes what is beside the container's name. */
+function inContainer(change: JsonObject): (spec: JsonObject) => JsonObject {
+  return (spec) => {
+    const [container, ...others] = spec.containers as JsonObject[];
+    return { ...spec, containers: [{ ...container, ...change }, ...others] };
+  };
+}
+
+/** Host ports must be those of the container then. */
+function inHostNetwork(spec: JsonObject): JsonObject {
+  return { ...inContainer({ ports: [] })(spec), hostNetwork: true };
+}
+
+function inContext(change: JsonObject): (spec: JsonObject) => JsonObject {
+  return (spec) => {
+    const [{ securityContext }] = spec.containers as { securityContext: JsonObject }[];
+    return inContainer({ securityContext: { ...securityContext, ...change } })(spec);
+  };
+}
+
+/** As the controller would; nothing is kept. */
+async function write(
+  cluster: TestCluster,
+  object: KubeObject,
+  ...flags: readonly string[]
+): Promise<KubectlAnswer> {
+  const args = ["apply", "--server-side", "--force-conflicts", "--dry-run=server", "--filename=-"];
+  const answer = await kubectl(
+    cluster,
+    [...args, ...(flags.length > 0 ? flags : [AS_CONTROLLER])],
+    JSON.stringify(object),
+  );
+  return answer!;
+}
+
+async function createPod(
+  cluster: TestCluster,
+  namespace: string,
+  priorityClassName: string,
+): Promise<KubectlAnswer> {
+  await cluster.serviceAccountToken(namespace, "default");
+  const spec = { priorityClassName, containers: [{ name: "main", image: "example.com/one" }] };
+  const metadata = { name: "one", namespace };
+  const pod = JSON.stringify({ apiVersion: "v1", kind: "Pod", metadata, spec });
+  return (await kubectl(cluster, ["create", "--dry-run=server", "--filename=-"], pod))!;
+}
+
+policyTest("the controller's account may write the proxies of each backend", async (cluster) => {
+  const all = [HOST_PORT, LOAD_BALANCER, {
+    ...HOST_PORT,
+    stream: false,
+    priorityClass: "pingress-proxy",
+  }];
+  for (const options of all) {
+    const { code, stderr } = await write(cluster, workload(options));
+    deepEqual([code, stderr], [0, ""]);
+  }
+});
+
+const FORBIDDEN: readonly [what: string, change: (spec: JsonObject) => JsonObject, says: RegExp][] =
+  [
+    ["hostNetwork", inHostNetwork, /hostNetwork, hostPID or hostIPC/],
+    ["hostPID", (spec) => ({ ...spec, hostPID: true }), /hostNetwork, hostPID or hostIPC/],
+    ["hostIPC", (spec) => ({ ...spec, hostIPC: true }), /hostNetwork, hostPID or hostIPC/],
+    [
+      "a hostPath",
+      (spec) => ({
+        ...spec,
+        volumes: [...spec.volumes as JsonObject[], { name: "host", hostPath: { path: "/" } }],
+      }),
+      /hostPath/,
+    ],
+    [
+      "a privileged container",
+      inContext({ privileged: true, allowPrivilegeEscalation: true }),
+      /privileged: false/,
+    ],
+    [
+      "privilege escalation",
+      inContext({ allowPrivilegeEscalation: true }),
+      /allowPrivilegeEscalation/,
+    ],
+    [
+      "a container without a security context",
+      inContainer({ securityContext: null }),
+      /allowPrivilegeEscalation/,
+    ],
+    ["a capability", inContext({ capabilities: { add: ["SYS_ADMIN"] } }), /no capability/],
+    ["user 0", inContext({ runAsUser: 0 }), /user 0/],
+    ["runAsNonRoot false", inContext({ runAsNonRoot: false }), /runAsNonRoot/],
+    [
+      "a pod without a security context",
+      (spec) => ({ ...spec, securityContext: null }),
+      /runAsNonRoot/,
+    ],
+    ["no seccomp", inContext({ seccompProfile: { type: "Unconfined" } }), /seccomp/],
+    [
+      "another image",
+      inContainer({ image: "ghcr.io/pingress-evil/proxy:1" }),
+      /images of proxies must begin with ghcr\.io\/pingress\/, not ghcr\.io\/pingress-evil\/proxy:1/,
+    ],
+    [
+      "a privileged init container",
+      (spec) => ({
+        ...spec,
+        initContainers: [{
+          name: "first",
+          image: IMAGE,
+          securityContext: { privileged: true },
+        }],
+      }),
+      /privileged: false/,
+    ],
+    [
+      "an init container of another image",
+      (spec) => ({
+        ...spec,
+        initContainers: [{
+          name: "first",
+          image: "example.com/first",
+          securityContext: { allowPrivilegeEscalation: false },
+        }],
+      }),
+      /images of proxies/,
+    ],
+    [
+      "the controller's own account",
+      (spec) => ({ ...spec, serviceAccountName: ACCOUNT }),
+      /no account but pingress-proxy-server/,
+    ],
+    [
+      "the controller's own account by the field's old name",
+      ({ serviceAccountName: _, ...spec }) => ({ ...spec, serviceAccount: ACCOUNT }),
+      /no account but pingress-proxy-server/,
+    ],
+  ];
+
+policyTest("no stolen token of the controller makes pods that reach the node", async (cluster) => {
+  for (const options of [HOST_PORT, LOAD_BALANCER]) {
+    for (const [what, change, says] of FORBIDDEN) {
+      const { code, stderr } = await write(cluster, withPod(workload(options), change));
+      equal(code, 1, `${options.backend} with ${what} was admitted`);
+      match(stderr, says, what);
+    }
+  }
+});
+
+policyTest("administrators write what they like", async (cluster) => {
+  const object = withPod(workload(), inHostNetwork);
+  const { code, stderr } = await write(cluster, object, "--field-manager=tests");
+  deepEqual([code, stderr], [0, ""]);
+});
+
+policyTest("only pingress-system has pods of the PriorityClass of proxies", async (cluster) => {
+  const namespace = await cluster.newNamespace();
+  const refused = await createPod(cluster, namespace, "pingress-proxy");
+  equal(refused.code, 1);
+  match(refused.stderr, /PriorityClass pingress-proxy is for the proxies of Pingress/);
+  equal((await createPod(cluster, namespace, "system-node-critical")).code, 0);
+  equal((await createPod(cluster, NAMESPACE, "pingress-proxy")).code, 0);
+});
+
+policyTest("without the ConfigMap of the policy the controller writes nothing", async (cluster) => {
+  const path = await cluster.pathOf("v1", "ConfigMap", "pingress-admission", NAMESPACE);
+  const { body } = await cluster.request("GET", path);
+  await cluster.request("DELETE", path);
+  await eventually("it is gone for admission too", async () => {
+    const { code, stderr } = await write(cluster, workload());
+    return code === 1 && /pingress-controller-workloads/.test(stderr);
+  });
+  const { metadata: { name, namespace }, data } = body as KubeObject & { data: unknown };
+  await cluster.apply({ apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace }, data });
+  await eventually("it is there again", async () => (await write(cluster, workload())).code === 0);
+});
