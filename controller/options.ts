@@ -7,6 +7,8 @@
  */
 import type { Address } from "../shared/address.ts";
 import type { LogFormat, LogLevel } from "../shared/log.ts";
+import { BOUND_OPTIONS } from "./bound_specs.ts";
+import type { NamespaceBounds } from "./translate/namespace_bounds.ts";
 import { defineOptions, parseOptions, type Program } from "../shared/options.ts";
 import type { DefaultCertificate } from "./translate/default_certificate.ts";
 import type { DefaultBackend, HostOwnershipMode } from "./translate.ts";
@@ -40,6 +42,7 @@ export const CONTROLLER_PROGRAM: Program = {
 export const CONTROLLER_OPTIONS = defineOptions({
   ...WORKLOAD_OPTIONS,
   ...WATCH_OPTIONS,
+  ...BOUND_OPTIONS,
   ...WRITE_OPTIONS,
   ...CLUSTER_OPTIONS,
   ...LEADER_OPTIONS,
@@ -60,6 +63,8 @@ export interface ControllerOptions {
   readonly defaultCertificate: DefaultCertificate | null;
   readonly allowExternalName: boolean;
   readonly maxRsaBits: number;
+  /** What one namespace may have served. */
+  readonly namespaceBounds: NamespaceBounds;
   readonly acceptUnsupported: readonly string[];
   readonly allowAcceptUnsupportedAnnotation: boolean;
   readonly hostOwnership: HostOwnershipMode;
@@ -135,6 +140,11 @@ export function parseControllerOptions(args: readonly string[]): ParsedControlle
         : parseSecretName(given.defaultSslCertificate),
       allowExternalName: given.allowExternalName,
       maxRsaBits: given.maxRsaBits,
+      namespaceBounds: {
+        routes: given.maxNamespaceRoutes,
+        hostBytes: given.maxNamespaceHostBytes,
+        certificates: given.maxNamespaceCertificates,
+      },
       acceptUnsupported: given.acceptUnsupported.flatMap(namesOf),
       allowAcceptUnsupportedAnnotation: given.allowAcceptUnsupportedAnnotation,
       hostOwnership: given.hostOwnership ??

@@ -91,6 +91,18 @@ const SECTIONS: readonly (readonly [title: string, rows: readonly Row[]])[] = [
       ERROR,
       "several objects have one name",
     ],
+    [
+      "NamespaceFull",
+      INGRESS,
+      ERROR,
+      "with it the namespace would be over a [bound](tenants.md#bounds); what was published of it stays",
+    ],
+    [
+      "ObjectTooLarge",
+      INGRESS,
+      ERROR,
+      "it is over a [bound](tenants.md#bounds) of the controller; what was published of it stays",
+    ],
     ["Quarantined", INGRESS, ERROR, "it broke the translation; what was published of it stays"],
   ]],
   ["Backends", [

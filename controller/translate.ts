@@ -21,6 +21,11 @@ import {
 import type { HostClaims } from "./translate/host_claims.ts";
 import type { HostOwner, HostOwnershipMode } from "./translate/host_owner.ts";
 import { livingFirst, readIngresses } from "./translate/ingress_list.ts";
+import {
+  DEFAULT_NAMESPACE_BOUNDS,
+  type NamespaceBounds,
+  withinBounds,
+} from "./translate/namespace_bounds.ts";
 import { readNamespaces } from "./translate/namespace_facts.ts";
 import { readOwnership } from "./translate/ownership.ts";
 import { ProblemList } from "./translate/problems.ts";
@@ -66,6 +71,8 @@ export interface TranslateOptions extends RefusalOptions {
   readonly claims?: HostClaims | null;
   /** Namespaces with Ingresses that are left out of `resources`: their recorded claims hold. */
   readonly keptNamespaces?: ReadonlySet<string>;
+  /** What one namespace may have served; missing for the defaults. */
+  readonly namespaceBounds?: NamespaceBounds;
 }
 
 export interface Translation {
@@ -95,7 +102,11 @@ export function translate(
   const problems = new ProblemList();
   const own = ownIngresses(resources.ingresses, resources.ingressClasses, options, problems);
   const namespaces = readNamespaces(resources.namespaces);
-  const read = readIngresses(own);
+  const read = withinBounds(
+    readIngresses(own),
+    published,
+    options.namespaceBounds ?? DEFAULT_NAMESPACE_BOUNDS,
+  );
   const list = livingFirst(read, namespaces);
   const { ingresses } = list;
   problems.addAll(list.problems);

@@ -49,6 +49,8 @@ const OPTION_SETS: readonly TranslateOptions[] = [
       ],
     ]]),
   },
+  { ...OPTIONS, namespaceBounds: { routes: 6, hostBytes: 4096, certificates: 100 } },
+  { ...OPTIONS, namespaceBounds: { routes: 100, hostBytes: 150, certificates: 2 } },
   { ...OPTIONS, allowExternalName: false, defaultBackend: null },
   { ...OPTIONS, watchIngressWithoutClass: false, ingressClasses: ["nginx"] },
   { ...OPTIONS, defaultBackend: { namespace: "team-a", name: "gone", port: "http" } },
@@ -119,14 +121,15 @@ Deno.test("objects that come, change and go leave nothing behind, whatever the o
 });
 
 Deno.test("Ingresses that share hosts, backends and Secrets, or do not, change one by one", () => {
-  for (const seed of [1, 2, 3]) {
+  const tight = { ...OPTIONS, namespaceBounds: { routes: 12, hostBytes: 4096, certificates: 2 } };
+  for (const [seed, options] of [[1, OPTIONS], [2, OPTIONS], [3, OPTIONS], [4, tight]] as const) {
     const cluster = new ChangingCluster(seed);
     let published: Snapshot | null = null;
     const calls: Call[] = [];
     for (let step = 0; step < 400; step++) {
       const { resources } = cluster;
-      const made = translate(resources, published, OPTIONS, () => TIMES[0]);
-      calls.push({ resources, published, options: OPTIONS, now: TIMES[0], bytes: bytesOf(made) });
+      const made = translate(resources, published, options, () => TIMES[0]);
+      calls.push({ resources, published, options, now: TIMES[0], bytes: bytesOf(made) });
       if (step % 7 === 0) published = made.snapshot;
       cluster.change();
     }

@@ -8,6 +8,7 @@
  */
 import { formatObject, type ObjectRef } from "../../shared/problem.ts";
 import type { AnswerAction, PathMatch } from "../../shared/snapshot.ts";
+import { type Excess, excessOf } from "../excess.ts";
 import { ANY_HOST, explainHost, HOST_REMEDY, readHost, readRuleHost } from "./host.ts";
 import { type Identity, keyOf } from "./identity.ts";
 import { type HostField, hostFields, readSharesWith } from "./ingress_hosts.ts";
@@ -56,6 +57,8 @@ export interface IngressModel {
   readonly protocolWish: ProtocolWish | null;
   /** Annotations that the Ingress itself says it can do without; null where it says nothing. */
   readonly accepted: readonly string[] | null;
+  /** Why its rules and TLS entries were not kept; null where all of it is there. */
+  readonly excess: Excess | null;
 }
 
 export interface RuleModel {
@@ -132,7 +135,8 @@ function readSpec(identity: Identity, object: unknown, report: Report) {
   const writtenRules = fieldOf(spec, "rules");
   const rules = readList(writtenRules, "spec.rules", report);
   const tls = readList(fieldOf(spec, "tls"), "spec.tls", report);
-  if (isEmpty(writtenRules) && defaultBackend === null) {
+  const excess = excessOf(object);
+  if (isEmpty(writtenRules) && defaultBackend === null && excess === null) {
     report.error("spec", {
       reason: "IngressEmpty",
       message: "it has neither rules nor a defaultBackend, so it takes no request",
@@ -154,6 +158,7 @@ function readSpec(identity: Identity, object: unknown, report: Report) {
     refusals,
     protocolWish: readProtocolWish(annotations),
     accepted: readAccepted(annotations),
+    excess,
   };
 }
 
@@ -167,7 +172,7 @@ function canary(report: Report) {
   return {
     ...{ rules: [], hasRules: true, defaultBackend: null, tls: [] },
     ...{ hosts: [], takesAnyHost: false, sharesWith: [], isDying: false },
-    ...{ refusals: [], protocolWish: null, accepted: null },
+    ...{ refusals: [], protocolWish: null, accepted: null, excess: null },
   };
 }
 

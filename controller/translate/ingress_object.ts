@@ -58,6 +58,7 @@ export class IngressObject {
       const metadata = fieldOf(object, "metadata");
       return [
         fieldOf(object, "spec"),
+        fieldOf(object, "excess"),
         fieldOf(metadata, "annotations"),
         fieldOf(metadata, "creationTimestamp"),
         fieldOf(metadata, "deletionTimestamp"),

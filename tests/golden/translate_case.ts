@@ -89,6 +89,13 @@ export function runCase(
   return translate(resourcesOf(objects), before, options, () => now);
 }
 
+/** The translation after the one of the case, whose snapshot was published. */
+export function runAgain(input: TranslateCase): Translation {
+  const { objects, options, now } = input;
+  const { snapshot, claims } = runCase(input);
+  return translate(resourcesOf(objects), snapshot, { ...options, claims }, () => now);
+}
+
 /** The whole of a translation as YAML, small maps on one line; of certificates only who they are. */
 export function formatTranslation(translation: Translation, showsClaims = false): string {
   const { snapshot, problems, statuses, claims } = translation;

@@ -8,6 +8,7 @@ import {
   outputFile,
   outputNames,
   readCase,
+  runAgain,
   runCase,
 } from "./translate_case.ts";
 
@@ -33,6 +34,13 @@ for (const name of caseNames()) {
       formatTranslation(recorded, showsClaims),
       text,
       "recording the claims changes the result",
+    );
+
+    const again = runAgain(input);
+    assert.equal(
+      formatTranslation(again, showsClaims).split("\nproblems:")[0],
+      text.split("\nproblems:")[0],
+      "publishing the snapshot changes the next one",
     );
 
     const published = serialiseSnapshot(runCase(input).snapshot, { revealKeys: true });

@@ -1,0 +1,45 @@
+/**
+ * Objects that are too large to be kept. In: what one says of itself. Out: which bound it exceeds. Of
+ * such an object the controller keeps a stub: who it is, its class, its status, and this.
+ */
+
+/** Why only a stub is kept. */
+export interface Excess {
+  /** `paths`: of one Ingress. `bytes`: of one object. `namespace`: bytes of all of its namespace. */
+  readonly bound: "paths" | "bytes" | "namespace";
+  /** What is allowed. */
+  readonly limit: number;
+}
+
+const BOUNDS = ["paths", "bytes", "namespace"] as const;
+
+/** Null for an object that is whole. A field that no API has, so that nobody can write it there. */
+export function excessOf(object: unknown): Excess | null {
+  const { excess } = (object ?? {}) as { readonly excess?: Partial<Excess> };
+  const bound = BOUNDS.find((each) => each === excess?.bound);
+  return bound !== undefined && typeof excess?.limit === "number"
+    ? { bound, limit: excess.limit }
+    : null;
+}
+
+const TEXTS: Readonly<Record<Excess["bound"], (limit: number) => readonly [string, string]>> = {
+  paths: (limit) => [
+    `it has more than ${limit} paths`,
+    `Split it into Ingresses of at most ${limit} paths, or raise --max-ingress-paths of the ` +
+    "controller",
+  ],
+  bytes: (limit) => [
+    `it has more than ${limit} bytes`,
+    `Split it into objects of at most ${limit} bytes, or raise --max-object-bytes of the controller`,
+  ],
+  namespace: (limit) => [
+    `the objects of its namespace have more than ${limit} bytes together`,
+    "Remove Ingresses, Services or EndpointSlices from the namespace, or raise " +
+    "--max-namespace-bytes of the controller",
+  ],
+};
+
+/** What is wrong, as a clause, and the remedy. */
+export function describeExcess({ bound, limit }: Excess): readonly [what: string, remedy: string] {
+  return TEXTS[bound](limit);
+}
