@@ -1,0 +1,107 @@
+/**
+ * Parsers of what backends send over HTTP/1.1, and of what DNS says of them. In: nothing. Out: rows
+ * of the table.
+ */
+import { CidrList } from "../../shared/cidr.ts";
+import { reservedAddress } from "../../shared/reserved_address.ts";
+import { asciiBytes } from "../../proxy/fields.ts";
+import { HeadParser } from "../../proxy/http1/head_parser.ts";
+import { readResponseFields, readStatusLine } from "../../proxy/http1/response_head.ts";
+import {
+  interimBytes,
+  responseFraming,
+  responseHeadSize,
+  switchingBytes,
+  writeResponseHead,
+} from "../../proxy/http1/response_writer.ts";
+import { prepareResponse } from "../../proxy/headers.ts";
+import { plainAddress } from "../../proxy/listener.ts";
+import { DEFAULT_LIMITS } from "../../proxy/limits.ts";
+import { RequestHead, ResponseHead } from "../../proxy/message.ts";
+import { UpstreamNetworks } from "../../proxy/upstream/networks.ts";
+import { listParser, type Parser, textParser } from "./parser.ts";
+import type { Frame } from "./pumps.ts";
+
+const START = "HTTP/1.1 200 OK\r\n";
+const END = "\r\n\r\n";
+
+/** Addresses of one answer: of 64 KiB, at 16 bytes each. */
+const DNS_ANSWERS = 4096;
+
+const FRAMES: readonly Frame[] = [
+  ["HTTP/1.1 200 a", `a${END}`],
+  [START, `: x${END}`],
+  ...["Connection", "Transfer-Encoding", "Content-Length", "Content-Type", "Set-Cookie"]
+    .map((name): Frame => [`${START}${name}: a`, `a${END}`]),
+  [`HTTP/1.1 426 Upgrade Required\r\nUpgrade: `, END],
+];
+
+const networks = new UpstreamNetworks({
+  networks: CidrList.parse("10.0.0.0/8,fd00::/8") as CidrList,
+  allowLoopback: false,
+});
+
+function addressesParser(name: string, address: (i: number) => string): Parser {
+  return listParser({
+    name,
+    functions: [
+      "proxy/upstream/networks.ts UpstreamNetworks.refusal",
+      "shared/cidr.ts CidrList.contains",
+      "shared/reserved_address.ts reservedAddress",
+      "proxy/listener.ts plainAddress",
+    ],
+    count: DNS_ANSWERS,
+    read: {
+      addresses: (count) => {
+        const list = Array.from({ length: count }, (_, i) => address(i));
+        return () => {
+          for (const one of list) {
+            networks.refusal(one, 80);
+            reservedAddress(one);
+            plainAddress(one);
+          }
+        };
+      },
+    },
+  });
+}
+
+export const BACKEND_PARSERS: readonly Parser[] = [
+  textParser({
+    name: "the head of a response of HTTP/1.1",
+    functions: [
+      "proxy/http1/response_head.ts readStatusLine",
+      "proxy/http1/response_head.ts readResponseFields",
+      "proxy/http1/response_writer.ts interimBytes",
+      "proxy/http1/response_writer.ts switchingBytes",
+    ],
+    bytes: DEFAULT_LIMITS.responseHeadBytes,
+    frames: FRAMES,
+    pumps: ["Connection: a\r\n", "Connection: a, b\r\n", "Upgrade: h2c\r\n"],
+    read: (text) => {
+      const bytes = asciiBytes(text);
+      const head = new ResponseHead();
+      const { responseHeadBytes, responseFields } = DEFAULT_LIMITS;
+      const parser = new HeadParser(head.fields, responseHeadBytes, responseFields);
+      return () => readResponse(bytes, head, parser);
+    },
+  }),
+  addressesParser("addresses of IPv4", (i) => `10.0.${i >> 8}.${i & 255}`),
+  addressesParser("addresses of IPv6", (i) => `fd00::${i.toString(16)}:1`),
+  addressesParser("addresses of IPv4 in IPv6", (i) => `::ffff:10.0.${i >> 8}.${i & 255}`),
+];
+
+const REQUEST = new RequestHead();
+
+function readResponse(bytes: Uint8Array, head: ResponseHead, parser: HeadParser): void {
+  parser.begin(bytes, 0, true);
+  if (parser.parse(bytes.length) !== "start_line") return;
+  const version = readStatusLine(bytes, parser.startLineStart, parser.startLineEnd, head);
+  if (version === 0 || parser.parse(bytes.length) !== "complete") return;
+  if (readResponseFields(head, version, "GET", { keepAlive: true, untilClose: false })) return;
+  prepareResponse(head, REQUEST);
+  const out = new Uint8Array(responseHeadSize(head) + bytes.length);
+  writeResponseHead(out, REQUEST, head, responseFraming(REQUEST, head), true);
+  interimBytes(head);
+  switchingBytes(head, "websocket");
+}

@@ -1,0 +1,426 @@
+/**
+ * Parsers of what clients send over HTTP/1.1, and of single fields, however they came. In: nothing.
+ * Out: rows of the table.
+ */
+import { canonicalPath, isCanonicalPath } from "../../shared/canonical_path.ts";
+import { CidrList } from "../../shared/cidr.ts";
+import { parseRequestedUrl } from "../../shared/requested_url.ts";
+import { prefersJson } from "../../proxy/accept.ts";
+import { authorityAt, readAuthority } from "../../proxy/authority.ts";
+import { ClientHelloReader } from "../../proxy/client_hello.ts";
+import { asciiBytes, Fields, fieldsOf, latin1, writeLatin1 } from "../../proxy/fields.ts";
+import { splitList } from "../../proxy/field_values.ts";
+import { decodeText } from "../../proxy/filters/grpc_web_body.ts";
+import { maxForwards } from "../../proxy/filters/max_forwards.ts";
+import { addressIn, originalClient } from "../../proxy/forwarded_for.ts";
+import { Base64Decoder, decodedSize } from "../../proxy/grpc/base64.ts";
+import {
+  acceptedWebCoding,
+  hasGrpc,
+  webCoding,
+  withoutWeb,
+  withWeb,
+} from "../../proxy/grpc/content_type.ts";
+import { parseGrpcTimeout, readGrpcTimeout } from "../../proxy/grpc/timeout.ts";
+import { prepareRequest, requestIdOf } from "../../proxy/headers.ts";
+import { ChunkDecoder } from "../../proxy/http1/chunked.ts";
+import { HeadParser } from "../../proxy/http1/head_parser.ts";
+import { headError, readRequestFields, readRequestLine } from "../../proxy/http1/request_head.ts";
+import { requestHeadSize, writeRequestHead } from "../../proxy/http1/request_writer.ts";
+import { DEFAULT_LIMITS } from "../../proxy/limits.ts";
+import { type Exchange, RequestHead } from "../../proxy/message.ts";
+import { FrameBoundary } from "../../proxy/websocket_frames.ts";
+import { LogBuffer } from "../../proxy/telemetry/log_buffer.ts";
+import { listParser, type Parser, textParser } from "./parser.ts";
+import type { Frame } from "./pumps.ts";
+
+const HEAD_BYTES = DEFAULT_LIMITS.requestHeadBytes;
+/** Of a connection's input, which bodies and tunnels pass through. */
+const READ_BYTES = 64 * 1024;
+
+const START = "GET / HTTP/1.1\r\nHost: a.test\r\n";
+const END = "\r\n\r\n";
+
+/** Something stands at both ends of the value: blanks there are not part of it. */
+const fieldFrame = (name: string): Frame => [`${START}${name}: a`, `a${END}`];
+
+const WEBSOCKET = "Connection: upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n";
+
+const HEAD_FRAMES: readonly Frame[] = [
+  ["GET /", ` HTTP/1.1\r\nHost: a${END}`],
+  ["GET /?", ` HTTP/1.1\r\nHost: a${END}`],
+  ["GET http://", `/ HTTP/1.1\r\nHost: a${END}`],
+  ["GET / HTTP/1.1\r\nHost: a", `a${END}`],
+  ["GET / HTTP/1.1\r\nHost: [", `]:80${END}`],
+  [START, `: x${END}`],
+  [`${START}Upgrade: websocket\r\nConnection: upgrade, `, END],
+  [`${START}Connection: upgrade\r\nUpgrade: `, END],
+  [`${START}${WEBSOCKET}Sec-WebSocket-Key: `, END],
+  [`${START}Transfer-Encoding: gzip, a`, `a, chunked${END}`],
+  [`${START}Content-Type: application/grpc`, `a${END}`],
+  ...["Connection", "TE", "Content-Length", "Expect", "Cookie"].map(fieldFrame),
+];
+
+const FORWARDED_FRAMES: readonly Frame[] = [
+  [`${START}X-Forwarded-For: 10.0.0.1, `, `, 10.0.0.1${END}`],
+  ...["X-Forwarded-Host", "X-Real-IP", "X-Request-Id", "CDN-Loop", "X_"].map(fieldFrame),
+];
+
+const REPLY_FRAMES: readonly Frame[] = [
+  ...["Accept", "Grpc-Timeout"].map(fieldFrame),
+  [`${START}Content-Type: application/grpc-web`, `a${END}`],
+  ["OPTIONS * HTTP/1.1\r\nHost: a.test\r\nMax-Forwards: 1", END],
+];
+
+/** Reads a head as a connection does, however malformed it is. */
+function readHead(bytes: Uint8Array, head: RequestHead, parser: HeadParser): void {
+  parser.begin(bytes, 0, true);
+  let result = parser.parse(bytes.length);
+  if (result === "start_line") {
+    if (
+      readRequestLine(bytes, parser.startLineStart, parser.startLineEnd, head, DEFAULT_LIMITS)
+    ) return;
+    result = parser.parse(bytes.length);
+  }
+  if (result === "complete") readRequestFields(head, { keepAlive: true });
+  else if (result !== "pending" && result !== "start_line") headError(result, parser, bytes);
+}
+
+function newHead(): { head: RequestHead; parser: HeadParser } {
+  const head = new RequestHead();
+  return { head, parser: new HeadParser(head.fields, HEAD_BYTES, DEFAULT_LIMITS.requestFields) };
+}
+
+const TRUSTED = CidrList.parse("10.0.0.0/8, fd00::/8") as CidrList;
+
+/** What is done with a head that came from a trusted proxy, up to the head for the backend. */
+function forward(request: RequestHead): void {
+  const client = { address: "10.0.0.1", secure: true, localPort: 443, trusted: true };
+  const exchange = { request, client, added: null, addedAuthority: "" } as unknown as Exchange;
+  requestIdOf(exchange);
+  prepareRequest(exchange, TRUSTED, "pingress-0123456789abcdef");
+  const out = new Uint8Array(requestHeadSize(request, exchange.added) + request.authority.length);
+  writeRequestHead(out, request, exchange.added, request.authority);
+}
+
+const MERGING = { mergeSlashes: true, refuseEscapedSlashes: false };
+
+/** Parsers of one text, each by the function that reads it. */
+const TEXTS: Readonly<
+  Record<string, readonly [frames: readonly Frame[], read: (text: string) => unknown]>
+> = {
+  "proxy/accept.ts prefersJson": [
+    [['a/b;"', '"'], ["application/json;q=", "a"]],
+    (text) => prefersJson([text]),
+  ],
+  "proxy/field_values.ts splitList": [[["a", "a"]], splitList],
+  "proxy/forwarded_for.ts addressIn": [[["[", "]:80"], ["::", "]"]], addressIn],
+  "proxy/grpc/timeout.ts parseGrpcTimeout": [[["1", "S"]], parseGrpcTimeout],
+  "proxy/grpc/content_type.ts webCoding": [[["application/grpc-web", ""]], webCoding],
+  "proxy/grpc/content_type.ts withoutWeb": [[["application/grpc-web", ""]], withoutWeb],
+  "proxy/grpc/content_type.ts withWeb": [[], (text) => withWeb(text, "text")],
+  "shared/canonical_path.ts canonicalPath": [
+    [["/", ""]],
+    (text) => canonicalPath(text, MERGING),
+  ],
+  "shared/canonical_path.ts isCanonicalPath": [[["/", ""]], isCanonicalPath],
+  "proxy/fields.ts fieldsOf": [[["a", "a"]], (text) => {
+    try {
+      return fieldsOf([["a", text]]);
+    } catch {
+      return null;
+    }
+  }],
+};
+
+export const CLIENT_PARSERS: readonly Parser[] = [
+  textParser({
+    name: "the head of a request of HTTP/1.1",
+    functions: [
+      "proxy/http1/head_parser.ts new HeadParser",
+      "proxy/http1/head_parser.ts HeadParser.begin",
+      "proxy/http1/request_head.ts readRequestLine",
+      "proxy/http1/request_head.ts headError",
+      "proxy/http1/request_head.ts readRequestFields",
+      "proxy/http1/upgrade.ts readUpgrade",
+      "proxy/http1/upgrade.ts upgradeOf",
+      "proxy/method.ts methodAt",
+      "proxy/field_values.ts connectionOptions",
+      "proxy/field_values.ts isKeepAlive",
+      "proxy/field_values.ts dropNamed",
+      "proxy/field_values.ts readContentLength",
+      "proxy/fields.ts Fields.clear",
+      "proxy/fields.ts fieldIdBy",
+      "proxy/fields.ts fieldId",
+      "proxy/fields.ts equalsLower",
+      "proxy/grpc/content_type.ts isGrpc",
+    ],
+    bytes: HEAD_BYTES,
+    frames: HEAD_FRAMES,
+    pumps: ["Connection: a\r\n", "Connection: a, b\r\n", "TE: trailers\r\n", "Cookie: a\r\n"],
+    read: (text) => {
+      const bytes = asciiBytes(text);
+      const { head, parser } = newHead();
+      return () => readHead(bytes, head, parser);
+    },
+  }),
+  textParser({
+    name: "the head of a request of HTTP/1.1 that comes byte by byte",
+    functions: [],
+    bytes: HEAD_BYTES,
+    frames: [fieldFrame("Cookie"), ["GET /", ""]],
+    only: ["a", " ", "a: b\r\n", "/", "\r\n"],
+    read: (text) => {
+      const bytes = asciiBytes(text);
+      const { parser } = newHead();
+      return () => {
+        parser.begin(bytes, 0, true);
+        for (let end = 1; end <= bytes.length; end++) parser.parse(end);
+      };
+    },
+  }),
+  textParser({
+    name: "the fields of a request that goes on to a backend",
+    functions: [
+      "proxy/headers.ts prepareRequest",
+      "proxy/headers.ts requestIdOf",
+      "proxy/loop_mark.ts countMarks",
+      "proxy/forwarded_for.ts originalClient",
+      "proxy/http1/request_writer.ts requestHeadSize",
+      "proxy/http1/request_writer.ts writeRequestHead",
+      "proxy/http1/head_writer.ts fieldsSize",
+      "proxy/http1/head_writer.ts writeFields",
+      "proxy/http1/head_writer.ts copyRange",
+      "proxy/http1/head_writer.ts writeUpgrade",
+    ],
+    bytes: HEAD_BYTES,
+    frames: FORWARDED_FRAMES,
+    pumps: [
+      "10.0.0.1,",
+      "X-Forwarded-For: 10.0.0.1\r\n",
+      "CDN-Loop: pingress-0123456789abcdef\r\n",
+      "pingress-0123456789abcdef,",
+      "pingress-0123456789abcde",
+    ],
+    read: (text) => {
+      const bytes = asciiBytes(text);
+      const { head, parser } = newHead();
+      return () => {
+        readHead(bytes, head, parser);
+        forward(head);
+      };
+    },
+  }),
+  textParser({
+    name: "what gRPC and local replies read of a request",
+    functions: [
+      "proxy/grpc/content_type.ts hasGrpc",
+      "proxy/grpc/content_type.ts acceptedWebCoding",
+      "proxy/grpc/timeout.ts readGrpcTimeout",
+      "proxy/filters/max_forwards.ts maxForwards",
+    ],
+    bytes: HEAD_BYTES,
+    frames: REPLY_FRAMES,
+    read: (text) => {
+      const bytes = asciiBytes(text);
+      const { head, parser } = newHead();
+      return () => {
+        readHead(bytes, head, parser);
+        hasGrpc(head.fields);
+        acceptedWebCoding(head.fields, "text");
+        readGrpcTimeout(head.fields);
+        maxForwards(head);
+      };
+    },
+  }),
+  ...Object.entries(TEXTS).map(([name, [frames, read]]) =>
+    textParser({
+      name: name.replace(/.* /, ""),
+      functions: [name],
+      bytes: HEAD_BYTES,
+      frames,
+      read: (text) => () => read(text),
+    })
+  ),
+  textParser({
+    name: "a list of lines of Accept",
+    functions: ["proxy/accept.ts prefersJson"],
+    bytes: HEAD_BYTES,
+    frames: [['a/b;"', ""], ["application/json;q=", ""]],
+    read: (text) => {
+      const lines = Array.from({ length: 8 }, (_, i) => text.slice(i * text.length / 8));
+      return () => prefersJson(lines);
+    },
+  }),
+  textParser({
+    name: "an authority",
+    functions: ["proxy/authority.ts readAuthority", "proxy/authority.ts authorityAt"],
+    bytes: HEAD_BYTES,
+    frames: [["[", "]"], ["a.test:", ""], ["[", "]:80"], ["a", ".test"]],
+    read: (text) => {
+      const bytes = asciiBytes(text);
+      return () => {
+        readAuthority(authorityAt(bytes, 0, bytes.length));
+        // The last one is remembered, and would cost nothing.
+        readAuthority("a.test");
+      };
+    },
+  }),
+  textParser({
+    name: "the elements of X-Forwarded-For",
+    functions: ["proxy/forwarded_for.ts originalClient"],
+    bytes: HEAD_BYTES,
+    frames: [["10.0.0.1,", "10.0.0.1"]],
+    only: ["10.0.0.1,", "fd00::1,", "[fd00::1]:80,", "::ffff:10.0.0.1,", "a,", "10.1.1.1:80,"],
+    read: (text) => {
+      const elements = text.split(",");
+      return () => originalClient(elements, "10.0.0.1", TRUSTED);
+    },
+  }),
+  textParser({
+    name: "fields as text and bytes",
+    functions: [
+      "proxy/fields.ts asciiBytes",
+      "proxy/fields.ts latin1",
+      "proxy/fields.ts writeLatin1",
+      "proxy/fields.ts Fields.shrink",
+      "proxy/fields.ts Fields.replaceLast",
+    ],
+    bytes: HEAD_BYTES,
+    only: ["a", "\xe9", " "],
+    read: (text) => {
+      const fields = new Fields();
+      return () => {
+        const bytes = asciiBytes(text);
+        fields.clear(bytes);
+        fields.push(0, 0, 0, 0, bytes.length);
+        fields.shrink(0, latin1(bytes, 0, bytes.length));
+        fields.replaceLast(text.slice(0, -2));
+        writeLatin1(bytes, 0, text);
+      };
+    },
+  }),
+  textParser({
+    name: "a value in the access log",
+    functions: [
+      "proxy/telemetry/log_buffer.ts LogBuffer.quoted",
+      "proxy/telemetry/log_buffer.ts LogBuffer.latin1",
+    ],
+    bytes: HEAD_BYTES,
+    read: (text) => {
+      const bytes = asciiBytes(text.slice(0, 512));
+      const buffer = new LogBuffer(4096);
+      return () => {
+        buffer.quoted(text);
+        buffer.latin1(bytes, 0, bytes.length);
+        buffer.take();
+      };
+    },
+  }),
+  textParser({
+    name: "a chunked body",
+    functions: ["proxy/http1/chunked.ts ChunkDecoder.decode"],
+    bytes: READ_BYTES,
+    frames: [["1;", ""], ['1;a="', ""], ["1\r\n", ""], ["0\r\n", ""]],
+    pumps: ["1\r\na\r\n", "10\r\n0123456789abcdef\r\n", "1;a=b\r\na\r\n", '1;a="b"\r\na\r\n'],
+    read: (text) => {
+      const bytes = asciiBytes(text);
+      const decoder = new ChunkDecoder();
+      return () => {
+        decoder.begin();
+        // Data is moved within the buffer, so each run has the same bytes only at the first byte of
+        // a chunk's data: the lengths stay as they are.
+        decoder.decode(bytes.slice(), 0, bytes.length);
+      };
+    },
+  }),
+  textParser({
+    name: "a body in base64",
+    functions: [
+      "proxy/filters/grpc_web_body.ts decodeText",
+      "proxy/grpc/base64.ts Base64Decoder.decode",
+    ],
+    bytes: READ_BYTES,
+    only: ["AAAA", "A===", "AA==", "=", " ", "%"],
+    read: (text) => {
+      const bytes = asciiBytes(text);
+      const out = new Uint8Array(decodedSize(1) + 3);
+      return () => {
+        decodeText(bytes);
+        const decoder = new Base64Decoder();
+        for (let i = 0; i < bytes.length; i++) {
+          if (decoder.decode(bytes.subarray(i, i + 1), out) === -1) return;
+        }
+      };
+    },
+  }),
+  textParser({
+    name: "the frames of a WebSocket",
+    functions: ["proxy/websocket_frames.ts FrameBoundary.pass"],
+    bytes: READ_BYTES,
+    only: ["\x81\x00", "\x81\x80\0\0\0\0", "\x88\x01a", "\x82\x7e\0\x7ea", "\x82\x7f", "a"],
+    read: (text) => {
+      const bytes = asciiBytes(text);
+      return () => new FrameBoundary().pass(bytes);
+    },
+  }),
+  helloParser("a ClientHello in one packet", (bytes) => bytes),
+  helloParser("a ClientHello byte by byte", null),
+  listParser({
+    name: "a path of the admin port and of explain",
+    functions: ["shared/requested_url.ts parseRequestedUrl"],
+    count: HEAD_BYTES,
+    read: {
+      "slashes": (count) => urlOf("http://a/", "/", count),
+      "colons": (count) => urlOf("a:", ":", count),
+      "letters before ://": (count) => urlOf("a", "a+", count),
+      "digits of a port": (count) => urlOf("http://a:", "0", count),
+      "labels": (count) => urlOf("http://", "a.", count),
+      "signs above ASCII": (count) => urlOf("http://a/", "é/", count),
+      "escapes": (count) => urlOf("http://a/%", "%2", count),
+      "marks": (count) => urlOf("http://[", ":", count),
+      "questions": (count) => urlOf("http://a", "?#", count),
+    },
+  }),
+];
+
+function urlOf(before: string, pump: string, count: number): () => void {
+  const text = before + pump.repeat(count / pump.length);
+  return () => parseRequestedUrl(text);
+}
+
+/** `whole` gives the packet, or null for packets of one byte. */
+function helloParser(name: string, whole: ((bytes: Uint8Array) => Uint8Array) | null): Parser {
+  return textParser({
+    name,
+    functions: ["proxy/client_hello.ts ClientHelloReader.read"],
+    bytes: 16 * 1024,
+    frames: [
+      // A record, a message and its version, random, session, ciphers, compressions, extensions.
+      [
+        `\x16\x03\x01\x3f\xff\x01\0\x3f\xfb\x03\x03${"r".repeat(32)}\0\0\x02\x13\x01\x01\0\x3f\0`,
+        "",
+      ],
+      ["\x16\x03\x01\x3f\xff\x01\0\x3f\xfb", ""],
+    ],
+    only: [
+      "\x16\x03\x01\0\x01\x01",
+      "\x16\x03\x01\x04\x00",
+      "\0\0\0\0",
+      "\0\x2b\0\x01\0",
+      "\0\0\0\x05\0\x03\0",
+      "a",
+      "\0",
+    ],
+    read: (text) => {
+      const bytes = asciiBytes(text);
+      return () => {
+        const reader = new ClientHelloReader();
+        if (whole !== null) return void reader.read(whole(bytes));
+        for (let i = 0; i < bytes.length; i++) {
+          if (reader.read(bytes.slice(i, i + 1)) !== "more") return;
+        }
+      };
+    },
+  });
+}

@@ -1,0 +1,72 @@
+/**
+ * How the time of a parser grows with its input. In: the parser on a whole input, and on a sixteenth of
+ * it. Out: what the whole costs in place of sixteen sixteenths: 1 is linear, 16 is quadratic.
+ *
+ * CPU time, the best of several rounds of either side: what else the machine does adds to single
+ * rounds, and is not counted while another process runs.
+ */
+
+/** One input of a parser in two sizes. */
+export interface Pair {
+  readonly whole: () => void;
+  readonly sixteenth: () => void;
+}
+
+/** CPU time of this process in µs. */
+export type CpuClock = () => number;
+
+/** A whole input may cost less than so many times its sixteenths: 64 times one of them. */
+export const MAX_GROWTH = 4;
+
+/** Below it one look is enough. */
+const PLAINLY_LINEAR = 2;
+
+interface Look {
+  readonly rounds: number;
+  /** CPU time of a round, in µs, at least: short inputs are repeated. */
+  readonly least: number;
+  /** CPU time in µs after which there is no further round: long ones vary less. */
+  readonly most: number;
+}
+
+const FIRST_LOOK: Look = { rounds: 2, least: 60, most: 20_000 };
+/** Before a pair is found to grow too fast it has to do so in each of these. */
+const CLOSER_LOOKS: readonly Look[] = [
+  { rounds: 5, least: 4_000, most: 1_000_000 },
+  { rounds: 5, least: 20_000, most: 4_000_000 },
+];
+
+const PARTS = 16;
+
+/** What the whole costs in place of its parts, in the look at which that is least. */
+export function growthOf(pair: Pair, cpu: CpuClock): number {
+  let growth = lookAt(pair, cpu, FIRST_LOOK);
+  if (growth < PLAINLY_LINEAR) return growth;
+  for (const look of CLOSER_LOOKS) {
+    growth = Math.min(growth, lookAt(pair, cpu, look));
+    if (growth < MAX_GROWTH) return growth;
+  }
+  return growth;
+}
+
+function lookAt({ whole, sixteenth }: Pair, cpu: CpuClock, { rounds, least, most }: Look): number {
+  let ofParts = Infinity;
+  let ofWhole = Infinity;
+  let repetitions = 1;
+  for (let round = 0, spent = 0; round < rounds && spent < most;) {
+    const start = cpu();
+    for (let i = 0; i < PARTS * repetitions; i++) sixteenth();
+    const middle = cpu();
+    for (let i = 0; i < repetitions; i++) whole();
+    const end = cpu();
+    if (end - start < least) {
+      repetitions *= 2;
+      continue;
+    }
+    ofParts = Math.min(ofParts, middle - start);
+    ofWhole = Math.min(ofWhole, end - middle);
+    spent += end - start;
+    round++;
+  }
+  return ofWhole / Math.max(ofParts, 1);
+}

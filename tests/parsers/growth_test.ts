@@ -1,0 +1,78 @@
+/**
+ * No input makes a parser worse than linear. The one assertion about time in the tests: a ratio of the
+ * CPU times of one process, which no other work of the machine changes.
+ */
+import assert from "node:assert/strict";
+import type { Line } from "./growth_run.ts";
+import { LINEAR, QUADRATIC } from "./planted.ts";
+
+const ROOT = new URL("../../", import.meta.url).pathname;
+const PROGRAM = new URL("./growth_run.ts", import.meta.url).pathname;
+
+/** Processes that measure beside each other. */
+const SHARES = 2;
+
+Deno.test("a parser that takes quadratic time is found, and no other, beside work too", async () => {
+  const load = [busy(), busy()];
+  try {
+    const { findings } = await measure("planted", 0, 1);
+    const found = new Set(findings.map(({ parser }) => parser));
+    assert.deepEqual([...found].sort(), QUADRATIC.map(({ name }) => name).sort());
+    assert.ok(LINEAR.every(({ name }) => !found.has(name)));
+  } finally {
+    for (const process of load) process.kill("SIGKILL");
+    await Promise.all(load.map(({ status }) => status));
+  }
+});
+
+Deno.test("every parser takes time linear in its input", async () => {
+  const shares = Array.from({ length: SHARES }, (_, i) => measure("table", i, SHARES));
+  const results = await Promise.all(shares);
+  const findings = results.flatMap(({ findings }) => findings).map(({ parser, input, growth }) =>
+    `${parser}: ${input} takes ${growth.toFixed(1)} times what its sixteenths take`
+  );
+  assert.deepEqual(findings, []);
+  const inputs = results.reduce((sum, { inputs }) => sum + inputs, 0);
+  assert.ok(inputs > 1_000, `${inputs} inputs`);
+});
+
+type Finding = Extract<Line, { kind: "growth" }>;
+
+async function measure(
+  table: "table" | "planted",
+  part: number,
+  parts: number,
+): Promise<{ findings: readonly Finding[]; inputs: number }> {
+  const { code, stdout, stderr } = await deno(PROGRAM, table, `${part}/${parts}`).output();
+  const text = new TextDecoder().decode(stdout);
+  assert.equal(code, 0, new TextDecoder().decode(stderr));
+  const lines = text.trim().split("\n").map((line): Line => JSON.parse(line));
+  const end = lines.pop();
+  assert.ok(end?.kind === "end", text);
+  return { findings: lines.filter((line) => line.kind === "growth"), inputs: end.inputs };
+}
+
+/**
+ * A process with one thread, so that its CPU time is the parser's and what the engine does for it:
+ * compiling and collecting garbage elsewhere comes and goes.
+ */
+function deno(...args: readonly string[]): Deno.Command {
+  return new Deno.Command(Deno.execPath(), {
+    args: [
+      "run",
+      "--quiet",
+      "--no-check",
+      "--no-prompt",
+      `--allow-read=${ROOT}`,
+      "--v8-flags=--single-threaded",
+      ...args,
+    ],
+    stdout: "piped",
+    stderr: "piped",
+  });
+}
+
+/** A process that keeps a core busy. */
+function busy(): Deno.ChildProcess {
+  return new Deno.Command(Deno.execPath(), { args: ["eval", "for (;;);"] }).spawn();
+}

@@ -1,0 +1,69 @@
+/**
+ * Texts that are hard on parsers. In: a size. Out: that many bytes of one short text again and again,
+ * by itself or inside of what a parser expects around it.
+ */
+import { Buffer } from "node:buffer";
+
+/** What separates, quotes, escapes, opens, or may be read in two ways. */
+export const PUMPS: readonly string[] = [
+  " ",
+  "\t",
+  ",",
+  ", ",
+  "a,",
+  "a ,",
+  ";",
+  ';""',
+  "; a=b",
+  '"',
+  '\\"',
+  "\\",
+  "%",
+  "%2",
+  "%2F",
+  "%41",
+  "[",
+  "]",
+  "(",
+  "{",
+  "<",
+  "0",
+  "9",
+  "a",
+  "A",
+  "a.",
+  ".",
+  "../",
+  "a/",
+  "/",
+  "//",
+  ":",
+  "::1,",
+  "=",
+  "-",
+  "a-",
+  "_",
+  "*",
+  "@",
+  "#",
+  "?",
+  "&a=b",
+  "\r\n",
+  "\n",
+  "\r\n ",
+  "a: b\r\n",
+  "\0",
+  "\x7f",
+  "\xe9",
+];
+
+/** What stands before and behind the pump. */
+export type Frame = readonly [before: string, behind: string];
+
+/** A text of about `size` characters, with whole pumps alone. */
+export function pumped(pump: string, [before, behind]: Frame, size: number): string {
+  const room = Math.max(0, size - before.length - behind.length);
+  const text = before + pump.repeat(Math.floor(room / pump.length)) + behind;
+  // One flat string, as parsers get them, and not a tree of the parts that it was made of.
+  return Buffer.from(text, "latin1").toString("latin1");
+}

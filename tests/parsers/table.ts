@@ -1,0 +1,15 @@
+/** Every parser of what strangers, tenants and peers write. In: nothing. Out: the table. */
+import { BACKEND_PARSERS } from "./backend_parsers.ts";
+import { CLIENT_PARSERS } from "./client_parsers.ts";
+import { H2_PARSERS } from "./h2_parsers.ts";
+import type { Parser } from "./parser.ts";
+import { TENANT_LISTS } from "./tenant_lists.ts";
+import { TENANT_PARSERS } from "./tenant_parsers.ts";
+
+export const PARSERS: readonly Parser[] = [
+  ...CLIENT_PARSERS,
+  ...H2_PARSERS,
+  ...BACKEND_PARSERS,
+  ...TENANT_PARSERS,
+  ...TENANT_LISTS,
+];

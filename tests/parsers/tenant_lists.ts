@@ -1,0 +1,314 @@
+/**
+ * Lists that tenants write into objects, translated, published and compiled to routes. In: nothing.
+ * Out: rows of the table.
+ */
+import type { Resources } from "../../controller/resources.ts";
+import { translate, type TranslateOptions } from "../../controller/translate.ts";
+import { compileTable } from "../../proxy/router/table.ts";
+import { explain } from "../../proxy/router/explain.ts";
+import { parseSnapshot } from "../../shared/snapshot_parse.ts";
+import type { Snapshot } from "../../shared/snapshot.ts";
+import { serialiseSnapshot } from "../../shared/snapshot_serialise.ts";
+import { NONE, secret, service, slice } from "../support/rich_cluster.ts";
+import { listParser, type Parser } from "./parser.ts";
+
+/**
+ * Elements of a list. An object of 1.5 MiB, etcd's limit, has some 10,000 rules; what is quadratic
+ * shows with these.
+ */
+const COUNT = 4096;
+
+const OPTIONS: TranslateOptions = {
+  ingressClasses: ["pingress"],
+  controllerNames: ["pingress.io/ingress-controller"],
+  watchIngressWithoutClass: true,
+  defaultBackend: null,
+  allowExternalName: true,
+  acceptUnsupported: [],
+  allowAcceptUnsupportedAnnotation: false,
+  defaultCertificate: null,
+  allowLocalEndpoints: false,
+  hostOwnership: "namespace",
+  version: { epoch: "test", seen: {} },
+};
+
+const NOW = Date.parse("2030-01-01T00:00:00Z");
+
+/**
+ * Stands in all names, hosts and paths, and is another one for each translation: what stays the same
+ * from one to the next is remembered, and would cost nothing.
+ */
+let run = 0;
+
+/** @param resources gives objects of this run. */
+function translated(resources: (count: number) => Resources, count: number): Snapshot {
+  run++;
+  return translate(resources(count), null, OPTIONS, () => NOW).snapshot;
+}
+
+type Extras = Readonly<Record<string, unknown>>;
+
+/** An Ingress of this run's tenant. */
+function ingressOf(spec: Extras, annotations: Extras = {}, metadata: Extras = {}) {
+  return {
+    apiVersion: "networking.k8s.io/v1",
+    kind: "Ingress",
+    metadata: { name: "one", namespace: tenant(), annotations, ...metadata },
+    spec,
+  } as Resources["ingresses"][number];
+}
+
+const BACKEND = { service: { name: "web", port: { number: 80 } } };
+
+function pathOf(path: string, pathType = "Prefix", backend: unknown = BACKEND) {
+  return { path: `/${run}${path}`, pathType, backend };
+}
+
+function ruleOf(host: string, paths: readonly unknown[] = [pathOf("/")]) {
+  return { host, http: { paths } };
+}
+
+function listOf<T>(count: number, element: (i: number) => T): readonly T[] {
+  return Array.from({ length: count }, (_, i) => element(i));
+}
+
+function tenant(): string {
+  return `tenant-${run}`;
+}
+
+const TLS = secret("tls", "", "app");
+
+/** A cluster with one Ingress. */
+function clusterOf(spec: Extras, annotations: Extras = {}): Resources {
+  return {
+    ...NONE,
+    ingresses: [ingressOf(spec, annotations)],
+    services: [service("web", tenant())],
+    endpointSlices: [slice("web", tenant(), "web-1", ["10.0.0.1"])],
+    secrets: [{ ...TLS, metadata: { name: "tls", namespace: tenant() } }],
+  };
+}
+
+const SSL = { "nginx.ingress.kubernetes.io/force-ssl-redirect": "true" };
+const REWRITE = { "nginx.ingress.kubernetes.io/rewrite-target": "/" };
+const SATISFY = { "nginx.ingress.kubernetes.io/satisfy": "any" };
+
+const hostOf = (i: number) => `host-${i}.tenant-${run}.test`;
+const oneHost = () => `tenant-${run}.test`;
+
+/** One Ingress by what it has many of. */
+const INGRESSES: Readonly<Record<string, (count: number) => Resources>> = {
+  "rules of hosts": (count) => clusterOf({ rules: listOf(count, (i) => ruleOf(hostOf(i))) }),
+  "rules of one host": (count) =>
+    clusterOf({ rules: listOf(count, (i) => ruleOf(oneHost(), [pathOf(`/${i}`)])) }),
+  "the same rule again": (count) => clusterOf({ rules: listOf(count, () => ruleOf(oneHost())) }),
+  "rules without a path": (count) =>
+    clusterOf({ rules: listOf(count, (i) => ({ host: hostOf(i) })) }),
+  "bad hosts": (count) => clusterOf({ rules: listOf(count, (i) => ruleOf(`-${i}`)) }),
+  "wildcards": (count) =>
+    clusterOf({
+      rules: listOf(count, (i) => ruleOf(`*.${hostOf(i)}`)),
+      tls: [{ secretName: "tls" }],
+    }),
+  "paths": (count) =>
+    clusterOf({ rules: [ruleOf(oneHost(), listOf(count, (i) => pathOf(`/${i}/a`)))] }),
+  "paths one below the other": (count) =>
+    clusterOf({
+      rules: [ruleOf(oneHost(), listOf(Math.sqrt(count), (i) => pathOf("/a".repeat(i))))],
+    }),
+  "bad paths": (count) =>
+    clusterOf({ rules: [ruleOf(oneHost(), listOf(count, (i) => pathOf(`${i}%`)))] }),
+  "backends that are missing": (count) =>
+    clusterOf({
+      rules: [
+        ruleOf(
+          oneHost(),
+          listOf(count, (i) => {
+            const service = { name: `gone-${i}`, port: { number: 80 } };
+            return pathOf(`/${i}`, "Exact", { service });
+          }),
+        ),
+      ],
+    }),
+  "ports that are missing": (count) =>
+    clusterOf({
+      rules: [
+        ruleOf(
+          oneHost(),
+          listOf(count, (i) => {
+            const service = { name: "web", port: { number: i + 1 } };
+            return pathOf(`/${i}`, "Exact", { service });
+          }),
+        ),
+      ],
+    }),
+  "paths that an annotation closes": (count) =>
+    clusterOf({ rules: listOf(count, (i) => ruleOf(hostOf(i), [pathOf(`/${i}`)])) }, {
+      ...REWRITE,
+      ...SATISFY,
+    }),
+  "TLS entries": (count) =>
+    clusterOf({
+      rules: listOf(count, (i) => ruleOf(hostOf(i))),
+      tls: listOf(count, (i) => ({ hosts: [hostOf(i)], secretName: "tls" })),
+    }),
+  "TLS entries without a Secret": (count) =>
+    clusterOf({
+      rules: listOf(count, (i) => ruleOf(hostOf(i))),
+      tls: listOf(count, (i) => ({ hosts: [hostOf(i)], secretName: `gone-${i}` })),
+    }),
+  "the same TLS entry again": (count) =>
+    clusterOf({
+      rules: [ruleOf(oneHost())],
+      tls: listOf(count, () => ({ hosts: [oneHost()], secretName: "tls" })),
+    }),
+  "TLS entries without hosts": (count) =>
+    clusterOf({ rules: [ruleOf(oneHost())], tls: listOf(count, () => ({ secretName: "tls" })) }),
+  "hosts of one TLS entry": (count) =>
+    clusterOf({
+      rules: listOf(count, (i) => ruleOf(hostOf(i))),
+      tls: [{ hosts: listOf(count, hostOf), secretName: "tls" }],
+    }),
+  "hosts of a TLS entry without rules": (count) =>
+    clusterOf({ rules: [ruleOf(oneHost())], tls: [{ hosts: listOf(count, hostOf) }] }),
+  "hosts that are forced to HTTPS": (count) =>
+    clusterOf({
+      rules: listOf(count, (i) => ruleOf(hostOf(i))),
+      tls: [{ hosts: listOf(count, hostOf), secretName: "tls" }],
+    }, SSL),
+  "annotations": (count) =>
+    clusterOf(
+      { rules: [ruleOf(oneHost())] },
+      Object.fromEntries(
+        listOf(count, (i) => [`nginx.ingress.kubernetes.io/a-${i}`, "a"]),
+      ),
+    ),
+  "annotations of ours": (count) =>
+    clusterOf(
+      { rules: [ruleOf(oneHost())] },
+      Object.fromEntries(listOf(count, (i) => [`pingress.io/a-${i}`, "a"])),
+    ),
+};
+
+/** Objects by what there are many of. */
+const OBJECTS: Readonly<Record<string, (count: number) => Resources>> = {
+  "Ingresses with the same path": (count) => ({
+    ...clusterOf({}),
+    ingresses: listOf(
+      count,
+      (i) => ingressOf({ rules: [ruleOf(oneHost())] }, {}, { name: `one-${i}` }),
+    ),
+  }),
+  "namespaces with the same host": (count) => ({
+    ...clusterOf({}),
+    ingresses: listOf(
+      count,
+      (i) =>
+        ingressOf({ rules: [ruleOf(oneHost(), [pathOf(`/${i}`)])] }, {}, {
+          namespace: `${tenant()}-${i}`,
+        }),
+    ),
+  }),
+  "namespaces with the same host in TLS": (count) => ({
+    ...clusterOf({}),
+    ingresses: listOf(
+      count,
+      (i) =>
+        ingressOf(
+          { rules: [ruleOf(oneHost())], tls: [{ hosts: [oneHost()], secretName: "tls" }] },
+          {},
+          {
+            namespace: `${tenant()}-${i}`,
+          },
+        ),
+    ),
+  }),
+  "default backends": (count) => ({
+    ...clusterOf({}),
+    ingresses: listOf(
+      count,
+      (i) => ingressOf({ defaultBackend: BACKEND }, {}, { namespace: `${tenant()}-${i}` }),
+    ),
+  }),
+  "endpoints": (count) => ({
+    ...clusterOf({ rules: [ruleOf(oneHost())] }),
+    endpointSlices: [slice("web", tenant(), "web-1", listOf(count, addressOf))],
+  }),
+  "the same endpoint again": (count) => ({
+    ...clusterOf({ rules: [ruleOf(oneHost())] }),
+    endpointSlices: [slice("web", tenant(), "web-1", listOf(count, () => "10.0.0.1"))],
+  }),
+  "endpoints that are no addresses": (count) => ({
+    ...clusterOf({ rules: [ruleOf(oneHost())] }),
+    endpointSlices: [slice("web", tenant(), "web-1", listOf(count, (i) => `a${i}`))],
+  }),
+  "EndpointSlices": (count) => ({
+    ...clusterOf({ rules: [ruleOf(oneHost())] }),
+    endpointSlices: listOf(count, (i) => slice("web", tenant(), `web-${i}`, [addressOf(i)])),
+  }),
+  "Services": (count) => ({
+    ...clusterOf({
+      rules: [
+        ruleOf(
+          oneHost(),
+          listOf(count, (i) => {
+            const service = { name: `web-${i}`, port: { name: "http" } };
+            return pathOf(`/${i}`, "Prefix", { service });
+          }),
+        ),
+      ],
+    }),
+    services: listOf(count, (i) => service(`web-${i}`, tenant())),
+    endpointSlices: listOf(count, (i) => slice(`web-${i}`, tenant(), `web-${i}`, [addressOf(i)])),
+  }),
+};
+
+function addressOf(i: number): string {
+  return `10.1.${i >> 8}.${i & 255}`;
+}
+
+function translationParser(
+  name: string,
+  of: Readonly<Record<string, (count: number) => Resources>>,
+): Parser {
+  return listParser({
+    name,
+    functions: ["controller/translate/ingress.ts readIngress"],
+    count: COUNT,
+    read: Object.fromEntries(
+      Object.entries(of).map(([element, resources]) => [
+        element,
+        (count) => () => translated(resources, count),
+      ]),
+    ),
+  });
+}
+
+/** Snapshots as proxies read them. */
+const SNAPSHOTS: Readonly<Record<string, (count: number) => Resources>> = {
+  "hosts": INGRESSES["TLS entries"],
+  "paths": INGRESSES.paths,
+  "endpoints": OBJECTS.endpoints,
+  "upstreams": OBJECTS.Services,
+};
+
+export const TENANT_LISTS: readonly Parser[] = [
+  translationParser("what one Ingress has", INGRESSES),
+  translationParser("what namespaces have", OBJECTS),
+  listParser({
+    name: "a published snapshot",
+    functions: ["shared/snapshot_parse.ts parseSnapshot", "proxy/router/explain.ts explain"],
+    count: COUNT,
+    read: Object.fromEntries(
+      Object.entries(SNAPSHOTS).map(([element, resources]) => [element, (count) => {
+        const text = serialiseSnapshot(translated(resources, count), { revealKeys: true });
+        return () => {
+          const { snapshot } = parseSnapshot(text);
+          if (snapshot === null) throw new Error(`no snapshot of ${count} ${element}`);
+          compileTable(snapshot, (action) => action);
+          explain(snapshot, oneHost(), "/a");
+        };
+      }]),
+    ),
+  }),
+];

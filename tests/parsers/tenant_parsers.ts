@@ -1,0 +1,368 @@
+/**
+ * Parsers of what tenants write into objects: text of annotations, hosts, paths and Secrets. In:
+ * nothing. Out: rows of the table. Lists have a file of their own, `tenant_lists.ts`.
+ */
+import { parseHostPattern } from "../../shared/host_pattern.ts";
+import { readChain, readKeyPair } from "../../shared/key_pair.ts";
+import { MAX_ROUTE_PATH, readRoutePath } from "../../shared/route_path.ts";
+import { readBackend } from "../../controller/translate/backend_ref.ts";
+import { readBalance } from "../../controller/translate/balance.ts";
+import { readCertificate, readSecretValue } from "../../controller/translate/certificate.ts";
+import { appProtocolMistake, readAppProtocol } from "../../controller/translate/app_protocol.ts";
+import { readGrpcWeb } from "../../controller/translate/grpc_web.ts";
+import { explainHost, readHost, readRuleHost } from "../../controller/translate/host.ts";
+import { parseClaims } from "../../controller/translate/host_claims.ts";
+import { readIdentity } from "../../controller/translate/identity.ts";
+import { readIngress } from "../../controller/translate/ingress.ts";
+import { readSharesWith } from "../../controller/translate/ingress_hosts.ts";
+import { quote } from "../../controller/translate/json.ts";
+import { isDnsLabel, isDnsName, isPortName } from "../../controller/translate/names.ts";
+import { readNamespaces } from "../../controller/translate/namespace_facts.ts";
+import { readAccepted } from "../../controller/translate/own_annotations.ts";
+import {
+  explainPath,
+  looksLikePattern,
+  readPath,
+  readPathType,
+} from "../../controller/translate/path.ts";
+import { recordProblems } from "../../controller/translate/problems.ts";
+import {
+  isCanary,
+  NGINX_PREFIX,
+  readProtocolWish,
+  readRefusals,
+  REFUSABLE,
+} from "../../controller/translate/refusals.ts";
+import { listParser, type Parser, textParser } from "./parser.ts";
+import type { Frame } from "./pumps.ts";
+
+/** Of all annotations of an object together (k8s.io/apimachinery, TotalAnnotationSizeLimitB). */
+const ANNOTATION_BYTES = 256 * 1024;
+/**
+ * A quarter of what a Secret or a ConfigMap may hold (MaxSecretSize): what is quadratic shows, and
+ * OpenSSL takes its time.
+ */
+const SECRET_BYTES = 256 * 1024;
+/** The API server bounds hosts by 253 characters, and paths by the size of the object alone. */
+const HOST_BYTES = 253;
+const PATH_BYTES = 256 * 1024;
+/** Of a port's appProtocol, which is a qualified name. */
+const PROTOCOL_BYTES = 316;
+
+/** Of one Ingress, within the 1.5 MiB that etcd takes. */
+const RULES = 8192;
+
+/** What may stand in a value of an annotation, a host or a path, each of its kind. */
+const VALUE_PUMPS: readonly string[] = [
+  " ",
+  "\t",
+  ",",
+  " ,",
+  "a,",
+  "0",
+  "a",
+  "F",
+  ".",
+  "a.",
+  ":",
+  "0:",
+  "/",
+  "/0",
+  "0.0.0.0/0,",
+  "::/0,",
+  "TLSv1.2",
+  "TLSv1.2,",
+  "TLSv1.1 ",
+  "-",
+  "a-",
+  '"',
+  "%2",
+  "%41",
+  "../",
+  "\n",
+  "[",
+  "]",
+  "\xe9",
+];
+
+/** The same for lists, whose every element may be a problem. */
+const LIST_PUMPS: readonly string[] = [
+  " ",
+  ",",
+  "a,",
+  "a.a,",
+  "::1,",
+  "a",
+  ".",
+  ":",
+  "-",
+  "[",
+  '"',
+];
+
+/** An access list is looked at for IPv6 where it admits all of IPv4. */
+const VALUE_FRAMES: readonly Frame[] = [["0", "x"], ["0.0.0.0/0,", "/0x"]];
+
+/** Annotations whose value is read further than whether it says anything. */
+const READ_FURTHER = [
+  "whitelist-source-range",
+  "proxy-body-size",
+  "proxy-ssl-protocols",
+  "rewrite-target",
+  "backend-protocol",
+  "canary",
+];
+
+const SPEC = { rules: [{ host: "a.test", http: { paths: [{ path: "/", pathType: "Prefix" }] } }] };
+
+type TextReader = readonly [
+  bytes: number,
+  read: (text: string) => unknown,
+  ...frames: readonly Frame[],
+];
+
+/** Parsers of one text of an object, each by the function that reads it. */
+const TEXTS: Readonly<Record<string, TextReader>> = {
+  "shared/host_pattern.ts parseHostPattern": [HOST_BYTES, parseHostPattern, ["a", ".a"]],
+  "shared/route_path.ts readRoutePath": [
+    PATH_BYTES,
+    (text) => readRoutePath("Prefix", text),
+  ],
+  "controller/translate/path.ts readPath": [
+    MAX_ROUTE_PATH,
+    (text) => readPath(text, "Prefix"),
+    ["/", ""],
+    ["/a", "/"],
+  ],
+  "controller/translate/path.ts readPathType": [PATH_BYTES, readPathType],
+  "controller/translate/path.ts explainPath": [PATH_BYTES, (text) => explainPath(text, "is bad")],
+  "controller/translate/path.ts looksLikePattern": [PATH_BYTES, looksLikePattern, ["/", ""]],
+  "controller/translate/host.ts readHost": [ANNOTATION_BYTES, readHost, ["[", "]"], ["a", ":80a"]],
+  "controller/translate/host.ts readRuleHost": [HOST_BYTES, readRuleHost, ["a", ".a"]],
+  "controller/translate/host.ts explainHost": [
+    ANNOTATION_BYTES,
+    (text) => explainHost(text, "is bad"),
+  ],
+  "controller/translate/names.ts isDnsLabel": [63, isDnsLabel, ["a", "_"]],
+  "controller/translate/names.ts isDnsName": [253, isDnsName, ["a", "_"]],
+  "controller/translate/names.ts isPortName": [63, isPortName, ["a", "_"]],
+  "controller/translate/json.ts quote": [ANNOTATION_BYTES, quote, ["-----BEGIN", ""]],
+  "controller/translate/app_protocol.ts readAppProtocol": [PROTOCOL_BYTES, readAppProtocol],
+  "controller/translate/app_protocol.ts appProtocolMistake": [PROTOCOL_BYTES, appProtocolMistake],
+};
+
+function annotated(name: string, text: string) {
+  return { metadata: { name: "a", namespace: "a", annotations: { [name]: text } }, spec: SPEC };
+}
+
+/** A function that reads an annotation of its own, and reports. */
+function reportingParser(
+  name: string,
+  functions: readonly string[],
+  read: (object: object, problems: Parameters<Parameters<typeof recordProblems>[0]>[0]) => unknown,
+): Parser {
+  return textParser({
+    name: `annotation ${name}`,
+    functions,
+    bytes: ANNOTATION_BYTES,
+    only: LIST_PUMPS,
+    read: (text) => {
+      const object = annotated(name, text);
+      return () => recordProblems((problems) => read(object, problems));
+    },
+  });
+}
+
+const PEM_LINE = `${"A".repeat(64)}\n`;
+const PEM_FRAMES: readonly Frame[] = [
+  ["-----BEGIN CERTIFICATE-----\n", "-----END CERTIFICATE-----\n"],
+  ["-----BEGIN CERTIFICATE-----\n", ""],
+  ["-----BEGIN ", "-----"],
+];
+const PEM_PUMPS: readonly string[] = [
+  " ",
+  "\n",
+  "\r",
+  "-",
+  "A",
+  "=",
+  "-----BEGIN ",
+  PEM_LINE,
+  "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n",
+  "-----BEGIN A-----\n-----END A-----\n",
+  "-----BEGIN PRIVATE KEY-----\n-----END PRIVATE KEY-----\n",
+];
+
+function fileOf(name: string): string {
+  return Deno.readTextFileSync(new URL(`../golden/certificates/${name}`, import.meta.url));
+}
+
+export const TENANT_PARSERS: readonly Parser[] = [
+  ...Object.entries(TEXTS).map(([name, [bytes, read, ...frames]]) =>
+    textParser({
+      name: name.replace(/.* /, ""),
+      functions: [name],
+      bytes,
+      frames,
+      only: VALUE_PUMPS,
+      read: (text) => () => read(text),
+    })
+  ),
+  textParser({
+    name: "annotations of ingress-nginx whose value is read",
+    functions: [
+      "controller/translate/refusals.ts readRefusals",
+      "controller/translate/refusals.ts readProtocolWish",
+      "controller/translate/refusals.ts isCanary",
+    ],
+    bytes: Math.floor(ANNOTATION_BYTES / READ_FURTHER.length),
+    frames: VALUE_FRAMES,
+    only: VALUE_PUMPS,
+    read: (text) => {
+      const annotations = Object.fromEntries(
+        READ_FURTHER.map((name) => [NGINX_PREFIX + name, text]),
+      );
+      return () => {
+        readRefusals(annotations, SPEC);
+        readProtocolWish(annotations);
+        isCanary(annotations);
+      };
+    },
+  }),
+  listParser({
+    name: "hosts that are forced to HTTPS",
+    functions: ["controller/translate/refusals.ts readRefusals"],
+    count: RULES,
+    read: {
+      rules: (count) => {
+        const hosts = Array.from({ length: count }, (_, i) => `${i}.test`);
+        const spec = { rules: hosts.map((host) => ({ host })), tls: [{ hosts }] };
+        return () => readRefusals({ [`${NGINX_PREFIX}force-ssl-redirect`]: "true" }, spec);
+      },
+      "rules of wildcards": (count) => {
+        const names = Array.from({ length: count }, (_, i) => `${i}.test`);
+        const tls = names.map((name) => ({ hosts: [`*.${name}`] }));
+        const spec = { rules: names.map((name) => ({ host: `a.${name}` })), tls };
+        return () => readRefusals({ [`${NGINX_PREFIX}force-ssl-redirect`]: "true" }, spec);
+      },
+    },
+  }),
+  textParser({
+    name: "all annotations of ingress-nginx that close paths",
+    functions: [
+      "controller/translate/refusals.ts readRefusals",
+      "controller/translate/refusals.ts fieldOfAnnotation",
+      "controller/translate/nginx_annotations.ts reportNginxAnnotations",
+      "controller/translate/own_annotations.ts reportOwnAnnotations",
+      "controller/translate/ingress.ts readIngress",
+    ],
+    bytes: Math.floor(ANNOTATION_BYTES / REFUSABLE.length),
+    only: VALUE_PUMPS,
+    read: (text) => {
+      const annotations = Object.fromEntries(REFUSABLE.map((name) => [NGINX_PREFIX + name, text]));
+      const object = { metadata: { name: "a", namespace: "a", annotations }, spec: SPEC };
+      const identity = readIdentity("Ingress", object)!;
+      return () => readIngress(identity, object);
+    },
+  }),
+  reportingParser(
+    "pingress.io/share-host-with",
+    ["controller/translate/ingress_hosts.ts readSharesWith"],
+    (object, problems) =>
+      readSharesWith(annotationsOf(object), problems.about(readIdentity("Ingress", object)!.ref)),
+  ),
+  reportingParser(
+    "pingress.io/accept-unsupported",
+    ["controller/translate/own_annotations.ts readAccepted"],
+    (object) => readAccepted(annotationsOf(object)),
+  ),
+  reportingParser(
+    "pingress.io/hosts",
+    ["controller/translate/namespace_facts.ts readNamespaces"],
+    (object) => readNamespaces([structuredClone(object)]),
+  ),
+  reportingParser(
+    "pingress.io/balance",
+    [],
+    (object, problems) =>
+      readBalance({ identity: readIdentity("Service", object)!, object }, problems),
+  ),
+  reportingParser(
+    "pingress.io/grpc-web",
+    [],
+    (object, problems) =>
+      readGrpcWeb({ identity: readIdentity("Service", object)!, object }, problems),
+  ),
+  reportingParser(
+    "with the name of a Service",
+    [
+      "controller/translate/backend_ref.ts readBackend",
+      "controller/translate/backend_ref.ts upstreamId",
+    ],
+    (object, problems) => {
+      const name = annotationsOf(object)["with the name of a Service"];
+      const report = problems.about(readIdentity("Ingress", object)!.ref);
+      readBackend({ service: { name, port: { name } } }, "a", "spec", report);
+    },
+  ),
+  textParser({
+    name: "a Secret's certificate in base64",
+    functions: [
+      "controller/translate/certificate.ts readSecretValue",
+      "controller/translate/certificate.ts readCertificate",
+    ],
+    bytes: SECRET_BYTES,
+    only: ["A", "=", "\n", " ", "\r\n", "LS0tLS1C", "%", "A=\n"],
+    read: (text) => {
+      const secret = { data: { "tls.crt": text, "tls.key": text } };
+      return () => {
+        readSecretValue(secret, "tls.crt");
+        readCertificate(secret);
+      };
+    },
+  }),
+  textParser({
+    name: "a chain of certificates in PEM",
+    functions: ["shared/key_pair.ts readChain"],
+    bytes: SECRET_BYTES,
+    frames: PEM_FRAMES,
+    only: PEM_PUMPS,
+    read: (text) => () => readChain(text, "tls.crt"),
+  }),
+  textParser({
+    name: "a key in PEM",
+    functions: ["shared/key_pair.ts readKeyPair"],
+    bytes: SECRET_BYTES,
+    frames: [["-----BEGIN PRIVATE KEY-----\n", "-----END PRIVATE KEY-----\n"]],
+    only: PEM_PUMPS,
+    read: (text) => {
+      const chain = fileOf("app.crt");
+      return () => readKeyPair(chain, text, { chain: "tls.crt", key: "tls.key" });
+    },
+  }),
+  textParser({
+    name: "a chain of many certificates",
+    functions: ["shared/key_pair.ts readKeyPair"],
+    // Each takes OpenSSL some 40 µs, whatever it is part of.
+    bytes: SECRET_BYTES,
+    only: [fileOf("intermediate.crt")],
+    read: (text) => {
+      const chain = fileOf("app.crt") + text;
+      const key = fileOf("app.key");
+      const secret = { stringData: { "tls.crt": chain, "tls.key": key } };
+      return () => readCertificate(secret);
+    },
+  }),
+  textParser({
+    name: "recorded claims to hosts",
+    functions: ["controller/translate/host_claims.ts parseClaims"],
+    bytes: SECRET_BYTES,
+    frames: [['{"version":1,"hosts":[', "{}]}"], ['{"version":1,"hosts":[{"host":"', '"}]}']],
+    only: ["{},", '{"host":"a.a","claims":[{}]},', "[", "0,", "a", '\\"', " "],
+    read: (text) => () => parseClaims(text),
+  }),
+];
+
+function annotationsOf(object: object): Readonly<Record<string, string>> {
+  return (object as ReturnType<typeof annotated>).metadata.annotations;
+}
