@@ -33,7 +33,7 @@ const TEXTS: Readonly<Record<Excess["bound"], (limit: number) => readonly [strin
     `Split it into objects of at most ${limit} bytes, or raise --max-object-bytes of the controller`,
   ],
   namespace: (limit) => [
-    `the objects of its namespace have more than ${limit} bytes together`,
+    `the objects of its kind in the namespace have more than ${limit} bytes together`,
     "Remove Ingresses, Services or EndpointSlices from the namespace, or raise " +
     "--max-namespace-bytes of the controller",
   ],

@@ -8,6 +8,7 @@
 import type { Address } from "../shared/address.ts";
 import type { LogFormat, LogLevel } from "../shared/log.ts";
 import { BOUND_OPTIONS } from "./bound_specs.ts";
+import type { ObjectBounds } from "./kube/object_bounds.ts";
 import type { NamespaceBounds } from "./translate/namespace_bounds.ts";
 import { defineOptions, parseOptions, type Program } from "../shared/options.ts";
 import type { DefaultCertificate } from "./translate/default_certificate.ts";
@@ -65,6 +66,8 @@ export interface ControllerOptions {
   readonly maxRsaBits: number;
   /** What one namespace may have served. */
   readonly namespaceBounds: NamespaceBounds;
+  /** What is kept of the objects of one. */
+  readonly objectBounds: ObjectBounds;
   readonly acceptUnsupported: readonly string[];
   readonly allowAcceptUnsupportedAnnotation: boolean;
   readonly hostOwnership: HostOwnershipMode;
@@ -144,6 +147,11 @@ export function parseControllerOptions(args: readonly string[]): ParsedControlle
         routes: given.maxNamespaceRoutes,
         hostBytes: given.maxNamespaceHostBytes,
         certificates: given.maxNamespaceCertificates,
+      },
+      objectBounds: {
+        ingressPaths: given.maxIngressPaths,
+        objectBytes: given.maxObjectBytes,
+        namespaceBytes: given.maxNamespaceBytes,
       },
       acceptUnsupported: given.acceptUnsupported.flatMap(namesOf),
       allowAcceptUnsupportedAnnotation: given.allowAcceptUnsupportedAnnotation,

@@ -99,9 +99,9 @@ const SECTIONS: readonly (readonly [title: string, rows: readonly Row[]])[] = [
     ],
     [
       "ObjectTooLarge",
-      INGRESS,
+      ["EndpointSlice", "Ingress", "Service"],
       ERROR,
-      "it is over a [bound](tenants.md#bounds) of the controller; what was published of it stays",
+      "it is over a [bound](tenants.md#bounds) of the controller; what was published of an Ingress stays",
     ],
     ["Quarantined", INGRESS, ERROR, "it broke the translation; what was published of it stays"],
   ]],

@@ -35,6 +35,7 @@ import { SortedList } from "./translate/sorted_list.ts";
 import type { IngressStatus } from "./translate/status.ts";
 import { layStatuses } from "./translate/statuses.ts";
 import { layCertificates } from "./translate/tls.ts";
+import { reportTooLarge } from "./translate/too_large.ts";
 import { UpstreamTlsReader } from "./translate/upstream_tls.ts";
 import { compareText } from "./translate/text_order.ts";
 
@@ -101,6 +102,7 @@ export function translate(
 ): Translation {
   const problems = new ProblemList();
   const own = ownIngresses(resources.ingresses, resources.ingressClasses, options, problems);
+  reportTooLarge(resources, problems);
   const namespaces = readNamespaces(resources.namespaces);
   const read = withinBounds(
     readIngresses(own),

@@ -10,9 +10,11 @@ import { CLAIMS_LABELS, CLAIMS_NAME } from "./claims.ts";
 import type { EventSubjects } from "./events.ts";
 import type { KubeClient } from "./kube/client.ts";
 import { Informer } from "./kube/informer.ts";
+import { type BoundedKind, type ObjectBounds, ObjectLedger } from "./kube/object_bounds.ts";
 import {
   keepContent,
   keepWhole,
+  type Reduce,
   reduceEndpointSlice,
   reduceIngress,
   reduceIngressClass,
@@ -62,7 +64,12 @@ export interface WatchesOptions {
   readonly nodes: boolean;
   /** Whether they are asked for their zones. */
   readonly zones: boolean;
+  /** What is kept of one tenant. */
+  readonly objectBounds: ObjectBounds;
 }
+
+/** Milliseconds from the first room in a namespace until its objects are listed anew. */
+const RELIST_DELAY = 10_000;
 
 /** Labels of what the controller has made. */
 const OWNED = `${MANAGED_BY_LABEL}=${OWNER_LABELS[MANAGED_BY_LABEL]}`;
@@ -92,6 +99,8 @@ export class Watches {
   /** The same; null where nobody asks for their zones either. */
   readonly zoneNodes: Informer<KubeObject> | null;
   readonly #workload: ReadonlyMap<WorkloadKind, Informer<KubeObject>>;
+  /** Lists that are to be made for the sake of objects that may fit again. */
+  readonly #relists = new Map<object, ReturnType<typeof setTimeout>>();
   readonly #all: readonly {
     readonly resource: Resource;
     readonly informer: Informer<KubeObject>;
@@ -112,11 +121,28 @@ export class Watches {
       all.push({ resource, informer: informer as unknown as Informer<KubeObject> });
       return informer;
     };
+    const bounded = <T extends KubeObject>(
+      kind: BoundedKind,
+      resource: Resource,
+      reduce: Reduce,
+    ): Informer<T> => {
+      const ledger = new ObjectLedger(
+        kind,
+        options.objectBounds,
+        () => this.#relistLater(informer),
+      );
+      const informer: Informer<T> = watch<T>(resource, { reduce: ledger.bounded(reduce) });
+      informer.store.subscribe(({ before, after }) => {
+        if (after !== null || before === null) return;
+        ledger.forget(before.metadata.namespace ?? "", before.metadata.name);
+      });
+      return informer;
+    };
     // Its status is written against the version that was looked at.
-    this.ingresses = watch(INGRESSES, { reduce: reduceIngress });
+    this.ingresses = bounded("Ingress", INGRESSES, reduceIngress);
     this.ingressClasses = watch(INGRESS_CLASSES, { reduce: reduceIngressClass });
-    this.services = watch(SERVICES, { reduce: reduceService });
-    this.endpointSlices = watch(ENDPOINT_SLICES, { reduce: reduceEndpointSlice });
+    this.services = bounded("Service", SERVICES, reduceService);
+    this.endpointSlices = bounded("EndpointSlice", ENDPOINT_SLICES, reduceEndpointSlice);
     this.configMaps = watch(
       CONFIG_MAPS,
       { labelSelector: OWN_CONFIG_MAPS, reduce: keepContent(CONFIG_MAPS) },
@@ -278,12 +304,24 @@ export class Watches {
     ].map(({ resource, stats }) => ({ resource: resource.plural, stats }));
   }
 
+  /** Objects that were crowded out are not in the store: only a list has them. */
+  #relistLater(informer: Pick<Informer<KubeObject>, "relist">): void {
+    if (this.#relists.has(informer)) return;
+    const timer = setTimeout(() => {
+      this.#relists.delete(informer);
+      // A failure is logged by the informer, and the next object that goes asks for another list.
+      informer.relist();
+    }, RELIST_DELAY);
+    this.#relists.set(informer, timer);
+  }
+
   start(): void {
     for (const { informer } of this.#all) informer.start();
     this.secrets.start();
   }
 
   async stop(): Promise<void> {
+    for (const timer of this.#relists.values()) clearTimeout(timer);
     await Promise.all([...this.#all.map(({ informer }) => informer.stop()), this.secrets.stop()]);
   }
 }

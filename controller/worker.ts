@@ -80,6 +80,7 @@ async function run(
     nodes: options.backend === "HostPort" && options.publishAddresses.length === 0,
     // Whoever is limited to namespaces asks nothing of the cluster.
     zones: options.watchNamespaces === null,
+    objectBounds: options.objectBounds,
   });
   const leader = new LeaderElector({
     client,

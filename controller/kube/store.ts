@@ -6,6 +6,7 @@
  * resourceVersion, and one that changed keeps the top-level parts that did not: readers may keep what
  * they have made of either. Objects are never changed in place.
  */
+import { excessOf } from "../excess.ts";
 import { isAlike, withPartsOf } from "./likeness.ts";
 import type { KubeObject } from "./types.ts";
 
@@ -91,7 +92,10 @@ export class ObjectStore<T extends KubeObject> implements ObjectView<T> {
       this.#entries.set(key, { object, version });
       return this.#changed({ before: null, after: object, isStatusOnly: false });
     }
-    if (object === before.object || (version !== "" && version === before.version)) return;
+    // One version may be kept as a stub, and whole once there is room for it.
+    const isSameVersion = version !== "" && version === before.version &&
+      (excessOf(object) === null) === (excessOf(before.object) === null);
+    if (object === before.object || isSameVersion) return;
     const difference = this.#compare(before.object, object);
     if (difference === null) {
       this.#entries.set(key, { object: before.object, version });

@@ -1,0 +1,165 @@
+/**
+ * What the controller keeps in memory of one tenant. In: objects of users, reduced, as they are listed
+ * and watched. Out: the same, or a stub where the object, or its namespace, is over a bound. So a
+ * tenant fills neither the controller's memory nor its turns.
+ *
+ * A stub has who the object is, its class and its status, with the mark of `excess.ts`.
+ */
+import { Buffer } from "node:buffer";
+import type { Excess } from "../excess.ts";
+import type { Reduce } from "./reduce.ts";
+import type { KubeObject } from "./types.ts";
+
+export interface ObjectBounds {
+  /** Paths of one Ingress. */
+  readonly ingressPaths: number;
+  /** Of one Ingress, Service or EndpointSlice, as JSON of the fields that are read. */
+  readonly objectBytes: number;
+  /** Of all objects of one of these kinds in one namespace. */
+  readonly namespaceBytes: number;
+}
+
+export const DEFAULT_OBJECT_BOUNDS: ObjectBounds = {
+  ingressPaths: 1_000,
+  objectBytes: 256 << 10,
+  namespaceBytes: 8 << 20,
+};
+
+export type BoundedKind = "Ingress" | "Service" | "EndpointSlice";
+
+/** Characters that a stub keeps of an annotation: enough to tell whether it protects something. */
+const ANNOTATION_LENGTH = 1024;
+
+/** Bytes of TLS entries that a stub keeps, so that their Secrets are read. */
+const TLS_BYTES = 16 << 10;
+
+/** A part of a bound that has to be free before objects are read again: else each change would do it. */
+const ROOM = 0.05;
+
+interface Kept {
+  readonly bytes: number;
+  /** Whether it was reduced to a stub for its namespace's sake. */
+  readonly isCrowdedOut: boolean;
+}
+
+interface Tenant {
+  bytes: number;
+  crowdedOut: number;
+  /** By name of the object. */
+  readonly objects: Map<string, Kept>;
+}
+
+/** The objects of one kind. */
+export class ObjectLedger {
+  readonly #kind: BoundedKind;
+  readonly #bounds: ObjectBounds;
+  readonly #onRoom: () => void;
+  readonly #tenants = new Map<string, Tenant>();
+
+  /** @param onRoom is called when objects that were crowded out may fit again. */
+  constructor(kind: BoundedKind, bounds: ObjectBounds, onRoom: () => void) {
+    this.#kind = kind;
+    this.#bounds = bounds;
+    this.#onRoom = onRoom;
+  }
+
+  /** `reduce`, and then a stub in place of what is over a bound. */
+  bounded(reduce: Reduce): Reduce {
+    return (object) => this.#take(reduce(object));
+  }
+
+  /** Has to be called with each object that is gone. */
+  forget(namespace: string, name: string): void {
+    const tenant = this.#tenants.get(namespace);
+    if (tenant === undefined || !tenant.objects.has(name)) return;
+    this.#remove(tenant, name);
+    if (tenant.objects.size === 0) this.#tenants.delete(namespace);
+    const { namespaceBytes } = this.#bounds;
+    if (tenant.crowdedOut > 0 && tenant.bytes < namespaceBytes * (1 - ROOM)) this.#onRoom();
+  }
+
+  #take<T extends KubeObject>(object: T): T {
+    const { name, namespace = "" } = object.metadata;
+    let tenant = this.#tenants.get(namespace);
+    if (tenant === undefined) {
+      tenant = { bytes: 0, crowdedOut: 0, objects: new Map() };
+      this.#tenants.set(namespace, tenant);
+    }
+    const before = tenant.objects.get(name)?.bytes ?? 0;
+    const others = tenant.bytes - before;
+    const bytes = sizeOf(object);
+    const { objectBytes, ingressPaths, namespaceBytes } = this.#bounds;
+    const excess: Excess | null = this.#kind === "Ingress" && hasMorePaths(object, ingressPaths)
+      ? { bound: "paths", limit: ingressPaths }
+      : bytes > objectBytes
+      ? { bound: "bytes", limit: objectBytes }
+      : bytes > before && others + bytes > namespaceBytes
+      ? { bound: "namespace", limit: namespaceBytes }
+      : null;
+    const kept = excess === null ? object : stubOf(object, excess);
+    this.#remove(tenant, name);
+    const isCrowdedOut = excess?.bound === "namespace";
+    const entry = { bytes: excess === null ? bytes : sizeOf(kept), isCrowdedOut };
+    tenant.objects.set(name, entry);
+    tenant.bytes += entry.bytes;
+    if (isCrowdedOut) tenant.crowdedOut++;
+    return kept;
+  }
+
+  #remove(tenant: Tenant, name: string): void {
+    const kept = tenant.objects.get(name);
+    if (kept === undefined) return;
+    tenant.objects.delete(name);
+    tenant.bytes -= kept.bytes;
+    if (kept.isCrowdedOut) tenant.crowdedOut--;
+  }
+}
+
+/** Bytes as JSON. */
+function sizeOf(object: KubeObject): number {
+  return Buffer.byteLength(JSON.stringify(object));
+}
+
+function hasMorePaths(object: KubeObject, limit: number): boolean {
+  const { rules } = (fieldsOf(object).spec ?? {}) as { readonly rules?: unknown };
+  let count = 0;
+  for (const rule of Array.isArray(rules) ? rules : []) {
+    const paths: unknown = rule?.http?.paths;
+    count += Array.isArray(paths) ? paths.length : 1;
+    if (count > limit) return true;
+  }
+  return false;
+}
+
+function stubOf<T extends KubeObject>(object: T, excess: Excess): T {
+  const { spec, status, addressType } = fieldsOf(object);
+  const { annotations } = object.metadata;
+  const shortened = Object.entries(annotations ?? {}).map(([name, value]) => [
+    name,
+    typeof value === "string" ? value.slice(0, ANNOTATION_LENGTH) : value,
+  ]);
+  const { ingressClassName, tls, type } = (spec ?? {}) as Readonly<Record<string, unknown>>;
+  const hasFewTls = tls !== undefined && JSON.stringify(tls).length <= TLS_BYTES;
+  const stub = {
+    metadata: {
+      ...object.metadata,
+      ...(annotations === undefined ? {} : { annotations: Object.fromEntries(shortened) }),
+    },
+    ...(spec === undefined ? {} : {
+      spec: {
+        ...(ingressClassName === undefined ? {} : { ingressClassName }),
+        ...(hasFewTls ? { tls } : {}),
+        ...(type === undefined ? {} : { type }),
+      },
+    }),
+    ...(status === undefined ? {} : { status }),
+    ...(addressType === undefined ? {} : { addressType }),
+    excess,
+  };
+  // A kind's own fields are optional; see `made` in reduce.ts.
+  return stub as unknown as T;
+}
+
+function fieldsOf(object: KubeObject): Readonly<Record<string, unknown>> {
+  return object as unknown as Readonly<Record<string, unknown>>;
+}

@@ -1,0 +1,140 @@
+/** What is kept of objects of a tenant: whole ones within the bounds, stubs of others. */
+import assert from "node:assert/strict";
+import { excessOf } from "../excess.ts";
+import { type BoundedKind, ObjectLedger } from "./object_bounds.ts";
+import { reduceEndpointSlice, reduceIngress, reduceService } from "./reduce.ts";
+import type { KubeObject } from "./types.ts";
+
+const BOUNDS = { ingressPaths: 10, objectBytes: 4096, namespaceBytes: 8192 };
+const REDUCE = {
+  Ingress: reduceIngress,
+  Service: reduceService,
+  EndpointSlice: reduceEndpointSlice,
+} as const;
+
+/** A kind, and how often there was room again. */
+function ledgerOf(kind: BoundedKind) {
+  const calls = { room: 0 };
+  const ledger = new ObjectLedger(kind, BOUNDS, () => void calls.room++);
+  return { calls, ledger, take: ledger.bounded(REDUCE[kind]) };
+}
+
+function ingress(
+  name: string,
+  paths: number,
+  { length = 10, namespace = "crowd", snippet = "" } = {},
+): KubeObject {
+  const path = (i: number) => ({ path: `/${String(i).padStart(length - 1, "x")}` });
+  const object = {
+    metadata: {
+      name,
+      namespace,
+      uid: name,
+      annotations: { "nginx.ingress.kubernetes.io/auth-snippet": snippet },
+      finalizers: ["example.com/one"],
+    },
+    spec: {
+      ingressClassName: "pingress",
+      tls: [{ secretName: "tls" }],
+      rules: [{
+        host: "a.example.com",
+        http: { paths: Array.from({ length: paths }, (_, i) => path(i)) },
+      }],
+    },
+    status: { loadBalancer: { ingress: [{ ip: "192.0.2.1" }] } },
+  };
+  return object as unknown as KubeObject;
+}
+
+Deno.test("an Ingress within the bounds is kept whole", () => {
+  const { take } = ledgerOf("Ingress");
+  assert.deepEqual(take(ingress("a", 10)), reduceIngress(ingress("a", 10)));
+});
+
+Deno.test("of an Ingress with too many paths its class, status, Secrets and annotations stay", () => {
+  const { take } = ledgerOf("Ingress");
+  const stub = take(ingress("a", 11, { snippet: "x".repeat(2000) })) as unknown as Record<
+    string,
+    Record<string, unknown>
+  >;
+  assert.deepEqual(excessOf(stub), { bound: "paths", limit: 10 });
+  assert.deepEqual(stub.spec, { ingressClassName: "pingress", tls: [{ secretName: "tls" }] });
+  assert.deepEqual(stub.status, { loadBalancer: { ingress: [{ ip: "192.0.2.1" }] } });
+  assert.deepEqual(stub.metadata.finalizers, ["example.com/one"]);
+  const annotations = stub.metadata.annotations as Record<string, string>;
+  assert.equal(annotations["nginx.ingress.kubernetes.io/auth-snippet"], "x".repeat(1024));
+});
+
+Deno.test("rules without paths count as paths", () => {
+  const { take } = ledgerOf("Ingress");
+  const rules = Array.from({ length: 11 }, (_, i) => ({ host: `h${i}.example.com` }));
+  const object = { metadata: { name: "a", namespace: "crowd" }, spec: { rules } };
+  assert.equal(excessOf(take(object as unknown as KubeObject))?.bound, "paths");
+});
+
+Deno.test("an object of too many bytes becomes a small stub, whatever its kind", () => {
+  const objects = {
+    Ingress: {
+      spec: { rules: [{ host: "x".repeat(5000) }], tls: [{ hosts: ["y".repeat(20_000)] }] },
+    },
+    Service: {
+      spec: { type: "ClusterIP", ports: Array.from({ length: 500 }, (_, port) => ({ port })) },
+    },
+    EndpointSlice: {
+      addressType: "IPv4",
+      endpoints: Array.from({ length: 500 }, (_, i) => ({ addresses: [`10.0.0.${i}`] })),
+    },
+  };
+  for (const [kind, fields] of Object.entries(objects)) {
+    const { take } = ledgerOf(kind as BoundedKind);
+    const object = { metadata: { name: "a", namespace: "crowd" }, ...fields };
+    const stub = take(object as unknown as KubeObject);
+    assert.deepEqual(excessOf(stub), { bound: "bytes", limit: 4096 }, kind);
+    assert.ok(JSON.stringify(stub).length < 300, kind);
+  }
+});
+
+Deno.test("what comes or grows in a full namespace becomes a stub, what was there stays", () => {
+  const { take } = ledgerOf("Ingress");
+  const isWhole = (object: KubeObject) => excessOf(take(object)) === null;
+  const [first, second] = [
+    ingress("first", 2, { length: 1000 }),
+    ingress("second", 2, { length: 1000 }),
+  ];
+  assert.deepEqual([first, second].map(isWhole), [true, true]);
+  assert.equal(isWhole(ingress("third", 2, { length: 1400 })), true);
+  const fourth = { length: 1000 };
+  assert.deepEqual(excessOf(take(ingress("fourth", 2, fourth))), {
+    bound: "namespace",
+    limit: 8192,
+  });
+  assert.equal(isWhole(second), true, "the same again");
+  assert.equal(isWhole(ingress("first", 2, { length: 1500 })), false, "it grows");
+  assert.equal(isWhole(ingress("second", 1, { length: 1000 })), true, "it shrinks");
+  assert.equal(isWhole(ingress("fourth", 2, { ...fourth, namespace: "other" })), true, "elsewhere");
+});
+
+Deno.test("objects are read again when there is room for those that were crowded out", () => {
+  const { take, ledger, calls } = ledgerOf("Ingress");
+  for (const name of ["a", "b"]) take(ingress(name, 2, { length: 1500 }));
+  const crowdedOut = ingress("d", 2, { length: 1500 });
+  assert.equal(excessOf(take(crowdedOut))?.bound, "namespace");
+  ledger.forget("other", "a");
+  ledger.forget("crowd", "unknown");
+  assert.equal(calls.room, 0);
+  ledger.forget("crowd", "a");
+  assert.equal(calls.room, 1);
+  assert.equal(excessOf(take(crowdedOut)), null);
+  ledger.forget("crowd", "b");
+  assert.equal(calls.room, 1, "nothing is crowded out any more");
+});
+
+Deno.test("a million bytes of a namespace that come and go leave nothing behind", () => {
+  const { take, ledger, calls } = ledgerOf("Ingress");
+  for (let round = 0; round < 100; round++) {
+    for (const name of ["a", "b", "c", "d", "e"]) take(ingress(name, 2, { length: 1500 }));
+    for (const name of ["a", "b", "c", "d", "e"]) ledger.forget("crowd", name);
+  }
+  assert.equal(excessOf(take(ingress("a", 2, { length: 1500 }))), null);
+  assert.ok(calls.room > 0);
+});

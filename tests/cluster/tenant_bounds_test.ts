@@ -1,0 +1,116 @@
+/** One tenant that fills its namespace: what was published stays, others are served, and it ends. */
+import { deepEqual, equal, match } from "node:assert/strict";
+import type { KubeObject } from "./support/api_client.ts";
+import { clusterTest } from "./support/cluster_case.ts";
+import { eventually } from "./support/condition.ts";
+import { ControllerScene, rule } from "./support/controller_scene.ts";
+
+const HOST = "large.example.com";
+
+function paths(count: number, length = 10) {
+  return Array.from({ length: count }, (_, i) => ({
+    path: `/${String(i).padStart(length - 1, "x")}`,
+    pathType: "Prefix",
+    backend: { service: { name: "web", port: { number: 80 } } },
+  }));
+}
+
+/** Routes of a host that lead to a backend. */
+async function routesOf(scene: ControllerScene, host: string): Promise<number> {
+  const routes = (await scene.published())?.routes ?? [];
+  return routes.filter((route) => route.host === host && route.action.kind === "forward").length;
+}
+
+async function addressesOf(scene: ControllerScene): Promise<string[]> {
+  return (await scene.published())?.upstreams.flatMap(({ addresses }) =>
+    addresses.kind === "endpoints" ? addresses.endpoints.map(({ address }) => address) : []
+  ) ?? [];
+}
+
+clusterTest(
+  "an Ingress that grows over a bound serves what was published, with the endpoints of now",
+  async (cluster) => {
+    await using scene = await ControllerScene.start(cluster);
+    await scene.service("web");
+    const grow = (count: number) =>
+      scene.ingress("large", { rules: [{ host: HOST, http: { paths: paths(count) } }] });
+    await grow(3);
+    await eventually("three routes", async () => await routesOf(scene, HOST) === 3);
+
+    await grow(1_001);
+    const problem = await scene.eventuallyProblem("ObjectTooLarge");
+    equal(problem.object, `Ingress ${scene.app}/large`);
+    match(problem.message, /more than 1000 paths, so what was published of it stays/);
+    await scene.ingress("small", { rules: [rule("small.example.com", "/", "web")] });
+    await scene.endpoints("web", ["10.0.0.9"]);
+    await eventually(
+      "another Ingress and its endpoints are served",
+      async () =>
+        await routesOf(scene, "small.example.com") === 1 &&
+        (await addressesOf(scene)).join() === "10.0.0.9",
+    );
+    equal(await routesOf(scene, HOST), 3);
+
+    await scene.controller.stop();
+    await scene.startController();
+    await scene.eventuallyProblem("ObjectTooLarge");
+    equal(await routesOf(scene, HOST), 3, "a controller that starts keeps it");
+
+    await grow(4);
+    await eventually("four routes", async () => await routesOf(scene, HOST) === 4);
+  },
+);
+
+clusterTest(
+  "objects that do not fit a namespace are served once others have gone",
+  async (cluster) => {
+    await using scene = await ControllerScene.start(cluster, {
+      args: ["--max-namespace-bytes=30KiB"],
+    });
+    await scene.service("web");
+    const write = (name: string, count: number, length: number) =>
+      scene.ingress(name, {
+        rules: [{ host: `${name}.example.com`, http: { paths: paths(count, length) } }],
+      });
+    const has = (name: string, count: number) =>
+      eventually(
+        `${count} routes of ${name}`,
+        async () => await routesOf(scene, `${name}.example.com`) === count,
+      );
+    // Most routes stay: a great loss makes the controller list everything anew by itself.
+    await write("many", 100, 10);
+    await has("many", 100);
+    await write("long", 40, 250);
+    await has("long", 40);
+    await write("late", 40, 250);
+    const problem = await scene.eventuallyProblem("ObjectTooLarge");
+    equal(problem.object, `Ingress ${scene.app}/late`);
+    match(problem.message, /more than 30720 bytes together, so it is not served/);
+    equal(await routesOf(scene, "late.example.com"), 0);
+    await scene.remove("Ingress", "long");
+    await has("late", 40);
+  },
+);
+
+clusterTest("a namespace past its routes serves its oldest Ingresses", async (cluster) => {
+  await using scene = await ControllerScene.start(cluster, { args: ["--max-namespace-routes=10"] });
+  await scene.service("web");
+  const three = (name: string) =>
+    scene.ingress(name, { rules: [{ host: `${name}.example.com`, http: { paths: paths(3) } }] });
+  for (const name of ["a", "b", "c", "d"]) {
+    await three(name);
+    if (name === "d") break;
+    await eventually(name, async () => await routesOf(scene, `${name}.example.com`) === 3);
+  }
+  const problem = await scene.eventuallyProblem("NamespaceFull");
+  equal(problem.object, `Ingress ${scene.app}/d`);
+  const refused = await cluster.get<KubeObject & { status?: { loadBalancer?: object } }>(
+    "networking.k8s.io/v1",
+    "Ingress",
+    "d",
+    scene.app,
+  );
+  deepEqual(refused?.status?.loadBalancer ?? {}, {}, "it has no address");
+  await scene.remove("Ingress", "b");
+  await eventually("it has room", async () => await routesOf(scene, "d.example.com") === 3);
+});
