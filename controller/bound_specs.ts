@@ -13,7 +13,7 @@ export const BOUND_OPTIONS = defineOptions({
     group: GROUP,
     default: DEFAULT_NAMESPACE_BOUNDS.routes,
     min: 1,
-    reason: "some 10 MiB in each proxy",
+    reason: "some 140 MiB in each proxy of four workers",
     help: "Routes that one namespace may have served. Past it, what was published stays, and " +
       "Ingresses that would add routes are refused, the newest first.",
   },
@@ -31,7 +31,7 @@ export const BOUND_OPTIONS = defineOptions({
     group: GROUP,
     default: DEFAULT_NAMESPACE_BOUNDS.certificates,
     min: 1,
-    reason: "some 20 MiB in each proxy, and 5 MiB of published Secrets",
+    reason: "some 140 MiB in each proxy of four workers, and 5 MiB of published Secrets",
     help: "Secrets that TLS entries of one namespace may name; past it as with " +
       "--max-namespace-routes.",
   },

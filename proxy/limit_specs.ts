@@ -129,7 +129,8 @@ export const LIMIT_OPTIONS = defineOptions({
     reason: "0 is no limit; in a container, give the container's",
     help: "Memory that the process may use. From 92 % of it connections end after their answer " +
       "and idle ones are closed, from 95 % new requests get 503, and of new TLS connections " +
-      "only a few at a time are let in to get theirs: the others are closed at once.",
+      "only a few at a time are let in to get theirs: the others are closed at once. A " +
+      "configuration that is estimated to take more than 85 % of it is refused.",
   },
   connectTimeout: {
     type: "duration",

@@ -1,11 +1,18 @@
 /**
  * Snapshots that can be read and still do not come into force. In: the one in force, the next, where
- * both come from, and how much may go at once. Out: what speaks against the next one, or null.
+ * both come from, how much may go at once, and the memory that there is. Out: what speaks against the
+ * next one, or null.
  *
  * Files and stream tell of the same cluster, and each may be late. So the version decides, and where
  * it does not, the stream does: it is the younger way, and hears of what was refused.
  */
 import type { Snapshot } from "../shared/snapshot.ts";
+import {
+  ACCEPTED_SHARE,
+  type ProxyMemory,
+  snapshotBudget,
+  snapshotMemory,
+} from "../shared/snapshot_memory.ts";
 import { compareVersions, type VersionOrder } from "../shared/snapshot_order.ts";
 import type { ConfigProblem } from "../shared/snapshot_parse.ts";
 import type { RefusalCode } from "../shared/stream/messages.ts";
@@ -25,6 +32,8 @@ export interface GuardRules {
   readonly maxRouteLoss: number;
   /** There is a stream beside the files. */
   readonly hasStream: boolean;
+  /** What a snapshot must fit; null without a limit. */
+  readonly memory: ProxyMemory | null;
 }
 
 /** What speaks against an offer. */
@@ -39,9 +48,19 @@ export interface Objection {
 export function objectionTo(
   { snapshot, origin, isWhole }: SnapshotOffer,
   current: { readonly snapshot: Snapshot; readonly origin: Origin } | null,
+  rules: GuardRules,
+): Objection | null {
+  const change = current === null
+    ? null
+    : objectionToChange({ snapshot, origin, isWhole }, current, rules);
+  return change ?? objectionToSize(snapshot, rules.memory);
+}
+
+function objectionToChange(
+  { snapshot, origin, isWhole }: SnapshotOffer,
+  current: { readonly snapshot: Snapshot; readonly origin: Origin },
   { maxRouteLoss, hasStream }: GuardRules,
 ): Objection | null {
-  if (current === null) return null;
   const order = compareVersions(snapshot.version, current.snapshot.version);
   if (origin === "stream") {
     if (order === "older" || order === "mixed") return objection("older", older(order));
@@ -66,6 +85,27 @@ export function objectionTo(
     remedy: "if that is meant, restart the proxy, or take them away in several steps",
     severity: "error",
   });
+}
+
+/** Compiled, it would end the process, and each one that starts with it. */
+function objectionToSize(snapshot: Snapshot, memory: ProxyMemory | null): Objection | null {
+  if (memory === null) return null;
+  const needed = snapshotMemory(snapshot, memory.workers);
+  const budget = snapshotBudget(memory, ACCEPTED_SHARE);
+  if (needed <= budget) return null;
+  const { routes, certificates } = snapshot;
+  return objection("invalid", {
+    path: "$",
+    message: `its ${routes.length} routes and ${certificates.length} certificates need about ` +
+      `${showMebibytes(needed)} with --workers ${memory.workers}, more than the ` +
+      `${showMebibytes(budget)} that --memory-limit leaves for them`,
+    remedy: "raise --memory-limit, and the container's limit with it, or use fewer --workers",
+    severity: "error",
+  });
+}
+
+function showMebibytes(bytes: number): string {
+  return `${Math.ceil(bytes / 1024 / 1024)} MiB`;
 }
 
 function objection(code: RefusalCode, problem: ConfigProblem, isLate = false): Objection {

@@ -13,7 +13,7 @@ function withRoutes(count: number): Snapshot {
   return { ...snapshotOf([]), routes };
 }
 
-const ALONE = { maxRouteLoss: 0, hasStream: false };
+const ALONE = { maxRouteLoss: 0, hasStream: false, memory: null };
 
 function file(snapshot: Snapshot) {
   return { snapshot, origin: "file", isWhole: true } as const;
@@ -55,7 +55,7 @@ Deno.test("more routes than --max-route-loss says do not go at once", () => {
     [0, 10, 100, false],
   ];
   for (const [next, current, limit, refused] of table) {
-    const rules = { maxRouteLoss: limit, hasStream: false };
+    const rules = { ...ALONE, maxRouteLoss: limit };
     const objection = objectionTo(file(withRoutes(next)), inForce(withRoutes(current)), rules);
     assert.equal(
       objection?.problem.path,
@@ -95,7 +95,7 @@ Deno.test("beside a stream, the version decides; where it does not, the stream d
     [other, "stream", "file", "taken"],
     [other, "stream", "stream", "taken"],
   ];
-  const rules = { maxRouteLoss: 0, hasStream: true };
+  const rules = { ...ALONE, hasStream: true };
   for (const [snapshot, origin, current, found] of table) {
     for (const isWhole of [true, false]) {
       const offer = { snapshot, origin, isWhole };
@@ -116,7 +116,7 @@ Deno.test("a whole snapshot of nothing does not come by the stream where somethi
     [{ ...nothing, defaultAction: answer }, withRoutes(1), true, false],
     [nothing, { ...nothing, defaultAction: answer }, true, true],
   ];
-  const rules = { maxRouteLoss: 0, hasStream: true };
+  const rules = { ...ALONE, hasStream: true };
   for (const [snapshot, current, isWhole, refused] of table) {
     for (const origin of ["file", "stream"] as const) {
       const offer = { snapshot, origin, isWhole };
@@ -124,4 +124,31 @@ Deno.test("a whole snapshot of nothing does not come by the stream where somethi
       assert.equal(code, refused && origin === "stream" ? "empty" : undefined);
     }
   }
+});
+
+Deno.test("a snapshot that does not fit --memory-limit is refused, also as the first one", () => {
+  const MIB = 1024 * 1024;
+  const table: [routes: number, limit: number, workers: number, isRefused: boolean][] = [
+    [1_000, 256 * MIB, 4, false],
+    [60_000, 1024 * MIB, 4, true],
+    [60_000, 1024 * MIB, 1, false],
+    [60_000, 2048 * MIB, 4, false],
+    [210_000, 1024 * MIB, 4, true],
+    // The process by itself takes more: a limit so low is no reason to serve nothing.
+    [100, 64 * MIB, 4, false],
+  ];
+  for (const [routes, limit, workers, isRefused] of table) {
+    const rules = { ...ALONE, memory: { limit, workers } };
+    for (const current of [null, inForce(withRoutes(1))]) {
+      const objection = objectionTo(file(withRoutes(routes)), current, rules);
+      assert.equal(objection?.code, isRefused ? "invalid" : undefined, `${routes} in ${limit}`);
+    }
+  }
+});
+
+Deno.test("what is older is called older, whatever its size", () => {
+  const rules = { ...ALONE, hasStream: true, memory: { limit: 1, workers: 1 } };
+  const large = { ...withRoutes(100_000), version: { epoch: "cluster", seen: { Ingress: "1" } } };
+  const offer = { snapshot: large, origin: "stream", isWhole: true } as const;
+  assert.equal(objectionTo(offer, inForce(seeing({ Ingress: "2" })), rules)?.code, "older");
 });

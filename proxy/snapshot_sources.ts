@@ -8,6 +8,7 @@
  */
 import type { Logger } from "../shared/log.ts";
 import type { Snapshot, SnapshotVersion } from "../shared/snapshot.ts";
+import type { ProxyMemory } from "../shared/snapshot_memory.ts";
 import type { ControllerAddress } from "./controller_address.ts";
 import type { Origin } from "./snapshot_guard.ts";
 import { SnapshotInForce } from "./snapshot_in_force.ts";
@@ -31,6 +32,8 @@ export interface SnapshotSourcesOptions {
   readonly clusterDomain: string;
   /** In percent of the routes in force; 0 for no limit. */
   readonly maxRouteLoss: number;
+  /** What a snapshot must fit; null without a limit. */
+  readonly memory?: ProxyMemory | null;
   /** Null for files alone. */
   readonly controller: ControllerOptions | null;
   readonly log: Logger;
@@ -69,9 +72,9 @@ export class SnapshotSources {
 
   constructor(options: SnapshotSourcesOptions) {
     this.#options = options;
-    const { controller, maxRouteLoss, log, apply, onRefused, onZone } = options;
+    const { controller, maxRouteLoss, memory = null, log, apply, onRefused, onZone } = options;
     const hasStream = controller !== null;
-    this.#inForce = new SnapshotInForce({ maxRouteLoss, hasStream, apply });
+    this.#inForce = new SnapshotInForce({ maxRouteLoss, hasStream, memory, apply });
     this.#files = new SnapshotSource({
       file: options.file,
       watch: options.watch,

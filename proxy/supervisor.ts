@@ -63,6 +63,8 @@ async function run(options: ProxyOptions): Promise<void> {
     output: standardOutput(),
     stream: () => sources.scraped,
   });
+  const workers = options.workers || navigator.hardwareConcurrency;
+  const { memoryBytes: limit } = options.limits;
   const plane = startPlane();
   plane.setZone(options.zone);
   const certificates = new CertificateLoader({
@@ -76,6 +78,7 @@ async function run(options: ProxyOptions): Promise<void> {
     watch: options.watch,
     clusterDomain: options.clusterDomain,
     maxRouteLoss: options.maxRouteLoss,
+    memory: limit === 0 ? null : { limit, workers },
     controller: options.controller,
     log,
     apply(snapshot) {
@@ -123,8 +126,7 @@ async function run(options: ProxyOptions): Promise<void> {
 
   /** Several event loops where there are several CPUs; one serves in this thread. */
   function startPlane(): DataPlane {
-    const count = options.workers || navigator.hardwareConcurrency;
-    if (count === 1) {
+    if (workers === 1) {
       post({ kind: "serves" });
       return new LocalPlane({ ...options, log, onObstacle }, hub);
     }
@@ -136,7 +138,7 @@ async function run(options: ProxyOptions): Promise<void> {
     };
     const write = (text: string) => standardOutput().write(text);
     return new WorkerFleet({
-      count,
+      count: workers,
       settings,
       log,
       hub,

@@ -28,8 +28,9 @@ export interface NamespaceBounds {
 }
 
 /**
- * A proxy takes some 1 KiB for a route and 20 KiB for a certificate, so ten namespaces at their bounds
- * fit the default memory of 1 GiB. The largest tenants known to us have a tenth of it.
+ * A proxy of four workers takes some 14 KiB for a route and 140 KiB for a certificate
+ * (`shared/snapshot_memory.ts`), so one namespace at its bounds fits the default memory of 1 GiB. The
+ * largest tenants known to us have a tenth of it.
  */
 export const DEFAULT_NAMESPACE_BOUNDS: NamespaceBounds = {
   routes: 10_000,

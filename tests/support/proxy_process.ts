@@ -93,6 +93,10 @@ export class ProxyProcess {
     return this.#port(message ?? "Ready", "admin");
   }
 
+  get pid(): number {
+    return this.#child.pid;
+  }
+
   /** Settles with its exit code. */
   get ended(): Promise<number> {
     return this.#child.status.then(({ code }) => code);
@@ -117,6 +121,12 @@ export class ProxyProcess {
   async memory(): Promise<number> {
     const status = await Deno.readTextFile(`/proc/${this.#child.pid}/status`);
     return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
+  }
+
+  /** The most that was ever resident, in bytes; Linux alone tells. */
+  async peakMemory(): Promise<number> {
+    const status = await Deno.readTextFile(`/proc/${this.#child.pid}/status`);
+    return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
   }
 
   /** CPU time that it has used, in seconds; Linux alone tells. */

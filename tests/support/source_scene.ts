@@ -59,6 +59,7 @@ export async function scene(
   const inForce = new SnapshotInForce({
     maxRouteLoss,
     hasStream: false,
+    memory: null,
     apply(snapshot) {
       snapshots.push(snapshot);
       hosts.push(snapshot.routes[0]?.host ?? "none");
