@@ -7,7 +7,7 @@
  * context, so sessions resume over a change elsewhere.
  */
 import tls from "node:tls";
-import { staysPlain } from "../shared/plain_hosts.ts";
+import { type Names, staysPlain } from "../shared/plain_hosts.ts";
 import type { Secret } from "../shared/snapshot.ts";
 import type { CertificateDelta } from "./certificate_delta.ts";
 
@@ -22,6 +22,26 @@ export interface ServerCertificate {
   readonly key: Secret;
 }
 
+/** So many names are compared sooner than one is hashed. */
+const FEW_NAMES = 8;
+
+/** A certificate may be for 10,000 hosts of one Ingress, and each request asks for one. */
+class HostNames implements Names {
+  readonly #list: readonly string[];
+  /** Made when it is first of use. */
+  #set: ReadonlySet<string> | null = null;
+
+  constructor(list: readonly string[]) {
+    this.#list = list;
+  }
+
+  includes(name: string): boolean {
+    if (this.#list.length <= FEW_NAMES) return this.#list.includes(name);
+    this.#set ??= new Set(this.#list);
+    return this.#set.has(name);
+  }
+}
+
 /**
  * A certificate in force, with its context once it has been asked for. It never changes, so a
  * connection goes on with the names for which it was opened.
@@ -29,12 +49,18 @@ export interface ServerCertificate {
 export class CertificateEntry {
   readonly id: string;
   readonly #certificate: ServerCertificate;
+  readonly #names: { readonly hosts: Names; readonly plain?: Names };
   #context: tls.SecureContext | null = null;
 
   /** @param before the entry of the same certificate for other names, if there was one. */
   constructor(certificate: ServerCertificate, before?: CertificateEntry) {
     this.id = certificate.id;
     this.#certificate = certificate;
+    const { hosts, plain } = certificate;
+    this.#names = {
+      hosts: new HostNames(hosts),
+      plain: plain === undefined ? undefined : new HostNames(plain),
+    };
     this.#context = before === undefined ? null : before.#context;
   }
 
@@ -44,14 +70,14 @@ export class CertificateEntry {
 
   /** Whether it is made out for this name (lower case, no last dot). */
   covers(name: string): boolean {
-    const { hosts } = this.#certificate;
+    const { hosts } = this.#names;
     const dot = name.indexOf(".");
     return hosts.includes(name) || (dot > 0 && hosts.includes(`*${name.slice(dot)}`));
   }
 
   /** Whether plain HTTP to this name, which it covers, goes to HTTPS. */
   redirects(name: string): boolean {
-    return !staysPlain(this.#certificate, name);
+    return !staysPlain(this.#names, name);
   }
 
   /** To show to backends. */

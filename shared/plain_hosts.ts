@@ -2,10 +2,14 @@
  * Whether plain HTTP to a host stays although a certificate covers the host. In: the certificate's
  * lists, and a host that it covers. Out: whether nobody is sent to HTTPS; see `Certificate.plain`.
  */
-import type { Certificate } from "./snapshot.ts";
+
+/** Names that are looked through, be it a list or what finds them sooner. */
+export interface Names {
+  includes(name: string): boolean;
+}
 
 export function staysPlain(
-  { hosts, plain }: Pick<Certificate, "hosts" | "plain">,
+  { hosts, plain }: { readonly hosts: Names; readonly plain?: Names },
   host: string,
 ): boolean {
   if (plain === undefined) return false;

@@ -19,6 +19,7 @@ import { plainAddress } from "../../proxy/listener.ts";
 import { DEFAULT_LIMITS } from "../../proxy/limits.ts";
 import { RequestHead, ResponseHead } from "../../proxy/message.ts";
 import { UpstreamNetworks } from "../../proxy/upstream/networks.ts";
+import { meantFor } from "../../proxy/upstream/zone.ts";
 import { listParser, type Parser, textParser } from "./parser.ts";
 import type { Frame } from "./pumps.ts";
 
@@ -49,12 +50,15 @@ function addressesParser(name: string, address: (i: number) => string): Parser {
       "shared/cidr.ts CidrList.contains",
       "shared/reserved_address.ts reservedAddress",
       "proxy/listener.ts plainAddress",
+      "proxy/upstream/zone.ts meantFor",
     ],
     count: DNS_ANSWERS,
     read: {
       addresses: (count) => {
         const list = Array.from({ length: count }, (_, i) => address(i));
+        const hints = list.map((_, i) => ({ hints: [`zone-${i % 3}`] }));
         return () => {
+          meantFor("zone-1", hints);
           for (const one of list) {
             networks.refusal(one, 80);
             reservedAddress(one);

@@ -183,7 +183,6 @@ export const CLIENT_PARSERS: readonly Parser[] = [
     name: "the fields of a request that goes on to a backend",
     functions: [
       "proxy/headers.ts prepareRequest",
-      "proxy/headers.ts requestIdOf",
       "proxy/loop_mark.ts countMarks",
       "proxy/forwarded_for.ts originalClient",
       "proxy/http1/request_writer.ts requestHeadSize",

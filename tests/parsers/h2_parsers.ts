@@ -233,6 +233,8 @@ function responseParser(place: string, pairs: (text: string) => Pairs): Parser {
     ],
     bytes: DEFAULT_LIMITS.responseHeadBytes,
     frames: [["a", "a"]],
+    // A character is 5 to 30 bits of Huffman's code; else all are alike to the encoder.
+    only: [" ", "a", "0", ",", ";", '"', "\\", "a,", "~", "\xe9", "\r\n", "\0"],
     read: (text) => {
       const bytes = blockOf(pairs(text), place === "content-type");
       const block = new HeadBlock();

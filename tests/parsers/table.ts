@@ -1,6 +1,7 @@
 /** Every parser of what strangers, tenants and peers write. In: nothing. Out: the table. */
 import { BACKEND_PARSERS } from "./backend_parsers.ts";
 import { CLIENT_PARSERS } from "./client_parsers.ts";
+import { CONTROL_PARSERS } from "./control_parsers.ts";
 import { H2_PARSERS } from "./h2_parsers.ts";
 import type { Parser } from "./parser.ts";
 import { TENANT_LISTS } from "./tenant_lists.ts";
@@ -11,5 +12,6 @@ export const PARSERS: readonly Parser[] = [
   ...H2_PARSERS,
   ...BACKEND_PARSERS,
   ...TENANT_PARSERS,
+  ...CONTROL_PARSERS,
   ...TENANT_LISTS,
 ];

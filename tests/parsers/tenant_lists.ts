@@ -2,13 +2,28 @@
  * Lists that tenants write into objects, translated, published and compiled to routes. In: nothing.
  * Out: rows of the table.
  */
+import {
+  DEFAULT_OBJECT_BOUNDS,
+  type ObjectBounds,
+  ObjectLedger,
+} from "../../controller/kube/object_bounds.ts";
+import { reduceIngress } from "../../controller/kube/reduce.ts";
+import type { KubeObject } from "../../controller/kube/types.ts";
 import type { Resources } from "../../controller/resources.ts";
 import { translate, type TranslateOptions } from "../../controller/translate.ts";
+import { readIdentity } from "../../controller/translate/identity.ts";
+import { readIngress } from "../../controller/translate/ingress.ts";
+import { referencedSecrets } from "../../controller/secret_references.ts";
+import { unknownClasses } from "../../controller/unknown_class.ts";
 import { compileTable } from "../../proxy/router/table.ts";
 import { explain } from "../../proxy/router/explain.ts";
 import { parseSnapshot } from "../../shared/snapshot_parse.ts";
 import type { Snapshot } from "../../shared/snapshot.ts";
 import { serialiseSnapshot } from "../../shared/snapshot_serialise.ts";
+import { wholeLine } from "../../shared/stream/change.ts";
+import { Content } from "../../shared/stream/content.ts";
+import { readUpdate } from "../../shared/stream/messages.ts";
+import { ReceivedContent } from "../../shared/stream/received.ts";
 import { NONE, secret, service, slice } from "../support/rich_cluster.ts";
 import { listParser, type Parser } from "./parser.ts";
 
@@ -16,7 +31,7 @@ import { listParser, type Parser } from "./parser.ts";
  * Elements of a list. An object of 1.5 MiB, etcd's limit, has some 10,000 rules; what is quadratic
  * shows with these.
  */
-const COUNT = 4096;
+const COUNT = 2048;
 
 const OPTIONS: TranslateOptions = {
   ingressClasses: ["pingress"],
@@ -267,13 +282,70 @@ function addressOf(i: number): string {
   return `10.1.${i >> 8}.${i & 255}`;
 }
 
+/** What `translate` calls for one of its objects, or for each of their elements. */
+const TRANSLATED: readonly string[] = [
+  "backend.ts BackendResolver.findsAgain",
+  "backend.ts new BackendResolver",
+  "certificate.ts coversHost",
+  "certificate_source.ts indexSecrets",
+  "certificate_source.ts new CertificateSources",
+  "class.ts ownIngresses",
+  "closures.ts Closures.of",
+  "default_certificate.ts readDefaultCertificate",
+  "endpoints.ts EndpointIndex.slicesOf",
+  "endpoints.ts new EndpointIndex",
+  "endpoints.ts portsOf",
+  "endpoints.ts readEndpoints",
+  "endpoints.ts stateOf",
+  "host_owner.ts standingOf",
+  "identity.ts ObjectIndex.of",
+  "identity.ts addToIndex",
+  "ingress_object.ts IngressObject.model",
+  "ingress_object.ts ingressObject",
+  "ingress_object.ts new IngressObject",
+  "json.ts asList",
+  "json.ts asObject",
+  "json.ts asPort",
+  "json.ts asText",
+  "json.ts describe",
+  "json.ts fieldOf",
+  "json.ts isAbsent",
+  "json.ts showSome",
+  "memo.ts isSameList",
+  "namespace_facts.ts isDying",
+  "ownership.ts Ownership.differsOnlyIn",
+  "ownership.ts Ownership.isOwn",
+  "ownership.ts Ownership.standing",
+  "ownership_problems.ts reportOwnership",
+  "published_ingress.ts new PublishedParts",
+  "published_ingress.ts PublishedParts.hasRoute",
+  "published_ingress.ts PublishedParts.secretsOf",
+  "refusals.ts closedAnswer",
+  "route_claims.ts RouteClaims.claimHost",
+  "route_claims.ts RouteClaims.find",
+  "route_claims.ts RouteClaims.findId",
+  "route_claims.ts RouteClaims.hostOwner",
+  "route_claims.ts RouteClaims.resolve",
+  "route_claims.ts RouteClaims.routes",
+  "route_place.ts HostPlaces.of",
+  "route_place.ts new RoutePlace",
+  "route_place.ts routeId",
+  "status.ts LastTlsStatus.of",
+  "status.ts LastTlsStatus.served",
+  "status.ts new LastTlsStatus",
+  "text_order.ts compareText",
+  "tls_admission.ts TlsAdmission.admit",
+  "tls_admission.ts TlsAdmission.exactBelow",
+  "upstream_tls.ts new UpstreamTlsReader",
+].map((name) => `controller/translate/${name}`);
+
 function translationParser(
   name: string,
   of: Readonly<Record<string, (count: number) => Resources>>,
 ): Parser {
   return listParser({
     name,
-    functions: ["controller/translate/ingress.ts readIngress"],
+    functions: ["controller/translate.ts translate", ...TRANSLATED],
     count: COUNT,
     read: Object.fromEntries(
       Object.entries(of).map(([element, resources]) => [
@@ -290,25 +362,143 @@ const SNAPSHOTS: Readonly<Record<string, (count: number) => Resources>> = {
   "paths": INGRESSES.paths,
   "endpoints": OBJECTS.endpoints,
   "upstreams": OBJECTS.Services,
+  "segments of a path": (count) =>
+    clusterOf({ rules: [ruleOf(oneHost(), [pathOf("/a".repeat(count))])] }),
 };
+
+/** Reads a configuration of each kind, and routes a request to each of its hosts. */
+function snapshotParser(
+  name: string,
+  functions: readonly string[],
+  prepare: (snapshot: Snapshot) => () => Snapshot,
+): Parser {
+  return listParser({
+    name,
+    functions: [
+      ...functions,
+      "proxy/router/table.ts RouteTable.replaceHost",
+      "proxy/router/table.ts RouteTable.find",
+      "proxy/router/table.ts RouteTable.match",
+      "proxy/router/host.ts HostIndex.get",
+      "proxy/router/host.ts HostIndex.set",
+      "proxy/router/host.ts HostIndex.find",
+      "proxy/router/name_table.ts NameTable.get",
+      "proxy/router/name_table.ts NameTable.set",
+      "proxy/router/path.ts PathTree.find",
+      "proxy/router/segments.ts Segments.get",
+      "proxy/router/segments.ts Segments.set",
+      "proxy/router/segments.ts Segments.find",
+      "shared/host_order.ts compareHosts",
+    ],
+    count: COUNT,
+    read: Object.fromEntries(
+      Object.entries(SNAPSHOTS).map(([element, resources]) => [element, (count) => {
+        const read = prepare(translated(resources, count));
+        return () => {
+          const snapshot = read();
+          const table = compileTable(snapshot, (action) => action);
+          for (const { host, path } of snapshot.routes) table.match(host, path.value);
+        };
+      }]),
+    ),
+  });
+}
+
+function published(snapshot: Snapshot): () => Snapshot {
+  const text = serialiseSnapshot(snapshot, { revealKeys: true });
+  return () => {
+    const { snapshot } = parseSnapshot(text);
+    if (snapshot === null) throw new Error("no snapshot");
+    explain(snapshot, oneHost(), "/a");
+    return snapshot;
+  };
+}
+
+function streamed(snapshot: Snapshot): () => Snapshot {
+  const line = wholeLine(Content.of(snapshot));
+  return () => {
+    const update = readUpdate(line);
+    if (!update.ok || update.message.kind !== "snapshot") throw new Error("no snapshot");
+    const taken = new ReceivedContent().take(update.message);
+    if (!taken.ok) throw new Error(taken.reason);
+    return taken.snapshot;
+  };
+}
 
 export const TENANT_LISTS: readonly Parser[] = [
   translationParser("what one Ingress has", INGRESSES),
   translationParser("what namespaces have", OBJECTS),
   listParser({
-    name: "a published snapshot",
-    functions: ["shared/snapshot_parse.ts parseSnapshot", "proxy/router/explain.ts explain"],
+    name: "names in Ingresses",
+    functions: [
+      "controller/secret_references.ts referencedSecrets",
+      "controller/unknown_class.ts unknownClasses",
+    ],
+    count: COUNT,
+    read: {
+      "TLS entries": (count) => () => namesIn(INGRESSES["TLS entries without a Secret"], count),
+      "Ingresses": (count) => () => namesIn(OBJECTS["Ingresses with the same path"], count),
+      "Services": (count) => () => namesIn(OBJECTS.Services, count),
+    },
+  }),
+  listParser({
+    name: "objects as they are read",
+    functions: [
+      "controller/kube/object_bounds.ts ObjectLedger.forget",
+      "controller/translate/too_large.ts reportTooLarge",
+    ],
     count: COUNT,
     read: Object.fromEntries(
-      Object.entries(SNAPSHOTS).map(([element, resources]) => [element, (count) => {
-        const text = serialiseSnapshot(translated(resources, count), { revealKeys: true });
-        return () => {
-          const { snapshot } = parseSnapshot(text);
-          if (snapshot === null) throw new Error(`no snapshot of ${count} ${element}`);
-          compileTable(snapshot, (action) => action);
-          explain(snapshot, oneHost(), "/a");
-        };
+      Object.entries({ ...INGRESSES, ...OBJECTS }).map((
+        [element, resources],
+      ) => [element, (count) => {
+        const { ingresses } = resources(count);
+        return () => readAtTheDoor(ingresses);
       }]),
     ),
   }),
+  snapshotParser("a published snapshot", [
+    "proxy/router/explain.ts explain",
+    "shared/snapshot_certificate.ts readCertificate",
+    "shared/snapshot_certificate.ts readPemText",
+    "shared/snapshot_parse.ts readVersion",
+    "shared/snapshot_route.ts RouteReader.read",
+    "shared/snapshot_route.ts RouteReader.readAction",
+    "shared/snapshot_route.ts readHost",
+    "shared/snapshot_route.ts readOrigin",
+    "shared/snapshot_upstream.ts readUpstream",
+  ], published),
+  snapshotParser("a snapshot by the stream", [
+    "shared/stream/messages.ts new UnreadContent",
+    "shared/stream/received_units.ts rawRest",
+    "shared/stream/received_units.ts rawUnits",
+    "shared/stream/content.ts hostText",
+    "shared/stream/unit.ts findUnit",
+    "shared/stream/unit.ts merge",
+    "shared/stream/unit.ts unitHash",
+  ], streamed),
 ];
+
+/** What stays of Ingresses, and of stubs of them. */
+function readAtTheDoor(ingresses: Resources["ingresses"]): void {
+  for (const bounds of [DEFAULT_OBJECT_BOUNDS, NO_ROOM]) {
+    const ledger = new ObjectLedger("Ingress", bounds, () => {});
+    const read = ledger.bounded(reduceIngress);
+    for (const ingress of ingresses) {
+      const object = read(ingress as KubeObject);
+      readIngress(readIdentity("Ingress", object)!, object);
+    }
+    for (const { metadata } of ingresses) {
+      ledger.forget(metadata?.namespace ?? "", metadata?.name ?? "");
+    }
+  }
+}
+
+const NO_ROOM: ObjectBounds = { ...DEFAULT_OBJECT_BOUNDS, objectBytes: 1 };
+
+function namesIn(resources: (count: number) => Resources, count: number): void {
+  run++;
+  const objects = resources(count);
+  referencedSecrets(objects, OPTIONS);
+  unknownClasses(objects.ingresses, objects.ingressClasses, ["pingress"]);
+}

@@ -5,6 +5,7 @@
 import { parseHostPattern } from "../../shared/host_pattern.ts";
 import { readChain, readKeyPair } from "../../shared/key_pair.ts";
 import { MAX_ROUTE_PATH, readRoutePath } from "../../shared/route_path.ts";
+import { isResolvableName } from "../../shared/snapshot_upstream.ts";
 import { readBackend } from "../../controller/translate/backend_ref.ts";
 import { readBalance } from "../../controller/translate/balance.ts";
 import { readCertificate, readSecretValue } from "../../controller/translate/certificate.ts";
@@ -143,6 +144,7 @@ const TEXTS: Readonly<Record<string, TextReader>> = {
     ANNOTATION_BYTES,
     (text) => explainHost(text, "is bad"),
   ],
+  "shared/snapshot_upstream.ts isResolvableName": [HOST_BYTES, isResolvableName, ["a", ".a"]],
   "controller/translate/names.ts isDnsLabel": [63, isDnsLabel, ["a", "_"]],
   "controller/translate/names.ts isDnsName": [253, isDnsName, ["a", "_"]],
   "controller/translate/names.ts isPortName": [63, isPortName, ["a", "_"]],
@@ -255,6 +257,10 @@ export const TENANT_PARSERS: readonly Parser[] = [
       "controller/translate/nginx_annotations.ts reportNginxAnnotations",
       "controller/translate/own_annotations.ts reportOwnAnnotations",
       "controller/translate/ingress.ts readIngress",
+      "controller/translate/identity.ts readIdentity",
+      "controller/translate/identity.ts refOf",
+      "controller/translate/identity.ts keyOf",
+      "controller/translate/identity.ts creationTime",
     ],
     bytes: Math.floor(ANNOTATION_BYTES / REFUSABLE.length),
     only: VALUE_PUMPS,
