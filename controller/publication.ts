@@ -4,7 +4,7 @@
  * alone waits for its turn.
  */
 import { formatObject, type Problem } from "../shared/problem.ts";
-import type { Snapshot, SnapshotVersion, Upstream } from "../shared/snapshot.ts";
+import type { Snapshot, Upstream } from "../shared/snapshot.ts";
 import { compareVersions } from "../shared/snapshot_order.ts";
 import { DONE, type JobOutcome } from "./job.ts";
 import { type Publisher, type PublishResult } from "./publish.ts";
@@ -67,7 +67,7 @@ export class Publication {
     const before = publisher.published();
     // Where no Ingress was ever served, nothing is to be made for none.
     if (result.statuses.length === 0 && before.version === null) return DONE;
-    if (before.version !== null && isStale(result.snapshot.version, before.version)) {
+    if (isStale(result.snapshot, before)) {
       this.#options.onStale();
       return DONE;
     }
@@ -117,10 +117,15 @@ export class Publication {
   }
 }
 
-/** Translated before what is published was seen here: by a leader that was one before, or was frozen. */
-function isStale(version: SnapshotVersion, published: SnapshotVersion): boolean {
-  const order = compareVersions(version, published);
-  return order === "older" || order === "mixed";
+/**
+ * Translated before what is published was seen here: by a leader that was one before, or was frozen.
+ * A translation keeps a published mark, so that another one says the same under any version.
+ */
+function isStale(next: Snapshot, { version, snapshot }: PublishedState): boolean {
+  if (version === null) return false;
+  const order = compareVersions(next.version, version);
+  const mark = snapshot?.loopMark;
+  return order === "older" || order === "mixed" || (mark !== undefined && mark !== next.loopMark);
 }
 
 /**
@@ -129,7 +134,7 @@ function isStale(version: SnapshotVersion, published: SnapshotVersion): boolean 
  */
 function isAlikeButEndpoints(a: Snapshot, b: Snapshot): boolean {
   return isSameList(a.routes, b.routes) && isSameList(a.certificates, b.certificates) &&
-    a.defaultCertificate === b.defaultCertificate &&
+    a.defaultCertificate === b.defaultCertificate && a.loopMark === b.loopMark &&
     JSON.stringify(a.defaultAction) === JSON.stringify(b.defaultAction) &&
     a.upstreams.length === b.upstreams.length &&
     a.upstreams.every((upstream, index) => isAlikeUpstream(upstream, b.upstreams[index]));

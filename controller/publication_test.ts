@@ -112,6 +112,22 @@ Deno.test("where no Ingress was ever served, nothing is published", async () => 
   assert.equal(one.written.length, 2);
 });
 
+Deno.test("a replica with a loop mark of its own does not replace the published one", async () => {
+  const one = scene();
+  one.publish(snapshot({ loopMark: "published" }));
+  for (const loopMark of ["own", undefined]) {
+    const of = snapshot({ ...(loopMark === undefined ? {} : { loopMark }), routes: [] });
+    assert.deepEqual(await one.publication.run(result(of)), { kind: "done" });
+  }
+  assert.deepEqual(one.written, []);
+  assert.equal(one.staleResults(), 2);
+  await one.publication.run(result(snapshot({ loopMark: "published", routes: [] })));
+  assert.equal(one.written.length, 1);
+  one.publish(snapshot());
+  await one.publication.run(result(snapshot({ loopMark: "own" })));
+  assert.equal(one.written.length, 2);
+});
+
 Deno.test("who has not seen what another published publishes nothing", async () => {
   const one = scene();
   await one.publication.run(result(snapshot(), { behind: ["Ingress"] }));

@@ -66,6 +66,8 @@ export interface TranslateOptions extends RefusalOptions {
   /** Whether endpoints may be loopback, link-local, unspecified or multicast addresses. */
   readonly allowLocalEndpoints: boolean;
   readonly version: SnapshotVersion;
+  /** The mark that proxies get where none is published yet; missing for none. */
+  readonly loopMark?: string;
   /** Whether hosts belong to namespaces. */
   readonly hostOwnership: HostOwnershipMode;
   /** Recorded claims to hosts; missing or null where none are recorded. */
@@ -161,12 +163,22 @@ export function translate(
       upstreams: backends.upstreams(),
       certificates: mergeCertificates(tls.certificates, unnamed),
       defaultCertificate: byDefault?.id ?? null,
+      ...loopMarkOf(published, options),
     },
     problems: problems.sorted(),
     statuses,
     claims: ownership.claims,
     hostOwners: ownership.owners,
   };
+}
+
+/** A published one stays: a restarted controller and all replicas then have the same. */
+function loopMarkOf(
+  published: Snapshot | null,
+  options: TranslateOptions,
+): Pick<Snapshot, "loopMark"> {
+  const loopMark = published?.loopMark ?? options.loopMark;
+  return loopMark === undefined ? {} : { loopMark };
 }
 
 const NONE_KEPT: ReadonlySet<string> = new Set();

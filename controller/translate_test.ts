@@ -68,6 +68,22 @@ Deno.test("time changes problems, never the snapshot", () => {
   assert.ok(!run(resources).problems.some(({ reason }) => reason === "CertificateExpired"));
 });
 
+Deno.test("the loop mark that is published stays, and without one the given one is used", () => {
+  const markOf = (published: string | undefined, given: string | undefined) => {
+    const before = published === undefined
+      ? run(richResources()).snapshot
+      : { ...run(richResources()).snapshot, loopMark: published };
+    const options = given === undefined ? OPTIONS : { ...OPTIONS, loopMark: given };
+    return translate(richResources(), before, options, () => NOW).snapshot.loopMark;
+  };
+  assert.equal(markOf("published", "given"), "published");
+  assert.equal(markOf("published", undefined), "published");
+  assert.equal(markOf(undefined, "given"), "given");
+  assert.equal(markOf(undefined, undefined), undefined);
+  const atFirst = translate(richResources(), null, { ...OPTIONS, loopMark: "given" }, () => NOW);
+  assert.equal(atFirst.snapshot.loopMark, "given");
+});
+
 Deno.test("the proxy can read every snapshot that comes out", () => {
   assertReadable(run(richResources()));
 });

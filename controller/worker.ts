@@ -13,6 +13,7 @@ import { type AdminServer, startAdmin } from "../shared/admin.ts";
 import { describeListenError, formatAddress } from "../shared/address.ts";
 import { Lifecycle } from "../shared/lifecycle.ts";
 import { createLogger, standardOutput } from "../shared/log.ts";
+import { newLoopMark } from "../shared/loop_mark.ts";
 import { adminHandlers } from "./admin_handlers.ts";
 import { awaitEpoch } from "./epoch.ts";
 import { KubeClient } from "./kube/client.ts";
@@ -150,7 +151,7 @@ async function run(
       references: (resources) => referencedSecrets(resources, options),
       published: () => made.published(),
       translate,
-      translateOptions: { ...options, allowLocalEndpoints: false },
+      translateOptions: { ...options, allowLocalEndpoints: false, loopMark: newLoopMark() },
       clock: Date.now,
       gatherTime: options.gatherTime,
       gatherLimit: options.gatherLimit,

@@ -9,6 +9,7 @@ import type { Logger } from "../shared/log.ts";
 import type { Action, Upstream as UpstreamSpec } from "../shared/snapshot.ts";
 import { Certificates } from "./certificates.ts";
 import type { Target } from "./forward.ts";
+import type { LoopMark } from "./loop_mark.ts";
 import { type Binding, RouteTable } from "./router/table.ts";
 import type { SnapshotDelta } from "./snapshot_delta.ts";
 import type { Metrics } from "./telemetry/metrics.ts";
@@ -20,6 +21,7 @@ import type { HttpEndpoints, HttpUpstream } from "./upstream_calls.ts";
 export interface ConfigurationContext extends UpstreamContext {
   /** Translates gRPC-Web for upstreams of HTTP/2 that do not say whether; false by default. */
   readonly grpcWeb?: boolean;
+  readonly loopMark: LoopMark;
 }
 
 export class Configuration {
@@ -49,6 +51,7 @@ export class Configuration {
   apply(delta: SnapshotDelta): void {
     for (const spec of delta.upstreams) this.#applyUpstream(spec);
     this.certificates.apply(delta.certificates, delta.defaultCertificate);
+    this.#context.loopMark.publish(delta.loopMark);
     for (const { host, routes } of delta.hosts) {
       this.table.replaceHost(host, routes, (route) => this.#bind(route.action, route.id));
     }

@@ -17,6 +17,7 @@ import type { ClientConnection } from "./http1/client_connection.ts";
 import type { ClientStream } from "./http2/client_stream.ts";
 import { DEFAULT_LIMITS } from "./limits.ts";
 import { ExchangeRecord } from "./message.ts";
+import { LoopMark } from "./loop_mark.ts";
 import { SnapshotDiffer } from "./snapshot_delta.ts";
 import { TelemetryHub } from "./telemetry/hub.ts";
 import { Telemetry } from "./telemetry/telemetry.ts";
@@ -24,16 +25,22 @@ import { EndpointRegistry } from "./upstream/endpoint.ts";
 import type { HttpEndpoint, HttpUpstream } from "./upstream_calls.ts";
 
 /** Time stands still. */
-const STILL = { limits: DEFAULT_LIMITS, clock: { now: 0 }, balance: "round-robin" as const };
+const STILL = {
+  limits: DEFAULT_LIMITS,
+  clock: { now: 0 },
+  balance: "round-robin" as const,
+  loopMark: new LoopMark("own"),
+};
 
 /** A configuration with its registry, and a way to put whole snapshots in force by deltas. */
 class Scene {
   readonly registry = new EndpointRegistry<ClientConnection, ClientStream>(10, 0);
+  readonly loopMark = new LoopMark("own");
   readonly configuration = new Configuration(
     this.registry,
     silentLogger,
     Telemetry.unheard().metrics,
-    STILL,
+    { ...STILL, loopMark: this.loopMark },
   );
   readonly #differ = new SnapshotDiffer();
 
@@ -61,7 +68,7 @@ const PROBES = ["", "other.test", "example.com", "a.example.com", "b.example.com
   );
 
 /** All that a request or a handshake can see of a configuration. */
-function behaviour({ configuration, registry }: Scene) {
+function behaviour({ configuration, registry, loopMark }: Scene) {
   return {
     routes: PROBES.map(([host, path]) => {
       const target = configuration.table.match(host, path);
@@ -75,6 +82,7 @@ function behaviour({ configuration, registry }: Scene) {
       return entry === null ? null : `${entry.id} ${entry.covers(name)}`;
     }),
     endpoints: registry.size,
+    loopMark: loopMark.value,
   };
 }
 

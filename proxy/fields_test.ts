@@ -79,7 +79,7 @@ function exchangeOf(parts: Partial<RequestHead>, fields: [string, string][] = []
     localPort: 80,
     trusted: true,
   };
-  return { request, client, added: null, addedAuthority: "" } as unknown as Exchange;
+  return { request, client, added: null, addedAuthority: "", addedMark: "" } as unknown as Exchange;
 }
 
 Deno.test("no name or value of a field breaks out of its line: it is written as given, or refused", () => {

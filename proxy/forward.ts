@@ -12,7 +12,7 @@ import { EndpointReports } from "./endpoint_reports.ts";
 import type { GrpcDeadlines } from "./grpc/deadline.ts";
 import { prepareRequest, prepareResponse, requestIdOf } from "./headers.ts";
 import type { Limits } from "./limits.ts";
-import { MAX_OWN_MARKS } from "./loop_mark.ts";
+import { type LoopMark, MAX_OWN_MARKS } from "./loop_mark.ts";
 import { grpcWeb } from "./filters/grpc_web.ts";
 import { httpsRedirect } from "./filters/https_redirect.ts";
 import { maxForwards } from "./filters/max_forwards.ts";
@@ -54,7 +54,7 @@ export interface ForwarderContext extends UpstreamCallsContext {
   readonly deadlines: Deadlines;
   readonly trustedProxies: CidrList;
   /** What `CDN-Loop` says of this proxy, and of all that share its configuration. */
-  readonly loopMark: string;
+  readonly loopMark: LoopMark;
   readonly log: Logger;
   readonly telemetry: Telemetry;
   readonly certificates: Certificates;
@@ -97,7 +97,7 @@ export class Forwarder {
     const redirect = isOverloaded ? null : this.#redirect(exchange);
     if (redirect !== null) return this.#respond(exchange, redirect, NO_BODY);
     const { trustedProxies, loopMark } = this.#context;
-    const ownMarks = prepareRequest(exchange, trustedProxies, loopMark);
+    const ownMarks = prepareRequest(exchange, trustedProxies, loopMark.value);
     exchange.record.prepared = true;
     if (isOverloaded) return this.#answer(exchange, new ProxyError("overloaded"));
     if (client.certificate !== null && this.#isMisdirected(request.host, client.certificate)) {

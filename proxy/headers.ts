@@ -69,7 +69,7 @@ export function prepareRequest(
   if (client.trusted) {
     exchange.added = trustedFields(exchange, trustedProxies, loopMark);
     exchange.addedAuthority = "";
-  } else if (exchange.added !== null && isAddedFor(exchange, exchange.added)) {
+  } else if (exchange.added !== null && isAddedFor(exchange, exchange.added, loopMark)) {
     const { added } = exchange;
     writeRequestId(added.bytes, added.valueStart(REQUEST_ID));
   } else {
@@ -83,6 +83,7 @@ export function prepareRequest(
       ...forwardedHost(request.authority),
     ], HOST_ROOM);
     exchange.addedAuthority = request.authority;
+    exchange.addedMark = loopMark;
   }
   // RFC 9110 §10.1.4: to ask for trailers promises that the client gets them.
   if (request.version === 10) request.acceptsTrailers = false;
@@ -104,8 +105,10 @@ export function prepareRequest(
  * authority they are once that is written into them: a proxy before this one sends requests for many
  * hosts over one connection.
  */
-function isAddedFor(exchange: Exchange, added: Fields): boolean {
-  const { request: { authority }, addedAuthority } = exchange;
+function isAddedFor(exchange: Exchange, added: Fields, loopMark: string): boolean {
+  const { request: { authority }, addedAuthority, addedMark } = exchange;
+  // Another one has been published since.
+  if (addedMark !== loopMark) return false;
   if (authority === addedAuthority) return true;
   // X-Forwarded-Host is the last one, where there is one.
   if (authority === "" || addedAuthority === "" || !added.replaceLast(authority)) return false;

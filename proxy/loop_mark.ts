@@ -1,6 +1,6 @@
 /**
- * The mark that ends forwarding loops (RFC 8586). In: an id, the values of `CDN-Loop` fields. Out:
- * the element that the proxy adds to each request, and how often a request has it already.
+ * The mark that ends forwarding loops (RFC 8586). In: the published mark, the values of `CDN-Loop`
+ * fields. Out: the element that the proxy adds to each request, and how often a request has it.
  *
  * It is not `Via`: nginx does not compress responses to requests that have one.
  */
@@ -17,13 +17,25 @@ const SEMICOLON = 0x3b;
 const SP = 0x20;
 const HTAB = 0x09;
 
-/** A mark that no other proxy has: 64 random bits. */
-export function newLoopMark(): string {
-  const digits = Array.from(
-    crypto.getRandomValues(new Uint8Array(8)),
-    (byte) => byte.toString(16).padStart(2, "0"),
-  );
-  return `pingress-${digits.join("")}`;
+/** The mark of this process: the published one, or where none is published its own. */
+export class LoopMark {
+  readonly #own: string;
+  #value: string;
+
+  /** @param own The same in all workers. */
+  constructor(own: string) {
+    this.#own = own;
+    this.#value = own;
+  }
+
+  get value(): string {
+    return this.#value;
+  }
+
+  /** @param published null for none. */
+  publish(published: string | null): void {
+    this.#value = published ?? this.#own;
+  }
 }
 
 /**

@@ -207,6 +207,8 @@ export interface Exchange {
   added: Fields | null;
   /** The authority that `added` names: a connection's next request mostly names the same. */
   addedAuthority: string;
+  /** The mark that `added` has (`loop_mark.ts`). */
+  addedMark: string;
   /** Set by whoever must stop working when the client goes away; called at most once. */
   onAbort: ((error: ProxyError) => void) | null;
   /** True once a final response's head has been handed over. */

@@ -8,6 +8,7 @@
 import { formatAddress } from "../shared/address.ts";
 import type { CidrList } from "../shared/cidr.ts";
 import type { Logger } from "../shared/log.ts";
+import { newLoopMark } from "../shared/loop_mark.ts";
 import type { Balance, Snapshot } from "../shared/snapshot.ts";
 import { Admission } from "./admission.ts";
 import { createBuffers } from "./buffer_pool.ts";
@@ -25,7 +26,7 @@ import type { Limits } from "./limits.ts";
 import type { CertificateEntry, ServerCertificate } from "./certificates.ts";
 import { Configuration } from "./configuration.ts";
 import { Listener, type Peer } from "./listener.ts";
-import { newLoopMark } from "./loop_mark.ts";
+import { LoopMark } from "./loop_mark.ts";
 import type { Client } from "./message.ts";
 import { memoryInUse, Overload } from "./overload.ts";
 import { OwnCalls } from "./own_calls.ts";
@@ -163,16 +164,18 @@ export class ProxyServer {
       log,
     });
     this.#overload.start();
+    const loopMark = new LoopMark(options.loopMark ?? newLoopMark());
     this.#configuration = new Configuration(this.#endpoints, log, this.#metrics, {
       limits,
       clock: this.#deadlines,
       balance: options.balance ?? "round-robin",
       grpcWeb: options.grpcWeb ?? false,
+      loopMark,
     });
     const shared = { limits, buffers: createBuffers(), deadlines: this.#deadlines, trustedProxies };
     const forwarder = new Forwarder({
       ...shared,
-      loopMark: options.loopMark ?? newLoopMark(),
+      loopMark,
       log,
       telemetry,
       table: this.#configuration.table,

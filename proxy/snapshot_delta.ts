@@ -23,6 +23,8 @@ export interface SnapshotDelta {
   readonly removedUpstreams: readonly string[];
   readonly certificates: CertificateDelta;
   readonly defaultCertificate: string | null;
+  /** The published one; null for none. */
+  readonly loopMark: string | null;
 }
 
 export interface HostRoutes {
@@ -46,6 +48,7 @@ export class SnapshotDiffer {
       ...this.#diffUpstreams(snapshot.upstreams),
       certificates: this.#certificates.diff(certificates),
       defaultCertificate: snapshot.defaultCertificate,
+      loopMark: snapshot.loopMark ?? null,
     };
   }
 

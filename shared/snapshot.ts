@@ -23,6 +23,11 @@ export interface Snapshot {
   readonly certificates: readonly Certificate[];
   /** Id of the certificate for names that no other covers; null refuses them. */
   readonly defaultCertificate: string | null;
+  /**
+   * What proxies add to requests in `CDN-Loop` (RFC 8586): one mark for all, so that a loop through
+   * several ends as one through a single proxy. Missing, each proxy makes its own.
+   */
+  readonly loopMark?: string;
 }
 
 /** Newer means: same epoch, no component of `seen` smaller and one larger. */

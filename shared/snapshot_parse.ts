@@ -15,6 +15,7 @@ import {
 } from "./config_check.ts";
 import { locateJsonError } from "./json_error.ts";
 import { legacySnapshot } from "./legacy_config.ts";
+import { isLoopMark } from "./loop_mark.ts";
 import { type PublishedSet, readSet } from "./published_set.ts";
 import { type Snapshot, SNAPSHOT_FORMAT, type SnapshotVersion } from "./snapshot.ts";
 import { readCertificate } from "./snapshot_certificate.ts";
@@ -130,6 +131,7 @@ function readSnapshot(root: JsonObject, check: ConfigCheck): Snapshot {
     "upstreams",
     "certificates",
     "defaultCertificate",
+    "loopMark",
   ]);
   const upstreamIds = new Set<string>();
   const upstreams = check.array(
@@ -170,7 +172,20 @@ function readSnapshot(root: JsonObject, check: ConfigCheck): Snapshot {
     upstreams,
     certificates,
     defaultCertificate: defaultCertificate as string | null,
+    ...readLoopMark(root.loopMark, check),
   };
+}
+
+/** The field of a snapshot; none where it is missing or cannot be read. */
+export function readLoopMark(value: unknown, check: ConfigCheck): Pick<Snapshot, "loopMark"> {
+  if (value === undefined || value === null) return {};
+  if (typeof value === "string" && isLoopMark(value)) return { loopMark: value };
+  check.refuse(
+    "$.loopMark",
+    `${describe(value)} is no mark for CDN-Loop`,
+    "write 1 to 64 letters, digits and hyphens, or leave it out",
+  );
+  return {};
 }
 
 /** One that is missing is that of a file. Its path is `$.version`. */

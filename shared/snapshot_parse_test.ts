@@ -73,6 +73,7 @@ const WHOLE = {
     },
   ],
   defaultCertificate: "/keys/tls.crt",
+  loopMark: "pingress-0123456789abcdef",
 };
 
 type Json = Record<string, unknown>;
@@ -311,6 +312,10 @@ Deno.test("each mistake is named with its place, and refuses the file", async (t
     ["upstreams.0.tls.ca.pem", "", "$.upstreams[0].tls.ca.pem: it is empty"],
     ["upstreams.0.tls.clientCertificate", "", "$.upstreams[0].tls.clientCertificate: it is empty"],
     ["upstreams.0.tls.verify", true, "$.upstreams[0].tls.verify: true is not false"],
+    ["loopMark", 7, "$.loopMark: 7 is no mark for CDN-Loop"],
+    ["loopMark", "", '$.loopMark: "" is no mark for CDN-Loop'],
+    ["loopMark", "a, b", '$.loopMark: "a, b" is no mark for CDN-Loop'],
+    ["loopMark", "a\r\nX: y", '$.loopMark: "a\\r\\nX: y" is no mark for CDN-Loop'],
     [
       "certificates.1.id",
       "0abc",

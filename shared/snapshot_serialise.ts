@@ -29,6 +29,7 @@ export function serialiseSnapshot(snapshot: Snapshot, options: SerialiseOptions)
   const action = defaultAction === null ? null : plainAction(defaultAction);
   const after = JSON.stringify({
     defaultCertificate: snapshot.defaultCertificate,
+    loopMark: snapshot.loopMark,
     set: options.set === undefined ? undefined : plainSet(options.set),
   });
   // Joined once, as each text of megabytes on the way is garbage that is collected late.
@@ -100,9 +101,10 @@ export function versionText(version: SnapshotVersion): string {
 }
 
 /** The JSON of what is neither a list nor the version. */
-export function restText({ format, defaultAction, defaultCertificate }: Snapshot): string {
+export function restText(snapshot: Snapshot): string {
+  const { format, defaultAction, defaultCertificate, loopMark } = snapshot;
   const action = defaultAction === null ? null : plainAction(defaultAction);
-  return JSON.stringify({ format, defaultAction: action, defaultCertificate });
+  return JSON.stringify({ format, defaultAction: action, defaultCertificate, loopMark });
 }
 
 /** The first file of a configuration whose snapshot is in the parts of `set`, as JSON. */

@@ -91,6 +91,14 @@ class GrpcWebExchange implements Exchange {
     this.#exchange.addedAuthority = authority;
   }
 
+  get addedMark(): string {
+    return this.#exchange.addedMark;
+  }
+
+  set addedMark(mark: string) {
+    this.#exchange.addedMark = mark;
+  }
+
   get onAbort(): Exchange["onAbort"] {
     return this.#exchange.onAbort;
   }

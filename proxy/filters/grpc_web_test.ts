@@ -90,6 +90,7 @@ function scene({ method = "POST", type, fields = [], payload, body }: Given) {
     client: { trusted: false },
     added: fieldsOf([["X-Request-Id", "some-id"]]),
     addedAuthority: "",
+    addedMark: "",
     onAbort: null,
     get responded() {
       return answers.length > 0;

@@ -28,6 +28,7 @@ export abstract class Answers implements Exchange {
   payload: Uint8Array | null = null;
   added: Fields | null = null;
   addedAuthority = "";
+  addedMark = "";
   onAbort: ((error: ProxyError) => void) | null = null;
   responded = false;
   protected readonly transport: Transport;

@@ -54,6 +54,7 @@ export class ServerStream extends Stream implements Exchange {
   payload: Uint8Array | null = null;
   added: Fields | null = null;
   addedAuthority = "";
+  addedMark = "";
   onAbort: ((error: ProxyError) => void) | null = null;
   responded = false;
   readonly #owner: StreamOwner;

@@ -110,12 +110,16 @@ export class ReceivedContent {
   /** Begins with a content that the proxy has from elsewhere. */
   static from(content: Content): ReceivedContent {
     const received = new ReceivedContent();
-    const { defaultAction, defaultCertificate } = content.snapshot;
+    const { defaultAction, defaultCertificate, loopMark } = content.snapshot;
     received.#sections = {
       hosts: content.hosts.map(known),
       upstreams: content.upstreams.map(known),
       certificates: content.certificates.map(known),
-      rest: { ...content.rest, value: { defaultAction, defaultCertificate }, fault: null },
+      rest: {
+        ...content.rest,
+        value: { defaultAction, defaultCertificate, loopMark },
+        fault: null,
+      },
     };
     received.#sum = content.sum();
     received.#hash = content.hash;
@@ -230,6 +234,7 @@ export class ReceivedContent {
         ? last.snapshot.certificates
         : valuesOf(certificates),
       defaultCertificate: rest.value?.defaultCertificate ?? null,
+      ...(rest.value?.loopMark === undefined ? {} : { loopMark: rest.value.loopMark }),
     };
   }
 }

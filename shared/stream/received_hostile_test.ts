@@ -85,6 +85,7 @@ Deno.test("a whole of wrong parts is invalid, and says which", () => {
     ],
     [{ defaultCertificate: 7 }, /^\$, defaultCertificate: a text is needed|^\$: a text is needed/],
     [{ defaultCertificate: "gone" }, /^\$.defaultCertificate: "gone" is the id of no certificate$/],
+    [{ loopMark: "a b" }, /loopMark: "a b" is no mark for CDN-Loop; write 1 to 64 letters/],
     [{ defaultAction: { kind: "redirect" } }, /: "redirect" is none of "forward", "answer"; /],
     [withRoute({ id: 7 }), /^host "a.test", routes\[0\].id: a text is needed, not a number; /],
     [withRoute({ path: "/" }), /^host "a.test", routes\[0\].path: an object is needed, not a text/],

@@ -12,8 +12,9 @@ import {
   isObject,
   kindOf,
 } from "../config_check.ts";
-import type { Action, Certificate, Route, Upstream } from "../snapshot.ts";
+import type { Certificate, Route, Snapshot, Upstream } from "../snapshot.ts";
 import { readCertificate } from "../snapshot_certificate.ts";
+import { readLoopMark } from "../snapshot_parse.ts";
 import { type KnownIds, RouteReader } from "../snapshot_route.ts";
 import { readUpstream } from "../snapshot_upstream.ts";
 import { type Section, type Unit, unitHash } from "./unit.ts";
@@ -27,10 +28,7 @@ export interface ReceivedUnit<V> extends Unit {
 }
 
 /** What is neither a host nor an upstream nor a certificate. */
-export interface Rest {
-  readonly defaultAction: Action | null;
-  readonly defaultCertificate: string | null;
-}
+export type Rest = Pick<Snapshot, "defaultAction" | "defaultCertificate" | "loopMark">;
 
 /** A unit with its place in the message. */
 export interface RawUnit extends Unit {
@@ -55,7 +53,7 @@ const ENVELOPE = new Set([
 ]);
 
 /** Fields of the content that belong to no host, upstream or certificate. */
-const REST = ["format", "defaultAction", "defaultCertificate"];
+const REST = ["format", "defaultAction", "defaultCertificate", "loopMark"];
 
 /** Whether an upstream exists is asked when all units are there. */
 const ANY: KnownIds = { has: () => true };
@@ -160,5 +158,5 @@ export const readRestUnit: UnitReader<Rest> = ({ value }, _known, check) => {
   const defaultCertificate = certificate === null
     ? null
     : check.name(certificate, "$.defaultCertificate");
-  return { defaultAction, defaultCertificate };
+  return { defaultAction, defaultCertificate, ...readLoopMark(value.loopMark, check) };
 };

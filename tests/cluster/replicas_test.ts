@@ -33,6 +33,8 @@ clusterTest("replicas that come and go leave everything right", async (cluster) 
   await scene.ingress("first");
   await scene.ingress("broken", { rules: [rule("broken.example.com", "/", "missing")] });
   await Promise.all(replicas.all.map((replica) => replica.start()));
+  const { loopMark } = await eventually("a configuration", () => scene.published());
+  assert.match(loopMark ?? "", /^pingress-[0-9a-f]{16}$/);
   const stop = new AbortController();
   const told: string[] = [];
   const [hosts] = await Promise.all([
@@ -75,6 +77,7 @@ clusterTest("replicas that come and go leave everything right", async (cluster) 
     const contents = shown.map(({ text }) => JSON.stringify({ ...JSON.parse(text), version: 0 }));
     return new Set(contents).size === 1;
   });
+  assert.equal((await scene.published())?.loopMark, loopMark, "not the first leader's loop mark");
   assert.deepEqual(await replicas.violations(), []);
   assert.deepEqual(replicas.steps(), []);
   assert.ok(replicas.terms > 1, "the lease never changed hands");

@@ -95,6 +95,7 @@ export function* randomConfigurations(random: Random, count: number): Generator<
         upstreams: [...upstreams].map(toUpstream).sort((a, b) => a.id < b.id ? -1 : 1),
         certificates: [],
         defaultCertificate,
+        ...(made % 4 === 0 ? {} : { loopMark: `pingress-${made % 3}` }),
       },
       certificates: [...certificates].map(toCertificate).sort((a, b) => a.id < b.id ? -1 : 1),
     };
