@@ -20,6 +20,7 @@ import { sample } from "../../proxy/telemetry/exposition.ts";
 import { parseAdminRequest } from "../../shared/admin_request.ts";
 import { locateJsonError } from "../../shared/json_error.ts";
 import { createLogger, escapeUnsafe } from "../../shared/log.ts";
+import { isLoopMark } from "../../shared/loop_mark.ts";
 import { Redacted } from "../../shared/redacted.ts";
 import { parseRequestedUrl } from "../../shared/requested_url.ts";
 import { parseSnapshot } from "../../shared/snapshot_parse.ts";
@@ -161,7 +162,9 @@ const TEXTS: Readonly<Record<string, Row>> = {
     ['{"format":1,"upstreams":[', "0]}"],
     ['{"rules":[', "0]}"],
     ['{"format":1,', '"z":0}'],
+    ['{"format":1,"loopMark":"', '"}'],
   ],
+  "shared/loop_mark.ts isLoopMark": [LARGE_BYTES, isLoopMark, VALUES, ["a", "_"]],
   "shared/json_error.ts locateJsonError": [LARGE_BYTES, locateJsonError, JSON_PUMPS, ["[", "0}"]],
   "controller/kube/answer.ts readEvent": [LARGE_BYTES, readEvent, JSON_PUMPS, ...JSON_FRAMES],
   "controller/kube/revision.ts isRevision": [LARGE_BYTES, isRevision, VALUES, ["1", "a"]],

@@ -218,6 +218,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "proxy/buffer_pool.ts": ["BufferPool.give", "BulkPool.give"],
       "proxy/configuration.ts": ["Configuration.setZone"],
       "proxy/input.ts": ["Input.exchangeBuffer", "Input.giveBack"],
+      "proxy/loop_mark.ts": ["LoopMark.publish", "new LoopMark"],
       "proxy/server.ts": ["ProxyServer.setZone"],
       "proxy/snapshot_in_force.ts": ["SnapshotInForce.takeStream"],
       "proxy/tcp_connect.ts": ["connectTcp"],
@@ -277,6 +278,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       ],
       "shared/legacy_config.ts": ["legacySnapshot"],
       "shared/published_set.ts": ["isKeySecretName", "isSha256", "readSet", "sha256Of"],
+      "shared/snapshot_parse.ts": ["readLoopMark"],
     },
   },
   {
