@@ -92,6 +92,13 @@ const SECTIONS: readonly (readonly [title: string, rows: readonly Row[]])[] = [
       "several objects have one name",
     ],
     [
+      "ClusterFull",
+      INGRESS,
+      ERROR,
+      "with it all would take more than [proxies or the published objects hold](tenants.md#bounds); " +
+      "what was published of it stays",
+    ],
+    [
       "NamespaceFull",
       INGRESS,
       ERROR,

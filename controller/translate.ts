@@ -18,6 +18,11 @@ import {
   type DefaultCertificate,
   readDefaultCertificate,
 } from "./translate/default_certificate.ts";
+import {
+  type ClusterBounds,
+  DEFAULT_CLUSTER_BOUNDS,
+  withinCluster,
+} from "./translate/cluster_bound.ts";
 import type { HostClaims } from "./translate/host_claims.ts";
 import type { HostOwner, HostOwnershipMode } from "./translate/host_owner.ts";
 import { livingFirst, readIngresses } from "./translate/ingress_list.ts";
@@ -40,6 +45,7 @@ import { UpstreamTlsReader } from "./translate/upstream_tls.ts";
 import { compareText } from "./translate/text_order.ts";
 
 export type { RefusalOptions } from "./translate/closures.ts";
+export { type ClusterBounds, DEFAULT_CLUSTER_BOUNDS } from "./translate/cluster_bound.ts";
 export type { HostClaims } from "./translate/host_claims.ts";
 export { HOST_OWNERSHIPS, type HostOwner, type HostOwnershipMode } from "./translate/host_owner.ts";
 export type { DefaultBackend } from "./translate/routes.ts";
@@ -76,6 +82,8 @@ export interface TranslateOptions extends RefusalOptions {
   readonly keptNamespaces?: ReadonlySet<string>;
   /** What one namespace may have served; missing for the defaults. */
   readonly namespaceBounds?: NamespaceBounds;
+  /** What all namespaces may have served together; without memory of proxies by default. */
+  readonly clusterBounds?: ClusterBounds;
 }
 
 export interface Translation {
@@ -106,10 +114,14 @@ export function translate(
   const own = ownIngresses(resources.ingresses, resources.ingressClasses, options, problems);
   reportTooLarge(resources, problems);
   const namespaces = readNamespaces(resources.namespaces);
-  const read = withinBounds(
-    readIngresses(own),
+  const read = withinCluster(
+    withinBounds(
+      readIngresses(own),
+      published,
+      options.namespaceBounds ?? DEFAULT_NAMESPACE_BOUNDS,
+    ),
     published,
-    options.namespaceBounds ?? DEFAULT_NAMESPACE_BOUNDS,
+    options.clusterBounds ?? DEFAULT_CLUSTER_BOUNDS,
   );
   const list = livingFirst(read, namespaces);
   const { ingresses } = list;

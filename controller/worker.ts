@@ -29,9 +29,10 @@ import { Outputs } from "./outputs.ts";
 import { Reconciler } from "./reconcile.ts";
 import { referencedSecrets } from "./secret_references.ts";
 import { ProxyStream } from "./stream/from_options.ts";
-import { translate } from "./translate.ts";
+import { DEFAULT_CLUSTER_BOUNDS, translate } from "./translate.ts";
 import { PUBLISHED_SELECTOR, Watches } from "./watches.ts";
 import { readWorkload } from "./workload/from_options.ts";
+import { proxyMemoryOf } from "./workload/proxy_memory.ts";
 import { OWNER_LABELS } from "./workload/names.ts";
 import type { FromWorker, ToWorker } from "./worker_protocol.ts";
 
@@ -151,7 +152,15 @@ async function run(
       references: (resources) => referencedSecrets(resources, options),
       published: () => made.published(),
       translate,
-      translateOptions: { ...options, allowLocalEndpoints: false, loopMark: newLoopMark() },
+      translateOptions: {
+        ...options,
+        allowLocalEndpoints: false,
+        loopMark: newLoopMark(),
+        clusterBounds: {
+          ...DEFAULT_CLUSTER_BOUNDS,
+          memory: proxyMemoryOf(workload.options),
+        },
+      },
       clock: Date.now,
       gatherTime: options.gatherTime,
       gatherLimit: options.gatherLimit,

@@ -39,12 +39,15 @@ export const DEFAULT_NAMESPACE_BOUNDS: NamespaceBounds = {
 };
 
 /** What an Ingress asks for. */
-interface Demand {
+export interface Demand {
   /** Bytes of host and path, by id of the route. */
   readonly routes: ReadonlyMap<string, number>;
   readonly bytes: number;
   /** Names of Secrets. */
   readonly secrets: ReadonlySet<string>;
+  readonly hosts: ReadonlySet<string>;
+  /** Ids. */
+  readonly upstreams: ReadonlySet<string>;
 }
 
 interface Inputs {
@@ -85,10 +88,16 @@ function isSameBounds(a: NamespaceBounds, b: NamespaceBounds): boolean {
   return a.routes === b.routes && a.hostBytes === b.hostBytes && a.certificates === b.certificates;
 }
 
-const demandOf = oncePerObject((model) => readDemand(model as IngressModel));
+const demands = oncePerObject((model) => readDemand(model as IngressModel));
+
+export function demandOf(model: IngressModel): Demand {
+  return demands(model);
+}
 
 function readDemand({ rules, tls }: IngressModel): Demand {
   const routes = new Map<string, number>();
+  const hosts = new Set<string>();
+  const upstreams = new Set<string>();
   let bytes = 0;
   const add = (id: string, host: string, path: string) => {
     if (routes.has(id)) return;
@@ -98,12 +107,16 @@ function readDemand({ rules, tls }: IngressModel): Demand {
   };
   for (const { host, paths } of rules) {
     if (host === null) continue;
+    hosts.add(host);
+    for (const { backend } of paths) {
+      if (backend.kind === "service") upstreams.add(backend.id);
+    }
     const places = paths.flatMap(({ place }) => place ?? []);
     for (const { id, match } of places) add(id, host, match.value);
     if (places.length === 0) add(routeId(host, WHOLE_HOST), host, WHOLE_HOST.value);
   }
   const secrets = new Set(tls.flatMap(({ secret }) => secret?.ref.name ?? []));
-  return { routes, bytes, secrets };
+  return { routes, bytes, secrets, hosts, upstreams };
 }
 
 /** Namespaces whose Ingresses ask for more than the bounds together. */
@@ -132,11 +145,17 @@ function namespacesOver(
   return over;
 }
 
-function applyBounds(
+/**
+ * Applies bounds to some namespaces.
+ *
+ * @param refused reports an Ingress that does not fit; the model is of what was published of it.
+ */
+export function applyBounds(
   list: IngressList,
   published: Snapshot | null,
   bounds: NamespaceBounds,
   over: ReadonlySet<string>,
+  refused?: (model: IngressModel, report: Report) => void,
 ): IngressList {
   const parts = new PublishedParts(published, over);
   const concerned = list.ingresses.filter(({ identity }) => over.has(identity.ref.namespace));
@@ -151,13 +170,14 @@ function applyBounds(
       if (ledger === undefined) return ingress;
       const model = publishedModel(ingress, parts);
       const report = problems.about(ingress.identity.ref);
-      if (ingress.excess !== null) {
+      if (ingress.excess !== null && refused === undefined) {
         reportExcess(ingress.excess, model, report);
         return model;
       }
       const bound = ledger.admit(ingress);
       if (bound === null) return ingress;
-      reportFull(ingress.identity, model, bound, bounds, report);
+      if (refused !== undefined) refused(model, report);
+      else reportFull(ingress.identity, model, bound, bounds, report);
       return model;
     })
   );
