@@ -33,7 +33,10 @@ export interface PathStatus {
 export interface TlsStatus {
   /** `spec.tls[0]`. */
   readonly field: string;
-  /** The names that this entry's certificate is used for, sorted. */
+  /**
+   * The names that this entry's certificate is used for, sorted. A wildcard stands for the hosts
+   * below it that an entry before has with the same certificate.
+   */
   readonly hosts: readonly string[];
   /**
    * `served`: with the Secret's certificate. `kept`: some with the one published before, since the

@@ -24,11 +24,11 @@ import { differenceOf, isSameList, LastResult } from "./memo.ts";
 import { HOSTS_ANNOTATION } from "./namespace_facts.ts";
 import { type ProblemList, type Recorded, recordProblems, type Report } from "./problems.ts";
 import type { Ownership } from "./ownership.ts";
+import { PublishedCertificates } from "./published_certificates.ts";
 import type { TlsStatus } from "./status.ts";
 import { reportNotAdmitted, TlsAdmission } from "./tls_admission.ts";
 
 export interface TlsLayout {
-  /** Sorted by id. */
   /** In no order. */
   readonly certificates: readonly Certificate[];
   /** Of each Ingress, in the order given. */
@@ -138,9 +138,34 @@ interface AdmittedEntry {
   /** In the order of the entry. */
   readonly hosts: readonly TlsHost[];
   /** Hosts below a wildcard of the entry; entries that list them come first. */
-  readonly below: readonly TlsHost[];
+  readonly below: readonly (TlsHost & { readonly use: WildcardUse })[];
+  /** Wildcards that an entry before has with the same certificate. */
+  readonly repeated: readonly { readonly pattern: string; readonly use: WildcardUse }[];
+  /** Wildcards that `MAX_USES` other certificates are for. */
+  readonly crowded: readonly TlsHost[];
   readonly isRefused: boolean;
+  /** What it came to, once it is added. */
+  claimed: Claimed | null;
 }
+
+/** Hosts, or a wildcard in place of them, by how they came out. */
+interface Claimed extends Readonly<Record<Outcome | "taken", readonly string[]>> {
+  /** Those with a certificate, sorted. */
+  readonly names: readonly string[];
+}
+
+/** One certificate for the hosts of a namespace below a wildcard. */
+interface WildcardUse {
+  readonly source: CertificateSource;
+  /** Of those hosts, once the first entry with it is added. */
+  readonly outcomes: Set<Outcome | "taken">;
+}
+
+/**
+ * Certificates of one namespace for the hosts below one wildcard: for each all of these are looked
+ * at, and there may be thousands. From the second on it is a mistake.
+ */
+const MAX_USES = 8;
 
 class TlsClaims {
   #sources: CertificateSources;
@@ -154,6 +179,10 @@ class TlsClaims {
   #listed = new Set<string>();
   /** Hosts that have an entry whose certificate names them. */
   #named = new Set<string>();
+  /** By namespace and wildcard. */
+  #uses = new Map<string, WildcardUse[]>();
+  /** The first entry without hosts, by the label of its Secret: all others count for the same. */
+  #withoutHosts = new Map<string, AdmittedEntry>();
 
   constructor(
     sources: CertificateSources,
@@ -173,15 +202,22 @@ class TlsClaims {
     if (secret === null) return null;
     const source = this.#sources.find(secret);
     const { ref } = ingress.identity;
+    const before = entry.hosts === null ? this.#withoutHosts.get(source.label) : undefined;
+    if (before !== undefined && this.#namesOf(source).length > 1) return before;
     const listed = entry.hosts ?? this.#namesOf(source).map((host) => ({ field, host }));
     const hosts: TlsHost[] = [];
-    const below: TlsHost[] = [];
+    const below: (TlsHost & { readonly use: WildcardUse })[] = [];
+    const repeated: { readonly pattern: string; readonly use: WildcardUse }[] = [];
+    const crowded: TlsHost[] = [];
     let isRefused = false;
     for (const one of listed) {
       const admitted = admission.admit(one.host, ref.namespace);
       if (admitted.kind === "own") hosts.push(one);
       else if (admitted.kind === "below") {
-        below.push(...admitted.hosts.map((host) => ({ field: one.field, host })));
+        const { use, isFirst } = this.#use(`${ref.namespace} ${one.host}`, source);
+        if (use === null) crowded.push(one);
+        else if (!isFirst) repeated.push({ pattern: one.host, use });
+        else for (const host of admitted.hosts) below.push({ field: one.field, host, use });
       } else if (entry.hosts !== null || listed.length === 1) {
         isRefused ||= admitted.kind === "refused";
         reportNotAdmitted(this.#problems.about(ref), one, admitted);
@@ -189,50 +225,98 @@ class TlsClaims {
     }
     for (const { host } of hosts) this.#listed.add(host);
     if (source.kind === "usable") {
-      for (const { host } of [...hosts, ...below]) {
-        if (coversHost(source.nameSet, host)) this.#named.add(host);
-      }
+      for (const { host } of hosts) if (coversHost(source.nameSet, host)) this.#named.add(host);
+      for (const { host } of below) if (coversHost(source.nameSet, host)) this.#named.add(host);
     }
-    return { source, hosts, below, isRefused: isRefused || hosts.length + below.length === 0 };
+    isRefused ||= hosts.length + below.length + repeated.length + crowded.length === 0;
+    const made = { source, hosts, below, repeated, crowded, isRefused, claimed: null };
+    if (entry.hosts === null) this.#withoutHosts.set(source.label, made);
+    return made;
+  }
+
+  /** What a certificate is for hosts below a wildcard; null where there are too many before it. */
+  #use(key: string, source: CertificateSource): { use: WildcardUse | null; isFirst: boolean } {
+    let uses = this.#uses.get(key);
+    if (uses === undefined) this.#uses.set(key, uses = []);
+    const known = uses.find((one) => isSame(one.source, source));
+    if (known !== undefined) return { use: known, isFirst: false };
+    if (uses.length === MAX_USES) return { use: null, isFirst: false };
+    const use: WildcardUse = { source, outcomes: new Set() };
+    uses.push(use);
+    return { use, isFirst: true };
   }
 
   add(ingress: IngressModel, entry: TlsModel, admitted: AdmittedEntry | null): TlsStatus {
     if (admitted === null) return entry.status.of([], "none");
-    const { source, isRefused } = admitted;
-    const below = admitted.below.filter(({ host }) => !this.#listed.has(host));
-    const hosts = below.length === 0 ? admitted.hosts : [...admitted.hosts, ...below];
-    const isWhole = below.length === 0 && hosts.length === entry.hosts?.length;
-    const outcomes: (Outcome | "taken")[] = [];
-    let allServed = hosts.length > 0;
-    for (const host of hosts) {
-      const outcome = this.#claim(ingress, host, source);
-      outcomes.push(outcome);
-      if (outcome !== "served") allServed = false;
+    const { source, hosts, isRefused } = admitted;
+    const isAgain = admitted.claimed !== null;
+    const { served, kept, bare, taken, names } = admitted.claimed ??= this.#claimAll(
+      ingress,
+      admitted,
+    );
+    if (isAgain && taken.length > 0) this.#reportAgain(ingress, entry, taken);
+    if (
+      hosts.length > 0 && hosts.length === entry.hosts?.length && served.length === hosts.length
+    ) {
+      return entry.status.served(entry.hosts, () => names);
     }
-    if (allServed && isWhole) {
-      return entry.status.served(entry.hosts, () => sorted(hosts.map(({ host }) => host)));
-    }
-    const withOutcome = (outcome: Outcome | "taken") =>
-      hosts.flatMap(({ host }, i) => outcomes[i] === outcome ? host : []);
     const lacksNames = entry.hosts === null && this.#namesOf(source).length === 0;
     if (source.kind !== "usable" || lacksNames || entry.hosts?.length === 0) {
-      const report = this.#problems.about(ingress.identity.ref);
-      reportSource(report, entry, source, withOutcome("kept"), withOutcome("bare"));
+      reportSource(this.#problems.about(ingress.identity.ref), entry, source, kept, bare);
     }
     const isListed = entry.hosts === null ? !lacksNames : entry.hosts.length > 0;
     return entry.status.of(
-      sorted([...withOutcome("served"), ...withOutcome("kept")]),
-      !isListed || outcomes.includes("bare")
+      names,
+      !isListed || bare.length > 0
         ? "failing"
-        : outcomes.includes("kept")
+        : kept.length > 0
         ? "kept"
-        : outcomes.includes("taken")
+        : taken.length > 0
         ? "taken"
         // All its hosts may be listed by other entries, which is no mistake.
         : isRefused && admitted.below.length === 0
         ? "refused"
         : "served",
     );
+  }
+
+  #claimAll(
+    ingress: IngressModel,
+    { source, hosts, below, repeated, crowded }: AdmittedEntry,
+  ): Claimed {
+    const claimed: Record<Outcome | "taken", string[]> = {
+      served: [],
+      kept: [],
+      bare: [],
+      taken: [],
+    };
+    for (const one of hosts) claimed[this.#claim(ingress, one, source)].push(one.host);
+    for (const { field, host, use } of below) {
+      if (this.#listed.has(host)) continue;
+      const outcome = this.#claim(ingress, { field, host }, source);
+      use.outcomes.add(outcome);
+      claimed[outcome].push(host);
+    }
+    for (const { pattern, use } of repeated) {
+      for (const outcome of use.outcomes) claimed[outcome].push(pattern);
+    }
+    for (const { field, host } of crowded) {
+      claimed.taken.push(host);
+      this.#problems.about(ingress.identity.ref).error(field, {
+        reason: "TlsHostTaken",
+        message: `entries before this one name ${MAX_USES} other certificates for hosts below ` +
+          `${host}, so this one is not used for them`,
+        remedy: "Let all name the same Secret, or list the hosts",
+      });
+    }
+    return { ...claimed, names: sorted([...claimed.served, ...claimed.kept]) };
+  }
+
+  /** An entry without hosts whose names others have, as those of the same Secret before it. */
+  #reportAgain(ingress: IngressModel, { field }: TlsModel, [host]: readonly string[]): void {
+    const other = this.#claims.get(host);
+    if (other === undefined) return;
+    reportTaken(this.#problems.about(ingress.identity.ref), ingress, field, host, other);
   }
 
   certificates(admission: TlsAdmission): Certificate[] {
@@ -315,7 +399,7 @@ class TlsClaims {
       this.#used.set(certificate.id, used);
     }
     used.hosts.push(host);
-    if (!isNamed || kept?.plain?.includes(host)) used.plain.push(host);
+    if (!isNamed || (kept !== null && this.#published.isPlain(kept, host))) used.plain.push(host);
     return { outcome: kept === null ? "served" : "kept", certificateId: certificate.id };
   }
 }
@@ -356,54 +440,6 @@ function madeCertificate({ certificate: used, hosts, plain }: UsedCertificate): 
 /** Without repetition. */
 function sorted(hosts: readonly string[]): readonly string[] {
   return hosts.length === 1 ? hosts : [...new Set(hosts)].sort();
-}
-
-/**
- * The certificates of the snapshot before, for hosts whose Secret cannot be used; looked into only
- * where there is such a one.
- */
-class PublishedCertificates {
-  readonly #published: Snapshot | null;
-  /** By namespace and host, and by namespace and name of the Secret. */
-  #index: {
-    readonly byHost: ReadonlyMap<string, InlineCertificate>;
-    readonly bySecret: ReadonlyMap<string, readonly InlineCertificate[]>;
-  } | null = null;
-
-  constructor(published: Snapshot | null) {
-    this.#published = published;
-  }
-
-  find(host: string, namespace: string): InlineCertificate | null {
-    return this.#indexed().byHost.get(`${namespace} ${host}`) ?? null;
-  }
-
-  /** The hosts that a Secret's certificate was used for, sorted. */
-  hostsOf({ secret: { namespace, name } }: CertificateSource): readonly string[] {
-    const certificates = this.#indexed().bySecret.get(`${namespace} ${name}`) ?? [];
-    return certificates.flatMap(({ hosts }) => hosts).sort();
-  }
-
-  #indexed() {
-    if (this.#index !== null) return this.#index;
-    const inline = (this.#published?.certificates ?? []).filter(isInline);
-    const byHost = new Map(
-      inline.flatMap((certificate) =>
-        certificate.hosts.map((host) =>
-          [`${certificate.origin.namespace} ${host}`, certificate] as const
-        )
-      ),
-    );
-    const bySecret = Map.groupBy(
-      inline,
-      ({ origin: { namespace, name } }) => `${namespace} ${name}`,
-    );
-    return this.#index = { byHost, bySecret };
-  }
-}
-
-function isInline(certificate: Certificate): certificate is InlineCertificate {
-  return certificate.chain.kind === "pem" && certificate.key.kind === "secret";
 }
 
 /** Whether two entries mean the same certificate: by the same Secret, or by copies of one. */

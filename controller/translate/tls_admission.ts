@@ -23,6 +23,8 @@ export class TlsAdmission {
   readonly #ownership: Ownership;
   /** Namespaces with rules, or a default backend, for any host. */
   readonly #any: ReadonlySet<string>;
+  /** By namespace and host. */
+  readonly #known = new Map<string, Admission>();
   /** Exact hosts by `*.suffix`. */
   #below: ReadonlyMap<string, readonly string[]> | null = null;
 
@@ -33,7 +35,18 @@ export class TlsAdmission {
     );
   }
 
+  /** The same for a host and a namespace each time: entries may list one a thousand times. */
   admit(host: string, namespace: string): Admission {
+    const key = `${namespace} ${host}`;
+    let admission = this.#known.get(key);
+    if (admission === undefined) {
+      admission = this.#admit(host, namespace);
+      this.#known.set(key, admission);
+    }
+    return admission;
+  }
+
+  #admit(host: string, namespace: string): Admission {
     const { mode, owners } = this.#ownership;
     if (mode === "shared") return OWN;
     const owner = owners.get(host);

@@ -186,6 +186,25 @@ const INGRESSES: Readonly<Record<string, (count: number) => Resources>> = {
     }),
   "hosts of a TLS entry without rules": (count) =>
     clusterOf({ rules: [ruleOf(oneHost())], tls: [{ hosts: listOf(count, hostOf) }] }),
+  "TLS entries of one wildcard": (count) =>
+    clusterOf({
+      rules: listOf(count, (i) => ruleOf(hostOf(i))),
+      tls: listOf(count, () => ({ hosts: [`*.${oneHost()}`], secretName: "tls" })),
+    }),
+  "one wildcard again in a TLS entry": (count) =>
+    clusterOf({
+      rules: listOf(count, (i) => ruleOf(hostOf(i))),
+      tls: [{ hosts: listOf(count, () => `*.${oneHost()}`), secretName: "tls" }],
+    }),
+  "Secrets for one wildcard": (count) =>
+    clusterOf({
+      rules: listOf(count, (i) => ruleOf(hostOf(i))),
+      tls: listOf(
+        // Fewer than a namespace may have certificates.
+        count / 4,
+        (i) => ({ hosts: [`*.${oneHost()}`], secretName: `gone-${i}` }),
+      ),
+    }),
   "hosts that are forced to HTTPS": (count) =>
     clusterOf({
       rules: listOf(count, (i) => ruleOf(hostOf(i))),
@@ -429,6 +448,27 @@ export const TENANT_LISTS: readonly Parser[] = [
   translationParser("what one Ingress has", INGRESSES),
   translationParser("what namespaces have", OBJECTS),
   listParser({
+    name: "what was published of a Secret that is gone",
+    functions: [
+      "controller/translate/published_certificates.ts PublishedCertificates.find",
+      "controller/translate/published_certificates.ts PublishedCertificates.isPlain",
+    ],
+    count: COUNT,
+    read: {
+      "TLS entries without hosts": (count) => () => {
+        const { resources, snapshot } = publishedBefore(count);
+        const tls = listOf(count, () => ({ secretName: "tls" }));
+        const { ingresses: [{ spec }] } = resources;
+        const again = { ...resources, ingresses: [ingressOf({ ...spec, tls })], secrets: [] };
+        translate(again, snapshot, OPTIONS, () => NOW);
+      },
+      "hosts to which plain HTTP stays": (count) => () => {
+        const { resources, snapshot } = publishedBefore(count);
+        translate({ ...resources, secrets: [] }, snapshot, OPTIONS, () => NOW);
+      },
+    },
+  }),
+  listParser({
     name: "names in Ingresses",
     functions: [
       "controller/secret_references.ts referencedSecrets",
@@ -495,6 +535,14 @@ function readAtTheDoor(ingresses: Resources["ingresses"]): void {
 }
 
 const NO_ROOM: ObjectBounds = { ...DEFAULT_OBJECT_BOUNDS, objectBytes: 1 };
+
+/** A certificate for so many hosts, none of which it names. */
+function publishedBefore(count: number) {
+  run++;
+  const resources = INGRESSES["hosts of one TLS entry"](count);
+  const { snapshot } = translate(resources, null, OPTIONS, () => NOW);
+  return { resources, snapshot };
+}
 
 function namesIn(resources: (count: number) => Resources, count: number): void {
   run++;
