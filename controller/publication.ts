@@ -135,6 +135,7 @@ function isStale(next: Snapshot, { version, snapshot }: PublishedState): boolean
 function isAlikeButEndpoints(a: Snapshot, b: Snapshot): boolean {
   return isSameList(a.routes, b.routes) && isSameList(a.certificates, b.certificates) &&
     a.defaultCertificate === b.defaultCertificate && a.loopMark === b.loopMark &&
+    isSameList(a.denied ?? [], b.denied ?? []) &&
     JSON.stringify(a.defaultAction) === JSON.stringify(b.defaultAction) &&
     a.upstreams.length === b.upstreams.length &&
     a.upstreams.every((upstream, index) => isAlikeUpstream(upstream, b.upstreams[index]));

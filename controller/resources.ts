@@ -15,6 +15,10 @@ export interface Resources {
   readonly secrets: readonly KubeSecret[];
   /** Their metadata; missing or null where they cannot be read. */
   readonly namespaces?: readonly Namespace[] | null;
+  /** Missing or null where they cannot be read. */
+  readonly nodes?: readonly unknown[] | null;
+  /** The same. */
+  readonly serviceCidrs?: readonly unknown[] | null;
 }
 
 export interface ObjectMeta {
@@ -113,6 +117,7 @@ export interface SliceEndpoint {
     readonly terminating?: boolean | null;
   } | null;
   readonly zone?: string | null;
+  readonly targetRef?: { readonly kind?: string } | null;
 }
 
 export interface SlicePort {

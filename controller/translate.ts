@@ -176,6 +176,7 @@ export function translate(
       certificates: mergeCertificates(tls.certificates, unnamed),
       defaultCertificate: byDefault?.id ?? null,
       ...loopMarkOf(published, options),
+      ...(backends.denied.list.length === 0 ? {} : { denied: backends.denied.list }),
     },
     problems: problems.sorted(),
     statuses,

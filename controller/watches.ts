@@ -22,6 +22,7 @@ import {
   reduceNode,
   reducePod,
   reduceService,
+  reduceServiceCidr,
 } from "./kube/reduce.ts";
 import {
   CONFIG_MAPS,
@@ -34,6 +35,7 @@ import {
   PODS,
   type Resource,
   SECRETS,
+  SERVICE_CIDRS,
   SERVICES,
 } from "./kube/types.ts";
 import type { WatchedKind } from "./reconcile.ts";
@@ -98,6 +100,8 @@ export class Watches {
   readonly nodes: Informer<KubeObject> | null;
   /** The same; null where nobody asks for their zones either. */
   readonly zoneNodes: Informer<KubeObject> | null;
+  /** Of Kubernetes 1.33 and newer; null where the controller is limited to namespaces. */
+  readonly serviceCidrs: Informer<KubeObject> | null;
   readonly #workload: ReadonlyMap<WorkloadKind, Informer<KubeObject>>;
   /** Lists that are to be made for the sake of objects that may fit again. */
   readonly #relists = new Map<object, ReturnType<typeof setTimeout>>();
@@ -113,7 +117,7 @@ export class Watches {
       resource: Resource,
       own: Pick<
         ConstructorParameters<typeof Informer<T>>[0],
-        "reduce" | "countsVersions" | "labelSelector" | "metadataOnly"
+        "reduce" | "countsVersions" | "labelSelector" | "metadataOnly" | "isOptional"
       >,
       where: readonly string[] | null = namespaces,
     ): Informer<T> => {
@@ -159,6 +163,9 @@ export class Watches {
     this.pods = watch(PODS, { labelSelector: PROXY_PODS, reduce: reducePod }, [namespace]);
     this.zoneNodes = options.nodes || options.zones ? watch(NODES, { reduce: reduceNode }) : null;
     this.nodes = options.nodes ? this.zoneNodes : null;
+    this.serviceCidrs = namespaces === null
+      ? watch(SERVICE_CIDRS, { reduce: reduceServiceCidr, isOptional: true })
+      : null;
     const kinds = Object.entries(WORKLOAD_RESOURCES) as [WorkloadKind, Resource][];
     this.#workload = new Map(
       kinds.map(([kind, resource]) => [
@@ -203,6 +210,13 @@ export class Watches {
       namespaces.failures.some(({ code }) => code === 403);
   }
 
+  /** Whether what no endpoint may be is known, as far as it can be had. */
+  get isDeniedKnown(): boolean {
+    return [this.zoneNodes, this.serviceCidrs].every((informer) =>
+      informer === null || informer.isSynced || informer.failures.length > 0
+    );
+  }
+
   /** Whether addresses of nodes are known, or known not to be had. */
   get areNodesKnown(): boolean {
     return this.nodes === null || this.nodes.isSynced || this.nodes.failures.length > 0;
@@ -234,6 +248,8 @@ export class Watches {
       endpointSlices: this.endpointSlices.store.list(),
       secrets: this.secrets.store.list(),
       namespaces: this.namespaces?.isSynced ? this.namespaces.store.list() : null,
+      nodes: this.zoneNodes?.isSynced ? this.zoneNodes.store.list() : null,
+      serviceCidrs: this.serviceCidrs?.isSynced ? this.serviceCidrs.store.list() : null,
     };
   }
 
@@ -277,7 +293,11 @@ export class Watches {
     this.endpointSlices.store.subscribe(subscriber);
     this.secrets.store.subscribe(subscriber);
     this.namespaces?.store.subscribe(subscriber);
-    this.namespaces?.onFailures(changed);
+    for (const informer of [this.namespaces, this.zoneNodes, this.serviceCidrs]) {
+      informer?.onFailures(changed);
+    }
+    this.zoneNodes?.store.subscribe(subscriber);
+    this.serviceCidrs?.store.subscribe(subscriber);
   }
 
   onClaimsChange(changed: () => void): void {

@@ -147,7 +147,7 @@ async function run(
       epoch,
       kinds: watches.kinds,
       secrets: watches.secrets,
-      isSynced: () => watches.ownAreSynced && watches.areNamespacesKnown,
+      isSynced: () => watches.ownAreSynced && watches.areNamespacesKnown && watches.isDeniedKnown,
       resources: () => watches.resources(),
       references: (resources) => referencedSecrets(resources, options),
       published: () => made.published(),

@@ -13,6 +13,7 @@ import type { LoopMark } from "./loop_mark.ts";
 import { type Binding, RouteTable } from "./router/table.ts";
 import type { SnapshotDelta } from "./snapshot_delta.ts";
 import type { Metrics } from "./telemetry/metrics.ts";
+import { DeniedAddresses } from "./upstream/denied_addresses.ts";
 import { DnsEndpoints } from "./upstream/dns.ts";
 import { Security } from "./upstream/tls.ts";
 import { Upstream, type UpstreamContext } from "./upstream/upstream.ts";
@@ -34,6 +35,7 @@ export class Configuration {
   readonly #log: Logger;
   readonly #metrics: Metrics;
   readonly #context: ConfigurationContext;
+  readonly #denied = new DeniedAddresses();
   #zone: string | null = null;
 
   constructor(
@@ -49,6 +51,9 @@ export class Configuration {
   }
 
   apply(delta: SnapshotDelta): void {
+    if (this.#denied.replace(delta.denied)) {
+      for (const upstream of this.#upstreams.values()) upstream.recheck();
+    }
     for (const spec of delta.upstreams) this.#applyUpstream(spec);
     this.certificates.apply(delta.certificates, delta.defaultCertificate);
     this.#context.loopMark.publish(delta.loopMark);
@@ -94,7 +99,7 @@ export class Configuration {
       upstream.list(addresses.endpoints);
     } else {
       const { name, port } = addresses;
-      upstream.resolve(new DnsEndpoints(name, port, { log: this.#log }));
+      upstream.resolve(new DnsEndpoints(name, port, { log: this.#log, denied: this.#denied }));
     }
   }
 

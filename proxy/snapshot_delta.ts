@@ -25,12 +25,16 @@ export interface SnapshotDelta {
   readonly defaultCertificate: string | null;
   /** The published one; null for none. */
   readonly loopMark: string | null;
+  /** Addresses and networks that no name may stand for. */
+  readonly denied: readonly string[];
 }
 
 export interface HostRoutes {
   readonly host: string;
   readonly routes: readonly Route[];
 }
+
+const NONE_DENIED: readonly string[] = [];
 
 /** Compares each snapshot with the one before. */
 export class SnapshotDiffer {
@@ -49,6 +53,7 @@ export class SnapshotDiffer {
       certificates: this.#certificates.diff(certificates),
       defaultCertificate: snapshot.defaultCertificate,
       loopMark: snapshot.loopMark ?? null,
+      denied: snapshot.denied ?? NONE_DENIED,
     };
   }
 

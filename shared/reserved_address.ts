@@ -52,6 +52,12 @@ export function reservedAddress(text: string): Reserved | null {
   return null;
 }
 
+/** An address in its canonical form, and the IPv4 addresses that a gateway might dial for it. */
+export function addressForms(text: string): readonly string[] {
+  const address = ipaddr.process(text);
+  return [address.toString(), ...embedded(address).map((form) => form.toString())];
+}
+
 /** The IPv4 addresses that a gateway might dial for an IPv6 one. */
 function embedded(address: ipaddr.IPv4 | ipaddr.IPv6): readonly ipaddr.IPv4[] {
   if (!(address instanceof ipaddr.IPv6)) return [];

@@ -28,6 +28,11 @@ export interface Snapshot {
    * several ends as one through a single proxy. Missing, each proxy makes its own.
    */
   readonly loopMark?: string;
+  /**
+   * Addresses and networks that no name may stand for: the API server's, those of nodes, and networks
+   * of Services. Sorted; missing for none.
+   */
+  readonly denied?: readonly string[];
 }
 
 /** Newer means: same epoch, no component of `seen` smaller and one larger. */

@@ -5,6 +5,7 @@
  * Our own format is written by a program, so it is whole or nothing: any error but an over-long
  * path refuses the file. The old one was often written by people: there a bad rule costs itself.
  */
+import { CidrList } from "./cidr.ts";
 import {
   ConfigCheck,
   type ConfigProblem,
@@ -132,6 +133,7 @@ function readSnapshot(root: JsonObject, check: ConfigCheck): Snapshot {
     "certificates",
     "defaultCertificate",
     "loopMark",
+    "denied",
   ]);
   const upstreamIds = new Set<string>();
   const upstreams = check.array(
@@ -173,6 +175,7 @@ function readSnapshot(root: JsonObject, check: ConfigCheck): Snapshot {
     certificates,
     defaultCertificate: defaultCertificate as string | null,
     ...readLoopMark(root.loopMark, check),
+    ...readDenied(root.denied, check),
   };
 }
 
@@ -216,4 +219,21 @@ export function readVersion(value: unknown, check: ConfigCheck): SnapshotVersion
     epoch: epoch ?? "",
     seen: Object.fromEntries(Object.entries(version.seen)) as Record<string, string>,
   };
+}
+
+/** Refuses what is no list of addresses and networks: to leave one out would allow it. */
+export function readDenied(value: unknown, check: ConfigCheck): Pick<Snapshot, "denied"> {
+  if (value === undefined || value === null) return {};
+  const list: readonly unknown[] = Array.isArray(value) ? value : [value];
+  const isGood = (one: unknown): one is string =>
+    typeof one === "string" && one !== "" && !one.includes(",") &&
+    typeof CidrList.parse(one) !== "string";
+  const bad = Array.isArray(value) ? list.findIndex((one) => !isGood(one)) : 0;
+  if (bad === -1) return { denied: list.filter(isGood) };
+  check.refuse(
+    Array.isArray(value) ? `$.denied[${bad}]` : "$.denied",
+    `${describe(list[bad])} is no address or network`,
+    "write a list of addresses such as 192.0.2.1 and networks such as 10.96.0.0/12",
+  );
+  return {};
 }

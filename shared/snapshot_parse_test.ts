@@ -74,6 +74,7 @@ const WHOLE = {
   ],
   defaultCertificate: "/keys/tls.crt",
   loopMark: "pingress-0123456789abcdef",
+  denied: ["10.96.0.0/12", "192.0.2.1", "2001:db8::/64"],
 };
 
 type Json = Record<string, unknown>;
@@ -312,6 +313,10 @@ Deno.test("each mistake is named with its place, and refuses the file", async (t
     ["upstreams.0.tls.ca.pem", "", "$.upstreams[0].tls.ca.pem: it is empty"],
     ["upstreams.0.tls.clientCertificate", "", "$.upstreams[0].tls.clientCertificate: it is empty"],
     ["upstreams.0.tls.verify", true, "$.upstreams[0].tls.verify: true is not false"],
+    ["denied", "10.0.0.1", '$.denied: "10.0.0.1" is no address or network'],
+    ["denied", ["10.0.0.1", 7], "$.denied[1]: 7 is no address or network"],
+    ["denied", ["10.0.0.0/33"], '$.denied[0]: "10.0.0.0/33" is no address or network'],
+    ["denied", ["10.0.0.1,10.0.0.2"], '$.denied[0]: "10.0.0.1,10.0.0.2" is no address or network'],
     ["loopMark", 7, "$.loopMark: 7 is no mark for CDN-Loop"],
     ["loopMark", "", '$.loopMark: "" is no mark for CDN-Loop'],
     ["loopMark", "a, b", '$.loopMark: "a, b" is no mark for CDN-Loop'],

@@ -30,6 +30,7 @@ export function serialiseSnapshot(snapshot: Snapshot, options: SerialiseOptions)
   const after = JSON.stringify({
     defaultCertificate: snapshot.defaultCertificate,
     loopMark: snapshot.loopMark,
+    denied: snapshot.denied,
     set: options.set === undefined ? undefined : plainSet(options.set),
   });
   // Joined once, as each text of megabytes on the way is garbage that is collected late.
@@ -102,9 +103,9 @@ export function versionText(version: SnapshotVersion): string {
 
 /** The JSON of what is neither a list nor the version. */
 export function restText(snapshot: Snapshot): string {
-  const { format, defaultAction, defaultCertificate, loopMark } = snapshot;
+  const { format, defaultAction, defaultCertificate, loopMark, denied } = snapshot;
   const action = defaultAction === null ? null : plainAction(defaultAction);
-  return JSON.stringify({ format, defaultAction: action, defaultCertificate, loopMark });
+  return JSON.stringify({ format, defaultAction: action, defaultCertificate, loopMark, denied });
 }
 
 /** The first file of a configuration whose snapshot is in the parts of `set`, as JSON. */

@@ -36,6 +36,8 @@ export interface InformerOptions<T extends KubeObject> {
   readonly reduce: (object: T) => T;
   /** Whether a new resourceVersion alone is a change that subscribers are told of. */
   readonly countsVersions?: boolean;
+  /** Whether older API servers lack the kind, which then is no complaint. */
+  readonly isOptional?: boolean;
   /** Told once when watching fails, and once when it works again. */
   readonly log?: Logger;
   /** For tests. */
@@ -83,7 +85,7 @@ export class Informer<T extends KubeObject> {
     this.#reflectors = namespaces.map((namespace, i) => {
       const selection: Selection = { namespace, labelSelector, fieldSelector, metadataOnly };
       const on: ReflectorListener = {
-        ...this.#listen(i, namespace, resource, options.log ?? silentLogger),
+        ...this.#listen(i, namespace, options),
         synced: () => {
           unsynced--;
           if (unsynced > 0) return;
@@ -175,8 +177,7 @@ export class Informer<T extends KubeObject> {
   #listen(
     index: number,
     namespace: string | null,
-    resource: Resource,
-    log: Logger,
+    { resource, log = silentLogger, isOptional = false }: InformerOptions<T>,
   ): Omit<ReflectorListener, "synced"> {
     // A server that fails in two ways by turns must not fill the log.
     const logged = new Set<string>();
@@ -190,6 +191,7 @@ export class Informer<T extends KubeObject> {
         const key = error.code === 0 ? error.reason : String(error.code);
         if (logged.has(key)) return;
         logged.add(key);
+        if (isOptional && error.code === 404) return log.debug("Kind is not served", about);
         log.warn("Cannot watch", { ...about, ...complaintAbout(resource, namespace, error) });
       },
       recovered: () => {

@@ -62,6 +62,9 @@ export const reduceService: Reduce = (object) => {
   });
 };
 
+/** One for all: there may be a hundred thousand. */
+const POD = { kind: "Pod" };
+
 export const reduceEndpointSlice: Reduce = (object) => {
   const { addressType, endpoints, ports } = fieldsOf(object);
   const service = object.metadata.labels?.[SERVICE_LABEL];
@@ -73,7 +76,13 @@ export const reduceEndpointSlice: Reduce = (object) => {
     addressType,
     endpoints: each(
       endpoints,
-      (endpoint) => pick(endpoint, ["addresses", "conditions", "zone", "hints"]),
+      (endpoint) => {
+        const { targetRef } = (endpoint ?? {}) as {
+          readonly targetRef?: { kind?: unknown } | null;
+        };
+        const kept = pick(endpoint, ["addresses", "conditions", "zone", "hints"]);
+        return kept !== undefined && targetRef?.kind === "Pod" ? { ...kept, targetRef: POD } : kept;
+      },
     ),
     ports: each(ports, (port) => pick(port, ["name", "port", "protocol"])),
   });
@@ -108,6 +117,13 @@ export const reduceNode: Reduce = (object) => {
     status: { addresses, conditions: ready },
   });
 };
+
+/** Networks of Services. */
+export const reduceServiceCidr: Reduce = (object) =>
+  made(object, {
+    metadata: metadataOf(object, {}),
+    spec: pick(fieldsOf(object).spec, ["cidrs"]),
+  });
 
 /** Pods of proxies: where they run and how they are. */
 export const reducePod: Reduce = (object) => {

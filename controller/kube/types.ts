@@ -44,6 +44,7 @@ export const ENDPOINT_SLICES = resource(
 export const SECRETS = resource("", "v1", "secrets", "Secret");
 export const CONFIG_MAPS = resource("", "v1", "configmaps", "ConfigMap");
 export const NODES = resource("", "v1", "nodes", "Node");
+export const SERVICE_CIDRS = resource("networking.k8s.io", "v1", "servicecidrs", "ServiceCIDR");
 export const PODS = resource("", "v1", "pods", "Pod");
 export const NAMESPACES = resource("", "v1", "namespaces", "Namespace");
 export const EVENTS = resource("", "v1", "events", "Event");

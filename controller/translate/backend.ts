@@ -16,6 +16,7 @@ import {
   type Resolution,
 } from "./backend_plan.ts";
 import type { BackendRef } from "./backend_ref.ts";
+import { API_SERVICE, type Denied, readDenied } from "./denied.ts";
 import { EndpointIndex, type Slice } from "./endpoints.ts";
 import { keyOf, ObjectIndex } from "./identity.ts";
 import { isSameList } from "./memo.ts";
@@ -30,6 +31,8 @@ const SERVICES = new ObjectIndex(serviceModel);
 const BY_ID = new SortedList<Upstream>((a, b) => compareText(a.id, b.id));
 
 export class BackendResolver {
+  /** What no backend's address may be. */
+  readonly denied: Denied;
   #services: ReadonlyMap<string, ServiceModel>;
   #endpoints: EndpointIndex;
   #tls: UpstreamTlsReader;
@@ -41,13 +44,20 @@ export class BackendResolver {
   constructor(
     resources: Resources,
     tls: UpstreamTlsReader,
-    options: BackendOptions,
+    options: Omit<BackendOptions, "denied">,
     problems: ProblemList,
   ) {
     this.#tls = tls;
     this.#services = SERVICES.of(resources.services, problems);
     this.#endpoints = new EndpointIndex(resources.endpointSlices, problems);
-    this.#options = options;
+    this.denied = readDenied({
+      service: this.#services.get(API_SERVICE)?.object ?? null,
+      slices: this.#endpoints.slicesOf(API_SERVICE).map(({ object }) => object),
+      nodes: resources.nodes ?? null,
+      serviceCidrs: resources.serviceCidrs ?? null,
+    });
+    const { allowExternalName, allowLocalEndpoints } = options;
+    this.#options = { allowExternalName, allowLocalEndpoints, denied: this.denied };
     this.#problems = problems;
   }
 
@@ -147,7 +157,8 @@ export class BackendResolver {
     const before = plans.get(port);
     const sameOptions = before !== undefined &&
       before.options.allowExternalName === this.#options.allowExternalName &&
-      before.options.allowLocalEndpoints === this.#options.allowLocalEndpoints;
+      before.options.allowLocalEndpoints === this.#options.allowLocalEndpoints &&
+      before.options.denied === this.#options.denied;
     if (sameOptions && isSameList(before.slices, slices)) return before;
     const chosen = service.ports.find((each) =>
       typeof port === "number" ? each.port === port : each.name === port

@@ -7,7 +7,7 @@ import type { AnswerAction, ForwardAction, Upstream } from "../../shared/snapsho
 import { appProtocolMistake } from "./app_protocol.ts";
 import { upstreamId } from "./backend_ref.ts";
 import { readBalance } from "./balance.ts";
-import { readEndpoints, type Slice } from "./endpoints.ts";
+import { type EndpointOptions, readEndpoints, type Slice } from "./endpoints.ts";
 import { readGrpcWeb } from "./grpc_web.ts";
 import { fieldOf, quote, showSome } from "./json.ts";
 import { isSameList } from "./memo.ts";
@@ -16,9 +16,8 @@ import type { ProblemList } from "./problems.ts";
 import { type PortModel, type ServiceModel, showPort } from "./service.ts";
 import { reportUnusedTls } from "./upstream_tls.ts";
 
-export interface BackendOptions {
+export interface BackendOptions extends EndpointOptions {
   readonly allowExternalName: boolean;
-  readonly allowLocalEndpoints: boolean;
 }
 
 /** What a route does with its requests. */

@@ -9,6 +9,7 @@ import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 import { reservedAddress } from "../../shared/reserved_address.ts";
 import type { Endpoint } from "../../shared/snapshot.ts";
+import type { Denied, DeniedKind } from "./denied.ts";
 import { type Identified, type Identity, ObjectIndex, readIdentity } from "./identity.ts";
 import { asList, asPort, asText, fieldOf, isAbsent, quote } from "./json.ts";
 import { LastResult, oncePerObject } from "./memo.ts";
@@ -19,6 +20,7 @@ const SERVICE_LABEL = "kubernetes.io/service-name";
 
 export interface EndpointOptions {
   readonly allowLocalEndpoints: boolean;
+  readonly denied: Denied;
 }
 
 /** What the slices of a Service say of one of its ports. */
@@ -125,8 +127,12 @@ export function readEndpoints(
     if (ports.length === 0) continue;
     const addresses = slice.addresses(options);
     problems.addAll(addresses.problems);
-    for (const address of addresses.value) {
-      for (const port of ports) candidates.push({ ...address, port });
+    for (const found of addresses.value) {
+      for (const port of ports) {
+        const refusal = options.denied.refusal(found.address, port, found.isPod);
+        if (refusal === null) candidates.push({ ...found, port });
+        else reportDenied(found, refusal, problems.about(slice.identity.ref));
+      }
     }
   }
   const ready = candidates.filter(({ state }) => state === "ready");
@@ -147,12 +153,13 @@ function readAddresses(slice: unknown, allowLocal: boolean, report: Report): rea
     const zone = asText(fieldOf(endpoint, "zone"));
     // They are for ready endpoints: while only others serve, whoever still does is asked.
     const hints = state === "ready" ? readHints(fieldOf(endpoint, "hints")) : null;
+    const isPod = fieldOf(fieldOf(endpoint, "targetRef"), "kind") === "Pod";
     const addresses = asList(fieldOf(endpoint, "addresses")) ?? [];
     // All of them: the API calls the addresses of one endpoint fungible.
     for (const [j, written] of addresses.entries()) {
       const field = `endpoints[${i}].addresses[${j}]`;
       const address = readAddress(written, field, allowLocal, report);
-      if (address !== null) found.push({ address, state, zone, hints });
+      if (address !== null) found.push({ address, state, zone, hints, isPod, at: i });
     }
   }
   return found;
@@ -206,10 +213,28 @@ interface Address {
   readonly state: EndpointState;
   readonly zone: string | null;
   readonly hints: readonly string[] | null;
+  /** Whether it is said to be a Pod's. */
+  readonly isPod: boolean;
+  /** Index of the endpoint. */
+  readonly at: number;
 }
 
 interface Candidate extends Address {
   readonly port: number;
+}
+
+const DENIED: Readonly<Record<DeniedKind, string>> = {
+  api: "the API server's address",
+  node: "a node's address, and its targetRef names no Pod",
+  service: "an address of a Service",
+};
+
+function reportDenied({ address, at }: Address, kind: DeniedKind, report: Report): void {
+  report.error(`endpoints[${at}].addresses`, {
+    reason: "EndpointNotAllowed",
+    message: `${quote(address)} is ${DENIED[kind]}, so it is left out`,
+    remedy: "Use the address of a pod or of a machine that is no node",
+  });
 }
 
 /** Conditions that are null or missing: ready and serving count as true, terminating as false. */

@@ -6,6 +6,7 @@ import { lookup, resolve4, resolve6 } from "node:dns/promises";
 import { isIP } from "node:net";
 import { type Logger, silentLogger } from "../../shared/log.ts";
 import type { Endpoint } from "../../shared/snapshot.ts";
+import type { DeniedAddresses } from "./denied_addresses.ts";
 
 /** What a lookup found. No addresses: the name does not exist, or has none. */
 export interface DnsAnswer {
@@ -41,6 +42,8 @@ const SYSTEM_RESOLVER = new DnsResolver();
 export interface DnsEndpointsOptions {
   readonly resolver?: DnsResolver;
   readonly log?: Logger;
+  /** What the name may not stand for; `recheck` has to be called when it changes. */
+  readonly denied?: Pick<DeniedAddresses, "has">;
   /** Milliseconds until an answer without a time to live is refreshed, and failures are tried again. */
   readonly refresh?: number;
   /** Milliseconds without use after which nothing is refreshed any more. */
@@ -71,6 +74,11 @@ export class DnsEndpoints {
   #refresh: number;
   #idle: number;
   #patience: number;
+  readonly #denied: Pick<DeniedAddresses, "has"> | null;
+  /** The last answer, with what is denied. */
+  #resolved: readonly string[] = [];
+  /** Of the last answer what is denied, as it was logged. */
+  #refused = "";
   #endpoints = NOBODY;
   /** Not refreshed since it was last used: what is known may belong to somebody else by now. */
   #dormant = true;
@@ -87,6 +95,7 @@ export class DnsEndpoints {
     this.port = port;
     this.#resolver = options.resolver ?? SYSTEM_RESOLVER;
     this.#log = options.log ?? silentLogger;
+    this.#denied = options.denied ?? null;
     this.#refresh = options.refresh ?? REFRESH;
     this.#idle = options.idle ?? IDLE;
     this.#patience = options.patience ?? PATIENCE;
@@ -112,6 +121,11 @@ export class DnsEndpoints {
     await Promise.race([this.#pending, late]);
     clearTimeout(timer);
     return this.#endpoints;
+  }
+
+  /** Takes what is denied now out of what is known. */
+  recheck(): void {
+    this.#replace(this.#resolved);
   }
 
   /** Ends all refreshing. What is known stays for those who still ask. */
@@ -162,7 +176,17 @@ export class DnsEndpoints {
   }
 
   #replace(addresses: readonly string[]): void {
-    const sorted = [...new Set(addresses)].sort();
+    const resolved = [...new Set(addresses)].sort();
+    const refused = resolved.filter((address) => this.#denied?.has(address));
+    if (refused.length > 0 && refused.join() !== this.#refused) {
+      this.#log.warn("Name stands for addresses of the cluster itself, which are denied", {
+        name: this.name,
+        addresses: refused,
+      });
+    }
+    this.#refused = refused.join();
+    this.#resolved = resolved;
+    const sorted = resolved.filter((address) => !refused.includes(address));
     const before = this.#endpoints;
     if (
       sorted.length === before.length && sorted.every((address, i) => address === before[i].address)

@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
-import type { Logger } from "../../shared/log.ts";
-import { type DnsAnswer, DnsEndpoints, DnsResolver, systemLookup } from "./dns.ts";
+import { silentLogger } from "../../shared/log.ts";
+import { DeniedAddresses } from "./denied_addresses.ts";
+import {
+  type DnsAnswer,
+  DnsEndpoints,
+  type DnsEndpointsOptions,
+  DnsResolver,
+  systemLookup,
+} from "./dns.ts";
 
 /** A name server whose answers the test gives, one by one or for all that is asked. */
 class Names {
@@ -44,7 +51,7 @@ async function until(condition: () => boolean, what: string, pause = 2): Promise
 async function withEndpoints(
   names: Names,
   run: (endpoints: DnsEndpoints) => Promise<void>,
-  options: { idle?: number; refresh?: number; patience?: number; log?: Logger } = {},
+  options: Omit<DnsEndpointsOptions, "resolver"> = {},
 ): Promise<void> {
   const { resolver } = names;
   const endpoints = new DnsEndpoints("web.default", 80, { resolver, refresh: 10, ...options });
@@ -70,6 +77,26 @@ Deno.test("a name becomes its addresses, sorted, each an endpoint", async () => 
       { address: "fd00::1", port: 80 },
     ]);
   });
+});
+
+Deno.test("addresses that are denied are no endpoints, from when they are denied until they are not", async () => {
+  const names = new Names();
+  names.answer("10.0.0.1", "192.0.2.7", "::ffff:192.0.2.8", "64:ff9b::192.0.2.9", "10.96.0.1");
+  const denied = new DeniedAddresses();
+  const logged: unknown[] = [];
+  const log = { ...silentLogger, warn: (_: string, fields?: object) => void logged.push(fields) };
+  await withEndpoints(names, async (endpoints) => {
+    assert.equal((await endpoints.ready()).length, 5);
+    denied.replace(["10.96.0.0/16", "192.0.2.7", "192.0.2.8", "192.0.2.9"]);
+    endpoints.recheck();
+    assert.deepEqual(addresses(endpoints.current()), ["10.0.0.1"]);
+    await names.asks(names.asked.length + 3);
+    assert.deepEqual(addresses(endpoints.current()), ["10.0.0.1"]);
+    assert.equal(logged.length, 1);
+    denied.replace([]);
+    endpoints.recheck();
+    assert.equal(endpoints.current().length, 5);
+  }, { denied, log });
 });
 
 Deno.test("nothing is asked before the first use", async () => {

@@ -18,6 +18,8 @@ export interface AddressSource {
   current(): readonly snapshot.Endpoint[];
   /** Settles when an answer has come, or failed. */
   ready(): Promise<readonly snapshot.Endpoint[]>;
+  /** What is denied has changed. */
+  recheck(): void;
   close(): void;
 }
 
@@ -111,6 +113,11 @@ export class Upstream<C extends PooledConnection, U = unknown> {
     this.#awaits = this.#endpoints.length === 0 ? "nothing" : "a request";
     // Its addresses are looked up when somebody asks.
     this.#tell(true);
+  }
+
+  /** What is denied has changed. */
+  recheck(): void {
+    this.#source?.recheck();
   }
 
   /**

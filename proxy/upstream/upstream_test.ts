@@ -30,6 +30,8 @@ class FakeName implements AddressSource {
     return this.#answered.promise;
   }
 
+  recheck(): void {}
+
   close(): void {
     this.closed = true;
   }

@@ -110,14 +110,14 @@ export class ReceivedContent {
   /** Begins with a content that the proxy has from elsewhere. */
   static from(content: Content): ReceivedContent {
     const received = new ReceivedContent();
-    const { defaultAction, defaultCertificate, loopMark } = content.snapshot;
+    const { defaultAction, defaultCertificate, loopMark, denied } = content.snapshot;
     received.#sections = {
       hosts: content.hosts.map(known),
       upstreams: content.upstreams.map(known),
       certificates: content.certificates.map(known),
       rest: {
         ...content.rest,
-        value: { defaultAction, defaultCertificate, loopMark },
+        value: { defaultAction, defaultCertificate, loopMark, denied },
         fault: null,
       },
     };
@@ -235,6 +235,7 @@ export class ReceivedContent {
         : valuesOf(certificates),
       defaultCertificate: rest.value?.defaultCertificate ?? null,
       ...(rest.value?.loopMark === undefined ? {} : { loopMark: rest.value.loopMark }),
+      ...(rest.value?.denied === undefined ? {} : { denied: rest.value.denied }),
     };
   }
 }

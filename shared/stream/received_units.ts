@@ -14,7 +14,7 @@ import {
 } from "../config_check.ts";
 import type { Certificate, Route, Snapshot, Upstream } from "../snapshot.ts";
 import { readCertificate } from "../snapshot_certificate.ts";
-import { readLoopMark } from "../snapshot_parse.ts";
+import { readDenied, readLoopMark } from "../snapshot_parse.ts";
 import { type KnownIds, RouteReader } from "../snapshot_route.ts";
 import { readUpstream } from "../snapshot_upstream.ts";
 import { type Section, type Unit, unitHash } from "./unit.ts";
@@ -28,7 +28,7 @@ export interface ReceivedUnit<V> extends Unit {
 }
 
 /** What is neither a host nor an upstream nor a certificate. */
-export type Rest = Pick<Snapshot, "defaultAction" | "defaultCertificate" | "loopMark">;
+export type Rest = Pick<Snapshot, "defaultAction" | "defaultCertificate" | "loopMark" | "denied">;
 
 /** A unit with its place in the message. */
 export interface RawUnit extends Unit {
@@ -53,7 +53,7 @@ const ENVELOPE = new Set([
 ]);
 
 /** Fields of the content that belong to no host, upstream or certificate. */
-const REST = ["format", "defaultAction", "defaultCertificate", "loopMark"];
+const REST = ["format", "defaultAction", "defaultCertificate", "loopMark", "denied"];
 
 /** Whether an upstream exists is asked when all units are there. */
 const ANY: KnownIds = { has: () => true };
@@ -158,5 +158,10 @@ export const readRestUnit: UnitReader<Rest> = ({ value }, _known, check) => {
   const defaultCertificate = certificate === null
     ? null
     : check.name(certificate, "$.defaultCertificate");
-  return { defaultAction, defaultCertificate, ...readLoopMark(value.loopMark, check) };
+  return {
+    defaultAction,
+    defaultCertificate,
+    ...readLoopMark(value.loopMark, check),
+    ...readDenied(value.denied, check),
+  };
 };

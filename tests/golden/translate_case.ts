@@ -158,6 +158,8 @@ function resourcesOf(objects: readonly unknown[]): Resources {
     endpointSlices: ofKind("EndpointSlice"),
     secrets: ofKind("Secret"),
     namespaces: ofKind("Namespace"),
+    nodes: ofKind("Node"),
+    serviceCidrs: ofKind("ServiceCIDR"),
   };
 }
 

@@ -2,6 +2,7 @@
  * Parsers of what backends send over HTTP/1.1, and of what DNS says of them. In: nothing. Out: rows
  * of the table.
  */
+import { Denied } from "../../controller/translate/denied.ts";
 import { CidrList } from "../../shared/cidr.ts";
 import { reservedAddress } from "../../shared/reserved_address.ts";
 import { asciiBytes } from "../../proxy/fields.ts";
@@ -18,6 +19,7 @@ import { prepareResponse } from "../../proxy/headers.ts";
 import { plainAddress } from "../../proxy/listener.ts";
 import { DEFAULT_LIMITS } from "../../proxy/limits.ts";
 import { RequestHead, ResponseHead } from "../../proxy/message.ts";
+import { DeniedAddresses } from "../../proxy/upstream/denied_addresses.ts";
 import { UpstreamNetworks } from "../../proxy/upstream/networks.ts";
 import { meantFor } from "../../proxy/upstream/zone.ts";
 import { listParser, type Parser, textParser } from "./parser.ts";
@@ -49,6 +51,11 @@ function addressesParser(name: string, address: (i: number) => string): Parser {
       "proxy/upstream/networks.ts UpstreamNetworks.refusal",
       "shared/cidr.ts CidrList.contains",
       "shared/reserved_address.ts reservedAddress",
+      "shared/reserved_address.ts addressForms",
+      "proxy/upstream/denied_addresses.ts DeniedAddresses.has",
+      "proxy/upstream/denied_addresses.ts DeniedAddresses.replace",
+      "controller/translate/denied.ts Denied.refusal",
+      "controller/translate/denied.ts new Denied",
       "proxy/listener.ts plainAddress",
       "proxy/upstream/zone.ts meantFor",
     ],
@@ -59,7 +66,12 @@ function addressesParser(name: string, address: (i: number) => string): Parser {
         const hints = list.map((_, i) => ({ hints: [`zone-${i % 3}`] }));
         return () => {
           meantFor("zone-1", hints);
+          const denied = new DeniedAddresses();
+          denied.replace([...list, "10.96.0.0/16"]);
+          const endpoints = new Denied(new Map(list.map((one) => [one, "node"])), new Set(), []);
           for (const one of list) {
+            denied.has(one);
+            endpoints.refusal(one, 80, false);
             networks.refusal(one, 80);
             reservedAddress(one);
             plainAddress(one);

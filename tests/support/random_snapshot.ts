@@ -96,6 +96,7 @@ export function* randomConfigurations(random: Random, count: number): Generator<
         certificates: [],
         defaultCertificate,
         ...(made % 4 === 0 ? {} : { loopMark: `pingress-${made % 3}` }),
+        ...(made % 3 === 0 ? {} : { denied: ["10.96.0.0/12", `192.0.2.${made % 5}`] }),
       },
       certificates: [...certificates].map(toCertificate).sort((a, b) => a.id < b.id ? -1 : 1),
     };

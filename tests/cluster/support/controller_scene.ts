@@ -21,6 +21,8 @@ export interface SceneOptions {
   readonly account?: boolean;
   /** A kubeconfig in place of the administrator's. */
   readonly kubeconfig?: string;
+  /** Whether all namespaces are served, in place of the users' one. */
+  readonly watchesAll?: boolean;
   /** Of the controller's process. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -47,6 +49,7 @@ export class ControllerScene {
     readonly kubeconfig: string,
     readonly args: readonly string[],
     readonly env: Readonly<Record<string, string>>,
+    readonly watchesAll: boolean,
   ) {}
 
   /** Two namespaces, and no controller yet. */
@@ -55,7 +58,7 @@ export class ControllerScene {
     const gateway = options.gateway ? await startGateway(cluster) : null;
     const kubeconfig = options.kubeconfig ??
       (gateway === null ? cluster.kubeconfig : await gateway.kubeconfigFor(cluster.adminToken));
-    const { args = [], env = {}, account = true } = options;
+    const { args = [], env = {}, account = true, watchesAll = false } = options;
     if (account) {
       await cluster.apply({
         apiVersion: "v1",
@@ -63,7 +66,7 @@ export class ControllerScene {
         metadata: { name: STREAM.serviceAccount, namespace: system },
       });
     }
-    return new ControllerScene(cluster, system, app, gateway, kubeconfig, args, env);
+    return new ControllerScene(cluster, system, app, gateway, kubeconfig, args, env, watchesAll);
   }
 
   /** The same with a controller that is ready. */
@@ -83,7 +86,7 @@ export class ControllerScene {
     return [
       ...(this.args.some((arg) => arg.startsWith("--backend")) ? [] : ["--backend=HostPort"]),
       `--namespace=${this.system}`,
-      `--watch-namespace=${this.app}`,
+      ...(this.watchesAll ? [] : [`--watch-namespace=${this.app}`]),
       ...this.args,
     ];
   }
