@@ -3,6 +3,7 @@
  */
 import { defineOptions } from "../shared/options.ts";
 import { DEFAULT_OBJECT_BOUNDS } from "./kube/object_bounds.ts";
+import { DEFAULT_NAMESPACE_ENDPOINTS } from "./translate/endpoint_bound.ts";
 import { DEFAULT_NAMESPACE_BOUNDS } from "./translate/namespace_bounds.ts";
 
 const GROUP = "Bounds";
@@ -25,6 +26,15 @@ export const BOUND_OPTIONS = defineOptions({
     reason: "400 bytes for each of 10,000 routes",
     help: "Bytes that the hosts and paths of one namespace may have; past it as with " +
       "--max-namespace-routes.",
+  },
+  maxNamespaceEndpoints: {
+    type: "integer",
+    group: GROUP,
+    default: DEFAULT_NAMESPACE_ENDPOINTS,
+    min: 1,
+    reason: "some 45 MiB in each proxy of four workers",
+    help: "Endpoints that the backends of one namespace may have; each port of a Service that " +
+      "Ingresses name counts them again. Past it the largest backends get fewer.",
   },
   maxNamespaceCertificates: {
     type: "integer",

@@ -66,6 +66,8 @@ export interface ControllerOptions {
   readonly maxRsaBits: number;
   /** What one namespace may have served. */
   readonly namespaceBounds: NamespaceBounds;
+  /** Of all upstreams of one namespace. */
+  readonly namespaceEndpoints: number;
   /** What is kept of the objects of one. */
   readonly objectBounds: ObjectBounds;
   readonly acceptUnsupported: readonly string[];
@@ -148,6 +150,7 @@ export function parseControllerOptions(args: readonly string[]): ParsedControlle
         hostBytes: given.maxNamespaceHostBytes,
         certificates: given.maxNamespaceCertificates,
       },
+      namespaceEndpoints: given.maxNamespaceEndpoints,
       objectBounds: {
         ingressPaths: given.maxIngressPaths,
         objectBytes: given.maxObjectBytes,

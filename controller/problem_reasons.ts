@@ -92,6 +92,12 @@ const SECTIONS: readonly (readonly [title: string, rows: readonly Row[]])[] = [
       "several objects have one name",
     ],
     [
+      "EndpointsLeftOut",
+      ["Service"],
+      ERROR,
+      "the backends of its namespace have more endpoints than the [bound](tenants.md#bounds)",
+    ],
+    [
       "ClusterFull",
       INGRESS,
       ERROR,

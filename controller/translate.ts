@@ -23,6 +23,7 @@ import {
   DEFAULT_CLUSTER_BOUNDS,
   withinCluster,
 } from "./translate/cluster_bound.ts";
+import { DEFAULT_NAMESPACE_ENDPOINTS, withinEndpoints } from "./translate/endpoint_bound.ts";
 import type { HostClaims } from "./translate/host_claims.ts";
 import type { HostOwner, HostOwnershipMode } from "./translate/host_owner.ts";
 import { livingFirst, readIngresses } from "./translate/ingress_list.ts";
@@ -82,6 +83,8 @@ export interface TranslateOptions extends RefusalOptions {
   readonly keptNamespaces?: ReadonlySet<string>;
   /** What one namespace may have served; missing for the defaults. */
   readonly namespaceBounds?: NamespaceBounds;
+  /** Endpoints of all upstreams of one namespace; 20,000 by default. */
+  readonly namespaceEndpoints?: number;
   /** What all namespaces may have served together; without memory of proxies by default. */
   readonly clusterBounds?: ClusterBounds;
 }
@@ -165,6 +168,11 @@ export function translate(
   const unnamed = byDefault === null
     ? upstreamTls.certificates()
     : withCertificate(upstreamTls.certificates(), byDefault);
+  const upstreams = withinEndpoints(
+    backends.upstreams(),
+    options.namespaceEndpoints ?? DEFAULT_NAMESPACE_ENDPOINTS,
+    problems,
+  );
   const statuses = layStatuses({ list, routing, tls }, problems);
   return {
     snapshot: {
@@ -172,7 +180,7 @@ export function translate(
       version: options.version,
       routes: routing.routes,
       defaultAction: routing.defaultAction,
-      upstreams: backends.upstreams(),
+      upstreams,
       certificates: mergeCertificates(tls.certificates, unnamed),
       defaultCertificate: byDefault?.id ?? null,
       ...loopMarkOf(published, options),
