@@ -29,6 +29,11 @@ export const ERROR_KINDS = {
   target_too_long: { side: "downstream", status: 414, text: "The request's target is too long" },
   bad_expectation: { side: "downstream", status: 417, text: "This expectation is not known" },
   misdirected: { side: "downstream", status: 421, text: "This connection is for another host" },
+  too_many_bodies: {
+    side: "downstream",
+    status: 429,
+    text: "Too many request bodies from this address are under way",
+  },
   head_too_large: { side: "downstream", status: 431, text: "The request's fields are too large" },
   deadline_passed: {
     side: "downstream",

@@ -5,6 +5,7 @@
 import { formatAddress } from "../shared/address.ts";
 import type { CidrList } from "../shared/cidr.ts";
 import type { Logger } from "../shared/log.ts";
+import type { BodyCounts } from "./body_counts.ts";
 import type { Certificates } from "./certificates.ts";
 import type { Deadlines } from "./deadlines.ts";
 import { asProxyError, type ErrorCode, ProxyError } from "./errors.ts";
@@ -55,6 +56,7 @@ export interface ForwarderContext extends UpstreamCallsContext {
   readonly trustedProxies: CidrList;
   /** What `CDN-Loop` says of this proxy, and of all that share its configuration. */
   readonly loopMark: LoopMark;
+  readonly bodies: BodyCounts;
   readonly log: Logger;
   readonly telemetry: Telemetry;
   readonly certificates: Certificates;
@@ -114,6 +116,9 @@ export class Forwarder {
     }
     const last = maxForwards(exchange.request);
     if (last !== null) return this.#respond(exchange, last, NO_BODY);
+    if (!exchange.body.done && !this.#context.bodies.enter(exchange)) {
+      return this.#answer(exchange, new ProxyError("too_many_bodies"));
+    }
     telemetry.exchangeBegun(exchange);
     const { upstream } = target;
     const asked = upstream.grpcWeb ? grpcWeb(exchange) : exchange;

@@ -122,6 +122,17 @@ export const LIMIT_OPTIONS = defineOptions({
     help: "Client connections from one IPv4 address or IPv6 /64; one more is closed at once. " +
       "--trusted-proxies are exempt.",
   },
+  bodiesPerAddress: {
+    type: "integer",
+    group: "Limits",
+    default: DEFAULT_LIMITS.bodiesPerAddress,
+    max: 1_000_000,
+    reason: "eight connections of HTTP/2 full of uploads; 0 is no limit",
+    help:
+      "Request bodies, streams of gRPC calls included, that may be under way at once from one " +
+      "IPv4 address or IPv6 /64; one more gets 429. --trusted-proxies are exempt. A body that " +
+      "came along with its head does not count, nor does a WebSocket.",
+  },
   memoryLimit: {
     type: "size",
     group: "Limits",

@@ -30,6 +30,8 @@ export interface Limits extends PathOptions {
   readonly connections: number;
   /** Downstream connections from one address that is no trusted proxy; 0 is no limit. */
   readonly connectionsPerAddress: number;
+  /** Request bodies under way from one address that is no trusted proxy; past it 429. 0: no limit. */
+  readonly bodiesPerAddress: number;
   /** Memory of the process: near it, connections and then requests are shed. 0 is no limit. */
   readonly memoryBytes: number;
   /** TCP connect to one endpoint; then another endpoint is tried. */
@@ -113,6 +115,9 @@ export const DEFAULT_LIMITS: Limits = {
   connections: 16_384,
   // Offices and carriers put thousands of clients behind one address: only who knows can set it.
   connectionsPerAddress: 0,
+  // Slow bodies hold endpoints' workers: far more than the streams of one browser or gRPC client, and
+  // so few that no address takes all of a backend's.
+  bodiesPerAddress: 1_024,
   // Only the manifest knows the container's limit.
   memoryBytes: 0,
   // A pod on the same network answers in milliseconds; three SYNs fit.

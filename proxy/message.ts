@@ -150,6 +150,8 @@ export class ExchangeRecord {
   hasHead = false;
   /** `headers.ts` has prepared it: it has an id. */
   prepared = false;
+  /** Where its body is counted among its client's (`body_counts.ts`); null where it is not. */
+  bodyCounts: { leave(exchange: CountedExchange): void } | null = null;
   /** The id in an answer to a request that could not be read; else "". */
   requestId = "";
   /** Where it is counted, and which routes were in force then; see `Metrics.routed`. */
@@ -181,6 +183,7 @@ export class ExchangeRecord {
     this.version = 11;
     this.hasHead = false;
     this.prepared = false;
+    this.bodyCounts = null;
     this.requestId = "";
     this.counters = 0;
     this.routedAt = -1;
@@ -194,6 +197,9 @@ export class ExchangeRecord {
     this.referer = null;
   }
 }
+
+/** What is needed of an exchange to know whose its body is. */
+export type CountedExchange = Pick<Exchange, "client" | "record">;
 
 /** A request and its response, seen from the client's side. */
 export interface Exchange {

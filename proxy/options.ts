@@ -122,6 +122,7 @@ export function parseProxyOptions(args: readonly string[]): ParsedProxyOptions {
         writeRate: given.writeRate,
         connections: given.connectionLimit,
         connectionsPerAddress: given.connectionsPerAddress,
+        bodiesPerAddress: given.bodiesPerAddress,
         memoryBytes: given.memoryLimit,
         connectTimeout: given.connectTimeout,
         responseHeadTimeout: given.responseHeadTimeout,

@@ -6,11 +6,10 @@
  * under way keep the table with which they began.
  */
 import { formatAddress } from "../shared/address.ts";
-import type { CidrList } from "../shared/cidr.ts";
-import type { Logger } from "../shared/log.ts";
 import { newLoopMark } from "../shared/loop_mark.ts";
-import type { Balance, Snapshot } from "../shared/snapshot.ts";
+import type { Snapshot } from "../shared/snapshot.ts";
 import { Admission } from "./admission.ts";
+import { BodyCounts } from "./body_counts.ts";
 import { createBuffers } from "./buffer_pool.ts";
 import { ConnectionCounts } from "./connection_counts.ts";
 import { Deadlines } from "./deadlines.ts";
@@ -22,7 +21,6 @@ import { HandshakeFailures } from "./handshake_failures.ts";
 import { ServerConnection } from "./http1/server_connection.ts";
 import { ServerConnection as Http2ServerConnection } from "./http2/server_connection.ts";
 import type { ServerContext } from "./http2/server_context.ts";
-import type { Limits } from "./limits.ts";
 import type { CertificateEntry, ServerCertificate } from "./certificates.ts";
 import { Configuration } from "./configuration.ts";
 import { Listener, type Peer } from "./listener.ts";
@@ -32,6 +30,7 @@ import { memoryInUse, Overload } from "./overload.ts";
 import { OwnCalls } from "./own_calls.ts";
 import { answerTo } from "./respond.ts";
 import type { DownstreamConnection } from "./server_context.ts";
+import type { DrainOptions, ProxyServerOptions } from "./server_options.ts";
 import { type SnapshotDelta, SnapshotDiffer } from "./snapshot_delta.ts";
 import { TlsListener } from "./tls.ts";
 import type { Metrics } from "./telemetry/metrics.ts";
@@ -43,52 +42,11 @@ import { Holds } from "./upstream/hold.ts";
 import { UpstreamNetworks } from "./upstream/networks.ts";
 import type { HttpEndpoints } from "./upstream_calls.ts";
 
-export interface ProxyServerOptions {
-  readonly limits: Limits;
-  readonly trustedProxies: CidrList;
-  /** Endpoints outside of these are not dialled; an empty list bounds nothing. */
-  readonly upstreamNetworks: CidrList;
-  /** 127.0.0.0/8 and ::1 are dialled too: on a laptop and in tests. */
-  readonly allowLoopbackUpstreams: boolean;
-  /** For upstreams that do not say how; endpoints in turn by default. */
-  readonly balance?: Balance;
-  /** Translates gRPC-Web for upstreams of HTTP/2 that do not say whether; false by default. */
-  readonly grpcWeb?: boolean;
-  /** The own element of `CDN-Loop`; workers of one process share it. One of its own by default. */
-  readonly loopMark?: string;
-  readonly log: Logger;
-  /** Offers HTTP/2 over TLS; true by default. */
-  readonly http2?: boolean;
-  /** Takes HTTP/2 in plain text from clients that begin with it; true by default. */
-  readonly h2c?: boolean;
-  /** Plain HTTP to hosts that have a certificate goes to HTTPS, once that is listened for. */
-  readonly sslRedirect: boolean;
-  /** The port that clients know for HTTPS; 0 is that of the first listener for it. */
-  readonly sslRedirectPort: number;
-  /** Several workers share each port. */
-  readonly reusePort?: boolean;
-  /** What limits count in; workers that share them count together. Its own by default. */
-  readonly counts?: ConnectionCounts;
-  /** Calls to see whether ports answer; workers know of each other's. Its own by default. */
-  readonly ownCalls?: OwnCalls;
-  /** Bytes in use, for the limit of memory; what the process tells by default. */
-  readonly memoryInUse?: () => number;
-  /** What counts the traffic, and writes of it; without it nobody is told. */
-  readonly telemetry?: Telemetry;
-  /** Why traffic should not come, by a name of the reason; null once it may again. */
-  readonly onObstacle?: (name: string, reason: string | null) => void;
-}
+export type { DrainOptions, ProxyServerOptions } from "./server_options.ts";
 
 interface Address {
   readonly hostname: string;
   readonly port: number;
-}
-
-export interface DrainOptions {
-  /** Goes on accepting for this long (ms), until load balancers have noticed. */
-  readonly delay: number;
-  /** Then exchanges under way get this long (ms) to finish. */
-  readonly timeout: number;
 }
 
 /**
@@ -126,6 +84,7 @@ export class ProxyServer {
   readonly #tunnels: Tunnels;
   readonly #holds: Holds;
   readonly #ownCalls: OwnCalls;
+  readonly #bodies: BodyCounts;
   readonly #handshakeFailures: HandshakeFailures;
   #served = 0;
   #draining = false;
@@ -172,9 +131,12 @@ export class ProxyServer {
       grpcWeb: options.grpcWeb ?? false,
       loopMark,
     });
+    const { bodies = new ConnectionCounts() } = options;
+    this.#bodies = new BodyCounts(bodies, limits.bodiesPerAddress);
     const shared = { limits, buffers: createBuffers(), deadlines: this.#deadlines, trustedProxies };
     const forwarder = new Forwarder({
       ...shared,
+      bodies: this.#bodies,
       loopMark,
       log,
       telemetry,
@@ -219,6 +181,11 @@ export class ProxyServer {
   /** Requests that endpoints are being asked now. */
   get upstreamRequestCount(): number {
     return this.#endpoints.requestCount;
+  }
+
+  /** Request bodies that count against `bodiesPerAddress`. */
+  get bodyCount(): number {
+    return this.#bodies.total;
   }
 
   /** Requests that wait for an upstream to have an endpoint. */

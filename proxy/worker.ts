@@ -81,6 +81,7 @@ function start(
     sslRedirectPort: settings.sslRedirectPort,
     reusePort: true,
     counts: new ConnectionCounts(cells.counts, cells.worker),
+    bodies: new ConnectionCounts(cells.bodies, cells.worker),
     ownCalls: new OwnCalls(cells.calls, cells.worker),
     telemetry,
     log,

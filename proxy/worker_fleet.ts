@@ -65,6 +65,7 @@ export class WorkerFleet implements DataPlane {
   readonly #protected: Address[] = [];
   /** Limits count over the process. */
   readonly #counts: Int32Array<SharedArrayBuffer>;
+  readonly #bodies: Int32Array<SharedArrayBuffer>;
   /** So do calls to see whether ports answer. */
   readonly #calls: Int32Array<SharedArrayBuffer>;
   #watch: StallWatch<WorkerMember> | null = null;
@@ -82,6 +83,7 @@ export class WorkerFleet implements DataPlane {
     this.#options = options;
     // A stuck worker keeps its place, and its connections count.
     this.#counts = ConnectionCounts.cellsFor(2 * options.count);
+    this.#bodies = ConnectionCounts.cellsFor(2 * options.count);
     this.#calls = OwnCalls.cellsFor(2 * options.count);
   }
 
@@ -153,6 +155,7 @@ export class WorkerFleet implements DataPlane {
     while (taken.has(place)) place++;
     // What the one before had counted went with it.
     ConnectionCounts.clear(this.#counts, place);
+    ConnectionCounts.clear(this.#bodies, place);
     OwnCalls.clear(this.#calls, place);
     const member = new WorkerMember(
       module,
@@ -163,7 +166,12 @@ export class WorkerFleet implements DataPlane {
     this.#members.add(member);
     // A new differ has seen nothing: its delta is the whole.
     const delta = packDelta(new SnapshotDiffer().diff(this.#snapshot!, this.#certificates));
-    const cells = { counts: this.#counts, calls: this.#calls, worker: place };
+    const cells = {
+      counts: this.#counts,
+      bodies: this.#bodies,
+      calls: this.#calls,
+      worker: place,
+    };
     const listen = this.#listening;
     const listeners = this.#listeners;
     return member.start({ settings, listen, listeners, delta, zone: this.#zone, cells });

@@ -47,6 +47,8 @@ export interface Listening {
 export interface PostedCells {
   /** See `ConnectionCounts`. */
   readonly counts: Int32Array<SharedArrayBuffer>;
+  /** See `BodyCounts`. */
+  readonly bodies: Int32Array<SharedArrayBuffer>;
   /** See `OwnCalls`. */
   readonly calls: Int32Array<SharedArrayBuffer>;
   readonly worker: number;

@@ -51,6 +51,7 @@ const EXPECTED: Record<ErrorCode, number | null> = {
   route_broken: 13,
   route_closed: 9,
   loop_detected: 13,
+  too_many_bodies: 8,
   overloaded: 14,
   internal: 13,
   connect_failed: 14,

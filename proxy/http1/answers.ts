@@ -143,6 +143,7 @@ export abstract class Answers implements Exchange {
   /** Tells what became of the exchange. */
   protected end(): void {
     const { record } = this;
+    record.bodyCounts?.leave(this);
     record.duration = turnNow() - record.startedAt;
     record.bytesIn += this.desk!.body.received;
     record.bytesOut += this.desk!.output.sent;

@@ -197,6 +197,7 @@ export class ServerConnection extends Answers implements Deadlined {
     if (this.#phase === CLOSED) return;
     this.#phase = CLOSED;
     this.context.deadlines.delete(this);
+    this.desk?.record.bodyCounts?.leave(this);
     if (this.preface === null) closeQuietly(this.transport);
     // Mostly there is nobody to tell, and an error is dear.
     if (this.onAbort !== null) this.#abort(this.failure ?? new ProxyError("client_gone"));
@@ -304,7 +305,10 @@ export class ServerConnection extends Answers implements Deadlined {
     const { reader, record, request } = this.desk!;
     const result = reader.advance();
     if (reader.hasBegun || result !== "pending") {
-      if (record.startedAt === 0) this.#beginRecord();
+      if (record.startedAt === 0) {
+        record.startedAt = turnNow();
+        record.bytesOut = -this.desk!.output.sent;
+      }
       if (this.#phase === IDLE) this.#beginHead();
       record.method = request.method;
       record.version = request.version;
@@ -322,11 +326,6 @@ export class ServerConnection extends Answers implements Deadlined {
     record.hasHead = true;
     this.#beginExchange(request.bodyLength);
     return true;
-  }
-
-  #beginRecord(): void {
-    this.record.startedAt = turnNow();
-    this.record.bytesOut = -this.desk!.output.sent;
   }
 
   #beginHead(): void {
@@ -351,7 +350,9 @@ export class ServerConnection extends Answers implements Deadlined {
 
   /** Once the request is complete, its client's end is watched for. */
   #watchClient(): void {
-    if (this.#phase === EXCHANGE && this.desk!.body.done) this.desk!.readAhead.begin();
+    if (!this.desk!.body.done) return;
+    this.record.bodyCounts?.leave(this);
+    if (this.#phase === EXCHANGE) this.desk!.readAhead.begin();
   }
 
   /** A watched read has settled: the next request's first bytes, FIN or a reset. */

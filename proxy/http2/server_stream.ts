@@ -157,6 +157,11 @@ export class ServerStream extends Stream implements Exchange {
     this.endRemote();
   }
 
+  override endRemote(): void {
+    this.record.bodyCounts?.leave(this);
+    super.endRemote();
+  }
+
   /** All that has come in a read is here: the exchange begins. */
   start(): void {
     const { body, record, request } = this;
@@ -368,6 +373,7 @@ export class ServerStream extends Stream implements Exchange {
       return;
     }
     const { record, body } = this;
+    record.bodyCounts?.leave(this);
     record.duration = turnNow() - record.startedAt;
     record.bytesIn += body.received;
     record.bytesOut = this.sender.sent;
