@@ -21,9 +21,10 @@ import {
 import {
   type ClusterBounds,
   DEFAULT_CLUSTER_BOUNDS,
+  upstreamsByNamespace,
   withinCluster,
 } from "./translate/cluster_bound.ts";
-import { DEFAULT_NAMESPACE_ENDPOINTS, withinEndpoints } from "./translate/endpoint_bound.ts";
+import { DEFAULT_NAMESPACE_ENDPOINTS } from "./translate/endpoint_bound.ts";
 import type { HostClaims } from "./translate/host_claims.ts";
 import type { HostOwner, HostOwnershipMode } from "./translate/host_owner.ts";
 import { livingFirst, readIngresses } from "./translate/ingress_list.ts";
@@ -142,7 +143,16 @@ export function translate(
   problems.addAll(namespaces.problems);
   problems.addAll(ownership.problems);
   const upstreamTls = new UpstreamTlsReader(secrets, published, now, problems);
-  const backends = new BackendResolver(resources, upstreamTls, options, problems);
+  const backends = new BackendResolver(
+    resources,
+    upstreamTls,
+    options,
+    {
+      upstreams: upstreamsByNamespace(read.ingresses),
+      endpoints: options.namespaceEndpoints ?? DEFAULT_NAMESPACE_ENDPOINTS,
+    },
+    problems,
+  );
   const routing = layRoutes(
     ingresses,
     backends,
@@ -168,11 +178,6 @@ export function translate(
   const unnamed = byDefault === null
     ? upstreamTls.certificates()
     : withCertificate(upstreamTls.certificates(), byDefault);
-  const upstreams = withinEndpoints(
-    backends.upstreams(),
-    options.namespaceEndpoints ?? DEFAULT_NAMESPACE_ENDPOINTS,
-    problems,
-  );
   const statuses = layStatuses({ list, routing, tls }, problems);
   return {
     snapshot: {
@@ -180,7 +185,7 @@ export function translate(
       version: options.version,
       routes: routing.routes,
       defaultAction: routing.defaultAction,
-      upstreams,
+      upstreams: backends.upstreams(),
       certificates: mergeCertificates(tls.certificates, unnamed),
       defaultCertificate: byDefault?.id ?? null,
       ...loopMarkOf(published, options),

@@ -17,6 +17,7 @@ import {
 } from "./backend_plan.ts";
 import type { BackendRef } from "./backend_ref.ts";
 import { API_SERVICE, type Denied, readDenied } from "./denied.ts";
+import { type EndpointBound, endpointLimits } from "./endpoint_bound.ts";
 import { EndpointIndex, type Slice } from "./endpoints.ts";
 import { keyOf, ObjectIndex } from "./identity.ts";
 import { isSameList } from "./memo.ts";
@@ -38,6 +39,8 @@ export class BackendResolver {
   #tls: UpstreamTlsReader;
   #options: BackendOptions;
   #problems: ProblemList;
+  /** Endpoints that each upstream may have, by namespace, where it is over the bound. */
+  #limits: ReadonlyMap<string, number>;
   /** By upstream id. */
   #found = new Map<string, FoundBackend>();
 
@@ -45,6 +48,7 @@ export class BackendResolver {
     resources: Resources,
     tls: UpstreamTlsReader,
     options: Omit<BackendOptions, "denied">,
+    bound: EndpointBound,
     problems: ProblemList,
   ) {
     this.#tls = tls;
@@ -59,6 +63,13 @@ export class BackendResolver {
     const { allowExternalName, allowLocalEndpoints } = options;
     this.#options = { allowExternalName, allowLocalEndpoints, denied: this.denied };
     this.#problems = problems;
+    this.#limits = endpointLimits(
+      bound,
+      (service) =>
+        this.#endpoints.slicesOf(service)
+          .reduce((sum, slice) => sum + slice.addresses(this.#options).value.length, 0),
+      problems,
+    );
   }
 
   /** Problems go to the report that is asked for, of the object that names the backend. */
@@ -137,7 +148,8 @@ export class BackendResolver {
         remedy: "Create the Service, or write the name of one that exists",
       });
     }
-    const known = this.#plan(service, port, this.#endpoints.slicesOf(key));
+    const limit = this.#limits.get(namespace) ?? Infinity;
+    const known = this.#plan(service, port, this.#endpoints.slicesOf(key), limit);
     this.#problems.addAll(known.problems);
     const { plan } = known;
     if (plan.kind === "settled") return plan.finding;
@@ -151,7 +163,12 @@ export class BackendResolver {
   }
 
   /** From the last translation, if the objects that it comes from are the same. */
-  #plan(service: ServiceModel, port: number | string, slices: readonly Slice[]): KnownPlan {
+  #plan(
+    service: ServiceModel,
+    port: number | string,
+    slices: readonly Slice[],
+    limit: number,
+  ): KnownPlan {
     let plans = knownPlans.get(service);
     if (plans === undefined) knownPlans.set(service, plans = new Map());
     const before = plans.get(port);
@@ -159,16 +176,17 @@ export class BackendResolver {
       before.options.allowExternalName === this.#options.allowExternalName &&
       before.options.allowLocalEndpoints === this.#options.allowLocalEndpoints &&
       before.options.denied === this.#options.denied;
-    if (sameOptions && isSameList(before.slices, slices)) return before;
+    const isSame = sameOptions && before.limit === limit && isSameList(before.slices, slices);
+    if (isSame) return before;
     const chosen = service.ports.find((each) =>
       typeof port === "number" ? each.port === port : each.name === port
     );
     const { value, problems } = recordProblems((list) =>
-      planBackend({ service, port, chosen, slices }, this.#options, list)
+      planBackend({ service, port, chosen, slices, limit }, this.#options, list)
     );
     const known = sameOptions && isSamePlan(before.plan, value)
-      ? { ...before, slices, problems }
-      : { options: this.#options, slices, plan: value, problems, secured: null };
+      ? { ...before, slices, limit, problems }
+      : { options: this.#options, slices, limit, plan: value, problems, secured: null };
     if (plans.size >= MAX_PLANS) plans.clear();
     plans.set(port, known);
     return known;
@@ -191,6 +209,7 @@ export type FoundBackends = ReadonlyMap<string, FoundBackend>;
 interface KnownPlan {
   readonly options: BackendOptions;
   readonly slices: readonly Slice[];
+  readonly limit: number;
   readonly plan: Plan;
   readonly problems: readonly ObjectProblem[];
   /** What became of it when it was last secured. */

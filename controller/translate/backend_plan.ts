@@ -67,6 +67,8 @@ export interface PlanInputs {
   readonly chosen: PortModel | undefined;
   /** All of the Service, in the order of their names. */
   readonly slices: readonly Slice[];
+  /** Of endpoints; Infinity for none. */
+  readonly limit: number;
 }
 
 /** Decided by the inputs alone: never by the clock, other objects or what was published. */
@@ -95,6 +97,7 @@ export function planBackend(
     chosen.targetPort ?? chosen.port,
     options,
     problems,
+    inputs.limit,
   );
   return planReached(
     service,

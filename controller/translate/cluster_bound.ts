@@ -101,7 +101,7 @@ export function withinCluster(
     inputs.list === list && inputs.published === published && inputs.bounds === bounds
   );
   if (recalled !== null) return recalled;
-  const wanted = partsByNamespace(list.ingresses);
+  const wanted = wantedOf(list.ingresses).parts;
   const scale = new Scale(published, bounds);
   const { crowded, resource } = crowdedNamespaces(wanted, published, scale);
   const next = crowded.size === 0
@@ -268,6 +268,11 @@ class Tally {
     for (const secret of what.secrets ?? []) this.#secrets.add(secret);
   }
 
+  /** Ids. */
+  get upstreams(): ReadonlySet<string> {
+    return this.#upstreams;
+  }
+
   get parts(): Parts {
     const { routes, bytes } = this;
     return {
@@ -289,6 +294,10 @@ class Tallies {
     return tally;
   }
 
+  [Symbol.iterator](): Iterator<[namespace: string, tally: Tally]> {
+    return this.#byNamespace[Symbol.iterator]();
+  }
+
   get parts(): Map<string, Parts> {
     return new Map(Array.from(this.#byNamespace, ([namespace, { parts }]) => [namespace, parts]));
   }
@@ -297,12 +306,13 @@ class Tallies {
 let lastWanted: {
   readonly ingresses: readonly IngressModel[];
   readonly parts: ReadonlyMap<string, Parts>;
-} = { ingresses: [], parts: new Map() };
+  readonly upstreams: ReadonlyMap<string, ReadonlySet<string>>;
+} = { ingresses: [], parts: new Map(), upstreams: new Map() };
 
 /** Counts the Ingresses of those namespaces again of which one has changed. */
-function partsByNamespace(ingresses: readonly IngressModel[]): ReadonlyMap<string, Parts> {
+function wantedOf(ingresses: readonly IngressModel[]): typeof lastWanted {
   const { removed, added } = differenceOf(lastWanted.ingresses, ingresses);
-  if (removed.length === 0 && added.length === 0) return lastWanted.parts;
+  if (removed.length === 0 && added.length === 0) return lastWanted;
   const changed = new Set([...removed, ...added].map(({ identity }) => identity.ref.namespace));
   const tallies = new Tallies();
   for (const ingress of ingresses) {
@@ -315,10 +325,23 @@ function partsByNamespace(ingresses: readonly IngressModel[]): ReadonlyMap<strin
     tally.add({ hosts, upstreams, secrets });
   }
   const parts = new Map(lastWanted.parts);
-  for (const namespace of changed) parts.delete(namespace);
-  for (const [namespace, own] of tallies.parts) parts.set(namespace, own);
-  lastWanted = { ingresses, parts };
-  return parts;
+  const upstreams = new Map(lastWanted.upstreams);
+  for (const namespace of changed) {
+    parts.delete(namespace);
+    upstreams.delete(namespace);
+  }
+  for (const [namespace, tally] of tallies) {
+    parts.set(namespace, tally.parts);
+    upstreams.set(namespace, tally.upstreams);
+  }
+  return lastWanted = { ingresses, parts, upstreams };
+}
+
+/** Ids of the upstreams that the rules of a namespace name. */
+export function upstreamsByNamespace(
+  ingresses: readonly IngressModel[],
+): ReadonlyMap<string, ReadonlySet<string>> {
+  return wantedOf(ingresses).upstreams;
 }
 
 function publishedParts(published: Snapshot | null): Map<string, Parts> {

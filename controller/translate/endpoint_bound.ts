@@ -1,49 +1,61 @@
 /**
- * How many endpoints one namespace may have served. In: upstreams, with all of their endpoints. Out:
- * the same, but those of a namespace over the bound have fewer, the largest first: an upstream that
- * takes half of a Service's pods still serves.
+ * How many endpoints one namespace may have served. In: the upstreams that its Ingresses name, and how
+ * many endpoints each would have. Out: how many each may have, where they are too many: the largest get
+ * fewer, since an upstream of half of a Service's pods still serves.
  *
  * Each port of a Service that Ingresses name is an upstream with all pods of the Service, so that a few
- * EndpointSlices may make millions of endpoints.
+ * EndpointSlices may make millions of endpoints, in proxies and before that in the controller.
  */
-import type { Upstream } from "../../shared/snapshot.ts";
 import type { ProblemList } from "./problems.ts";
+
+export interface EndpointBound {
+  /** Ids of upstreams, by namespace. */
+  readonly upstreams: ReadonlyMap<string, ReadonlySet<string>>;
+  /** Of all upstreams of a namespace. */
+  readonly endpoints: number;
+}
 
 /** Some 45 MiB of a proxy of four workers. A cluster may have 5,000 nodes, and 150,000 pods. */
 export const DEFAULT_NAMESPACE_ENDPOINTS = 20_000;
 
-/** The very same list where no namespace is over the bound, and the same upstreams in it otherwise. */
-export function withinEndpoints(
-  upstreams: readonly Upstream[],
-  bound: number,
+/**
+ * Endpoints that each upstream may have, of the namespaces that are over the bound.
+ *
+ * @param countOf Endpoints of the Service with this key.
+ */
+export function endpointLimits(
+  { upstreams, endpoints }: EndpointBound,
+  countOf: (service: string) => number,
   problems: ProblemList,
-): readonly Upstream[] {
-  const counts = new Map<string, number>();
-  for (const upstream of upstreams) {
-    const { namespace } = serviceOf(upstream);
-    counts.set(namespace, (counts.get(namespace) ?? 0) + endpointsOf(upstream));
+): ReadonlyMap<string, number> {
+  const limits = new Map<string, number>();
+  for (const [namespace, ids] of upstreams) {
+    const ports = new Map<string, number>();
+    for (const id of ids) {
+      const service = id.slice(0, id.lastIndexOf(":"));
+      ports.set(service, (ports.get(service) ?? 0) + 1);
+    }
+    let total = 0;
+    const counts = Array.from(ports, ([service, times]) => {
+      const count = countOf(service);
+      total += count * times;
+      return { service, times, count };
+    });
+    if (total <= endpoints) continue;
+    const limit = limitOf(
+      counts.flatMap(({ count, times }) => Array<number>(times).fill(count)),
+      endpoints,
+    );
+    limits.set(namespace, limit);
+    for (const { service, count } of counts) {
+      if (count > limit) report(namespace, service, endpoints, problems);
+    }
   }
-  const levels = new Map<string, number>();
-  for (const [namespace, count] of counts) {
-    if (count <= bound) continue;
-    const own = upstreams.filter((upstream) => serviceOf(upstream).namespace === namespace);
-    levels.set(namespace, levelOf(own.map(endpointsOf), bound));
-  }
-  if (levels.size === 0) return upstreams;
-  const reported = new Set<string>();
-  return upstreams.map((upstream) => {
-    const { namespace, service } = serviceOf(upstream);
-    const level = levels.get(namespace);
-    if (level === undefined || endpointsOf(upstream) <= level) return upstream;
-    const key = `${namespace}/${service}`;
-    if (!reported.has(key)) report(namespace, service, bound, problems);
-    reported.add(key);
-    return shortened(upstream, level);
-  });
+  return limits;
 }
 
 /** The number that each may have, so that all have no more than `bound` together. */
-function levelOf(counts: readonly number[], bound: number): number {
+function limitOf(counts: readonly number[], bound: number): number {
   let left = bound;
   const sorted = counts.toSorted((a, b) => a - b);
   for (const [i, count] of sorted.entries()) {
@@ -55,32 +67,9 @@ function levelOf(counts: readonly number[], bound: number): number {
   return bound;
 }
 
-const known = new WeakMap<Upstream, { readonly level: number; readonly upstream: Upstream }>();
-
-/** Always the first by address: another choice would move connections with each pod that comes. */
-function shortened(upstream: Upstream, level: number): Upstream {
-  const before = known.get(upstream);
-  if (before?.level === level) return before.upstream;
-  const { addresses } = upstream;
-  if (addresses.kind !== "endpoints") return upstream;
-  const endpoints = addresses.endpoints.slice(0, level);
-  const made = { ...upstream, addresses: { ...addresses, endpoints } };
-  known.set(upstream, { level, upstream: made });
-  return made;
-}
-
-function endpointsOf({ addresses }: Upstream): number {
-  return addresses.kind === "endpoints" ? addresses.endpoints.length : 0;
-}
-
-/** See `Upstream.id`. */
-function serviceOf({ id }: Upstream): { readonly namespace: string; readonly service: string } {
-  const slash = id.indexOf("/");
-  return { namespace: id.slice(0, slash), service: id.slice(slash + 1, id.indexOf(":", slash)) };
-}
-
 function report(namespace: string, service: string, bound: number, problems: ProblemList): void {
-  problems.about({ kind: "Service", namespace, name: service }).error("", {
+  const name = service.slice(namespace.length + 1);
+  problems.about({ kind: "Service", namespace, name }).error("", {
     reason: "EndpointsLeftOut",
     message:
       `the backends of namespace ${namespace} have more than ${bound} endpoints together, so ` +

@@ -112,6 +112,7 @@ function groupSlices(slices: Iterable<Slice>): ReadonlyMap<string, Slice[]> {
  * @param slices All of one Service, in the order of their names.
  * @param portName Name of the Service's port, "" for one without, as slices repeat it.
  * @param fallbackPort For slices that restrict no ports.
+ * @param limit Endpoints at most: those of the first slices.
  */
 export function readEndpoints(
   slices: readonly Slice[],
@@ -119,10 +120,13 @@ export function readEndpoints(
   fallbackPort: number,
   options: EndpointOptions,
   problems: ProblemList,
+  limit: number,
 ): EndpointReading {
   if (slices.length === 0) return { endpoints: [], absence: "it has no EndpointSlices" };
-  const candidates: Candidate[] = [];
+  const byState: Readonly<Record<EndpointState, Candidate[]>> = { ready: [], leaving: [], out: [] };
   for (const slice of slices) {
+    // Nothing more is read of a Service that is over a bound than it gets.
+    if (byState.ready.length >= limit) break;
     const ports = portsOf(slice.object, portName, fallbackPort);
     if (ports.length === 0) continue;
     const addresses = slice.addresses(options);
@@ -130,16 +134,17 @@ export function readEndpoints(
     for (const found of addresses.value) {
       for (const port of ports) {
         const refusal = options.denied.refusal(found.address, port, found.isPod);
-        if (refusal === null) candidates.push({ ...found, port });
-        else reportDenied(found, refusal, problems.about(slice.identity.ref));
+        const candidates = byState[found.state];
+        if (refusal === null) {
+          if (candidates.length < limit) candidates.push({ ...found, port });
+        } else reportDenied(found, refusal, problems.about(slice.identity.ref));
       }
     }
   }
-  const ready = candidates.filter(({ state }) => state === "ready");
-  const used = ready.length > 0 ? ready : candidates.filter(({ state }) => state === "leaving");
+  const { ready, leaving, out } = byState;
   return {
-    endpoints: sortedEndpoints(used),
-    absence: candidates.length > 0
+    endpoints: sortedEndpoints(ready.length > 0 ? ready : leaving),
+    absence: ready.length + leaving.length + out.length > 0
       ? "none of its endpoints is ready"
       : "its EndpointSlices have no usable address for that port",
   };

@@ -48,6 +48,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
     functions: {
       "controller/catch_up.ts": ["CatchUp.behind", "CatchUp.claim"],
       "controller/excess.ts": ["excessOf"],
+      "controller/translate/endpoint_bound.ts": ["endpointLimits"],
       "controller/translate/namespace_bounds.ts": ["applyBounds"],
       "controller/kube/refusals.ts": ["RefusalLog.refused"],
       "controller/kube/revision.ts": ["compareRevisions", "newestRevision", "oldestRevision"],
