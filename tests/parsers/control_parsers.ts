@@ -230,7 +230,7 @@ export const CONTROL_PARSERS: readonly Parser[] = [
         "controller/kube/transport.ts new LineSplitter",
         "controller/kube/transport.ts LineSplitter.push",
       ],
-      bytes: MAX_REPORT_BYTES,
+      bytes: MAX_REPORT_BYTES / 4,
       only: ["a", "\n", "{}\n", "\r\n"],
       read: (text) => {
         const bytes = Buffer.from(text, "latin1");
@@ -325,6 +325,7 @@ function certificateOf(
     for (const name of names) {
       entry.covers(name);
       certificates.find(name)?.redirects(name);
+      certificates.find(`other-${name}`);
     }
   };
 }

@@ -60,6 +60,11 @@ const REQUESTS: Readonly<Record<string, (text: string) => Pairs>> = {
   "method": (text) => request({ method: text }),
   "scheme": (text) => request({ scheme: `a${text}` }),
   "protocol": (text) => request({ method: "CONNECT", protocol: text }),
+  "WebSocket key": (text) => [
+    ...request({ method: "CONNECT", protocol: "websocket" }),
+    ["sec-websocket-version", "13"],
+    ["sec-websocket-key", text],
+  ],
   "name": (text) => [...request({}), [`a${text}`, "x"]],
   "te": (text) => [...request({}), ["te", text]],
   "host": (text) => [...request({}), ["host", text]],
@@ -134,7 +139,7 @@ function readRequest(bytes: Uint8Array, block: HeadBlock): RequestHead {
   new HpackDecoder(TABLE_SIZE).decode(bytes, 0, bytes.length, block);
   const head = new RequestHead(block.fields);
   block.joinCookies();
-  readRequestHead(block, head, true, DEFAULT_LIMITS);
+  readRequestHead(block, head, false, DEFAULT_LIMITS);
   trailersProblem(block);
   return head;
 }

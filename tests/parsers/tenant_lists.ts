@@ -15,12 +15,13 @@ import { readIdentity } from "../../controller/translate/identity.ts";
 import { readIngress } from "../../controller/translate/ingress.ts";
 import { referencedSecrets } from "../../controller/secret_references.ts";
 import { unknownClasses } from "../../controller/unknown_class.ts";
+import { DEFAULT_NAMESPACE_BOUNDS } from "../../controller/translate/namespace_bounds.ts";
 import { compileTable } from "../../proxy/router/table.ts";
 import { explain } from "../../proxy/router/explain.ts";
 import { parseSnapshot } from "../../shared/snapshot_parse.ts";
 import type { Snapshot } from "../../shared/snapshot.ts";
 import { serialiseSnapshot } from "../../shared/snapshot_serialise.ts";
-import { wholeLine } from "../../shared/stream/change.ts";
+import { deltaLine, wholeLine } from "../../shared/stream/change.ts";
 import { Content } from "../../shared/stream/content.ts";
 import { readUpdate } from "../../shared/stream/messages.ts";
 import { ReceivedContent } from "../../shared/stream/received.ts";
@@ -326,24 +327,17 @@ const TRANSLATED: readonly string[] = [
   "json.ts asObject",
   "json.ts asPort",
   "json.ts asText",
-  "json.ts describe",
   "json.ts fieldOf",
   "json.ts isAbsent",
   "json.ts showSome",
   "memo.ts isSameList",
   "namespace_facts.ts isDying",
   "ownership.ts Ownership.differsOnlyIn",
-  "ownership.ts Ownership.isOwn",
   "ownership.ts Ownership.standing",
   "ownership_problems.ts reportOwnership",
-  "published_ingress.ts new PublishedParts",
-  "published_ingress.ts PublishedParts.hasRoute",
-  "published_ingress.ts PublishedParts.secretsOf",
   "refusals.ts closedAnswer",
   "route_claims.ts RouteClaims.claimHost",
-  "route_claims.ts RouteClaims.find",
   "route_claims.ts RouteClaims.findId",
-  "route_claims.ts RouteClaims.hostOwner",
   "route_claims.ts RouteClaims.resolve",
   "route_claims.ts RouteClaims.routes",
   "route_place.ts HostPlaces.of",
@@ -361,11 +355,12 @@ const TRANSLATED: readonly string[] = [
 function translationParser(
   name: string,
   of: Readonly<Record<string, (count: number) => Resources>>,
+  count = COUNT,
 ): Parser {
   return listParser({
     name,
     functions: ["controller/translate.ts translate", ...TRANSLATED],
-    count: COUNT,
+    count,
     read: Object.fromEntries(
       Object.entries(of).map(([element, resources]) => [
         element,
@@ -433,23 +428,36 @@ function published(snapshot: Snapshot): () => Snapshot {
   };
 }
 
+/** Reads all at once, and what comes to nothing. */
 function streamed(snapshot: Snapshot): () => Snapshot {
-  const line = wholeLine(Content.of(snapshot));
+  const nothing = Content.of({ ...snapshot, routes: [], upstreams: [], certificates: [] });
+  const all = Content.of(snapshot);
+  const lines = [wholeLine(all), wholeLine(nothing), deltaLine(nothing, all)];
   return () => {
-    const update = readUpdate(line);
-    if (!update.ok || update.message.kind !== "snapshot") throw new Error("no snapshot");
-    const taken = new ReceivedContent().take(update.message);
-    if (!taken.ok) throw new Error(taken.reason);
-    return taken.snapshot;
+    const received = new ReceivedContent();
+    let last = snapshot;
+    for (const line of lines) {
+      const update = readUpdate(line);
+      if (!update.ok) throw new Error(update.reason);
+      const { message } = update;
+      if (message.kind !== "snapshot" && message.kind !== "delta") throw new Error(message.kind);
+      const taken = received.take(message);
+      if (!taken.ok) throw new Error(taken.reason);
+      last = taken.snapshot;
+    }
+    return last;
   };
 }
 
 export const TENANT_LISTS: readonly Parser[] = [
   translationParser("what one Ingress has", INGRESSES),
-  translationParser("what namespaces have", OBJECTS),
+  translationParser("what namespaces have", OBJECTS, COUNT / 2),
   listParser({
-    name: "what was published of a Secret that is gone",
+    name: "what was published before",
     functions: [
+      "controller/translate/published_ingress.ts new PublishedParts",
+      "controller/translate/published_ingress.ts PublishedParts.hasRoute",
+      "controller/translate/published_ingress.ts PublishedParts.secretsOf",
       "controller/translate/published_certificates.ts PublishedCertificates.find",
       "controller/translate/published_certificates.ts PublishedCertificates.isPlain",
     ],
@@ -461,6 +469,14 @@ export const TENANT_LISTS: readonly Parser[] = [
         const { ingresses: [{ spec }] } = resources;
         const again = { ...resources, ingresses: [ingressOf({ ...spec, tls })], secrets: [] };
         translate(again, snapshot, OPTIONS, () => NOW);
+      },
+      "paths over a namespace's bound": (count) => () => {
+        const { resources, snapshot } = publishedBefore(count);
+        const { ingresses: [{ spec }] } = resources;
+        const rules = [...spec?.rules ?? [], ruleOf(oneHost())];
+        const namespaceBounds = { ...DEFAULT_NAMESPACE_BOUNDS, routes: 1 };
+        const more = { ...resources, ingresses: [ingressOf({ ...spec, rules })] };
+        translate(more, snapshot, { ...OPTIONS, namespaceBounds }, () => NOW);
       },
       "hosts to which plain HTTP stays": (count) => () => {
         const { resources, snapshot } = publishedBefore(count);
@@ -489,10 +505,10 @@ export const TENANT_LISTS: readonly Parser[] = [
     ],
     count: COUNT,
     read: Object.fromEntries(
-      Object.entries({ ...INGRESSES, ...OBJECTS }).map((
-        [element, resources],
+      ["rules of hosts", "paths", "TLS entries", "annotations"].map((
+        element,
       ) => [element, (count) => {
-        const { ingresses } = resources(count);
+        const { ingresses } = INGRESSES[element](count);
         return () => readAtTheDoor(ingresses);
       }]),
     ),
@@ -500,7 +516,6 @@ export const TENANT_LISTS: readonly Parser[] = [
   snapshotParser("a published snapshot", [
     "proxy/router/explain.ts explain",
     "shared/snapshot_certificate.ts readCertificate",
-    "shared/snapshot_certificate.ts readPemText",
     "shared/snapshot_parse.ts readVersion",
     "shared/snapshot_route.ts RouteReader.read",
     "shared/snapshot_route.ts RouteReader.readAction",

@@ -138,7 +138,10 @@ const TEXTS: Readonly<Record<string, TextReader>> = {
   "controller/translate/path.ts readPathType": [PATH_BYTES, readPathType],
   "controller/translate/path.ts explainPath": [PATH_BYTES, (text) => explainPath(text, "is bad")],
   "controller/translate/path.ts looksLikePattern": [PATH_BYTES, looksLikePattern, ["/", ""]],
-  "controller/translate/host.ts readHost": [ANNOTATION_BYTES, readHost, ["[", "]"], ["a", ":80a"]],
+  "controller/translate/host.ts readHost": [ANNOTATION_BYTES / 4, readHost, ["[", "]"], [
+    "a",
+    ":80a",
+  ]],
   "controller/translate/host.ts readRuleHost": [HOST_BYTES, readRuleHost, ["a", ".a"]],
   "controller/translate/host.ts explainHost": [
     ANNOTATION_BYTES,
