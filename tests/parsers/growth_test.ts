@@ -72,7 +72,8 @@ function deno(...args: readonly string[]): Deno.Command {
   });
 }
 
-/** A process that keeps a core busy. */
+/** A process that keeps a core busy; two minutes at most, should nobody be left to end it. */
 function busy(): Deno.ChildProcess {
-  return new Deno.Command(Deno.execPath(), { args: ["eval", "for (;;);"] }).spawn();
+  const loop = "for (const end = Date.now() + 120_000; Date.now() < end;);";
+  return new Deno.Command(Deno.execPath(), { args: ["eval", loop] }).spawn();
 }
