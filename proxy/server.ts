@@ -58,8 +58,11 @@ const DRAIN_GRACE = 2_000;
 /** How often a drain looks whether all is done, in ms. */
 const DRAIN_POLL = 20;
 
-/** What waits to be accepted when a drain begins is taken in for at most this long, in ms. */
-const QUEUE_PATIENCE = 250;
+/** A drain looks so many times at most, `DRAIN_POLL` apart, whether more is accepted. */
+const QUEUE_LOOKS = 16;
+
+/** After so many looks in a row without a new connection nothing waits to be accepted. */
+const QUIET_LOOKS = 2;
 
 /** So many handshakes may be under way while memory is too short for requests. */
 const HANDSHAKES_SHORT_OF_MEMORY = 16;
@@ -323,13 +326,17 @@ export class ProxyServer {
     while (this.connectionCount > 0 && performance.now() < end) await sleep(DRAIN_POLL);
   }
 
-  /** Closing a socket resets the connections that wait to be accepted: they are taken in before. */
+  /**
+   * Closing a socket resets the connections that wait to be accepted: they are taken in before. Looks
+   * are counted, not time: a process that has stood still for longer than all of its patience has not
+   * looked at its queues once, and Deno accepts 128 connections between two timers.
+   */
   async #emptyQueues(): Promise<void> {
-    const end = performance.now() + QUEUE_PATIENCE;
-    let before = -1;
-    while (before !== this.#served && performance.now() < end) {
-      before = this.#served;
+    let quiet = 0;
+    for (let looks = 0; looks < QUEUE_LOOKS && quiet < QUIET_LOOKS; looks++) {
+      const before = this.#served;
       await sleep(DRAIN_POLL);
+      quiet = this.#served === before ? quiet + 1 : 0;
     }
   }
 

@@ -301,8 +301,13 @@ Deno.test("an endpoint is not left out for deadlines that clients give", async (
   await using it = await scene([one.port, two.port], { ejectionFailures: 1 });
   const silent = () => it.client.call("Silent", ["hello"], [["grpc-timeout", "1m"]]);
   await Promise.all([silent(), silent(), silent(), silent()]);
+  // Deadlines may pass before a call gets to a backend.
+  const echoes = () =>
+    [one, two].map(({ calls }) =>
+      calls.filter((fields) => fields[":path"]?.endsWith("Echo")).length
+    );
   for (let i = 0; i < 4; i++) await it.client.call("Echo");
-  assert.deepEqual([one.calls.length, two.calls.length], [4, 4]);
+  assert.deepEqual(echoes(), [2, 2]);
 });
 
 // ── HTTP/1.1 ────────────────────────────────────────────────────────────────────────────────────
