@@ -107,7 +107,7 @@ clusterTest(
       await scene.eventuallyProblem("NamespaceFull");
       after = await timedChanges(scene, proxy, "after", CHANGES);
       await isServed(proxy);
-      const routes = (await scene.published())?.routes ?? [];
+      const { routes } = await scene.whole();
       const own = routes.filter(({ origin }) => origin.namespace === flood);
       assert.equal(own.length, 10_000, "the tenant has what one namespace may have");
 

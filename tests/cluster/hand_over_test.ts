@@ -84,7 +84,7 @@ clusterTest("a leader that dies in the middle of a write leaves nothing half", a
       await eventually("answer to what came late", () => held.status !== null);
       assert.equal(held.status, 409, `${resource} ${host}`);
       late++;
-      assert.deepEqual((await scene.published())?.routes, published.routes);
+      assert.deepEqual((await scene.whole()).routes, published.routes);
     }
     await leader.spawn();
   }

@@ -9,7 +9,6 @@ import { clusterTest } from "./support/cluster_case.ts";
 import { eventually } from "./support/condition.ts";
 import { ControllerScene } from "./support/controller_scene.ts";
 import { heldUntil } from "./support/gateway_answers.ts";
-import { connectProxy } from "./support/stream_scene.ts";
 import type { Live } from "./support/workload_scene.ts";
 import type { LiveIngress } from "./support/writing_scene.ts";
 
@@ -150,52 +149,6 @@ for (const [name, [status, reason, text]] of Object.entries(TROUBLES)) {
     },
   );
 }
-
-/** Text that no compression makes much smaller. */
-function noise(length: number): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(length));
-  return Array.from(bytes, (byte) => LETTERS[byte % LETTERS.length]).join("");
-}
-
-const LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
-
-clusterTest(
-  "a configuration that does not fit is told of with the DaemonSet, and the last stays",
-  async (cluster) => {
-    await using scene = await ControllerScene.start(cluster);
-    await scene.service("web");
-    await scene.ingress("shop");
-    await scene.eventuallyRouted("shop.example.com Prefix /");
-    await eventually("DaemonSet", () => workload(scene));
-    const backend = { service: { name: "web", port: { number: 80 } } };
-    const names = Array.from({ length: 12 }, (_, i) => `large-${i}`);
-    for (const name of names) {
-      const paths = Array.from({ length: 900 }, () => ({
-        path: `/${noise(1000)}`,
-        pathType: "Prefix",
-        backend,
-      }));
-      await scene.ingress(name, { rules: [{ host: `${name}.example.com`, http: { paths } }] });
-    }
-    const { message } = await eventOf(scene, "ConfigurationTooLarge");
-    assert.match(message, /what was published before stays/i);
-    const before = await scene.published();
-    assert.equal(before?.routes.some(({ host }) => host === "shop.example.com"), true);
-    // Proxies that have a stream do not live on what is published.
-    await using streamed = await connectProxy(scene);
-    const whole = await streamed.line("snapshot") as unknown as { hosts: readonly unknown[] };
-    assert.equal(whole.hosts.length, 1 + names.length);
-    for (const name of names.slice(1)) await scene.remove("Ingress", name);
-    await scene.eventuallyPublished(
-      "what fits",
-      ({ routes }) => new Set(routes.map(({ host }) => host)).size === 2,
-    );
-    await eventually("end of the problem", async () => {
-      const reasons = (await scene.problems()).map(({ reason }) => reason);
-      return !reasons.includes("ConfigurationTooLarge");
-    });
-  },
-);
 
 function accountOf(live: Live | null): unknown {
   return (live?.spec.template.spec as { serviceAccountName?: string }).serviceAccountName;

@@ -8,8 +8,8 @@ import { type FaultProxy, startFaultProxy } from "./support/fault_proxy.ts";
 import { shownProxies, streamPort } from "./support/stream_scene.ts";
 import { answerOf, startStreamedProxy } from "./support/streamed_proxy.ts";
 
-/** So many that a change of them is many reads of a socket. */
-const HOSTS = 1200;
+/** As many as one Ingress may have paths: a change of them is many reads of a socket. */
+const HOSTS = 1000;
 const ROUNDS = 12;
 
 /** Debian's package `faketime`. */

@@ -4,6 +4,7 @@ import type { KubeObject } from "./support/api_client.ts";
 import { clusterTest } from "./support/cluster_case.ts";
 import { eventually } from "./support/condition.ts";
 import { ControllerScene, rule } from "./support/controller_scene.ts";
+import { connectProxy } from "./support/stream_scene.ts";
 
 const HOST = "large.example.com";
 
@@ -17,14 +18,14 @@ function paths(count: number, length = 10) {
 
 /** Routes of a host that lead to a backend. */
 async function routesOf(scene: ControllerScene, host: string): Promise<number> {
-  const routes = (await scene.published())?.routes ?? [];
+  const { routes } = await scene.whole();
   return routes.filter((route) => route.host === host && route.action.kind === "forward").length;
 }
 
 async function addressesOf(scene: ControllerScene): Promise<string[]> {
-  return (await scene.published())?.upstreams.flatMap(({ addresses }) =>
+  return (await scene.whole()).upstreams.flatMap(({ addresses }) =>
     addresses.kind === "endpoints" ? addresses.endpoints.map(({ address }) => address) : []
-  ) ?? [];
+  );
 }
 
 clusterTest(
@@ -114,3 +115,57 @@ clusterTest("a namespace past its routes serves its oldest Ingresses", async (cl
   await scene.remove("Ingress", "b");
   await eventually("it has room", async () => await routesOf(scene, "d.example.com") === 3);
 });
+
+/** A path that no compression makes much smaller. */
+function randomPath(length: number): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(length * 0.75));
+  return `/${bytes.toBase64({ alphabet: "base64url" })}`;
+}
+
+clusterTest(
+  "Ingresses past what the proxies' memory holds are refused, the others served",
+  async (cluster) => {
+    // The bounds of one namespace come first unless they are far above it.
+    await using scene = await ControllerScene.start(cluster, {
+      args: [
+        "--max-object-bytes=2MiB",
+        "--max-namespace-bytes=32MiB",
+        "--max-namespace-routes=20000",
+        "--max-namespace-host-bytes=32MiB",
+      ],
+    });
+    await scene.service("web");
+    await scene.ingress("shop");
+    await scene.eventuallyRouted("shop.example.com Prefix /");
+    const backend = { service: { name: "web", port: { number: 80 } } };
+    const names = Array.from({ length: 12 }, (_, i) => `large-${i}`);
+    for (const name of names) {
+      const paths = Array.from(
+        { length: 900 },
+        () => ({ path: randomPath(1000), pathType: "Prefix", backend }),
+      );
+      await scene.ingress(name, { rules: [{ host: `${name}.example.com`, http: { paths } }] });
+    }
+    const { message, object } = await scene.eventuallyProblem("ClusterFull");
+    match(String(object), new RegExp(`^Ingress ${scene.app}/large-`));
+    match(message, /more than proxies with 1024 MiB of memory and 4 workers hold/);
+    await using streamed = await connectProxy(scene);
+    const { hosts } = await streamed.line("snapshot") as unknown as {
+      hosts: readonly { readonly host: string }[];
+    };
+    const connected = hosts.map(({ host }) => host);
+    equal(connected.includes("shop.example.com"), true, connected.join());
+    equal(connected.length < 1 + names.length, true, connected.join());
+    const served = (await scene.whole()).routes.map(({ host }) => host);
+    equal(served.includes("shop.example.com"), true);
+    for (const name of names.slice(1)) await scene.remove("Ingress", name);
+    await scene.eventuallyPublished(
+      "what fits",
+      ({ routes }) => new Set(routes.map(({ host }) => host)).size === 2,
+    );
+    await eventually("end of the problem", async () => {
+      const reasons = (await scene.problems()).map(({ reason }) => reason);
+      return !reasons.includes("ClusterFull");
+    });
+  },
+);

@@ -239,11 +239,17 @@ clusterTest(
     await scene.ingress("shop");
     const released = Promise.withResolvers<void>();
     scene.gateway!.inject({ verb: "list", resource: "nodes" }, heldUntil(released.promise), 1);
-    await scene.startController();
-    await scene.eventuallyRouted("shop.example.com");
-    await scene.controller.line("Workload changed");
+    // Addresses of nodes are no backends: nothing is translated, and nobody ready, before the list.
+    const controller = await scene.spawnController();
+    const asked = () => scene.gateway!.requests.map(({ verb, resource }) => `${verb} ${resource}`);
+    await eventually(
+      "other kinds",
+      () => ["ingresses", "pods", "services"].every((kind) => asked().includes(`watch ${kind}`)),
+    );
+    assert.equal((await controller.admin("/readyz")).status, 503);
     const from = scene.gateway!.requests.length;
     released.resolve();
+    await controller.ready();
     await shows(scene, "shop", ["203.0.113.77"]);
     const writes = scene.gateway!.requests.filter(({ resource, subresource }) =>
       resource === "ingresses" && subresource === "status"

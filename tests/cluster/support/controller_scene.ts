@@ -159,6 +159,11 @@ export class ControllerScene {
     return digest === null ? null : snapshot;
   }
 
+  /** What stands there, read between two publications. */
+  async whole(): Promise<Snapshot> {
+    return await this.eventuallyPublished("whole set", () => true);
+  }
+
   /** Waits until what is published is as `holds` asks. */
   async eventuallyPublished(
     what: string,
