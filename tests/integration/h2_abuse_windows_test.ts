@@ -33,6 +33,19 @@ function askAll(peer: H2Peer, count = STREAMS): Promise<boolean> {
   );
 }
 
+/**
+ * All have reached the backend; or the write timeout was over before, as where this process, which
+ * is the client too, stood still for longer.
+ */
+async function allAsked(scene: H2Scene): Promise<void> {
+  const { origin, proxy } = scene;
+  await until("one is asked for", () => origin.hits > 0);
+  await until(
+    "all are asked for",
+    () => origin.hits === STREAMS || proxy.proxy.server.connectionCount <= 1,
+  );
+}
+
 // ── Clients that take nothing, or hardly anything ─────────────────────────────────────────────
 
 const HASTY = { writeTimeout: 300 };
@@ -42,7 +55,7 @@ Deno.test("windows of zero: each stream is given up after the write timeout", as
   await scene.startCanary();
   const peer = await scene.connect({ settings: [[SETTING.INITIAL_WINDOW_SIZE, 0]] });
   await askAll(peer);
-  await until("all are asked for", () => scene.origin.hits === STREAMS);
+  await allAsked(scene);
   await scene.settled();
   assert.equal(peer.count(FRAME.DATA), 0);
   await scene.checkCanary();
@@ -66,11 +79,12 @@ Deno.test("a connection's window that is never opened: its streams are given up"
   await scene.startCanary();
   const peer = await scene.connect({ keepsWindows: true });
   await askAll(peer);
-  await until("all are asked for", () => scene.origin.hits === STREAMS);
+  await allAsked(scene);
   await scene.settled();
   let bytes = 0;
   for (const message of peer.streams.values()) bytes += message.bytes;
-  assert.equal(bytes, DEFAULT_WINDOW);
+  if (scene.origin.hits === STREAMS) assert.equal(bytes, DEFAULT_WINDOW);
+  else assert.ok(bytes <= DEFAULT_WINDOW);
   await scene.checkCanary();
 });
 
@@ -118,7 +132,7 @@ Deno.test("a client that does not read its socket is closed after the write time
   });
   await peer.send(windowUpdate(0, MAX_WINDOW - DEFAULT_WINDOW));
   await askAll(peer);
-  await until("all are asked for", () => scene.origin.hits === STREAMS);
+  await allAsked(scene);
   await scene.settled();
   await scene.checkCanary();
   await until("its connection is forgotten", () => scene.proxy.proxy.server.connectionCount <= 1);
