@@ -16,7 +16,6 @@ import {
   type UpstreamExchange,
 } from "../message.ts";
 import { hasGrpc } from "../grpc/content_type.ts";
-import type { ClientConnection } from "./client_connection.ts";
 import {
   CANCEL,
   errorName,
@@ -24,6 +23,7 @@ import {
   PROTOCOL_ERROR,
   REFUSED_STREAM,
 } from "./error_codes.ts";
+import type { Connection } from "./connection.ts";
 import type { HpackEncoder } from "./hpack/encoder.ts";
 import { HeadBlock } from "./hpack/head_block.ts";
 import { requestHeadBound, writeRequestHead } from "./request_writer.ts";
@@ -43,6 +43,22 @@ class Answer {
   readonly head = new ResponseHead();
 }
 
+/** What a stream needs of the client's side of its connection. */
+export interface ClientStreamOwner {
+  readonly core: Connection;
+  readonly isSecure: boolean;
+  /** Requests that have a place may begin: the backend has not said that it takes no more. */
+  readonly takesHeads: boolean;
+  /** It has answered something: that it closes now may only mean that it was idle. */
+  hasAnswered: boolean;
+  /** A request needs its place no more. */
+  left(): void;
+  /** The backend wants to be asked by HTTP/1.1 (RFC 9113 §7). True where it can be. */
+  refuse(): boolean;
+  /** Nobody uses it any more: it may serve another request. */
+  giveBack(stream: ClientStream): void;
+}
+
 export class ClientStream extends Stream implements UpstreamExchange {
   /** The connection had answered before: that it died may only mean that the backend was done. */
   reused = false;
@@ -52,7 +68,8 @@ export class ClientStream extends Stream implements UpstreamExchange {
   answered = false;
   /** The backend took no more streams at the time. */
   refused = false;
-  readonly #client: ClientConnection;
+  declare connection: Connection;
+  readonly #client: ClientStreamOwner;
   /** What `receive` has given last, and what it will. */
   #current = new Answer();
   readonly #coming: Answer[] = [];
@@ -79,7 +96,7 @@ export class ClientStream extends Stream implements UpstreamExchange {
   #isReleased = false;
   #hasPlace = false;
 
-  constructor(client: ClientConnection) {
+  constructor(client: ClientStreamOwner) {
     super(client.core);
     this.#client = client;
   }

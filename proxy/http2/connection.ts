@@ -13,6 +13,8 @@ import { Output } from "../output.ts";
 import { closeQuietly, type Transport } from "../transport.ts";
 import { inNextTurn } from "../turn_budget.ts";
 import { ABUSE_TEXTS, type AbuseReason, END_REASONS, PeerBudget } from "./abuse.ts";
+import type { ConnectionCore } from "./connection_core.ts";
+import type { ConnectionOptions } from "./connection_options.ts";
 import * as errors from "./error_codes.ts";
 import { FIRST_DUE, FrameHandler } from "./frame_handler.ts";
 import { FrameInput } from "./frame_input.ts";
@@ -21,10 +23,10 @@ import { FrameWriter } from "./frame_writer.ts";
 import * as frame from "./frame.ts";
 import type { HeadBlock } from "./hpack/head_block.ts";
 import { KeepAlive } from "./keep_alive.ts";
-import type { ConnectionOptions, Role } from "./role.ts";
+import type { Role } from "./role.ts";
 import { PeerSettings } from "./settings.ts";
 
-import type { Stream } from "./stream.ts";
+import type { Stream, StreamConnection } from "./stream.ts";
 import type { StreamSender } from "./stream_sender.ts";
 import { Streams } from "./streams.ts";
 import { Turns } from "./turns.ts";
@@ -37,7 +39,7 @@ const RUNNING = 0;
 const LEAVING = 1;
 const CLOSED = 2;
 
-export class Connection {
+export class Connection implements ConnectionCore, StreamConnection {
   readonly role: Role;
   readonly options: ConnectionOptions;
   readonly streams: Streams;
@@ -58,7 +60,7 @@ export class Connection {
   readonly #handler: FrameHandler;
   readonly #keepAlive: KeepAlive;
   readonly #receiveWindow: ReceiveWindow;
-  readonly #turns = new Turns();
+  readonly #turns = new Turns<StreamSender<Stream>>();
   /** Whose bodies have got bytes in this turn. */
   readonly #stirred: Stream[] = [];
   #waiters: (() => void)[] = [];
@@ -253,25 +255,25 @@ export class Connection {
   }
 
   /** Whether a stream with a head to send may; else it waits for its turn. */
-  takesHead(sender: StreamSender, turn: 0 | 1 | 2): boolean {
+  takesHead(sender: StreamSender<Stream>, turn: 0 | 1 | 2): boolean {
     if (this.#out.room > 0 && (turn !== 0 || !this.#turns.hasHeads)) return true;
     this.#turns.addHead(sender);
     return false;
   }
 
   /** Bytes of DATA that a stream may send now, frame and all; 0 where it waits for its turn. */
-  roomForData(sender: StreamSender, turn: 0 | 1 | 2): number {
+  roomForData(sender: StreamSender<Stream>, turn: 0 | 1 | 2): number {
     const room = Math.min(this.#out.room - frame.FRAME_HEADER, this.window.available);
     if (room > 0 && (turn !== 0 || !this.#turns.hasData)) return room;
     this.#turns.addData(sender);
     return 0;
   }
 
-  queueData(sender: StreamSender): void {
+  queueData(sender: StreamSender<Stream>): void {
     this.#turns.addData(sender);
   }
 
-  dequeue(sender: StreamSender): void {
+  dequeue(sender: StreamSender<Stream>): void {
     this.#turns.remove(sender);
   }
 

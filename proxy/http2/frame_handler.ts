@@ -5,7 +5,7 @@
  */
 import { ProxyError } from "../errors.ts";
 import { asciiBytes, latin1 } from "../fields.ts";
-import type { Connection } from "./connection.ts";
+import type { ConnectionCore } from "./connection_core.ts";
 import {
   FLOW_CONTROL_ERROR,
   FRAME_SIZE_ERROR,
@@ -54,7 +54,7 @@ export class FrameHandler {
   readonly heads: HeadReceiver;
   /** Bytes of the frame that is half here, its header included; 0 where not even that is known. */
   wanted = 0;
-  readonly #connection: Connection;
+  readonly #connection: ConnectionCore;
   /** The preface is still to come. */
   #awaitsPreface: boolean;
   /** What is half here is not a body. */
@@ -63,7 +63,7 @@ export class FrameHandler {
   #handled = 0;
   #headsBegun = 0;
 
-  constructor(connection: Connection) {
+  constructor(connection: ConnectionCore) {
     this.#connection = connection;
     this.#awaitsPreface = connection.options.isServer;
     this.heads = new HeadReceiver(connection);

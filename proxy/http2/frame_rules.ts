@@ -3,13 +3,13 @@
  * whether it counts, or the end of its stream or connection.
  */
 import { ProxyError } from "../errors.ts";
-import type { Connection } from "./connection.ts";
+import type { ConnectionCore } from "./connection_core.ts";
 import { PROTOCOL_ERROR, STREAM_CLOSED } from "./error_codes.ts";
 import { PADDED } from "./frame.ts";
 import type { Stream } from "./stream.ts";
 
 /** Counts a frame that asks for nothing. */
-export function countControl(connection: Connection): void {
+export function countControl(connection: ConnectionCore): void {
   connection.tally(connection.budget.control(connection.options.deadlines.now));
 }
 
@@ -17,7 +17,7 @@ export function countControl(connection: Connection): void {
  * A frame for a stream that is over, or has never been: `what` names it. True where the connection
  * has not ended for it.
  */
-export function isBearable(connection: Connection, id: number, what: string): boolean {
+export function isBearable(connection: ConnectionCore, id: number, what: string): boolean {
   switch (connection.streams.fate(id)) {
     case "idle":
       connection.fail(PROTOCOL_ERROR, `${what} on an idle stream`);
@@ -36,7 +36,7 @@ export function isBearable(connection: Connection, id: number, what: string): bo
 
 /** The end of the payload `bytes[start, end)` without its padding; -1 where that ends it all. */
 export function unpadded(
-  connection: Connection,
+  connection: ConnectionCore,
   flags: number,
   bytes: Uint8Array,
   start: number,
@@ -51,7 +51,7 @@ export function unpadded(
 
 /** An error of a stream (RFC 9113 §5.4.2). */
 export function streamError(
-  connection: Connection,
+  connection: ConnectionCore,
   stream: Stream,
   code: number,
   text: string,

@@ -26,12 +26,20 @@ import {
 } from "./frame.ts";
 import type { FrameOutput } from "./frame_output.ts";
 import { fieldsBound, HpackEncoder, SIZE_UPDATES } from "./hpack/encoder.ts";
-import type { Stream } from "./stream.ts";
 
 /** What our PINGs carry: nobody but us knows that it means nothing. */
 const PING_DATA = new Uint8Array(PING_SIZE);
 /** Shorter payloads are copied byte by byte: a view costs more than that. */
 const SHORT = 32;
+
+/** A stream whose head is to be sent. */
+export interface EncodableHead {
+  readonly id: number;
+  /** A bound for what `encodeHead` writes, in bytes. */
+  headBound(): number;
+  /** Writes the head's fields, once and right behind `headBound`; the position after them. */
+  encodeHead(encoder: HpackEncoder, out: Uint8Array, at: number): number;
+}
 
 export class FrameWriter {
   readonly encoder = new HpackEncoder();
@@ -97,7 +105,7 @@ export class FrameWriter {
   }
 
   /** The head that `stream` encodes; the size of its block. */
-  head(stream: Stream, isEnd: boolean): number {
+  head(stream: EncodableHead, isEnd: boolean): number {
     const bound = stream.headBound();
     const at = this.#reserveHead(bound);
     const { bytes } = this.#out;

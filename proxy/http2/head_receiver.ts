@@ -3,7 +3,7 @@
  * heads for the role, each decoded once and in its turn, whatever becomes of it: so both sides'
  * tables stay alike.
  */
-import type { Connection } from "./connection.ts";
+import type { ConnectionCore } from "./connection_core.ts";
 import {
   COMPRESSION_ERROR,
   FRAME_SIZE_ERROR,
@@ -39,7 +39,7 @@ export class HeadReceiver {
   blockSize = 0;
   /** Bytes of heads that have been decoded since `beginTurn`. */
   #decoded = 0;
-  readonly #connection: Connection;
+  readonly #connection: ConnectionCore;
   readonly #decoder = new HpackDecoder(DEFAULT_TABLE_SIZE);
   readonly #assembly: HeadAssembly;
   // The block that is being handled.
@@ -48,7 +48,7 @@ export class HeadReceiver {
   #blockEnd = 0;
   #isDecoded = true;
 
-  constructor(connection: Connection) {
+  constructor(connection: ConnectionCore) {
     this.#connection = connection;
     // Its coding may make a head longer, if never by so much.
     this.#assembly = new HeadAssembly(2 * connection.options.headBytes + FRAME_SIZE);

@@ -2,35 +2,9 @@
  * What is different between the two roles of a connection. In: what a connection tells its role. Out:
  * what it must know of it.
  */
-import type { Buffers } from "../buffer_pool.ts";
-import type { Deadlines } from "../deadlines.ts";
-import type { ErrorCode, ProxyError } from "../errors.ts";
-import type { Limits } from "../limits.ts";
+import type { ProxyError } from "../errors.ts";
 import type { EndReason } from "./abuse.ts";
 import type { Stream } from "./stream.ts";
-
-export interface ConnectionOptions {
-  readonly isServer: boolean;
-  readonly limits: Limits;
-  readonly buffers: Buffers;
-  readonly deadlines: Deadlines;
-  /** What exchanges break off with: the peer is gone, has broken the protocol, does not read. */
-  readonly codes: {
-    readonly gone: ErrorCode;
-    readonly malformed: ErrorCode;
-    readonly stalled: ErrorCode;
-  };
-  /** Bytes a second that the peer must take; 0 for any. */
-  readonly writeRate: number;
-  /** What we let the peer send ahead, in bytes, on a stream and on all of them. */
-  readonly streamWindow: number;
-  readonly connectionWindow: number;
-  /** Of a decoded head, as RFC 9113 §10.5.1 counts its bytes. */
-  readonly headBytes: number;
-  readonly headFields: number;
-  /** Further parameters of our SETTINGS: ids and values in turn. */
-  readonly settings: readonly number[];
-}
 
 /** What a connection's streams are for: `server_connection.ts`, `client_connection.ts`. */
 export interface Role {

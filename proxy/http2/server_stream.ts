@@ -57,6 +57,7 @@ export class ServerStream extends Stream implements Exchange {
   addedMark = "";
   onAbort: ((error: ProxyError) => void) | null = null;
   responded = false;
+  declare connection: Connection;
   readonly #owner: StreamOwner;
   readonly #block = new HeadBlock();
   /** Why there will be no exchange, where there will be none. */

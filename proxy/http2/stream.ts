@@ -3,12 +3,26 @@
  * its exchange sends. Out: its state, its windows, and its end, told once: `finished` or `broken`.
  */
 import { ProxyError } from "../errors.ts";
-import type { Connection } from "./connection.ts";
 import { CANCEL, PROTOCOL_ERROR } from "./error_codes.ts";
 import type { HpackEncoder } from "./hpack/encoder.ts";
 import { type Consumer, type LengthProblem, ReceivedBody } from "./received_body.ts";
-import { StreamSender } from "./stream_sender.ts";
+import type { PeerSettings } from "./settings.ts";
+import { type SenderConnection, StreamSender } from "./stream_sender.ts";
 import { ReceiveWindow } from "./window.ts";
+
+/** What a stream needs of its connection. */
+export interface StreamConnection extends SenderConnection<Stream> {
+  readonly peer: PeerSettings;
+  readonly role: { streamClosed(stream: Stream): void };
+  /** Bytes that a peer who does not know our window yet may send beyond it, on a new stream. */
+  readonly unknownWindow: number;
+  consumed(bytes: number): void;
+  writeWindowUpdate(id: number, increment: number): void;
+  writeReset(stream: Stream, code: number): void;
+  provoked(stream: Stream, code: number, error: ProxyError): void;
+  finished(stream: Stream): void;
+  forget(stream: Stream): void;
+}
 
 export abstract class Stream implements Consumer {
   /** 0 until it is open. */
@@ -26,11 +40,11 @@ export abstract class Stream implements Consumer {
   /** The peer has said that it has done nothing with it (RFC 9113 §8.7). */
   unprocessed = false;
   readonly body: ReceivedBody;
-  readonly sender: StreamSender;
+  readonly sender: StreamSender<Stream>;
   readonly receiveWindow: ReceiveWindow;
-  connection: Connection;
+  connection: StreamConnection;
 
-  constructor(connection: Connection) {
+  constructor(connection: StreamConnection) {
     const { buffers, deadlines, streamWindow } = connection.options;
     this.connection = connection;
     this.body = new ReceivedBody(this, buffers, deadlines);

@@ -9,12 +9,39 @@ import { asProxyError, type ProxyError } from "../errors.ts";
 import { type Fields, NEVER_CROSSES } from "../fields.ts";
 import type { Body } from "../message.ts";
 import { Pace } from "../pace.ts";
-import type { Connection } from "./connection.ts";
+import type { ConnectionOptions } from "./connection_options.ts";
 import { FRAME_SIZE } from "./frame.ts";
-import type { Stream } from "./stream.ts";
 import { SendWindow } from "./window.ts";
 
-export class StreamSender {
+/** The stream that sends, as `Stream` is. */
+export interface SendingStream {
+  readonly id: number;
+  readonly localEnded: boolean;
+}
+
+/** What a sender needs of its connection. */
+export interface SenderConnection<S extends SendingStream> {
+  readonly options: ConnectionOptions;
+  /** What the peer lets us send on all streams. */
+  readonly window: SendWindow;
+  takesHead(sender: StreamSender<S>, turn: 0 | 1 | 2): boolean;
+  roomForData(sender: StreamSender<S>, turn: 0 | 1 | 2): number;
+  queueData(sender: StreamSender<S>): void;
+  dequeue(sender: StreamSender<S>): void;
+  writeHead(stream: S, isWhole: boolean): number;
+  writeTrailers(stream: S, trailers: Fields): number;
+  writeData(
+    stream: S,
+    view: Uint8Array,
+    start: number,
+    end: number,
+    isEnd: boolean,
+    isCut: boolean,
+  ): void;
+  writeEnd(stream: S): void;
+}
+
+export class StreamSender<S extends SendingStream = SendingStream> {
   readonly window = new SendWindow();
   /** Header blocks and bodies, without framing, in bytes. */
   sent = 0;
@@ -24,8 +51,8 @@ export class StreamSender {
   isHeadDue = false;
   /** A read of the body is under way: what it gives may come after the stream has ended. */
   isReading = false;
-  readonly stream: Stream;
-  #connection!: Connection;
+  readonly stream: S;
+  #connection!: SenderConnection<S>;
   #body: Body | null = null;
   #view: Uint8Array | null = null;
   #offset = 0;
@@ -40,12 +67,12 @@ export class StreamSender {
   #deadline = NO_DEADLINE;
   #pace: Pace | null = null;
 
-  constructor(stream: Stream) {
+  constructor(stream: S) {
     this.stream = stream;
   }
 
   /** A new stream; `window` in bytes is what the peer grants. */
-  begin(connection: Connection, window: number): void {
+  begin(connection: SenderConnection<S>, window: number): void {
     this.#connection = connection;
     this.window.available = window;
     this.sent = 0;

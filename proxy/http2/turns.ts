@@ -3,13 +3,17 @@
  * one after another, a frame each while others wait: so that one long body leaves room for all. (The
  * priorities of RFC 9218 are not asked for: each stream counts as incremental and of one urgency.)
  */
-import type { StreamSender } from "./stream_sender.ts";
+/** A stream that sends: `StreamSender`. */
+export interface QueuedSender {
+  isQueued: boolean;
+  advance(turn: 0 | 1 | 2): void;
+}
 
-export class Turns {
+export class Turns<S extends QueuedSender> {
   /** They wait with a head, which needs room alone. */
-  readonly #heads: StreamSender[] = [];
+  readonly #heads: S[] = [];
   /** They wait with bytes of a body. */
-  readonly #data: StreamSender[] = [];
+  readonly #data: S[] = [];
 
   get hasHeads(): boolean {
     return this.#heads.length > 0;
@@ -19,36 +23,36 @@ export class Turns {
     return this.#data.length > 0;
   }
 
-  addHead(sender: StreamSender): void {
+  addHead(sender: S): void {
     sender.isQueued = true;
     this.#heads.push(sender);
   }
 
-  addData(sender: StreamSender): void {
+  addData(sender: S): void {
     sender.isQueued = true;
     this.#data.push(sender);
   }
 
   /** Those that wait with a head, as they are now. */
-  heads(): StreamSender[] {
+  heads(): S[] {
     return [...this.#heads];
   }
 
   /** The next with a head, which leaves the queue; there is one. */
-  takeHead(): StreamSender {
+  takeHead(): S {
     const sender = this.#heads.shift()!;
     sender.isQueued = false;
     return sender;
   }
 
   /** The next with bytes. */
-  takeData(): StreamSender {
+  takeData(): S {
     const sender = this.#data.shift()!;
     sender.isQueued = false;
     return sender;
   }
 
-  remove(sender: StreamSender): void {
+  remove(sender: S): void {
     sender.isQueued = false;
     for (const queue of [this.#heads, this.#data]) {
       const index = queue.indexOf(sender);
