@@ -9,9 +9,21 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "../shared/log.ts";
 import type { SnapshotVersion } from "../shared/snapshot.ts";
 import { Backoff } from "./kube/backoff.ts";
+import type { RelistResult } from "./kube/informer.ts";
 import { compareRevisions, isRevision, newestRevision } from "./kube/revision.ts";
-import type { WatchedKind } from "./reconcile.ts";
 import type { SeenKind } from "./version.ts";
+
+/** One kind that is watched, as far as reconciling needs it. */
+export interface WatchedKind {
+  /** `Ingress`. */
+  readonly kind: string;
+  readonly isSynced: boolean;
+  /** See `SeenKind`. */
+  readonly seen: string;
+  readonly revision: string;
+  /** Lists everything anew, to be sure; what fails leaves all as it was. */
+  relist(): Promise<RelistResult>;
+}
 
 /** Milliseconds between two lists of a kind that is behind, where they fail. */
 const PAUSES = { first: 1_000, last: 30_000 };

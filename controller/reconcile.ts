@@ -9,28 +9,15 @@
 import type { Logger } from "../shared/log.ts";
 import type { Problem } from "../shared/problem.ts";
 import type { Snapshot, SnapshotVersion } from "../shared/snapshot.ts";
-import { CatchUp } from "./catch_up.ts";
+import { CatchUp, type WatchedKind } from "./catch_up.ts";
 import { Gatherer } from "./gatherer.ts";
 import { DONE, Job, type JobOutcome } from "./job.ts";
 import { largeLoss } from "./loss.ts";
 import { type Translate, translateOrQuarantine } from "./quarantine.ts";
-import type { RelistResult } from "./kube/informer.ts";
 import type { Resources } from "./resources.ts";
 import type { Clock, HostClaims, IngressStatus, TranslateOptions } from "./translate.ts";
 import { isSameList } from "./translate/memo.ts";
 import { nextVersion } from "./version.ts";
-
-/** One kind that is watched, as far as this file needs it. */
-export interface WatchedKind {
-  /** `Ingress`. */
-  readonly kind: string;
-  readonly isSynced: boolean;
-  /** See `SeenKind`. */
-  readonly seen: string;
-  readonly revision: string;
-  /** Lists everything anew, to be sure; what fails leaves all as it was. */
-  relist(): Promise<RelistResult>;
-}
 
 /** Secrets, of which only those are read that are wanted. */
 export interface WantedSecrets extends WatchedKind {

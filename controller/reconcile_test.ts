@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { silentLogger } from "../shared/log.ts";
 import type { KubeSecret, Resources } from "./resources.ts";
-import { Reconciler, type Reconciliation, type WatchedKind } from "./reconcile.ts";
+import type { WatchedKind } from "./catch_up.ts";
+import { Reconciler, type Reconciliation } from "./reconcile.ts";
 import { translate } from "./translate.ts";
 
 /** One that is there and never changes. */

@@ -15,7 +15,7 @@ import { isDnsName } from "./translate/names.ts";
 import { ProblemList } from "./translate/problems.ts";
 import type { DefaultBackend } from "./translate/routes.ts";
 import { type ServiceModel, serviceModel } from "./translate/service.ts";
-import { SECRET_ANNOTATIONS } from "./translate/upstream_tls.ts";
+import { SECRET_ANNOTATIONS } from "./translate/own_annotation_names.ts";
 
 export interface ReferenceOptions extends ClassOptions {
   /** Its Service may name Secrets, too. */

@@ -12,8 +12,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Address } from "../shared/address.ts";
 import { type Clock, systemClock } from "../shared/clock.ts";
 import type { Logger } from "../shared/log.ts";
-import { Redacted } from "../shared/redacted.ts";
-import type { Secret, Snapshot, SnapshotVersion } from "../shared/snapshot.ts";
+import { Redacted, type Secret } from "../shared/redacted.ts";
+import type { Snapshot, SnapshotVersion } from "../shared/snapshot.ts";
 import { LineSplitter } from "../shared/stream/lines.ts";
 import { readReport } from "../shared/stream/messages.ts";
 import {

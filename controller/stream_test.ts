@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { silentLogger } from "../shared/log.ts";
-import type { Secret } from "../shared/snapshot.ts";
 import { HELLO } from "../tests/support/stream_client.ts";
 import {
   Certificates,
@@ -9,6 +8,7 @@ import {
   snapshot,
   startStream,
 } from "../tests/support/stream_server_scene.ts";
+import type { Secret } from "../shared/redacted.ts";
 
 Deno.test("a proxy gets everything first, then what changes, each with a hash", async () => {
   await using scene = await startStream();

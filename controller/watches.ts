@@ -38,7 +38,7 @@ import {
   SERVICE_CIDRS,
   SERVICES,
 } from "./kube/types.ts";
-import type { WatchedKind } from "./reconcile.ts";
+import type { WatchedKind } from "./catch_up.ts";
 import type {
   EndpointSlice,
   Ingress,

@@ -6,8 +6,7 @@
 import "reflect-metadata";
 import { isIP } from "node:net";
 import * as x509 from "@peculiar/x509";
-import { Redacted } from "../shared/redacted.ts";
-import type { Secret } from "../shared/snapshot.ts";
+import { Redacted, type Secret } from "../shared/redacted.ts";
 
 const DAY = 86_400_000;
 

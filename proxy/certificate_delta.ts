@@ -3,21 +3,7 @@
  * the certificates that are new, and the names whose certificate is another one now: of ten thousand
  * a rotation posts one to a worker, not all of them with their keys.
  */
-import type { ServerCertificate } from "./certificates.ts";
-
-/** A name, and the id of the certificate that it has now; null where it has none any more. */
-export type Assignment = readonly [name: string, id: string | null];
-
-export interface CertificateDelta {
-  /** New ones, and those that are used for other hosts than before. */
-  readonly changed: readonly ServerCertificate[];
-  /** Ids. */
-  readonly removed: readonly string[];
-  /** Host patterns whose certificate is another one. */
-  readonly hosts: readonly Assignment[];
-  /** Ids that a snapshot gives, and the full ones that stand for them now. */
-  readonly ids: readonly Assignment[];
-}
+import type { Assignment, CertificateDelta, ServerCertificate } from "./certificates.ts";
 
 /** Compares each set with the one before. */
 export class CertificateDiffer {

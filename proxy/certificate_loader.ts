@@ -10,18 +10,7 @@ import type { Logger } from "../shared/log.ts";
 import { Redacted } from "../shared/redacted.ts";
 import type { Certificate, Origin, Snapshot } from "../shared/snapshot.ts";
 import { plainId } from "./certificate_delta.ts";
-import type { ServerCertificate } from "./certificates.ts";
-import { type CertificateUse, consequence, LastGood } from "./last_good.ts";
-
-/** A usable certificate, and until when. */
-export interface LoadedCertificate extends ServerCertificate {
-  /** Where it comes from: a Secret's namespace and name, or the file of its chain. */
-  readonly name: string;
-  /** Whether names that no other covers get it. */
-  readonly isDefault: boolean;
-  /** In ms since the epoch. */
-  readonly validTo: number;
-}
+import { type CertificateUse, consequence, LastGood, type LoadedCertificate } from "./last_good.ts";
 
 /** A certificate that has been checked. */
 interface CheckedPair {

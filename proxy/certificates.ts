@@ -8,8 +8,7 @@
  */
 import tls from "node:tls";
 import { type Names, staysPlain } from "../shared/plain_hosts.ts";
-import type { Secret } from "../shared/snapshot.ts";
-import type { CertificateDelta } from "./certificate_delta.ts";
+import type { Secret } from "../shared/redacted.ts";
 
 /** A certificate whose chain and key are at hand and have been checked. */
 export interface ServerCertificate {
@@ -93,6 +92,20 @@ export class CertificateEntry {
       minVersion: "TLSv1.2",
     });
   }
+}
+
+/** A name, and the id of the certificate that it has now; null where it has none any more. */
+export type Assignment = readonly [name: string, id: string | null];
+
+export interface CertificateDelta {
+  /** New ones, and those that are used for other hosts than before. */
+  readonly changed: readonly ServerCertificate[];
+  /** Ids. */
+  readonly removed: readonly string[];
+  /** Host patterns whose certificate is another one. */
+  readonly hosts: readonly Assignment[];
+  /** Ids that a snapshot gives, and the full ones that stand for them now. */
+  readonly ids: readonly Assignment[];
 }
 
 export class Certificates {

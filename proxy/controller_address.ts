@@ -10,6 +10,17 @@ export interface ControllerAddress {
   readonly port: number;
 }
 
+export interface CredentialFiles {
+  /** PEM, all authorities that the controller's certificate may be of. */
+  readonly ca: string;
+  readonly token: string;
+}
+
+/** How to find the controller, and be known by it. */
+export interface ControllerOptions extends CredentialFiles {
+  readonly address: ControllerAddress;
+}
+
 /** Null where it is not an `https` URL of a host alone. */
 export function parseControllerUrl(text: string): ControllerAddress | null {
   const url = URL.parse(text);

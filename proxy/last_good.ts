@@ -3,7 +3,17 @@
  * place of one that has become unusable, and what that means for those who would have got it.
  */
 import { plainId } from "./certificate_delta.ts";
-import type { LoadedCertificate } from "./certificate_loader.ts";
+import type { ServerCertificate } from "./certificates.ts";
+
+/** A usable certificate, and until when. */
+export interface LoadedCertificate extends ServerCertificate {
+  /** Where it comes from: a Secret's namespace and name, or the file of its chain. */
+  readonly name: string;
+  /** Whether names that no other covers get it. */
+  readonly isDefault: boolean;
+  /** In ms since the epoch. */
+  readonly validTo: number;
+}
 
 /** What a certificate of a snapshot is for. */
 export interface CertificateUse {

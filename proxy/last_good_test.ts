@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Redacted } from "../shared/redacted.ts";
-import type { LoadedCertificate } from "./certificate_loader.ts";
+import type { LoadedCertificate } from "./last_good.ts";
 import { type CertificateUse, consequence, LastGood } from "./last_good.ts";
 
 function loaded(id: string, hosts: readonly string[], isDefault = false): LoadedCertificate {

@@ -7,6 +7,9 @@ import { asciiBytes, latin1 } from "./fields.ts";
 /** Longest method: the registry's longest, UPDATEREDIRECTREF, has 17 letters. */
 export const MAX_METHOD = 32;
 
+/** What is not refused, for Allow: others of a kind that nobody lists go on too. */
+export const ALLOW = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
+
 const METHODS = ["GET", "POST", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS"].map((text) => ({
   text,
   bytes: asciiBytes(text),

@@ -9,9 +9,8 @@ import { defineOptions, parseOptions, type Program } from "../shared/options.ts"
 import type { Balance } from "../shared/snapshot.ts";
 import { LIMIT_OPTIONS } from "./limit_specs.ts";
 import { type Limits } from "./limits.ts";
-import { parseControllerUrl } from "./controller_address.ts";
+import { type ControllerOptions, parseControllerUrl } from "./controller_address.ts";
 import { GENERAL_OPTIONS } from "./option_specs.ts";
-import type { ControllerOptions } from "./snapshot_sources.ts";
 
 export const PROXY_PROGRAM: Program = {
   name: "deno task proxy",

@@ -9,8 +9,8 @@
 import { Buffer } from "node:buffer";
 import { join } from "node:path";
 import { type PublishedSet, sha256Of } from "../shared/published_set.ts";
-import { Redacted } from "../shared/redacted.ts";
-import type { Certificate, Secret, Snapshot } from "../shared/snapshot.ts";
+import { Redacted, type Secret } from "../shared/redacted.ts";
+import type { Certificate, Snapshot } from "../shared/snapshot.ts";
 import { decodeConfig, MAX_CONFIG_FILE, readBytes, type Unreadable } from "./config_file.ts";
 
 export type SetReading =

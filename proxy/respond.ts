@@ -12,12 +12,10 @@ import { encodeGrpcMessage, GRPC_CODES, GRPC_STATUS_OF } from "./grpc/status.ts"
 import { requestIdOf } from "./headers.ts";
 import { type Body, BytesBody, type Exchange, NO_BODY, ResponseHead } from "./message.ts";
 import { withinTime } from "./time_limit.ts";
+import { ALLOW } from "./method.ts";
 
 /** A backend that is not ready now may be soon: rollouts take seconds. */
 const RETRY_AFTER_SECONDS = "5";
-
-/** What is not refused, for Allow: others of a kind that nobody lists go on too. */
-export const ALLOW = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 
 /** Of a head whose reply has a time limit, in bytes: for a smaller one that would cost more than it. */
 const LARGE_HEAD = 8 * 1024;

@@ -8,7 +8,8 @@
  * wraps and unwraps.
  */
 import type { Action, Route, Snapshot, SnapshotVersion, Upstream } from "../shared/snapshot.ts";
-import { type CertificateDelta, CertificateDiffer } from "./certificate_delta.ts";
+import { CertificateDiffer } from "./certificate_delta.ts";
+import type { CertificateDelta } from "./certificates.ts";
 import type { ServerCertificate } from "./certificates.ts";
 import { RouteRuns } from "./route_runs.ts";
 

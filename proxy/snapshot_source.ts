@@ -12,13 +12,14 @@
 import { createHash } from "node:crypto";
 import { dirname, resolve } from "node:path";
 import type { Logger } from "../shared/log.ts";
-import type { Secret, Snapshot } from "../shared/snapshot.ts";
+import type { Snapshot } from "../shared/snapshot.ts";
 import { type ConfigProblem, parseSnapshot } from "../shared/snapshot_parse.ts";
 import { type FileReading, readConfigFile, stampOf } from "./config_file.ts";
 import { FolderWatch, type WatchedFolder } from "./folder_watch.ts";
 import { readPublishedSet, withKeys } from "./published_set.ts";
 import type { Objection } from "./snapshot_guard.ts";
 import { SnapshotLog } from "./snapshot_log.ts";
+import type { Secret } from "../shared/redacted.ts";
 
 export interface SnapshotSourceOptions {
   readonly file: string;

@@ -9,22 +9,16 @@
 import type { Logger } from "../shared/log.ts";
 import type { Snapshot, SnapshotVersion } from "../shared/snapshot.ts";
 import type { ProxyMemory } from "../shared/snapshot_memory.ts";
-import type { ControllerAddress } from "./controller_address.ts";
+import type { ControllerOptions } from "./controller_address.ts";
 import type { Origin } from "./snapshot_guard.ts";
 import { SnapshotInForce } from "./snapshot_in_force.ts";
 import { type LoadResult, SnapshotSource } from "./snapshot_source.ts";
-import type { CredentialFiles } from "./stream/credentials.ts";
 import type { ScrapedStream } from "./stream/stream_figures.ts";
 import {
   StreamSource,
   type StreamSourceOptions,
   type StreamState,
 } from "./stream/stream_source.ts";
-
-/** How to find the controller, and be known by it. */
-export interface ControllerOptions extends CredentialFiles {
-  readonly address: ControllerAddress;
-}
 
 export interface SnapshotSourcesOptions {
   readonly file: string;

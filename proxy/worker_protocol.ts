@@ -7,7 +7,7 @@ import type { Address } from "../shared/address.ts";
 import type { LogFormat, LogLevel } from "../shared/log.ts";
 import { Redacted } from "../shared/redacted.ts";
 import type { Balance } from "../shared/snapshot.ts";
-import type { CertificateDelta } from "./certificate_delta.ts";
+import type { CertificateDelta } from "./certificates.ts";
 import type { ServerCertificate } from "./certificates.ts";
 import type { Limits } from "./limits.ts";
 import type { DrainOptions } from "./server.ts";

@@ -5,6 +5,7 @@
  * checks and `proxy/router` compiles. Everything is plain JSON but for private keys, which are
  * `Secret` values so that they never print.
  */
+import type { Secret } from "./redacted.ts";
 
 /** Raised only when an older reader would misunderstand the file; new optional fields do not raise it. */
 export const SNAPSHOT_FORMAT = 1;
@@ -188,12 +189,4 @@ export interface PemSecret {
 export interface PemFile {
   readonly kind: "file";
   readonly path: string;
-}
-
-/** Text that shows itself as "[redacted]" wherever it is printed or serialised; see `redacted.ts`. */
-export interface Secret {
-  /** The text itself. Call it only where it is written to its destination. */
-  reveal(): string;
-  toJSON(): string;
-  toString(): string;
 }

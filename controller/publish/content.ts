@@ -3,8 +3,9 @@
  * rest, and whether two of them mean the same. Pure.
  */
 import { sha256Of } from "../../shared/published_set.ts";
-import type { Certificate, Secret, Snapshot, SnapshotVersion } from "../../shared/snapshot.ts";
+import type { Certificate, Snapshot, SnapshotVersion } from "../../shared/snapshot.ts";
 import { serialiseSnapshot } from "../../shared/snapshot_serialise.ts";
+import type { Secret } from "../../shared/redacted.ts";
 
 export interface Keyless {
   /** With each private key as a file, whose name is the sha256 of its PEM. */

@@ -8,8 +8,8 @@
  */
 import { Buffer } from "node:buffer";
 import { keySecretName, MAX_KEY_SECRETS } from "../../shared/published_set.ts";
-import type { Secret } from "../../shared/snapshot.ts";
 import { decodedBytes, type Entries, MAX_OBJECT_BYTES, type SecretContent } from "./objects.ts";
+import type { Secret } from "../../shared/redacted.ts";
 
 /** A Secret with more is divided while there are numbers left, so that most have much room. */
 const FULL_BYTES = 700 * 1024;

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { keySecretName, MAX_KEY_SECRETS, sha256Of } from "../../shared/published_set.ts";
-import { Redacted } from "../../shared/redacted.ts";
-import type { Secret } from "../../shared/snapshot.ts";
+import { Redacted, type Secret } from "../../shared/redacted.ts";
 import { packKeys } from "./keys.ts";
 import type { SecretContent } from "./objects.ts";
 

@@ -18,7 +18,7 @@ import {
   type PublishedSet,
   sha256Of,
 } from "../../shared/published_set.ts";
-import type { Secret, Snapshot } from "../../shared/snapshot.ts";
+import type { Snapshot } from "../../shared/snapshot.ts";
 import { serialiseIndex, serialiseSnapshot } from "../../shared/snapshot_serialise.ts";
 import { withoutKeys } from "./content.ts";
 import { packKeys } from "./keys.ts";
@@ -29,6 +29,7 @@ import {
   type ObjectSize,
   type SecretContent,
 } from "./objects.ts";
+import type { Secret } from "../../shared/redacted.ts";
 
 export interface LayoutOptions {
   /**

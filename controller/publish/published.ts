@@ -15,8 +15,8 @@ import {
   type PublishedSet,
   sha256Of,
 } from "../../shared/published_set.ts";
-import { Redacted } from "../../shared/redacted.ts";
-import type { Certificate, Secret, Snapshot, SnapshotVersion } from "../../shared/snapshot.ts";
+import { Redacted, type Secret } from "../../shared/redacted.ts";
+import type { Certificate, Snapshot, SnapshotVersion } from "../../shared/snapshot.ts";
 import { type ParsedSnapshot, parseSnapshot } from "../../shared/snapshot_parse.ts";
 import { digestOf } from "./content.ts";
 import { allSlots, type LaidText } from "./layout.ts";

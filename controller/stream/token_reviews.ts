@@ -10,7 +10,6 @@
  */
 import { createHash } from "node:crypto";
 import type { Clock } from "../../shared/clock.ts";
-import type { Secret } from "../../shared/snapshot.ts";
 import { STREAM_AUDIENCE } from "../../shared/stream/protocol.ts";
 import { isOutage } from "../kube/answer.ts";
 import type { KubeClient } from "../kube/client.ts";
@@ -18,6 +17,7 @@ import { type ApiResult, type KubeObject, TOKEN_REVIEWS } from "../kube/types.ts
 import { STREAM } from "../workload/names.ts";
 import { TokenBucket } from "../write/token_bucket.ts";
 import { readClaims } from "./token_claims.ts";
+import type { Secret } from "../../shared/redacted.ts";
 
 /** Whose pod a token was made for; null where it does not say. */
 export interface ProxyIdentity {

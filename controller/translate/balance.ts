@@ -7,8 +7,7 @@ import { BALANCES } from "../../shared/snapshot_upstream.ts";
 import type { Identified } from "./identity.ts";
 import { fieldOf, isAbsent, quote } from "./json.ts";
 import type { ProblemList } from "./problems.ts";
-
-export const BALANCE_ANNOTATION = "pingress.io/balance";
+import { BALANCE_ANNOTATION } from "./own_annotation_names.ts";
 
 /** Undefined where nothing is asked for, or nothing that there is; that is a problem then. */
 export function readBalance(

@@ -5,8 +5,7 @@
  */
 import type { X509Certificate } from "node:crypto";
 import { readKeyPair } from "../../shared/key_pair.ts";
-import { Redacted } from "../../shared/redacted.ts";
-import type { Secret } from "../../shared/snapshot.ts";
+import { Redacted, type Secret } from "../../shared/redacted.ts";
 import { readHost } from "./host.ts";
 import { asObject, describe, fieldOf, isAbsent } from "./json.ts";
 

@@ -12,8 +12,13 @@ import {
   readCertificate,
   readSecretValue,
 } from "./certificate.ts";
-import { type Identified, type Identity, ObjectIndex, readIdentity } from "./identity.ts";
-import type { SecretName } from "./ingress.ts";
+import {
+  type Identified,
+  type Identity,
+  ObjectIndex,
+  readIdentity,
+  type SecretName,
+} from "./identity.ts";
 import { fieldOf, quote } from "./json.ts";
 import { oncePerObject } from "./memo.ts";
 import type { ProblemList, ProblemText, Report } from "./problems.ts";

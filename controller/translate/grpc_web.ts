@@ -5,8 +5,7 @@
 import type { Identified } from "./identity.ts";
 import { fieldOf, isAbsent, quote } from "./json.ts";
 import type { ProblemList } from "./problems.ts";
-
-export const GRPC_WEB_ANNOTATION = "pingress.io/grpc-web";
+import { GRPC_WEB_ANNOTATION } from "./own_annotation_names.ts";
 
 /** Undefined where nothing is said, or neither yes nor no; that is a problem then. */
 export function readGrpcWeb(

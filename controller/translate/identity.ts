@@ -128,3 +128,11 @@ export function creationTime(object: unknown): number {
   const time = Date.parse(value);
   return Number.isNaN(time) ? Infinity : time;
 }
+
+/** A Secret, as other objects name it. */
+export interface SecretName {
+  readonly ref: ObjectRef;
+  /** `keyOf` and `formatObject` of it. */
+  readonly key: string;
+  readonly label: string;
+}

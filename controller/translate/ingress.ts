@@ -10,7 +10,7 @@ import { formatObject, type ObjectRef } from "../../shared/problem.ts";
 import type { AnswerAction, PathMatch } from "../../shared/snapshot.ts";
 import { type Excess, excessOf } from "../excess.ts";
 import { ANY_HOST, explainHost, HOST_REMEDY, readHost, readRuleHost } from "./host.ts";
-import { type Identity, keyOf } from "./identity.ts";
+import { type Identity, keyOf, type SecretName } from "./identity.ts";
 import { type HostField, hostFields, readSharesWith } from "./ingress_hosts.ts";
 import { asList, asObject, asText, describe, fieldOf, isAbsent, quote } from "./json.ts";
 import { isDying } from "./namespace_facts.ts";
@@ -87,13 +87,6 @@ export interface TlsModel {
   /** Null where the entry names none; of name "" where the name cannot be read. */
   readonly secret: SecretName | null;
   readonly status: LastTlsStatus;
-}
-
-export interface SecretName {
-  readonly ref: ObjectRef;
-  /** `keyOf` and `formatObject` of it. */
-  readonly key: string;
-  readonly label: string;
 }
 
 export interface TlsHost {

@@ -6,9 +6,7 @@ import { ANY_HOST } from "./host.ts";
 import { fieldOf, isAbsent, quote } from "./json.ts";
 import { isDnsLabel } from "./names.ts";
 import type { Report } from "./problems.ts";
-
-/** On an Ingress of the namespace that owns its hosts: namespaces whose rules are admitted. */
-export const SHARE_ANNOTATION = "pingress.io/share-host-with";
+import { SHARE_ANNOTATION } from "./own_annotation_names.ts";
 
 export interface HostField {
   readonly host: string;

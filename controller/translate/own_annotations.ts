@@ -3,12 +3,14 @@
  * problem for each `pingress.io/…` that an Ingress does not have (`docs/annotations.md`): one that is
  * misspelt, or belongs on a Service, must not go unnoticed.
  */
-import { BALANCE_ANNOTATION } from "./balance.ts";
-import { GRPC_WEB_ANNOTATION } from "./grpc_web.ts";
-import { SHARE_ANNOTATION } from "./ingress_hosts.ts";
 import { asObject, quote } from "./json.ts";
 import type { Report } from "./problems.ts";
-import { UPSTREAM_TLS_ANNOTATIONS } from "./upstream_tls.ts";
+import {
+  BALANCE_ANNOTATION,
+  GRPC_WEB_ANNOTATION,
+  SHARE_ANNOTATION,
+  UPSTREAM_TLS_ANNOTATIONS,
+} from "./own_annotation_names.ts";
 
 /** Of a Service, in the order of the table in docs/annotations.md. */
 export const SERVICE_ANNOTATIONS: readonly string[] = [

@@ -5,9 +5,9 @@
  */
 import type { Claimants, HostOwner } from "./host_owner.ts";
 import type { IngressModel } from "./ingress.ts";
-import { SHARE_ANNOTATION } from "./ingress_hosts.ts";
 import { HOSTS_ANNOTATION } from "./namespace_facts.ts";
 import { type ObjectProblem, type ProblemList, recordProblems } from "./problems.ts";
+import { SHARE_ANNOTATION } from "./own_annotation_names.ts";
 
 export function reportOwnership(
   contested: ReadonlySet<string>,

@@ -15,18 +15,13 @@ import { type Identified, keyOf } from "./identity.ts";
 import { asObject, describe, fieldOf, isAbsent, quote } from "./json.ts";
 import { isDnsName } from "./names.ts";
 import type { ProblemList, Report } from "./problems.ts";
+import {
+  UPSTREAM_TLS,
+  UPSTREAM_TLS_ANNOTATIONS,
+  UPSTREAM_TLS_PREFIX,
+} from "./own_annotation_names.ts";
 
-const PREFIX = "pingress.io/upstream-tls-";
-const NAME = `${PREFIX}name`;
-const CA = `${PREFIX}ca`;
-const CLIENT_CERTIFICATE = `${PREFIX}client-certificate`;
-const VERIFY = `${PREFIX}verify`;
-
-/** Of a Service, in the order of the table in docs/annotations.md. */
-export const UPSTREAM_TLS_ANNOTATIONS = [NAME, CA, CLIENT_CERTIFICATE, VERIFY];
-
-/** Those of them that name a Secret. */
-export const SECRET_ANNOTATIONS = [CA, CLIENT_CERTIFICATE];
+const { name: NAME, ca: CA, clientCertificate: CLIENT_CERTIFICATE, verify: VERIFY } = UPSTREAM_TLS;
 
 /** The upstream that is to be secured. */
 export interface SecuredUpstream {
@@ -208,7 +203,7 @@ class PublishedTls {
 export function reportUnusedTls(service: Identified, problems: ProblemList): void {
   const report = problems.about(service.identity.ref);
   for (const name of Object.keys(annotationsOf(service) ?? {}).sort()) {
-    if (!name.startsWith(PREFIX)) continue;
+    if (!name.startsWith(UPSTREAM_TLS_PREFIX)) continue;
     report.warning(fieldNamed(name), {
       reason: "UpstreamTlsUnused",
       message: `annotation ${quote(name)} has no effect: the Service is spoken to in plain text`,
@@ -258,7 +253,7 @@ function readVerify(written: unknown, report: Report): boolean {
 
 function reportUnknown(annotations: unknown, report: Report): void {
   for (const name of Object.keys(asObject(annotations) ?? {}).sort()) {
-    if (!name.startsWith(PREFIX) || UPSTREAM_TLS_ANNOTATIONS.includes(name)) continue;
+    if (!name.startsWith(UPSTREAM_TLS_PREFIX) || UPSTREAM_TLS_ANNOTATIONS.includes(name)) continue;
     report.warning(fieldNamed(name), {
       reason: "UpstreamTlsUnknown",
       message: `there is no annotation ${quote(name)}, so it has no effect`,

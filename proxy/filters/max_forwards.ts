@@ -5,7 +5,7 @@
  */
 import { fieldsOf, MAX_FORWARDS } from "../fields.ts";
 import { type RequestHead, ResponseHead } from "../message.ts";
-import { ALLOW } from "../respond.ts";
+import { ALLOW } from "../method.ts";
 
 /** Lowers the field in its place. A head for `request`, or null for a request that goes on. */
 export function maxForwards(request: RequestHead): ResponseHead | null {

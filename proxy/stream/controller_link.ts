@@ -4,13 +4,13 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "../../shared/log.ts";
-import type { Secret } from "../../shared/snapshot.ts";
 import { ALIVE_INTERVAL_MS, CONTROLLER_SILENCE_MS } from "../../shared/stream/protocol.ts";
-import type { ControllerAddress } from "../controller_address.ts";
+import type { ControllerAddress, CredentialFiles } from "../controller_address.ts";
 import { ControllerStream, type StreamTimes } from "./controller_stream.ts";
-import { type CredentialFiles, readCredentials, readToken } from "./credentials.ts";
+import { readCredentials, readToken } from "./credentials.ts";
 import type { LinkFailure } from "./failure.ts";
 import { ConnectPatience, ReconnectPace } from "./pace.ts";
+import type { Secret } from "../../shared/redacted.ts";
 
 export interface LinkTimes extends StreamTimes {
   /** From one word that the proxy is alive to the next, in ms. */

@@ -3,17 +3,11 @@
  * replaces while the proxy runs. Out: their contents at that moment, or what is wrong with them.
  */
 import { readChain } from "../../shared/key_pair.ts";
-import { Redacted } from "../../shared/redacted.ts";
-import type { Secret } from "../../shared/snapshot.ts";
+import { Redacted, type Secret } from "../../shared/redacted.ts";
 import { MAX_TOKEN } from "../../shared/stream/protocol.ts";
 import { readConfigFile } from "../config_file.ts";
 import type { LinkFailure } from "./failure.ts";
-
-export interface CredentialFiles {
-  /** PEM, all authorities that the controller's certificate may be of. */
-  readonly ca: string;
-  readonly token: string;
-}
+import type { CredentialFiles } from "../controller_address.ts";
 
 export interface Credentials {
   /** PEM; at least one certificate. */

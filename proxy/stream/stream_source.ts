@@ -7,7 +7,7 @@
  */
 import type { Logger } from "../../shared/log.ts";
 import type { ConfigProblem } from "../../shared/snapshot_parse.ts";
-import { type Secret, type Snapshot, SNAPSHOT_FORMAT } from "../../shared/snapshot.ts";
+import { type Snapshot, SNAPSHOT_FORMAT } from "../../shared/snapshot.ts";
 import {
   type DeltaMessage,
   type HelloUpdate,
@@ -26,6 +26,7 @@ import { SnapshotLog } from "../snapshot_log.ts";
 import { ControllerLink, type ControllerLinkOptions, type LinkUser } from "./controller_link.ts";
 import type { LinkFailure } from "./failure.ts";
 import { StreamFigures } from "./stream_figures.ts";
+import type { Secret } from "../../shared/redacted.ts";
 
 export interface StreamSourceOptions
   extends Pick<ControllerLinkOptions, "address" | "files" | "times" | "pace" | "maxLine"> {

@@ -10,8 +10,9 @@
 import { createHash } from "node:crypto";
 import net from "node:net";
 import tls from "node:tls";
-import type { Secret, UpstreamTls } from "../../shared/snapshot.ts";
+import type { UpstreamTls } from "../../shared/snapshot.ts";
 import { TlsTransport } from "../tls_transport.ts";
+import type { Secret } from "../../shared/redacted.ts";
 
 /** What a backend may ask for. */
 export interface ClientCertificate {

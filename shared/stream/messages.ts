@@ -7,8 +7,8 @@
  */
 import { ConfigCheck, isObject, type JsonObject, kindOf } from "../config_check.ts";
 import { isSha256 } from "../published_set.ts";
-import { Redacted } from "../redacted.ts";
-import type { Secret, SnapshotVersion } from "../snapshot.ts";
+import { Redacted, type Secret } from "../redacted.ts";
+import type { SnapshotVersion } from "../snapshot.ts";
 import { readVersion } from "../snapshot_parse.ts";
 
 /** What a controller says. */
