@@ -8,15 +8,14 @@
  * compiled when, which no number of rounds of one start would show.
  */
 import { join } from "node:path";
-import { type Case } from "./case.ts";
 import { run } from "./child.ts";
 import { compare, type Comparison, judge, type Verdict } from "./comparison.ts";
 import { describeMachine } from "./machine.ts";
 import { measure, type Measured, type Schedule, WARM_UP } from "./measure.ts";
-import { type Peer } from "./peer.ts";
 import { PINGRESS, pingressAt } from "./peers/pingress.ts";
 import { cpu, errorsOf, median, ratios, type Round } from "./report.ts";
 import { withSurroundings } from "./surroundings.ts";
+import type { Case, Peer } from "./model.ts";
 
 export interface AgainstOptions {
   readonly against: string;

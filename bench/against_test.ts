@@ -8,9 +8,9 @@ import {
 } from "./against.ts";
 import { H1_SMALL } from "./cases/h1_small.ts";
 import { parseBenchOptions } from "./options.ts";
-import { type Peer } from "./peer.ts";
 import { pingressAt } from "./peers/pingress.ts";
 import { type Round } from "./report.ts";
+import type { Peer } from "./model.ts";
 
 const OURS = pingressAt("pingress", "/here");
 const THEIRS = pingressAt("pingress@before", "/there");

@@ -5,11 +5,11 @@
  * of gRPC), speaks WebSocket (`echo_server.ts`), or keeps on saying something (`event_server.ts`).
  */
 import { join } from "node:path";
-import { type Address, formatAddress } from "../shared/address.ts";
-import { type Case, type Path } from "./case.ts";
+import { type Address, formatAddress } from "../shared/net/address.ts";
 import { Child, freePort, versionOf } from "./child.ts";
 import { endpointsOf } from "./endpoints.ts";
 import { nginxConf } from "./nginx_conf.ts";
+import type { Case, Path } from "./model.ts";
 
 export interface Backend {
   /** Where this case's path is served. */

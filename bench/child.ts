@@ -2,7 +2,7 @@
  * A program that is measured or measures. In: a command line. Out: its running process, with what
  * it said when it dies too early, and the CPU time and memory that it and its children use.
  */
-import { type Address, formatAddress } from "../shared/address.ts";
+import { type Address, formatAddress } from "../shared/net/address.ts";
 import { residentBytes } from "./memory.ts";
 
 /** CPU time since the start, in µs. */

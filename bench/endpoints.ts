@@ -2,7 +2,7 @@
  * Many endpoints on one machine. In: the backend's address, and how many. Out: addresses of
  * 127.0.0.0/8 at its port, all of which lead to it.
  */
-import { type Address } from "../shared/address.ts";
+import { type Address } from "../shared/net/address.ts";
 
 /** Of the 256 in the last octet; 0 and 255 look like those of a network. */
 const PER_OCTET = 250;

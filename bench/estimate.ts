@@ -1,7 +1,6 @@
 /** How long a run takes. In: cases, peers, the schedule. Out: minutes, about. */
-import { type Case } from "./case.ts";
 import { type Schedule, takesPart, warmUpOf } from "./measure.ts";
-import { type Peer } from "./peer.ts";
+import type { Case, Peer } from "./model.ts";
 
 /** To start a proxy and check its answers, and to start and end a load each time, in seconds. */
 const START = 0.5;

@@ -3,7 +3,7 @@
  * a host and a path, over plain HTTP. Out: status and body.
  */
 import http from "node:http";
-import { type Address } from "../shared/address.ts";
+import { type Address } from "../shared/net/address.ts";
 
 /** How long the answer may take, in ms. */
 const PATIENCE = 10_000;

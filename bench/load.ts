@@ -4,59 +4,12 @@
  * the proxy can take; `open_loop` offers a constant rate, `events` has the pace of its backend, and
  * `idle` asks for nothing once it is connected.
  */
-import { type Case, type Unit } from "./case.ts";
 import { versionOf } from "./child.ts";
 import { EVENTS } from "./loads/events.ts";
 import { H2LOAD } from "./loads/h2load.ts";
 import { WEBSOCKET } from "./loads/websocket.ts";
 import { WRK } from "./loads/wrk.ts";
-import { type Target } from "./target.ts";
-
-export interface LoadResult {
-  /** Answered requests, handshakes, messages or events, as the case counts. */
-  readonly count: number;
-  readonly perSecond: number;
-  /** Latency in ms. */
-  readonly p50: number;
-  readonly p99: number;
-  /** Null where the load's program does not tell. */
-  readonly p999: number | null;
-  /** What failed or was refused: a fast refusal must not pass for speed. */
-  readonly errors: number;
-  /** What is to be known about these figures: that the load itself was late. */
-  readonly note?: string;
-}
-
-/** For a load that opens much before what counts begins, and holds it: tells when it counts. */
-export interface Meter {
-  begin(): void;
-  /**
-   * All is open and answered, and nothing is asked from here on: what has been used so far is the
-   * cost of opening. Resolves when memory has settled; what is used from then on is that of rest.
-   */
-  rest(): Promise<void>;
-  /** Everything is still open then. */
-  end(): void;
-}
-
-export interface Load {
-  /** How its program says its version, and what to do where it cannot. */
-  readonly version: readonly string[];
-  readonly remedy: string;
-  /**
-   * Runs for `seconds`; throws with what the program said when it cannot tell what happened.
-   *
-   * @param rate requests a second in all, for a load that offers a constant rate; 0 for others.
-   */
-  run(
-    target: Target,
-    what: Case,
-    seconds: number,
-    folder: string,
-    meter: Meter,
-    rate: number,
-  ): Promise<LoadResult>;
-}
+import type { Case, Load, Unit } from "./model.ts";
 
 const LOADS: Readonly<Partial<Record<Unit, Load>>> = {
   request: WRK,

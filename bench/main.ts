@@ -3,14 +3,14 @@
  * peers', measured in alternating rounds in the same run; on standard error, how far it is.
  */
 import { runAgainst } from "./against.ts";
-import { type Case, CASES } from "./case.ts";
+import { CASES } from "./case.ts";
 import { versionOf } from "./child.ts";
 import { estimate } from "./estimate.ts";
 import { loadFor, missingLoad } from "./load.ts";
 import { describeMachine, disturbance } from "./machine.ts";
 import { measure, type Schedule, takesPart } from "./measure.ts";
 import { type BenchOptions, parseBenchOptions, QUICK_PEERS } from "./options.ts";
-import { type Peer, PEERS } from "./peer.ts";
+import { PEERS } from "./peer.ts";
 import { writePerformancePage } from "./performance_page.ts";
 import { errorsOf, formatText, notesOf, OURS, type PeerRounds, tableOf } from "./report.ts";
 import {
@@ -22,6 +22,7 @@ import {
 } from "./results.ts";
 import { type Surroundings } from "./start.ts";
 import { withSurroundings } from "./surroundings.ts";
+import type { Case, Peer } from "./model.ts";
 
 /** Where the run is and what it is made of, the same for all cases. */
 interface Run {

@@ -2,15 +2,13 @@
  * One case through all proxies. In: the case, the proxies, the backend. Out: the rounds of each, and
  * of its baseline, measured in turns, after each proxy has been seen to answer right; and again after.
  */
-import { type Running } from "./beside.ts";
-import { type Case } from "./case.ts";
 import { type CpuTime, type Usage } from "./child.ts";
-import { closedLoadFor, type Load, loadFor, type LoadResult, type Meter } from "./load.ts";
-import { type Peer } from "./peer.ts";
+import { closedLoadFor, loadFor } from "./load.ts";
 import { median, type PeerRounds, type Round } from "./report.ts";
 import { settled } from "./settle.ts";
 import { named, startPeer, type Surroundings } from "./start.ts";
 import { verify } from "./verify.ts";
+import type { Case, Load, LoadResult, Meter, Peer, Running } from "./model.ts";
 
 export interface Schedule {
   readonly rounds: number;

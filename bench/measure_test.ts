@@ -1,12 +1,9 @@
 import assert from "node:assert/strict";
 import { type Backend } from "./backend.ts";
-import { type Beside } from "./beside.ts";
-import { type Case } from "./case.ts";
 import { Child } from "./child.ts";
-import { type Load } from "./load.ts";
 import { measure, takesPart } from "./measure.ts";
-import { type Peer, type Setup } from "./peer.ts";
 import { type Surroundings } from "./start.ts";
+import type { Beside, Case, Load, Peer, Setup } from "./model.ts";
 
 const SERVER = new URL("sink_server.ts", import.meta.url).pathname;
 

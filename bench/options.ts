@@ -1,9 +1,10 @@
 /** The benchmark's command line. In: arguments. Out: which cases and peers, how often, how long. */
 import { defineOptions, type Options, parseOptions, type Program } from "../shared/options.ts";
-import { type Case, CASES, QUICK_CASES } from "./case.ts";
+import { CASES, QUICK_CASES } from "./case.ts";
 import { H1_SMALL } from "./cases/h1_small.ts";
 import { H2_TLS_SMALL } from "./cases/h2_tls_small.ts";
 import { PEERS } from "./peer.ts";
+import type { Case } from "./model.ts";
 
 export const BENCH_PROGRAM: Program = {
   name: "deno task bench",

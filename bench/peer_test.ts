@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
-import { type Case, CASES } from "./case.ts";
+import { CASES } from "./case.ts";
 import { PEERS } from "./peer.ts";
+import type { Case } from "./model.ts";
 
 function peersOf(what: Case): string[] {
   return PEERS.filter(({ can }) => can === undefined || can(what)).map(({ name }) => name);

@@ -3,9 +3,10 @@
  * measured. Out: one file of JSON a case, and all files of a folder.
  */
 import { join } from "node:path";
-import { type Case, CASES, type Unit } from "./case.ts";
+import { CASES } from "./case.ts";
 import { type Schedule } from "./measure.ts";
 import { type PeerRounds } from "./report.ts";
+import type { Case, Unit } from "./model.ts";
 
 /** Where results are kept in the repository. */
 export const RESULTS_FOLDER = new URL("results/", import.meta.url).pathname;

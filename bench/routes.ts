@@ -2,7 +2,7 @@
  * Many routes. In: how many. Out: the hosts and paths that every proxy is given, those after a
  * change, and the requests that meet each of them once.
  */
-import { type Case } from "./case.ts";
+import type { Case } from "./model.ts";
 
 export interface BenchRoute {
   readonly host: string;

@@ -1,10 +1,10 @@
 /**
  * What a snapshot takes of a proxy's memory. In: nothing. Out: a table of what it takes at its peak
- * while the proxy starts, beside what `shared/snapshot_memory.ts` estimates, for each shape and
+ * while the proxy starts, beside what `shared/snapshot/memory.ts` estimates, for each shape and
  * number of workers. Linux alone tells.
  */
-import { emptyProxyMemory, snapshotMemory } from "../shared/snapshot_memory.ts";
-import type { Snapshot } from "../shared/snapshot.ts";
+import { emptyProxyMemory, snapshotMemory } from "../shared/snapshot/memory.ts";
+import type { Snapshot } from "../shared/snapshot/types.ts";
 import { snapshotOfShape, type SnapshotShape } from "../tests/support/large_snapshot.ts";
 import { ProxyProcess } from "../tests/support/proxy_process.ts";
 import { atRest, memoryOf } from "./controller/process_usage.ts";

@@ -3,12 +3,10 @@
  * which has been seen to answer right.
  */
 import { type Backend } from "./backend.ts";
-import { type Running } from "./beside.ts";
-import { type Case } from "./case.ts";
 import { freePort } from "./child.ts";
-import { type Peer, type Setup } from "./peer.ts";
 import { type TlsFiles } from "./tls.ts";
 import { verify } from "./verify.ts";
+import type { Case, Peer, Running, Setup } from "./model.ts";
 
 export interface Surroundings {
   readonly backend: Backend;

@@ -1,13 +1,7 @@
 /** Where a load goes. In: a running proxy's address and certificate. Out: its URL for a case. */
-import { type Address, formatAddress } from "../shared/address.ts";
-import { type Case } from "./case.ts";
-import { TLS_NAME, type TlsFiles } from "./tls.ts";
-
-export interface Target {
-  readonly address: Address;
-  /** Null where it speaks plain HTTP. */
-  readonly tls: TlsFiles | null;
-}
+import { formatAddress } from "../shared/net/address.ts";
+import { TLS_NAME } from "./tls.ts";
+import type { Case, Target } from "./model.ts";
 
 export function urlOf({ address, tls }: Target, { path }: Case): string {
   return tls === null

@@ -5,10 +5,14 @@
  * `deno run -P=bench bench/translate.ts`. In: nothing. Out: a table, medians of 20 changes each.
  */
 import process from "node:process";
-import type { Ingress, KubeSecret, Resources } from "../controller/resources.ts";
-import { translate, type TranslateOptions, type Translation } from "../controller/translate.ts";
-import type { Snapshot } from "../shared/snapshot.ts";
-import { serialiseSnapshot } from "../shared/snapshot_serialise.ts";
+import type { Ingress, KubeSecret, Resources } from "../controller/kube/resources.ts";
+import {
+  translate,
+  type TranslateOptions,
+  type Translation,
+} from "../controller/translate/translator.ts";
+import type { Snapshot } from "../shared/snapshot/types.ts";
+import { serialiseSnapshot } from "../shared/snapshot/serialise.ts";
 import { LARGE, largeCluster, withObject } from "../tests/support/large_cluster.ts";
 
 const OPTIONS: TranslateOptions = {

@@ -5,13 +5,13 @@
  */
 import { Buffer } from "node:buffer";
 import http2 from "node:http2";
-import { type Case, type Path } from "./case.ts";
 import { run } from "./child.ts";
 import { GRPC_MESSAGE } from "./grpc_message.ts";
 import { askFor } from "./host_request.ts";
 import { requestsOf } from "./routes.ts";
-import { environmentFor, type Target, urlOf } from "./target.ts";
+import { environmentFor, urlOf } from "./target.ts";
 import { TLS_CIPHER, TLS_GROUP, TLS_NAME, TLS_VERSION } from "./tls.ts";
+import type { Case, Path, Target } from "./model.ts";
 
 /** How long one answer may take, in ms. */
 const PATIENCE = 10_000;

@@ -12,9 +12,9 @@ import {
   reachOf,
   SERVICE_ACCOUNT_FOLDER,
 } from "./kube/credential_source.ts";
-import { type ControllerOptions, parseControllerOptions, readEnvironment } from "./options.ts";
-import { workerRights } from "./rights.ts";
-import type { FromWorker, ToWorker } from "./worker_protocol.ts";
+import { type ControllerOptions, parseControllerOptions, readEnvironment } from "./cli/options.ts";
+import { workerRights } from "./cli/permissions.ts";
+import type { FromWorker, ToWorker } from "./process/worker_protocol.ts";
 
 const parsed = parseControllerOptions(Deno.args);
 if (parsed.kind !== "ok") {
@@ -39,7 +39,7 @@ const missing = missingRight(rights);
 if (missing !== null) {
   await fail(`Deno was started without a permission that this command line needs; add ${missing}`);
 }
-const worker = new Worker(new URL("./worker.ts", import.meta.url), {
+const worker = new Worker(new URL("./process/controller.ts", import.meta.url), {
   type: "module",
   name: "controller",
   deno: { permissions: rights },

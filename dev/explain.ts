@@ -3,13 +3,13 @@
  * URL takes, and why. Exit code 0 where a backend gets it, 1 where the proxy answers itself (404, 503,
  * …), 2 for a wrong command line.
  */
-import { translate } from "../controller/translate.ts";
+import { translate } from "../controller/translate/translator.ts";
 import { EXPLAIN_PROGRAM, parseExplainOptions } from "./options.ts";
 import { explainUrl } from "./explanation.ts";
-import { ManifestFolder, unreadablePath } from "./manifest_folder.ts";
+import { ManifestFolder, unreadablePath } from "./manifests/folder.ts";
 import { makePlan, toTranslateOptions } from "./plan.ts";
 import { printable } from "./report.ts";
-import { parseRequestedUrl } from "../shared/requested_url.ts";
+import { parseRequestedUrl } from "../shared/path/requested_url.ts";
 
 /** Nothing is dialled here: they only show that a sample backend would be. */
 const SAMPLES = [{ address: "127.0.0.1", port: 1 }, { address: "127.0.0.1", port: 2 }];

@@ -4,23 +4,23 @@
  * certificate, the endpoints, and the problems that bear on this host.
  */
 import { X509Certificate } from "node:crypto";
-import { asList, fieldOf, isAbsent } from "../controller/translate/json.ts";
-import { httpsLocation } from "../proxy/https_location.ts";
+import { asList, fieldOf, isAbsent } from "../controller/base/json.ts";
+import { httpsLocation } from "../proxy/http/https_location.ts";
 import { explain, type Explanation, redirectsToHttps } from "../proxy/router/explain.ts";
 import { hostPatternTakes } from "../proxy/router/host.ts";
-import type { PathOptions } from "../shared/canonical_path.ts";
-import { formatAddress } from "../shared/address.ts";
-import { parseHostPattern } from "../shared/host_pattern.ts";
+import type { PathOptions } from "../shared/path/canonical_path.ts";
+import { formatAddress } from "../shared/net/address.ts";
+import { parseHostPattern } from "../shared/host/host_pattern.ts";
 import { formatObject, type ObjectRef, type Problem } from "../shared/problem.ts";
-import type { Action, Certificate, Origin, Snapshot, Upstream } from "../shared/snapshot.ts";
+import type { Action, Certificate, Origin, Snapshot, Upstream } from "../shared/snapshot/types.ts";
 import { leftOutPaths } from "./left_out_paths.ts";
 import { madeFor } from "./made_certificates.ts";
-import type { LocatedProblem } from "./manifest_file.ts";
-import { formatPosition } from "./manifest_position.ts";
-import type { Manifests } from "./manifests.ts";
+import type { LocatedProblem } from "./manifests/file.ts";
+import { formatPosition } from "./manifests/position.ts";
+import type { Manifests } from "./manifests/manifests.ts";
 import { type Plan, refOf } from "./plan.ts";
 import { alignColumns, describeUpstream, formatProblems, printable } from "./report.ts";
-import type { RequestedUrl } from "../shared/requested_url.ts";
+import type { RequestedUrl } from "../shared/path/requested_url.ts";
 import { unusedEndpoints } from "./unused_endpoints.ts";
 
 /** Routes that lost and are shown; the rest is counted. */

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { translate } from "../controller/translate.ts";
+import { translate } from "../controller/translate/translator.ts";
 import { NOW, planFor, planOptions, readTexts } from "../tests/support/dev_plan.ts";
-import type { PathOptions } from "../shared/canonical_path.ts";
+import type { PathOptions } from "../shared/path/canonical_path.ts";
 import { type Explained, explainUrl } from "./explanation.ts";
 import { toTranslateOptions } from "./plan.ts";
-import { parseRequestedUrl } from "../shared/requested_url.ts";
+import { parseRequestedUrl } from "../shared/path/requested_url.ts";
 
 const EXAMPLES = join(import.meta.dirname!, "..", "examples");
 

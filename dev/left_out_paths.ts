@@ -3,9 +3,9 @@
  * a served Ingress whose rule takes that host and that has no route, with what the translation says
  * of it: another Ingress has the same host and path, or it cannot be read. Pure.
  */
-import { asList, fieldOf } from "../controller/translate/json.ts";
+import { asList, fieldOf } from "../controller/base/json.ts";
 import { formatObject, type ObjectRef } from "../shared/problem.ts";
-import type { Manifests } from "./manifests.ts";
+import type { Manifests } from "./manifests/manifests.ts";
 import { type Plan, refOf } from "./plan.ts";
 
 export interface LeftOutPath {

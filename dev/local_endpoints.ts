@@ -18,11 +18,11 @@ import type {
   Service,
   ServicePort,
   SliceEndpoint,
-} from "../controller/resources.ts";
-import type { DefaultBackend } from "../controller/translate.ts";
+} from "../controller/kube/resources.ts";
+import type { DefaultBackend } from "../controller/translate/translator.ts";
 import type { ObjectRef, Problem } from "../shared/problem.ts";
-import type { Endpoint } from "../shared/snapshot.ts";
-import { byVersion, type SampleVersion, withPlainPorts } from "./sample_ports.ts";
+import type { Endpoint } from "../shared/snapshot/types.ts";
+import { byVersion, type SampleVersion, withPlainPorts } from "./sample/ports.ts";
 import { isLoopback, parseTarget, type ServiceMapping, type Target } from "./service_mapping.ts";
 
 export const ENDPOINT_ANNOTATION = "dev.pingress.io/endpoint";

@@ -4,7 +4,7 @@
  * as long as this process.
  */
 import { hostPatternTakes } from "../proxy/router/host.ts";
-import type { Certificate, Snapshot } from "../shared/snapshot.ts";
+import type { Certificate, Snapshot } from "../shared/snapshot/types.ts";
 import { CertificateAuthority } from "./certificate_authority.ts";
 
 /** How the made ones are shown in place of a Secret's name. */

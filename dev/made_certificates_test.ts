@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { planFor } from "../tests/support/dev_plan.ts";
-import type { Certificate, Snapshot } from "../shared/snapshot.ts";
+import type { Certificate, Snapshot } from "../shared/snapshot/types.ts";
 import { certificateFor, isMadeHere, MadeCertificates } from "./made_certificates.ts";
 
 const EXAMPLE_TLS = await Deno.readTextFile(new URL("../examples/5-tls.yaml", import.meta.url));

@@ -5,12 +5,12 @@
  *     manifest folder ─▶ plan (local endpoints, translate) ─▶ proxy
  *            ▲ watch                                   └────▶ report
  */
-import { type Address, describeListenError, formatAddress } from "../shared/address.ts";
-import { startAdmin } from "../shared/admin.ts";
+import { type Address, describeListenError, formatAddress } from "../shared/net/address.ts";
+import { startAdmin } from "../shared/admin/server.ts";
 import { Lifecycle } from "../shared/lifecycle.ts";
 import { createLogger, standardOutput } from "../shared/log.ts";
 import { MadeCertificates } from "./made_certificates.ts";
-import { unreadablePath } from "./manifest_folder.ts";
+import { unreadablePath } from "./manifests/folder.ts";
 import { parseDevOptions } from "./options.ts";
 import {
   AUTHORITY_PATH,

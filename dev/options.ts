@@ -3,15 +3,15 @@
  * a help text, or what is wrong. Both take the flags that decide what is served, so that one
  * explains what the other does.
  */
-import type { PathOptions } from "../shared/canonical_path.ts";
-import { acceptCheck, namesOf, parseDefaultBackend } from "../controller/option_values.ts";
-import { isDnsName } from "../controller/translate/names.ts";
-import type { Address } from "../shared/address.ts";
+import type { PathOptions } from "../shared/path/canonical_path.ts";
+import { acceptCheck, namesOf, parseDefaultBackend } from "../controller/cli/option_values.ts";
+import { isDnsName } from "../controller/base/names.ts";
+import type { Address } from "../shared/net/address.ts";
 import { LOG_LEVELS, type LogLevel } from "../shared/log.ts";
 import { defineOptions, parseOptions, type Program } from "../shared/options.ts";
 import type { PlanOptions } from "./plan.ts";
-import { NPX, START_WITH_NETWORK } from "./rights.ts";
 import { parseServiceMapping, type ServiceMapping } from "./service_mapping.ts";
+import { NPX, START_WITH_NETWORK } from "./start_command.ts";
 
 export const DEV_PROGRAM: Program = {
   name: "deno task dev",

@@ -3,7 +3,7 @@
  * backends listen. Out: the snapshot for the proxy, and every problem with its place in the files,
  * those of Ingresses that are not served included.
  */
-import type { Ingress } from "../controller/resources.ts";
+import type { Ingress } from "../controller/kube/resources.ts";
 import {
   type Clock,
   type DefaultBackend,
@@ -12,15 +12,15 @@ import {
   type RefusalOptions,
   translate,
   type TranslateOptions,
-} from "../controller/translate.ts";
-import { isDnsName } from "../controller/translate/names.ts";
+} from "../controller/translate/translator.ts";
+import { isDnsName } from "../controller/base/names.ts";
 import { formatObject, type ObjectRef, type Problem } from "../shared/problem.ts";
-import type { Snapshot } from "../shared/snapshot.ts";
+import type { Snapshot } from "../shared/snapshot/types.ts";
 import { localEndpoints, type SampleEndpoints, type StandIn } from "./local_endpoints.ts";
-import type { LocatedProblem } from "./manifest_file.ts";
-import type { Manifests } from "./manifests.ts";
-import { NPX, START_WITH_NETWORK } from "./rights.ts";
+import type { LocatedProblem } from "./manifests/file.ts";
+import type { Manifests } from "./manifests/manifests.ts";
 import type { ServiceMapping } from "./service_mapping.ts";
+import { NPX, START_WITH_NETWORK } from "./start_command.ts";
 
 const CLASS = "pingress";
 const CONTROLLER = "pingress.io/ingress-controller";

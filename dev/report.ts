@@ -4,12 +4,12 @@
  * none of it reaches the terminal as a control character.
  */
 import { explain } from "../proxy/router/explain.ts";
-import { type Address, formatAddress } from "../shared/address.ts";
+import { type Address, formatAddress } from "../shared/net/address.ts";
 import { formatObject } from "../shared/problem.ts";
-import type { Action, Certificate, Route, Snapshot, Upstream } from "../shared/snapshot.ts";
+import type { Action, Certificate, Route, Snapshot, Upstream } from "../shared/snapshot/types.ts";
 import { certificateFor, isMadeHere } from "./made_certificates.ts";
-import type { LocatedProblem } from "./manifest_file.ts";
-import { formatPosition } from "./manifest_position.ts";
+import type { LocatedProblem } from "./manifests/file.ts";
+import { formatPosition } from "./manifests/position.ts";
 import type { Plan } from "./plan.ts";
 
 /** Rows of the table that are shown; the rest is counted. */

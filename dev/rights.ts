@@ -3,14 +3,9 @@
  * allows it. The task's own permissions reach loopback addresses only; at a terminal Deno asks,
  * elsewhere it refuses.
  */
-import { formatAddress } from "../shared/address.ts";
+import { formatAddress } from "../shared/net/address.ts";
 import type { DevOptions } from "./options.ts";
-
-/** How the task is started where it is to reach more than this machine. */
-export const START_WITH_NETWORK = "deno run -P=dev --allow-net dev/main.ts";
-
-/** The same without Deno installed. */
-export const NPX = "npx -y deno@2.9";
+import { NPX, START_WITH_NETWORK } from "./start_command.ts";
 
 /** Null where everything is allowed, else one line with the remedy. */
 export async function requestRights(options: DevOptions): Promise<string | null> {

@@ -3,7 +3,7 @@
  * `default/web=127.0.0.1:3000` of `--map`. Out: addresses to dial, and for which Service.
  */
 import { isIP } from "node:net";
-import type { Endpoint } from "../shared/snapshot.ts";
+import type { Endpoint } from "../shared/snapshot/types.ts";
 
 /** What `--map NAMESPACE/SERVICE[:PORT]=HOST:PORT` says. */
 export interface ServiceMapping {

@@ -2,20 +2,20 @@
  * What is served at present. In: manifests, as they are on disk each time. Out: a proxy that has
  * them in force, and the plan that it follows.
  */
-import { CertificateLoader } from "../proxy/certificate_loader.ts";
-import { DEFAULT_LIMITS } from "../proxy/limits.ts";
+import { CertificateLoader } from "../proxy/certificates/loader.ts";
+import { DEFAULT_LIMITS } from "../proxy/http/limits.ts";
 import { ProxyServer } from "../proxy/server.ts";
-import { CidrList } from "../shared/cidr.ts";
+import { CidrList } from "../shared/net/cidr.ts";
 import type { Logger } from "../shared/log.ts";
-import type { ServicePort } from "../controller/resources.ts";
-import { asList } from "../controller/translate/json.ts";
+import type { ServicePort } from "../controller/kube/resources.ts";
+import { asList } from "../controller/base/json.ts";
 import type { MadeCertificates } from "./made_certificates.ts";
-import { ManifestFolder } from "./manifest_folder.ts";
-import type { Manifests } from "./manifests.ts";
+import { ManifestFolder } from "./manifests/folder.ts";
+import type { Manifests } from "./manifests/manifests.ts";
 import type { DevOptions } from "./options.ts";
 import { makePlan, type Plan } from "./plan.ts";
-import { SampleBackends } from "./sample_backend.ts";
-import { wantsHttp2 } from "./sample_ports.ts";
+import { SampleBackends } from "./sample/backend.ts";
+import { wantsHttp2 } from "./sample/ports.ts";
 
 export interface Served {
   /** With the certificates that were made here. */

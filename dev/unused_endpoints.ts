@@ -3,8 +3,8 @@
  * requests go to. Out: each address that is not used, with the reason.
  */
 import { isIP } from "node:net";
-import { portsOf, stateOf } from "../controller/translate/endpoints.ts";
-import { asList, fieldOf } from "../controller/translate/json.ts";
+import { portsOf, stateOf } from "../controller/translate/backends/endpoints.ts";
+import { asList, fieldOf } from "../controller/base/json.ts";
 
 export interface UnusedEndpoint {
   /** As it is written. */

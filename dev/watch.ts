@@ -6,7 +6,7 @@
  * mounted volumes, too many folders) a look at names, times and sizes every second or so finds it.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { findManifestFiles } from "./manifest_folder.ts";
+import { findManifestFiles } from "./manifests/folder.ts";
 
 /** Quiet for this long, in ms, and the files count as saved. */
 const QUIET = 50;

@@ -1,6 +1,6 @@
 /**
  * What can go wrong with an exchange, as values. In: a code. Out: whose side it was, the status
- * that a client gets, and a line for the log. `respond.ts` answers them, in that one place.
+ * that a client gets, and a line for the log. `local_reply.ts` answers them, in that one place.
  */
 
 /** `downstream`: the client's doing; `upstream`: the backend's; `internal`: configuration or ours. */
@@ -63,7 +63,7 @@ export const ERROR_KINDS = {
 export type ErrorCode = keyof typeof ERROR_KINDS;
 
 /**
- * Why an exchange failed. Thrown only across awaits (a read that fails), caught in `forward.ts` and
+ * Why an exchange failed. Thrown only across awaits (a read that fails), caught in `forwarder.ts` and
  * the connections; never shown to a client as it is.
  */
 export class ProxyError extends Error {

@@ -10,5 +10,5 @@ import { onStopSignals } from "../shared/stop_signals.ts";
 let stop = (): void => Deno.exit(0);
 onStopSignals(() => stop());
 
-const { startProxy } = await import("./first_thread.ts");
+const { startProxy } = await import("./process/launcher.ts");
 stop = startProxy(Deno.args);

@@ -5,42 +5,42 @@
  * A new snapshot is compiled beside the old one and takes over by one reference swap; exchanges
  * under way keep the table with which they began.
  */
-import { formatAddress } from "../shared/address.ts";
+import { formatAddress } from "../shared/net/address.ts";
 import { newLoopMark } from "../shared/loop_mark.ts";
-import type { Snapshot } from "../shared/snapshot.ts";
-import { Admission } from "./admission.ts";
-import { BodyCounts } from "./body_counts.ts";
-import { createBuffers } from "./buffer_pool.ts";
-import { ConnectionCounts } from "./connection_counts.ts";
-import { Deadlines } from "./deadlines.ts";
-import { Descriptors, isExhaustion } from "./descriptors.ts";
+import type { Snapshot } from "../shared/snapshot/types.ts";
+import { Admission } from "./listen/admission.ts";
+import { BodyCounts } from "./forward/body_counts.ts";
+import { createBuffers } from "./io/buffer_pool.ts";
+import { ConnectionCounts } from "./listen/connection_counts.ts";
+import { Deadlines } from "./io/deadlines.ts";
+import { Descriptors, isExhaustion } from "./io/descriptors.ts";
 import { ProxyError } from "./errors.ts";
-import { Forwarder } from "./forward.ts";
+import { Forwarder } from "./forward/forwarder.ts";
 import { GrpcDeadlines } from "./grpc/deadline.ts";
-import { HandshakeFailures } from "./handshake_failures.ts";
+import { HandshakeFailures } from "./listen/handshake_failures.ts";
 import { ServerConnection } from "./http1/server_connection.ts";
 import { ServerConnection as Http2ServerConnection } from "./http2/server_connection.ts";
 import type { ServerContext } from "./http2/server_context.ts";
-import type { CertificateEntry, ServerCertificate } from "./certificates.ts";
-import { Configuration } from "./configuration.ts";
-import { Listener, type Peer } from "./listener.ts";
-import { LoopMark } from "./loop_mark.ts";
-import type { Client } from "./message.ts";
-import { memoryInUse, Overload } from "./overload.ts";
-import { OwnCalls } from "./own_calls.ts";
-import { answerTo } from "./respond.ts";
-import type { DownstreamConnection } from "./server_context.ts";
+import type { CertificateEntry, ServerCertificate } from "./certificates/store.ts";
+import { Configuration } from "./route/active_routes.ts";
+import { Listener, type Peer } from "./listen/listener.ts";
+import { LoopMark } from "./http/loop_mark.ts";
+import type { Client } from "./http/message.ts";
+import { memoryInUse, Overload } from "./listen/overload.ts";
+import { OwnCalls } from "./listen/self_probes.ts";
+import { answerTo } from "./forward/local_reply.ts";
+import type { DownstreamConnection } from "./http/downstream.ts";
 import type { DrainOptions, ProxyServerOptions } from "./server_options.ts";
-import { type SnapshotDelta, SnapshotDiffer } from "./snapshot_delta.ts";
-import { TlsListener } from "./tls.ts";
+import { type SnapshotDelta, SnapshotDiffer } from "./config/diff.ts";
+import { TlsListener } from "./listen/tls_listener.ts";
 import type { Metrics } from "./telemetry/metrics.ts";
 import { Telemetry } from "./telemetry/telemetry.ts";
-import { closeQuietly, type Transport } from "./transport.ts";
-import { Tunnels } from "./tunnel.ts";
+import { closeQuietly, type Transport } from "./io/transport.ts";
+import { Tunnels } from "./forward/tunnel.ts";
 import { EndpointRegistry } from "./upstream/endpoint.ts";
-import { Holds } from "./upstream/hold.ts";
+import { Holds } from "./upstream/pending_requests.ts";
 import { UpstreamNetworks } from "./upstream/networks.ts";
-import type { HttpEndpoints } from "./upstream_calls.ts";
+import type { HttpEndpoints } from "./forward/upstream_requests.ts";
 
 export type { DrainOptions, ProxyServerOptions } from "./server_options.ts";
 
@@ -261,7 +261,7 @@ export class ProxyServer {
   }
 
   /**
-   * Puts a snapshot in force, with its certificates as `certificate_loader.ts` has read them.
+   * Puts a snapshot in force, with its certificates as `certificates/loader.ts` has read them.
    * Requests and handshakes from now on see it; nothing is dropped.
    */
   apply(snapshot: Snapshot, certificates: readonly ServerCertificate[] = []): void {

@@ -1,12 +1,12 @@
 /**
  * What a `ProxyServer` is made with, and how it ends. In: nothing. Out: the types.
  */
-import type { CidrList } from "../shared/cidr.ts";
+import type { CidrList } from "../shared/net/cidr.ts";
 import type { Logger } from "../shared/log.ts";
-import type { Balance } from "../shared/snapshot.ts";
-import type { ConnectionCounts } from "./connection_counts.ts";
-import type { Limits } from "./limits.ts";
-import type { OwnCalls } from "./own_calls.ts";
+import type { Balance } from "../shared/snapshot/types.ts";
+import type { ConnectionCounts } from "./listen/connection_counts.ts";
+import type { Limits } from "./http/limits.ts";
+import type { OwnCalls } from "./listen/self_probes.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
 
 export interface ProxyServerOptions {

@@ -6,8 +6,8 @@
  * passes the arguments in.
  */
 import { parseArgs } from "node:util";
-import { type Address, formatAddress, parseAddress } from "./address.ts";
-import { CidrList } from "./cidr.ts";
+import { type Address, formatAddress, parseAddress } from "./net/address.ts";
+import { CidrList } from "./net/cidr.ts";
 import { nearestName } from "./nearest_name.ts";
 
 interface BaseSpec {

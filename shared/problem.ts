@@ -1,5 +1,5 @@
 /**
- * A user's mistake, as data: what `translate`, the manifest reader and `snapshot_parse` report
+ * A user's mistake, as data: what `translate`, the manifest reader and `snapshot/parse.ts` report
  * instead of throwing. Printed by `deno task dev`, and turned into Events and metrics by the
  * controller.
  */

@@ -3,7 +3,7 @@
  * without its own. Deno cannot narrow a running thread: a first one starts another with less, and
  * drops its rights.
  */
-import { type Address, formatAddress } from "./address.ts";
+import { type Address, formatAddress } from "./net/address.ts";
 
 /** The rights of one thread: each kind by name. */
 export type Rights = Readonly<Required<Deno.PermissionOptionsObject>>;

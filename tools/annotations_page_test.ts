@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { HOSTS_ANNOTATION } from "../controller/translate/namespace_facts.ts";
-import { SERVICE_ANNOTATIONS } from "../controller/translate/own_annotations.ts";
+import { HOSTS_ANNOTATION } from "../controller/translate/ingress/namespace_facts.ts";
+import { SERVICE_ANNOTATIONS } from "../controller/translate/annotations/own_annotations.ts";
 import { ENDPOINT_ANNOTATION } from "../dev/local_endpoints.ts";
-import { SHARE_ANNOTATION } from "../controller/translate/own_annotation_names.ts";
+import { SHARE_ANNOTATION } from "../controller/translate/annotations/own_annotation_names.ts";
 
 Deno.test("docs/annotations.md has a row for each annotation that is read, and no other", () => {
   const page = Deno.readTextFileSync(new URL("../docs/annotations.md", import.meta.url));

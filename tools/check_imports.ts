@@ -17,8 +17,13 @@ export interface Findings {
 /** Reads the repository at `root`. Throws where a file cannot be read or deno.json not be parsed. */
 export function checkImports(root: string): Findings {
   const config = JSON.parse(Deno.readTextFileSync(join(root, "deno.json")));
-  const modules = findFiles(root, "").map((path) => readModule(root, path));
+  const modules = readModules(root);
   return { files: modules.length, breaches: findBreaches(modules, entriesOf(config.tasks ?? {})) };
+}
+
+/** Every TypeScript file of the repository, with its imports. */
+export function readModules(root: string): Module[] {
+  return findFiles(root, "").map((path) => readModule(root, path));
 }
 
 const SKIPPED = new Set([".git", "node_modules", "vendor"]);

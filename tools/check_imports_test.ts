@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { dirname, join } from "node:path";
-import { checkImports } from "./check_imports.ts";
+import { checkImports, readModules } from "./check_imports.ts";
+import { isTest } from "./import_rules.ts";
+import { FOLDERS, rowOf } from "./import_table.ts";
 import { codeOf, importsOf } from "./source.ts";
 
 /** The breaches of a repository that holds these files. */
@@ -19,39 +21,38 @@ async function breachesOf(files: Record<string, string>): Promise<readonly strin
 }
 
 const ALLOWED: Record<string, string> = {
-  "shared/snapshot.ts": "export interface Snapshot {}\n",
+  "shared/snapshot/types.ts": "export interface Snapshot {}\n",
   "shared/clock.ts": "export interface Clock {}\nexport const system = () => Date.now();\n",
-  "shared/path.ts": "export const canonical = (path: string) => path;\n",
-  "controller/translate.ts": `import { isIP } from "node:net";
-import { type Clock } from "../shared/clock.ts";
-import { canonical } from "../shared/path.ts";
-import { order } from "./translate/order.ts";
+  "shared/path/canonical_path.ts": "export const canonical = (path: string) => path;\n",
+  "controller/translate/translator.ts": `import { isIP } from "node:net";
+import { type Clock } from "../../shared/clock.ts";
+import { canonical } from "../../shared/path/canonical_path.ts";
+import { order } from "./order.ts";
 // Deno.readTextFile, fetch() and setTimeout in a comment or a string are no breach.
 export const translate = (clock: Clock) => [clock, isIP, canonical, order, "Deno.args; fetch("];
 `,
   "controller/translate/order.ts": "export const order = (date: string) => new Date(date);\n",
-  "controller/main.ts": 'import "./options.ts";\nconsole.log(Deno.args);\n',
-  "controller/options.ts": 'export const token = Deno.env.get("X");\n',
-  "proxy/message.ts": "export interface Exchange {}\n",
-  "proxy/router/table.ts": `import type { Snapshot } from "../../shared/snapshot.ts";
-import type { Exchange } from "../message.ts";
-export const table = (s: Snapshot, e: Exchange) => [s, e];
+  "controller/main.ts": 'import "./cli/options.ts";\nconsole.log(Deno.args);\n',
+  "controller/cli/options.ts": 'export const token = Deno.env.get("X");\n',
+  "proxy/errors.ts": "export interface ProxyError {}\n",
+  "proxy/router/table.ts": `import type { Snapshot } from "../../shared/snapshot/types.ts";
+export const table = (s: Snapshot) => s;
 `,
   "proxy/upstream/pool.ts": "export class Pool {}\n",
   "proxy/http1/head.ts":
-    'import type { Exchange } from "../message.ts";\nexport type X = Exchange;\n',
-  "proxy/forward.ts": `import { table } from "./router/table.ts";
-import { Pool } from "./upstream/pool.ts";
-import type { X } from "./http1/head.ts";
+    'import type { ProxyError } from "../errors.ts";\nexport type X = ProxyError;\n',
+  "proxy/forward/forwarder.ts": `import { table } from "../router/table.ts";
+import { Pool } from "../upstream/pool.ts";
+import type { X } from "../http1/head.ts";
 export const forward = (x: X) => [x, table, new Pool()];
 `,
-  "dev/explain.ts": `import "../controller/translate.ts";
+  "dev/explain.ts": `import "../controller/translate/translator.ts";
 import "../proxy/router/table.ts";
 console.log(Deno.args);
 `,
   "dev/long_test.ts": "//\n".repeat(2000),
   "tests/both_test.ts":
-    'import "../controller/main.ts";\nimport "../proxy/forward.ts";\nDeno.args;\n',
+    'import "../controller/main.ts";\nimport "../proxy/forward/forwarder.ts";\nDeno.args;\n',
 };
 
 Deno.test("a repository that keeps the rules has no breach", async () => {
@@ -61,34 +62,36 @@ Deno.test("a repository that keeps the rules has no breach", async () => {
 const BREACHES: { name: string; files: Record<string, string>; breach: RegExp }[] = [
   {
     name: "the controller imports the proxy",
-    files: { "controller/x.ts": 'import { y } from "../proxy/y.ts";\nexport const x = y;\n' },
+    files: {
+      "controller/kube/x.ts": 'import { y } from "../../proxy/y.ts";\nexport const x = y;\n',
+    },
     breach:
-      /^controller\/x\.ts imports proxy\/y\.ts: controller and proxy never import each other$/,
+      /^controller\/kube\/x\.ts imports proxy\/y\.ts: controller and proxy never import each other$/,
   },
   {
     name: "the proxy imports a type of the controller",
     files: {
-      "proxy/x.ts": 'import type {\n  Y,\n} from "../controller/y.ts";\nexport type X = Y;\n',
+      "proxy/io/x.ts": 'import type {\n  Y,\n} from "../../controller/y.ts";\nexport type X = Y;\n',
     },
-    breach: /^proxy\/x\.ts imports controller\/y\.ts: controller and proxy never/,
+    breach: /^proxy\/io\/x\.ts imports controller\/y\.ts: controller and proxy never/,
   },
   {
     name: "the proxy re-exports the controller",
-    files: { "proxy/x.ts": 'export * from "../controller/y.ts";\n' },
-    breach: /^proxy\/x\.ts imports controller\/y\.ts/,
+    files: { "proxy/io/x.ts": 'export * from "../../controller/y.ts";\n' },
+    breach: /^proxy\/io\/x\.ts imports controller\/y\.ts/,
   },
   {
     name: "the proxy loads the controller when it runs",
-    files: { "proxy/x.ts": 'export const x = await import("../controller/y.ts");\n' },
-    breach: /^proxy\/x\.ts imports controller\/y\.ts/,
+    files: { "proxy/io/x.ts": 'export const x = await import("../../controller/y.ts");\n' },
+    breach: /^proxy\/io\/x\.ts imports controller\/y\.ts/,
   },
   {
     name: "the proxy starts the controller as a worker",
     files: {
-      "proxy/x.ts":
-        'new Worker(new URL("../controller/y.ts", import.meta.url), { type: "module" });\n',
+      "proxy/io/x.ts":
+        'new Worker(new URL("../../controller/y.ts", import.meta.url), { type: "module" });\n',
     },
-    breach: /^proxy\/x\.ts imports controller\/y\.ts/,
+    breach: /^proxy\/io\/x\.ts imports controller\/y\.ts/,
   },
   {
     name: "shared imports the proxy",
@@ -97,8 +100,8 @@ const BREACHES: { name: string; files: Record<string, string>; breach: RegExp }[
   },
   {
     name: "the proxy imports dev",
-    files: { "proxy/x.ts": 'import "../dev/y.ts";\n' },
-    breach: /^proxy\/x\.ts imports dev\/y\.ts: proxy imports shared and itself only$/,
+    files: { "proxy/io/x.ts": 'import "../../dev/y.ts";\n' },
+    breach: /^proxy\/io\/x\.ts imports dev\/y\.ts: proxy imports shared and itself only$/,
   },
   {
     name: "dev imports test support",
@@ -106,47 +109,49 @@ const BREACHES: { name: string; files: Record<string, string>; breach: RegExp }[
     breach: /^dev\/x\.ts imports tests\/support\/y\.ts/,
   },
   {
-    name: "the router imports the forwarding of messages",
-    files: { "proxy/router/x.ts": 'import type { F } from "../fields.ts";\nexport type X = F;\n' },
-    breach: /^proxy\/router\/x\.ts imports proxy\/fields\.ts: proxy\/router knows only/,
-  },
-  {
-    name: "http1 reaches upstreams by another file",
+    name: "the router imports upstreams",
     files: {
-      "proxy/http1/x.ts": 'import { m } from "../m.ts";\nexport const x = m;\n',
-      "proxy/m.ts": 'import { p } from "./upstream/p.ts";\nexport const m = p;\n',
-      "proxy/upstream/p.ts": "export const p = 1;\n",
+      "proxy/router/x.ts": 'import type { P } from "../upstream/p.ts";\nexport type X = P;\n',
     },
     breach:
-      /^proxy\/http1\/x\.ts imports proxy\/m\.ts, which imports proxy\/upstream\/p\.ts: http1 and http2 know/,
+      /^proxy\/router\/x\.ts imports proxy\/upstream\/p\.ts: proxy\/router may not import proxy\/upstream/,
   },
   {
     name: "http1 imports http2",
-    files: {
-      "proxy/http1/x.ts": 'import "../http2/y.ts";\n',
-      "proxy/http2/y.ts": "export {};\n",
-    },
-    breach: /: http1 and http2 never know each other$/,
+    files: { "proxy/http1/x.ts": 'import "../http2/y.ts";\n' },
+    breach: /: proxy\/http1 may not import proxy\/http2 /,
   },
   {
     name: "the pool knows messages",
     files: {
-      "proxy/upstream/pool.ts": 'import type { E } from "../message.ts";\nexport type P = E;\n',
-      "proxy/message.ts": "export type E = 1;\n",
+      "proxy/upstream/pool.ts":
+        'import type { E } from "../http/message.ts";\nexport type P = E;\n',
     },
-    breach: /^proxy\/upstream\/pool\.ts imports proxy\/message\.ts: upstream\/pool and/,
+    breach: /: proxy\/upstream may not import proxy\/http /,
   },
   {
-    name: "a second file joins router and upstream",
-    files: {
-      "proxy/x.ts": 'import "./router/table.ts";\nimport "./upstream/pool.ts";\n',
-    },
-    breach: /^proxy\/x\.ts joins router and upstream: only proxy\/forward\.ts joins/,
+    name: "a folder has no row",
+    files: { "proxy/extra/x.ts": "export {};\n" },
+    breach: /^proxy\/extra\/x\.ts: proxy\/extra has no row in tools\/import_table\.ts$/,
+  },
+  {
+    name: "a file stands beside main",
+    files: { "proxy/x.ts": "export {};\n" },
+    breach: /^proxy\/x\.ts: proxy\/x\.ts has no row/,
+  },
+  {
+    name: "a folder is a hall",
+    files: Object.fromEntries(
+      Array.from({ length: 26 }, (_, i) => [`proxy/io/x${i}.ts`, "export {};\n"]),
+    ),
+    breach: /^proxy\/io has 26 files: split it/,
   },
   {
     name: "translate reads a file",
-    files: { "controller/translate.ts": 'export const x = Deno.readTextFileSync("x");\n' },
-    breach: /^controller\/translate\.ts uses Deno: translate is a pure function/,
+    files: {
+      "controller/translate/translator.ts": 'export const x = Deno.readTextFileSync("x");\n',
+    },
+    breach: /^controller\/translate\/translator\.ts uses Deno: translate is a pure function/,
   },
   {
     name: "translate asks the network",
@@ -178,13 +183,13 @@ const BREACHES: { name: string; files: Record<string, string>; breach: RegExp }[
   },
   ...["Deno.args", "Deno.env", "process.env", "process.argv"].map((name) => ({
     name: `a file that is neither main nor options uses ${name}`,
-    files: { "proxy/x.ts": `export const x = ${name};\n` },
-    breach: new RegExp(`^proxy/x\\.ts uses ${name}: only main and options`),
+    files: { "proxy/io/x.ts": `export const x = ${name};\n` },
+    breach: new RegExp(`^proxy/io/x\\.ts uses ${name}: only main and options`),
   })),
   {
     name: "a file is too long",
-    files: { "proxy/x.ts": "//\n".repeat(501) },
-    breach: /^proxy\/x\.ts has 501 lines/,
+    files: { "proxy/io/x.ts": "//\n".repeat(501) },
+    breach: /^proxy\/io\/x\.ts has 501 lines/,
   },
   {
     name: "a dependency does not stand in deno.json",
@@ -193,8 +198,8 @@ const BREACHES: { name: string; files: Record<string, string>; breach: RegExp }[
   },
   {
     name: "an import is computed",
-    files: { "proxy/x.ts": "export const x = (y: string) => import(y);\n" },
-    breach: /^proxy\/x\.ts imports a computed path/,
+    files: { "proxy/io/x.ts": "export const x = (y: string) => import(y);\n" },
+    breach: /^proxy\/io\/x\.ts imports a computed path/,
   },
   {
     name: "a test swallows what nobody caught",
@@ -204,12 +209,13 @@ const BREACHES: { name: string; files: Record<string, string>; breach: RegExp }[
   {
     name: "modules go in a circle",
     files: {
-      "proxy/a.ts": 'import { b } from "./b.ts";\nexport const a = () => b;\n',
-      "proxy/b.ts": 'import { c } from "./c.ts";\nexport const b = () => c;\n',
-      "proxy/c.ts": 'import { a } from "./a.ts";\nexport const c = () => a;\n',
+      "proxy/io/a.ts": 'import { b } from "./b.ts";\nexport const a = () => b;\n',
+      "proxy/io/b.ts": 'import { c } from "./c.ts";\nexport const b = () => c;\n',
+      "proxy/io/c.ts":
+        'import type { a } from "./a.ts";\nexport const c = () => null as unknown as typeof a;\n',
     },
     breach:
-      /^proxy\/a\.ts imports proxy\/b\.ts, which imports proxy\/c\.ts, which imports proxy\/a\.ts: modules/,
+      /^proxy\/io\/a\.ts imports proxy\/io\/b\.ts, which imports proxy\/io\/c\.ts, which imports proxy\/io\/a\.ts: modules/,
   },
 ];
 
@@ -258,4 +264,21 @@ const m = await import("./eight.ts");
     { specifier: "./seven.ts", typeOnly: false, names: [] },
     { specifier: "./eight.ts", typeOnly: false, names: [] },
   ]);
+});
+
+Deno.test("the table of folders leads in one direction, and allows what somebody imports", () => {
+  const used = new Map<string, Set<string>>();
+  for (const { path, imports } of readModules(".")) {
+    if (isTest(path) || !FOLDERS.has(rowOf(path))) continue;
+    const row = used.get(rowOf(path)) ?? new Set();
+    used.set(rowOf(path), row);
+    for (const { target } of imports) if (target !== null) row.add(rowOf(target));
+  }
+  for (const [row, may] of FOLDERS) {
+    const unused = may.filter((one) => !used.get(row)?.has(one));
+    assert.deepEqual(unused, [], `${row} imports none of these: take them out of the table`);
+    const seen = new Set(may);
+    for (const one of seen) for (const next of FOLDERS.get(one) ?? []) seen.add(next);
+    assert.ok(!seen.has(row), `${row} leads back to itself`);
+  }
 });

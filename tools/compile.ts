@@ -29,7 +29,7 @@ export function compileRemedy(complaint: string, version: string): string {
 }
 
 async function compile(config: DenoConfig, target: string | null): Promise<boolean> {
-  const info = await runCommand("deno", ["info", "--json", "controller/worker.ts"]);
+  const info = await runCommand("deno", ["info", "--json", "controller/process/controller.ts"]);
   if (info.code !== 0) {
     console.error(`deno info: ${info.stderr.trim()}`);
     return false;

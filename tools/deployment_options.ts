@@ -1,7 +1,7 @@
 /**
  * The command lines of `deno task compile`, `images`, `deploy` and `undeploy`: what each takes.
  */
-import { BACKENDS } from "../controller/option_specs.ts";
+import { BACKENDS } from "../controller/cli/option_specs.ts";
 import { defineOptions, type Program } from "../shared/options.ts";
 import { VERSION } from "../shared/version.ts";
 

@@ -1,5 +1,5 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { REGISTRY } from "./image_files.ts";
 import { VERSION } from "../shared/version.ts";
 import { compileArguments, type DenoConfig, INSTALLED_PROGRAMS, runFlags } from "./programs.ts";
@@ -107,17 +107,26 @@ for (const program of INSTALLED_PROGRAMS) {
   });
 
   Deno.test(`every worker of the ${name} is among its entry points`, () => {
-    const started = Array.from(Deno.readDirSync(join(ROOT, name)))
-      .filter(({ name: file }) => /^\w+\.ts$/.test(file) && !file.endsWith("_test.ts"))
-      .flatMap(({ name: file }) =>
-        Array.from(
-          read(`${name}/${file}`).matchAll(/new URL\("\.\/(\w+\.ts)", import\.meta\.url\)/g),
-          ([, worker]) => `${name}/${worker}`,
-        )
-      );
+    const started = sources(name).flatMap((path) =>
+      Array.from(
+        read(path).matchAll(/new URL\("\.\/([\w/]+\.ts)", import\.meta\.url\)/g),
+        ([, worker]) => join(dirname(path), worker),
+      )
+    );
     ok(started.length > 0);
     deepEqual([...new Set(started)].sort(), entries.slice(1).sort());
   });
+}
+
+/** Files below a folder, tests aside, relative to the repository. */
+function sources(folder: string): string[] {
+  return Array.from(Deno.readDirSync(join(ROOT, folder))).flatMap(({ name, isDirectory }) =>
+    isDirectory
+      ? sources(`${folder}/${name}`)
+      : /^\w+\.ts$/.test(name) && !name.endsWith("_test.ts")
+      ? [`${folder}/${name}`]
+      : []
+  );
 }
 
 Deno.test("the package that deno compile cannot take is one that there is", () => {

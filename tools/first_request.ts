@@ -3,8 +3,8 @@
  * answers. Pure.
  */
 import type { KubeObject } from "../controller/kube/types.ts";
-import type { Ingress } from "../controller/resources.ts";
-import { asList, asText, fieldOf } from "../controller/translate/json.ts";
+import type { Ingress } from "../controller/kube/resources.ts";
+import { asList, asText, fieldOf } from "../controller/base/json.ts";
 import { INGRESS_CLASS, PROXY } from "./installation.ts";
 
 const CLASS_ANNOTATION = "kubernetes.io/ingress.class";

@@ -1,6 +1,6 @@
 import { deepEqual, equal } from "node:assert/strict";
 import type { KubeObject } from "../controller/kube/types.ts";
-import type { Ingress, IngressSpec } from "../controller/resources.ts";
+import type { Ingress, IngressSpec } from "../controller/kube/resources.ts";
 import { curlLine, ownIngresses, proxyAddress } from "./first_request.ts";
 import { PROXY } from "./installation.ts";
 

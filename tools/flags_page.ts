@@ -2,9 +2,9 @@
  * The page of all flags. In: each program's specs. Out: the text of `docs/flags.md`, so that what
  * users read is what the programs take.
  */
-import { CONTROLLER_OPTIONS, CONTROLLER_PROGRAM } from "../controller/options.ts";
+import { CONTROLLER_OPTIONS, CONTROLLER_PROGRAM } from "../controller/cli/options.ts";
 import { DEV_OPTIONS, DEV_PROGRAM, EXPLAIN_OPTIONS, EXPLAIN_PROGRAM } from "../dev/options.ts";
-import { PROXY_OPTIONS, PROXY_PROGRAM } from "../proxy/options.ts";
+import { PROXY_OPTIONS, PROXY_PROGRAM } from "../proxy/cli/options.ts";
 import {
   formatDefault,
   formatFlag,

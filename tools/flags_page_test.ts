@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { PROXY_OPTIONS } from "../proxy/options.ts";
+import { PROXY_OPTIONS } from "../proxy/cli/options.ts";
 import { flagName } from "../shared/options.ts";
 import { FLAGS_PAGE, flagsPage } from "./flags_page.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { GRPC_CODES, GRPC_STATUS_OF } from "../proxy/grpc/status.ts";
-import { PROXY_OPTIONS } from "../proxy/options.ts";
+import { PROXY_OPTIONS } from "../proxy/cli/options.ts";
 import { formatFlag } from "../shared/options.ts";
 
 const PAGE = Deno.readTextFileSync(new URL("../docs/grpc.md", import.meta.url));

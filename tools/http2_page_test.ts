@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { APP_PROTOCOLS, readAppProtocol } from "../controller/translate/app_protocol.ts";
-import { CONTROLLER_OPTIONS } from "../controller/options.ts";
-import { PROXY_OPTIONS } from "../proxy/options.ts";
+import { APP_PROTOCOLS, readAppProtocol } from "../controller/translate/backends/app_protocol.ts";
+import { CONTROLLER_OPTIONS } from "../controller/cli/options.ts";
+import { PROXY_OPTIONS } from "../proxy/cli/options.ts";
 import { formatDefault, formatFlag, type OptionSpec } from "../shared/options.ts";
 
 const PAGE = Deno.readTextFileSync(new URL("../docs/http2.md", import.meta.url));

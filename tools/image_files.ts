@@ -4,7 +4,7 @@
  * deno.json and deno.lock without what they do not import, and a cache with their packages alone.
  *
  *     deno run --allow-read --allow-write=/app,/deno-dir --allow-run=deno \
- *       tools/image_files.ts /app /deno-dir proxy/main.ts proxy/worker.ts
+ *       tools/image_files.ts /app /deno-dir proxy/main.ts proxy/process/worker.ts
  *
  * Deno asks for every package of the lock before it runs anything, so the lock must name no other:
  * of some hundred packages a proxy needs three.

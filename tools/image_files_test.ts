@@ -85,7 +85,7 @@ Deno.test("an image is made offline from packages alone, without what registries
   try {
     const [app, image, cache] = ["app", "image", "cache"].map((name) => join(folder, name));
     for (const made of [app, image]) Deno.mkdirSync(made);
-    const entries = ["proxy/main.ts", "proxy/supervisor.ts", "proxy/worker.ts"];
+    const entries = ["proxy/main.ts", "proxy/process/supervisor.ts", "proxy/process/worker.ts"];
     const graph: ModuleGraph = JSON.parse(await run(["info", "--json", entries[2]], root));
     for (const { name, version, localPath } of Object.values(graph.npmPackages)) {
       const target = join(cache, "npm", "registry.invalid", name, version);

@@ -2,6 +2,7 @@
  * The rules of who may know whom. In: every module with its imports. Out: one sentence for each
  * breach, that names the file, what it does and the rule. Pure, so that tests plant breaches.
  */
+import { FOLDERS, MAX_BOXES, MAX_FILES, rowOf } from "./import_table.ts";
 import type { Import } from "./source.ts";
 
 export interface Module {
@@ -32,20 +33,20 @@ export function findBreaches(modules: readonly Module[], entries: ReadonlySet<st
         ...externalBreaches(module),
         ...guardBreaches(module),
         ...layerBreaches(module),
-        ...proxyBreaches(module, graph),
+        ...folderBreaches(module),
         ...purityBreaches(module, graph),
         ...startupBreaches(module, entries),
         ...lengthBreaches(module),
       ]
     )
-    .concat(graph.cycles());
+    .concat(sizeBreaches(modules), graph.cycles());
 }
 
 export function isTest(path: string): boolean {
   return path.startsWith("tests/") || path.endsWith("_test.ts");
 }
 
-/** Which top-level folders each folder may import, itself aside. Absent: any. */
+/** Folders that users run, and which others each may import, itself aside. */
 const LAYERS: Readonly<Record<string, { readonly may: readonly string[]; readonly rule: string }>> =
   {
     shared: { may: [], rule: "shared imports nothing of ours outside shared" },
@@ -72,65 +73,48 @@ function layerBreaches(module: Module): string[] {
     });
 }
 
-/** Folders and files of the proxy, and what each must not lead to, by whatever way. */
-const NEVER_REACHES: readonly { from: RegExp; to: RegExp; rule: string }[] = [
-  {
-    from: /^proxy\/http[12]\//,
-    to: /^proxy\/(router|upstream|filters)\/|^proxy\/(forward|server|main|supervisor)\.ts$/,
-    rule: "http1 and http2 know messages and errors, never routes, upstreams or filters",
-  },
-  {
-    from: /^proxy\/http1\//,
-    to: /^proxy\/http2\//,
-    rule: "http1 and http2 never know each other",
-  },
-  {
-    from: /^proxy\/http2\//,
-    to: /^proxy\/http1\//,
-    rule: "http1 and http2 never know each other",
-  },
-  {
-    from: /^proxy\/upstream\/(pool|balancer)\.ts$/,
-    to: /^proxy\/(http1|http2|router|filters)\/|^proxy\/(message|fields|headers|forward)\.ts$/,
-    rule: "upstream/pool and upstream/balancer know no HTTP",
-  },
-];
-
-/** Files that may put router, filters and upstream together. */
-const JOINERS = /^proxy\/(forward|configuration|server|main|supervisor|worker)\.ts$/;
-
-function proxyBreaches(module: Module, graph: Graph): string[] {
-  const breaches: string[] = [];
-  if (module.path.startsWith("proxy/router/")) {
-    for (const target of targetsOf(module)) {
-      if (/^(shared\/|proxy\/router\/|proxy\/message\.ts$)/.test(target)) continue;
-      breaches.push(
-        `${module.path} imports ${target}: proxy/router knows only shared and proxy/message.ts`,
-      );
-    }
+/** What the table of folders does not allow; imports of other top folders are `layerBreaches`. */
+function folderBreaches(module: Module): string[] {
+  const top = folderOf(module.path);
+  if (!["shared", "controller", "proxy"].includes(top)) return [];
+  const row = rowOf(module.path);
+  const may = FOLDERS.get(row);
+  if (may === undefined) {
+    return [`${module.path}: ${row} has no row in tools/import_table.ts`];
   }
-  for (const { from, to, rule } of NEVER_REACHES) {
-    if (!from.test(module.path)) continue;
-    const way = graph.wayTo(module.path, (path) => to.test(path), { types: true });
-    if (way !== null) breaches.push(`${describeWay(way)}: ${rule}`);
-  }
-  if (module.path.startsWith("proxy/") && !JOINERS.test(module.path)) {
-    const parts = new Set(
-      [module.path, ...targetsOf(module)]
-        .map((path) => /^proxy\/(router|filters|upstream)\//.exec(path)?.[1])
-        .filter((part) => part !== undefined),
+  return targetsOf(module)
+    .filter((target) => folderOf(target) === top && rowOf(target) !== row)
+    .filter((target) => !may.includes(rowOf(target)))
+    .map((target) =>
+      `${module.path} imports ${target}: ${row} may not import ${rowOf(target)} ` +
+      "(tools/import_table.ts)"
     );
-    if (parts.size > 1) {
-      breaches.push(
-        `${module.path} joins ${[...parts].sort().join(" and ")}: ` +
-          "only proxy/forward.ts joins router, filters and upstream",
-      );
-    }
-  }
-  return breaches;
 }
 
-const TRANSLATE = /^controller\/translate(\.ts$|\/)/;
+/** Folders with more files than one finds one's way in. */
+function sizeBreaches(modules: readonly Module[]): string[] {
+  const files = new Map<string, Set<string>>();
+  const boxes = new Map<string, Set<string>>();
+  const put = (sets: Map<string, Set<string>>, key: string, value: string) =>
+    sets.set(key, (sets.get(key) ?? new Set()).add(value));
+  for (const { path } of modules) {
+    const [top, box] = path.split("/");
+    if (isTest(path) || LAYERS[top] === undefined) continue;
+    put(files, path.slice(0, path.lastIndexOf("/")), path);
+    put(boxes, top, box);
+  }
+  return [
+    ...[...files].filter(([, { size }]) => size > MAX_FILES).map(([folder, { size }]) =>
+      `${folder} has ${size} files: split it, a folder has ${MAX_FILES} at most`
+    ),
+    ...Object.entries(MAX_BOXES).filter(([top, most]) => (boxes.get(top)?.size ?? 0) > most).map(
+      ([top, most]) =>
+        `${top} has ${boxes.get(top)!.size} files and folders: ${most} are the most at its top`,
+    ),
+  ];
+}
+
+const TRANSLATE = /^controller\/translate\//;
 
 /** What reads or changes the world, by the text that it is called with. */
 const IMPURE: readonly [RegExp, string][] = [
@@ -192,7 +176,10 @@ function startupBreaches(module: Module, entries: ReadonlySet<string>): string[]
 const SWALLOWS = /(["'`])(?:unhandledrejection|uncaughtexception)\1|\bonunhandledrejection\b/i;
 
 function guardBreaches(module: Module): string[] {
-  if (!SWALLOWS.test(module.text) || /^\w+\/(main|supervisor|worker)\.ts$/.test(module.path)) {
+  if (
+    !SWALLOWS.test(module.text) ||
+    /^\w+\/(main|process\/(supervisor|worker|controller))\.ts$/.test(module.path)
+  ) {
     return [];
   }
   return [
@@ -260,15 +247,15 @@ class Graph {
     return null;
   }
 
-  /** One sentence for each circle of modules that need each other to run. */
+  /** One sentence for each circle of modules, imports of types included. */
   cycles(): string[] {
     const told = new Set<string>();
     const breaches: string[] = [];
     for (const path of [...this.#modules.keys()].sort()) {
       if (told.has(path)) continue;
-      for (const next of this.#next(path, false)) {
+      for (const next of this.#next(path, true)) {
         const back = next === path ? [path] : this.wayTo(next, (goal) => goal === path, {
-          types: false,
+          types: true,
         });
         if (back === null || back.some((step) => told.has(step))) continue;
         for (const step of back) told.add(step);

@@ -3,7 +3,7 @@
  * apply, those to try first, and what has to be deleted to leave nothing. Pure.
  */
 import type { KubeObject } from "../controller/kube/types.ts";
-import { asList, fieldOf } from "../controller/translate/json.ts";
+import { asList, fieldOf } from "../controller/base/json.ts";
 
 export const NAMESPACE = "pingress-system";
 export const CONTROLLER = "pingress-controller";

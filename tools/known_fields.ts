@@ -1,15 +1,15 @@
 /**
  * The fields that the API server knows of the kinds that `deno task dev` reads. In: the models of
  * `@kubernetes/client-node`, which are made from the API's schema. Out: the text of
- * `dev/known_fields.json`, so that `dev` has the names without loading that package.
+ * `dev/manifests/known_fields.json`, so that `dev` has the names without loading that package.
  */
 import * as models from "@kubernetes/client-node";
-import { API_VERSIONS } from "../dev/manifests.ts";
+import { API_VERSIONS } from "../dev/manifests/manifests.ts";
 
 /** Where the table stands, relative to the repository. */
-export const KNOWN_FIELDS = "dev/known_fields.json";
+export const KNOWN_FIELDS = "dev/manifests/known_fields.json";
 
-/** See `dev/strict_validation.ts` for what the shapes mean. */
+/** See `dev/manifests/strict_validation.ts` for what the shapes mean. */
 export interface KnownFields {
   /** The type of each kind, by apiVersion and kind with a blank between them. */
   readonly kinds: Record<string, string>;

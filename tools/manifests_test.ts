@@ -1,7 +1,7 @@
 import { ok } from "node:assert/strict";
 import { join } from "node:path";
-import { asList, fieldOf } from "../controller/translate/json.ts";
-import { workloadObjects } from "../controller/workload.ts";
+import { asList, fieldOf } from "../controller/base/json.ts";
+import { workloadObjects } from "../controller/outputs/workload/objects.ts";
 import { parseObjects } from "./kubectl.ts";
 
 const MANIFEST = join(import.meta.dirname!, "..", "manifests", "pingress-controller.yaml");

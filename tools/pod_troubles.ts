@@ -4,8 +4,8 @@
  * `PodTroubles` remembers between looks: since when each pod has not been ready.
  */
 import type { KubeObject } from "../controller/kube/types.ts";
-import { asList, asObject, fieldOf } from "../controller/translate/json.ts";
-import { printable } from "../controller/workload/refusal.ts";
+import { asList, asObject, fieldOf } from "../controller/base/json.ts";
+import { printable } from "../controller/outputs/workload/refusal.ts";
 
 /** Milliseconds that a pod may take to become ready: to pull two images and to start takes less. */
 const PATIENCE = 30_000;

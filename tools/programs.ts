@@ -16,12 +16,12 @@ export const INSTALLED_PROGRAMS: readonly InstalledProgram[] = [
   {
     name: "controller",
     image: "pingress-controller",
-    entries: ["controller/main.ts", "controller/worker.ts"],
+    entries: ["controller/main.ts", "controller/process/controller.ts"],
   },
   {
     name: "proxy",
     image: "pingress-proxy-server",
-    entries: ["proxy/main.ts", "proxy/supervisor.ts", "proxy/worker.ts"],
+    entries: ["proxy/main.ts", "proxy/process/supervisor.ts", "proxy/process/worker.ts"],
   },
 ];
 

@@ -3,8 +3,13 @@
  * which pods are ready, what keeps the others away in words, and whether all is done. Pure.
  */
 import type { KubeObject } from "../controller/kube/types.ts";
-import { asList, fieldOf } from "../controller/translate/json.ts";
-import { type Obstacle, obstacles, podsOf, workloadStatus } from "../controller/workload/health.ts";
+import { asList, fieldOf } from "../controller/base/json.ts";
+import {
+  type Obstacle,
+  obstacles,
+  podsOf,
+  workloadStatus,
+} from "../controller/outputs/workload/health.ts";
 import { CONTROLLER, PROXY } from "./installation.ts";
 
 export interface Wanted {

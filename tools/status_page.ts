@@ -2,11 +2,11 @@
  * The page of what the controller tells users, and where. In: the catalogue of problems, and how
  * status and Events are paced. Out: the text of `docs/status.md`.
  */
-import { EVENT_PACE, EVENT_TIMING } from "../controller/events.ts";
-import { REASON_SECTIONS, type ReasonSection } from "../controller/problem_reasons.ts";
-import { MAX_ADDRESSES } from "../controller/status/address.ts";
-import { STATUS_PACE } from "../controller/status.ts";
-import { FINALIZER_INTERVAL, OLD_FINALIZER } from "../controller/finalizers.ts";
+import { EVENT_PACE, EVENT_TIMING } from "../controller/outputs/events/writer.ts";
+import { REASON_SECTIONS, type ReasonSection } from "../controller/problems/reasons.ts";
+import { MAX_ADDRESSES } from "../controller/outputs/status/address.ts";
+import { STATUS_PACE } from "../controller/outputs/status/writer.ts";
+import { FINALIZER_INTERVAL, OLD_FINALIZER } from "../controller/outputs/status/finalizers.ts";
 
 /** Where the page stands, relative to the repository. */
 export const STATUS_PAGE = "docs/status.md";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { REASON_SECTIONS } from "../controller/problem_reasons.ts";
+import { REASON_SECTIONS } from "../controller/problems/reasons.ts";
 import { STATUS_PAGE, statusPage } from "./status_page.ts";
 
 Deno.test("docs/status.md says what the controller tells", () => {

@@ -3,7 +3,7 @@
  * them of ours, and the patches that take it off; what others have put there stays. Pure.
  */
 import type { KubeObject } from "../controller/kube/types.ts";
-import { asList, fieldOf } from "../controller/translate/json.ts";
+import { asList, fieldOf } from "../controller/base/json.ts";
 
 /** Of server-side apply, and that of the Pingress Controller in Rust. */
 const MANAGERS = ["pingress-controller", "kinorca.com/pingress-controller"];

@@ -7,7 +7,7 @@
  * goes last, since from its end on nobody can tell what an interrupted removal has left.
  */
 import type { KubeObject } from "../controller/kube/types.ts";
-import { asObject, fieldOf } from "../controller/translate/json.ts";
+import { asObject, fieldOf } from "../controller/base/json.ts";
 import { formatDuration, parseOptions } from "../shared/options.ts";
 import { UNDEPLOY_OPTIONS, UNDEPLOY_PROGRAM } from "./deployment_options.ts";
 import { CONTROLLER, deletedByName, describeObject, NAMESPACE, PROXY } from "./installation.ts";

@@ -4,7 +4,7 @@
  * catalogue of problems, and `bench/results`. Out: `docs/flags.md`, `docs/metrics.md`,
  * `docs/access-log.md`, `docs/differences-from-nginx.md`, `docs/status.md`, and
  * `docs/performance.md` with its plots; and from the models of the Kubernetes client
- * `dev/known_fields.json`.
+ * `dev/manifests/known_fields.json`.
  *
  *     deno task docs:update
  */

@@ -2,11 +2,10 @@
  * Changes of the configuration beside a load. In: a running proxy. Out: one of its routes changes
  * each 100 ms, by whatever way the proxy has for it; in the end the last change must be in force.
  */
-import { type Beside, type Ongoing, type Running } from "../beside.ts";
-import { type Case } from "../case.ts";
 import { type Child } from "../child.ts";
 import { askFor } from "../host_request.ts";
 import { movingRoute } from "../routes.ts";
+import type { Beside, Case, Ongoing, Running } from "../model.ts";
 
 /** From one change to the next, in ms; one that takes longer to tell is followed at once. */
 const INTERVAL = 100;

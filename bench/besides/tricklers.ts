@@ -1,7 +1,7 @@
 /** A thousand slow clients beside a load, by `trickle_load.ts` in a process of its own. */
-import { type Beside, type Ongoing, type Running } from "../beside.ts";
 import { SpokenProgram } from "../spoken.ts";
 import { type TrickleReport } from "../trickle_load.ts";
+import type { Beside, Ongoing, Running } from "../model.ts";
 
 const PROGRAM = new URL("../trickle_load.ts", import.meta.url).pathname;
 

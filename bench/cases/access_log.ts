@@ -1,6 +1,6 @@
 /** What a line in the log costs for each request. */
-import { type Case } from "../case.ts";
 import { H1_SMALL } from "./h1_small.ts";
+import type { Case } from "../model.ts";
 
 export const ACCESS_LOG: Case = {
   ...H1_SMALL,

@@ -1,6 +1,6 @@
 /** The cost of an answer that comes in small pieces, whose length nobody knows: a page as it is made. */
-import { type Case } from "../case.ts";
 import { H1_SMALL } from "./h1_small.ts";
+import type { Case } from "../model.ts";
 
 export const CHUNKED: Case = {
   ...H1_SMALL,

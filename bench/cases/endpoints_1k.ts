@@ -1,6 +1,6 @@
 /** What choosing among many endpoints costs, with a pool of connections for each. */
-import { type Case } from "../case.ts";
 import { H1_SMALL } from "./h1_small.ts";
+import type { Case } from "../model.ts";
 
 export const ENDPOINTS_1K: Case = {
   ...H1_SMALL,

@@ -1,6 +1,6 @@
 /** The cost of a call of gRPC: HTTP/2 on both sides, a small message there and back, trailers. */
-import { type Case } from "../case.ts";
 import { H2C_SMALL } from "./h2c_small.ts";
+import type { Case } from "../model.ts";
 
 export const GRPC_UNARY: Case = {
   ...H2C_SMALL,

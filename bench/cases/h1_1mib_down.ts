@@ -1,5 +1,5 @@
 /** The cost of bytes from a backend to a client. */
-import { type Case } from "../case.ts";
+import type { Case } from "../model.ts";
 
 export const H1_DOWN: Case = {
   name: "h1-1mib-down",

@@ -1,6 +1,6 @@
 /** The cost of bytes from a client to a backend. */
-import { type Case } from "../case.ts";
 import { H1_DOWN } from "./h1_1mib_down.ts";
+import type { Case } from "../model.ts";
 
 export const H1_UP: Case = {
   ...H1_DOWN,

@@ -1,7 +1,7 @@
 /** Latencies, their tail above all, with half of what every proxy can carry. */
-import { type Case } from "../case.ts";
 import { OPEN_LOOP } from "../loads/open_loop.ts";
 import { H1_SMALL } from "./h1_small.ts";
+import type { Case } from "../model.ts";
 
 export const H1_HALF_RATE: Case = {
   ...H1_SMALL,

@@ -1,5 +1,5 @@
 /** The cost of an exchange itself: nearly all bytes are heads. */
-import { type Case } from "../case.ts";
+import type { Case } from "../model.ts";
 
 export const H1_SMALL: Case = {
   name: "h1-small",

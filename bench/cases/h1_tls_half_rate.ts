@@ -1,6 +1,6 @@
 /** Latencies over TLS with half of what every proxy can carry. */
-import { type Case } from "../case.ts";
 import { H1_HALF_RATE } from "./h1_half_rate.ts";
+import type { Case } from "../model.ts";
 
 export const H1_TLS_HALF_RATE: Case = {
   ...H1_HALF_RATE,

@@ -1,6 +1,6 @@
 /** The cost of an exchange over TLS, on connections that stay: records, not handshakes. */
-import { type Case } from "../case.ts";
 import { H1_SMALL } from "./h1_small.ts";
+import type { Case } from "../model.ts";
 
 export const H1_TLS_SMALL: Case = {
   ...H1_SMALL,

@@ -1,5 +1,5 @@
 /** The cost of bytes from a backend to a client in frames, under flow control. */
-import { type Case } from "../case.ts";
+import type { Case } from "../model.ts";
 
 export const H2_DOWN: Case = {
   name: "h2-1mib-down",

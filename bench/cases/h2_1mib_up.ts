@@ -1,6 +1,6 @@
 /** The cost of bytes from a client to a backend in frames, under flow control. */
-import { type Case } from "../case.ts";
 import { H2_DOWN } from "./h2_1mib_down.ts";
+import type { Case } from "../model.ts";
 
 export const H2_UP: Case = {
   ...H2_DOWN,

@@ -1,5 +1,5 @@
 /** What a stream costs that is open and mostly silent: memory, and CPU for the little it says. */
-import { type Case } from "../case.ts";
+import type { Case } from "../model.ts";
 
 export const H2_IDLE_STREAMS: Case = {
   name: "h2-idle-streams",

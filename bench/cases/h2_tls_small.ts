@@ -1,5 +1,5 @@
 /** The cost of an exchange by HTTP/2 as browsers and services come: over TLS, many at a time. */
-import { type Case } from "../case.ts";
+import type { Case } from "../model.ts";
 
 export const H2_TLS_SMALL: Case = {
   name: "h2-tls-small",

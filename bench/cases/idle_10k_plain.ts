@@ -1,6 +1,6 @@
 /** What a connection costs that nobody uses at the moment, as most of browsers' are. */
-import { type Case } from "../case.ts";
 import { IDLE } from "../loads/idle.ts";
+import type { Case } from "../model.ts";
 
 export const IDLE_10K_PLAIN: Case = {
   name: "idle-10k-plain",

@@ -1,6 +1,6 @@
 /** What a connection costs that nobody uses at the moment, as most of browsers' are, by TLS. */
-import { type Case } from "../case.ts";
 import { IDLE_10K_PLAIN } from "./idle_10k_plain.ts";
+import type { Case } from "../model.ts";
 
 export const IDLE_10K_TLS: Case = {
   ...IDLE_10K_PLAIN,

@@ -1,6 +1,6 @@
 /** The cost of a client that comes once: connect, one small request, close. */
-import { type Case } from "../case.ts";
 import { AB } from "../loads/ab.ts";
+import type { Case } from "../model.ts";
 
 export const NEW_CONNECTIONS: Case = {
   name: "new-connections",

@@ -1,7 +1,7 @@
 /** What requests suffer from while the configuration changes all the time. */
 import { RELOADS } from "../besides/reloads.ts";
-import { type Case } from "../case.ts";
 import { ROUTES_10K } from "./routes_10k.ts";
+import type { Case } from "../model.ts";
 
 const { baseline: _, ...STEADY } = ROUTES_10K;
 

@@ -1,6 +1,6 @@
 /** The load of the cases with many routes on a proxy that has one: what those are compared with. */
-import { type Case } from "../case.ts";
 import { H1_SMALL } from "./h1_small.ts";
+import type { Case } from "../model.ts";
 
 export const ROUTES_1: Case = {
   ...H1_SMALL,

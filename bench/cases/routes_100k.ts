@@ -1,7 +1,7 @@
 /** What a request costs when its route has 99,999 neighbours. */
-import { type Case } from "../case.ts";
 import { H1_SMALL } from "./h1_small.ts";
 import { ROUTES_1 } from "./routes_1.ts";
+import type { Case } from "../model.ts";
 
 export const ROUTES_100K: Case = {
   ...H1_SMALL,

@@ -3,9 +3,9 @@
  * `routes-1` asks for one host and path, so its neighbour also pays for requests that differ: for
  * strings that cannot be used again, and for a list of 100,000 that the load reads beside it.
  */
-import { type Case } from "../case.ts";
 import { ROUTES_1 } from "./routes_1.ts";
 import { ROUTES_100K } from "./routes_100k.ts";
+import type { Case } from "../model.ts";
 
 export const ROUTES_100K_ALONE: Case = {
   ...ROUTES_100K,

@@ -1,7 +1,7 @@
 /** What a thousand slow clients cost the others: CPU per request, and latency. */
 import { TRICKLERS } from "../besides/tricklers.ts";
-import { type Case } from "../case.ts";
 import { H1_SMALL } from "./h1_small.ts";
+import type { Case } from "../model.ts";
 
 export const SLOW_CLIENTS: Case = {
   ...H1_SMALL,

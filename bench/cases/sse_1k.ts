@@ -1,6 +1,6 @@
 /** What a stream of events costs that says little: memory, and CPU for each event. */
-import { type Case } from "../case.ts";
 import { WEBSOCKET_1K } from "./websocket_1k.ts";
+import type { Case } from "../model.ts";
 
 /** As many connections, held in the same way. */
 export const SSE_1K: Case = {

@@ -1,6 +1,6 @@
 /** The cost of bytes from a backend to a client by TLS: records are copied, encrypted and framed. */
-import { type Case } from "../case.ts";
 import { H1_DOWN } from "./h1_1mib_down.ts";
+import type { Case } from "../model.ts";
 
 export const TLS_1MIB_DOWN: Case = {
   ...H1_DOWN,

@@ -1,7 +1,7 @@
 /** The cost of a client that was never here: connect, full handshake, one small request, close. */
-import { type Case } from "../case.ts";
 import { FULL_HANDSHAKES } from "../loads/handshakes.ts";
 import { NEW_CONNECTIONS } from "./new_connections.ts";
+import type { Case } from "../model.ts";
 
 export const TLS_HANDSHAKES_FULL: Case = {
   ...NEW_CONNECTIONS,

@@ -1,5 +1,5 @@
 /** The cost of a message through one of many WebSockets: tunnels of small reads and writes. */
-import { type Case } from "../case.ts";
+import type { Case } from "../model.ts";
 
 export const WEBSOCKET_1K: Case = {
   name: "websocket-1k",

@@ -5,8 +5,8 @@
  * sleep and wake twice as often, with one request at a turn: that costs nginx, HAProxy and us a
  * quarter more alike, and says more of the kernel than of a second loop.
  */
-import { type Case } from "../case.ts";
 import { H1_SMALL } from "./h1_small.ts";
+import type { Case } from "../model.ts";
 
 /** The kernel deals connections out by chance; with many, both workers get about half. */
 const CONNECTIONS = 64;

@@ -5,8 +5,8 @@
  * The exit code is 1 where something did not work, and never because it was slow.
  */
 import { join } from "node:path";
-import type { LiveConfigMap, LiveSecret } from "../../controller/publish/objects.ts";
-import { readPublishedSet } from "../../controller/publish/published.ts";
+import type { LiveConfigMap, LiveSecret } from "../../controller/outputs/publish/objects.ts";
+import { readPublishedSet } from "../../controller/outputs/publish/published.ts";
 import { startCluster, type TestCluster } from "../../tests/cluster/support/cluster.ts";
 import { describeMachine, disturbance } from "../machine.ts";
 import { replaceMarked } from "../page.ts";
@@ -49,7 +49,7 @@ async function main(options: ControllerBenchOptions): Promise<void> {
 /** So that the first start does not pay for what is cached from then on. */
 async function loadController(): Promise<void> {
   const { success, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["cache", "--quiet", "controller/main.ts", "controller/worker.ts"],
+    args: ["cache", "--quiet", "controller/main.ts", "controller/process/controller.ts"],
     cwd: ROOT,
     stdin: "null",
     stdout: "null",

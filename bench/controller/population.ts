@@ -3,7 +3,7 @@
  * that has them, and the objects as they were sent.
  */
 import { CertificateAuthority } from "../../dev/certificate_authority.ts";
-import type { Ingress, KubeSecret, Resources } from "../../controller/resources.ts";
+import type { Ingress, KubeSecret, Resources } from "../../controller/kube/resources.ts";
 import type { KubeObject } from "../../tests/cluster/support/api_client.ts";
 import type { TestCluster } from "../../tests/cluster/support/cluster.ts";
 import { type ClusterSize, largeCluster } from "../../tests/support/large_cluster.ts";

@@ -14,8 +14,8 @@ import {
   MAX_PARTS,
   type PublishedSet,
   sha256Of,
-} from "../../shared/published_set.ts";
-import type { LiveConfigMap } from "../../controller/publish/objects.ts";
+} from "../../shared/snapshot/published_set.ts";
+import type { LiveConfigMap } from "../../controller/outputs/publish/objects.ts";
 import type { ApiClient } from "../../tests/cluster/support/api_client.ts";
 
 /** Writes since the watch began. */

@@ -3,13 +3,12 @@
  * ends the connection when it has answered. It never resumes a session (wrk does when a server
  * closes), so each handshake is a full one.
  */
-import { formatAddress } from "../../shared/address.ts";
+import { formatAddress } from "../../shared/net/address.ts";
 import { join } from "node:path";
-import { type Case } from "../case.ts";
 import { run } from "../child.ts";
-import { type Load, type LoadResult } from "../load.ts";
-import { environmentFor, type Target } from "../target.ts";
+import { environmentFor } from "../target.ts";
 import { TLS_NAME } from "../tls.ts";
+import type { Case, Load, LoadResult, Target } from "../model.ts";
 
 /** More than can be made in a measurement; ab takes memory for each beforehand. */
 const MOST = 500_000;

@@ -1,8 +1,8 @@
 /** Streams that are held open, by `event_load.ts` in a process of its own. */
 import { type EventReport } from "../event_load.ts";
-import { type Load } from "../load.ts";
 import { urlOf } from "../target.ts";
 import { resultOf, RUN_BY_DENO, runMetered } from "./metered.ts";
+import type { Load } from "../model.ts";
 
 const PROGRAM = new URL("../event_load.ts", import.meta.url).pathname;
 

@@ -1,13 +1,12 @@
 /** Requests by HTTP/2, many at a time on connections that stay, by h2load on one thread. */
 import { join } from "node:path";
-import { formatAddress } from "../../shared/address.ts";
-import { type Case } from "../case.ts";
+import { formatAddress } from "../../shared/net/address.ts";
 import { run } from "../child.ts";
 import { GRPC_MESSAGE } from "../grpc_message.ts";
-import { type Load, type LoadResult } from "../load.ts";
 import { percentilesOf } from "../percentiles.ts";
-import { type Target, urlOf } from "../target.ts";
+import { urlOf } from "../target.ts";
 import { TLS_CIPHER, TLS_GROUP } from "../tls.ts";
+import type { Case, Load, LoadResult, Target } from "../model.ts";
 
 const GRPC_FIELDS = ["-H", "content-type: application/grpc", "-H", "te: trailers"];
 

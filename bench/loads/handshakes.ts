@@ -1,8 +1,8 @@
 /** A new connection with TLS for each request, by `handshake_load.ts` in a process of its own. */
 import { type HandshakeReport } from "../handshake_load.ts";
-import { type Load } from "../load.ts";
 import { environmentFor, urlOf } from "../target.ts";
 import { resultOf, RUN_BY_DENO, runMetered } from "./metered.ts";
+import type { Load } from "../model.ts";
 
 const PROGRAM = new URL("../handshake_load.ts", import.meta.url).pathname;
 

@@ -1,8 +1,8 @@
 /** Connections that rest, by `idle_load.ts` in a process of its own. */
 import { type IdleReport } from "../idle_load.ts";
-import { type Load } from "../load.ts";
 import { environmentFor, urlOf } from "../target.ts";
 import { resultOf, RUN_BY_DENO, runMetered } from "./metered.ts";
+import type { Load } from "../model.ts";
 
 const PROGRAM = new URL("../idle_load.ts", import.meta.url).pathname;
 

@@ -3,9 +3,9 @@
  * line, and the meter. Out: its report, a line of JSON. It says a line when all is open and what
  * counts begins, its report while all is still open, and ends with its standard input.
  */
-import { type Load, type LoadResult, type Meter } from "../load.ts";
 import { type Percentiles } from "../percentiles.ts";
 import { SpokenProgram } from "../spoken.ts";
+import type { Load, LoadResult, Meter } from "../model.ts";
 
 /** How a load says its version that Deno runs. */
 export const RUN_BY_DENO: Pick<Load, "version" | "remedy"> = {

@@ -1,13 +1,12 @@
 /** Requests at a constant rate, whatever the answers do, by `open_loop_load.ts`. */
 import { join } from "node:path";
-import { formatAddress } from "../../shared/address.ts";
-import { type Case } from "../case.ts";
-import { type Load } from "../load.ts";
+import { formatAddress } from "../../shared/net/address.ts";
 import { type OpenLoopPlan, type OpenLoopReport } from "../open_loop_load.ts";
 import { requestsOf } from "../routes.ts";
-import { environmentFor, type Target } from "../target.ts";
+import { environmentFor } from "../target.ts";
 import { TLS_NAME } from "../tls.ts";
 import { resultOf, RUN_BY_DENO, runMetered } from "./metered.ts";
+import type { Case, Load, Target } from "../model.ts";
 
 const PROGRAM = new URL("../open_loop_load.ts", import.meta.url).pathname;
 

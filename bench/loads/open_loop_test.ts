@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
-import { type Case } from "../case.ts";
 import { H1_HALF_RATE } from "../cases/h1_half_rate.ts";
-import { type LoadResult } from "../load.ts";
 import { OPEN_LOOP } from "./open_loop.ts";
+import type { Case, LoadResult } from "../model.ts";
 
 /** One second at this rate, after the half second that does not count. */
 const RATE = 400;

@@ -1,7 +1,7 @@
 /** Messages through WebSockets, by `websocket_load.ts` in a process of its own. */
-import { type Load } from "../load.ts";
 import type { WebSocketReport } from "../websocket_load.ts";
 import { resultOf, RUN_BY_DENO, runMetered } from "./metered.ts";
+import type { Load } from "../model.ts";
 
 const PROGRAM = new URL("../websocket_load.ts", import.meta.url).pathname;
 

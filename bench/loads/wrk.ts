@@ -1,10 +1,9 @@
 /** Requests on connections that stay, by wrk on one thread. */
 import { join } from "node:path";
-import { type Case } from "../case.ts";
 import { run } from "../child.ts";
-import { type Load, type LoadResult } from "../load.ts";
 import { requestsOf } from "../routes.ts";
-import { environmentFor, type Target, urlOf } from "../target.ts";
+import { environmentFor, urlOf } from "../target.ts";
+import type { Case, Load, LoadResult, Target } from "../model.ts";
 
 /** wrk's own report cannot be read by machines; this one is. */
 const REPORT = `

@@ -1,12 +1,12 @@
 /** Caddy of PyPI, told what to do in its own JSON. */
 import { join } from "node:path";
-import { formatAddress } from "../../shared/address.ts";
+import { formatAddress } from "../../shared/net/address.ts";
 import { Child } from "../child.ts";
 import { endpointsOf } from "../endpoints.ts";
-import { type Peer, type Setup } from "../peer.ts";
 import { routesOf } from "../routes.ts";
 import { TLS_GROUP, type TlsFiles } from "../tls.ts";
 import { CADDY_WHEEL, commandOf, findWheel } from "./wheels.ts";
+import type { Peer, Setup } from "../model.ts";
 
 /** Of 100,000 it takes 38 s to start and 2.4 GiB: each has a proxy of its own. */
 const MOST_ROUTES = 10_000;

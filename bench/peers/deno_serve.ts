@@ -1,9 +1,9 @@
 /** What a user of Deno would write himself: `Deno.serve` in front, `fetch` to the backend. */
-import { formatAddress } from "../../shared/address.ts";
+import { formatAddress } from "../../shared/net/address.ts";
 import { Child } from "../child.ts";
 import { findInstalled } from "../found.ts";
-import { type Peer, type Setup } from "../peer.ts";
 import { isPlain } from "./plain.ts";
+import type { Peer, Setup } from "../model.ts";
 
 const PROGRAM = new URL("deno_serve_proxy.ts", import.meta.url).pathname;
 

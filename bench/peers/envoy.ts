@@ -1,13 +1,12 @@
 /** Envoy of PyPI: one listener, one cluster, no circuit breaker within reach. */
 import { join } from "node:path";
-import { type Address } from "../../shared/address.ts";
-import { type Running } from "../beside.ts";
+import { type Address } from "../../shared/net/address.ts";
 import { Child } from "../child.ts";
 import { endpointsOf } from "../endpoints.ts";
-import { type Peer, type Setup } from "../peer.ts";
 import { type BenchRoute, routesAt, routesOf } from "../routes.ts";
 import { TLS_GROUP, type TlsFiles } from "../tls.ts";
 import { commandOf, ENVOY_WHEEL, findWheel } from "./wheels.ts";
+import type { Peer, Running, Setup } from "../model.ts";
 
 const TYPES = "type.googleapis.com/envoy";
 const FILTERS = `${TYPES}.extensions.filters`;

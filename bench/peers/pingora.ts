@@ -4,12 +4,12 @@
  */
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { formatAddress } from "../../shared/address.ts";
+import { formatAddress } from "../../shared/net/address.ts";
 import { Child, run, versionOf } from "../child.ts";
 import { findInstalled, type Found } from "../found.ts";
-import { type Peer, type Setup } from "../peer.ts";
 import { cacheFolder } from "./cache.ts";
 import { isPlain } from "./plain.ts";
+import type { Peer, Setup } from "../model.ts";
 
 const SOURCES = new URL("pingora", import.meta.url).pathname;
 const FILES = ["Cargo.toml", "Cargo.lock", "src/main.rs"];

@@ -3,15 +3,14 @@
  * routes of its own it gets them as in a cluster, by a controller's stream; else from a file.
  */
 import { join } from "node:path";
-import { formatAddress } from "../../shared/address.ts";
-import { serialiseSnapshot } from "../../shared/snapshot_serialise.ts";
+import { formatAddress } from "../../shared/net/address.ts";
+import { serialiseSnapshot } from "../../shared/snapshot/serialise.ts";
 import { VERSION } from "../../shared/version.ts";
-import { type Running } from "../beside.ts";
 import { Child, freePort, run } from "../child.ts";
 import { findInstalled, type Found } from "../found.ts";
-import { type Peer, type Setup } from "../peer.ts";
 import { BenchSnapshots } from "./pingress_snapshot.ts";
 import { ControllerStream } from "./pingress_stream.ts";
+import type { Peer, Running, Setup } from "../model.ts";
 
 const ROOT = new URL("../..", import.meta.url).pathname;
 

@@ -8,12 +8,12 @@ import {
   type Route,
   type Snapshot,
   SNAPSHOT_FORMAT,
-} from "../../shared/snapshot.ts";
-import { compareHosts } from "../../shared/host_order.ts";
+} from "../../shared/snapshot/types.ts";
+import { compareHosts } from "../../shared/host/host_order.ts";
 import { endpointsOf } from "../endpoints.ts";
-import { type Setup } from "../peer.ts";
 import { type BenchRoute, movingRoute, routesOf } from "../routes.ts";
 import { TLS_NAME, type TlsFiles } from "../tls.ts";
+import type { Setup } from "../model.ts";
 
 const UPSTREAM = "default/backend:80";
 

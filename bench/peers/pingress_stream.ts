@@ -3,7 +3,7 @@
  * a token that nobody issues. In: snapshots. Out: they reach the proxy that was started with `flags`.
  */
 import { join } from "node:path";
-import { type Snapshot } from "../../shared/snapshot.ts";
+import { type Snapshot } from "../../shared/snapshot/types.ts";
 import {
   authority,
   startStream,

@@ -1,5 +1,5 @@
 /** What small programs on a library do. In: a case. Out: whether it asks for more than that. */
-import { type Case } from "../case.ts";
+import type { Case } from "../model.ts";
 
 /** One backend for whatever is asked, and no line about it: nobody has taught them more. */
 export function isPlain(what: Case): boolean {

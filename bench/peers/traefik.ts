@@ -1,13 +1,12 @@
 /** Traefik of PyPI, with its routes from a file that it watches. */
 import { join } from "node:path";
-import { formatAddress } from "../../shared/address.ts";
-import { type Running } from "../beside.ts";
+import { formatAddress } from "../../shared/net/address.ts";
 import { Child } from "../child.ts";
 import { endpointsOf } from "../endpoints.ts";
-import { type Peer, type Setup } from "../peer.ts";
 import { type BenchRoute, routesAt, routesOf } from "../routes.ts";
 import { TLS_GROUP, TLS_NAME } from "../tls.ts";
 import { commandOf, findWheel, TRAEFIK_WHEEL } from "./wheels.ts";
+import type { Peer, Running, Setup } from "../model.ts";
 
 /**
  * More it cannot do in the time that a measurement may take: it tries one router after the other,

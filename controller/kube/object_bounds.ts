@@ -6,7 +6,7 @@
  * A stub has who the object is, its class and its status, with the mark of `excess.ts`.
  */
 import { Buffer } from "node:buffer";
-import type { Excess } from "../excess.ts";
+import type { Excess } from "./excess.ts";
 import type { Reduce } from "./reduce.ts";
 import type { KubeObject } from "./types.ts";
 

@@ -1,6 +1,6 @@
 /** What is kept of objects of a tenant: whole ones within the bounds, stubs of others. */
 import assert from "node:assert/strict";
-import { excessOf } from "../excess.ts";
+import { excessOf } from "./excess.ts";
 import { type BoundedKind, ObjectLedger } from "./object_bounds.ts";
 import { reduceEndpointSlice, reduceIngress, reduceService } from "./reduce.ts";
 import type { KubeObject } from "./types.ts";

@@ -6,7 +6,7 @@
  * resourceVersion, and one that changed keeps the top-level parts that did not: readers may keep what
  * they have made of either. Objects are never changed in place.
  */
-import { excessOf } from "../excess.ts";
+import { excessOf } from "./excess.ts";
 import { isAlike, withPartsOf } from "./likeness.ts";
 import type { KubeObject } from "./types.ts";
 

@@ -4,14 +4,14 @@
  */
 import { systemClock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/log.ts";
-import type { SnapshotVersion } from "../../shared/snapshot.ts";
+import type { SnapshotVersion } from "../../shared/snapshot/types.ts";
 import type { KubeClient } from "../kube/client.ts";
 import type { ControllerMetrics } from "../metrics.ts";
-import type { ControllerOptions } from "../options.ts";
-import { StreamServer } from "../stream.ts";
-import type { Watches } from "../watches.ts";
-import { STREAM } from "../workload/names.ts";
-import { AuthorityServer } from "./authority_server.ts";
+import type { ControllerOptions } from "../cli/options.ts";
+import { StreamServer } from "./server.ts";
+import type { Watches } from "../watch/kinds.ts";
+import { STREAM } from "../outputs/workload/names.ts";
+import { AuthorityServer } from "./ca/server_certificate.ts";
 import { TokenReviews } from "./token_reviews.ts";
 import { zoneReader } from "./zones.ts";
 

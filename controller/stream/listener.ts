@@ -10,11 +10,11 @@
 import { createServer, type Server } from "node:https";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { connect, type Socket } from "node:net";
-import { type Address, formatAddress } from "../../shared/address.ts";
+import { type Address, formatAddress } from "../../shared/net/address.ts";
 import { readKeyPair } from "../../shared/key_pair.ts";
 import type { Logger } from "../../shared/log.ts";
-import { listenAddresses } from "./listen_addresses.ts";
-import type { ServingCertificates } from "./authority.ts";
+import { listenAddresses } from "../cli/listen_addresses.ts";
+import type { ServingCertificates } from "./ca/certificate_authority.ts";
 
 export interface ListenerLimits {
   /** That are open at once. */

@@ -6,8 +6,8 @@
  * While a proxy reads slowly nothing is queued for it: when it has read, it gets one change from what
  * it was sent last to the newest.
  */
-import type { SnapshotVersion } from "../../shared/snapshot.ts";
-import { compareVersions, type VersionOrder } from "../../shared/snapshot_order.ts";
+import type { SnapshotVersion } from "../../shared/snapshot/types.ts";
+import { compareVersions, type VersionOrder } from "../../shared/snapshot/version_order.ts";
 import type { Content } from "../../shared/stream/content.ts";
 import {
   type HelloReport,
@@ -15,7 +15,7 @@ import {
   type Report,
   updateLine,
 } from "../../shared/stream/messages.ts";
-import { TokenBucket } from "../write/token_bucket.ts";
+import { TokenBucket } from "../outputs/write/token_bucket.ts";
 import type { Outlet } from "./outlet.ts";
 import type { ProxyIdentity } from "./token_reviews.ts";
 import type { Updates } from "./updates.ts";

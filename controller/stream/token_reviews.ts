@@ -14,8 +14,8 @@ import { STREAM_AUDIENCE } from "../../shared/stream/protocol.ts";
 import { isOutage } from "../kube/answer.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { type ApiResult, type KubeObject, TOKEN_REVIEWS } from "../kube/types.ts";
-import { STREAM } from "../workload/names.ts";
-import { TokenBucket } from "../write/token_bucket.ts";
+import { STREAM } from "../outputs/workload/names.ts";
+import { TokenBucket } from "../outputs/write/token_bucket.ts";
 import { readClaims } from "./token_claims.ts";
 import type { Secret } from "../../shared/redacted.ts";
 

@@ -2,8 +2,8 @@
  * What is told to proxies. In: each snapshot that may be used. Out: its content, and the line that
  * leads there from any earlier one; proxies are mostly at the same, so each line is made once.
  */
-import type { Snapshot } from "../../shared/snapshot.ts";
-import { compareVersions } from "../../shared/snapshot_order.ts";
+import type { Snapshot } from "../../shared/snapshot/types.ts";
+import { compareVersions } from "../../shared/snapshot/version_order.ts";
 import { deltaLine, sameLine, wholeLength, wholeLine } from "../../shared/stream/change.ts";
 import { Content } from "../../shared/stream/content.ts";
 import { MAX_UPDATE_BYTES } from "../../shared/stream/protocol.ts";

@@ -2,16 +2,16 @@
  * The statuses of all Ingresses. In: what became of their paths and TLS entries, and their problems.
  * Out: one status for each, sorted by namespace and name; no more are made than changed.
  */
-import { keyOf } from "./identity.ts";
-import type { IngressModel } from "./ingress.ts";
-import type { IngressList } from "./ingress_list.ts";
-import { LastResult } from "./memo.ts";
-import type { ProblemList } from "./problems.ts";
-import type { Routing } from "./routes.ts";
-import { SortedList } from "./sorted_list.ts";
-import type { IngressStatus } from "./status.ts";
-import { compareText } from "./text_order.ts";
-import type { TlsLayout } from "./tls.ts";
+import { keyOf } from "../base/identity.ts";
+import type { IngressModel } from "./ingress/ingress.ts";
+import type { IngressList } from "./ingress/ingress_list.ts";
+import { LastResult } from "../base/memo.ts";
+import type { ProblemList } from "../base/problems.ts";
+import type { Routing } from "./routes/routes.ts";
+import { SortedList } from "../base/sorted_list.ts";
+import type { IngressStatus } from "./model/status.ts";
+import { compareText } from "../base/text_order.ts";
+import type { TlsLayout } from "./certificates/tls.ts";
 
 /** What statuses are decided by, together with the problems of making it. */
 export interface StatusInputs {

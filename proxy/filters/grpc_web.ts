@@ -12,7 +12,7 @@ import {
   type Fields,
   fieldsOf,
   TRAILER,
-} from "../fields.ts";
+} from "../http/fields.ts";
 import {
   acceptedWebCoding,
   hasGrpc,
@@ -31,7 +31,7 @@ import {
   type RequestHead,
   ResponseHead,
   UNKNOWN_LENGTH,
-} from "../message.ts";
+} from "../http/message.ts";
 import { decodeText, TextBody, WebBody } from "./grpc_web_body.ts";
 
 /** `exchange` as a gRPC backend is to see it; the very same where its request is no gRPC-Web. */

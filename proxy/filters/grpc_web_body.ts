@@ -4,9 +4,9 @@
  * as the last frame of a body. At most one part is held.
  */
 import { ProxyError } from "../errors.ts";
-import { DROPPED, type Fields } from "../fields.ts";
+import { DROPPED, type Fields } from "../http/fields.ts";
 import { Base64Decoder, decodedSize, encodeBase64, encodedSize } from "../grpc/base64.ts";
-import type { Body } from "../message.ts";
+import type { Body } from "../http/message.ts";
 
 /** The first bit of a frame's flags says that it is of trailers. */
 const TRAILERS = 0x80;

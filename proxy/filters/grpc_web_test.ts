@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { Random } from "../../tests/fuzz/random.ts";
 import { ProxyError } from "../errors.ts";
-import { type Fields, fieldsOf } from "../fields.ts";
+import { type Fields, fieldsOf } from "../http/fields.ts";
 import {
   type Body,
   BytesBody,
@@ -12,8 +12,8 @@ import {
   RequestHead,
   ResponseHead,
   UNKNOWN_LENGTH,
-} from "../message.ts";
-import { answerTo } from "../respond.ts";
+} from "../http/message.ts";
+import { answerTo } from "../forward/local_reply.ts";
 import { grpcWeb } from "./grpc_web.ts";
 
 /** A body in parts; those that are strings come later than they are asked for. */

@@ -2,9 +2,9 @@
  * Plain HTTP to a host whose certificate names it goes to HTTPS. In: a request. Out: 308 (Permanent
  * Redirect, which keeps method and body) with its Location, or null for a request that stays.
  */
-import { fieldsOf, X_FORWARDED_PROTO } from "../fields.ts";
-import { httpsLocation } from "../https_location.ts";
-import { type Exchange, ResponseHead } from "../message.ts";
+import { fieldsOf, X_FORWARDED_PROTO } from "../http/fields.ts";
+import { httpsLocation } from "../http/https_location.ts";
+import { type Exchange, ResponseHead } from "../http/message.ts";
 
 export interface HttpsRedirectOptions {
   /** The port clients know for HTTPS. */

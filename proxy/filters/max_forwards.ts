@@ -3,9 +3,9 @@
  * change or end. In: a request. Out: the field one lower, or our own answer where it was 0. TRACE,
  * which has the field too, is refused; on other methods, and as no number, it means nothing.
  */
-import { fieldsOf, MAX_FORWARDS } from "../fields.ts";
-import { type RequestHead, ResponseHead } from "../message.ts";
-import { ALLOW } from "../method.ts";
+import { fieldsOf, MAX_FORWARDS } from "../http/fields.ts";
+import { type RequestHead, ResponseHead } from "../http/message.ts";
+import { ALLOW } from "../http/method.ts";
 
 /** Lowers the field in its place. A head for `request`, or null for a request that goes on. */
 export function maxForwards(request: RequestHead): ResponseHead | null {

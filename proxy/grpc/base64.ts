@@ -2,7 +2,7 @@
  * Base64 (RFC 4648 §4) of a stream. In: bytes in parts, cut anywhere. Out: the decoded or encoded
  * bytes of each part. Padding may come wherever a writer has flushed (gRPC's doc/PROTOCOL-WEB.md).
  */
-import { asciiBytes } from "../fields.ts";
+import { asciiBytes } from "../http/fields.ts";
 
 const ALPHABET = asciiBytes("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/");
 const PADDING = 64;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { Random } from "../../tests/fuzz/random.ts";
-import { asciiBytes } from "../fields.ts";
+import { asciiBytes } from "../http/fields.ts";
 import { Base64Decoder, decodedSize, encodeBase64, encodedSize } from "./base64.ts";
 
 function bytesOf(random: Random, count: number): Uint8Array {

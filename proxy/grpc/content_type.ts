@@ -2,8 +2,8 @@
  * Which messages are gRPC, and which are gRPC-Web. In: values of Content-Type and Accept. Out: whose
  * rules hold for them.
  */
-import { ACCEPT, asciiBytes, CONTENT_TYPE, equalsLower, type Fields } from "../fields.ts";
-import { HTAB, PLUS, SEMICOLON, SP } from "../grammar.ts";
+import { ACCEPT, asciiBytes, CONTENT_TYPE, equalsLower, type Fields } from "../http/fields.ts";
+import { HTAB, PLUS, SEMICOLON, SP } from "../http/grammar.ts";
 
 const GRPC = asciiBytes("application/grpc");
 

@@ -2,9 +2,9 @@
  * Deadlines of gRPC calls. In: exchanges as they begin and end. Out: the end of each whose client's
  * time (`grpc-timeout`) has passed, by its own `onAbort`. No timer is made for a call.
  */
-import { type Deadlined, type Deadlines, SWEEP_INTERVAL } from "../deadlines.ts";
+import { type Deadlined, type Deadlines, SWEEP_INTERVAL } from "../io/deadlines.ts";
 import { ProxyError } from "../errors.ts";
-import type { Exchange } from "../message.ts";
+import type { Exchange } from "../http/message.ts";
 import { readGrpcTimeout } from "./timeout.ts";
 
 /** `malformed`: what the client says is no time, and its request is to be refused. */

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { Deadlines, SWEEP_INTERVAL } from "../deadlines.ts";
+import { Deadlines, SWEEP_INTERVAL } from "../io/deadlines.ts";
 import type { ProxyError } from "../errors.ts";
-import { fieldsOf } from "../fields.ts";
-import { ExchangeRecord, RequestHead } from "../message.ts";
+import { fieldsOf } from "../http/fields.ts";
+import { ExchangeRecord, RequestHead } from "../http/message.ts";
 import { GrpcDeadlines, type Timed } from "./deadline.ts";
 
 /** A call whose head began at 1,000 ms. */

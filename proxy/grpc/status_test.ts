@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { ERROR_KINDS, type ErrorCode } from "../errors.ts";
-import { CONTENT_TYPE, type Fields, fieldsOf, X_REQUEST_ID } from "../fields.ts";
-import { type Exchange, NO_BODY, RequestHead, type ResponseHead } from "../message.ts";
-import { answerTo } from "../respond.ts";
+import { CONTENT_TYPE, type Fields, fieldsOf, X_REQUEST_ID } from "../http/fields.ts";
+import { type Exchange, NO_BODY, RequestHead, type ResponseHead } from "../http/message.ts";
+import { answerTo } from "../forward/local_reply.ts";
 import { encodeGrpcMessage } from "./status.ts";
 
 function exchangeOf(fields: [string, string][]): Exchange {

@@ -1,7 +1,7 @@
 /**
  * `grpc-timeout`, the time that a gRPC client gives its call. In: a request's fields. Out: ms.
  */
-import { type Fields, GRPC_TIMEOUT } from "../fields.ts";
+import { type Fields, GRPC_TIMEOUT } from "../http/fields.ts";
 
 /** What one of each unit is in ms (gRPC's doc/PROTOCOL-HTTP2.md, TimeoutUnit). */
 const UNITS: Readonly<Record<string, number>> = {

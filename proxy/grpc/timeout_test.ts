@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { fieldsOf } from "../fields.ts";
+import { fieldsOf } from "../http/fields.ts";
 import { parseGrpcTimeout, readGrpcTimeout } from "./timeout.ts";
 
 const TIMES: readonly [string, number][] = [

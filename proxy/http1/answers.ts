@@ -3,8 +3,8 @@
  * bytes for this client, in order, whether the connection ends behind them, and what became of each.
  */
 import { asProxyError, type ErrorCode, ProxyError } from "../errors.ts";
-import { type Fields, X_REQUEST_ID } from "../fields.ts";
-import { Input } from "../input.ts";
+import { type Fields, X_REQUEST_ID } from "../http/fields.ts";
+import { Input } from "../io/input.ts";
 import {
   type Body,
   type Client,
@@ -14,10 +14,10 @@ import {
   type RequestHead,
   type ResponseHead,
   UNKNOWN_LENGTH,
-} from "../message.ts";
-import type { ServerConnectionContext } from "../server_context.ts";
-import type { Transport } from "../transport.ts";
-import { turnNow } from "../turn_clock.ts";
+} from "../http/message.ts";
+import type { ServerConnectionContext } from "../http/downstream.ts";
+import type { Transport } from "../io/transport.ts";
+import { turnNow } from "../io/turn_clock.ts";
 import type { Desk } from "./desk.ts";
 import { sendResponse } from "./response_sender.ts";
 import { interimBytes, responseFraming, switchingBytes } from "./response_writer.ts";

@@ -2,13 +2,13 @@
  * Bodies out of HTTP/1 bytes (RFC 9112 §6 and §7). In: an `Input` and the framing that the head
  * decided. Out: a `Body` whose views lie in the input's own buffer, trailers, or a ProxyError.
  */
-import type { BufferPool } from "../buffer_pool.ts";
+import type { BufferPool } from "../io/buffer_pool.ts";
 import { type ErrorCode, ProxyError } from "../errors.ts";
-import { dropForbiddenTrailers, Fields } from "../fields.ts";
-import { type Body, UNKNOWN_LENGTH } from "../message.ts";
+import { dropForbiddenTrailers, Fields } from "../http/fields.ts";
+import { type Body, UNKNOWN_LENGTH } from "../http/message.ts";
 import { ChunkDecoder } from "./chunked.ts";
 import { HeadParser } from "./head_parser.ts";
-import type { Input } from "../input.ts";
+import type { Input } from "../io/input.ts";
 
 /** What differs between a request's body and a response's. */
 export interface BodyRules {

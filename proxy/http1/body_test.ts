@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { BufferPool } from "../buffer_pool.ts";
-import { asciiBytes } from "../fields.ts";
-import { UNKNOWN_LENGTH } from "../message.ts";
-import type { Transport } from "../transport.ts";
+import { BufferPool } from "../io/buffer_pool.ts";
+import { asciiBytes } from "../http/fields.ts";
+import { UNKNOWN_LENGTH } from "../http/message.ts";
+import type { Transport } from "../io/transport.ts";
 import { type BodyRules, InputBody } from "./body.ts";
-import { Input } from "../input.ts";
+import { Input } from "../io/input.ts";
 
 const RULES: BodyRules = {
   malformed: "bad_chunk",

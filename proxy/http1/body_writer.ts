@@ -3,10 +3,10 @@
  * small body in one write with its head, a long one by its own views, chunked where its length is
  * not known. Nothing is pulled before the last view is written: that is the backpressure.
  */
-import { asciiBytes, type Fields } from "../fields.ts";
-import type { Body } from "../message.ts";
+import { asciiBytes, type Fields } from "../http/fields.ts";
+import type { Body } from "../http/message.ts";
 import { CHUNK_FRAME_BYTES, writeChunkSize } from "./chunked.ts";
-import { CR, LF } from "../grammar.ts";
+import { CR, LF } from "../http/grammar.ts";
 import { copyRange, fieldsSize, writeFields } from "./head_writer.ts";
 
 const LAST_CHUNK = asciiBytes("0\r\n");

@@ -3,8 +3,8 @@
  * data, moved together in the same buffer so that many small chunks make one view, or the bytes of
  * one chunk's frame. Extensions are checked and dropped.
  */
-import { CR, DQUOTE, EQUALS, HEX, HTAB, LF, SEMICOLON, SP, TOKEN, VALUE } from "../grammar.ts";
-import { BACKSLASH } from "../grammar.ts";
+import { CR, DQUOTE, EQUALS, HEX, HTAB, LF, SEMICOLON, SP, TOKEN, VALUE } from "../http/grammar.ts";
+import { BACKSLASH } from "../http/grammar.ts";
 
 /** An extension line longer than this is an attack (reliability row 16). */
 const MAX_EXTENSION = 4096;

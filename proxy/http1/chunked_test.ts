@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { asciiBytes, latin1 } from "../fields.ts";
+import { asciiBytes, latin1 } from "../http/fields.ts";
 import { CHUNK_FRAME_BYTES, ChunkDecoder, writeChunkSize } from "./chunked.ts";
 
 /** Decodes pieces that arrive one after another; the data, and what follows the last chunk. */

@@ -6,11 +6,11 @@
  * that read becomes the next response's first. Request and response may overlap: a backend may
  * answer before the upload has ended.
  */
-import type { Buffers } from "../buffer_pool.ts";
-import { type Deadlined, type Deadlines, NO_DEADLINE } from "../deadlines.ts";
+import type { Buffers } from "../io/buffer_pool.ts";
+import { type Deadlined, type Deadlines, NO_DEADLINE } from "../io/deadlines.ts";
 import { asProxyError, type ErrorCode, ProxyError } from "../errors.ts";
-import type { Fields } from "../fields.ts";
-import type { Limits } from "../limits.ts";
+import type { Fields } from "../http/fields.ts";
+import type { Limits } from "../http/limits.ts";
 import {
   type Body,
   type Duplex,
@@ -18,13 +18,13 @@ import {
   ResponseHead,
   UNKNOWN_LENGTH,
   type UpstreamExchange,
-} from "../message.ts";
-import { closeQuietly, type Transport } from "../transport.ts";
+} from "../http/message.ts";
+import { closeQuietly, type Transport } from "../io/transport.ts";
 import { InputBody } from "./body.ts";
 import { writeBody } from "./body_writer.ts";
 import { HeadParser } from "./head_parser.ts";
-import { Input } from "../input.ts";
-import { Output } from "../output.ts";
+import { Input } from "../io/input.ts";
+import { Output } from "../io/output.ts";
 import { requestHeadSize, writeRequestHead } from "./request_writer.ts";
 import { upgradeOf } from "./upgrade.ts";
 import { readResponseFields, readStatusLine, type ResponseConnection } from "./response_head.ts";

@@ -7,11 +7,11 @@
  * see nothing of another client's.
  */
 import type { ProxyError } from "../errors.ts";
-import type { Input } from "../input.ts";
-import { ExchangeRecord, RequestHead } from "../message.ts";
-import { Output } from "../output.ts";
-import type { ServerConnectionContext } from "../server_context.ts";
-import type { Transport } from "../transport.ts";
+import type { Input } from "../io/input.ts";
+import { ExchangeRecord, RequestHead } from "../http/message.ts";
+import { Output } from "../io/output.ts";
+import type { ServerConnectionContext } from "../http/downstream.ts";
+import type { Transport } from "../io/transport.ts";
 import { HalfClosedClient } from "./half_closed.ts";
 import { ReadAhead } from "./read_ahead.ts";
 import { RequestBody } from "./request_body.ts";

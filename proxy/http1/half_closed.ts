@@ -9,7 +9,7 @@
  * has come in the middle of an answer that is silent since, nothing can tell: after a second it is
  * taken for gone, so that the end of an event stream is noticed.
  */
-import { asciiBytes } from "../fields.ts";
+import { asciiBytes } from "../http/fields.ts";
 
 /** The interim answer that asks whether anybody listens (RFC 9110 §15.2: clients ignore it). */
 export const PROBE: Uint8Array = asciiBytes("HTTP/1.1 102 Processing\r\n\r\n");

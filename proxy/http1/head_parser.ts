@@ -7,8 +7,8 @@
  * Strict where a lenient peer could frame differently: CRLF only, no folding, no space before the
  * colon, no control byte anywhere.
  */
-import { fieldIdBy, type Fields } from "../fields.ts";
-import { COLON, CR, HTAB, LF, SP, TOKEN, VALUE } from "../grammar.ts";
+import { fieldIdBy, type Fields } from "../http/fields.ts";
+import { COLON, CR, HTAB, LF, SP, TOKEN, VALUE } from "../http/grammar.ts";
 
 /**
  * What `parse` says. `pending` wants more bytes; `start_line` is said once, when that line is whole

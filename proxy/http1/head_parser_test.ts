@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { asciiBytes, Fields, HOST, OTHER, UNDERSCORE } from "../fields.ts";
+import { asciiBytes, Fields, HOST, OTHER, UNDERSCORE } from "../http/fields.ts";
 import { HeadParser, type ParseResult } from "./head_parser.ts";
 
 const HEAD = "GET / HTTP/1.1\r\nHost: a.test\r\nX:\t y \r\nA_b: c\r\nEmpty:\r\n\r\n";

@@ -3,8 +3,8 @@
  * buffer. Every line is one that the parser (or `fieldsOf`) has checked; a run of neighbouring lines
  * in plain form is copied in one go, any other line is written anew.
  */
-import { asciiBytes, type Fields, NEVER_CROSSES, writeLatin1 } from "../fields.ts";
-import { COLON, CR, LF, SP } from "../grammar.ts";
+import { asciiBytes, type Fields, NEVER_CROSSES, writeLatin1 } from "../http/fields.ts";
+import { COLON, CR, LF, SP } from "../http/grammar.ts";
 
 /** Shorter ranges are copied byte by byte: a view costs more than that. */
 const SHORT_RANGE = 32;

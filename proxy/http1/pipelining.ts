@@ -2,7 +2,7 @@
  * How many pipelined requests a connection serves at a time. In: each that begins, and the moments
  * when none has come. Out: when the others must have their turn first.
  */
-import { inNextTurn } from "../turn_budget.ts";
+import { inNextTurn } from "../io/turn_budget.ts";
 
 /**
  * What is served in a row, in reads and writes that need not wait: the runtime makes 128 before it

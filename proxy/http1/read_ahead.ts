@@ -3,8 +3,8 @@
  * input of a connection whose request is complete. Out: a read under way, and a head whose bytes
  * stay where they are.
  */
-import type { BufferPool } from "../buffer_pool.ts";
-import type { Input } from "../input.ts";
+import type { BufferPool } from "../io/buffer_pool.ts";
+import type { Input } from "../io/input.ts";
 
 export class ReadAhead {
   readonly #input: Input;

@@ -2,12 +2,12 @@
  * A request's body with its deadline. In: an input, and what the client was told. Out: a `Body`, and
  * whether its client has stopped sending or merely trickles.
  */
-import type { BufferPool } from "../buffer_pool.ts";
-import { type Deadlines, NO_DEADLINE } from "../deadlines.ts";
-import type { Limits } from "../limits.ts";
-import { Pace } from "../pace.ts";
+import type { BufferPool } from "../io/buffer_pool.ts";
+import { type Deadlines, NO_DEADLINE } from "../io/deadlines.ts";
+import type { Limits } from "../http/limits.ts";
+import { Pace } from "../io/min_rate.ts";
 import { InputBody } from "./body.ts";
-import type { Input } from "../input.ts";
+import type { Input } from "../io/input.ts";
 
 export class RequestBody extends InputBody {
   /** The client waits for 100 (Continue), and no byte of its body has come. */

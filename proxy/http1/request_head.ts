@@ -3,8 +3,8 @@
  * has found. Out: a `RequestHead` with framing, host and canonical path decided, or the error code
  * that refuses it. Whatever a backend could understand differently is refused here.
  */
-import { canonicalPath, type PathOptions } from "../../shared/canonical_path.ts";
-import { authorityAt, readAuthority } from "../authority.ts";
+import { canonicalPath, type PathOptions } from "../../shared/path/canonical_path.ts";
+import { authorityAt, readAuthority } from "../http/host.ts";
 import type { ErrorCode } from "../errors.ts";
 import {
   asciiBytes,
@@ -30,17 +30,17 @@ import {
   X_FORWARDED_PORT,
   X_FORWARDED_PROTO,
   X_REAL_IP,
-} from "../fields.ts";
-import { type RequestHead, UNKNOWN_LENGTH } from "../message.ts";
-import { MAX_METHOD, methodAt } from "../method.ts";
+} from "../http/fields.ts";
+import { type RequestHead, UNKNOWN_LENGTH } from "../http/message.ts";
+import { MAX_METHOD, methodAt } from "../http/method.ts";
 import {
   connectionOptions,
   dropNamed,
   isKeepAlive,
   readContentLength,
   splitList,
-} from "../field_values.ts";
-import { SP, TARGET, TOKEN } from "../grammar.ts";
+} from "../http/field_values.ts";
+import { SP, TARGET, TOKEN } from "../http/grammar.ts";
 import { isGrpc } from "../grpc/content_type.ts";
 import type { HeadParser } from "./head_parser.ts";
 import { readUpgrade } from "./upgrade.ts";

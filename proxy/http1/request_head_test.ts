@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { asciiBytes } from "../fields.ts";
-import { RequestHead, UNKNOWN_LENGTH } from "../message.ts";
+import { asciiBytes } from "../http/fields.ts";
+import { RequestHead, UNKNOWN_LENGTH } from "../http/message.ts";
 import { HeadParser } from "./head_parser.ts";
 import { readRequestFields, readRequestLine } from "./request_head.ts";
 

@@ -3,11 +3,11 @@
  * judged, or the code that refuses it.
  */
 import type { ErrorCode } from "../errors.ts";
-import { asciiBytes, latin1 } from "../fields.ts";
-import type { Limits } from "../limits.ts";
-import type { RequestHead } from "../message.ts";
+import { asciiBytes, latin1 } from "../http/fields.ts";
+import type { Limits } from "../http/limits.ts";
+import type { RequestHead } from "../http/message.ts";
 import { HeadParser } from "./head_parser.ts";
-import type { Input } from "../input.ts";
+import type { Input } from "../io/input.ts";
 import {
   headError,
   readRequestFields,

@@ -2,9 +2,16 @@
  * Requests as HTTP/1.1 bytes for a backend. In: a validated head, the fields added to it, and its
  * framing. Out: a head written anew: the canonical path, Host first, no field that ends here.
  */
-import { asciiBytes, EXPECT, type Fields, NEVER_CROSSES, TRAILER, writeLatin1 } from "../fields.ts";
-import { type RequestHead, UNKNOWN_LENGTH } from "../message.ts";
-import { CR, LF, SP } from "../grammar.ts";
+import {
+  asciiBytes,
+  EXPECT,
+  type Fields,
+  NEVER_CROSSES,
+  TRAILER,
+  writeLatin1,
+} from "../http/fields.ts";
+import { type RequestHead, UNKNOWN_LENGTH } from "../http/message.ts";
+import { CR, LF, SP } from "../http/grammar.ts";
 import {
   copyRange,
   fieldsSize,

@@ -10,10 +10,15 @@ import {
   equalsLower,
   latin1,
   TRANSFER_ENCODING,
-} from "../fields.ts";
-import { type ResponseHead, UNKNOWN_LENGTH } from "../message.ts";
-import { connectionOptions, dropNamed, isKeepAlive, readContentLength } from "../field_values.ts";
-import { isDigit, SP } from "../grammar.ts";
+} from "../http/fields.ts";
+import { type ResponseHead, UNKNOWN_LENGTH } from "../http/message.ts";
+import {
+  connectionOptions,
+  dropNamed,
+  isKeepAlive,
+  readContentLength,
+} from "../http/field_values.ts";
+import { isDigit, SP } from "../http/grammar.ts";
 
 const CHUNKED = asciiBytes("chunked");
 

@@ -2,10 +2,10 @@
  * One answer on its way to the client. In: a head and a body that is pulled. Out: one write where
  * the body is at hand and small, else a head and then the body as it comes.
  */
-import type { BufferPool } from "../buffer_pool.ts";
-import type { Body, RequestHead, ResponseHead } from "../message.ts";
+import type { BufferPool } from "../io/buffer_pool.ts";
+import type { Body, RequestHead, ResponseHead } from "../http/message.ts";
 import { writeBody } from "./body_writer.ts";
-import type { Output } from "../output.ts";
+import type { Output } from "../io/output.ts";
 import { type ResponseFraming, responseHeadSize, writeResponseHead } from "./response_writer.ts";
 
 export interface ResponseSending {

@@ -2,10 +2,10 @@
  * Heads of answers as HTTP/1.1 bytes. In: a backend's head or one of our own. Out: bytes with the
  * framing that this client understands, and with Server and Date where the backend gave none.
  */
-import { asciiBytes, DATE, type Fields, SERVER, UPGRADE, writeLatin1 } from "../fields.ts";
-import { CR, LF } from "../grammar.ts";
-import { httpDate } from "../http_date.ts";
-import { type RequestHead, type ResponseHead, UNKNOWN_LENGTH } from "../message.ts";
+import { asciiBytes, DATE, type Fields, SERVER, UPGRADE, writeLatin1 } from "../http/fields.ts";
+import { CR, LF } from "../http/grammar.ts";
+import { httpDate } from "../http/http_date.ts";
+import { type RequestHead, type ResponseHead, UNKNOWN_LENGTH } from "../http/message.ts";
 import {
   copyRange,
   fieldsSize,

@@ -1,6 +1,6 @@
 /**
  * One HTTP/1 connection from a client. In: its transport. Out: one exchange after another for the
- * handler (`forward.ts`), answers in order, and a connection closed when anything is in doubt.
+ * handler (`forwarder.ts`), answers in order, and a connection closed when anything is in doubt.
  *
  *     idle ──first byte──▶ head ──whole──▶ exchange ──answered──▶ idle | closed
  *       └─ idle timeout     └─ head timeout, total   └─ body, write timeouts by progress
@@ -11,17 +11,17 @@
  * Most connections are idle at most times. One that is has a read under way and no more: no function
  * waits for it, and what it works with (`desk.ts`) is let go after a moment.
  */
-import { type Deadlined, NO_DEADLINE } from "../deadlines.ts";
+import { type Deadlined, NO_DEADLINE } from "../io/deadlines.ts";
 import { asProxyError, type ErrorCode, ProxyError } from "../errors.ts";
-import type { Client } from "../message.ts";
-import { closeQuietly, type Transport } from "../transport.ts";
+import type { Client } from "../http/message.ts";
+import { closeQuietly, type Transport } from "../io/transport.ts";
 import { Answers } from "./answers.ts";
 import { Desk } from "./desk.ts";
 import { PROBE } from "./half_closed.ts";
-import { closeUnlessBusy } from "./last_look.ts";
+import { closeUnlessBusy } from "./idle_close.ts";
 import { Pipelining } from "./pipelining.ts";
-import type { ServerConnectionContext } from "../server_context.ts";
-import { turnNow } from "../turn_clock.ts";
+import type { ServerConnectionContext } from "../http/downstream.ts";
+import { turnNow } from "../io/turn_clock.ts";
 
 /** After an answer that closes, unread bytes are taken for this long (ms), so that no RST eats it. */
 const LINGER = 2_000;

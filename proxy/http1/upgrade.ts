@@ -6,8 +6,8 @@
  * the switch could be read as tunnel or as request, and a malformed WebSocket handshake is answered
  * by backends in different ways (reliability rows 56 to 59).
  */
-import { type Fields, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE } from "../fields.ts";
-import type { RequestHead } from "../message.ts";
+import { type Fields, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE } from "../http/fields.ts";
+import type { RequestHead } from "../http/message.ts";
 
 /** 16 bytes in base64. */
 const WEBSOCKET_KEY = /^[A-Za-z0-9+/]{21}[AQgw]==$/;

@@ -6,7 +6,7 @@
  * beside its data. So what comes with honest use is paid for by it (each request that is answered,
  * each DATA frame that is taken), and the rest from a budget that fills again with time.
  */
-import * as errors from "./error_codes.ts";
+import * as errors from "./frame/error_codes.ts";
 
 /** Why a connection ends, and the debug text of its GOAWAY (RFC 9113 §6.8). */
 export const ABUSE_TEXTS = {

@@ -3,15 +3,15 @@
  * stream for each request, as many at a time as both sides allow; and word of when it takes more, and
  * when no more.
  */
-import type { Buffers } from "../buffer_pool.ts";
-import { type Deadlined, type Deadlines, NO_DEADLINE } from "../deadlines.ts";
+import type { Buffers } from "../io/buffer_pool.ts";
+import { type Deadlined, type Deadlines, NO_DEADLINE } from "../io/deadlines.ts";
 import { ProxyError } from "../errors.ts";
-import type { Limits } from "../limits.ts";
-import type { Transport } from "../transport.ts";
+import type { Limits } from "../http/limits.ts";
+import type { Transport } from "../io/transport.ts";
 import { ClientStream } from "./client_stream.ts";
 import { Connection } from "./connection.ts";
-import { errorName, NO_ERROR } from "./error_codes.ts";
-import { ENABLE_PUSH, MAX_31_BITS } from "./frame.ts";
+import { errorName, NO_ERROR } from "./frame/error_codes.ts";
+import { ENABLE_PUSH, MAX_31_BITS } from "./frame/frame.ts";
 import type { Role } from "./role.ts";
 import type { Stream } from "./stream.ts";
 

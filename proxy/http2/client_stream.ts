@@ -5,16 +5,16 @@
  * It exists before its stream does: whoever picks an endpoint takes a place on the connection, and
  * the stream opens with the head. One object serves many requests in turn, each that ended well.
  */
-import { NO_DEADLINE } from "../deadlines.ts";
+import { NO_DEADLINE } from "../io/deadlines.ts";
 import { asProxyError, ProxyError } from "../errors.ts";
-import { type Fields, GRPC_TIMEOUT } from "../fields.ts";
+import { type Fields, GRPC_TIMEOUT } from "../http/fields.ts";
 import {
   type Body,
   type Duplex,
   type RequestHead,
   ResponseHead,
   type UpstreamExchange,
-} from "../message.ts";
+} from "../http/message.ts";
 import { hasGrpc } from "../grpc/content_type.ts";
 import {
   CANCEL,
@@ -22,7 +22,7 @@ import {
   HTTP_1_1_REQUIRED,
   PROTOCOL_ERROR,
   REFUSED_STREAM,
-} from "./error_codes.ts";
+} from "./frame/error_codes.ts";
 import type { Connection } from "./connection.ts";
 import type { HpackEncoder } from "./hpack/encoder.ts";
 import { HeadBlock } from "./hpack/head_block.ts";

@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { QuietTransport } from "../../tests/fuzz/quiet_transport.ts";
 import { type Field, headers, join, repeat, settings } from "../../tests/support/h2_frames.ts";
-import { createBuffers } from "../buffer_pool.ts";
-import { Deadlines } from "../deadlines.ts";
+import { createBuffers } from "../io/buffer_pool.ts";
+import { Deadlines } from "../io/deadlines.ts";
 import { ProxyError } from "../errors.ts";
-import { fieldsOf } from "../fields.ts";
-import { DEFAULT_LIMITS } from "../limits.ts";
-import { NO_BODY, RequestHead } from "../message.ts";
+import { fieldsOf } from "../http/fields.ts";
+import { DEFAULT_LIMITS } from "../http/limits.ts";
+import { NO_BODY, RequestHead } from "../http/message.ts";
 import { ClientConnection } from "./client_connection.ts";
 
 /** The statuses that a reader gets who comes once all of this has arrived. */

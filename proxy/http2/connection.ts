@@ -6,31 +6,31 @@
  *     running ──fail, end──▶ leaving (GOAWAY is written, the rest is thrown away) ──▶ closed
  *        └──the peer's FIN, a reset, close()──────────────────────────────────────────▶ ┘
  */
-import { NO_DEADLINE } from "../deadlines.ts";
+import { NO_DEADLINE } from "../io/deadlines.ts";
 import { asProxyError, ProxyError } from "../errors.ts";
-import type { Fields } from "../fields.ts";
-import { Output } from "../output.ts";
-import { closeQuietly, type Transport } from "../transport.ts";
-import { inNextTurn } from "../turn_budget.ts";
+import type { Fields } from "../http/fields.ts";
+import { Output } from "../io/output.ts";
+import { closeQuietly, type Transport } from "../io/transport.ts";
+import { inNextTurn } from "../io/turn_budget.ts";
 import { ABUSE_TEXTS, type AbuseReason, END_REASONS, PeerBudget } from "./abuse.ts";
 import type { ConnectionCore } from "./connection_core.ts";
 import type { ConnectionOptions } from "./connection_options.ts";
-import * as errors from "./error_codes.ts";
+import * as errors from "./frame/error_codes.ts";
 import { FIRST_DUE, FrameHandler } from "./frame_handler.ts";
-import { FrameInput } from "./frame_input.ts";
-import { FrameOutput } from "./frame_output.ts";
-import { FrameWriter } from "./frame_writer.ts";
-import * as frame from "./frame.ts";
+import { FrameInput } from "./frame/frame_input.ts";
+import { FrameOutput } from "./frame/frame_output.ts";
+import { FrameWriter } from "./frame/frame_writer.ts";
+import * as frame from "./frame/frame.ts";
 import type { HeadBlock } from "./hpack/head_block.ts";
 import { KeepAlive } from "./keep_alive.ts";
 import type { Role } from "./role.ts";
-import { PeerSettings } from "./settings.ts";
+import { PeerSettings } from "./frame/settings.ts";
 
 import type { Stream, StreamConnection } from "./stream.ts";
 import type { StreamSender } from "./stream_sender.ts";
 import { Streams } from "./streams.ts";
-import { Turns } from "./turns.ts";
-import { ReceiveWindow, SendWindow } from "./window.ts";
+import { Turns } from "./scheduler.ts";
+import { ReceiveWindow, SendWindow } from "./frame/window.ts";
 
 /** What is left to read behind GOAWAY is taken for so long (ms), so that no RST eats it. */
 const LINGER = 1_000;

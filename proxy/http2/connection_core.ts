@@ -5,12 +5,12 @@
 import type { ProxyError } from "../errors.ts";
 import type { AbuseReason, PeerBudget } from "./abuse.ts";
 import type { ConnectionOptions } from "./connection_options.ts";
-import type { FrameWriter } from "./frame_writer.ts";
+import type { FrameWriter } from "./frame/frame_writer.ts";
 import type { Role } from "./role.ts";
-import type { PeerSettings } from "./settings.ts";
+import type { PeerSettings } from "./frame/settings.ts";
 import type { Stream } from "./stream.ts";
 import type { Streams } from "./streams.ts";
-import type { SendWindow } from "./window.ts";
+import type { SendWindow } from "./frame/window.ts";
 
 export interface ConnectionCore {
   readonly role: Role;

@@ -1,8 +1,8 @@
 /** What a connection of either role is made with. In: the role's choices. Out: a type. */
-import type { Buffers } from "../buffer_pool.ts";
-import type { Deadlines } from "../deadlines.ts";
+import type { Buffers } from "../io/buffer_pool.ts";
+import type { Deadlines } from "../io/deadlines.ts";
 import type { ErrorCode } from "../errors.ts";
-import type { Limits } from "../limits.ts";
+import type { Limits } from "../http/limits.ts";
 
 export interface ConnectionOptions {
   readonly isServer: boolean;

@@ -4,7 +4,7 @@
  * the connection ends.
  */
 import { ProxyError } from "../errors.ts";
-import { asciiBytes, latin1 } from "../fields.ts";
+import { asciiBytes, latin1 } from "../http/fields.ts";
 import type { ConnectionCore } from "./connection_core.ts";
 import {
   FLOW_CONTROL_ERROR,
@@ -12,7 +12,7 @@ import {
   NO_ERROR,
   PROTOCOL_ERROR,
   STREAM_CLOSED,
-} from "./error_codes.ts";
+} from "./frame/error_codes.ts";
 import {
   ACK,
   CONTINUATION,
@@ -38,7 +38,7 @@ import {
   SETTING,
   SETTINGS,
   WINDOW_UPDATE,
-} from "./frame.ts";
+} from "./frame/frame.ts";
 import { countControl, isBearable, streamError, unpadded } from "./frame_rules.ts";
 import { HeadReceiver } from "./head_receiver.ts";
 

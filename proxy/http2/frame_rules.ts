@@ -4,8 +4,8 @@
  */
 import { ProxyError } from "../errors.ts";
 import type { ConnectionCore } from "./connection_core.ts";
-import { PROTOCOL_ERROR, STREAM_CLOSED } from "./error_codes.ts";
-import { PADDED } from "./frame.ts";
+import { PROTOCOL_ERROR, STREAM_CLOSED } from "./frame/error_codes.ts";
+import { PADDED } from "./frame/frame.ts";
 import type { Stream } from "./stream.ts";
 
 /** Counts a frame that asks for nothing. */

@@ -9,7 +9,7 @@ import {
   FRAME_SIZE_ERROR,
   PROTOCOL_ERROR,
   STREAM_CLOSED,
-} from "./error_codes.ts";
+} from "./frame/error_codes.ts";
 import {
   END_HEADERS,
   END_STREAM,
@@ -18,9 +18,9 @@ import {
   PADDED,
   PRIORITY_SIZE,
   readUint31,
-} from "./frame.ts";
+} from "./frame/frame.ts";
 import { isBearable, streamError, unpadded } from "./frame_rules.ts";
-import { HeadAssembly } from "./head_assembly.ts";
+import { HeadAssembly } from "./frame/head_assembly.ts";
 import { DEFAULT_TABLE_SIZE, HpackDecoder } from "./hpack/decoder.ts";
 import { HeadBlock } from "./hpack/head_block.ts";
 

@@ -2,7 +2,7 @@
  * Whether a peer is still there (RFC 9113 §6.7). In: when it was heard. Out: a PING where it has been
  * silent for too long, and whether it has answered in time.
  */
-import type { Deadlines } from "../deadlines.ts";
+import type { Deadlines } from "../io/deadlines.ts";
 
 export class KeepAlive {
   readonly #deadlines: Deadlines;

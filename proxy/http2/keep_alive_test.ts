@@ -1,6 +1,6 @@
 /** Peers that are silent. */
 import assert from "node:assert/strict";
-import { Deadlines } from "../deadlines.ts";
+import { Deadlines } from "../io/deadlines.ts";
 import { KeepAlive } from "./keep_alive.ts";
 
 /** A clock that is moved by hand, and has no sweeps of its own. */

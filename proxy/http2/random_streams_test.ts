@@ -15,8 +15,8 @@ import {
 } from "../../tests/support/h2_frames.ts";
 import { MemoryClient } from "../../tests/support/h2_memory_client.ts";
 import { ProxyError } from "../errors.ts";
-import { fieldsOf } from "../fields.ts";
-import { type Body, BytesBody, type Exchange, ResponseHead } from "../message.ts";
+import { fieldsOf } from "../http/fields.ts";
+import { type Body, BytesBody, type Exchange, ResponseHead } from "../http/message.ts";
 
 const ROUNDS = 80;
 const MAX_OPEN = 20;

@@ -3,12 +3,12 @@
  * in pooled chunks until they are pulled, and windows given back as they are: so the window granted
  * is what a stream holds at most.
  */
-import type { Buffers } from "../buffer_pool.ts";
-import { type Deadlines, NO_DEADLINE } from "../deadlines.ts";
+import type { Buffers } from "../io/buffer_pool.ts";
+import { type Deadlines, NO_DEADLINE } from "../io/deadlines.ts";
 import { ProxyError } from "../errors.ts";
-import type { Fields } from "../fields.ts";
-import type { Body } from "../message.ts";
-import { Pace } from "../pace.ts";
+import type { Fields } from "../http/fields.ts";
+import type { Body } from "../http/message.ts";
+import { Pace } from "../io/min_rate.ts";
 
 /** Told of bytes that make room again: for the windows of stream and connection. */
 export interface Consumer {

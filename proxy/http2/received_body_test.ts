@@ -1,9 +1,9 @@
 /** Bodies out of DATA frames. */
 import assert from "node:assert/strict";
-import { createBuffers } from "../buffer_pool.ts";
-import { Deadlines } from "../deadlines.ts";
+import { createBuffers } from "../io/buffer_pool.ts";
+import { Deadlines } from "../io/deadlines.ts";
 import { ProxyError } from "../errors.ts";
-import { asciiBytes, fieldsOf } from "../fields.ts";
+import { asciiBytes, fieldsOf } from "../http/fields.ts";
 import { ReceivedBody } from "./received_body.ts";
 
 class Scene {

@@ -3,8 +3,8 @@
  * pseudo-fields that HPACK's decoder has laid out. Out: a `RequestHead` as HTTP/1.1 would have given
  * it; or that the head is malformed, which ends its stream; or the error that it is answered with.
  */
-import { canonicalPath, type PathOptions } from "../../shared/canonical_path.ts";
-import { readAuthority } from "../authority.ts";
+import { canonicalPath, type PathOptions } from "../../shared/path/canonical_path.ts";
+import { readAuthority } from "../http/host.ts";
 import type { ErrorCode } from "../errors.ts";
 import {
   asciiBytes,
@@ -22,13 +22,13 @@ import {
   TE,
   TRANSFER_ENCODING,
   UPGRADE,
-} from "../fields.ts";
-import { readContentLength } from "../field_values.ts";
-import { TARGET } from "../grammar.ts";
+} from "../http/fields.ts";
+import { readContentLength } from "../http/field_values.ts";
+import { TARGET } from "../http/grammar.ts";
 import { isGrpc } from "../grpc/content_type.ts";
-import type { Limits } from "../limits.ts";
-import { type RequestHead, UNKNOWN_LENGTH } from "../message.ts";
-import { MAX_METHOD } from "../method.ts";
+import type { Limits } from "../http/limits.ts";
+import { type RequestHead, UNKNOWN_LENGTH } from "../http/message.ts";
+import { MAX_METHOD } from "../http/method.ts";
 import type { HeadBlock } from "./hpack/head_block.ts";
 
 /** What is wrong with a head. */

@@ -1,8 +1,8 @@
 /** Requests' heads as RFC 9113 §8.2 and §8.3 judge them, with everything in doubt refused. */
 import assert from "node:assert/strict";
 import { get, literals, post, request } from "../../tests/support/h2_frames.ts";
-import { DEFAULT_LIMITS } from "../limits.ts";
-import { RequestHead } from "../message.ts";
+import { DEFAULT_LIMITS } from "../http/limits.ts";
+import { RequestHead } from "../http/message.ts";
 import { HpackDecoder } from "./hpack/decoder.ts";
 import { HeadBlock } from "./hpack/head_block.ts";
 import { readRequestHead, trailersProblem } from "./request_head.ts";

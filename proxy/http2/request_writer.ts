@@ -11,8 +11,8 @@ import {
   NEVER_CROSSES,
   SEC_WEBSOCKET_KEY,
   TE,
-} from "../fields.ts";
-import type { RequestHead } from "../message.ts";
+} from "../http/fields.ts";
+import type { RequestHead } from "../http/message.ts";
 import { fieldBound, fieldsBound, type HpackEncoder } from "./hpack/encoder.ts";
 
 const TE_NAME = asciiBytes("te");

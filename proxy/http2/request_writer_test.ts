@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { fieldsOf } from "../fields.ts";
-import { RequestHead, UNKNOWN_LENGTH } from "../message.ts";
+import { fieldsOf } from "../http/fields.ts";
+import { RequestHead, UNKNOWN_LENGTH } from "../http/message.ts";
 import { HpackDecoder } from "./hpack/decoder.ts";
 import { HpackEncoder, SIZE_UPDATES } from "./hpack/encoder.ts";
 import { HeadBlock } from "./hpack/head_block.ts";

@@ -14,9 +14,9 @@ import {
   TE,
   TRANSFER_ENCODING,
   UPGRADE,
-} from "../fields.ts";
-import { readContentLength } from "../field_values.ts";
-import { type ResponseHead, UNKNOWN_LENGTH } from "../message.ts";
+} from "../http/fields.ts";
+import { readContentLength } from "../http/field_values.ts";
+import { type ResponseHead, UNKNOWN_LENGTH } from "../http/message.ts";
 import type { HeadBlock } from "./hpack/head_block.ts";
 
 /** 1 for fields that mean something to one connection of HTTP/1.1, and are forbidden here. */

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { ResponseHead, UNKNOWN_LENGTH } from "../message.ts";
+import { ResponseHead, UNKNOWN_LENGTH } from "../http/message.ts";
 import { HpackDecoder } from "./hpack/decoder.ts";
 import { HpackEncoder } from "./hpack/encoder.ts";
 import { HeadBlock } from "./hpack/head_block.ts";
 import { readResponseHead, readTrailers } from "./response_head.ts";
-import { asciiBytes } from "../fields.ts";
+import { asciiBytes } from "../http/fields.ts";
 
 type Pairs = readonly (readonly [string, string])[];
 

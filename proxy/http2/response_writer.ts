@@ -2,9 +2,9 @@
  * Heads of answers as header blocks. In: a backend's head or one of our own. Out: its fields without
  * those of a connection, `:status`, and what this client must be told besides.
  */
-import { asciiBytes, CONTENT_LENGTH, DATE, NEVER_CROSSES, SERVER } from "../fields.ts";
-import { httpDate } from "../http_date.ts";
-import type { ResponseHead } from "../message.ts";
+import { asciiBytes, CONTENT_LENGTH, DATE, NEVER_CROSSES, SERVER } from "../http/fields.ts";
+import { httpDate } from "../http/http_date.ts";
+import type { ResponseHead } from "../http/message.ts";
 import { fieldBound, fieldsBound, type HpackEncoder } from "./hpack/encoder.ts";
 
 const SERVER_NAME = asciiBytes("server");

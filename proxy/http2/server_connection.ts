@@ -2,17 +2,17 @@
  * One connection of HTTP/2 from a client. In: its transport. Out: exchanges for the handler, many at
  * a time, and an end in two steps, so that no request is lost that was on its way.
  */
-import { type Deadlined, NO_DEADLINE } from "../deadlines.ts";
+import { type Deadlined, NO_DEADLINE } from "../io/deadlines.ts";
 import { ProxyError } from "../errors.ts";
-import type { Client } from "../message.ts";
-import type { DownstreamConnection } from "../server_context.ts";
-import type { Transport } from "../transport.ts";
-import { isTurnOver, STARTS_PER_LOOK } from "../turn_budget.ts";
-import { turnNow } from "../turn_clock.ts";
+import type { Client } from "../http/message.ts";
+import type { DownstreamConnection } from "../http/downstream.ts";
+import type { Transport } from "../io/transport.ts";
+import { isTurnOver, STARTS_PER_LOOK } from "../io/turn_budget.ts";
+import { turnNow } from "../io/turn_clock.ts";
 import type { EndReason } from "./abuse.ts";
 import { Connection } from "./connection.ts";
-import { errorName, NO_ERROR, REFUSED_STREAM } from "./error_codes.ts";
-import { ENABLE_CONNECT_PROTOCOL, MAX_31_BITS, MAX_CONCURRENT_STREAMS } from "./frame.ts";
+import { errorName, NO_ERROR, REFUSED_STREAM } from "./frame/error_codes.ts";
+import { ENABLE_CONNECT_PROTOCOL, MAX_31_BITS, MAX_CONCURRENT_STREAMS } from "./frame/frame.ts";
 import type { Role } from "./role.ts";
 import type { ServerContext } from "./server_context.ts";
 import { ServerStream, type StreamOwner } from "./server_stream.ts";

@@ -15,7 +15,7 @@ import {
 import { answers, MemoryClient, type WrittenFrame } from "../../tests/support/h2_memory_client.ts";
 import { until } from "../../tests/support/backend.ts";
 import type { ProxyError } from "../errors.ts";
-import { BytesBody, type Exchange, NO_BODY, ResponseHead } from "../message.ts";
+import { BytesBody, type Exchange, NO_BODY, ResponseHead } from "../http/message.ts";
 
 const bytesOf = (count: number) => new BytesBody(new Uint8Array(count).fill(0x78));
 

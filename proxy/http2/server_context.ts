@@ -2,7 +2,7 @@
  * What all connections of HTTP/2 from clients share. In: what those of any version share. Out: the
  * same, and who is told why a client was sent away.
  */
-import type { ServerConnectionContext } from "../server_context.ts";
+import type { ServerConnectionContext } from "../http/downstream.ts";
 import type { EndReason } from "./abuse.ts";
 
 export interface ServerContext extends ServerConnectionContext {

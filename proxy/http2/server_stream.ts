@@ -5,10 +5,10 @@
  * The object outlives its stream for as long as the handler has it, and its stream may outlive the
  * answer; then it serves another stream of the same connection.
  */
-import { NO_DEADLINE } from "../deadlines.ts";
+import { NO_DEADLINE } from "../io/deadlines.ts";
 import { asProxyError, type ErrorCode, ProxyError } from "../errors.ts";
-import { asciiBytes, dropForbiddenTrailers, type Fields, X_REQUEST_ID } from "../fields.ts";
-import { dropNamed } from "../field_values.ts";
+import { asciiBytes, dropForbiddenTrailers, type Fields, X_REQUEST_ID } from "../http/fields.ts";
+import { dropNamed } from "../http/field_values.ts";
 import {
   type Body,
   type Client,
@@ -18,16 +18,22 @@ import {
   RequestHead,
   ResponseHead,
   UNKNOWN_LENGTH,
-} from "../message.ts";
+} from "../http/message.ts";
 import type { Connection } from "./connection.ts";
-import { CANCEL, errorName, INTERNAL_ERROR, NO_ERROR, PROTOCOL_ERROR } from "./error_codes.ts";
+import {
+  CANCEL,
+  errorName,
+  INTERNAL_ERROR,
+  NO_ERROR,
+  PROTOCOL_ERROR,
+} from "./frame/error_codes.ts";
 import type { HpackEncoder } from "./hpack/encoder.ts";
 import { HeadBlock } from "./hpack/head_block.ts";
 import { type HeadProblem, readRequestHead, trailersProblem } from "./request_head.ts";
 import { responseHeadBound, writeInterimHead, writeResponseHead } from "./response_writer.ts";
 import type { ServerContext } from "./server_context.ts";
 import { Stream } from "./stream.ts";
-import { turnNow } from "../turn_clock.ts";
+import { turnNow } from "../io/turn_clock.ts";
 
 /** What of its connection a stream needs besides frames. */
 export interface StreamOwner {

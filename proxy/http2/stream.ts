@@ -3,12 +3,12 @@
  * its exchange sends. Out: its state, its windows, and its end, told once: `finished` or `broken`.
  */
 import { ProxyError } from "../errors.ts";
-import { CANCEL, PROTOCOL_ERROR } from "./error_codes.ts";
+import { CANCEL, PROTOCOL_ERROR } from "./frame/error_codes.ts";
 import type { HpackEncoder } from "./hpack/encoder.ts";
 import { type Consumer, type LengthProblem, ReceivedBody } from "./received_body.ts";
-import type { PeerSettings } from "./settings.ts";
+import type { PeerSettings } from "./frame/settings.ts";
 import { type SenderConnection, StreamSender } from "./stream_sender.ts";
-import { ReceiveWindow } from "./window.ts";
+import { ReceiveWindow } from "./frame/window.ts";
 
 /** What a stream needs of its connection. */
 export interface StreamConnection extends SenderConnection<Stream> {

@@ -4,14 +4,14 @@
  * the other streams. Nothing is pulled before the last view has been framed: that is the
  * backpressure; and no promise is made where the body is at hand and has room.
  */
-import { NO_DEADLINE } from "../deadlines.ts";
+import { NO_DEADLINE } from "../io/deadlines.ts";
 import { asProxyError, type ProxyError } from "../errors.ts";
-import { type Fields, NEVER_CROSSES } from "../fields.ts";
-import type { Body } from "../message.ts";
-import { Pace } from "../pace.ts";
+import { type Fields, NEVER_CROSSES } from "../http/fields.ts";
+import type { Body } from "../http/message.ts";
+import { Pace } from "../io/min_rate.ts";
 import type { ConnectionOptions } from "./connection_options.ts";
-import { FRAME_SIZE } from "./frame.ts";
-import { SendWindow } from "./window.ts";
+import { FRAME_SIZE } from "./frame/frame.ts";
+import { SendWindow } from "./frame/window.ts";
 
 /** The stream that sends, as `Stream` is. */
 export interface SendingStream {

@@ -4,7 +4,13 @@
  * takes (RFC 6455 §4.2.2).
  */
 import { createHash } from "node:crypto";
-import { DROPPED, type Fields, fieldsOf, NEVER_CROSSES, SEC_WEBSOCKET_KEY } from "../fields.ts";
+import {
+  DROPPED,
+  type Fields,
+  fieldsOf,
+  NEVER_CROSSES,
+  SEC_WEBSOCKET_KEY,
+} from "../http/fields.ts";
 
 /** RFC 6455 §1.3 */
 const GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { fieldsOf } from "../fields.ts";
+import { fieldsOf } from "../http/fields.ts";
 import { keyOf, switchingFields } from "./websocket_accept.ts";
 
 Deno.test("a 200 to extended CONNECT becomes the 101 that the client's key asks for (RFC 6455 §1.3)", () => {

@@ -7,9 +7,9 @@ import {
   type CanonicalPath,
   canonicalPath,
   type PathOptions,
-} from "../../shared/canonical_path.ts";
-import { staysPlain } from "../../shared/plain_hosts.ts";
-import type { Action, Certificate, Route, Snapshot } from "../../shared/snapshot.ts";
+} from "../../shared/path/canonical_path.ts";
+import { staysPlain } from "../../shared/host/plain_hosts.ts";
+import type { Action, Certificate, Route, Snapshot } from "../../shared/snapshot/types.ts";
 import { HostIndex, hostPatternTakes, NO_HOST } from "./host.ts";
 import { compileTable } from "./table.ts";
 

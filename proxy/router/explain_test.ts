@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Certificate, Route, Snapshot } from "../../shared/snapshot.ts";
+import type { Certificate, Route, Snapshot } from "../../shared/snapshot/types.ts";
 import { explain } from "./explain.ts";
 
 const ORIGIN = { kind: "Ingress", namespace: "default", name: "web", field: "" };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { parseHostPattern } from "../../shared/host_pattern.ts";
+import { parseHostPattern } from "../../shared/host/host_pattern.ts";
 import { Random } from "../../tests/fuzz/random.ts";
-import { readAuthority } from "../authority.ts";
+import { readAuthority } from "../http/host.ts";
 import { HostIndex } from "./host.ts";
 
 const LABELS = ["a", "b", "app", "web", "example", "com", "test", "x1", "a-b", "xn--bcher-kva"];

@@ -9,7 +9,7 @@
  * memory grows with the number of routes and not with the length of their paths. A lookup reads
  * each byte of the path at most a few times, whatever the path and the routes hold.
  */
-import type { PathMatch } from "../../shared/snapshot.ts";
+import type { PathMatch } from "../../shared/snapshot/types.ts";
 import { Interned } from "./interned.ts";
 import { Segments } from "./segments.ts";
 

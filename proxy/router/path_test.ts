@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { PathMatch } from "../../shared/snapshot.ts";
+import type { PathMatch } from "../../shared/snapshot/types.ts";
 import { PathTrees } from "./path.ts";
 
 const prefix = (value: string): PathMatch => ({ type: "Prefix", value });

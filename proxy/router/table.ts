@@ -6,7 +6,7 @@
  * default action, never another host's route. A change replaces whole hosts, each within one call, so
  * that no request sees half of it.
  */
-import type { Action, PathMatch, Route, Snapshot } from "../../shared/snapshot.ts";
+import type { Action, PathMatch, Route, Snapshot } from "../../shared/snapshot/types.ts";
 import { Bindings } from "./bindings.ts";
 import { HostIndex, NO_HOST } from "./host.ts";
 import { Interned } from "./interned.ts";

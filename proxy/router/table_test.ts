@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { canonicalPath } from "../../shared/canonical_path.ts";
-import type { Action, Route, Snapshot } from "../../shared/snapshot.ts";
+import { canonicalPath } from "../../shared/path/canonical_path.ts";
+import type { Action, Route, Snapshot } from "../../shared/snapshot/types.ts";
 import { matchLinearly } from "../../tests/support/linear_matcher.ts";
 import { compileTable } from "./table.ts";
 

@@ -7,10 +7,10 @@
  * quotes, and what turns the direction of text leave as JSON escapes. Bytes above ASCII stand as one
  * character each (latin1), so that a line never depends on what a client calls its encoding.
  */
-import { formatAddress } from "../../shared/address.ts";
-import { REFERER, USER_AGENT, X_REAL_IP, X_REQUEST_ID } from "../fields.ts";
-import { requestIdOf } from "../headers.ts";
-import type { Exchange } from "../message.ts";
+import { formatAddress } from "../../shared/net/address.ts";
+import { REFERER, USER_AGENT, X_REAL_IP, X_REQUEST_ID } from "../http/fields.ts";
+import { requestIdOf } from "../http/forwarded_headers.ts";
+import type { Exchange } from "../http/message.ts";
 import { LogBuffer, type Piece, pieceOf } from "./log_buffer.ts";
 
 /** Every field there is, in the order of a line. Those that have nothing to say are left out. */

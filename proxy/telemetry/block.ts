@@ -10,8 +10,8 @@
  */
 import { ERROR_KINDS, type ErrorCode } from "../errors.ts";
 import type { EndReason } from "../http2/abuse.ts";
-import type { Failing } from "../upstream/ejection.ts";
-import type { HoldOutcome } from "../upstream/hold.ts";
+import type { Failing } from "../upstream/outlier_detection.ts";
+import type { HoldOutcome } from "../upstream/pending_requests.ts";
 
 /** What is counted over all routes; the place of each is its index. Those of `GAUGES` go down too. */
 export const TOTALS = [

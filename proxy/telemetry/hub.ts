@@ -6,9 +6,9 @@
  * Counters never go down: what a worker has counted is kept when it is replaced.
  */
 import type { LineOutput } from "../../shared/log.ts";
-import type { Snapshot } from "../../shared/snapshot.ts";
-import { RouteRuns } from "../route_runs.ts";
-import type { ScrapedStream } from "../stream/stream_figures.ts";
+import type { Snapshot } from "../../shared/snapshot/types.ts";
+import { RouteRuns } from "../config/route_diff.ts";
+import type { ScrapedStream } from "../config/stream/stream_stats.ts";
 import type { AccessLogOptions } from "./access_log.ts";
 import { Block, cellAt, indexInChunk, ROUTE_CELLS, SLOTS_PER_CHUNK } from "./block.ts";
 import { RouteSlots } from "./route_slots.ts";

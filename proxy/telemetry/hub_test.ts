@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { parseExposition } from "../../tests/support/exposition_parser.ts";
 import { textOf } from "../../tests/support/observed_proxy.ts";
 import { LineOutput } from "../../shared/log.ts";
-import { type Route, type Snapshot, SNAPSHOT_FORMAT } from "../../shared/snapshot.ts";
-import { ExchangeRecord } from "../message.ts";
+import { type Route, type Snapshot, SNAPSHOT_FORMAT } from "../../shared/snapshot/types.ts";
+import { ExchangeRecord } from "../http/message.ts";
 import { TelemetryHub, type WorkerTelemetry } from "./hub.ts";
 import { type HubMessage, Telemetry } from "./telemetry.ts";
 

@@ -2,10 +2,10 @@
  * What one worker counts. In: what happens to connections and exchanges. Out: numbers in its block.
  * The cost of an exchange is some ten additions to typed arrays, no object and no string.
  */
-import type { ExchangeRecord } from "../message.ts";
+import type { ExchangeRecord } from "../http/message.ts";
 import type { EndReason } from "../http2/abuse.ts";
-import type { Failing } from "../upstream/ejection.ts";
-import type { HoldOutcome } from "../upstream/hold.ts";
+import type { Failing } from "../upstream/outlier_detection.ts";
+import type { HoldOutcome } from "../upstream/pending_requests.ts";
 import {
   type Block,
   bucketIndex,

@@ -2,8 +2,8 @@
  * One scrape. In: the blocks of all workers, and what the main thread knows. Out: the text of
  * `/metrics` in pieces, each metric's samples together as the format asks.
  */
-import type { Snapshot } from "../../shared/snapshot.ts";
-import { type ScrapedStream, UPDATE_KINDS, UPDATE_RESULTS } from "../stream/stream_figures.ts";
+import type { Snapshot } from "../../shared/snapshot/types.ts";
+import { type ScrapedStream, UPDATE_KINDS, UPDATE_RESULTS } from "../config/stream/stream_stats.ts";
 import {
   type Block,
   cellAt,

@@ -7,7 +7,7 @@
  *
  * With one worker both ends are in the main thread, and messages are plain calls.
  */
-import type { Exchange, ExchangeRecord } from "../message.ts";
+import type { Exchange, ExchangeRecord } from "../http/message.ts";
 import { AccessLog, type AccessLogOptions, keepFields } from "./access_log.ts";
 import { Block } from "./block.ts";
 import { Metrics } from "./metrics.ts";

@@ -5,11 +5,11 @@
  * forbids the address. The address is always an IP: names are resolved before (`dns.ts`), so that
  * what is dialled is what was allowed.
  */
-import { isExhaustion } from "../descriptors.ts";
+import { isExhaustion } from "../io/descriptors.ts";
 import { ProxyError } from "../errors.ts";
-import { connectTcp } from "../tcp_connect.ts";
-import { tcpTransport } from "../tcp_transport.ts";
-import { closeQuietly, type Transport } from "../transport.ts";
+import { connectTcp } from "../io/tcp_connect.ts";
+import { tcpTransport } from "../io/tcp_transport.ts";
+import { closeQuietly, type Transport } from "../io/transport.ts";
 import type { UpstreamNetworks } from "./networks.ts";
 import { type ClientCertificate, dialForTls, secure, type Security } from "./tls.ts";
 

@@ -2,8 +2,8 @@
  * Addresses that no name may stand for. In: addresses and networks of the snapshot. Out: whether an
  * address that a name was resolved to is among them. The controller checks endpoints by itself.
  */
-import { CidrList } from "../../shared/cidr.ts";
-import { addressForms } from "../../shared/reserved_address.ts";
+import { CidrList } from "../../shared/net/cidr.ts";
+import { addressForms } from "../../shared/net/reserved_address.ts";
 
 export class DeniedAddresses {
   #addresses: ReadonlySet<string> = new Set();

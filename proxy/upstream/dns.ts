@@ -5,7 +5,7 @@
 import { lookup, resolve4, resolve6 } from "node:dns/promises";
 import { isIP } from "node:net";
 import { type Logger, silentLogger } from "../../shared/log.ts";
-import type { Endpoint } from "../../shared/snapshot.ts";
+import type { Endpoint } from "../../shared/snapshot/types.ts";
 import type { DeniedAddresses } from "./denied_addresses.ts";
 
 /** What a lookup found. No addresses: the name does not exist, or has none. */

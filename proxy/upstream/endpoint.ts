@@ -4,7 +4,7 @@
  * snapshot that names it again finds its connections open, and how many requests it is still being
  * asked. Speaks no protocol.
  */
-import type { Upstream } from "../../shared/snapshot.ts";
+import type { Upstream } from "../../shared/snapshot/types.ts";
 import { Pool, type PooledConnection } from "./pool.ts";
 import { SharedPool } from "./shared_pool.ts";
 import type { Security } from "./tls.ts";

@@ -8,9 +8,9 @@
  * right to listen is also a right to dial that address, so they cannot do it alone.
  */
 import ipaddr from "ipaddr.js";
-import type { Address } from "../../shared/address.ts";
-import type { CidrList } from "../../shared/cidr.ts";
-import { reservedAddress } from "../../shared/reserved_address.ts";
+import type { Address } from "../../shared/net/address.ts";
+import type { CidrList } from "../../shared/net/cidr.ts";
+import { reservedAddress } from "../../shared/net/reserved_address.ts";
 
 export interface UpstreamNetworksOptions {
   /** Nothing outside of these may be dialled; an empty list leaves all but what never may. */

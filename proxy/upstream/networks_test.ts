@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { CidrList } from "../../shared/cidr.ts";
+import { CidrList } from "../../shared/net/cidr.ts";
 import { UpstreamNetworks } from "./networks.ts";
 
 function rules(networks = "", allowLoopback = false): UpstreamNetworks {

@@ -10,8 +10,8 @@
 import { createHash } from "node:crypto";
 import net from "node:net";
 import tls from "node:tls";
-import type { UpstreamTls } from "../../shared/snapshot.ts";
-import { TlsTransport } from "../tls_transport.ts";
+import type { UpstreamTls } from "../../shared/snapshot/types.ts";
+import { TlsTransport } from "../io/tls_transport.ts";
 import type { Secret } from "../../shared/redacted.ts";
 
 /** What a backend may ask for. */

@@ -4,9 +4,9 @@
  * Its turn survives changes, so that they do not send every first request to the same endpoint, and
  * so does what is known of endpoints that stay. Speaks no protocol.
  */
-import type * as snapshot from "../../shared/snapshot.ts";
+import type * as snapshot from "../../shared/snapshot/types.ts";
 import { type Balancer, LeastRequests, RoundRobin } from "./balancer.ts";
-import { Ejection, type EjectionLimits } from "./ejection.ts";
+import { Ejection, type EjectionLimits } from "./outlier_detection.ts";
 import type { Endpoint, EndpointRegistry, Protocol } from "./endpoint.ts";
 import type { PooledConnection } from "./pool.ts";
 import { RetryBudget } from "./retry_budget.ts";

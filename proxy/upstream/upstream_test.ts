@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import type { Endpoint as EndpointSpec } from "../../shared/snapshot.ts";
-import { DEFAULT_LIMITS } from "../limits.ts";
+import type { Endpoint as EndpointSpec } from "../../shared/snapshot/types.ts";
+import { DEFAULT_LIMITS } from "../http/limits.ts";
 import { EndpointRegistry } from "./endpoint.ts";
 import type { PooledConnection } from "./pool.ts";
 import { type AddressSource, Upstream } from "./upstream.ts";

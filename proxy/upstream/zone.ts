@@ -5,7 +5,7 @@
  * As kube-proxy does, so that a Service behaves alike from inside the cluster and through us:
  * https://kubernetes.io/docs/concepts/services-networking/topology-aware-routing/#safeguards
  */
-import type { Endpoint } from "../../shared/snapshot.ts";
+import type { Endpoint } from "../../shared/snapshot/types.ts";
 
 /** Whether each is meant for `zone`, in order; null where all of them are to be asked. */
 export function meantFor(

@@ -3,14 +3,14 @@
  * is different from another. Private keys are in these lines as they are: they are for the connection
  * to a proxy, and for nothing else.
  */
-import type { Certificate, Upstream } from "../snapshot.ts";
+import type { Certificate, Upstream } from "../snapshot/types.ts";
 import {
   certificateText,
   restText,
   routeText,
   upstreamText,
   versionText,
-} from "../snapshot_serialise.ts";
+} from "../snapshot/serialise.ts";
 import { type Content, hostText, type HostUnit, type PartUnit } from "./content.ts";
 import { differenceOf, ORDER } from "./unit.ts";
 

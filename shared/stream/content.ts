@@ -5,8 +5,8 @@
  *
  * No private key is in it but inside of a `Secret`: texts with keys are made where they are sent.
  */
-import type { Certificate, Route, Snapshot, SnapshotVersion, Upstream } from "../snapshot.ts";
-import { certificateText, restText, routeText, upstreamText } from "../snapshot_serialise.ts";
+import type { Certificate, Route, Snapshot, SnapshotVersion, Upstream } from "../snapshot/types.ts";
+import { certificateText, restText, routeText, upstreamText } from "../snapshot/serialise.ts";
 import {
   differenceOf,
   HashSum,

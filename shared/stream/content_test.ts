@@ -9,7 +9,7 @@ import {
   textOf,
   upstream,
 } from "../../tests/support/streamed_snapshots.ts";
-import { parseSnapshot } from "../snapshot_parse.ts";
+import { parseSnapshot } from "../snapshot/parse.ts";
 import { deltaLine, sameLine, wholeLine } from "./change.ts";
 import { Content } from "./content.ts";
 

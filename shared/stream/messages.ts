@@ -5,11 +5,11 @@
  *
  * A field that is not known here is ignored, and so is a message of an unknown kind.
  */
-import { ConfigCheck, isObject, type JsonObject, kindOf } from "../config_check.ts";
-import { isSha256 } from "../published_set.ts";
+import { ConfigCheck, isObject, type JsonObject, kindOf } from "../snapshot/config_check.ts";
+import { isSha256 } from "../snapshot/published_set.ts";
 import { Redacted, type Secret } from "../redacted.ts";
-import type { SnapshotVersion } from "../snapshot.ts";
-import { readVersion } from "../snapshot_parse.ts";
+import type { SnapshotVersion } from "../snapshot/types.ts";
+import { readVersion } from "../snapshot/parse.ts";
 
 /** What a controller says. */
 export type Update =

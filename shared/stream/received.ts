@@ -6,7 +6,7 @@
  *
  * Nothing that a peer sends throws.
  */
-import { ConfigCheck, type ConfigProblem, describe } from "../config_check.ts";
+import { ConfigCheck, type ConfigProblem, describe } from "../snapshot/config_check.ts";
 import {
   type Certificate,
   type Route,
@@ -14,7 +14,7 @@ import {
   SNAPSHOT_FORMAT,
   type SnapshotVersion,
   type Upstream,
-} from "../snapshot.ts";
+} from "../snapshot/types.ts";
 import type { Content, PartUnit } from "./content.ts";
 import type { DeltaMessage, SnapshotMessage } from "./messages.ts";
 import {

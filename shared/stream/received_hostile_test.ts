@@ -9,7 +9,7 @@ import {
   takeLine,
   upstream,
 } from "../../tests/support/streamed_snapshots.ts";
-import type { JsonObject } from "../config_check.ts";
+import type { JsonObject } from "../snapshot/config_check.ts";
 import { deltaLine, wholeLine } from "./change.ts";
 import { Content } from "./content.ts";
 import { readUpdate } from "./messages.ts";

@@ -10,9 +10,9 @@ import {
   textOf,
   upstream,
 } from "../../tests/support/streamed_snapshots.ts";
-import type { Snapshot } from "../snapshot.ts";
-import { parseSnapshot } from "../snapshot_parse.ts";
-import { certificateText, routeText, upstreamText } from "../snapshot_serialise.ts";
+import type { Snapshot } from "../snapshot/types.ts";
+import { parseSnapshot } from "../snapshot/parse.ts";
+import { certificateText, routeText, upstreamText } from "../snapshot/serialise.ts";
 import { deltaLine, wholeLine } from "./change.ts";
 import { Content } from "./content.ts";
 import { ReceivedContent } from "./received.ts";

@@ -11,12 +11,12 @@ import {
   describe,
   isObject,
   kindOf,
-} from "../config_check.ts";
-import type { Certificate, Route, Snapshot, Upstream } from "../snapshot.ts";
-import { readCertificate } from "../snapshot_certificate.ts";
-import { readDenied, readLoopMark } from "../snapshot_parse.ts";
-import { type KnownIds, RouteReader } from "../snapshot_route.ts";
-import { readUpstream } from "../snapshot_upstream.ts";
+} from "../snapshot/config_check.ts";
+import type { Certificate, Route, Snapshot, Upstream } from "../snapshot/types.ts";
+import { readCertificate } from "../snapshot/certificate.ts";
+import { readDenied, readLoopMark } from "../snapshot/parse.ts";
+import { type KnownIds, RouteReader } from "../snapshot/route.ts";
+import { readUpstream } from "../snapshot/upstream.ts";
 import { type Section, type Unit, unitHash } from "./unit.ts";
 
 /** A unit that was read, or could not be. */

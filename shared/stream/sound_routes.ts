@@ -2,8 +2,8 @@
  * The routes of the last content that could be used. In: the hosts and upstreams of the next one.
  * Out: why its routes cannot be used, at the cost of a look at what has changed alone.
  */
-import { describe } from "../config_check.ts";
-import type { Route } from "../snapshot.ts";
+import { describe } from "../snapshot/config_check.ts";
+import type { Route } from "../snapshot/types.ts";
 import type { ReceivedUnit } from "./received_units.ts";
 import { differenceOf, findUnit, ORDER, type Unit } from "./unit.ts";
 

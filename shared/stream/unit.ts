@@ -8,7 +8,7 @@
  * units at all may send any.
  */
 import { hash } from "node:crypto";
-import { compareHosts } from "../host_order.ts";
+import { compareHosts } from "../host/host_order.ts";
 
 export type Section = "host" | "upstream" | "certificate" | "rest";
 

@@ -5,7 +5,7 @@
  */
 import assert from "node:assert/strict";
 import { textOf } from "../../tests/support/streamed_snapshots.ts";
-import { parseSnapshot } from "../snapshot_parse.ts";
+import { parseSnapshot } from "../snapshot/parse.ts";
 import { LineSplitter } from "./lines.ts";
 import { readReport, readUpdate, type Report, type Update } from "./messages.ts";
 import { MAX_UPDATE_BYTES } from "./protocol.ts";

@@ -4,8 +4,11 @@
  */
 import { deepEqual, equal, match } from "node:assert/strict";
 import { dirname, join } from "node:path";
-import type { JsonObject } from "../../controller/translate/json.ts";
-import { workloadObjects, type WorkloadOptions } from "../../controller/workload.ts";
+import type { JsonObject } from "../../controller/base/json.ts";
+import {
+  workloadObjects,
+  type WorkloadOptions,
+} from "../../controller/outputs/workload/objects.ts";
 import type { KubeObject } from "./support/api_client.ts";
 import type { TestCluster } from "./support/cluster.ts";
 import { clusterTest } from "./support/cluster_case.ts";

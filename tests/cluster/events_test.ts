@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
-import { EVENT_TIMING, EventWriter, type EventWriterOptions } from "../../controller/events.ts";
+import {
+  EVENT_TIMING,
+  EventWriter,
+  type EventWriterOptions,
+} from "../../controller/outputs/events/writer.ts";
 import { INGRESS_CLASSES, INGRESSES } from "../../controller/kube/types.ts";
-import { type After, systemAfter } from "../../controller/write/queue.ts";
+import { type After, systemAfter } from "../../controller/outputs/write/queue.ts";
 import { ManualClock } from "../../shared/clock.ts";
 import type { Problem } from "../../shared/problem.ts";
 import type { KubeObject } from "./support/api_client.ts";

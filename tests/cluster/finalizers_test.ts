@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { FinalizerRemover, OLD_FINALIZER } from "../../controller/finalizers.ts";
-import { type After, systemAfter } from "../../controller/write/queue.ts";
+import { FinalizerRemover, OLD_FINALIZER } from "../../controller/outputs/status/finalizers.ts";
+import { type After, systemAfter } from "../../controller/outputs/write/queue.ts";
 import { ManualClock } from "../../shared/clock.ts";
 import { clusterTest } from "./support/cluster_case.ts";
 import { eventually } from "./support/condition.ts";

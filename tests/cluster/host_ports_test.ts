@@ -1,6 +1,6 @@
 /** Nodes whose ports 80 and 443 another pod has, in the words of the real scheduler. */
 import assert from "node:assert/strict";
-import { PROXY_NAME } from "../../controller/workload/names.ts";
+import { PROXY_NAME } from "../../controller/outputs/workload/names.ts";
 import type { KubeObject } from "./support/api_client.ts";
 import { startCluster } from "./support/cluster.ts";
 import { eventually } from "./support/condition.ts";

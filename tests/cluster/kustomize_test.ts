@@ -2,7 +2,7 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { join, relative } from "node:path";
 import { parse, parseAllDocuments } from "yaml";
-import { parseControllerOptions } from "../../controller/options.ts";
+import { parseControllerOptions } from "../../controller/cli/options.ts";
 import type { KubeObject } from "./support/api_client.ts";
 import type { TestCluster } from "./support/cluster.ts";
 import { clusterTest } from "./support/cluster_case.ts";

@@ -1,15 +1,15 @@
 /** What `kubectl apply -f manifests/` does, and whether its parts fit each other and the code. */
 import { deepEqual, equal, match, notEqual } from "node:assert/strict";
 import { join } from "node:path";
-import { parseControllerOptions } from "../../controller/options.ts";
-import { CLAIMS_NAME } from "../../controller/claims.ts";
-import { PROXY_NAME, PROXY_PORTS, STREAM } from "../../controller/workload/names.ts";
+import { parseControllerOptions } from "../../controller/cli/options.ts";
+import { CLAIMS_NAME } from "../../controller/outputs/publish/host_claims.ts";
+import { PROXY_NAME, PROXY_PORTS, STREAM } from "../../controller/outputs/workload/names.ts";
 import {
   configMapName,
   keySecretName,
   MAX_KEY_SECRETS,
   MAX_PARTS,
-} from "../../shared/published_set.ts";
+} from "../../shared/snapshot/published_set.ts";
 import { VERSION } from "../../shared/version.ts";
 import type { KubeObject } from "./support/api_client.ts";
 import { startCluster, type TestCluster } from "./support/cluster.ts";

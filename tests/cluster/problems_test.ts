@@ -3,7 +3,7 @@
  * over once it is mended.
  */
 import assert from "node:assert/strict";
-import type { Snapshot } from "../../shared/snapshot.ts";
+import type { Snapshot } from "../../shared/snapshot/types.ts";
 import { ApiRefusal, type KubeObject } from "./support/api_client.ts";
 import { clusterTest } from "./support/cluster_case.ts";
 import { eventually, waitFor } from "./support/condition.ts";

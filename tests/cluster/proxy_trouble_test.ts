@@ -3,7 +3,7 @@
  * `/problems`, and by what is not in the status of Ingresses.
  */
 import assert from "node:assert/strict";
-import { PROXY_NAME, STREAM } from "../../controller/workload/names.ts";
+import { PROXY_NAME, STREAM } from "../../controller/outputs/workload/names.ts";
 import type { KubeObject } from "./support/api_client.ts";
 import { clusterTest } from "./support/cluster_case.ts";
 import { eventually } from "./support/condition.ts";

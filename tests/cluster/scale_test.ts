@@ -4,10 +4,10 @@
  */
 import assert from "node:assert/strict";
 import { populate } from "../../bench/controller/population.ts";
-import type { LiveConfigMap, LiveSecret } from "../../controller/publish/objects.ts";
-import { readPublishedSet } from "../../controller/publish/published.ts";
-import { STATUS_PACE } from "../../controller/status.ts";
-import type { Snapshot } from "../../shared/snapshot.ts";
+import type { LiveConfigMap, LiveSecret } from "../../controller/outputs/publish/objects.ts";
+import { readPublishedSet } from "../../controller/outputs/publish/published.ts";
+import { STATUS_PACE } from "../../controller/outputs/status/writer.ts";
+import type { Snapshot } from "../../shared/snapshot/types.ts";
 import { type ClusterSize, LARGE } from "../support/large_cluster.ts";
 import type { KubeObject } from "./support/api_client.ts";
 import { startGateway } from "./support/api_gateway.ts";

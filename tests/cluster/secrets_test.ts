@@ -1,7 +1,7 @@
 /** Secrets that Ingresses name, read from a real API server: all that is wanted, and nothing else. */
 import assert from "node:assert/strict";
 import type { KubeClient } from "../../controller/kube/client.ts";
-import { NamedSecrets, type NamedSecretsOptions } from "../../controller/secrets.ts";
+import { NamedSecrets, type NamedSecretsOptions } from "../../controller/watch/secrets.ts";
 import { type ApiGateway, startGateway } from "./support/api_gateway.ts";
 import type { TestCluster } from "./support/cluster.ts";
 import { clusterTest } from "./support/cluster_case.ts";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { type IngressAddress } from "../../controller/status/address.ts";
-import { hasOurStatus } from "../../controller/status/ingress.ts";
-import { StatusWriter, type StatusWriterOptions } from "../../controller/status.ts";
+import { type IngressAddress } from "../../controller/outputs/status/address.ts";
+import { hasOurStatus } from "../../controller/outputs/status/ingress.ts";
+import { StatusWriter, type StatusWriterOptions } from "../../controller/outputs/status/writer.ts";
 import type { KubeObject } from "../../controller/kube/types.ts";
-import { type After, systemAfter } from "../../controller/write/queue.ts";
+import { type After, systemAfter } from "../../controller/outputs/write/queue.ts";
 import { ManualClock } from "../../shared/clock.ts";
 import { clusterTest } from "./support/cluster_case.ts";
 import { eventually } from "./support/condition.ts";

@@ -7,10 +7,13 @@ import { Buffer } from "node:buffer";
 import { sign } from "node:crypto";
 import { dirname, join } from "node:path";
 import { ControllerMetrics } from "../../controller/metrics.ts";
-import { SESSION_TIMING, StreamServer } from "../../controller/stream.ts";
-import { AUTHORITY_TIMES, type AuthorityTimes } from "../../controller/stream/authority.ts";
-import { AuthorityKeeper } from "../../controller/stream/authority_keeper.ts";
-import { AuthorityServer } from "../../controller/stream/authority_server.ts";
+import { SESSION_TIMING, StreamServer } from "../../controller/stream/server.ts";
+import {
+  AUTHORITY_TIMES,
+  type AuthorityTimes,
+} from "../../controller/stream/ca/certificate_authority.ts";
+import { AuthorityKeeper } from "../../controller/stream/ca/keeper.ts";
+import { AuthorityServer } from "../../controller/stream/ca/server_certificate.ts";
 import type { SessionTiming } from "../../controller/stream/session.ts";
 import { TokenReviews } from "../../controller/stream/token_reviews.ts";
 import { KubeClient } from "../../controller/kube/client.ts";

@@ -1,7 +1,7 @@
 /** The stream with a real API server: real tokens, a real authority, controllers as processes. */
 import assert from "node:assert/strict";
 import type { KubeObject } from "./support/api_client.ts";
-import { PROXY_SELECTOR } from "../../controller/workload/names.ts";
+import { PROXY_SELECTOR } from "../../controller/outputs/workload/names.ts";
 import { startCluster } from "./support/cluster.ts";
 import { clusterTest } from "./support/cluster_case.ts";
 import { eventually } from "./support/condition.ts";
@@ -16,8 +16,8 @@ import {
 } from "./support/stream_scene.ts";
 import { heldUntil } from "./support/gateway_answers.ts";
 import { Replicas } from "./support/replicas.ts";
-import { compareVersions } from "../../shared/snapshot_order.ts";
-import type { SnapshotVersion } from "../../shared/snapshot.ts";
+import { compareVersions } from "../../shared/snapshot/version_order.ts";
+import type { SnapshotVersion } from "../../shared/snapshot/types.ts";
 import { HELLO, type Line } from "../support/stream_client.ts";
 
 interface Carried extends Line {

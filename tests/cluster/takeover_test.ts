@@ -1,7 +1,7 @@
 /** A cluster of the Pingress Controller in Rust, after one `kubectl apply -f manifests/`. */
 import { deepEqual, equal, notEqual, ok } from "node:assert/strict";
-import { readPublishedSet } from "../../controller/publish/published.ts";
-import type { LiveConfigMap, LiveSecret } from "../../controller/publish/objects.ts";
+import { readPublishedSet } from "../../controller/outputs/publish/published.ts";
+import type { LiveConfigMap, LiveSecret } from "../../controller/outputs/publish/objects.ts";
 import type { KubeObject } from "./support/api_client.ts";
 import { startCluster, type TestCluster } from "./support/cluster.ts";
 import { eventually } from "./support/condition.ts";

@@ -1,6 +1,6 @@
 /** What keeps the proxy workload as planned, against a real API server. */
 import { deepEqual, equal, ok } from "node:assert/strict";
-import { fieldOf } from "../../controller/translate/json.ts";
+import { fieldOf } from "../../controller/base/json.ts";
 import { clusterTest } from "./support/cluster_case.ts";
 import {
   AUTOSCALED,

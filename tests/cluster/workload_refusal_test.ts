@@ -1,7 +1,7 @@
 /** What the API server may refuse of the proxy workload, and which rights it takes. */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
-import { workloadObjects } from "../../controller/workload.ts";
-import { fieldOf } from "../../controller/translate/json.ts";
+import { workloadObjects } from "../../controller/outputs/workload/objects.ts";
+import { fieldOf } from "../../controller/base/json.ts";
 import type { TestCluster } from "./support/cluster.ts";
 import { clusterTest } from "./support/cluster_case.ts";
 import { AUTOSCALED, HOST_PORT, NAME, WorkloadScene } from "./support/workload_scene.ts";

@@ -1,9 +1,16 @@
 /** What the API server says to the objects of the proxy workload, and to pod templates. */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
-import { projection } from "../../controller/workload/projection.ts";
-import { idOf, MERGE_KEYS, strategicMerge } from "../../controller/workload/strategic_merge.ts";
-import { asList, asObject, type JsonObject } from "../../controller/translate/json.ts";
-import { workloadObjects, type WorkloadOptions } from "../../controller/workload.ts";
+import { projection } from "../../controller/outputs/workload/projection.ts";
+import {
+  idOf,
+  MERGE_KEYS,
+  strategicMerge,
+} from "../../controller/outputs/workload/strategic_merge.ts";
+import { asList, asObject, type JsonObject } from "../../controller/base/json.ts";
+import {
+  workloadObjects,
+  type WorkloadOptions,
+} from "../../controller/outputs/workload/objects.ts";
 import type { TestCluster } from "./support/cluster.ts";
 import { clusterTest } from "./support/cluster_case.ts";
 import { AUTOSCALED, HOST_PORT, type Live, LOAD_BALANCER, NAME } from "./support/workload_scene.ts";

@@ -2,14 +2,14 @@
  * The connections themselves on bytes in memory. In: what a client or a backend sends, and where it
  * is cut. Out: what became of it, in a form that must not depend on the cuts.
  */
-import { BufferPool, type Buffers } from "../../proxy/buffer_pool.ts";
-import { Deadlines } from "../../proxy/deadlines.ts";
+import { BufferPool, type Buffers } from "../../proxy/io/buffer_pool.ts";
+import { Deadlines } from "../../proxy/io/deadlines.ts";
 import { type ErrorCode, ProxyError } from "../../proxy/errors.ts";
-import { fieldsOf } from "../../proxy/fields.ts";
+import { fieldsOf } from "../../proxy/http/fields.ts";
 import { ClientConnection } from "../../proxy/http1/client_connection.ts";
-import type { ServerConnectionContext } from "../../proxy/server_context.ts";
+import type { ServerConnectionContext } from "../../proxy/http/downstream.ts";
 import { ServerConnection } from "../../proxy/http1/server_connection.ts";
-import { DEFAULT_LIMITS } from "../../proxy/limits.ts";
+import { DEFAULT_LIMITS } from "../../proxy/http/limits.ts";
 import {
   BytesBody,
   type Client,
@@ -17,7 +17,7 @@ import {
   NO_BODY,
   RequestHead,
   ResponseHead,
-} from "../../proxy/message.ts";
+} from "../../proxy/http/message.ts";
 import { textOf } from "./latin1.ts";
 import { MemoryTransport } from "./memory_transport.ts";
 

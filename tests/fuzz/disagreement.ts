@@ -6,7 +6,7 @@
  *   frames it as we do, unless each has a listed reason to refuse it.
  * - What we write to a backend is framed by every peer as we meant it, or refused for a listed reason.
  */
-import { DEFAULT_LIMITS } from "../../proxy/limits.ts";
+import { DEFAULT_LIMITS } from "../../proxy/http/limits.ts";
 import { textOf } from "./latin1.ts";
 import type { ParsedStream } from "./parsed.ts";
 import type { PeerName, PeerParser } from "./peer.ts";

@@ -2,16 +2,16 @@
  * The connections of HTTP/2 themselves on bytes in memory. In: what a client or a backend sends, and
  * where it is cut. Out: what came of it; or an exception that says which invariant broke.
  */
-import { BufferPool, type Buffers } from "../../proxy/buffer_pool.ts";
-import { Deadlines } from "../../proxy/deadlines.ts";
+import { BufferPool, type Buffers } from "../../proxy/io/buffer_pool.ts";
+import { Deadlines } from "../../proxy/io/deadlines.ts";
 import { type ErrorCode, ProxyError } from "../../proxy/errors.ts";
-import { fieldsOf } from "../../proxy/fields.ts";
+import { fieldsOf } from "../../proxy/http/fields.ts";
 import { ClientConnection } from "../../proxy/http2/client_connection.ts";
 import type { ClientStream } from "../../proxy/http2/client_stream.ts";
 import { ServerConnection } from "../../proxy/http2/server_connection.ts";
 import type { ServerContext } from "../../proxy/http2/server_context.ts";
 import { ServerStream } from "../../proxy/http2/server_stream.ts";
-import { DEFAULT_LIMITS } from "../../proxy/limits.ts";
+import { DEFAULT_LIMITS } from "../../proxy/http/limits.ts";
 import {
   type Body,
   BytesBody,
@@ -20,7 +20,7 @@ import {
   RequestHead,
   ResponseHead,
   UNKNOWN_LENGTH,
-} from "../../proxy/message.ts";
+} from "../../proxy/http/message.ts";
 import { FRAME } from "../support/h2_frames.ts";
 import { checkWritten, type Written } from "./frame_check.ts";
 import { type RawFrame, splitFrames } from "./frame_list.ts";

@@ -3,11 +3,11 @@
  * Out: what it says in one line; or an exception where HTTP/1.1's parser, reading what HTTP/1.1's
  * writer makes of it, refuses it or understands something else.
  */
-import { CONNECTION, DROPPED, type Fields, NEVER_CROSSES } from "../../proxy/fields.ts";
+import { CONNECTION, DROPPED, type Fields, NEVER_CROSSES } from "../../proxy/http/fields.ts";
 import { HeadParser } from "../../proxy/http1/head_parser.ts";
 import { readRequestFields, readRequestLine } from "../../proxy/http1/request_head.ts";
 import { requestHeadSize, writeRequestHead } from "../../proxy/http1/request_writer.ts";
-import { RequestHead } from "../../proxy/message.ts";
+import { RequestHead } from "../../proxy/http/message.ts";
 
 /** Larger than any head that is accepted. */
 const MAX_BYTES = 1024 * 1024;

@@ -2,7 +2,7 @@
  * A peer whose bytes are all known beforehand. In: its bytes and where they are cut. Out: a
  * transport that delivers one piece a read and then FIN, and keeps what is written to it.
  */
-import type { Transport } from "../../proxy/transport.ts";
+import type { Transport } from "../../proxy/io/transport.ts";
 
 export class MemoryTransport implements Transport {
   /** Bytes handed over so far. */

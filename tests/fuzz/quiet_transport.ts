@@ -3,7 +3,7 @@
  * transport that says FIN only once nothing more is written to it, so that answers get out, and that
  * takes what is written in pieces and not at once.
  */
-import type { Transport } from "../../proxy/transport.ts";
+import type { Transport } from "../../proxy/io/transport.ts";
 import { join } from "../support/h2_frames.ts";
 import type { Random } from "./random.ts";
 

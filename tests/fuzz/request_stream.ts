@@ -6,20 +6,20 @@
  * Drives the same parts in the same order as `ServerConnection`, which keeps its offsets to itself;
  * `parsers_test.ts` holds the two against each other.
  */
-import { type Buffers, createBuffers } from "../../proxy/buffer_pool.ts";
+import { type Buffers, createBuffers } from "../../proxy/io/buffer_pool.ts";
 import { type ErrorCode, ProxyError } from "../../proxy/errors.ts";
 import { InputBody } from "../../proxy/http1/body.ts";
 import { writeBody } from "../../proxy/http1/body_writer.ts";
 import { HeadParser } from "../../proxy/http1/head_parser.ts";
-import { Input } from "../../proxy/input.ts";
+import { Input } from "../../proxy/io/input.ts";
 import {
   readRequestFields,
   readRequestLine,
   type RequestConnection,
 } from "../../proxy/http1/request_head.ts";
 import { requestHeadSize, writeRequestHead } from "../../proxy/http1/request_writer.ts";
-import { DEFAULT_LIMITS, type Limits } from "../../proxy/limits.ts";
-import { type Body, RequestHead, UNKNOWN_LENGTH } from "../../proxy/message.ts";
+import { DEFAULT_LIMITS, type Limits } from "../../proxy/http/limits.ts";
+import { type Body, RequestHead, UNKNOWN_LENGTH } from "../../proxy/http/message.ts";
 import { textOf } from "./latin1.ts";
 import { MemoryTransport } from "./memory_transport.ts";
 import type { ParsedRequest, ParsedStream } from "./parsed.ts";

@@ -2,7 +2,7 @@
  * Who frames a stream how. In: what we and a peer made of the same stream. Out: for each request that
  * we accept, whether the peer agrees, differs or has nothing to say.
  */
-import { canonicalPath } from "../../shared/canonical_path.ts";
+import { canonicalPath } from "../../shared/path/canonical_path.ts";
 import type { ParsedRequest, ParsedStream } from "./parsed.ts";
 import type { PeerName } from "./peer.ts";
 import type { OwnRequest, OwnStream } from "./request_stream.ts";

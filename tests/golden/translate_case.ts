@@ -10,9 +10,13 @@
  */
 import { type Document, isMap, isScalar, isSeq, parseAllDocuments, visit } from "yaml";
 import { X509Certificate } from "node:crypto";
-import { type Resources } from "../../controller/resources.ts";
-import type { HostClaims, RecordedClaim } from "../../controller/translate/host_claims.ts";
-import { translate, type TranslateOptions, type Translation } from "../../controller/translate.ts";
+import { type Resources } from "../../controller/kube/resources.ts";
+import type { HostClaims, RecordedClaim } from "../../controller/translate/hosts/host_claims.ts";
+import {
+  translate,
+  type TranslateOptions,
+  type Translation,
+} from "../../controller/translate/translator.ts";
 import { Document as NewDocument } from "yaml";
 
 const FOLDER = new URL("./translate/", import.meta.url);

@@ -1,7 +1,7 @@
 /** The golden files of `translate`; see `translate_case.ts` for their form. */
 import assert from "node:assert/strict";
-import { parseSnapshot } from "../../shared/snapshot_parse.ts";
-import { serialiseSnapshot } from "../../shared/snapshot_serialise.ts";
+import { parseSnapshot } from "../../shared/snapshot/parse.ts";
+import { serialiseSnapshot } from "../../shared/snapshot/serialise.ts";
 import {
   caseNames,
   formatTranslation,

@@ -1,8 +1,8 @@
 /** How many request bodies one address may have under way: --bodies-per-address. */
 import assert from "node:assert/strict";
 import { connect } from "node:net";
-import { ConnectionCounts } from "../../proxy/connection_counts.ts";
-import { CidrList } from "../../shared/cidr.ts";
+import { ConnectionCounts } from "../../proxy/listen/connection_counts.ts";
+import { CidrList } from "../../shared/net/cidr.ts";
 import { Random } from "../fuzz/random.ts";
 import { Backend, Peer, refusingPort, reply, signal, statusOf, until } from "../support/backend.ts";
 import { data, headers, post, rstStream } from "../support/h2_frames.ts";

@@ -1,6 +1,6 @@
 /** What a name may not stand for comes with the snapshot, and changes without a restart. */
 import assert from "node:assert/strict";
-import type { Snapshot } from "../../shared/snapshot.ts";
+import type { Snapshot } from "../../shared/snapshot/types.ts";
 import { Backend, Peer, statusOf } from "../support/backend.ts";
 import { snapshotOf, TestProxy } from "../support/test_proxy.ts";
 

@@ -1,7 +1,7 @@
 /** Manifests that are saved while `deno task dev` serves them. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import type { ServerCertificate } from "../../proxy/certificates.ts";
+import type { ServerCertificate } from "../../proxy/certificates/store.ts";
 import { ReloadLoad } from "../soak/reload_load.ts";
 import { HOST, HOST_WITH_FILES } from "../soak/reload_plan.ts";
 import { playAs } from "../soak/reloads.ts";

@@ -1,6 +1,6 @@
 /** What open WebSockets and other tunnels hear at the end of a drain. */
 import assert from "node:assert/strict";
-import { FrameBoundary } from "../../proxy/websocket_frames.ts";
+import { FrameBoundary } from "../../proxy/http/websocket_frames.ts";
 import { Backend, Peer, signal, until } from "../support/backend.ts";
 import { TestProxy } from "../support/test_proxy.ts";
 

@@ -1,6 +1,6 @@
 /** Requests that a configuration sends back to the proxy: they end by their `CDN-Loop` marks. */
 import assert from "node:assert/strict";
-import type { Snapshot } from "../../shared/snapshot.ts";
+import type { Snapshot } from "../../shared/snapshot/types.ts";
 import { Backend, Peer, reply, statusOf } from "../support/backend.ts";
 import { snapshotOf, TestProxy } from "../support/test_proxy.ts";
 

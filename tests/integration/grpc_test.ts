@@ -1,6 +1,6 @@
 /** gRPC through the proxy by HTTP/2: what passes, what our own failures are, and deadlines. */
 import assert from "node:assert/strict";
-import type { Limits } from "../../proxy/limits.ts";
+import type { Limits } from "../../proxy/http/limits.ts";
 import type { ProxyServerOptions } from "../../proxy/server.ts";
 import { Backend, until } from "../support/backend.ts";
 import { GrpcBackend, grpcSnapshotOf } from "../support/grpc_backend.ts";

@@ -1,9 +1,9 @@
 /** gRPC-Web by HTTP/1.1 and HTTP/2, through the proxy to a backend that knows gRPC alone. */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import type { Limits } from "../../proxy/limits.ts";
+import type { Limits } from "../../proxy/http/limits.ts";
 import type { ProxyServerOptions } from "../../proxy/server.ts";
-import type { Snapshot } from "../../shared/snapshot.ts";
+import type { Snapshot } from "../../shared/snapshot/types.ts";
 import { until } from "../support/backend.ts";
 import { GrpcBackend, grpcSnapshotOf } from "../support/grpc_backend.ts";
 import { concat, frameOf, framesOf, messagesOf } from "../support/grpc_messages.ts";

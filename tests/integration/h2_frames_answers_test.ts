@@ -22,7 +22,7 @@ import {
 } from "../support/h2_frames.ts";
 import { codeName, H2Peer } from "../support/h2_peer.ts";
 import { TestProxy } from "../support/test_proxy.ts";
-import type { Limits } from "../../proxy/limits.ts";
+import type { Limits } from "../../proxy/http/limits.ts";
 
 /** A backend that says this to each request's head, and a proxy of h2c before it. */
 class Scene {

@@ -1,6 +1,6 @@
 /** What a backend that breaks HTTP/2's rules does to its own requests, and what is said of it. */
 import assert from "node:assert/strict";
-import type { Limits } from "../../proxy/limits.ts";
+import type { Limits } from "../../proxy/http/limits.ts";
 import { Peer, statusOf, until } from "../support/backend.ts";
 import {
   CODE,

@@ -1,6 +1,6 @@
 /** A request finds its host whatever its case, and however many hosts there are. */
 import assert from "node:assert/strict";
-import type { Snapshot } from "../../shared/snapshot.ts";
+import type { Snapshot } from "../../shared/snapshot/types.ts";
 import { Random } from "../fuzz/random.ts";
 import { Backend, Peer, reply, statusOf } from "../support/backend.ts";
 import { snapshotOf, TestProxy } from "../support/test_proxy.ts";

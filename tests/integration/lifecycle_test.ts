@@ -1,6 +1,6 @@
 /** The proxy as a process: how it ends, and that nobody has to read what it says. */
 import assert from "node:assert/strict";
-import { serialiseSnapshot } from "../../shared/snapshot_serialise.ts";
+import { serialiseSnapshot } from "../../shared/snapshot/serialise.ts";
 import { Backend, Peer, refusingPort, signal, statusOf, until } from "../support/backend.ts";
 import { ProxyProcess } from "../support/proxy_process.ts";
 import { snapshotOf } from "../support/test_proxy.ts";

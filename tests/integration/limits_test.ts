@@ -1,6 +1,6 @@
 /** Every limit of size and number, with a small value: the status, and what is left of it. */
 import assert from "node:assert/strict";
-import type { Limits } from "../../proxy/limits.ts";
+import type { Limits } from "../../proxy/http/limits.ts";
 import { Backend, Peer, reply, statusOf, until } from "../support/backend.ts";
 import { TestProxy } from "../support/test_proxy.ts";
 

@@ -4,9 +4,9 @@
  */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { parseProxyOptions, type ProxyOptions } from "../../proxy/options.ts";
-import { nameServersOf, supervisorRights } from "../../proxy/rights.ts";
-import type { Snapshot } from "../../shared/snapshot.ts";
+import { parseProxyOptions, type ProxyOptions } from "../../proxy/cli/options.ts";
+import { nameServersOf, supervisorRights } from "../../proxy/cli/permissions.ts";
+import type { Snapshot } from "../../shared/snapshot/types.ts";
 import { Backend, Peer, refusingPort, statusOf } from "../support/backend.ts";
 import { ProxyProcess } from "../support/proxy_process.ts";
 import { allowed, watchedPort } from "../support/rights_findings.ts";

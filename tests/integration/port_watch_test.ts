@@ -1,6 +1,6 @@
 /** A proxy dials its own HTTPS ports to see whether they answer: nobody else notices. */
 import assert from "node:assert/strict";
-import { OwnCalls } from "../../proxy/own_calls.ts";
+import { OwnCalls } from "../../proxy/listen/self_probes.ts";
 import { TelemetryHub } from "../../proxy/telemetry/hub.ts";
 import { Telemetry } from "../../proxy/telemetry/telemetry.ts";
 import { LineOutput } from "../../shared/log.ts";

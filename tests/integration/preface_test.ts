@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { asciiBytes, latin1 } from "../../proxy/fields.ts";
+import { asciiBytes, latin1 } from "../../proxy/http/fields.ts";
 import { TestProxy } from "../support/test_proxy.ts";
 
 const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";

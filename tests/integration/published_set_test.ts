@@ -1,10 +1,10 @@
 /** A proxy as in a pod: its volume fills late, piece by piece, and is swapped while it serves. */
 import assert from "node:assert/strict";
 import tls from "node:tls";
-import { layPublishedSet } from "../../controller/publish/layout.ts";
-import { sha256Of } from "../../shared/published_set.ts";
+import { layPublishedSet } from "../../controller/outputs/publish/layout.ts";
+import { sha256Of } from "../../shared/snapshot/published_set.ts";
 import { Redacted } from "../../shared/redacted.ts";
-import type { Certificate, Snapshot } from "../../shared/snapshot.ts";
+import type { Certificate, Snapshot } from "../../shared/snapshot/types.ts";
 import { Backend } from "../support/backend.ts";
 import { MountedVolume } from "../support/mounted_volume.ts";
 import { ProxyProcess } from "../support/proxy_process.ts";

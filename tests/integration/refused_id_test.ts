@@ -1,6 +1,6 @@
 /** Requests that are refused: by which id both sides can speak of them. */
 import assert from "node:assert/strict";
-import { CidrList } from "../../shared/cidr.ts";
+import { CidrList } from "../../shared/net/cidr.ts";
 import { Backend, Peer } from "../support/backend.ts";
 import { TestProxy } from "../support/test_proxy.ts";
 

@@ -3,7 +3,7 @@
  * asked then; and no request goes to an endpoint that was removed before the client sent it.
  */
 import assert from "node:assert/strict";
-import type { Balance } from "../../shared/snapshot.ts";
+import type { Balance } from "../../shared/snapshot/types.ts";
 import { Random } from "../fuzz/random.ts";
 import { Backend, Peer, reply, statusOf, until } from "../support/backend.ts";
 import { snapshotOf, TestProxy } from "../support/test_proxy.ts";

@@ -1,6 +1,6 @@
 /** What a client writes never becomes a line, or a second answer, of its own. */
 import assert from "node:assert/strict";
-import { CidrList } from "../../shared/cidr.ts";
+import { CidrList } from "../../shared/net/cidr.ts";
 import { Random } from "../fuzz/random.ts";
 import { Peer } from "../support/backend.ts";
 import { certificateFor, TlsProxy } from "../support/tls_proxy.ts";

@@ -1,6 +1,6 @@
 /** A connection that has rested, however small it has made itself meanwhile, serves as before. */
 import assert from "node:assert/strict";
-import { SWEEP_INTERVAL } from "../../proxy/deadlines.ts";
+import { SWEEP_INTERVAL } from "../../proxy/io/deadlines.ts";
 import { Backend, Peer, reply, statusOf } from "../support/backend.ts";
 import { TestProxy } from "../support/test_proxy.ts";
 

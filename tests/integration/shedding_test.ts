@@ -1,7 +1,7 @@
 /** What the proxy does when too much is asked of it: whom it refuses, whom it lets go, who stays. */
 import assert from "node:assert/strict";
-import { ConnectionCounts } from "../../proxy/connection_counts.ts";
-import { CidrList } from "../../shared/cidr.ts";
+import { ConnectionCounts } from "../../proxy/listen/connection_counts.ts";
+import { CidrList } from "../../shared/net/cidr.ts";
 import { Backend, Peer, reply, signal, statusOf, until } from "../support/backend.ts";
 import { ProxyProcess } from "../support/proxy_process.ts";
 import { snapshotOf, TestProxy } from "../support/test_proxy.ts";

@@ -1,7 +1,7 @@
 /** A snapshot that may be published fits a proxy that starts with it; a larger one is refused. */
 import assert from "node:assert/strict";
-import type { Snapshot } from "../../shared/snapshot.ts";
-import { PUBLISHED_SHARE, snapshotBudget, snapshotMemory } from "../../shared/snapshot_memory.ts";
+import type { Snapshot } from "../../shared/snapshot/types.ts";
+import { PUBLISHED_SHARE, snapshotBudget, snapshotMemory } from "../../shared/snapshot/memory.ts";
 import { Backend } from "../support/backend.ts";
 import { snapshotOfShape, type SnapshotShape } from "../support/large_snapshot.ts";
 import { ProxyProcess } from "../support/proxy_process.ts";

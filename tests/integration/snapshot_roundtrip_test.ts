@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { parseSnapshot } from "../../shared/snapshot_parse.ts";
-import { serialiseSnapshot } from "../../shared/snapshot_serialise.ts";
+import { parseSnapshot } from "../../shared/snapshot/parse.ts";
+import { serialiseSnapshot } from "../../shared/snapshot/serialise.ts";
 import { caseNames, readCase, runCase } from "../golden/translate_case.ts";
 
 Deno.test("the proxy reads whatever the translation writes, to the same bytes and without a problem", () => {

@@ -1,13 +1,13 @@
 /** The stream with its real ends: the controller's server, and a proxy's sources. No cluster. */
 import assert from "node:assert/strict";
 import { ControllerMetrics } from "../../controller/metrics.ts";
-import { StreamServer } from "../../controller/stream.ts";
+import { StreamServer } from "../../controller/stream/server.ts";
 import type { SessionTiming } from "../../controller/stream/session.ts";
 import { CertificateAuthority } from "../../dev/certificate_authority.ts";
-import { SnapshotSources } from "../../proxy/snapshot_sources.ts";
+import { SnapshotSources } from "../../proxy/process/sources.ts";
 import { silentLogger } from "../../shared/log.ts";
 import { Redacted } from "../../shared/redacted.ts";
-import type { Snapshot, SnapshotVersion } from "../../shared/snapshot.ts";
+import type { Snapshot, SnapshotVersion } from "../../shared/snapshot/types.ts";
 import { Random } from "../fuzz/random.ts";
 import { seeing, until } from "../support/stream_scene.ts";
 import { randomSnapshots, textOf } from "../support/streamed_snapshots.ts";

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { CertificateAuthority } from "../../dev/certificate_authority.ts";
-import type { Snapshot } from "../../shared/snapshot.ts";
+import type { Snapshot } from "../../shared/snapshot/types.ts";
 import { Content } from "../../shared/stream/content.ts";
 import { deltaLine, wholeLine } from "../../shared/stream/change.ts";
 import { unitHash } from "../../shared/stream/unit.ts";

@@ -1,12 +1,12 @@
 /** The order within one change: nothing that is asked for meets half of it. */
 import assert from "node:assert/strict";
-import { CertificateLoader } from "../../proxy/certificate_loader.ts";
+import { CertificateLoader } from "../../proxy/certificates/loader.ts";
 import { Content } from "../../shared/stream/content.ts";
 import { deltaLine, wholeLine } from "../../shared/stream/change.ts";
 import { readUpdate } from "../../shared/stream/messages.ts";
 import { ReceivedContent } from "../../shared/stream/received.ts";
 import { silentLogger } from "../../shared/log.ts";
-import type { Certificate, Snapshot } from "../../shared/snapshot.ts";
+import type { Certificate, Snapshot } from "../../shared/snapshot/types.ts";
 import { Backend } from "../support/backend.ts";
 import { startFleet } from "../support/fleet.ts";
 import { seeing } from "../support/stream_scene.ts";

@@ -1,6 +1,6 @@
 /** The proxy as a process with the permissions of deno.json, its workers, and a controller. */
 import assert from "node:assert/strict";
-import type { Snapshot } from "../../shared/snapshot.ts";
+import type { Snapshot } from "../../shared/snapshot/types.ts";
 import { Backend, Peer, statusOf } from "../support/backend.ts";
 import { MisbehavingController } from "../support/misbehaving_controller.ts";
 import { ProxyProcess } from "../support/proxy_process.ts";

@@ -1,6 +1,6 @@
 /** Snapshots over real sockets: from the controller's stream, beside files. */
 import assert from "node:assert/strict";
-import { layPublishedSet } from "../../controller/publish/layout.ts";
+import { layPublishedSet } from "../../controller/outputs/publish/layout.ts";
 import { Content } from "../../shared/stream/content.ts";
 import type { Report } from "../../shared/stream/messages.ts";
 import { largeSnapshot, toFiles } from "../support/published_scene.ts";

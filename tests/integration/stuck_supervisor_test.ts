@@ -1,7 +1,7 @@
 /** A proxy of one event loop that hangs: the first thread ends the process. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { serialiseSnapshot } from "../../shared/snapshot_serialise.ts";
+import { serialiseSnapshot } from "../../shared/snapshot/serialise.ts";
 import { snapshotOf } from "../support/test_proxy.ts";
 
 const ROOT = join(import.meta.dirname!, "..", "..");

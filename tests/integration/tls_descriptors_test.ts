@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import tls from "node:tls";
 import { CertificateAuthority } from "../../dev/certificate_authority.ts";
-import type { Snapshot } from "../../shared/snapshot.ts";
+import type { Snapshot } from "../../shared/snapshot/types.ts";
 import { until } from "../support/backend.ts";
 import { ProxyProcess } from "../support/proxy_process.ts";
 import { snapshotOf } from "../support/test_proxy.ts";

@@ -1,6 +1,6 @@
 /** Plain HTTP to a host that has a certificate goes to HTTPS. */
 import assert from "node:assert/strict";
-import { CidrList } from "../../shared/cidr.ts";
+import { CidrList } from "../../shared/net/cidr.ts";
 import { Backend, Peer } from "../support/backend.ts";
 import { certificateFor, TlsProxy, type TlsProxyOptions } from "../support/tls_proxy.ts";
 

@@ -1,10 +1,10 @@
 /** Certificates that change, break and expire while connections are open. */
 import assert from "node:assert/strict";
-import { CertificateLoader } from "../../proxy/certificate_loader.ts";
-import type { ServerCertificate } from "../../proxy/certificates.ts";
+import { CertificateLoader } from "../../proxy/certificates/loader.ts";
+import type { ServerCertificate } from "../../proxy/certificates/store.ts";
 import type { LogFields } from "../../shared/log.ts";
 import { Redacted } from "../../shared/redacted.ts";
-import type { Certificate, Snapshot } from "../../shared/snapshot.ts";
+import type { Certificate, Snapshot } from "../../shared/snapshot/types.ts";
 import { Backend } from "../support/backend.ts";
 import { snapshotOf } from "../support/test_proxy.ts";
 import {

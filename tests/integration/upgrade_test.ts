@@ -3,11 +3,11 @@
  * ones for what those would never send.
  */
 import assert from "node:assert/strict";
-import { DEFAULT_LIMITS, type Limits } from "../../proxy/limits.ts";
+import { DEFAULT_LIMITS, type Limits } from "../../proxy/http/limits.ts";
 import { ProxyServer } from "../../proxy/server.ts";
-import { CidrList } from "../../shared/cidr.ts";
+import { CidrList } from "../../shared/net/cidr.ts";
 import { silentLogger } from "../../shared/log.ts";
-import { SNAPSHOT_FORMAT } from "../../shared/snapshot.ts";
+import { SNAPSHOT_FORMAT } from "../../shared/snapshot/types.ts";
 
 const KEY = "dGhlIHNhbXBsZSBub25jZQ==";
 

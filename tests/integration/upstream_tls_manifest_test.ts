@@ -1,9 +1,9 @@
 /** Backends that speak TLS as manifests ask for it: from a Service's annotations to the answer. */
 import assert from "node:assert/strict";
-import { CertificateLoader } from "../../proxy/certificate_loader.ts";
-import { DEFAULT_LIMITS } from "../../proxy/limits.ts";
+import { CertificateLoader } from "../../proxy/certificates/loader.ts";
+import { DEFAULT_LIMITS } from "../../proxy/http/limits.ts";
 import { ProxyServer } from "../../proxy/server.ts";
-import { CidrList } from "../../shared/cidr.ts";
+import { CidrList } from "../../shared/net/cidr.ts";
 import { silentLogger } from "../../shared/log.ts";
 import { Peer, statusOf } from "../support/backend.ts";
 import { planFor, problemLines } from "../support/dev_plan.ts";

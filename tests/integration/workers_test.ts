@@ -1,7 +1,7 @@
 /** Several event loops on one port: all serve, all learn of changes, and one that fails is replaced. */
 import assert from "node:assert/strict";
 import { Lifecycle } from "../../shared/lifecycle.ts";
-import type { Snapshot } from "../../shared/snapshot.ts";
+import type { Snapshot } from "../../shared/snapshot/types.ts";
 import { snapshotOf, stalls, startFleet, unheardHub } from "../support/fleet.ts";
 
 function startBackend(text: string) {

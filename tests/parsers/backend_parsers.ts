@@ -2,10 +2,10 @@
  * Parsers of what backends send over HTTP/1.1, and of what DNS says of them. In: nothing. Out: rows
  * of the table.
  */
-import { Denied } from "../../controller/translate/denied.ts";
-import { CidrList } from "../../shared/cidr.ts";
-import { reservedAddress } from "../../shared/reserved_address.ts";
-import { asciiBytes } from "../../proxy/fields.ts";
+import { Denied } from "../../controller/translate/backends/denied.ts";
+import { CidrList } from "../../shared/net/cidr.ts";
+import { reservedAddress } from "../../shared/net/reserved_address.ts";
+import { asciiBytes } from "../../proxy/http/fields.ts";
 import { HeadParser } from "../../proxy/http1/head_parser.ts";
 import { readResponseFields, readStatusLine } from "../../proxy/http1/response_head.ts";
 import {
@@ -15,10 +15,10 @@ import {
   switchingBytes,
   writeResponseHead,
 } from "../../proxy/http1/response_writer.ts";
-import { prepareResponse } from "../../proxy/headers.ts";
-import { plainAddress } from "../../proxy/listener.ts";
-import { DEFAULT_LIMITS } from "../../proxy/limits.ts";
-import { RequestHead, ResponseHead } from "../../proxy/message.ts";
+import { prepareResponse } from "../../proxy/http/forwarded_headers.ts";
+import { plainAddress } from "../../proxy/listen/listener.ts";
+import { DEFAULT_LIMITS } from "../../proxy/http/limits.ts";
+import { RequestHead, ResponseHead } from "../../proxy/http/message.ts";
 import { DeniedAddresses } from "../../proxy/upstream/denied_addresses.ts";
 import { UpstreamNetworks } from "../../proxy/upstream/networks.ts";
 import { meantFor } from "../../proxy/upstream/zone.ts";
@@ -49,14 +49,14 @@ function addressesParser(name: string, address: (i: number) => string): Parser {
     name,
     functions: [
       "proxy/upstream/networks.ts UpstreamNetworks.refusal",
-      "shared/cidr.ts CidrList.contains",
-      "shared/reserved_address.ts reservedAddress",
-      "shared/reserved_address.ts addressForms",
+      "shared/net/cidr.ts CidrList.contains",
+      "shared/net/reserved_address.ts reservedAddress",
+      "shared/net/reserved_address.ts addressForms",
       "proxy/upstream/denied_addresses.ts DeniedAddresses.has",
       "proxy/upstream/denied_addresses.ts DeniedAddresses.replace",
-      "controller/translate/denied.ts Denied.refusal",
-      "controller/translate/denied.ts new Denied",
-      "proxy/listener.ts plainAddress",
+      "controller/translate/backends/denied.ts Denied.refusal",
+      "controller/translate/backends/denied.ts new Denied",
+      "proxy/listen/listener.ts plainAddress",
       "proxy/upstream/zone.ts meantFor",
     ],
     count: DNS_ANSWERS,

@@ -2,17 +2,17 @@
  * Parsers of what clients send over HTTP/1.1, and of single fields, however they came. In: nothing.
  * Out: rows of the table.
  */
-import { canonicalPath, isCanonicalPath } from "../../shared/canonical_path.ts";
-import { CidrList } from "../../shared/cidr.ts";
-import { parseRequestedUrl } from "../../shared/requested_url.ts";
-import { prefersJson } from "../../proxy/accept.ts";
-import { authorityAt, readAuthority } from "../../proxy/authority.ts";
-import { ClientHelloReader } from "../../proxy/client_hello.ts";
-import { asciiBytes, Fields, fieldsOf, latin1, writeLatin1 } from "../../proxy/fields.ts";
-import { splitList } from "../../proxy/field_values.ts";
+import { canonicalPath, isCanonicalPath } from "../../shared/path/canonical_path.ts";
+import { CidrList } from "../../shared/net/cidr.ts";
+import { parseRequestedUrl } from "../../shared/path/requested_url.ts";
+import { prefersJson } from "../../proxy/http/accept.ts";
+import { authorityAt, readAuthority } from "../../proxy/http/host.ts";
+import { ClientHelloReader } from "../../proxy/listen/client_hello.ts";
+import { asciiBytes, Fields, fieldsOf, latin1, writeLatin1 } from "../../proxy/http/fields.ts";
+import { splitList } from "../../proxy/http/field_values.ts";
 import { decodeText } from "../../proxy/filters/grpc_web_body.ts";
 import { maxForwards } from "../../proxy/filters/max_forwards.ts";
-import { addressIn, originalClient } from "../../proxy/forwarded_for.ts";
+import { addressIn, originalClient } from "../../proxy/http/forwarded_for.ts";
 import { Base64Decoder, decodedSize } from "../../proxy/grpc/base64.ts";
 import {
   acceptedWebCoding,
@@ -22,14 +22,14 @@ import {
   withWeb,
 } from "../../proxy/grpc/content_type.ts";
 import { parseGrpcTimeout, readGrpcTimeout } from "../../proxy/grpc/timeout.ts";
-import { prepareRequest, requestIdOf } from "../../proxy/headers.ts";
+import { prepareRequest, requestIdOf } from "../../proxy/http/forwarded_headers.ts";
 import { ChunkDecoder } from "../../proxy/http1/chunked.ts";
 import { HeadParser } from "../../proxy/http1/head_parser.ts";
 import { headError, readRequestFields, readRequestLine } from "../../proxy/http1/request_head.ts";
 import { requestHeadSize, writeRequestHead } from "../../proxy/http1/request_writer.ts";
-import { DEFAULT_LIMITS } from "../../proxy/limits.ts";
-import { type Exchange, RequestHead } from "../../proxy/message.ts";
-import { FrameBoundary } from "../../proxy/websocket_frames.ts";
+import { DEFAULT_LIMITS } from "../../proxy/http/limits.ts";
+import { type Exchange, RequestHead } from "../../proxy/http/message.ts";
+import { FrameBoundary } from "../../proxy/http/websocket_frames.ts";
 import { LogBuffer } from "../../proxy/telemetry/log_buffer.ts";
 import { listParser, type Parser, textParser } from "./parser.ts";
 import type { Frame } from "./pumps.ts";
@@ -109,22 +109,22 @@ const MERGING = { mergeSlashes: true, refuseEscapedSlashes: false };
 const TEXTS: Readonly<
   Record<string, readonly [frames: readonly Frame[], read: (text: string) => unknown]>
 > = {
-  "proxy/accept.ts prefersJson": [
+  "proxy/http/accept.ts prefersJson": [
     [['a/b;"', '"'], ["application/json;q=", "a"]],
     (text) => prefersJson([text]),
   ],
-  "proxy/field_values.ts splitList": [[["a", "a"]], splitList],
-  "proxy/forwarded_for.ts addressIn": [[["[", "]:80"], ["::", "]"]], addressIn],
+  "proxy/http/field_values.ts splitList": [[["a", "a"]], splitList],
+  "proxy/http/forwarded_for.ts addressIn": [[["[", "]:80"], ["::", "]"]], addressIn],
   "proxy/grpc/timeout.ts parseGrpcTimeout": [[["1", "S"]], parseGrpcTimeout],
   "proxy/grpc/content_type.ts webCoding": [[["application/grpc-web", ""]], webCoding],
   "proxy/grpc/content_type.ts withoutWeb": [[["application/grpc-web", ""]], withoutWeb],
   "proxy/grpc/content_type.ts withWeb": [[], (text) => withWeb(text, "text")],
-  "shared/canonical_path.ts canonicalPath": [
+  "shared/path/canonical_path.ts canonicalPath": [
     [["/", ""]],
     (text) => canonicalPath(text, MERGING),
   ],
-  "shared/canonical_path.ts isCanonicalPath": [[["/", ""]], isCanonicalPath],
-  "proxy/fields.ts fieldsOf": [[["a", "a"]], (text) => {
+  "shared/path/canonical_path.ts isCanonicalPath": [[["/", ""]], isCanonicalPath],
+  "proxy/http/fields.ts fieldsOf": [[["a", "a"]], (text) => {
     try {
       return fieldsOf([["a", text]]);
     } catch {
@@ -144,15 +144,15 @@ export const CLIENT_PARSERS: readonly Parser[] = [
       "proxy/http1/request_head.ts readRequestFields",
       "proxy/http1/upgrade.ts readUpgrade",
       "proxy/http1/upgrade.ts upgradeOf",
-      "proxy/method.ts methodAt",
-      "proxy/field_values.ts connectionOptions",
-      "proxy/field_values.ts isKeepAlive",
-      "proxy/field_values.ts dropNamed",
-      "proxy/field_values.ts readContentLength",
-      "proxy/fields.ts Fields.clear",
-      "proxy/fields.ts fieldIdBy",
-      "proxy/fields.ts fieldId",
-      "proxy/fields.ts equalsLower",
+      "proxy/http/method.ts methodAt",
+      "proxy/http/field_values.ts connectionOptions",
+      "proxy/http/field_values.ts isKeepAlive",
+      "proxy/http/field_values.ts dropNamed",
+      "proxy/http/field_values.ts readContentLength",
+      "proxy/http/fields.ts Fields.clear",
+      "proxy/http/fields.ts fieldIdBy",
+      "proxy/http/fields.ts fieldId",
+      "proxy/http/fields.ts equalsLower",
       "proxy/grpc/content_type.ts isGrpc",
     ],
     bytes: HEAD_BYTES,
@@ -182,9 +182,9 @@ export const CLIENT_PARSERS: readonly Parser[] = [
   textParser({
     name: "the fields of a request that goes on to a backend",
     functions: [
-      "proxy/headers.ts prepareRequest",
-      "proxy/loop_mark.ts countMarks",
-      "proxy/forwarded_for.ts originalClient",
+      "proxy/http/forwarded_headers.ts prepareRequest",
+      "proxy/http/loop_mark.ts countMarks",
+      "proxy/http/forwarded_for.ts originalClient",
       "proxy/http1/request_writer.ts requestHeadSize",
       "proxy/http1/request_writer.ts writeRequestHead",
       "proxy/http1/head_writer.ts fieldsSize",
@@ -243,7 +243,7 @@ export const CLIENT_PARSERS: readonly Parser[] = [
   ),
   textParser({
     name: "a list of lines of Accept",
-    functions: ["proxy/accept.ts prefersJson"],
+    functions: ["proxy/http/accept.ts prefersJson"],
     bytes: HEAD_BYTES,
     frames: [['a/b;"', ""], ["application/json;q=", ""]],
     read: (text) => {
@@ -253,7 +253,7 @@ export const CLIENT_PARSERS: readonly Parser[] = [
   }),
   textParser({
     name: "an authority",
-    functions: ["proxy/authority.ts readAuthority", "proxy/authority.ts authorityAt"],
+    functions: ["proxy/http/host.ts readAuthority", "proxy/http/host.ts authorityAt"],
     bytes: HEAD_BYTES,
     frames: [["[", "]"], ["a.test:", ""], ["[", "]:80"], ["a", ".test"]],
     read: (text) => {
@@ -267,7 +267,7 @@ export const CLIENT_PARSERS: readonly Parser[] = [
   }),
   textParser({
     name: "the elements of X-Forwarded-For",
-    functions: ["proxy/forwarded_for.ts originalClient"],
+    functions: ["proxy/http/forwarded_for.ts originalClient"],
     bytes: HEAD_BYTES,
     frames: [["10.0.0.1,", "10.0.0.1"]],
     only: ["10.0.0.1,", "fd00::1,", "[fd00::1]:80,", "::ffff:10.0.0.1,", "a,", "10.1.1.1:80,"],
@@ -279,11 +279,11 @@ export const CLIENT_PARSERS: readonly Parser[] = [
   textParser({
     name: "fields as text and bytes",
     functions: [
-      "proxy/fields.ts asciiBytes",
-      "proxy/fields.ts latin1",
-      "proxy/fields.ts writeLatin1",
-      "proxy/fields.ts Fields.shrink",
-      "proxy/fields.ts Fields.replaceLast",
+      "proxy/http/fields.ts asciiBytes",
+      "proxy/http/fields.ts latin1",
+      "proxy/http/fields.ts writeLatin1",
+      "proxy/http/fields.ts Fields.shrink",
+      "proxy/http/fields.ts Fields.replaceLast",
     ],
     bytes: HEAD_BYTES,
     only: ["a", "\xe9", " "],
@@ -355,7 +355,7 @@ export const CLIENT_PARSERS: readonly Parser[] = [
   }),
   textParser({
     name: "the frames of a WebSocket",
-    functions: ["proxy/websocket_frames.ts FrameBoundary.pass"],
+    functions: ["proxy/http/websocket_frames.ts FrameBoundary.pass"],
     bytes: READ_BYTES,
     only: ["\x81\x00", "\x81\x80\0\0\0\0", "\x88\x01a", "\x82\x7e\0\x7ea", "\x82\x7f", "a"],
     read: (text) => {
@@ -367,7 +367,7 @@ export const CLIENT_PARSERS: readonly Parser[] = [
   helloParser("a ClientHello byte by byte", null),
   listParser({
     name: "a path of the admin port and of explain",
-    functions: ["shared/requested_url.ts parseRequestedUrl"],
+    functions: ["shared/path/requested_url.ts parseRequestedUrl"],
     count: HEAD_BYTES,
     read: {
       "slashes": (count) => urlOf("http://a/", "/", count),
@@ -392,7 +392,7 @@ function urlOf(before: string, pump: string, count: number): () => void {
 function helloParser(name: string, whole: ((bytes: Uint8Array) => Uint8Array) | null): Parser {
   return textParser({
     name,
-    functions: ["proxy/client_hello.ts ClientHelloReader.read"],
+    functions: ["proxy/listen/client_hello.ts ClientHelloReader.read"],
     bytes: 16 * 1024,
     frames: [
       // A record, a message and its version, random, session, ciphers, compressions, extensions.

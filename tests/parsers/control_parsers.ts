@@ -7,23 +7,23 @@ import { readEvent } from "../../controller/kube/answer.ts";
 import { isAlike } from "../../controller/kube/likeness.ts";
 import { isRevision } from "../../controller/kube/revision.ts";
 import { LineSplitter as WatchSplitter } from "../../controller/kube/transport.ts";
-import { decodedBytes } from "../../controller/publish/objects.ts";
-import { addressList, addressOf } from "../../controller/status/address.ts";
-import { readBundle } from "../../controller/stream/authority_data.ts";
-import { authoritiesIn, readSigner } from "../../controller/stream/authority_x509.ts";
+import { decodedBytes } from "../../controller/outputs/publish/objects.ts";
+import { addressList, addressOf } from "../../controller/outputs/status/address.ts";
+import { readBundle } from "../../controller/stream/ca/data.ts";
+import { authoritiesIn, readSigner } from "../../controller/stream/ca/x509.ts";
 import { readHead } from "../../controller/stream/head.ts";
 import { readClaims } from "../../controller/stream/token_claims.ts";
-import { isSameJson, stableText } from "../../controller/translate/json.ts";
-import { printable, refusalProblem } from "../../controller/workload/refusal.ts";
-import { CertificateEntry, Certificates } from "../../proxy/certificates.ts";
+import { isSameJson, stableText } from "../../controller/base/json.ts";
+import { printable, refusalProblem } from "../../controller/outputs/workload/refusal.ts";
+import { CertificateEntry, Certificates } from "../../proxy/certificates/store.ts";
 import { sample } from "../../proxy/telemetry/exposition.ts";
-import { parseAdminRequest } from "../../shared/admin_request.ts";
+import { parseAdminRequest } from "../../shared/admin/request.ts";
 import { locateJsonError } from "../../shared/json_error.ts";
 import { createLogger, escapeUnsafe } from "../../shared/log.ts";
 import { isLoopMark } from "../../shared/loop_mark.ts";
 import { Redacted } from "../../shared/redacted.ts";
-import { parseRequestedUrl } from "../../shared/requested_url.ts";
-import { parseSnapshot } from "../../shared/snapshot_parse.ts";
+import { parseRequestedUrl } from "../../shared/path/requested_url.ts";
+import { parseSnapshot } from "../../shared/snapshot/parse.ts";
 import { LineSplitter } from "../../shared/stream/lines.ts";
 import { readReport, readUpdate } from "../../shared/stream/messages.ts";
 import {
@@ -94,7 +94,7 @@ const VALUES: readonly string[] = [
 const logger = createLogger({ level: "info", format: "text", write: () => {} });
 
 const TEXTS: Readonly<Record<string, Row>> = {
-  "shared/admin_request.ts parseAdminRequest": [
+  "shared/admin/request.ts parseAdminRequest": [
     ADMIN_BYTES,
     parseAdminRequest,
     undefined,
@@ -104,7 +104,7 @@ const TEXTS: Readonly<Record<string, Row>> = {
     ["GET /explain?url=", " HTTP/1.1\r\nHost: a"],
     ["GET http://", "/ HTTP/1.1\r\nHost: a"],
   ],
-  "shared/requested_url.ts parseRequestedUrl": [
+  "shared/path/requested_url.ts parseRequestedUrl": [
     ADMIN_BYTES,
     parseRequestedUrl,
     undefined,
@@ -153,7 +153,7 @@ const TEXTS: Readonly<Record<string, Row>> = {
     ...JSON_FRAMES,
     ['{"kind":"bye","reason":"', '"}'],
   ],
-  "shared/snapshot_parse.ts parseSnapshot": [
+  "shared/snapshot/parse.ts parseSnapshot": [
     MAX_REPORT_BYTES,
     (text) => parseSnapshot(text),
     JSON_PUMPS,
@@ -168,15 +168,20 @@ const TEXTS: Readonly<Record<string, Row>> = {
   "shared/json_error.ts locateJsonError": [LARGE_BYTES, locateJsonError, JSON_PUMPS, ["[", "0}"]],
   "controller/kube/answer.ts readEvent": [LARGE_BYTES, readEvent, JSON_PUMPS, ...JSON_FRAMES],
   "controller/kube/revision.ts isRevision": [LARGE_BYTES, isRevision, VALUES, ["1", "a"]],
-  "controller/publish/objects.ts decodedBytes": [LARGE_BYTES, decodedBytes, ["A", "=", " ", "\n"]],
-  "controller/status/address.ts addressOf": [
+  "controller/outputs/publish/objects.ts decodedBytes": [LARGE_BYTES, decodedBytes, [
+    "A",
+    "=",
+    " ",
+    "\n",
+  ]],
+  "controller/outputs/status/address.ts addressOf": [
     ADMIN_BYTES,
     addressOf,
     [...VALUES, "::", "1.1."],
     ["a", "."],
     ["::", "1"],
   ],
-  "controller/workload/refusal.ts printable": [LARGE_BYTES, printable, VALUES, ["a", "."]],
+  "controller/outputs/workload/refusal.ts printable": [LARGE_BYTES, printable, VALUES, ["a", "."]],
   "what the API server says of the workload": [
     LARGE_BYTES,
     (message) =>
@@ -189,13 +194,13 @@ const TEXTS: Readonly<Record<string, Row>> = {
     VALUES,
     ["exceeded ", " quot"],
   ],
-  "controller/stream/authority_data.ts readBundle": [LARGE_BYTES, readBundle, VALUES],
-  "controller/stream/authority_x509.ts authoritiesIn": [
+  "controller/stream/ca/data.ts readBundle": [LARGE_BYTES, readBundle, VALUES],
+  "controller/stream/ca/x509.ts authoritiesIn": [
     LARGE_BYTES,
     authoritiesIn,
     [...VALUES, "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n"],
   ],
-  "controller/stream/authority_x509.ts readSigner": [
+  "controller/stream/ca/x509.ts readSigner": [
     LARGE_BYTES,
     (text) => readSigner(text, text),
     VALUES,
@@ -251,8 +256,8 @@ export const CONTROL_PARSERS: readonly Parser[] = [
     name: "JSON of any depth and width",
     functions: [
       "controller/kube/likeness.ts isAlike",
-      "controller/translate/json.ts isSameJson",
-      "controller/translate/json.ts stableText",
+      "controller/base/json.ts isSameJson",
+      "controller/base/json.ts stableText",
     ],
     count: 8192,
     read: {
@@ -262,7 +267,7 @@ export const CONTROL_PARSERS: readonly Parser[] = [
   }),
   listParser({
     name: "addresses of the status",
-    functions: ["controller/status/address.ts addressList"],
+    functions: ["controller/outputs/status/address.ts addressList"],
     count: 4096,
     read: {
       names: (count) => addressesOf(count, (i) => `${i}.test`),
@@ -272,13 +277,13 @@ export const CONTROL_PARSERS: readonly Parser[] = [
   listParser({
     name: "requests to each host of a certificate",
     functions: [
-      "proxy/certificates.ts CertificateEntry.covers",
-      "proxy/certificates.ts CertificateEntry.redirects",
-      "proxy/certificates.ts Certificates.apply",
-      "proxy/certificates.ts Certificates.byId",
-      "proxy/certificates.ts Certificates.covering",
-      "proxy/certificates.ts Certificates.find",
-      "shared/plain_hosts.ts staysPlain",
+      "proxy/certificates/store.ts CertificateEntry.covers",
+      "proxy/certificates/store.ts CertificateEntry.redirects",
+      "proxy/certificates/store.ts Certificates.apply",
+      "proxy/certificates/store.ts Certificates.byId",
+      "proxy/certificates/store.ts Certificates.covering",
+      "proxy/certificates/store.ts Certificates.find",
+      "shared/host/plain_hosts.ts staysPlain",
     ],
     // Of one Ingress, within the 1.5 MiB that etcd takes.
     count: 8192,

@@ -3,9 +3,9 @@
  * table.
  */
 import { Buffer } from "node:buffer";
-import { asciiBytes } from "../../proxy/fields.ts";
-import { prepareResponse } from "../../proxy/headers.ts";
-import { HeadAssembly } from "../../proxy/http2/head_assembly.ts";
+import { asciiBytes } from "../../proxy/http/fields.ts";
+import { prepareResponse } from "../../proxy/http/forwarded_headers.ts";
+import { HeadAssembly } from "../../proxy/http2/frame/head_assembly.ts";
 import { HpackDecoder } from "../../proxy/http2/hpack/decoder.ts";
 import { fieldsBound, HpackEncoder } from "../../proxy/http2/hpack/encoder.ts";
 import { HeadBlock } from "../../proxy/http2/hpack/head_block.ts";
@@ -15,15 +15,15 @@ import { readRequestHead, trailersProblem } from "../../proxy/http2/request_head
 import { requestHeadBound, writeRequestHead } from "../../proxy/http2/request_writer.ts";
 import { readResponseHead, readTrailers } from "../../proxy/http2/response_head.ts";
 import { responseHeadBound, writeResponseHead } from "../../proxy/http2/response_writer.ts";
-import { PeerSettings } from "../../proxy/http2/settings.ts";
+import { PeerSettings } from "../../proxy/http2/frame/settings.ts";
 import { keyOf, switchingFields } from "../../proxy/http2/websocket_accept.ts";
 import {
   responseFraming,
   responseHeadSize,
   writeResponseHead as writeHttp1ResponseHead,
 } from "../../proxy/http1/response_writer.ts";
-import { DEFAULT_LIMITS } from "../../proxy/limits.ts";
-import { RequestHead, ResponseHead } from "../../proxy/message.ts";
+import { DEFAULT_LIMITS } from "../../proxy/http/limits.ts";
+import { RequestHead, ResponseHead } from "../../proxy/http/message.ts";
 import { type Parser, textParser } from "./parser.ts";
 
 const TABLE_SIZE = 4096;
@@ -212,8 +212,8 @@ function responseParser(place: string, pairs: (text: string) => Pairs): Parser {
   return textParser({
     name: `the ${place} of a response of HTTP/2, for either version`,
     functions: [
-      "proxy/headers.ts prepareResponse",
-      "proxy/fields.ts dropForbiddenTrailers",
+      "proxy/http/forwarded_headers.ts prepareResponse",
+      "proxy/http/fields.ts dropForbiddenTrailers",
       "proxy/http2/response_head.ts readResponseHead",
       "proxy/http2/response_head.ts readTrailers",
       "proxy/http2/response_writer.ts responseHeadBound",
@@ -267,8 +267,8 @@ export const H2_PARSERS: readonly Parser[] = [
   textParser({
     name: "a header block that comes in frames of one byte",
     functions: [
-      "proxy/http2/head_assembly.ts HeadAssembly.begin",
-      "proxy/http2/head_assembly.ts HeadAssembly.add",
+      "proxy/http2/frame/head_assembly.ts HeadAssembly.begin",
+      "proxy/http2/frame/head_assembly.ts HeadAssembly.add",
     ],
     bytes: 2 * DEFAULT_LIMITS.requestHeadBytes + FRAME_BYTES,
     only: ["a"],
@@ -284,7 +284,7 @@ export const H2_PARSERS: readonly Parser[] = [
   }),
   textParser({
     name: "SETTINGS",
-    functions: ["proxy/http2/settings.ts PeerSettings.read"],
+    functions: ["proxy/http2/frame/settings.ts PeerSettings.read"],
     bytes: FRAME_BYTES - FRAME_BYTES % 96,
     only: ["\0\x01\0\0\x10\0", "\0\x04\0\0\x10\0", "\0\x08\0\0\0\x01", "\x99\x01\0\0\x10\0"],
     read: (text) => {

@@ -9,7 +9,7 @@ import { type Frame, pumped, PUMPS } from "./pumps.ts";
 export interface Parser {
   /** What it reads, as people call it. */
   readonly name: string;
-  /** The functions that do it, as `proxy/accept.ts prefersJson`. */
+  /** The functions that do it, as `proxy/http/accept.ts prefersJson`. */
   readonly functions: readonly string[];
   readonly inputs: () => Iterable<Input>;
 }

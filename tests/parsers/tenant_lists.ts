@@ -9,18 +9,18 @@ import {
 } from "../../controller/kube/object_bounds.ts";
 import { reduceIngress } from "../../controller/kube/reduce.ts";
 import type { KubeObject } from "../../controller/kube/types.ts";
-import type { Resources } from "../../controller/resources.ts";
-import { translate, type TranslateOptions } from "../../controller/translate.ts";
-import { readIdentity } from "../../controller/translate/identity.ts";
-import { readIngress } from "../../controller/translate/ingress.ts";
-import { referencedSecrets } from "../../controller/secret_references.ts";
-import { unknownClasses } from "../../controller/unknown_class.ts";
-import { DEFAULT_NAMESPACE_BOUNDS } from "../../controller/translate/namespace_bounds.ts";
+import type { Resources } from "../../controller/kube/resources.ts";
+import { translate, type TranslateOptions } from "../../controller/translate/translator.ts";
+import { readIdentity } from "../../controller/base/identity.ts";
+import { readIngress } from "../../controller/translate/ingress/ingress.ts";
+import { referencedSecrets } from "../../controller/watch/secret_references.ts";
+import { unknownClasses } from "../../controller/problems/unknown_class.ts";
+import { DEFAULT_NAMESPACE_BOUNDS } from "../../controller/translate/bounds/namespace_bounds.ts";
 import { compileTable } from "../../proxy/router/table.ts";
 import { explain } from "../../proxy/router/explain.ts";
-import { parseSnapshot } from "../../shared/snapshot_parse.ts";
-import type { Snapshot } from "../../shared/snapshot.ts";
-import { serialiseSnapshot } from "../../shared/snapshot_serialise.ts";
+import { parseSnapshot } from "../../shared/snapshot/parse.ts";
+import type { Snapshot } from "../../shared/snapshot/types.ts";
+import { serialiseSnapshot } from "../../shared/snapshot/serialise.ts";
 import { deltaLine, wholeLine } from "../../shared/stream/change.ts";
 import { Content } from "../../shared/stream/content.ts";
 import { readUpdate } from "../../shared/stream/messages.ts";
@@ -304,53 +304,53 @@ function addressOf(i: number): string {
 
 /** What `translate` calls for one of its objects, or for each of their elements. */
 const TRANSLATED: readonly string[] = [
-  "backend.ts BackendResolver.findsAgain",
-  "backend.ts new BackendResolver",
-  "certificate.ts coversHost",
-  "certificate_source.ts indexSecrets",
-  "certificate_source.ts new CertificateSources",
-  "class.ts ownIngresses",
-  "closures.ts Closures.of",
-  "default_certificate.ts readDefaultCertificate",
-  "endpoints.ts EndpointIndex.slicesOf",
-  "endpoints.ts new EndpointIndex",
-  "endpoints.ts portsOf",
-  "endpoints.ts readEndpoints",
-  "endpoints.ts stateOf",
-  "host_owner.ts standingOf",
-  "identity.ts ObjectIndex.of",
-  "identity.ts addToIndex",
-  "ingress_object.ts IngressObject.model",
-  "ingress_object.ts ingressObject",
-  "ingress_object.ts new IngressObject",
-  "json.ts asList",
-  "json.ts asObject",
-  "json.ts asPort",
-  "json.ts asText",
-  "json.ts fieldOf",
-  "json.ts isAbsent",
-  "json.ts showSome",
-  "memo.ts isSameList",
-  "namespace_facts.ts isDying",
-  "ownership.ts Ownership.differsOnlyIn",
-  "ownership.ts Ownership.standing",
-  "ownership_problems.ts reportOwnership",
-  "refusals.ts closedAnswer",
-  "route_claims.ts RouteClaims.claimHost",
-  "route_claims.ts RouteClaims.findId",
-  "route_claims.ts RouteClaims.resolve",
-  "route_claims.ts RouteClaims.routes",
-  "route_place.ts HostPlaces.of",
-  "route_place.ts new RoutePlace",
-  "route_place.ts routeId",
-  "status.ts LastTlsStatus.of",
-  "status.ts LastTlsStatus.served",
-  "status.ts new LastTlsStatus",
-  "text_order.ts compareText",
-  "tls_admission.ts TlsAdmission.admit",
-  "tls_admission.ts TlsAdmission.exactBelow",
-  "upstream_tls.ts new UpstreamTlsReader",
-].map((name) => `controller/translate/${name}`);
+  "controller/base/identity.ts ObjectIndex.of",
+  "controller/base/identity.ts addToIndex",
+  "controller/base/json.ts asList",
+  "controller/base/json.ts asObject",
+  "controller/base/json.ts asPort",
+  "controller/base/json.ts asText",
+  "controller/base/json.ts fieldOf",
+  "controller/base/json.ts isAbsent",
+  "controller/base/json.ts showSome",
+  "controller/base/memo.ts isSameList",
+  "controller/base/text_order.ts compareText",
+  "controller/translate/annotations/nginx/refusals.ts closedAnswer",
+  "controller/translate/backends/backend.ts BackendResolver.findsAgain",
+  "controller/translate/backends/backend.ts new BackendResolver",
+  "controller/translate/backends/endpoints.ts EndpointIndex.slicesOf",
+  "controller/translate/backends/endpoints.ts new EndpointIndex",
+  "controller/translate/backends/endpoints.ts portsOf",
+  "controller/translate/backends/endpoints.ts readEndpoints",
+  "controller/translate/backends/endpoints.ts stateOf",
+  "controller/translate/backends/upstream_tls.ts new UpstreamTlsReader",
+  "controller/translate/certificates/certificate.ts coversHost",
+  "controller/translate/certificates/certificate_source.ts indexSecrets",
+  "controller/translate/certificates/certificate_source.ts new CertificateSources",
+  "controller/translate/certificates/default_certificate.ts readDefaultCertificate",
+  "controller/translate/certificates/tls_admission.ts TlsAdmission.admit",
+  "controller/translate/certificates/tls_admission.ts TlsAdmission.exactBelow",
+  "controller/translate/hosts/host_owner.ts standingOf",
+  "controller/translate/hosts/ownership.ts Ownership.differsOnlyIn",
+  "controller/translate/hosts/ownership.ts Ownership.standing",
+  "controller/translate/hosts/ownership_problems.ts reportOwnership",
+  "controller/translate/ingress/class.ts ownIngresses",
+  "controller/translate/ingress/ingress_object.ts IngressObject.model",
+  "controller/translate/ingress/ingress_object.ts ingressObject",
+  "controller/translate/ingress/ingress_object.ts new IngressObject",
+  "controller/translate/ingress/namespace_facts.ts isDying",
+  "controller/translate/model/route_place.ts HostPlaces.of",
+  "controller/translate/model/route_place.ts new RoutePlace",
+  "controller/translate/model/route_place.ts routeId",
+  "controller/translate/model/status.ts LastTlsStatus.of",
+  "controller/translate/model/status.ts LastTlsStatus.served",
+  "controller/translate/model/status.ts new LastTlsStatus",
+  "controller/translate/routes/closures.ts Closures.of",
+  "controller/translate/routes/route_claims.ts RouteClaims.claimHost",
+  "controller/translate/routes/route_claims.ts RouteClaims.findId",
+  "controller/translate/routes/route_claims.ts RouteClaims.resolve",
+  "controller/translate/routes/route_claims.ts RouteClaims.routes",
+];
 
 function translationParser(
   name: string,
@@ -359,7 +359,7 @@ function translationParser(
 ): Parser {
   return listParser({
     name,
-    functions: ["controller/translate.ts translate", ...TRANSLATED],
+    functions: ["controller/translate/translator.ts translate", ...TRANSLATED],
     count,
     read: Object.fromEntries(
       Object.entries(of).map(([element, resources]) => [
@@ -402,7 +402,7 @@ function snapshotParser(
       "proxy/router/segments.ts Segments.get",
       "proxy/router/segments.ts Segments.set",
       "proxy/router/segments.ts Segments.find",
-      "shared/host_order.ts compareHosts",
+      "shared/host/host_order.ts compareHosts",
     ],
     count: COUNT,
     read: Object.fromEntries(
@@ -455,11 +455,11 @@ export const TENANT_LISTS: readonly Parser[] = [
   listParser({
     name: "what was published before",
     functions: [
-      "controller/translate/published_ingress.ts new PublishedParts",
-      "controller/translate/published_ingress.ts PublishedParts.hasRoute",
-      "controller/translate/published_ingress.ts PublishedParts.secretsOf",
-      "controller/translate/published_certificates.ts PublishedCertificates.find",
-      "controller/translate/published_certificates.ts PublishedCertificates.isPlain",
+      "controller/translate/ingress/published_ingress.ts new PublishedParts",
+      "controller/translate/ingress/published_ingress.ts PublishedParts.hasRoute",
+      "controller/translate/ingress/published_ingress.ts PublishedParts.secretsOf",
+      "controller/translate/certificates/published_certificates.ts PublishedCertificates.find",
+      "controller/translate/certificates/published_certificates.ts PublishedCertificates.isPlain",
     ],
     count: COUNT,
     read: {
@@ -487,8 +487,8 @@ export const TENANT_LISTS: readonly Parser[] = [
   listParser({
     name: "names in Ingresses",
     functions: [
-      "controller/secret_references.ts referencedSecrets",
-      "controller/unknown_class.ts unknownClasses",
+      "controller/watch/secret_references.ts referencedSecrets",
+      "controller/problems/unknown_class.ts unknownClasses",
     ],
     count: COUNT,
     read: {
@@ -501,7 +501,7 @@ export const TENANT_LISTS: readonly Parser[] = [
     name: "objects as they are read",
     functions: [
       "controller/kube/object_bounds.ts ObjectLedger.forget",
-      "controller/translate/too_large.ts reportTooLarge",
+      "controller/translate/ingress/too_large.ts reportTooLarge",
     ],
     count: COUNT,
     read: Object.fromEntries(
@@ -515,13 +515,13 @@ export const TENANT_LISTS: readonly Parser[] = [
   }),
   snapshotParser("a published snapshot", [
     "proxy/router/explain.ts explain",
-    "shared/snapshot_certificate.ts readCertificate",
-    "shared/snapshot_parse.ts readVersion",
-    "shared/snapshot_route.ts RouteReader.read",
-    "shared/snapshot_route.ts RouteReader.readAction",
-    "shared/snapshot_route.ts readHost",
-    "shared/snapshot_route.ts readOrigin",
-    "shared/snapshot_upstream.ts readUpstream",
+    "shared/snapshot/certificate.ts readCertificate",
+    "shared/snapshot/parse.ts readVersion",
+    "shared/snapshot/route.ts RouteReader.read",
+    "shared/snapshot/route.ts RouteReader.readAction",
+    "shared/snapshot/route.ts readHost",
+    "shared/snapshot/route.ts readOrigin",
+    "shared/snapshot/upstream.ts readUpstream",
   ], published),
   snapshotParser("a snapshot by the stream", [
     "shared/stream/messages.ts new UnreadContent",

@@ -2,38 +2,44 @@
  * Parsers of what tenants write into objects: text of annotations, hosts, paths and Secrets. In:
  * nothing. Out: rows of the table. Lists have a file of their own, `tenant_lists.ts`.
  */
-import { parseHostPattern } from "../../shared/host_pattern.ts";
+import { parseHostPattern } from "../../shared/host/host_pattern.ts";
 import { readChain, readKeyPair } from "../../shared/key_pair.ts";
-import { MAX_ROUTE_PATH, readRoutePath } from "../../shared/route_path.ts";
-import { isResolvableName } from "../../shared/snapshot_upstream.ts";
-import { readBackend } from "../../controller/translate/backend_ref.ts";
-import { readBalance } from "../../controller/translate/balance.ts";
-import { readCertificate, readSecretValue } from "../../controller/translate/certificate.ts";
-import { appProtocolMistake, readAppProtocol } from "../../controller/translate/app_protocol.ts";
-import { readGrpcWeb } from "../../controller/translate/grpc_web.ts";
-import { explainHost, readHost, readRuleHost } from "../../controller/translate/host.ts";
-import { parseClaims } from "../../controller/translate/host_claims.ts";
-import { readIdentity } from "../../controller/translate/identity.ts";
-import { readIngress } from "../../controller/translate/ingress.ts";
-import { readSharesWith } from "../../controller/translate/ingress_hosts.ts";
-import { quote } from "../../controller/translate/json.ts";
-import { isDnsLabel, isDnsName, isPortName } from "../../controller/translate/names.ts";
-import { readNamespaces } from "../../controller/translate/namespace_facts.ts";
-import { readAccepted } from "../../controller/translate/own_annotations.ts";
+import { MAX_ROUTE_PATH, readRoutePath } from "../../shared/snapshot/route_path.ts";
+import { isResolvableName } from "../../shared/snapshot/upstream.ts";
+import { readBackend } from "../../controller/translate/ingress/backend_ref.ts";
+import { readBalance } from "../../controller/translate/backends/balance.ts";
+import {
+  readCertificate,
+  readSecretValue,
+} from "../../controller/translate/certificates/certificate.ts";
+import {
+  appProtocolMistake,
+  readAppProtocol,
+} from "../../controller/translate/backends/app_protocol.ts";
+import { readGrpcWeb } from "../../controller/translate/backends/grpc_web.ts";
+import { explainHost, readHost, readRuleHost } from "../../controller/translate/ingress/host.ts";
+import { parseClaims } from "../../controller/translate/hosts/host_claims.ts";
+import { readIdentity } from "../../controller/base/identity.ts";
+import { readIngress } from "../../controller/translate/ingress/ingress.ts";
+import { readSharesWith } from "../../controller/translate/ingress/ingress_hosts.ts";
+import { quote } from "../../controller/base/json.ts";
+import { isDnsLabel, isDnsName, isPortName } from "../../controller/base/names.ts";
+import { readNamespaces } from "../../controller/translate/ingress/namespace_facts.ts";
+import { readAccepted } from "../../controller/translate/annotations/own_annotations.ts";
 import {
   explainPath,
   looksLikePattern,
   readPath,
   readPathType,
-} from "../../controller/translate/path.ts";
-import { recordProblems } from "../../controller/translate/problems.ts";
+} from "../../controller/translate/ingress/path.ts";
+import { recordProblems } from "../../controller/base/problems.ts";
 import {
   isCanary,
   NGINX_PREFIX,
   readProtocolWish,
   readRefusals,
   REFUSABLE,
-} from "../../controller/translate/refusals.ts";
+} from "../../controller/translate/annotations/nginx/refusals.ts";
 import { listParser, type Parser, textParser } from "./parser.ts";
 import type { Frame } from "./pumps.ts";
 
@@ -124,36 +130,48 @@ type TextReader = readonly [
 
 /** Parsers of one text of an object, each by the function that reads it. */
 const TEXTS: Readonly<Record<string, TextReader>> = {
-  "shared/host_pattern.ts parseHostPattern": [HOST_BYTES, parseHostPattern, ["a", ".a"]],
-  "shared/route_path.ts readRoutePath": [
+  "shared/host/host_pattern.ts parseHostPattern": [HOST_BYTES, parseHostPattern, ["a", ".a"]],
+  "shared/snapshot/route_path.ts readRoutePath": [
     PATH_BYTES,
     (text) => readRoutePath("Prefix", text),
   ],
-  "controller/translate/path.ts readPath": [
+  "controller/translate/ingress/path.ts readPath": [
     MAX_ROUTE_PATH,
     (text) => readPath(text, "Prefix"),
     ["/", ""],
     ["/a", "/"],
   ],
-  "controller/translate/path.ts readPathType": [PATH_BYTES, readPathType],
-  "controller/translate/path.ts explainPath": [PATH_BYTES, (text) => explainPath(text, "is bad")],
-  "controller/translate/path.ts looksLikePattern": [PATH_BYTES, looksLikePattern, ["/", ""]],
-  "controller/translate/host.ts readHost": [ANNOTATION_BYTES / 4, readHost, ["[", "]"], [
+  "controller/translate/ingress/path.ts readPathType": [PATH_BYTES, readPathType],
+  "controller/translate/ingress/path.ts explainPath": [
+    PATH_BYTES,
+    (text) => explainPath(text, "is bad"),
+  ],
+  "controller/translate/ingress/path.ts looksLikePattern": [PATH_BYTES, looksLikePattern, [
+    "/",
+    "",
+  ]],
+  "controller/translate/ingress/host.ts readHost": [ANNOTATION_BYTES / 4, readHost, ["[", "]"], [
     "a",
     ":80a",
   ]],
-  "controller/translate/host.ts readRuleHost": [HOST_BYTES, readRuleHost, ["a", ".a"]],
-  "controller/translate/host.ts explainHost": [
+  "controller/translate/ingress/host.ts readRuleHost": [HOST_BYTES, readRuleHost, ["a", ".a"]],
+  "controller/translate/ingress/host.ts explainHost": [
     ANNOTATION_BYTES,
     (text) => explainHost(text, "is bad"),
   ],
-  "shared/snapshot_upstream.ts isResolvableName": [HOST_BYTES, isResolvableName, ["a", ".a"]],
-  "controller/translate/names.ts isDnsLabel": [63, isDnsLabel, ["a", "_"]],
-  "controller/translate/names.ts isDnsName": [253, isDnsName, ["a", "_"]],
-  "controller/translate/names.ts isPortName": [63, isPortName, ["a", "_"]],
-  "controller/translate/json.ts quote": [ANNOTATION_BYTES, quote, ["-----BEGIN", ""]],
-  "controller/translate/app_protocol.ts readAppProtocol": [PROTOCOL_BYTES, readAppProtocol],
-  "controller/translate/app_protocol.ts appProtocolMistake": [PROTOCOL_BYTES, appProtocolMistake],
+  "shared/snapshot/upstream.ts isResolvableName": [HOST_BYTES, isResolvableName, ["a", ".a"]],
+  "controller/base/names.ts isDnsLabel": [63, isDnsLabel, ["a", "_"]],
+  "controller/base/names.ts isDnsName": [253, isDnsName, ["a", "_"]],
+  "controller/base/names.ts isPortName": [63, isPortName, ["a", "_"]],
+  "controller/base/json.ts quote": [ANNOTATION_BYTES, quote, ["-----BEGIN", ""]],
+  "controller/translate/backends/app_protocol.ts readAppProtocol": [
+    PROTOCOL_BYTES,
+    readAppProtocol,
+  ],
+  "controller/translate/backends/app_protocol.ts appProtocolMistake": [
+    PROTOCOL_BYTES,
+    appProtocolMistake,
+  ],
 };
 
 function annotated(name: string, text: string) {
@@ -216,9 +234,9 @@ export const TENANT_PARSERS: readonly Parser[] = [
   textParser({
     name: "annotations of ingress-nginx whose value is read",
     functions: [
-      "controller/translate/refusals.ts readRefusals",
-      "controller/translate/refusals.ts readProtocolWish",
-      "controller/translate/refusals.ts isCanary",
+      "controller/translate/annotations/nginx/refusals.ts readRefusals",
+      "controller/translate/annotations/nginx/refusals.ts readProtocolWish",
+      "controller/translate/annotations/nginx/refusals.ts isCanary",
     ],
     bytes: Math.floor(ANNOTATION_BYTES / READ_FURTHER.length),
     frames: VALUE_FRAMES,
@@ -236,7 +254,7 @@ export const TENANT_PARSERS: readonly Parser[] = [
   }),
   listParser({
     name: "hosts that are forced to HTTPS",
-    functions: ["controller/translate/refusals.ts readRefusals"],
+    functions: ["controller/translate/annotations/nginx/refusals.ts readRefusals"],
     count: RULES,
     read: {
       rules: (count) => {
@@ -255,15 +273,15 @@ export const TENANT_PARSERS: readonly Parser[] = [
   textParser({
     name: "all annotations of ingress-nginx that close paths",
     functions: [
-      "controller/translate/refusals.ts readRefusals",
-      "controller/translate/refusals.ts fieldOfAnnotation",
-      "controller/translate/nginx_annotations.ts reportNginxAnnotations",
-      "controller/translate/own_annotations.ts reportOwnAnnotations",
-      "controller/translate/ingress.ts readIngress",
-      "controller/translate/identity.ts readIdentity",
-      "controller/translate/identity.ts refOf",
-      "controller/translate/identity.ts keyOf",
-      "controller/translate/identity.ts creationTime",
+      "controller/translate/annotations/nginx/refusals.ts readRefusals",
+      "controller/translate/annotations/nginx/refusals.ts fieldOfAnnotation",
+      "controller/translate/annotations/nginx/annotations.ts reportNginxAnnotations",
+      "controller/translate/annotations/own_annotations.ts reportOwnAnnotations",
+      "controller/translate/ingress/ingress.ts readIngress",
+      "controller/base/identity.ts readIdentity",
+      "controller/base/identity.ts refOf",
+      "controller/base/identity.ts keyOf",
+      "controller/base/identity.ts creationTime",
     ],
     bytes: Math.floor(ANNOTATION_BYTES / REFUSABLE.length),
     only: VALUE_PUMPS,
@@ -276,18 +294,18 @@ export const TENANT_PARSERS: readonly Parser[] = [
   }),
   reportingParser(
     "pingress.io/share-host-with",
-    ["controller/translate/ingress_hosts.ts readSharesWith"],
+    ["controller/translate/ingress/ingress_hosts.ts readSharesWith"],
     (object, problems) =>
       readSharesWith(annotationsOf(object), problems.about(readIdentity("Ingress", object)!.ref)),
   ),
   reportingParser(
     "pingress.io/accept-unsupported",
-    ["controller/translate/own_annotations.ts readAccepted"],
+    ["controller/translate/annotations/own_annotations.ts readAccepted"],
     (object) => readAccepted(annotationsOf(object)),
   ),
   reportingParser(
     "pingress.io/hosts",
-    ["controller/translate/namespace_facts.ts readNamespaces"],
+    ["controller/translate/ingress/namespace_facts.ts readNamespaces"],
     (object) => readNamespaces([structuredClone(object)]),
   ),
   reportingParser(
@@ -305,8 +323,8 @@ export const TENANT_PARSERS: readonly Parser[] = [
   reportingParser(
     "with the name of a Service",
     [
-      "controller/translate/backend_ref.ts readBackend",
-      "controller/translate/backend_ref.ts upstreamId",
+      "controller/translate/ingress/backend_ref.ts readBackend",
+      "controller/translate/ingress/backend_ref.ts upstreamId",
     ],
     (object, problems) => {
       const name = annotationsOf(object)["with the name of a Service"];
@@ -317,8 +335,8 @@ export const TENANT_PARSERS: readonly Parser[] = [
   textParser({
     name: "a Secret's certificate in base64",
     functions: [
-      "controller/translate/certificate.ts readSecretValue",
-      "controller/translate/certificate.ts readCertificate",
+      "controller/translate/certificates/certificate.ts readSecretValue",
+      "controller/translate/certificates/certificate.ts readCertificate",
     ],
     bytes: SECRET_BYTES,
     only: ["A", "=", "\n", " ", "\r\n", "LS0tLS1C", "%", "A=\n"],
@@ -364,7 +382,7 @@ export const TENANT_PARSERS: readonly Parser[] = [
   }),
   textParser({
     name: "recorded claims to hosts",
-    functions: ["controller/translate/host_claims.ts parseClaims"],
+    functions: ["controller/translate/hosts/host_claims.ts parseClaims"],
     bytes: SECRET_BYTES,
     frames: [['{"version":1,"hosts":[', "{}]}"], ['{"version":1,"hosts":[{"host":"', '"}]}']],
     only: ["{},", '{"host":"a.a","claims":[{}]},', "[", "0,", "a", '\\"', " "],

@@ -1,7 +1,7 @@
 /**
  * Functions that get text, bytes, or what was read of them. In: the sources of the programs. Out:
  * the name of each exported function, and of each public method and constructor of an exported class,
- * that has such a parameter: `proxy/accept.ts prefersJson`.
+ * that has such a parameter: `proxy/http/accept.ts prefersJson`.
  */
 import { relative } from "node:path";
 

@@ -6,8 +6,8 @@
  * fails with both is a fault of the test.
  */
 import { join } from "node:path";
-import type { Limits } from "../../proxy/limits.ts";
-import type { Snapshot, Upstream } from "../../shared/snapshot.ts";
+import type { Limits } from "../../proxy/http/limits.ts";
+import type { Snapshot, Upstream } from "../../shared/snapshot/types.ts";
 import { snapshotOf } from "../support/test_proxy.ts";
 import { authority, certificateFor, TlsProxy } from "../support/tls_proxy.ts";
 import { freePort, listening } from "./ports.ts";

@@ -4,7 +4,7 @@
  * failed once.
  */
 import { parseArgs } from "node:util";
-import type { Certificate } from "../../shared/snapshot.ts";
+import type { Certificate } from "../../shared/snapshot/types.ts";
 import { Backend } from "../support/backend.ts";
 import { ProxyProcess } from "../support/proxy_process.ts";
 import { certificate, snapshotFor } from "./front.ts";

@@ -4,7 +4,7 @@
  * by field.
  */
 import assert from "node:assert/strict";
-import { latin1 } from "../../proxy/fields.ts";
+import { latin1 } from "../../proxy/http/fields.ts";
 import { HpackDecoder } from "../../proxy/http2/hpack/decoder.ts";
 import { HpackEncoder } from "../../proxy/http2/hpack/encoder.ts";
 import { type FieldLines, META } from "../../proxy/http2/hpack/field_lines.ts";

@@ -3,11 +3,11 @@
  * same from both, but for the differences in `differences.ts`, each of which is really there.
  */
 import assert from "node:assert/strict";
-import { DEFAULT_LIMITS } from "../../proxy/limits.ts";
+import { DEFAULT_LIMITS } from "../../proxy/http/limits.ts";
 import { ProxyServer } from "../../proxy/server.ts";
-import { CidrList } from "../../shared/cidr.ts";
+import { CidrList } from "../../shared/net/cidr.ts";
 import { silentLogger } from "../../shared/log.ts";
-import { type Snapshot, SNAPSHOT_FORMAT } from "../../shared/snapshot.ts";
+import { type Snapshot, SNAPSHOT_FORMAT } from "../../shared/snapshot/types.ts";
 import { Random } from "../fuzz/random.ts";
 import { Backend, type Received } from "./backend.ts";
 import { converse, type Pace, type Seen } from "./client.ts";

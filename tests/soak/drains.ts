@@ -7,8 +7,8 @@
  * twice: what gets no whole answer is lost.
  */
 import { parseArgs } from "node:util";
-import type { Snapshot } from "../../shared/snapshot.ts";
-import { FrameBoundary } from "../../proxy/websocket_frames.ts";
+import type { Snapshot } from "../../shared/snapshot/types.ts";
+import { FrameBoundary } from "../../proxy/http/websocket_frames.ts";
 import { Backend, Peer, reply, statusOf } from "../support/backend.ts";
 import { Http2Backend, http2SnapshotOf } from "../support/http2_backend.ts";
 import { Http2Client } from "../support/http2_client.ts";

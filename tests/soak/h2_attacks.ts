@@ -5,7 +5,7 @@
  * of it; exit code 1 where that client got a wrong answer, or an attack is dear beyond bounds.
  */
 import { parseArgs } from "node:util";
-import type { Snapshot } from "../../shared/snapshot.ts";
+import type { Snapshot } from "../../shared/snapshot/types.ts";
 import {
   continuation,
   get,

@@ -10,7 +10,7 @@
  *                          └─ lowest memory, highest descriptors: compared ─┘
  */
 import { parseArgs } from "node:util";
-import type { Certificate, Snapshot } from "../../shared/snapshot.ts";
+import type { Certificate, Snapshot } from "../../shared/snapshot/types.ts";
 import { Http2Backend, http2SnapshotOf } from "../support/http2_backend.ts";
 import { ProxyProcess } from "../support/proxy_process.ts";
 import { snapshotOf } from "../support/test_proxy.ts";

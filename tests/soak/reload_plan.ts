@@ -3,8 +3,14 @@
  * called blue, green and red, and of one that speaks HTTP/2. Out: one snapshot after another, and
  * what a client must see of each.
  */
-import type { ServerCertificate } from "../../proxy/certificates.ts";
-import type { Certificate, Origin, Route, Snapshot, Upstream } from "../../shared/snapshot.ts";
+import type { ServerCertificate } from "../../proxy/certificates/store.ts";
+import type {
+  Certificate,
+  Origin,
+  Route,
+  Snapshot,
+  Upstream,
+} from "../../shared/snapshot/types.ts";
 import { MountedVolume } from "../support/mounted_volume.ts";
 import { certificateFor } from "../support/tls_proxy.ts";
 

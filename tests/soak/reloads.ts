@@ -7,7 +7,7 @@
  * every answer that is not what one of the configurations in turn gives.
  */
 import { parseArgs } from "node:util";
-import { serialiseSnapshot } from "../../shared/snapshot_serialise.ts";
+import { serialiseSnapshot } from "../../shared/snapshot/serialise.ts";
 import { Backend, type Peer, reply } from "../support/backend.ts";
 import { Http2Backend } from "../support/http2_backend.ts";
 import { ProxyProcess, type Publish } from "../support/proxy_process.ts";

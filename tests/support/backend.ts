@@ -11,7 +11,7 @@
  * Text is latin1: one character a byte.
  */
 import { type AddressInfo, connect, createServer, type Server } from "node:net";
-import { asciiBytes } from "../../proxy/fields.ts";
+import { asciiBytes } from "../../proxy/http/fields.ts";
 import { PlayedBackend } from "./played_backend.ts";
 import { type MessageKind, MessageReader, type WireMessage } from "./wire_message.ts";
 

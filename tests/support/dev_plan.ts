@@ -3,8 +3,8 @@
  */
 import { ManualClock } from "../../shared/clock.ts";
 import type { SampleEndpoints } from "../../dev/local_endpoints.ts";
-import { parseManifestFile } from "../../dev/manifest_file.ts";
-import { Manifests } from "../../dev/manifests.ts";
+import { parseManifestFile } from "../../dev/manifests/file.ts";
+import { Manifests } from "../../dev/manifests/manifests.ts";
 import { makePlan, type Plan, type PlanOptions } from "../../dev/plan.ts";
 import { parseServiceMapping } from "../../dev/service_mapping.ts";
 

@@ -5,7 +5,7 @@
  * `deafen` to one of the epoch `hear` its HTTPS ports take connections and say nothing.
  */
 /// <reference lib="deno.worker" />
-import "../../proxy/worker.ts";
+import "../../proxy/process/worker.ts";
 import { DeafPorts } from "./deaf_ports.ts";
 
 const ports = new DeafPorts();

@@ -1,10 +1,10 @@
 /** Worker fleets for tests. In: how many, and what to watch. Out: a fleet on loopback, and snapshots. */
-import { DEFAULT_LIMITS } from "../../proxy/limits.ts";
-import { STALL_LIMITS, type StallLimits } from "../../proxy/stall_watch.ts";
+import { DEFAULT_LIMITS } from "../../proxy/http/limits.ts";
+import { STALL_LIMITS, type StallLimits } from "../../proxy/process/stall_watch.ts";
 import { TelemetryHub } from "../../proxy/telemetry/hub.ts";
-import { WorkerFleet, type WorkerFleetOptions } from "../../proxy/worker_fleet.ts";
+import { WorkerFleet, type WorkerFleetOptions } from "../../proxy/process/worker_pool.ts";
 import { LineOutput, silentLogger } from "../../shared/log.ts";
-import { type Snapshot, SNAPSHOT_FORMAT } from "../../shared/snapshot.ts";
+import { type Snapshot, SNAPSHOT_FORMAT } from "../../shared/snapshot/types.ts";
 
 const FAULTY = new URL("./faulty_worker.ts", import.meta.url);
 

@@ -22,7 +22,7 @@ import {
 } from "node:http2";
 import { Buffer } from "node:buffer";
 import type { AddressInfo } from "node:net";
-import type { Snapshot } from "../../shared/snapshot.ts";
+import type { Snapshot } from "../../shared/snapshot/types.ts";
 import { frameOf, messagesOf } from "./grpc_messages.ts";
 import { http2SnapshotOf } from "./http2_backend.ts";
 

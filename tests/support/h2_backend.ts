@@ -9,7 +9,7 @@
  */
 import http2 from "node:http2";
 import net from "node:net";
-import type { ServerCertificate } from "../../proxy/certificates.ts";
+import type { ServerCertificate } from "../../proxy/certificates/store.ts";
 
 /** What it is asked by: pseudo-fields and fields, names in lower case. */
 export type H2Head = http2.IncomingHttpHeaders;

@@ -2,18 +2,18 @@
  * A client of HTTP/2 without a socket. In: frames to send, and whether it takes what is written to
  * it. Out: the frames that a `ServerConnection` has written, and in which writes.
  */
-import { createBuffers } from "../../proxy/buffer_pool.ts";
-import { Deadlines } from "../../proxy/deadlines.ts";
-import { fieldsOf } from "../../proxy/fields.ts";
+import { createBuffers } from "../../proxy/io/buffer_pool.ts";
+import { Deadlines } from "../../proxy/io/deadlines.ts";
+import { fieldsOf } from "../../proxy/http/fields.ts";
 import { ServerConnection } from "../../proxy/http2/server_connection.ts";
-import { DEFAULT_LIMITS, type Limits } from "../../proxy/limits.ts";
+import { DEFAULT_LIMITS, type Limits } from "../../proxy/http/limits.ts";
 import {
   type Body,
   type Exchange,
   type ExchangeHandler,
   ResponseHead,
-} from "../../proxy/message.ts";
-import { answerTo } from "../../proxy/respond.ts";
+} from "../../proxy/http/message.ts";
+import { answerTo } from "../../proxy/forward/local_reply.ts";
 import { join, PREFACE, settings } from "./h2_frames.ts";
 import { MemoryTransport } from "./memory_transport.ts";
 

@@ -3,7 +3,7 @@
  * the attacker got, what reached the backend, and whether the others noticed.
  */
 import assert from "node:assert/strict";
-import type { Limits } from "../../proxy/limits.ts";
+import type { Limits } from "../../proxy/http/limits.ts";
 import { until } from "./backend.ts";
 import { H2Peer, type H2PeerOptions } from "./h2_peer.ts";
 import { Origin } from "./h2_origin.ts";

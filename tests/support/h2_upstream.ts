@@ -2,10 +2,10 @@
  * A proxy in this process before backends that are spoken to in a given protocol. In: their ports, the
  * protocol, limits. Out: its port, and what it has logged.
  */
-import type { Limits } from "../../proxy/limits.ts";
+import type { Limits } from "../../proxy/http/limits.ts";
 import type { ProxyServerOptions } from "../../proxy/server.ts";
 import type { LogFields, LogLevel } from "../../shared/log.ts";
-import type { Endpoint, Snapshot, Upstream, UpstreamTls } from "../../shared/snapshot.ts";
+import type { Endpoint, Snapshot, Upstream, UpstreamTls } from "../../shared/snapshot/types.ts";
 import { snapshotOf, TestProxy } from "./test_proxy.ts";
 
 export interface LogLine {

@@ -1,5 +1,5 @@
 /** Heads for tests. In: pairs of strings. Out: header blocks and decoded heads, and back. */
-import { asciiBytes, fieldsOf } from "../../proxy/fields.ts";
+import { asciiBytes, fieldsOf } from "../../proxy/http/fields.ts";
 import type { HpackEncoder } from "../../proxy/http2/hpack/encoder.ts";
 import { MAX_INTEGER_BYTES, writeInteger } from "../../proxy/http2/hpack/integer.ts";
 import { HeadBlock } from "../../proxy/http2/hpack/head_block.ts";

@@ -11,7 +11,7 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import type { AddressInfo } from "node:net";
-import type { Snapshot } from "../../shared/snapshot.ts";
+import type { Snapshot } from "../../shared/snapshot/types.ts";
 import { snapshotOf } from "./test_proxy.ts";
 
 /** `/` of any host to one upstream of HTTP/2 in plain text, with endpoints on 127.0.0.1. */

@@ -13,7 +13,7 @@ import type {
   ObjectMeta,
   Resources,
   Service,
-} from "../../controller/resources.ts";
+} from "../../controller/kube/resources.ts";
 
 export interface ClusterSize {
   readonly ingresses: number;

@@ -3,7 +3,13 @@
  * mostly that of these parts. The same numbers give the same snapshot, but for certificates.
  */
 import { CertificateAuthority } from "../../dev/certificate_authority.ts";
-import type { Certificate, Origin, Route, Snapshot, Upstream } from "../../shared/snapshot.ts";
+import type {
+  Certificate,
+  Origin,
+  Route,
+  Snapshot,
+  Upstream,
+} from "../../shared/snapshot/types.ts";
 
 export type SnapshotShape =
   | "paths"

@@ -3,7 +3,7 @@
  * route that wins, by reading every route and the rules of the Ingress documentation word by word.
  * Shares no code with `proxy/router`.
  */
-import type { Route, Snapshot } from "../../shared/snapshot.ts";
+import type { Route, Snapshot } from "../../shared/snapshot/types.ts";
 
 /** The winning route, or null where the default action (or 404) answers. */
 export function matchLinearly(snapshot: Snapshot, host: string, path: string): Route | null {

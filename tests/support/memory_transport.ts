@@ -1,5 +1,5 @@
 /** A transport without a socket: what arrives is read, and what is written kept, within one turn. */
-import type { Transport } from "../../proxy/transport.ts";
+import type { Transport } from "../../proxy/io/transport.ts";
 import { join } from "./h2_frames.ts";
 
 export class MemoryTransport implements Transport {

@@ -6,7 +6,7 @@
 import type http from "node:http";
 import https from "node:https";
 import { CertificateAuthority } from "../../dev/certificate_authority.ts";
-import type { Snapshot } from "../../shared/snapshot.ts";
+import type { Snapshot } from "../../shared/snapshot/types.ts";
 import { deltaLine, sameLine, wholeLine } from "../../shared/stream/change.ts";
 import { Content } from "../../shared/stream/content.ts";
 import { type Read, readReport, type Report } from "../../shared/stream/messages.ts";

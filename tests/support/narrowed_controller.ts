@@ -5,8 +5,8 @@
  */
 import { basename, dirname } from "node:path";
 import { type CredentialSource, reachOf } from "../../controller/kube/credential_source.ts";
-import { parseControllerOptions } from "../../controller/options.ts";
-import { workerRights } from "../../controller/rights.ts";
+import { parseControllerOptions } from "../../controller/cli/options.ts";
+import { workerRights } from "../../controller/cli/permissions.ts";
 import { dropRights, type Rights } from "../../shared/rights.ts";
 import type { ProbeFindings, ProbeOrders } from "./rights_probe.ts";
 

@@ -4,8 +4,8 @@
  * could do. To be run with the command and permissions of `deno task proxy`.
  */
 import { dirname } from "node:path";
-import { parseProxyOptions } from "../../proxy/options.ts";
-import { nameServersOf, supervisorRights, WORKER_RIGHTS } from "../../proxy/rights.ts";
+import { parseProxyOptions } from "../../proxy/cli/options.ts";
+import { nameServersOf, supervisorRights, WORKER_RIGHTS } from "../../proxy/cli/permissions.ts";
 import { dropRights, type Rights } from "../../shared/rights.ts";
 import type { ProbeFindings, ProbeOrders } from "./rights_probe.ts";
 

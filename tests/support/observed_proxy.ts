@@ -5,10 +5,10 @@
 import { TelemetryHub } from "../../proxy/telemetry/hub.ts";
 import { streamPieces } from "../../proxy/telemetry/exposition.ts";
 import { Telemetry } from "../../proxy/telemetry/telemetry.ts";
-import type { Limits } from "../../proxy/limits.ts";
+import type { Limits } from "../../proxy/http/limits.ts";
 import type { ProxyServerOptions } from "../../proxy/server.ts";
 import { LineOutput } from "../../shared/log.ts";
-import type { Endpoint } from "../../shared/snapshot.ts";
+import type { Endpoint } from "../../shared/snapshot/types.ts";
 import { parseExposition } from "./exposition_parser.ts";
 import { snapshotOf, TestProxy } from "./test_proxy.ts";
 

@@ -3,8 +3,8 @@
  * snapshot and arguments. Out: its ports, its log, its memory.
  */
 import { join } from "node:path";
-import { serialiseSnapshot } from "../../shared/snapshot_serialise.ts";
-import type { Snapshot } from "../../shared/snapshot.ts";
+import { serialiseSnapshot } from "../../shared/snapshot/serialise.ts";
+import type { Snapshot } from "../../shared/snapshot/types.ts";
 
 const ROOT = join(import.meta.dirname!, "..", "..");
 

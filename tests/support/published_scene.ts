@@ -2,10 +2,10 @@
  * Configurations as large as wished, and objects of Kubernetes as the API server would have them.
  * In: numbers of routes and certificates. Out: a snapshot; and of a layout, live objects.
  */
-import type { PublishedLayout } from "../../controller/publish/layout.ts";
-import type { LiveConfigMap, LiveSecret } from "../../controller/publish/objects.ts";
+import type { PublishedLayout } from "../../controller/outputs/publish/layout.ts";
+import type { LiveConfigMap, LiveSecret } from "../../controller/outputs/publish/objects.ts";
 import { Redacted } from "../../shared/redacted.ts";
-import type { Certificate, Route, Snapshot, Upstream } from "../../shared/snapshot.ts";
+import type { Certificate, Route, Snapshot, Upstream } from "../../shared/snapshot/types.ts";
 import { Random } from "../fuzz/random.ts";
 
 export interface SceneSize {

@@ -2,7 +2,7 @@
  * Random configurations that follow each other. In: random choices. Out: a snapshot with its
  * certificates, then others that differ from the one before in a few places, as in a cluster.
  */
-import type { ServerCertificate } from "../../proxy/certificates.ts";
+import type { ServerCertificate } from "../../proxy/certificates/store.ts";
 import { Redacted } from "../../shared/redacted.ts";
 import {
   type Action,
@@ -12,7 +12,7 @@ import {
   type Snapshot,
   SNAPSHOT_FORMAT,
   type Upstream,
-} from "../../shared/snapshot.ts";
+} from "../../shared/snapshot/types.ts";
 import type { Random } from "../fuzz/random.ts";
 
 export interface Configured {

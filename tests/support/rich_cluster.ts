@@ -2,7 +2,7 @@
  * Small clusters that have everything. In: nothing. Out: objects of every kind with conflicts,
  * mistakes and certificates, those of one more tenant, and the same with a field of any shape.
  */
-import type { Ingress, Resources, Service } from "../../controller/resources.ts";
+import type { Ingress, Resources, Service } from "../../controller/kube/resources.ts";
 
 /** Every kind of object, with conflicts, mistakes and certificates. */
 export function richResources(): Resources {

@@ -3,10 +3,10 @@
  * come, and what is logged.
  */
 import assert from "node:assert/strict";
-import { SnapshotInForce } from "../../proxy/snapshot_in_force.ts";
-import { SnapshotSource, type SnapshotSourceOptions } from "../../proxy/snapshot_source.ts";
+import { SnapshotInForce } from "../../proxy/config/active_snapshot.ts";
+import { SnapshotSource, type SnapshotSourceOptions } from "../../proxy/config/file_source.ts";
 import type { Logger } from "../../shared/log.ts";
-import type { Snapshot } from "../../shared/snapshot.ts";
+import type { Snapshot } from "../../shared/snapshot/types.ts";
 
 /** A configuration whose one route has this host. */
 export function config(host: string, tls?: { cert: string; key: string }): string {

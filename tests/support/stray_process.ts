@@ -2,8 +2,8 @@
  * `proxy/main.ts` with `stray_supervisor.ts` in place of the supervisor. In: the proxy's command
  * line, and SIGTERM. Out: its log, and its exit code; 3 where the supervisor has failed.
  */
-import { parseProxyOptions } from "../../proxy/options.ts";
-import type { ToSupervisor } from "../../proxy/supervisor_protocol.ts";
+import { parseProxyOptions } from "../../proxy/cli/options.ts";
+import type { ToSupervisor } from "../../proxy/process/supervisor_protocol.ts";
 
 const supervisor = new Worker(new URL("./stray_supervisor.ts", import.meta.url), {
   type: "module",

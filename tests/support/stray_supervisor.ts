@@ -3,7 +3,7 @@
  * does, and a rejection that nobody handles as soon as it has begun.
  */
 /// <reference lib="deno.worker" />
-import "../../proxy/supervisor.ts";
+import "../../proxy/process/supervisor.ts";
 
 const take = self.onmessage as (event: MessageEvent) => void;
 

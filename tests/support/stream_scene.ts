@@ -2,12 +2,12 @@
  * `SnapshotSources` in this process, on a folder and a controller of their own. In: how the folder
  * is filled. Out: the snapshots that are applied, and what is logged.
  */
-import { SnapshotSources, type SnapshotSourcesOptions } from "../../proxy/snapshot_sources.ts";
-import { parseControllerUrl } from "../../proxy/controller_address.ts";
-import { ReconnectPace } from "../../proxy/stream/pace.ts";
+import { SnapshotSources, type SnapshotSourcesOptions } from "../../proxy/process/sources.ts";
+import { parseControllerUrl } from "../../proxy/config/stream/controller_address.ts";
+import { ReconnectPace } from "../../proxy/config/stream/backoff.ts";
 import type { LogFields, Logger } from "../../shared/log.ts";
-import type { Snapshot } from "../../shared/snapshot.ts";
-import { serialiseSnapshot } from "../../shared/snapshot_serialise.ts";
+import type { Snapshot } from "../../shared/snapshot/types.ts";
+import { serialiseSnapshot } from "../../shared/snapshot/serialise.ts";
 import { type Answer, MisbehavingController } from "./misbehaving_controller.ts";
 import { snapshotOf } from "./test_proxy.ts";
 

@@ -4,12 +4,15 @@
  */
 import { CertificateAuthority } from "../../dev/certificate_authority.ts";
 import { ControllerMetrics } from "../../controller/metrics.ts";
-import { type StreamOptions, StreamServer } from "../../controller/stream.ts";
-import type { ServingCertificate, ServingCertificates } from "../../controller/stream/authority.ts";
+import { type StreamOptions, StreamServer } from "../../controller/stream/server.ts";
+import type {
+  ServingCertificate,
+  ServingCertificates,
+} from "../../controller/stream/ca/certificate_authority.ts";
 import type { Verdict } from "../../controller/stream/token_reviews.ts";
 import { silentLogger } from "../../shared/log.ts";
 import { Redacted } from "../../shared/redacted.ts";
-import type { Snapshot, SnapshotVersion } from "../../shared/snapshot.ts";
+import type { Snapshot, SnapshotVersion } from "../../shared/snapshot/types.ts";
 import { StreamClient } from "./stream_client.ts";
 
 /** Who signs what servers present. */

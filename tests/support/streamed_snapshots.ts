@@ -2,16 +2,16 @@
  * Configurations for tests of the stream between controller and proxy. In: random choices, or parts.
  * Out: snapshots with certificates, and what a proxy makes of the lines that carry them.
  */
-import { compareHosts } from "../../shared/host_order.ts";
+import { compareHosts } from "../../shared/host/host_order.ts";
 import type {
   Certificate,
   Route,
   Snapshot,
   SnapshotVersion,
   Upstream,
-} from "../../shared/snapshot.ts";
-import { SNAPSHOT_FORMAT } from "../../shared/snapshot.ts";
-import { serialiseSnapshot } from "../../shared/snapshot_serialise.ts";
+} from "../../shared/snapshot/types.ts";
+import { SNAPSHOT_FORMAT } from "../../shared/snapshot/types.ts";
+import { serialiseSnapshot } from "../../shared/snapshot/serialise.ts";
 import { Redacted } from "../../shared/redacted.ts";
 import { readUpdate } from "../../shared/stream/messages.ts";
 import type { ReceivedContent } from "../../shared/stream/received.ts";

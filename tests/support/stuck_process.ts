@@ -2,7 +2,7 @@
  * `proxy/main.ts` with `stuck_supervisor.ts` in place of the supervisor, and less patience. In: the
  * proxy's command line, and SIGTERM. Out: its log, and its exit code.
  */
-import { startProxy } from "../../proxy/first_thread.ts";
+import { startProxy } from "../../proxy/process/launcher.ts";
 
 const stop = startProxy(Deno.args, {
   module: new URL("./stuck_supervisor.ts", import.meta.url),

@@ -3,7 +3,7 @@
  * that does, until then.
  */
 /// <reference lib="deno.worker" />
-import "../../proxy/supervisor.ts";
+import "../../proxy/process/supervisor.ts";
 
 const take = self.onmessage as (event: MessageEvent) => void;
 

@@ -4,7 +4,7 @@
  * reads without a sleep in between.
  */
 
-import { TcpTransport } from "../../proxy/tcp_transport.ts";
+import { TcpTransport } from "../../proxy/io/tcp_transport.ts";
 
 /** A peer that reads nothing more (it is busy with what it has) is not waited for any longer, ms. */
 const PATIENCE = 100;

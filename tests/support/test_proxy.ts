@@ -2,11 +2,11 @@
  * A `ProxyServer` in this process, for tests. In: endpoints and limits that differ from the
  * defaults. Out: its port, and what it has logged.
  */
-import { DEFAULT_LIMITS, type Limits } from "../../proxy/limits.ts";
+import { DEFAULT_LIMITS, type Limits } from "../../proxy/http/limits.ts";
 import { ProxyServer, type ProxyServerOptions } from "../../proxy/server.ts";
-import { CidrList } from "../../shared/cidr.ts";
+import { CidrList } from "../../shared/net/cidr.ts";
 import type { LogFields } from "../../shared/log.ts";
-import type { Endpoint, Snapshot } from "../../shared/snapshot.ts";
+import type { Endpoint, Snapshot } from "../../shared/snapshot/types.ts";
 
 /** `/` of any host to one upstream with these endpoints; a number is a port on 127.0.0.1. */
 export function snapshotOf(endpoints: readonly (number | Endpoint)[]): Snapshot {

@@ -2,7 +2,7 @@
  * A worker that runs endless work with a limit. In: its start. Out: a message with what came of each.
  */
 /// <reference lib="deno.worker" />
-import { withinTime } from "../../proxy/time_limit.ts";
+import { withinTime } from "../../proxy/io/time_limit.ts";
 
 const thrown = (() => {
   try {

@@ -5,7 +5,7 @@
  */
 import net from "node:net";
 import tls from "node:tls";
-import type { ServerCertificate } from "../../proxy/certificates.ts";
+import type { ServerCertificate } from "../../proxy/certificates/store.ts";
 
 export class TlsBackend {
   connections = 0;

@@ -6,14 +6,14 @@
 import { Buffer } from "node:buffer";
 import tls from "node:tls";
 import { CertificateAuthority, type CertificateRequest } from "../../dev/certificate_authority.ts";
-import type { ServerCertificate } from "../../proxy/certificates.ts";
-import { DEFAULT_LIMITS, type Limits } from "../../proxy/limits.ts";
-import type { OwnCalls } from "../../proxy/own_calls.ts";
+import type { ServerCertificate } from "../../proxy/certificates/store.ts";
+import { DEFAULT_LIMITS, type Limits } from "../../proxy/http/limits.ts";
+import type { OwnCalls } from "../../proxy/listen/self_probes.ts";
 import { ProxyServer } from "../../proxy/server.ts";
 import type { Telemetry } from "../../proxy/telemetry/telemetry.ts";
-import { CidrList } from "../../shared/cidr.ts";
+import { CidrList } from "../../shared/net/cidr.ts";
 import type { LogFields, LogLevel } from "../../shared/log.ts";
-import type { Snapshot } from "../../shared/snapshot.ts";
+import type { Snapshot } from "../../shared/snapshot/types.ts";
 import { snapshotOf } from "./test_proxy.ts";
 
 /** Signs every certificate of a test file. */

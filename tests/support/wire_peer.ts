@@ -6,7 +6,7 @@
  *     await client.send("GET / HTTP/1.1\r\nHost: a.test\r\n\r\n");
  *     const answer = await client.answers.message("response");
  */
-import { asciiBytes } from "../../proxy/fields.ts";
+import { asciiBytes } from "../../proxy/http/fields.ts";
 import { TakenBytes } from "./taken_bytes.ts";
 import { MessageReader, type WireMessage } from "./wire_message.ts";
 

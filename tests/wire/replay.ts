@@ -3,10 +3,10 @@
  * bytes are cut in two. Out: what the client got and the backend saw, and how that differs from what
  * the case expects.
  */
-import { CidrList } from "../../shared/cidr.ts";
+import { CidrList } from "../../shared/net/cidr.ts";
 import type { LogFields } from "../../shared/log.ts";
-import type { Route, Snapshot } from "../../shared/snapshot.ts";
-import { DEFAULT_LIMITS, type Limits } from "../../proxy/limits.ts";
+import type { Route, Snapshot } from "../../shared/snapshot/types.ts";
+import { DEFAULT_LIMITS, type Limits } from "../../proxy/http/limits.ts";
 import { ProxyServer } from "../../proxy/server.ts";
 import { messageText, type WireMessage } from "../support/wire_message.ts";
 import { WireBackend, WireClient } from "../support/wire_peer.ts";

@@ -4,8 +4,8 @@
  * both sides may differ. Work is linear in the input: a byte of it makes at most one entry of the
  * table move, and a head that is full takes nothing more.
  */
-import { OTHER, SENSITIVE } from "../../fields.ts";
-import { COLON, SP } from "../../grammar.ts";
+import { OTHER, SENSITIVE } from "../../http/fields.ts";
+import { COLON, SP } from "../../http/grammar.ts";
 import { copy, DynamicTable } from "./dynamic_table.ts";
 import { LINE_OVERHEAD, META, NAME_INFO, nameInfo, valueInfo } from "./field_lines.ts";
 import type { HeadBlock } from "./head_block.ts";

@@ -1,6 +1,6 @@
 /** What the decoder refuses, and what its work and memory are bounded by (RFC 7541, RFC 9113 §4.3). */
 import assert from "node:assert/strict";
-import { OTHER, SENSITIVE } from "../../fields.ts";
+import { OTHER, SENSITIVE } from "../../http/fields.ts";
 import { fieldsOfHead, fromHex, newHead, rawLiteral } from "../../../tests/support/hpack_heads.ts";
 import { HpackDecoder } from "./decoder.ts";
 import type { HeadBlock } from "./head_block.ts";

@@ -1,6 +1,6 @@
 /** The dynamic table against a list that does the same slowly (RFC 7541 §4). */
 import assert from "node:assert/strict";
-import { asciiBytes, latin1 } from "../../fields.ts";
+import { asciiBytes, latin1 } from "../../http/fields.ts";
 import { Random } from "../../../tests/fuzz/random.ts";
 import { DynamicTable } from "./dynamic_table.ts";
 import { META } from "./field_lines.ts";

@@ -4,8 +4,8 @@
  * the table `indexing.ts` says. Work is linear in the input: a field is hashed, compared with one
  * entry, and written and inserted at most once.
  */
-import { asciiBytes, type Fields, OTHER, writeLatin1 } from "../../fields.ts";
-import { COLON, SP } from "../../grammar.ts";
+import { asciiBytes, type Fields, OTHER, writeLatin1 } from "../../http/fields.ts";
+import { COLON, SP } from "../../http/grammar.ts";
 import { copy, DynamicTable } from "./dynamic_table.ts";
 import { ENTRY_OVERHEAD, LINE_OVERHEAD, META } from "./field_lines.ts";
 import { huffmanLength, writeHuffman } from "./huffman.ts";

@@ -1,6 +1,6 @@
 /** What the encoder puts into its table and what not, and that any decoder reads what it writes. */
 import assert from "node:assert/strict";
-import { asciiBytes, fieldsOf, HOST, SENSITIVE } from "../../fields.ts";
+import { asciiBytes, fieldsOf, HOST, SENSITIVE } from "../../http/fields.ts";
 import { Random } from "../../../tests/fuzz/random.ts";
 import {
   type Field,

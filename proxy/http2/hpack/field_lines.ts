@@ -3,8 +3,8 @@
  * found out about each when it came. In: bytes of a name and a value. Out: lines that are copied by
  * runs, their ids, and what is wrong with them (RFC 9113 §8.2.1, §8.3).
  */
-import { asciiBytes, fieldIdBy } from "../../fields.ts";
-import { COLON, CR, HTAB, LF, SP, TOKEN, VALUE } from "../../grammar.ts";
+import { asciiBytes, fieldIdBy } from "../../http/fields.ts";
+import { COLON, CR, HTAB, LF, SP, TOKEN, VALUE } from "../../http/grammar.ts";
 
 /** What an entry costs besides its name and value (RFC 7541 §4.1, RFC 9113 §10.5.1), in bytes. */
 export const ENTRY_OVERHEAD = 32;

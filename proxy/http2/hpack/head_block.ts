@@ -3,8 +3,8 @@
  * table's lines or as literals. Out: pseudo-fields as strings, the others as `name: value CRLF` lines
  * in bytes of its own, for http1's writer to copy whole; the first rule that is broken; the limits.
  */
-import { asciiBytes, COOKIE, DROPPED, Fields, latin1, writeLatin1 } from "../../fields.ts";
-import { COLON, CR, LF, SEMICOLON, SP } from "../../grammar.ts";
+import { asciiBytes, COOKIE, DROPPED, Fields, latin1, writeLatin1 } from "../../http/fields.ts";
+import { COLON, CR, LF, SEMICOLON, SP } from "../../http/grammar.ts";
 import { copy } from "./dynamic_table.ts";
 import {
   AUTHORITY,

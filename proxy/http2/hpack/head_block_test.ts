@@ -1,7 +1,7 @@
 /** What a head takes, and which rule of RFC 9113 §8.2 and §8.3 it says is broken. */
 import assert from "node:assert/strict";
-import { COOKIE, DROPPED, HOST, latin1, UNDERSCORE } from "../../fields.ts";
-import { TOKEN, VALUE } from "../../grammar.ts";
+import { COOKIE, DROPPED, HOST, latin1, UNDERSCORE } from "../../http/fields.ts";
+import { TOKEN, VALUE } from "../../http/grammar.ts";
 import {
   type Field,
   fieldsOfHead,

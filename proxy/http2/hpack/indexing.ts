@@ -5,7 +5,7 @@
  * A table of 4 KiB serves whoever shares the connection. So values that mostly change stay out of it,
  * whatever is not known to repeat must come twice before it goes in, and secrets never do.
  */
-import { asciiBytes, fieldId, OTHER, SENSITIVE, X_REQUEST_ID } from "../../fields.ts";
+import { asciiBytes, fieldId, OTHER, SENSITIVE, X_REQUEST_ID } from "../../http/fields.ts";
 import { STATIC_COUNT, STATIC_TABLE } from "./static_table.ts";
 
 /** Into the table when first seen. */

@@ -2,8 +2,8 @@
  * The static table (RFC 7541 Appendix A). In: an index from 1 to 61, or a name. Out: its line, or the
  * index of the first entry with that name.
  */
-import { writeLatin1 } from "../../fields.ts";
-import { COLON, SP } from "../../grammar.ts";
+import { writeLatin1 } from "../../http/fields.ts";
+import { COLON, SP } from "../../http/grammar.ts";
 import { FieldLines, LINE_OVERHEAD, META, nameInfo } from "./field_lines.ts";
 
 /** Names and values, in the order of their indexes, which begin at 1. */

@@ -5,10 +5,10 @@
 import { X509Certificate } from "node:crypto";
 import { KubeClient } from "../../../controller/kube/client.ts";
 import { loadCredentials } from "../../../controller/kube/credentials.ts";
-import type { JobOutcome } from "../../../controller/job.ts";
-import type { ServingCertificate } from "../../../controller/stream/authority.ts";
-import { AuthorityKeeper } from "../../../controller/stream/authority_keeper.ts";
-import { AuthorityServer } from "../../../controller/stream/authority_server.ts";
+import type { JobOutcome } from "../../../controller/outputs/write/job.ts";
+import type { ServingCertificate } from "../../../controller/stream/ca/certificate_authority.ts";
+import { AuthorityKeeper } from "../../../controller/stream/ca/keeper.ts";
+import { AuthorityServer } from "../../../controller/stream/ca/server_certificate.ts";
 import { ManualClock } from "../../../shared/clock.ts";
 import { createLogger, type Logger } from "../../../shared/log.ts";
 import type { KubeObject } from "./api_client.ts";

@@ -2,10 +2,10 @@
  * A controller on a real API server. In: a cluster and flags. Out: a namespace for its own objects
  * and one for users', a process that serves the second alone, and what it has published.
  */
-import { readPublishedSet } from "../../../controller/publish/published.ts";
-import type { LiveConfigMap, LiveSecret } from "../../../controller/publish/objects.ts";
-import { STREAM } from "../../../controller/workload/names.ts";
-import type { Snapshot } from "../../../shared/snapshot.ts";
+import { readPublishedSet } from "../../../controller/outputs/publish/published.ts";
+import type { LiveConfigMap, LiveSecret } from "../../../controller/outputs/publish/objects.ts";
+import { STREAM } from "../../../controller/outputs/workload/names.ts";
+import type { Snapshot } from "../../../shared/snapshot/types.ts";
 import type { KubeObject } from "./api_client.ts";
 import { type ApiGateway, startGateway } from "./api_gateway.ts";
 import type { TestCluster } from "./cluster.ts";

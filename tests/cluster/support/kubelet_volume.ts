@@ -4,7 +4,11 @@
  */
 import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { configFileName, configMapName, isKeySecretName } from "../../../shared/published_set.ts";
+import {
+  configFileName,
+  configMapName,
+  isKeySecretName,
+} from "../../../shared/snapshot/published_set.ts";
 import { MountedVolume } from "../../support/mounted_volume.ts";
 import type { KubeObject } from "./api_client.ts";
 import type { TestCluster } from "./cluster.ts";

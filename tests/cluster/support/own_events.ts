@@ -3,7 +3,7 @@
  * our reporting component: the API server itself has one for a Service whose address it repairs as it
  * starts.
  */
-import { REPORTING_COMPONENT } from "../../../controller/events/record.ts";
+import { REPORTING_COMPONENT } from "../../../controller/outputs/events/record.ts";
 import type { KubeObject } from "./api_client.ts";
 import type { TestCluster } from "./cluster.ts";
 

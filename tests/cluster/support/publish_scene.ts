@@ -14,12 +14,12 @@ import {
   type Resource,
   SECRETS,
 } from "../../../controller/kube/types.ts";
-import { Publisher, type PublishResult } from "../../../controller/publish.ts";
-import { readPublishedSet } from "../../../controller/publish/published.ts";
-import type { LiveConfigMap, LiveSecret } from "../../../controller/publish/objects.ts";
+import { Publisher, type PublishResult } from "../../../controller/outputs/publish/publisher.ts";
+import { readPublishedSet } from "../../../controller/outputs/publish/published.ts";
+import type { LiveConfigMap, LiveSecret } from "../../../controller/outputs/publish/objects.ts";
 import type { Logger } from "../../../shared/log.ts";
-import type { Snapshot } from "../../../shared/snapshot.ts";
-import { serialiseSnapshot } from "../../../shared/snapshot_serialise.ts";
+import type { Snapshot } from "../../../shared/snapshot/types.ts";
+import { serialiseSnapshot } from "../../../shared/snapshot/serialise.ts";
 import type { KubeObject } from "./api_client.ts";
 import type { TestCluster } from "./cluster.ts";
 import { eventually } from "./condition.ts";

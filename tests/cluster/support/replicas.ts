@@ -5,13 +5,13 @@
  *
  * The order is that of resourceVersions, which one etcd counts for all kinds.
  */
-import { STREAM } from "../../../controller/workload/names.ts";
+import { STREAM } from "../../../controller/outputs/workload/names.ts";
 import { type ApiGateway, type RecordedRequest, startGateway } from "./api_gateway.ts";
 import type { KubeObject } from "./api_client.ts";
 import type { TestCluster } from "./cluster.ts";
 import { eventually } from "./condition.ts";
 import { compareRevisions } from "../../../controller/kube/revision.ts";
-import type { SnapshotVersion } from "../../../shared/snapshot.ts";
+import type { SnapshotVersion } from "../../../shared/snapshot/types.ts";
 import { ControllerProcess } from "./controller_process.ts";
 import type { ControllerScene } from "./controller_scene.ts";
 

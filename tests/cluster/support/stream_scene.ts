@@ -2,7 +2,7 @@
  * Proxies of a scene's controllers, as far as the stream knows them. In: a scene. Out: service-account
  * tokens as a kubelet would mount them, the trust that is published, and streams.
  */
-import { parseAddress } from "../../../shared/address.ts";
+import { parseAddress } from "../../../shared/net/address.ts";
 import { StreamClient, type StreamClientOptions } from "../../support/stream_client.ts";
 import type { KubeObject } from "./api_client.ts";
 import type { TestCluster } from "./cluster.ts";

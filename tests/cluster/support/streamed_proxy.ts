@@ -2,7 +2,7 @@
  * A real proxy on the stream of a scene's controller. In: a scene, and what it is to have of files.
  * Out: the process, and what it answers.
  */
-import type { Snapshot } from "../../../shared/snapshot.ts";
+import type { Snapshot } from "../../../shared/snapshot/types.ts";
 import { ProxyProcess, type ProxyProcessOptions } from "../../support/proxy_process.ts";
 import type { ControllerProcess } from "./controller_process.ts";
 import type { ControllerScene } from "./controller_scene.ts";

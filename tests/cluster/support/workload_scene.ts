@@ -6,9 +6,12 @@ import { equal } from "node:assert/strict";
 import { type CallReport, KubeClient } from "../../../controller/kube/client.ts";
 import { loadCredentials } from "../../../controller/kube/credentials.ts";
 import type { KubeObject } from "../../../controller/kube/types.ts";
-import { type SyncResult, WorkloadKeeper } from "../../../controller/workload/keeper.ts";
-import type { WorkloadKind } from "../../../controller/workload/options.ts";
-import { workloadObjects, type WorkloadOptions } from "../../../controller/workload.ts";
+import { type SyncResult, WorkloadKeeper } from "../../../controller/outputs/workload/keeper.ts";
+import type { WorkloadKind } from "../../../controller/outputs/workload/options.ts";
+import {
+  workloadObjects,
+  type WorkloadOptions,
+} from "../../../controller/outputs/workload/objects.ts";
 import type { TestCluster } from "./cluster.ts";
 
 export const NAME = "pingress-proxy-server";

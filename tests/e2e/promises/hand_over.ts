@@ -2,8 +2,8 @@
  * The leader is killed while it writes. In: a scene. Out: how long until all that was asked for is
  * published, which only a leader does, and whether proxies have all of it.
  */
-import type { LiveConfigMap, LiveSecret } from "../../../controller/publish/objects.ts";
-import { readPublishedSet } from "../../../controller/publish/published.ts";
+import type { LiveConfigMap, LiveSecret } from "../../../controller/outputs/publish/objects.ts";
+import { readPublishedSet } from "../../../controller/outputs/publish/published.ts";
 import { eventually } from "../../cluster/support/condition.ts";
 import { ingressFor } from "../cluster/app/application.ts";
 import { NAMESPACE } from "../cluster/installation.ts";

@@ -1,0 +1,266 @@
+/**
+ * Keeps the recorded claims to hosts. In: the ConfigMap `pingress-claims` as a watch shows it, and
+ * the claims that the last translation came to. Out: the claims for the next translation, and the
+ * ConfigMap as it should be, written by whoever leads.
+ *
+ * Where the ConfigMap has been deleted or damaged, the claims of this process's last translation
+ * hold; a process that has none yet has them determined from what is published.
+ */
+import { Buffer } from "node:buffer";
+import { gunzipSync, gzipSync } from "node:zlib";
+import type { Logger } from "../../../shared/log.ts";
+import type { Problem } from "../../../shared/problem.ts";
+import { DONE, IDLE, type JobOutcome } from "../write/job.ts";
+import { NOT_LEADING, type WriteClient } from "../../kube/fenced_client.ts";
+import { isAlike } from "../../kube/likeness.ts";
+import type { ObjectView } from "../../kube/store.ts";
+import { type ApiResult, CONFIG_MAPS, type KubeObject } from "../../kube/types.ts";
+import type { Entries, LiveConfigMap } from "./objects.ts";
+import { OwnWrites, type Seen } from "./own_writes.ts";
+import { PUBLISHED_LABEL } from "./repair.ts";
+import {
+  type ClaimsReading,
+  claimsText,
+  type HostClaims,
+  isSameClaims,
+  parseClaims,
+} from "../../translate/hosts/host_claims.ts";
+import { OWNER_LABELS } from "../workload/names.ts";
+
+export const CLAIMS_NAME = "pingress-claims";
+
+/** Other than that of what proxies read: older controllers delete nothing that they do not know. */
+export const CLAIMS_LABELS: Entries = { ...OWNER_LABELS, [PUBLISHED_LABEL]: "claims" };
+
+const PLAIN_KEY = "claims.json";
+const PACKED_KEY = "claims.json.gz";
+
+/** Bytes up to which the claims stand there as text, for people to read. */
+const PLAIN_BYTES = 256 * 1024;
+
+/** Bytes of what is compressed; the API server takes 1 MiB. */
+const PACKED_BYTES = 960 * 1024;
+
+/** Bytes of the text that is read back; about 600,000 hosts. */
+const MAX_TEXT = 64 * 1024 * 1024;
+
+export type ClaimsConfigMap = KubeObject & LiveConfigMap;
+
+export interface ClaimsKeeperOptions {
+  readonly client: Pick<WriteClient, "apply" | "delete">;
+  readonly namespace: string;
+  /** Those with `CLAIMS_LABELS`, among others. */
+  readonly configMaps: ObjectView<ClaimsConfigMap>;
+  readonly log: Logger;
+}
+
+/** What the ConfigMap should hold; null where it should not be there. */
+type ClaimsContent = Pick<LiveConfigMap, "data" | "binaryData"> | null;
+
+export class ClaimsKeeper {
+  readonly #options: ClaimsKeeperOptions;
+  readonly #configMaps: OwnWrites<ClaimsConfigMap>;
+  /** By what the ConfigMap holds; the last two. */
+  readonly #readings = new Map<string, ClaimsReading>();
+  /** Of the last translation; null before it, and where hosts are shared by all. */
+  #planned: HostClaims | null = null;
+  #isPlanned = false;
+  /** Compared last, and found to say the same. */
+  #settled: readonly [recorded: HostClaims, planned: HostClaims] | null = null;
+  #problems: readonly Problem[] = [];
+  /** Why the ConfigMap could not be read, when it was logged last. */
+  #complaint = "";
+
+  constructor(options: ClaimsKeeperOptions) {
+    this.#options = options;
+    this.#configMaps = new OwnWrites(options.configMaps, options.namespace);
+  }
+
+  get problems(): readonly Problem[] {
+    return this.#problems;
+  }
+
+  /** For the next translation; null where none are known. */
+  claims(): HostClaims | null {
+    return this.#recorded() ?? this.#planned;
+  }
+
+  /** Takes what a translation came to. */
+  plan(claims: HostClaims | null): void {
+    this.#planned = claims;
+    this.#isPlanned = true;
+  }
+
+  /** Whether what is recorded differs from what the last translation came to. */
+  get differs(): boolean {
+    const recorded = this.#recorded();
+    return recorded === null || this.#planned === null
+      ? recorded !== this.#planned
+      : !this.#isSettled(recorded, this.#planned);
+  }
+
+  /** To be run by whoever may write. */
+  async run(): Promise<JobOutcome> {
+    if (!this.#isPlanned) return DONE;
+    const recorded = this.#recorded();
+    const planned = this.#planned;
+    if (planned === null || planned.size === 0) return await this.#write(null, null);
+    if (recorded !== null && this.#isSettled(recorded, planned)) {
+      this.#problems = [];
+      return DONE;
+    }
+    const content = contentOf(planned) ?? contentOf(ownersOf(planned));
+    if (content === null) {
+      this.#problems = [TOO_LARGE];
+      return DONE;
+    }
+    const seen = this.#seen();
+    // Without the claims that wait it differs from what is planned each time.
+    if (
+      seen !== null && isAlike(seen.object.binaryData ?? {}, content.binaryData ?? {}) &&
+      isAlike(seen.object.data ?? {}, content.data ?? {})
+    ) return DONE;
+    return await this.#write(content, planned);
+  }
+
+  /** Deletes the record; null, or why that failed. */
+  async remove(): Promise<string | null> {
+    this.#planned = null;
+    const outcome = await this.#write(null, null);
+    return outcome.kind === "failed" ? outcome.reason : null;
+  }
+
+  /** The record may be read on without it. */
+  close(): void {
+    this.#configMaps.close();
+  }
+
+  #isSettled(recorded: HostClaims, planned: HostClaims): boolean {
+    const settled = this.#settled;
+    if (settled !== null && settled[0] === recorded && settled[1] === planned) return true;
+    if (!isSameClaims(recorded, planned)) return false;
+    this.#settled = [recorded, planned];
+    return true;
+  }
+
+  #seen(): Seen<ClaimsConfigMap> | null {
+    return this.#configMaps.list().get(CLAIMS_NAME) ?? null;
+  }
+
+  /** Null where there is no record that can be read. */
+  #recorded(): HostClaims | null {
+    const seen = this.#seen();
+    if (seen === null) return null;
+    const { data, binaryData } = seen.object;
+    const packed = binaryData?.[PACKED_KEY];
+    const text = packed ?? data?.[PLAIN_KEY] ?? "";
+    let reading = this.#readings.get(text);
+    if (reading === undefined) {
+      reading = packed === undefined ? parseClaims(text) : unpack(packed);
+      this.#remember(text, reading);
+    }
+    if (reading.ok) {
+      this.#complaint = "";
+      return reading.claims;
+    }
+    if (this.#complaint !== reading.reason) {
+      this.#options.log.warn("Recorded claims to hosts cannot be read", { reason: reading.reason });
+    }
+    this.#complaint = reading.reason;
+    return null;
+  }
+
+  #remember(text: string, reading: ClaimsReading): void {
+    this.#readings.set(text, reading);
+    const [oldest] = this.#readings.keys();
+    if (this.#readings.size > 2) this.#readings.delete(oldest);
+  }
+
+  async #write(content: ClaimsContent, claims: HostClaims | null): Promise<JobOutcome> {
+    const { client, namespace, log } = this.#options;
+    const seen = this.#seen();
+    // A write that comes too late, by a leader of before, must not undo that of the next one.
+    let version = seen?.version ?? "";
+    if (seen !== null && (content === null || seen.object.immutable === true)) {
+      const { uid } = seen.object.metadata;
+      const options = uid === undefined ? {} : { uid };
+      const deleted = await client.delete(CONFIG_MAPS, namespace, CLAIMS_NAME, options);
+      if (!deleted.ok && deleted.error.code !== 404) return this.#failed(deleted);
+      this.#configMaps.deleted(seen.object);
+      version = "";
+      log.info("Recorded claims to hosts deleted");
+    }
+    this.#problems = [];
+    if (content === null) return DONE;
+    const packed = content.binaryData?.[PACKED_KEY];
+    const text = packed ?? content.data?.[PLAIN_KEY] ?? "";
+    const metadata = { name: CLAIMS_NAME, namespace, labels: CLAIMS_LABELS };
+    const applied = await client.apply<ClaimsConfigMap>(
+      CONFIG_MAPS,
+      { metadata, ...content },
+      version === "" ? {} : { resourceVersion: version },
+    );
+    if (!applied.ok) return this.#failed(applied);
+    // What was just made needs no reading; of owners alone the rest is planned again.
+    if (claims !== null && packed === undefined) this.#remember(text, { ok: true, claims });
+    this.#configMaps.wrote(applied.value);
+    return DONE;
+  }
+
+  #failed({ error }: Extract<ApiResult<unknown>, { ok: false }>): JobOutcome {
+    if (error.reason === NOT_LEADING) return IDLE;
+    this.#configMaps.forget();
+    const reason = `ConfigMap ${CLAIMS_NAME}: ${error.message}`;
+    const failed: JobOutcome = { kind: "failed", reason, retryAfter: error.retryAfter };
+    // Somebody else has written it: the next run starts from that.
+    if (error.code === 409) return failed;
+    this.#problems = [{
+      object: null,
+      field: "",
+      reason: "ClaimsNotRecorded",
+      message:
+        `claims to hosts cannot be recorded in ConfigMap ${CLAIMS_NAME} (${error.message}), ` +
+        "so after a restart hosts belong to the namespaces that serve them then",
+      remedy: "Apply the manifests of this version, which grant create, patch and delete on it",
+      severity: "warning",
+    }];
+    return failed;
+  }
+}
+
+const TOO_LARGE: Problem = {
+  object: null,
+  field: "",
+  reason: "ClaimsTooLarge",
+  message:
+    `claims to hosts do not fit into ConfigMap ${CLAIMS_NAME}, so what was recorded before ` +
+    "stays, and a host named since belongs to its oldest Ingress",
+  remedy: "Serve fewer hosts with this controller, or annotate Namespaces with pingress.io/hosts",
+  severity: "error",
+};
+
+/** Null where it does not fit into one ConfigMap. */
+function contentOf(claims: HostClaims): ClaimsContent {
+  const text = claimsText(claims);
+  if (Buffer.byteLength(text) <= PLAIN_BYTES) return { data: { [PLAIN_KEY]: text } };
+  const packed = gzipSync(text);
+  if (packed.length > PACKED_BYTES) return null;
+  return { binaryData: { [PACKED_KEY]: packed.toString("base64") } };
+}
+
+/** Without the claims that wait. */
+function ownersOf(claims: HostClaims): HostClaims {
+  return new Map(Array.from(claims, ([host, list]) => [
+    host,
+    list.filter(({ shared }, i) => i === 0 || shared),
+  ]));
+}
+
+function unpack(packed: string): ClaimsReading {
+  try {
+    const text = gunzipSync(Buffer.from(packed, "base64"), { maxOutputLength: MAX_TEXT });
+    return parseClaims(text.toString());
+  } catch {
+    return { ok: false, reason: `its ${PACKED_KEY} is not gzip` };
+  }
+}

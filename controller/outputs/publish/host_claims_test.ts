@@ -1,0 +1,196 @@
+import assert from "node:assert/strict";
+import { silentLogger } from "../../../shared/log.ts";
+import { type ClaimsConfigMap, ClaimsKeeper } from "./host_claims.ts";
+import { ObjectStore } from "../../kube/store.ts";
+import type { ApiResult, KubeObject } from "../../kube/types.ts";
+import type { HostClaims } from "../../translate/hosts/host_claims.ts";
+
+const SINCE = "2029-06-01T00:00:00Z";
+
+function claimsOf(owners: Readonly<Record<string, readonly string[]>>): HostClaims {
+  return new Map(
+    Object.entries(owners).map(([host, names]) => [
+      host,
+      names.map((namespace) => ({ namespace, since: SINCE })),
+    ]),
+  );
+}
+
+/** An API server with one ConfigMap, whose watch shows each write at once. */
+class Server {
+  readonly store = new ObjectStore<ClaimsConfigMap>();
+  readonly writes: string[] = [];
+  /** What each write was made from. */
+  readonly versions: string[] = [];
+  refusal: number | null = null;
+  #version = 0;
+
+  keeper(): ClaimsKeeper {
+    return new ClaimsKeeper({
+      client: {
+        apply: <T extends KubeObject>(
+          _resource: unknown,
+          object: KubeObject,
+          { resourceVersion }: { readonly resourceVersion?: string } = {},
+        ) => Promise.resolve(this.#apply(object, resourceVersion) as ApiResult<T>),
+        delete: () => Promise.resolve(this.#delete()),
+      },
+      namespace: "system",
+      configMaps: this.store,
+      log: silentLogger,
+    });
+  }
+
+  /** As somebody else would write it. */
+  put(data: Record<string, string>): void {
+    const resourceVersion = String(++this.#version);
+    const metadata = { name: "pingress-claims", namespace: "system", uid: "1", resourceVersion };
+    this.store.put({ metadata, data });
+  }
+
+  remove(): void {
+    this.store.remove("system", "pingress-claims");
+  }
+
+  #apply(object: KubeObject, madeFrom: string | undefined): ApiResult<KubeObject> {
+    this.versions.push(madeFrom ?? "");
+    if (this.refusal !== null) {
+      const error = { code: this.refusal, reason: "Forbidden", message: "no", retryAfter: null };
+      return { ok: false, error };
+    }
+    const resourceVersion = String(++this.#version);
+    const stored = { ...object, metadata: { ...object.metadata, uid: "1", resourceVersion } };
+    this.writes.push("apply");
+    this.store.put(stored);
+    return { ok: true, value: stored };
+  }
+
+  #delete(): ApiResult<KubeObject> {
+    this.writes.push("delete");
+    this.remove();
+    return { ok: true, value: { metadata: { name: "pingress-claims" } } };
+  }
+}
+
+Deno.test("claims are written once, and another process reads the same", async () => {
+  const server = new Server();
+  const keeper = server.keeper();
+  assert.equal(keeper.claims(), null);
+  const claims = claimsOf({ "shop.test": ["victim", "evil"], "*.test": ["victim"] });
+  keeper.plan(claims);
+  await keeper.run();
+  await keeper.run();
+  assert.deepEqual(server.writes, ["apply"]);
+  assert.equal(keeper.differs, false);
+  assert.deepEqual(new Map(server.keeper().claims()), new Map(claims));
+});
+
+Deno.test("a record that is deleted or damaged is written again as it was", async () => {
+  const server = new Server();
+  const keeper = server.keeper();
+  const claims = claimsOf({ "shop.test": ["victim"] });
+  keeper.plan(claims);
+  await keeper.run();
+  const damages = [
+    () => server.remove(),
+    () => server.put({ "claims.json": "{" }),
+    () => server.put({ "claims.json": '{"version":99,"hosts":[]}' }),
+    () => server.put({}),
+  ];
+  for (const damage of damages) {
+    damage();
+    assert.equal(server.keeper().claims(), null);
+    assert.deepEqual(keeper.claims(), claims, "the claims of this process hold");
+    await keeper.run();
+    assert.deepEqual(new Map(server.keeper().claims()), new Map(claims));
+  }
+  assert.equal(server.writes.length, 1 + damages.length);
+});
+
+Deno.test("a host that cannot be read in the record costs itself alone", () => {
+  const server = new Server();
+  const good = { host: "shop.test", claims: [{ namespace: "victim", since: SINCE }] };
+  const bad = [
+    { host: "*", claims: good.claims },
+    { host: "UPPER.test", claims: good.claims },
+    { host: "a.test", claims: [{ namespace: "Not a name", since: SINCE }] },
+    { host: "b.test" },
+    null,
+  ];
+  server.put({ "claims.json": JSON.stringify({ version: 1, hosts: [...bad, good] }) });
+  assert.deepEqual(server.keeper().claims(), claimsOf({ "shop.test": ["victim"] }));
+});
+
+Deno.test("many claims are compressed, and come back whole", async () => {
+  const server = new Server();
+  const keeper = server.keeper();
+  const hosts = Array.from({ length: 10_000 }, (_, i) => [`host-${i}.example.com`, [`team-${i}`]]);
+  const claims = claimsOf(Object.fromEntries(hosts));
+  keeper.plan(claims);
+  await keeper.run();
+  const stored = server.store.get("system", "pingress-claims")!;
+  assert.equal(stored.data, undefined);
+  assert.deepEqual(new Map(server.keeper().claims()), new Map(claims));
+});
+
+Deno.test("claims that do not fit leave the record as it is, and are a problem", async () => {
+  const server = new Server();
+  const keeper = server.keeper();
+  const before = claimsOf({ "shop.test": ["victim"] });
+  keeper.plan(before);
+  await keeper.run();
+  const random = () => crypto.randomUUID().replaceAll("-", "");
+  const hosts = Array.from({ length: 40_000 }, () => [`${random()}${random()}.test`, ["a"]]);
+  keeper.plan(claimsOf(Object.fromEntries(hosts)));
+  assert.equal((await keeper.run()).kind, "done");
+  assert.deepEqual(keeper.problems.map(({ reason }) => reason), ["ClaimsTooLarge"]);
+  assert.deepEqual(server.keeper().claims(), before);
+});
+
+Deno.test("no claims, or hosts that all share, leave no record", async () => {
+  for (const none of [new Map(), null]) {
+    const server = new Server();
+    const keeper = server.keeper();
+    keeper.plan(claimsOf({ "shop.test": ["victim"] }));
+    await keeper.run();
+    keeper.plan(none);
+    await keeper.run();
+    assert.deepEqual(server.writes, ["apply", "delete"]);
+    assert.equal(server.store.size, 0);
+  }
+});
+
+Deno.test("a write names the version that it was made from, so a late one is refused", async () => {
+  const server = new Server();
+  const keeper = server.keeper();
+  for (const namespace of ["a", "b", "c"]) {
+    keeper.plan(claimsOf({ "shop.test": [namespace] }));
+    await keeper.run();
+  }
+  assert.deepEqual(server.versions, ["", "1", "2"]);
+  server.refusal = 409;
+  keeper.plan(claimsOf({ "shop.test": ["d"] }));
+  assert.equal((await keeper.run()).kind, "failed");
+  assert.deepEqual(keeper.problems, [], "a conflict is tried again");
+});
+
+Deno.test("nothing is written before the first translation", async () => {
+  const server = new Server();
+  server.put({ "claims.json": "{" });
+  await server.keeper().run();
+  assert.deepEqual(server.writes, []);
+});
+
+Deno.test("without the right to write it the claims hold, and a problem names the remedy", async () => {
+  const server = new Server();
+  server.refusal = 403;
+  const keeper = server.keeper();
+  const claims = claimsOf({ "shop.test": ["victim"] });
+  keeper.plan(claims);
+  assert.equal((await keeper.run()).kind, "failed");
+  assert.deepEqual(keeper.problems.map(({ reason }) => reason), ["ClaimsNotRecorded"]);
+  assert.deepEqual(keeper.claims(), claims);
+  server.refusal = null;
+  await keeper.run();
+  assert.deepEqual(keeper.problems, []);
+});

@@ -1,0 +1,116 @@
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import {
+  keySecretName,
+  MAX_KEY_SECRETS,
+  sha256Of,
+} from "../../../shared/snapshot/published_set.ts";
+import { Redacted, type Secret } from "../../../shared/redacted.ts";
+import { packKeys } from "./keys.ts";
+import type { SecretContent } from "./objects.ts";
+
+/** Texts of so many bytes, one for each number. */
+function keysOf(numbers: Iterable<number>, bytes = 1700): Map<string, Secret> {
+  const keys = new Map<string, Secret>();
+  for (const number of numbers) {
+    const text = `${number} `.padEnd(bytes, "x");
+    keys.set(sha256Of(text), new Redacted(text));
+  }
+  return keys;
+}
+
+function* range(end: number, begin = 0): Generator<number> {
+  for (let i = begin; i < end; i++) yield i;
+}
+
+function pack(keys: ReadonlyMap<string, Secret>): readonly SecretContent[] {
+  const packed = packKeys(keys);
+  assert.ok(packed.ok);
+  return packed.secrets;
+}
+
+function bytesOf({ data }: SecretContent): number {
+  return Object.values(data).reduce((sum, value) => sum + Buffer.byteLength(value, "base64"), 0);
+}
+
+/** Names of the Secrets whose data is another one. */
+function changed(before: readonly SecretContent[], after: readonly SecretContent[]): string[] {
+  const texts = new Map(before.map(({ name, data }) => [name, JSON.stringify(data)]));
+  return after.filter(({ name, data }) => texts.get(name) !== JSON.stringify(data))
+    .map(({ name }) => name);
+}
+
+Deno.test("every key is in one Secret, under its hash, and no Secret is too large", () => {
+  for (const count of [0, 1, 300, 1000, 5000, 7000]) {
+    const keys = keysOf(range(count));
+    const secrets = pack(keys);
+    const names = secrets.map(({ name }) => name);
+    assert.equal(new Set(names).size, names.length);
+    const all = Array.from({ length: MAX_KEY_SECRETS }, (_, i) => keySecretName(i));
+    assert.ok(names.every((name) => all.includes(name)));
+    const found = secrets.flatMap(({ data }) => Object.entries(data));
+    assert.deepEqual(found.map(([hash]) => hash).sort(), [...keys.keys()].sort());
+    for (const [hash, value] of found) {
+      assert.equal(sha256Of(Buffer.from(value, "base64")), hash);
+    }
+    assert.ok(secrets.every((secret) => bytesOf(secret) <= 960 * 1024), `${count} keys`);
+  }
+});
+
+Deno.test("few keys are in the one Secret pingress-keys", () => {
+  assert.deepEqual(pack(keysOf(range(300))).map(({ name }) => name), ["pingress-keys"]);
+});
+
+Deno.test("the order in which keys come means nothing", () => {
+  const keys = keysOf(range(1000));
+  assert.equal(
+    JSON.stringify(pack(new Map([...keys].reverse()))),
+    JSON.stringify(pack(keys)),
+  );
+});
+
+Deno.test("one key more changes one Secret, but where that is full", () => {
+  let divided = 0;
+  let keys = keysOf(range(100), 17_000);
+  let before = pack(keys);
+  for (const next of range(200, 100)) {
+    keys = new Map([...keys, ...keysOf([next], 17_000)]);
+    const after = pack(keys);
+    const names = changed(before, after);
+    assert.ok(names.length >= 1 && names.length <= 2, `${names.length} Secrets change`);
+    if (names.length === 2) divided++;
+    before = after;
+  }
+  assert.ok(divided >= 1 && divided <= 6, `${divided} of 100 divided a Secret`);
+});
+
+Deno.test("one key less changes one Secret, but where two become one", () => {
+  let keys = [...keysOf(range(200), 17_000)];
+  let before = pack(new Map(keys));
+  let merged = 0;
+  for (let i = 0; i < 100; i++) {
+    keys = keys.slice(1);
+    const after = pack(new Map(keys));
+    const names = changed(before, after);
+    if (after.length < before.length) merged++;
+    assert.equal(names.length, 1);
+    before = after;
+  }
+  assert.ok(merged >= 1 && merged <= 6);
+});
+
+Deno.test("more keys than the Secrets hold are an error that tells how much", () => {
+  const packed = packKeys(keysOf(range(9500)));
+  assert.ok(!packed.ok);
+  assert.ok(packed.bytes > packed.limit);
+  assert.ok(!packKeys(keysOf([1], 1024 * 1024)).ok, "one key is too large by itself");
+});
+
+Deno.test("it is told how full the fullest Secret is, once none can be divided any more", () => {
+  const fullness = [1000, 6000, 7000].map((count) => {
+    const packed = packKeys(keysOf(range(count)));
+    return packed.ok ? packed.fullness : 1;
+  });
+  assert.equal(fullness[0], 0);
+  assert.ok(fullness[1] < fullness[2] && fullness[1] > 0.5);
+});

@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { ObjectStore } from "../../kube/store.ts";
+import type { KubeObject } from "../../kube/types.ts";
+import { OwnWrites } from "./own_writes.ts";
+
+interface Noted extends KubeObject {
+  readonly note: string;
+}
+
+function object(name: string, resourceVersion: string, note: string, uid = "1"): Noted {
+  return { metadata: { name, namespace: "here", resourceVersion, uid }, note };
+}
+
+function scene(): { store: ObjectStore<Noted>; own: OwnWrites<Noted>; shown: () => string[] } {
+  const store = new ObjectStore<Noted>();
+  const own = new OwnWrites<Noted>(store, "here");
+  const shown = () =>
+    [...own.list()].map(([name, { object, version }]) => `${name} ${version} ${object.note}`);
+  return { store, own, shown };
+}
+
+Deno.test("a write is seen at once, and gives way to what the watch tells later", () => {
+  const { store, own, shown } = scene();
+  store.put(object("a", "9", "old"));
+  own.wrote(object("a", "10", "ours"));
+  own.wrote(object("b", "11", "new"));
+  assert.deepEqual(shown(), ["a 10 ours", "b 11 new"]);
+  store.put(object("a", "10", "ours"));
+  store.put(object("a", "12", "theirs"));
+  assert.deepEqual(shown(), ["a 12 theirs", "b 11 new"]);
+});
+
+Deno.test("a version alone that the watch tells of is enough", () => {
+  const { store, own, shown } = scene();
+  store.put(object("a", "9", "same"));
+  own.wrote(object("a", "10", "same"));
+  store.put(object("a", "11", "same"));
+  assert.deepEqual(shown(), ["a 11 same"]);
+});
+
+Deno.test("what we delete is gone at once, another of that name is not", () => {
+  const { store, own, shown } = scene();
+  const old = object("a", "9", "old");
+  store.put(old);
+  own.deleted(old);
+  assert.deepEqual(shown(), []);
+  store.put(object("a", "10", "still there", "1"));
+  assert.deepEqual(shown(), []);
+  store.put(object("a", "12", "another", "2"));
+  assert.deepEqual(shown(), ["a 12 another"]);
+});
+
+Deno.test("what somebody else deletes is gone, be it that we wrote it a moment ago", () => {
+  const { store, own, shown } = scene();
+  store.put(object("a", "9", "old"));
+  own.wrote(object("a", "10", "ours"));
+  store.remove("here", "a");
+  assert.deepEqual(shown(), []);
+});
+
+Deno.test("what somebody else deletes is gone, though the answer to our write comes last", () => {
+  const { store, own, shown } = scene();
+  store.put(object("a", "10", "ours"));
+  store.remove("here", "a");
+  own.wrote(object("a", "10", "ours"));
+  assert.deepEqual(shown(), []);
+  own.wrote(object("a", "12", "made anew", "2"));
+  assert.deepEqual(shown(), ["a 12 made anew"]);
+});
+
+Deno.test("after a conflict only the watch counts; so do other namespaces never", () => {
+  const { store, own, shown } = scene();
+  store.put(object("a", "9", "old"));
+  store.put({ metadata: { name: "b", namespace: "there", resourceVersion: "1" }, note: "x" });
+  own.wrote(object("a", "10", "ours"));
+  own.forget();
+  assert.deepEqual(shown(), ["a 9 old"]);
+});
+
+Deno.test("once closed, it hears nothing of the store", () => {
+  const { store, own, shown } = scene();
+  store.put(object("a", "9", "old"));
+  own.wrote(object("a", "10", "ours"));
+  own.close();
+  store.remove("here", "a");
+  assert.deepEqual(shown(), ["a 10 ours"]);
+});

@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import type { Ingress, IngressClass } from "../kube/resources.ts";
+import { unknownClasses } from "./unknown_class.ts";
+
+const CLASSES: IngressClass[] = [{ metadata: { name: "nginx" } }];
+
+function ingress(name: string, ingressClassName?: string | null, annotations = {}): Ingress {
+  return { metadata: { namespace: "shop", name, annotations }, spec: { ingressClassName } };
+}
+
+function reported(...ingresses: readonly Ingress[]): string[] {
+  return unknownClasses(ingresses, CLASSES, ["pingress"]).map(({ object }) => object!.name);
+}
+
+Deno.test("a class that does not exist is told of, with the one that is served", () => {
+  const [problem, ...others] = unknownClasses([ingress("web", "pingres")], CLASSES, ["pingress"]);
+  assert.deepEqual(others, []);
+  assert.deepEqual(problem, {
+    object: { kind: "Ingress", namespace: "shop", name: "web" },
+    field: "spec.ingressClassName",
+    reason: "ClassNotFound",
+    message: 'there is no IngressClass "pingres", so the Ingress is not served here, and most ' +
+      "likely nowhere",
+    remedy: "Write pingress to have it served here, or create the IngressClass",
+    severity: "warning",
+  });
+});
+
+Deno.test("nothing is said of classes of others, of ours without an object, or of none", () => {
+  assert.deepEqual(
+    reported(
+      ingress("a", "nginx"),
+      ingress("b", "pingress"),
+      ingress("c"),
+      ingress("d", null),
+      ingress("e", undefined, { "kubernetes.io/ingress.class": "gone" }),
+    ),
+    [],
+  );
+});
+
+Deno.test("problems with classes come in the order of names", () => {
+  assert.deepEqual(reported(ingress("b", "x"), ingress("c", "y"), ingress("a", "z")), [
+    "a",
+    "b",
+    "c",
+  ]);
+});

@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { Gatherer } from "./debounce.ts";
+
+function scene(time: number, limit: number) {
+  let calls = 0;
+  let called = Promise.withResolvers<void>();
+  const gatherer = new Gatherer({
+    time,
+    limit,
+    onGathered() {
+      calls++;
+      called.resolve();
+      called = Promise.withResolvers<void>();
+    },
+  });
+  return {
+    gatherer,
+    get calls() {
+      return calls;
+    },
+    /** Resolves at the next call. */
+    next: () => called.promise,
+  };
+}
+
+Deno.test("many changes are one call, and the next ones another", async () => {
+  const one = scene(1, 60_000);
+  for (let round = 1; round <= 2; round++) {
+    const next = one.next();
+    for (let i = 0; i < 100; i++) one.gatherer.changed();
+    assert.equal(one.calls, round - 1);
+    assert.notEqual(one.gatherer.waiting, null);
+    await next;
+    assert.equal(one.calls, round);
+    assert.equal(one.gatherer.waiting, null);
+  }
+});
+
+Deno.test("changes that never end are not waited for", async () => {
+  // Without the limit it would take an hour.
+  const one = scene(3_600_000, 10);
+  const next = one.next();
+  const changes = setInterval(() => one.gatherer.changed(), 1);
+  await next;
+  clearInterval(changes);
+  one.gatherer.stop();
+  assert.equal(one.calls, 1);
+});
+
+Deno.test("after its end it calls nobody", async () => {
+  const one = scene(1, 1);
+  one.gatherer.changed();
+  one.gatherer.stop();
+  assert.equal(one.gatherer.waiting, null);
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  assert.equal(one.calls, 0);
+});

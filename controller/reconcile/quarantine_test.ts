@@ -1,0 +1,129 @@
+import assert from "node:assert/strict";
+import { type Translate, translateOrQuarantine } from "./quarantine.ts";
+import type { Ingress, Resources } from "../kube/resources.ts";
+import { translate, type TranslateOptions } from "../translate/translator.ts";
+
+const OPTIONS: TranslateOptions = {
+  ingressClasses: ["pingress"],
+  controllerNames: [],
+  watchIngressWithoutClass: false,
+  defaultBackend: null,
+  allowExternalName: false,
+  acceptUnsupported: [],
+  allowAcceptUnsupportedAnnotation: false,
+  defaultCertificate: null,
+  allowLocalEndpoints: false,
+  hostOwnership: "namespace",
+  version: { epoch: "a", seen: {} },
+};
+
+function ingress(name: string, path = "/"): Ingress {
+  const backend = { service: { name: "web", port: { number: 80 } } };
+  return {
+    metadata: { namespace: "default", name, creationTimestamp: "2026-01-01T00:00:00Z" },
+    spec: {
+      ingressClassName: "pingress",
+      rules: [{
+        host: `${name}.example.com`,
+        http: { paths: [{ path, pathType: "Prefix", backend }] },
+      }],
+    },
+  };
+}
+
+function resources(...ingresses: Ingress[]): Resources {
+  const services = [{
+    metadata: { namespace: "default", name: "web" },
+    spec: { ports: [{ port: 80 }] },
+  }];
+  return { ingresses, ingressClasses: [], services, endpointSlices: [], secrets: [] };
+}
+
+/** Fails on objects of these names, as a mistake of ours would. */
+function failingOn(...names: string[]): Translate {
+  return (resources, ...rest) => {
+    for (const { metadata } of resources.ingresses) {
+      if (names.includes(metadata?.name ?? "")) throw new TypeError("cannot read of undefined");
+    }
+    return translate(resources, ...rest);
+  };
+}
+
+Deno.test("an object that cannot be translated keeps what was published, and stops no other", () => {
+  const before = translate(resources(ingress("bad"), ingress("good")), null, OPTIONS, () => 0);
+  const now = resources(ingress("bad", "/new"), ingress("good", "/new"), ingress("more"));
+  const translated = translateOrQuarantine(
+    failingOn("bad"),
+    now,
+    before.snapshot,
+    OPTIONS,
+    () => 0,
+  )!;
+  assert.deepEqual(translated.snapshot.routes.map(({ id }) => id), [
+    "bad.example.com Prefix /",
+    "good.example.com Prefix /new",
+    "more.example.com Prefix /",
+  ]);
+  const problem = translated.problems.find(({ reason }) => reason === "Quarantined");
+  assert.deepEqual(problem?.object, { kind: "Ingress", namespace: "default", name: "bad" });
+  assert.match(problem?.message ?? "", /cannot read of undefined/);
+});
+
+Deno.test("upstreams that only a kept route needs stay with it", () => {
+  const before = translate(resources(ingress("bad")), null, OPTIONS, () => 0);
+  const translated = translateOrQuarantine(
+    failingOn("bad"),
+    resources(ingress("bad")),
+    before.snapshot,
+    OPTIONS,
+    () => 0,
+  )!;
+  assert.deepEqual(translated.snapshot.routes, before.snapshot.routes);
+  assert.deepEqual(translated.snapshot.upstreams, before.snapshot.upstreams);
+});
+
+Deno.test("where nothing was published of it, it is left out", () => {
+  const translated = translateOrQuarantine(
+    failingOn("bad"),
+    resources(ingress("bad"), ingress("good")),
+    null,
+    OPTIONS,
+    () => 0,
+  )!;
+  assert.deepEqual(translated.snapshot.routes.map(({ host }) => host), ["good.example.com"]);
+});
+
+Deno.test("what fails with any object translates to nothing, so that what is published stays", () => {
+  const broken: Translate = () => {
+    throw new TypeError("always");
+  };
+  assert.equal(
+    translateOrQuarantine(broken, resources(ingress("a")), null, OPTIONS, () => 0),
+    null,
+  );
+});
+
+Deno.test("without a failure it is translate itself", () => {
+  const all = resources(ingress("a"), ingress("b"));
+  assert.deepEqual(
+    translateOrQuarantine(translate, all, null, OPTIONS, () => 0),
+    translate(all, null, OPTIONS, () => 0),
+  );
+});
+
+Deno.test("one of thousands is found in few tries, and where all fail they end", () => {
+  const all = Array.from({ length: 4096 }, (_, i) => ingress(`i${i}`));
+  for (const bad of [["i0"], ["i17", "i4095"], all.map(({ metadata }) => metadata!.name!)]) {
+    const names = new Set(bad);
+    let tries = 0;
+    const failing: Translate = ({ ingresses }) => {
+      tries++;
+      if (ingresses.some(({ metadata }) => names.has(metadata!.name!))) throw new TypeError("no");
+      return translate(resources(), null, OPTIONS, () => 0);
+    };
+    const result = translateOrQuarantine(failing, resources(...all), null, OPTIONS, () => 0);
+    const found = result?.problems.map(({ object }) => object!.name) ?? null;
+    assert.deepEqual(found, bad.length > 2 ? null : bad);
+    assert.ok(tries < 400, `${tries} tries`);
+  }
+});

@@ -1,0 +1,247 @@
+/**
+ * From objects to a configuration. In: what informers know, at every change. Out: one translation of
+ * it all, with its version and problems, for those who write it somewhere.
+ *
+ * Level-triggered: each run looks at everything there is. Nothing is translated before every kind has
+ * been listed whole, since what is missing yet would look as if it had been deleted; and where much
+ * would go at once, nobody hears of it before lists made for the purpose say so too.
+ */
+import type { Logger } from "../../shared/log.ts";
+import type { Problem } from "../../shared/problem.ts";
+import type { Snapshot, SnapshotVersion } from "../../shared/snapshot/types.ts";
+import { CatchUp, type WatchedKind } from "./replica_catch_up.ts";
+import { Gatherer } from "./debounce.ts";
+import { DONE, Job, type JobOutcome } from "../outputs/write/job.ts";
+import { largeLoss } from "./mass_deletion_guard.ts";
+import { type Translate, translateOrQuarantine } from "./quarantine.ts";
+import type { Resources } from "../kube/resources.ts";
+import type {
+  Clock,
+  HostClaims,
+  IngressStatus,
+  TranslateOptions,
+} from "../translate/translator.ts";
+import { isSameList } from "../base/memo.ts";
+import { nextVersion } from "./version.ts";
+
+/** Secrets, of which only those are read that are wanted. */
+export interface WantedSecrets extends WatchedKind {
+  /** @param names `namespace/name`. */
+  want(names: ReadonlySet<string>): void;
+  /** Whether all wanted ones are there, or known to be missing, within this many milliseconds. */
+  settled(milliseconds: number): Promise<boolean>;
+}
+
+/** What is published, as the API server has it. */
+export interface PublishedState {
+  readonly snapshot: Snapshot | null;
+  readonly version: SnapshotVersion | null;
+  /** Equal for snapshots that differ in nothing but their version; null for none that is whole. */
+  readonly digest: string | null;
+  /** Recorded claims to hosts; missing or null where none are known. */
+  readonly claims?: HostClaims | null;
+}
+
+export interface ReconcilerOptions {
+  /** UID of the namespace kube-system. */
+  readonly epoch: string;
+  readonly kinds: readonly WatchedKind[];
+  readonly secrets: WantedSecrets;
+  /** Whether what is published, and everything else beside `kinds`, is known. */
+  readonly isSynced: () => boolean;
+  readonly resources: () => Resources;
+  /** Names of the Secrets that the accepted Ingresses among them name. */
+  readonly references: (resources: Resources) => ReadonlySet<string>;
+  readonly published: () => PublishedState;
+  readonly translate: Translate;
+  readonly translateOptions: Omit<TranslateOptions, "version" | "claims">;
+  readonly clock: Clock;
+  /** Milliseconds; see `Gatherer`. */
+  readonly gatherTime: number;
+  readonly gatherLimit: number;
+  /** Milliseconds from one run to the next where nothing changes; ten minutes without it. */
+  readonly reviewInterval?: number;
+  readonly log: Logger;
+  /** Called with each result, also one that is equal to the one before. */
+  readonly onResult: (result: Reconciliation) => void;
+  readonly onRun?: (result: "changed" | "same" | "failed", milliseconds: number) => void;
+}
+
+/** What all objects come to at one moment. */
+export interface Reconciliation {
+  readonly snapshot: Snapshot;
+  readonly problems: readonly Problem[];
+  readonly statuses: readonly IngressStatus[];
+  /** Claims to hosts to be recorded; null where hosts are shared by all. */
+  readonly claims: HostClaims | null;
+  /** Kinds that have not seen what another replica published; with one, nothing may be published. */
+  readonly behind: readonly string[];
+}
+
+/** For what only the clock changes: a certificate's time may be over while no object changes. */
+const REVIEW_INTERVAL = 10 * 60_000;
+
+/** Milliseconds that a Secret which is named for the first time is waited for. */
+const SECRET_PATIENCE = 2000;
+const FIRST_SECRET_PATIENCE = 30_000;
+
+export class Reconciler {
+  readonly #options: ReconcilerOptions;
+  readonly #gatherer: Gatherer;
+  readonly #job: Job;
+  #latest: Reconciliation | null = null;
+  /** Names of Secrets that have been waited for. */
+  #awaited: ReadonlySet<string> | null = null;
+  readonly #catchUp: CatchUp;
+  readonly #stopping = new AbortController();
+
+  constructor(options: ReconcilerOptions) {
+    this.#options = options;
+    this.#gatherer = new Gatherer({
+      time: options.gatherTime,
+      limit: options.gatherLimit,
+      onGathered: () => this.#job.poke(),
+    });
+    this.#catchUp = new CatchUp({
+      epoch: options.epoch,
+      kinds: [...options.kinds, options.secrets],
+      log: options.log,
+      changed: () => this.changed(),
+    });
+    this.#job = new Job({ name: "reconcile", log: options.log, run: () => this.#run() });
+  }
+
+  /** The last result; null before the first. */
+  get latest(): Reconciliation | null {
+    return this.#latest;
+  }
+
+  /** Milliseconds since the first change that is not translated yet; 0 without one. */
+  get waiting(): number {
+    return this.#gatherer.waiting ?? 0;
+  }
+
+  get isSynced(): boolean {
+    const { kinds, secrets, isSynced } = this.#options;
+    return isSynced() && secrets.isSynced && kinds.every((kind) => kind.isSynced);
+  }
+
+  /** Something may have changed. */
+  changed(): void {
+    this.#gatherer.changed();
+  }
+
+  /** A proxy has this version in force; see `CatchUp`. */
+  claim(version: SnapshotVersion, proxy: string): void {
+    this.#catchUp.claim(version, proxy);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#catchUp.stop();
+    this.#gatherer.stop();
+    await this.#job.stop();
+  }
+
+  /**
+   * Lists everything anew and translates that: for those who are about to take away what proxies live
+   * on. Null where a list failed.
+   */
+  async confirm(): Promise<Reconciliation | null> {
+    if (!await this.#relist()) return null;
+    const result = await this.#reconcile();
+    return result === null ? null : this.#take(result);
+  }
+
+  async #run(): Promise<JobOutcome> {
+    if (!this.isSynced) return DONE;
+    const done: JobOutcome = {
+      kind: "again",
+      after: this.#options.reviewInterval ?? REVIEW_INTERVAL,
+    };
+    const result = await this.#reconcile();
+    if (result === null) return { kind: "failed", reason: "nothing could be translated" };
+    const before = this.#latest?.snapshot ?? this.#options.published().snapshot;
+    const loss = before === null ? null : largeLoss(before, result.snapshot);
+    if (loss === null) {
+      this.#take(result);
+      return done;
+    }
+    const { log } = this.#options;
+    log.warn("Much would go at once, so everything is listed anew before", { loss });
+    const confirmed = await this.confirm();
+    if (confirmed === null) {
+      return { kind: "failed", reason: `${loss} would go, and new lists cannot be had` };
+    }
+    const isReal = largeLoss(before!, confirmed.snapshot) !== null;
+    log.warn(isReal ? "New lists confirm the loss" : "New lists do not confirm the loss", { loss });
+    return done;
+  }
+
+  async #relist(): Promise<boolean> {
+    const { kinds, secrets } = this.#options;
+    const [ofSecrets, ...listed] = await Promise.all(
+      [secrets, ...kinds].map((kind) => kind.relist()),
+    );
+    // A Secret that cannot be read stays as it was, so nothing is lost by it.
+    const isUnread = !ofSecrets.ok && ofSecrets.error.reason === "Deadline";
+    return (ofSecrets.ok || isUnread) && listed.every(({ ok }) => ok);
+  }
+
+  #take(result: Reconciliation): Reconciliation {
+    this.#latest = result;
+    this.#options.onResult(result);
+    return result;
+  }
+
+  async #reconcile(): Promise<Reconciliation | null> {
+    const started = performance.now();
+    const { published, translate, translateOptions, clock, log, onRun } = this.#options;
+    await this.#fetchSecrets();
+    // What was not waited for to the end would be missing in it.
+    if (this.#stopping.signal.aborted) return null;
+    const resources = this.#options.resources();
+    const before = published();
+    const { version, behind } = nextVersion(
+      this.#options.epoch,
+      this.#catchUp.seen(before.version),
+      before.version,
+      this.#catchUp.claimed,
+    );
+    this.#catchUp.behind(behind, before.version);
+    const translation = translateOrQuarantine(
+      translate,
+      resources,
+      before.snapshot,
+      { ...translateOptions, version, claims: before.claims ?? null },
+      clock,
+    );
+    const milliseconds = performance.now() - started;
+    if (translation === null) {
+      log.error("Nothing could be translated, so what is published stays");
+      onRun?.("failed", milliseconds);
+      return null;
+    }
+    const { snapshot, problems, statuses, claims } = translation;
+    const isSame = this.#latest !== null && isSameTable(this.#latest.snapshot, snapshot);
+    onRun?.(isSame ? "same" : "changed", milliseconds);
+    return { snapshot, problems, statuses, claims, behind };
+  }
+
+  async #fetchSecrets(): Promise<void> {
+    const { secrets, resources, references } = this.#options;
+    const wanted = references(resources());
+    secrets.want(wanted);
+    const before = this.#awaited;
+    this.#awaited = wanted;
+    if (before !== null && [...wanted].every((name) => before.has(name))) return;
+    // An Ingress that comes with its Secret should not be reported for lacking it.
+    await secrets.settled(before === null ? FIRST_SECRET_PATIENCE : SECRET_PATIENCE);
+  }
+}
+
+/** Whether they are alike as far as the cheapest look tells; for counting only. */
+function isSameTable(a: Snapshot, b: Snapshot): boolean {
+  return isSameList(a.routes, b.routes) && isSameList(a.upstreams, b.upstreams) &&
+    isSameList(a.certificates, b.certificates);
+}

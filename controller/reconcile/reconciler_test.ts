@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import { silentLogger } from "../../shared/log.ts";
+import type { KubeSecret, Resources } from "../kube/resources.ts";
+import type { WatchedKind } from "./replica_catch_up.ts";
+import { Reconciler, type Reconciliation } from "./reconciler.ts";
+import { translate } from "../translate/translator.ts";
+
+/** One that is there and never changes. */
+function still(kind: string): WatchedKind {
+  return {
+    kind,
+    isSynced: true,
+    seen: "1",
+    revision: "1",
+    relist: () => Promise.reject(new Error("Nothing is to be listed anew")),
+  };
+}
+
+function pem(name: string): string {
+  return Deno.readTextFileSync(new URL(`../../tests/golden/certificates/${name}`, import.meta.url));
+}
+
+const SECRET: KubeSecret = {
+  metadata: { namespace: "default", name: "web" },
+  type: "kubernetes.io/tls",
+  data: { "tls.crt": btoa(pem("app.crt")), "tls.key": btoa(pem("app.key")) },
+};
+
+const RESOURCES: Resources = {
+  ingresses: [{
+    metadata: { namespace: "default", name: "web" },
+    spec: {
+      ingressClassName: "pingress",
+      rules: [{ host: "app.example.com" }],
+      tls: [{ hosts: ["app.example.com"], secretName: "web" }],
+    },
+  }],
+  ingressClasses: [],
+  services: [],
+  endpointSlices: [],
+  secrets: [SECRET],
+};
+
+Deno.test("a certificate whose time ends is told of, although no object changes", async () => {
+  const results: Reconciliation[] = [];
+  const reasons = () => results.at(-1)?.problems.map(({ reason }) => reason) ?? [];
+  let now = Date.parse("2119-12-31T00:00:00Z");
+  let wake = () => {};
+  const next = () => new Promise<void>((resolve) => wake = resolve);
+  const reconciler = new Reconciler({
+    epoch: "uid",
+    kinds: [still("Ingress")],
+    secrets: { ...still("Secret"), want: () => {}, settled: () => Promise.resolve(true) },
+    isSynced: () => true,
+    resources: () => RESOURCES,
+    references: () => new Set(["default/web"]),
+    published: () => ({ snapshot: null, version: null, digest: null }),
+    translate,
+    translateOptions: {
+      ingressClasses: ["pingress"],
+      controllerNames: [],
+      watchIngressWithoutClass: false,
+      defaultBackend: null,
+      allowExternalName: false,
+      acceptUnsupported: [],
+      allowAcceptUnsupportedAnnotation: false,
+      defaultCertificate: null,
+      allowLocalEndpoints: false,
+      hostOwnership: "namespace",
+    },
+    clock: () => now,
+    gatherTime: 0,
+    gatherLimit: 0,
+    reviewInterval: 1,
+    log: silentLogger,
+    onResult(result) {
+      results.push(result);
+      wake();
+    },
+  });
+  const first = next();
+  reconciler.changed();
+  await first;
+  assert.equal(reasons().includes("CertificateExpired"), false);
+  now = Date.parse("2120-12-31T00:00:00Z");
+  // The run that is under way may have asked for the time before.
+  await next();
+  await next();
+  assert.equal(reasons().filter((reason) => reason === "CertificateExpired").length, 2);
+  assert.equal(results[0].snapshot.certificates[0], results.at(-1)!.snapshot.certificates[0]);
+  await reconciler.stop();
+});

@@ -1,0 +1,294 @@
+import assert from "node:assert/strict";
+import { silentLogger } from "../../shared/log.ts";
+import { HELLO } from "../../tests/support/stream_client.ts";
+import {
+  Certificates,
+  hostsOf,
+  judge,
+  snapshot,
+  startStream,
+} from "../../tests/support/stream_server_scene.ts";
+import type { Secret } from "../../shared/redacted.ts";
+
+Deno.test("a proxy gets everything first, then what changes, each with a hash", async () => {
+  await using scene = await startStream();
+  const client = scene.connect();
+  const hello = await client.line("hello");
+  assert.deepEqual(
+    [hello.controller, hello.heartbeat, hello.zone],
+    ["controller-0", 1500, "zone-a"],
+  );
+  assert.deepEqual(client.lines.length, 1, "nothing is streamed before there is anything");
+  scene.server.update(snapshot(1));
+  const whole = await client.line("snapshot");
+  assert.deepEqual(hostsOf(whole), ["a.example.com"]);
+  scene.server.update(snapshot(2, ["a.example.com", "b.example.com"]));
+  const delta = await client.line("delta");
+  assert.equal(delta.base, whole.hash);
+  assert.deepEqual(hostsOf(delta), ["b.example.com"]);
+  const [session] = scene.server.sessions;
+  await client.until("sync", () => session.isInSync);
+  assert.deepEqual(session.inForce, { version: delta.version, hash: delta.hash });
+  assert.match(await scene.metrics.text(), /propagation_seconds_count 1/);
+});
+
+Deno.test("a proxy that has it all already is told so, under whatever version", async () => {
+  await using scene = await startStream();
+  scene.server.update(snapshot(1));
+  const first = scene.connect();
+  const { hash } = await first.line("snapshot");
+  scene.server.update(snapshot(2));
+  const version = { epoch: "e", seen: { Ingress: "1" } };
+  const second = scene.connect("proxy-2", { hello: { ...HELLO, version, hash } });
+  assert.deepEqual((await second.line("same")).version, { epoch: "e", seen: { Ingress: "2" } });
+  assert.deepEqual(scene.claims.at(0), version);
+  const { version: later } = await first.line("delta");
+  assert.deepEqual(later, { epoch: "e", seen: { Ingress: "2" } });
+});
+
+Deno.test("what is translated again and comes to the same is told to nobody", async () => {
+  await using scene = await startStream({ timing: { heartbeat: 100 } });
+  scene.server.update(snapshot(1));
+  const client = scene.connect();
+  await client.line("snapshot");
+  scene.server.update(snapshot(1));
+  await client.until("pings", () => client.pings > 3);
+  assert.equal(client.lines.length, 2);
+});
+
+Deno.test("a proxy that is lost gets everything again, and not more than once a second", async () => {
+  await using scene = await startStream();
+  scene.server.update(snapshot(1));
+  const client = scene.connect();
+  await client.line("snapshot");
+  const at = performance.now();
+  client.report({ kind: "lost", reason: "a hash does not match" });
+  client.report({ kind: "lost", reason: "a hash does not match" });
+  await client.line("snapshot", client.lines.length);
+  assert.ok(performance.now() - at > 500);
+  assert.equal(client.lines.filter(({ kind }) => kind === "snapshot").length, 2);
+});
+
+Deno.test("what a proxy refuses is shown, and it goes on from there", async () => {
+  await using scene = await startStream();
+  scene.server.update(snapshot(1));
+  const client = scene.connect("proxy-1", { acknowledges: false });
+  const { version, hash } = await client.line("snapshot");
+  client.report({ kind: "refused", version, hash, code: "invalid", reason: "$.hosts[0]: no" });
+  const [session] = scene.server.sessions;
+  await client.until("refusal", () => session.refusal);
+  assert.deepEqual([session.refusal?.code, session.isInSync], ["invalid", false]);
+  scene.server.update(snapshot(2, ["b.example.com"]));
+  const delta = await client.line("delta");
+  assert.equal(delta.base, hash);
+  client.report({ kind: "applied", version: delta.version, hash: delta.hash });
+  await client.until("sync", () => session.isInSync && session.refusal === null);
+});
+
+Deno.test("what a proxy refuses again and again is one refusal, told once and since its first", async () => {
+  const told: string[] = [];
+  const log = { ...silentLogger, info: (message: string) => void told.push(message) };
+  await using scene = await startStream({ log });
+  scene.server.update(snapshot(1));
+  const client = scene.connect("proxy-1", { acknowledges: false });
+  const { version, hash } = await client.line("snapshot");
+  const refuse = () =>
+    client.report({ kind: "refused", version, hash, code: "older", reason: "older" });
+  refuse();
+  const [session] = scene.server.sessions;
+  const first = await client.until("refusal", () => session.refusal);
+  refuse();
+  const second = await client.until(
+    "second refusal",
+    () => session.refusal === first ? null : session.refusal,
+  );
+  assert.equal(second.at, first.at);
+  assert.equal(told.filter((message) => message === "A proxy refuses an update").length, 1);
+});
+
+Deno.test("a proxy for which the version was too old gets the next one at once", async () => {
+  await using scene = await startStream({ timing: { heartbeat: 60_000 } });
+  scene.server.update(snapshot(1));
+  const client = scene.connect("proxy-1", { acknowledges: false });
+  const { version, hash } = await client.line("snapshot");
+  client.report({ kind: "refused", version, hash, code: "older", reason: "older" });
+  await client.until("refusal", () => scene.server.sessions[0].refusal);
+  scene.server.update(snapshot(2));
+  assert.deepEqual((await client.line("delta")).version, { epoch: "e", seen: { Ingress: "2" } });
+});
+
+Deno.test("what no proxy would read is not sent, and proxies stay with what they have until it is less", async () => {
+  let news = 0;
+  await using scene = await startStream({ maxUpdate: 100_000, onNews: () => void news++ });
+  const hosts = (count: number) => Array.from({ length: count }, (_, i) => `h${i}.example.com`);
+  scene.server.update(snapshot(1, hosts(100)));
+  const client = scene.connect();
+  const whole = await client.line("snapshot");
+  await client.until("sync", () => scene.server.sessions[0].isInSync);
+  const before = news;
+  for (const revision of [2, 3]) scene.server.update(snapshot(revision, hosts(600)));
+  assert.ok(scene.server.tooLarge! > 100_000, String(scene.server.tooLarge));
+  assert.equal(news, before + 1);
+  const late = scene.connect("proxy-2");
+  assert.equal((await late.line("snapshot")).hash, whole.hash);
+  assert.equal(client.lines.length, 2);
+  // All of the old is removed, and all of the new is there: more than either of them.
+  const other = hosts(300).map((host) => `other-${host}`);
+  scene.server.update(snapshot(4, other));
+  assert.equal(scene.server.tooLarge, null);
+  assert.deepEqual((await client.line("delta")).hash, scene.server.updates.current?.hash);
+});
+
+Deno.test("a mistake of ours in one stream ends that one alone", async () => {
+  await using scene = await startStream({
+    onClaim({ seen }) {
+      if (seen.Ingress === "666") throw new Error("a mistake");
+    },
+  });
+  scene.server.update(snapshot(1));
+  const good = scene.connect("proxy-2");
+  await good.line("snapshot");
+  const version = { epoch: "e", seen: { Ingress: "666" } };
+  const client = scene.connect("proxy-1", { hello: { ...HELLO, version } });
+  await client.ended();
+  scene.server.update(snapshot(2, ["b.example.com"]));
+  await good.line("delta");
+  assert.match(await scene.metrics.text(), /ends_total\{reason="failed"\} 1/);
+});
+
+Deno.test("a proxy of which nothing is heard is ended, and pings tell it that we are here", async () => {
+  await using scene = await startStream({ timing: { silence: 1000, heartbeat: 200 } });
+  const client = scene.connect();
+  await client.line("bye");
+  assert.ok(client.pings >= 2);
+  const mute = scene.connect("proxy-2", { hello: null });
+  await mute.answered();
+});
+
+Deno.test("a stream ends with its token, unless a newer one of the same pod comes", async () => {
+  await using scene = await startStream();
+  const client = scene.connect("proxy-1/600");
+  const other = scene.connect("proxy-2/600");
+  await other.line("hello");
+  const alive = { kind: "alive", version: null, hash: null };
+  other.report({ ...alive, token: "proxy-2/60000" });
+  await client.line("bye");
+  await client.ended();
+  assert.equal(other.isEnded, false);
+  other.report({ ...alive, token: "outage" });
+  other.report({ ...alive, token: "proxy-2" });
+  await other.until(
+    "longer life",
+    () => scene.server.sessions[0].expiresAt > performance.now() + 1_000_000,
+  );
+  other.report({ ...alive, token: "proxy-3" });
+  await other.line("bye");
+});
+
+Deno.test("streams end when their time is up, so that proxies spread anew", async () => {
+  await using scene = await startStream({ timing: { age: 500 } });
+  const client = scene.connect();
+  await client.line("bye");
+  await client.ended();
+});
+
+Deno.test("a proxy that has more than a replica which is cut off is sent elsewhere", async () => {
+  let isCutOff = false;
+  await using scene = await startStream({
+    isCutOff: () => isCutOff,
+    timing: { behind: 0, heartbeat: 100 },
+  });
+  scene.server.update(snapshot(1));
+  const version = { epoch: "e", seen: { Ingress: "2" } };
+  const ahead = scene.connect("proxy-1", { hello: { ...HELLO, version }, acknowledges: false });
+  const other = scene.connect("proxy-2");
+  await Promise.all([ahead.line("snapshot"), other.line("snapshot")]);
+  const { pings } = ahead;
+  await ahead.until("pings", () => ahead.pings > pings + 5);
+  isCutOff = true;
+  await ahead.line("bye");
+  await ahead.ended();
+  assert.equal(other.isEnded, false);
+  assert.match(await scene.metrics.text(), /ends_total\{reason="behind"\} 1/);
+});
+
+Deno.test("a proxy that comes again has its stream before ended", async () => {
+  await using scene = await startStream();
+  const first = scene.connect();
+  await first.line("hello");
+  const second = scene.connect();
+  await second.line("hello");
+  await first.line("bye");
+  await first.ended();
+  assert.equal(scene.server.sessions.length, 1);
+});
+
+Deno.test("no more proxies than there is room for", async () => {
+  await using scene = await startStream({ maxSessions: 1 });
+  await scene.connect("proxy-1").line("hello");
+  assert.equal(await scene.connect("proxy-2").answered(), 503);
+});
+
+Deno.test("a controller that ends says goodbye to all", async () => {
+  const scene = await startStream();
+  const clients = ["proxy-1", "proxy-2"].map((token) => scene.connect(token));
+  await Promise.all(clients.map((client) => client.line("hello")));
+  await scene.server.stop();
+  for (const client of clients) {
+    assert.equal((await client.line("bye")).reason, "this controller ends");
+    await client.ended();
+  }
+});
+
+Deno.test("the next handshake has the new certificate, and streams go on", async () => {
+  await using scene = await startStream();
+  const client = scene.connect();
+  await client.line("hello");
+  await scene.certificates.present("localhost", "other.example.com");
+  const next = scene.connect("proxy-2", { servername: "other.example.com" });
+  await next.line("hello");
+  scene.server.update(snapshot(1));
+  await client.line("snapshot");
+});
+
+Deno.test("a certificate that cannot be used leaves the one before", async () => {
+  await using scene = await startStream();
+  await scene.certificates.break();
+  await scene.connect().line("hello");
+});
+
+Deno.test("before there is a certificate handshakes fail, and then succeed", async () => {
+  const certificates = new Certificates();
+  await using scene = await startStream({ certificates });
+  const early = scene.connect();
+  await early.ended();
+  await certificates.present("localhost");
+  await scene.connect("proxy-2").line("hello");
+});
+
+Deno.test("a stream ends with the pod that its token is bound to, and others go on", async () => {
+  const forgotten: string[] = [];
+  const reviews = {
+    review: (token: Secret) => Promise.resolve(judge(token.reveal())),
+    stop: () => {},
+    forget: (uid: string) => forgotten.push(uid),
+  };
+  await using scene = await startStream({ reviews });
+  scene.server.update(snapshot(1));
+  const gone = scene.connect("proxy-1");
+  const other = scene.connect("proxy-2");
+  await Promise.all([gone.line("snapshot"), other.line("snapshot")]);
+  scene.server.podGone("uid-proxy-1");
+  assert.match(
+    String((await gone.line("bye")).reason),
+    /pod that the proxy's token is bound to is gone/,
+  );
+  await gone.ended();
+  assert.deepEqual(forgotten, ["uid-proxy-1"]);
+  // Whatever is said of the token.
+  const again = scene.connect("proxy-1");
+  assert.equal(await again.answered(), 401);
+  scene.server.update(snapshot(2, ["b.example.com"]));
+  await other.line("delta");
+  assert.deepEqual(scene.server.sessions.map(({ name }) => name), ["proxy-2"]);
+});

@@ -1,0 +1,80 @@
+/**
+ * How many endpoints one namespace may have served. In: the upstreams that its Ingresses name, and how
+ * many endpoints each would have. Out: how many each may have, where they are too many: the largest get
+ * fewer, since an upstream of half of a Service's pods still serves.
+ *
+ * Each port of a Service that Ingresses name is an upstream with all pods of the Service, so that a few
+ * EndpointSlices may make millions of endpoints, in proxies and before that in the controller.
+ */
+import type { ProblemList } from "../../base/problems.ts";
+
+export interface EndpointBound {
+  /** Ids of upstreams, by namespace. */
+  readonly upstreams: ReadonlyMap<string, ReadonlySet<string>>;
+  /** Of all upstreams of a namespace. */
+  readonly endpoints: number;
+}
+
+/** Some 45 MiB of a proxy of four workers. A cluster may have 5,000 nodes, and 150,000 pods. */
+export const DEFAULT_NAMESPACE_ENDPOINTS = 20_000;
+
+/**
+ * Endpoints that each upstream may have, of the namespaces that are over the bound.
+ *
+ * @param countOf Endpoints of the Service with this key.
+ */
+export function endpointLimits(
+  { upstreams, endpoints }: EndpointBound,
+  countOf: (service: string) => number,
+  problems: ProblemList,
+): ReadonlyMap<string, number> {
+  const limits = new Map<string, number>();
+  for (const [namespace, ids] of upstreams) {
+    const ports = new Map<string, number>();
+    for (const id of ids) {
+      const service = id.slice(0, id.lastIndexOf(":"));
+      ports.set(service, (ports.get(service) ?? 0) + 1);
+    }
+    let total = 0;
+    const counts = Array.from(ports, ([service, times]) => {
+      const count = countOf(service);
+      total += count * times;
+      return { service, times, count };
+    });
+    if (total <= endpoints) continue;
+    const limit = limitOf(
+      counts.flatMap(({ count, times }) => Array<number>(times).fill(count)),
+      endpoints,
+    );
+    limits.set(namespace, limit);
+    for (const { service, count } of counts) {
+      if (count > limit) report(namespace, service, endpoints, problems);
+    }
+  }
+  return limits;
+}
+
+/** The number that each may have, so that all have no more than `bound` together. */
+function limitOf(counts: readonly number[], bound: number): number {
+  let left = bound;
+  const sorted = counts.toSorted((a, b) => a - b);
+  for (const [i, count] of sorted.entries()) {
+    const share = Math.floor(left / (sorted.length - i));
+    // One at least: they still serve then, and there are no more of them than routes.
+    if (count > share) return Math.max(1, share);
+    left -= count;
+  }
+  return bound;
+}
+
+function report(namespace: string, service: string, bound: number, problems: ProblemList): void {
+  const name = service.slice(namespace.length + 1);
+  problems.about({ kind: "Service", namespace, name }).error("", {
+    reason: "EndpointsLeftOut",
+    message:
+      `the backends of namespace ${namespace} have more than ${bound} endpoints together, so ` +
+      "some of this Service get no requests",
+    remedy: "Name fewer ports of the Service in Ingresses, or raise --max-namespace-endpoints of " +
+      "the controller",
+  });
+}

@@ -1,0 +1,290 @@
+/**
+ * Endpoints of a Service port. In: EndpointSlices of unknown shape. Out: the addresses to send
+ * requests to: ready ones, or while none is ready those that are terminating but still serving.
+ * Each slice is read once, since most Services of a large cluster stay as they are.
+ *
+ * https://kubernetes.io/docs/concepts/services-networking/endpoint-slices/#conditions
+ */
+import { isIP } from "node:net";
+import ipaddr from "ipaddr.js";
+import { reservedAddress } from "../../../shared/net/reserved_address.ts";
+import type { Endpoint } from "../../../shared/snapshot/types.ts";
+import type { Denied, DeniedKind } from "./denied.ts";
+import { type Identified, type Identity, ObjectIndex, readIdentity } from "../../base/identity.ts";
+import { asList, asPort, asText, fieldOf, isAbsent, quote } from "../../base/json.ts";
+import { LastResult, oncePerObject } from "../../base/memo.ts";
+import {
+  type ObjectProblem,
+  type ProblemList,
+  recordProblems,
+  type Report,
+} from "../../base/problems.ts";
+import { compareText } from "../../base/text_order.ts";
+
+const SERVICE_LABEL = "kubernetes.io/service-name";
+
+export interface EndpointOptions {
+  readonly allowLocalEndpoints: boolean;
+  readonly denied: Denied;
+}
+
+/** What the slices of a Service say of one of its ports. */
+export interface EndpointReading {
+  /** Sorted by address, then port, without repetition. */
+  readonly endpoints: readonly Endpoint[];
+  /** Why there is none, as a clause: `it has no EndpointSlices`. */
+  readonly absence: string;
+}
+
+/** An EndpointSlice, with what it says by itself. */
+export class Slice implements Identified {
+  readonly identity: Identity;
+  readonly object: object;
+  /** Key of the Service that it belongs to; null for none. */
+  readonly serviceKey: string | null;
+  #withLocal: Addresses | null = null;
+  #withoutLocal: Addresses | null = null;
+
+  constructor(identity: Identity, object: object) {
+    this.identity = identity;
+    this.object = object;
+    const labels = fieldOf(fieldOf(object, "metadata"), "labels");
+    const service = asText(fieldOf(labels, SERVICE_LABEL));
+    this.serviceKey = service === null ? null : `${identity.ref.namespace}/${service}`;
+  }
+
+  addresses({ allowLocalEndpoints }: EndpointOptions): Addresses {
+    return allowLocalEndpoints
+      ? this.#withLocal ??= this.#read(true)
+      : this.#withoutLocal ??= this.#read(false);
+  }
+
+  #read(allowLocal: boolean): Addresses {
+    return recordProblems((list) =>
+      readAddresses(this.object, allowLocal, list.about(this.identity.ref))
+    );
+  }
+}
+
+interface Addresses {
+  readonly value: readonly Address[];
+  readonly problems: readonly ObjectProblem[];
+}
+
+const sliceOf = oncePerObject((object) => {
+  const identity = readIdentity("EndpointSlice", object);
+  return identity === null ? null : new Slice(identity, object);
+});
+
+const NO_SLICES: readonly Slice[] = [];
+
+const SLICES = new ObjectIndex(sliceOf);
+const lastGroups = new LastResult<ReadonlyMap<string, Slice>, ReadonlyMap<string, Slice[]>>();
+
+export class EndpointIndex {
+  /** By `namespace/service`; the slices of each in the order of their names. */
+  #slices: ReadonlyMap<string, readonly Slice[]>;
+
+  constructor(objects: readonly unknown[], problems: ProblemList) {
+    const slices = SLICES.of(objects, problems);
+    this.#slices = lastGroups.recall((before) => before === slices) ??
+      lastGroups.keep(slices, groupSlices(slices.values()));
+  }
+
+  /** @param serviceKey `keyOf` the Service. */
+  slicesOf(serviceKey: string): readonly Slice[] {
+    return this.#slices.get(serviceKey) ?? NO_SLICES;
+  }
+}
+
+function groupSlices(slices: Iterable<Slice>): ReadonlyMap<string, Slice[]> {
+  const groups = new Map<string, Slice[]>();
+  for (const slice of slices) {
+    if (slice.serviceKey === null) continue;
+    const others = groups.get(slice.serviceKey);
+    if (others === undefined) groups.set(slice.serviceKey, [slice]);
+    else others.push(slice);
+  }
+  for (const list of groups.values()) {
+    if (list.length > 1) {
+      list.sort((a, b) => compareText(a.identity.ref.name, b.identity.ref.name));
+    }
+  }
+  return groups;
+}
+
+/**
+ * @param slices All of one Service, in the order of their names.
+ * @param portName Name of the Service's port, "" for one without, as slices repeat it.
+ * @param fallbackPort For slices that restrict no ports.
+ * @param limit Endpoints at most: those of the first slices.
+ */
+export function readEndpoints(
+  slices: readonly Slice[],
+  portName: string,
+  fallbackPort: number,
+  options: EndpointOptions,
+  problems: ProblemList,
+  limit: number,
+): EndpointReading {
+  if (slices.length === 0) return { endpoints: [], absence: "it has no EndpointSlices" };
+  const byState: Readonly<Record<EndpointState, Candidate[]>> = { ready: [], leaving: [], out: [] };
+  for (const slice of slices) {
+    // Nothing more is read of a Service that is over a bound than it gets.
+    if (byState.ready.length >= limit) break;
+    const ports = portsOf(slice.object, portName, fallbackPort);
+    if (ports.length === 0) continue;
+    const addresses = slice.addresses(options);
+    problems.addAll(addresses.problems);
+    for (const found of addresses.value) {
+      for (const port of ports) {
+        const refusal = options.denied.refusal(found.address, port, found.isPod);
+        const candidates = byState[found.state];
+        if (refusal === null) {
+          if (candidates.length < limit) candidates.push({ ...found, port });
+        } else reportDenied(found, refusal, problems.about(slice.identity.ref));
+      }
+    }
+  }
+  const { ready, leaving, out } = byState;
+  return {
+    endpoints: sortedEndpoints(ready.length > 0 ? ready : leaving),
+    absence: ready.length + leaving.length + out.length > 0
+      ? "none of its endpoints is ready"
+      : "its EndpointSlices have no usable address for that port",
+  };
+}
+
+function readAddresses(slice: unknown, allowLocal: boolean, report: Report): readonly Address[] {
+  const found: Address[] = [];
+  const endpoints = asList(fieldOf(slice, "endpoints")) ?? [];
+  for (const [i, endpoint] of endpoints.entries()) {
+    const state = stateOf(fieldOf(endpoint, "conditions"));
+    const zone = asText(fieldOf(endpoint, "zone"));
+    // They are for ready endpoints: while only others serve, whoever still does is asked.
+    const hints = state === "ready" ? readHints(fieldOf(endpoint, "hints")) : null;
+    const isPod = fieldOf(fieldOf(endpoint, "targetRef"), "kind") === "Pod";
+    const addresses = asList(fieldOf(endpoint, "addresses")) ?? [];
+    // All of them: the API calls the addresses of one endpoint fungible.
+    for (const [j, written] of addresses.entries()) {
+      const field = `endpoints[${i}].addresses[${j}]`;
+      const address = readAddress(written, field, allowLocal, report);
+      if (address !== null) found.push({ address, state, zone, hints, isPod, at: i });
+    }
+  }
+  return found;
+}
+
+/**
+ * Zones whose proxies should ask an endpoint, sorted; null for none.
+ * https://kubernetes.io/docs/concepts/services-networking/topology-aware-routing/
+ */
+function readHints(hints: unknown): readonly string[] | null {
+  const zones = new Set<string>();
+  for (const zone of asList(fieldOf(hints, "forZones")) ?? []) {
+    const name = asText(fieldOf(zone, "name"));
+    if (name !== null) zones.add(name);
+  }
+  return zones.size === 0 ? null : [...zones].sort(compareText);
+}
+
+function readAddress(
+  written: unknown,
+  field: string,
+  allowLocal: boolean,
+  report: Report,
+): string | null {
+  // isIP, since ipaddr.js takes 10.1 and 0x7f000001 too; a zone index names an interface of ours.
+  if (typeof written !== "string" || isIP(written) === 0 || written.includes("%")) {
+    report.error(field, {
+      reason: "EndpointInvalid",
+      message: `${quote(written)} is not an IP address, so the endpoint is left out`,
+      remedy: "Write an IPv4 or IPv6 address; names need a Service of type ExternalName",
+    });
+    return null;
+  }
+  const reserved = reservedAddress(written);
+  if (reserved !== null && !allowLocal) {
+    report.error(field, {
+      reason: "EndpointNotAllowed",
+      message: `${quote(written)} is ${reserved.what}, so it is left out`,
+      remedy: "Use the address of a pod or of another machine",
+    });
+    return null;
+  }
+  return ipaddr.process(written).toString();
+}
+
+/** `leaving`: terminating, but still serving. */
+export type EndpointState = "ready" | "leaving" | "out";
+
+interface Address {
+  readonly address: string;
+  readonly state: EndpointState;
+  readonly zone: string | null;
+  readonly hints: readonly string[] | null;
+  /** Whether it is said to be a Pod's. */
+  readonly isPod: boolean;
+  /** Index of the endpoint. */
+  readonly at: number;
+}
+
+interface Candidate extends Address {
+  readonly port: number;
+}
+
+const DENIED: Readonly<Record<DeniedKind, string>> = {
+  api: "the API server's address",
+  node: "a node's address, and its targetRef names no Pod",
+  service: "an address of a Service",
+};
+
+function reportDenied({ address, at }: Address, kind: DeniedKind, report: Report): void {
+  report.error(`endpoints[${at}].addresses`, {
+    reason: "EndpointNotAllowed",
+    message: `${quote(address)} is ${DENIED[kind]}, so it is left out`,
+    remedy: "Use the address of a pod or of a machine that is no node",
+  });
+}
+
+/** Conditions that are null or missing: ready and serving count as true, terminating as false. */
+export function stateOf(conditions: unknown): EndpointState {
+  const ready = fieldOf(conditions, "ready");
+  if (isAbsent(ready) || ready === true) return "ready";
+  const serving = fieldOf(conditions, "serving");
+  return (isAbsent(serving) || serving === true) && fieldOf(conditions, "terminating") === true
+    ? "leaving"
+    : "out";
+}
+
+/** Numbers of the slice's TCP ports with that name. */
+export function portsOf(slice: unknown, name: string, fallback: number): readonly number[] {
+  const numbers: number[] = [];
+  for (const port of asList(fieldOf(slice, "ports")) ?? []) {
+    const protocol = fieldOf(port, "protocol");
+    if (!isAbsent(protocol) && protocol !== "TCP") continue;
+    if ((fieldOf(port, "name") ?? "") !== name) continue;
+    const number = fieldOf(port, "port");
+    const read = isAbsent(number) ? fallback : asPort(number);
+    if (read !== null) numbers.push(read);
+  }
+  return numbers;
+}
+
+function sortedEndpoints(candidates: readonly Candidate[]): readonly Endpoint[] {
+  const sorted = [...candidates].sort((a, b) =>
+    compareText(a.address, b.address) || a.port - b.port || compareText(a.zone ?? "", b.zone ?? "")
+  );
+  const endpoints: Endpoint[] = [];
+  for (const { address, port, zone, hints } of sorted) {
+    const last = endpoints.at(-1);
+    if (last?.address === address && last.port === port) continue;
+    endpoints.push({
+      address,
+      port,
+      ...(zone === null ? {} : { zone }),
+      ...(hints === null ? {} : { hints }),
+    });
+  }
+  return endpoints;
+}

@@ -1,0 +1,280 @@
+/**
+ * How connections to a backend are secured. In: a Service whose port is spoken to by TLS
+ * (`appProtocol: https`, `grpcs` and the like), its annotations, and the Secrets that they name.
+ * Out: the upstream's TLS settings, with the certificate that it shows; or that there are none,
+ * because what was asked for cannot be had.
+ *
+ * Nothing is ever sent with less protection than was asked for: a Secret that cannot be used leaves
+ * what was published before in force, and without that the backend is not asked at all.
+ */
+import { isIP } from "node:net";
+import type { ObjectRef } from "../../../shared/problem.ts";
+import type {
+  Certificate,
+  PemText,
+  Snapshot,
+  UpstreamTls,
+} from "../../../shared/snapshot/types.ts";
+import { type SecretModel, showTime } from "../certificates/certificate_source.ts";
+import { type Identified, keyOf } from "../../base/identity.ts";
+import { asObject, describe, fieldOf, isAbsent, quote } from "../../base/json.ts";
+import { isDnsName } from "../../base/names.ts";
+import type { ProblemList, Report } from "../../base/problems.ts";
+import {
+  UPSTREAM_TLS,
+  UPSTREAM_TLS_ANNOTATIONS,
+  UPSTREAM_TLS_PREFIX,
+} from "../annotations/own_annotation_names.ts";
+
+const { name: NAME, ca: CA, clientCertificate: CLIENT_CERTIFICATE, verify: VERIFY } = UPSTREAM_TLS;
+
+/** The upstream that is to be secured. */
+export interface SecuredUpstream {
+  readonly id: string;
+  readonly service: Identified;
+  /** The name that a Service of type ExternalName stands for; else null. */
+  readonly externalName: string | null;
+}
+
+export class UpstreamTlsReader {
+  #secrets: ReadonlyMap<string, SecretModel>;
+  #published: PublishedTls;
+  #now: number;
+  #problems: ProblemList;
+  /** Those that are shown, by id. */
+  #shown = new Map<string, Certificate>();
+
+  /** @param now Milliseconds since the epoch; decides about problems only. */
+  constructor(
+    secrets: ReadonlyMap<string, SecretModel>,
+    published: Snapshot | null,
+    now: number,
+    problems: ProblemList,
+  ) {
+    this.#secrets = secrets;
+    this.#published = new PublishedTls(published);
+    this.#now = now;
+    this.#problems = problems;
+  }
+
+  /** Null where the backend must not be asked; the problem is with the Service then. */
+  read({ id, service, externalName }: SecuredUpstream): UpstreamTls | null {
+    const { ref } = service.identity;
+    const annotations = annotationsOf(service);
+    const report = this.#problems.about(ref);
+    reportUnknown(annotations, report);
+    const serverName = readServerName(
+      fieldOf(annotations, NAME),
+      externalName ?? `${ref.name}.${ref.namespace}.svc`,
+      report,
+    );
+    const ca = this.#readAuthorities(annotations, ref, id, report);
+    const clientCertificate = this.#readClientCertificate(annotations, ref, id, report);
+    const verify = readVerify(fieldOf(annotations, VERIFY), report);
+    if (serverName === null || ca === null || clientCertificate === null) return null;
+    // Public authorities issue certificates for names in the Internet's DNS only.
+    const isPrivate = isAbsent(fieldOf(annotations, NAME)) && externalName === null;
+    if (verify && ca === undefined && isPrivate) {
+      report.warning(fieldNamed(CA), {
+        reason: "UpstreamAuthorityMissing",
+        message:
+          `no annotation names the authority that issued the certificate for ${serverName}, ` +
+          "and no public one does, so requests get 502",
+        remedy: `Name a Secret that has its certificate as ca.crt by ${CA}, or write ` +
+          `${VERIFY}: "false" where anybody may pose as the backend`,
+      });
+    }
+    return {
+      serverName,
+      ...(ca === undefined ? {} : { ca }),
+      ...(clientCertificate === undefined ? {} : { clientCertificate }),
+      ...(verify ? {} : { verify: false }),
+    };
+  }
+
+  /** Certificates that are shown to backends, in no order; for no host. */
+  certificates(): readonly Certificate[] {
+    return [...this.#shown.values()];
+  }
+
+  /** Undefined where none are asked for; null where they cannot be had. */
+  #readAuthorities(
+    annotations: unknown,
+    { namespace }: ObjectRef,
+    upstream: string,
+    report: Report,
+  ): PemText | undefined | null {
+    const written = fieldOf(annotations, CA);
+    if (isAbsent(written)) return undefined;
+    const found = this.#findSecret(written, namespace);
+    let fault = found.fault;
+    if (found.secret !== null) {
+      const { authority } = found.secret;
+      if (typeof authority !== "string") return authority;
+      fault = `Secret ${written} cannot be used: ${authority}`;
+    }
+    const kept = this.#published.settings(upstream)?.ca;
+    report.error(fieldNamed(CA), {
+      reason: "UpstreamAuthorityUnusable",
+      message: `${fault}, so ${consequence(kept, "the authority published before stays")}`,
+      remedy: "Name a Secret of this namespace that has the authority's PEM certificate as ca.crt",
+    });
+    return kept ?? null;
+  }
+
+  /** The id; undefined where none is asked for, null where it cannot be had. */
+  #readClientCertificate(
+    annotations: unknown,
+    { namespace }: ObjectRef,
+    upstream: string,
+    report: Report,
+  ): string | undefined | null {
+    const written = fieldOf(annotations, CLIENT_CERTIFICATE);
+    if (isAbsent(written)) return undefined;
+    const field = fieldNamed(CLIENT_CERTIFICATE);
+    const found = this.#findSecret(written, namespace);
+    let fault = found.fault;
+    if (found.secret !== null) {
+      const { reading, shown } = found.secret;
+      if (reading.ok && shown !== null) {
+        const { validTo } = reading.certificate;
+        if (this.#now > validTo) {
+          report.warning(field, {
+            reason: "CertificateExpired",
+            message: `the certificate of Secret ${written} has expired on ${showTime(validTo)}, ` +
+              "so backends refuse it",
+            remedy: "Replace the certificate by one that is valid now, and check its renewal",
+          });
+        }
+        return this.#show(shown);
+      }
+      if (!reading.ok) fault = `Secret ${written} cannot be used: ${reading.message}`;
+    }
+    const kept = this.#published.clientCertificate(upstream);
+    report.error(field, {
+      reason: "ClientCertificateUnusable",
+      message: `${fault}, so ${consequence(kept, "the certificate published before stays")}`,
+      remedy: "Name a Secret of this namespace of type kubernetes.io/tls",
+    });
+    return kept === undefined ? null : this.#show({ ...kept, hosts: [] });
+  }
+
+  #show(certificate: Certificate): string {
+    this.#shown.set(certificate.id, certificate);
+    return certificate.id;
+  }
+
+  #findSecret(written: unknown, namespace: string): FoundSecret {
+    if (typeof written !== "string" || !isDnsName(written)) {
+      const shown = typeof written === "string" ? quote(written) : describe(written);
+      return { secret: null, fault: `${shown} is not the name of a Secret` };
+    }
+    const secret = this.#secrets.get(keyOf({ namespace, name: written })) ?? null;
+    return secret === null
+      ? { secret, fault: `there is no Secret ${quote(written)} in namespace ${namespace}` }
+      : { secret, fault: "" };
+  }
+}
+
+/** What was published before; looked into only where something cannot be used. */
+class PublishedTls {
+  readonly #published: Snapshot | null;
+  /** By upstream id. */
+  #settings: ReadonlyMap<string, UpstreamTls> | null = null;
+  /** By id. */
+  #certificates: ReadonlyMap<string, Certificate> | null = null;
+
+  constructor(published: Snapshot | null) {
+    this.#published = published;
+  }
+
+  settings(upstream: string): UpstreamTls | undefined {
+    this.#settings ??= new Map(
+      (this.#published?.upstreams ?? [])
+        .flatMap(({ id, tls }) => tls === undefined ? [] : [[id, tls]]),
+    );
+    return this.#settings.get(upstream);
+  }
+
+  clientCertificate(upstream: string): Certificate | undefined {
+    this.#certificates ??= new Map(
+      (this.#published?.certificates ?? []).map((certificate) => [certificate.id, certificate]),
+    );
+    return this.#certificates.get(this.settings(upstream)?.clientCertificate ?? "");
+  }
+}
+
+/** Settings of a Service that is spoken to in plain text protect nothing. */
+export function reportUnusedTls(service: Identified, problems: ProblemList): void {
+  const report = problems.about(service.identity.ref);
+  for (const name of Object.keys(annotationsOf(service) ?? {}).sort()) {
+    if (!name.startsWith(UPSTREAM_TLS_PREFIX)) continue;
+    report.warning(fieldNamed(name), {
+      reason: "UpstreamTlsUnused",
+      message: `annotation ${quote(name)} has no effect: the Service is spoken to in plain text`,
+      remedy:
+        "Write appProtocol: https (or grpcs) at the Service's port, or take the annotation off",
+    });
+  }
+}
+
+interface FoundSecret {
+  readonly secret: SecretModel | null;
+  /** A clause, where there is no Secret. */
+  readonly fault: string;
+}
+
+/** Null for a name that no certificate can be for. */
+function readServerName(written: unknown, usual: string, report: Report): string | null {
+  if (isAbsent(written)) return usual;
+  const name = typeof written === "string" ? written.toLowerCase().replace(/\.$/, "") : "";
+  if (isDnsName(name) || isIP(name) !== 0) return name;
+  report.error(fieldNamed(NAME), {
+    reason: "UpstreamNameInvalid",
+    message: `${quote(written)} is no name that a certificate can be for, so requests get 503`,
+    remedy: "Write the DNS name or IP address that the backend's certificate names",
+  });
+  return null;
+}
+
+function readVerify(written: unknown, report: Report): boolean {
+  const field = fieldNamed(VERIFY);
+  if (isAbsent(written) || written === "true") return true;
+  if (written === "false") {
+    report.warning(field, {
+      reason: "UpstreamUnverified",
+      message: "the backend's certificate is not verified, so anybody on the way may pose as it",
+      remedy: `Name the authority that issued it by ${CA}, and take this off`,
+    });
+    return false;
+  }
+  report.error(field, {
+    reason: "UpstreamVerifyInvalid",
+    message: `${quote(written)} is neither "true" nor "false", so certificates are verified`,
+    remedy: `Write "true" or "false", with quotes`,
+  });
+  return true;
+}
+
+function reportUnknown(annotations: unknown, report: Report): void {
+  for (const name of Object.keys(asObject(annotations) ?? {}).sort()) {
+    if (!name.startsWith(UPSTREAM_TLS_PREFIX) || UPSTREAM_TLS_ANNOTATIONS.includes(name)) continue;
+    report.warning(fieldNamed(name), {
+      reason: "UpstreamTlsUnknown",
+      message: `there is no annotation ${quote(name)}, so it has no effect`,
+      remedy: `Write one of ${UPSTREAM_TLS_ANNOTATIONS.join(", ")}`,
+    });
+  }
+}
+
+function consequence(kept: unknown, instead: string): string {
+  return kept === undefined ? "requests get 503" : instead;
+}
+
+function annotationsOf({ object }: Identified): object | null {
+  return asObject(fieldOf(fieldOf(object, "metadata"), "annotations"));
+}
+
+function fieldNamed(annotation: string): string {
+  return `metadata.annotations[${JSON.stringify(annotation)}]`;
+}

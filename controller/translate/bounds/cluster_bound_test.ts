@@ -1,0 +1,178 @@
+import assert from "node:assert/strict";
+import {
+  type ProxyMemory,
+  PUBLISHED_SHARE,
+  snapshotBudget,
+  snapshotMemory,
+} from "../../../shared/snapshot/memory.ts";
+import type { Snapshot } from "../../../shared/snapshot/types.ts";
+import { layPublishedSet } from "../../outputs/publish/layout.ts";
+import type { EndpointSlice, Ingress, Resources } from "../../kube/resources.ts";
+import { DEFAULT_CLUSTER_BOUNDS, translate, type Translation } from "../translator.ts";
+import type { ClusterBounds } from "./cluster_bound.ts";
+
+const MIB = 1024 * 1024;
+const CLOCK = () => Date.UTC(2026, 0, 1);
+
+/** One Ingress with paths of one host of its namespace. */
+function ingress(namespace: string, name: string, paths: readonly string[]): Ingress {
+  return {
+    metadata: { namespace, name },
+    spec: {
+      ingressClassName: "pingress",
+      rules: [{
+        host: `${namespace}.example.com`,
+        http: {
+          paths: paths.map((path) => ({
+            path,
+            pathType: "Exact",
+            backend: { service: { name: "web", port: { number: 80 } } },
+          })),
+        },
+      }],
+    },
+  };
+}
+
+function paths(prefix: string, count: number): string[] {
+  return Array.from({ length: count }, (_, i) => `/${prefix}${String(i).padStart(5, "0")}`);
+}
+
+/** Each Service has one endpoint. */
+function cluster(ingresses: readonly Ingress[], address = "10.0.0.1"): Resources {
+  const namespaces = new Set(ingresses.map(({ metadata }) => metadata!.namespace!));
+  return {
+    ingresses,
+    ingressClasses: [],
+    services: [...namespaces].map((namespace) => ({
+      metadata: { namespace, name: "web" },
+      spec: { type: "ClusterIP", ports: [{ name: "http", port: 80 }] },
+    })),
+    endpointSlices: [...namespaces].map((namespace): EndpointSlice => ({
+      metadata: { namespace, name: "web-1", labels: { "kubernetes.io/service-name": "web" } },
+      addressType: "IPv4",
+      ports: [{ name: "http", port: 8080, protocol: "TCP" }],
+      endpoints: [{ addresses: [address], conditions: { ready: true } }],
+    })),
+    secrets: [],
+  };
+}
+
+function run(
+  resources: Resources,
+  published: Snapshot | null,
+  bounds: Partial<ClusterBounds>,
+): Translation {
+  return translate(resources, published, {
+    ingressClasses: ["pingress"],
+    controllerNames: [],
+    watchIngressWithoutClass: false,
+    defaultBackend: null,
+    defaultCertificate: null,
+    allowExternalName: false,
+    allowLocalEndpoints: false,
+    acceptUnsupported: [],
+    allowAcceptUnsupportedAnnotation: false,
+    hostOwnership: "namespace",
+    version: { epoch: "cluster", seen: {} },
+    clusterBounds: { ...DEFAULT_CLUSTER_BOUNDS, ...bounds },
+  }, CLOCK);
+}
+
+/** Routes by namespace. */
+function routesOf({ snapshot }: Translation): Record<string, number> {
+  const groups = Map.groupBy(snapshot.routes, ({ origin }) => origin.namespace);
+  return Object.fromEntries(
+    Array.from(groups, ([namespace, routes]) => [namespace, routes.length]),
+  );
+}
+
+function refused({ problems }: Translation): string[] {
+  return problems.filter(({ reason }) => reason === "ClusterFull")
+    .map(({ object }) => `${object?.namespace}/${object?.name}`);
+}
+
+/** Room for some 3,000 routes. */
+const SMALL: ProxyMemory = { limit: 240 * MIB, workers: 4 };
+
+Deno.test("over the cluster's bound the largest namespace adds nothing, others do", () => {
+  const [a, b] = [ingress("small", "a", paths("a", 100)), ingress("large", "b", paths("b", 1_500))];
+  const before = run(cluster([a, b]), null, { memory: SMALL });
+  assert.deepEqual(routesOf(before), { small: 100, large: 1_500 });
+  const more = [
+    a,
+    b,
+    ingress("large", "c", paths("c", 900)),
+    ingress("large", "d", paths("d", 900)),
+    ingress("small", "e", paths("e", 50)),
+    ingress("new", "f", paths("f", 50)),
+  ];
+  const after = run(cluster(more, "10.0.0.2"), before.snapshot, { memory: SMALL });
+  assert.deepEqual(routesOf(after), { small: 150, large: 1_500, new: 50 });
+  assert.deepEqual(refused(after), ["large/c", "large/d"]);
+  const [problem] = after.problems.filter(({ reason }) => reason === "ClusterFull");
+  assert.match(problem.message, /240 MiB of memory and 4 workers hold, .* it is not served$/);
+  for (const { addresses } of after.snapshot.upstreams) {
+    assert.deepEqual(
+      addresses.kind === "endpoints" && addresses.endpoints.map(({ address }) => address),
+      ["10.0.0.2"],
+      "endpoints are as they are now",
+    );
+  }
+  const smaller = run(cluster(more.filter((each) => each !== b)), after.snapshot, {
+    memory: SMALL,
+  });
+  assert.deepEqual(routesOf(smaller), { small: 150, large: 1_800, new: 50 }, "there is room again");
+});
+
+Deno.test("which Ingresses are refused does not depend on their order", () => {
+  const all = ["a", "b", "c", "d"].flatMap((namespace) =>
+    [1, 2].map((i) => ingress(namespace, `i${i}`, paths(`${i}`, 1_000)))
+  );
+  const one = run(cluster(all), null, { memory: SMALL });
+  const other = run(cluster(all.toReversed()), null, { memory: SMALL });
+  assert.ok(refused(one).length > 0 && one.snapshot.routes.length > 0);
+  assert.deepEqual(refused(one), refused(other));
+  assert.deepEqual(one.snapshot, other.snapshot);
+});
+
+Deno.test("an Ingress of a full namespace that changes without adding anything is served", () => {
+  const [a, b] = [ingress("large", "a", paths("a", 2_000)), ingress("large", "b", paths("b", 900))];
+  const before = run(cluster([a]), null, { memory: SMALL });
+  const renamed = ingress("large", "a", [...paths("a", 1_999), "/other"]);
+  const after = run(cluster([renamed, b]), before.snapshot, { memory: SMALL });
+  assert.deepEqual(refused(after), ["large/b"]);
+  assert.ok(after.snapshot.routes.some(({ path }) => path.value === "/other"));
+});
+
+for (const limit of [512, 768, 1024]) {
+  Deno.test(`what is published fits proxies of ${limit} MiB, and most of the room is used`, () => {
+    const memory: ProxyMemory = { limit: limit * MIB, workers: 4 };
+    const wanted = Array.from(
+      { length: 25 },
+      (_, i) => ingress(`team-${i}`, "app", paths("p", 2_000 + i)),
+    );
+    const { snapshot } = run(cluster(wanted), null, { memory });
+    const budget = snapshotBudget(memory, PUBLISHED_SHARE);
+    const used = snapshotMemory(snapshot, memory.workers);
+    assert.ok(used <= budget, `${used} of ${budget}`);
+    assert.ok(used >= budget * 0.7, `${used} of ${budget}`);
+  });
+}
+
+Deno.test("more random paths than ConfigMaps hold keep nobody else from being published", () => {
+  const random = (count: number) =>
+    Array.from(
+      { length: count },
+      () => `/${crypto.getRandomValues(new Uint8Array(750)).toBase64({ alphabet: "base64url" })}`,
+    );
+  const tenants = ["a", "b", "c", "d"].map((namespace) => ingress(namespace, "app", random(2_900)));
+  const all = cluster([...tenants, ingress("small", "app", ["/"])]);
+  const unbounded = { publishedBytes: Infinity, keyBytes: Infinity, lineBytes: Infinity };
+  const frozen = run(all, null, unbounded);
+  assert.equal(layPublishedSet(frozen.snapshot).ok, false, "without the bound");
+  const bounded = run(all, null, {});
+  assert.equal(layPublishedSet(bounded.snapshot).ok, true);
+  assert.equal(routesOf(bounded).small, 1);
+  assert.ok(refused(bounded).length > 0 && refused(bounded).length < 4);
+});

@@ -1,0 +1,277 @@
+/**
+ * What one namespace may have served. In: Ingresses, oldest first, what was published, and bounds. Out:
+ * the Ingresses within the bounds: one that goes over them is replaced by what was published of it,
+ * with a problem. No namespace can take the memory of proxies from the others.
+ *
+ * What was published stays, even where it is more than the bounds. Of what is new, the oldest Ingress
+ * has the first choice, and each is served whole or not at all. The outcome depends on the objects and
+ * on what was published alone, so that every replica comes to the same.
+ */
+import type { Snapshot } from "../../../shared/snapshot/types.ts";
+import { describeExcess, type Excess } from "../../kube/excess.ts";
+import type { Identity } from "../../base/identity.ts";
+import type { IngressModel } from "../ingress/ingress.ts";
+import type { IngressList } from "../ingress/ingress_list.ts";
+import { LastResult, oncePerObject } from "../../base/memo.ts";
+import { recordProblems, type Report } from "../../base/problems.ts";
+import { publishedModel, PublishedParts } from "../ingress/published_ingress.ts";
+import { routeId } from "../model/route_place.ts";
+import { WHOLE_HOST } from "../ingress/path.ts";
+
+export interface NamespaceBounds {
+  /** Paths, and hosts without one. */
+  readonly routes: number;
+  /** Bytes of hosts and paths; each route has its host once more. */
+  readonly hostBytes: number;
+  /** Secrets that TLS entries name. */
+  readonly certificates: number;
+}
+
+/**
+ * A proxy of four workers takes some 14 KiB for a route and 140 KiB for a certificate
+ * (`shared/snapshot/memory.ts`), so one namespace at its bounds fits the default memory of 1 GiB. The
+ * largest tenants known to us have a tenth of it.
+ */
+export const DEFAULT_NAMESPACE_BOUNDS: NamespaceBounds = {
+  routes: 10_000,
+  hostBytes: 4 << 20,
+  certificates: 1_000,
+};
+
+/** What an Ingress asks for. */
+export interface Demand {
+  /** Bytes of host and path, by id of the route. */
+  readonly routes: ReadonlyMap<string, number>;
+  readonly bytes: number;
+  /** Names of Secrets. */
+  readonly secrets: ReadonlySet<string>;
+  readonly hosts: ReadonlySet<string>;
+  /** Ids. */
+  readonly upstreams: ReadonlySet<string>;
+}
+
+interface Inputs {
+  readonly list: IngressList;
+  readonly bounds: NamespaceBounds;
+  /** Null where no namespace is over its bounds, so that nothing depends on it. */
+  readonly published: Snapshot | null;
+}
+
+interface Bounded {
+  readonly list: IngressList;
+  readonly isOver: boolean;
+}
+
+const memory = new LastResult<Inputs, Bounded>();
+
+/** The very same list as before where nothing changed, and as given where no namespace is over. */
+export function withinBounds(
+  list: IngressList,
+  published: Snapshot | null,
+  bounds: NamespaceBounds,
+): IngressList {
+  const last = memory.recall((before) =>
+    before.list === list && isSameBounds(before.bounds, bounds) &&
+    (before.published === published || memory.last?.result.isOver === false)
+  );
+  if (last !== null) return last.list;
+  const over = namespacesOver(list.ingresses, bounds);
+  const inputs = { list, bounds, published };
+  if (over.size === 0) return memory.keep(inputs, { list, isOver: false }).list;
+  return memory.keep(inputs, {
+    list: applyBounds(list, published, bounds, over),
+    isOver: true,
+  }).list;
+}
+
+function isSameBounds(a: NamespaceBounds, b: NamespaceBounds): boolean {
+  return a.routes === b.routes && a.hostBytes === b.hostBytes && a.certificates === b.certificates;
+}
+
+const demands = oncePerObject((model) => readDemand(model as IngressModel));
+
+export function demandOf(model: IngressModel): Demand {
+  return demands(model);
+}
+
+function readDemand({ rules, tls }: IngressModel): Demand {
+  const routes = new Map<string, number>();
+  const hosts = new Set<string>();
+  const upstreams = new Set<string>();
+  let bytes = 0;
+  const add = (id: string, host: string, path: string) => {
+    if (routes.has(id)) return;
+    const size = host.length + path.length;
+    routes.set(id, size);
+    bytes += size;
+  };
+  for (const { host, paths } of rules) {
+    if (host === null) continue;
+    hosts.add(host);
+    for (const { backend } of paths) {
+      if (backend.kind === "service") upstreams.add(backend.id);
+    }
+    const places = paths.flatMap(({ place }) => place ?? []);
+    for (const { id, match } of places) add(id, host, match.value);
+    if (places.length === 0) add(routeId(host, WHOLE_HOST), host, WHOLE_HOST.value);
+  }
+  const secrets = new Set(tls.flatMap(({ secret }) => secret?.ref.name ?? []));
+  return { routes, bytes, secrets, hosts, upstreams };
+}
+
+/** Namespaces whose Ingresses ask for more than the bounds together. */
+function namespacesOver(
+  ingresses: readonly IngressModel[],
+  bounds: NamespaceBounds,
+): ReadonlySet<string> {
+  const totals = new Map<string, { routes: number; bytes: number; secrets: number }>();
+  const over = new Set<string>();
+  for (const ingress of ingresses) {
+    const { namespace } = ingress.identity.ref;
+    const { routes, bytes, secrets } = demandOf(ingress);
+    let total = totals.get(namespace);
+    if (total === undefined) {
+      totals.set(namespace, total = { routes: 0, bytes: 0, secrets: 0 });
+    }
+    total.routes += routes.size;
+    total.bytes += bytes;
+    // Of a Secret that several name, once for each: `Ledger` counts it once.
+    total.secrets += secrets.size;
+    if (
+      ingress.excess !== null || total.routes > bounds.routes || total.bytes > bounds.hostBytes ||
+      total.secrets > bounds.certificates
+    ) over.add(namespace);
+  }
+  return over;
+}
+
+/**
+ * Applies bounds to some namespaces.
+ *
+ * @param refused reports an Ingress that does not fit; the model is of what was published of it.
+ */
+export function applyBounds(
+  list: IngressList,
+  published: Snapshot | null,
+  bounds: NamespaceBounds,
+  over: ReadonlySet<string>,
+  refused?: (model: IngressModel, report: Report) => void,
+): IngressList {
+  const parts = new PublishedParts(published, over);
+  const concerned = list.ingresses.filter(({ identity }) => over.has(identity.ref.namespace));
+  const ledgers = new Map(
+    [...Map.groupBy(concerned, ({ identity }) => identity.ref.namespace)].map((
+      [namespace, own],
+    ) => [namespace, new Ledger(namespace, own, parts, bounds)]),
+  );
+  const { value, problems } = recordProblems((problems) =>
+    list.ingresses.map((ingress) => {
+      const ledger = ledgers.get(ingress.identity.ref.namespace);
+      if (ledger === undefined) return ingress;
+      const model = publishedModel(ingress, parts);
+      const report = problems.about(ingress.identity.ref);
+      if (ingress.excess !== null && refused === undefined) {
+        reportExcess(ingress.excess, model, report);
+        return model;
+      }
+      const bound = ledger.admit(ingress);
+      if (bound === null) return ingress;
+      if (refused !== undefined) refused(model, report);
+      else reportFull(ingress.identity, model, bound, bounds, report);
+      return model;
+    })
+  );
+  return { ...list, ingresses: value, problems: [...list.problems, ...problems] };
+}
+
+/** What one namespace has, of what it may have. */
+class Ledger {
+  readonly #parts: PublishedParts;
+  readonly #bounds: NamespaceBounds;
+  #routes = 0;
+  #bytes = 0;
+  readonly #secrets: Set<string>;
+
+  /** What was published of the Ingresses is there from the start. */
+  constructor(
+    namespace: string,
+    ingresses: readonly IngressModel[],
+    parts: PublishedParts,
+    bounds: NamespaceBounds,
+  ) {
+    this.#parts = parts;
+    this.#bounds = bounds;
+    for (const { identity } of ingresses) {
+      for (const { host, path } of parts.routesOf(identity)) {
+        this.#routes++;
+        this.#bytes += host.length + path.value.length;
+      }
+    }
+    const named = new Set(ingresses.flatMap((ingress) => [...demandOf(ingress).secrets]));
+    this.#secrets = new Set(
+      [...parts.secretsOf(namespace).values()].filter((name) => named.has(name)),
+    );
+  }
+
+  /** Null where the Ingress fits, and counts from now on; else the bound that it does not fit. */
+  admit(ingress: IngressModel): keyof NamespaceBounds | null {
+    const demand = demandOf(ingress);
+    let routes = 0;
+    let bytes = 0;
+    // A place that another Ingress has costs nothing.
+    for (const [id, size] of demand.routes) {
+      if (this.#parts.hasRoute(id)) continue;
+      routes++;
+      bytes += size;
+    }
+    for (const { id, host, path } of this.#parts.routesOf(ingress.identity)) {
+      if (demand.routes.has(id)) continue;
+      routes--;
+      bytes -= host.length + path.value.length;
+    }
+    const secrets = [...demand.secrets].filter((name) => !this.#secrets.has(name));
+    const { routes: maxRoutes, hostBytes, certificates } = this.#bounds;
+    if (routes > 0 && this.#routes + routes > maxRoutes) return "routes";
+    if (bytes > 0 && this.#bytes + bytes > hostBytes) return "hostBytes";
+    if (secrets.length > 0 && this.#secrets.size + secrets.length > certificates) {
+      return "certificates";
+    }
+    this.#routes += routes;
+    this.#bytes += bytes;
+    for (const name of secrets) this.#secrets.add(name);
+    return null;
+  }
+}
+
+const FLAGS: Readonly<Record<keyof NamespaceBounds, readonly [what: string, flag: string]>> = {
+  routes: ["routes", "--max-namespace-routes"],
+  hostBytes: ["bytes of hosts and paths", "--max-namespace-host-bytes"],
+  certificates: ["certificates", "--max-namespace-certificates"],
+};
+
+/** Without the number that there would be: each change of it would be another problem. */
+function reportFull(
+  { ref: { namespace } }: Identity,
+  published: IngressModel,
+  bound: keyof NamespaceBounds,
+  bounds: NamespaceBounds,
+  report: Report,
+): void {
+  const [what, flag] = FLAGS[bound];
+  report.error(bound === "certificates" ? "spec.tls" : "spec.rules", {
+    reason: "NamespaceFull",
+    message: `with it namespace ${namespace} would have more than ${bounds[bound]} ${what}, so ` +
+      consequence(published),
+    remedy: `Remove routes or TLS entries from the namespace, or raise ${flag} of the controller`,
+  });
+}
+
+function reportExcess(excess: Excess, published: IngressModel, report: Report): void {
+  const [what, remedy] = describeExcess(excess);
+  const message = `${what}, so ${consequence(published)}`;
+  report.error("spec", { reason: "ObjectTooLarge", message, remedy });
+}
+
+function consequence({ rules }: IngressModel): string {
+  return rules.length > 0 ? "what was published of it stays" : "it is not served";
+}

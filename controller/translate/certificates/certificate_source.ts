@@ -1,0 +1,341 @@
+/**
+ * Secrets as sources of certificates. In: Secrets of unknown shape, and a time. Out: for each that is
+ * asked for its certificate, or why it has none; with problems about the Secret itself, once.
+ */
+import { createHash } from "node:crypto";
+import type { ObjectRef } from "../../../shared/problem.ts";
+import type { Certificate, PemSecret, PemText, Snapshot } from "../../../shared/snapshot/types.ts";
+import { readChain } from "../../../shared/key_pair.ts";
+import {
+  type CertificateModel,
+  type CertificateReading,
+  readCertificate,
+  readSecretValue,
+} from "./certificate.ts";
+import {
+  type Identified,
+  type Identity,
+  ObjectIndex,
+  readIdentity,
+  type SecretName,
+} from "../../base/identity.ts";
+import { fieldOf, quote } from "../../base/json.ts";
+import { oncePerObject } from "../../base/memo.ts";
+import type { ProblemList, ProblemText, Report } from "../../base/problems.ts";
+
+/** A certificate whose chain and key are in the snapshot itself. */
+export type InlineCertificate = Certificate & {
+  readonly chain: PemText;
+  readonly key: PemSecret;
+};
+
+export type CertificateSource =
+  | {
+    readonly kind: "usable";
+    readonly secret: ObjectRef;
+    /** `formatObject` of the Secret. */
+    readonly label: string;
+    readonly certificate: Omit<InlineCertificate, "hosts">;
+    /** Host patterns that the certificate names, sorted. */
+    readonly names: readonly string[];
+    readonly nameSet: ReadonlySet<string>;
+    /** Equal for equal chains and keys, wherever they are. */
+    readonly fingerprint: string;
+  }
+  /** `reason`: a clause such as `Secret web-tls cannot be used: it has no tls.key`. */
+  | {
+    readonly kind: "missing" | "unusable";
+    readonly secret: ObjectRef;
+    readonly label: string;
+    readonly reason: string;
+  };
+
+/** By `namespace/name`, in the order in which they were asked for. */
+export type FoundSources = ReadonlyMap<string, CertificateSource>;
+
+const TLS_TYPE = "kubernetes.io/tls";
+
+/** What a Secret is to hold, after "write". */
+export const PAIR_REMEDY = "a PEM chain, the server's certificate first, as tls.crt and its key " +
+  "as tls.key (kubectl create secret tls)";
+
+/**
+ * The longest RSA key of a certificate that is served, by default, in bits. A handshake with 8,192
+ * takes 66 ms of a proxy's event loop, in which other tenants' connections wait.
+ */
+export const DEFAULT_MAX_RSA_BITS = 4096;
+
+const RSA_REMEDY = "Have the certificate issued for an ECDSA P-256 or RSA 2048 key";
+
+const DATE_REMEDY = "Replace the certificate by one that is valid now, and check its renewal";
+
+/** A Secret, with the certificate that it holds once it is asked for. */
+export class SecretModel implements Identified {
+  readonly identity: Identity;
+  readonly object: object;
+  #reading: CertificateReading | null = null;
+  #inline: Omit<InlineCertificate, "hosts"> | null = null;
+  #source: CertificateSource | null = null;
+  #shown: Certificate | null = null;
+  #authority: PemText | string | null = null;
+
+  constructor(identity: Identity, object: object) {
+    this.identity = identity;
+    this.object = object;
+  }
+
+  get reading(): CertificateReading {
+    return this.#reading ??= readCertificate(this.object);
+  }
+
+  /** The certificate as it stands in a snapshot. */
+  get source(): CertificateSource {
+    return this.#source ??= this.#readSource();
+  }
+
+  /** For clients to trust, from `ca.crt`; or a clause that says what is wrong with it. */
+  get authority(): PemText | string {
+    return this.#authority ??= readAuthority(this.object);
+  }
+
+  /** The certificate for no host, as it is shown to backends; null where there is none. */
+  get shown(): Certificate | null {
+    if (this.#shown === null && this.reading.ok) {
+      const { id, chain, key, origin } = this.#inlined(this.reading.certificate);
+      this.#shown = { id, hosts: [], chain, key, origin };
+    }
+    return this.#shown;
+  }
+
+  #readSource(): CertificateSource {
+    const { ref, label } = this.identity;
+    const { reading } = this;
+    if (!reading.ok) {
+      const reason = `Secret ${ref.name} cannot be used: ${reading.message}`;
+      return { kind: "unusable", secret: ref, label, reason };
+    }
+    return {
+      kind: "usable",
+      secret: ref,
+      label,
+      names: reading.certificate.names,
+      nameSet: new Set(reading.certificate.names),
+      fingerprint: reading.certificate.fingerprint,
+      certificate: this.#inlined(reading.certificate),
+    };
+  }
+
+  #inlined(certificate: CertificateModel): Omit<InlineCertificate, "hosts"> {
+    return this.#inline ??= inlineCertificate(this.identity.ref, certificate);
+  }
+}
+
+const secretModel = oncePerObject((object) => {
+  const identity = readIdentity("Secret", object);
+  return identity === null ? null : new SecretModel(identity, object);
+});
+
+const SECRETS = new ObjectIndex(secretModel);
+
+/** By `namespace/name`. */
+export function indexSecrets(
+  secrets: readonly unknown[],
+  problems: ProblemList,
+): ReadonlyMap<string, SecretModel> {
+  return SECRETS.of(secrets, problems);
+}
+
+export class CertificateSources {
+  #secrets: ReadonlyMap<string, SecretModel>;
+  #now: number;
+  #problems: ProblemList;
+  #maxRsaBits: number;
+  /** Those that were published last; null until somebody asks. */
+  #publishedIds: ReadonlySet<string> | null = null;
+  #published: Snapshot | null;
+  /** By `namespace/name`. */
+  #sources = new Map<string, CertificateSource>();
+  #untimely = new Map<string, ProblemText>();
+
+  /**
+   * @param now Milliseconds since the epoch; decides about problems only.
+   * @param published What was published last: an RSA key of more bits than `maxRsaBits` that is in
+   * it is served on, so that a new limit takes nobody down.
+   */
+  constructor(
+    secrets: ReadonlyMap<string, SecretModel>,
+    now: number,
+    problems: ProblemList,
+    published: Snapshot | null,
+    maxRsaBits = DEFAULT_MAX_RSA_BITS,
+  ) {
+    this.#secrets = secrets;
+    this.#now = now;
+    this.#problems = problems;
+    this.#published = published;
+    this.#maxRsaBits = maxRsaBits;
+  }
+
+  /** What was found until now, for `findsAgain` of later sources. */
+  found(): FoundSources {
+    return this.#sources;
+  }
+
+  /**
+   * What is wrong now with the time of those that were found, by `namespace/name`: a problem of the
+   * Ingresses as well, since `kubectl describe` shows no Events of a Secret.
+   */
+  untimely(): ReadonlyMap<string, ProblemText> {
+    return this.#untimely;
+  }
+
+  /** Finds the same Secrets, and says whether all of them are the same. */
+  findsAgain(before: FoundSources): boolean {
+    let isSame = true;
+    for (const [key, source] of before) {
+      const { secret: ref, label } = source;
+      isSame = isSameSource(source, this.find({ ref, key, label })) && isSame;
+    }
+    return isSame;
+  }
+
+  /** @param secret As an Ingress names it, whatever that is. */
+  find(secret: SecretName): CertificateSource {
+    let source = this.#sources.get(secret.key);
+    if (source === undefined) {
+      source = this.#read(secret, this.#secrets.get(secret.key));
+      this.#sources.set(secret.key, source);
+    }
+    return source;
+  }
+
+  #read({ ref, key, label }: SecretName, found: SecretModel | undefined): CertificateSource {
+    if (found === undefined) {
+      const reason = ref.name === ""
+        ? "the Secret's name cannot be read"
+        : `there is no Secret ${quote(ref.name)} in namespace ${ref.namespace}`;
+      return { kind: "missing", secret: ref, label, reason };
+    }
+    const report = this.#problems.about(ref);
+    const { reading } = found;
+    if (reading.ok) {
+      const refused = this.#checkRsa(reading.certificate.rsaBits, found.source, report);
+      if (refused !== null) return refused;
+      reportType(fieldOf(found.object, "type"), report);
+      this.#reportCertificate(reading.certificate, report);
+      const whose = `the certificate of Secret ${ref.name}`;
+      const untimely = untimelyText(whose, reading.certificate, this.#now);
+      if (untimely !== null) this.#untimely.set(key, untimely);
+    } else {
+      report.error(reading.field, {
+        reason: "SecretUnusable",
+        message: `${reading.message}, so it gives no certificate`,
+        remedy: `Write ${PAIR_REMEDY}`,
+      });
+    }
+    return found.source;
+  }
+
+  /** The source in place of one whose RSA key is too long; null for one that may be used. */
+  #checkRsa(bits: number, source: CertificateSource, report: Report): CertificateSource | null {
+    if (bits <= this.#maxRsaBits || source.kind !== "usable") return null;
+    const field = 'data["tls.key"]';
+    const tooLong = `the RSA key has ${bits} bits, more than ${this.#maxRsaBits} (--max-rsa-bits)`;
+    if (this.#isPublished(source.certificate.id)) {
+      const message = `${tooLong}; the certificate is used on, as it was published before`;
+      report.warning(field, { reason: "CertificateKeyTooLong", message, remedy: RSA_REMEDY });
+      return null;
+    }
+    const message = `${tooLong}, so it gives no certificate`;
+    report.error(field, { reason: "SecretUnusable", message, remedy: RSA_REMEDY });
+    const { secret, label } = source;
+    const why = `Secret ${secret.name} cannot be used: ${tooLong}`;
+    return { kind: "unusable", secret, label, reason: why };
+  }
+
+  #isPublished(id: string): boolean {
+    const published = this.#published?.certificates ?? [];
+    return (this.#publishedIds ??= new Set(published.map((each) => each.id))).has(id);
+  }
+
+  #reportCertificate(certificate: CertificateModel, report: Report): void {
+    const { field } = certificate;
+    const untimely = untimelyText("the certificate", certificate, this.#now);
+    if (untimely !== null) report.warning(field, untimely);
+    if (!certificate.isLinked) {
+      report.warning(field, {
+        reason: "CertificateChainBroken",
+        message: "a certificate of the chain is not signed by the next, so clients may refuse it",
+        remedy: "Write the server's certificate first, then each issuer's up to the root's",
+      });
+    }
+    if (!certificate.hasAlternativeNames) {
+      report.warning(field, {
+        reason: "CertificateWithoutNames",
+        message: "the certificate has no subjectAltName of type DNS, so clients refuse it",
+        remedy: "Have it issued anew with its names as subjectAltName",
+      });
+    }
+  }
+}
+
+/** Null for a certificate that is valid now. */
+function untimelyText(
+  whose: string,
+  { validFrom, validTo }: CertificateModel,
+  now: number,
+): ProblemText | null {
+  if (now > validTo) {
+    return {
+      reason: "CertificateExpired",
+      message: `${whose} has expired on ${showTime(validTo)}, so clients refuse it`,
+      remedy: DATE_REMEDY,
+    };
+  }
+  if (now >= validFrom) return null;
+  return {
+    reason: "CertificateNotYetValid",
+    message: `${whose} is valid from ${showTime(validFrom)} on, so clients refuse it`,
+    remedy: DATE_REMEDY,
+  };
+}
+
+/** A Secret's certificate, as it stands in a snapshot. */
+function inlineCertificate(
+  { namespace, name }: ObjectRef,
+  { fingerprint, chain, key }: CertificateModel,
+): Omit<InlineCertificate, "hosts"> {
+  return {
+    // With the Secret's name, so that what is kept for a namespace is known to come from it.
+    id: createHash("sha256").update(`${namespace}/${name} ${fingerprint}`).digest("hex"),
+    chain: { kind: "pem", pem: chain },
+    key: { kind: "secret", pem: key },
+    origin: { kind: "Secret", namespace, name, field: "data" },
+  };
+}
+
+function readAuthority(secret: object): PemText | string {
+  const text = readSecretValue(secret, "ca.crt");
+  const chain = text.ok ? readChain(text.text, "ca.crt") : text.message;
+  return typeof chain === "string" ? chain : { kind: "pem", pem: chain.pem };
+}
+
+function isSameSource(a: CertificateSource, b: CertificateSource): boolean {
+  return a === b ||
+    (a.kind !== "usable" && a.kind === b.kind && a.label === b.label && a.reason === b.reason);
+}
+
+function reportType(type: unknown, report: Report): void {
+  if (type === TLS_TYPE) return;
+  report.warning("type", {
+    reason: "SecretTypeUnusual",
+    message: `the Secret is of type ${quote(type ?? "Opaque")} and not ${TLS_TYPE}; ` +
+      "its certificate is used all the same",
+    remedy: `Make it anew with type: ${TLS_TYPE}, whose keys the API server checks`,
+  });
+}
+
+/** `2026-11-21T10:00:00Z`. */
+export function showTime(time: number): string {
+  return new Date(time).toISOString().replace(".000Z", "Z");
+}

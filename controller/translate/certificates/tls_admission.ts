@@ -1,0 +1,103 @@
+/**
+ * Which hosts a TLS entry counts for. In: the owners of hosts, and a host of an entry. Out: the hosts
+ * that it counts for: those that the entry's namespace owns or has a rule for. An entry for a wildcard
+ * that the namespace does not own counts for the namespace's own hosts below it.
+ */
+import type { IngressModel, TlsHost } from "../ingress/ingress.ts";
+import type { HostOwner } from "../hosts/host_owner.ts";
+import type { Ownership } from "../hosts/ownership.ts";
+import type { Report } from "../../base/problems.ts";
+
+export type Admission =
+  | { readonly kind: "own" }
+  /** Hosts below the wildcard, in no order; never none. */
+  | { readonly kind: "below"; readonly hosts: readonly string[] }
+  | { readonly kind: "refused"; readonly owner: HostOwner }
+  /** No rule of the namespace takes the host. */
+  | { readonly kind: "unused" };
+
+const OWN: Admission = { kind: "own" };
+const UNUSED: Admission = { kind: "unused" };
+
+export class TlsAdmission {
+  readonly #ownership: Ownership;
+  /** Namespaces with rules, or a default backend, for any host. */
+  readonly #any: ReadonlySet<string>;
+  /** By namespace and host. */
+  readonly #known = new Map<string, Admission>();
+  /** Exact hosts by `*.suffix`. */
+  #below: ReadonlyMap<string, readonly string[]> | null = null;
+
+  constructor(ingresses: readonly IngressModel[], ownership: Ownership) {
+    this.#ownership = ownership;
+    this.#any = new Set(
+      ingresses.flatMap(({ takesAnyHost, identity }) => takesAnyHost ? identity.ref.namespace : []),
+    );
+  }
+
+  /** The same for a host and a namespace each time: entries may list one a thousand times. */
+  admit(host: string, namespace: string): Admission {
+    const key = `${namespace} ${host}`;
+    let admission = this.#known.get(key);
+    if (admission === undefined) {
+      admission = this.#admit(host, namespace);
+      this.#known.set(key, admission);
+    }
+    return admission;
+  }
+
+  #admit(host: string, namespace: string): Admission {
+    const { mode, owners } = this.#ownership;
+    if (mode === "shared") return OWN;
+    const owner = owners.get(host);
+    if (owner !== undefined && this.#ownership.standing(host, namespace) === "owner") return OWN;
+    if (host.startsWith("*.")) {
+      const hosts = this.exactBelow(host).filter((one) =>
+        this.#ownership.standing(one, namespace) === "owner"
+      );
+      // One for all hosts includes them.
+      if (owner === undefined && this.#any.has(namespace)) return OWN;
+      if (hosts.length > 0) return { kind: "below", hosts };
+    }
+    if (owner !== undefined) return { kind: "refused", owner };
+    if (this.#any.has(namespace)) return OWN;
+    const wildcard = `*${host.slice(host.indexOf("."))}`;
+    const isBelowOwn = owners.has(wildcard) &&
+      this.#ownership.standing(wildcard, namespace) === "owner";
+    return isBelowOwn ? OWN : UNUSED;
+  }
+
+  /** Exact hosts that somebody owns. */
+  exactBelow(wildcard: string): readonly string[] {
+    this.#below ??= Map.groupBy(
+      [...this.#ownership.owners.keys()].filter((host) =>
+        !host.startsWith("*.") && host.includes(".")
+      ),
+      (host) => `*${host.slice(host.indexOf("."))}`,
+    );
+    return this.#below.get(wildcard) ?? [];
+  }
+}
+
+/** Says why an entry does not count for a host that it lists. */
+export function reportNotAdmitted(
+  report: Report,
+  { field, host }: TlsHost,
+  admission: Extract<Admission, { kind: "refused" | "unused" }>,
+): void {
+  if (admission.kind === "refused") {
+    report.error(field, {
+      reason: "HostNotOwned",
+      message:
+        `host ${host} belongs to namespace ${admission.owner.namespace}, so the certificate ` +
+        "is not used for it",
+      remedy: "Remove the host from the TLS entry; certificates are never shared",
+    });
+    return;
+  }
+  report.warning(field, {
+    reason: "TlsHostWithoutRule",
+    message: `no rule of this namespace takes host ${host}, so the certificate is not used for it`,
+    remedy: "Add a rule for the host, or remove it from the TLS entry",
+  });
+}

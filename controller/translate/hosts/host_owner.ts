@@ -1,0 +1,35 @@
+/**
+ * The owner of a host. In: nothing. Out: types, and how a namespace stands to a host with that owner.
+ */
+import type { IngressModel } from "../ingress/ingress.ts";
+
+/** Whether hosts belong to namespaces, or to whoever has the oldest Ingress for a path. */
+export const HOST_OWNERSHIPS = ["namespace", "shared"] as const;
+export type HostOwnershipMode = typeof HOST_OWNERSHIPS[number];
+
+export interface HostOwner {
+  readonly namespace: string;
+  /** `assigned`: by the Namespace object. `claim`: by the oldest claim. */
+  readonly because: "assigned" | "claim";
+  /** When the claim was first seen (RFC 3339); null where none is recorded. */
+  readonly since: string | null;
+  /** Namespaces that served the host together when claims were first recorded, the owner too. */
+  readonly sharers: readonly string[];
+  /** Namespaces whose rules, but not TLS entries, the owner admits. */
+  readonly guests: readonly string[];
+}
+
+/** How a namespace stands to a host. */
+export type Standing = "free" | "owner" | "guest" | "refused";
+
+/** The Ingresses that name a host, oldest first. */
+export interface Claimants {
+  readonly living: IngressModel[];
+  readonly dying: IngressModel[];
+}
+
+export function standingOf(owner: HostOwner | undefined, namespace: string): Standing {
+  if (owner === undefined) return "free";
+  if (owner.namespace === namespace || owner.sharers.includes(namespace)) return "owner";
+  return owner.guests.includes(namespace) ? "guest" : "refused";
+}

@@ -1,0 +1,367 @@
+/**
+ * Which namespace owns each host. In: Ingresses, oldest first, what Namespace objects say, recorded
+ * claims, and what was published. Out: the owner of each host that a rule names, the claims to record
+ * next, and problems on both sides where another namespace names the host too.
+ *
+ * The owner is the namespace whose Namespace object says so, else the one with the oldest recorded
+ * claim, else the one whose Ingress is oldest. Exact names and `*.suffix` are separate hosts; rules
+ * without a host are nobody's. Ownership ends when no living object of the namespace names the host.
+ */
+import type { Snapshot } from "../../../shared/snapshot/types.ts";
+import {
+  type HostClaims,
+  isSameClaimList,
+  isSameClaims,
+  type RecordedClaim,
+} from "./host_claims.ts";
+import {
+  type Claimants,
+  type HostOwner,
+  type HostOwnershipMode,
+  type Standing,
+  standingOf,
+} from "./host_owner.ts";
+import type { IngressModel } from "../ingress/ingress.ts";
+import { differenceOf, isSameList, LastResult } from "../../base/memo.ts";
+import type { AssignedHost, NamespaceFacts } from "../ingress/namespace_facts.ts";
+import { reportOwnership } from "./ownership_problems.ts";
+import type { ObjectProblem } from "../../base/problems.ts";
+
+/** Claims recorded for a host: its owner, and some that wait. */
+const MAX_CLAIMS = 8;
+
+export interface OwnershipInputs {
+  readonly mode: HostOwnershipMode;
+  readonly ingresses: readonly IngressModel[];
+  readonly namespaces: NamespaceFacts;
+  /** Null where none are recorded. */
+  readonly claims: HostClaims | null;
+  /** Read where no claims are recorded: who served a host keeps it. */
+  readonly published: Snapshot | null;
+  /** Namespaces with Ingresses that could not be read whole: their recorded claims hold. */
+  readonly kept: ReadonlySet<string>;
+}
+
+export class Ownership {
+  readonly mode: HostOwnershipMode;
+  readonly owners: ReadonlyMap<string, HostOwner>;
+  readonly assigned: ReadonlyMap<string, AssignedHost>;
+  /** Hosts that concern more than one namespace, or a Namespace object. */
+  readonly contested: ReadonlySet<string>;
+  /** To be recorded; null where hosts are shared by all. */
+  readonly claims: HostClaims | null;
+  readonly problems: readonly ObjectProblem[];
+
+  constructor(parts: Omit<Ownership, "standing" | "isOwn" | "differsOnlyIn">) {
+    this.mode = parts.mode;
+    this.owners = parts.owners;
+    this.assigned = parts.assigned;
+    this.contested = parts.contested;
+    this.claims = parts.claims;
+    this.problems = parts.problems;
+  }
+
+  standing(host: string, namespace: string): Standing {
+    return standingOf(this.owners.get(host), namespace);
+  }
+
+  /** Whether what `namespace` says of the rest of the host counts: it owns it, or nobody does. */
+  isOwn(host: string, namespace: string): boolean {
+    const standing = this.standing(host, namespace);
+    return standing === "owner" || standing === "free";
+  }
+
+  /** Whether all other hosts have the very same owners in both. */
+  differsOnlyIn(hosts: ReadonlySet<string>, before: Ownership): boolean {
+    if (before === this) return true;
+    if (before.mode !== this.mode || before.assigned !== this.assigned) return false;
+    for (const [host, owner] of this.owners) {
+      if (before.owners.get(host) !== owner && !hosts.has(host)) return false;
+    }
+    for (const host of before.owners.keys()) {
+      if (!this.owners.has(host) && !hosts.has(host)) return false;
+    }
+    return true;
+  }
+}
+
+const memory = new LastResult<OwnershipInputs, Ownership>();
+
+/**
+ * The very same as before where nothing that it depends on changed.
+ *
+ * @param now Milliseconds since the epoch; stands in new claims, and decides nothing.
+ */
+export function readOwnership(inputs: OwnershipInputs, now: number): Ownership {
+  const last = memory.last;
+  if (last === null || last.inputs.mode !== inputs.mode) return fresh(inputs, now);
+  if (inputs.mode === "shared") return memory.keep(inputs, last.result);
+  const isSame = last.inputs.namespaces === inputs.namespaces && inputs.kept.size === 0 &&
+    last.inputs.kept.size === 0 && isSameRecord(last.inputs, inputs, last.result);
+  const touched = isSame ? touchedHosts(last.inputs.ingresses, inputs.ingresses) : null;
+  if (touched === null) return fresh(inputs, now);
+  if (touched.size === 0) return memory.keep(inputs, last.result);
+  return inputs.claims === null
+    ? fresh(inputs, now)
+    : memory.keep(inputs, determine(inputs, now, last.result, touched));
+}
+
+function fresh(inputs: OwnershipInputs, now: number): Ownership {
+  return memory.keep(inputs, determine(inputs, now, memory.last?.result ?? null, null));
+}
+
+/** Recording what came out of a call changes nothing. */
+function isSameRecord(
+  { claims: before, published }: OwnershipInputs,
+  { claims, published: now }: OwnershipInputs,
+  result: Ownership,
+): boolean {
+  if (claims === null) return before === null && published === now;
+  return claims === before || (result.claims !== null && isSameClaims(claims, result.claims));
+}
+
+/** The hosts named by Ingresses that came, went, or say something else of hosts; null for many. */
+function touchedHosts(
+  before: readonly IngressModel[],
+  now: readonly IngressModel[],
+): ReadonlySet<string> | null {
+  const touched = new Set<string>();
+  if (before === now) return touched;
+  const { removed, added } = differenceOf(before, now);
+  if (removed.length + added.length > now.length / 8) return null;
+  const isPaired = removed.length === added.length;
+  for (const [i, ingress] of removed.entries()) {
+    if (isPaired && isSameClaimant(ingress, added[i])) continue;
+    for (const { host } of [...ingress.hosts, ...isPaired ? added[i].hosts : []]) touched.add(host);
+  }
+  if (isPaired) return touched;
+  for (const { hosts } of added) for (const { host } of hosts) touched.add(host);
+  return touched;
+}
+
+function isSameClaimant(a: IngressModel, b: IngressModel): boolean {
+  return a.identity.label === b.identity.label && a.identity.createdAt === b.identity.createdAt &&
+    a.isDying === b.isDying && isSameList(a.sharesWith, b.sharesWith) &&
+    a.hosts.length === b.hosts.length &&
+    a.hosts.every(({ host, field }, i) => host === b.hosts[i].host && field === b.hosts[i].field);
+}
+
+const NO_NAMES: readonly string[] = [];
+
+/** @param only Hosts to determine anew, where all others are as in `before`; null for all. */
+function determine(
+  inputs: OwnershipInputs,
+  now: number,
+  before: Ownership | null,
+  only: ReadonlySet<string> | null,
+): Ownership {
+  const { mode, namespaces, claims } = inputs;
+  const { assigned } = namespaces;
+  if (mode === "shared") {
+    const none = { owners: new Map(), assigned: new Map(), contested: new Set<string>() };
+    return new Ownership({ mode, ...none, claims: null, problems: [] });
+  }
+  const since = `${new Date(now).toISOString().slice(0, 19)}Z`;
+  const claimants = collect(
+    inputs,
+    only === null ? null : new Set([...only, ...before?.contested ?? []]),
+  );
+  const served = claims === null ? servedBy(inputs.published) : new Map<string, Set<string>>();
+  const kept = only === null ? null : before;
+  const owners = new Map(kept?.owners);
+  const record = new Map(kept?.claims);
+  const contested = new Set(kept === null ? assigned.keys() : kept.contested);
+  for (const host of only ?? []) {
+    owners.delete(host);
+    record.delete(host);
+    if (!assigned.has(host)) contested.delete(host);
+  }
+  for (const [host, { living, dying }] of claimants) {
+    if (only !== null && !only.has(host)) continue;
+    const counting = living.length > 0 ? living : dying;
+    const recorded = claims?.get(host) ?? [];
+    const names = namesOf(counting, recorded, inputs.kept);
+    if (names.length === 0) continue;
+    const list = inOrder(
+      { names, recorded, served: served.get(host) ?? null, since },
+      assigned.get(host)?.namespace ?? null,
+      counting,
+    );
+    // What is being deleted serves on, but has no claim any more.
+    if (living.length > 0 || recorded.some((one) => inputs.kept.has(one.namespace))) {
+      const most = list.slice(0, MAX_CLAIMS);
+      record.set(host, isSameClaimList(most, recorded) ? recorded : most);
+    }
+    const owner = ownerOf(list, assigned.get(host), counting);
+    const last = before?.owners.get(host);
+    owners.set(host, last !== undefined && isSameOwner(last, owner) ? last : owner);
+    if (isContested(living, dying, names, owner)) contested.add(host);
+  }
+  for (const [host, { namespace }] of assigned) {
+    if (owners.has(host)) continue;
+    const since = null;
+    owners.set(host, {
+      namespace,
+      because: "assigned",
+      since,
+      sharers: NO_NAMES,
+      guests: NO_NAMES,
+    });
+  }
+  return new Ownership({
+    mode,
+    owners,
+    assigned,
+    contested,
+    claims: claims !== null && isSameClaims(claims, record) ? claims : record,
+    problems: reportOwnership(contested, claimants, owners),
+  });
+}
+
+/** @param only Null for all hosts. */
+function collect(
+  { ingresses, namespaces, claims, kept }: OwnershipInputs,
+  only: ReadonlySet<string> | null,
+): Map<string, Claimants> {
+  const claimants = new Map<string, Claimants>();
+  const of = (host: string): Claimants => {
+    let found = claimants.get(host);
+    if (found === undefined) claimants.set(host, found = { living: [], dying: [] });
+    return found;
+  };
+  for (const ingress of ingresses) {
+    const isDying = ingress.isDying || namespaces.terminating.has(ingress.identity.ref.namespace);
+    for (const { host } of ingress.hosts) {
+      if (only === null || only.has(host)) of(host)[isDying ? "dying" : "living"].push(ingress);
+    }
+  }
+  if (kept.size === 0 || claims === null) return claimants;
+  for (const [host, list] of claims) {
+    if (list.some(({ namespace }) => kept.has(namespace))) of(host);
+  }
+  return claimants;
+}
+
+/** Namespaces that had routes of a host, by host. */
+function servedBy(published: Snapshot | null): Map<string, Set<string>> {
+  const served = new Map<string, Set<string>>();
+  for (const { host, origin } of published?.routes ?? []) {
+    if (origin.kind !== "Ingress") continue;
+    const names = served.get(host);
+    if (names === undefined) served.set(host, new Set([origin.namespace]));
+    else names.add(origin.namespace);
+  }
+  return served;
+}
+
+/** Each once; oldest Ingress first. */
+function namesOf(
+  counting: readonly IngressModel[],
+  recorded: readonly RecordedClaim[],
+  kept: ReadonlySet<string>,
+): readonly string[] {
+  if (counting.length === 1 && kept.size === 0) return [counting[0].identity.ref.namespace];
+  const names = new Set(counting.map(({ identity }) => identity.ref.namespace));
+  for (const { namespace } of recorded) if (kept.has(namespace)) names.add(namespace);
+  return [...names];
+}
+
+interface HostHistory {
+  readonly names: readonly string[];
+  readonly recorded: readonly RecordedClaim[];
+  /** Namespaces that served it; null unless no claims are recorded at all. */
+  readonly served: ReadonlySet<string> | null;
+  readonly since: string;
+}
+
+/** The claims of all `names`, the owner's first. */
+function inOrder(
+  { names, recorded, served, since }: HostHistory,
+  assignedTo: string | null,
+  counting: readonly IngressModel[],
+): readonly RecordedClaim[] {
+  const old = recorded.filter(({ namespace }) => names.includes(namespace));
+  const others = names.filter((name) => !old.some(({ namespace }) => namespace === name));
+  const serving = served === null ? [] : others.filter((name) => served.has(name));
+  const idle = others.filter((name) => !serving.includes(name));
+  const added = (name: string): RecordedClaim => ({ namespace: name, since });
+  const list = [...old, ...serving.map(added), ...idle.map(added)];
+  if (assignedTo !== null) {
+    const plain = list.map(({ namespace, since }) => ({ namespace, since }));
+    return [
+      ...plain.filter(({ namespace }) => namespace === assignedTo),
+      ...plain.filter(({ namespace }) => namespace !== assignedTo),
+    ];
+  }
+  if (serving.length > 1) return sharedFirst(list, serving, counting);
+  const sharing = list.filter(({ shared }) => shared);
+  if (sharing.length !== 1) return list;
+  return list.map(({ namespace, since }) => ({ namespace, since }));
+}
+
+/**
+ * Several namespaces served the host before anybody recorded claims. Where one of them admits the
+ * others, it owns the host; else they share it as before.
+ */
+function sharedFirst(
+  list: readonly RecordedClaim[],
+  serving: readonly string[],
+  counting: readonly IngressModel[],
+): readonly RecordedClaim[] {
+  const host = serving.find((name) => {
+    const guests = guestsOf(name, counting);
+    return serving.every((other) => other === name || guests.includes(other));
+  });
+  if (host !== undefined) {
+    return [
+      ...list.filter(({ namespace }) => namespace === host),
+      ...list.filter(({ namespace }) => namespace !== host),
+    ];
+  }
+  return list.map((claim) =>
+    serving.includes(claim.namespace) ? { ...claim, shared: true as const } : claim
+  );
+}
+
+function ownerOf(
+  list: readonly RecordedClaim[],
+  assigned: AssignedHost | undefined,
+  counting: readonly IngressModel[],
+): HostOwner {
+  const namespace = assigned?.namespace ?? list[0].namespace;
+  const sharers = assigned === undefined && list[0].shared
+    ? list.filter(({ shared }) => shared).map(({ namespace }) => namespace)
+    : NO_NAMES;
+  return {
+    namespace,
+    because: assigned === undefined ? "claim" : "assigned",
+    since: list.find((claim) => claim.namespace === namespace)?.since ?? null,
+    sharers,
+    guests: guestsOf(namespace, counting),
+  };
+}
+
+/** Namespaces that Ingresses of `namespace` share the host with, sorted. */
+function guestsOf(namespace: string, counting: readonly IngressModel[]): readonly string[] {
+  const guests = new Set<string>();
+  for (const { identity, sharesWith } of counting) {
+    if (sharesWith.length === 0 || identity.ref.namespace !== namespace) continue;
+    for (const guest of sharesWith) if (guest !== namespace) guests.add(guest);
+  }
+  return guests.size === 0 ? NO_NAMES : [...guests].sort();
+}
+
+function isContested(
+  living: readonly IngressModel[],
+  dying: readonly IngressModel[],
+  names: readonly string[],
+  { namespace, sharers, guests }: HostOwner,
+): boolean {
+  return names.length > 1 || names[0] !== namespace || sharers.length + guests.length > 0 ||
+    (living.length > 0 && dying.some(({ identity }) => identity.ref.namespace !== namespace));
+}
+
+function isSameOwner(a: HostOwner, b: HostOwner): boolean {
+  return a.namespace === b.namespace && a.because === b.because && a.since === b.since &&
+    isSameList(a.sharers, b.sharers) && isSameList(a.guests, b.guests);
+}

@@ -1,0 +1,86 @@
+/**
+ * Problems of host ownership. In: the hosts that concern several namespaces, who names them, and who
+ * owns them. Out: an error on each rule of another namespace, and on the owner's side one warning for
+ * each host and foreign namespace.
+ */
+import type { Claimants, HostOwner } from "./host_owner.ts";
+import type { IngressModel } from "../ingress/ingress.ts";
+import { HOSTS_ANNOTATION } from "../ingress/namespace_facts.ts";
+import { type ObjectProblem, type ProblemList, recordProblems } from "../../base/problems.ts";
+import { SHARE_ANNOTATION } from "../annotations/own_annotation_names.ts";
+
+export function reportOwnership(
+  contested: ReadonlySet<string>,
+  claimants: ReadonlyMap<string, Claimants>,
+  owners: ReadonlyMap<string, HostOwner>,
+): readonly ObjectProblem[] {
+  if (contested.size === 0) return [];
+  return recordProblems((list) => {
+    for (const host of [...contested].sort()) {
+      const owner = owners.get(host);
+      const found = claimants.get(host);
+      if (owner === undefined || found === undefined) continue;
+      if (owner.sharers.length > 1) reportSharers(host, owner, found.living, list);
+      reportRefused(host, owner, found, list);
+    }
+  }).problems;
+}
+
+function reportRefused(
+  host: string,
+  owner: HostOwner,
+  { living, dying }: Claimants,
+  problems: ProblemList,
+): void {
+  const { namespace, sharers, guests } = owner;
+  const admitted = new Set([namespace, ...sharers, ...guests]);
+  const own = living.find(({ identity }) => identity.ref.namespace === namespace);
+  const warned = new Set<string>();
+  for (const ingress of [...living, ...dying]) {
+    const { ref, label } = ingress.identity;
+    if (admitted.has(ref.namespace)) continue;
+    problems.about(ref).error(fieldOfHost(ingress, host), {
+      reason: "HostNotOwned",
+      message: `host ${host} belongs to namespace ${namespace}${showReason(owner)}, so the rule ` +
+        "is refused",
+      remedy: `Use another host, or have an Ingress of ${namespace} that names the host carry ` +
+        `${SHARE_ANNOTATION}: ${ref.namespace}`,
+    });
+    if (own === undefined || warned.has(ref.namespace) || dying.includes(ingress)) continue;
+    warned.add(ref.namespace);
+    problems.about(own.identity.ref).warning(fieldOfHost(own, host), {
+      reason: "HostNamedByOthers",
+      message:
+        `namespace ${ref.namespace} names host ${host} too (${label}); its rules are refused`,
+      remedy: `Nothing to do; to admit them, add ${SHARE_ANNOTATION}: ${ref.namespace}`,
+    });
+  }
+}
+
+/** Once for each namespace. */
+function reportSharers(
+  host: string,
+  { sharers }: HostOwner,
+  all: readonly IngressModel[],
+  problems: ProblemList,
+): void {
+  for (const name of sharers) {
+    const ingress = all.find(({ identity }) => identity.ref.namespace === name);
+    if (ingress === undefined) continue;
+    problems.about(ingress.identity.ref).warning(fieldOfHost(ingress, host), {
+      reason: "HostShared",
+      message: `host ${host} is served by namespaces ${sharers.join(", ")}, as it was when host ` +
+        "ownership was turned on",
+      remedy: `Annotate the Namespace that owns it with ${HOSTS_ANNOTATION}: ${host}`,
+    });
+  }
+}
+
+function showReason({ because, since }: HostOwner): string {
+  if (because === "assigned") return `, by ${HOSTS_ANNOTATION} of that Namespace`;
+  return since === null ? "" : ", whose claim counts";
+}
+
+function fieldOfHost({ hosts }: IngressModel, host: string): string {
+  return hosts.find((one) => one.host === host)?.field ?? "spec.rules";
+}

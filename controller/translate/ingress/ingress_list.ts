@@ -1,0 +1,95 @@
+/**
+ * The Ingresses that are served, oldest first. In: objects of our classes. Out: a model of each that
+ * has a name of its own, with the problems of reading them; the same list while they are the same.
+ */
+import type { ObjectRef } from "../../../shared/problem.ts";
+import { addToIndex, compareAge, type Identity } from "../../base/identity.ts";
+import { type IngressModel, readIngress } from "./ingress.ts";
+import type { IngressObject } from "./ingress_object.ts";
+import { differenceOf, isSameList, LastResult } from "../../base/memo.ts";
+import type { NamespaceFacts } from "./namespace_facts.ts";
+import { type ObjectProblem, type ProblemList, recordProblems } from "../../base/problems.ts";
+import { SortedList } from "../../base/sorted_list.ts";
+
+const BY_AGE = new SortedList<IngressModel>((a, b) => compareAge(a.identity, b.identity));
+
+/** The very same as before where the objects are. */
+export interface IngressList {
+  /** The oldest first. */
+  readonly ingresses: readonly IngressModel[];
+  /** Of reading them. */
+  readonly problems: readonly ObjectProblem[];
+  /** Whether some were left out since another has their name. */
+  readonly hasDuplicates: boolean;
+}
+
+const lastList = new LastResult<readonly IngressObject[], IngressList>();
+
+/**
+ * Every Ingress that has a name. One without is left out with a problem: the API knows no such
+ * object, and its routes could not be told from another's.
+ */
+export function readIngresses(objects: readonly IngressObject[]): IngressList {
+  return lastList.recall((before) => isSameList(before, objects) || takeModels(before, objects)) ??
+    lastList.keep(objects, readAll(objects));
+}
+
+/** Objects that came in the place of others that say the same take over their models. */
+function takeModels(before: readonly IngressObject[], now: readonly IngressObject[]): false {
+  const { removed, added } = differenceOf(before, now);
+  for (const [i, ingress] of added.entries()) {
+    if (i < removed.length) ingress.takeModelOf(removed[i]);
+  }
+  return false;
+}
+
+function readAll(objects: readonly IngressObject[]): IngressList {
+  let named = 0;
+  const { value, problems } = recordProblems((list) => {
+    const index = new Map<string, IngressObject & { readonly identity: Identity }>();
+    for (const ingress of objects) {
+      if (ingress.hasIdentity()) {
+        named++;
+        addToIndex(index, ingress, list);
+      } else reportNameless(ingress.ref, list);
+    }
+    const models = BY_AGE.of([...index.values()].map((ingress) => ingress.model(readIngress)));
+    for (const model of models) {
+      if (model.problems.length > 0) list.addAll(model.problems);
+    }
+    return models;
+  });
+  return { ingresses: value, problems, hasDuplicates: value.length < named };
+}
+
+interface Ordered {
+  readonly list: IngressList;
+  readonly namespaces: NamespaceFacts;
+}
+
+const lastOrder = new LastResult<Ordered, IngressList>();
+
+/**
+ * The same Ingresses, but those that are being deleted, or whose namespace is, come last: they lose
+ * every conflict, and serve on where nobody else wants it.
+ */
+export function livingFirst(list: IngressList, namespaces: NamespaceFacts): IngressList {
+  return lastOrder.recall((before) => before.list === list && before.namespaces === namespaces) ??
+    lastOrder.keep({ list, namespaces }, inOrder(list, namespaces.terminating));
+}
+
+function inOrder(list: IngressList, terminating: ReadonlySet<string>): IngressList {
+  const isLast = ({ isDying, identity }: IngressModel) =>
+    isDying || terminating.has(identity.ref.namespace);
+  if (!list.ingresses.some(isLast)) return list;
+  const living = list.ingresses.filter((ingress) => !isLast(ingress));
+  return { ...list, ingresses: [...living, ...list.ingresses.filter(isLast)] };
+}
+
+function reportNameless(ref: ObjectRef, problems: ProblemList): void {
+  problems.about(ref).error("metadata.name", {
+    reason: "NameInvalid",
+    message: "its name or namespace is not one that the API server takes, so it is left out",
+    remedy: "Write metadata.name in lower-case letters, digits, - and dots",
+  });
+}

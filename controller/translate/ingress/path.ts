@@ -1,0 +1,50 @@
+/**
+ * Paths of rules. In: `path` and `pathType` as an Ingress has them. Out: the match for the route, or
+ * why there is none.
+ *
+ * https://kubernetes.io/docs/concepts/services-networking/ingress/#path-types
+ */
+import { readRoutePath } from "../../../shared/snapshot/route_path.ts";
+import type { PathMatch } from "../../../shared/snapshot/types.ts";
+import { describe, isAbsent, quote } from "../../base/json.ts";
+
+export type PathReading =
+  /** `normalised`: the match is of another form than what is written, and means the same. */
+  | { readonly ok: true; readonly match: PathMatch; readonly normalised: boolean }
+  /** A clause such as `does not begin with a slash`. */
+  | { readonly ok: false; readonly reason: string };
+
+export type PathType = PathMatch["type"];
+
+/** Null for what the API does not know. ImplementationSpecific is Prefix here. */
+export function readPathType(value: unknown): PathType | null {
+  if (value === "Exact" || value === "Prefix") return value;
+  return value === "ImplementationSpecific" ? "Prefix" : null;
+}
+
+/** The catch-all that a path of type ImplementationSpecific is when it is left out. */
+export const WHOLE_HOST: PathMatch = { type: "Prefix", value: "/" };
+
+export function readPath(value: unknown, type: PathType): PathReading {
+  if (typeof value !== "string") {
+    return { ok: false, reason: `is ${describe(value)} where text is meant` };
+  }
+  const path = readRoutePath(type, value);
+  if (!path.ok) return path;
+  // One last slash of a Prefix says the same for whole segments, so it is nothing to warn of.
+  const isAsWritten = value === path.match.value ||
+    (type === "Prefix" && value === `${path.match.value}/` && path.match.value !== "/");
+  return { ok: true, match: path.match, normalised: !isAsWritten };
+}
+
+/** Shows a path that was refused, with the reason. */
+export function explainPath(value: unknown, reason: string): string {
+  return typeof value === "string" && value !== ""
+    ? `path ${quote(value)} ${reason}`
+    : `the path ${isAbsent(value) || value === "" ? "is missing" : reason}`;
+}
+
+/** Whether a path looks like a pattern of another controller; here it is taken as it stands. */
+export function looksLikePattern(path: string): boolean {
+  return /[*^$|()[\]{}]/.test(path);
+}

@@ -1,0 +1,80 @@
+/**
+ * The place of a route: a host and path, and where in an Ingress they are written. In: what was read
+ * of the Ingress. Out: the route for an action, and the status of the path; the very same objects as
+ * long as the Ingress and the action are the same, so that who takes the snapshot sees what changed.
+ */
+import type { Action, Origin, PathMatch, Route } from "../../../shared/snapshot/types.ts";
+import type { Identity } from "../../base/identity.ts";
+import type { PathStatus } from "./status.ts";
+
+export class RoutePlace {
+  /** Of the route. */
+  readonly id: string;
+  readonly host: string;
+  readonly match: PathMatch;
+  readonly origin: Origin;
+  #route: Route | null = null;
+  #served: PathStatus | null = null;
+  #failing: PathStatus | null = null;
+
+  constructor(host: string, match: PathMatch, owner: Identity, field: string) {
+    const { kind, namespace, name } = owner.ref;
+    this.id = routeId(host, match);
+    this.host = host;
+    this.match = match;
+    this.origin = { kind, namespace, name, field };
+  }
+
+  route(action: Action): Route {
+    if (this.#route === null || !isSameAction(this.#route.action, action)) {
+      this.#route = {
+        id: this.id,
+        host: this.host,
+        path: this.match,
+        action,
+        origin: this.origin,
+      };
+    }
+    return this.#route;
+  }
+
+  /** Of a path that became this route and nothing else. */
+  status(isServed: boolean): PathStatus {
+    return isServed
+      ? this.#served ??= this.#statusOf("served")
+      : this.#failing ??= this.#statusOf("failing");
+  }
+
+  #statusOf(outcome: PathStatus["outcome"]): PathStatus {
+    return { field: this.origin.field, routes: [this.id], outcome };
+  }
+}
+
+/** Places that an Ingress has beside those of its paths: the rest of its hosts. */
+export class HostPlaces {
+  /** By field and host. */
+  #places: Map<string, RoutePlace> | null = null;
+
+  /** The place of all paths of a host. */
+  of(host: string, owner: Identity, field: string): RoutePlace {
+    const key = `${field} ${host}`;
+    this.#places ??= new Map();
+    let place = this.#places.get(key);
+    if (place === undefined) {
+      place = new RoutePlace(host, { type: "Prefix", value: "/" }, owner, field);
+      this.#places.set(key, place);
+    }
+    return place;
+  }
+}
+
+export function routeId(host: string, path: PathMatch): string {
+  return `${host} ${path.type} ${path.value}`;
+}
+
+export function isSameAction(a: Action, b: Action): boolean {
+  if (a === b) return true;
+  if (a.kind === "forward") return b.kind === "forward" && a.upstream === b.upstream;
+  return b.kind === "answer" && a.status === b.status && a.reason === b.reason &&
+    a.closed === b.closed;
+}

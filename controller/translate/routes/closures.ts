@@ -1,0 +1,131 @@
+/**
+ * Which paths answer 503 for an annotation that is not supported. In: Ingresses with their refusals,
+ * and what the operator accepts. Out: the answer for the paths of an Ingress and a host, with an
+ * error for each refusal that closes paths and a warning for each one that is accepted.
+ */
+import type { AnswerAction, Upstream } from "../../../shared/snapshot/types.ts";
+import type { IngressModel } from "../ingress/ingress.ts";
+import { quote } from "../../base/json.ts";
+import type { ProblemList } from "../../base/problems.ts";
+import {
+  closedAnswer,
+  fieldOfAnnotation,
+  NGINX_PREFIX,
+  type Refusal,
+} from "../annotations/nginx/refusals.ts";
+import { ACCEPT_ANNOTATION } from "../annotations/own_annotations.ts";
+
+export interface RefusalOptions {
+  /** Annotations of ingress-nginx, without the prefix, that close nothing. */
+  readonly acceptUnsupported: readonly string[];
+  /** Whether an Ingress may name some by `pingress.io/accept-unsupported`. */
+  readonly allowAcceptUnsupportedAnnotation: boolean;
+}
+
+interface Closed {
+  readonly by: IngressModel;
+  readonly name: string;
+  readonly action: AnswerAction;
+}
+
+export class Closures {
+  readonly #options: RefusalOptions;
+  readonly #problems: ProblemList;
+  readonly #ingresses = new Map<IngressModel, AnswerAction>();
+  /** By namespace and host. */
+  readonly #hosts = new Map<string, Closed>();
+
+  constructor(
+    ingresses: readonly IngressModel[],
+    options: RefusalOptions,
+    problems: ProblemList,
+  ) {
+    this.#options = options;
+    this.#problems = problems;
+    for (const ingress of ingresses) {
+      if (ingress.accepted !== null && !options.allowAcceptUnsupportedAnnotation) {
+        problems.about(ingress.identity.ref).warning(
+          `metadata.annotations[${JSON.stringify(ACCEPT_ANNOTATION)}]`,
+          {
+            reason: "AnnotationUnknown",
+            message: `annotation ${quote(ACCEPT_ANNOTATION)} is not allowed, so it has no effect`,
+            remedy: "Start the controller with --allow-accept-unsupported-annotation, or remove " +
+              "the annotation",
+          },
+        );
+      }
+      for (const refusal of ingress.refusals) this.#refuse(ingress, refusal);
+    }
+  }
+
+  /** The answer for what `ingress` has of `host`, null where its backends decide. */
+  of(ingress: IngressModel, host: string | null): AnswerAction | null {
+    const own = this.#ingresses.get(ingress);
+    if (own !== undefined) return own;
+    if (host === null || this.#hosts.size === 0) return null;
+    const closed = this.#hosts.get(hostKey(ingress, host));
+    if (closed === undefined) return null;
+    const rule = ingress.rules.find((each) => each.host === host);
+    this.#problems.about(ingress.identity.ref).error(`${rule?.field ?? "spec"}.host`, {
+      reason: "NginxAnnotation",
+      message: `annotation ${quote(NGINX_PREFIX + closed.name)} of ${closed.by.identity.label} ` +
+        "holds for the whole host and is not supported, so the paths of the host answer 503",
+      remedy: `Remove the annotation from ${closed.by.identity.label}, or use another host`,
+    });
+    return closed.action;
+  }
+
+  /** As `of`, once it is known how the backend is spoken to. */
+  ofProtocol(ingress: IngressModel, protocol: Upstream["protocol"] | null): AnswerAction | null {
+    const wish = ingress.protocolWish;
+    if (wish === null || protocol === null || wish.protocols.includes(protocol)) return null;
+    const name = "backend-protocol";
+    const { remedy } = wish;
+    const refusal = { name, field: fieldOfAnnotation(name), isHostWide: false, remedy };
+    return this.#reportAccepted(ingress, refusal) ? null : this.#reportClosed(ingress, refusal);
+  }
+
+  #refuse(ingress: IngressModel, refusal: Refusal): void {
+    if (this.#reportAccepted(ingress, refusal)) return;
+    const action = this.#reportClosed(ingress, refusal);
+    if (!this.#ingresses.has(ingress)) this.#ingresses.set(ingress, action);
+    if (!refusal.isHostWide) return;
+    for (const { host } of ingress.rules) {
+      if (host === null) continue;
+      const key = hostKey(ingress, host);
+      if (!this.#hosts.has(key)) this.#hosts.set(key, { by: ingress, name: refusal.name, action });
+    }
+  }
+
+  #reportAccepted(ingress: IngressModel, { name, field }: Refusal): boolean {
+    const byOperator = this.#options.acceptUnsupported.includes(name);
+    const byOwner = this.#options.allowAcceptUnsupportedAnnotation &&
+      (ingress.accepted?.includes(name) ?? false);
+    if (!byOperator && !byOwner) return false;
+    this.#problems.about(ingress.identity.ref).warning(field, {
+      reason: "NginxAnnotation",
+      message: `annotation ${quote(NGINX_PREFIX + name)} is not supported, and the paths are ` +
+        `served without it: ${
+          byOperator ? "--accept-unsupported" : ACCEPT_ANNOTATION
+        } accepts that`,
+      remedy: "Remove the annotation",
+    });
+    return true;
+  }
+
+  #reportClosed(ingress: IngressModel, { name, field, isHostWide, remedy }: Refusal): AnswerAction {
+    this.#problems.about(ingress.identity.ref).error(field, {
+      reason: "NginxAnnotation",
+      message: `annotation ${quote(NGINX_PREFIX + name)} is not supported, so ` +
+        (isHostWide
+          ? "all paths that the namespace has of its hosts answer 503"
+          : "paths answer 503"),
+      remedy: `${remedy}, or accept it by --accept-unsupported=${name}`,
+    });
+    return closedAnswer(name, ingress.identity.label);
+  }
+}
+
+function hostKey({ identity }: IngressModel, host: string): string {
+  return `${identity.ref.namespace} ${host}`;
+}

@@ -1,0 +1,130 @@
+/** Paths that close and open between translations, where little else changes. */
+import assert from "node:assert/strict";
+import { translate, type TranslateOptions } from "../translator.ts";
+
+const OPTIONS: TranslateOptions = {
+  ingressClasses: ["pingress"],
+  controllerNames: [],
+  watchIngressWithoutClass: false,
+  defaultBackend: null,
+  allowExternalName: false,
+  defaultCertificate: null,
+  acceptUnsupported: [],
+  allowAcceptUnsupportedAnnotation: false,
+  allowLocalEndpoints: false,
+  hostOwnership: "namespace",
+  version: { epoch: "test", seen: {} },
+};
+const PREFIX = "nginx.ingress.kubernetes.io/";
+/** So many that one more or less is laid alone. */
+const OTHERS = Array.from({ length: 20 }, (_, i) => ingress(`other-${i}`, `${i}.example.com`, {}));
+
+Deno.test("a Service stays an upstream when an Ingress that was closed goes", () => {
+  const closed = ingress("closed", "closed.example.com", { "auth-url": "https://auth/" });
+  assert.equal(statusesOf([...OTHERS.slice(1), OTHERS[0], closed])["closed.example.com"], 503);
+  const web = [ingress("one", "one.example.com", {}, "api")];
+  const guarded = ingress("two", "two.example.com", { "auth-url": "https://auth/" }, "api");
+  run([...OTHERS, ...web, guarded]);
+  const after = run([...OTHERS, ...web]);
+  assert.ok(after.snapshot.upstreams.some(({ id }) => id === "default/api:80"));
+});
+
+Deno.test("a path opens when its annotation is accepted, and closes again", () => {
+  const all = [...OTHERS, ingress("web", "web.example.com", { "limit-rps": "5" })];
+  assert.equal(statusesOf(all)["web.example.com"], 503);
+  const accepted = { ...OPTIONS, acceptUnsupported: ["limit-rps"] };
+  assert.equal(statusesOf(all, accepted)["web.example.com"], 200);
+  assert.equal(statusesOf(all)["web.example.com"], 503);
+});
+
+Deno.test("a path opens when its Service gets the appProtocol that backend-protocol asks for", () => {
+  const all = [...OTHERS, ingress("web", "web.example.com", { "backend-protocol": "GRPC" }, "api")];
+  assert.equal(statusesOf(all)["web.example.com"], 503);
+  assert.equal(statusesOf(all, OPTIONS, "kubernetes.io/h2c")["web.example.com"], 200);
+  assert.equal(statusesOf(all, OPTIONS, "http")["web.example.com"], 503);
+});
+
+Deno.test("backend-protocol is reported once where the Service differs, and never where it agrees", () => {
+  const all = [ingress("web", "web.example.com", { "backend-protocol": "GRPC" }, "api")];
+  const found = (appProtocol: string) =>
+    run(all, OPTIONS, appProtocol).problems
+      .filter(({ field }) => field.includes("backend-protocol"))
+      .map(({ severity }) => severity);
+  assert.deepEqual(found("http"), ["error"]);
+  assert.deepEqual(found("kubernetes.io/h2c"), []);
+});
+
+Deno.test("an annotation of the whole host closes and opens other Ingresses' paths of it", () => {
+  const web = ingress("web", "web.example.com", {});
+  const host = ingress("host", "web.example.com", { "auth-tls-secret": "default/ca" }, "api", "/a");
+  assert.equal(statusesOf([...OTHERS, web])["web.example.com"], 200);
+  assert.equal(statusesOf([...OTHERS, web, host])["web.example.com"], 503);
+  const plain = ingress("host", "web.example.com", {}, "api", "/a");
+  assert.equal(statusesOf([...OTHERS, web, plain])["web.example.com"], 200);
+  assert.equal(statusesOf([...OTHERS, web, host])["web.example.com"], 503);
+  assert.equal(statusesOf([...OTHERS, web])["web.example.com"], 200);
+});
+
+/** 200 for a route to a backend, by host; of several the last in order. */
+function statusesOf(
+  ingresses: readonly object[],
+  options = OPTIONS,
+  appProtocol?: string,
+): Record<string, number> {
+  const { routes } = run(ingresses, options, appProtocol).snapshot;
+  return Object.fromEntries(
+    routes.map(({ host, action }) => [host, action.kind === "answer" ? action.status : 200]),
+  );
+}
+
+function run(ingresses: readonly object[], options = OPTIONS, appProtocol?: string) {
+  const resources = {
+    ingresses,
+    ingressClasses: [],
+    services: [service("web"), service("api", appProtocol)],
+    endpointSlices: [slice("web"), slice("api")],
+    secrets: [],
+  };
+  return translate(resources as Parameters<typeof translate>[0], null, options, () => 0);
+}
+
+function ingress(
+  name: string,
+  host: string,
+  annotations: Record<string, string>,
+  backend = "web",
+  path = "/",
+): object {
+  const service = { name: backend, port: { number: 80 } };
+  return {
+    metadata: {
+      name,
+      namespace: "default",
+      annotations: Object.fromEntries(
+        Object.entries(annotations).map(([key, value]) => [PREFIX + key, value]),
+      ),
+    },
+    spec: {
+      ingressClassName: "pingress",
+      rules: [{ host, http: { paths: [{ path, pathType: "Prefix", backend: { service } }] } }],
+    },
+  };
+}
+
+function service(name: string, appProtocol?: string) {
+  const ports = [{ port: 80, targetPort: 8080, appProtocol }];
+  return { metadata: { name, namespace: "default" }, spec: { ports } };
+}
+
+function slice(name: string) {
+  return {
+    metadata: {
+      name: `${name}-1`,
+      namespace: "default",
+      labels: { "kubernetes.io/service-name": name },
+    },
+    addressType: "IPv4",
+    endpoints: [{ addresses: ["10.0.0.1"] }],
+    ports: [{ port: 8080 }],
+  };
+}

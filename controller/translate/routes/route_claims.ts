@@ -1,0 +1,123 @@
+/**
+ * Who has which host and path. In: claims of Ingresses, the oldest Ingress first. Out: one route for
+ * each host and path, its first claimant's; and for each host the Ingress that named it first.
+ */
+import type { Action, PathMatch, Route } from "../../../shared/snapshot/types.ts";
+import type { BackendResolver } from "../backends/backend.ts";
+import type { Resolution } from "../backends/backend_plan.ts";
+import type { BackendRef } from "../ingress/backend_ref.ts";
+import type { Closures } from "./closures.ts";
+import type { IngressModel } from "../ingress/ingress.ts";
+import { WHOLE_HOST } from "../ingress/path.ts";
+import type { ProblemList } from "../../base/problems.ts";
+import { routeId, type RoutePlace } from "../model/route_place.ts";
+
+/** A route, with whose it is. */
+export interface Claim {
+  readonly route: Route;
+  readonly owner: IngressModel;
+  readonly isServed: boolean;
+}
+
+/** A host that rules name. */
+export interface NamedHost {
+  readonly owner: IngressModel;
+  /** The rule that names the host: `spec.rules[0]`. */
+  readonly field: string;
+  /** Whether another Ingress names it too. */
+  isShared: boolean;
+  /** Whether any Ingress has a path of it. */
+  hasRoutes: boolean;
+}
+
+/** What requests to a host get that none of its paths takes. */
+export interface HostRest {
+  readonly action: Action;
+  /** Whether the default action of the snapshot is another one. */
+  readonly isOwn: boolean;
+}
+
+export class RouteClaims {
+  #backends: BackendResolver;
+  #closures: Closures;
+  #problems: ProblemList;
+  /** By route id. */
+  #claims = new Map<string, Claim>();
+  #hosts = new Map<string, NamedHost>();
+
+  constructor(backends: BackendResolver, closures: Closures, problems: ProblemList) {
+    this.#backends = backends;
+    this.#closures = closures;
+    this.#problems = problems;
+  }
+
+  /** Makes `owner` the host's owner, unless an older Ingress is. */
+  claimHost(host: string, owner: IngressModel, field: string): NamedHost {
+    let named = this.#hosts.get(host);
+    if (named === undefined) {
+      named = { owner, field, isShared: false, hasRoutes: false };
+      this.#hosts.set(host, named);
+    } else if (named.owner !== owner) {
+      named.isShared = true;
+    }
+    return named;
+  }
+
+  hostOwner(host: string): IngressModel | null {
+    return this.#hosts.get(host)?.owner ?? null;
+  }
+
+  /** Who has this host and path, if anyone. */
+  find(host: string, match: PathMatch): Claim | null {
+    return this.findId(routeId(host, match));
+  }
+
+  /** Who has the route of that id, if anyone. */
+  findId(id: string): Claim | null {
+    return this.#claims.get(id) ?? null;
+  }
+
+  /** Makes the route for a place that nobody has, on a host that is claimed. */
+  claim(place: RoutePlace, owner: IngressModel, backend: BackendRef): Claim {
+    const { action, isServed } = this.resolve(place.host, owner, backend);
+    const claim = { route: place.route(action), owner, isServed };
+    this.#claims.set(place.id, claim);
+    const named = this.#hosts.get(place.host);
+    if (named !== undefined) named.hasRoutes = true;
+    return claim;
+  }
+
+  /** What requests for a backend get. `host` is null for what no rule takes. */
+  resolve(host: string | null, owner: IngressModel, backend: BackendRef): Resolution {
+    const closed = this.#closures.of(owner, host);
+    if (closed !== null) return { action: closed, isServed: false };
+    const resolution = this.#backends.resolve(
+      backend,
+      () => this.#problems.about(owner.identity.ref),
+    );
+    if (owner.protocolWish === null) return resolution;
+    const action = this.#closures.ofProtocol(owner, this.#backends.protocolOf(backend));
+    return action === null ? resolution : { action, isServed: false };
+  }
+
+  /** Every host that an Ingress names. */
+  hosts(): Map<string, NamedHost> {
+    return this.#hosts;
+  }
+
+  /**
+   * The routes in no order. A host that is named, but has no path that can be served, gets the
+   * action of its rest, or a broader host would take its requests.
+   *
+   * @param restOf What the rest of a host gets that no path takes.
+   */
+  routes(restOf: (host: string) => HostRest): Route[] {
+    const routes = [...this.#claims.values()].map(({ route }) => route);
+    for (const [host, { owner, field, hasRoutes }] of this.#hosts) {
+      const { action, isOwn } = restOf(host);
+      if (hasRoutes && (!isOwn || this.find(host, WHOLE_HOST) !== null)) continue;
+      routes.push(owner.hostPlaces.of(host, owner.identity, field).route(action));
+    }
+    return routes;
+  }
+}

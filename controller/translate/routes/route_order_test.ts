@@ -1,0 +1,26 @@
+import assert from "node:assert/strict";
+import type { PathMatch } from "../../../shared/snapshot/types.ts";
+import { compareRoutes } from "./route_order.ts";
+
+const IN_ORDER: readonly { readonly host: string; readonly path: PathMatch }[] = [
+  { host: "a.example.com", path: { type: "Prefix", value: "/" } },
+  { host: "b.example.com", path: { type: "Exact", value: "/foo/" } },
+  { host: "b.example.com", path: { type: "Exact", value: "/bar" } },
+  { host: "b.example.com", path: { type: "Exact", value: "/foo" } },
+  { host: "b.example.com", path: { type: "Prefix", value: "/bar" } },
+  { host: "b.example.com", path: { type: "Prefix", value: "/foo" } },
+  { host: "b.example.com", path: { type: "Exact", value: "/" } },
+  { host: "b.example.com", path: { type: "Prefix", value: "/" } },
+  { host: "*.a.example.com", path: { type: "Prefix", value: "/" } },
+  { host: "*.example.com", path: { type: "Prefix", value: "/long" } },
+  { host: "*", path: { type: "Prefix", value: "/longer" } },
+  { host: "*", path: { type: "Prefix", value: "/" } },
+];
+
+Deno.test("every two routes stand in one order, whichever is asked about first", () => {
+  for (const [i, a] of IN_ORDER.entries()) {
+    for (const [j, b] of IN_ORDER.entries()) {
+      assert.equal(Math.sign(compareRoutes(a, b)), Math.sign(i - j), `${i} and ${j}`);
+    }
+  }
+});

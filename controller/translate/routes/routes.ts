@@ -1,0 +1,322 @@
+/**
+ * The routes of all Ingresses together. In: Ingresses that were read, oldest first, and a resolver
+ * for backends. Out: one route for each host and path, what requests get that none takes, and what
+ * became of every path.
+ *
+ * Passes: paths claim their host and path; hosts whose oldest Ingress has a default backend get it
+ * for the rest of their paths; then the default action is chosen.
+ */
+import { formatObject } from "../../../shared/problem.ts";
+import type { Action, Route } from "../../../shared/snapshot/types.ts";
+import type { BackendResolver } from "../backends/backend.ts";
+import { type BackendRef, upstreamId } from "../ingress/backend_ref.ts";
+import { Closures, type RefusalOptions } from "./closures.ts";
+import { ANY_HOST } from "../ingress/host.ts";
+import { showElder } from "../../base/identity.ts";
+import {
+  DEFAULT_BACKEND_FIELD,
+  type IngressModel,
+  type PathModel,
+  type RuleModel,
+} from "../ingress/ingress.ts";
+import type { Ownership } from "../hosts/ownership.ts";
+import { WHOLE_HOST } from "../ingress/path.ts";
+import type { ProblemList } from "../../base/problems.ts";
+import { type Claim, type HostRest, type NamedHost, RouteClaims } from "./route_claims.ts";
+import { compareRoutes } from "./route_order.ts";
+import { SortedList } from "../../base/sorted_list.ts";
+import type { PathStatus } from "../model/status.ts";
+
+/** The Service port that the process, not an Ingress, names. */
+export interface DefaultBackend {
+  readonly namespace: string;
+  readonly name: string;
+  readonly port: number | string;
+}
+
+export interface Routing {
+  /** In order of precedence. */
+  readonly routes: readonly Route[];
+  readonly defaultAction: Action | null;
+  /** Of each Ingress, in the order given. */
+  readonly statuses: readonly (readonly PathStatus[])[];
+}
+
+/** A routing, with what tells whether a change of one Ingress touches others. */
+export interface Layout {
+  readonly routing: Routing;
+  readonly hosts: Map<string, NamedHost>;
+  readonly fallback: Fallback;
+}
+
+/** What decides on routes beside Ingresses and backends. */
+export interface RoutingOptions {
+  readonly processBackend: DefaultBackend | null;
+  readonly refusals: RefusalOptions;
+  readonly ownership: Ownership;
+}
+
+/** What requests get that no route takes. */
+export interface Fallback {
+  readonly action: Action | null;
+  /** Of the Ingress whose default backend it is; null where it is the process's, or none. */
+  readonly namespace: string | null;
+  /** For hosts that another namespace owns. */
+  readonly foreign: Action;
+}
+
+/** Lays the routes of all Ingresses. */
+export function layAll(
+  ingresses: readonly IngressModel[],
+  backends: BackendResolver,
+  { processBackend, refusals, ownership }: RoutingOptions,
+  problems: ProblemList,
+): Layout {
+  const closures = new Closures(ingresses, refusals, problems);
+  const claims = new RouteClaims(backends, closures, problems);
+  const statuses = claimAllPaths(claims, ingresses, ownership, problems);
+  let action: Action | null = null;
+  let chosen: IngressModel | null = null;
+  for (const [i, ingress] of ingresses.entries()) {
+    if (ingress.defaultBackend === null) continue;
+    if (ingress.hasRules) {
+      const rest = claimRestOfHosts(claims, ingress, ingress.defaultBackend, ownership, problems);
+      statuses[i].push(rest);
+    } else if (chosen !== null) {
+      statuses[i].push(refuseDefault(ingress, chosen, problems));
+    } else {
+      chosen = ingress;
+      const resolution = claims.resolve(null, ingress, ingress.defaultBackend);
+      action = resolution.action;
+      statuses[i].push(defaultStatus([], resolution.isServed ? "served" : "failing"));
+    }
+  }
+  const isForeign = chosen !== null && ownership.owners.size > 0;
+  const ofProcess = action === null || isForeign
+    ? resolveProcessBackend(processBackend, backends, problems)
+    : null;
+  const fallback = {
+    action: action ?? ofProcess,
+    namespace: chosen?.identity.ref.namespace ?? null,
+    foreign: ofProcess ?? NOT_OWNED,
+  };
+  const routes = claims.routes((host) => restOf(host, fallback, ownership));
+  for (const [host, { place }] of ownership.assigned) {
+    if (!claims.hosts().has(host)) routes.push(place.route(fallback.foreign));
+  }
+  return {
+    routing: { routes: IN_ORDER.of(routes), defaultAction: fallback.action, statuses },
+    hosts: claims.hosts(),
+    fallback,
+  };
+}
+
+/** Lays the routes of Ingresses without default backends, whose hosts no other Ingress names. */
+export function layAlone(
+  ingresses: readonly IngressModel[],
+  backends: BackendResolver,
+  fallback: Fallback,
+  { refusals, ownership }: RoutingOptions,
+  problems: ProblemList,
+): Layout {
+  const closures = new Closures(ingresses, refusals, problems);
+  const claims = new RouteClaims(backends, closures, problems);
+  const statuses = claimAllPaths(claims, ingresses, ownership, problems);
+  const routes = claims.routes((host) => restOf(host, fallback, ownership)).sort(compareRoutes);
+  return {
+    routing: { routes, defaultAction: fallback.action, statuses },
+    hosts: claims.hosts(),
+    fallback,
+  };
+}
+
+/** Nothing falls from an owned host to a default backend of another namespace. */
+function restOf(host: string, fallback: Fallback, ownership: Ownership): HostRest {
+  const { action, namespace, foreign } = fallback;
+  return namespace === null || ownership.isOwn(host, namespace)
+    ? { action: action ?? NOT_FOUND, isOwn: false }
+    : { action: foreign, isOwn: true };
+}
+
+const IN_ORDER = new SortedList<Route>(compareRoutes);
+
+/** For a host without a path that can be served, where there is no default action either. */
+const NOT_FOUND: Action = {
+  kind: "answer",
+  status: 404,
+  reason: "the host has no path that can be served, and there is no default backend",
+};
+
+/** For the rest of a host that is owned, in place of a default backend of another namespace. */
+const NOT_OWNED: Action = {
+  kind: "answer",
+  status: 404,
+  reason: "the namespace that owns the host has no such path, and no default backend",
+};
+
+/** Rules of guests come after all others: the owner's have the first choice of paths. */
+function claimAllPaths(
+  claims: RouteClaims,
+  ingresses: readonly IngressModel[],
+  ownership: Ownership,
+  problems: ProblemList,
+): PathStatus[][] {
+  const deferred: (() => void)[] = [];
+  const statuses = ingresses.map((ingress) => {
+    const own: PathStatus[] = [];
+    for (const rule of ingress.rules) {
+      if (rule.host === null) {
+        own.push(...dropped(rule));
+        continue;
+      }
+      const standing = ownership.standing(rule.host, ingress.identity.ref.namespace);
+      if (standing === "refused") {
+        own.push(...refused(rule));
+        continue;
+      }
+      const start = own.length;
+      const claimRule = () => {
+        claims.claimHost(rule.host!, ingress, rule.field);
+        for (const [i, path] of rule.paths.entries()) {
+          own[start + i] = claimPath(claims, ingress, path, problems);
+        }
+      };
+      if (standing === "guest") {
+        deferred.push(claimRule);
+        for (const path of rule.paths) own.push(path.dropped);
+      } else claimRule();
+    }
+    return own;
+  });
+  for (const claimRule of deferred) claimRule();
+  return statuses;
+}
+
+/** A rule for a host of another namespace. */
+function refused({ field, paths }: RuleModel): PathStatus[] {
+  const status = (field: string): PathStatus => ({ field, routes: [], outcome: "refused" });
+  return paths.length > 0 ? paths.map((path) => status(path.field)) : [status(field)];
+}
+
+/** A rule whose host cannot be read, as far as it can be told. */
+function dropped({ field, paths }: RuleModel): PathStatus[] {
+  return paths.length > 0
+    ? paths.map((path) => path.dropped)
+    : [{ field, routes: [], outcome: "dropped" }];
+}
+
+function claimPath(
+  claims: RouteClaims,
+  ingress: IngressModel,
+  { field, place, backend, dropped }: PathModel,
+  problems: ProblemList,
+): PathStatus {
+  if (place === null) return dropped;
+  const other = claims.findId(place.id);
+  if (other !== null) {
+    reportTaken(ingress, `${field}.path`, other, problems);
+    return { field, routes: [], outcome: "taken" };
+  }
+  return place.status(claims.claim(place, ingress, backend).isServed);
+}
+
+function reportTaken(
+  ingress: IngressModel,
+  field: string,
+  { route, owner }: Claim,
+  problems: ProblemList,
+): void {
+  const report = problems.about(ingress.identity.ref);
+  const match = `${route.path.type} ${route.path.value} of ${showHost(route.host)}`;
+  if (owner === ingress) {
+    report.error(field, {
+      reason: "PathRepeated",
+      message: `${match} is in this Ingress already, at ${route.origin.field}, which counts`,
+      remedy: "Take one of the two out",
+    });
+    return;
+  }
+  report.error(field, {
+    reason: "PathTaken",
+    message: `${match} belongs to ${showElder(owner.identity, ingress.identity)}`,
+    remedy: "Use another host or path, or take it out of one of the two",
+  });
+}
+
+/** Gives what is left of an Ingress's hosts to its default backend, where it is their oldest. */
+function claimRestOfHosts(
+  claims: RouteClaims,
+  ingress: IngressModel,
+  defaultBackend: BackendRef,
+  ownership: Ownership,
+  problems: ProblemList,
+): PathStatus {
+  const { namespace } = ingress.identity.ref;
+  const hosts = new Set(
+    ingress.rules.flatMap(({ host }) =>
+      host !== null && ownership.isOwn(host, namespace) ? host : []
+    ),
+  );
+  const own: Claim[] = [];
+  const obstacles: string[] = [];
+  for (const host of hosts) {
+    const slash = claims.find(host, WHOLE_HOST);
+    const decider = slash?.owner ?? claims.hostOwner(host);
+    if (decider !== null && decider !== ingress) {
+      const whose = formatObject(decider.identity.ref);
+      obstacles.push(`the rest of ${showHost(host)} is up to ${whose}`);
+    } else if (slash === null) {
+      const place = ingress.hostPlaces.of(host, ingress.identity, DEFAULT_BACKEND_FIELD);
+      own.push(claims.claim(place, ingress, defaultBackend));
+    }
+  }
+  if (own.length > 0) {
+    const isServed = own.every((claim) => claim.isServed);
+    return defaultStatus(own.map(({ route }) => route.id), isServed ? "served" : "failing");
+  }
+  if (obstacles.length === 0) return defaultStatus([], "unused");
+  problems.about(ingress.identity.ref).warning(DEFAULT_BACKEND_FIELD, {
+    reason: "DefaultBackendTaken",
+    message: `${obstacles[0]}, so this default backend is not used`,
+    remedy: "Use another host, or add paths to the rules of this Ingress",
+  });
+  return defaultStatus([], "taken");
+}
+
+function refuseDefault(
+  ingress: IngressModel,
+  chosen: IngressModel,
+  problems: ProblemList,
+): PathStatus {
+  problems.about(ingress.identity.ref).error(DEFAULT_BACKEND_FIELD, {
+    reason: "DefaultBackendTaken",
+    message: `what no rule takes belongs to ${showElder(chosen.identity, ingress.identity)}`,
+    remedy: "Take one of the two out, or add rules to this one",
+  });
+  return defaultStatus([], "taken");
+}
+
+function defaultStatus(routes: readonly string[], outcome: PathStatus["outcome"]): PathStatus {
+  return { field: DEFAULT_BACKEND_FIELD, routes, outcome };
+}
+
+function resolveProcessBackend(
+  backend: DefaultBackend | null,
+  backends: BackendResolver,
+  problems: ProblemList,
+): Action | null {
+  if (backend === null) return null;
+  const { namespace, name, port } = backend;
+  const ref = {
+    kind: "service",
+    id: upstreamId(namespace, name, port),
+    ...{ namespace, name, port },
+    nameField: "",
+    portField: "spec.ports",
+  } as const;
+  return backends.resolve(ref, () => problems.about({ kind: "Service", namespace, name })).action;
+}
+
+function showHost(host: string): string {
+  return host === ANY_HOST ? "any host" : host;
+}

@@ -1,0 +1,364 @@
+/** What was translated before makes a translation quicker, and nothing else. */
+import assert from "node:assert/strict";
+import { serialiseSnapshot } from "../../shared/snapshot/serialise.ts";
+import type { Snapshot } from "../../shared/snapshot/types.ts";
+import {
+  merge,
+  mutationsOf,
+  randomNumbers,
+  richResources,
+  service,
+  shuffle,
+  slice,
+  victimObjects,
+} from "../../tests/support/rich_cluster.ts";
+import type { Ingress, KubeSecret, Resources } from "../kube/resources.ts";
+import { translate, type TranslateOptions, type Translation } from "./translator.ts";
+import { stableText } from "../base/json.ts";
+
+const KINDS = ["ingresses", "ingressClasses", "services", "endpointSlices", "secrets"] as const;
+
+const OPTIONS: TranslateOptions = {
+  ingressClasses: ["pingress"],
+  controllerNames: ["pingress.io/ingress-controller"],
+  watchIngressWithoutClass: true,
+  defaultBackend: { namespace: "team-a", name: "web", port: 80 },
+  allowExternalName: true,
+  acceptUnsupported: [],
+  allowAcceptUnsupportedAnnotation: false,
+  defaultCertificate: null,
+  allowLocalEndpoints: false,
+  hostOwnership: "namespace",
+  version: { epoch: "file", seen: {} },
+};
+
+/** Each differs from the first in what something is decided by. */
+const OPTION_SETS: readonly TranslateOptions[] = [
+  OPTIONS,
+  { ...OPTIONS, allowLocalEndpoints: true },
+  { ...OPTIONS, acceptUnsupported: ["auth-tls-secret"] },
+  { ...OPTIONS, allowAcceptUnsupportedAnnotation: true },
+  { ...OPTIONS, hostOwnership: "shared" },
+  {
+    ...OPTIONS,
+    claims: new Map([[
+      "app.example.com",
+      [
+        { namespace: "team-b", since: "2029-01-01T00:00:00Z" },
+        { namespace: "team-a", since: "2029-02-01T00:00:00Z" },
+      ],
+    ]]),
+  },
+  { ...OPTIONS, namespaceBounds: { routes: 6, hostBytes: 4096, certificates: 100 } },
+  { ...OPTIONS, namespaceBounds: { routes: 100, hostBytes: 150, certificates: 2 } },
+  { ...OPTIONS, allowExternalName: false, defaultBackend: null },
+  { ...OPTIONS, watchIngressWithoutClass: false, ingressClasses: ["nginx"] },
+  { ...OPTIONS, defaultBackend: { namespace: "team-a", name: "gone", port: "http" } },
+];
+const TIMES = [Date.parse("2030-01-01T00:00:00Z"), Date.parse("2200-01-01T00:00:00Z")];
+
+/** One call, with what it gave. */
+interface Call {
+  readonly resources: Resources;
+  readonly published: Snapshot | null;
+  readonly options: TranslateOptions;
+  readonly now: number;
+  readonly bytes: string;
+}
+
+Deno.test("objects that differ in any field give the same after others as by themselves", () => {
+  const victim = victimObjects();
+  const rich = richResources();
+  const calls: Call[] = [];
+  for (const kind of KINDS) {
+    for (const [i, object] of victim[kind].entries()) {
+      for (const mutated of mutationsOf<object>(object)) {
+        const objects = victim[kind].map((other, j) => j === i ? mutated : other);
+        calls.push(call(merge(rich, { ...victim, [kind]: objects }), null, OPTIONS, TIMES[0]));
+        if (calls.length % 10 === 0) calls.push(call(merge(rich, victim), null, OPTIONS, TIMES[0]));
+      }
+    }
+  }
+  assert.ok(calls.length > 1000, `${calls.length} calls`);
+  for (const each of calls) assertSameWhenNew(each);
+});
+
+Deno.test("objects that come, change and go leave nothing behind, whatever the options", () => {
+  const random = randomNumbers(7);
+  const below = (count: number) => Math.floor(random() * count);
+  const mutants = new Map(
+    KINDS.map((kind) => [kind, victimObjects()[kind].flatMap((one) => [...mutationsOf(one)])]),
+  );
+  const whole = merge(richResources(), victimObjects());
+  const calls: Call[] = [];
+  let resources = whole;
+  let published: Snapshot | null = null;
+  for (let step = 0; step < 2000; step++) {
+    for (let change = below(4); change > 0; change--) {
+      const kind = KINDS[below(KINDS.length)];
+      const list: readonly object[] = resources[kind];
+      const index = below(list.length);
+      const pool: readonly object[] = random() < 0.7 ? whole[kind] : mutants.get(kind) ?? [];
+      const other = pool[below(pool.length)];
+      const changed = [
+        () => list.toSpliced(index, 1),
+        () => other === undefined ? list : [...list, other],
+        () => other === undefined ? list : list.with(index, other),
+        () => list.map((object, i) => i === index ? { ...object } : object),
+        () => list.toReversed(),
+        () => shuffle(list, random),
+        () => whole[kind],
+      ][below(list.length === 0 ? 2 : 7)]();
+      resources = { ...resources, [kind]: changed };
+    }
+    const options = random() < 0.8 ? OPTIONS : OPTION_SETS[below(OPTION_SETS.length)];
+    const now = TIMES[random() < 0.9 ? 0 : 1];
+    const made = translate(resources, published, options, () => now);
+    calls.push({ resources, published, options, now, bytes: bytesOf(made) });
+    if (random() < 0.3) published = random() < 0.1 ? null : made.snapshot;
+  }
+  for (const each of calls) assertSameWhenNew(each);
+});
+
+Deno.test("Ingresses that share hosts, backends and Secrets, or do not, change one by one", () => {
+  const tight = { ...OPTIONS, namespaceBounds: { routes: 12, hostBytes: 4096, certificates: 2 } };
+  for (const [seed, options] of [[1, OPTIONS], [2, OPTIONS], [3, OPTIONS], [4, tight]] as const) {
+    const cluster = new ChangingCluster(seed);
+    let published: Snapshot | null = null;
+    const calls: Call[] = [];
+    for (let step = 0; step < 400; step++) {
+      const { resources } = cluster;
+      const made = translate(resources, published, options, () => TIMES[0]);
+      calls.push({ resources, published, options, now: TIMES[0], bytes: bytesOf(made) });
+      if (step % 7 === 0) published = made.snapshot;
+      cluster.change();
+    }
+    for (const each of calls) assertSameWhenNew(each);
+  }
+});
+
+Deno.test("objects that are equal, but others, give the same bytes, problems and statuses", () => {
+  for (const options of OPTION_SETS) {
+    const first = call(richResources(), null, options, TIMES[0]);
+    assertSameWhenNew(first);
+    assert.equal(call(first.resources, null, options, TIMES[0]).bytes, first.bytes);
+    assert.equal(call(richResources(), null, options, TIMES[0]).bytes, first.bytes);
+  }
+});
+
+Deno.test("parts of a snapshot whose objects stay the same are the very same", () => {
+  const resources = richResources();
+  const first = run(resources);
+  const again = run({ ...resources, ingresses: resources.ingresses.toReversed() });
+  assertSameParts(first, again, () => true);
+
+  const index = resources.endpointSlices.findIndex(({ metadata }) => metadata?.name === "web-1");
+  const slice = resources.endpointSlices[index];
+  const fewer = { ...slice, endpoints: slice.endpoints?.slice(1) };
+  const later = run({
+    ...resources,
+    endpointSlices: resources.endpointSlices.with(index, fewer),
+  });
+  assertSameParts(first, later, (id) => id !== "team-a/web:80");
+  const upstreamOf = ({ snapshot }: Translation) =>
+    snapshot.upstreams.find(({ id }) => id === "team-a/web:80");
+  assert.notDeepEqual(upstreamOf(later), upstreamOf(first));
+});
+
+Deno.test("an EndpointSlice that says the same as before changes no part of a snapshot", () => {
+  const resources = richResources();
+  const first = run(resources);
+  const touched = resources.endpointSlices.map((slice) => ({
+    ...slice,
+    metadata: { ...slice.metadata, annotations: { at: "now" } },
+  }));
+  assertSameParts(first, run({ ...resources, endpointSlices: touched }), () => true);
+});
+
+Deno.test("lists of a snapshot in which nothing changed are the very same", () => {
+  const resources = richResources();
+  const first = run(resources);
+  const again = run({ ...resources, services: [...resources.services] });
+  assert.equal(again.snapshot.routes, first.snapshot.routes);
+  assert.equal(again.snapshot.upstreams, first.snapshot.upstreams);
+  assert.equal(again.snapshot.certificates, first.snapshot.certificates);
+  assert.equal(again.statuses, first.statuses);
+});
+
+Deno.test("objects nested too deeply to be compared are survived", () => {
+  const deep: unknown = JSON.parse("[".repeat(100_000) + "]".repeat(100_000));
+  const resources = richResources();
+  const twins = [1, 2].map(() => ({
+    metadata: { name: "deep", namespace: "team-a", annotations: deep },
+    spec: { rules: deep, tls: deep, ports: deep },
+  })) as never[];
+  const { snapshot } = run({
+    ...resources,
+    ingresses: [...resources.ingresses, ...twins],
+    services: [...resources.services, ...twins],
+    secrets: [...resources.secrets, ...twins],
+  });
+  assert.deepEqual(snapshot.routes, run(resources).snapshot.routes);
+});
+
+/** Sixty Ingresses; a change is mostly one of them replaced. */
+class ChangingCluster {
+  resources: Resources;
+  readonly #random: () => number;
+
+  constructor(seed: number) {
+    this.#random = randomNumbers(seed);
+    const { ingressClasses, secrets } = richResources();
+    const names = ["a", "b", "c", "d"];
+    this.resources = {
+      ingressClasses,
+      secrets,
+      ingresses: Array.from({ length: 60 }, (_, i) => this.#ingress(`app-${i}`)),
+      services: names.map((name, i) => ({
+        ...service(name, "team-a"),
+        ...(i === 0 ? { spec: { ports: [{ name: "http", port: 80, appProtocol: "https" }] } } : {}),
+      })),
+      endpointSlices: names.map((name) => this.#slice(name)),
+    };
+  }
+
+  change(): void {
+    const { ingresses, services, endpointSlices, secrets } = this.resources;
+    const at = (list: readonly unknown[]) => this.#below(list.length);
+    const name = `app-${this.#below(70)}`;
+    const index = ingresses.findIndex(({ metadata }) => metadata?.name === name);
+    const changes: Partial<Resources>[] = [
+      {
+        ingresses: index === -1
+          ? [...ingresses, this.#ingress(name)]
+          : ingresses.with(index, this.#ingress(name)),
+      },
+      index === -1 ? {} : { ingresses: ingresses.toSpliced(index, 1) },
+      {
+        endpointSlices: endpointSlices.with(at(endpointSlices), this.#slice("bcd"[this.#below(3)])),
+      },
+      { services: services.with(at(services), { ...services[at(services)] }) },
+      { secrets: secrets.with(at(secrets), { ...secrets[at(secrets)] }) },
+      { ingresses: [...ingresses, { ...ingresses[at(ingresses)] }] },
+    ];
+    const choice = [0, 0, 0, 0, 0, 0, 0, 1, 1, 2, 3, 4][this.#below(12)];
+    const chosen = this.#below(100) === 0 ? 5 : choice;
+    this.resources = { ...this.resources, ...changes[chosen] };
+  }
+
+  /** Of an age that its name decides, mostly, as a change leaves it as it is. */
+  #ingress(name: string): Ingress {
+    const day = (name.length * 7 + name.charCodeAt(name.length - 1) + this.#rarely(20)) % 28 + 1;
+    const own = `${name}.example.com`;
+    const host = () => this.#rarely(4) ? `shared-${this.#below(3)}.example.com` : own;
+    const backend = () => ({
+      service: { name: "abcdx"[this.#below(5)], port: { number: this.#rarely(9) ? 81 : 80 } },
+    });
+    return {
+      metadata: {
+        name,
+        namespace: "team-a",
+        creationTimestamp: `2020-01-${String(day).padStart(2, "0")}T00:00:00Z`,
+        annotations: {
+          ...(this.#rarely(9) ? { "nginx.ingress.kubernetes.io/app-root": "/" } : {}),
+          ...(this.#rarely(9) ? { "nginx.ingress.kubernetes.io/auth-tls-secret": "a/ca" } : {}),
+          ...(this.#rarely(9) ? { "nginx.ingress.kubernetes.io/auth-url": "https://a/" } : {}),
+          ...(this.#rarely(9) ? { "nginx.ingress.kubernetes.io/backend-protocol": "GRPC" } : {}),
+          ...(this.#rarely(9) ? { "nginx.ingress.kubernetes.io/canary": "true" } : {}),
+          ...(this.#rarely(9) ? { "pingress.io/accept-unsupported": "auth-url" } : {}),
+        },
+      },
+      spec: {
+        defaultBackend: this.#rarely(25) ? backend() : null,
+        rules: this.#rarely(40) ? null : Array.from({ length: 1 + this.#rarely(3) }, () => ({
+          host: host(),
+          http: this.#rarely(9) ? null : {
+            paths: Array.from({ length: 1 + this.#below(3) }, () => ({
+              path: ["/", "/a", "/b", "a"][this.#below(4)],
+              pathType: this.#rarely(3) ? "Exact" : "Prefix",
+              backend: backend(),
+            })),
+          },
+        })),
+        tls: this.#rarely(3)
+          ? [{ hosts: this.#rarely(3) ? null : [host()], secretName: this.#secretName() }]
+          : null,
+      },
+    };
+  }
+
+  #slice(name: string) {
+    const addresses = this.#rarely(3) ? [] : [`10.0.0.${1 + this.#below(9)}`];
+    return slice(name, "team-a", `${name}-1`, addresses);
+  }
+
+  #secretName(): string {
+    return ["app-tls", "two-tls", "missing"][this.#below(3)];
+  }
+
+  #below(count: number): number {
+    return Math.floor(this.#random() * count);
+  }
+
+  /** 1 once in `times`, else 0. */
+  #rarely(times: number): 0 | 1 {
+    return this.#below(times) === 0 ? 1 : 0;
+  }
+}
+
+function run(resources: Resources): Translation {
+  return translate(resources, null, OPTIONS, () => TIMES[0]);
+}
+
+function call(
+  resources: Resources,
+  published: Snapshot | null,
+  options: TranslateOptions,
+  now: number,
+): Call {
+  const bytes = bytesOf(translate(resources, published, options, () => now));
+  return { resources, published, options, now, bytes };
+}
+
+/** Of Secrets, as reading one takes a hundred times longer than all the rest. */
+const secretCopies = new WeakMap<KubeSecret, KubeSecret>();
+
+function copySecret(secret: KubeSecret): KubeSecret {
+  const copy = secretCopies.get(secret) ?? { ...secret };
+  secretCopies.set(secret, copy);
+  return copy;
+}
+
+/** The same call with objects that were never seen. */
+function assertSameWhenNew({ resources, published, options, now, bytes }: Call): void {
+  const copies: Resources = {
+    ingresses: resources.ingresses.map((object) => ({ ...object })),
+    ingressClasses: resources.ingressClasses.map((object) => ({ ...object })),
+    services: resources.services.map((object) => ({ ...object })),
+    endpointSlices: resources.endpointSlices.map((object) => ({ ...object })),
+    secrets: resources.secrets.map(copySecret),
+  };
+  assert.equal(bytesOf(translate(copies, published, options, () => now)), bytes);
+}
+
+/** @param isUnchanged By id of an upstream. */
+function assertSameParts(
+  before: Translation,
+  after: Translation,
+  isUnchanged: (upstream: string) => boolean,
+): void {
+  assert.equal(after.snapshot.routes.length, before.snapshot.routes.length);
+  for (const [i, route] of before.snapshot.routes.entries()) {
+    assert.equal(after.snapshot.routes[i], route, route.id);
+  }
+  for (const [i, upstream] of before.snapshot.upstreams.entries()) {
+    if (isUnchanged(upstream.id)) assert.equal(after.snapshot.upstreams[i], upstream, upstream.id);
+  }
+  for (const [i, certificate] of before.snapshot.certificates.entries()) {
+    assert.equal(after.snapshot.certificates[i], certificate);
+  }
+}
+
+function bytesOf({ snapshot, problems, statuses }: Translation): string {
+  return serialiseSnapshot(snapshot, { revealKeys: true }) + stableText({ problems, statuses });
+}

@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import type { Ingress, IngressClass, Service } from "../kube/resources.ts";
+import { referencedSecrets, type ReferenceOptions } from "./secret_references.ts";
+
+const OPTIONS: ReferenceOptions = {
+  ingressClasses: ["pingress"],
+  controllerNames: ["pingress.io/ingress-controller"],
+  watchIngressWithoutClass: false,
+  defaultBackend: null,
+  defaultCertificate: null,
+};
+
+function ingress(namespace: string, spec: Record<string, unknown>, className = "pingress") {
+  return {
+    metadata: { namespace, name: "web" },
+    spec: { ingressClassName: className, ...spec },
+  } as Ingress;
+}
+
+function service(namespace: string, name: string, annotations: Record<string, string>): Service {
+  return { metadata: { namespace, name, annotations } };
+}
+
+function rules(...names: string[]) {
+  return {
+    rules: names.map((name) => ({
+      host: `${name}.example.com`,
+      http: { paths: [{ path: "/", backend: { service: { name, port: { number: 80 } } } }] },
+    })),
+  };
+}
+
+function named(
+  given: { ingresses?: Ingress[]; ingressClasses?: IngressClass[]; services?: Service[] },
+  options: Partial<ReferenceOptions> = {},
+): string[] {
+  const resources = { ingresses: [], ingressClasses: [], services: [], ...given };
+  return [...referencedSecrets(resources, { ...OPTIONS, ...options })].sort();
+}
+
+const CA = { "pingress.io/upstream-tls-ca": "authority" };
+
+Deno.test("the Secrets of an Ingress's TLS entries are wanted, in its namespace", () => {
+  const tls = [{ secretName: "a" }, { secretName: "b", hosts: ["x"] }, { secretName: "a" }];
+  assert.deepEqual(named({ ingresses: [ingress("shop", { tls })] }), ["shop/a", "shop/b"]);
+});
+
+Deno.test("Secrets that an Ingress of another class names are not wanted", () => {
+  const tls = [{ secretName: "a" }];
+  assert.deepEqual(named({ ingresses: [ingress("shop", { tls }, "nginx")] }), []);
+});
+
+Deno.test("an IngressClass that becomes ours makes its Secrets wanted", () => {
+  const ingresses = [ingress("shop", { tls: [{ secretName: "a" }] }, "edge")];
+  const ours = { metadata: { name: "edge" }, spec: { controller: OPTIONS.controllerNames[0] } };
+  assert.deepEqual(named({ ingresses }), []);
+  assert.deepEqual(named({ ingresses, ingressClasses: [ours] }), ["shop/a"]);
+});
+
+Deno.test("names that no Secret can have are left out", () => {
+  const tls = [{ secretName: "../x" }, { secretName: "" }, {}, { secretName: 5 }, null, "text"];
+  assert.deepEqual(named({ ingresses: [ingress("shop", { tls })] }), []);
+  assert.deepEqual(named({ ingresses: [ingress("shop", { tls: "text" })] }), []);
+});
+
+Deno.test("a Service names Secrets when one of our Ingresses leads to it", () => {
+  const both = { ...CA, "pingress.io/upstream-tls-client-certificate": "client" };
+  const services = [
+    service("shop", "cart", both),
+    service("shop", "other", CA),
+    service("bank", "cart", CA),
+  ];
+  const ingresses = [ingress("shop", rules("cart"))];
+  assert.deepEqual(named({ ingresses, services }), ["shop/authority", "shop/client"]);
+  const foreign = [ingress("shop", rules("cart"), "nginx")];
+  assert.deepEqual(named({ ingresses: foreign, services }), []);
+});
+
+Deno.test("a Service behind defaultBackend or the process's default backend names Secrets", () => {
+  const services = [service("shop", "fallback", CA), service("ops", "404", CA)];
+  const ingresses = [ingress("shop", { defaultBackend: { service: { name: "fallback" } } })];
+  assert.deepEqual(named({ ingresses, services }), ["shop/authority"]);
+  const defaultBackend = { namespace: "ops", name: "404", port: 80 };
+  assert.deepEqual(named({ ingresses, services }, { defaultBackend }), [
+    "ops/authority",
+    "shop/authority",
+  ]);
+});
+
+Deno.test("the default certificate's Secret is named without any Ingress", () => {
+  const defaultCertificate = { namespace: "ops", name: "wildcard-tls" };
+  assert.deepEqual(named({}, { defaultCertificate }), ["ops/wildcard-tls"]);
+});

@@ -1,0 +1,221 @@
+/**
+ * The files of manifests on disk. In: folders and files, as the user named them. Out: every file
+ * below them, parsed; a file that no longer parses (half-saved, mistyped) stands as it last did,
+ * with a problem. Everything is read anew each time, and parsed anew only where the text differs.
+ */
+import type { Problem } from "../../shared/problem.ts";
+import { type LocatedProblem, type ManifestFile, parseManifestFile } from "./file.ts";
+import { Manifests } from "./manifests.ts";
+
+/** Folders of other people's files, in which nobody keeps manifests of their own. */
+const SKIPPED_FOLDERS: ReadonlySet<string> = new Set(["node_modules"]);
+
+const EXTENSIONS = /\.(ya?ml|json)$/i;
+
+/** A larger file is a dump of something else; etcd takes no object above 1.5 MiB. */
+const MAX_FILE_BYTES = 16 * 1024 * 1024;
+
+/** More files than that, and somebody named the wrong folder. */
+export const MAX_FILES = 10_000;
+
+/** Deeper folders lead in circles or into something else. */
+const MAX_DEPTH = 32;
+
+export interface FoundFile {
+  /** Joined from what the user named and the way down from it. */
+  readonly file: string;
+  /** In ms since the epoch; 0 where the system does not tell. */
+  readonly modified: number;
+  readonly size: number;
+}
+
+export interface FoundFiles {
+  /** In the order of their names, each once. */
+  readonly files: readonly FoundFile[];
+  readonly problems: readonly LocatedProblem[];
+}
+
+interface KnownFile {
+  readonly text: string;
+  readonly parsed: ManifestFile;
+  /** The last version of which every document could be parsed. */
+  readonly good: ManifestFile | null;
+}
+
+/** One line on the first of the paths that is not there or out of reach; null where all are. */
+export async function unreadablePath(paths: readonly string[]): Promise<string | null> {
+  for (const path of paths) {
+    try {
+      await Deno.stat(path);
+    } catch (error) {
+      if (error instanceof Deno.errors.NotFound) {
+        return `There is no file or folder ${path}; name one with Kubernetes YAML in it`;
+      }
+      return `Cannot read ${path}: ${error instanceof Error ? error.message : String(error)}`;
+    }
+  }
+  return null;
+}
+
+export class ManifestFolder {
+  readonly #paths: readonly string[];
+  #known = new Map<string, KnownFile>();
+
+  /** `paths` are folders or files. */
+  constructor(paths: readonly string[]) {
+    this.#paths = paths;
+  }
+
+  /** Reads everything anew. Never throws: what cannot be read is a problem. */
+  async read(): Promise<Manifests> {
+    const { files, problems } = await findManifestFiles(this.#paths);
+    const known = new Map<string, KnownFile>();
+    const unread = [...problems];
+    const standing: ManifestFile[] = [];
+    for (const { file, size } of files) {
+      const before = this.#known.get(file) ?? null;
+      const now = await readKnown(file, size, before, unread);
+      if (now === null) continue;
+      known.set(file, now);
+      standing.push(standIn(now, unread));
+    }
+    this.#known = known;
+    return new Manifests(standing, unread);
+  }
+}
+
+async function readKnown(
+  file: string,
+  size: number,
+  before: KnownFile | null,
+  problems: LocatedProblem[],
+): Promise<KnownFile | null> {
+  if (size > MAX_FILE_BYTES) {
+    problems.push(unreadable(file, `it has ${size} bytes`, "Split it, or take it out"));
+    return before;
+  }
+  let text: string;
+  try {
+    text = await Deno.readTextFile(file);
+  } catch (error) {
+    // Gone between the listing and the reading: as if it had never been listed.
+    if (error instanceof Deno.errors.NotFound) return null;
+    problems.push(unreadable(file, reasonOf(error), "Give yourself the right to read it"));
+    return before;
+  }
+  if (before?.text === text) return before;
+  const good = before?.good ?? null;
+  const parsed = text === "" && good !== null && good.objects.length > 0
+    ? emptied(file)
+    : parseManifestFile(file, text);
+  return { text, parsed, good: parsed.whole ? parsed : good };
+}
+
+/** Programs that save a file in place empty it first, and may take their time to fill it. */
+function emptied(file: string): ManifestFile {
+  const problem: Problem = {
+    object: null,
+    field: "",
+    reason: "NotParsable",
+    message: "the file has become empty",
+    remedy: "Remove the file if its objects are to go",
+    severity: "error",
+  };
+  const at = { file, line: 1, column: 1 };
+  return { file, objects: [], problems: [{ problem, at }], whole: false };
+}
+
+/** The version of a file that counts now; problems of a newer one that does not are added. */
+function standIn(known: KnownFile, problems: LocatedProblem[]): ManifestFile {
+  const { parsed, good } = known;
+  if (parsed.whole || good === null) return parsed;
+  for (const { problem, at } of parsed.problems) {
+    if (problem.reason !== "NotParsable") continue;
+    const message = `${problem.message}; the file's last good version is served`;
+    problems.push({ problem: { ...problem, message }, at });
+  }
+  return good;
+}
+
+/** Lists what is to be read, following links, without reading any of it. */
+export async function findManifestFiles(paths: readonly string[]): Promise<FoundFiles> {
+  const search = new Search();
+  for (const path of paths) await search.enter(trimSlash(path), 0, true);
+  return search;
+}
+
+class Search implements FoundFiles {
+  readonly files: FoundFile[] = [];
+  readonly problems: LocatedProblem[] = [];
+  #seen = new Set<string>();
+  #full = false;
+
+  /** `named` by the user: then any name will do, and its absence is worth a problem. */
+  async enter(path: string, depth: number, named: boolean): Promise<void> {
+    if (this.#full) return;
+    try {
+      const info = await Deno.stat(path);
+      if (info.isDirectory) await this.#enterFolder(path, depth);
+      else if (info.isFile && (named || EXTENSIONS.test(path))) this.#add(path, info);
+    } catch (error) {
+      // A link into nowhere beside the manifests is no concern of theirs.
+      if (error instanceof Deno.errors.NotFound && !named) return;
+      this.problems.push(
+        error instanceof Deno.errors.NotFound
+          ? unreadable(path, "there is no such file or folder", "Name one that is there")
+          : unreadable(path, reasonOf(error), "Give yourself the right to read it"),
+      );
+    }
+  }
+
+  async #enterFolder(path: string, depth: number): Promise<void> {
+    const real = await Deno.realPath(path);
+    if (depth > MAX_DEPTH || this.#seen.has(real)) return;
+    this.#seen.add(real);
+    const names: string[] = [];
+    for await (const { name } of Deno.readDir(path)) {
+      if (!name.startsWith(".") && !SKIPPED_FOLDERS.has(name)) names.push(name);
+    }
+    for (const name of names.sort()) {
+      await this.enter(path === "." ? name : `${path}/${name}`, depth + 1, false);
+    }
+  }
+
+  #add(file: string, info: Deno.FileInfo): void {
+    // Named twice, or linked from elsewhere in the folder: the same objects, not a second set.
+    const identity = info.ino ? `${info.dev}:${info.ino}` : file;
+    if (this.#seen.has(identity)) return;
+    this.#seen.add(identity);
+    if (this.files.length === MAX_FILES) {
+      this.#full = true;
+      const reason = `there are more than ${MAX_FILES} files, and the rest is not read`;
+      this.problems.push(unreadable(file, reason, "Name the folder that holds the manifests"));
+      return;
+    }
+    this.files.push({ file, modified: info.mtime?.getTime() ?? 0, size: info.size });
+  }
+}
+
+function unreadable(file: string, reason: string, remedy: string): LocatedProblem {
+  const problem: Problem = {
+    object: null,
+    field: "",
+    reason: "NotReadable",
+    message: `cannot read it: ${reason}`,
+    remedy,
+    severity: "error",
+  };
+  return { problem, at: { file, line: 1, column: 1 } };
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof Deno.errors.PermissionDenied) return "the system does not allow it";
+  if (error instanceof Deno.errors.NotCapable) return "Deno was started without the right to";
+  return error instanceof Error ? error.message : String(error);
+}
+
+function trimSlash(path: string): string {
+  let end = path.length;
+  while (end > 1 && "/\\".includes(path[end - 1])) end--;
+  return path.slice(0, end);
+}

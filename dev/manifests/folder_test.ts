@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { findManifestFiles, ManifestFolder } from "./folder.ts";
+
+async function withFolder(use: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await use(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+function service(name: string): string {
+  return `apiVersion: v1\nkind: Service\nmetadata: { name: ${name} }\n`;
+}
+
+Deno.test("folders are read to the bottom, but for hidden ones and those of other people", async () => {
+  await withFolder(async (folder) => {
+    for (
+      const path of [
+        "a.yaml",
+        "b/c.yml",
+        "b/d/e.json",
+        ".git/f.yaml",
+        "node_modules/g.yaml",
+        "h.txt",
+      ]
+    ) {
+      await Deno.mkdir(join(folder, path, ".."), { recursive: true });
+      await Deno.writeTextFile(join(folder, path), "");
+    }
+    await Deno.symlink(folder, join(folder, "b", "circle"));
+    await Deno.symlink(join(folder, "a.yaml"), join(folder, "link.yaml"));
+    await Deno.symlink(join(folder, "nowhere"), join(folder, "broken.yaml"));
+    const found = await findManifestFiles([`${folder}/`]);
+    assert.deepEqual(
+      found.files.map(({ file }) => file.slice(folder.length)),
+      ["/a.yaml", "/b/c.yml", "/b/d/e.json"],
+    );
+    assert.deepEqual(found.problems, []);
+  });
+});
+
+Deno.test("a file that is named is read whatever its name, and once", async () => {
+  await withFolder(async (folder) => {
+    const file = join(folder, "manifest.txt");
+    await Deno.writeTextFile(file, service("web"));
+    const { refs, problems } = await new ManifestFolder([file, file, folder]).read();
+    assert.deepEqual(refs.map(({ name }) => name), ["web"]);
+    assert.deepEqual(problems, []);
+  });
+});
+
+Deno.test("what is named and not there is a problem", async () => {
+  await withFolder(async (folder) => {
+    const { problems } = await new ManifestFolder([join(folder, "none")]).read();
+    assert.deepEqual(problems.map(({ problem }) => problem.reason), ["NotReadable"]);
+    assert.equal(problems[0].at?.file, join(folder, "none"));
+  });
+});
+
+Deno.test("a file that no longer parses stands as it last did, until it parses again", async () => {
+  await withFolder(async (folder) => {
+    const file = join(folder, "a.yaml");
+    const manifests = new ManifestFolder([folder]);
+    const read = async () => {
+      const { refs, problems } = await manifests.read();
+      return [refs.map(({ name }) => name), problems.map(({ problem }) => problem.reason)];
+    };
+    await Deno.writeTextFile(file, service("one"));
+    await Deno.writeTextFile(join(folder, "b.yaml"), service("other"));
+    assert.deepEqual(await read(), [["one", "other"], []]);
+    await Deno.writeTextFile(file, `${service("two")}---\n{`);
+    assert.deepEqual(await read(), [["one", "other"], ["NotParsable"]]);
+    const [{ problem, at }] = (await manifests.read()).problems;
+    assert.match(problem.message, /last good version is served$/);
+    assert.equal(at?.line, 5);
+    await Deno.writeTextFile(file, "");
+    assert.deepEqual(await read(), [["one", "other"], ["NotParsable"]]);
+    await Deno.writeTextFile(file, service("two"));
+    assert.deepEqual(await read(), [["two", "other"], []]);
+    await Deno.writeTextFile(file, "# nothing any more\n");
+    assert.deepEqual(await read(), [["other"], []]);
+    await Deno.remove(file);
+    assert.deepEqual(await read(), [["other"], []]);
+  });
+});
+
+Deno.test("a file that never parsed serves the documents that do", async () => {
+  await withFolder(async (folder) => {
+    await Deno.writeTextFile(join(folder, "a.yaml"), `{\n---\n${service("web")}`);
+    const { refs, problems } = await new ManifestFolder([folder]).read();
+    assert.deepEqual(refs.map(({ name }) => name), ["web"]);
+    assert.equal(problems.length, 1);
+  });
+});
+
+Deno.test("a file larger than any manifest is a problem, not a read", async () => {
+  await withFolder(async (folder) => {
+    const file = await Deno.open(join(folder, "a.yaml"), { write: true, create: true });
+    await file.truncate(17 * 1024 * 1024);
+    file.close();
+    const { problems } = await new ManifestFolder([folder]).read();
+    assert.match(problems[0].problem.message, /17825792 bytes/);
+  });
+});

@@ -1,0 +1,127 @@
+import assert from "node:assert/strict";
+import { caseNames, readCase } from "../../tests/golden/translate_case.ts";
+import { planFor, readTexts } from "../../tests/support/dev_plan.ts";
+import { STRICT_MISTAKES, VALID } from "../../tests/support/strict_mistakes.ts";
+import { parseManifestFile } from "./file.ts";
+import { API_VERSIONS } from "./manifests.ts";
+import { strictProblems } from "./strict_validation.ts";
+
+const REASONS = new Set(["FieldUnknown", "ValueNotString", "ClassesDiffer"]);
+
+for (const { name, text, expected } of STRICT_MISTAKES) {
+  Deno.test(`${name} is an error at its key, with a remedy`, () => {
+    const found = parseManifestFile("a.yaml", text).problems
+      .filter(({ problem }) => REASONS.has(problem.reason));
+    assert.deepEqual(
+      found.map(({ problem, at }) => [
+        at?.line,
+        at?.column,
+        problem.field,
+        problem.reason,
+        problem.remedy,
+      ]),
+      [expected],
+    );
+    assert.equal(found[0].problem.severity, "error");
+    assert.ok(!JSON.stringify(found).includes("271828"), "values of Secrets are not shown");
+  });
+}
+
+Deno.test("an object with unknown fields is served as without them", () => {
+  const { INGRESS, SERVICE } = VALID;
+  const text = (ingress: string) => ({ "a.yaml": `${ingress}---\n${SERVICE}` });
+  const plan = planFor(text(`${INGRESS}  foo: 1\n`));
+  assert.deepEqual(plan.problems.map(({ problem }) => problem.reason), ["FieldUnknown"]);
+  assert.deepEqual(plan.snapshot.routes, planFor(text(INGRESS)).snapshot.routes);
+  assert.equal(plan.snapshot.routes.length, 1);
+});
+
+Deno.test("of an object with more mistakes than anybody reads, the first fifty are named", () => {
+  const many = Array.from({ length: 200 }, (_, index) => `  foo${index}: 1\n`).join("");
+  const { problems, objects } = parseManifestFile("a.yaml", VALID.INGRESS + many);
+  assert.deepEqual(
+    problems.map(({ problem }) => problem.field),
+    Array.from({ length: 50 }, (_, index) => `spec.foo${index}`),
+  );
+  assert.equal(objects.length, 1);
+});
+
+Deno.test("fields of items of lists are checked, in YAML and in JSON", () => {
+  const item = { metadata: { name: "a" }, spec: { foo: 1 } };
+  const list = { apiVersion: "networking.k8s.io/v1", kind: "IngressList", items: [item] };
+  const { problems } = readTexts({ "a.json": JSON.stringify(list, null, 1) });
+  assert.deepEqual(
+    problems.map(({ problem, at }) => [problem.object?.name, problem.field, at?.line]),
+    [["a", "spec.foo", 10]],
+  );
+});
+
+Deno.test("fields of kinds and versions that are not read are not checked", () => {
+  const { problems } = readTexts({
+    "a.yaml": "apiVersion: extensions/v1beta1\nkind: Ingress\nmetadata: {name: a}\nfoo: 1\n---\n" +
+      "apiVersion: serving.knative.dev/v1\nkind: Service\nmetadata: {name: a}\nfoo: 1\n",
+  });
+  assert.deepEqual(
+    problems.map(({ problem }) => problem.reason),
+    ["ApiVersionNotSupported", "KindIgnored"],
+  );
+});
+
+Deno.test("what the API server adds, equal classes and any key of a map are fields like others", () => {
+  const text = `apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: a
+  creationTimestamp: null
+  generation: 3
+  resourceVersion: "7"
+  uid: 00000000-0000-0000-0000-000000000000
+  labels: { constructor: a, "a.b/c": null }
+  annotations: { kubernetes.io/ingress.class: pingress }
+  finalizers: [a.example.com/b]
+  managedFields:
+    - manager: kubectl
+      fieldsType: FieldsV1
+      fieldsV1: { "f:spec": { "f:rules": {} } }
+spec:
+  ingressClassName: pingress
+  defaultBackend: { resource: { apiGroup: a.example.com, kind: Bucket, name: b } }
+  tls: [{ hosts: [a.test], secretName: b }]
+status: { loadBalancer: { ingress: [{ ip: 192.0.2.1, ports: [{ port: 80, protocol: TCP }] }] } }
+`;
+  assert.deepEqual(parseManifestFile("a.yaml", text).problems, []);
+});
+
+Deno.test("manifests that the API server takes have no such problem", () => {
+  const files = [...Deno.readDirSync(new URL("../../examples/", import.meta.url))]
+    .filter(({ name }) => name.endsWith(".yaml"))
+    .map(({ name }) => Deno.readTextFileSync(new URL(`../../examples/${name}`, import.meta.url)));
+  assert.ok(files.length > 0);
+  for (const text of [...files, ...Object.values(VALID)]) {
+    const { problems } = parseManifestFile("a.yaml", text);
+    assert.deepEqual(problems.filter(({ problem }) => REASONS.has(problem.reason)), []);
+  }
+});
+
+/** Golden inputs with such mistakes: what is wrong is what they show. */
+const WRONG_ON_PURPOSE: ReadonlySet<string> = new Set([
+  "backend-that-cannot-be-read-answers-500",
+  "class-name-beats-old-annotation",
+  // A stub's mark is a field that no API has.
+  "ingress-too-large-serves-what-was-published",
+  "service-and-slice-too-large-answer-503",
+  "upstream-tls-annotations-of-another-shape",
+]);
+
+Deno.test("inputs of the translation have no such problem, unless it is what they show", () => {
+  const wrong = new Set<string>();
+  for (const name of caseNames()) {
+    for (const object of readCase(name).objects) {
+      const { kind, metadata } = object as { kind: string; metadata: { name: string } };
+      const ref = { kind, namespace: "", name: String(metadata?.name) };
+      const found = strictProblems(API_VERSIONS[kind], ref, object as Record<string, unknown>);
+      if (found.length > 0) wrong.add(name);
+    }
+  }
+  assert.deepEqual(wrong, WRONG_ON_PURPOSE);
+});

@@ -1,0 +1,186 @@
+/**
+ * The proxy's command line. In: arguments. Out: typed options with the limits among them, a help
+ * text, or what is wrong. The flags stand in `option_specs.ts` and `limit_specs.ts`.
+ */
+import { type Address } from "../../shared/net/address.ts";
+import { type CidrList } from "../../shared/net/cidr.ts";
+import { type LogFormat, type LogLevel } from "../../shared/log.ts";
+import { defineOptions, parseOptions, type Program } from "../../shared/options.ts";
+import type { Balance } from "../../shared/snapshot/types.ts";
+import { LIMIT_OPTIONS } from "./limit_specs.ts";
+import { type Limits } from "../http/limits.ts";
+import { type ControllerOptions, parseControllerUrl } from "../config/stream/controller_address.ts";
+import { GENERAL_OPTIONS } from "./option_specs.ts";
+
+export const PROXY_PROGRAM: Program = {
+  name: "deno task proxy",
+  summary: "The Pingress reverse proxy: serves the routes of one configuration file.",
+};
+
+/** In the order of help and documentation. */
+export const PROXY_OPTIONS = defineOptions({ ...GENERAL_OPTIONS, ...LIMIT_OPTIONS });
+
+export interface ProxyOptions {
+  /** The configuration file. */
+  readonly config: string;
+  /** Folders whose changes lead to another read. */
+  readonly watch: readonly string[];
+  /** Null for files alone. */
+  readonly controller: ControllerOptions | null;
+  /** Null for what the controller says. */
+  readonly zone: string | null;
+  /** In percent of the routes in force; 0 is no limit. */
+  readonly maxRouteLoss: number;
+  readonly listenHttp: readonly Address[];
+  readonly listenHttps: readonly Address[];
+  /** Whether neither is named: see `privilegedPorts`. */
+  readonly listensByDefault: boolean;
+  /** HTTP/2 over TLS, and in plain text with prior knowledge. */
+  readonly http2: boolean;
+  readonly h2c: boolean;
+  readonly sslRedirect: boolean;
+  /** 0 is the port of the first HTTPS listener. */
+  readonly sslRedirectPort: number;
+  readonly admin: Address;
+  /** 0 is one for each CPU. */
+  readonly workers: number;
+  readonly trustedProxies: CidrList;
+  /** Empty for no bound. */
+  readonly upstreamNetworks: CidrList;
+  readonly allowLoopbackUpstreams: boolean;
+  /** For upstreams that do not say how. */
+  readonly balance: Balance;
+  /** For upstreams of HTTP/2 that do not say whether gRPC-Web is translated. */
+  readonly grpcWeb: boolean;
+  readonly clusterDomain: string;
+  readonly logLevel: LogLevel;
+  readonly logFormat: LogFormat;
+  readonly accessLog: boolean;
+  readonly accessLogQuery: boolean;
+  /** In ms. */
+  readonly drainDelay: number;
+  /** In ms, after the delay. */
+  readonly drainTimeout: number;
+  readonly limits: Limits;
+}
+
+export type ParsedProxyOptions =
+  | { readonly kind: "ok"; readonly options: ProxyOptions }
+  | { readonly kind: "help" | "error"; readonly text: string };
+
+/** Ports from 1024 on need no privilege. */
+const HTTP: Address = { hostname: "0.0.0.0", port: 8080 };
+const HTTPS: Address = { hostname: "0.0.0.0", port: 8443 };
+
+/** Never throws for what a user wrote. */
+export function parseProxyOptions(args: readonly string[]): ParsedProxyOptions {
+  const parsed = parseOptions(PROXY_PROGRAM, PROXY_OPTIONS, args);
+  if (parsed.kind !== "ok") return parsed;
+  const given = parsed.options;
+  const controller = controllerOf(given);
+  if (typeof controller === "string") return { kind: "error", text: controller };
+  return {
+    kind: "ok",
+    options: {
+      config: given.config,
+      watch: given.watch,
+      controller,
+      zone: given.zone ?? null,
+      maxRouteLoss: given.maxRouteLoss,
+      ...listenersOf(given),
+      http2: given.http2,
+      h2c: given.h2c,
+      sslRedirect: given.sslRedirect,
+      sslRedirectPort: given.sslRedirectPort,
+      admin: given.admin,
+      workers: given.workers,
+      trustedProxies: given.trustedProxies,
+      upstreamNetworks: given.upstreamNetworks,
+      allowLoopbackUpstreams: given.allowLoopbackUpstreams,
+      balance: given.balance,
+      grpcWeb: given.grpcWeb,
+      clusterDomain: given.clusterDomain,
+      logLevel: given.logLevel,
+      logFormat: given.logFormat,
+      accessLog: given.accessLog,
+      accessLogQuery: given.accessLogQuery,
+      drainDelay: given.drainDelay,
+      drainTimeout: given.drainTimeout,
+      limits: {
+        requestHeadBytes: given.requestHeadLimit,
+        requestFields: given.requestFieldLimit,
+        mergeSlashes: given.mergeSlashes,
+        refuseEscapedSlashes: given.refuseEscapedSlashes,
+        requestHeadTimeout: given.requestHeadTimeout,
+        bodyBytes: given.bodyLimit,
+        bodyTimeout: given.bodyTimeout,
+        bodyRate: given.bodyRate,
+        clientIdleTimeout: given.clientIdleTimeout,
+        requestsPerConnection: given.connectionRequestLimit,
+        writeTimeout: given.writeTimeout,
+        writeRate: given.writeRate,
+        connections: given.connectionLimit,
+        connectionsPerAddress: given.connectionsPerAddress,
+        bodiesPerAddress: given.bodiesPerAddress,
+        memoryBytes: given.memoryLimit,
+        connectTimeout: given.connectTimeout,
+        responseHeadTimeout: given.responseHeadTimeout,
+        responseBodyTimeout: given.responseBodyTimeout,
+        handshakeTimeout: given.handshakeTimeout,
+        handshakes: given.handshakeLimit,
+        tunnelIdleTimeout: given.tunnelIdleTimeout,
+        responseHeadBytes: given.responseHeadLimit,
+        responseFields: given.responseFieldLimit,
+        tries: given.tries,
+        retryBudget: given.retryBudget,
+        ejectionFailures: given.ejectionFailures,
+        ejectionAnswers: given.ejectionAnswers,
+        ejectionTime: given.ejectionTime,
+        holdTimeout: given.holdTimeout,
+        holdLimit: given.holdLimit,
+        http2Streams: given.http2StreamLimit,
+        http2StreamWindow: given.http2StreamWindow,
+        http2ConnectionWindow: given.http2ConnectionWindow,
+        http2Resets: given.http2ResetLimit,
+        http2ControlFrames: given.http2ControlLimit,
+        http2UpstreamStreams: given.http2UpstreamStreams,
+        http2PingTimeout: given.http2PingTimeout,
+        upstreamIdleTimeout: given.upstreamIdleTimeout,
+        upstreamIdleConnections: given.upstreamIdleLimit,
+        upstreamConnectionAge: given.upstreamConnectionAge,
+      },
+    },
+  };
+}
+
+/** What is wrong as a text: none of the three flags is of use without the others. */
+function controllerOf(
+  { controller, controllerCa, controllerToken }: {
+    readonly controller?: string;
+    readonly controllerCa?: string;
+    readonly controllerToken?: string;
+  },
+): ControllerOptions | null | string {
+  const address = controller === undefined ? null : parseControllerUrl(controller);
+  if (address !== null && controllerCa !== undefined && controllerToken !== undefined) {
+    return { address, ca: controllerCa, token: controllerToken };
+  }
+  const flags = { controller, "controller-ca": controllerCa, "controller-token": controllerToken };
+  const lacks = Object.entries(flags).filter(([, value]) => value === undefined);
+  if (lacks.length === 3) return null;
+  const given = Object.entries(flags).find(([, value]) => value !== undefined)![0];
+  const wanted = lacks.map(([flag]) => `--${flag}`).join(" and ");
+  return `--${given} needs ${wanted} too: a proxy trusts one authority for the controller's stream ` +
+    `and shows it a token\n${PROXY_PROGRAM.name} --help says what there is`;
+}
+
+function listenersOf(
+  { listenHttp, listenHttps }: Pick<ProxyOptions, "listenHttp" | "listenHttps">,
+): Pick<ProxyOptions, "listenHttp" | "listenHttps" | "listensByDefault"> {
+  const listensByDefault = listenHttp.length + listenHttps.length === 0;
+  return {
+    listenHttp: listenHttp.length === 0 ? [HTTP] : listenHttp,
+    listenHttps: listensByDefault ? [HTTPS] : listenHttps,
+    listensByDefault,
+  };
+}

@@ -1,0 +1,144 @@
+import assert from "node:assert/strict";
+import { DEFAULT_LIMITS } from "../http/limits.ts";
+import { parseProxyOptions, PROXY_OPTIONS } from "./options.ts";
+
+function options(...args: string[]) {
+  const parsed = parseProxyOptions(["--config", "snapshot.json", ...args]);
+  if (parsed.kind !== "ok") assert.fail(parsed.text);
+  return parsed.options;
+}
+
+Deno.test("without flags every limit has its default", () => {
+  assert.deepEqual(options().limits, DEFAULT_LIMITS);
+});
+
+/** What each flag takes that is not its default. */
+const LIMIT_VALUES: readonly [RegExp, string][] = [
+  [/time|age/, "7s"],
+  [/head-limit/, "7KiB"],
+  [/window/, "77KiB"],
+  [/control/, "77"],
+  [/slashes/, "true"],
+  [/./, "7"],
+];
+
+Deno.test("every limit has a flag of its own", () => {
+  const limits = Object.entries(PROXY_OPTIONS).filter(([, spec]) => "group" in spec);
+  assert.equal(limits.length, Object.keys(DEFAULT_LIMITS).length);
+  const flags = limits.map(([key]) =>
+    key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+  );
+  const changed = flags.map((flag) => {
+    const value = LIMIT_VALUES.find(([names]) => names.test(flag))![1];
+    const given = options(`--${flag}=${value}`).limits;
+    const names = Object.keys(DEFAULT_LIMITS) as (keyof typeof DEFAULT_LIMITS)[];
+    return names.filter((name) => given[name] !== DEFAULT_LIMITS[name]).join();
+  });
+  assert.deepEqual(changed.sort(), Object.keys(DEFAULT_LIMITS).sort());
+});
+
+Deno.test("every default has its reason", () => {
+  for (const [key, spec] of Object.entries(PROXY_OPTIONS)) {
+    if ("default" in spec) assert.ok("reason" in spec && spec.reason.length > 0, key);
+  }
+});
+
+Deno.test("HTTP/2 is spoken on either port unless its flag says otherwise", () => {
+  const spoken = (...args: string[]) => {
+    const { http2, h2c } = options(...args);
+    return { http2, h2c };
+  };
+  assert.deepEqual(spoken(), { http2: true, h2c: true });
+  assert.deepEqual(spoken("--http2=false"), { http2: false, h2c: true });
+  assert.deepEqual(spoken("--h2c=false"), { http2: true, h2c: false });
+});
+
+Deno.test("listeners, watched folders and the admin port are taken as given", () => {
+  const given = options(
+    ...["--listen-http", "127.0.0.1:0", "--listen-http", "[::1]:80"],
+    ...["--admin", "127.0.0.1:1", "--watch", "a", "--watch", "b"],
+    ...["--trusted-proxies", "10.0.0.0/8", "--cluster-domain", "corp.example"],
+  );
+  assert.deepEqual(given.listenHttp, [
+    { hostname: "127.0.0.1", port: 0 },
+    { hostname: "::1", port: 80 },
+  ]);
+  assert.deepEqual(given.admin, { hostname: "127.0.0.1", port: 1 });
+  assert.deepEqual(given.watch, ["a", "b"]);
+  assert.ok(given.trustedProxies.contains("10.1.2.3"));
+  assert.equal(given.clusterDomain, "corp.example");
+});
+
+Deno.test("without a listener both ports have a default, and with one nothing is added to HTTPS", () => {
+  const ports = (...args: string[]) => {
+    const { listenHttp, listenHttps, listensByDefault } = options(...args);
+    const portsOf = (addresses: typeof listenHttp) => addresses.map(({ port }) => port);
+    return [portsOf(listenHttp), portsOf(listenHttps), listensByDefault];
+  };
+  assert.deepEqual(ports(), [[8080], [8443], true]);
+  assert.deepEqual(ports("--listen-http=[::]:1"), [[1], [], false]);
+  assert.deepEqual(ports("--listen-https=[::]:1"), [[8080], [1], false]);
+});
+
+Deno.test("without a configuration there is nothing to serve", () => {
+  const parsed = parseProxyOptions([]);
+  assert.ok(parsed.kind === "error");
+  assert.match(parsed.text, /^--config is needed/);
+});
+
+Deno.test("a cluster domain must be a DNS name", () => {
+  for (const domain of ["a b", "-a", "a..b", ".", "a/b", "A.B"]) {
+    const parsed = parseProxyOptions(["--config=x", `--cluster-domain=${domain}`]);
+    assert.equal(parsed.kind, "error", domain);
+  }
+});
+
+Deno.test("a controller needs its authorities and a token, and neither is of use without it", () => {
+  const all = {
+    controller: "https://pingress-controller.pingress-system.svc:9443",
+    "controller-ca": "/etc/pingress/stream/ca.crt",
+    "controller-token": "/etc/pingress/stream/token",
+  };
+  const parse = (flags: Readonly<Record<string, string>>) =>
+    parseProxyOptions([
+      "--config=proxy.json",
+      ...Object.entries(flags).map(([flag, value]) => `--${flag}=${value}`),
+    ]);
+  const parsed = parse(all);
+  assert.ok(parsed.kind === "ok");
+  assert.deepEqual(parsed.options.controller, {
+    address: { hostname: "pingress-controller.pingress-system.svc", port: 9443 },
+    ca: all["controller-ca"],
+    token: all["controller-token"],
+  });
+  for (let given = 1; given < 7; given++) {
+    const flags = Object.fromEntries(Object.entries(all).filter((_, i) => given & (1 << i)));
+    const result = parse(flags);
+    assert.ok(result.kind === "error");
+    for (const flag of Object.keys(all)) {
+      const isWanted = new RegExp(`needs .*--${flag}\\b.*too`).test(result.text);
+      if (!(flag in flags)) assert.ok(isWanted, `${result.text}: ${flag}`);
+    }
+  }
+});
+
+Deno.test("a controller is named by https, host and port alone", () => {
+  for (
+    const [url, address] of [
+      ["https://localhost:9443", { hostname: "localhost", port: 9443 }],
+      ["https://[fd00::1]:9443/", { hostname: "fd00::1", port: 9443 }],
+      ["https://10.0.0.1", { hostname: "10.0.0.1", port: 443 }],
+      ["http://localhost:9443", null],
+      ["https://localhost:9443/v1/stream", null],
+      ["https://user@localhost:9443", null],
+      ["https://localhost:9443?x", null],
+      ["localhost:9443", null],
+      ["https://", null],
+    ] as const
+  ) {
+    const flags = [`--controller=${url}`, "--controller-ca=ca.crt", "--controller-token=token"];
+    const parsed = parseProxyOptions(["--config=proxy.json", ...flags]);
+    assert.equal(parsed.kind, address === null ? "error" : "ok", url);
+    if (parsed.kind === "ok") assert.deepEqual(parsed.options.controller?.address, address);
+  }
+});

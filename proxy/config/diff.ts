@@ -1,0 +1,84 @@
+/**
+ * What differs between two snapshots. In: the one in force and the next, with their certificates.
+ * Out: the hosts, upstreams and certificates that changed, and no others, so that a worker compiles
+ * only those: taking in 10,000 routes at once would stall it for 16 to 31 ms.
+ *
+ * The pieces are compared by identity, then by their JSON, which is what made them. A delta is plain
+ * data that can be posted to a worker, but for the keys of certificates, which `worker_protocol.ts`
+ * wraps and unwraps.
+ */
+import type {
+  Action,
+  Route,
+  Snapshot,
+  SnapshotVersion,
+  Upstream,
+} from "../../shared/snapshot/types.ts";
+import { CertificateDiffer } from "../certificates/diff.ts";
+import type { CertificateDelta } from "../certificates/store.ts";
+import type { ServerCertificate } from "../certificates/store.ts";
+import { RouteRuns } from "./route_diff.ts";
+
+export interface SnapshotDelta {
+  readonly version: SnapshotVersion;
+  /** Hosts whose routes changed, with all of their routes now, in order; none for a removed host. */
+  readonly hosts: readonly HostRoutes[];
+  readonly defaultAction: Action | null;
+  /** New and changed ones. */
+  readonly upstreams: readonly Upstream[];
+  /** Ids. */
+  readonly removedUpstreams: readonly string[];
+  readonly certificates: CertificateDelta;
+  readonly defaultCertificate: string | null;
+  /** The published one; null for none. */
+  readonly loopMark: string | null;
+  /** Addresses and networks that no name may stand for. */
+  readonly denied: readonly string[];
+}
+
+export interface HostRoutes {
+  readonly host: string;
+  readonly routes: readonly Route[];
+}
+
+const NONE_DENIED: readonly string[] = [];
+
+/** Compares each snapshot with the one before. */
+export class SnapshotDiffer {
+  readonly #routes = new RouteRuns();
+  #upstreams: readonly Upstream[] = [];
+  #byId = new Map<string, Upstream>();
+  readonly #certificates = new CertificateDiffer();
+
+  /** What changed since the last call; everything at the first. */
+  diff(snapshot: Snapshot, certificates: readonly ServerCertificate[]): SnapshotDelta {
+    return {
+      version: snapshot.version,
+      hosts: this.#routes.update(snapshot.routes).map(({ host, routes }) => ({ host, routes })),
+      defaultAction: snapshot.defaultAction,
+      ...this.#diffUpstreams(snapshot.upstreams),
+      certificates: this.#certificates.diff(certificates),
+      defaultCertificate: snapshot.defaultCertificate,
+      loopMark: snapshot.loopMark ?? null,
+      denied: snapshot.denied ?? NONE_DENIED,
+    };
+  }
+
+  #diffUpstreams(
+    upstreams: readonly Upstream[],
+  ): Pick<SnapshotDelta, "upstreams" | "removedUpstreams"> {
+    if (upstreams === this.#upstreams) return { upstreams: [], removedUpstreams: [] };
+    const byId = new Map(upstreams.map((upstream) => [upstream.id, upstream]));
+    const changed = upstreams.filter((upstream) => !isSame(this.#byId.get(upstream.id), upstream));
+    const removed = [...this.#byId.keys()].filter((id) => !byId.has(id));
+    this.#upstreams = upstreams;
+    this.#byId = byId;
+    return { upstreams: changed, removedUpstreams: removed };
+  }
+}
+
+/** What came by a stream is the very same where it did not change; what a file holds is read anew. */
+function isSame(before: Upstream | undefined, now: Upstream): boolean {
+  return before === now ||
+    (before !== undefined && JSON.stringify(before) === JSON.stringify(now));
+}

@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { Random } from "../../tests/fuzz/random.ts";
+import { route } from "../../tests/support/streamed_snapshots.ts";
+import type { Route } from "../../shared/snapshot/types.ts";
+import { RouteRuns } from "./route_diff.ts";
+
+/** What each host is served by, put together from the changes alone. */
+function follow(served: Map<string, readonly Route[]>, runs: RouteRuns, routes: readonly Route[]) {
+  for (const { host, before, routes: now } of runs.update(routes)) {
+    assert.deepEqual(before, served.get(host) ?? []);
+    assert.notDeepEqual(before, now);
+    if (now.length === 0) served.delete(host);
+    else served.set(host, now);
+  }
+}
+
+Deno.test("from the changes alone follows what each host is served by, wherever its routes stand", () => {
+  const random = new Random(11);
+  const runs = new RouteRuns();
+  const served = new Map<string, readonly Route[]>();
+  let routes: readonly Route[] = [];
+  for (let turn = 0; turn < 500; turn++) {
+    const next = routes.filter(() => !random.oneIn(6))
+      .map((one) => random.oneIn(8) ? structuredClone(one) : one);
+    for (let i = random.below(4); i > 0; i--) {
+      const one = route(`h${random.below(8)}.test`, `/${random.below(3)}`, `u${random.below(2)}`);
+      next.splice(random.below(next.length + 1), 0, one);
+    }
+    // As a controller makes them, or as somebody has written them.
+    routes = random.oneIn(2) ? next.toSorted((a, b) => (a.host < b.host ? -1 : 1)) : next;
+    follow(served, runs, routes);
+    assert.deepEqual(served, Map.groupBy(routes, ({ host }) => host));
+  }
+});
+
+Deno.test("the same routes in another list, or made anew, are no change", () => {
+  const runs = new RouteRuns();
+  const routes = [route("a.test", "/"), route("a.test", "/b"), route("b.test", "/")];
+  assert.equal(runs.update(routes).length, 2);
+  assert.deepEqual(runs.update([...routes]), []);
+  assert.deepEqual(runs.update(structuredClone(routes)), []);
+  assert.deepEqual(runs.update([routes[0], routes[2], routes[1]]), []);
+});
+
+Deno.test("the order of a host's routes is a change", () => {
+  const runs = new RouteRuns();
+  const [one, two] = [route("a.test", "/"), route("a.test", "/b")];
+  runs.update([one, two]);
+  assert.deepEqual(runs.update([two, one]), [
+    { host: "a.test", before: [one, two], routes: [two, one] },
+  ]);
+});

@@ -1,0 +1,100 @@
+/**
+ * Our own answers, in this one place. In: an error's code and the exchange that it ends, if a head
+ * could be read. Out: a head and a body, plain text or JSON by Accept, with the request's id and
+ * never an inner detail; a gRPC client gets a status of gRPC instead.
+ */
+import { STATUS_CODES } from "node:http";
+import { prefersJson } from "../http/accept.ts";
+import { ERROR_KINDS, type ErrorCode } from "../errors.ts";
+import { ACCEPT, fieldsOf } from "../http/fields.ts";
+import { hasGrpc } from "../grpc/content_type.ts";
+import { encodeGrpcMessage, GRPC_CODES, GRPC_STATUS_OF } from "../grpc/status.ts";
+import { requestIdOf } from "../http/forwarded_headers.ts";
+import { type Body, BytesBody, type Exchange, NO_BODY, ResponseHead } from "../http/message.ts";
+import { withinTime } from "../io/time_limit.ts";
+import { ALLOW } from "../http/method.ts";
+
+/** A backend that is not ready now may be soon: rollouts take seconds. */
+const RETRY_AFTER_SECONDS = "5";
+
+/** Of a head whose reply has a time limit, in bytes: for a smaller one that would cost more than it. */
+const LARGE_HEAD = 8 * 1024;
+
+const encoder = new TextEncoder();
+
+/** The answer to `code`. `exchange` is null where the request's fields could not be believed. */
+export function answerTo(
+  code: ErrorCode,
+  exchange: Exchange | null,
+): { head: ResponseHead; body: Body } {
+  if (exchange === null || exchange.request.fields.extent < LARGE_HEAD) {
+    return replyTo(code, exchange);
+  }
+  const reply = withinTime(() => replyTo(code, exchange)) ?? replyTo(code, null);
+  reply.head.closes = exchange.request.bodyLength !== 0;
+  return reply;
+}
+
+function replyTo(
+  code: ErrorCode,
+  exchange: Exchange | null,
+): { head: ResponseHead; body: Body } {
+  if (exchange !== null && hasGrpc(exchange.request.fields)) {
+    const answer = grpcAnswerTo(code, exchange);
+    if (answer !== null) return answer;
+  }
+  const { status, text } = ERROR_KINDS[code];
+  const reason = STATUS_CODES[status] ?? "";
+  const requestId = requestIdOf(exchange);
+  const json = exchange !== null && prefersJson(acceptOf(exchange));
+  const body = encoder.encode(
+    json
+      ? JSON.stringify({ status, error: reason, message: text, requestId }) + "\n"
+      : `${status} ${reason}: ${text}\nRequest id: ${requestId}\n`,
+  );
+  const fields: [string, string][] = [
+    ["Content-Type", json ? "application/json" : "text/plain; charset=utf-8"],
+    ["Cache-Control", "no-store"],
+    ["X-Request-Id", requestId],
+  ];
+  if (status === 503 && code !== "route_closed") fields.push(["Retry-After", RETRY_AFTER_SECONDS]);
+  if (status === 405) fields.push(["Allow", ALLOW]);
+  const head = new ResponseHead();
+  head.status = status;
+  head.reason = reason;
+  head.fields = fieldsOf(fields);
+  head.bodyLength = head.contentLength = body.length;
+  // Whether the request's body has come already, or is still to be waited for, is chance.
+  head.closes = exchange !== null && exchange.request.bodyLength !== 0;
+  return { head, body: new BytesBody(body) };
+}
+
+/**
+ * The answer to a gRPC request, whose client looks for its status in gRPC's own field: a head without
+ * a body (Trailers-Only in gRPC's doc/PROTOCOL-HTTP2.md). Null for what stays HTTP's business.
+ */
+function grpcAnswerTo(
+  code: ErrorCode,
+  exchange: Exchange,
+): { head: ResponseHead; body: Body } | null {
+  const name = GRPC_STATUS_OF[code];
+  if (name === null) return null;
+  const head = new ResponseHead();
+  head.status = 200;
+  head.reason = "OK";
+  head.fields = fieldsOf([
+    ["Content-Type", "application/grpc"],
+    ["Grpc-Status", String(GRPC_CODES[name])],
+    ["Grpc-Message", encodeGrpcMessage(ERROR_KINDS[code].text)],
+    ["X-Request-Id", requestIdOf(exchange)],
+  ]);
+  head.bodyLength = 0;
+  head.closes = exchange.request.bodyLength !== 0;
+  return { head, body: NO_BODY };
+}
+
+function* acceptOf({ request: { fields } }: Exchange): Generator<string> {
+  for (let i = fields.find(ACCEPT); i !== -1; i = fields.find(ACCEPT, i + 1)) {
+    yield fields.value(i);
+  }
+}

@@ -1,0 +1,290 @@
+/**
+ * Requests to endpoints, whatever they speak. In: an endpoint, and the exchange that asks it. Out: an
+ * `UpstreamExchange`: an HTTP/1.1 connection of its own, which goes back to the pool once it is done,
+ * or a stream of an HTTP/2 connection that is shared.
+ */
+import type { Certificates } from "../certificates/store.ts";
+import { ProxyError } from "../errors.ts";
+import { ClientConnection, type ClientConnectionContext } from "../http1/client_connection.ts";
+import { ClientConnection as SharedConnection } from "../http2/client_connection.ts";
+import type { ClientStream } from "../http2/client_stream.ts";
+import type { Exchange, RequestHead, ResponseHead, UpstreamExchange } from "../http/message.ts";
+import { closeQuietly } from "../io/transport.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
+import { connect, type Connected, speaksNone } from "../upstream/connect.ts";
+import type { Endpoint, EndpointRegistry, Protocol } from "../upstream/endpoint.ts";
+import type { UpstreamNetworks } from "../upstream/networks.ts";
+import type { Upstream } from "../upstream/upstream.ts";
+
+export type HttpEndpoint = Endpoint<ClientConnection, ClientStream>;
+export type HttpEndpoints = EndpointRegistry<ClientConnection, ClientStream>;
+export type HttpUpstream = Upstream<ClientConnection, ClientStream>;
+
+export interface UpstreamCallsContext extends ClientConnectionContext {
+  readonly certificates: Certificates;
+  /** Where endpoints may be. */
+  readonly networks: UpstreamNetworks;
+  /** The system has no descriptor left. */
+  readonly onExhausted: () => void;
+}
+
+/** What is offered by ALPN, the best first. */
+const OFFERS: Readonly<Record<Protocol, readonly string[]>> = {
+  http: [],
+  https: ["h2", "http/1.1"],
+  h2c: [],
+  h2: ["h2"],
+};
+const HTTP1_ONLY: readonly string[] = ["http/1.1"];
+
+/** A wait that nobody ends early. */
+const NEVER = new AbortController().signal;
+
+/**
+ * Backends are known to send a body where none may be. It closes an idle connection, but on one that
+ * is used again at once it would pass for the next answer: so that waits for so long, in ms.
+ */
+const DOUBT = 10;
+
+export class UpstreamCalls {
+  readonly #context: UpstreamCallsContext;
+  readonly #metrics: Metrics;
+
+  constructor(context: UpstreamCallsContext, metrics: Metrics) {
+    this.#context = context;
+    this.#metrics = metrics;
+  }
+
+  /**
+   * What can begin at once, or null, and then `open` is to be asked. `isAgain` where a connection
+   * that had been idle has failed the request already.
+   */
+  take(
+    endpoint: HttpEndpoint,
+    { request }: Exchange,
+    isAgain: boolean,
+  ): UpstreamExchange | null {
+    const { now } = this.#context.deadlines;
+    let call: UpstreamExchange | null = null;
+    if (endpoint.sharing === true) {
+      const stream = endpoint.shared.take(now);
+      if (stream === null) return null;
+      if (endpoint.shared.isTight(now)) {
+        endpoint.shared.prepare(() => this.#openShared(endpoint), now);
+      }
+      if (takes(stream, request)) call = stream;
+      else {
+        stream.abort(new ProxyError("client_gone"));
+        if (endpoint.protocol === "https" && !isAgain) call = endpoint.pool.take(now);
+      }
+    } else if (!isAgain) call = endpoint.pool.take(now);
+    if (call !== null) this.#metrics.upstreamReused();
+    return call;
+  }
+
+  /** What can begin once there is a connection. Rejects with a ProxyError, also when aborted. */
+  async open(endpoint: HttpEndpoint, exchange: Exchange): Promise<UpstreamExchange> {
+    if (endpoint.sharing !== false) {
+      const stream = await this.#waitForStream(endpoint, exchange);
+      if (stream !== null) {
+        if (takes(stream, exchange.request)) {
+          if (!stream.isFirst) this.#metrics.upstreamReused();
+          return stream;
+        }
+        stream.abort(new ProxyError("client_gone"));
+        return this.#openTunnel(endpoint, exchange);
+      }
+      // It has chosen HTTP/1.1, for one of those who waited.
+      const connection = endpoint.pool.take(this.#context.deadlines.now);
+      if (connection !== null) return connection;
+    }
+    return this.#openOwn(endpoint, exchange, offersTo(endpoint));
+  }
+
+  /** Ends one whose answer has been handed on as a whole. */
+  release(
+    endpoint: HttpEndpoint,
+    call: UpstreamExchange,
+    request: RequestHead,
+  ): void {
+    if (!(call instanceof ClientConnection)) return (call as ClientStream).release();
+    if (!call.finish()) return;
+    const give = () => endpoint.pool.give(call, this.#context.deadlines.now);
+    if (!hasNoBody(request, call.response)) give();
+    else {
+      setTimeout(() => {
+        if (!call.isClosed) give();
+      }, DOUBT);
+    }
+  }
+
+  /** A stream of a shared connection; null where the endpoint has turned out to speak HTTP/1.1. */
+  async #waitForStream(
+    endpoint: HttpEndpoint,
+    exchange: Exchange,
+  ): Promise<ClientStream | null> {
+    const { connectTimeout } = this.#context.limits;
+    const waiting = endpoint.shared.wait(() => this.#openShared(endpoint));
+    exchange.onAbort = (error) => waiting.cancel(error);
+    // Opening has a limit of its own; this is for connections that are all full, and stay so.
+    const timer = connectTimeout === 0 ? undefined : setTimeout(() => {
+      const why = `no stream to ${endpoint.address}:${endpoint.port} was free in time`;
+      waiting.cancel(new ProxyError("connect_failed", why));
+    }, 2 * connectTimeout);
+    try {
+      return await waiting.promise;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Opens a connection for many; null where it is one of HTTP/1.1, which is in the pool then. */
+  async #openShared(endpoint: HttpEndpoint): Promise<SharedConnection | null> {
+    const { transport, protocol } = await this.#dial(endpoint, NEVER, offersTo(endpoint));
+    if (endpoint.protocol === "https" && protocol !== "h2") {
+      endpoint.sharing = false;
+      const connection = this.#adopt(endpoint, transport);
+      connection.rest();
+      endpoint.pool.give(connection, this.#context.deadlines.now);
+      return null;
+    }
+    return await this.#share(endpoint, transport);
+  }
+
+  /** Waits for a new connection's SETTINGS: before them nobody knows how many requests it takes. */
+  async #share(
+    endpoint: HttpEndpoint,
+    transport: Connected["transport"],
+  ): Promise<SharedConnection> {
+    const { connectTimeout } = this.#context.limits;
+    const where = `${endpoint.address}:${endpoint.port}`;
+    endpoint.sharing = true;
+    const connection = new SharedConnection(
+      transport,
+      endpoint.security !== null,
+      this.#context,
+    );
+    if (endpoint.protocol === "https") {
+      connection.onRefused = () => {
+        endpoint.refusesSharing = true;
+        endpoint.sharing = false;
+      };
+    }
+    const timer = connectTimeout === 0 ? undefined : setTimeout(() => {
+      const why = `no SETTINGS from ${where} in ${connectTimeout} ms`;
+      connection.close(new ProxyError("connect_failed", why));
+    }, connectTimeout);
+    try {
+      await connection.ready;
+      this.#metrics.upstreamConnected();
+    } catch (error) {
+      this.#metrics.upstreamConnectFailed();
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+    if (connection.limit > 0) return connection;
+    connection.leave();
+    const why = `${where} takes no streams (SETTINGS_MAX_CONCURRENT_STREAMS is 0)`;
+    throw new ProxyError("connect_failed", why);
+  }
+
+  /** To an endpoint that speaks HTTP/2 and opens no tunnels by it. */
+  async #openTunnel(endpoint: HttpEndpoint, exchange: Exchange): Promise<UpstreamExchange> {
+    const { protocol, address, port } = endpoint;
+    if (protocol === "https") return await this.#openOwn(endpoint, exchange, HTTP1_ONLY);
+    const { upgrade } = exchange.request;
+    const remedy = upgrade === "websocket"
+      ? "turn RFC 8441 on there, or ask it by HTTP/1.1 (appProtocol kubernetes.io/ws)"
+      : "ask it by HTTP/1.1";
+    const why = `${address}:${port} takes no ${upgrade} over HTTP/2; ${remedy}`;
+    throw new ProxyError("upstream_refused", why);
+  }
+
+  /** A connection of HTTP/1.1 for this exchange; a stream where the endpoint has chosen HTTP/2. */
+  async #openOwn(
+    endpoint: HttpEndpoint,
+    exchange: Exchange,
+    offers: readonly string[],
+  ): Promise<UpstreamExchange> {
+    const aborted = new AbortController();
+    let cause: ProxyError | null = null;
+    exchange.onAbort = (error) => {
+      cause = error;
+      aborted.abort();
+    };
+    const { transport, protocol } = await this.#dial(endpoint, aborted.signal, offers)
+      .catch((error) => {
+        throw cause ?? error;
+      });
+    if (protocol !== "h2") return this.#adopt(endpoint, transport);
+    // It has changed its mind since the last time.
+    const ended = Promise.withResolvers<never>();
+    exchange.onAbort = ended.reject;
+    const sharing = this.#share(endpoint, transport);
+    let connection: SharedConnection;
+    try {
+      connection = await Promise.race([sharing, ended.promise]);
+    } catch (error) {
+      // Others can use it, once it is there.
+      sharing.then((shared) => endpoint.shared.adopt(shared), () => {});
+      throw error;
+    }
+    const stream = connection.open();
+    endpoint.shared.adopt(connection);
+    if (takes(stream, exchange.request)) return stream;
+    stream.abort(new ProxyError("client_gone"));
+    return this.#openTunnel(endpoint, exchange);
+  }
+
+  #adopt(endpoint: HttpEndpoint, transport: Connected["transport"]): ClientConnection {
+    const connection = new ClientConnection(transport, this.#context);
+    endpoint.pool.adopt(connection);
+    return connection;
+  }
+
+  async #dial(
+    endpoint: HttpEndpoint,
+    abort: AbortSignal,
+    protocols: readonly string[],
+  ): Promise<Connected> {
+    const { limits, networks, certificates, onExhausted } = this.#context;
+    let connected: Connected;
+    try {
+      connected = await connect(endpoint, abort, {
+        timeout: limits.connectTimeout,
+        networks,
+        onExhausted,
+        clientCertificate: (id) => certificates.byId(id)?.pair ?? null,
+        protocols,
+      });
+    } catch (error) {
+      if (!abort.aborted) this.#metrics.upstreamConnectFailed();
+      throw error;
+    }
+    // Whether HTTP/2 is spoken, only its SETTINGS show.
+    if (connected.protocol === "h2" || endpoint.protocol === "h2c") return connected;
+    if (endpoint.protocol !== "h2") {
+      this.#metrics.upstreamConnected();
+      return connected;
+    }
+    this.#metrics.upstreamConnectFailed();
+    closeQuietly(connected.transport);
+    throw speaksNone(endpoint, protocols, `chose ${connected.protocol ?? "nothing"}`);
+  }
+}
+
+/** What is offered to an endpoint by ALPN. */
+function offersTo({ protocol, refusesSharing }: HttpEndpoint): readonly string[] {
+  return refusesSharing ? HTTP1_ONLY : OFFERS[protocol];
+}
+
+/** Whether what `request` asks for can be had by a stream: of tunnels those for WebSockets alone. */
+function takes(stream: ClientStream, { upgrade }: RequestHead): boolean {
+  return upgrade === "" || (upgrade === "websocket" && stream.takesTunnels);
+}
+
+/** RFC 9112 §6.3: whatever such a response says of a body, none follows. */
+function hasNoBody({ method }: RequestHead, { status }: ResponseHead): boolean {
+  return method === "HEAD" || status === 204 || status === 304;
+}

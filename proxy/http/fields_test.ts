@@ -1,0 +1,204 @@
+import assert from "node:assert/strict";
+import { Random } from "../../tests/fuzz/random.ts";
+import { CidrList } from "../../shared/net/cidr.ts";
+import { ERROR_KINDS, type ErrorCode } from "../errors.ts";
+import { type Fields, fieldsOf, latin1 as textOf } from "./fields.ts";
+import { httpsRedirect } from "../filters/https_redirect.ts";
+import { prepareRequest } from "./forwarded_headers.ts";
+import { fieldsSize, writeFields } from "../http1/head_writer.ts";
+import { responseHeadSize, writeResponseHead } from "../http1/response_writer.ts";
+import { type Exchange, RequestHead, ResponseHead } from "./message.ts";
+import { answerTo } from "../forward/local_reply.ts";
+
+/** What breaks out of a line, among it letters whose low byte is CR, LF or NUL, and what does not. */
+const BREAKING = ["\r", "\n", "\0", "\r\n", "\u010d", "\u010a", "\u0100", "\u560d\u560a"];
+const PLAIN = [
+  "a",
+  "Z",
+  "0",
+  "-",
+  "_",
+  " ",
+  "\t",
+  ":",
+  "/",
+  "%0d%0a",
+  "%00",
+  "\xff",
+  "\x80",
+  "\x7f",
+];
+const INJECTED = "\r\nX-Injected: 1\r\n\r\n<p>";
+
+function randomText(random: Random, breaking: number): string {
+  let text = "";
+  for (let i = random.below(8); i > 0; i--) {
+    text += random.pick(random.oneIn(breaking) ? [...BREAKING, INJECTED] : PLAIN);
+  }
+  return text;
+}
+
+/** The lines that a peer reads, each without its CRLF. Bare CRs and LFs are left in them. */
+function written(fields: Fields): string[] {
+  const out = new Uint8Array(fieldsSize(fields));
+  const text = latin1(out.subarray(0, writeFields(out, 0, fields)));
+  assert.ok(text === "" || text.endsWith("\r\n"));
+  return text.split("\r\n").slice(0, -1);
+}
+
+function latin1(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
+}
+
+/** A whole head of an answer. */
+function headText(request: RequestHead, head: ResponseHead): string {
+  const out = new Uint8Array(responseHeadSize(head));
+  return latin1(out.subarray(0, writeResponseHead(out, request, head, "length", true)));
+}
+
+/** Fails unless `text` is a head of status line and lines of these names, and nothing behind it. */
+function assertWhole(text: string, names: readonly string[]): void {
+  assert.ok(text.endsWith("\r\n\r\n"), text);
+  const [status, ...lines] = text.slice(0, -4).split("\r\n");
+  assert.match(status, /^HTTP\/1\.1 \d{3} [A-Za-z -]*$/);
+  for (const line of lines) assert.match(line, /^[A-Za-z-]+: [\t\x20-\x7e\x80-\xff]*$/);
+  const own = ["Server", "Date", "Content-Length"];
+  const found = lines.map((line) => line.slice(0, line.indexOf(":")));
+  assert.deepEqual(found.filter((name) => !own.includes(name)).sort(), [...names].sort());
+}
+
+function exchangeOf(parts: Partial<RequestHead>, fields: [string, string][] = []): Exchange {
+  const request = Object.assign(new RequestHead(), { host: "a.test", path: "/" }, parts);
+  const given = fieldsOf(fields);
+  Object.assign(request.fields, given);
+  const client = {
+    address: "10.0.0.1",
+    port: 1,
+    secure: false,
+    certificate: null,
+    localPort: 80,
+    trusted: true,
+  };
+  return { request, client, added: null, addedAuthority: "", addedMark: "" } as unknown as Exchange;
+}
+
+Deno.test("no name or value of a field breaks out of its line: it is written as given, or refused", () => {
+  const random = new Random(36);
+  let refused = 0;
+  for (let i = 0; i < 20_000; i++) {
+    const pairs = Array.from({ length: random.between(1, 4) }, () => {
+      const name = random.oneIn(10) ? randomText(random, 2) : random.pick(["A", "Location", "x-y"]);
+      return [name, randomText(random, 12)] as [string, string];
+    });
+    let fields: Fields;
+    try {
+      fields = fieldsOf(pairs);
+    } catch (error) {
+      assert.ok(error instanceof TypeError);
+      assert.doesNotMatch(error.message, /[\r\n\0]/);
+      refused++;
+      continue;
+    }
+    assert.deepEqual(written(fields), pairs.map(([name, value]) => `${name}: ${value}`));
+    assert.doesNotMatch(written(fields).join(""), /[\r\n\0\x7f]/);
+  }
+  assert.ok(refused > 5_000 && refused < 18_000, `${refused} of 20,000 were refused`);
+});
+
+for (const breaking of [...BREAKING, INJECTED]) {
+  Deno.test(`${JSON.stringify(breaking)} is refused at any place of a name or a value`, () => {
+    for (const text of [breaking, `a${breaking}`, `${breaking}a`, `a${breaking}b`]) {
+      assert.throws(() => fieldsOf([["X-A", text]]), TypeError);
+      assert.throws(() => fieldsOf([[text, "a"]]), TypeError);
+      assert.throws(() => fieldsOf([["X-A", "a"], ["X-B", text], ["X-C", "c"]]), TypeError);
+    }
+  });
+}
+
+Deno.test("a redirect has one Location, whatever host, path and query it is made of", () => {
+  const random = new Random(308);
+  let made = 0;
+  for (let i = 0; i < 5_000; i++) {
+    const text = () => random.oneIn(2) ? "" : randomText(random, 6);
+    const exchange = exchangeOf({
+      host: `a${text()}.test`,
+      path: `/${text()}`,
+      query: `?${text()}`,
+    });
+    let head: ResponseHead | null;
+    try {
+      head = httpsRedirect(exchange, { port: 8443, isRedirected: () => true });
+    } catch (error) {
+      assert.ok(error instanceof TypeError);
+      continue;
+    }
+    assert.ok(head !== null);
+    made++;
+    assertWhole(headText(exchange.request, head), ["Cache-Control", "Location"]);
+  }
+  assert.ok(made > 500, `${made} redirects were made`);
+});
+
+Deno.test("an error page has its own fields alone, whatever id and Accept came with the request", () => {
+  const random = new Random(500);
+  const codes = Object.keys(ERROR_KINDS) as ErrorCode[];
+  for (let i = 0; i < 5_000; i++) {
+    // As the parser lets through: anything but CR, LF and NUL, without blanks at the ends.
+    const value = () =>
+      randomText(random, Infinity).replaceAll("\x7f", "").replace(/^[ \t]+|[ \t]+$/g, "");
+    const exchange = exchangeOf({}, [["X-Request-Id", value()], ["Accept", value()]]);
+    prepareRequest(exchange, CidrList.empty, "pingress-test");
+    const code = random.pick(codes);
+    const { head, body } = answerTo(code, exchange);
+    const names = ["Content-Type", "Cache-Control", "X-Request-Id"];
+    if (head.status === 503 && code !== "route_closed") names.push("Retry-After");
+    if (head.status === 405) names.push("Allow");
+    if (head.status !== 0) assertWhole(headText(exchange.request, head), names);
+    const page = latin1(body.read() as Uint8Array);
+    assert.doesNotMatch(page, /[\r\0]/);
+    assert.ok(page.split("\n").length <= 3, page);
+  }
+});
+
+Deno.test("the last value can be replaced where there is room, and by nothing that breaks its line", () => {
+  const fields = fieldsOf([["X-A", "1"], ["X-Host", "a.test"]], 4);
+  for (const value of ["b.test", "a", "longer.tes", "a.test"]) {
+    assert.equal(fields.replaceLast(value), true, value);
+    assert.deepEqual(written(fields), ["X-A: 1", `X-Host: ${value}`]);
+    assert.equal(fields.value(1), value);
+  }
+  for (const value of ["longer.test", "a\r\nb", "a b", "\u010a", "a\x7f"]) {
+    assert.equal(fields.replaceLast(value), false, JSON.stringify(value));
+    assert.deepEqual(written(fields), ["X-A: 1", "X-Host: a.test"]);
+  }
+});
+
+Deno.test("over one connection, each request tells the backend its own host and an id of its own", () => {
+  const hosts = [
+    "a.test",
+    "b.test",
+    "a.test",
+    "longer.example.test:8080",
+    `${"c".repeat(99)}.test`,
+  ];
+  const made = exchangeOf({ host: hosts[0], authority: hosts[0] });
+  const connection = Object.assign(made, { client: { ...made.client, trusted: false } });
+  const ids = new Set<string>();
+  for (const authority of [...hosts, "", "a.test", "a.test"]) {
+    connection.request.authority = authority;
+    prepareRequest(connection, CidrList.empty, "pingress-test");
+    const lines = written(connection.added!);
+    const expected = authority === "" ? [] : [`X-Forwarded-Host: ${authority}`];
+    assert.deepEqual(lines.filter((line) => line.startsWith("X-Forwarded-Host")), expected);
+    ids.add(lines[0]);
+  }
+  assert.equal(ids.size, hosts.length + 3);
+});
+
+Deno.test("bytes of any number make a string of as many characters", () => {
+  const bytes = Uint8Array.from({ length: 300 }, (_, index) => index);
+  for (const length of [0, 1, 12, 63, 64, 65, 128, 129, 290]) {
+    const expected = String.fromCharCode(...bytes.subarray(7, 7 + length));
+    assert.equal(textOf(bytes, 7, 7 + length), expected, `${length}`);
+  }
+});

@@ -1,0 +1,290 @@
+/**
+ * Heads, bodies and the exchange, neutral of the HTTP version. In: what `http1` (and later `http2`)
+ * has parsed and validated. Out: what `forwarder.ts`, the router and the other side's codec read.
+ */
+import { Fields } from "./fields.ts";
+import type { ErrorCode, ProxyError } from "../errors.ts";
+
+/** Length of a body whose end only its coding tells (chunked, or until the connection closes). */
+export const UNKNOWN_LENGTH = -1;
+
+/** A request's head. One object serves many requests of a connection; it holds during one exchange. */
+export class RequestHead {
+  method = "";
+  /** Lower case, without port and trailing dot; "" when an HTTP/1.0 request named none. */
+  host = "";
+  /** As the client wrote it, port included: the value for the backend's Host. */
+  authority = "";
+  /** Canonical, as `shared/path/canonical_path.ts` makes it. */
+  path = "";
+  /** With its `?`, or "". */
+  query = "";
+  /** 10, 11 or 20 (HTTP/1.0, HTTP/1.1, HTTP/2). */
+  version = 11;
+  readonly fields: Fields;
+  /** Bytes of body, 0 for none, or UNKNOWN_LENGTH. */
+  bodyLength = 0;
+  /** What Content-Length says; -1 when absent. */
+  contentLength = -1;
+  /** The client waits for 100 (Continue) before it sends the body. */
+  expectsContinue = false;
+  /** The client said `TE: trailers`. */
+  acceptsTrailers = false;
+  /** Content-Type is `application/grpc`, with a suffix (`+proto`) or parameters or without. */
+  isGrpc = false;
+  /** It is gRPC, and has been sent to a backend that speaks HTTP/2. */
+  isGrpcByHttp2 = false;
+  /** The protocol that the client asks to switch to, in lower case; "" for a plain request. */
+  upgrade = "";
+
+  /** @param fields of whoever reads the head; its own by default. */
+  constructor(fields = new Fields()) {
+    this.fields = fields;
+  }
+}
+
+/** A response's head, from a backend or of our own making. */
+export class ResponseHead {
+  status = 0;
+  /** Reason phrase as the backend wrote it (latin1); HTTP/1 only. */
+  reason = "";
+  fields = new Fields();
+  /** Bytes of body, 0 for none, or UNKNOWN_LENGTH. */
+  bodyLength = 0;
+  /** What Content-Length says, also where no body follows (HEAD, 304); -1 when absent. */
+  contentLength = -1;
+  /** The client's connection ends with it; HTTP/1 only. */
+  closes = false;
+}
+
+/**
+ * A body on its way, pulled by the side that writes it on: nothing is read before the last view has
+ * been written, so a slow reader holds at most one buffer.
+ */
+export interface Body {
+  /**
+   * The next bytes, null at the end. A view holds until the next call. Comes without a promise
+   * where bytes have arrived already. Rejects with a ProxyError when the body breaks off.
+   */
+  read(): Uint8Array | null | Promise<Uint8Array | null>;
+  /** True once the last byte has been handed out. */
+  readonly done: boolean;
+  /** Trailer fields, known once done; null when there were none. */
+  readonly trailers: Fields | null;
+}
+
+/** The body of a message that has none. */
+export const NO_BODY: Body = {
+  read: () => null,
+  done: true,
+  trailers: null,
+};
+
+/** A body of our own making, in one piece. */
+export class BytesBody implements Body {
+  readonly trailers = null;
+  #bytes: Uint8Array | null;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes.length > 0 ? bytes : null;
+  }
+
+  get done(): boolean {
+    return this.#bytes === null;
+  }
+
+  read(): Uint8Array | null {
+    const bytes = this.#bytes;
+    this.#bytes = null;
+    return bytes;
+  }
+}
+
+/** The client's end of a connection, as far as forwarding needs it. */
+export interface Client {
+  /** IP address without port; IPv4-mapped IPv6 as IPv4. */
+  readonly address: string;
+  readonly port: number;
+  /** Over TLS. */
+  readonly secure: boolean;
+  /** The certificate that it was shown; null for plain connections. */
+  readonly certificate: { covers(host: string): boolean } | null;
+  /** The port that the client dialled, for X-Forwarded-Port. */
+  readonly localPort: number;
+  /** Its forwarded fields are believed (`--trusted-proxies`). */
+  readonly trusted: boolean;
+}
+
+/** One end of a tunnel: bytes both ways, after both sides have switched protocols. */
+export interface Duplex {
+  /** What comes from this end, until its FIN. */
+  readonly body: Body;
+  /** Settles when all of `view` is written; rejects with a ProxyError. */
+  write(view: Uint8Array): Promise<void>;
+  /** Sends FIN: the other end has no more to say. */
+  end(): Promise<void>;
+  /** Closes both ways at once. */
+  abort(error: ProxyError): void;
+}
+
+/**
+ * What is known of an exchange when it has ended, for metrics and the access log. One object serves
+ * the exchanges of a connection in turn. Times are in ms, monotonic.
+ */
+export class ExchangeRecord {
+  /** When the request's first byte was seen; 0 where there was none. */
+  startedAt = 0;
+  /** From then to the end. */
+  duration = 0;
+  /** Of the final answer, 101 included; 0 where there was none. */
+  status = 0;
+  error: ErrorCode | null = null;
+  /** Head and body, without the framing of chunks. */
+  bytesIn = 0;
+  /** As they were handed to the system. */
+  bytesOut = 0;
+  /** Of the request line; "" where that could not be read. */
+  method = "";
+  version = 11;
+  /** The request's host and fields are its own, not those of the one before. */
+  hasHead = false;
+  /** `forwarded_headers.ts` has prepared it: it has an id. */
+  prepared = false;
+  /** Where its body is counted among its client's (`body_counts.ts`); null where it is not. */
+  bodyCounts: { leave(exchange: CountedExchange): void } | null = null;
+  /** The id in an answer to a request that could not be read; else "". */
+  requestId = "";
+  /** Where it is counted, and which routes were in force then; see `Metrics.routed`. */
+  counters = 0;
+  routedAt = -1;
+  /** Id of the route, for the access log alone; null where none was looked for or found. */
+  route: string | null = null;
+  upstream = "";
+  /** The one that was asked last. */
+  endpoint: { readonly address: string; readonly port: number } | null = null;
+  /** How many times an endpoint was asked. */
+  tries = 0;
+  /** When the last try began, and when its answer's head had come; 0 where nobody asks for it. */
+  triedAt = 0;
+  answeredAt = 0;
+  /** Kept for the access log; null until then. */
+  userAgent: string | null = null;
+  referer: string | null = null;
+
+  /** Begins anew, for the connection's next request. */
+  begin(): void {
+    this.startedAt = 0;
+    this.duration = 0;
+    this.status = 0;
+    this.error = null;
+    this.bytesIn = 0;
+    this.bytesOut = 0;
+    this.method = "";
+    this.version = 11;
+    this.hasHead = false;
+    this.prepared = false;
+    this.bodyCounts = null;
+    this.requestId = "";
+    this.counters = 0;
+    this.routedAt = -1;
+    this.route = null;
+    this.upstream = "";
+    this.endpoint = null;
+    this.tries = 0;
+    this.triedAt = 0;
+    this.answeredAt = 0;
+    this.userAgent = null;
+    this.referer = null;
+  }
+}
+
+/** What is needed of an exchange to know whose its body is. */
+export type CountedExchange = Pick<Exchange, "client" | "record">;
+
+/** A request and its response, seen from the client's side. */
+export interface Exchange {
+  readonly request: RequestHead;
+  readonly record: ExchangeRecord;
+  /** The whole body, where it came along with the head; then `body` is done. Holds to the end. */
+  readonly payload: Uint8Array | null;
+  readonly body: Body;
+  readonly client: Client;
+  /** Fields that go to the backend besides the request's own (`forwarded_headers.ts`); null before that. */
+  added: Fields | null;
+  /** The authority that `added` names: a connection's next request mostly names the same. */
+  addedAuthority: string;
+  /** The mark that `added` has (`loop_mark.ts`). */
+  addedMark: string;
+  /** Set by whoever must stop working when the client goes away; called at most once. */
+  onAbort: ((error: ProxyError) => void) | null;
+  /** True once a final response's head has been handed over. */
+  readonly responded: boolean;
+  /** True once there is nothing left to do: the client is gone, or has been answered. */
+  readonly isOver: boolean;
+  /** Sends an interim (1xx) response; dropped for clients that do not know them. */
+  interim(head: ResponseHead): Promise<void> | void;
+  /**
+   * Sends the final response. Settles when all of it has been handed to the client's connection,
+   * so that what the body's bytes belong to may be used again. Rejects with a ProxyError when the
+   * client or the body breaks; by then the connection is closed, and nothing partial passes for
+   * whole.
+   */
+  respond(head: ResponseHead, body: Body): Promise<void> | void;
+  /**
+   * Sends 101 (Switching Protocols) and gives the client's end of the tunnel. Only where
+   * `request.upgrade` is not "". Rejects like `respond`.
+   */
+  upgrade(head: ResponseHead): Promise<Duplex>;
+}
+
+/**
+ * A request to a backend and its answer, seen from the backend's side: one use of an HTTP/1.1
+ * connection, or one stream of an HTTP/2 connection. Serves one exchange at a time.
+ */
+export interface UpstreamExchange {
+  /** The answer's head, as far as `receive` has given it; holds until the next `receive`. */
+  readonly response: ResponseHead;
+  /** The body of the answer whose final head `receive` has given. */
+  readonly body: Body;
+  /** Its connection has served a request before: its death may only mean that the backend was done. */
+  readonly reused: boolean;
+  /** A byte of the answer under way has come, be it of an interim one. */
+  readonly answered: boolean;
+  /** Why it has failed, if it has. */
+  readonly failure: ProxyError | null;
+  /**
+   * The backend has said that it has done nothing with the request (RFC 9113 §8.7): it may be sent
+   * again whatever its method, while its body is at hand.
+   */
+  readonly unprocessed: boolean;
+  /** And that it had too many then; not that its connection ended. */
+  readonly refused: boolean;
+  /**
+   * Sends a request. `payload` is its whole body where that is at hand; otherwise `body` is pulled
+   * while `receive` waits. `host` is the authority that the backend is asked as.
+   */
+  send(
+    request: RequestHead,
+    added: Fields | null,
+    host: string,
+    payload: Uint8Array | null,
+    body: Body,
+  ): void;
+  /**
+   * The next head, interim (1xx) or final, 101 where the backend has switched to `request.upgrade`.
+   * Rejects with a ProxyError, and then the exchange is over.
+   */
+  receive(): Promise<ResponseHead>;
+  /**
+   * As `receive`, without a promise where that can be: calls `done` once `response` holds the head,
+   * with null or with the error. `done` must not throw.
+   */
+  receiveThen(done: (error: unknown) => void): void;
+  /** The backend's end of a tunnel, after `receive` has given a 101. */
+  duplex(): Duplex;
+  /** Ends it at once; what is under way fails with `error`. */
+  readonly abort: (error: ProxyError) => void;
+}
+
+/** What serves an exchange: `forwarder.ts`. Never rejects. */
+export type ExchangeHandler = (exchange: Exchange) => Promise<void> | void;

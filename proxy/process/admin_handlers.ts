@@ -1,0 +1,211 @@
+/**
+ * What the admin port shows of a proxy, besides its health. In: the hub of telemetry, and what is in
+ * force. Out: handlers by path: `/metrics` for anyone, `/configuration`, `/snapshot` and `/explain`
+ * for this machine alone.
+ */
+import { formatAddress } from "../../shared/net/address.ts";
+import { type AdminHandler, loopbackOnly } from "../../shared/admin/server.ts";
+import type { PathOptions } from "../../shared/path/canonical_path.ts";
+import { parseRequestedUrl, type RequestedUrl } from "../../shared/path/requested_url.ts";
+import type { Action, Snapshot } from "../../shared/snapshot/types.ts";
+import { serialiseSnapshot } from "../../shared/snapshot/serialise.ts";
+import { prefersJson } from "../http/accept.ts";
+import { httpsLocation } from "../http/https_location.ts";
+import { memoryInUse } from "../listen/overload.ts";
+import { explain, type Explanation, redirectsToHttps } from "../router/explain.ts";
+import { METRICS_CONTENT_TYPE, streamPieces } from "../telemetry/exposition.ts";
+import type { ConfigurationState } from "./sources.ts";
+import type { TelemetryHub } from "../telemetry/hub.ts";
+
+export interface AdminHandlersOptions {
+  readonly hub: TelemetryHub;
+  /** Of Pingress. */
+  readonly version: string;
+  readonly state: () => ConfigurationState;
+  /** The port to which plain HTTP is redirected; null where it is not, or not yet. */
+  readonly redirectPort: () => number | null;
+  /** As requests' paths are read. */
+  readonly paths: PathOptions;
+}
+
+export function adminHandlers(
+  { hub, version, state, redirectPort, paths }: AdminHandlersOptions,
+): Record<string, AdminHandler> {
+  const startedAt = Date.now();
+  return {
+    "/metrics": () => {
+      const about = {
+        version,
+        deno: Deno.version.deno,
+        startedAt,
+        now: Date.now(),
+        memory: memoryInUse(),
+      };
+      return new Response(streamPieces(hub.scrape(about)), {
+        headers: { "content-type": METRICS_CONTENT_TYPE },
+      });
+    },
+    "/configuration": loopbackOnly(() => showConfiguration(state())),
+    "/snapshot": loopbackOnly(() => showSnapshot(hub)),
+    "/explain": loopbackOnly((request) => showExplanation(hub, redirectPort(), paths, request)),
+  };
+}
+
+/** JSON: which configuration is in force, and how the controller's stream stands. */
+function showConfiguration({ origin, version, hash, age, file, stream }: ConfigurationState) {
+  const inForce = version === null
+    ? null
+    : { from: origin, version, hash, ageSeconds: seconds(age) };
+  const shown = stream === null ? null : {
+    address: formatAddress(stream.address),
+    connected: stream.controller !== null,
+    controller: stream.controller,
+    problem: stream.down,
+    syncAgeSeconds: seconds(stream.syncAge),
+    refused: stream.refused,
+    zone: stream.zone,
+  };
+  return json(JSON.stringify({ inForce, file, stream: shown }));
+}
+
+function seconds(ms: number | null): number | null {
+  return ms === null ? null : Math.round(ms) / 1000;
+}
+
+/** JSON: the snapshot in force, keys redacted, with its age. */
+function showSnapshot(hub: TelemetryHub): Response {
+  const { inForce } = hub;
+  if (inForce === null) return text(503, "No snapshot is in force yet");
+  const { version } = inForce.snapshot;
+  const head = JSON.stringify({ version, ageSeconds: Math.round(inForce.age) / 1000 });
+  const snapshot = serialiseSnapshot(inForce.snapshot, { revealKeys: false });
+  return json(`${head.slice(0, -1)},"snapshot":${snapshot}}`);
+}
+
+/** Why `?url=` takes its route: text, or JSON by Accept. */
+function showExplanation(
+  hub: TelemetryHub,
+  redirectPort: number | null,
+  paths: PathOptions,
+  request: Request,
+): Response {
+  const { inForce } = hub;
+  if (inForce === null) return text(503, "No snapshot is in force yet");
+  const asked = new URL(request.url).searchParams.get("url");
+  const url = asked === null ? null : parseRequestedUrl(asked);
+  if (url === null) {
+    return text(400, "Ask for /explain?url=https://app.example.com/path, escaped as a query is");
+  }
+  const explanation = explain(inForce.snapshot, url.host, url.rawPath, paths);
+  const redirect = redirectOf(url, explanation, redirectPort);
+  return prefersJson([request.headers.get("accept") ?? ""])
+    ? json(JSON.stringify({ ...plain(url, explanation, inForce.snapshot), redirect }))
+    : text(200, describe(url, explanation, inForce.snapshot, redirect));
+}
+
+/** Where plain HTTP is redirected to before any route is matched; null where it is not. */
+function redirectOf(
+  { scheme }: RequestedUrl,
+  explanation: Explanation,
+  port: number | null,
+): string | null {
+  const { host, path } = explanation;
+  if (scheme !== "http" || port === null || !path.ok || !redirectsToHttps(explanation)) return null;
+  return httpsLocation({ host, path: path.path }, port);
+}
+
+/** The explanation as data, without chains and keys. */
+function plain(url: RequestedUrl, explanation: Explanation, snapshot: Snapshot) {
+  const { path, outcome, considered, certificate: { by, certificate, because } } = explanation;
+  const action = actionOf(explanation);
+  return {
+    url: `${url.scheme}://${url.host}${url.rawPath}`,
+    host: url.host,
+    path: path.ok ? path.path : null,
+    outcome,
+    upstream: action?.kind === "forward" ? upstreamOf(snapshot, action.upstream) ?? null : null,
+    considered,
+    certificate: {
+      by,
+      because,
+      ...(certificate === null ? {} : { id: certificate.id, origin: certificate.origin }),
+    },
+  };
+}
+
+function describe(
+  url: RequestedUrl,
+  explanation: Explanation,
+  snapshot: Snapshot,
+  redirect: string | null,
+): string {
+  const { path, outcome, considered, certificate: choice } = explanation;
+  const action = actionOf(explanation);
+  const lines = [`${url.scheme}://${url.host}${url.rawPath}`];
+  if (path.ok && path.path !== url.rawPath) lines.push(`  matched as ${path.path}`);
+  if (redirect !== null) {
+    lines.push(
+      `Redirect: 308 to ${redirect}, as the host has a certificate; what follows is for HTTPS`,
+    );
+  }
+  if (outcome.kind === "route") {
+    const { kind, namespace, name, field } = outcome.route.origin;
+    lines.push(`Route: ${outcome.route.id}`, `  from ${kind} ${namespace}/${name}, ${field}`);
+  } else if (outcome.kind === "default") {
+    lines.push("Route: none, so the default backend takes it");
+  } else {
+    lines.push(
+      outcome.kind === "refused"
+        ? `Route: none, since ${outcome.reason}: 400`
+        : "Route: none takes it, and there is no default backend: 404",
+    );
+  }
+  if (action !== null) lines.push(`  ${describeAction(action)}`);
+  if (action?.kind === "forward") lines.push(`  ${describeUpstream(snapshot, action.upstream)}`);
+  for (const { route, lostBecause } of considered) {
+    lines.push(`Considered: ${route.id}`, `  lost because ${lostBecause}`);
+  }
+  const chosen = choice.certificate === null ? "none" : choice.certificate.id;
+  lines.push(`Certificate: ${chosen}, since ${choice.because}`);
+  return lines.map(printable).join("\n");
+}
+
+function actionOf({ outcome }: Explanation): Action | null {
+  if (outcome.kind === "route") return outcome.route.action;
+  return outcome.kind === "default" ? outcome.action : null;
+}
+
+function describeAction(action: Action): string {
+  return action.kind === "forward"
+    ? `goes to ${action.upstream}`
+    : `answers ${action.status}: ${action.reason}`;
+}
+
+function describeUpstream(snapshot: Snapshot, id: string): string {
+  const upstream = upstreamOf(snapshot, id);
+  if (upstream === undefined) return "which the snapshot does not have";
+  const { addresses } = upstream;
+  if (addresses.kind === "dns") return `resolved from ${addresses.name}:${addresses.port}`;
+  const count = addresses.endpoints.length;
+  return `with ${count} endpoint${count === 1 ? "" : "s"}`;
+}
+
+function upstreamOf(snapshot: Snapshot, id: string) {
+  return snapshot.upstreams.find((upstream) => upstream.id === id);
+}
+
+/** Control characters of what somebody asked for do not reach a terminal. */
+function printable(line: string): string {
+  return line.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, "\ufffd");
+}
+
+function json(body: string): Response {
+  return new Response(`${body}\n`, { headers: { "content-type": "application/json" } });
+}
+
+function text(status: number, body: string): Response {
+  return new Response(`${body}\n`, {
+    status,
+    headers: { "content-type": "text/plain; charset=utf-8" },
+  });
+}

@@ -1,0 +1,103 @@
+/**
+ * What the proxy's first thread does. In: the command line. Out: a supervisor with no more rights
+ * than that command line needs, and the exit code. What this thread itself may read and dial is
+ * dropped once the supervisor runs.
+ *
+ *     options ─▶ rights ─▶ supervisor ─▶ workers: traffic
+ *                              └─ configuration, metrics, admin port
+ *
+ * A supervisor that carries the traffic itself (`--workers 1`) has no other to serve beside it where it
+ * hangs: this thread ends the process then, so that it is started anew.
+ */
+import { formatAddress } from "../../shared/net/address.ts";
+import { createLogger, type Logger, standardOutput } from "../../shared/log.ts";
+import { dropRights, missingRight } from "../../shared/rights.ts";
+import { lacksIpv6, onIpv4, onPrivilegedPorts } from "../cli/listen_addresses.ts";
+import { parseProxyOptions } from "../cli/options.ts";
+import { nameServersOf, supervisorRights } from "../cli/permissions.ts";
+import type { FromSupervisor, ToSupervisor } from "./supervisor_protocol.ts";
+
+export interface FirstThreadOptions {
+  /** The supervisor's code. */
+  readonly module: URL;
+  /** Between two pings, in ms. */
+  readonly heartbeat: number;
+  /** Silence, counted in pings, after which the supervisor is stuck; in ms. */
+  readonly silence: number;
+}
+
+const DEFAULTS: FirstThreadOptions = {
+  module: new URL("./supervisor.ts", import.meta.url),
+  heartbeat: 5_000,
+  // Longer than a large configuration takes, or a starved node; liveness probes end it sooner.
+  silence: 60_000,
+};
+
+/** What it answers begins an orderly end. */
+export function startProxy(
+  args: readonly string[],
+  { module, heartbeat, silence }: FirstThreadOptions = DEFAULTS,
+): () => void {
+  const parsed = parseProxyOptions(args);
+  if (parsed.kind !== "ok") {
+    (parsed.kind === "help" ? console.log : console.error)(parsed.text);
+    Deno.exit(parsed.kind === "help" ? 0 : 2);
+  }
+  const { logLevel: level, logFormat: format } = parsed.options;
+  const log = createLogger({ level, format });
+  const ipv4Only = lacksIpv6(parsed.options);
+  if (ipv4Only) log.info("There is no IPv6 here, so 0.0.0.0 is listened on in place of [::]");
+  const named = ipv4Only ? onIpv4(parsed.options) : parsed.options;
+  const options = onPrivilegedPorts(named);
+  const { listenHttp, listenHttps } = options;
+  if (options.listensByDefault) {
+    log.info("No listener is named by --listen-http or --listen-https, so defaults are used", {
+      http: listenHttp.map(formatAddress),
+      https: listenHttps.map(formatAddress),
+    });
+  }
+  const rights = supervisorRights(options, options.upstreamNetworks.isEmpty ? [] : nameServersOf());
+  const missing = missingRight({ read: rights.read as string[] });
+  if (missing !== null) {
+    fail(
+      log,
+      `Deno was started without a permission that this command line needs; add ${missing}`,
+    );
+    // It ends already.
+    return () => {};
+  }
+  const supervisor = new Worker(module, {
+    type: "module",
+    name: "supervisor",
+    deno: { permissions: rights },
+  });
+  const tell = (message: ToSupervisor) => supervisor.postMessage(message);
+  supervisor.onmessage = ({ data }: MessageEvent<FromSupervisor>) => {
+    unheard = 0;
+    if (data.kind === "up") dropRights(["read", "net"]);
+    else if (data.kind === "serves") setInterval(ping, heartbeat);
+    else if (data.kind === "exit") Deno.exit(data.code);
+  };
+  /** Pings since it last said anything: a pause of the whole process is not its silence. */
+  let unheard = 0;
+  const ping = () => {
+    if (unheard * heartbeat >= silence) {
+      return fail(log, `the thread that serves has been silent for ${silence} ms`);
+    }
+    unheard++;
+    tell({ kind: "ping" });
+  };
+  supervisor.onerror = (event) => {
+    event.preventDefault();
+    fail(log, event.message);
+  };
+  tell({ kind: "start", args, ipv4Only, listenHttp, listenHttps });
+  return () => tell({ kind: "stop" });
+}
+
+/** Ends what cannot go on. */
+async function fail(log: Logger, reason: string): Promise<void> {
+  log.error("Cannot go on", { reason });
+  await standardOutput().flush();
+  Deno.exit(1);
+}

@@ -1,0 +1,117 @@
+/**
+ * One event loop of several that share the ports. In: messages of the main thread (settings first,
+ * then deltas). Out: traffic, and what `worker_protocol.ts` says. It reads no file and no
+ * environment: all it knows has been posted to it.
+ */
+/// <reference lib="deno.worker" />
+import { CidrList } from "../../shared/net/cidr.ts";
+import { createLogger, type Logger } from "../../shared/log.ts";
+import { ConnectionCounts } from "../listen/connection_counts.ts";
+import { listenAll } from "./data_plane.ts";
+import { OwnCalls } from "../listen/self_probes.ts";
+import { ProxyServer } from "../server.ts";
+import { Telemetry } from "../telemetry/telemetry.ts";
+import { type FromWorker, type ToWorker, unpackDelta } from "./worker_protocol.ts";
+
+let server: ProxyServer | null = null;
+let telemetry: Telemetry | null = null;
+let log: Logger | null = null;
+let draining: Promise<void> | null = null;
+
+self.onmessage = ({ data }: MessageEvent<ToWorker>) => {
+  switch (data.kind) {
+    case "start":
+      start(data);
+      break;
+    case "delta":
+      server?.applyDelta(unpackDelta(data.delta));
+      post({ kind: "applied", sequence: data.sequence });
+      break;
+    case "zone":
+      server?.setZone(data.zone);
+      break;
+    case "telemetry":
+      telemetry?.receive(data.message);
+      break;
+    case "ping":
+      post({ kind: "pong" });
+      break;
+    case "listeners":
+      server?.setListeners(data.count);
+      break;
+    case "drain":
+      draining ??= drain(data.options);
+      break;
+  }
+};
+
+// A mistake of ours in one exchange must not end all the others: it is told, and its own connection
+// has been closed by then.
+self.addEventListener("unhandledrejection", (event) => {
+  event.preventDefault();
+  log?.error("Unhandled rejection", { error: event.reason });
+});
+
+function start(
+  { settings, listen, listeners, delta, zone, telemetry: setup, cells }: Extract<
+    ToWorker,
+    { kind: "start" }
+  >,
+): void {
+  telemetry = new Telemetry(
+    setup,
+    (message) => self.postMessage({ kind: "telemetry", message }, [message.bytes.buffer]),
+  );
+  log = createLogger({
+    level: settings.logLevel,
+    format: settings.logFormat,
+    write: (text) => post({ kind: "lines", text }),
+  });
+  server = new ProxyServer({
+    limits: settings.limits,
+    trustedProxies: cidrs(settings.trustedProxies),
+    upstreamNetworks: cidrs(settings.upstreamNetworks),
+    allowLoopbackUpstreams: settings.allowLoopbackUpstreams,
+    balance: settings.balance,
+    grpcWeb: settings.grpcWeb,
+    loopMark: settings.loopMark,
+    http2: settings.http2,
+    h2c: settings.h2c,
+    sslRedirect: settings.sslRedirect,
+    sslRedirectPort: settings.sslRedirectPort,
+    reusePort: true,
+    counts: new ConnectionCounts(cells.counts, cells.worker),
+    bodies: new ConnectionCounts(cells.bodies, cells.worker),
+    ownCalls: new OwnCalls(cells.calls, cells.worker),
+    telemetry,
+    log,
+    onObstacle: (name, reason) => post({ kind: "obstacle", name, reason }),
+  });
+  for (const address of settings.protected) server.protect(address);
+  server.setZone(zone);
+  server.applyDelta(unpackDelta(delta));
+  listenAll(server, listen).then(
+    (listening) => {
+      server?.setListeners(listeners);
+      post({ kind: "listening", listening });
+    },
+    (error) => post({ kind: "refused", message: String(error.message ?? error) }),
+  );
+}
+
+/** A list that the main thread has read already. */
+function cidrs(text: string): CidrList {
+  const list = CidrList.parse(text);
+  if (typeof list === "string") throw new TypeError(`Cannot read addresses: ${list}`);
+  return list;
+}
+
+async function drain(options: Extract<ToWorker, { kind: "drain" }>["options"]): Promise<void> {
+  await server?.drain(options);
+  telemetry?.close();
+  post({ kind: "drained" });
+}
+
+function post(message: FromWorker): void {
+  self.postMessage(message);
+}

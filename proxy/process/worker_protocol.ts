@@ -1,0 +1,129 @@
+/**
+ * What the main thread and a worker say to each other. In and out: plain data that can be posted.
+ * Keys of certificates cross as text, since a class does not survive the crossing; both ends keep
+ * them wrapped.
+ */
+import type { Address } from "../../shared/net/address.ts";
+import type { LogFormat, LogLevel } from "../../shared/log.ts";
+import { Redacted } from "../../shared/redacted.ts";
+import type { Balance } from "../../shared/snapshot/types.ts";
+import type { CertificateDelta } from "../certificates/store.ts";
+import type { ServerCertificate } from "../certificates/store.ts";
+import type { Limits } from "../http/limits.ts";
+import type { DrainOptions } from "../server.ts";
+import type { SnapshotDelta } from "../config/diff.ts";
+import type { HubMessage, TelemetryMessage, TelemetrySetup } from "../telemetry/telemetry.ts";
+
+/** What a worker must know before it serves. */
+export interface WorkerSettings {
+  readonly limits: Limits;
+  /** As `CidrList.parse` takes it. */
+  readonly trustedProxies: string;
+  /** Likewise; "" for no bound. */
+  readonly upstreamNetworks: string;
+  readonly allowLoopbackUpstreams: boolean;
+  /** For upstreams that do not say how. */
+  readonly balance: Balance;
+  readonly grpcWeb: boolean;
+  /** Listeners of this process that are not the worker's own: the admin port. */
+  readonly protected: readonly Address[];
+  /** See `newLoopMark`: all workers add and count the same. */
+  readonly loopMark: string;
+  readonly http2: boolean;
+  readonly h2c: boolean;
+  readonly sslRedirect: boolean;
+  readonly sslRedirectPort: number;
+  readonly logLevel: LogLevel;
+  readonly logFormat: LogFormat;
+}
+
+/** Where to listen, or where it listens. */
+export interface Listening {
+  readonly http: readonly Address[];
+  readonly https: readonly Address[];
+}
+
+/** What all workers share, and which of them this one is. */
+export interface PostedCells {
+  /** See `ConnectionCounts`. */
+  readonly counts: Int32Array<SharedArrayBuffer>;
+  /** See `BodyCounts`. */
+  readonly bodies: Int32Array<SharedArrayBuffer>;
+  /** See `OwnCalls`. */
+  readonly calls: Int32Array<SharedArrayBuffer>;
+  readonly worker: number;
+}
+
+export type ToWorker =
+  /** First of all, once. The configuration is in force before anything listens. */
+  | {
+    kind: "start";
+    settings: WorkerSettings;
+    listen: Listening;
+    /** Of this worker on each port. */
+    listeners: number;
+    delta: PostedDelta;
+    /** As in a message of its own. */
+    zone: string | null;
+    telemetry: TelemetrySetup;
+    cells: PostedCells;
+  }
+  /** `sequence`: to tell that it has been applied. */
+  | { kind: "delta"; delta: PostedDelta; sequence: number }
+  /** As `DataPlane.setZone` has it. */
+  | { kind: "zone"; zone: string | null }
+  | { kind: "telemetry"; message: HubMessage }
+  | { kind: "ping" }
+  /** From now on it has so many listeners on each port. */
+  | { kind: "listeners"; count: number }
+  /** Only the first counts. */
+  | { kind: "drain"; options: DrainOptions };
+
+export type FromWorker =
+  | { kind: "listening"; listening: Listening }
+  /** It cannot listen, for this reason, and will end. */
+  | { kind: "refused"; message: string }
+  | { kind: "pong" }
+  /** The delta with this sequence, and all before it, are in force. */
+  | { kind: "applied"; sequence: number }
+  /** As `ProxyServerOptions.onObstacle` tells it. */
+  | { kind: "obstacle"; name: string; reason: string | null }
+  /** Lines for standard output, whole. */
+  | { kind: "lines"; text: string }
+  | { kind: "telemetry"; message: TelemetryMessage }
+  | { kind: "drained" };
+
+/** A delta whose certificates carry their keys as text. */
+export type PostedDelta = Omit<SnapshotDelta, "certificates"> & {
+  readonly certificates: Omit<CertificateDelta, "changed"> & {
+    readonly changed: readonly PostedCertificate[];
+  };
+};
+
+interface PostedCertificate {
+  readonly id: string;
+  readonly hosts: readonly string[];
+  readonly plain?: readonly string[];
+  readonly chain: string;
+  readonly key: string;
+}
+
+export function packDelta(delta: SnapshotDelta): PostedDelta {
+  const { certificates } = delta;
+  const changed = certificates.changed.map(packCertificate);
+  return { ...delta, certificates: { ...certificates, changed } };
+}
+
+export function unpackDelta(delta: PostedDelta): SnapshotDelta {
+  const { certificates } = delta;
+  const changed = certificates.changed.map(unpackCertificate);
+  return { ...delta, certificates: { ...certificates, changed } };
+}
+
+function packCertificate({ id, hosts, plain, chain, key }: ServerCertificate): PostedCertificate {
+  return { id, hosts, ...(plain === undefined ? {} : { plain }), chain, key: key.reveal() };
+}
+
+function unpackCertificate({ id, hosts, plain, chain, key }: PostedCertificate): ServerCertificate {
+  return { id, hosts, ...(plain === undefined ? {} : { plain }), chain, key: new Redacted(key) };
+}

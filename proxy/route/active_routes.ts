@@ -1,0 +1,149 @@
+/**
+ * What is in force in one event loop: routes, upstreams, certificates. In: deltas. Out: the table
+ * that requests are matched with, and the certificates for handshakes.
+ *
+ * A delta is taken in within one turn of the loop, so no request sees half of it: upstreams and
+ * certificates exist before routes need them, and upstreams that are gone go last. Endpoints, pools and turns that stay keep their state.
+ */
+import type { Logger } from "../../shared/log.ts";
+import type { Action, Upstream as UpstreamSpec } from "../../shared/snapshot/types.ts";
+import { Certificates } from "../certificates/store.ts";
+import type { Target } from "../forward/forwarder.ts";
+import type { LoopMark } from "../http/loop_mark.ts";
+import { type Binding, RouteTable } from "../router/table.ts";
+import type { SnapshotDelta } from "../config/diff.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
+import { DeniedAddresses } from "../upstream/denied_addresses.ts";
+import { DnsEndpoints } from "../upstream/dns.ts";
+import { Security } from "../upstream/tls.ts";
+import { Upstream, type UpstreamContext } from "../upstream/upstream.ts";
+import type { HttpEndpoints, HttpUpstream } from "../forward/upstream_requests.ts";
+
+export interface ConfigurationContext extends UpstreamContext {
+  /** Translates gRPC-Web for upstreams of HTTP/2 that do not say whether; false by default. */
+  readonly grpcWeb?: boolean;
+  readonly loopMark: LoopMark;
+}
+
+export class Configuration {
+  readonly table: RouteTable<Target> = new RouteTable();
+  readonly certificates: Certificates = new Certificates();
+  readonly #upstreams = new Map<string, HttpUpstream>();
+  /** Of each upstream the one that all its routes have. */
+  readonly #forwards = new WeakMap<HttpUpstream, Target>();
+  readonly #endpoints: HttpEndpoints;
+  readonly #log: Logger;
+  readonly #metrics: Metrics;
+  readonly #context: ConfigurationContext;
+  readonly #denied = new DeniedAddresses();
+  #zone: string | null = null;
+
+  constructor(
+    endpoints: HttpEndpoints,
+    log: Logger,
+    metrics: Metrics,
+    context: ConfigurationContext,
+  ) {
+    this.#endpoints = endpoints;
+    this.#log = log;
+    this.#metrics = metrics;
+    this.#context = context;
+  }
+
+  apply(delta: SnapshotDelta): void {
+    if (this.#denied.replace(delta.denied)) {
+      for (const upstream of this.#upstreams.values()) upstream.recheck();
+    }
+    for (const spec of delta.upstreams) this.#applyUpstream(spec);
+    this.certificates.apply(delta.certificates, delta.defaultCertificate);
+    this.#context.loopMark.publish(delta.loopMark);
+    for (const { host, routes } of delta.hosts) {
+      this.table.replaceHost(host, routes, (route) => this.#bind(route.action, route.id));
+    }
+    const { defaultAction } = delta;
+    this.table.replaceFallback(defaultAction === null ? null : this.#bind(defaultAction, null));
+    this.#metrics.routesInForce();
+    for (const id of delta.removedUpstreams) {
+      this.#upstreams.get(id)?.close();
+      this.#upstreams.delete(id);
+    }
+  }
+
+  /** Endpoints that are meant for this zone are asked, from now on; null for no zone. */
+  setZone(zone: string | null): void {
+    this.#zone = zone;
+    for (const upstream of this.#upstreams.values()) upstream.setZone(zone);
+  }
+
+  /** Lets go of endpoints and stops looking up names. */
+  close(): void {
+    for (const upstream of this.#upstreams.values()) upstream.close();
+    this.#upstreams.clear();
+  }
+
+  #applyUpstream(spec: UpstreamSpec): void {
+    const { id, addresses } = spec;
+    let upstream = this.#upstreams.get(id);
+    if (upstream === undefined) {
+      upstream = new Upstream(id, this.#endpoints, this.#context);
+      upstream.setZone(this.#zone);
+      this.#upstreams.set(id, upstream);
+    }
+    upstream.balance(spec.balance ?? this.#context.balance);
+    const isSecure = spec.protocol === "https" || spec.protocol === "h2";
+    const security = isSecure ? new Security(spec.tls ?? { serverName: serverNameOf(spec) }) : null;
+    upstream.speak(spec.protocol, security);
+    // A backend of HTTP/1.1 can speak gRPC-Web, and not gRPC.
+    upstream.grpcWeb = spec.grpcWeb ?? (this.#context.grpcWeb === true && spec.protocol !== "http");
+    if (addresses.kind === "endpoints") {
+      upstream.list(addresses.endpoints);
+    } else {
+      const { name, port } = addresses;
+      upstream.resolve(new DnsEndpoints(name, port, { log: this.#log, denied: this.#denied }));
+    }
+  }
+
+  /** @param id the route's; null for the default action. */
+  #bind(action: Action, id: string | null): Binding<Target> {
+    return { target: this.#target(action, id), counters: this.#metrics.countersOf(id) };
+  }
+
+  /**
+   * What cannot be compiled answers 500 alone: left out, its requests would fall to a broader route.
+   */
+  #target(action: Action, id: string | null): Target {
+    try {
+      return this.#compile(action);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#log.error("Route does not compile and answers 500", { route: id, problem: reason });
+      return { kind: "answer", code: "route_broken", reason };
+    }
+  }
+
+  #compile(action: Action): Target {
+    if (action.kind === "answer") {
+      const code = action.closed ? "route_closed" : ANSWER_CODES[action.status];
+      return { kind: "answer", code, reason: action.reason };
+    }
+    const upstream = this.#upstreams.get(action.upstream);
+    if (upstream === undefined) {
+      return { kind: "answer", code: "route_broken", reason: `no upstream ${action.upstream}` };
+    }
+    let target = this.#forwards.get(upstream);
+    if (target === undefined) {
+      target = { kind: "forward", upstream };
+      this.#forwards.set(upstream, target);
+    }
+    return target;
+  }
+}
+
+/** The name that a backend's certificate is expected to be for. */
+function serverNameOf({ id, addresses }: UpstreamSpec): string {
+  if (addresses.kind === "dns") return addresses.name.replace(/\.$/, "");
+  const [, namespace, service] = /^([^/]*)\/([^:]*)/.exec(id) ?? [];
+  return namespace === undefined ? id : `${service}.${namespace}.svc`;
+}
+
+const ANSWER_CODES = { 404: "no_route", 500: "route_broken", 503: "no_endpoint" } as const;

@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import { type HoldOutcome, Holds } from "./pending_requests.ts";
+
+/** An upstream without endpoints, until the test says otherwise. */
+class FakeUpstream {
+  isEmpty = true;
+  isTold = true;
+  readonly #told = new Set<(isFilled: boolean) => void>();
+
+  whenFilled(told: (isFilled: boolean) => void): () => void {
+    this.#told.add(told);
+    return () => this.#told.delete(told);
+  }
+
+  get waiting(): number {
+    return this.#told.size;
+  }
+
+  tell(isFilled: boolean): void {
+    for (const told of [...this.#told]) told(isFilled);
+  }
+}
+
+class FakeExchange {
+  isOver = false;
+  onAbort: ((error: never) => void) | null = null;
+}
+
+class Scene {
+  readonly upstream = new FakeUpstream();
+  readonly holds: Holds;
+  /** How many wait, as it was counted. */
+  now = 0;
+  readonly outcomes: HoldOutcome[] = [];
+
+  constructor(holdTimeout: number, holdLimit = 10) {
+    this.holds = new Holds({ holdTimeout, holdLimit }, {
+      holdBegun: () => this.now++,
+      holdEnded: () => this.now--,
+      held: (outcome) => this.outcomes.push(outcome),
+    });
+  }
+
+  wait(exchange = new FakeExchange(), since = performance.now()): Promise<HoldOutcome> {
+    return this.holds.wait(this.upstream, exchange, since);
+  }
+
+  /** Nothing is left of any wait. */
+  assertOver(...outcomes: HoldOutcome[]): void {
+    assert.deepEqual([this.now, this.holds.size, this.upstream.waiting], [0, 0, 0]);
+    assert.deepEqual(this.outcomes, outcomes);
+  }
+}
+
+Deno.test("nobody waits unless that is asked for, and only where nobody can be asked", () => {
+  const { upstream } = new Scene(0);
+  const { holds } = new Scene(1000);
+  for (const isUnreachable of [true, false]) {
+    assert.equal(new Scene(0).holds.concerns(upstream, isUnreachable), false);
+    assert.equal(holds.concerns(upstream, isUnreachable), true);
+  }
+  upstream.isEmpty = false;
+  assert.equal(holds.concerns(upstream, false), false);
+  assert.equal(holds.concerns(upstream, true), true);
+  upstream.isTold = false;
+  assert.equal(holds.concerns(upstream, true), false);
+});
+
+Deno.test("who waits goes on when there is an endpoint, in the order of coming", async () => {
+  const scene = new Scene(60_000);
+  const order: number[] = [];
+  const waits = [1, 2, 3].map((n) => scene.wait().then(() => order.push(n)));
+  assert.equal(scene.now, 3);
+  scene.upstream.tell(true);
+  await Promise.all(waits);
+  assert.deepEqual(order, [1, 2, 3]);
+  scene.assertOver("served", "served", "served");
+});
+
+Deno.test("a wait ends when its time is up, which counts from the first one", async () => {
+  const scene = new Scene(20);
+  assert.equal(await scene.wait(), "timeout");
+  assert.equal(await scene.wait(new FakeExchange(), performance.now() - 21), "timeout");
+  scene.assertOver("timeout", "timeout");
+});
+
+Deno.test("a wait ends with its client", async () => {
+  const scene = new Scene(60_000);
+  const exchange = new FakeExchange();
+  const wait = scene.wait(exchange);
+  exchange.onAbort!(undefined as never);
+  assert.equal(await wait, "client_gone");
+  assert.equal(exchange.onAbort, null);
+  exchange.isOver = true;
+  assert.equal(await scene.wait(exchange), "client_gone");
+  scene.assertOver("client_gone", "client_gone");
+});
+
+Deno.test("one more than may wait is told at once, and there is room again when one has gone", async () => {
+  const scene = new Scene(60_000, 2);
+  const [first, second] = [new FakeExchange(), new FakeExchange()];
+  const waits = [scene.wait(first), scene.wait(second)];
+  assert.equal(await scene.wait(), "no_room");
+  first.onAbort!(undefined as never);
+  assert.equal(await waits[0], "client_gone");
+  const third = scene.wait();
+  assert.equal(scene.now, 2);
+  scene.upstream.tell(true);
+  assert.deepEqual(await Promise.all([waits[1], third]), ["served", "served"]);
+  scene.assertOver("no_room", "client_gone", "served", "served");
+});
+
+Deno.test("a wait ends when the upstream goes, or the proxy, after which nobody waits", async () => {
+  const scene = new Scene(60_000);
+  const wait = scene.wait();
+  scene.upstream.tell(false);
+  assert.equal(await wait, "ended");
+  const waits = [scene.wait(), scene.wait()];
+  scene.holds.release();
+  assert.deepEqual(await Promise.all(waits), ["ended", "ended"]);
+  assert.equal(await scene.wait(), "ended");
+  scene.assertOver("ended", "ended", "ended", "ended");
+});

@@ -1,0 +1,189 @@
+/**
+ * The memory that a snapshot takes in a proxy. In: a snapshot, the number of workers, and the proxy's
+ * memory limit. Out: an estimate in bytes, and what the limit leaves for it. Pure.
+ *
+ * The controller publishes nothing that is estimated above `PUBLISHED_SHARE` of the limit, and a
+ * proxy refuses what is estimated above `ACCEPTED_SHARE`, before it compiles it: a snapshot that does
+ * not fit would end every proxy of the fleet, and again at each restart. The two differ so that a
+ * proxy of another version still accepts what is published.
+ *
+ * Each figure is what the whole process takes at its peak while it starts (VmHWM, Deno 2.9.6 on
+ * x86-64): a part in the supervisor, and another in each worker, each rounded up. `deno task
+ * bench:memory` measures them again; docs/workload.md has its output beside the estimates.
+ */
+import type { Action, Certificate, Route, Snapshot, Upstream } from "./types.ts";
+
+/** Bytes, of the process and of each of its workers. */
+interface Cost {
+  readonly process: number;
+  readonly worker: number;
+}
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+/** Without a route. Measured: 85, 128, 191 and 258 MiB with 1, 2, 4 and 8 workers. */
+const EMPTY: Cost = { process: 90 * MIB, worker: 27 * MIB };
+
+/**
+ * Beside its text, which is some 100 characters. Measured with 50,000 Exact paths of one host, their
+ * text included: 4.7 KiB with one worker, 14.0 with four, 25.5 with eight.
+ */
+const ROUTE: Cost = { process: 3 * KIB, worker: 2 * KIB };
+
+/** Beside its routes. Measured with 50,000 hosts: 0.9 KiB with one worker, 4.6 with four. */
+const HOST: Cost = { process: 1 * KIB, worker: 1 * KIB };
+
+/** Measured with 20,000 of two endpoints each: 4 KiB with one worker, 20 with four. */
+const UPSTREAM: Cost = { process: 3 * KIB, worker: 3 * KIB };
+
+/** Measured with 100,000 and 300,000 of them: 0.7 KiB with one worker, 2.3 with four. */
+const ENDPOINT: Cost = { process: 500, worker: 400 };
+
+/**
+ * Beside its text. Measured with 1,000: 31 KiB with one worker, 62 with four; and 6 KiB in each worker
+ * that has shown it, since its TLS context is made at the first handshake.
+ */
+const CERTIFICATE: Cost = { process: 20 * KIB, worker: 9 * KIB };
+
+/**
+ * Each character of ids, paths, origins, addresses and PEM. Measured with paths of 1,000 characters
+ * (13 bytes with one worker, 18 with two, 31 with four), with paths of 100 segments (11 and 32), and
+ * with chains of 5 KB (28 with four).
+ */
+const CHARACTER: Cost = { process: 7, worker: 6 };
+
+/** Of an RSA key of 2,048 bits in PEM. Keys are not read for this: files hold them apart. */
+const KEY_CHARACTERS = 1_700;
+
+/** Of the memory limit, what the estimate of anything published may take: 17 points below "high". */
+export const PUBLISHED_SHARE = 0.75;
+
+/** Of the memory limit, what the estimate of an accepted snapshot may take: 7 points below "high". */
+export const ACCEPTED_SHARE = 0.85;
+
+/**
+ * What a proxy always has for its snapshot, however low its limit: there the process without a route
+ * is already near the limit, and some hundred routes more are not what ends it.
+ */
+const LEAST_BUDGET = 32 * MIB;
+
+export interface ProxyMemory {
+  /** Bytes. */
+  readonly limit: number;
+  readonly workers: number;
+}
+
+/** Bytes that a snapshot may take beside the process itself. @param share of the limit. */
+export function snapshotBudget({ limit, workers }: ProxyMemory, share: number): number {
+  return Math.max(LEAST_BUDGET, Math.floor(limit * share) - costOf(EMPTY, workers));
+}
+
+/** Bytes that a proxy is estimated to take without a route. */
+export function emptyProxyMemory(workers: number): number {
+  return costOf(EMPTY, workers);
+}
+
+/** Bytes that the snapshot is estimated to take, beside the process itself. */
+export function snapshotMemory(snapshot: Snapshot, workers: number): number {
+  return memoryOf(weightOf(snapshot), workers);
+}
+
+/** What of a snapshot costs memory: numbers of its parts, and the characters in them. */
+export interface Weight {
+  readonly routes: number;
+  readonly hosts: number;
+  readonly upstreams: number;
+  readonly endpoints: number;
+  readonly certificates: number;
+  readonly characters: number;
+}
+
+export function memoryOf(weight: Weight, workers: number): number {
+  return weight.routes * costOf(ROUTE, workers) +
+    weight.hosts * costOf(HOST, workers) +
+    weight.upstreams * costOf(UPSTREAM, workers) +
+    weight.endpoints * costOf(ENDPOINT, workers) +
+    weight.certificates * costOf(CERTIFICATE, workers) +
+    weight.characters * costOf(CHARACTER, workers);
+}
+
+export function weightOf({ routes, upstreams, certificates }: Snapshot): Weight {
+  const [ofRoutes, ofUpstreams, ofCertificates] = [
+    weightOfRoutes(routes),
+    weightOfUpstreams(upstreams),
+    weightOfCertificates(certificates),
+  ];
+  return {
+    ...ofRoutes,
+    ...ofUpstreams,
+    certificates: certificates.length,
+    characters: ofRoutes.characters + ofUpstreams.characters + ofCertificates,
+  };
+}
+
+/** A list that did not change keeps its identity, so a change of endpoints weighs no route again. */
+const weightOfRoutes = oncePerList((routes: readonly Route[]) => {
+  let hosts = 0;
+  let characters = 0;
+  let before: string | null = null;
+  for (const { id, host, path, action, origin } of routes) {
+    // They stand in order of their hosts.
+    if (host !== before) hosts++;
+    before = host;
+    characters += id.length + host.length + path.value.length + textOf(action) +
+      origin.namespace.length + origin.name.length + origin.field.length;
+  }
+  return { routes: routes.length, hosts, characters };
+});
+
+const weightOfUpstreams = oncePerList((upstreams: readonly Upstream[]) => {
+  let endpoints = 0;
+  let characters = 0;
+  for (const { id, addresses, tls } of upstreams) {
+    characters += id.length + (tls?.serverName.length ?? 0) + (tls?.ca?.pem.length ?? 0);
+    if (addresses.kind === "dns") {
+      characters += addresses.name.length;
+      continue;
+    }
+    endpoints += addresses.endpoints.length;
+    for (const { address, zone, hints } of addresses.endpoints) {
+      characters += address.length + (zone?.length ?? 0);
+      for (const hint of hints ?? []) characters += hint.length;
+    }
+  }
+  return { upstreams: upstreams.length, endpoints, characters };
+});
+
+const weightOfCertificates = oncePerList((certificates: readonly Certificate[]) => {
+  let characters = 0;
+  for (const { id, hosts, plain, chain, key } of certificates) {
+    characters += id.length;
+    for (const host of hosts) characters += host.length;
+    for (const host of plain ?? []) characters += host.length;
+    // Files are read when they are applied, and are the operator's own.
+    if (chain.kind === "pem") characters += chain.pem.length;
+    if (key.kind === "secret") characters += KEY_CHARACTERS;
+  }
+  return characters;
+});
+
+function textOf(action: Action): number {
+  return action.kind === "forward" ? action.upstream.length : action.reason.length;
+}
+
+function costOf({ process, worker }: Cost, workers: number): number {
+  return process + worker * workers;
+}
+
+function oncePerList<T, R>(weigh: (list: readonly T[]) => R): (list: readonly T[]) => R {
+  const known = new WeakMap<readonly T[], { readonly value: R }>();
+  return (list) => {
+    let entry = known.get(list);
+    if (entry === undefined) {
+      entry = { value: weigh(list) };
+      known.set(list, entry);
+    }
+    return entry.value;
+  };
+}

@@ -1,0 +1,510 @@
+import assert from "node:assert/strict";
+import { inspect } from "node:util";
+import type { Snapshot } from "./types.ts";
+import { parseSnapshot } from "./parse.ts";
+import { serialiseSnapshot } from "./serialise.ts";
+
+const KEY = "-----BEGIN PRIVATE KEY-----\nMIIsecret\n-----END PRIVATE KEY-----\n";
+const ORIGIN = { kind: "Ingress", namespace: "default", name: "web", field: "spec.rules[0]" };
+
+const FIRST_ROUTE = {
+  id: "app.example.com Exact /login",
+  host: "app.example.com",
+  path: { type: "Exact", value: "/login" },
+  action: { kind: "forward", upstream: "default/web:80" },
+  origin: ORIGIN,
+};
+
+/** A snapshot with every field there is, as JSON, in the order in which they are written. */
+const WHOLE = {
+  format: 1,
+  version: { epoch: "6a1c", seen: { Ingress: "12", Secret: "345678901234567890" } },
+  routes: [
+    FIRST_ROUTE,
+    {
+      id: "* Prefix /",
+      host: "*",
+      path: { type: "Prefix", value: "/" },
+      action: { kind: "answer", status: 503, reason: "Service default/x is missing" },
+      origin: ORIGIN,
+    },
+  ],
+  defaultAction: { kind: "forward", upstream: "default/ext:http" },
+  upstreams: [
+    {
+      id: "default/ext:http",
+      protocol: "https",
+      addresses: { kind: "dns", name: "api.example.org", port: 443 },
+      tls: {
+        serverName: "api.example.org",
+        ca: { kind: "pem", pem: "-----BEGIN CERTIFICATE-----\n" },
+        clientCertificate: "0abc",
+        verify: false,
+      },
+    },
+    {
+      id: "default/web:80",
+      protocol: "http",
+      addresses: {
+        kind: "endpoints",
+        endpoints: [
+          { address: "10.0.0.1", port: 8080, zone: "a", hints: ["a", "b"] },
+          { address: "fd00::1", port: 8080 },
+        ],
+      },
+      balance: "least-requests",
+      grpcWeb: true,
+    },
+  ],
+  certificates: [
+    {
+      id: "0abc",
+      hosts: ["*.example.com", "app.example.com"],
+      chain: { kind: "pem", pem: "-----BEGIN CERTIFICATE-----\n" },
+      key: { kind: "secret", pem: KEY },
+      origin: ORIGIN,
+    },
+    {
+      id: "/keys/tls.crt",
+      hosts: [],
+      chain: { kind: "file", path: "/keys/tls.crt" },
+      key: { kind: "file", path: "/keys/tls.key" },
+      origin: ORIGIN,
+    },
+  ],
+  defaultCertificate: "/keys/tls.crt",
+  loopMark: "pingress-0123456789abcdef",
+  denied: ["10.96.0.0/12", "192.0.2.1", "2001:db8::/64"],
+};
+
+type Json = Record<string, unknown>;
+
+/** The whole snapshot with other values at places such as `routes.0.host`; undefined removes. */
+function changed(places: Json): Json {
+  const copy: Json = JSON.parse(JSON.stringify(WHOLE));
+  for (const [place, value] of Object.entries(places)) {
+    const names = place.split(".");
+    let parent = copy;
+    for (const name of names.slice(0, -1)) parent = parent[name] as Json;
+    parent[names[names.length - 1]] = value;
+  }
+  return copy;
+}
+
+function parse(value: unknown) {
+  return parseSnapshot(JSON.stringify(value));
+}
+
+/** `severity path: message` of each problem. */
+function lines(text: string): string[] {
+  return parseSnapshot(text).problems
+    .map(({ severity, path, message }) => `${severity} ${path}: ${message}`);
+}
+
+function parsed(value: unknown): Snapshot {
+  const { snapshot, problems } = parse(value);
+  assert.deepEqual(problems, []);
+  assert.ok(snapshot !== null);
+  return snapshot;
+}
+
+Deno.test("a snapshot is read whole, and written as the same bytes", () => {
+  const snapshot = parsed(WHOLE);
+  const key = snapshot.certificates[0].key;
+  assert.equal(key.kind === "secret" && key.pem.reveal(), KEY);
+  const text = serialiseSnapshot(snapshot, { revealKeys: true });
+  assert.deepEqual(JSON.parse(text), WHOLE);
+  assert.equal(text, JSON.stringify(WHOLE));
+  const again = parseSnapshot(text).snapshot!;
+  assert.equal(serialiseSnapshot(again, { revealKeys: true }), text);
+});
+
+Deno.test("the order of fields does not show in what is written", () => {
+  const shuffled = JSON.parse(JSON.stringify(WHOLE), (_key, value) => {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+    return Object.fromEntries(Object.entries(value).reverse());
+  });
+  assert.notEqual(JSON.stringify(shuffled), JSON.stringify(WHOLE));
+  const options = { revealKeys: true };
+  assert.equal(
+    serialiseSnapshot(parsed(shuffled), options),
+    serialiseSnapshot(parsed(WHOLE), options),
+  );
+});
+
+Deno.test("keys never print, and a file without its keys is refused", () => {
+  const snapshot = parsed(WHOLE);
+  const redacted = serialiseSnapshot(snapshot, { revealKeys: false });
+  for (const shown of [redacted, JSON.stringify(snapshot), inspect(snapshot, { depth: 9 })]) {
+    assert.equal(shown.includes("MIIsecret"), false);
+    assert.equal(shown.includes("[redacted]"), true);
+  }
+  assert.deepEqual(lines(redacted), [
+    "error $.certificates[0].key.pem: the key was left out when the file was written",
+  ]);
+  assert.equal(parseSnapshot(redacted).snapshot, null);
+});
+
+Deno.test("a problem does not show a key, wherever it was put", () => {
+  const misplaced: [place: string, value: unknown][] = [
+    ["certificates.0.key", KEY],
+    ["certificates.0.key.pem", [KEY]],
+    ["certificates.0", KEY],
+    ["certificates", KEY],
+    ["version.seen", KEY],
+  ];
+  for (const [place, value] of misplaced) {
+    const { snapshot, problems } = parse(changed({ [place]: value }));
+    assert.equal(snapshot, null);
+    assert.equal(JSON.stringify(problems).includes("MIIsecret"), false);
+  }
+  const broken = JSON.stringify(WHOLE).replace("MIIsecret", 'MIIsecret"');
+  assert.equal(JSON.stringify(parseSnapshot(broken)).includes("secret"), false);
+});
+
+Deno.test("what may be left out has its default", () => {
+  const route = {
+    host: "App.Example.com.",
+    path: { type: "Prefix", value: "/a/%62/../c//" },
+    action: { kind: "answer", status: 404, reason: "" },
+  };
+  assert.deepEqual(parsed({ format: 1, routes: [route] }), {
+    format: 1,
+    version: { epoch: "file", seen: {} },
+    routes: [{
+      id: "app.example.com Prefix /a/c",
+      host: "app.example.com",
+      path: { type: "Prefix", value: "/a/c" },
+      action: route.action,
+      origin: { kind: "File", namespace: "", name: "", field: "$.routes[0]" },
+    }],
+    defaultAction: null,
+    upstreams: [],
+    certificates: [],
+    defaultCertificate: null,
+  });
+});
+
+Deno.test("each mistake is named with its place, and refuses the file", async (t) => {
+  const table: [place: string, value: unknown, ...problems: string[]][] = [
+    ["routes", undefined, "$.routes: an array is needed, not nothing"],
+    ["routes", {}, "$.routes: an array is needed, not an object"],
+    ["routes.1", null, "$.routes[1]: an object is needed, not null"],
+    ["routes.1.id", 7, "$.routes[1].id: a text is needed, not a number"],
+    ["routes.1.id", "", "$.routes[1].id: it is empty"],
+    [
+      "routes.1.id",
+      "app.example.com Exact /login",
+      "$.routes[1]: it has the id of $.routes[0]",
+    ],
+    [
+      "routes.2",
+      { ...FIRST_ROUTE, id: "x" },
+      "$.routes[2]: it has the host and path of $.routes[0]",
+    ],
+    [
+      "routes.0.host",
+      "a_b",
+      '$.routes[0].host: the host "a_b" has a label with other than letters, digits and inner ' +
+      "hyphens",
+    ],
+    ["routes.0.host", undefined, "$.routes[0].host: a text is needed, not nothing"],
+    ["routes.0.path", "/", "$.routes[0].path: an object is needed, not a text"],
+    [
+      "routes.0.path.type",
+      "Regex",
+      '$.routes[0].path.type: "Regex" is none of "Exact", "Prefix"',
+    ],
+    [
+      "routes.0.path.value",
+      "/a%zz",
+      "$.routes[0].path.value: the path has a broken escape at byte 2",
+    ],
+    [
+      "routes.0.path.value",
+      "",
+      "$.routes[0].path.value: the path does not begin with a slash",
+    ],
+    [
+      "routes.0.action",
+      null,
+      "$.routes[0].action: an object is needed, not null",
+    ],
+    [
+      "routes.0.action.kind",
+      "redirect",
+      '$.routes[0].action.kind: "redirect" is none of "forward", "answer"',
+    ],
+    [
+      "routes.0.action.upstream",
+      "gone",
+      '$.routes[0].action.upstream: "gone" is the id of no upstream',
+    ],
+    [
+      "defaultAction.upstream",
+      "__proto__",
+      '$.defaultAction.upstream: "__proto__" is the id of no upstream',
+    ],
+    [
+      "routes.1.action.status",
+      200,
+      "$.routes[1].action.status: 200 is none of 404, 500, 503",
+    ],
+    [
+      "routes.1.action.reason",
+      undefined,
+      "$.routes[1].action.reason: a text is needed, not nothing",
+    ],
+    ["routes.0.origin", "x", "$.routes[0].origin: an object is needed, not a text"],
+    [
+      "routes.0.origin.field",
+      undefined,
+      "$.routes[0].origin.field: a text is needed, not nothing",
+    ],
+    [
+      "upstreams.1.id",
+      "default/ext:http",
+      '$.upstreams[1].id: another has the id "default/ext:http"',
+      '$.routes[0].action.upstream: "default/web:80" is the id of no upstream',
+    ],
+    [
+      "upstreams.1.protocol",
+      "ftp",
+      '$.upstreams[1].protocol: "ftp" is none of "http", "https", "h2c", "h2"',
+    ],
+    [
+      "upstreams.1.addresses",
+      [],
+      "$.upstreams[1].addresses: an object is needed, not an array",
+    ],
+    [
+      "upstreams.1.addresses.endpoints.0.address",
+      "web",
+      '$.upstreams[1].addresses.endpoints[0].address: "web" is no IP address',
+    ],
+    [
+      "upstreams.1.addresses.endpoints.1.address",
+      "fe80::1%eth0",
+      '$.upstreams[1].addresses.endpoints[1].address: "fe80::1%eth0" is no IP address',
+    ],
+    [
+      "upstreams.1.addresses.endpoints.0.port",
+      65536,
+      "$.upstreams[1].addresses.endpoints[0].port: 65536 is no port",
+    ],
+    [
+      "upstreams.1.addresses.endpoints.0.port",
+      "80",
+      '$.upstreams[1].addresses.endpoints[0].port: "80" is no port',
+    ],
+    [
+      "upstreams.0.addresses.name",
+      "http://x",
+      '$.upstreams[0].addresses.name: "http://x" is no name that can be resolved',
+    ],
+    ["upstreams.0.addresses.port", 0.5, "$.upstreams[0].addresses.port: 0.5 is no port"],
+    ["upstreams.0.tls", true, "$.upstreams[0].tls: an object is needed, not a boolean"],
+    [
+      "upstreams.0.tls.serverName",
+      "*.a.test",
+      '$.upstreams[0].tls.serverName: "*.a.test" is no name that a certificate can be for',
+    ],
+    ["upstreams.0.tls.ca.kind", "file", '$.upstreams[0].tls.ca.kind: "file" is none of "pem"'],
+    ["upstreams.0.tls.ca.pem", "", "$.upstreams[0].tls.ca.pem: it is empty"],
+    ["upstreams.0.tls.clientCertificate", "", "$.upstreams[0].tls.clientCertificate: it is empty"],
+    ["upstreams.0.tls.verify", true, "$.upstreams[0].tls.verify: true is not false"],
+    ["denied", "10.0.0.1", '$.denied: "10.0.0.1" is no address or network'],
+    ["denied", ["10.0.0.1", 7], "$.denied[1]: 7 is no address or network"],
+    ["denied", ["10.0.0.0/33"], '$.denied[0]: "10.0.0.0/33" is no address or network'],
+    ["denied", ["10.0.0.1,10.0.0.2"], '$.denied[0]: "10.0.0.1,10.0.0.2" is no address or network'],
+    ["loopMark", 7, "$.loopMark: 7 is no mark for CDN-Loop"],
+    ["loopMark", "", '$.loopMark: "" is no mark for CDN-Loop'],
+    ["loopMark", "a, b", '$.loopMark: "a, b" is no mark for CDN-Loop'],
+    ["loopMark", "a\r\nX: y", '$.loopMark: "a\\r\\nX: y" is no mark for CDN-Loop'],
+    [
+      "certificates.1.id",
+      "0abc",
+      '$.certificates[1].id: another has the id "0abc"',
+      '$.defaultCertificate: "/keys/tls.crt" is the id of no certificate',
+    ],
+    [
+      "certificates.0.hosts.1",
+      "*",
+      "$.certificates[0].hosts[1]: a certificate is not for any host",
+    ],
+    [
+      "certificates.0.chain.kind",
+      "secret",
+      '$.certificates[0].chain.kind: "secret" is none of "pem", "file"',
+    ],
+    ["certificates.1.key.path", "", "$.certificates[1].key.path: it is empty"],
+    [
+      "defaultCertificate",
+      1,
+      "$.defaultCertificate: 1 is the id of no certificate",
+    ],
+    [
+      "version.seen.Ingress",
+      "1a",
+      '$.version.seen["Ingress"]: "1a" is no resource version',
+    ],
+    ["version.epoch", "", "$.version.epoch: it is empty"],
+    [
+      "format",
+      2,
+      "$.format: format 2 is newer than 1, which this proxy reads",
+    ],
+    ["format", "1", "$: it is neither a snapshot nor a proxy.json"],
+    ["rules", [], "$: it is neither a snapshot nor a proxy.json"],
+  ];
+  for (const [place, value, ...problems] of table) {
+    await t.step(problems[0], () => {
+      const result = parse(changed({ [place]: value }));
+      assert.equal(result.snapshot, null);
+      assert.deepEqual(
+        result.problems.map(({ path, message }) => `${path}: ${message}`),
+        problems,
+      );
+      for (const problem of result.problems) {
+        assert.equal(problem.severity, "error");
+        assert.notEqual(problem.remedy, "");
+      }
+    });
+  }
+});
+
+Deno.test("a text that is no JSON object is refused with line and column", () => {
+  const early = "the text ends too early";
+  const table: [text: string, problem: string][] = [
+    ["", "the file is empty"],
+    [" \n\t", "the file is empty"],
+    ["[]", "an object is needed, not an array"],
+    ["null", "an object is needed, not null"],
+    ["{}", "it is neither a snapshot nor a proxy.json"],
+    ['{\n  "format": 1,\n  "routes": [', `the file is not JSON: line 3, column 14: ${early}`],
+    [
+      '{"format": 1,}',
+      "the file is not JSON: line 1, column 14: a field's name in double quotes " +
+      "is expected",
+    ],
+    ["rules: []", "the file is not JSON: line 1, column 1: a value is expected"],
+  ];
+  for (const [text, problem] of table) {
+    assert.deepEqual(lines(text), [`error $: ${problem}`], text);
+    assert.equal(parseSnapshot(text).snapshot, null);
+  }
+  const half = JSON.stringify(WHOLE).slice(0, 500);
+  assert.match(parseSnapshot(half).problems[0].remedy, /^write the rest of it/);
+});
+
+Deno.test("a byte order mark before the text does no harm", () => {
+  assert.deepEqual(parseSnapshot("\ufeff" + JSON.stringify(WHOLE)).problems, []);
+});
+
+for (const [field, value] of [["balance", "by-the-moon"], ["grpcWeb", "true"]] as const) {
+  Deno.test(`a choice for ${field} that is not known is warned of, and does no harm`, () => {
+    const { snapshot, problems } = parse(changed({ [`upstreams.1.${field}`]: value }));
+    assert.ok(snapshot !== null);
+    assert.ok(!(field in snapshot.upstreams.at(-1)!));
+    assert.deepEqual(problems.map(({ path, severity }) => [path, severity]), [
+      [`$.upstreams[1].${field}`, "warning"],
+    ]);
+  });
+}
+
+Deno.test("unknown fields are warned of once for each kind, and do no harm", () => {
+  const { snapshot, problems } = parse(changed({
+    "later": true,
+    "routes.0.filters": [],
+    "routes.1.filters": [],
+    "upstreams.1.addresses.endpoints.0.we ight": 1,
+    "routes.0.action.timeout": {},
+  }));
+  assert.deepEqual(snapshot, parsed(WHOLE));
+  assert.deepEqual(problems.map(({ path, message }) => `${path}: ${message}`), [
+    "$.later: the field is not known and has no effect",
+    '$.upstreams[1].addresses.endpoints[0]["we ight"]: the field is not known and has no effect',
+    "$.routes[0].filters: the field is not known and has no effect, here and in 1 more place",
+    "$.routes[0].action.timeout: the field is not known and has no effect",
+  ]);
+  assert.ok(problems.every(({ severity }) => severity === "warning"));
+});
+
+Deno.test("a repeated endpoint counts once", () => {
+  const repeated = { address: "10.0.0.1", port: 8080 };
+  const { snapshot, problems } = parse(changed({
+    "upstreams.1.addresses.endpoints.2": repeated,
+  }));
+  assert.deepEqual(snapshot, parsed(WHOLE));
+  assert.deepEqual(problems.map(({ path, message }) => `${path}: ${message}`), [
+    "$.upstreams[1].addresses.endpoints[2]: it repeats another and has no effect",
+  ]);
+});
+
+Deno.test("kinds and fields named as JavaScript's own are names like others", () => {
+  const text = JSON.stringify(WHOLE)
+    .replace('"Ingress":"12"', '"__proto__":"12"')
+    .replace('"defaultAction"', '"__proto__":{"host":"x"},"constructor":1,"defaultAction"');
+  const { snapshot, problems } = parseSnapshot(text);
+  assert.deepEqual(Object.entries(snapshot!.version.seen), [
+    ["__proto__", "12"],
+    ["Secret", "345678901234567890"],
+  ]);
+  assert.deepEqual(problems.map(({ path }) => path), ["$.__proto__", "$.constructor"]);
+  const written = serialiseSnapshot(snapshot!, { revealKeys: true });
+  assert.match(written, /"seen":\{"Secret":"345678901234567890","__proto__":"12"\}/);
+});
+
+Deno.test("a path of 1 MiB costs its own route among 10,000", () => {
+  const routes = Array.from({ length: 10_000 }, (_, i) => ({
+    ...FIRST_ROUTE,
+    id: `${i}`,
+    path: { type: "Prefix", value: i === 5000 ? `/${"x".repeat(1024 * 1024)}` : `/service/${i}` },
+  }));
+  const { snapshot, problems } = parse(changed({ routes }));
+  assert.equal(snapshot?.routes.length, 9999);
+  assert.deepEqual(problems, [{
+    path: "$.routes[5000].path.value",
+    message: "the path has 1048577 characters, more than 32768; its route is left out",
+    remedy: "shorten it",
+    severity: "error",
+  }]);
+});
+
+Deno.test("a host whose only path is too long answers 404, and no broader host for it", () => {
+  const long = { type: "Prefix", value: `/${"x".repeat(1024 * 1024)}` };
+  const routes = [
+    { ...FIRST_ROUTE, id: "1", host: "only.example.com", path: long },
+    { ...FIRST_ROUTE, id: "2", host: "only.example.com", path: long },
+    { ...FIRST_ROUTE, id: "3", host: "some.example.com", path: long },
+    { ...FIRST_ROUTE, id: "4", host: "some.example.com" },
+    { ...FIRST_ROUTE, id: "5", host: "*.example.com" },
+  ];
+  const { snapshot } = parse(changed({ routes }));
+  assert.deepEqual(
+    snapshot?.routes.map(({ id, host, path, action }) =>
+      `${id} ${host} ${path.value} ${action.kind === "answer" ? action.status : action.upstream}`
+    ),
+    [
+      "1 only.example.com / 404",
+      `4 some.example.com ${FIRST_ROUTE.path.value} ${FIRST_ROUTE.action.upstream}`,
+      `5 *.example.com ${FIRST_ROUTE.path.value} ${FIRST_ROUTE.action.upstream}`,
+    ],
+  );
+});
+
+Deno.test("a file changed at any place is read or refused, and never throws", () => {
+  const text = JSON.stringify(WHOLE);
+  const insertions = ['"', "{", "]", ",", "0", "-", "null", "\\", "é", "\u0000"];
+  let refused = 0;
+  for (let at = 0; at < text.length; at += 3) {
+    for (const insertion of insertions) {
+      const { snapshot, problems } = parseSnapshot(text.slice(0, at) + insertion + text.slice(at));
+      if (snapshot !== null) continue;
+      refused++;
+      assert.ok(problems.some(({ severity }) => severity === "error"));
+      assert.ok(problems.every(({ path }) => path.startsWith("$")));
+    }
+  }
+  assert.ok(refused > 1000);
+});
