@@ -21,6 +21,7 @@ import {
 import {
   type ClusterBounds,
   DEFAULT_CLUSTER_BOUNDS,
+  endpointRoom,
   upstreamsByNamespace,
   withinCluster,
 } from "./bounds/cluster_bound.ts";
@@ -150,6 +151,11 @@ export function translate(
     {
       upstreams: upstreamsByNamespace(read.ingresses),
       endpoints: options.namespaceEndpoints ?? DEFAULT_NAMESPACE_ENDPOINTS,
+      cluster: endpointRoom(
+        read.ingresses,
+        published,
+        options.clusterBounds ?? DEFAULT_CLUSTER_BOUNDS,
+      ),
     },
     problems,
   );

@@ -1,7 +1,8 @@
 /**
- * How many endpoints one namespace may have served. In: the upstreams that its Ingresses name, and how
- * many endpoints each would have. Out: how many each may have, where they are too many: the largest get
- * fewer, since an upstream of half of a Service's pods still serves.
+ * How many endpoints one namespace may have served, and all of them. In: the upstreams that Ingresses
+ * name, and how many endpoints each would have. Out: how many each may have, where they are too many:
+ * the largest namespaces get fewer, and in them the largest upstreams, since an upstream of half of a
+ * Service's pods still serves.
  *
  * Each port of a Service that Ingresses name is an upstream with all pods of the Service, so that a few
  * EndpointSlices may make millions of endpoints, in proxies and before that in the controller.
@@ -13,6 +14,8 @@ export interface EndpointBound {
   readonly upstreams: ReadonlyMap<string, ReadonlySet<string>>;
   /** Of all upstreams of a namespace. */
   readonly endpoints: number;
+  /** Of all namespaces together. */
+  readonly cluster: number;
 }
 
 /** Some 45 MiB of a proxy of four workers. A cluster may have 5,000 nodes, and 150,000 pods. */
@@ -24,34 +27,59 @@ export const DEFAULT_NAMESPACE_ENDPOINTS = 20_000;
  * @param countOf Endpoints of the Service with this key.
  */
 export function endpointLimits(
-  { upstreams, endpoints }: EndpointBound,
+  { upstreams, endpoints, cluster }: EndpointBound,
   countOf: (service: string) => number,
   problems: ProblemList,
 ): ReadonlyMap<string, number> {
   const limits = new Map<string, number>();
-  for (const [namespace, ids] of upstreams) {
-    const ports = new Map<string, number>();
-    for (const id of ids) {
-      const service = id.slice(0, id.lastIndexOf(":"));
-      ports.set(service, (ports.get(service) ?? 0) + 1);
-    }
-    let total = 0;
-    const counts = Array.from(ports, ([service, times]) => {
-      const count = countOf(service);
-      total += count * times;
-      return { service, times, count };
-    });
-    if (total <= endpoints) continue;
+  const demands = Array.from(upstreams, ([namespace, ids]) => demandOf(namespace, ids, countOf));
+  const wanted = demands.map(({ total }) => Math.min(total, endpoints));
+  const isFull = wanted.reduce((sum, count) => sum + count, 0) > cluster;
+  const share = isFull ? limitOf(wanted, cluster) : endpoints;
+  const bound = Math.min(share, endpoints);
+  for (const { namespace, counts, total } of demands) {
+    if (total <= bound) continue;
     const limit = limitOf(
       counts.flatMap(({ count, times }) => Array<number>(times).fill(count)),
-      endpoints,
+      bound,
     );
     limits.set(namespace, limit);
     for (const { service, count } of counts) {
-      if (count > limit) report(namespace, service, endpoints, problems);
+      if (count > limit) report(namespace, service, { bound, isFull: share < endpoints }, problems);
     }
   }
   return limits;
+}
+
+/** What the upstreams of one namespace would have. */
+interface Demand {
+  readonly namespace: string;
+  /** `times` is the number of its ports that Ingresses name. */
+  readonly counts: readonly {
+    readonly service: string;
+    readonly times: number;
+    readonly count: number;
+  }[];
+  readonly total: number;
+}
+
+function demandOf(
+  namespace: string,
+  ids: ReadonlySet<string>,
+  countOf: (service: string) => number,
+): Demand {
+  const ports = new Map<string, number>();
+  for (const id of ids) {
+    const service = id.slice(0, id.lastIndexOf(":"));
+    ports.set(service, (ports.get(service) ?? 0) + 1);
+  }
+  let total = 0;
+  const counts = Array.from(ports, ([service, times]) => {
+    const count = countOf(service);
+    total += count * times;
+    return { service, times, count };
+  });
+  return { namespace, counts, total };
 }
 
 /** The number that each may have, so that all have no more than `bound` together. */
@@ -67,14 +95,26 @@ function limitOf(counts: readonly number[], bound: number): number {
   return bound;
 }
 
-function report(namespace: string, service: string, bound: number, problems: ProblemList): void {
+function report(
+  namespace: string,
+  service: string,
+  { bound, isFull }: { readonly bound: number; readonly isFull: boolean },
+  problems: ProblemList,
+): void {
   const name = service.slice(namespace.length + 1);
+  const [message, remedy] = isFull
+    ? [
+      "all namespaces together have more endpoints than proxies or the configuration hold, and " +
+      `the backends of namespace ${namespace} more than ${bound} of them`,
+      "raise the memory limit of the proxies (--proxy-pod-template)",
+    ]
+    : [
+      `the backends of namespace ${namespace} have more than ${bound} endpoints together`,
+      "raise --max-namespace-endpoints of the controller",
+    ];
   problems.about({ kind: "Service", namespace, name }).error("", {
     reason: "EndpointsLeftOut",
-    message:
-      `the backends of namespace ${namespace} have more than ${bound} endpoints together, so ` +
-      "some of this Service get no requests",
-    remedy: "Name fewer ports of the Service in Ingresses, or raise --max-namespace-endpoints of " +
-      "the controller",
+    message: `${message}, so some of this Service get no requests`,
+    remedy: `Name fewer ports of the Service in Ingresses, or ${remedy}`,
   });
 }

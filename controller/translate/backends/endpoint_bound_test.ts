@@ -18,7 +18,7 @@ Deno.test("past the bound of a namespace its largest backends get fewer endpoint
       ["b", new Set(["b/web:80"])],
     ]);
     const countOf = (service: string) => service === "b/web" ? 2 : counts[Number(service.slice(3))];
-    const limits = endpointLimits({ upstreams, endpoints }, countOf, problems);
+    const limits = endpointLimits({ upstreams, endpoints, cluster: Infinity }, countOf, problems);
     const limit = limits.get("a") ?? Infinity;
     assert.deepEqual(counts.map((count) => Math.min(count, limit)), left, `${counts}`);
     assert.equal(limits.has("b"), false);
@@ -31,10 +31,53 @@ Deno.test("each port of a Service counts, and is one problem with the others", (
   const problems = new ProblemList();
   const upstreams = new Map([["a", new Set(["a/web:80", "a/web:http", "a/small:80"])]]);
   const countOf = (service: string) => service === "a/web" ? 10 : 1;
-  const limits = endpointLimits({ upstreams, endpoints: 11 }, countOf, problems);
+  const limits = endpointLimits({ upstreams, endpoints: 11, cluster: Infinity }, countOf, problems);
   assert.equal(limits.get("a"), 5);
   const [problem, ...others] = problems.sorted();
   assert.deepEqual(problem.object, { kind: "Service", namespace: "a", name: "web" });
   assert.match(problem.message, /more than 11 endpoints together/);
   assert.equal(others.length, 0);
+});
+
+Deno.test("past the bound of all namespaces the largest get fewer endpoints, small ones keep theirs", () => {
+  const table: [counts: Record<string, number>, bound: number, left: Record<string, number>][] = [
+    [{ a: 5, b: 5 }, 10, { a: 5, b: 5 }],
+    [{ a: 2, b: 9, c: 9 }, 12, { a: 2, b: 5, c: 5 }],
+    [{ a: 2, b: 50, c: 3 }, 15, { a: 2, b: 10, c: 3 }],
+    [{ a: 2, b: 50, c: 3 }, 12, { a: 2, b: 7, c: 3 }],
+    [{ a: 5, b: 5, c: 5 }, 1, { a: 1, b: 1, c: 1 }],
+  ];
+  for (const [counts, cluster, left] of table) {
+    for (const namespaces of [Object.keys(counts), Object.keys(counts).toReversed()]) {
+      const problems = new ProblemList();
+      const upstreams = new Map(namespaces.map((name) => [name, new Set([`${name}/web:80`])]));
+      const countOf = (service: string) => counts[service.split("/")[0]];
+      const limits = endpointLimits({ upstreams, endpoints: 10, cluster }, countOf, problems);
+      const served = namespaces.map((
+        name,
+      ) => [name, Math.min(counts[name], limits.get(name) ?? 10)]);
+      assert.deepEqual(Object.fromEntries(served), left, JSON.stringify(counts));
+      const shortened = namespaces.filter((name) => counts[name] > left[name]);
+      const found = problems.sorted().map(({ object }) => object?.namespace);
+      assert.deepEqual(found, shortened.toSorted(), "a problem for each that has fewer");
+    }
+  }
+});
+
+Deno.test("whether the namespace or all of them have too many endpoints is said with the remedy", () => {
+  const messageFor = (cluster: number) => {
+    const problems = new ProblemList();
+    const upstreams = new Map([["a", new Set(["a/web:80"])], ["b", new Set(["b/web:80"])]]);
+    endpointLimits({ upstreams, endpoints: 10, cluster }, () => 20, problems);
+    const [{ message, remedy }] = problems.sorted();
+    return `${message}; ${remedy}`;
+  };
+  assert.match(
+    messageFor(100),
+    /^the backends of namespace a have more than 10 endpoints.*raise --max-n/,
+  );
+  assert.match(
+    messageFor(12),
+    /^all namespaces together .* namespace a more than 6 of them.*memory limit/,
+  );
 });

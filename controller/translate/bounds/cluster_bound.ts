@@ -5,9 +5,10 @@
  *
  * What was published stays. Sizes are estimates from numbers of parts, the same ones for what is asked
  * for as for what was published, so that every replica comes to the same. Endpoints count as they were
- * published: they are no addition of an Ingress, and never wait for this.
+ * published, up to their share: they are no addition of an Ingress, and never wait for this. What
+ * Ingresses leave is theirs, and their share at least.
  */
-import type { Certificate, Snapshot, Upstream } from "../../../shared/snapshot/types.ts";
+import type { Certificate, Snapshot } from "../../../shared/snapshot/types.ts";
 import {
   memoryOf,
   type ProxyMemory,
@@ -79,6 +80,12 @@ const KEY_BYTES = 1_900;
 /** Compressed: what is alike in all of them costs nearly nothing, and what is random three quarters. */
 const PACKED = { route: 24, upstream: 40, endpoint: 10, certificate: 120, random: 0.77 };
 
+/** Of each limit, what endpoints may take whatever Ingresses ask for; what they take above it yields. */
+const ENDPOINT_SHARE = 0.4;
+
+/** Characters of an endpoint: an IPv6 address, or one of IPv4 with its zone and a hint. */
+const ENDPOINT_CHARACTERS = 40;
+
 /** JSON of the stream. */
 const LINE = { route: 220, upstream: 120, endpoint: 60, certificate: 400 };
 
@@ -115,6 +122,28 @@ export function withinCluster(
   return known.keep({ list, published, bounds }, isSame ? before.result : next);
 }
 
+/**
+ * How many endpoints all namespaces may have beside what these Ingresses take, so that all of it fits.
+ * `ingresses` are those within the bound.
+ */
+export function endpointRoom(
+  ingresses: readonly IngressModel[],
+  published: Snapshot | null,
+  bounds: ClusterBounds,
+): number {
+  const scale = new Scale(published, bounds);
+  let taken = NO_SIZE;
+  for (const parts of wantedOf(ingresses).parts.values()) {
+    taken = plus(taken, scale.sizeOf(parts), 1);
+  }
+  const each = scale.endpoint;
+  const room = RESOURCES.filter((resource) => each[resource] > 0).map((resource) => {
+    const limit = scale.limits[resource];
+    return Math.max(limit * ENDPOINT_SHARE, limit - taken[resource]) / each[resource];
+  });
+  return Math.floor(Math.min(...room));
+}
+
 const NOTHING_MORE: NamespaceBounds = { routes: 0, hostBytes: 0, certificates: 0 };
 
 /** Sizes by what was published, and what there is room for. */
@@ -122,8 +151,10 @@ class Scale {
   readonly limits: Size;
   readonly #chain: number;
   readonly #workers: number;
-  /** What does not depend on Ingresses. */
+  /** What does not depend on Ingresses, up to the share of it. */
   readonly endpoints: Size;
+  /** One of them. */
+  readonly endpoint: Size;
 
   constructor(
     published: Snapshot | null,
@@ -137,7 +168,17 @@ class Scale {
       keys: keyBytes,
       line: lineBytes,
     };
-    this.endpoints = this.#sizeOfEndpoints(published?.upstreams ?? []);
+    const { endpoints, characters } = weightOf({ ...EMPTY, upstreams: published?.upstreams ?? [] });
+    this.endpoint = this.#sizeOfEndpoints(1, ENDPOINT_CHARACTERS);
+    const all = this.#sizeOfEndpoints(endpoints, characters);
+    const share = (resource: Resource) =>
+      Math.min(all[resource], this.limits[resource] * ENDPOINT_SHARE);
+    this.endpoints = {
+      memory: share("memory"),
+      published: share("published"),
+      keys: 0,
+      line: share("line"),
+    };
   }
 
   sizeOf({ routes, hosts, bytes, upstreams, certificates }: Parts): Size {
@@ -158,8 +199,7 @@ class Scale {
     };
   }
 
-  #sizeOfEndpoints(upstreams: readonly Upstream[]): Size {
-    const { endpoints, characters } = weightOf({ ...EMPTY, upstreams });
+  #sizeOfEndpoints(endpoints: number, characters: number): Size {
     const weight = { ...NO_PARTS, endpoints, characters };
     return {
       memory: memoryOf(weight, this.#workers),
@@ -179,6 +219,8 @@ const averageChain = oncePerObject((list) => {
     ? CHAIN_CHARACTERS
     : lengths.reduce((sum, length) => sum + length, 0) / lengths.length;
 });
+
+const NO_SIZE: Size = { memory: 0, published: 0, keys: 0, line: 0 };
 
 const NO_PARTS = {
   routes: 0,

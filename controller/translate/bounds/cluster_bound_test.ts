@@ -176,3 +176,57 @@ Deno.test("more random paths than ConfigMaps hold keep nobody else from being pu
   assert.equal(routesOf(bounded).small, 1);
   assert.ok(refused(bounded).length > 0 && refused(bounded).length < 4);
 });
+
+/** As `cluster`, with so many endpoints behind each namespace's Service. */
+function withEndpoints(
+  ingresses: readonly Ingress[],
+  counts: Readonly<Record<string, number>>,
+): Resources {
+  const { endpointSlices, ...rest } = cluster(ingresses);
+  const addresses = (count: number) =>
+    Array.from({ length: count }, (_, i) => `10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`);
+  return {
+    ...rest,
+    endpointSlices: endpointSlices.map((slice) => ({
+      ...slice,
+      endpoints: addresses(counts[slice.metadata!.namespace!]).map((address) => ({
+        addresses: [address],
+        conditions: { ready: true },
+      })),
+    })),
+  };
+}
+
+/** By namespace. */
+function endpointsOf({ snapshot }: Translation): Record<string, number> {
+  return Object.fromEntries(
+    snapshot.upstreams.map(({ id, addresses }) => [
+      id.split("/")[0],
+      addresses.kind === "endpoints" ? addresses.endpoints.length : 0,
+    ]),
+  );
+}
+
+Deno.test("the endpoints of 20 namespaces at their bound fit proxies of 1 GiB, all of a small one's stay", () => {
+  const memory: ProxyMemory = { limit: 1024 * MIB, workers: 4 };
+  const large = Array.from({ length: 20 }, (_, i) => `large-${i}`);
+  const ingresses = [...large, "small"].map((name) => ingress(name, "web", ["/"]));
+  const counts = { ...Object.fromEntries(large.map((name) => [name, 20_000])), small: 50 };
+  const first = run(withEndpoints(ingresses, counts), null, { memory });
+  const fits = ({ snapshot }: Translation) =>
+    snapshotMemory(snapshot, memory.workers) <= snapshotBudget(memory, PUBLISHED_SHARE);
+  assert.ok(fits(first));
+  const served = endpointsOf(first);
+  assert.equal(served.small, 50);
+  const sizes = new Set(large.map((name) => served[name]));
+  assert.equal(sizes.size, 1, "all large ones get as many");
+  assert.ok([...sizes][0] > 5_000);
+  // What endpoints take above their share yields to routes.
+  const more = [...ingresses, ingress("small", "more", paths("m", 5_000))];
+  const second = run(withEndpoints(more, counts), first.snapshot, { memory });
+  assert.deepEqual(refused(second), []);
+  assert.equal(routesOf(second).small, 5_001);
+  assert.ok(fits(second));
+  assert.equal(endpointsOf(second).small, 50);
+  assert.ok(endpointsOf(second)["large-0"] < served["large-0"]);
+});
