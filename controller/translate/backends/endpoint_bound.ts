@@ -35,7 +35,7 @@ export function endpointLimits(
   const demands = Array.from(upstreams, ([namespace, ids]) => demandOf(namespace, ids, countOf));
   const wanted = demands.map(({ total }) => Math.min(total, endpoints));
   const isFull = wanted.reduce((sum, count) => sum + count, 0) > cluster;
-  const share = isFull ? limitOf(wanted, cluster) : endpoints;
+  const share = isFull ? coarse(limitOf(wanted, cluster)) : endpoints;
   const bound = Math.min(share, endpoints);
   for (const { namespace, counts, total } of demands) {
     if (total <= bound) continue;
@@ -45,7 +45,7 @@ export function endpointLimits(
     );
     limits.set(namespace, limit);
     for (const { service, count } of counts) {
-      if (count > limit) report(namespace, service, { bound, isFull: share < endpoints }, problems);
+      if (count > limit) report(namespace, service, share < endpoints ? null : endpoints, problems);
     }
   }
   return limits;
@@ -82,6 +82,14 @@ function demandOf(
   return { namespace, counts, total };
 }
 
+/**
+ * At most an eighth less: or one pod of a small namespace would change the backends of all large ones.
+ */
+function coarse(level: number): number {
+  const step = 2 ** Math.max(0, Math.floor(Math.log2(level)) - 3);
+  return Math.floor(level / step) * step;
+}
+
 /** The number that each may have, so that all have no more than `bound` together. */
 function limitOf(counts: readonly number[], bound: number): number {
   let left = bound;
@@ -95,17 +103,18 @@ function limitOf(counts: readonly number[], bound: number): number {
   return bound;
 }
 
+/** @param bound Of the namespace; null where it is that of all of them. */
 function report(
   namespace: string,
   service: string,
-  { bound, isFull }: { readonly bound: number; readonly isFull: boolean },
+  bound: number | null,
   problems: ProblemList,
 ): void {
   const name = service.slice(namespace.length + 1);
-  const [message, remedy] = isFull
+  const [message, remedy] = bound === null
     ? [
-      "all namespaces together have more endpoints than proxies or the configuration hold, and " +
-      `the backends of namespace ${namespace} more than ${bound} of them`,
+      "all namespaces together have more endpoints than the memory of the proxies or the " +
+      `configuration holds, and namespace ${namespace} is among those with the most`,
       "raise the memory limit of the proxies (--proxy-pod-template)",
     ]
     : [

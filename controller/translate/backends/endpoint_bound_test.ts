@@ -78,6 +78,19 @@ Deno.test("whether the namespace or all of them have too many endpoints is said 
   );
   assert.match(
     messageFor(12),
-    /^all namespaces together .* namespace a more than 6 of them.*memory limit/,
+    /^all namespaces together .* namespace a is among those with the most, so .*memory limit/,
   );
+});
+
+Deno.test("a pod more or less in a small namespace changes nothing in those that are over the bound", () => {
+  const limitFor = (small: number) => {
+    const upstreams = new Map(
+      ["a", "b", "small"].map((name) => [name, new Set([`${name}/web:80`])]),
+    );
+    const countOf = (service: string) => service === "small/web" ? small : 20_000;
+    const bound = { upstreams, endpoints: 20_000, cluster: 18_000 };
+    return endpointLimits(bound, countOf, new ProblemList()).get("a");
+  };
+  assert.equal(limitFor(10), 8_192);
+  for (const small of [0, 9, 11, 500]) assert.equal(limitFor(small), 8_192);
 });

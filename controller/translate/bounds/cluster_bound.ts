@@ -81,7 +81,10 @@ const KEY_BYTES = 1_900;
 const PACKED = { route: 24, upstream: 40, endpoint: 10, certificate: 120, random: 0.77 };
 
 /** Of each limit, what endpoints may take whatever Ingresses ask for; what they take above it yields. */
-const ENDPOINT_SHARE = 0.4;
+const ENDPOINT_SHARE = 3 / 8;
+
+/** Of each limit: or one route more would change the backends of all namespaces that are over it. */
+const ENDPOINT_STEP = 1 / 16;
 
 /** Characters of an endpoint: an IPv6 address, or one of IPv4 with its zone and a hint. */
 const ENDPOINT_CHARACTERS = 40;
@@ -139,7 +142,8 @@ export function endpointRoom(
   const each = scale.endpoint;
   const room = RESOURCES.filter((resource) => each[resource] > 0).map((resource) => {
     const limit = scale.limits[resource];
-    return Math.max(limit * ENDPOINT_SHARE, limit - taken[resource]) / each[resource];
+    const steps = Math.floor((1 - taken[resource] / limit) / ENDPOINT_STEP);
+    return limit * Math.max(ENDPOINT_SHARE, steps * ENDPOINT_STEP) / each[resource];
   });
   return Math.floor(Math.min(...room));
 }

@@ -228,5 +228,12 @@ Deno.test("the endpoints of 20 namespaces at their bound fit proxies of 1 GiB, a
   assert.equal(routesOf(second).small, 5_001);
   assert.ok(fits(second));
   assert.equal(endpointsOf(second).small, 50);
+  const one = [...ingresses, ingress("small", "one", ["/one"])];
+  const third = run(withEndpoints(one, counts), first.snapshot, { memory });
+  assert.deepEqual(
+    third.snapshot.upstreams,
+    first.snapshot.upstreams,
+    "a route changes no backend",
+  );
   assert.ok(endpointsOf(second)["large-0"] < served["large-0"]);
 });
