@@ -422,9 +422,13 @@ export class Forwarder {
 
   /** Ends a call that broke. Why, where another answer can be given; null where it is too late. */
   #broken(exchange: Exchange, call: UpstreamExchange, thrown: unknown): ProxyError | null {
-    const error = call.failure ?? asProxyError(thrown, "internal");
+    let error = call.failure ?? asProxyError(thrown, "internal");
     call.abort(error);
     exchange.onAbort = null;
+    // Servers end a call at its deadline too, grpc-go by RST_STREAM: that is no fault of the endpoint.
+    if (error.side === "upstream" && this.#context.grpcDeadlines.hasPassed(exchange)) {
+      error = new ProxyError("deadline_passed");
+    }
     if (!exchange.responded) return error;
     this.#lose(exchange, error);
     return null;

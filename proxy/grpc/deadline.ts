@@ -46,6 +46,12 @@ export class GrpcDeadlines implements Deadlined {
     if (this.#ends.delete(exchange) && this.#ends.size === 0) this.#deadlines.delete(this);
   }
 
+  /** Whether the time of a watched call is over, in which a backend that breaks off has ended it. */
+  hasPassed(exchange: Timed): boolean {
+    const end = this.#ends.get(exchange);
+    return end !== undefined && performance.now() >= end - SWEEP_INTERVAL;
+  }
+
   check(now: number): void {
     for (const [exchange, end] of this.#ends) {
       if (now < end) continue;

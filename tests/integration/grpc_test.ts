@@ -227,6 +227,19 @@ Deno.test("a deadline that passes before the head is DEADLINE_EXCEEDED, and ends
   assert.deepEqual(it.proxy.codes, ["deadline_passed"]);
 });
 
+Deno.test("a backend that ends a call at its deadline before the client does: DEADLINE_EXCEEDED", async () => {
+  // As grpc-go's server does since 1.72: it resets the stream when the time is over.
+  await using backend = new H2Backend(async (peer) => {
+    await peer.until("a request", () => (peer.streams.get(1)?.heads.length ?? 0) > 0);
+    await new Promise((resume) => setTimeout(resume, 150));
+    await peer.send(rstStream(1, CODE.CANCEL));
+    await peer.ended();
+  });
+  await using it = await scene([backend.port]);
+  assertFailed(await it.client.call("Echo", ["hello"], [["grpc-timeout", "150m"]]), 4);
+  assert.deepEqual(it.proxy.codes, ["deadline_passed"]);
+});
+
 Deno.test("a call's own deadline may be longer than an answer's head may take", async () => {
   await using backend = await GrpcBackend.start();
   await using it = await scene([backend.port], { responseHeadTimeout: 100 });
