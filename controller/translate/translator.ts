@@ -125,6 +125,7 @@ export function translate(
       published,
       options.namespaceBounds ?? DEFAULT_NAMESPACE_BOUNDS,
     ),
+    resources.secrets,
     published,
     options.clusterBounds ?? DEFAULT_CLUSTER_BOUNDS,
   );
@@ -153,6 +154,7 @@ export function translate(
       endpoints: options.namespaceEndpoints ?? DEFAULT_NAMESPACE_ENDPOINTS,
       cluster: endpointRoom(
         read.ingresses,
+        resources.secrets,
         published,
         options.clusterBounds ?? DEFAULT_CLUSTER_BOUNDS,
       ),

@@ -8,7 +8,7 @@
  * published, up to their share: they are no addition of an Ingress, and never wait for this. What
  * Ingresses leave is theirs, and their share at least.
  */
-import type { Certificate, Snapshot } from "../../../shared/snapshot/types.ts";
+import type { Snapshot } from "../../../shared/snapshot/types.ts";
 import {
   memoryOf,
   type ProxyMemory,
@@ -16,6 +16,8 @@ import {
   snapshotBudget,
   weightOf,
 } from "../../../shared/snapshot/memory.ts";
+import { fieldOf } from "../../base/json.ts";
+import type { KubeSecret } from "../../kube/resources.ts";
 import type { IngressModel } from "../ingress/ingress.ts";
 import type { IngressList } from "../ingress/ingress_list.ts";
 import { differenceOf, isSameList, LastResult, oncePerObject } from "../../base/memo.ts";
@@ -71,11 +73,23 @@ const RESOURCES: readonly Resource[] = ["memory", "published", "keys", "line"];
 /** Characters of a route beside its host and path: names of its origin and upstream, field, type. */
 const ROUTE_CHARACTERS = 110;
 
-/** Characters of a chain where none is published yet: a leaf and an intermediate of RSA. */
-const CHAIN_CHARACTERS = 4_000;
+/** Characters of a certificate. */
+interface PairSize {
+  readonly chain: number;
+  readonly key: number;
+}
 
-/** Bytes of an RSA key of 2,048 bits in a Secret, with its name. */
-const KEY_BYTES = 1_900;
+/** Where no Secret is known: a leaf and an intermediate of RSA, and a key of 2,048 bits. */
+const USUAL_PAIR: PairSize = { chain: 4_000, key: 1_700 };
+
+/** Averages in characters are rounded up to this: one Secret more changes nothing then. */
+const PAIR_STEP = 100;
+
+/** Text for each character of base64. */
+const DECODED = 3 / 4;
+
+/** Of a key in a Secret of ours, its name. */
+const KEY_NAME = 200;
 
 /** Compressed: what is alike in all of them costs nearly nothing, and what is random three quarters. */
 const PACKED = { route: 24, upstream: 40, endpoint: 10, certificate: 120, random: 0.77 };
@@ -96,23 +110,31 @@ interface Inputs {
   readonly list: IngressList;
   readonly published: Snapshot | null;
   readonly bounds: ClusterBounds;
+  readonly pair: PairSize;
 }
 
 const known = new LastResult<Inputs, IngressList>();
 
-/** The very same list where all of it fits. */
+/**
+ * The very same list where all of it fits.
+ *
+ * @param secrets Of which certificates are made; their sizes count.
+ */
 export function withinCluster(
   list: IngressList,
+  secrets: readonly KubeSecret[],
   published: Snapshot | null,
   bounds: ClusterBounds,
 ): IngressList {
   const before = known.last;
+  const pair = pairOf(secrets);
   const recalled = known.recall((inputs) =>
-    inputs.list === list && inputs.published === published && inputs.bounds === bounds
+    inputs.list === list && inputs.published === published && inputs.bounds === bounds &&
+    inputs.pair.chain === pair.chain && inputs.pair.key === pair.key
   );
   if (recalled !== null) return recalled;
   const wanted = wantedOf(list.ingresses).parts;
-  const scale = new Scale(published, bounds);
+  const scale = new Scale(published, pair, bounds);
   const { crowded, resource } = crowdedNamespaces(wanted, published, scale);
   const next = crowded.size === 0
     ? list
@@ -122,7 +144,7 @@ export function withinCluster(
   const isSame = before !== null && before.inputs.list === list &&
     isSameList(before.result.ingresses, next.ingresses) &&
     before.result.problems.length === next.problems.length;
-  return known.keep({ list, published, bounds }, isSame ? before.result : next);
+  return known.keep({ list, published, bounds, pair }, isSame ? before.result : next);
 }
 
 /**
@@ -131,10 +153,11 @@ export function withinCluster(
  */
 export function endpointRoom(
   ingresses: readonly IngressModel[],
+  secrets: readonly KubeSecret[],
   published: Snapshot | null,
   bounds: ClusterBounds,
 ): number {
-  const scale = new Scale(published, bounds);
+  const scale = new Scale(published, pairOf(secrets), bounds);
   let taken = NO_SIZE;
   for (const parts of wantedOf(ingresses).parts.values()) {
     taken = plus(taken, scale.sizeOf(parts), 1);
@@ -153,7 +176,7 @@ const NOTHING_MORE: NamespaceBounds = { routes: 0, hostBytes: 0, certificates: 0
 /** Sizes by what was published, and what there is room for. */
 class Scale {
   readonly limits: Size;
-  readonly #chain: number;
+  readonly #pair: PairSize;
   readonly #workers: number;
   /** What does not depend on Ingresses, up to the share of it. */
   readonly endpoints: Size;
@@ -162,9 +185,10 @@ class Scale {
 
   constructor(
     published: Snapshot | null,
+    pair: PairSize,
     { memory, publishedBytes, keyBytes, lineBytes }: ClusterBounds,
   ) {
-    this.#chain = published === null ? CHAIN_CHARACTERS : averageChain(published.certificates);
+    this.#pair = pair;
     this.#workers = memory?.workers ?? 1;
     this.limits = {
       memory: memory === null ? Infinity : snapshotBudget(memory, PUBLISHED_SHARE),
@@ -186,10 +210,11 @@ class Scale {
   }
 
   sizeOf({ routes, hosts, bytes, upstreams, certificates }: Parts): Size {
-    const chains = certificates * this.#chain;
+    const chains = certificates * this.#pair.chain;
+    const keys = certificates * this.#pair.key;
     // Host and path stand in the id too.
     const text = 2 * bytes + routes * ROUTE_CHARACTERS;
-    const characters = text + certificates * this.#chain + upstreams * 40;
+    const characters = text + chains + keys + upstreams * 40;
     return {
       memory: memoryOf(
         { routes, hosts, upstreams, endpoints: 0, certificates, characters },
@@ -197,9 +222,9 @@ class Scale {
       ),
       published: routes * PACKED.route + upstreams * PACKED.upstream +
         certificates * PACKED.certificate + (bytes + chains) * PACKED.random,
-      keys: certificates * KEY_BYTES,
+      keys: keys + certificates * KEY_NAME,
       line: text + routes * LINE.route + upstreams * LINE.upstream +
-        certificates * (LINE.certificate + KEY_BYTES) + chains,
+        certificates * (LINE.certificate + KEY_NAME) + chains + keys,
     };
   }
 
@@ -214,14 +239,20 @@ class Scale {
   }
 }
 
-/** Characters of a chain. */
-const averageChain = oncePerObject((list) => {
-  const lengths = (list as readonly Certificate[]).flatMap(({ chain }) =>
-    chain.kind === "pem" ? chain.pem.length : []
-  );
-  return lengths.length === 0
-    ? CHAIN_CHARACTERS
-    : lengths.reduce((sum, length) => sum + length, 0) / lengths.length;
+/** Characters of a certificate of these, on average. */
+const pairOf = oncePerObject((list): PairSize => {
+  const pairs = (list as readonly KubeSecret[]).flatMap(({ data }) => {
+    const [chain, key] = [fieldOf(data, "tls.crt"), fieldOf(data, "tls.key")];
+    return typeof chain === "string" && typeof key === "string"
+      ? { chain: chain.length, key: key.length }
+      : [];
+  });
+  if (pairs.length === 0) return USUAL_PAIR;
+  const average = (field: keyof PairSize) =>
+    Math.ceil(
+      pairs.reduce((sum, pair) => sum + pair[field], 0) / pairs.length * DECODED / PAIR_STEP,
+    ) * PAIR_STEP;
+  return { chain: average("chain"), key: average("key") };
 });
 
 const NO_SIZE: Size = { memory: 0, published: 0, keys: 0, line: 0 };

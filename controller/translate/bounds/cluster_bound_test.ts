@@ -237,3 +237,29 @@ Deno.test("the endpoints of 20 namespaces at their bound fit proxies of 1 GiB, a
   );
   assert.ok(endpointsOf(second)["large-0"] < served["large-0"]);
 });
+
+Deno.test("more keys of 4,096 bits than Secrets hold: the largest namespace adds none, the others do", () => {
+  const base64 = (length: number) => btoa("x".repeat(length));
+  const data = { "tls.crt": base64(1_800), "tls.key": base64(3_272) };
+  const counts = { large: 1_000, b: 800, c: 800, d: 800 };
+  const withTls = Object.entries(counts).map(([namespace, count]): Ingress => {
+    const { metadata, spec } = ingress(namespace, "web", ["/"]);
+    const tls = Array.from({ length: count }, (_, i) => ({
+      hosts: [`h${i}.${namespace}.example.com`],
+      secretName: `s${i}`,
+    }));
+    return { metadata, spec: { ...spec, tls } };
+  });
+  const secrets = Object.entries(counts).flatMap(([namespace, count]) =>
+    Array.from({ length: count }, (_, i) => ({
+      metadata: { namespace, name: `s${i}` },
+      type: "kubernetes.io/tls",
+      data,
+    }))
+  );
+  const result = run({ ...cluster(withTls), secrets }, null, { memory: null });
+  assert.deepEqual(refused(result), ["large/web"]);
+  const [problem] = result.problems.filter(({ reason }) => reason === "ClusterFull");
+  assert.match(problem.message, /more than the Secrets with private keys hold/);
+  assert.deepEqual(Object.keys(routesOf(result)).sort(), ["b", "c", "d"]);
+});
