@@ -225,6 +225,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
   {
     reason: "Moves bytes, or holds a value, without a look at it.",
     functions: {
+      "controller/outputs/output.ts": ["leaderJob"],
       "proxy/io/buffer_pool.ts": ["BufferPool.give", "BulkPool.give"],
       "proxy/route/active_routes.ts": ["Configuration.setZone"],
       "proxy/io/input.ts": ["Input.exchangeBuffer", "Input.giveBack"],
