@@ -10,10 +10,11 @@
  */
 /// <reference lib="deno.worker" />
 import { dirname, resolve } from "node:path";
-import { startAdmin } from "../../shared/admin/server.ts";
+import { type AdminServer, startAdmin } from "../../shared/admin/server.ts";
 import { describeListenError, formatAddress } from "../../shared/net/address.ts";
 import { Lifecycle } from "../../shared/lifecycle.ts";
-import { createLogger, standardOutput } from "../../shared/log.ts";
+import { createLogger, type Logger, standardOutput } from "../../shared/log.ts";
+import type { Snapshot } from "../../shared/snapshot/types.ts";
 import { newLoopMark } from "../../shared/loop_mark.ts";
 import { VERSION } from "../../shared/version.ts";
 import { adminHandlers } from "./admin_handlers.ts";
@@ -27,105 +28,104 @@ import type { FromSupervisor, ToSupervisor } from "./supervisor_protocol.ts";
 import { TelemetryHub } from "../telemetry/hub.ts";
 import { WorkerFleet } from "./worker_pool.ts";
 
-/** Begins to end, or gives up what it is at; null before the start. */
-let stop: (() => void) | null = null;
+/** Null before the start. */
+let supervisor: Supervisor | null = null;
 
 self.onmessage = ({ data }: MessageEvent<ToSupervisor>) => {
-  if (data.kind === "stop") return stop?.();
+  if (data.kind === "stop") return supervisor?.stop();
   if (data.kind === "ping") return post({ kind: "pong" });
   const parsed = parseProxyOptions(data.args);
   if (parsed.kind !== "ok") throw new TypeError("The command line was to be good");
-  // As if it had been thrown here: the first thread is told, and ends the process.
   const { listenHttp, listenHttps, ipv4Only } = data;
   const options = { ...parsed.options, listenHttp, listenHttps };
-  run(ipv4Only ? onIpv4(options) : options).catch(reportError);
+  supervisor = new Supervisor(ipv4Only ? onIpv4(options) : options);
+  // As if it had been thrown here: the first thread is told, and ends the process.
+  supervisor.run().catch(reportError);
 };
 post({ kind: "up" });
 
-async function run(options: ProxyOptions): Promise<void> {
-  const log = createLogger({ level: options.logLevel, format: options.logFormat });
-  const lifecycle = new Lifecycle();
+class Supervisor {
+  readonly #options: ProxyOptions;
+  readonly #log: Logger;
+  readonly #lifecycle = new Lifecycle();
+  readonly #hub: TelemetryHub;
+  readonly #plane: DataPlane;
+  readonly #certificates: CertificateLoader;
+  readonly #expiry: ExpiryTimer;
+  readonly #sources: SnapshotSources;
+  #admin: AdminServer | null = null;
   /** The port to which plain HTTP is redirected, once one is known. */
-  let redirectPort: number | null = null;
-  // A mistake of ours in one exchange must not end all the others (reliability row 92), nor one while
-  // a configuration is waited for. What keeps this function from its end is told apart, and ends it.
-  self.addEventListener("unhandledrejection", (event) => {
-    event.preventDefault();
-    log.error("Unhandled rejection", { error: event.reason });
-  });
-  // Nothing to finish before it is ready; asked again while it ends, it ends at once.
-  stop = () => {
-    if (lifecycle.state === "ready") end(0, "signal");
-    else post({ kind: "exit", code: lifecycle.state === "starting" ? 0 : 1 });
-  };
-  const hub: TelemetryHub = new TelemetryHub({
-    accessLog: options.accessLog ? { query: options.accessLogQuery } : null,
-    output: standardOutput(),
-    stream: () => sources.scraped,
-  });
-  const workers = options.workers || navigator.hardwareConcurrency;
-  const { memoryBytes: limit } = options.limits;
-  const plane = startPlane();
-  plane.setZone(options.zone);
-  const certificates = new CertificateLoader({
-    folder: dirname(resolve(options.config)),
-    log,
-    now: Date.now,
-  });
-  const expiry = new ExpiryTimer(certificates, Date.now);
-  const sources: SnapshotSources = new SnapshotSources({
-    file: options.config,
-    watch: options.watch,
-    clusterDomain: options.clusterDomain,
-    maxRouteLoss: options.maxRouteLoss,
-    memory: limit === 0 ? null : { limit, workers },
-    controller: options.controller,
-    log,
-    apply(snapshot) {
-      const usable = certificates.load(snapshot);
-      expiry.restart();
-      hub.snapshotComes(snapshot);
-      const applied = plane.apply(snapshot, usable);
-      hub.snapshotApplied(snapshot, usable, certificates.refused);
-      return applied;
-    },
-    onRefused: () => hub.snapshotRefused(),
-    onNone: (reason) => lifecycle.setObstacle("configuration", reason),
-    onZone: (zone) => options.zone === null && plane.setZone(zone),
-  });
+  #redirectPort: number | null = null;
 
-  const loaded = await sources.load();
-  if (!loaded.ok && !loaded.waits) return await fail(loaded.message);
-  const admin = startAdminPort();
-  if (typeof admin === "string") return await fail(admin);
-  plane.protect(admin.address);
-  if (!loaded.ok) {
-    // Alive, but not ready: in a cluster, what is lacking is under way.
-    log.info("Not ready", { admin: formatAddress(admin.address) });
-    sources.start();
-    await sources.first;
-  }
-  lifecycle.clearObstacle("configuration");
-  try {
-    const { listenHttp: http, listenHttps: https } = options;
-    const listening = await plane.listen({ http, https });
-    const [first] = listening.https;
-    if (options.sslRedirect && first !== undefined) {
-      redirectPort = options.sslRedirectPort || first.port;
-    }
-    log.info("Listening", {
-      http: listening.http.map(formatAddress),
-      https: listening.https.map(formatAddress),
+  constructor(options: ProxyOptions) {
+    this.#options = options;
+    const log = this.#log = createLogger({ level: options.logLevel, format: options.logFormat });
+    // A mistake of ours in one exchange must not end all the others, nor one while a configuration is
+    // waited for. What keeps `run` from its end is told apart, and ends it.
+    self.addEventListener("unhandledrejection", (event) => {
+      event.preventDefault();
+      log.error("Unhandled rejection", { error: event.reason });
     });
-  } catch (error) {
-    return await fail(error instanceof Error ? error.message : String(error));
+    this.#hub = new TelemetryHub({
+      accessLog: options.accessLog ? { query: options.accessLogQuery } : null,
+      output: standardOutput(),
+      stream: () => this.#sources.scraped,
+    });
+    const workers = options.workers || navigator.hardwareConcurrency;
+    this.#plane = this.#startPlane(workers);
+    this.#plane.setZone(options.zone);
+    this.#certificates = new CertificateLoader({
+      folder: dirname(resolve(options.config)),
+      log,
+      now: Date.now,
+    });
+    this.#expiry = new ExpiryTimer(this.#certificates, Date.now);
+    this.#sources = this.#newSources(workers);
   }
-  if (loaded.ok) sources.start();
-  lifecycle.enter("ready");
-  log.info("Ready", { admin: formatAddress(admin.address) });
+
+  async run(): Promise<void> {
+    const sources = this.#sources;
+    const log = this.#log;
+    const loaded = await sources.load();
+    if (!loaded.ok && !loaded.waits) return await this.#fail(loaded.message);
+    const admin = this.#startAdmin();
+    if (typeof admin === "string") return await this.#fail(admin);
+    this.#admin = admin;
+    this.#plane.protect(admin.address);
+    if (!loaded.ok) {
+      // Alive, but not ready: in a cluster, what is lacking is under way.
+      log.info("Not ready", { admin: formatAddress(admin.address) });
+      sources.start();
+      await sources.first;
+    }
+    this.#lifecycle.clearObstacle("configuration");
+    try {
+      await this.#listen();
+    } catch (error) {
+      return await this.#fail(error instanceof Error ? error.message : String(error));
+    }
+    if (loaded.ok) sources.start();
+    this.#lifecycle.enter("ready");
+    log.info("Ready", { admin: formatAddress(admin.address) });
+  }
+
+  /** Nothing to finish before it is ready; asked again while it ends, it ends at once. */
+  stop(): void {
+    const { state } = this.#lifecycle;
+    if (state === "ready") this.#end(0, "signal");
+    else post({ kind: "exit", code: state === "starting" ? 0 : 1 });
+  }
 
   /** Several event loops where there are several CPUs; one serves in this thread. */
-  function startPlane(): DataPlane {
+  #startPlane(workers: number): DataPlane {
+    const options = this.#options;
+    const log = this.#log;
+    const hub = this.#hub;
+    // Load balancers stay away meanwhile.
+    const onObstacle = (name: string, reason: string | null): void => {
+      if (reason === null) this.#lifecycle.clearObstacle(name);
+      else this.#lifecycle.setObstacle(name, reason);
+    };
     if (workers === 1) {
       post({ kind: "serves" });
       return new LocalPlane({ ...options, log, onObstacle }, hub);
@@ -136,45 +136,79 @@ async function run(options: ProxyOptions): Promise<void> {
       upstreamNetworks: options.upstreamNetworks.toString(),
       loopMark: newLoopMark(),
     };
-    const write = (text: string) => standardOutput().write(text);
     return new WorkerFleet({
       count: workers,
       settings,
       log,
       hub,
-      write,
+      write: (text: string) => standardOutput().write(text),
       onObstacle,
       retirement: { delay: options.drainDelay, timeout: options.drainTimeout },
-      onEnd: (reason) => end(1, reason),
+      onEnd: (reason) => this.#end(1, reason),
     });
   }
 
-  /** Load balancers stay away meanwhile. */
-  function onObstacle(name: string, reason: string | null): void {
-    if (reason === null) lifecycle.clearObstacle(name);
-    else lifecycle.setObstacle(name, reason);
+  #newSources(workers: number): SnapshotSources {
+    const options = this.#options;
+    const { memoryBytes: limit } = options.limits;
+    return new SnapshotSources({
+      file: options.config,
+      watch: options.watch,
+      clusterDomain: options.clusterDomain,
+      maxRouteLoss: options.maxRouteLoss,
+      memory: limit === 0 ? null : { limit, workers },
+      controller: options.controller,
+      log: this.#log,
+      apply: (snapshot) => this.#apply(snapshot),
+      onRefused: () => this.#hub.snapshotRefused(),
+      onNone: (reason) => this.#lifecycle.setObstacle("configuration", reason),
+      onZone: (zone) => options.zone === null && this.#plane.setZone(zone),
+    });
+  }
+
+  #apply(snapshot: Snapshot): ReturnType<DataPlane["apply"]> {
+    const usable = this.#certificates.load(snapshot);
+    this.#expiry.restart();
+    this.#hub.snapshotComes(snapshot);
+    const applied = this.#plane.apply(snapshot, usable);
+    this.#hub.snapshotApplied(snapshot, usable, this.#certificates.refused);
+    return applied;
+  }
+
+  /** @throws Error where an address cannot be listened on. */
+  async #listen(): Promise<void> {
+    const { listenHttp: http, listenHttps: https, sslRedirect, sslRedirectPort } = this.#options;
+    const listening = await this.#plane.listen({ http, https });
+    const [first] = listening.https;
+    if (sslRedirect && first !== undefined) this.#redirectPort = sslRedirectPort || first.port;
+    this.#log.info("Listening", {
+      http: listening.http.map(formatAddress),
+      https: listening.https.map(formatAddress),
+    });
   }
 
   /** The admin port, or why it cannot be had. */
-  function startAdminPort(): ReturnType<typeof startAdmin> | string {
+  #startAdmin(): AdminServer | string {
+    const { admin, limits } = this.#options;
     try {
       const handlers = adminHandlers({
-        hub,
+        hub: this.#hub,
         version: VERSION,
-        state: () => sources.state,
-        redirectPort: () => redirectPort,
-        paths: options.limits,
+        state: () => this.#sources.state,
+        redirectPort: () => this.#redirectPort,
+        paths: limits,
       });
-      return startAdmin({ ...options.admin, lifecycle, handlers, logger: log });
+      return startAdmin({ ...admin, lifecycle: this.#lifecycle, handlers, logger: this.#log });
     } catch (error) {
-      return describeListenError(error, options.admin, "--admin");
+      return describeListenError(error, admin, "--admin");
     }
   }
 
   /** Ends without dropping what can be finished. Whatever fails on the way, the end is told. */
-  async function end(code: number, reason: string): Promise<void> {
-    if (!lifecycle.enter("draining")) return;
-    const { drainDelay: delay, drainTimeout: timeout } = options;
+  async #end(code: number, reason: string): Promise<void> {
+    const log = this.#log;
+    if (!this.#lifecycle.enter("draining")) return;
+    const { drainDelay: delay, drainTimeout: timeout } = this.#options;
     log[code === 0 ? "info" : "error"]("Draining", { reason, delay, timeout });
     let failed = false;
     const attempt = async (step: string, run: () => Promise<void>) => {
@@ -185,18 +219,18 @@ async function run(options: ProxyOptions): Promise<void> {
         log.error("Failed while ending", { step, error });
       }
     };
-    await attempt("drain", () => plane.drain({ delay, timeout }));
-    await attempt("configuration", () => sources.stop());
-    if (typeof admin !== "string") await attempt("admin port", () => admin.close());
-    lifecycle.enter("stopped");
+    await attempt("drain", () => this.#plane.drain({ delay, timeout }));
+    await attempt("configuration", () => this.#sources.stop());
+    await attempt("admin port", async () => await this.#admin?.close());
+    this.#lifecycle.enter("stopped");
     log.info("Stopped");
     await attempt("log", () => standardOutput().flush());
     post({ kind: "exit", code: failed ? 1 : code });
   }
 
   /** Ends a start that cannot succeed. */
-  async function fail(message: string): Promise<void> {
-    log.error("Cannot start", { reason: message });
+  async #fail(message: string): Promise<void> {
+    this.#log.error("Cannot start", { reason: message });
     await standardOutput().flush();
     post({ kind: "exit", code: 1 });
   }
