@@ -12,7 +12,7 @@
 import { type AdminServer, startAdmin } from "../../shared/admin/server.ts";
 import { describeListenError, formatAddress } from "../../shared/net/address.ts";
 import { Lifecycle } from "../../shared/lifecycle.ts";
-import { createLogger, standardOutput } from "../../shared/log.ts";
+import { createLogger, type Logger, standardOutput } from "../../shared/log.ts";
 import { newLoopMark } from "../../shared/loop_mark.ts";
 import { adminHandlers } from "./admin_handlers.ts";
 import { awaitEpoch } from "../watch/cluster_id.ts";
@@ -26,220 +26,287 @@ import { CONFIG_MAPS } from "../kube/types.ts";
 import { ControllerMetrics } from "../metrics.ts";
 import { type ControllerOptions, parseControllerOptions } from "../cli/options.ts";
 import { Outputs } from "../outputs/outputs.ts";
-import { Reconciler } from "../reconcile/reconciler.ts";
+import { Reconciler, type Reconciliation } from "../reconcile/reconciler.ts";
 import { referencedSecrets } from "../watch/secret_references.ts";
 import { ProxyStream } from "../stream/from_options.ts";
 import { DEFAULT_CLUSTER_BOUNDS, translate } from "../translate/translator.ts";
 import { PUBLISHED_SELECTOR, Watches } from "../watch/kinds.ts";
 import { readWorkload } from "../outputs/workload/from_options.ts";
 import { proxyMemoryOf } from "../outputs/workload/proxy_memory.ts";
+import type { WorkloadOptions } from "../outputs/workload/objects.ts";
 import { OWNER_LABELS } from "../outputs/workload/names.ts";
 import type { FromWorker, ToWorker } from "./worker_protocol.ts";
 
-/** Begins to end, or gives up what it is at; null before the start. */
-let stop: (() => void) | null = null;
+/** Null before the start. */
+let controller: Controller | null = null;
+let isStopping = false;
 
 self.onmessage = ({ data }: MessageEvent<ToWorker>) => {
-  if (data.kind === "stop") return stop?.();
+  if (data.kind === "stop") {
+    if (isStopping) return post({ kind: "exit", code: 1 });
+    isStopping = true;
+    return controller?.stop();
+  }
   const parsed = parseControllerOptions(data.args);
   if (parsed.kind !== "ok") throw new TypeError("The command line was to be good");
   // As if it had been thrown here: the first thread is told, and ends the process.
-  run(parsed.options, data.credentials, data.identity).catch(reportError);
+  start(parsed.options, data.credentials, data.identity).catch(reportError);
 };
 post({ kind: "up" });
 
-async function run(
+async function start(
   options: ControllerOptions,
   source: CredentialSource,
   identity: string,
 ): Promise<void> {
   const log = createLogger({ level: options.logLevel, format: options.logFormat });
-  const lifecycle = new Lifecycle();
-  const stopping = new AbortController();
-  stop = () => stopping.signal.aborted ? post({ kind: "exit", code: 1 }) : stopping.abort();
   // A mistake of ours in one write must not end all others.
   self.addEventListener("unhandledrejection", (event) => {
     event.preventDefault();
     log.error("Unhandled rejection", { error: event.reason });
   });
-
   const credentials = loadCredentials(source);
-  if (!credentials.ok) return await fail(credentials.message);
+  if (!credentials.ok) return await fail(log, credentials.message);
   const workload = await readWorkload(options);
-  if (!workload.ok) return await fail(workload.message);
-  const metrics = new ControllerMetrics();
-  const refusals = new RefusalLog(log);
-  const client = new KubeClient(credentials.credentials, (report) => {
-    metrics.called(report);
-    if (report.refusal !== null) refusals.refused(report.refusal);
-  });
-  const watches = new Watches({
-    client,
-    log,
-    watchNamespaces: options.watchNamespaces,
-    namespace: options.namespace,
-    secrets: options.secrets,
-    nodes: options.backend === "HostPort" && options.publishAddresses.length === 0,
-    // Whoever is limited to namespaces asks nothing of the cluster.
-    zones: options.watchNamespaces === null,
-    objectBounds: options.objectBounds,
-  });
-  const leader = new LeaderElector({
-    client,
-    namespace: options.namespace,
-    labels: OWNER_LABELS,
-    identity,
-    leaseDuration: options.leaseDuration,
-    renewDeadline: options.renewDeadline,
-    retryPeriod: options.retryPeriod,
-    isNew: (deadline) => isNothingPublished(client, options.namespace, deadline),
-    log,
-    onChange: (isLeader) => outputs?.lead(isLeader),
-  });
-  let outputs: Outputs | null = null;
-  let reconciler: Reconciler | null = null;
-  const stream = new ProxyStream({
+  if (!workload.ok) return await fail(log, workload.message);
+  controller = new Controller({
     options,
-    client,
-    watches,
+    credentials: credentials.credentials,
+    workload: workload.options,
     identity,
-    metrics,
     log,
-    onClaim: (version, proxy) => reconciler?.claim(version, proxy),
-    onNews: () => outputs?.streamChanged(),
   });
-  const admin = startAdminPort();
-  if (typeof admin === "string") return await fail(admin);
-  const deaf = await stream.start().then(() => null, (error) => error);
-  if (deaf !== null) return await fail(describeListenError(deaf, options.stream, "--stream"));
-  log.info("Listening", {
-    admin: formatAddress(admin.address),
-    stream: formatAddress(stream.server.address),
-  });
-  const sayUnlisted = () => {
-    const kinds = watches.unlisted;
-    const reason = kinds.length > 0 ? `not listed yet: ${kinds.join(", ")}` : "not translated yet";
-    if (reconciler?.latest == null) lifecycle.setObstacle("watches", reason);
-  };
-  sayUnlisted();
-  lifecycle.enter("ready");
-  watches.onListed(sayUnlisted);
-  watches.start();
+  if (isStopping) controller.stop();
+  await controller.run();
+}
 
-  const epoch = await awaitEpoch(client, log, stopping.signal);
-  if (epoch !== null) {
-    const made: Outputs = outputs = new Outputs({
+interface Given {
+  readonly options: ControllerOptions;
+  readonly credentials: ConstructorParameters<typeof KubeClient>[0];
+  readonly workload: WorkloadOptions;
+  readonly identity: string;
+  readonly log: Logger;
+}
+
+class Controller {
+  readonly #given: Given;
+  readonly #lifecycle = new Lifecycle();
+  readonly #stopping = new AbortController();
+  readonly #metrics = new ControllerMetrics();
+  readonly #client: KubeClient;
+  readonly #watches: Watches;
+  readonly #leader: LeaderElector;
+  readonly #stream: ProxyStream;
+  readonly #outputs: Outputs;
+  /** Null until the cluster has said which one it is. */
+  #reconciler: Reconciler | null = null;
+
+  constructor(given: Given) {
+    this.#given = given;
+    const { options, credentials, workload, identity, log } = given;
+    const metrics = this.#metrics;
+    const refusals = new RefusalLog(log);
+    const client = this.#client = new KubeClient(credentials, (report) => {
+      metrics.called(report);
+      if (report.refusal !== null) refusals.refused(report.refusal);
+    });
+    const watches = this.#watches = new Watches({
+      client,
+      log,
+      watchNamespaces: options.watchNamespaces,
+      namespace: options.namespace,
+      secrets: options.secrets,
+      nodes: options.backend === "HostPort" && options.publishAddresses.length === 0,
+      // Whoever is limited to namespaces asks nothing of the cluster.
+      zones: options.watchNamespaces === null,
+      objectBounds: options.objectBounds,
+    });
+    const leader = this.#leader = new LeaderElector({
+      client,
+      namespace: options.namespace,
+      labels: OWNER_LABELS,
+      identity,
+      leaseDuration: options.leaseDuration,
+      renewDeadline: options.renewDeadline,
+      retryPeriod: options.retryPeriod,
+      isNew: (deadline) => isNothingPublished(client, options.namespace, deadline),
+      log,
+      onChange: (isLeader) => this.#outputs.lead(isLeader),
+    });
+    const stream = this.#stream = new ProxyStream({
+      options,
+      client,
+      watches,
+      identity,
+      metrics,
+      log,
+      onClaim: (version, proxy) => this.#reconciler?.claim(version, proxy),
+      onNews: () => this.#outputs.streamChanged(),
+    });
+    this.#outputs = new Outputs({
       client: new FencedClient(client, leader),
       fence: leader,
       ownClient: client,
       watches,
-      workload: workload.options,
+      workload,
       options,
       identity,
       metrics,
       log,
-      confirm: () => reconciler!.confirm(),
-      translateAnew: () => reconciler?.changed(),
+      confirm: async () => await this.#reconciler?.confirm() ?? null,
+      translateAnew: () => this.#reconciler?.changed(),
       streamed: () => stream.server.sessions,
       tooLarge: () => stream.server.tooLarge,
     });
-    const loop = reconciler = new Reconciler({
+  }
+
+  /** Resolves when it has ended. */
+  async run(): Promise<void> {
+    const { options, log } = this.#given;
+    const stream = this.#stream;
+    const admin = this.#startAdmin();
+    if (typeof admin === "string") return await fail(log, admin);
+    const deaf = await stream.start().then(() => null, (error) => error);
+    if (deaf !== null) {
+      return await fail(log, describeListenError(deaf, options.stream, "--stream"));
+    }
+    log.info("Listening", {
+      admin: formatAddress(admin.address),
+      stream: formatAddress(stream.server.address),
+    });
+    this.#watch();
+    const epoch = await awaitEpoch(this.#client, log, this.#stopping.signal);
+    if (epoch !== null) {
+      this.#reconcile(epoch);
+      this.#leader.start();
+      await aborted(this.#stopping.signal);
+    }
+    await this.#end(admin);
+  }
+
+  stop(): void {
+    this.#stopping.abort();
+  }
+
+  /** Begins to watch; not ready before everything has been listed and translated once. */
+  #watch(): void {
+    const watches = this.#watches;
+    const sayUnlisted = () => {
+      const kinds = watches.unlisted;
+      const reason = kinds.length > 0
+        ? `not listed yet: ${kinds.join(", ")}`
+        : "not translated yet";
+      if (this.#reconciler?.latest == null) this.#lifecycle.setObstacle("watches", reason);
+    };
+    sayUnlisted();
+    this.#lifecycle.enter("ready");
+    watches.onListed(sayUnlisted);
+    watches.start();
+  }
+
+  /** Translates from now on, at each change. */
+  #reconcile(epoch: string): void {
+    const { options, workload, log } = this.#given;
+    const watches = this.#watches;
+    const outputs = this.#outputs;
+    const loop = this.#reconciler = new Reconciler({
       epoch,
       kinds: watches.kinds,
       secrets: watches.secrets,
       isSynced: () => watches.ownAreSynced && watches.areNamespacesKnown && watches.isDeniedKnown,
       resources: () => watches.resources(),
       references: (resources) => referencedSecrets(resources, options),
-      published: () => made.published(),
+      published: () => outputs.published(),
       translate,
       translateOptions: {
         ...options,
         allowLocalEndpoints: false,
         loopMark: newLoopMark(),
-        clusterBounds: {
-          ...DEFAULT_CLUSTER_BOUNDS,
-          memory: proxyMemoryOf(workload.options),
-        },
+        clusterBounds: { ...DEFAULT_CLUSTER_BOUNDS, memory: proxyMemoryOf(workload) },
       },
       clock: Date.now,
       gatherTime: options.gatherTime,
       gatherLimit: options.gatherLimit,
       log,
-      onResult(result) {
-        if (lifecycle.readiness().ready === false) log.info("Ready", showSize(result.snapshot));
-        lifecycle.clearObstacle("watches");
-        // First, and whoever leads: proxies do not wait for what is written.
-        if (result.behind.length === 0) stream.server.update(result.snapshot);
-        made.update(result);
-      },
-      onRun(result, milliseconds) {
-        metrics.count("pingress_controller_reconciles_total", { result });
-        metrics.time("pingress_controller_reconcile_duration_seconds", milliseconds);
+      onResult: (result) => this.#use(result),
+      onRun: (result, milliseconds) => {
+        this.#metrics.count("pingress_controller_reconciles_total", { result });
+        this.#metrics.time("pingress_controller_reconcile_duration_seconds", milliseconds);
       },
     });
     watches.onChange(() => loop.changed());
-    watches.onPublishedChange(() => made.publishedChanged() && loop.changed());
-    watches.onClaimsChange(() => made.claimsChanged() && loop.changed());
-    watches.onWorkloadChange(() => made.workloadChanged());
+    watches.onPublishedChange(() => outputs.publishedChanged() && loop.changed());
+    watches.onClaimsChange(() => outputs.claimsChanged() && loop.changed());
+    watches.onWorkloadChange(() => outputs.workloadChanged());
     loop.changed();
-    leader.start();
-    await aborted(stopping.signal);
   }
-  await end(admin);
+
+  #use(result: Reconciliation): void {
+    const lifecycle = this.#lifecycle;
+    if (lifecycle.readiness().ready === false) {
+      this.#given.log.info("Ready", showSize(result.snapshot));
+    }
+    lifecycle.clearObstacle("watches");
+    // First, and whoever leads: proxies do not wait for what is written.
+    if (result.behind.length === 0) this.#stream.server.update(result.snapshot);
+    this.#outputs.update(result);
+  }
 
   /** Ends in the order in which nothing is written after the lease is given back. */
-  async function end(admin: AdminServer): Promise<void> {
-    lifecycle.enter("draining");
-    const streamed = stream.stop();
-    const reconciled = reconciler?.stop();
+  async #end(admin: AdminServer): Promise<void> {
+    this.#lifecycle.enter("draining");
+    const streamed = this.#stream.stop();
+    const reconciled = this.#reconciler?.stop();
     // Lists and Secrets that are still waited for end with them.
-    const watched = watches.stop();
+    const watched = this.#watches.stop();
     await Promise.all([reconciled, streamed]);
-    await outputs?.stop();
-    await leader.stop();
+    await this.#outputs.stop();
+    await this.#leader.stop();
     await watched;
-    client.close();
+    this.#client.close();
     await admin.close();
-    lifecycle.enter("stopped");
-    log.info("Stopped");
+    this.#lifecycle.enter("stopped");
+    this.#given.log.info("Stopped");
     await standardOutput().flush();
     post({ kind: "exit", code: 0 });
   }
 
   /** The admin port, or why it cannot be had. */
-  function startAdminPort(): AdminServer | string {
+  #startAdmin(): AdminServer | string {
+    const { options, log } = this.#given;
     const handlers = adminHandlers({
-      metrics,
-      measure: () => measure(),
-      latest: () => reconciler?.latest ?? null,
-      problems: () => outputs?.problems() ?? [],
-      proxies: () => stream.server.show(),
+      metrics: this.#metrics,
+      measure: () => this.#measure(),
+      latest: () => this.#reconciler?.latest ?? null,
+      problems: () => this.#outputs.problems(),
+      proxies: () => this.#stream.server.show(),
     });
     try {
-      return startAdmin({ ...options.admin, lifecycle, handlers, logger: log });
+      return startAdmin({ ...options.admin, lifecycle: this.#lifecycle, handlers, logger: log });
     } catch (error) {
       return describeListenError(error, options.admin, "--admin");
     }
   }
 
   /** Takes the readings that nobody is told of. */
-  function measure(): void {
-    metrics.set("pingress_controller_leader", Number(leader.isLeader));
-    metrics.set("pingress_controller_synced", Number(reconciler?.isSynced ?? false));
-    const waiting = (reconciler?.waiting ?? 0) / 1000;
+  #measure(): void {
+    const metrics = this.#metrics;
+    metrics.set("pingress_controller_leader", Number(this.#leader.isLeader));
+    metrics.set("pingress_controller_synced", Number(this.#reconciler?.isSynced ?? false));
+    const waiting = (this.#reconciler?.waiting ?? 0) / 1000;
     metrics.set("pingress_controller_changes_waiting_seconds", waiting);
     metrics.set("pingress_controller_memory_bytes", Deno.memoryUsage().rss);
-    metrics.watches(watches.stats());
-    outputs?.measure();
-    stream.server.measure();
+    metrics.watches(this.#watches.stats());
+    this.#outputs.measure();
+    this.#stream.server.measure();
   }
+}
 
-  /** Ends a start that cannot succeed. */
-  async function fail(message: string): Promise<void> {
-    log.error("Cannot start", { reason: message });
-    await standardOutput().flush();
-    post({ kind: "exit", code: 1 });
-  }
+/** Ends a start that cannot succeed. */
+async function fail(log: Logger, message: string): Promise<void> {
+  log.error("Cannot start", { reason: message });
+  await standardOutput().flush();
+  post({ kind: "exit", code: 1 });
 }
 
 function showSize(
