@@ -1,0 +1,35 @@
+/** docs/architecture.md names files and folders that there are, and every folder of the programs. */
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { FOLDERS } from "./import_table.ts";
+
+const ROOT = join(import.meta.dirname!, "..");
+
+const page = Deno.readTextFileSync(join(ROOT, "docs/architecture.md"));
+
+function exists(path: string): boolean {
+  try {
+    Deno.statSync(join(ROOT, path));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+Deno.test("docs/architecture.md names files that there are", () => {
+  const named = [...new Set(page.match(/\b[\w/]+\/\w+\.ts\b/g))];
+  assert.ok(named.length > 30);
+  // In the way of a request, what is below proxy/.
+  assert.deepEqual(named.filter((path) => !exists(path) && !exists(`proxy/${path}`)), []);
+});
+
+Deno.test("docs/architecture.md says what every folder of the programs is for", () => {
+  const [, table] = page.split("## Folders");
+  const folders = [...FOLDERS.keys()].filter((row) => row.includes("/") && !row.endsWith(".ts"));
+  assert.ok(folders.length > 40);
+  const unnamed = folders.filter((folder) => {
+    const own = folder.split("/").at(-1);
+    return !table.includes(`\`${folder}/\``) && !new RegExp(`\`(?:[\\w/]+/)?${own}/\``).test(table);
+  });
+  assert.deepEqual(unnamed, []);
+});
