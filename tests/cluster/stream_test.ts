@@ -257,6 +257,14 @@ clusterTest(
     await Promise.all(replicas.all.map((replica) => replica.start()));
     const leader = await replicas.leader();
     const other = replicas.all.find((replica) => replica !== leader)!;
+    // Until a replica has seen what is published, it has a loop mark of its own.
+    await eventually("one loop mark", async () => {
+      const shown = await Promise.all(
+        replicas.running.map(async (process) => await process.admin("/snapshot")),
+      );
+      const marks = shown.map(({ status, text }) => status === 200 && JSON.parse(text).loopMark);
+      return marks[0] !== false && marks[0] === marks[1];
+    });
     // It neither hears of the Ingress, nor of what is published of it.
     const held = [["ingresses"], ["configmaps"], ["secrets", scene.system]].map(
       ([resource, namespace]) => {
