@@ -7,9 +7,9 @@
 import process from "node:process";
 import type { Ingress, KubeSecret, Resources } from "../controller/kube/resources.ts";
 import {
-  translate,
   type TranslateOptions,
   type Translation,
+  Translator,
 } from "../controller/translate/translator.ts";
 import type { Snapshot } from "../shared/snapshot/types.ts";
 import { serialiseSnapshot } from "../shared/snapshot/serialise.ts";
@@ -71,8 +71,9 @@ function withPath(ingress: Ingress, path: string): Ingress {
 const { resources } = await largeCluster(LARGE);
 console.log(Object.entries(LARGE).map(([kind, count]) => `${count} ${kind}`).join(", "));
 const before = residentMebibytes();
+const translator = new Translator();
 let published: Snapshot | null = null;
-const first = cpuMillis(() => translate(resources, null, OPTIONS, Date.now));
+const first = cpuMillis(() => translator.translate(resources, null, OPTIONS, Date.now));
 const bytes = serialised(first.value).length;
 console.log(`first translation: ${show(first.millis)}; ${bytes} bytes of JSON`);
 console.log(`resident: ${before} MiB before, ${residentMebibytes()} MiB after`);
@@ -85,7 +86,9 @@ for (const [name, change] of Object.entries(CHANGES)) {
   for (let round = 0; round < ROUNDS; round++) {
     current = change(current, round);
     const options: TranslateOptions = { ...OPTIONS, claims };
-    const translation = cpuMillis(() => translate(current, published, options, Date.now));
+    const translation = cpuMillis(() =>
+      translator.translate(current, published, options, Date.now)
+    );
     published = translation.value.snapshot;
     // As they come back from the API server.
     claims = translation.value.claims === null ? null : new Map(translation.value.claims);

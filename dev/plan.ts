@@ -10,8 +10,8 @@ import {
   type HostOwner,
   type IngressStatus,
   type RefusalOptions,
-  translate,
   type TranslateOptions,
+  Translator,
 } from "../controller/translate/translator.ts";
 import { isDnsName } from "../controller/base/names.ts";
 import { formatObject, type ObjectRef, type Problem } from "../shared/problem.ts";
@@ -57,13 +57,16 @@ export function makePlan(
 ): Plan {
   const translateOptions = toTranslateOptions(options);
   const local = localEndpoints(manifests.resources, { ...options, samples });
-  const translated = translate(local.resources, published, translateOptions, clock);
+  // Of both translations below, so that what they have in common is read once.
+  const translator = new Translator();
+  const translated = translator.translate(local.resources, published, translateOptions, clock);
   const problems = [
     ...local.problems,
     ...translated.problems
-      .filter(({ object }) => object?.kind !== "EndpointSlice")
+      .filter((problem) => !isOfSlice(problem))
       .map(inWordsOfDev),
-    ...sliceProblems(manifests, published, translateOptions, clock),
+    ...translator.translate(manifests.resources, published, translateOptions, clock).problems
+      .filter(isOfSlice),
     ...classProblems(manifests, translated.statuses),
   ];
   return {
@@ -111,15 +114,9 @@ function inWordsOfDev(problem: Problem): Problem {
   }
 }
 
-/** Those of EndpointSlices as they were written: the ones with local addresses have other fields. */
-function sliceProblems(
-  manifests: Manifests,
-  published: Snapshot | null,
-  options: TranslateOptions,
-  clock: Clock,
-): Problem[] {
-  return translate(manifests.resources, published, options, clock).problems
-    .filter(({ object }) => object?.kind === "EndpointSlice");
+/** They are reported as they were written: slices with local addresses have other fields. */
+function isOfSlice({ object }: Problem): boolean {
+  return object?.kind === "EndpointSlice";
 }
 
 /** Ingresses of classes that are not served. */

@@ -149,13 +149,13 @@ const BREACHES: { name: string; files: Record<string, string>; breach: RegExp }[
   {
     name: "translate reads a file",
     files: {
-      "controller/translate/translator.ts": 'export const x = Deno.readTextFileSync("x");\n',
+      "controller/translate/translator.ts": 'export const x = () => Deno.readTextFileSync("x");\n',
     },
     breach: /^controller\/translate\/translator\.ts uses Deno: translate is a pure function/,
   },
   {
     name: "translate asks the network",
-    files: { "controller/translate/x.ts": 'export const x = fetch("http://x");\n' },
+    files: { "controller/translate/x.ts": 'export const x = () => fetch("http://x");\n' },
     breach: /^controller\/translate\/x\.ts uses fetch/,
   },
   {
@@ -165,7 +165,7 @@ const BREACHES: { name: string; files: Record<string, string>; breach: RegExp }[
   },
   {
     name: "translate looks at the clock",
-    files: { "controller/translate/x.ts": "export const x = `${new Date()}`;\n" },
+    files: { "controller/translate/x.ts": "export const x = () => `${new Date()}`;\n" },
     breach: /^controller\/translate\/x\.ts uses the system's clock/,
   },
   {
@@ -180,6 +180,16 @@ const BREACHES: { name: string; files: Record<string, string>; breach: RegExp }[
     name: "translate opens a socket",
     files: { "controller/translate/x.ts": 'import { connect } from "node:net";\nconnect(1);\n' },
     breach: /^controller\/translate\/x\.ts imports node:net/,
+  },
+  {
+    name: "translate remembers between calls",
+    files: { "controller/translate/x.ts": "const known = new WeakMap();\nexport { known };\n" },
+    breach: /^controller\/translate\/x\.ts keeps known, made by new WeakMap: only a Translator /,
+  },
+  {
+    name: "what translate stands on counts its calls",
+    files: { "controller/base/x.ts": "let calls = 0;\nexport const x = () => calls++;\n" },
+    breach: /^controller\/base\/x\.ts declares calls with let: only a Translator remembers/,
   },
   ...["Deno.args", "Deno.env", "process.env", "process.argv"].map((name) => ({
     name: `a file that is neither main nor options uses ${name}`,

@@ -3,6 +3,7 @@
  * breach, that names the file, what it does and the rule. Pure, so that tests plant breaches.
  */
 import { FOLDERS, MAX_BOXES, MAX_FILES, rowOf } from "./import_table.ts";
+import { mutableState } from "./module_state.ts";
 import type { Import } from "./source.ts";
 
 export interface Module {
@@ -35,6 +36,7 @@ export function findBreaches(modules: readonly Module[], entries: ReadonlySet<st
         ...layerBreaches(module),
         ...folderBreaches(module),
         ...purityBreaches(module, graph),
+        ...stateBreaches(module),
         ...startupBreaches(module, entries),
         ...lengthBreaches(module),
       ]
@@ -152,6 +154,14 @@ function purityBreaches(module: Module, graph: Graph): string[] {
     }
   }
   return breaches;
+}
+
+/** What `translate` remembers would otherwise be shared by all translators of a process. */
+function stateBreaches(module: Module): string[] {
+  if (!/^controller\/(?:translate|base)\//.test(module.path)) return [];
+  return mutableState(module.code).map((state) =>
+    `${module.path} ${state}: only a Translator remembers, by what controller/translate/memory.ts has`
+  );
 }
 
 const STARTUP: readonly [RegExp, string][] = [

@@ -5,7 +5,7 @@
 import { formatObject, type ObjectRef } from "../../shared/problem.ts";
 import { asObject, fieldOf, isAbsent, stableText } from "./json.ts";
 import { isDnsLabel, isDnsName } from "./names.ts";
-import { isSameList, LastResult } from "./memo.ts";
+import { isSameList, LastResult, ObjectCache } from "./memo.ts";
 import { type ProblemList, type Recorded, recordProblems } from "./problems.ts";
 import { compareText } from "./text_order.ts";
 
@@ -68,16 +68,22 @@ export function showElder(elder: Identity, than: Identity): string {
 }
 
 /**
- * Objects by `namespace/name`. Those without a readable name are left out: nothing can refer to
+ * Objects by `namespace/name`, each read once. Those without a readable name are left out: nothing can refer to
  * them. Of two with the same name, which only a folder can hold, always the same one counts.
  */
 export class ObjectIndex<T extends Identified> {
-  readonly #read: (object: object) => T | null;
-  #last = new LastResult<readonly unknown[], Recorded<ReadonlyMap<string, T>>>();
+  readonly #models: ObjectCache<object, T | null>;
+  readonly #last = new LastResult<readonly unknown[], Recorded<ReadonlyMap<string, T>>>();
 
   /** @param read Gives null for an object that has no identity. */
   constructor(read: (object: object) => T | null) {
-    this.#read = read;
+    this.#models = new ObjectCache(read);
+  }
+
+  /** Null for what has no identity. */
+  model(value: unknown): T | null {
+    const object = asObject(value);
+    return object === null ? null : this.#models.of(object);
   }
 
   /** The very same as before where the objects are. */
@@ -91,8 +97,7 @@ export class ObjectIndex<T extends Identified> {
   #index(objects: readonly unknown[], problems: ProblemList): ReadonlyMap<string, T> {
     const index = new Map<string, T>();
     for (const object of objects) {
-      const found = asObject(object);
-      const model = found === null ? null : this.#read(found);
+      const model = this.model(object);
       if (model !== null) addToIndex(index, model, problems);
     }
     return index;

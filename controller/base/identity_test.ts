@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { compareAge, creationTime, ObjectIndex, readIdentity } from "./identity.ts";
 import { ProblemList } from "./problems.ts";
-import { serviceModel } from "../translate/backends/service.ts";
+import { readService } from "../translate/backends/service.ts";
 
 Deno.test("age is read as the API server writes it, and anything else is the newest", () => {
   const cases: readonly [unknown, number][] = [
@@ -52,7 +52,7 @@ Deno.test("of objects with one name the same one counts in any order, and it is 
   const two = { metadata: { name: "web" }, spec: { type: "ClusterIP", ports: [{ port: 2 }] } };
   for (const objects of [[one, two], [two, one], [one, two, one], [two, two, one]]) {
     const problems = new ProblemList();
-    const index = new ObjectIndex(serviceModel).of(objects, problems);
+    const index = new ObjectIndex(readService).of(objects, problems);
     assert.equal(index.get("default/web")?.object, one);
     assert.deepEqual(problems.sorted().map(({ reason }) => reason), ["ObjectDuplicated"]);
   }

@@ -1,23 +1,31 @@
 /**
- * What was made before. In: objects that never change once they are given, as the store of an
+ * Memory between calls. In: objects that never change once they are given, as the store of an
  * informer holds them. Out: for the same object what was made of it before, so that a translation
- * costs as much as what changed since the last one.
+ * costs as much as what changed since the last one. Whoever remembers owns an instance: no module
+ * does, so that two translators in one process share nothing.
  *
  * What is remembered is always what would be made again: nothing that depends on the clock, on other
  * objects or on options may be, unless it is compared with what it was made of.
  */
 
-/** A function that reads each object once, and forgets it together with the object. */
-export function oncePerObject<T>(read: (object: object) => T): (object: object) => T {
-  const known = new WeakMap<object, { readonly value: T }>();
-  return (object) => {
-    let entry = known.get(object);
+/** Reads each object once, and forgets what it read together with the object. */
+export class ObjectCache<K extends object, T> {
+  readonly #read: (object: K) => T;
+  readonly #known = new WeakMap<K, { readonly value: T }>();
+
+  /** @param read Decides by the object alone. */
+  constructor(read: (object: K) => T) {
+    this.#read = read;
+  }
+
+  of(object: K): T {
+    let entry = this.#known.get(object);
     if (entry === undefined) {
-      entry = { value: read(object) };
-      known.set(object, entry);
+      entry = { value: this.#read(object) };
+      this.#known.set(object, entry);
     }
     return entry.value;
-  };
+  }
 }
 
 /** Whether two lists have the very same elements in the same order. */

@@ -24,8 +24,6 @@ export interface Report {
 /** A problem that is about an object. */
 export type ObjectProblem = Problem & { readonly object: ObjectRef };
 
-const LABELS = new SortedList<string>(compareText);
-
 export class ProblemList {
   /** By label of the object. */
   #byObject = new Map<string, ObjectProblem[]>();
@@ -49,8 +47,9 @@ export class ProblemList {
     return this.#byObject.get(label)?.some(({ severity }) => severity === "error") ?? false;
   }
 
-  sorted(): ObjectProblem[] {
-    return LABELS.of([...this.#byObject.keys()]).flatMap((label) =>
+  /** @param labels Remembers the order of the labels from one list to the next. */
+  sorted(labels = labelOrder()): ObjectProblem[] {
+    return labels.of([...this.#byObject.keys()]).flatMap((label) =>
       this.#byObject.get(label) ?? []
     );
   }
@@ -77,6 +76,11 @@ export class ProblemList {
     seen.add(key);
     others.push(problem);
   }
+}
+
+/** For `ProblemList.sorted`. */
+export function labelOrder(): SortedList<string> {
+  return new SortedList<string>(compareText);
 }
 
 /** A result with the problems that were found on the way. */

@@ -27,9 +27,9 @@ import { ControllerMetrics } from "../metrics.ts";
 import { type ControllerOptions, parseControllerOptions } from "../cli/options.ts";
 import { Outputs } from "../outputs/outputs.ts";
 import { Reconciler, type Reconciliation } from "../reconcile/reconciler.ts";
-import { referencedSecrets } from "../watch/secret_references.ts";
+import { SecretReferences } from "../watch/secret_references.ts";
 import { ProxyStream } from "../stream/from_options.ts";
-import { DEFAULT_CLUSTER_BOUNDS, translate } from "../translate/translator.ts";
+import { DEFAULT_CLUSTER_BOUNDS, Translator } from "../translate/translator.ts";
 import { PUBLISHED_SELECTOR, Watches } from "../watch/kinds.ts";
 import { readWorkload } from "../outputs/workload/from_options.ts";
 import { proxyMemoryOf } from "../outputs/workload/proxy_memory.ts";
@@ -209,15 +209,17 @@ class Controller {
     const { options, workload, log } = this.#given;
     const watches = this.#watches;
     const outputs = this.#outputs;
+    const translator = new Translator();
+    const references = new SecretReferences(translator.readers, options);
     const loop = this.#reconciler = new Reconciler({
       epoch,
       kinds: watches.kinds,
       secrets: watches.secrets,
       isSynced: () => watches.ownAreSynced && watches.areNamespacesKnown && watches.isDeniedKnown,
       resources: () => watches.resources(),
-      references: (resources) => referencedSecrets(resources, options),
+      references: (resources) => references.of(resources),
       published: () => outputs.published(),
-      translate,
+      translate: (...inputs) => translator.translate(...inputs),
       translateOptions: {
         ...options,
         allowLocalEndpoints: false,

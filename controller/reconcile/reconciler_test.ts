@@ -3,7 +3,7 @@ import { silentLogger } from "../../shared/log.ts";
 import type { KubeSecret, Resources } from "../kube/resources.ts";
 import type { WatchedKind } from "./replica_catch_up.ts";
 import { Reconciler, type Reconciliation } from "./reconciler.ts";
-import { translate } from "../translate/translator.ts";
+import { Translator } from "../translate/translator.ts";
 
 /** One that is there and never changes. */
 function still(kind: string): WatchedKind {
@@ -42,6 +42,7 @@ const RESOURCES: Resources = {
 };
 
 Deno.test("a certificate whose time ends is told of, although no object changes", async () => {
+  const translator = new Translator();
   const results: Reconciliation[] = [];
   const reasons = () => results.at(-1)?.problems.map(({ reason }) => reason) ?? [];
   let now = Date.parse("2119-12-31T00:00:00Z");
@@ -55,7 +56,7 @@ Deno.test("a certificate whose time ends is told of, although no object changes"
     resources: () => RESOURCES,
     references: () => new Set(["default/web"]),
     published: () => ({ snapshot: null, version: null, digest: null }),
-    translate,
+    translate: (...inputs) => translator.translate(...inputs),
     translateOptions: {
       ingressClasses: ["pingress"],
       controllerNames: [],

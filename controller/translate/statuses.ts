@@ -26,21 +26,20 @@ interface Statuses {
   readonly sorted: readonly IngressStatus[];
 }
 
-const memory = new LastResult<StatusInputs, Statuses>();
-const SORTED = new SortedList<IngressStatus>((a, b) =>
-  compareText(keyOf(a.object), keyOf(b.object))
-);
+export class StatusCollector {
+  readonly #last = new LastResult<StatusInputs, Statuses>();
+  readonly #byName = new SortedList<IngressStatus>((a, b) =>
+    compareText(keyOf(a.object), keyOf(b.object))
+  );
 
-/** The very same list as before where nothing changed. */
-export function layStatuses(
-  inputs: StatusInputs,
-  problems: ProblemList,
-): readonly IngressStatus[] {
-  const before = memory.last;
-  const each = before === null || before.inputs.list.hasDuplicates || inputs.list.hasDuplicates
-    ? inputs.list.ingresses.map((ingress, i) => statusOf(inputs, ingress, i, problems))
-    : changedStatuses(inputs, before.inputs, before.result.each, problems);
-  return memory.keep(inputs, { each, sorted: SORTED.of(each) }).sorted;
+  /** The very same list as before where nothing changed. */
+  collect(inputs: StatusInputs, problems: ProblemList): readonly IngressStatus[] {
+    const before = this.#last.last;
+    const each = before === null || before.inputs.list.hasDuplicates || inputs.list.hasDuplicates
+      ? inputs.list.ingresses.map((ingress, i) => statusOf(inputs, ingress, i, problems))
+      : changedStatuses(inputs, before.inputs, before.result.each, problems);
+    return this.#last.keep(inputs, { each, sorted: this.#byName.of(each) }).sorted;
+  }
 }
 
 /**

@@ -1,6 +1,9 @@
 /**
  * Kubernetes objects in, one snapshot out. A pure function: the same objects in any order, the same
  * published snapshot and the same options give the same bytes; the clock changes problems only.
+ *
+ * A `Translator` owns all that is remembered from one call to the next (`memory.ts`), so that a
+ * translation costs as much as what changed; what a call gives depends on its arguments alone.
  */
 import type { Problem } from "../../shared/problem.ts";
 import {
@@ -11,41 +14,24 @@ import {
 } from "../../shared/snapshot/types.ts";
 import type { Resources } from "../kube/resources.ts";
 import { BackendResolver } from "./backends/backend.ts";
-import { CertificateSources, indexSecrets } from "./certificates/certificate_source.ts";
+import { CertificateSources } from "./certificates/certificate_source.ts";
 import { ownIngresses } from "./ingress/class.ts";
 import type { RefusalOptions } from "./routes/closures.ts";
 import {
   type DefaultCertificate,
   readDefaultCertificate,
 } from "./certificates/default_certificate.ts";
-import {
-  type ClusterBounds,
-  DEFAULT_CLUSTER_BOUNDS,
-  endpointRoom,
-  upstreamsByNamespace,
-  withinCluster,
-} from "./bounds/cluster_bound.ts";
+import { type ClusterBounds, DEFAULT_CLUSTER_BOUNDS } from "./bounds/cluster_bound.ts";
 import { DEFAULT_NAMESPACE_ENDPOINTS } from "./backends/endpoint_bound.ts";
 import type { HostClaims } from "./hosts/host_claims.ts";
 import type { HostOwner, HostOwnershipMode } from "./hosts/host_owner.ts";
-import { livingFirst, readIngresses } from "./ingress/ingress_list.ts";
-import {
-  DEFAULT_NAMESPACE_BOUNDS,
-  type NamespaceBounds,
-  withinBounds,
-} from "./bounds/namespace_bounds.ts";
-import { readNamespaces } from "./ingress/namespace_facts.ts";
-import { readOwnership } from "./hosts/ownership.ts";
+import { ObjectReaders, StageMemory } from "./memory.ts";
+import { DEFAULT_NAMESPACE_BOUNDS, type NamespaceBounds } from "./bounds/namespace_bounds.ts";
 import { ProblemList } from "../base/problems.ts";
 import type { DefaultBackend } from "./routes/routes.ts";
-import { layRoutes } from "./routes/routing.ts";
-import { SortedList } from "../base/sorted_list.ts";
 import type { IngressStatus } from "./model/status.ts";
-import { layStatuses } from "./statuses.ts";
-import { layCertificates } from "./certificates/tls.ts";
 import { reportTooLarge } from "./ingress/too_large.ts";
 import { UpstreamTlsReader } from "./backends/upstream_tls.ts";
-import { compareText } from "../base/text_order.ts";
 
 export type { RefusalOptions } from "./routes/closures.ts";
 export { type ClusterBounds, DEFAULT_CLUSTER_BOUNDS } from "./bounds/cluster_bound.ts";
@@ -103,107 +89,147 @@ export interface Translation {
   readonly hostOwners: ReadonlyMap<string, HostOwner>;
 }
 
-/**
- * Translates `resources` to a snapshot. Never throws, whatever shape the objects have: what cannot
- * be read becomes a problem, and everything else is served.
- *
- * @param published What was published last, for certificates that keep their last good version.
- */
+export class Translator {
+  /** For others who read the same objects: each is read once. */
+  readonly readers: ObjectReaders;
+  #memory: StageMemory;
+
+  constructor(readers = new ObjectReaders()) {
+    this.readers = readers;
+    this.#memory = new StageMemory(readers);
+  }
+
+  /**
+   * Translates `resources` to a snapshot. Not known to throw, whatever shape the objects have: what
+   * cannot be read becomes a problem, and everything else is served. Parts that did not change since
+   * the last call are the very same objects; none may be changed.
+   *
+   * @param published What was published last, for certificates that keep their last good version.
+   */
+  translate(
+    resources: Resources,
+    published: Snapshot | null,
+    options: TranslateOptions,
+    clock: Clock,
+  ): Translation {
+    try {
+      return this.#translate(resources, published, options, clock());
+    } catch (error) {
+      // Stages may have remembered half of it, which the next call would take for the whole.
+      this.#memory = new StageMemory(this.readers);
+      throw error;
+    }
+  }
+
+  /** @param now Milliseconds since the epoch. */
+  #translate(
+    resources: Resources,
+    published: Snapshot | null,
+    options: TranslateOptions,
+    now: number,
+  ): Translation {
+    const memory = this.#memory;
+    const problems = new ProblemList();
+    const own = ownIngresses(
+      resources.ingresses.map((object) => this.readers.ingresses.of(object)),
+      resources.ingressClasses,
+      options,
+      problems,
+    );
+    reportTooLarge(resources, problems);
+    const namespaces = memory.namespaces.read(resources.namespaces);
+    const clusterBounds = options.clusterBounds ?? DEFAULT_CLUSTER_BOUNDS;
+    const admitted = memory.clusterBounds.admit(
+      memory.namespaceBounds.admit(
+        memory.ingresses.read(own),
+        published,
+        options.namespaceBounds ?? DEFAULT_NAMESPACE_BOUNDS,
+      ),
+      resources.secrets,
+      published,
+      clusterBounds,
+    );
+    const list = memory.ingresses.livingFirst(admitted, namespaces);
+    const { ingresses } = list;
+    problems.addAll(list.problems);
+    const secrets = this.readers.secrets.of(resources.secrets, problems);
+    const ownership = memory.ownership.resolve({
+      mode: options.hostOwnership,
+      ingresses: admitted.ingresses,
+      namespaces,
+      claims: options.claims ?? null,
+      published,
+      kept: options.keptNamespaces ?? NONE_KEPT,
+    }, now);
+    problems.addAll(namespaces.problems);
+    problems.addAll(ownership.problems);
+    const upstreamTls = new UpstreamTlsReader(secrets, published, now, problems);
+    const backends = new BackendResolver(
+      memory.backends,
+      resources,
+      upstreamTls,
+      options,
+      {
+        upstreams: memory.clusterBounds.upstreamsByNamespace(admitted.ingresses),
+        endpoints: options.namespaceEndpoints ?? DEFAULT_NAMESPACE_ENDPOINTS,
+        cluster: memory.clusterBounds.endpointRoom(
+          admitted.ingresses,
+          resources.secrets,
+          published,
+          clusterBounds,
+        ),
+      },
+      problems,
+    );
+    const routing = memory.routes.build(
+      ingresses,
+      backends,
+      { processBackend: options.defaultBackend, refusals: options, ownership },
+      problems,
+    );
+    const { maxRsaBits } = options;
+    const sources = new CertificateSources(secrets, now, problems, published, maxRsaBits);
+    const tls = memory.certificates.assign(ingresses, sources, published, ownership, problems);
+    const byDefault = readDefaultCertificate(
+      options.defaultCertificate,
+      secrets,
+      published,
+      now,
+      problems,
+      maxRsaBits,
+    );
+    const unnamed = byDefault === null
+      ? upstreamTls.certificates()
+      : withCertificate(upstreamTls.certificates(), byDefault);
+    const statuses = memory.statuses.collect({ list, routing, tls }, problems);
+    return {
+      snapshot: {
+        format: SNAPSHOT_FORMAT,
+        version: options.version,
+        routes: routing.routes,
+        defaultAction: routing.defaultAction,
+        upstreams: backends.upstreams(),
+        certificates: memory.certificateOrder.of(allCertificates(tls.certificates, unnamed)),
+        defaultCertificate: byDefault?.id ?? null,
+        ...loopMarkOf(published, options),
+        ...(backends.denied.list.length === 0 ? {} : { denied: backends.denied.list }),
+      },
+      problems: problems.sorted(memory.problemOrder),
+      statuses,
+      claims: ownership.claims,
+      hostOwners: ownership.owners,
+    };
+  }
+}
+
+/** `Translator.translate` for a single call. */
 export function translate(
   resources: Resources,
   published: Snapshot | null,
   options: TranslateOptions,
   clock: Clock,
 ): Translation {
-  const problems = new ProblemList();
-  const own = ownIngresses(resources.ingresses, resources.ingressClasses, options, problems);
-  reportTooLarge(resources, problems);
-  const namespaces = readNamespaces(resources.namespaces);
-  const read = withinCluster(
-    withinBounds(
-      readIngresses(own),
-      published,
-      options.namespaceBounds ?? DEFAULT_NAMESPACE_BOUNDS,
-    ),
-    resources.secrets,
-    published,
-    options.clusterBounds ?? DEFAULT_CLUSTER_BOUNDS,
-  );
-  const list = livingFirst(read, namespaces);
-  const { ingresses } = list;
-  problems.addAll(list.problems);
-  const secrets = indexSecrets(resources.secrets, problems);
-  const now = clock();
-  const ownership = readOwnership({
-    mode: options.hostOwnership,
-    ingresses: read.ingresses,
-    namespaces,
-    claims: options.claims ?? null,
-    published,
-    kept: options.keptNamespaces ?? NONE_KEPT,
-  }, now);
-  problems.addAll(namespaces.problems);
-  problems.addAll(ownership.problems);
-  const upstreamTls = new UpstreamTlsReader(secrets, published, now, problems);
-  const backends = new BackendResolver(
-    resources,
-    upstreamTls,
-    options,
-    {
-      upstreams: upstreamsByNamespace(read.ingresses),
-      endpoints: options.namespaceEndpoints ?? DEFAULT_NAMESPACE_ENDPOINTS,
-      cluster: endpointRoom(
-        read.ingresses,
-        resources.secrets,
-        published,
-        options.clusterBounds ?? DEFAULT_CLUSTER_BOUNDS,
-      ),
-    },
-    problems,
-  );
-  const routing = layRoutes(
-    ingresses,
-    backends,
-    { processBackend: options.defaultBackend, refusals: options, ownership },
-    problems,
-  );
-  const sources = new CertificateSources(
-    secrets,
-    now,
-    problems,
-    published,
-    options.maxRsaBits,
-  );
-  const tls = layCertificates(ingresses, sources, published, ownership, problems);
-  const byDefault = readDefaultCertificate(
-    options.defaultCertificate,
-    secrets,
-    published,
-    now,
-    problems,
-    options.maxRsaBits,
-  );
-  const unnamed = byDefault === null
-    ? upstreamTls.certificates()
-    : withCertificate(upstreamTls.certificates(), byDefault);
-  const statuses = layStatuses({ list, routing, tls }, problems);
-  return {
-    snapshot: {
-      format: SNAPSHOT_FORMAT,
-      version: options.version,
-      routes: routing.routes,
-      defaultAction: routing.defaultAction,
-      upstreams: backends.upstreams(),
-      certificates: mergeCertificates(tls.certificates, unnamed),
-      defaultCertificate: byDefault?.id ?? null,
-      ...loopMarkOf(published, options),
-      ...(backends.denied.list.length === 0 ? {} : { denied: backends.denied.list }),
-    },
-    problems: problems.sorted(),
-    statuses,
-    claims: ownership.claims,
-    hostOwners: ownership.owners,
-  };
+  return new Translator().translate(resources, published, options, clock);
 }
 
 /** A published one stays: a restarted controller and all replicas then have the same. */
@@ -217,19 +243,17 @@ function loopMarkOf(
 
 const NONE_KEPT: ReadonlySet<string> = new Set();
 
-const CERTIFICATES = new SortedList<Certificate>((a, b) => compareText(a.id, b.id));
-
 /** The default one may be shown to backends as well. */
 function withCertificate(shown: readonly Certificate[], one: Certificate): readonly Certificate[] {
   return shown.some(({ id }) => id === one.id) ? shown : [...shown, one];
 }
 
-/** One that is used for hosts may be shown to backends as well. */
-function mergeCertificates(
+/** Each once: one that is used for hosts may be shown to backends as well. */
+function allCertificates(
   served: readonly Certificate[],
   shown: readonly Certificate[],
 ): readonly Certificate[] {
-  if (shown.length === 0) return CERTIFICATES.of(served);
+  if (shown.length === 0) return served;
   const ids = new Set(served.map(({ id }) => id));
-  return CERTIFICATES.of([...served, ...shown.filter(({ id }) => !ids.has(id))]);
+  return [...served, ...shown.filter(({ id }) => !ids.has(id))];
 }

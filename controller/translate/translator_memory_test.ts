@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { serialiseSnapshot } from "../../shared/snapshot/serialise.ts";
 import type { Snapshot } from "../../shared/snapshot/types.ts";
 import {
+  ingress,
   merge,
   mutationsOf,
   randomNumbers,
@@ -12,8 +13,11 @@ import {
   slice,
   victimObjects,
 } from "../../tests/support/rich_cluster.ts";
-import type { Ingress, KubeSecret, Resources } from "../kube/resources.ts";
-import { translate, type TranslateOptions, type Translation } from "./translator.ts";
+import type { Ingress, Resources } from "../kube/resources.ts";
+import { readSecret } from "./certificates/certificate_source.ts";
+import { ObjectReaders } from "./memory.ts";
+import { type TranslateOptions, type Translation, Translator } from "./translator.ts";
+import { ObjectIndex } from "../base/identity.ts";
 import { stableText } from "../base/json.ts";
 
 const KINDS = ["ingresses", "ingressClasses", "services", "endpointSlices", "secrets"] as const;
@@ -64,11 +68,13 @@ interface Call {
   readonly options: TranslateOptions;
   readonly now: number;
   readonly bytes: string;
+  readonly snapshot: Snapshot;
 }
 
 Deno.test("objects that differ in any field give the same after others as by themselves", () => {
   const victim = victimObjects();
   const rich = richResources();
+  const call = callsOf(new Translator());
   const calls: Call[] = [];
   for (const kind of KINDS) {
     for (const [i, object] of victim[kind].entries()) {
@@ -90,6 +96,7 @@ Deno.test("objects that come, change and go leave nothing behind, whatever the o
     KINDS.map((kind) => [kind, victimObjects()[kind].flatMap((one) => [...mutationsOf(one)])]),
   );
   const whole = merge(richResources(), victimObjects());
+  const call = callsOf(new Translator());
   const calls: Call[] = [];
   let resources = whole;
   let published: Snapshot | null = null;
@@ -113,8 +120,8 @@ Deno.test("objects that come, change and go leave nothing behind, whatever the o
     }
     const options = random() < 0.8 ? OPTIONS : OPTION_SETS[below(OPTION_SETS.length)];
     const now = TIMES[random() < 0.9 ? 0 : 1];
-    const made = translate(resources, published, options, () => now);
-    calls.push({ resources, published, options, now, bytes: bytesOf(made) });
+    const made = call(resources, published, options, now);
+    calls.push(made);
     if (random() < 0.3) published = random() < 0.1 ? null : made.snapshot;
   }
   for (const each of calls) assertSameWhenNew(each);
@@ -124,12 +131,12 @@ Deno.test("Ingresses that share hosts, backends and Secrets, or do not, change o
   const tight = { ...OPTIONS, namespaceBounds: { routes: 12, hostBytes: 4096, certificates: 2 } };
   for (const [seed, options] of [[1, OPTIONS], [2, OPTIONS], [3, OPTIONS], [4, tight]] as const) {
     const cluster = new ChangingCluster(seed);
+    const call = callsOf(new Translator());
     let published: Snapshot | null = null;
     const calls: Call[] = [];
     for (let step = 0; step < 400; step++) {
-      const { resources } = cluster;
-      const made = translate(resources, published, options, () => TIMES[0]);
-      calls.push({ resources, published, options, now: TIMES[0], bytes: bytesOf(made) });
+      const made = call(cluster.resources, published, options, TIMES[0]);
+      calls.push(made);
       if (step % 7 === 0) published = made.snapshot;
       cluster.change();
     }
@@ -138,6 +145,7 @@ Deno.test("Ingresses that share hosts, backends and Secrets, or do not, change o
 });
 
 Deno.test("objects that are equal, but others, give the same bytes, problems and statuses", () => {
+  const call = callsOf(new Translator());
   for (const options of OPTION_SETS) {
     const first = call(richResources(), null, options, TIMES[0]);
     assertSameWhenNew(first);
@@ -146,7 +154,52 @@ Deno.test("objects that are equal, but others, give the same bytes, problems and
   }
 });
 
+Deno.test("translators of two clusters in one process each give what they give alone", () => {
+  const clusters = [new ChangingCluster(5), new ChangingCluster(6)];
+  // The third gets the very objects of the first.
+  const calls = [0, 1, 0].map((cluster) => ({ cluster, call: callsOf(new Translator()) }));
+  const published: (Snapshot | null)[] = [null, null, null];
+  for (let step = 0; step < 120; step++) {
+    const made = calls.map(({ cluster, call }, i) =>
+      call(clusters[cluster].resources, published[i], OPTIONS, TIMES[0])
+    );
+    for (const each of made) assertSameWhenNew(each);
+    const routes = new Set(made[0].snapshot.routes);
+    assert.ok(made[2].snapshot.routes.every((route) => !routes.has(route)), "shared routes");
+    // Each in turn, also what another cluster published.
+    if (step % 7 === 0) published[step % 3] = made[step % 2].snapshot;
+    for (const cluster of clusters) cluster.change();
+  }
+});
+
+Deno.test("a translation that fails leaves nothing behind", () => {
+  const web = (name: string, host: string, backend = "web") =>
+    ingress(name, "team-a", [host, "/", backend]);
+  const whole: Resources = {
+    ...richResources(),
+    ingresses: Array.from({ length: 20 }, (_, i) => web(`app-${i}`, `app-${i}.example.com`)),
+    services: [service("web", "team-a"), failingOnSecondRead(service("failing", "team-a"))],
+  };
+  const options: TranslateOptions = { ...OPTIONS, hostOwnership: "shared" };
+  const translator = new Translator();
+  const run = (ingresses: Resources["ingresses"]) =>
+    translator.translate({ ...whole, ingresses }, null, options, () => TIMES[0]);
+  const { ingresses } = whole;
+  run(ingresses);
+  // Where its first Ingress was replaced, routes of its host have been forgotten when it fails.
+  assert.throws(() => run(ingresses.with(0, web("app-0", "other.example.com", "failing"))), /Gone/);
+  run(ingresses);
+  const { snapshot, problems } = run([...ingresses, web("late", "app-0.example.com")]);
+  const ids = snapshot.routes.map(({ id }) => id);
+  assert.deepEqual(ids, [...new Set(ids)]);
+  assert.deepEqual(
+    problems.filter(({ object }) => object?.name === "late").map(({ reason }) => reason),
+    ["PathTaken"],
+  );
+});
+
 Deno.test("parts of a snapshot whose objects stay the same are the very same", () => {
+  const run = runsOf(new Translator());
   const resources = richResources();
   const first = run(resources);
   const again = run({ ...resources, ingresses: resources.ingresses.toReversed() });
@@ -166,6 +219,7 @@ Deno.test("parts of a snapshot whose objects stay the same are the very same", (
 });
 
 Deno.test("an EndpointSlice that says the same as before changes no part of a snapshot", () => {
+  const run = runsOf(new Translator());
   const resources = richResources();
   const first = run(resources);
   const touched = resources.endpointSlices.map((slice) => ({
@@ -176,6 +230,7 @@ Deno.test("an EndpointSlice that says the same as before changes no part of a sn
 });
 
 Deno.test("lists of a snapshot in which nothing changed are the very same", () => {
+  const run = runsOf(new Translator());
   const resources = richResources();
   const first = run(resources);
   const again = run({ ...resources, services: [...resources.services] });
@@ -186,6 +241,7 @@ Deno.test("lists of a snapshot in which nothing changed are the very same", () =
 });
 
 Deno.test("objects nested too deeply to be compared are survived", () => {
+  const run = runsOf(new Translator());
   const deep: unknown = JSON.parse("[".repeat(100_000) + "]".repeat(100_000));
   const resources = richResources();
   const twins = [1, 2].map(() => ({
@@ -306,39 +362,44 @@ class ChangingCluster {
   }
 }
 
-function run(resources: Resources): Translation {
-  return translate(resources, null, OPTIONS, () => TIMES[0]);
+function runsOf(translator: Translator): (resources: Resources) => Translation {
+  return (resources) => translator.translate(resources, null, OPTIONS, () => TIMES[0]);
 }
 
-function call(
+type CallInputs = [
   resources: Resources,
   published: Snapshot | null,
   options: TranslateOptions,
   now: number,
-): Call {
-  const bytes = bytesOf(translate(resources, published, options, () => now));
-  return { resources, published, options, now, bytes };
-}
+];
 
-/** Of Secrets, as reading one takes a hundred times longer than all the rest. */
-const secretCopies = new WeakMap<KubeSecret, KubeSecret>();
-
-function copySecret(secret: KubeSecret): KubeSecret {
-  const copy = secretCopies.get(secret) ?? { ...secret };
-  secretCopies.set(secret, copy);
-  return copy;
-}
-
-/** The same call with objects that were never seen. */
-function assertSameWhenNew({ resources, published, options, now, bytes }: Call): void {
-  const copies: Resources = {
-    ingresses: resources.ingresses.map((object) => ({ ...object })),
-    ingressClasses: resources.ingressClasses.map((object) => ({ ...object })),
-    services: resources.services.map((object) => ({ ...object })),
-    endpointSlices: resources.endpointSlices.map((object) => ({ ...object })),
-    secrets: resources.secrets.map(copySecret),
+function callsOf(translator: Translator): (...inputs: CallInputs) => Call {
+  return (resources, published, options, now) => {
+    const made = translator.translate(resources, published, options, () => now);
+    const bytes = bytesOf(made);
+    return { resources, published, options, now, bytes, snapshot: made.snapshot };
   };
-  assert.equal(bytesOf(translate(copies, published, options, () => now)), bytes);
+}
+
+/** Shared by new translators alone: to read a Secret takes a hundred times as long as the rest. */
+const secrets = new ObjectIndex(readSecret);
+
+/** The same call, of a translator that has nothing remembered but what is in single Secrets. */
+function assertSameWhenNew({ resources, published, options, now, bytes }: Call): void {
+  const translator = new Translator({ ...new ObjectReaders(), secrets });
+  const made = translator.translate(resources, published, options, () => now);
+  assert.equal(bytesOf(made), bytes);
+}
+
+/** As no object of an API server is: it stands for a mistake of ours. */
+function failingOnSecondRead<T extends object>(object: T): T {
+  let reads = 0;
+  return Object.defineProperty({ ...object }, "spec", {
+    get() {
+      if (++reads > 1) throw new Error("Gone");
+      return { ports: [{ name: "http", port: 80 }] };
+    },
+  });
 }
 
 /** @param isUnchanged By id of an upstream. */

@@ -7,14 +7,14 @@
 import type { Resources } from "../kube/resources.ts";
 import { type ClassOptions, ownIngresses } from "../translate/ingress/class.ts";
 import type { DefaultCertificate } from "../translate/certificates/default_certificate.ts";
-import { keyOf } from "../base/identity.ts";
-import type { IngressObject } from "../translate/ingress/ingress_object.ts";
+import { keyOf, type ObjectIndex } from "../base/identity.ts";
+import type { IngressObject, IngressObjects } from "../translate/ingress/ingress_object.ts";
 import { asList, fieldOf } from "../base/json.ts";
-import { oncePerObject } from "../base/memo.ts";
+import { ObjectCache } from "../base/memo.ts";
 import { isDnsName } from "../base/names.ts";
 import { ProblemList } from "../base/problems.ts";
 import type { DefaultBackend } from "../translate/routes/routes.ts";
-import { type ServiceModel, serviceModel } from "../translate/backends/service.ts";
+import type { ServiceModel } from "../translate/backends/service.ts";
 import { SECRET_ANNOTATIONS } from "../translate/annotations/own_annotation_names.ts";
 
 export interface ReferenceOptions extends ClassOptions {
@@ -23,32 +23,52 @@ export interface ReferenceOptions extends ClassOptions {
   readonly defaultCertificate: DefaultCertificate | null;
 }
 
-/**
- * The Secrets of `spec.tls` of each Ingress that is ours, and those that a Service which one of them
- * leads to names for TLS to its endpoints, and the default certificate's; as `namespace/name`. A name that no Secret can have is
- * left out.
- */
-export function referencedSecrets(
-  resources: Pick<Resources, "ingresses" | "ingressClasses" | "services">,
-  options: ReferenceOptions,
-): Set<string> {
-  const { ingresses, ingressClasses, services } = resources;
-  // A translation reports the same problems, where somebody sees them.
-  const own = ownIngresses(ingresses, ingressClasses, options, new ProblemList());
-  const secrets = new Set(own.flatMap((ingress) => references(ingress).secrets));
-  if (options.defaultCertificate !== null) secrets.add(keyOf(options.defaultCertificate));
-  const naming = services.flatMap((service) => {
-    const model = serviceModel(service);
-    return model !== null && secretsOf(model).length > 0 ? [model] : [];
-  });
-  if (naming.length === 0) return secrets;
-  const reached = new Set(own.flatMap((ingress) => references(ingress).services));
-  if (options.defaultBackend !== null) reached.add(keyOf(options.defaultBackend));
-  for (const service of naming) {
-    if (!reached.has(keyOf(service.identity.ref))) continue;
-    for (const secret of secretsOf(service)) secrets.add(secret);
+/** Who reads the objects, each once; the readers of the translator, so that it is once for both. */
+export interface ReferenceReaders {
+  readonly ingresses: IngressObjects;
+  readonly services: ObjectIndex<ServiceModel>;
+}
+
+export class SecretReferences {
+  readonly #readers: ReferenceReaders;
+  readonly #options: ReferenceOptions;
+  readonly #ofIngress = new ObjectCache(readReferences);
+  readonly #ofService = new ObjectCache(readSecrets);
+
+  constructor(readers: ReferenceReaders, options: ReferenceOptions) {
+    this.#readers = readers;
+    this.#options = options;
   }
-  return secrets;
+
+  /**
+   * The Secrets of `spec.tls` of each Ingress that is ours, those that a Service which one of them
+   * leads to names for TLS to its endpoints, and the default certificate's; as `namespace/name`. A
+   * name that no Secret can have is left out.
+   */
+  of(resources: Pick<Resources, "ingresses" | "ingressClasses" | "services">): Set<string> {
+    const { defaultBackend, defaultCertificate } = this.#options;
+    const own = ownIngresses(
+      resources.ingresses.map((object) => this.#readers.ingresses.of(object)),
+      resources.ingressClasses,
+      this.#options,
+      // A translation reports the same problems, where somebody sees them.
+      new ProblemList(),
+    );
+    const secrets = new Set(own.flatMap((ingress) => this.#ofIngress.of(ingress).secrets));
+    if (defaultCertificate !== null) secrets.add(keyOf(defaultCertificate));
+    const naming = resources.services.flatMap((service) => {
+      const model = this.#readers.services.model(service);
+      return model !== null && this.#ofService.of(model).length > 0 ? [model] : [];
+    });
+    if (naming.length === 0) return secrets;
+    const reached = new Set(own.flatMap((ingress) => this.#ofIngress.of(ingress).services));
+    if (defaultBackend !== null) reached.add(keyOf(defaultBackend));
+    for (const service of naming) {
+      if (!reached.has(keyOf(service.identity.ref))) continue;
+      for (const secret of this.#ofService.of(service)) secrets.add(secret);
+    }
+    return secrets;
+  }
 }
 
 interface References {
@@ -59,8 +79,7 @@ interface References {
 
 const NONE: References = { secrets: [], services: [] };
 
-const references = oncePerObject((object): References => {
-  const { identity, object: ingress } = object as IngressObject;
+function readReferences({ identity, object: ingress }: IngressObject): References {
   if (identity === null) return NONE;
   const { namespace } = identity.ref;
   const spec = fieldOf(ingress, "spec");
@@ -78,16 +97,15 @@ const references = oncePerObject((object): References => {
         .map((backend) => fieldOf(fieldOf(backend, "service"), "name")),
     ),
   };
-}) as (ingress: IngressObject) => References;
+}
 
-const secretsOf = oncePerObject((object): readonly string[] => {
-  const { identity, object: service } = object as ServiceModel;
+function readSecrets({ identity, object: service }: ServiceModel): readonly string[] {
   const annotations = fieldOf(fieldOf(service, "metadata"), "annotations");
   return keys(
     identity.ref.namespace,
     SECRET_ANNOTATIONS.map((name) => fieldOf(annotations, name)),
   );
-}) as (service: ServiceModel) => readonly string[];
+}
 
 function keys(namespace: string, names: readonly unknown[]): string[] {
   const known = names.filter((name): name is string => typeof name === "string" && isDnsName(name));

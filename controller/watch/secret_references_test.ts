@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import type { Ingress, IngressClass, Service } from "../kube/resources.ts";
-import { referencedSecrets, type ReferenceOptions } from "./secret_references.ts";
+import { type ReferenceOptions, SecretReferences } from "./secret_references.ts";
+import { ObjectIndex } from "../base/identity.ts";
+import { readService } from "../translate/backends/service.ts";
+import { IngressObjects } from "../translate/ingress/ingress_object.ts";
 
 const OPTIONS: ReferenceOptions = {
   ingressClasses: ["pingress"],
@@ -35,7 +38,8 @@ function named(
   options: Partial<ReferenceOptions> = {},
 ): string[] {
   const resources = { ingresses: [], ingressClasses: [], services: [], ...given };
-  return [...referencedSecrets(resources, { ...OPTIONS, ...options })].sort();
+  const readers = { ingresses: new IngressObjects(), services: new ObjectIndex(readService) };
+  return [...new SecretReferences(readers, { ...OPTIONS, ...options }).of(resources)].sort();
 }
 
 const CA = { "pingress.io/upstream-tls-ca": "authority" };

@@ -49,7 +49,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "controller/reconcile/replica_catch_up.ts": ["CatchUp.behind", "CatchUp.claim"],
       "controller/kube/excess.ts": ["excessOf"],
       "controller/translate/backends/endpoint_bound.ts": ["endpointLimits"],
-      "controller/translate/bounds/namespace_bounds.ts": ["applyBounds"],
+      "controller/translate/bounds/namespace_bounds.ts": ["NamespaceAdmission.apply"],
       "controller/kube/refusals.ts": ["RefusalLog.refused"],
       "controller/kube/revision.ts": ["compareRevisions", "newestRevision", "oldestRevision"],
       "controller/kube/store.ts": [

@@ -10,10 +10,14 @@ import {
 import { reduceIngress } from "../../controller/kube/reduce.ts";
 import type { KubeObject } from "../../controller/kube/types.ts";
 import type { Resources } from "../../controller/kube/resources.ts";
-import { translate, type TranslateOptions } from "../../controller/translate/translator.ts";
+import {
+  translate,
+  type TranslateOptions,
+  Translator,
+} from "../../controller/translate/translator.ts";
 import { readIdentity } from "../../controller/base/identity.ts";
 import { readIngress } from "../../controller/translate/ingress/ingress.ts";
-import { referencedSecrets } from "../../controller/watch/secret_references.ts";
+import { SecretReferences } from "../../controller/watch/secret_references.ts";
 import { unknownClasses } from "../../controller/problems/unknown_class.ts";
 import { DEFAULT_NAMESPACE_BOUNDS } from "../../controller/translate/bounds/namespace_bounds.ts";
 import { compileTable } from "../../proxy/router/table.ts";
@@ -50,26 +54,19 @@ const OPTIONS: TranslateOptions = {
 
 const NOW = Date.parse("2030-01-01T00:00:00Z");
 
-/**
- * Stands in all names, hosts and paths, and is another one for each translation: what stays the same
- * from one to the next is remembered, and would cost nothing.
- */
-let run = 0;
-
-/** @param resources gives objects of this run. */
+/** By a translator that has nothing remembered. */
 function translated(resources: (count: number) => Resources, count: number): Snapshot {
-  run++;
   return translate(resources(count), null, OPTIONS, () => NOW).snapshot;
 }
 
 type Extras = Readonly<Record<string, unknown>>;
 
-/** An Ingress of this run's tenant. */
+/** An Ingress of the tenant. */
 function ingressOf(spec: Extras, annotations: Extras = {}, metadata: Extras = {}) {
   return {
     apiVersion: "networking.k8s.io/v1",
     kind: "Ingress",
-    metadata: { name: "one", namespace: tenant(), annotations, ...metadata },
+    metadata: { name: "one", namespace: TENANT, annotations, ...metadata },
     spec,
   } as Resources["ingresses"][number];
 }
@@ -77,7 +74,7 @@ function ingressOf(spec: Extras, annotations: Extras = {}, metadata: Extras = {}
 const BACKEND = { service: { name: "web", port: { number: 80 } } };
 
 function pathOf(path: string, pathType = "Prefix", backend: unknown = BACKEND) {
-  return { path: `/${run}${path}`, pathType, backend };
+  return { path: `/1${path}`, pathType, backend };
 }
 
 function ruleOf(host: string, paths: readonly unknown[] = [pathOf("/")]) {
@@ -88,9 +85,7 @@ function listOf<T>(count: number, element: (i: number) => T): readonly T[] {
   return Array.from({ length: count }, (_, i) => element(i));
 }
 
-function tenant(): string {
-  return `tenant-${run}`;
-}
+const TENANT = "tenant-1";
 
 const TLS = secret("tls", "", "app");
 
@@ -99,9 +94,9 @@ function clusterOf(spec: Extras, annotations: Extras = {}): Resources {
   return {
     ...NONE,
     ingresses: [ingressOf(spec, annotations)],
-    services: [service("web", tenant())],
-    endpointSlices: [slice("web", tenant(), "web-1", ["10.0.0.1"])],
-    secrets: [{ ...TLS, metadata: { name: "tls", namespace: tenant() } }],
+    services: [service("web", TENANT)],
+    endpointSlices: [slice("web", TENANT, "web-1", ["10.0.0.1"])],
+    secrets: [{ ...TLS, metadata: { name: "tls", namespace: TENANT } }],
   };
 }
 
@@ -109,15 +104,15 @@ const SSL = { "nginx.ingress.kubernetes.io/force-ssl-redirect": "true" };
 const REWRITE = { "nginx.ingress.kubernetes.io/rewrite-target": "/" };
 const SATISFY = { "nginx.ingress.kubernetes.io/satisfy": "any" };
 
-const hostOf = (i: number) => `host-${i}.tenant-${run}.test`;
-const oneHost = () => `tenant-${run}.test`;
+const ONE_HOST = `${TENANT}.test`;
+const hostOf = (i: number) => `host-${i}.${ONE_HOST}`;
 
 /** One Ingress by what it has many of. */
 const INGRESSES: Readonly<Record<string, (count: number) => Resources>> = {
   "rules of hosts": (count) => clusterOf({ rules: listOf(count, (i) => ruleOf(hostOf(i))) }),
   "rules of one host": (count) =>
-    clusterOf({ rules: listOf(count, (i) => ruleOf(oneHost(), [pathOf(`/${i}`)])) }),
-  "the same rule again": (count) => clusterOf({ rules: listOf(count, () => ruleOf(oneHost())) }),
+    clusterOf({ rules: listOf(count, (i) => ruleOf(ONE_HOST, [pathOf(`/${i}`)])) }),
+  "the same rule again": (count) => clusterOf({ rules: listOf(count, () => ruleOf(ONE_HOST)) }),
   "rules without a path": (count) =>
     clusterOf({ rules: listOf(count, (i) => ({ host: hostOf(i) })) }),
   "bad hosts": (count) => clusterOf({ rules: listOf(count, (i) => ruleOf(`-${i}`)) }),
@@ -127,18 +122,18 @@ const INGRESSES: Readonly<Record<string, (count: number) => Resources>> = {
       tls: [{ secretName: "tls" }],
     }),
   "paths": (count) =>
-    clusterOf({ rules: [ruleOf(oneHost(), listOf(count, (i) => pathOf(`/${i}/a`)))] }),
+    clusterOf({ rules: [ruleOf(ONE_HOST, listOf(count, (i) => pathOf(`/${i}/a`)))] }),
   "paths one below the other": (count) =>
     clusterOf({
-      rules: [ruleOf(oneHost(), listOf(Math.sqrt(count), (i) => pathOf("/a".repeat(i))))],
+      rules: [ruleOf(ONE_HOST, listOf(Math.sqrt(count), (i) => pathOf("/a".repeat(i))))],
     }),
   "bad paths": (count) =>
-    clusterOf({ rules: [ruleOf(oneHost(), listOf(count, (i) => pathOf(`${i}%`)))] }),
+    clusterOf({ rules: [ruleOf(ONE_HOST, listOf(count, (i) => pathOf(`${i}%`)))] }),
   "backends that are missing": (count) =>
     clusterOf({
       rules: [
         ruleOf(
-          oneHost(),
+          ONE_HOST,
           listOf(count, (i) => {
             const service = { name: `gone-${i}`, port: { number: 80 } };
             return pathOf(`/${i}`, "Exact", { service });
@@ -150,7 +145,7 @@ const INGRESSES: Readonly<Record<string, (count: number) => Resources>> = {
     clusterOf({
       rules: [
         ruleOf(
-          oneHost(),
+          ONE_HOST,
           listOf(count, (i) => {
             const service = { name: "web", port: { number: i + 1 } };
             return pathOf(`/${i}`, "Exact", { service });
@@ -175,27 +170,27 @@ const INGRESSES: Readonly<Record<string, (count: number) => Resources>> = {
     }),
   "the same TLS entry again": (count) =>
     clusterOf({
-      rules: [ruleOf(oneHost())],
-      tls: listOf(count, () => ({ hosts: [oneHost()], secretName: "tls" })),
+      rules: [ruleOf(ONE_HOST)],
+      tls: listOf(count, () => ({ hosts: [ONE_HOST], secretName: "tls" })),
     }),
   "TLS entries without hosts": (count) =>
-    clusterOf({ rules: [ruleOf(oneHost())], tls: listOf(count, () => ({ secretName: "tls" })) }),
+    clusterOf({ rules: [ruleOf(ONE_HOST)], tls: listOf(count, () => ({ secretName: "tls" })) }),
   "hosts of one TLS entry": (count) =>
     clusterOf({
       rules: listOf(count, (i) => ruleOf(hostOf(i))),
       tls: [{ hosts: listOf(count, hostOf), secretName: "tls" }],
     }),
   "hosts of a TLS entry without rules": (count) =>
-    clusterOf({ rules: [ruleOf(oneHost())], tls: [{ hosts: listOf(count, hostOf) }] }),
+    clusterOf({ rules: [ruleOf(ONE_HOST)], tls: [{ hosts: listOf(count, hostOf) }] }),
   "TLS entries of one wildcard": (count) =>
     clusterOf({
       rules: listOf(count, (i) => ruleOf(hostOf(i))),
-      tls: listOf(count, () => ({ hosts: [`*.${oneHost()}`], secretName: "tls" })),
+      tls: listOf(count, () => ({ hosts: [`*.${ONE_HOST}`], secretName: "tls" })),
     }),
   "one wildcard again in a TLS entry": (count) =>
     clusterOf({
       rules: listOf(count, (i) => ruleOf(hostOf(i))),
-      tls: [{ hosts: listOf(count, () => `*.${oneHost()}`), secretName: "tls" }],
+      tls: [{ hosts: listOf(count, () => `*.${ONE_HOST}`), secretName: "tls" }],
     }),
   "Secrets for one wildcard": (count) =>
     clusterOf({
@@ -203,7 +198,7 @@ const INGRESSES: Readonly<Record<string, (count: number) => Resources>> = {
       tls: listOf(
         // Fewer than a namespace may have certificates.
         count / 4,
-        (i) => ({ hosts: [`*.${oneHost()}`], secretName: `gone-${i}` }),
+        (i) => ({ hosts: [`*.${ONE_HOST}`], secretName: `gone-${i}` }),
       ),
     }),
   "hosts that are forced to HTTPS": (count) =>
@@ -213,14 +208,14 @@ const INGRESSES: Readonly<Record<string, (count: number) => Resources>> = {
     }, SSL),
   "annotations": (count) =>
     clusterOf(
-      { rules: [ruleOf(oneHost())] },
+      { rules: [ruleOf(ONE_HOST)] },
       Object.fromEntries(
         listOf(count, (i) => [`nginx.ingress.kubernetes.io/a-${i}`, "a"]),
       ),
     ),
   "annotations of ours": (count) =>
     clusterOf(
-      { rules: [ruleOf(oneHost())] },
+      { rules: [ruleOf(ONE_HOST)] },
       Object.fromEntries(listOf(count, (i) => [`pingress.io/a-${i}`, "a"])),
     ),
 };
@@ -231,7 +226,7 @@ const OBJECTS: Readonly<Record<string, (count: number) => Resources>> = {
     ...clusterOf({}),
     ingresses: listOf(
       count,
-      (i) => ingressOf({ rules: [ruleOf(oneHost())] }, {}, { name: `one-${i}` }),
+      (i) => ingressOf({ rules: [ruleOf(ONE_HOST)] }, {}, { name: `one-${i}` }),
     ),
   }),
   "namespaces with the same host": (count) => ({
@@ -239,8 +234,8 @@ const OBJECTS: Readonly<Record<string, (count: number) => Resources>> = {
     ingresses: listOf(
       count,
       (i) =>
-        ingressOf({ rules: [ruleOf(oneHost(), [pathOf(`/${i}`)])] }, {}, {
-          namespace: `${tenant()}-${i}`,
+        ingressOf({ rules: [ruleOf(ONE_HOST, [pathOf(`/${i}`)])] }, {}, {
+          namespace: `${TENANT}-${i}`,
         }),
     ),
   }),
@@ -250,10 +245,10 @@ const OBJECTS: Readonly<Record<string, (count: number) => Resources>> = {
       count,
       (i) =>
         ingressOf(
-          { rules: [ruleOf(oneHost())], tls: [{ hosts: [oneHost()], secretName: "tls" }] },
+          { rules: [ruleOf(ONE_HOST)], tls: [{ hosts: [ONE_HOST], secretName: "tls" }] },
           {},
           {
-            namespace: `${tenant()}-${i}`,
+            namespace: `${TENANT}-${i}`,
           },
         ),
     ),
@@ -262,30 +257,30 @@ const OBJECTS: Readonly<Record<string, (count: number) => Resources>> = {
     ...clusterOf({}),
     ingresses: listOf(
       count,
-      (i) => ingressOf({ defaultBackend: BACKEND }, {}, { namespace: `${tenant()}-${i}` }),
+      (i) => ingressOf({ defaultBackend: BACKEND }, {}, { namespace: `${TENANT}-${i}` }),
     ),
   }),
   "endpoints": (count) => ({
-    ...clusterOf({ rules: [ruleOf(oneHost())] }),
-    endpointSlices: [slice("web", tenant(), "web-1", listOf(count, addressOf))],
+    ...clusterOf({ rules: [ruleOf(ONE_HOST)] }),
+    endpointSlices: [slice("web", TENANT, "web-1", listOf(count, addressOf))],
   }),
   "the same endpoint again": (count) => ({
-    ...clusterOf({ rules: [ruleOf(oneHost())] }),
-    endpointSlices: [slice("web", tenant(), "web-1", listOf(count, () => "10.0.0.1"))],
+    ...clusterOf({ rules: [ruleOf(ONE_HOST)] }),
+    endpointSlices: [slice("web", TENANT, "web-1", listOf(count, () => "10.0.0.1"))],
   }),
   "endpoints that are no addresses": (count) => ({
-    ...clusterOf({ rules: [ruleOf(oneHost())] }),
-    endpointSlices: [slice("web", tenant(), "web-1", listOf(count, (i) => `a${i}`))],
+    ...clusterOf({ rules: [ruleOf(ONE_HOST)] }),
+    endpointSlices: [slice("web", TENANT, "web-1", listOf(count, (i) => `a${i}`))],
   }),
   "EndpointSlices": (count) => ({
-    ...clusterOf({ rules: [ruleOf(oneHost())] }),
-    endpointSlices: listOf(count, (i) => slice("web", tenant(), `web-${i}`, [addressOf(i)])),
+    ...clusterOf({ rules: [ruleOf(ONE_HOST)] }),
+    endpointSlices: listOf(count, (i) => slice("web", TENANT, `web-${i}`, [addressOf(i)])),
   }),
   "Services": (count) => ({
     ...clusterOf({
       rules: [
         ruleOf(
-          oneHost(),
+          ONE_HOST,
           listOf(count, (i) => {
             const service = { name: `web-${i}`, port: { name: "http" } };
             return pathOf(`/${i}`, "Prefix", { service });
@@ -293,8 +288,8 @@ const OBJECTS: Readonly<Record<string, (count: number) => Resources>> = {
         ),
       ],
     }),
-    services: listOf(count, (i) => service(`web-${i}`, tenant())),
-    endpointSlices: listOf(count, (i) => slice(`web-${i}`, tenant(), `web-${i}`, [addressOf(i)])),
+    services: listOf(count, (i) => service(`web-${i}`, TENANT)),
+    endpointSlices: listOf(count, (i) => slice(`web-${i}`, TENANT, `web-${i}`, [addressOf(i)])),
   }),
 };
 
@@ -304,6 +299,7 @@ function addressOf(i: number): string {
 
 /** What `translate` calls for one of its objects, or for each of their elements. */
 const TRANSLATED: readonly string[] = [
+  "controller/base/identity.ts ObjectIndex.model",
   "controller/base/identity.ts ObjectIndex.of",
   "controller/base/identity.ts addToIndex",
   "controller/base/json.ts asList",
@@ -318,14 +314,13 @@ const TRANSLATED: readonly string[] = [
   "controller/translate/annotations/nginx/refusals.ts closedAnswer",
   "controller/translate/backends/backend.ts BackendResolver.findsAgain",
   "controller/translate/backends/backend.ts new BackendResolver",
-  "controller/translate/backends/endpoints.ts EndpointIndex.slicesOf",
-  "controller/translate/backends/endpoints.ts new EndpointIndex",
+  "controller/translate/backends/endpoints.ts EndpointIndex.of",
   "controller/translate/backends/endpoints.ts portsOf",
   "controller/translate/backends/endpoints.ts readEndpoints",
   "controller/translate/backends/endpoints.ts stateOf",
+  "controller/translate/backends/plan_cache.ts PlanCache.of",
   "controller/translate/backends/upstream_tls.ts new UpstreamTlsReader",
   "controller/translate/certificates/certificate.ts coversHost",
-  "controller/translate/certificates/certificate_source.ts indexSecrets",
   "controller/translate/certificates/certificate_source.ts new CertificateSources",
   "controller/translate/certificates/default_certificate.ts readDefaultCertificate",
   "controller/translate/certificates/tls_admission.ts TlsAdmission.admit",
@@ -336,7 +331,7 @@ const TRANSLATED: readonly string[] = [
   "controller/translate/hosts/ownership_problems.ts reportOwnership",
   "controller/translate/ingress/class.ts ownIngresses",
   "controller/translate/ingress/ingress_object.ts IngressObject.model",
-  "controller/translate/ingress/ingress_object.ts ingressObject",
+  "controller/translate/ingress/ingress_object.ts IngressObjects.of",
   "controller/translate/ingress/ingress_object.ts new IngressObject",
   "controller/translate/ingress/namespace_facts.ts isDying",
   "controller/translate/model/route_place.ts HostPlaces.of",
@@ -359,7 +354,11 @@ function translationParser(
 ): Parser {
   return listParser({
     name,
-    functions: ["controller/translate/translator.ts translate", ...TRANSLATED],
+    functions: [
+      "controller/translate/translator.ts translate",
+      "controller/translate/translator.ts Translator.translate",
+      ...TRANSLATED,
+    ],
     count,
     read: Object.fromEntries(
       Object.entries(of).map(([element, resources]) => [
@@ -377,7 +376,7 @@ const SNAPSHOTS: Readonly<Record<string, (count: number) => Resources>> = {
   "endpoints": OBJECTS.endpoints,
   "upstreams": OBJECTS.Services,
   "segments of a path": (count) =>
-    clusterOf({ rules: [ruleOf(oneHost(), [pathOf("/a".repeat(count))])] }),
+    clusterOf({ rules: [ruleOf(ONE_HOST, [pathOf("/a".repeat(count))])] }),
 };
 
 /** Reads a configuration of each kind, and routes a request to each of its hosts. */
@@ -423,7 +422,7 @@ function published(snapshot: Snapshot): () => Snapshot {
   return () => {
     const { snapshot } = parseSnapshot(text);
     if (snapshot === null) throw new Error("no snapshot");
-    explain(snapshot, oneHost(), "/a");
+    explain(snapshot, ONE_HOST, "/a");
     return snapshot;
   };
 }
@@ -473,7 +472,7 @@ export const TENANT_LISTS: readonly Parser[] = [
       "paths over a namespace's bound": (count) => () => {
         const { resources, snapshot } = publishedBefore(count);
         const { ingresses: [{ spec }] } = resources;
-        const rules = [...spec?.rules ?? [], ruleOf(oneHost())];
+        const rules = [...spec?.rules ?? [], ruleOf(ONE_HOST)];
         const namespaceBounds = { ...DEFAULT_NAMESPACE_BOUNDS, routes: 1 };
         const more = { ...resources, ingresses: [ingressOf({ ...spec, rules })] };
         translate(more, snapshot, { ...OPTIONS, namespaceBounds }, () => NOW);
@@ -487,7 +486,7 @@ export const TENANT_LISTS: readonly Parser[] = [
   listParser({
     name: "names in Ingresses",
     functions: [
-      "controller/watch/secret_references.ts referencedSecrets",
+      "controller/watch/secret_references.ts SecretReferences.of",
       "controller/problems/unknown_class.ts unknownClasses",
     ],
     count: COUNT,
@@ -553,15 +552,13 @@ const NO_ROOM: ObjectBounds = { ...DEFAULT_OBJECT_BOUNDS, objectBytes: 1 };
 
 /** A certificate for so many hosts, none of which it names. */
 function publishedBefore(count: number) {
-  run++;
   const resources = INGRESSES["hosts of one TLS entry"](count);
   const { snapshot } = translate(resources, null, OPTIONS, () => NOW);
   return { resources, snapshot };
 }
 
 function namesIn(resources: (count: number) => Resources, count: number): void {
-  run++;
   const objects = resources(count);
-  referencedSecrets(objects, OPTIONS);
+  new SecretReferences(new Translator().readers, OPTIONS).of(objects);
   unknownClasses(objects.ingresses, objects.ingressClasses, ["pingress"]);
 }

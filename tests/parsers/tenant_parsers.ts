@@ -24,7 +24,7 @@ import { readIngress } from "../../controller/translate/ingress/ingress.ts";
 import { readSharesWith } from "../../controller/translate/ingress/ingress_hosts.ts";
 import { quote } from "../../controller/base/json.ts";
 import { isDnsLabel, isDnsName, isPortName } from "../../controller/base/names.ts";
-import { readNamespaces } from "../../controller/translate/ingress/namespace_facts.ts";
+import { NamespaceReader } from "../../controller/translate/ingress/namespace_facts.ts";
 import { readAccepted } from "../../controller/translate/annotations/own_annotations.ts";
 import {
   explainPath,
@@ -305,8 +305,8 @@ export const TENANT_PARSERS: readonly Parser[] = [
   ),
   reportingParser(
     "pingress.io/hosts",
-    ["controller/translate/ingress/namespace_facts.ts readNamespaces"],
-    (object) => readNamespaces([structuredClone(object)]),
+    ["controller/translate/ingress/namespace_facts.ts NamespaceReader.read"],
+    (object) => new NamespaceReader().read([object]),
   ),
   reportingParser(
     "pingress.io/balance",

@@ -7,40 +7,43 @@ import type { Resources } from "../../kube/resources.ts";
 import {
   type BackendOptions,
   type Finding,
-  isSamePlan,
   notReached,
-  type Plan,
-  planBackend,
-  type Reached,
   reached,
   type Resolution,
 } from "./backend_plan.ts";
 import type { BackendRef } from "../ingress/backend_ref.ts";
-import { API_SERVICE, type Denied, readDenied } from "./denied.ts";
+import { API_SERVICE, type Denied, DeniedReader } from "./denied.ts";
 import { type EndpointBound, endpointLimits } from "./endpoint_bound.ts";
-import { EndpointIndex, type Slice } from "./endpoints.ts";
+import { EndpointIndex, type Slice, type SlicesByService } from "./endpoints.ts";
 import { keyOf, ObjectIndex } from "../../base/identity.ts";
-import { isSameList } from "../../base/memo.ts";
-import {
-  type ObjectProblem,
-  type ProblemList,
-  recordProblems,
-  type Report,
-} from "../../base/problems.ts";
+import { PlanCache } from "./plan_cache.ts";
+import type { ProblemList, Report } from "../../base/problems.ts";
 import { isSameAction } from "../model/route_place.ts";
-import { type ServiceModel, serviceModel } from "./service.ts";
+import type { ServiceModel } from "./service.ts";
 import { SortedList } from "../../base/sorted_list.ts";
 import type { UpstreamTlsReader } from "./upstream_tls.ts";
 import { compareText } from "../../base/text_order.ts";
 
-const SERVICES = new ObjectIndex(serviceModel);
-const BY_ID = new SortedList<Upstream>((a, b) => compareText(a.id, b.id));
+/** What resolvers know from one translation to the next. */
+export class BackendMemory {
+  /** Each Service is read once. */
+  readonly services: ObjectIndex<ServiceModel>;
+  readonly endpoints = new EndpointIndex();
+  readonly denied = new DeniedReader();
+  readonly plans = new PlanCache();
+  readonly byId = new SortedList<Upstream>((a, b) => compareText(a.id, b.id));
+
+  constructor(services: ObjectIndex<ServiceModel>) {
+    this.services = services;
+  }
+}
 
 export class BackendResolver {
   /** What no backend's address may be. */
   readonly denied: Denied;
+  readonly #memory: BackendMemory;
   #services: ReadonlyMap<string, ServiceModel>;
-  #endpoints: EndpointIndex;
+  #slices: SlicesByService;
   #tls: UpstreamTlsReader;
   #options: BackendOptions;
   #problems: ProblemList;
@@ -50,18 +53,20 @@ export class BackendResolver {
   #found = new Map<string, FoundBackend>();
 
   constructor(
+    memory: BackendMemory,
     resources: Resources,
     tls: UpstreamTlsReader,
     options: Omit<BackendOptions, "denied">,
     bound: EndpointBound,
     problems: ProblemList,
   ) {
+    this.#memory = memory;
     this.#tls = tls;
-    this.#services = SERVICES.of(resources.services, problems);
-    this.#endpoints = new EndpointIndex(resources.endpointSlices, problems);
-    this.denied = readDenied({
+    this.#services = memory.services.of(resources.services, problems);
+    this.#slices = memory.endpoints.of(resources.endpointSlices, problems);
+    this.denied = memory.denied.read({
       service: this.#services.get(API_SERVICE)?.object ?? null,
-      slices: this.#endpoints.slicesOf(API_SERVICE).map(({ object }) => object),
+      slices: this.#slicesOf(API_SERVICE).map(({ object }) => object),
       nodes: resources.nodes ?? null,
       serviceCidrs: resources.serviceCidrs ?? null,
     });
@@ -71,7 +76,7 @@ export class BackendResolver {
     this.#limits = endpointLimits(
       bound,
       (service) =>
-        this.#endpoints.slicesOf(service)
+        this.#slicesOf(service)
           .reduce((sum, slice) => sum + slice.addresses(this.#options).value.length, 0),
       problems,
     );
@@ -102,7 +107,9 @@ export class BackendResolver {
 
   /** Every upstream that a resolved route forwards to, sorted by id. */
   upstreams(): readonly Upstream[] {
-    return BY_ID.of([...this.#found.values()].flatMap(({ finding }) => finding.upstream ?? []));
+    return this.#memory.byId.of(
+      [...this.#found.values()].flatMap(({ finding }) => finding.upstream ?? []),
+    );
   }
 
   /** What was found until now, for `findsAgain` of a later resolver. */
@@ -132,6 +139,11 @@ export class BackendResolver {
     this.#found.clear();
   }
 
+  /** @param key `keyOf` the Service. */
+  #slicesOf(key: string): readonly Slice[] {
+    return this.#slices.get(key) ?? NO_SLICES;
+  }
+
   #findOnce(backend: ServiceBackend): FoundBackend {
     let found = this.#found.get(backend.id);
     if (found === undefined) {
@@ -154,7 +166,8 @@ export class BackendResolver {
       });
     }
     const limit = this.#limits.get(namespace) ?? Infinity;
-    const known = this.#plan(service, port, this.#endpoints.slicesOf(key), limit);
+    const slices = this.#slicesOf(key);
+    const known = this.#memory.plans.of(service, port, slices, limit, this.#options);
     this.#problems.addAll(known.problems);
     const { plan } = known;
     if (plan.kind === "settled") return plan.finding;
@@ -166,37 +179,9 @@ export class BackendResolver {
     }
     return known.secured;
   }
-
-  /** From the last translation, if the objects that it comes from are the same. */
-  #plan(
-    service: ServiceModel,
-    port: number | string,
-    slices: readonly Slice[],
-    limit: number,
-  ): KnownPlan {
-    let plans = knownPlans.get(service);
-    if (plans === undefined) knownPlans.set(service, plans = new Map());
-    const before = plans.get(port);
-    const sameOptions = before !== undefined &&
-      before.options.allowExternalName === this.#options.allowExternalName &&
-      before.options.allowLocalEndpoints === this.#options.allowLocalEndpoints &&
-      before.options.denied === this.#options.denied;
-    const isSame = sameOptions && before.limit === limit && isSameList(before.slices, slices);
-    if (isSame) return before;
-    const chosen = service.ports.find((each) =>
-      typeof port === "number" ? each.port === port : each.name === port
-    );
-    const { value, problems } = recordProblems((list) =>
-      planBackend({ service, port, chosen, slices, limit }, this.#options, list)
-    );
-    const known = sameOptions && isSamePlan(before.plan, value)
-      ? { ...before, slices, limit, problems }
-      : { options: this.#options, slices, limit, plan: value, problems, secured: null };
-    if (plans.size >= MAX_PLANS) plans.clear();
-    plans.set(port, known);
-    return known;
-  }
 }
+
+const NO_SLICES: readonly Slice[] = [];
 
 type ServiceBackend = Extract<BackendRef, { readonly kind: "service" }>;
 
@@ -209,24 +194,6 @@ interface FoundBackend {
 
 /** By upstream id, in the order in which they were asked for. */
 export type FoundBackends = ReadonlyMap<string, FoundBackend>;
-
-/** A plan with all that it was made of beside the Service and its port. */
-interface KnownPlan {
-  readonly options: BackendOptions;
-  readonly slices: readonly Slice[];
-  readonly limit: number;
-  readonly plan: Plan;
-  readonly problems: readonly ObjectProblem[];
-  /** What became of it when it was last secured. */
-  secured: Reached | null;
-}
-
-/** Of one Service, since Ingresses may name any port, and another one every minute. */
-const MAX_PLANS = 100;
-
-/** By Service, and by the port that is named. */
-
-const knownPlans = new WeakMap<ServiceModel, Map<number | string, KnownPlan>>();
 
 /** Whether routes to it, and what is said of them, are the same; endpoints may be others. */
 function isSameOutcome(a: Finding, b: Finding): boolean {

@@ -18,8 +18,6 @@ import { compareText } from "../../base/text_order.ts";
 export type DeniedKind = "api" | "node" | "service";
 
 export class Denied {
-  static readonly nothing = new Denied(new Map(), new Set(), []);
-
   /** Addresses and networks, sorted. */
   readonly list: readonly string[];
   readonly #addresses: ReadonlyMap<string, DeniedKind>;
@@ -79,17 +77,19 @@ export interface DeniedInputs {
 /** `keyOf` the API server's Service. */
 export const API_SERVICE = "default/kubernetes";
 
-const memory = new LastResult<DeniedInputs, Denied>();
+export class DeniedReader {
+  readonly #memory = new LastResult<DeniedInputs, Denied>();
 
-/** The very same as before where what is denied is. */
-export function readDenied(inputs: DeniedInputs): Denied {
-  const before = memory.last;
-  const isSame = before !== null && before.inputs.service === inputs.service &&
-    before.inputs.nodes === inputs.nodes && before.inputs.serviceCidrs === inputs.serviceCidrs &&
-    isSameList(before.inputs.slices, inputs.slices);
-  if (isSame) return before.result;
-  const denied = readAll(inputs);
-  return memory.keep(inputs, before?.result.isSameAs(denied) ? before.result : denied);
+  /** The very same as before where what is denied is. */
+  read(inputs: DeniedInputs): Denied {
+    const before = this.#memory.last;
+    const isSame = before !== null && before.inputs.service === inputs.service &&
+      before.inputs.nodes === inputs.nodes && before.inputs.serviceCidrs === inputs.serviceCidrs &&
+      isSameList(before.inputs.slices, inputs.slices);
+    if (isSame) return before.result;
+    const denied = readAll(inputs);
+    return this.#memory.keep(inputs, before?.result.isSameAs(denied) ? before.result : denied);
+  }
 }
 
 function readAll({ service, slices, nodes, serviceCidrs }: DeniedInputs): Denied {

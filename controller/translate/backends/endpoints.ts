@@ -12,7 +12,7 @@ import type { Endpoint } from "../../../shared/snapshot/types.ts";
 import type { Denied, DeniedKind } from "./denied.ts";
 import { type Identified, type Identity, ObjectIndex, readIdentity } from "../../base/identity.ts";
 import { asList, asPort, asText, fieldOf, isAbsent, quote } from "../../base/json.ts";
-import { LastResult, oncePerObject } from "../../base/memo.ts";
+import { LastResult } from "../../base/memo.ts";
 import {
   type ObjectProblem,
   type ProblemList,
@@ -71,33 +71,28 @@ interface Addresses {
   readonly problems: readonly ObjectProblem[];
 }
 
-const sliceOf = oncePerObject((object) => {
+/** Null for one without an identity. */
+function readSlice(object: object): Slice | null {
   const identity = readIdentity("EndpointSlice", object);
   return identity === null ? null : new Slice(identity, object);
-});
+}
 
-const NO_SLICES: readonly Slice[] = [];
-
-const SLICES = new ObjectIndex(sliceOf);
-const lastGroups = new LastResult<ReadonlyMap<string, Slice>, ReadonlyMap<string, Slice[]>>();
+/** By `namespace/service`; the slices of each in the order of their names. */
+export type SlicesByService = ReadonlyMap<string, readonly Slice[]>;
 
 export class EndpointIndex {
-  /** By `namespace/service`; the slices of each in the order of their names. */
-  #slices: ReadonlyMap<string, readonly Slice[]>;
+  readonly #slices = new ObjectIndex(readSlice);
+  readonly #groups = new LastResult<ReadonlyMap<string, Slice>, SlicesByService>();
 
-  constructor(objects: readonly unknown[], problems: ProblemList) {
-    const slices = SLICES.of(objects, problems);
-    this.#slices = lastGroups.recall((before) => before === slices) ??
-      lastGroups.keep(slices, groupSlices(slices.values()));
-  }
-
-  /** @param serviceKey `keyOf` the Service. */
-  slicesOf(serviceKey: string): readonly Slice[] {
-    return this.#slices.get(serviceKey) ?? NO_SLICES;
+  /** The very same as before where the objects are. */
+  of(objects: readonly unknown[], problems: ProblemList): SlicesByService {
+    const slices = this.#slices.of(objects, problems);
+    return this.#groups.recall((before) => before === slices) ??
+      this.#groups.keep(slices, groupSlices(slices.values()));
   }
 }
 
-function groupSlices(slices: Iterable<Slice>): ReadonlyMap<string, Slice[]> {
+function groupSlices(slices: Iterable<Slice>): SlicesByService {
   const groups = new Map<string, Slice[]>();
   for (const slice of slices) {
     if (slice.serviceKey === null) continue;

@@ -1,19 +1,19 @@
-/** Services. In: an object of unknown shape. Out: its identity and its TCP ports, read once. */
+/** Services. In: an object of unknown shape. Out: its identity and its TCP ports. */
 import type { Upstream } from "../../../shared/snapshot/types.ts";
 import { readAppProtocol } from "./app_protocol.ts";
 import { type Identified, readIdentity } from "../../base/identity.ts";
 import { asList, asPort, fieldOf, quote } from "../../base/json.ts";
-import { oncePerObject } from "../../base/memo.ts";
 
 export interface ServiceModel extends Identified {
   readonly ports: readonly PortModel[];
 }
 
-export const serviceModel = oncePerObject((object): ServiceModel | null => {
+/** Null for one without an identity. */
+export function readService(object: object): ServiceModel | null {
   const identity = readIdentity("Service", object);
   if (identity === null) return null;
   return { identity, object, ports: readPorts(fieldOf(object, "spec")) };
-});
+}
 
 export interface PortModel {
   /** "" for a port without one. */

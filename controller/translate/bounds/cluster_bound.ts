@@ -20,8 +20,10 @@ import { fieldOf } from "../../base/json.ts";
 import type { KubeSecret } from "../../kube/resources.ts";
 import type { IngressModel } from "../ingress/ingress.ts";
 import type { IngressList } from "../ingress/ingress_list.ts";
-import { differenceOf, isSameList, LastResult, oncePerObject } from "../../base/memo.ts";
-import { applyBounds, demandOf, type NamespaceBounds } from "./namespace_bounds.ts";
+import { isSameList, LastResult, ObjectCache } from "../../base/memo.ts";
+import type { Demands } from "./demand.ts";
+import type { NamespaceAdmission, NamespaceBounds } from "./namespace_bounds.ts";
+import { type Parts, PartsCounter, publishedParts } from "./namespace_parts.ts";
 import type { Report } from "../../base/problems.ts";
 import { compareText } from "../../base/text_order.ts";
 
@@ -47,16 +49,6 @@ export const DEFAULT_CLUSTER_BOUNDS: ClusterBounds = {
   keyBytes: 11 * MIB,
   lineBytes: 54 * MIB,
 };
-
-/** What one namespace, or all of them, have served. */
-interface Parts {
-  readonly routes: number;
-  readonly hosts: number;
-  /** Of hosts and paths; each route has its host once more. */
-  readonly bytes: number;
-  readonly upstreams: number;
-  readonly certificates: number;
-}
 
 type Resource = keyof Size;
 
@@ -113,62 +105,79 @@ interface Inputs {
   readonly pair: PairSize;
 }
 
-const known = new LastResult<Inputs, IngressList>();
+export class ClusterAdmission {
+  readonly #namespaces: NamespaceAdmission;
+  readonly #counter: PartsCounter;
+  readonly #pairs = new ObjectCache(averagePair);
+  readonly #memory = new LastResult<Inputs, IngressList>();
 
-/**
- * The very same list where all of it fits.
- *
- * @param secrets Of which certificates are made; their sizes count.
- */
-export function withinCluster(
-  list: IngressList,
-  secrets: readonly KubeSecret[],
-  published: Snapshot | null,
-  bounds: ClusterBounds,
-): IngressList {
-  const before = known.last;
-  const pair = pairOf(secrets);
-  const recalled = known.recall((inputs) =>
-    inputs.list === list && inputs.published === published && inputs.bounds === bounds &&
-    inputs.pair.chain === pair.chain && inputs.pair.key === pair.key
-  );
-  if (recalled !== null) return recalled;
-  const wanted = wantedOf(list.ingresses).parts;
-  const scale = new Scale(published, pair, bounds);
-  const { crowded, resource } = crowdedNamespaces(wanted, published, scale);
-  const next = crowded.size === 0
-    ? list
-    : applyBounds(list, published, NOTHING_MORE, crowded, (model, report) =>
-      reportFull(model, resource, bounds, report));
-  // Each publication would otherwise be another list, and all routes be laid anew.
-  const isSame = before !== null && before.inputs.list === list &&
-    isSameList(before.result.ingresses, next.ingresses) &&
-    before.result.problems.length === next.problems.length;
-  return known.keep({ list, published, bounds, pair }, isSame ? before.result : next);
-}
-
-/**
- * How many endpoints all namespaces may have beside what these Ingresses take, so that all of it fits.
- * `ingresses` are those within the bound.
- */
-export function endpointRoom(
-  ingresses: readonly IngressModel[],
-  secrets: readonly KubeSecret[],
-  published: Snapshot | null,
-  bounds: ClusterBounds,
-): number {
-  const scale = new Scale(published, pairOf(secrets), bounds);
-  let taken = NO_SIZE;
-  for (const parts of wantedOf(ingresses).parts.values()) {
-    taken = plus(taken, scale.sizeOf(parts), 1);
+  constructor(namespaces: NamespaceAdmission, demands: Demands) {
+    this.#namespaces = namespaces;
+    this.#counter = new PartsCounter(demands);
   }
-  const each = scale.endpoint;
-  const room = RESOURCES.filter((resource) => each[resource] > 0).map((resource) => {
-    const limit = scale.limits[resource];
-    const steps = Math.floor((1 - taken[resource] / limit) / ENDPOINT_STEP);
-    return limit * Math.max(ENDPOINT_SHARE, steps * ENDPOINT_STEP) / each[resource];
-  });
-  return Math.floor(Math.min(...room));
+
+  /**
+   * The very same list where all of it fits.
+   *
+   * @param secrets Of which certificates are made; their sizes count.
+   */
+  admit(
+    list: IngressList,
+    secrets: readonly KubeSecret[],
+    published: Snapshot | null,
+    bounds: ClusterBounds,
+  ): IngressList {
+    const before = this.#memory.last;
+    const pair = this.#pairs.of(secrets);
+    const recalled = this.#memory.recall((inputs) =>
+      inputs.list === list && inputs.published === published && inputs.bounds === bounds &&
+      inputs.pair.chain === pair.chain && inputs.pair.key === pair.key
+    );
+    if (recalled !== null) return recalled;
+    const wanted = this.#counter.count(list.ingresses).parts;
+    const scale = new Scale(published, pair, bounds);
+    const { crowded, resource } = crowdedNamespaces(wanted, published, scale);
+    const next = crowded.size === 0
+      ? list
+      : this.#namespaces.apply(list, published, NOTHING_MORE, crowded, (model, report) =>
+        reportFull(model, resource, bounds, report));
+    // Each publication would otherwise be another list, and all routes be built anew.
+    const isSame = before !== null && before.inputs.list === list &&
+      isSameList(before.result.ingresses, next.ingresses) &&
+      before.result.problems.length === next.problems.length;
+    return this.#memory.keep({ list, published, bounds, pair }, isSame ? before.result : next);
+  }
+
+  /**
+   * How many endpoints all namespaces may have beside what these Ingresses take, so that all of it
+   * fits. `ingresses` are those within the bound.
+   */
+  endpointRoom(
+    ingresses: readonly IngressModel[],
+    secrets: readonly KubeSecret[],
+    published: Snapshot | null,
+    bounds: ClusterBounds,
+  ): number {
+    const scale = new Scale(published, this.#pairs.of(secrets), bounds);
+    let taken = NO_SIZE;
+    for (const parts of this.#counter.count(ingresses).parts.values()) {
+      taken = plus(taken, scale.sizeOf(parts), 1);
+    }
+    const each = scale.endpoint;
+    const room = RESOURCES.filter((resource) => each[resource] > 0).map((resource) => {
+      const limit = scale.limits[resource];
+      const steps = Math.floor((1 - taken[resource] / limit) / ENDPOINT_STEP);
+      return limit * Math.max(ENDPOINT_SHARE, steps * ENDPOINT_STEP) / each[resource];
+    });
+    return Math.floor(Math.min(...room));
+  }
+
+  /** Ids of the upstreams that the rules of a namespace name. */
+  upstreamsByNamespace(
+    ingresses: readonly IngressModel[],
+  ): ReadonlyMap<string, ReadonlySet<string>> {
+    return this.#counter.count(ingresses).upstreams;
+  }
 }
 
 const NOTHING_MORE: NamespaceBounds = { routes: 0, hostBytes: 0, certificates: 0 };
@@ -240,8 +249,8 @@ class Scale {
 }
 
 /** Characters of a certificate of these, on average. */
-const pairOf = oncePerObject((list): PairSize => {
-  const pairs = (list as readonly KubeSecret[]).flatMap(({ data }) => {
+function averagePair(list: readonly KubeSecret[]): PairSize {
+  const pairs = list.flatMap(({ data }) => {
     const [chain, key] = [fieldOf(data, "tls.crt"), fieldOf(data, "tls.key")];
     return typeof chain === "string" && typeof key === "string"
       ? { chain: chain.length, key: key.length }
@@ -253,7 +262,7 @@ const pairOf = oncePerObject((list): PairSize => {
       pairs.reduce((sum, pair) => sum + pair[field], 0) / pairs.length * DECODED / PAIR_STEP,
     ) * PAIR_STEP;
   return { chain: average("chain"), key: average("key") };
-});
+}
 
 const NO_SIZE: Size = { memory: 0, published: 0, keys: 0, line: 0 };
 
@@ -323,117 +332,6 @@ function plus(a: Size, b: Size, sign: 1 | -1): Size {
     keys: a.keys + sign * b.keys,
     line: a.line + sign * b.line,
   };
-}
-
-/** Counts what has a name once. */
-class Tally {
-  routes = 0;
-  bytes = 0;
-  readonly #hosts = new Set<string>();
-  readonly #upstreams = new Set<string>();
-  readonly #secrets = new Set<string>();
-
-  add(
-    what: {
-      readonly hosts?: Iterable<string>;
-      readonly upstreams?: Iterable<string>;
-      readonly secrets?: Iterable<string>;
-    },
-  ): void {
-    for (const host of what.hosts ?? []) this.#hosts.add(host);
-    for (const upstream of what.upstreams ?? []) this.#upstreams.add(upstream);
-    for (const secret of what.secrets ?? []) this.#secrets.add(secret);
-  }
-
-  /** Ids. */
-  get upstreams(): ReadonlySet<string> {
-    return this.#upstreams;
-  }
-
-  get parts(): Parts {
-    const { routes, bytes } = this;
-    return {
-      routes,
-      bytes,
-      hosts: this.#hosts.size,
-      upstreams: this.#upstreams.size,
-      certificates: this.#secrets.size,
-    };
-  }
-}
-
-class Tallies {
-  readonly #byNamespace = new Map<string, Tally>();
-
-  of(namespace: string): Tally {
-    let tally = this.#byNamespace.get(namespace);
-    if (tally === undefined) this.#byNamespace.set(namespace, tally = new Tally());
-    return tally;
-  }
-
-  [Symbol.iterator](): Iterator<[namespace: string, tally: Tally]> {
-    return this.#byNamespace[Symbol.iterator]();
-  }
-
-  get parts(): Map<string, Parts> {
-    return new Map(Array.from(this.#byNamespace, ([namespace, { parts }]) => [namespace, parts]));
-  }
-}
-
-let lastWanted: {
-  readonly ingresses: readonly IngressModel[];
-  readonly parts: ReadonlyMap<string, Parts>;
-  readonly upstreams: ReadonlyMap<string, ReadonlySet<string>>;
-} = { ingresses: [], parts: new Map(), upstreams: new Map() };
-
-/** Counts the Ingresses of those namespaces again of which one has changed. */
-function wantedOf(ingresses: readonly IngressModel[]): typeof lastWanted {
-  const { removed, added } = differenceOf(lastWanted.ingresses, ingresses);
-  if (removed.length === 0 && added.length === 0) return lastWanted;
-  const changed = new Set([...removed, ...added].map(({ identity }) => identity.ref.namespace));
-  const tallies = new Tallies();
-  for (const ingress of ingresses) {
-    const { namespace } = ingress.identity.ref;
-    if (!changed.has(namespace)) continue;
-    const tally = tallies.of(namespace);
-    const { routes, bytes, secrets, upstreams, hosts } = demandOf(ingress);
-    tally.routes += routes.size;
-    tally.bytes += bytes;
-    tally.add({ hosts, upstreams, secrets });
-  }
-  const parts = new Map(lastWanted.parts);
-  const upstreams = new Map(lastWanted.upstreams);
-  for (const namespace of changed) {
-    parts.delete(namespace);
-    upstreams.delete(namespace);
-  }
-  for (const [namespace, tally] of tallies) {
-    parts.set(namespace, tally.parts);
-    upstreams.set(namespace, tally.upstreams);
-  }
-  return lastWanted = { ingresses, parts, upstreams };
-}
-
-/** Ids of the upstreams that the rules of a namespace name. */
-export function upstreamsByNamespace(
-  ingresses: readonly IngressModel[],
-): ReadonlyMap<string, ReadonlySet<string>> {
-  return wantedOf(ingresses).upstreams;
-}
-
-function publishedParts(published: Snapshot | null): Map<string, Parts> {
-  const tallies = new Tallies();
-  for (const { host, path, action, origin } of published?.routes ?? []) {
-    if (origin.kind !== "Ingress") continue;
-    const tally = tallies.of(origin.namespace);
-    tally.routes++;
-    tally.bytes += host.length + path.value.length;
-    tally.add({ hosts: [host], upstreams: action.kind === "forward" ? [action.upstream] : [] });
-  }
-  for (const { origin: { kind, namespace, name }, hosts } of published?.certificates ?? []) {
-    if (kind === "Secret" && hosts.length > 0) tallies.of(namespace).add({ secrets: [name] });
-  }
-  return tallies.parts;
 }
 
 const CONSEQUENCE = "and the largest namespaces add nothing to that, so";

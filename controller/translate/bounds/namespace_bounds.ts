@@ -12,11 +12,10 @@ import { describeExcess, type Excess } from "../../kube/excess.ts";
 import type { Identity } from "../../base/identity.ts";
 import type { IngressModel } from "../ingress/ingress.ts";
 import type { IngressList } from "../ingress/ingress_list.ts";
-import { LastResult, oncePerObject } from "../../base/memo.ts";
+import type { Demands } from "./demand.ts";
+import { LastResult } from "../../base/memo.ts";
 import { recordProblems, type Report } from "../../base/problems.ts";
-import { publishedModel, PublishedParts } from "../ingress/published_ingress.ts";
-import { routeId } from "../model/route_place.ts";
-import { WHOLE_HOST } from "../ingress/path.ts";
+import { type PublishedModels, PublishedParts } from "../ingress/published_ingress.ts";
 
 export interface NamespaceBounds {
   /** Paths, and hosts without one. */
@@ -38,18 +37,6 @@ export const DEFAULT_NAMESPACE_BOUNDS: NamespaceBounds = {
   certificates: 1_000,
 };
 
-/** What an Ingress asks for. */
-export interface Demand {
-  /** Bytes of host and path, by id of the route. */
-  readonly routes: ReadonlyMap<string, number>;
-  readonly bytes: number;
-  /** Names of Secrets. */
-  readonly secrets: ReadonlySet<string>;
-  readonly hosts: ReadonlySet<string>;
-  /** Ids. */
-  readonly upstreams: ReadonlySet<string>;
-}
-
 interface Inputs {
   readonly list: IngressList;
   readonly bounds: NamespaceBounds;
@@ -62,73 +49,90 @@ interface Bounded {
   readonly isOver: boolean;
 }
 
-const memory = new LastResult<Inputs, Bounded>();
+/** Reports an Ingress that does not fit; the model is of what was published of it. */
+export type RefusalReport = (model: IngressModel, report: Report) => void;
 
-/** The very same list as before where nothing changed, and as given where no namespace is over. */
-export function withinBounds(
-  list: IngressList,
-  published: Snapshot | null,
-  bounds: NamespaceBounds,
-): IngressList {
-  const last = memory.recall((before) =>
-    before.list === list && isSameBounds(before.bounds, bounds) &&
-    (before.published === published || memory.last?.result.isOver === false)
-  );
-  if (last !== null) return last.list;
-  const over = namespacesOver(list.ingresses, bounds);
-  const inputs = { list, bounds, published };
-  if (over.size === 0) return memory.keep(inputs, { list, isOver: false }).list;
-  return memory.keep(inputs, {
-    list: applyBounds(list, published, bounds, over),
-    isOver: true,
-  }).list;
+export class NamespaceAdmission {
+  readonly #demands: Demands;
+  readonly #models: PublishedModels;
+  readonly #memory = new LastResult<Inputs, Bounded>();
+
+  constructor(demands: Demands, models: PublishedModels) {
+    this.#demands = demands;
+    this.#models = models;
+  }
+
+  /** The very same list as before where nothing changed, and as given where no namespace is over. */
+  admit(list: IngressList, published: Snapshot | null, bounds: NamespaceBounds): IngressList {
+    const last = this.#memory.recall((before) =>
+      before.list === list && isSameBounds(before.bounds, bounds) &&
+      (before.published === published || this.#memory.last?.result.isOver === false)
+    );
+    if (last !== null) return last.list;
+    const over = namespacesOver(list.ingresses, bounds, this.#demands);
+    const inputs = { list, bounds, published };
+    if (over.size === 0) return this.#memory.keep(inputs, { list, isOver: false }).list;
+    return this.#memory.keep(inputs, {
+      list: this.apply(list, published, bounds, over),
+      isOver: true,
+    }).list;
+  }
+
+  /**
+   * Applies bounds to some namespaces.
+   *
+   * @param refused Those of the cluster report otherwise.
+   */
+  apply(
+    list: IngressList,
+    published: Snapshot | null,
+    bounds: NamespaceBounds,
+    over: ReadonlySet<string>,
+    refused?: RefusalReport,
+  ): IngressList {
+    const parts = new PublishedParts(published, over);
+    const concerned = list.ingresses.filter(({ identity }) => over.has(identity.ref.namespace));
+    const ledgers = new Map(
+      [...Map.groupBy(concerned, ({ identity }) => identity.ref.namespace)].map((
+        [namespace, own],
+      ) => [namespace, new Ledger(namespace, own, parts, bounds, this.#demands)]),
+    );
+    const { value, problems } = recordProblems((problems) =>
+      list.ingresses.map((ingress) => {
+        const ledger = ledgers.get(ingress.identity.ref.namespace);
+        if (ledger === undefined) return ingress;
+        const model = this.#models.of(ingress, parts);
+        const report = problems.about(ingress.identity.ref);
+        if (ingress.excess !== null && refused === undefined) {
+          reportExcess(ingress.excess, model, report);
+          return model;
+        }
+        const bound = ledger.admit(ingress);
+        if (bound === null) return ingress;
+        if (refused !== undefined) refused(model, report);
+        else reportFull(ingress.identity, model, bound, bounds, report);
+        return model;
+      })
+    );
+    return { ...list, ingresses: value, problems: [...list.problems, ...problems] };
+  }
 }
 
 function isSameBounds(a: NamespaceBounds, b: NamespaceBounds): boolean {
   return a.routes === b.routes && a.hostBytes === b.hostBytes && a.certificates === b.certificates;
 }
 
-const demands = oncePerObject((model) => readDemand(model as IngressModel));
-
-export function demandOf(model: IngressModel): Demand {
-  return demands(model);
-}
-
-function readDemand({ rules, tls }: IngressModel): Demand {
-  const routes = new Map<string, number>();
-  const hosts = new Set<string>();
-  const upstreams = new Set<string>();
-  let bytes = 0;
-  const add = (id: string, host: string, path: string) => {
-    if (routes.has(id)) return;
-    const size = host.length + path.length;
-    routes.set(id, size);
-    bytes += size;
-  };
-  for (const { host, paths } of rules) {
-    if (host === null) continue;
-    hosts.add(host);
-    for (const { backend } of paths) {
-      if (backend.kind === "service") upstreams.add(backend.id);
-    }
-    const places = paths.flatMap(({ place }) => place ?? []);
-    for (const { id, match } of places) add(id, host, match.value);
-    if (places.length === 0) add(routeId(host, WHOLE_HOST), host, WHOLE_HOST.value);
-  }
-  const secrets = new Set(tls.flatMap(({ secret }) => secret?.ref.name ?? []));
-  return { routes, bytes, secrets, hosts, upstreams };
-}
-
 /** Namespaces whose Ingresses ask for more than the bounds together. */
 function namespacesOver(
   ingresses: readonly IngressModel[],
   bounds: NamespaceBounds,
+  demands: Demands,
 ): ReadonlySet<string> {
   const totals = new Map<string, { routes: number; bytes: number; secrets: number }>();
   const over = new Set<string>();
   for (const ingress of ingresses) {
     const { namespace } = ingress.identity.ref;
-    const { routes, bytes, secrets } = demandOf(ingress);
+    const { routes, bytes, secrets } = demands.of(ingress);
     let total = totals.get(namespace);
     if (total === undefined) {
       totals.set(namespace, total = { routes: 0, bytes: 0, secrets: 0 });
@@ -145,49 +149,11 @@ function namespacesOver(
   return over;
 }
 
-/**
- * Applies bounds to some namespaces.
- *
- * @param refused reports an Ingress that does not fit; the model is of what was published of it.
- */
-export function applyBounds(
-  list: IngressList,
-  published: Snapshot | null,
-  bounds: NamespaceBounds,
-  over: ReadonlySet<string>,
-  refused?: (model: IngressModel, report: Report) => void,
-): IngressList {
-  const parts = new PublishedParts(published, over);
-  const concerned = list.ingresses.filter(({ identity }) => over.has(identity.ref.namespace));
-  const ledgers = new Map(
-    [...Map.groupBy(concerned, ({ identity }) => identity.ref.namespace)].map((
-      [namespace, own],
-    ) => [namespace, new Ledger(namespace, own, parts, bounds)]),
-  );
-  const { value, problems } = recordProblems((problems) =>
-    list.ingresses.map((ingress) => {
-      const ledger = ledgers.get(ingress.identity.ref.namespace);
-      if (ledger === undefined) return ingress;
-      const model = publishedModel(ingress, parts);
-      const report = problems.about(ingress.identity.ref);
-      if (ingress.excess !== null && refused === undefined) {
-        reportExcess(ingress.excess, model, report);
-        return model;
-      }
-      const bound = ledger.admit(ingress);
-      if (bound === null) return ingress;
-      if (refused !== undefined) refused(model, report);
-      else reportFull(ingress.identity, model, bound, bounds, report);
-      return model;
-    })
-  );
-  return { ...list, ingresses: value, problems: [...list.problems, ...problems] };
-}
-
 /** What one namespace has, of what it may have. */
 class Ledger {
   readonly #parts: PublishedParts;
   readonly #bounds: NamespaceBounds;
+  readonly #demands: Demands;
   #routes = 0;
   #bytes = 0;
   readonly #secrets: Set<string>;
@@ -198,16 +164,18 @@ class Ledger {
     ingresses: readonly IngressModel[],
     parts: PublishedParts,
     bounds: NamespaceBounds,
+    demands: Demands,
   ) {
     this.#parts = parts;
     this.#bounds = bounds;
+    this.#demands = demands;
     for (const { identity } of ingresses) {
       for (const { host, path } of parts.routesOf(identity)) {
         this.#routes++;
         this.#bytes += host.length + path.value.length;
       }
     }
-    const named = new Set(ingresses.flatMap((ingress) => [...demandOf(ingress).secrets]));
+    const named = new Set(ingresses.flatMap((ingress) => [...demands.of(ingress).secrets]));
     this.#secrets = new Set(
       [...parts.secretsOf(namespace).values()].filter((name) => named.has(name)),
     );
@@ -215,7 +183,7 @@ class Ledger {
 
   /** Null where the Ingress fits, and counts from now on; else the bound that it does not fit. */
   admit(ingress: IngressModel): keyof NamespaceBounds | null {
-    const demand = demandOf(ingress);
+    const demand = this.#demands.of(ingress);
     let routes = 0;
     let bytes = 0;
     // A place that another Ingress has costs nothing.

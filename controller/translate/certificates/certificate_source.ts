@@ -15,12 +15,10 @@ import {
 import {
   type Identified,
   type Identity,
-  ObjectIndex,
   readIdentity,
   type SecretName,
 } from "../../base/identity.ts";
 import { fieldOf, quote } from "../../base/json.ts";
-import { oncePerObject } from "../../base/memo.ts";
 import type { ProblemList, ProblemText, Report } from "../../base/problems.ts";
 
 /** A certificate whose chain and key are in the snapshot itself. */
@@ -130,19 +128,10 @@ export class SecretModel implements Identified {
   }
 }
 
-const secretModel = oncePerObject((object) => {
+/** Null for one without an identity. */
+export function readSecret(object: object): SecretModel | null {
   const identity = readIdentity("Secret", object);
   return identity === null ? null : new SecretModel(identity, object);
-});
-
-const SECRETS = new ObjectIndex(secretModel);
-
-/** By `namespace/name`. */
-export function indexSecrets(
-  secrets: readonly unknown[],
-  problems: ProblemList,
-): ReadonlyMap<string, SecretModel> {
-  return SECRETS.of(secrets, problems);
 }
 
 export class CertificateSources {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { coversHost, readCertificate } from "./certificate.ts";
-import { indexSecrets } from "./certificate_source.ts";
-import { ProblemList } from "../../base/problems.ts";
+import { readSecret } from "./certificate_source.ts";
+import { ObjectIndex } from "../../base/identity.ts";
 
 const app = { "tls.crt": file("app.crt"), "tls.key": file("app.key") };
 
@@ -82,8 +82,8 @@ Deno.test("stringData wins over data, as in the API server", () => {
 
 Deno.test("a Secret is parsed once while it is in memory", () => {
   const secret = () => ({ metadata: { name: "app" }, ...strings(app) });
-  const readingOf = (object: object) =>
-    indexSecrets([object], new ProblemList()).get("default/app")?.reading;
+  const secrets = new ObjectIndex(readSecret);
+  const readingOf = (object: object) => secrets.model(object)?.reading;
   const same = secret();
   assert.ok(readingOf(same)?.ok);
   assert.equal(readingOf(same), readingOf(same));

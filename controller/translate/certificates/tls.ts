@@ -17,7 +17,7 @@ import { type ProblemList, type Recorded, recordProblems } from "../../base/prob
 import type { Ownership } from "../hosts/ownership.ts";
 import type { TlsStatus } from "../model/status.ts";
 import { TlsAdmission } from "./tls_admission.ts";
-import { TlsClaims } from "./tls_claims.ts";
+import { ServedCertificates, TlsClaims } from "./tls_claims.ts";
 
 export interface TlsLayout {
   /** In no order. */
@@ -33,40 +33,54 @@ interface TlsInputs {
   readonly published: Snapshot | null;
 }
 
-const lastLayout = new LastResult<TlsInputs, Recorded<TlsLayout>>();
+export class CertificateAssigner {
+  readonly #last = new LastResult<TlsInputs, Recorded<TlsLayout>>();
+  readonly #served = new ServedCertificates();
 
-/** The very same as before where Ingresses, owners, Secrets and what counts of `published` are. */
-export function layCertificates(
-  ingresses: readonly IngressModel[],
-  sources: CertificateSources,
-  published: Snapshot | null,
-  ownership: Ownership,
-  problems: ProblemList,
-): TlsLayout {
-  let layout: Recorded<TlsLayout> | null = lastLayout.recall((before) =>
-    before.ownership === ownership && isSameTls(before.ingresses, ingresses) &&
-    sources.findsAgain(before.found) &&
-    (before.published === published || areUsable(before.found))
-  );
-  const before = lastLayout.last;
-  layout ??= recordProblems((list) => {
-    const admission = new TlsAdmission(ingresses, ownership);
-    const claims = new TlsClaims(sources, published, ownership, list);
-    const admitted = ingresses.map((ingress) =>
-      ingress.tls.map((entry) => claims.admit(ingress, entry, admission))
-    );
-    const statuses = ingresses.map((ingress, i) => {
-      if (ingress.tls.length === 0) return NO_STATUS;
-      const each = ingress.tls.map((entry, j) => claims.add(ingress, entry, admitted[i][j]));
-      const old = before?.inputs.ingresses[i] === ingress ? before.result.value.statuses[i] : each;
-      return isSameList(old, each) ? old : each;
+  /** The very same as before where Ingresses, owners, Secrets and what counts of `published` are. */
+  assign(
+    ingresses: readonly IngressModel[],
+    sources: CertificateSources,
+    published: Snapshot | null,
+    ownership: Ownership,
+    problems: ProblemList,
+  ): TlsLayout {
+    const layout =
+      this.#last.recall((before) =>
+        before.ownership === ownership && isSameTls(before.ingresses, ingresses) &&
+        sources.findsAgain(before.found) &&
+        (before.published === published || areUsable(before.found))
+      ) ?? this.#assignAll(ingresses, sources, published, ownership);
+    this.#last.keep({ ingresses, ownership, found: sources.found(), published }, layout);
+    problems.addAll(layout.problems);
+    reportUntimely(ingresses, layout.value, sources, problems);
+    return layout.value;
+  }
+
+  #assignAll(
+    ingresses: readonly IngressModel[],
+    sources: CertificateSources,
+    published: Snapshot | null,
+    ownership: Ownership,
+  ): Recorded<TlsLayout> {
+    const before = this.#last.last;
+    return recordProblems((list) => {
+      const admission = new TlsAdmission(ingresses, ownership);
+      const claims = new TlsClaims(sources, published, ownership, list);
+      const admitted = ingresses.map((ingress) =>
+        ingress.tls.map((entry) => claims.admit(ingress, entry, admission))
+      );
+      const statuses = ingresses.map((ingress, i) => {
+        if (ingress.tls.length === 0) return NO_STATUS;
+        const each = ingress.tls.map((entry, j) => claims.add(ingress, entry, admitted[i][j]));
+        const old = before?.inputs.ingresses[i] === ingress
+          ? before.result.value.statuses[i]
+          : each;
+        return isSameList(old, each) ? old : each;
+      });
+      return { certificates: claims.certificates(admission, this.#served), statuses };
     });
-    return { certificates: claims.certificates(admission), statuses };
-  });
-  lastLayout.keep({ ingresses, ownership, found: sources.found(), published }, layout);
-  problems.addAll(layout.problems);
-  reportUntimely(ingresses, layout.value, sources, problems);
-  return layout.value;
+  }
 }
 
 /** Not part of what is laid, which no clock may change. */

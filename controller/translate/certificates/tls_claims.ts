@@ -220,11 +220,11 @@ export class TlsClaims {
     reportTaken(this.#problems.about(ingress.identity.ref), ingress, field, host, other);
   }
 
-  certificates(admission: TlsAdmission): Certificate[] {
+  certificates(admission: TlsAdmission, served: ServedCertificates): Certificate[] {
     for (const [pattern, claim] of this.#claims) {
       if (pattern.startsWith("*.")) this.#keepForeignPlain(pattern, claim, admission);
     }
-    return [...this.#used.values()].map(madeCertificate);
+    return [...this.#used.values()].map((used) => served.of(used));
   }
 
   /** Whoever owns a wildcard does not decide that hosts of others below it are HTTPS only. */
@@ -313,29 +313,32 @@ interface UsedCertificate {
   readonly plain: string[];
 }
 
-/** What was last made of a Secret's certificate. */
-const made = new WeakMap<
-  UsedCertificate["certificate"],
-  Pick<UsedCertificate, "hosts" | "plain"> & { readonly certificate: Certificate }
->();
+/** Certificates as they stand in a snapshot. */
+export class ServedCertificates {
+  /** What was last made of a Secret's certificate. */
+  readonly #known = new WeakMap<
+    UsedCertificate["certificate"],
+    Pick<UsedCertificate, "hosts" | "plain"> & { readonly certificate: Certificate }
+  >();
 
-/** The very same as before where it is used for the same hosts. */
-function madeCertificate({ certificate: used, hosts, plain }: UsedCertificate): Certificate {
-  const last = made.get(used);
-  if (last !== undefined && isSameList(last.hosts, hosts) && isSameList(last.plain, plain)) {
-    return last.certificate;
+  /** The very same as before where it is used for the same hosts. */
+  of({ certificate: used, hosts, plain }: UsedCertificate): Certificate {
+    const last = this.#known.get(used);
+    if (last !== undefined && isSameList(last.hosts, hosts) && isSameList(last.plain, plain)) {
+      return last.certificate;
+    }
+    const { id, chain, key, origin } = used;
+    const certificate = {
+      id,
+      hosts: sorted(hosts),
+      ...(plain.length === 0 ? {} : { plain: sorted(plain) }),
+      chain,
+      key,
+      origin,
+    };
+    this.#known.set(used, { hosts, plain, certificate });
+    return certificate;
   }
-  const { id, chain, key, origin } = used;
-  const certificate = {
-    id,
-    hosts: sorted(hosts),
-    ...(plain.length === 0 ? {} : { plain: sorted(plain) }),
-    chain,
-    key,
-    origin,
-  };
-  made.set(used, { hosts, plain, certificate });
-  return certificate;
 }
 
 /** Without repetition. */

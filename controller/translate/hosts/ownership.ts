@@ -85,29 +85,32 @@ export class Ownership {
   }
 }
 
-const memory = new LastResult<OwnershipInputs, Ownership>();
+export class OwnershipResolver {
+  readonly #memory = new LastResult<OwnershipInputs, Ownership>();
 
-/**
- * The very same as before where nothing that it depends on changed.
- *
- * @param now Milliseconds since the epoch; stands in new claims, and decides nothing.
- */
-export function readOwnership(inputs: OwnershipInputs, now: number): Ownership {
-  const last = memory.last;
-  if (last === null || last.inputs.mode !== inputs.mode) return fresh(inputs, now);
-  if (inputs.mode === "shared") return memory.keep(inputs, last.result);
-  const isSame = last.inputs.namespaces === inputs.namespaces && inputs.kept.size === 0 &&
-    last.inputs.kept.size === 0 && isSameRecord(last.inputs, inputs, last.result);
-  const touched = isSame ? touchedHosts(last.inputs.ingresses, inputs.ingresses) : null;
-  if (touched === null) return fresh(inputs, now);
-  if (touched.size === 0) return memory.keep(inputs, last.result);
-  return inputs.claims === null
-    ? fresh(inputs, now)
-    : memory.keep(inputs, determine(inputs, now, last.result, touched));
-}
+  /**
+   * The very same as before where nothing that it depends on changed.
+   *
+   * @param now Milliseconds since the epoch; stands in new claims, and decides nothing.
+   */
+  resolve(inputs: OwnershipInputs, now: number): Ownership {
+    const { last } = this.#memory;
+    if (last === null || last.inputs.mode !== inputs.mode) return this.#resolveAll(inputs, now);
+    if (inputs.mode === "shared") return this.#memory.keep(inputs, last.result);
+    const isSame = last.inputs.namespaces === inputs.namespaces && inputs.kept.size === 0 &&
+      last.inputs.kept.size === 0 && isSameRecord(last.inputs, inputs, last.result);
+    const touched = isSame ? touchedHosts(last.inputs.ingresses, inputs.ingresses) : null;
+    if (touched === null) return this.#resolveAll(inputs, now);
+    if (touched.size === 0) return this.#memory.keep(inputs, last.result);
+    return inputs.claims === null
+      ? this.#resolveAll(inputs, now)
+      : this.#memory.keep(inputs, determine(inputs, now, last.result, touched));
+  }
 
-function fresh(inputs: OwnershipInputs, now: number): Ownership {
-  return memory.keep(inputs, determine(inputs, now, memory.last?.result ?? null, null));
+  #resolveAll(inputs: OwnershipInputs, now: number): Ownership {
+    const before = this.#memory.last?.result ?? null;
+    return this.#memory.keep(inputs, determine(inputs, now, before, null));
+  }
 }
 
 /** Recording what came out of a call changes nothing. */

@@ -5,7 +5,7 @@
  * https://kubernetes.io/docs/concepts/services-networking/ingress/#ingress-class
  */
 import { creationTime, refOf } from "../../base/identity.ts";
-import { type IngressObject, ingressObject } from "./ingress_object.ts";
+import type { IngressObject } from "./ingress_object.ts";
 import { asText, fieldOf, isAbsent } from "../../base/json.ts";
 import { isDnsName } from "../../base/names.ts";
 import type { ProblemList } from "../../base/problems.ts";
@@ -21,13 +21,13 @@ export interface ClassOptions {
 
 /** The Ingresses that are served here, in the order given. */
 export function ownIngresses(
-  ingresses: readonly unknown[],
+  ingresses: readonly IngressObject[],
   ingressClasses: readonly unknown[],
   options: ClassOptions,
   problems: ProblemList,
 ): IngressObject[] {
   const classes = readClasses(ingressClasses, options, problems);
-  return ingresses.map(ingressObject).filter((ingress) => isOwn(ingress, classes, options));
+  return ingresses.filter((ingress) => isOwn(ingress, classes, options));
 }
 
 interface Classes {

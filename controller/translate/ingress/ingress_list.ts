@@ -11,8 +11,6 @@ import type { NamespaceFacts } from "./namespace_facts.ts";
 import { type ObjectProblem, type ProblemList, recordProblems } from "../../base/problems.ts";
 import { SortedList } from "../../base/sorted_list.ts";
 
-const BY_AGE = new SortedList<IngressModel>((a, b) => compareAge(a.identity, b.identity));
-
 /** The very same as before where the objects are. */
 export interface IngressList {
   /** The oldest first. */
@@ -23,15 +21,35 @@ export interface IngressList {
   readonly hasDuplicates: boolean;
 }
 
-const lastList = new LastResult<readonly IngressObject[], IngressList>();
+interface Ordered {
+  readonly list: IngressList;
+  readonly namespaces: NamespaceFacts;
+}
 
-/**
- * Every Ingress that has a name. One without is left out with a problem: the API knows no such
- * object, and its routes could not be told from another's.
- */
-export function readIngresses(objects: readonly IngressObject[]): IngressList {
-  return lastList.recall((before) => isSameList(before, objects) || takeModels(before, objects)) ??
-    lastList.keep(objects, readAll(objects));
+export class IngressReader {
+  readonly #lastList = new LastResult<readonly IngressObject[], IngressList>();
+  readonly #lastOrder = new LastResult<Ordered, IngressList>();
+  readonly #byAge = new SortedList<IngressModel>((a, b) => compareAge(a.identity, b.identity));
+
+  /**
+   * Every Ingress that has a name. One without is left out with a problem: the API knows no such
+   * object, and its routes could not be told from another's.
+   */
+  read(objects: readonly IngressObject[]): IngressList {
+    return this.#lastList.recall((before) =>
+      isSameList(before, objects) || takeModels(before, objects)
+    ) ?? this.#lastList.keep(objects, readAll(objects, this.#byAge));
+  }
+
+  /**
+   * The same Ingresses, but those that are being deleted, or whose namespace is, come last: they lose
+   * every conflict, and serve on where nobody else wants it.
+   */
+  livingFirst(list: IngressList, namespaces: NamespaceFacts): IngressList {
+    return this.#lastOrder.recall((before) =>
+      before.list === list && before.namespaces === namespaces
+    ) ?? this.#lastOrder.keep({ list, namespaces }, inOrder(list, namespaces.terminating));
+  }
 }
 
 /** Objects that came in the place of others that say the same take over their models. */
@@ -43,7 +61,10 @@ function takeModels(before: readonly IngressObject[], now: readonly IngressObjec
   return false;
 }
 
-function readAll(objects: readonly IngressObject[]): IngressList {
+function readAll(
+  objects: readonly IngressObject[],
+  byAge: SortedList<IngressModel>,
+): IngressList {
   let named = 0;
   const { value, problems } = recordProblems((list) => {
     const index = new Map<string, IngressObject & { readonly identity: Identity }>();
@@ -53,29 +74,13 @@ function readAll(objects: readonly IngressObject[]): IngressList {
         addToIndex(index, ingress, list);
       } else reportNameless(ingress.ref, list);
     }
-    const models = BY_AGE.of([...index.values()].map((ingress) => ingress.model(readIngress)));
+    const models = byAge.of([...index.values()].map((ingress) => ingress.model(readIngress)));
     for (const model of models) {
       if (model.problems.length > 0) list.addAll(model.problems);
     }
     return models;
   });
   return { ingresses: value, problems, hasDuplicates: value.length < named };
-}
-
-interface Ordered {
-  readonly list: IngressList;
-  readonly namespaces: NamespaceFacts;
-}
-
-const lastOrder = new LastResult<Ordered, IngressList>();
-
-/**
- * The same Ingresses, but those that are being deleted, or whose namespace is, come last: they lose
- * every conflict, and serve on where nobody else wants it.
- */
-export function livingFirst(list: IngressList, namespaces: NamespaceFacts): IngressList {
-  return lastOrder.recall((before) => before.list === list && before.namespaces === namespaces) ??
-    lastOrder.keep({ list, namespaces }, inOrder(list, namespaces.terminating));
 }
 
 function inOrder(list: IngressList, terminating: ReadonlySet<string>): IngressList {

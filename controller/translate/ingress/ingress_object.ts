@@ -6,7 +6,7 @@ import type { ObjectRef } from "../../../shared/problem.ts";
 import { type Identity, readIdentity, refOf } from "../../base/identity.ts";
 import type { IngressModel } from "./ingress.ts";
 import { asObject, asText, fieldOf, isSameJson, type JsonObject } from "../../base/json.ts";
-import { oncePerObject } from "../../base/memo.ts";
+import { ObjectCache } from "../../base/memo.ts";
 
 const CLASS_ANNOTATION = "kubernetes.io/ingress.class";
 
@@ -68,12 +68,14 @@ export class IngressObject {
   }
 }
 
-const objects = oncePerObject((object) => new IngressObject(object as JsonObject));
+/** Reads each Ingress once. */
+export class IngressObjects {
+  readonly #known = new ObjectCache((object: JsonObject) => new IngressObject(object));
+  /** What is no object has no fields either. */
+  readonly #nothing = new IngressObject({});
 
-/** What is no object has no fields either. */
-const NOTHING = new IngressObject({});
-
-export function ingressObject(value: unknown): IngressObject {
-  const object = asObject(value);
-  return object === null ? NOTHING : objects(object);
+  of(value: unknown): IngressObject {
+    const object = asObject(value);
+    return object === null ? this.#nothing : this.#known.of(object);
+  }
 }

@@ -27,15 +27,19 @@ export interface NamespaceFacts {
   readonly problems: readonly ObjectProblem[];
 }
 
-const NOTHING: NamespaceFacts = { terminating: new Set(), assigned: new Map(), problems: [] };
+const NO_NAMESPACES: ReadonlySet<string> = new Set();
+const NO_HOSTS: ReadonlyMap<string, AssignedHost> = new Map();
+const NOTHING: NamespaceFacts = { terminating: NO_NAMESPACES, assigned: NO_HOSTS, problems: [] };
 
-const memory = new LastResult<readonly unknown[], NamespaceFacts>();
+export class NamespaceReader {
+  readonly #last = new LastResult<readonly unknown[], NamespaceFacts>();
 
-/** The very same as before where the objects are. */
-export function readNamespaces(objects: readonly unknown[] | null | undefined): NamespaceFacts {
-  if (objects === null || objects === undefined || objects.length === 0) return NOTHING;
-  return memory.recall((before) => isSameList(before, objects)) ??
-    memory.keep(objects, readAll(objects));
+  /** The very same as before where the objects are. */
+  read(objects: readonly unknown[] | null | undefined): NamespaceFacts {
+    if (objects === null || objects === undefined || objects.length === 0) return NOTHING;
+    return this.#last.recall((before) => isSameList(before, objects)) ??
+      this.#last.keep(objects, readAll(objects));
+  }
 }
 
 interface NamespaceObject {

@@ -55,37 +55,44 @@ export class PublishedParts {
   }
 }
 
-const known = new WeakMap<
-  IngressModel,
-  { readonly routes: readonly Route[]; readonly tls: string; readonly model: IngressModel }
->();
+/** What was last made of an Ingress. */
+interface KnownModel {
+  readonly routes: readonly Route[];
+  /** JSON. */
+  readonly tls: string;
+  readonly model: IngressModel;
+}
 
-/** @param ingress of which the annotations count as they are now. */
-export function publishedModel(ingress: IngressModel, parts: PublishedParts): IngressModel {
-  const routes = parts.routesOf(ingress.identity);
-  const hosts = new Set(routes.map(({ host }) => host));
-  const { namespace } = ingress.identity.ref;
-  const tls = Array.from(parts.secretsOf(namespace)).filter(([host]) => hosts.has(host)).sort();
-  const last = known.get(ingress);
-  const tlsText = JSON.stringify(tls);
-  if (last !== undefined && last.tls === tlsText && isSameRoutes(last.routes, routes)) {
-    return last.model;
+export class PublishedModels {
+  readonly #known = new WeakMap<IngressModel, KnownModel>();
+
+  /** @param ingress of which the annotations count as they are now. */
+  of(ingress: IngressModel, parts: PublishedParts): IngressModel {
+    const routes = parts.routesOf(ingress.identity);
+    const hosts = new Set(routes.map(({ host }) => host));
+    const { namespace } = ingress.identity.ref;
+    const tls = Array.from(parts.secretsOf(namespace)).filter(([host]) => hosts.has(host)).sort();
+    const last = this.#known.get(ingress);
+    const tlsText = JSON.stringify(tls);
+    if (last !== undefined && last.tls === tlsText && isSameRoutes(last.routes, routes)) {
+      return last.model;
+    }
+    const rules = rulesOf(ingress.identity, routes);
+    const model: IngressModel = {
+      ...ingress,
+      problems: [],
+      rules,
+      hosts: hostFields(rules),
+      takesAnyHost: hosts.has(ANY_HOST),
+      hasRules: true,
+      defaultBackend: null,
+      tls: tls.map(([host, name]) => tlsOf(namespace, host, name)),
+      hostPlaces: new HostPlaces(),
+      status: new LastStatus(),
+    };
+    this.#known.set(ingress, { routes, tls: tlsText, model });
+    return model;
   }
-  const rules = rulesOf(ingress.identity, routes);
-  const model: IngressModel = {
-    ...ingress,
-    problems: [],
-    rules,
-    hosts: hostFields(rules),
-    takesAnyHost: hosts.has(ANY_HOST),
-    hasRules: true,
-    defaultBackend: null,
-    tls: tls.map(([host, name]) => tlsOf(namespace, host, name)),
-    hostPlaces: new HostPlaces(),
-    status: new LastStatus(),
-  };
-  known.set(ingress, { routes, tls: tlsText, model });
-  return model;
 }
 
 function isSameRoutes(a: readonly Route[], b: readonly Route[]): boolean {

@@ -24,7 +24,7 @@ import { WHOLE_HOST } from "../ingress/path.ts";
 import type { ProblemList } from "../../base/problems.ts";
 import { type Claim, type HostRest, type NamedHost, RouteClaims } from "./route_claims.ts";
 import { compareRoutes } from "./route_order.ts";
-import { SortedList } from "../../base/sorted_list.ts";
+import type { SortedList } from "../../base/sorted_list.ts";
 import type { PathStatus } from "../model/status.ts";
 
 /** The Service port that the process, not an Ingress, names. */
@@ -65,11 +65,16 @@ export interface Fallback {
   readonly foreign: Action;
 }
 
-/** Lays the routes of all Ingresses. */
-export function layAll(
+/**
+ * Builds the routes of all Ingresses.
+ *
+ * @param order Sorts them by `compareRoutes`.
+ */
+export function buildAll(
   ingresses: readonly IngressModel[],
   backends: BackendResolver,
   { processBackend, refusals, ownership }: RoutingOptions,
+  order: SortedList<Route>,
   problems: ProblemList,
 ): Layout {
   const closures = new Closures(ingresses, refusals, problems);
@@ -105,14 +110,14 @@ export function layAll(
     if (!claims.hosts().has(host)) routes.push(place.route(fallback.foreign));
   }
   return {
-    routing: { routes: IN_ORDER.of(routes), defaultAction: fallback.action, statuses },
+    routing: { routes: order.of(routes), defaultAction: fallback.action, statuses },
     hosts: claims.hosts(),
     fallback,
   };
 }
 
-/** Lays the routes of Ingresses without default backends, whose hosts no other Ingress names. */
-export function layAlone(
+/** Builds the routes of Ingresses without default backends, whose hosts no other Ingress names. */
+export function buildAlone(
   ingresses: readonly IngressModel[],
   backends: BackendResolver,
   fallback: Fallback,
@@ -137,8 +142,6 @@ function restOf(host: string, fallback: Fallback, ownership: Ownership): HostRes
     ? { action: action ?? NOT_FOUND, isOwn: false }
     : { action: foreign, isOwn: true };
 }
-
-const IN_ORDER = new SortedList<Route>(compareRoutes);
 
 /** For a host without a path that can be served, where there is no default action either. */
 const NOT_FOUND: Action = {

@@ -1,10 +1,10 @@
 /**
  * Routes from one translation to the next. In: Ingresses, oldest first, and a resolver for backends.
- * Out: the routing that laying all of them gives, but with no more work than what changed asks for.
+ * Out: the routing that building all of them gives, but with no more work than what changed asks for.
  *
  * An Ingress that names hosts which no other one names, and has no default backend, touches no
  * other's routes. Where only such ones came, changed or went, and the same becomes of requests to all
- * other backends, only their routes are laid. In any other case all are.
+ * other backends, only their routes are built. In any other case all are.
  */
 import { compareHosts } from "../../../shared/host/host_order.ts";
 import type { Route } from "../../../shared/snapshot/types.ts";
@@ -18,14 +18,14 @@ import type { NamedHost } from "./route_claims.ts";
 import { compareRoutes } from "./route_order.ts";
 import { isSameAction } from "../model/route_place.ts";
 import {
+  buildAll,
+  buildAlone,
   type DefaultBackend,
-  layAll,
-  layAlone,
   type Layout,
   type Routing,
   type RoutingOptions,
 } from "./routes.ts";
-import { mergeSorted } from "../../base/sorted_list.ts";
+import { mergeSorted, SortedList } from "../../base/sorted_list.ts";
 
 interface Inputs {
   readonly ingresses: readonly IngressModel[];
@@ -33,26 +33,29 @@ interface Inputs {
   readonly found: FoundBackends;
 }
 
-const memory = new LastResult<Inputs, Recorded<Layout>>();
+export class RouteBuilder {
+  readonly #last = new LastResult<Inputs, Recorded<Layout>>();
+  readonly #order = new SortedList<Route>(compareRoutes);
 
-/** The very same as before where Ingresses, their hosts' owners and their backends' actions are. */
-export function layRoutes(
-  ingresses: readonly IngressModel[],
-  backends: BackendResolver,
-  options: RoutingOptions,
-  problems: ProblemList,
-): Routing {
-  const before = memory.last;
-  let layout = before !== null && isSameOptions(before.inputs.options, options)
-    ? layChanges(before.inputs, before.result, ingresses, backends, options)
-    : null;
-  if (layout === null) {
-    backends.forget();
-    layout = recordProblems((list) => layAll(ingresses, backends, options, list));
+  /** The very same as before where Ingresses, their hosts' owners and their backends' actions are. */
+  build(
+    ingresses: readonly IngressModel[],
+    backends: BackendResolver,
+    options: RoutingOptions,
+    problems: ProblemList,
+  ): Routing {
+    const before = this.#last.last;
+    let layout = before !== null && isSameOptions(before.inputs.options, options)
+      ? buildChanges(before.inputs, before.result, ingresses, backends, options)
+      : null;
+    if (layout === null) {
+      backends.forget();
+      layout = recordProblems((list) => buildAll(ingresses, backends, options, this.#order, list));
+    }
+    this.#last.keep({ ingresses, options, found: backends.found() }, layout);
+    problems.addAll(layout.problems);
+    return layout.value.routing;
   }
-  memory.keep({ ingresses, options, found: backends.found() }, layout);
-  problems.addAll(layout.problems);
-  return layout.value.routing;
 }
 
 /** But for ownership. */
@@ -72,8 +75,11 @@ function isSameAccepted(a: RefusalOptions, b: RefusalOptions): boolean {
 
 const NONE: ReadonlyMap<string, number> = new Map();
 
-/** Null where more than some Ingresses by themselves changed. */
-function layChanges(
+/**
+ * Null where more than some Ingresses by themselves changed. Changes the hosts of `before`, which is
+ * useless once this has thrown.
+ */
+function buildChanges(
   inputs: Inputs,
   before: Recorded<Layout>,
   ingresses: readonly IngressModel[],
@@ -95,7 +101,7 @@ function layChanges(
   if (isContested(touched, last) || isContested(touched, ownership)) return null;
   if (!changeHosts(hosts, removed, added)) return null;
   if (!backends.findsAgain(inputs.found, countBackends(removed))) return null;
-  const alone = recordProblems((list) => layAlone(added, backends, fallback, options, list));
+  const alone = recordProblems((list) => buildAlone(added, backends, fallback, options, list));
   for (const [host, owner] of alone.value.hosts) hosts.set(host, owner);
   const gone = new Set(removed.map(({ identity }) => identity.ref));
   const found = new Map(added.map((ingress, i) => [ingress, alone.value.routing.statuses[i]]));

@@ -116,7 +116,7 @@ const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
 ]);
 
 /** What asks for nothing: the parser of Go's booleans, and nginx's own words. */
-const INERT = new Set(["", "false", "f", "off", "0"]);
+const INERT: ReadonlySet<string> = new Set(["", "false", "f", "off", "0"]);
 
 /** Names of the annotations that close paths, without the prefix. */
 export const REFUSABLE: readonly string[] = [...RULES.keys(), "backend-protocol"].sort();

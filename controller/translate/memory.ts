@@ -1,0 +1,56 @@
+/**
+ * What a translator remembers. In: nothing. Out: an object for each stage that remembers, each made
+ * once for a translator; the whole list of what survives from one translation to the next.
+ *
+ * None of it decides anything: a translator that remembers nothing gives the same bytes.
+ */
+import type { Certificate } from "../../shared/snapshot/types.ts";
+import { BackendMemory } from "./backends/backend.ts";
+import { readService, type ServiceModel } from "./backends/service.ts";
+import { ClusterAdmission } from "./bounds/cluster_bound.ts";
+import { Demands } from "./bounds/demand.ts";
+import { NamespaceAdmission } from "./bounds/namespace_bounds.ts";
+import { readSecret, type SecretModel } from "./certificates/certificate_source.ts";
+import { CertificateAssigner } from "./certificates/tls.ts";
+import { OwnershipResolver } from "./hosts/ownership.ts";
+import { ObjectIndex } from "../base/identity.ts";
+import { IngressReader } from "./ingress/ingress_list.ts";
+import { IngressObjects } from "./ingress/ingress_object.ts";
+import { NamespaceReader } from "./ingress/namespace_facts.ts";
+import { labelOrder } from "../base/problems.ts";
+import { PublishedModels } from "./ingress/published_ingress.ts";
+import { RouteBuilder } from "./routes/routing.ts";
+import { SortedList } from "../base/sorted_list.ts";
+import { StatusCollector } from "./statuses.ts";
+import { compareText } from "../base/text_order.ts";
+
+/** What was read of objects, each by itself; it goes with the objects. */
+export class ObjectReaders {
+  readonly ingresses = new IngressObjects();
+  readonly services: ObjectIndex<ServiceModel> = new ObjectIndex(readService);
+  /** A key takes a millisecond to check. */
+  readonly secrets: ObjectIndex<SecretModel> = new ObjectIndex(readSecret);
+}
+
+/** What the last translation came to, stage by stage. */
+export class StageMemory {
+  readonly namespaces = new NamespaceReader();
+  readonly ingresses = new IngressReader();
+  readonly namespaceBounds: NamespaceAdmission;
+  readonly clusterBounds: ClusterAdmission;
+  readonly ownership = new OwnershipResolver();
+  readonly backends: BackendMemory;
+  readonly routes = new RouteBuilder();
+  readonly certificates = new CertificateAssigner();
+  readonly statuses = new StatusCollector();
+  /** Of the snapshot, by id. */
+  readonly certificateOrder = new SortedList<Certificate>((a, b) => compareText(a.id, b.id));
+  readonly problemOrder = labelOrder();
+
+  constructor({ services }: ObjectReaders) {
+    const demands = new Demands();
+    this.namespaceBounds = new NamespaceAdmission(demands, new PublishedModels());
+    this.clusterBounds = new ClusterAdmission(this.namespaceBounds, demands);
+    this.backends = new BackendMemory(services);
+  }
+}
