@@ -250,7 +250,8 @@ class Scale {
 
 /** Characters of a certificate of these, on average. */
 function averagePair(list: readonly KubeSecret[]): PairSize {
-  const pairs = list.flatMap(({ data }) => {
+  const pairs = list.flatMap((secret) => {
+    const data = fieldOf(secret, "data");
     const [chain, key] = [fieldOf(data, "tls.crt"), fieldOf(data, "tls.key")];
     return typeof chain === "string" && typeof key === "string"
       ? { chain: chain.length, key: key.length }
