@@ -1,7 +1,7 @@
 /**
  * One kind of objects, followed. In: a client, a kind, the namespaces to watch, and what to keep of
  * an object. Out: a store that follows the API server from `start` to `stop` whatever happens in
- * between, and how far it has got.
+ * between, and how far it has got. After `reset` it can be started again.
  */
 import { silentLogger } from "../../shared/log.ts";
 import type { Logger } from "../../shared/log.ts";
@@ -16,6 +16,7 @@ import {
   type RelistResult,
   RESTART_REASONS,
   type RestartReason,
+  STOPPED,
 } from "./reflector.ts";
 import { newestRevision, oldestRevision } from "./revision.ts";
 import { ObjectStore, type ObjectView } from "./store.ts";
@@ -59,9 +60,12 @@ const WORST_FIRST: readonly ReflectorState[] = ["stopped", "waiting", "listing",
 
 export class Informer<T extends KubeObject> {
   readonly store: ObjectView<T>;
-  /** Resolves when every namespace has been listed whole; never where that does not happen. */
+  /** Resolves when every namespace has been listed whole for the first time; see `store.onUpdate`. */
   readonly synced: Promise<void>;
-  readonly #reflectors: readonly Reflector<T>[];
+  readonly #options: InformerOptions<T>;
+  readonly #store: ObjectStore<T>;
+  readonly #onSynced: () => void;
+  #reflectors: readonly Reflector<T>[];
   readonly #failures: Map<number, ApiError> = new Map();
   readonly #restarts = Object.fromEntries(RESTART_REASONS.map((reason) => [reason, 0])) as Record<
     RestartReason,
@@ -70,40 +74,17 @@ export class Informer<T extends KubeObject> {
   readonly #failureSubscribers = new Set<() => void>();
   /** Since when there are failures, on the monotonic clock in ms; null while there are none. */
   #failingSince: number | null = null;
-  #runs: readonly Promise<void>[] = [];
+  #isRunning = false;
+  /** Those of before a `reset` may still be ending. */
+  readonly #runs = new Set<Promise<void>>();
 
   constructor(options: InformerOptions<T>) {
-    const store = new ObjectStore<T>({ countsVersions: options.countsVersions });
-    this.store = store;
+    this.#options = options;
+    this.store = this.#store = new ObjectStore<T>({ countsVersions: options.countsVersions });
     const { promise, resolve } = Promise.withResolvers<void>();
     this.synced = promise;
-    const { resource, labelSelector, fieldSelector, metadataOnly } = options;
-    const namespaces = resource.namespaced && options.namespaces !== null
-      ? [...new Set(options.namespaces)]
-      : [null];
-    let unsynced = namespaces.length;
-    this.#reflectors = namespaces.map((namespace, i) => {
-      const selection: Selection = { namespace, labelSelector, fieldSelector, metadataOnly };
-      const on: ReflectorListener = {
-        ...this.#listen(i, namespace, options),
-        synced: () => {
-          unsynced--;
-          if (unsynced > 0) return;
-          store.isSynced = true;
-          resolve();
-        },
-      };
-      return new Reflector({
-        client: options.client,
-        resource,
-        selection,
-        store,
-        reduce: options.reduce,
-        timing: { ...REFLECTOR_TIMING, ...options.timing },
-        random: options.random ?? Math.random,
-        on,
-      });
-    });
+    this.#onSynced = resolve;
+    this.#reflectors = this.#newReflectors();
   }
 
   /** Whether every namespace has been listed whole at least once. */
@@ -154,15 +135,41 @@ export class Informer<T extends KubeObject> {
     return () => void this.#failureSubscribers.delete(subscriber);
   }
 
-  /** Begins; to be called once. */
+  /** Whether it has been started, and not been stopped since. */
+  get isRunning(): boolean {
+    return this.#isRunning;
+  }
+
+  /** Begins, unless it has; once it was stopped, only after a `reset`. */
   start(): void {
-    this.#runs = this.#reflectors.map((reflector) => reflector.run());
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    for (const reflector of this.#reflectors) {
+      const run = reflector.run().finally(() => this.#runs.delete(run));
+      this.#runs.add(run);
+    }
   }
 
   /** Everything has ended when it resolves; the store stays as it is. Never throws. */
   async stop(): Promise<void> {
+    this.#isRunning = false;
     for (const reflector of this.#reflectors) reflector.stop();
     await Promise.all(this.#runs);
+  }
+
+  /**
+   * Stops, and forgets all objects and failures at once: as if it had never been started, but for
+   * the counts of restarts. Everything has ended when it resolves; it can be started again before.
+   */
+  async reset(): Promise<void> {
+    const stopped = this.stop();
+    this.#reflectors = this.#newReflectors();
+    const hadFailures = this.#failures.size > 0;
+    this.#failures.clear();
+    this.#failingSince = null;
+    this.#store.clear();
+    if (hadFailures) this.#tellFailures();
+    await stopped;
   }
 
   /**
@@ -170,8 +177,40 @@ export class Informer<T extends KubeObject> {
    * has what was listed, or when that failed; the store is then as it was and the watch goes on.
    */
   async relist(): Promise<RelistResult> {
+    if (!this.#isRunning) return { ok: false, error: STOPPED };
     const results = await Promise.all(this.#reflectors.map((reflector) => reflector.relist()));
     return results.find(({ ok }) => !ok) ?? { ok: true };
+  }
+
+  #newReflectors(): Reflector<T>[] {
+    const { client, resource, reduce, timing, random = Math.random } = this.#options;
+    const { labelSelector, fieldSelector, metadataOnly } = this.#options;
+    const namespaces = resource.namespaced && this.#options.namespaces !== null
+      ? [...new Set(this.#options.namespaces)]
+      : [null];
+    let unsynced = namespaces.length;
+    return namespaces.map((namespace, i) => {
+      const selection: Selection = { namespace, labelSelector, fieldSelector, metadataOnly };
+      const on: ReflectorListener = {
+        ...this.#listen(i, namespace, this.#options),
+        synced: () => {
+          unsynced--;
+          if (unsynced > 0) return;
+          this.#store.isSynced = true;
+          this.#onSynced();
+        },
+      };
+      return new Reflector({
+        client,
+        resource,
+        selection,
+        store: this.#store,
+        reduce,
+        timing: { ...REFLECTOR_TIMING, ...timing },
+        random,
+        on,
+      });
+    });
   }
 
   #listen(

@@ -84,7 +84,7 @@ const LIST_INTERVAL = 1_000;
 /** Milliseconds that a pause lasts at least before the client's recovery may end it. */
 const SHORTEST_PAUSE = 3_000;
 
-const STOPPED: ApiError = {
+export const STOPPED: ApiError = {
   code: 0,
   reason: "Aborted",
   message: "the informer was stopped",
@@ -194,7 +194,8 @@ export class Reflector<T extends KubeObject> {
     const listed = await this.#lister.list(this.#stop.signal);
     this.#isListing = false;
     let result: RelistResult = listed.ok ? { ok: true } : listed;
-    if (listed.ok) {
+    // Whoever has stopped it may have emptied the store since.
+    if (listed.ok && !this.#isStopped) {
       const { objects, revision } = listed.value;
       try {
         this.#take(objects, revision);
@@ -244,6 +245,7 @@ export class Reflector<T extends KubeObject> {
         this.#state = "watching";
         openedAt = performance.now();
         steady = setTimeout(() => {
+          if (this.#isStopped) return;
           this.#backoff.reset();
           this.#hasExpired = false;
           on.recovered();
@@ -295,6 +297,7 @@ export class Reflector<T extends KubeObject> {
   }
 
   #follow({ type, object }: WatchEvent<KubeObject>): void {
+    if (this.#isStopped) return;
     const { store, reduce } = this.#options;
     const { name, namespace, resourceVersion } = object.metadata;
     if (type === "DELETED") store.remove(namespace ?? "", name);

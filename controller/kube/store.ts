@@ -25,6 +25,12 @@ export interface StoreChange<T> {
 
 export type StoreSubscriber<T> = (change: StoreChange<T>) => void;
 
+/** One event, or all that a list has changed. */
+export interface StoreUpdate {
+  /** Whether every change of it is; see `StoreChange`. */
+  readonly isStatusOnly: boolean;
+}
+
 /** What those who read get to see. */
 export interface ObjectView<T extends KubeObject> {
   /** In no order. The same array until something changes. */
@@ -41,6 +47,11 @@ export interface ObjectView<T extends KubeObject> {
   readonly isSynced: boolean;
   /** Called with every later change. Returns what ends it. */
   subscribe(subscriber: StoreSubscriber<T>): () => void;
+  /**
+   * Called once for every later update, however many objects it changes, after the subscribers of
+   * single changes; also where `isSynced` alone has changed. Returns what ends it.
+   */
+  onUpdate(subscriber: (update: StoreUpdate) => void): () => void;
 }
 
 export interface StoreOptions {
@@ -56,11 +67,14 @@ interface Entry<T> {
 export class ObjectStore<T extends KubeObject> implements ObjectView<T> {
   readonly #entries = new Map<string, Entry<T>>();
   readonly #subscribers = new Set<StoreSubscriber<T>>();
+  readonly #updateSubscribers = new Set<(update: StoreUpdate) => void>();
   readonly #countsVersions: boolean;
   #list: readonly T[] | null = null;
   /** Changes of a list that is being taken in; null while none is. */
   #held: StoreChange<T>[] | null = null;
   isSynced = false;
+  /** What it was at the last update. */
+  #wasSynced = false;
 
   constructor(options: StoreOptions = {}) {
     this.#countsVersions = options.countsVersions ?? false;
@@ -131,12 +145,23 @@ export class ObjectStore<T extends KubeObject> implements ObjectView<T> {
     for (const object of objects) this.put(object);
     const changes = this.#held;
     this.#held = null;
-    for (const change of changes) this.#tell(change);
+    this.#publish(changes);
+  }
+
+  /** Forgets everything: it is not known any more which objects there are. */
+  clear(): void {
+    this.isSynced = false;
+    this.replace([], null);
   }
 
   subscribe(subscriber: StoreSubscriber<T>): () => void {
     this.#subscribers.add(subscriber);
     return () => void this.#subscribers.delete(subscriber);
+  }
+
+  onUpdate(subscriber: (update: StoreUpdate) => void): () => void {
+    this.#updateSubscribers.add(subscriber);
+    return () => void this.#updateSubscribers.delete(subscriber);
   }
 
   /** Where two versions of an object differ; null for nowhere. */
@@ -156,12 +181,19 @@ export class ObjectStore<T extends KubeObject> implements ObjectView<T> {
 
   #changed(change: StoreChange<T>): void {
     this.#list = null;
-    if (this.#held === null) this.#tell(change);
+    if (this.#held === null) this.#publish([change]);
     else this.#held.push(change);
   }
 
-  #tell(change: StoreChange<T>): void {
-    for (const subscriber of this.#subscribers) subscriber(change);
+  #publish(changes: readonly StoreChange<T>[]): void {
+    for (const change of changes) {
+      for (const subscriber of this.#subscribers) subscriber(change);
+    }
+    const isOtherwiseSynced = this.isSynced !== this.#wasSynced;
+    if (changes.length === 0 && !isOtherwiseSynced) return;
+    this.#wasSynced = this.isSynced;
+    const isStatusOnly = !isOtherwiseSynced && changes.every((change) => change.isStatusOnly);
+    for (const subscriber of this.#updateSubscribers) subscriber({ isStatusOnly });
   }
 }
 

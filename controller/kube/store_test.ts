@@ -105,3 +105,45 @@ Deno.test("an object that was deleted and made anew is a change, though it says 
   store.put(thing("x", "2", {}, { uid: "two" }));
   assert.equal(changes.length, 2);
 });
+
+Deno.test("a list is one update, however many objects it changes", () => {
+  const { store, changes } = scene();
+  const updates: boolean[] = [];
+  store.onUpdate(({ isStatusOnly }) => updates.push(isStatusOnly));
+  store.replace([thing("x", "1"), thing("y", "1"), thing("z", "1")], null);
+  assert.equal(changes.length, 3);
+  assert.deepEqual(updates, [false]);
+  store.replace([thing("x", "2"), thing("y", "2"), thing("z", "2")], null);
+  assert.deepEqual(updates, [false]);
+  store.replace([thing("x", "3", { status: { ready: true } }), thing("y", "2")], null);
+  store.put(thing("y", "3", { status: { ready: true } }));
+  assert.deepEqual(updates, [false, false, true]);
+});
+
+Deno.test("an update by a first list that is empty is an update too", () => {
+  const { store } = scene();
+  let updates = 0;
+  const end = store.onUpdate(() => updates++);
+  store.isSynced = true;
+  store.replace([], null);
+  assert.equal(updates, 1);
+  store.replace([], null);
+  assert.equal(updates, 1);
+  end();
+  store.put(thing("x", "1"));
+  assert.equal(updates, 1);
+});
+
+Deno.test("a store that is cleared has no objects, by one update after all changes", () => {
+  const { store, changes } = scene();
+  store.isSynced = true;
+  store.replace([thing("x", "1"), thing("y", "1")], null);
+  changes.length = 0;
+  const seen: unknown[] = [];
+  store.onUpdate(() => seen.push([store.size, store.isSynced, changes.length]));
+  store.clear();
+  assert.deepEqual(seen, [[0, false, 2]]);
+  assert.deepEqual(store.list(), []);
+  store.clear();
+  assert.equal(seen.length, 1);
+});
