@@ -78,6 +78,7 @@ const CONTROLLER: Readonly<Record<string, readonly string[]>> = {
     "controller/kube",
     "controller/metrics.ts",
     "controller/outputs",
+    "controller/outputs/publish",
     "controller/outputs/workload",
     "controller/reconcile",
     "controller/stream",

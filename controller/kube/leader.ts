@@ -70,7 +70,8 @@ export interface LeaderStatistics {
   readonly renewedAgo: number | null;
 }
 
-const NAME = "pingress-controller";
+/** Of the Lease. */
+export const LEASE_NAME = "pingress-controller";
 const LEASE_DURATION = 15_000;
 const RENEW_DEADLINE = 10_000;
 const RETRY_PERIOD = 2_000;
@@ -109,7 +110,7 @@ export class LeaderElector implements WriteFence {
 
   /** Throws a RangeError for timings under which two could lead. */
   constructor(options: LeaderElectorOptions) {
-    const { client, namespace, name = NAME, labels, log } = options;
+    const { client, namespace, name = LEASE_NAME, labels, log } = options;
     this.#calls = new LeaseCalls(client, { namespace, name, labels }, log);
     this.#identity = options.identity;
     this.#leaseDuration = options.leaseDuration ?? LEASE_DURATION;

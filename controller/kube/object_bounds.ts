@@ -7,7 +7,6 @@
  */
 import { Buffer } from "node:buffer";
 import type { Excess } from "./excess.ts";
-import type { Reduce } from "./reduce.ts";
 import type { KubeObject } from "./types.ts";
 
 export interface ObjectBounds {
@@ -64,7 +63,7 @@ export class ObjectLedger {
   }
 
   /** `reduce`, and then a stub in place of what is over a bound. */
-  bounded(reduce: Reduce): Reduce {
+  bounded<T extends KubeObject>(reduce: (object: T) => T): (object: T) => T {
     return (object) => this.#take(reduce(object));
   }
 

@@ -25,7 +25,13 @@ const resource = (group: string, version: string, plural: string, kind: string):
   namespaced: !CLUSTER_WIDE.has(plural),
 });
 
-const CLUSTER_WIDE = new Set(["ingressclasses", "namespaces", "nodes", "tokenreviews"]);
+const CLUSTER_WIDE = new Set([
+  "ingressclasses",
+  "namespaces",
+  "nodes",
+  "servicecidrs",
+  "tokenreviews",
+]);
 
 export const INGRESSES = resource("networking.k8s.io", "v1", "ingresses", "Ingress");
 export const INGRESS_CLASSES = resource(
@@ -46,6 +52,7 @@ export const CONFIG_MAPS = resource("", "v1", "configmaps", "ConfigMap");
 export const NODES = resource("", "v1", "nodes", "Node");
 export const SERVICE_CIDRS = resource("networking.k8s.io", "v1", "servicecidrs", "ServiceCIDR");
 export const PODS = resource("", "v1", "pods", "Pod");
+export const SERVICE_ACCOUNTS = resource("", "v1", "serviceaccounts", "ServiceAccount");
 export const NAMESPACES = resource("", "v1", "namespaces", "Namespace");
 export const EVENTS = resource("", "v1", "events", "Event");
 export const LEASES = resource("coordination.k8s.io", "v1", "leases", "Lease");

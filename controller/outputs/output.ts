@@ -8,7 +8,7 @@ import type { FencedClient } from "../kube/fenced_client.ts";
 import type { WriteFence } from "../kube/term.ts";
 import type { ControllerMetrics } from "../metrics.ts";
 import type { Reconciliation } from "../reconcile/reconciler.ts";
-import type { Watches } from "../watch/kinds.ts";
+import type { Watches } from "../watch/watches.ts";
 import { IDLE, Job, type JobOutcome } from "./write/job.ts";
 
 export interface OutputContext {

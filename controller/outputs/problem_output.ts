@@ -71,10 +71,10 @@ export class ProblemOutput implements Output {
 
   observe(result: Reconciliation): void {
     this.#result = result;
-    const { watches: { ingresses, ingressClasses }, options } = this.#context;
+    const { watches, options } = this.#context;
     this.#classProblems = unknownClasses(
-      ingresses.store.list(),
-      ingressClasses.store.list(),
+      watches.informer("ingresses").store.list(),
+      watches.informer("ingressClasses").store.list(),
       options.ingressClasses,
     );
     // After what begins to be published now: going through all objects takes a while.

@@ -37,8 +37,8 @@ export class PublishOutput implements Output {
     this.#publisher = new Publisher({
       client,
       namespace,
-      configMaps: watches.configMaps.store,
-      secrets: watches.keySecrets.store,
+      configMaps: watches.informer("configMaps").store,
+      secrets: watches.informer("keySecrets").store,
       mayWrite: () => fence.mayWrite(),
       log,
     });
@@ -48,7 +48,7 @@ export class PublishOutput implements Output {
       onStale: hooks.onStale,
       now: () => performance.now(),
     });
-    const configMaps = watches.configMaps.store;
+    const configMaps = watches.informer("configMaps").store;
     this.#claims = new ClaimsKeeper({ client, namespace, configMaps, log });
     this.#job = leaderJob(context, "publish", () => this.#run());
   }

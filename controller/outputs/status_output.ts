@@ -25,7 +25,7 @@ export class StatusOutput implements Output {
   constructor(context: OutputContext) {
     this.#context = context;
     const { client, fence, log, watches } = context;
-    const ingresses = watches.ingresses.store;
+    const ingresses = watches.informer("ingresses").store;
     this.#writer = new StatusWriter({ client, ingresses, fence, log });
     this.#finalizers = new FinalizerRemover({ client, ingresses, fence });
   }
@@ -38,7 +38,7 @@ export class StatusOutput implements Output {
   /** Written by `sync`, behind what begins to be published now. */
   observe(result: Reconciliation): void {
     this.#result = result;
-    this.#translated = this.#context.watches.ingresses.store.list();
+    this.#translated = this.#context.watches.informer("ingresses").store.list();
   }
 
   /** An object of the proxies has changed. */
@@ -58,8 +58,8 @@ export class StatusOutput implements Output {
       publishAddresses,
       backend,
       service: watches.workload("Service", namespace, PROXY_NAME) as AddressService | null,
-      pods: watches.pods.store.list(),
-      nodes: watches.nodes?.store.list() ?? [],
+      pods: watches.informer("pods").store.list(),
+      nodes: watches.addressNodes ?? [],
     });
     this.#writer.sync({
       ingresses: this.#translated,
@@ -67,7 +67,7 @@ export class StatusOutput implements Output {
       unready: this.#result.statuses.filter((status) => !reachesBackend(status))
         .map(({ object }) => object),
       // Those of nodes come and go with their proxies.
-      addresses: watches.nodes !== null ? this.#hold.settle(addresses) : addresses,
+      addresses: watches.addressNodes !== null ? this.#hold.settle(addresses) : addresses,
     });
   }
 

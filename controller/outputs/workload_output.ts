@@ -148,7 +148,10 @@ export class WorkloadOutput implements Output {
     }
     // Another one may lead by now, and tell of it.
     if (!fence.mayWrite()) return DONE;
-    const { statuses, problems } = this.#keeper.health(watches.pods.store.list(), Date.now());
+    const { statuses, problems } = this.#keeper.health(
+      watches.informer("pods").store.list(),
+      Date.now(),
+    );
     const missing = account.problem === null ? [] : [account.problem];
     this.#setProblems([...result.problems, ...missing, ...problems]);
     this.#logFailures(result.failures);

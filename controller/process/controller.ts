@@ -30,7 +30,8 @@ import { Reconciler, type Reconciliation } from "../reconcile/reconciler.ts";
 import { SecretReferences } from "../watch/secret_references.ts";
 import { ProxyStream } from "../stream/from_options.ts";
 import { DEFAULT_CLUSTER_BOUNDS, Translator } from "../translate/translator.ts";
-import { PUBLISHED_SELECTOR, Watches } from "../watch/kinds.ts";
+import { PUBLISHED_SELECTOR } from "../watch/kinds.ts";
+import { Watches } from "../watch/watches.ts";
 import { readWorkload } from "../outputs/workload/from_options.ts";
 import { proxyMemoryOf } from "../outputs/workload/proxy_memory.ts";
 import type { WorkloadOptions } from "../outputs/workload/objects.ts";
@@ -116,9 +117,7 @@ class Controller {
       watchNamespaces: options.watchNamespaces,
       namespace: options.namespace,
       secrets: options.secrets,
-      nodes: options.backend === "HostPort" && options.publishAddresses.length === 0,
-      // Whoever is limited to namespaces asks nothing of the cluster.
-      zones: options.watchNamespaces === null,
+      nodeAddresses: options.backend === "HostPort" && options.publishAddresses.length === 0,
       objectBounds: options.objectBounds,
     });
     const leader = this.#leader = new LeaderElector({
@@ -213,9 +212,9 @@ class Controller {
     const references = new SecretReferences(translator.readers, options);
     const loop = this.#reconciler = new Reconciler({
       epoch,
-      kinds: watches.kinds,
+      kinds: watches.versioned,
       secrets: watches.secrets,
-      isSynced: () => watches.ownAreSynced && watches.areNamespacesKnown && watches.isDeniedKnown,
+      isSynced: () => watches.areKnown,
       resources: () => watches.resources(),
       references: (resources) => references.of(resources),
       published: () => outputs.published(),

@@ -9,7 +9,7 @@ import type { KubeClient } from "../kube/client.ts";
 import type { ControllerMetrics } from "../metrics.ts";
 import type { ControllerOptions } from "../cli/options.ts";
 import { StreamServer } from "./server.ts";
-import type { Watches } from "../watch/kinds.ts";
+import type { Watches } from "../watch/watches.ts";
 import { STREAM } from "../outputs/workload/names.ts";
 import { AuthorityServer } from "./ca/server_certificate.ts";
 import { TokenReviews } from "./token_reviews.ts";
@@ -24,7 +24,7 @@ export interface ProxyStreamOptions {
     "stream" | "streamNames" | "namespace" | "allowUnboundTokens"
   >;
   readonly client: KubeClient;
-  readonly watches: Pick<Watches, "zoneNodes" | "failingFor" | "pods">;
+  readonly watches: Pick<Watches, "informer" | "wanted" | "failingFor">;
   /** Of this process: the pod's name, and what makes it unique. */
   readonly identity: string;
   readonly metrics: ControllerMetrics;
@@ -57,7 +57,7 @@ export class ProxyStream {
         clock: systemClock,
         onReview: (result) => metrics.count("pingress_controller_token_reviews_total", { result }),
       }),
-      zoneOf: zoneReader(options.watches.zoneNodes),
+      zoneOf: zoneReader(options.watches.wanted("nodes")),
       name: options.identity.split("_")[0],
       metrics,
       log,
@@ -65,7 +65,7 @@ export class ProxyStream {
       onNews: options.onNews,
       isCutOff: () => Math.max(client.unwellFor, options.watches.failingFor) > CUT_OFF,
     });
-    this.#unsubscribe = options.watches.pods.store.subscribe(({ before, after }) => {
+    this.#unsubscribe = options.watches.informer("pods").store.subscribe(({ before, after }) => {
       const uid = before?.metadata.uid;
       // One of the same name may have come in its place between two lists.
       if (uid !== undefined && after?.metadata.uid !== uid) this.server.podGone(uid);

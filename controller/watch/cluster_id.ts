@@ -7,7 +7,8 @@ import { Backoff } from "../kube/backoff.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { NAMESPACES } from "../kube/types.ts";
 
-const NAMESPACE = "kube-system";
+/** Its UID is the cluster's. */
+export const CLUSTER_NAMESPACE = "kube-system";
 
 /** Milliseconds between two questions. */
 const PAUSES = { first: 500, last: 10_000 };
@@ -21,12 +22,12 @@ export async function awaitEpoch(
   const backoff = new Backoff(PAUSES);
   let said: string | null = null;
   while (!signal.aborted) {
-    const got = await client.get(NAMESPACES, null, NAMESPACE, { signal });
+    const got = await client.get(NAMESPACES, null, CLUSTER_NAMESPACE, { signal });
     if (got.ok && got.value.metadata.uid !== undefined) return got.value.metadata.uid;
     if (signal.aborted) break;
     const reason = got.ok ? "it has no uid" : got.error.message;
     const remedy = !got.ok && got.error.code === 403
-      ? `Let the controller get the namespace ${NAMESPACE} (manifests/hostport.yaml)`
+      ? `Let the controller get the namespace ${CLUSTER_NAMESPACE} (manifests/hostport.yaml)`
       : "Nothing has to be done if the API server is only away for a while";
     // One that cannot be reached says so in ever other words.
     const way = got.ok ? "" : got.error.code === 0 ? got.error.reason : String(got.error.code);

@@ -1,16 +1,17 @@
 /**
- * Everything that the controller watches. In: a client and which namespaces. Out: stores that follow
- * the API server, what `translate` reads of them, and calls when it may have changed.
+ * The kinds that the controller watches: one row each. In: nothing. Out: where objects of a kind are
+ * watched, which fields are kept, which rights that takes, and what the objects feed.
  *
- * Two groups: objects of users, from which the configuration is made; and our own objects in one
- * namespace, which are to be as they were written.
+ * `watches.ts` makes an informer of each row. Everything else that is said by kind comes from these
+ * rows too: what readiness waits for, versions, Events, metrics, and the rights (`process/rights.ts`,
+ * whose test compares them with `manifests/`).
  */
-import type { Logger } from "../../shared/log.ts";
-import { CLAIMS_LABELS, CLAIMS_NAME } from "../outputs/publish/host_claims.ts";
-import type { EventSubjects } from "../outputs/events/writer.ts";
-import type { KubeClient } from "../kube/client.ts";
-import { Informer } from "../kube/informer.ts";
-import { type BoundedKind, type ObjectBounds, ObjectLedger } from "../kube/object_bounds.ts";
+import { CLAIMS_LABELS } from "../outputs/publish/host_claims.ts";
+import { PUBLISHED_LABEL, PUBLISHED_LABELS } from "../outputs/publish/repair.ts";
+import { MANAGED_BY_LABEL, OWNER_LABELS, PROXY_SELECTOR } from "../outputs/workload/names.ts";
+import { WORKLOAD_RESOURCES } from "../outputs/workload/kinds.ts";
+import type { WorkloadKind } from "../outputs/workload/options.ts";
+import type { BoundedKind } from "../kube/object_bounds.ts";
 import {
   keepContent,
   keepWhole,
@@ -24,6 +25,14 @@ import {
   reduceService,
   reduceServiceCidr,
 } from "../kube/reduce.ts";
+import type {
+  EndpointSlice,
+  Ingress,
+  IngressClass,
+  KubeSecret,
+  Namespace,
+  Service,
+} from "../kube/resources.ts";
 import {
   CONFIG_MAPS,
   ENDPOINT_SLICES,
@@ -38,326 +47,241 @@ import {
   SERVICE_CIDRS,
   SERVICES,
 } from "../kube/types.ts";
-import type { WatchedKind } from "../reconcile/replica_catch_up.ts";
-import type {
-  EndpointSlice,
-  Ingress,
-  IngressClass,
-  KubeSecret,
-  Namespace,
-  Resources,
-  Service,
-} from "../kube/resources.ts";
-import { PUBLISHED_LABEL, PUBLISHED_LABELS } from "../outputs/publish/repair.ts";
-import { NamedSecrets, type SecretMode } from "./secrets.ts";
-import { WORKLOAD_RESOURCES } from "../outputs/workload/kinds.ts";
-import { MANAGED_BY_LABEL, OWNER_LABELS, PROXY_SELECTOR } from "../outputs/workload/names.ts";
-import type { WorkloadKind } from "../outputs/workload/options.ts";
 
-export interface WatchesOptions {
-  readonly client: KubeClient;
-  readonly log: Logger;
-  /** Null for all. */
-  readonly watchNamespaces: readonly string[] | null;
-  /** Where our own objects are. */
-  readonly namespace: string;
-  readonly secrets: SecretMode;
-  /** Whether the nodes of proxies are asked for their addresses. */
-  readonly nodes: boolean;
-  /** Whether they are asked for their zones. */
-  readonly zones: boolean;
-  /** What is kept of one tenant. */
-  readonly objectBounds: ObjectBounds;
+/**
+ * `served`: in the namespaces that are served, all or those of --watch-namespace. `system`: in the
+ * controller's own namespace alone. `cluster`: the kind has no namespaces.
+ */
+export type Scope = "served" | "system" | "cluster";
+
+/**
+ * `translation`: the configuration is made of them. `published`: they hold what was published.
+ * `workload`: the proxies, and what goes with them. `addresses`: addresses in the status of
+ * Ingresses. `zones`: zones of proxies. `events`: users see Events about them.
+ */
+export type Feed = "translation" | "published" | "workload" | "addresses" | "zones" | "events";
+
+/**
+ * When the first translation may begin without a list of the kind. `listed`: never; `forbidden`: where
+ * the API server refuses it (403); `failed`: after any failure, such as 404 where the API server does
+ * not have the kind; `always`: at once.
+ */
+export type Patience = "listed" | "forbidden" | "failed" | "always";
+
+/** What an installation asks for. */
+export interface Needs {
+  /** Whether all namespaces are served: one that is limited to some reads nothing of the cluster. */
+  readonly allNamespaces: boolean;
+  /** Whether the status of Ingresses has addresses of nodes. */
+  readonly nodeAddresses: boolean;
 }
 
-/** Milliseconds from the first room in a namespace until its objects are listed anew. */
-const RELIST_DELAY = 10_000;
+/** Rights that a kind takes, as RBAC counts them. */
+export interface ReadKind {
+  readonly resource: Resource;
+  readonly scope: Scope;
+  readonly verbs: readonly ("get" | "list" | "watch")[];
+  readonly feeds: readonly Feed[];
+  isWatched(needs: Needs): boolean;
+}
+
+export interface Kind<T extends KubeObject> extends ReadKind {
+  readonly awaited: Patience;
+  /** Makes what is kept of an object: fields that nobody reads are no change; see `reduce.ts`. */
+  reduce(object: T): T;
+  readonly labelSelector?: string;
+  /** Only `metadata` crosses the wire. */
+  readonly metadataOnly?: boolean;
+  /** Set where tenants write them, so that memory is bounded by namespace; see `object_bounds.ts`. */
+  readonly bounded?: BoundedKind;
+  /** Whether the version of a snapshot has a resourceVersion of the kind; see `reconcile/version.ts`. */
+  readonly isVersioned?: boolean;
+  /** Whether older API servers lack the kind, which then is nothing to warn of. */
+  readonly isOptional?: boolean;
+}
+
+/** What an informer needs, whatever it is used for. */
+const FOLLOW = ["list", "watch"] as const;
+
+const always = () => true;
+const inWholeCluster = ({ allNamespaces }: Needs) => allNamespaces;
+
+/** A reducer that is written for objects of type `T`, as that. */
+const keeping = <T extends KubeObject>(reduce: Reduce): (object: T) => T => reduce;
+
+type Watched<T> = T & KubeObject;
 
 /** Labels of what the controller has made. */
 const OWNED = `${MANAGED_BY_LABEL}=${OWNER_LABELS[MANAGED_BY_LABEL]}`;
 export const PUBLISHED_SELECTOR = `${PUBLISHED_LABEL}=${PUBLISHED_LABELS[PUBLISHED_LABEL]}`;
-/** One watch for both: a failure is logged once. */
+/** One watch for what is published and for the claims: a failure is logged once. */
 const OWN_CONFIG_MAPS = `${PUBLISHED_LABEL} in (${
   [PUBLISHED_LABELS, CLAIMS_LABELS].map((labels) => labels[PUBLISHED_LABEL]).join(",")
 })`;
 const PROXY_PODS = Object.entries(PROXY_SELECTOR).map((pair) => pair.join("=")).join(",");
 
-type Watched<T> = T & KubeObject;
-
-export class Watches {
-  readonly ingresses: Informer<Watched<Ingress>>;
-  readonly ingressClasses: Informer<Watched<IngressClass>>;
-  readonly services: Informer<Watched<Service>>;
-  readonly endpointSlices: Informer<Watched<EndpointSlice>>;
-  readonly secrets: NamedSecrets;
-  /** What is published, and the recorded claims to hosts. */
-  readonly configMaps: Informer<KubeObject>;
-  readonly keySecrets: Informer<Watched<KubeSecret>>;
-  readonly pods: Informer<KubeObject>;
-  /** Their metadata; null where the controller is limited to namespaces. */
-  readonly namespaces: Informer<Watched<Namespace>> | null;
-  /** Null where nobody asks for their addresses. */
-  readonly nodes: Informer<KubeObject> | null;
-  /** The same; null where nobody asks for their zones either. */
-  readonly zoneNodes: Informer<KubeObject> | null;
-  /** Of Kubernetes 1.33 and newer; null where the controller is limited to namespaces. */
-  readonly serviceCidrs: Informer<KubeObject> | null;
-  readonly #workload: ReadonlyMap<WorkloadKind, Informer<KubeObject>>;
-  /** Lists that are to be made for the sake of objects that may fit again. */
-  readonly #relists = new Map<object, ReturnType<typeof setTimeout>>();
-  readonly #all: readonly {
-    readonly resource: Resource;
-    readonly informer: Informer<KubeObject>;
-  }[];
-
-  constructor(options: WatchesOptions) {
-    const { client, log, watchNamespaces: namespaces, namespace } = options;
-    const all: { resource: Resource; informer: Informer<KubeObject> }[] = [];
-    const watch = <T extends KubeObject>(
-      resource: Resource,
-      own: Pick<
-        ConstructorParameters<typeof Informer<T>>[0],
-        "reduce" | "countsVersions" | "labelSelector" | "metadataOnly" | "isOptional"
-      >,
-      where: readonly string[] | null = namespaces,
-    ): Informer<T> => {
-      const informer = new Informer<T>({ client, log, resource, namespaces: where, ...own });
-      all.push({ resource, informer: informer as unknown as Informer<KubeObject> });
-      return informer;
-    };
-    const bounded = <T extends KubeObject>(
-      kind: BoundedKind,
-      resource: Resource,
-      reduce: Reduce,
-    ): Informer<T> => {
-      const ledger = new ObjectLedger(
-        kind,
-        options.objectBounds,
-        () => this.#relistLater(informer),
-      );
-      const informer: Informer<T> = watch<T>(resource, { reduce: ledger.bounded(reduce) });
-      informer.store.subscribe(({ before, after }) => {
-        if (after !== null || before === null) return;
-        ledger.forget(before.metadata.namespace ?? "", before.metadata.name);
-      });
-      return informer;
-    };
-    // Its status is written against the version that was looked at.
-    this.ingresses = bounded("Ingress", INGRESSES, reduceIngress);
-    this.ingressClasses = watch(INGRESS_CLASSES, { reduce: reduceIngressClass });
-    this.services = bounded("Service", SERVICES, reduceService);
-    this.endpointSlices = bounded("EndpointSlice", ENDPOINT_SLICES, reduceEndpointSlice);
-    this.configMaps = watch(
-      CONFIG_MAPS,
-      { labelSelector: OWN_CONFIG_MAPS, reduce: keepContent(CONFIG_MAPS) },
-      [namespace],
-    );
-    this.keySecrets = watch(
-      SECRETS,
-      { labelSelector: PUBLISHED_SELECTOR, reduce: keepContent(SECRETS) },
-      [namespace],
-    );
-    this.namespaces = namespaces === null
-      ? watch(NAMESPACES, { metadataOnly: true, reduce: reduceNamespace })
-      : null;
-    this.pods = watch(PODS, { labelSelector: PROXY_PODS, reduce: reducePod }, [namespace]);
-    this.zoneNodes = options.nodes || options.zones ? watch(NODES, { reduce: reduceNode }) : null;
-    this.nodes = options.nodes ? this.zoneNodes : null;
-    this.serviceCidrs = namespaces === null
-      ? watch(SERVICE_CIDRS, { reduce: reduceServiceCidr, isOptional: true })
-      : null;
-    const kinds = Object.entries(WORKLOAD_RESOURCES) as [WorkloadKind, Resource][];
-    this.#workload = new Map(
-      kinds.map(([kind, resource]) => [
-        kind,
-        watch(resource, { labelSelector: OWNED, reduce: keepWhole(resource) }, [namespace]),
-      ]),
-    );
-    this.secrets = new NamedSecrets({ client, log, namespaces, mode: options.secrets });
-    this.#all = all;
-  }
-
-  /** Those of users, whose versions make up that of a snapshot; Secrets are asked apart. */
-  get kinds(): readonly WatchedKind[] {
-    return [
-      asKind("Ingress", this.ingresses),
-      asKind("IngressClass", this.ingressClasses),
-      asKind("Service", this.services),
-      asKind("EndpointSlice", this.endpointSlices),
-    ];
-  }
-
-  /**
-   * Milliseconds for which one of the kinds of users cannot be watched; 0 where all are. Secrets,
-   * which many a controller may not watch, do not count.
-   */
-  get failingFor(): number {
-    const { ingresses, ingressClasses, services, endpointSlices } = this;
-    const kinds = [ingresses, ingressClasses, services, endpointSlices];
-    return Math.max(...kinds.map(({ failingFor }) => failingFor));
-  }
-
-  /** Whether our own objects are known. */
-  get ownAreSynced(): boolean {
-    return [this.configMaps, this.keySecrets, ...this.#workload.values()]
-      .every((informer) => informer.isSynced);
-  }
-
-  /** Whether Namespaces are known, or known not to be readable: who owns a host depends on them. */
-  get areNamespacesKnown(): boolean {
-    const { namespaces } = this;
-    return namespaces === null || namespaces.isSynced ||
-      namespaces.failures.some(({ code }) => code === 403);
-  }
-
-  /** Whether what no endpoint may be is known, as far as it can be had. */
-  get isDeniedKnown(): boolean {
-    return [this.zoneNodes, this.serviceCidrs].every((informer) =>
-      informer === null || informer.isSynced || informer.failures.length > 0
-    );
-  }
-
-  /** Whether addresses of nodes are known, or known not to be had. */
-  get areNodesKnown(): boolean {
-    return this.nodes === null || this.nodes.isSynced || this.nodes.failures.length > 0;
-  }
-
-  /** Whether any of what the controller publishes is there. */
-  get isAnythingPublished(): boolean {
-    return this.configMaps.store.size + this.keySecrets.store.size > 0;
-  }
-
-  /** Kinds whose first list is not complete yet, as the API names them. */
-  get unlisted(): readonly string[] {
-    const plurals = this.#all.filter(({ informer }) => !informer.isSynced)
-      .map(({ resource }) => resource.plural);
-    return [...new Set([...plurals, ...(this.secrets.isSynced ? [] : [SECRETS.plural])])].sort();
-  }
-
-  /** Calls `listed` when a kind has been listed whole for the first time. */
-  onListed(listed: () => void): void {
-    for (const { informer } of this.#all) informer.synced.then(listed);
-    this.secrets.synced.then(listed);
-  }
-
-  resources(): Resources {
-    return {
-      ingresses: this.ingresses.store.list(),
-      ingressClasses: this.ingressClasses.store.list(),
-      services: this.services.store.list(),
-      endpointSlices: this.endpointSlices.store.list(),
-      secrets: this.secrets.store.list(),
-      namespaces: this.namespaces?.isSynced ? this.namespaces.store.list() : null,
-      nodes: this.zoneNodes?.isSynced ? this.zoneNodes.store.list() : null,
-      serviceCidrs: this.serviceCidrs?.isSynced ? this.serviceCidrs.store.list() : null,
-    };
-  }
-
-  /** An object of the workload; null where there is none. */
-  workload(kind: WorkloadKind, namespace: string, name: string): KubeObject | null {
-    return this.#workload.get(kind)!.store.get(namespace, name);
-  }
-
-  /** Where objects are that problems are about. */
-  subjects(): EventSubjects {
-    const user = {
-      Ingress: { resource: INGRESSES, view: this.ingresses.store },
-      IngressClass: { resource: INGRESS_CLASSES, view: this.ingressClasses.store },
-      Service: { resource: SERVICES, view: this.services.store },
-      EndpointSlice: { resource: ENDPOINT_SLICES, view: this.endpointSlices.store },
-      Secret: { resource: SECRETS, view: this.secrets.store },
-      ConfigMap: { resource: CONFIG_MAPS, view: this.configMaps.store },
-      ...(this.namespaces === null
-        ? {}
-        : { Namespace: { resource: NAMESPACES, view: this.namespaces.store } }),
-    };
-    const own = [...this.#workload].filter(([kind]) => kind !== "Service").map((
-      [kind, { store }],
-    ) => [kind, { resource: WORKLOAD_RESOURCES[kind], view: store }]);
-    return { ...user, ...Object.fromEntries(own) };
-  }
-
-  /**
-   * Calls `changed` when what is translated has changed, or has been listed for the first time:
-   * status is not, and the controller itself writes that of Ingresses.
-   */
-  onChange(changed: () => void): void {
-    // A kind of which there is no object changes nothing when it is listed.
-    this.onListed(changed);
-    const subscriber = ({ isStatusOnly }: { readonly isStatusOnly: boolean }) => {
-      if (!isStatusOnly) changed();
-    };
-    this.ingresses.store.subscribe(subscriber);
-    this.ingressClasses.store.subscribe(subscriber);
-    this.services.store.subscribe(subscriber);
-    this.endpointSlices.store.subscribe(subscriber);
-    this.secrets.store.subscribe(subscriber);
-    this.namespaces?.store.subscribe(subscriber);
-    for (const informer of [this.namespaces, this.zoneNodes, this.serviceCidrs]) {
-      informer?.onFailures(changed);
-    }
-    this.zoneNodes?.store.subscribe(subscriber);
-    this.serviceCidrs?.store.subscribe(subscriber);
-  }
-
-  onClaimsChange(changed: () => void): void {
-    this.configMaps.store.subscribe(({ before, after }) => {
-      if ((after ?? before)?.metadata.name === CLAIMS_NAME) changed();
-    });
-  }
-
-  onPublishedChange(changed: () => void): void {
-    for (const { store } of [this.configMaps, this.keySecrets]) store.subscribe(changed);
-  }
-
-  onWorkloadChange(changed: () => void): void {
-    for (const { store } of [...this.#workload.values(), this.pods]) store.subscribe(changed);
-    this.nodes?.store.subscribe(changed);
-    this.nodes?.onFailures(changed);
-  }
-
-  /** By resource, for metrics. */
-  stats(): { readonly resource: string; readonly stats: Informer<KubeObject>["stats"] }[] {
-    return [
-      ...this.#all.map(({ resource, informer: { stats } }) => ({ resource, stats })),
-      { resource: SECRETS, stats: this.secrets.stats },
-    ].map(({ resource, stats }) => ({ resource: resource.plural, stats }));
-  }
-
-  /** Objects that were crowded out are not in the store: only a list has them. */
-  #relistLater(informer: Pick<Informer<KubeObject>, "relist">): void {
-    if (this.#relists.has(informer)) return;
-    const timer = setTimeout(() => {
-      this.#relists.delete(informer);
-      // A failure is logged by the informer, and the next object that goes asks for another list.
-      informer.relist();
-    }, RELIST_DELAY);
-    this.#relists.set(informer, timer);
-  }
-
-  start(): void {
-    for (const { informer } of this.#all) informer.start();
-    this.secrets.start();
-  }
-
-  async stop(): Promise<void> {
-    for (const timer of this.#relists.values()) clearTimeout(timer);
-    await Promise.all([...this.#all.map(({ informer }) => informer.stop()), this.secrets.stop()]);
-  }
+/** An object of the proxies' workload. */
+function workload<const F extends readonly Feed[]>(kind: WorkloadKind, feeds: F) {
+  const resource = WORKLOAD_RESOURCES[kind];
+  return {
+    resource,
+    scope: "system",
+    verbs: FOLLOW,
+    feeds,
+    awaited: "listed",
+    isWatched: always,
+    labelSelector: OWNED,
+    reduce: keeping<KubeObject>(keepWhole(resource)),
+  } as const;
 }
 
-function asKind<T extends KubeObject>(kind: string, informer: Informer<T>): WatchedKind {
-  return {
-    kind,
-    get isSynced() {
-      return informer.isSynced;
-    },
-    get seen() {
-      return informer.seen;
-    },
-    get revision() {
-      return informer.revision;
-    },
-    relist: () => informer.relist(),
-  };
+const TABLE = {
+  // Their status is written against the version that was looked at.
+  ingresses: {
+    resource: INGRESSES,
+    scope: "served",
+    verbs: FOLLOW,
+    feeds: ["translation", "events"],
+    awaited: "listed",
+    isWatched: always,
+    reduce: keeping<Watched<Ingress>>(reduceIngress),
+    bounded: "Ingress",
+    isVersioned: true,
+  },
+  ingressClasses: {
+    resource: INGRESS_CLASSES,
+    scope: "cluster",
+    verbs: FOLLOW,
+    feeds: ["translation", "events"],
+    awaited: "listed",
+    isWatched: always,
+    reduce: keeping<Watched<IngressClass>>(reduceIngressClass),
+    isVersioned: true,
+  },
+  services: {
+    resource: SERVICES,
+    scope: "served",
+    verbs: FOLLOW,
+    feeds: ["translation", "events"],
+    awaited: "listed",
+    isWatched: always,
+    reduce: keeping<Watched<Service>>(reduceService),
+    bounded: "Service",
+    isVersioned: true,
+  },
+  endpointSlices: {
+    resource: ENDPOINT_SLICES,
+    scope: "served",
+    verbs: FOLLOW,
+    feeds: ["translation", "events"],
+    awaited: "listed",
+    isWatched: always,
+    reduce: keeping<Watched<EndpointSlice>>(reduceEndpointSlice),
+    bounded: "EndpointSlice",
+    isVersioned: true,
+  },
+  // What is published, and the recorded claims to hosts.
+  configMaps: {
+    resource: CONFIG_MAPS,
+    scope: "system",
+    verbs: FOLLOW,
+    feeds: ["published", "events"],
+    awaited: "listed",
+    isWatched: always,
+    labelSelector: OWN_CONFIG_MAPS,
+    reduce: keeping<KubeObject>(keepContent(CONFIG_MAPS)),
+  },
+  keySecrets: {
+    resource: SECRETS,
+    scope: "system",
+    verbs: FOLLOW,
+    feeds: ["published"],
+    awaited: "listed",
+    isWatched: always,
+    labelSelector: PUBLISHED_SELECTOR,
+    reduce: keeping<Watched<KubeSecret>>(keepContent(SECRETS)),
+  },
+  // Who owns a host depends on them, so only a refusal lets the first translation begin without.
+  namespaces: {
+    resource: NAMESPACES,
+    scope: "cluster",
+    verbs: FOLLOW,
+    feeds: ["translation", "events"],
+    awaited: "forbidden",
+    isWatched: inWholeCluster,
+    metadataOnly: true,
+    reduce: keeping<Watched<Namespace>>(reduceNamespace),
+  },
+  // On which nodes proxies run, and why one does not.
+  pods: {
+    resource: PODS,
+    scope: "system",
+    verbs: FOLLOW,
+    feeds: ["workload"],
+    awaited: "always",
+    isWatched: always,
+    labelSelector: PROXY_PODS,
+    reduce: keeping<KubeObject>(reducePod),
+  },
+  // Translated, since no endpoint may have an address of a node.
+  nodes: {
+    resource: NODES,
+    scope: "cluster",
+    verbs: FOLLOW,
+    feeds: ["translation", "addresses", "zones"],
+    awaited: "failed",
+    isWatched: ({ allNamespaces, nodeAddresses }) => allNamespaces || nodeAddresses,
+    reduce: keeping<KubeObject>(reduceNode),
+  },
+  // Of Kubernetes 1.33 and newer. No endpoint may be in a network of Services.
+  serviceCidrs: {
+    resource: SERVICE_CIDRS,
+    scope: "cluster",
+    verbs: FOLLOW,
+    feeds: ["translation"],
+    awaited: "failed",
+    isWatched: inWholeCluster,
+    reduce: keeping<KubeObject>(reduceServiceCidr),
+    isOptional: true,
+  },
+  proxyDaemonSet: workload("DaemonSet", ["workload", "events"]),
+  proxyDeployment: workload("Deployment", ["workload", "events"]),
+  proxyHorizontalPodAutoscaler: workload("HorizontalPodAutoscaler", ["workload", "events"]),
+  proxyPodDisruptionBudget: workload("PodDisruptionBudget", ["workload", "events"]),
+  // Events about a Service are found among those of users.
+  proxyService: workload("Service", ["workload"]),
+} as const satisfies Readonly<Record<string, Kind<KubeObject>>>;
+
+type Table = typeof TABLE;
+
+export type KindName = keyof Table;
+
+/** What an informer of each row stores. */
+export type WatchedObjects = {
+  readonly [K in KindName]: ReturnType<Table[K]["reduce"]>;
+};
+
+export const KINDS: { readonly [K in KindName]: Kind<WatchedObjects[K]> } = TABLE;
+
+/** The rows that feed `F`. */
+export type KindsFeeding<F extends Feed> = {
+  readonly [K in KindName]: F extends Table[K]["feeds"][number] ? K : never;
+}[KindName];
+
+/**
+ * Secrets that Ingresses name, each read by name when a watch says that it has changed: their
+ * informer, which has no row above, is that of `secrets.ts`.
+ */
+export const NAMED_SECRETS: ReadKind = {
+  resource: SECRETS,
+  scope: "served",
+  verbs: ["get", ...FOLLOW],
+  feeds: ["translation", "events"],
+  isWatched: always,
+};
+
+export const KIND_NAMES: readonly KindName[] = Object.keys(KINDS).filter(isKindName);
+
+function isKindName(name: string): name is KindName {
+  return Object.hasOwn(KINDS, name);
 }

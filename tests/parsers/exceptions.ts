@@ -72,7 +72,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "controller/stream/refused_peers.ts": ["RefusedPeers.refused", "RefusedPeers.welcomed"],
       "controller/stream/token_reviews.ts": ["TokenReviews.forget", "TokenReviews.review"],
       "controller/base/problems.ts": ["ProblemList.hasErrors"],
-      "controller/watch/kinds.ts": ["Watches.workload"],
+      "controller/watch/watches.ts": ["Watches.workload"],
       "controller/outputs/write/newest_first.ts": [
         "NewestFirst.add",
         "NewestFirst.delete",

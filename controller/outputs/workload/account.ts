@@ -9,17 +9,9 @@
  */
 import type { ObjectRef, Problem } from "../../../shared/problem.ts";
 import type { KubeClient } from "../../kube/client.ts";
-import type { ApiError, KubeObject, Resource } from "../../kube/types.ts";
+import { type ApiError, type KubeObject, SERVICE_ACCOUNTS } from "../../kube/types.ts";
 import { fieldOf } from "../../base/json.ts";
 import { STREAM } from "./names.ts";
-
-const SERVICE_ACCOUNTS: Resource = {
-  group: "",
-  version: "v1",
-  plural: "serviceaccounts",
-  kind: "ServiceAccount",
-  namespaced: true,
-};
 
 /** Milliseconds for which an answer is good, and for which one is that it is missing. */
 const FRESH = 60_000;

@@ -1,0 +1,93 @@
+/**
+ * What the controller may ask of the API server. In: what an installation needs. Out: every right that
+ * its watches and its writes take, and no other; the Roles in `manifests/` are compared with them.
+ *
+ * A PATCH by server-side apply takes `create` too where it may make the object, and the API server
+ * checks that by name. A list, a watch and a POST have no name, so RBAC cannot limit them to one.
+ * https://kubernetes.io/docs/reference/access-authn-authz/rbac/#referring-to-resources
+ */
+import { LEASE_NAME } from "../kube/leader.ts";
+import {
+  CONFIG_MAPS,
+  EVENTS,
+  INGRESSES,
+  LEASES,
+  NAMESPACES,
+  type Resource,
+  SECRETS,
+  SERVICE_ACCOUNTS,
+  TOKEN_REVIEWS,
+} from "../kube/types.ts";
+import { CLAIMS_NAME } from "../outputs/publish/host_claims.ts";
+import { WORKLOAD_RESOURCES } from "../outputs/workload/kinds.ts";
+import { PREDECESSOR, PROXY_NAME, STREAM } from "../outputs/workload/names.ts";
+import { CLUSTER_NAMESPACE } from "../watch/cluster_id.ts";
+import { KINDS, NAMED_SECRETS, type Needs, type Scope } from "../watch/kinds.ts";
+import {
+  configMapName,
+  keySecretName,
+  MAX_KEY_SECRETS,
+  MAX_PARTS,
+} from "../../shared/snapshot/published_set.ts";
+
+export interface Right {
+  readonly scope: Scope;
+  readonly resource: Resource;
+  /** `status`. */
+  readonly subresource?: string;
+  /** Missing for any. */
+  readonly names?: readonly string[];
+  readonly verbs: readonly ("get" | "list" | "watch" | "create" | "update" | "patch" | "delete")[];
+}
+
+const PUBLISHED_CONFIG_MAPS = Array.from({ length: MAX_PARTS + 1 }, (_, i) => configMapName(i));
+const PUBLISHED_SECRETS = Array.from({ length: MAX_KEY_SECRETS }, (_, i) => keySecretName(i));
+
+/** Of all calls but those of watches, and of Secrets that Ingresses name. */
+const CALLS: readonly Right[] = [
+  // Which cluster it is: resourceVersions mean something within one only.
+  { scope: "cluster", resource: NAMESPACES, names: [CLUSTER_NAMESPACE], verbs: ["get"] },
+  // Who a proxy is that asks for the stream.
+  { scope: "cluster", resource: TOKEN_REVIEWS, verbs: ["create"] },
+  // Addresses of Ingresses; by their status the finalizer of the controller in Rust goes, too.
+  { scope: "served", resource: INGRESSES, subresource: "status", verbs: ["patch"] },
+  // Problems of users' objects, and of the proxies. Named at random, so no name limits them.
+  { scope: "served", resource: EVENTS, verbs: ["create", "patch"] },
+  { scope: "system", resource: EVENTS, verbs: ["create", "patch"] },
+  {
+    scope: "system",
+    resource: CONFIG_MAPS,
+    names: [...PUBLISHED_CONFIG_MAPS, CLAIMS_NAME],
+    verbs: ["create", "patch", "delete"],
+  },
+  {
+    scope: "system",
+    resource: SECRETS,
+    names: PUBLISHED_SECRETS,
+    verbs: ["create", "patch", "delete"],
+  },
+  // The CA of the stream: its key, and the bundle that proxies mount. Never deleted.
+  ...[SECRETS, CONFIG_MAPS].map((resource): Right => ({
+    scope: "system",
+    resource,
+    names: [STREAM.authority],
+    verbs: ["get", "create", "patch"],
+  })),
+  // Deleted when the proxies that mount it have gone; read before, to delete what was looked at.
+  { scope: "system", resource: SECRETS, names: [PREDECESSOR.secret], verbs: ["get", "delete"] },
+  ...Object.values(WORKLOAD_RESOURCES).map((resource): Right => ({
+    scope: "system",
+    resource,
+    names: [PROXY_NAME],
+    verbs: ["get", "create", "patch", "delete"],
+  })),
+  // Whether pods can run as the account that the stream knows proxies by.
+  { scope: "system", resource: SERVICE_ACCOUNTS, names: [STREAM.serviceAccount], verbs: ["get"] },
+  { scope: "system", resource: LEASES, verbs: ["create"] },
+  { scope: "system", resource: LEASES, names: [LEASE_NAME], verbs: ["get", "update"] },
+];
+
+export function rightsFor(needs: Needs): readonly Right[] {
+  const watched = [...Object.values(KINDS), NAMED_SECRETS].filter((kind) => kind.isWatched(needs));
+  return [...watched, ...CALLS];
+}

@@ -1,0 +1,331 @@
+/**
+ * Everything that the controller watches. In: a client and which namespaces. Out: an informer for each
+ * row of `kinds.ts`, what `translate` reads of them, and calls when it may have changed.
+ *
+ * A kind can be started and stopped at any time, as its API comes and goes. One that is stopped has
+ * no objects, and nobody waits for it; started again, its objects are there once all are listed.
+ */
+import type { Logger } from "../../shared/log.ts";
+import type { EventSubjects } from "../outputs/events/writer.ts";
+import { CLAIMS_NAME } from "../outputs/publish/host_claims.ts";
+import type { WorkloadKind } from "../outputs/workload/options.ts";
+import type { WatchedKind } from "../reconcile/replica_catch_up.ts";
+import type { KubeClient } from "../kube/client.ts";
+import { Informer, type InformerStats } from "../kube/informer.ts";
+import { type ObjectBounds, ObjectLedger } from "../kube/object_bounds.ts";
+import type { ReflectorTiming } from "../kube/reflector.ts";
+import type { Resources } from "../kube/resources.ts";
+import type { KubeObject } from "../kube/types.ts";
+import {
+  type Feed,
+  type Kind,
+  KIND_NAMES,
+  type KindName,
+  KINDS,
+  type KindsFeeding,
+  NAMED_SECRETS,
+  type Scope,
+  type WatchedObjects,
+} from "./kinds.ts";
+import { NamedSecrets, type SecretMode } from "./secrets.ts";
+
+export interface WatchesOptions {
+  readonly client: KubeClient;
+  readonly log: Logger;
+  /** Null for all. */
+  readonly watchNamespaces: readonly string[] | null;
+  /** Where our own objects are. */
+  readonly namespace: string;
+  readonly secrets: SecretMode;
+  /** Whether the status of Ingresses has addresses of nodes. */
+  readonly nodeAddresses: boolean;
+  /** What is kept of one tenant. */
+  readonly objectBounds: ObjectBounds;
+  /** For tests. */
+  readonly timing?: Partial<ReflectorTiming>;
+}
+
+/** Milliseconds from the first room in a namespace until its objects are listed anew. */
+const RELIST_DELAY = 10_000;
+
+export class Watches {
+  readonly secrets: NamedSecrets;
+  readonly #options: WatchesOptions;
+  readonly #informers: { [K in KindName]?: Informer<WatchedObjects[K]> } = {};
+  /** The rows that this installation watches. */
+  readonly #wanted: readonly KindName[];
+  /** Rows without which nothing is translated for the first time. */
+  readonly #awaited: Set<KindName>;
+  /** Lists that are to be made for the sake of objects that may fit again. */
+  readonly #relists = new Map<object, ReturnType<typeof setTimeout>>();
+
+  constructor(options: WatchesOptions) {
+    const { client, log, watchNamespaces: namespaces, nodeAddresses } = options;
+    this.#options = options;
+    const needs = { allNamespaces: namespaces === null, nodeAddresses };
+    this.#wanted = KIND_NAMES.filter((name) => KINDS[name].isWatched(needs));
+    this.#awaited = new Set(this.#wanted);
+    this.secrets = new NamedSecrets({ client, log, namespaces, mode: options.secrets });
+  }
+
+  /** Also of a row that is not watched: its store is empty, and not synced. */
+  informer<K extends KindName>(name: K): Informer<WatchedObjects[K]> {
+    const made: Informer<WatchedObjects[K]> | undefined = this.#informers[name];
+    if (made !== undefined) return made;
+    const informer = this.#make(KINDS[name]);
+    // An assignment by a generic key is none to TypeScript, where the fields are optional.
+    Object.assign(this.#informers, { [name]: informer });
+    return informer;
+  }
+
+  /** The informer of a row that this installation watches; else null. */
+  wanted<K extends KindName>(name: K): Informer<WatchedObjects[K]> | null {
+    return this.#wanted.includes(name) ? this.informer(name) : null;
+  }
+
+  /** Those whose versions make up that of a snapshot; Secrets are asked apart. */
+  get versioned(): readonly WatchedKind[] {
+    return this.#wanted.filter((name) => KINDS[name].isVersioned)
+      .map((name) => asKind(KINDS[name].resource.kind, this.informer(name)));
+  }
+
+  /**
+   * Milliseconds for which one of the versioned kinds cannot be watched; 0 where all are. Secrets,
+   * which many a controller may not watch, do not count.
+   */
+  get failingFor(): number {
+    return Math.max(
+      0,
+      ...this.#wanted.filter((name) => KINDS[name].isVersioned)
+        .map((name) => this.informer(name).failingFor),
+    );
+  }
+
+  /** Whether all that the first translation waits for is listed, or known not to be had. */
+  get areKnown(): boolean {
+    return [...this.#awaited].every((name) => {
+      const { isSynced, failures } = this.informer(name);
+      const { awaited } = KINDS[name];
+      return isSynced || awaited === "always" ||
+        (awaited === "failed" && failures.length > 0) ||
+        (awaited === "forbidden" && failures.some(({ code }) => code === 403));
+    });
+  }
+
+  /** Whether addresses of nodes are known, or known not to be had. */
+  get areNodesKnown(): boolean {
+    if (!this.#options.nodeAddresses) return true;
+    const { isSynced, failures } = this.informer("nodes");
+    return isSynced || failures.length > 0;
+  }
+
+  /** The nodes whose addresses are published; null where none are. */
+  get addressNodes(): readonly KubeObject[] | null {
+    return this.#options.nodeAddresses ? this.informer("nodes").store.list() : null;
+  }
+
+  /** Whether any of what the controller publishes is there. */
+  get isAnythingPublished(): boolean {
+    return this.#feeding("published").some((informer) => informer.store.size > 0);
+  }
+
+  /** Kinds whose first list is not complete yet, as the API names them. */
+  get unlisted(): readonly string[] {
+    const plurals = KIND_NAMES.filter((name) => {
+      const { isRunning, isSynced } = this.informer(name);
+      return !isSynced && (isRunning || this.#awaited.has(name));
+    }).map((name) => KINDS[name].resource.plural);
+    const secrets = this.secrets.isSynced ? [] : [NAMED_SECRETS.resource.plural];
+    return [...new Set([...plurals, ...secrets])].sort();
+  }
+
+  /** Calls `listed` when a kind has been listed whole for the first time. */
+  onListed(listed: () => void): void {
+    for (const name of KIND_NAMES) this.informer(name).synced.then(listed);
+    this.secrets.synced.then(listed);
+  }
+
+  resources(): Resources {
+    /** Null where they cannot be read. */
+    const known = <K extends KindName>(name: K): readonly WatchedObjects[K][] | null => {
+      const { isSynced, store } = this.informer(name);
+      return isSynced ? store.list() : null;
+    };
+    const resources: Record<KindsFeeding<"translation">, unknown> & Resources = {
+      ingresses: this.informer("ingresses").store.list(),
+      ingressClasses: this.informer("ingressClasses").store.list(),
+      services: this.informer("services").store.list(),
+      endpointSlices: this.informer("endpointSlices").store.list(),
+      secrets: this.secrets.store.list(),
+      namespaces: known("namespaces"),
+      nodes: known("nodes"),
+      serviceCidrs: known("serviceCidrs"),
+    };
+    return resources;
+  }
+
+  /** An object of the workload; null where there is none. */
+  workload(kind: WorkloadKind, namespace: string, name: string): KubeObject | null {
+    return this.informer(`proxy${kind}`).store.get(namespace, name);
+  }
+
+  /** Where objects are that problems are about. */
+  subjects(): EventSubjects {
+    const { resource } = NAMED_SECRETS;
+    return {
+      ...Object.fromEntries(
+        this.#wanted.filter((name) => KINDS[name].feeds.includes("events")).map((name) => {
+          const { resource } = KINDS[name];
+          return [resource.kind, { resource, view: this.informer(name).store }];
+        }),
+      ),
+      [resource.kind]: { resource, view: this.secrets.store },
+    };
+  }
+
+  /**
+   * Calls `changed` when what is translated has changed, or has been listed for the first time:
+   * status is not, and the controller itself writes that of Ingresses.
+   */
+  onChange(changed: () => void): void {
+    // A kind of which there is no object changes nothing when it is listed.
+    this.onListed(changed);
+    const subscriber = ({ isStatusOnly }: { readonly isStatusOnly: boolean }) => {
+      if (!isStatusOnly) changed();
+    };
+    this.secrets.store.subscribe(subscriber);
+    for (const name of KIND_NAMES.filter((name) => KINDS[name].feeds.includes("translation"))) {
+      const informer = this.informer(name);
+      informer.store.onUpdate(subscriber);
+      // Translated without them, once they are known not to be had.
+      if (KINDS[name].awaited !== "listed") informer.onFailures(changed);
+    }
+  }
+
+  onClaimsChange(changed: () => void): void {
+    this.informer("configMaps").store.subscribe(({ before, after }) => {
+      if ((after ?? before)?.metadata.name === CLAIMS_NAME) changed();
+    });
+  }
+
+  onPublishedChange(changed: () => void): void {
+    for (const { store } of this.#feeding("published")) store.onUpdate(changed);
+  }
+
+  onWorkloadChange(changed: () => void): void {
+    for (const { store } of this.#feeding("workload")) store.onUpdate(changed);
+    if (!this.#options.nodeAddresses) return;
+    for (const informer of this.#feeding("addresses")) {
+      informer.store.onUpdate(changed);
+      informer.onFailures(changed);
+    }
+  }
+
+  /** By resource, for metrics. */
+  stats(): { readonly resource: string; readonly stats: InformerStats }[] {
+    return [
+      ...KIND_NAMES.filter((name) => this.#wanted.includes(name) || this.informer(name).isRunning)
+        .map((name) => ({
+          resource: KINDS[name].resource.plural,
+          stats: this.informer(name).stats,
+        })),
+      { resource: NAMED_SECRETS.resource.plural, stats: this.secrets.stats },
+    ];
+  }
+
+  /** Begins with all that this installation watches; to be called once. */
+  start(): void {
+    for (const name of this.#wanted) this.informer(name).start();
+    this.secrets.start();
+  }
+
+  /**
+   * Begins with a kind that is not watched: its objects are there when all of them are listed. What
+   * goes on does not wait for that.
+   */
+  startKind(name: KindName): void {
+    this.informer(name).start();
+  }
+
+  /** Ends the watch of a kind and forgets its objects, as when its API has gone. Never throws. */
+  async stopKind(name: KindName): Promise<void> {
+    this.#awaited.delete(name);
+    await this.informer(name).reset();
+  }
+
+  /** Everything has ended when it resolves; stores stay as they are. Never throws. */
+  async stop(): Promise<void> {
+    for (const timer of this.#relists.values()) clearTimeout(timer);
+    await Promise.all([
+      ...KIND_NAMES.map((name) => this.informer(name).stop()),
+      this.secrets.stop(),
+    ]);
+  }
+
+  #feeding(feed: Feed): Pick<Informer<KubeObject>, "store" | "onFailures">[] {
+    return KIND_NAMES.filter((name) => KINDS[name].feeds.includes(feed))
+      .map((name) => this.informer(name));
+  }
+
+  #make<T extends KubeObject>(kind: Kind<T>): Informer<T> {
+    const { client, log, objectBounds, timing } = this.#options;
+    const { resource, labelSelector, metadataOnly, isOptional, bounded } = kind;
+    const ledger = bounded === undefined ? null : new ObjectLedger(
+      bounded,
+      objectBounds,
+      () => this.#relistLater(informer),
+    );
+    const reduce = (object: T) => kind.reduce(object);
+    const informer: Informer<T> = new Informer<T>({
+      client,
+      log,
+      resource,
+      namespaces: this.#namespacesOf(kind.scope),
+      labelSelector,
+      metadataOnly,
+      isOptional,
+      timing,
+      reduce: ledger === null ? reduce : ledger.bounded(reduce),
+    });
+    if (ledger !== null) {
+      informer.store.subscribe(({ before, after }) => {
+        if (after !== null || before === null) return;
+        ledger.forget(before.metadata.namespace ?? "", before.metadata.name);
+      });
+    }
+    return informer;
+  }
+
+  /** Null for all. */
+  #namespacesOf(scope: Scope): readonly string[] | null {
+    if (scope === "cluster") return null;
+    return scope === "system" ? [this.#options.namespace] : this.#options.watchNamespaces;
+  }
+
+  /** Objects that were crowded out are not in the store: only a list has them. */
+  #relistLater(informer: Pick<Informer<KubeObject>, "relist">): void {
+    if (this.#relists.has(informer)) return;
+    const timer = setTimeout(() => {
+      this.#relists.delete(informer);
+      // A failure is logged by the informer, and the next object that goes asks for another list.
+      informer.relist();
+    }, RELIST_DELAY);
+    this.#relists.set(informer, timer);
+  }
+}
+
+function asKind<T extends KubeObject>(kind: string, informer: Informer<T>): WatchedKind {
+  return {
+    kind,
+    get isSynced() {
+      return informer.isSynced;
+    },
+    get seen() {
+      return informer.seen;
+    },
+    get revision() {
+      return informer.revision;
+    },
+    relist: () => informer.relist(),
+  };
+}

@@ -1,0 +1,171 @@
+/** Kinds that are watched and not watched while everything else goes on, as their API comes and goes. */
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { DEFAULT_OBJECT_BOUNDS } from "../../controller/kube/object_bounds.ts";
+import type { KubeObject } from "../../controller/kube/types.ts";
+import { Watches } from "../../controller/watch/watches.ts";
+import { type ApiGateway, startGateway } from "./support/api_gateway.ts";
+import type { TestCluster } from "./support/cluster.ts";
+import { clusterTest } from "./support/cluster_case.ts";
+import { eventually } from "./support/condition.ts";
+import { failure, heldUntil } from "./support/gateway_answers.ts";
+import { clientOf, FAST, recordingLog } from "./support/informer_scene.ts";
+
+const OF_CIDRS = { resource: "servicecidrs" } as const;
+
+/** Watches of a whole cluster, not started, and how often they told of a change. */
+class WatchesScene implements AsyncDisposable {
+  readonly gateway: ApiGateway;
+  readonly watches: Watches;
+  readonly client: ReturnType<typeof clientOf>;
+  /** Whether all was known at each change. */
+  readonly changes: boolean[] = [];
+  /** Of the ServiceCIDRs' store. */
+  updates = 0;
+
+  private constructor(gateway: ApiGateway, kubeconfig: string) {
+    this.gateway = gateway;
+    this.client = clientOf(kubeconfig);
+    this.watches = new Watches({
+      client: this.client,
+      log: recordingLog().log,
+      watchNamespaces: null,
+      namespace: "default",
+      secrets: "named",
+      nodeAddresses: true,
+      objectBounds: DEFAULT_OBJECT_BOUNDS,
+      timing: FAST,
+    });
+  }
+
+  static async create(cluster: TestCluster): Promise<WatchesScene> {
+    const gateway = await startGateway(cluster);
+    return new WatchesScene(gateway, await gateway.kubeconfigFor(cluster.adminToken));
+  }
+
+  /** Starts; changes and updates are counted from when all is listed. */
+  async started(): Promise<void> {
+    const { watches } = this;
+    watches.start();
+    await eventually("lists of all kinds", () => watches.areKnown && watches.unlisted.length === 0);
+    watches.onChange(() => void this.changes.push(watches.areKnown));
+    watches.informer("serviceCidrs").store.onUpdate(() => this.updates++);
+  }
+
+  /** Requests about ServiceCIDRs. */
+  get requests() {
+    return this.gateway.recorded(OF_CIDRS);
+  }
+
+  get openWatches(): string[] {
+    return this.gateway.recorded({ verb: "watch" }).filter(({ isOpen }) => isOpen)
+      .map(({ resource }) => resource).sort();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.watches.stop();
+    this.client.close();
+    await this.gateway.close();
+  }
+}
+
+clusterTest(
+  "a kind that is stopped has no objects, by one change, and is watched no more",
+  async (cluster) => {
+    await using scene = await WatchesScene.create(cluster);
+    const { watches } = scene;
+    await scene.started();
+    await eventually(
+      "all watches",
+      () => watches.stats().every(({ stats }) => stats.state === "watching"),
+    );
+    ok((watches.resources().serviceCidrs?.length ?? 0) > 0);
+    const before = scene.openWatches;
+    const count = scene.requests.length;
+    scene.changes.length = 0;
+    const stopped = watches.stopKind("serviceCidrs");
+    // At once, and not only when the watch has ended.
+    deepEqual(scene.changes, [true]);
+    equal(watches.resources().serviceCidrs, null);
+    equal(watches.informer("serviceCidrs").store.size, 0);
+    deepEqual(watches.unlisted, []);
+    await stopped;
+    await eventually("end of the watch", () => !scene.openWatches.includes("servicecidrs"));
+    const others = before.filter((plural) => plural !== "servicecidrs");
+    for (const plural of others) ok(scene.openWatches.includes(plural), plural);
+    equal(scene.requests.length, count);
+    deepEqual(scene.changes, [true]);
+    equal(
+      watches.stats().find(({ resource }) => resource === "servicecidrs")?.stats.state,
+      "stopped",
+    );
+  },
+);
+
+clusterTest(
+  "a kind that is started again is listed anew, and nothing waits for it",
+  async (cluster) => {
+    await using scene = await WatchesScene.create(cluster);
+    const { watches } = scene;
+    await scene.started();
+    await watches.stopKind("serviceCidrs");
+    await cluster.apply({
+      apiVersion: "networking.k8s.io/v1",
+      kind: "ServiceCIDR",
+      metadata: { name: "while-stopped" },
+      spec: { cidrs: ["10.99.0.0/16"] },
+    });
+    scene.changes.length = 0;
+    const released = Promise.withResolvers<void>();
+    const held = scene.gateway.inject({ ...OF_CIDRS, verb: "list" }, heldUntil(released.promise));
+    watches.startKind("serviceCidrs");
+    watches.startKind("serviceCidrs");
+    await eventually("a list", () => held.hits > 0);
+    // Readiness and translations go on without it until all of it is there.
+    equal(watches.areKnown, true);
+    equal(watches.resources().serviceCidrs, null);
+    deepEqual(watches.unlisted, ["servicecidrs"]);
+    released.resolve();
+    await eventually("the list", () => watches.unlisted.length === 0);
+    const names = (watches.resources().serviceCidrs as readonly KubeObject[])
+      .map(({ metadata }) => metadata.name).sort();
+    deepEqual(names, ["kubernetes", "while-stopped"]);
+    deepEqual(scene.changes, [true]);
+    equal(held.hits, 1);
+    await cluster.delete("networking.k8s.io/v1", "ServiceCIDR", "while-stopped");
+    await eventually("what is deleted then", () => watches.resources().serviceCidrs?.length === 1);
+    // Also where the watch of before has not ended yet.
+    const ended = watches.stopKind("serviceCidrs");
+    watches.startKind("serviceCidrs");
+    equal(watches.resources().serviceCidrs, null);
+    await ended;
+    await eventually("one more list", () => watches.resources().serviceCidrs?.length === 1);
+  },
+);
+
+clusterTest(
+  "a kind whose API is missing is asked for no more once it is stopped",
+  async (cluster) => {
+    await using scene = await WatchesScene.create(cluster);
+    const { watches } = scene;
+    const missing = scene.gateway.inject(OF_CIDRS, failure(404, "NotFound"));
+    watches.start();
+    await eventually("the other kinds", () => watches.areKnown);
+    await eventually("the others' lists", () => watches.unlisted.join() === "servicecidrs");
+    equal(watches.resources().serviceCidrs, null);
+    await watches.stopKind("serviceCidrs");
+    deepEqual(watches.unlisted, []);
+    deepEqual(watches.informer("serviceCidrs").failures, []);
+    const { hits } = missing;
+    missing.remove();
+    // Longer than any pause of the informer would have lasted: other kinds are watched anew meanwhile.
+    const from = scene.gateway.requests.length;
+    await eventually(
+      "watches that begin anew",
+      () => scene.gateway.recorded({ verb: "watch", resource: "ingresses" }, from).length > 1,
+    );
+    equal(missing.hits, hits);
+    deepEqual(scene.gateway.recorded(OF_CIDRS, from), []);
+    watches.startKind("serviceCidrs");
+    await eventually("its list", () => (watches.resources().serviceCidrs?.length ?? 0) > 0);
+  },
+);
