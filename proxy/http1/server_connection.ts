@@ -1,31 +1,29 @@
 /**
  * One HTTP/1 connection from a client. In: its transport. Out: one exchange after another for the
- * handler (`forwarder.ts`), answers in order, and a connection closed when anything is in doubt.
+ * handler (`forwarder.ts`), responses in order, and a connection closed when anything is in doubt.
  *
- *     idle ──first byte──▶ head ──whole──▶ exchange ──answered──▶ idle | closed
+ *     idle ──first byte──▶ head ──whole──▶ exchange ──responded──▶ idle | closed
  *       └─ idle timeout     └─ head timeout, total   └─ body, write timeouts by progress
  *
- * A connection serves one request at a time: pipelined ones wait in the input, so that answers are
- * in order and a client that does not read its answers is not served more of them.
+ * A connection serves one request at a time: pipelined ones wait in the input, so that responses are
+ * in order and a client that does not read its responses is not served more of them.
  *
  * Most connections are idle at most times. One that is has a read under way and no more: no function
- * waits for it, and what it works with (`desk.ts`) is let go after a moment.
+ * waits for it, and its exchange object (`http1_exchange.ts`) is dropped after a moment.
  */
 import { type Deadlined, NO_DEADLINE } from "../io/deadlines.ts";
 import { asProxyError, type ErrorCode, ProxyError } from "../errors.ts";
+import type { ServerConnectionContext } from "../http/downstream.ts";
 import type { Client } from "../http/message.ts";
+import { Input } from "../io/input.ts";
 import { closeQuietly, type Transport } from "../io/transport.ts";
-import { Answers } from "./answers.ts";
-import { Desk } from "./desk.ts";
-import { PROBE } from "./half_closed.ts";
+import { type ExchangeOwner, Http1Exchange } from "./http1_exchange.ts";
 import { closeUnlessBusy } from "./idle_close.ts";
 import { Pipelining } from "./pipelining.ts";
-import type { ServerConnectionContext } from "../http/downstream.ts";
-import { turnNow } from "../io/turn_clock.ts";
 
-/** After an answer that closes, unread bytes are taken for this long (ms), so that no RST eats it. */
+/** After a response that closes, unread bytes are read for this long (ms), so that no RST drops it. */
 const LINGER = 2_000;
-/** Sweeps that find it resting before it leaves its desk: in a burst of requests that is kept. */
+/** Sweeps that find it resting before it drops its exchange: in a burst of requests that is kept. */
 const RESTS = 2;
 
 const IDLE = 0;
@@ -35,9 +33,20 @@ const TUNNEL = 3;
 const LINGERING = 4;
 const CLOSED = 5;
 
-export class ServerConnection extends Answers implements Deadlined {
+export class ServerConnection implements ExchangeOwner, Deadlined {
+  readonly transport: Transport;
+  readonly client: Client;
+  readonly context: ServerConnectionContext;
+  readonly input: Input;
+  failure: ProxyError | null = null;
   /** What a client has sent that has begun HTTP/2: it is served no further here (RFC 9113 §3.4). */
   preface: Uint8Array | null = null;
+  /** Serves its requests in turn; null while it rests. */
+  #exchange: Http1Exchange | null = null;
+  /** How many requests have come whole. */
+  #requests = 0;
+  /** The next response is to be the last. */
+  #isRetired = false;
   /** Waits for a request of which no byte has come. */
   #isResting = false;
   /** Sweeps that have found it resting. */
@@ -48,36 +57,47 @@ export class ServerConnection extends Answers implements Deadlined {
   #deadline = NO_DEADLINE;
   /** An exchange may hold views of the buffers: they are not to be lent to another connection. */
   #lent = false;
-  /** An answer to a deadline is under way, and then the connection ends. */
+  /** The local reply to a deadline is under way, and then the connection ends. */
   #expired = false;
   /** In a drain: how long (ms) it may be idle. */
   #grace = 0;
 
   constructor(transport: Transport, client: Client, context: ServerConnectionContext) {
-    super(transport, client, context);
+    const { buffers } = context;
+    this.transport = transport;
+    this.client = client;
+    this.context = context;
+    this.input = new Input(transport, buffers.head, buffers.idle);
     this.input.onWatched = () => this.#clientMoved();
   }
 
-  get isOver(): boolean {
-    return this.#phase !== EXCHANGE || this.responded;
+  get isServing(): boolean {
+    return this.#phase === EXCHANGE;
+  }
+
+  get isLast(): boolean {
+    const { context } = this;
+    return this.#isRetired || this.#requests >= context.limits.requestsPerConnection ||
+      context.isDraining();
   }
 
   /** An exchange is under way; else the connection may be closed without loss. */
   get isBusy(): boolean {
     return this.#phase !== IDLE && this.#phase !== HEAD || this.#hasBegun ||
-      this.#pipelining.isWaiting || this.desk !== null && this.desk.output.pending !== null;
+      this.#pipelining.isWaiting ||
+      this.#exchange !== null && this.#exchange.output.pending !== null;
   }
 
   /** A byte of the next request has come. */
   get #hasBegun(): boolean {
-    return !this.#isResting && this.desk !== null && this.desk.reader.hasBegun;
+    return !this.#isResting && this.#exchange !== null && this.#exchange.headHasBegun;
   }
 
   /** Since when nothing has been under way, in ms, monotonic; Infinity while something is. */
   get idleSince(): number {
     if (this.isBusy) return Infinity;
     const { limits, deadlines } = this.context;
-    const timeout = this.requests === 0 ? limits.requestHeadTimeout : limits.clientIdleTimeout;
+    const timeout = this.#requests === 0 ? limits.requestHeadTimeout : limits.clientIdleTimeout;
     return deadlines.since(this.#deadline, timeout);
   }
 
@@ -98,60 +118,57 @@ export class ServerConnection extends Answers implements Deadlined {
   #run(): void {
     try {
       while (!this.#rest()) {
-        const wasForwarded = this.desk !== null && this.desk.record.endpoint !== null;
-        if (this.#pipelining.mustWait(wasForwarded)) {
+        const exchange = this.#exchange ??= new Http1Exchange(this);
+        if (this.#pipelining.mustWait(exchange.record.endpoint !== null)) {
           return this.#pipelining.wait(() => this.#run());
         }
-        const received = this.#receive();
+        const received = this.#receive(exchange);
         if (received === false) return this.#leave();
         if (received !== true) {
-          received.then(this.#received, this.#broke);
+          received.then((isWhole) => this.#received(exchange, isWhole), this.broke);
           return;
         }
-        if (!this.#handle()) return;
+        if (!this.#serve(exchange)) return;
       }
     } catch (error) {
-      this.#broke(error);
+      this.broke(error);
     }
   }
 
-  /** True when the next request may come; else it is waited, or has been left. */
-  #handle(): boolean {
-    const handling = this.context.handler(this);
-    if (handling === undefined) return this.#next();
-    handling.then(this.#handled, this.#broke);
-    return false;
+  /** True when the next request may come; else it is waited for, or the connection has ended. */
+  #serve(exchange: Http1Exchange): boolean {
+    return exchange.serve() && this.#next(exchange);
   }
 
-  /** As `#handle`, once an exchange is over. */
-  #next(): boolean {
-    this.end();
-    const settled = this.#settle();
+  /** As `#serve`, once the exchange is over. */
+  #next(exchange: Http1Exchange): boolean {
+    exchange.end();
+    const settled = this.#settle(exchange);
     if (settled === true) this.#beginWait();
     else if (settled === false) this.#leave();
-    else settled.then(() => this.#leave(), this.#broke);
+    else settled.then(() => this.#leave(), this.broke);
     return settled === true;
   }
 
-  readonly #received = (isWhole: boolean): void => {
+  #received(exchange: Http1Exchange, isWhole: boolean): void {
     try {
       if (!isWhole) this.#leave();
-      else if (this.#handle()) this.#run();
+      else if (this.#serve(exchange)) this.#run();
     } catch (error) {
-      this.#broke(error);
+      this.broke(error);
     }
-  };
+  }
 
-  readonly #handled = (): void => {
+  exchangeServed(exchange: Http1Exchange): void {
     try {
-      if (this.#next()) this.#run();
+      if (this.#next(exchange)) this.#run();
     } catch (error) {
-      this.#broke(error);
+      this.broke(error);
     }
-  };
+  }
 
-  readonly #broke = (error: unknown): void => {
-    this.fail(asProxyError(error, "internal"));
+  readonly broke = (thrown: unknown): void => {
+    this.fail(asProxyError(thrown, "internal"));
     this.#leave();
   };
 
@@ -176,36 +193,22 @@ export class ServerConnection extends Answers implements Deadlined {
     this.#ended();
   }
 
-  /** A head arrives: it is read, and then answered, with these. */
-  #takeDesk(): Desk {
-    const desk = new Desk(this.context, this.input, this.transport, () => {
-      this.fail(new ProxyError("client_gone"));
-      return this.failure!;
-    });
-    desk.body.onEnd = () => this.#watchClient();
-    return this.desk = desk;
-  }
-
-  #leaveDesk(): void {
-    this.added = null;
-    this.addedAuthority = "";
-    this.desk = null;
-  }
-
   /** Closes at once, whatever is under way. */
   close(): void {
     if (this.#phase === CLOSED) return;
     this.#phase = CLOSED;
     this.context.deadlines.delete(this);
-    this.desk?.record.bodyCounts?.leave(this);
+    const exchange = this.#exchange;
+    exchange?.leaveBodyCounts();
     if (this.preface === null) closeQuietly(this.transport);
-    // Mostly there is nobody to tell, and an error is dear.
-    if (this.onAbort !== null) this.#abort(this.failure ?? new ProxyError("client_gone"));
+    // Mostly there is nobody to call, and an error is dear.
+    if (exchange !== null && exchange.onAbort !== null) {
+      exchange.abort(this.failure ?? new ProxyError("client_gone"));
+    }
     // Cut off in an exchange, its buffers are left to the garbage collector.
     if (!this.#lent) {
-      this.desk?.body.release();
+      exchange?.release();
       this.input.release();
-      this.desk?.readAhead.end();
     }
     if (!this.#isResting && !this.#pipelining.cancel()) return;
     this.#isResting = false;
@@ -214,23 +217,26 @@ export class ServerConnection extends Answers implements Deadlined {
 
   /** Ends what is overdue. */
   check(now: number): void {
-    const desk = this.desk;
-    if (desk !== null) {
-      if (desk.output.isOverdue(now)) return this.fail(new ProxyError("client_stalled"));
-      if (this.#phase === EXCHANGE && this.input.ended) this.#checkHalfClosed(now);
-      // An early answer is heard out, and what outlives its exchange has no deadline of its own.
-      const isUploading = this.#phase === EXCHANGE && !this.#expired && !this.responded;
-      if (isUploading && desk.body.isOverdue(now)) return this.#expire("body_timeout");
-      if (this.#isResting && ++this.#rests >= RESTS && desk.isFree) this.#leaveDesk();
+    const exchange = this.#exchange;
+    if (exchange !== null) {
+      if (exchange.output.isOverdue(now)) return this.fail(new ProxyError("client_stalled"));
+      if (this.#phase === EXCHANGE && this.input.ended) exchange.checkHalfClosed(now);
+      // A client that was answered early may send on, and what outlives its exchange has no deadline
+      // of its own.
+      const isUploading = !exchange.isOver && !this.#expired;
+      if (isUploading && exchange.body.isOverdue(now)) {
+        return this.#expire(exchange, "body_timeout");
+      }
+      if (this.#isResting && ++this.#rests >= RESTS && exchange.isFree) this.#exchange = null;
     }
     if (now < this.#deadline) return;
-    // The last answer is still being taken: its own deadline runs.
-    if (this.#phase === IDLE && desk?.output.writing) return;
+    // The last response is still being sent: its own deadline runs.
+    if (this.#phase === IDLE && exchange?.output.writing) return;
     this.#deadline = NO_DEADLINE;
     switch (this.#phase) {
       case HEAD:
-        if (this.#hasBegun) this.#expire(desk!.reader.refusal ?? "head_timeout");
-        else this.#closeIdle();
+        if (exchange === null || !this.#hasBegun) this.#closeIdle();
+        else this.#expire(exchange, exchange.refusal ?? "head_timeout");
         break;
       case IDLE:
         this.#closeIdle();
@@ -249,11 +255,11 @@ export class ServerConnection extends Answers implements Deadlined {
    * connection is closed may have a request on its way (RFC 9112 §9.5).
    */
   retire(): void {
-    this.retired = true;
+    this.#isRetired = true;
   }
 
   /**
-   * Makes the next answer that begins the last. An idle connection closes after `grace` ms, so that
+   * Makes the next response that begins the last. An idle connection closes after `grace` ms, so that
    * a request that is on its way already is still answered.
    */
   drain(grace: number): void {
@@ -269,127 +275,78 @@ export class ServerConnection extends Answers implements Deadlined {
   /** Begins to wait for the next head. */
   #beginWait(): void {
     const { limits, deadlines } = this.context;
-    const isFirst = this.requests === 0;
-    this.desk?.body.release();
+    const isFirst = this.#requests === 0;
+    this.#exchange?.body.release();
     this.#phase = isFirst ? HEAD : IDLE;
     const timeout = isFirst ? limits.requestHeadTimeout : limits.clientIdleTimeout;
     this.#deadline = deadlines.in(this.#grace || timeout);
   }
 
   /**
-   * The next head, of which something has come. False when the connection is to end, answered where
-   * that is due.
+   * Reads the next head, of which something has come. False when the connection is to end, with a
+   * local reply where one is due.
    */
-  #receive(): boolean | Promise<boolean> {
-    const desk = this.desk ?? this.#takeDesk();
-    desk.record.begin();
-    desk.reader.begin();
-    return this.#advance() ?? this.#receiveRest();
+  #receive(exchange: Http1Exchange): boolean | Promise<boolean> {
+    exchange.beginHead();
+    return this.#advance(exchange) ?? this.#receiveRest(exchange);
   }
 
-  async #receiveRest(): Promise<boolean> {
+  async #receiveRest(exchange: Http1Exchange): Promise<boolean> {
     const input = this.input;
-    const { reader } = this.desk!;
     for (;;) {
-      if (input.isOver) return reader.refusal !== null && this.#refuse(reader.refusal);
-      reader.makeRoom();
+      if (input.isOver) {
+        const { refusal } = exchange;
+        return refusal !== null && this.#refuse(exchange, refusal);
+      }
+      exchange.makeRoom();
       await input.fill();
       if (this.#expired) return false;
-      const received = this.#advance();
+      const received = this.#advance(exchange);
       if (received !== null) return received;
     }
   }
 
   /** As `#receive`; null where more must come. */
-  #advance(): boolean | Promise<boolean> | null {
-    const { reader, record, request } = this.desk!;
-    const result = reader.advance();
-    if (reader.hasBegun || result !== "pending") {
-      if (record.startedAt === 0) {
-        record.startedAt = turnNow();
-        record.bytesOut = -this.desk!.output.sent;
-      }
-      if (this.#phase === IDLE) this.#beginHead();
-      record.method = request.method;
-      record.version = request.version;
+  #advance(exchange: Http1Exchange): boolean | Promise<boolean> | null {
+    const result = exchange.advance();
+    if (this.#phase === IDLE && (exchange.headHasBegun || result !== "pending")) {
+      this.#phase = HEAD;
+      this.#deadline = this.context.deadlines.in(this.context.limits.requestHeadTimeout);
     }
     if (result === "pending") return null;
     if (result !== "complete") {
-      if (this.context.h2c && !this.client.secure && this.requests === 0) {
-        this.preface = reader.preface;
-        if (this.preface !== null || reader.isForeign) return false;
+      if (this.context.h2c && !this.client.secure && this.#requests === 0) {
+        this.preface = exchange.preface;
+        if (this.preface !== null || exchange.isForeign) return false;
       }
-      if (result.whole) record.bytesIn = reader.size;
-      return this.#refuse(result.code);
+      return this.#refuse(exchange, result.code);
     }
-    record.bytesIn = reader.size;
-    record.hasHead = true;
-    this.#beginExchange(request.bodyLength);
-    return true;
-  }
-
-  #beginHead(): void {
-    this.#phase = HEAD;
-    this.#deadline = this.context.deadlines.in(this.context.limits.requestHeadTimeout);
-  }
-
-  #beginExchange(bodyLength: number): void {
     this.#phase = EXCHANGE;
     this.#deadline = NO_DEADLINE;
-    this.requests++;
+    this.#requests++;
     this.#lent = true;
-    this.responded = false;
-    this.onAbort = null;
-    this.desk!.halfClosed.begin();
-    if (this.input.ended) this.desk!.halfClosed.ended(this.context.deadlines.now);
-    this.desk!.body.begin(bodyLength, false);
-    this.desk!.body.awaitsContinue = this.request.expectsContinue && this.input.isEmpty;
-    this.payload = this.desk!.body.isBuffered ? this.desk!.body.read() as Uint8Array | null : null;
-    if (this.desk!.body.done) this.#watchClient();
-  }
-
-  /** Once the request is complete, its client's end is watched for. */
-  #watchClient(): void {
-    if (!this.desk!.body.done) return;
-    this.record.bodyCounts?.leave(this);
-    if (this.#phase === EXCHANGE) this.desk!.readAhead.begin();
+    exchange.begin();
+    return true;
   }
 
   /** A watched read has settled: the next request's first bytes, FIN or a reset. */
   #clientMoved(): void {
-    if (this.#isResting) return this.#wake();
-    if (this.#phase !== EXCHANGE) return;
-    if (this.input.failed !== null) this.fail(new ProxyError("client_gone"));
-    else if (this.input.ended) {
-      const { now } = this.context.deadlines;
-      this.desk!.halfClosed.ended(now);
-      this.#checkHalfClosed(now);
-    } else this.#watchClient();
+    if (this.#isResting) this.#wake();
+    else if (this.#phase === EXCHANGE) this.#exchange?.clientMoved();
   }
 
-  #checkHalfClosed(now: number): void {
-    // A write under way tells by itself.
-    if (this.desk!.output.writing) return;
-    // HTTP/1.0 knows no interim responses to probe with: it is left to its answer.
-    if (!this.responded && this.request.version === 10) return;
-    const verdict = this.desk!.halfClosed.check(now, this.responded);
-    if (verdict === "probe") this.desk!.output.writeLater(PROBE);
-    else if (verdict === "touch") this.desk!.output.touch();
-    else if (verdict === "gone") this.fail(new ProxyError("client_gone"));
-  }
-
-  protected override tunnelBegins(): void {
+  tunnelBegins(): void {
     this.#phase = TUNNEL;
   }
 
   // ── Ends ────────────────────────────────────────────────────────────────────────────────────
 
   /** After an exchange: true, at once, when the next request may come. */
-  #settle(): boolean | Promise<false> {
+  #settle(exchange: Http1Exchange): boolean | Promise<false> {
     if (this.#phase === CLOSED) return false;
-    const unread = !this.desk!.body.done;
+    const unread = !exchange.body.done;
     this.#lent = unread;
-    if (!this.responded) {
+    if (!exchange.responded) {
       this.fail(
         this.input.isOver
           ? new ProxyError("client_gone")
@@ -397,32 +354,30 @@ export class ServerConnection extends Answers implements Deadlined {
       );
       return false;
     }
-    if (this.closeAfter || unread) return this.#settleLast(unread);
-    this.payload = null;
-    this.desk!.readAhead.end();
+    if (exchange.closesAfter || unread) return this.#settleLast(exchange, unread);
+    exchange.settle();
     return true;
   }
 
-  async #settleLast(unread: boolean): Promise<false> {
-    await this.desk!.output.pending;
+  async #settleLast(exchange: Http1Exchange, unread: boolean): Promise<false> {
+    await exchange.output.pending;
     await this.#close(unread || !this.input.isEmpty);
     return false;
   }
 
-  /** Answers an error of the head, and ends the connection. */
-  async #refuse(code: ErrorCode): Promise<false> {
-    const error = new ProxyError(code);
-    this.context.onError(error, this.client);
+  /** Sends the local reply to an error of the head, and ends the connection. */
+  async #refuse(exchange: Http1Exchange, code: ErrorCode): Promise<false> {
+    this.context.onError(new ProxyError(code), this.client);
     this.#deadline = NO_DEADLINE;
     this.#phase = EXCHANGE;
-    await this.desk!.output.pending;
-    this.#beginRefusal();
-    const { head, body } = this.context.answer(code, this);
+    await exchange.output.pending;
+    exchange.beginRefusal();
+    const { head, body } = this.context.answer(code, exchange);
     try {
-      const answering = this.respond(head, body);
-      this.refused(code, head);
-      await answering;
-      await this.desk!.output.pending;
+      const responding = exchange.respond(head, body);
+      exchange.endRefused(code, head);
+      await responding;
+      await exchange.output.pending;
       await this.#close(true);
     } catch {
       // The client is gone: close() follows.
@@ -431,44 +386,34 @@ export class ServerConnection extends Answers implements Deadlined {
   }
 
   /**
-   * A deadline has passed while the client was to send: it is told, and given a moment to read that
-   * before the connection closes.
+   * A deadline has passed while the client was to send: it gets a local reply, and a moment to read
+   * that before the connection closes.
    */
-  #expire(code: ErrorCode): void {
+  #expire(exchange: Http1Exchange, code: ErrorCode): void {
     const error = new ProxyError(code);
     const inHead = this.#phase === HEAD;
-    // While a head arrives, `responded` tells of the exchange before.
-    if (this.#expired || (this.responded && !inHead)) return this.fail(error);
+    // While a head arrives, `responded` is that of the exchange before.
+    if (this.#expired || (exchange.responded && !inHead)) return this.fail(error);
     this.#expired = true;
-    this.closeAfter = true;
+    exchange.closesAfter = true;
     if (inHead) {
       this.context.onError(error, this.client);
-      this.#beginRefusal();
+      exchange.beginRefusal();
     }
-    const { head, body } = this.context.answer(code, this);
+    const { head, body } = this.context.answer(code, exchange);
     const fail = () => this.fail(error);
-    const answering = this.respond(head, body);
-    if (inHead) this.refused(code, head);
-    // At once, so that no answer of the backend's follows this one.
-    this.#abort(error);
-    Promise.resolve(answering).then(() => this.desk!.output.pending).then(() => {
+    const responding = exchange.respond(head, body);
+    if (inHead) exchange.endRefused(code, head);
+    // At once, so that no response of the backend's follows this one.
+    exchange.abort(error);
+    Promise.resolve(responding).then(() => exchange.output.pending).then(() => {
       this.#deadline = this.context.deadlines.in(LINGER);
       return this.transport.closeWrite();
     }).catch(fail);
   }
 
-  /** What could be read of the request is in doubt: the answer is to a plain HTTP/1.1 GET or HEAD. */
-  #beginRefusal(): void {
-    this.request.method = this.desk!.reader.isHead ? "HEAD" : "GET";
-    this.request.version = 11;
-    this.added = null; // the request before's
-    this.responded = false;
-    this.desk!.connection.keepAlive = false;
-    this.desk!.body.begin(0, false);
-  }
-
-  /** Ends the connection for a reason; the exchange under way learns it. */
-  protected override fail(error: ProxyError): void {
+  /** Ends the connection for a reason; the exchange under way is aborted. */
+  fail(error: ProxyError): void {
     if (this.failure === null) {
       this.failure = error;
       if (this.#phase !== CLOSED) this.context.onError(error, this.client);
@@ -476,13 +421,7 @@ export class ServerConnection extends Answers implements Deadlined {
     this.close();
   }
 
-  #abort(error: ProxyError): void {
-    const { onAbort } = this;
-    this.onAbort = null;
-    onAbort?.(error);
-  }
-
-  /** Closes after an answer. With bytes unread, close() alone would send RST and lose the answer. */
+  /** Closes after a response. With bytes unread, close() alone would send RST and lose it. */
   async #close(linger: boolean): Promise<void> {
     if (linger && this.#phase !== CLOSED && !this.input.isOver) {
       this.#phase = LINGERING;
@@ -490,7 +429,7 @@ export class ServerConnection extends Answers implements Deadlined {
       await this.transport.closeWrite().catch(() => {});
       await this.input.discard(() => this.#phase === LINGERING);
     } else if (this.client.secure && this.#phase !== CLOSED) {
-      // Without TLS's own farewell a client must take an answer that ends here for cut off.
+      // Without close_notify a client must take a response that ends here for cut off.
       this.#phase = LINGERING;
       this.#deadline = this.context.deadlines.in(LINGER);
       await this.transport.closeWrite().catch(() => {});

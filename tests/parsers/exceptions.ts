@@ -109,7 +109,6 @@ export const EXCEPTIONS: readonly Exceptions[] = [
     reason:
       "Reads one number of a few bytes, or hands a frame of at most 16 KiB to what has a row here.",
     functions: {
-      "proxy/http1/desk.ts": ["new Desk"],
       "proxy/http1/request_reader.ts": ["new RequestReader"],
       "proxy/http2/connection.ts": [
         "Connection.decode",
@@ -168,16 +167,16 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "controller/stream/outlet.ts": ["ResponseOutlet.send"],
       "proxy/grpc/base64.ts": ["encodeBase64"],
       "proxy/grpc/status.ts": ["encodeGrpcMessage"],
-      "proxy/http1/answers.ts": [
-        "Answers.interim",
-        "Answers.refused",
-        "Answers.respond",
-        "Answers.upgrade",
-      ],
       "proxy/http1/body_writer.ts": ["writeBody"],
       "proxy/http1/chunked.ts": ["writeChunkSize"],
       "proxy/http1/client_connection.ts": ["ClientConnection.receiveThen", "ClientConnection.send"],
       "proxy/http1/head_writer.ts": ["writeNumberField"],
+      "proxy/http1/http1_exchange.ts": [
+        "Http1Exchange.endRefused",
+        "Http1Exchange.interim",
+        "Http1Exchange.respond",
+        "Http1Exchange.upgrade",
+      ],
       "proxy/http1/response_sender.ts": ["sendResponse"],
       "proxy/http2/client_stream.ts": [
         "ClientStream.encodeHead",
