@@ -5,6 +5,7 @@
  * go back as the client reads them.
  */
 import { ProxyError } from "../errors.ts";
+import type { Cancellation } from "../http/cancellation.ts";
 import {
   CONTENT_LENGTH,
   CONTENT_TYPE,
@@ -50,18 +51,20 @@ class GrpcWebExchange implements Exchange {
   readonly request: RequestHead;
   readonly record: ExchangeRecord;
   readonly client: Client;
+  readonly cancellation: Cancellation;
   readonly payload: Uint8Array | null;
   readonly body: Body;
   readonly #exchange: Exchange;
   readonly #coding: WebCoding;
 
   constructor(exchange: Exchange, coding: WebCoding) {
-    const { request, record, client } = exchange;
+    const { request, record, client, cancellation } = exchange;
     this.#exchange = exchange;
     this.#coding = acceptedWebCoding(request.fields, coding);
     this.request = request;
     this.record = record;
     this.client = client;
+    this.cancellation = cancellation;
     this.payload = exchange.payload;
     this.body = exchange.body;
     if (coding === "text" && request.bodyLength !== 0) {
@@ -97,14 +100,6 @@ class GrpcWebExchange implements Exchange {
 
   set addedMark(mark: string) {
     this.#exchange.addedMark = mark;
-  }
-
-  get onAbort(): Exchange["onAbort"] {
-    return this.#exchange.onAbort;
-  }
-
-  set onAbort(onAbort: Exchange["onAbort"]) {
-    this.#exchange.onAbort = onAbort;
   }
 
   get responded(): boolean {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { Random } from "../../tests/fuzz/random.ts";
 import { ProxyError } from "../errors.ts";
+import { Cancellation } from "../http/cancellation.ts";
 import { type Fields, fieldsOf } from "../http/fields.ts";
 import {
   type Body,
@@ -91,7 +92,7 @@ function scene({ method = "POST", type, fields = [], payload, body }: Given) {
     added: fieldsOf([["X-Request-Id", "some-id"]]),
     addedAuthority: "",
     addedMark: "",
-    onAbort: null,
+    cancellation: new Cancellation(),
     get responded() {
       return answers.length > 0;
     },
@@ -167,8 +168,8 @@ for (const [what, given] of Object.entries(OTHERS)) {
 Deno.test("what is asked of a translated exchange is asked of the one that it stands for", () => {
   const { exchange, asked } = scene({ type: "application/grpc-web" });
   const aborted: string[] = [];
-  asked.onAbort = ({ code }) => aborted.push(code);
-  exchange.onAbort!(new ProxyError("client_gone"));
+  asked.cancellation.register(({ code }) => aborted.push(code));
+  exchange.cancellation.cancel(new ProxyError("client_gone"));
   assert.deepEqual(aborted, ["client_gone"]);
   assert.equal(asked.added, exchange.added);
   assert.equal(asked.record, exchange.record);

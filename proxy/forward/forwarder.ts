@@ -223,7 +223,7 @@ export class Forwarder {
         lost(mistake);
       }
     };
-    exchange.onAbort = call.abort;
+    exchange.cancellation.register(call.abort);
     const { request, payload, body } = exchange;
     try {
       call.send(request, exchange.added, request.authority, payload, body);
@@ -266,9 +266,9 @@ export class Forwarder {
             refusals = 0;
             continue;
           }
-          if (exchange.isOver) return this.#lose(exchange, new ProxyError("client_gone"));
-          if (outcome === "client_gone") {
-            return this.#answer(exchange, new ProxyError("deadline_passed"));
+          const { reason } = exchange.cancellation;
+          if (exchange.isOver || reason !== null) {
+            return this.#answer(exchange, reason ?? new ProxyError("client_gone"));
           }
           if (upstream.isEmpty) failure = null;
         }
@@ -291,8 +291,7 @@ export class Forwarder {
             isUnseen = limits.tries > 1 && refusals < FREE_REFUSALS && wasRefused(failure);
             if (isUnseen) refusals++;
             (tried ??= []).push(endpoint);
-            if (failure.code === "client_gone") return this.#lose(exchange, failure);
-            if (failure.code === "deadline_passed") return this.#answer(exchange, failure);
+            if (exchange.cancellation.reason !== null) return this.#answer(exchange, failure);
             this.#reports.failed(upstream, endpoint, failure);
             if (tried.length - refusals >= limits.tries) {
               const waits = holds.concerns(upstream, isUnreachable(failure));
@@ -346,14 +345,15 @@ export class Forwarder {
     replay: ReplayBody | null,
   ): Promise<ProxyError | null> {
     const { request, payload } = exchange;
-    // While a connection was being made, the client may have gone, and the head with it.
-    if (exchange.isOver) {
-      const error = new ProxyError("client_gone");
+    // While a connection was being made, the client may have gone, and the head with it; or its time
+    // may have passed.
+    const { reason } = exchange.cancellation;
+    if (exchange.isOver || reason !== null) {
+      const error = reason ?? new ProxyError("client_gone");
       call.abort(error);
-      this.#lose(exchange, error);
-      return null;
+      return error;
     }
-    exchange.onAbort = call.abort;
+    exchange.cancellation.register(call.abort);
     try {
       call.send(request, exchange.added, request.authority, payload, replay ?? exchange.body);
       await call.receive();
@@ -416,7 +416,7 @@ export class Forwarder {
 
   /** All of the answer has been handed on. */
   #release(exchange: Exchange, endpoint: HttpEndpoint, call: UpstreamExchange): void {
-    exchange.onAbort = null;
+    exchange.cancellation.unregister(call.abort);
     this.#calls.release(endpoint, call, exchange.request);
   }
 
@@ -424,7 +424,7 @@ export class Forwarder {
   #broken(exchange: Exchange, call: UpstreamExchange, thrown: unknown): ProxyError | null {
     let error = call.failure ?? asProxyError(thrown, "internal");
     call.abort(error);
-    exchange.onAbort = null;
+    exchange.cancellation.unregister(call.abort);
     // Servers end a call at its deadline too, grpc-go by RST_STREAM: that is no fault of the endpoint.
     if (error.side === "upstream" && this.#context.grpcDeadlines.hasPassed(exchange)) {
       error = new ProxyError("deadline_passed");
@@ -448,7 +448,7 @@ export class Forwarder {
     // Where the client broke off, all that the tunnel may have seen is that the backend was closed.
     const error = outcome === null ? null : call.failure ?? outcome;
     metrics.tunnelClosed();
-    exchange.onAbort = null;
+    exchange.cancellation.unregister(call.abort);
     call.abort(error ?? new ProxyError("client_gone"));
     if (error !== null) this.#lose(exchange, error);
     return null;

@@ -125,7 +125,8 @@ export class UpstreamCalls {
   ): Promise<ClientStream | null> {
     const { connectTimeout } = this.#context.limits;
     const waiting = endpoint.shared.wait(() => this.#openShared(endpoint));
-    exchange.onAbort = (error) => waiting.cancel(error);
+    const stop = (reason: ProxyError) => waiting.cancel(reason);
+    exchange.cancellation.register(stop);
     // Opening has a limit of its own; this is for connections that are all full, and stay so.
     const timer = connectTimeout === 0 ? undefined : setTimeout(() => {
       const why = `no stream to ${endpoint.address}:${endpoint.port} was free in time`;
@@ -135,6 +136,7 @@ export class UpstreamCalls {
       return await waiting.promise;
     } finally {
       clearTimeout(timer);
+      exchange.cancellation.unregister(stop);
     }
   }
 
@@ -207,20 +209,24 @@ export class UpstreamCalls {
     exchange: Exchange,
     offers: readonly string[],
   ): Promise<UpstreamExchange> {
+    const { cancellation } = exchange;
+    if (cancellation.reason !== null) throw cancellation.reason;
     const aborted = new AbortController();
-    let cause: ProxyError | null = null;
-    exchange.onAbort = (error) => {
-      cause = error;
-      aborted.abort();
-    };
-    const { transport, protocol } = await this.#dial(endpoint, aborted.signal, offers)
-      .catch((error) => {
-        throw cause ?? error;
-      });
+    const abort = () => aborted.abort();
+    cancellation.register(abort);
+    let connected: Connected;
+    try {
+      connected = await this.#dial(endpoint, aborted.signal, offers);
+    } catch (error) {
+      throw cancellation.reason ?? error;
+    } finally {
+      cancellation.unregister(abort);
+    }
+    const { transport, protocol } = connected;
     if (protocol !== "h2") return this.#adopt(endpoint, transport);
     // It has changed its mind since the last time.
     const ended = Promise.withResolvers<never>();
-    exchange.onAbort = ended.reject;
+    cancellation.register(ended.reject);
     const sharing = this.#share(endpoint, transport);
     let connection: SharedConnection;
     try {
@@ -229,6 +235,8 @@ export class UpstreamCalls {
       // Others can use it, once it is there.
       sharing.then((shared) => endpoint.shared.adopt(shared), () => {});
       throw error;
+    } finally {
+      cancellation.unregister(ended.reject);
     }
     const stream = connection.open();
     endpoint.shared.adopt(connection);

@@ -1,6 +1,6 @@
 /**
  * Deadlines of gRPC calls. In: exchanges as they begin and end. Out: the end of each whose client's
- * time (`grpc-timeout`) has passed, by its own `onAbort`. No timer is made for a call.
+ * time (`grpc-timeout`) has passed, by its cancellation. No timer is made for a call.
  */
 import { type Deadlined, type Deadlines, SWEEP_INTERVAL } from "../io/deadlines.ts";
 import { ProxyError } from "../errors.ts";
@@ -11,7 +11,7 @@ import { readGrpcTimeout } from "./timeout.ts";
 export type Watching = "none" | "watched" | "malformed";
 
 /** What of an exchange concerns its deadline. */
-export type Timed = Pick<Exchange, "onAbort" | "request" | "record">;
+export type Timed = Pick<Exchange, "cancellation" | "request" | "record">;
 
 export class GrpcDeadlines implements Deadlined {
   readonly #deadlines: Deadlines;
@@ -55,12 +55,8 @@ export class GrpcDeadlines implements Deadlined {
   check(now: number): void {
     for (const [exchange, end] of this.#ends) {
       if (now < end) continue;
-      const { onAbort } = exchange;
-      // Nothing can be ended right now, as while a name is resolved: it is asked again.
-      if (onAbort === null) continue;
       this.#ends.delete(exchange);
-      exchange.onAbort = null;
-      onAbort(new ProxyError("deadline_passed"));
+      exchange.cancellation.cancel(new ProxyError("deadline_passed"));
     }
     if (this.#ends.size === 0) this.#deadlines.delete(this);
   }

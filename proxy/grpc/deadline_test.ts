@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { Deadlines, SWEEP_INTERVAL } from "../io/deadlines.ts";
 import type { ProxyError } from "../errors.ts";
+import { Cancellation } from "../http/cancellation.ts";
 import { fieldsOf } from "../http/fields.ts";
 import { ExchangeRecord, RequestHead } from "../http/message.ts";
 import { GrpcDeadlines, type Timed } from "./deadline.ts";
@@ -12,7 +13,9 @@ function call(...timeout: string[]): Timed & { ended: ProxyError[] } {
   const record = new ExchangeRecord();
   record.startedAt = 1_000;
   const ended: ProxyError[] = [];
-  return { request, record, ended, onAbort: (error) => ended.push(error) };
+  const cancellation = new Cancellation();
+  cancellation.register((reason) => ended.push(reason));
+  return { request, record, ended, cancellation };
 }
 
 /** Swept by hand. */
@@ -41,23 +44,20 @@ Deno.test("a call ends when its time since its head's first byte has passed, and
   assert.deepEqual(short.ended, []);
   grpc.check(1_200 + SWEEP_INTERVAL);
   assert.deepEqual(short.ended.map(({ code }) => code), ["deadline_passed"]);
-  assert.equal(short.onAbort, null);
   assert.deepEqual(long.ended, []);
   grpc.check(4_000 + SWEEP_INTERVAL);
   assert.equal(long.ended.length, 1);
   assert.equal(short.ended.length, 1);
 });
 
-Deno.test("a call that cannot be ended just then is ended at the next sweep", () => {
+Deno.test("what begins to work on a call after its time has passed is stopped at once", () => {
   const late = call("1m");
   const { grpc } = watching(late);
-  const { onAbort } = late;
-  late.onAbort = null;
+  late.cancellation.reset();
   grpc.check(5_000);
-  assert.equal(grpc.size, 1);
-  late.onAbort = onAbort;
-  grpc.check(5_100);
-  assert.equal(late.ended.length, 1);
+  assert.equal(grpc.size, 0);
+  late.cancellation.register((reason) => late.ended.push(reason));
+  assert.deepEqual(late.ended.map(({ code }) => code), ["deadline_passed"]);
 });
 
 Deno.test("a call that has ended is left alone", () => {

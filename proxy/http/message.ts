@@ -2,6 +2,7 @@
  * Heads, bodies and the exchange, neutral of the HTTP version. In: what `http1` (and later `http2`)
  * has parsed and validated. Out: what `forwarder.ts`, the router and the other side's codec read.
  */
+import type { Cancellation } from "./cancellation.ts";
 import { Fields } from "./fields.ts";
 import type { ErrorCode, ProxyError } from "../errors.ts";
 
@@ -215,8 +216,8 @@ export interface Exchange {
   addedAuthority: string;
   /** The mark that `added` has (`loop_mark.ts`). */
   addedMark: string;
-  /** Set by whoever must stop working when the client goes away; called at most once. */
-  onAbort: ((error: ProxyError) => void) | null;
+  /** Stops whoever works on it when the client goes away, or its time has passed. */
+  readonly cancellation: Cancellation;
   /** True once a final response's head has been handed over. */
   readonly responded: boolean;
   /** True once there is nothing left to do: the client is gone, or has been answered. */

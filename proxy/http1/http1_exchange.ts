@@ -8,6 +8,7 @@
  * A connection at rest has none, so that ten thousand of them need little memory.
  */
 import { asProxyError, type ErrorCode, ProxyError } from "../errors.ts";
+import { Cancellation } from "../http/cancellation.ts";
 import type { ServerConnectionContext } from "../http/downstream.ts";
 import { type Fields, X_REQUEST_ID } from "../http/fields.ts";
 import {
@@ -44,7 +45,7 @@ export interface ExchangeOwner {
   readonly isServing: boolean;
   /** A response that begins now is the connection's last. */
   readonly isLast: boolean;
-  /** Ends the connection for a reason; the exchange under way is aborted. */
+  /** Ends the connection for a reason; the exchange under way is cancelled. */
   fail(error: ProxyError): void;
   /** From now on bytes pass both ways. */
   tunnelBegins(): void;
@@ -64,7 +65,7 @@ export class Http1Exchange implements Exchange {
   added: Fields | null = null;
   addedAuthority = "";
   addedMark = "";
-  onAbort: ((error: ProxyError) => void) | null = null;
+  readonly cancellation = new Cancellation();
   responded = false;
   /** The connection ends behind the response under way, and its client has been told so. */
   closesAfter = false;
@@ -158,7 +159,7 @@ export class Http1Exchange implements Exchange {
     const { body, request } = this;
     this.record.hasHead = true;
     this.responded = false;
-    this.onAbort = null;
+    this.cancellation.reset();
     this.#halfClosed.begin();
     if (this.#input.ended) this.#halfClosed.ended(this.#owner.context.deadlines.now);
     body.begin(request.bodyLength, false);
@@ -292,13 +293,6 @@ export class Http1Exchange implements Exchange {
   }
 
   // ── Ends ────────────────────────────────────────────────────────────────────────────────────
-
-  /** Calls whoever works on it, once; free of cost where nobody does. */
-  abort(error: ProxyError): void {
-    const { onAbort } = this;
-    this.onAbort = null;
-    onAbort?.(error);
-  }
 
   /** It is no longer counted among the bodies under way. */
   leaveBodyCounts(): void {

@@ -201,9 +201,9 @@ export class ServerConnection implements ExchangeOwner, Deadlined {
     const exchange = this.#exchange;
     exchange?.leaveBodyCounts();
     if (this.preface === null) closeQuietly(this.transport);
-    // Mostly there is nobody to call, and an error is dear.
-    if (exchange !== null && exchange.onAbort !== null) {
-      exchange.abort(this.failure ?? new ProxyError("client_gone"));
+    // Mostly nobody has to be stopped, and an error is dear.
+    if (exchange !== null && exchange.cancellation.isAwaited) {
+      exchange.cancellation.cancel(this.failure ?? new ProxyError("client_gone"));
     }
     // Cut off in an exchange, its buffers are left to the garbage collector.
     if (!this.#lent) {
@@ -405,14 +405,14 @@ export class ServerConnection implements ExchangeOwner, Deadlined {
     const responding = exchange.respond(head, body);
     if (inHead) exchange.endRefused(code, head);
     // At once, so that no response of the backend's follows this one.
-    exchange.abort(error);
+    exchange.cancellation.cancel(error);
     Promise.resolve(responding).then(() => exchange.output.pending).then(() => {
       this.#deadline = this.context.deadlines.in(LINGER);
       return this.transport.closeWrite();
     }).catch(fail);
   }
 
-  /** Ends the connection for a reason; the exchange under way is aborted. */
+  /** Ends the connection for a reason; the exchange under way is cancelled. */
   fail(error: ProxyError): void {
     if (this.failure === null) {
       this.failure = error;

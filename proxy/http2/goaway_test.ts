@@ -6,7 +6,7 @@ import { MemoryClient } from "../../tests/support/h2_memory_client.ts";
 Deno.test("the last stream that GOAWAY names becomes no later one (§6.8)", async () => {
   const never = Promise.withResolvers<void>();
   using client = new MemoryClient((exchange) => {
-    exchange.onAbort = () => never.resolve();
+    exchange.cancellation.register(() => never.resolve());
     return never.promise;
   });
   await client.greet();

@@ -61,7 +61,7 @@ class PiecesBody implements Body {
 function handlerOf(random: Random): (exchange: Exchange) => Promise<void> {
   return async (exchange) => {
     let aborted = false;
-    exchange.onAbort = () => aborted = true;
+    exchange.cancellation.register(() => aborted = true);
     try {
       const reads = random.below(4) === 0 ? random.below(3) : Infinity;
       for (let i = 0; i < reads; i++) {

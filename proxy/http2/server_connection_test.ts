@@ -204,7 +204,7 @@ Deno.test("DATA past the stream's window resets that stream, and the others go o
   using client = new MemoryClient((exchange) =>
     exchange.request.path === "/ok"
       ? exchange.respond(empty(), NO_BODY)
-      : new Promise<void>((resolve) => exchange.onAbort = () => resolve())
+      : new Promise<void>((resolve) => exchange.cancellation.register(() => resolve()))
   );
   await client.greet();
   await client.send(headers(1, post("/")), ...Array.from({ length: 5 }, () => data(1, FULL)));
@@ -328,10 +328,10 @@ Deno.test("what of a connection ends it says how, and breaks off what is under w
   const aborted: string[] = [];
   using client = new MemoryClient((exchange) =>
     new Promise<void>((resolve) => {
-      exchange.onAbort = ({ code, message }) => {
+      exchange.cancellation.register(({ code, message }) => {
         aborted.push(`${code}: ${message}`);
         resolve();
-      };
+      });
     })
   );
   await client.greet();

@@ -5,6 +5,7 @@
  * The object outlives its stream for as long as the handler has it, and its stream may outlive the
  * answer; then it serves another stream of the same connection.
  */
+import { Cancellation } from "../http/cancellation.ts";
 import { NO_DEADLINE } from "../io/deadlines.ts";
 import { asProxyError, type ErrorCode, ProxyError } from "../errors.ts";
 import { asciiBytes, dropForbiddenTrailers, type Fields, X_REQUEST_ID } from "../http/fields.ts";
@@ -61,7 +62,7 @@ export class ServerStream extends Stream implements Exchange {
   added: Fields | null = null;
   addedAuthority = "";
   addedMark = "";
-  onAbort: ((error: ProxyError) => void) | null = null;
+  readonly cancellation = new Cancellation();
   responded = false;
   declare connection: Connection;
   readonly #owner: StreamOwner;
@@ -117,7 +118,7 @@ export class ServerStream extends Stream implements Exchange {
     record.begin();
     record.startedAt = now;
     this.payload = null;
-    this.onAbort = null;
+    this.cancellation.reset();
     this.responded = false;
     this.#expired = null;
     this.#lingerDeadline = NO_DEADLINE;
@@ -350,7 +351,7 @@ export class ServerStream extends Stream implements Exchange {
     this.#expired = error;
     if (answering !== undefined) this.#answering = answering.catch(() => {});
     this.body.fail(error);
-    this.#abort(error);
+    this.cancellation.cancel(error);
   }
 
   override resetByPeer(code: number): ProxyError {
@@ -358,17 +359,11 @@ export class ServerStream extends Stream implements Exchange {
   }
 
   protected override broken(error: ProxyError): void {
-    this.#abort(error);
+    this.cancellation.cancel(error);
   }
 
   protected override finished(): void {
     // `exchangeEnded` and `streamClosed` tell the owner.
-  }
-
-  #abort(error: ProxyError): void {
-    const { onAbort } = this;
-    this.onAbort = null;
-    onAbort?.(error);
   }
 
   /** The handler is done with it. */
@@ -385,7 +380,7 @@ export class ServerStream extends Stream implements Exchange {
     record.bytesIn += body.received;
     record.bytesOut = this.sender.sent;
     this.#owner.context.onExchangeEnd(this);
-    this.onAbort = null;
+    this.cancellation.reset();
     if (!this.isClosed) this.#settle();
     body.release();
     this.#phase = DONE;

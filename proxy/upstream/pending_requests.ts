@@ -29,8 +29,8 @@ export interface Fillable {
 
 /** Who waits: an exchange. */
 export interface Waiter {
-  /** Called at most once, when it need not wait any more. */
-  onAbort: ((error: never) => void) | null;
+  /** Calls `stop` once, when it need not wait any more, unless that is taken back before. */
+  readonly cancellation: { register(stop: () => void): void; unregister(stop: () => void): void };
   readonly isOver: boolean;
 }
 
@@ -87,7 +87,8 @@ export class Holds {
     const { promise, resolve } = Promise.withResolvers<HoldOutcome>();
     const timer = setTimeout(() => resolve("timeout"), left);
     const forget = upstream.whenFilled((isFilled) => resolve(isFilled ? "served" : "ended"));
-    waiter.onAbort = () => resolve("client_gone");
+    const stop = () => resolve("client_gone");
+    waiter.cancellation.register(stop);
     this.#waits.add(resolve);
     this.#counts.holdBegun();
     const outcome = await promise;
@@ -95,7 +96,7 @@ export class Holds {
     this.#waits.delete(resolve);
     clearTimeout(timer);
     forget();
-    waiter.onAbort = null;
+    waiter.cancellation.unregister(stop);
     return outcome;
   }
 

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { ProxyError } from "../errors.ts";
+import { Cancellation } from "../http/cancellation.ts";
 import { type HoldOutcome, Holds } from "./pending_requests.ts";
 
 /** An upstream without endpoints, until the test says otherwise. */
@@ -21,9 +23,11 @@ class FakeUpstream {
   }
 }
 
+const GONE = new ProxyError("client_gone");
+
 class FakeExchange {
   isOver = false;
-  onAbort: ((error: never) => void) | null = null;
+  readonly cancellation = new Cancellation();
 }
 
 class Scene {
@@ -88,9 +92,9 @@ Deno.test("a wait ends with its client", async () => {
   const scene = new Scene(60_000);
   const exchange = new FakeExchange();
   const wait = scene.wait(exchange);
-  exchange.onAbort!(undefined as never);
+  exchange.cancellation.cancel(GONE);
   assert.equal(await wait, "client_gone");
-  assert.equal(exchange.onAbort, null);
+  assert.equal(exchange.cancellation.isAwaited, false);
   exchange.isOver = true;
   assert.equal(await scene.wait(exchange), "client_gone");
   scene.assertOver("client_gone", "client_gone");
@@ -101,7 +105,7 @@ Deno.test("one more than may wait is told at once, and there is room again when 
   const [first, second] = [new FakeExchange(), new FakeExchange()];
   const waits = [scene.wait(first), scene.wait(second)];
   assert.equal(await scene.wait(), "no_room");
-  first.onAbort!(undefined as never);
+  first.cancellation.cancel(GONE);
   assert.equal(await waits[0], "client_gone");
   const third = scene.wait();
   assert.equal(scene.now, 2);

@@ -177,7 +177,9 @@ class Served {
     if (this.#ids.has(id)) throw new Error(`stream ${id} is handed over twice`);
     this.#ids.add(id);
     this.#open.add(exchange);
-    const gone = new Promise<"gone">((resolve) => exchange.onAbort = () => resolve("gone"));
+    const gone = new Promise<"gone">((resolve) =>
+      exchange.cancellation.register(() => resolve("gone"))
+    );
     const line = checkAsHttp1(request);
     const isTunnel = request.upgrade !== "";
     let outcome = "";
