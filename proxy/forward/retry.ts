@@ -1,11 +1,16 @@
 /**
- * What may be sent again. In: a request that has failed, and how. Out: whether it may go to a backend
- * once more (RFC 9110 §9.2.2, RFC 9112 §9.3.1).
+ * Whether a request is sent again. In: attempts that have failed, one after another. Out: whether
+ * there may be another (RFC 9110 §9.2.2, RFC 9112 §9.3.1), which endpoints it leaves out, and the
+ * body that it sends.
+ *
+ * The two questions are apart: whether the request may be sent twice, which is for its method, its
+ * body and `UpstreamExchange.retry` to say, and how many endpoints are asked for it (`--tries`).
  */
 import { isExhaustion } from "../io/descriptors.ts";
 import type { ProxyError } from "../errors.ts";
-import type { Exchange, UpstreamExchange } from "../http/message.ts";
-import type { ReplayBody } from "./replay_body.ts";
+import type { Exchange, RetryReason, UpstreamExchange } from "../http/message.ts";
+import { ReplayBody } from "./replay_body.ts";
+import type { HttpEndpoint } from "./upstream_requests.ts";
 
 /** RFC 9110 §9.2.2: sending these twice has the effect of once. */
 const IDEMPOTENT: ReadonlySet<string> = new Set([
@@ -16,20 +21,108 @@ const IDEMPOTENT: ReadonlySet<string> = new Set([
   "DELETE",
 ]);
 
-/** Nothing was sent, as nobody was there; not for want of something here. */
-export function isUnreachable(failure: ProxyError | null): boolean {
-  return failure?.code === "connect_failed" && !isExhaustion(failure.cause);
-}
-
 /**
  * Refused connections of one request that use up no try. Each costs a round trip and the endpoint
  * nothing; with a quarter of the endpoints gone, one request in four billion meets as many. What is
  * beyond counts, so that an upstream that is down as a whole is not dialled a thousand times a request.
  */
-export const FREE_REFUSALS = 16;
+const FREE_REFUSALS = 16;
+
+/** An attempt that got no response, or only a part of one that its client has not seen. */
+export interface FailedAttempt {
+  readonly endpoint: HttpEndpoint;
+  /** Null where no connection came about. */
+  readonly call: UpstreamExchange | null;
+  readonly failure: ProxyError;
+  /** The body that it sent, where that is kept for another attempt. */
+  readonly replay: ReplayBody | null;
+}
+
+/** What is known of the attempts for one request, once the first did not respond. */
+export class RetryState {
+  /** When the request began to wait for an endpoint for the first time, in ms; 0 before that. */
+  heldSince = 0;
+  readonly #tries: number;
+  #failure: ProxyError | null = null;
+  #tried: HttpEndpoint[] | null = null;
+  /** Endpoints in `#tried` that refused the connection, and count as no try. */
+  #refusals = 0;
+  /** The last attempt never reached the backend: another adds nothing to its load. */
+  #isUnseen = false;
+  #isReplayed = false;
+
+  /** @param tries endpoints that are asked for one request, at most. */
+  constructor(tries: number) {
+    this.#tries = tries;
+  }
+
+  /** Why the last attempt failed; null where none has since `reset`. */
+  get failure(): ProxyError | null {
+    return this.#failure;
+  }
+
+  /** Endpoints that the next attempt leaves out; null where there are none. */
+  get tried(): readonly HttpEndpoint[] | null {
+    return this.#tried;
+  }
+
+  /** The next attempt is to take no connection that has been idle: one of these has failed already. */
+  get avoidsIdle(): boolean {
+    return this.#isReplayed;
+  }
+
+  /** The next attempt adds to the load of the upstream: it is taken from the budget of retries. */
+  get needsBudget(): boolean {
+    return this.#failure !== null && !this.#isUnseen;
+  }
+
+  /** The endpoints are others now: all may be asked. */
+  reset(): void {
+    this.#tried = this.#failure = null;
+    this.#refusals = 0;
+  }
+
+  /** Whether the request may be sent once more, after this attempt. */
+  allows(exchange: Exchange, { endpoint, call, failure, replay }: FailedAttempt): boolean {
+    this.#failure = failure;
+    if (call === null) {
+      // Pods that are replaced may be gone before their removal is known, several at a time.
+      this.#isUnseen = this.#tries > 1 && this.#refusals < FREE_REFUSALS && wasRefused(failure);
+      if (this.#isUnseen) this.#refusals++;
+      return this.#allowsOther(endpoint);
+    }
+    this.#isUnseen = call.retry === "unprocessed" && !this.#isReplayed;
+    if (!maySendTwice(exchange, call.retry, replay)) return false;
+    if (isBlameless(call) && !this.#isReplayed) return this.#isReplayed = true;
+    // It may have crashed, by this very request perhaps: one more is asked, not all of them.
+    return this.#allowsOther(endpoint);
+  }
+
+  #allowsOther(endpoint: HttpEndpoint): boolean {
+    const tried = this.#tried ??= [];
+    tried.push(endpoint);
+    return tried.length - this.#refusals < this.#tries;
+  }
+}
+
+/** The request's body, kept for another attempt where the endpoint may ask for one; else null. */
+export function replayBody({ payload, body }: Exchange, endpoint: HttpEndpoint): ReplayBody | null {
+  // A backend of HTTP/2 may say that it has not begun with the request.
+  return endpoint.sharing === true && payload === null && !body.done ? new ReplayBody(body) : null;
+}
+
+/** Nothing was sent, as nobody was there; not for want of something here. */
+export function isUnreachable(failure: ProxyError | null): boolean {
+  return failure?.code === "connect_failed" && !isExhaustion(failure.cause);
+}
+
+/** That the request failed says nothing against the endpoint. */
+export function isBlameless({ retry }: UpstreamExchange): boolean {
+  return retry !== null && retry !== "closed";
+}
 
 /** The endpoint's host said at once that nobody listens: the endpoint has seen no request. */
-export function wasRefused(failure: ProxyError): boolean {
+function wasRefused(failure: ProxyError): boolean {
   const { cause } = failure;
   return failure.code === "connect_failed" &&
     (cause instanceof Deno.errors.ConnectionRefused ||
@@ -37,28 +130,17 @@ export function wasRefused(failure: ProxyError): boolean {
 }
 
 /**
- * A reused connection that died before a byte of its answer was most likely closed by the backend
- * as the request left (RFC 9112 §9.3.1).
+ * Of a request that ended without a byte of a response: whether it may be sent twice, and still can
+ * be. One that the backend has not begun with may be, whatever its method.
  */
-export function wasClosedIdle(call: UpstreamExchange): boolean {
-  return call.reused && endedUnanswered(call);
-}
-
-function endedUnanswered({ answered, failure }: UpstreamExchange): boolean {
-  return !answered && failure?.code === "upstream_closed";
-}
-
-/**
- * Of a request that died without a byte of answer what may be sent twice, and still can be, is; one
- * that the backend has not begun with, whatever its method.
- */
-export function mayReplay(
+function maySendTwice(
   { request, payload, body }: Exchange,
-  call: UpstreamExchange,
+  reason: RetryReason | null,
   replay: ReplayBody | null,
 ): boolean {
-  const isSafe = call.unprocessed || (endedUnanswered(call) && IDEMPOTENT.has(request.method));
-  if (!isSafe) return false;
+  if (reason === null) return false;
+  const isUnprocessed = reason === "unprocessed" || reason === "refused";
+  if (!isUnprocessed && !IDEMPOTENT.has(request.method)) return false;
   // Before a tunnel is there, nothing of what is for it has been read.
   if (request.upgrade !== "") return true;
   if (replay !== null) return replay.isWhole;

@@ -239,30 +239,31 @@ export interface Exchange {
 }
 
 /**
+ * Why a request that got no response may be sent again:
+ * - `closed`: the connection ended before a byte of a response, be it of an interim one.
+ * - `closed_idle`: so did one that had served a request before, which the backend most likely closed
+ *   as idle while the request was on its way (RFC 9112 §9.3.1).
+ * - `unprocessed`: the backend has said that it has done nothing with it (RFC 9113 §8.7).
+ * - `refused`: so it has, and that it had too many then; its connection goes on.
+ */
+export type RetryReason = "closed" | "closed_idle" | "unprocessed" | "refused";
+
+/**
  * A request to a backend and its answer, seen from the backend's side: one use of an HTTP/1.1
  * connection, or one stream of an HTTP/2 connection. Serves one exchange at a time.
  */
 export interface UpstreamExchange {
-  /** The answer's head, as far as `receive` has given it; holds until the next `receive`. */
+  /** The answer's head, as far as `receiveThen` has given it; holds until that is called again. */
   readonly response: ResponseHead;
-  /** The body of the answer whose final head `receive` has given. */
+  /** The body of the answer whose final head `receiveThen` has given. */
   readonly body: Body;
-  /** Its connection has served a request before: its death may only mean that the backend was done. */
-  readonly reused: boolean;
-  /** A byte of the answer under way has come, be it of an interim one. */
-  readonly answered: boolean;
   /** Why it has failed, if it has. */
   readonly failure: ProxyError | null;
-  /**
-   * The backend has said that it has done nothing with the request (RFC 9113 §8.7): it may be sent
-   * again whatever its method, while its body is at hand.
-   */
-  readonly unprocessed: boolean;
-  /** And that it had too many then; not that its connection ended. */
-  readonly refused: boolean;
+  /** Once it has failed: why the request may be sent again, subject to `retry.ts`; else null. */
+  readonly retry: RetryReason | null;
   /**
    * Sends a request. `payload` is its whole body where that is at hand; otherwise `body` is pulled
-   * while `receive` waits. `host` is the authority that the backend is asked as.
+   * while `receiveThen` waits. `host` is the authority that the backend is asked as.
    */
   send(
     request: RequestHead,
@@ -272,16 +273,12 @@ export interface UpstreamExchange {
     body: Body,
   ): void;
   /**
-   * The next head, interim (1xx) or final, 101 where the backend has switched to `request.upgrade`.
-   * Rejects with a ProxyError, and then the exchange is over.
-   */
-  receive(): Promise<ResponseHead>;
-  /**
-   * As `receive`, without a promise where that can be: calls `done` once `response` holds the head,
-   * with null or with the error. `done` must not throw.
+   * Waits for the next head, interim (1xx) or final, 101 where the backend has switched to
+   * `request.upgrade`. Calls `done` once `response` holds it, at once where it has come, with null;
+   * or with a ProxyError, and then the exchange is over. `done` must not throw.
    */
   receiveThen(done: (error: unknown) => void): void;
-  /** The backend's end of a tunnel, after `receive` has given a 101. */
+  /** The backend's end of a tunnel, after `receiveThen` has given a 101. */
   duplex(): Duplex;
   /** Ends it at once; what is under way fails with `error`. */
   readonly abort: (error: ProxyError) => void;

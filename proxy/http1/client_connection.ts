@@ -16,6 +16,7 @@ import {
   type Duplex,
   type RequestHead,
   ResponseHead,
+  type RetryReason,
   UNKNOWN_LENGTH,
   type UpstreamExchange,
 } from "../http/message.ts";
@@ -37,13 +38,10 @@ export interface ClientConnectionContext {
 
 export class ClientConnection implements UpstreamExchange, Deadlined {
   readonly response = new ResponseHead();
-  /** Served a request before: its death may only mean that the backend was done with it. */
-  reused = false;
-  /** A byte of the answer under way has come, be it of an interim one. */
-  answered = false;
-  /** HTTP/1.1 has no words for these. */
-  readonly unprocessed = false;
-  readonly refused = false;
+  /** Has served a request before: its end may only mean that the backend was done with it. */
+  #isReused = false;
+  /** A byte of the response under way has come, be it of an interim one. */
+  #hasResponded = false;
   /** Of the head under way; 0 before its first line. */
   #version: 0 | 10 | 11 = 0;
   #received: ((error: unknown) => void) | null = null;
@@ -65,7 +63,7 @@ export class ClientConnection implements UpstreamExchange, Deadlined {
   #closed = false;
   #idle = false;
   #deadline = NO_DEADLINE;
-  /** Why the exchange under way has failed, told by the next `receive`. */
+  /** Why the exchange under way has failed; the next `receiveThen` gives it. */
   #failure: ProxyError | null = null;
   #uploading = false;
   /** Bytes pass both ways: their deadlines are the tunnel's. */
@@ -111,7 +109,7 @@ export class ClientConnection implements UpstreamExchange, Deadlined {
     deadlines.add(this);
   }
 
-  /** The body of the response whose head `receive` has given. */
+  /** The body of the response whose head `receiveThen` has given. */
   get body(): Body {
     return this.#body;
   }
@@ -125,9 +123,15 @@ export class ClientConnection implements UpstreamExchange, Deadlined {
     return this.#failure;
   }
 
+  /** RFC 9112 §9.3.1; by HTTP/1.1 a backend cannot say that it has not processed a request. */
+  get retry(): RetryReason | null {
+    if (this.#hasResponded || this.#failure?.code !== "upstream_closed") return null;
+    return this.#isReused ? "closed_idle" : "closed";
+  }
+
   /**
    * Sends a request. `payload` is its whole body where that is at hand; otherwise `body` is pulled
-   * while `receive` waits. `host` is the value of its Host field.
+   * while `receiveThen` waits. `host` is the value of its Host field.
    */
   send(
     request: RequestHead,
@@ -139,7 +143,7 @@ export class ClientConnection implements UpstreamExchange, Deadlined {
     const { buffers } = this.#context;
     this.#idle = false;
     this.#deadline = NO_DEADLINE; // That of its time in the pool.
-    this.answered = false;
+    this.#hasResponded = false;
     this.#headed = false;
     this.#method = request.method;
     this.#upgrade = request.upgrade;
@@ -174,20 +178,13 @@ export class ClientConnection implements UpstreamExchange, Deadlined {
     }
   }
 
-  /**
-   * The next head, interim (1xx) or final; `response`, which holds until the next call. Rejects with
-   * a ProxyError, and then the connection is closed.
-   */
-  async receive(): Promise<ResponseHead> {
-    this.#beginHead();
-    while (!this.#advance()) {
-      await this.#input.fill();
-      this.#arrived();
-    }
-    return this.response;
+  /** As `receiveThen`, by a promise. */
+  receive(): Promise<ResponseHead> {
+    return new Promise((resolve, reject) =>
+      this.receiveThen((error) => error === null ? resolve(this.response) : reject(error))
+    );
   }
 
-  /** As `receive`, without a promise. */
   receiveThen(done: (error: unknown) => void): void {
     this.#beginHead();
     this.#received = done;
@@ -210,7 +207,7 @@ export class ClientConnection implements UpstreamExchange, Deadlined {
   };
 
   #arrived(): void {
-    if (!this.#input.isEmpty) this.answered = true;
+    if (!this.#input.isEmpty) this.#hasResponded = true;
   }
 
   #beginHead(): void {
@@ -273,7 +270,7 @@ export class ClientConnection implements UpstreamExchange, Deadlined {
     return true;
   }
 
-  /** The backend's end of a tunnel, after `receive` has given a 101. */
+  /** The backend's end of a tunnel, after `receiveThen` has given a 101. */
   duplex(): Duplex {
     return {
       body: this.#body,
@@ -298,7 +295,7 @@ export class ClientConnection implements UpstreamExchange, Deadlined {
       return false;
     }
     this.#body.release();
-    this.reused = true;
+    this.#isReused = true;
     this.rest();
     return true;
   }

@@ -13,6 +13,7 @@ import {
   type Duplex,
   type RequestHead,
   ResponseHead,
+  type RetryReason,
   type UpstreamExchange,
 } from "../http/message.ts";
 import { hasGrpc } from "../grpc/content_type.ts";
@@ -122,6 +123,12 @@ export class ClientStream extends Stream implements UpstreamExchange {
 
   get response(): ResponseHead {
     return this.#current.head;
+  }
+
+  get retry(): RetryReason | null {
+    if (this.unprocessed) return this.refused ? "refused" : "unprocessed";
+    if (this.answered || this.failure?.code !== "upstream_closed") return null;
+    return this.reused ? "closed_idle" : "closed";
   }
 
   /** Whether WebSockets can be asked for on its connection (RFC 8441 §3). */

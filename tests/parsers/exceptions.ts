@@ -237,6 +237,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "proxy/io/tls_handle.ts": ["TlsHandle.read", "TlsHandle.write", "tlsHandle"],
       "proxy/io/tls_transport.ts": ["TlsTransport.read", "TlsTransport.write"],
       "proxy/upstream/tls.ts": ["dialForTls"],
+      "proxy/forward/attempt.ts": ["Attempt.run"],
       "proxy/forward/upstream_requests.ts": ["UpstreamCalls.release"],
       "proxy/process/worker_pool.ts": ["WorkerFleet.setZone"],
       "shared/bytes.ts": ["joined"],

@@ -1,0 +1,218 @@
+/**
+ * One attempt to get a response from one endpoint: connect → send → receive → respond. In: an
+ * exchange, and the endpoint that was picked for it. Out: a response to the client, or why there is
+ * none; what the endpoint did, for its health.
+ *
+ * The first attempt and all others run here. Nothing in it waits by a promise where it need not: with
+ * a connection at hand, and a response that has come whole, a request makes one promise, its caller's.
+ */
+import { asProxyError, ProxyError } from "../errors.ts";
+import type { GrpcDeadlines } from "../grpc/deadline.ts";
+import { prepareResponse } from "../http/forwarded_headers.ts";
+import type { Exchange, UpstreamExchange } from "../http/message.ts";
+import { turnNow } from "../io/turn_clock.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
+import type { EndpointReports } from "./endpoint_health.ts";
+import type { ReplayBody } from "./replay_body.ts";
+import type { Tunnels } from "./tunnel.ts";
+import type { HttpEndpoint, HttpUpstream, UpstreamCalls } from "./upstream_requests.ts";
+
+/** What all attempts share. */
+export interface AttemptContext {
+  readonly calls: UpstreamCalls;
+  readonly reports: EndpointReports;
+  readonly grpcDeadlines: GrpcDeadlines;
+  readonly telemetry: Telemetry;
+  readonly tunnels: Tunnels;
+}
+
+export class Attempt {
+  readonly endpoint: HttpEndpoint;
+  /** The request to the endpoint; null before it is sent. */
+  call: UpstreamExchange | null = null;
+  /** Why the client has no response by it, or only a part of one; null where all is well. */
+  failure: ProxyError | null = null;
+  /** The body that is sent, where it is kept for another attempt. */
+  replay: ReplayBody | null = null;
+  readonly #context: AttemptContext;
+  readonly #exchange: Exchange;
+  readonly #upstream: HttpUpstream;
+  #ended: () => void = noOne;
+  #broke: (mistake: unknown) => void = noOne;
+
+  /** From now on it counts among the requests of its endpoint, until it ends. */
+  constructor(
+    context: AttemptContext,
+    exchange: Exchange,
+    upstream: HttpUpstream,
+    endpoint: HttpEndpoint,
+  ) {
+    const { record } = exchange;
+    this.endpoint = endpoint;
+    this.#context = context;
+    this.#exchange = exchange;
+    this.#upstream = upstream;
+    record.endpoint = endpoint;
+    record.tries++;
+    if (context.telemetry.isLogging) record.triedAt = turnNow();
+    endpoint.load.requests++;
+  }
+
+  /** What can be sent at once, for `run`; null where a connection is to be opened. */
+  take(avoidsIdle: boolean): UpstreamExchange | null {
+    return this.#context.calls.take(this.endpoint, this.#exchange, avoidsIdle);
+  }
+
+  /**
+   * Opens a connection, for `run`. Null where the attempt ends: with a `failure`, or without where
+   * its endpoint left meanwhile, so that it counts as no try.
+   */
+  async open(): Promise<UpstreamExchange | null> {
+    const { endpoint } = this;
+    let call: UpstreamExchange;
+    try {
+      call = await this.#context.calls.open(endpoint, this.#exchange);
+    } catch (thrown) {
+      this.failure = asProxyError(thrown, "connect_failed");
+      endpoint.load.requests--;
+      return null;
+    }
+    if (this.#upstream.has(endpoint)) return call;
+    call.abort(new ProxyError("client_gone"));
+    this.#exchange.record.tries--;
+    endpoint.load.requests--;
+    return null;
+  }
+
+  /**
+   * Sends the request by `call`, and responds with what comes. Calls `ended` once, when `failure`
+   * says how that went, or else `broke` with what a mistake of ours throws: in a callback nobody
+   * would learn of it, and the exchange would have no end.
+   *
+   * @param replay the body to send, where it is kept for another attempt; null sends the exchange's.
+   */
+  run(
+    call: UpstreamExchange,
+    replay: ReplayBody | null,
+    ended: () => void,
+    broke: (mistake: unknown) => void,
+  ): void {
+    const exchange = this.#exchange;
+    const { request, payload, cancellation } = exchange;
+    this.call = call;
+    this.replay = replay;
+    this.#ended = ended;
+    this.#broke = broke;
+    // While a connection was being made, the client may have gone, and the head with it; or its time
+    // may have passed.
+    if (exchange.isOver || cancellation.reason !== null) {
+      return this.#fail(call, cancellation.reason ?? new ProxyError("client_gone"));
+    }
+    cancellation.register(call.abort);
+    const received = (error: unknown) => this.#received(call, error);
+    try {
+      call.send(request, exchange.added, request.authority, payload, replay ?? exchange.body);
+    } catch (thrown) {
+      return received(thrown);
+    }
+    call.receiveThen(received);
+  }
+
+  /** A head has come, or none will. */
+  #received(call: UpstreamExchange, error: unknown): void {
+    try {
+      if (error !== null) return this.#fail(call, error);
+      this.replay?.forget();
+      const { status } = call.response;
+      if (status >= 200) this.#respond(call);
+      else {
+        const passing = status === 101 ? this.#tunnel(call) : this.#interim(call);
+        passing.catch((thrown) => this.#fail(call, thrown)).catch((mistake) => this.#lose(mistake));
+      }
+    } catch (mistake) {
+      this.#lose(mistake);
+    }
+  }
+
+  /** Responds with the final head that has come, and the body behind it. */
+  #respond(call: UpstreamExchange): void {
+    let responding: Promise<void> | void;
+    try {
+      this.#prepare(call);
+      responding = this.#exchange.respond(call.response, call.body);
+    } catch (thrown) {
+      return this.#fail(call, thrown);
+    }
+    if (responding === undefined) this.#responded(call);
+    else {
+      responding.then(() => this.#responded(call), (thrown) => this.#fail(call, thrown))
+        .catch((mistake) => this.#lose(mistake));
+    }
+  }
+
+  /** Passes an interim head on, and waits for the next one. */
+  async #interim(call: UpstreamExchange): Promise<void> {
+    const exchange = this.#exchange;
+    await exchange.interim(call.response);
+    if (exchange.responded) throw call.failure ?? new ProxyError("client_gone");
+    call.receiveThen((error) => this.#received(call, error));
+  }
+
+  /** The rest of the life of a connection whose both sides have switched protocols. */
+  async #tunnel(call: UpstreamExchange): Promise<void> {
+    const exchange = this.#exchange;
+    const { tunnels, telemetry: { metrics } } = this.#context;
+    const isWebSocket = exchange.request.upgrade === "websocket";
+    this.#prepare(call);
+    const client = await exchange.upgrade(call.response);
+    metrics.tunnelOpened();
+    const outcome = await tunnels.run(client, call.duplex(), isWebSocket);
+    metrics.tunnelClosed();
+    // Where the client broke off, all that the tunnel may have seen is that the backend was closed.
+    const error = outcome === null ? null : call.failure ?? outcome;
+    exchange.cancellation.unregister(call.abort);
+    call.abort(error ?? new ProxyError("client_gone"));
+    this.#end(error);
+  }
+
+  /** The endpoint has responded. */
+  #prepare({ response }: UpstreamExchange): void {
+    const { request, record } = this.#exchange;
+    const { reports, telemetry } = this.#context;
+    reports.answered(this.#upstream, this.endpoint, response.status);
+    if (telemetry.isLogging) record.answeredAt = turnNow();
+    prepareResponse(response, request);
+  }
+
+  /** All of the response has been handed on. */
+  #responded(call: UpstreamExchange): void {
+    const exchange = this.#exchange;
+    exchange.cancellation.unregister(call.abort);
+    this.#context.calls.release(this.endpoint, call, exchange.request);
+    this.#end(null);
+  }
+
+  #fail(call: UpstreamExchange, thrown: unknown): void {
+    const exchange = this.#exchange;
+    const error = call.failure ?? asProxyError(thrown, "internal");
+    call.abort(error);
+    exchange.cancellation.unregister(call.abort);
+    // Servers end a call at its deadline too, grpc-go by RST_STREAM: that is no fault of the endpoint.
+    const isLate = error.side === "upstream" && this.#context.grpcDeadlines.hasPassed(exchange);
+    this.#end(isLate ? new ProxyError("deadline_passed") : error);
+  }
+
+  #end(failure: ProxyError | null): void {
+    this.failure = failure;
+    this.endpoint.load.requests--;
+    this.#ended();
+  }
+
+  /** By a mistake of ours. */
+  #lose(mistake: unknown): void {
+    this.endpoint.load.requests--;
+    this.#broke(mistake);
+  }
+}
+
+function noOne(): void {}
