@@ -12,15 +12,15 @@ import { prepareResponse } from "../http/forwarded_headers.ts";
 import type { Exchange, UpstreamExchange } from "../http/message.ts";
 import { turnNow } from "../io/turn_clock.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
-import type { EndpointReports } from "./endpoint_health.ts";
+import type { EndpointHealth } from "./endpoint_health.ts";
 import type { ReplayBody } from "./replay_body.ts";
 import type { Tunnels } from "./tunnel.ts";
-import type { HttpEndpoint, HttpUpstream, UpstreamCalls } from "./upstream_requests.ts";
+import type { HttpEndpoint, HttpUpstream, UpstreamRequests } from "./upstream_requests.ts";
 
 /** What all attempts share. */
 export interface AttemptContext {
-  readonly calls: UpstreamCalls;
-  readonly reports: EndpointReports;
+  readonly requests: UpstreamRequests;
+  readonly health: EndpointHealth;
   readonly grpcDeadlines: GrpcDeadlines;
   readonly telemetry: Telemetry;
   readonly tunnels: Tunnels;
@@ -60,7 +60,7 @@ export class Attempt {
 
   /** What can be sent at once, for `run`; null where a connection is to be opened. */
   take(avoidsIdle: boolean): UpstreamExchange | null {
-    return this.#context.calls.take(this.endpoint, this.#exchange, avoidsIdle);
+    return this.#context.requests.take(this.endpoint, this.#exchange, avoidsIdle);
   }
 
   /**
@@ -71,7 +71,7 @@ export class Attempt {
     const { endpoint } = this;
     let call: UpstreamExchange;
     try {
-      call = await this.#context.calls.open(endpoint, this.#exchange);
+      call = await this.#context.requests.open(endpoint, this.#exchange);
     } catch (thrown) {
       this.failure = asProxyError(thrown, "connect_failed");
       endpoint.load.requests--;
@@ -178,8 +178,8 @@ export class Attempt {
   /** The endpoint has responded. */
   #prepare({ response }: UpstreamExchange): void {
     const { request, record } = this.#exchange;
-    const { reports, telemetry } = this.#context;
-    reports.answered(this.#upstream, this.endpoint, response.status);
+    const { health, telemetry } = this.#context;
+    health.answered(this.#upstream, this.endpoint, response.status);
     if (telemetry.isLogging) record.answeredAt = turnNow();
     prepareResponse(response, request);
   }
@@ -188,7 +188,7 @@ export class Attempt {
   #responded(call: UpstreamExchange): void {
     const exchange = this.#exchange;
     exchange.cancellation.unregister(call.abort);
-    this.#context.calls.release(this.endpoint, call, exchange.request);
+    this.#context.requests.release(this.endpoint, call, exchange.request);
     this.#end(null);
   }
 

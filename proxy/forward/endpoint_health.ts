@@ -10,7 +10,7 @@ import type { Metrics } from "../telemetry/metrics.ts";
 import type { Failing } from "../upstream/outlier_detection.ts";
 import type { HttpEndpoint, HttpUpstream } from "./upstream_requests.ts";
 
-export class EndpointReports {
+export class EndpointHealth {
   readonly #log: Logger;
   readonly #metrics: Metrics;
 

@@ -10,7 +10,7 @@ import type { Certificates } from "../certificates/store.ts";
 import type { Deadlines } from "../io/deadlines.ts";
 import { type ErrorCode, ProxyError } from "../errors.ts";
 import { Attempt, type AttemptContext } from "./attempt.ts";
-import { EndpointReports } from "./endpoint_health.ts";
+import { EndpointHealth } from "./endpoint_health.ts";
 import type { GrpcDeadlines } from "../grpc/deadline.ts";
 import { prepareRequest, requestIdOf } from "../http/forwarded_headers.ts";
 import type { Limits } from "../http/limits.ts";
@@ -27,8 +27,8 @@ import type { Tunnels } from "./tunnel.ts";
 import type { Holds } from "../upstream/pending_requests.ts";
 import {
   type HttpUpstream,
-  UpstreamCalls,
-  type UpstreamCallsContext,
+  UpstreamRequests,
+  type UpstreamRequestsContext,
 } from "./upstream_requests.ts";
 
 /** What a route means here. */
@@ -36,7 +36,7 @@ export type Target =
   | { readonly kind: "forward"; readonly upstream: HttpUpstream }
   | { readonly kind: "answer"; readonly code: ErrorCode; readonly reason: string };
 
-export interface ForwarderContext extends UpstreamCallsContext {
+export interface ForwarderContext extends UpstreamRequestsContext {
   readonly limits: Limits;
   readonly deadlines: Deadlines;
   readonly trustedProxies: CidrList;
@@ -61,16 +61,16 @@ export interface ForwarderContext extends UpstreamCallsContext {
 export class Forwarder {
   readonly #context: ForwarderContext;
   readonly #attempts: AttemptContext;
-  readonly #reports: EndpointReports;
+  readonly #health: EndpointHealth;
 
   constructor(context: ForwarderContext) {
     const { grpcDeadlines, log, telemetry, tunnels } = context;
     const { metrics } = telemetry;
     this.#context = context;
-    const calls = new UpstreamCalls(context, metrics);
-    const reports = new EndpointReports(log, metrics);
-    this.#reports = reports;
-    this.#attempts = { calls, reports, grpcDeadlines, telemetry, tunnels };
+    const requests = new UpstreamRequests(context, metrics);
+    const health = new EndpointHealth(log, metrics);
+    this.#health = health;
+    this.#attempts = { requests, health, grpcDeadlines, telemetry, tunnels };
   }
 
   /** Serves one exchange to its end. Never rejects. */
@@ -186,7 +186,7 @@ export class Forwarder {
       const { call, failure } = attempt;
       if (failure === null) continue;
       if (exchange.responded) return this.#report(exchange, failure);
-      if (call === null || !isBlameless(call)) this.#reports.failed(upstream, endpoint, failure);
+      if (call === null || !isBlameless(call)) this.#health.failed(upstream, endpoint, failure);
       const { reason } = cancellation;
       if (exchange.isOver || reason !== null) {
         return this.#localReply(exchange, reason ?? new ProxyError("client_gone"));

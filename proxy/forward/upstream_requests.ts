@@ -20,7 +20,7 @@ export type HttpEndpoint = Endpoint<ClientConnection, ClientStream>;
 export type HttpEndpoints = EndpointRegistry<ClientConnection, ClientStream>;
 export type HttpUpstream = Upstream<ClientConnection, ClientStream>;
 
-export interface UpstreamCallsContext extends ClientConnectionContext {
+export interface UpstreamRequestsContext extends ClientConnectionContext {
   readonly certificates: Certificates;
   /** Where endpoints may be. */
   readonly networks: UpstreamNetworks;
@@ -46,11 +46,11 @@ const NEVER = new AbortController().signal;
  */
 const DOUBT = 10;
 
-export class UpstreamCalls {
-  readonly #context: UpstreamCallsContext;
+export class UpstreamRequests {
+  readonly #context: UpstreamRequestsContext;
   readonly #metrics: Metrics;
 
-  constructor(context: UpstreamCallsContext, metrics: Metrics) {
+  constructor(context: UpstreamRequestsContext, metrics: Metrics) {
     this.#context = context;
     this.#metrics = metrics;
   }

@@ -238,7 +238,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "proxy/io/tls_transport.ts": ["TlsTransport.read", "TlsTransport.write"],
       "proxy/upstream/tls.ts": ["dialForTls"],
       "proxy/forward/attempt.ts": ["Attempt.run"],
-      "proxy/forward/upstream_requests.ts": ["UpstreamCalls.release"],
+      "proxy/forward/upstream_requests.ts": ["UpstreamRequests.release"],
       "proxy/process/worker_pool.ts": ["WorkerFleet.setZone"],
       "shared/bytes.ts": ["joined"],
       "shared/clock.ts": ["new ManualClock"],
