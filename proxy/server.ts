@@ -28,7 +28,7 @@ import { LoopMark } from "./http/loop_mark.ts";
 import type { Client } from "./http/message.ts";
 import { memoryInUse, Overload } from "./listen/overload.ts";
 import { OwnCalls } from "./listen/self_probes.ts";
-import { answerTo } from "./forward/local_reply.ts";
+import { localReply } from "./forward/local_reply.ts";
 import type { DownstreamConnection } from "./http/downstream.ts";
 import type { DrainOptions, ProxyServerOptions } from "./server_options.ts";
 import { type SnapshotDelta, SnapshotDiffer } from "./config/diff.ts";
@@ -157,7 +157,7 @@ export class ProxyServer {
       ...shared,
       h2c: options.h2c ?? true,
       handler: forwarder.handle,
-      answer: answerTo,
+      localReply,
       isDraining: () => this.#draining || this.#overload.isHigh,
       onExchangeEnd: (exchange) => telemetry.exchangeEnded(exchange),
       onEnd: (reason) => this.#metrics.http2Ended(reason),

@@ -14,7 +14,7 @@ import {
   ResponseHead,
   UNKNOWN_LENGTH,
 } from "../http/message.ts";
-import { answerTo } from "../forward/local_reply.ts";
+import { localReply } from "../forward/local_reply.ts";
 import { grpcWeb } from "./grpc_web.ts";
 
 /** A body in parts; those that are strings come later than they are asked for. */
@@ -320,7 +320,7 @@ Deno.test("an answer without a body has its status in the head", async () => {
 
 Deno.test("our own failure is an answer without a body", async () => {
   const { asked, answers } = scene({ type: "application/grpc-web+proto" });
-  const { head, body } = answerTo("no_endpoint", asked);
+  const { head, body } = localReply("no_endpoint", asked);
   await asked.respond(head, body);
   assert.deepEqual(gotten(answers[0].head), {
     "content-type": "application/grpc-web",

@@ -19,7 +19,7 @@ import { grpcWeb } from "../filters/grpc_web.ts";
 import { httpsRedirect } from "../filters/https_redirect.ts";
 import { maxForwards } from "../filters/max_forwards.ts";
 import { type Body, type Exchange, NO_BODY, type ResponseHead } from "../http/message.ts";
-import { answerTo } from "./local_reply.ts";
+import { localReply } from "./local_reply.ts";
 import { isBlameless, isUnreachable, replayBody, RetryState } from "./retry.ts";
 import { NO_ROUTE, type RouteTable } from "../router/table.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
@@ -242,7 +242,7 @@ export class Forwarder {
   async #localReply(exchange: Exchange, error: ProxyError): Promise<void> {
     this.#report(exchange, error);
     if (exchange.responded || error.status === 0) return;
-    const { head, body } = answerTo(error.code, exchange);
+    const { head, body } = localReply(error.code, exchange);
     await this.#respond(exchange, head, body);
   }
 

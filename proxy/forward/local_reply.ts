@@ -23,7 +23,7 @@ const LARGE_HEAD = 8 * 1024;
 const encoder = new TextEncoder();
 
 /** The answer to `code`. `exchange` is null where the request's fields could not be believed. */
-export function answerTo(
+export function localReply(
   code: ErrorCode,
   exchange: Exchange | null,
 ): { head: ResponseHead; body: Body } {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { ERROR_KINDS, type ErrorCode } from "../errors.ts";
 import { CONTENT_TYPE, type Fields, fieldsOf, X_REQUEST_ID } from "../http/fields.ts";
 import { type Exchange, NO_BODY, RequestHead, type ResponseHead } from "../http/message.ts";
-import { answerTo } from "../forward/local_reply.ts";
+import { localReply } from "../forward/local_reply.ts";
 import { encodeGrpcMessage } from "./status.ts";
 
 function exchangeOf(fields: [string, string][]): Exchange {
@@ -67,7 +67,7 @@ for (const [code, status] of Object.entries(EXPECTED) as [ErrorCode, number | nu
   if (ERROR_KINDS[code].status === 0) continue;
   const what = status === null ? "as HTTP" : `with grpc-status ${status}`;
   Deno.test(`${code} of a gRPC request is answered ${what}`, () => {
-    const { head, body } = answerTo(code, exchangeOf(GRPC));
+    const { head, body } = localReply(code, exchangeOf(GRPC));
     assert.equal(field(head, "x-request-id"), "some-id");
     if (status === null) {
       assert.equal(head.status, ERROR_KINDS[code].status);
@@ -88,7 +88,7 @@ Deno.test("every error of a request that is not gRPC is answered as HTTP", () =>
   for (const code of Object.keys(ERROR_KINDS) as ErrorCode[]) {
     for (const type of types) {
       const fields = type.map((value): [string, string] => ["Content-Type", value]);
-      const { head } = answerTo(code, exchangeOf(fields));
+      const { head } = localReply(code, exchangeOf(fields));
       assert.equal(head.status, ERROR_KINDS[code].status);
       assert.equal(field(head, "grpc-status"), null);
       assert.notEqual(head.fields.find(X_REQUEST_ID), -1);

@@ -15,12 +15,12 @@ export interface ServerConnectionContext {
   /** Plain connections may begin with HTTP/2. */
   readonly h2c: boolean;
   readonly handler: ExchangeHandler;
-  /** Our own answer to an error; `request` is null where no head could be read. */
-  readonly answer: (
+  /** Our own response to an error; `exchange` is null where no head could be read. */
+  readonly localReply: (
     code: ErrorCode,
     exchange: Exchange | null,
   ) => { head: ResponseHead; body: Body };
-  /** True once answers that begin are to be the last of their connections. */
+  /** True once responses that begin are to be the last of their connections. */
   readonly isDraining: () => boolean;
   /** Told of each exchange when it has ended, and of each request that was refused. Must not throw. */
   readonly onExchangeEnd: (exchange: Exchange) => void;

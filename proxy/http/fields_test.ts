@@ -8,7 +8,7 @@ import { prepareRequest } from "./forwarded_headers.ts";
 import { fieldsSize, writeFields } from "../http1/head_writer.ts";
 import { responseHeadSize, writeResponseHead } from "../http1/response_writer.ts";
 import { type Exchange, RequestHead, ResponseHead } from "./message.ts";
-import { answerTo } from "../forward/local_reply.ts";
+import { localReply } from "../forward/local_reply.ts";
 
 /** What breaks out of a line, among it letters whose low byte is CR, LF or NUL, and what does not. */
 const BREAKING = ["\r", "\n", "\0", "\r\n", "\u010d", "\u010a", "\u0100", "\u560d\u560a"];
@@ -149,7 +149,7 @@ Deno.test("an error page has its own fields alone, whatever id and Accept came w
     const exchange = exchangeOf({}, [["X-Request-Id", value()], ["Accept", value()]]);
     prepareRequest(exchange, CidrList.empty, "pingress-test");
     const code = random.pick(codes);
-    const { head, body } = answerTo(code, exchange);
+    const { head, body } = localReply(code, exchange);
     const names = ["Content-Type", "Cache-Control", "X-Request-Id"];
     if (head.status === 503 && code !== "route_closed") names.push("Retry-After");
     if (head.status === 405) names.push("Allow");

@@ -4,7 +4,7 @@
  *
  * While idle it has a read under way, which notices a backend that closes or speaks out of turn;
  * that read becomes the next response's first. Request and response may overlap: a backend may
- * answer before the upload has ended.
+ * respond before the upload has ended.
  */
 import type { Buffers } from "../io/buffer_pool.ts";
 import { type Deadlined, type Deadlines, NO_DEADLINE } from "../io/deadlines.ts";
@@ -289,7 +289,7 @@ export class ClientConnection implements UpstreamExchange, Deadlined {
       this.#closed || !this.#connection.keepAlive || !this.#body.done || this.#uploading ||
       !this.#input.isEmpty || this.#input.isOver
     ) {
-      // All of the answer has been handed over, so its buffers may be lent again.
+      // All of the response has been handed over, so its buffers may be lent again.
       this.#idle = true;
       this.close();
       return false;
@@ -318,7 +318,7 @@ export class ClientConnection implements UpstreamExchange, Deadlined {
     this.#closed = true;
     this.#context.deadlines.delete(this);
     closeQuietly(this.#transport);
-    // Cut off in an exchange, its buffers are left to the garbage collector: the answer's head and
+    // Cut off in an exchange, its buffers are left to the garbage collector: the response's head and
     // views of its body may still be on their way to the client.
     if (!this.#idle) return;
     this.#idle = false;
@@ -328,7 +328,7 @@ export class ClientConnection implements UpstreamExchange, Deadlined {
   }
 
   check(now: number): void {
-    // A backend that answers before it has read the whole request may stop reading it (RFC 9112 §9.5).
+    // A backend that responds before it has read the whole request may stop reading it (RFC 9112 §9.5).
     const writing = this.#headed && !this.#tunnel ? NO_DEADLINE : this.#output.deadline;
     if (now < this.#deadline && now < writing) return;
     if (this.#idle) this.close();
@@ -350,7 +350,7 @@ export class ClientConnection implements UpstreamExchange, Deadlined {
 
   /**
    * A client that breaks off its body ends the exchange. A backend that stops reading may have
-   * answered already (RFC 9112 §9.5): its answer, or its closing, is read on.
+   * responded already (RFC 9112 §9.5): its response, or its closing, is read on.
    */
   #uploadFailed = (thrown: unknown): void => {
     const error = asProxyError(thrown, "internal");

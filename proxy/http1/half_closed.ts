@@ -3,15 +3,15 @@
  * whether to probe it, or to take it for gone.
  *
  * It is either one that only reads on, which RFC 9112 §9.6 allows, or one that has closed. The two
- * look the same until something is sent: a closed one answers with a reset, which the write after
- * that shows, even one of no bytes. So before the answer an HTTP/1.1 client gets a few interim
- * responses; during the answer its own writes tell, with a write of no bytes behind each. Where FIN
- * has come in the middle of an answer that is silent since, nothing can tell: after a second it is
- * taken for gone, so that the end of an event stream is noticed.
+ * look the same until something is sent: a closed one replies with a reset, which the write after
+ * that shows, even one of no bytes. So before the response an HTTP/1.1 client gets a few interim
+ * responses; during the response its own writes show it, with a write of no bytes behind each. Where
+ * FIN has come in the middle of a response that is silent since, nothing shows it: after a second the
+ * client is taken for gone, so that the end of an event stream is noticed.
  */
 import { asciiBytes } from "../http/fields.ts";
 
-/** The interim answer that asks whether anybody listens (RFC 9110 §15.2: clients ignore it). */
+/** The interim response that asks whether anybody listens (RFC 9110 §15.2: clients ignore it). */
 export const PROBE: Uint8Array = asciiBytes("HTTP/1.1 102 Processing\r\n\r\n");
 
 /** When a client is probed, in ms after its FIN. */
@@ -46,11 +46,11 @@ export class HalfClosedClient {
   }
 
   /**
-   * What to do now, while no write is under way; `answering` once the answer's head has gone out.
+   * What to do now, while no write is under way; `responded` once the response's head has gone out.
    * `touch` is a write of no bytes. Times in ms, monotonic.
    */
-  check(now: number, answering: boolean): "wait" | "probe" | "touch" | "gone" {
-    if (!answering) {
+  check(now: number, responded: boolean): "wait" | "probe" | "touch" | "gone" {
+    if (!responded) {
       if (now - this.#endedAt < (PROBES[this.#probes] ?? Infinity)) return "wait";
       this.#probes++;
       this.#wroteAt = now;

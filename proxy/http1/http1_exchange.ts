@@ -67,7 +67,7 @@ export class Http1Exchange implements Exchange {
   addedMark = "";
   readonly cancellation = new Cancellation();
   responded = false;
-  /** The connection ends behind the response under way, and its client has been told so. */
+  /** The connection ends behind the response under way, as its head says. */
   closesAfter = false;
   readonly #owner: ExchangeOwner;
   readonly #input: Input;

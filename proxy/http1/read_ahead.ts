@@ -1,7 +1,7 @@
 /**
- * Reading on while a request is answered, which is what notices a client that goes away. In: the
- * input of a connection whose request is complete. Out: a read under way, and a head whose bytes
- * stay where they are.
+ * Reading on while a response is awaited or sent, which is what notices a client that goes away.
+ * In: the input of a connection whose request is complete. Out: a read under way, and a head whose
+ * bytes stay where they are.
  */
 import type { BufferPool } from "../io/buffer_pool.ts";
 import type { Input } from "../io/input.ts";

@@ -38,7 +38,7 @@ export class RequestReader {
   readonly #connection: RequestConnection;
   readonly #limits: Limits;
   readonly #parser: HeadParser;
-  /** Why the request line is refused, while the fields behind it are read for the answer's sake. */
+  /** Why the request line is refused, while the fields behind it are read for the sake of the response. */
   #refusal: ErrorCode | null = null;
 
   constructor(
@@ -64,7 +64,7 @@ export class RequestReader {
     return this.#refusal;
   }
 
-  /** Whether an answer has no body (RFC 9110 §9.3.2): known from the first blank on. */
+  /** Whether a response has no body (RFC 9110 §9.3.2): known from the first blank on. */
   get isHead(): boolean {
     if (this.#request.method !== "") return this.#request.method === "HEAD";
     const { startLineStart } = this.#parser;
@@ -81,7 +81,7 @@ export class RequestReader {
 
   /**
    * A line of three words of which neither the first nor the last is one of HTTP/1.1's: another
-   * protocol, or a broken preface, to which an answer in HTTP/1.1 would be a frame of nonsense
+   * protocol, or a broken preface, to which a response in HTTP/1.1 would be a frame of nonsense
    * (RFC 9113 §3.4).
    */
   get isForeign(): boolean {

@@ -59,7 +59,7 @@ export function readStatusLine(
   return minor === 1 ? 11 : 10;
 }
 
-/** Judges the fields, for an answer to `method`. Null, or what is wrong. */
+/** Judges the fields, for a response to `method`. Null, or what is wrong. */
 export function readResponseFields(
   head: ResponseHead,
   version: 10 | 11,

@@ -1,5 +1,5 @@
 /**
- * One answer on its way to the client. In: a head and a body that is pulled. Out: one write where
+ * One response on its way to the client. In: a head and a body that is pulled. Out: one write where
  * the body is at hand and small, else a head and then the body as it comes.
  */
 import type { BufferPool } from "../io/buffer_pool.ts";
@@ -17,7 +17,7 @@ export interface ResponseSending {
 }
 
 /**
- * Sends an answer. Undefined where all of it has been handed to `output` without waiting; else a
+ * Sends a response. Undefined where all of it has been handed to `output` without waiting; else a
  * promise that rejects when the body or the write breaks. Throws, before anything is sent, what the
  * body throws that came along with the head.
  */

@@ -1,5 +1,5 @@
 /**
- * Heads of answers as HTTP/1.1 bytes. In: a backend's head or one of our own. Out: bytes with the
+ * Heads of responses as HTTP/1.1 bytes. In: a backend's head or one of our own. Out: bytes with the
  * framing that this client understands, and with Server and Date where the backend gave none.
  */
 import { asciiBytes, DATE, type Fields, SERVER, UPGRADE, writeLatin1 } from "../http/fields.ts";
@@ -27,10 +27,10 @@ const UPGRADE_REQUIRED = 426;
 /** Status line, our own lines and the empty line, at most, without the reason. */
 const OWN_LINES = 256;
 
-/** How the end of a body is told to this client. */
+/** How this client learns where a body ends. */
 export type ResponseFraming = "none" | "length" | "chunked" | "close";
 
-/** RFC 9112 §6.1 and §6.2, for an answer to `request`. */
+/** RFC 9112 §6.1 and §6.2, for a response to `request`. */
 export function responseFraming(request: RequestHead, head: ResponseHead): ResponseFraming {
   const { status } = head;
   if (request.method === "HEAD" || status === 204 || status === 304) return "none";
@@ -106,7 +106,7 @@ function writeStatusLine(out: Uint8Array, head: ResponseHead): number {
 }
 
 /**
- * RFC 9110 §15.5.22: a 426 names the protocols that it asks for. It is the one answer whose Upgrade
+ * RFC 9110 §15.5.22: a 426 names the protocols that it asks for. It is the one response whose Upgrade
  * crosses: the client's next request may ask for one of them, and is judged then.
  */
 function writeUpgradeOffer(out: Uint8Array, at: number, fields: Fields): number {

@@ -221,7 +221,7 @@ export class ServerConnection implements ExchangeOwner, Deadlined {
     if (exchange !== null) {
       if (exchange.output.isOverdue(now)) return this.fail(new ProxyError("client_stalled"));
       if (this.#phase === EXCHANGE && this.input.ended) exchange.checkHalfClosed(now);
-      // A client that was answered early may send on, and what outlives its exchange has no deadline
+      // A client that got its response early may send on, and what outlives its exchange has no deadline
       // of its own.
       const isUploading = !exchange.isOver && !this.#expired;
       if (isUploading && exchange.body.isOverdue(now)) {
@@ -260,7 +260,7 @@ export class ServerConnection implements ExchangeOwner, Deadlined {
 
   /**
    * Makes the next response that begins the last. An idle connection closes after `grace` ms, so that
-   * a request that is on its way already is still answered.
+   * a request that is on its way already still gets its response.
    */
   drain(grace: number): void {
     this.retire();
@@ -372,7 +372,7 @@ export class ServerConnection implements ExchangeOwner, Deadlined {
     this.#phase = EXCHANGE;
     await exchange.output.pending;
     exchange.beginRefusal();
-    const { head, body } = this.context.answer(code, exchange);
+    const { head, body } = this.context.localReply(code, exchange);
     try {
       const responding = exchange.respond(head, body);
       exchange.endRefused(code, head);
@@ -400,7 +400,7 @@ export class ServerConnection implements ExchangeOwner, Deadlined {
       this.context.onError(error, this.client);
       exchange.beginRefusal();
     }
-    const { head, body } = this.context.answer(code, exchange);
+    const { head, body } = this.context.localReply(code, exchange);
     const fail = () => this.fail(error);
     const responding = exchange.respond(head, body);
     if (inHead) exchange.endRefused(code, head);

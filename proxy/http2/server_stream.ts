@@ -212,7 +212,7 @@ export class ServerStream extends Stream implements Exchange {
     context.onError(new ProxyError(code), this.client);
     this.request.method = this.request.method === "HEAD" ? "HEAD" : "GET";
     this.added = null;
-    const { head, body } = context.answer(code, this);
+    const { head, body } = context.localReply(code, this);
     // It may wait for long to be sent, as its client likes.
     if (this.#block.tooLarge) this.#block.release();
     this.record.error = code;
@@ -345,7 +345,7 @@ export class ServerStream extends Stream implements Exchange {
   /** A deadline has passed while the client was to send: it is told. */
   #expire(code: ErrorCode): void {
     const error = new ProxyError(code);
-    const { head, body } = this.#owner.context.answer(code, this);
+    const { head, body } = this.#owner.context.localReply(code, this);
     this.record.error = code;
     const answering = this.respond(head, body);
     this.#expired = error;

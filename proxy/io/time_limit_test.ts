@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { fieldsOf } from "../http/fields.ts";
 import type { Exchange, RequestHead } from "../http/message.ts";
-import { answerTo } from "../forward/local_reply.ts";
+import { localReply } from "../forward/local_reply.ts";
 import { NO_RIGHTS } from "../../shared/rights.ts";
 
 Deno.test("endless work is ended in a worker without rights, and what follows is not", async () => {
@@ -34,7 +34,7 @@ function endless(bytes: number): Exchange {
 }
 
 Deno.test("a large head whose reply would take for ever gets one that reads none of it", () => {
-  const { head } = answerTo("no_route", endless(8 * 1024));
+  const { head } = localReply("no_route", endless(8 * 1024));
   assert.equal(head.status, 404);
   assert.equal(head.fields.value(0), "text/plain; charset=utf-8");
   assert.equal(head.closes, true);

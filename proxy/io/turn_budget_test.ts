@@ -17,7 +17,7 @@ import { Deadlines } from "./deadlines.ts";
 import { ServerConnection } from "../http1/server_connection.ts";
 import { DEFAULT_LIMITS } from "../http/limits.ts";
 import { type Exchange, type ExchangeHandler, NO_BODY, ResponseHead } from "../http/message.ts";
-import { answerTo } from "../forward/local_reply.ts";
+import { localReply } from "../forward/local_reply.ts";
 
 const COUNT = 100;
 const PATHS = Array.from({ length: COUNT }, (_, i) => `/${i}`);
@@ -113,7 +113,7 @@ function pipelined(handler: ExchangeHandler) {
     deadlines: new Deadlines(),
     h2c: false,
     handler,
-    answer: answerTo,
+    localReply,
     isDraining: () => false,
     onExchangeEnd: () => void ended++,
     onError: () => {},

@@ -60,7 +60,7 @@ export async function serve(stream: Uint8Array, cuts: readonly number[]): Promis
     buffers,
     deadlines: new Deadlines(),
     handler: (exchange) => answer(exchange, events),
-    answer: (code) => {
+    localReply: (code) => {
       events.push(`answer ${code}`);
       return answerOf(code);
     },

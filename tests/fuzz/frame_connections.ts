@@ -102,7 +102,7 @@ export async function serveFrames(
     buffers,
     deadlines: new Deadlines(),
     handler: (exchange) => served.handle(exchange),
-    answer: answerOf,
+    localReply: answerOf,
     isDraining: () => false,
     onExchangeEnd: (exchange) => served.ended(exchange),
     onError: (error) => {

@@ -13,7 +13,7 @@ import {
   type ExchangeHandler,
   ResponseHead,
 } from "../../proxy/http/message.ts";
-import { answerTo } from "../../proxy/forward/local_reply.ts";
+import { localReply } from "../../proxy/forward/local_reply.ts";
 import { join, PREFACE, settings } from "./h2_frames.ts";
 import { MemoryTransport } from "./memory_transport.ts";
 
@@ -48,7 +48,7 @@ export class MemoryClient implements Disposable {
       deadlines: new Deadlines(),
       h2c: true,
       handler,
-      answer: answerTo,
+      localReply,
       isDraining: () => false,
       onExchangeEnd: ({ record }) => this.ended.push(structuredClone(record)),
       onError: () => {},
