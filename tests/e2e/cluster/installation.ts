@@ -134,9 +134,17 @@ export class Pingress {
    * with pods in it looks again only after half of their time to end, which is minutes for proxies.
    */
   async uninstall(patience = PATIENCE): Promise<void> {
-    for (const kinds of ["deployment", "deployment,daemonset"]) {
-      await this.cluster.kubectl(["delete", kinds, "--all", `--namespace=${NAMESPACE}`]);
-    }
+    const remove = (kind: string) =>
+      this.cluster.kubectl(["delete", kind, "--all", `--namespace=${NAMESPACE}`]);
+    await remove("deployment");
+    // A controller that still leads would make the DaemonSet again.
+    await eventually(
+      "end of the controllers",
+      async () => (await this.controllers()).length === 0,
+      patience,
+    );
+    await remove("deployment");
+    await remove("daemonset");
     await eventually(
       "end of the pods",
       async () => (await this.cluster.pods(NAMESPACE)).length === 0,

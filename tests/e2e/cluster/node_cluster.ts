@@ -190,24 +190,27 @@ export class NodeCluster extends ApiClient implements KubectlTarget {
     return text;
   }
 
-  /** Sends a signal straight to the process of a pod's first container: a crash, to Kubernetes. */
+  /**
+   * Sends a signal straight to the process of a pod's first container: a crash, to Kubernetes. With
+   * SIGKILL, resolves when the process is gone, which takes a while where many want the CPU.
+   */
   async kill(namespace: string, pod: string, signal: Deno.Signal = "SIGKILL"): Promise<void> {
     const found = await this.get<Pod>("v1", "Pod", pod, namespace);
     const id = found?.status.containerStatuses?.[0]?.containerID?.replace(/^containerd:\/\//, "");
     if (!id) throw new Error(`The pod ${pod} runs no container`);
     const socket = join(this.#run, found!.spec.nodeName!, "containerd.sock");
-    const args = [
-      "--address",
-      socket,
-      "--namespace",
-      "k8s.io",
-      "tasks",
-      "kill",
-      "--signal",
-      signal,
-    ];
-    const { success, stderr } = await new Deno.Command("ctr", { args: [...args, id] }).output();
-    if (!success) throw new Error(`${signal} for ${pod}: ${new TextDecoder().decode(stderr)}`);
+    const tasks = async (...args: string[]): Promise<string> => {
+      const { success, stdout, stderr } = await new Deno.Command("ctr", {
+        args: ["--address", socket, "--namespace", "k8s.io", "tasks", ...args],
+      }).output();
+      if (!success) throw new Error(`${signal} for ${pod}: ${new TextDecoder().decode(stderr)}`);
+      return new TextDecoder().decode(stdout);
+    };
+    const line = (await tasks("list")).split("\n").find((line) => line.startsWith(id));
+    const pid = Number(line?.split(/\s+/)[1]);
+    if (!(pid > 0)) throw new Error(`The container of ${pod} has no process`);
+    await tasks("kill", "--signal", signal, id);
+    if (signal === "SIGKILL") await eventually("end of it", async () => !await isRunning(pid));
   }
 
   /** As in an upgrade, or as in a crash (SIGKILL). Data and ports stay. Nothing else notices it yet. */
