@@ -98,6 +98,8 @@ export interface Kind<T extends KubeObject> extends ReadKind {
   readonly isVersioned?: boolean;
   /** Whether older API servers lack the kind, which then is nothing to warn of. */
   readonly isOptional?: boolean;
+  /** Whether what is translated stands in the status: elsewhere a status alone is no change. */
+  readonly isStatusTranslated?: boolean;
 }
 
 /** What an informer needs, whatever it is used for. */
@@ -232,6 +234,8 @@ const TABLE = {
     awaited: "failed",
     isWatched: ({ allNamespaces, nodeAddresses }) => allNamespaces || nodeAddresses,
     reduce: keeping<KubeObject>(reduceNode),
+    // A cloud's controller writes addresses some time after the node has come.
+    isStatusTranslated: true,
   },
   // Of Kubernetes 1.33 and newer. No endpoint may be in a network of Services.
   serviceCidrs: {

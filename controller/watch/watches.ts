@@ -185,7 +185,7 @@ export class Watches {
 
   /**
    * Calls `changed` when what is translated has changed, or has been listed for the first time:
-   * status is not, and the controller itself writes that of Ingresses.
+   * mostly status is not, and the controller itself writes that of Ingresses.
    */
   onChange(changed: () => void): void {
     // A kind of which there is no object changes nothing when it is listed.
@@ -196,7 +196,8 @@ export class Watches {
     this.secrets.store.subscribe(subscriber);
     for (const name of KIND_NAMES.filter((name) => KINDS[name].feeds.includes("translation"))) {
       const informer = this.informer(name);
-      informer.store.onUpdate(subscriber);
+      const { isStatusTranslated = false } = KINDS[name];
+      informer.store.onUpdate(isStatusTranslated ? changed : subscriber);
       // Translated without them, once they are known not to be had.
       if (KINDS[name].awaited !== "listed") informer.onFailures(changed);
     }

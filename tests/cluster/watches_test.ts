@@ -169,3 +169,31 @@ clusterTest(
     await eventually("its list", () => (watches.resources().serviceCidrs?.length ?? 0) > 0);
   },
 );
+
+clusterTest(
+  "an address that a node gets later is a change, its heartbeat none",
+  async (cluster) => {
+    await using scene = await WatchesScene.create(cluster);
+    const { watches } = scene;
+    await scene.started();
+    const node = { apiVersion: "v1", kind: "Node", metadata: { name: "late" } };
+    const write = (lastHeartbeatTime: string) => {
+      const addresses = [{ type: "InternalIP", address: "192.0.2.8" }];
+      const conditions = [{ type: "Ready", status: "True", lastHeartbeatTime }];
+      const status = { addresses, conditions };
+      return cluster.apply({ ...node, status }, { subresource: "status" });
+    };
+    const seen = () => watches.resources().nodes as readonly KubeObject[];
+    await cluster.create(node);
+    await eventually("the node", () => seen().length === 1);
+    scene.changes.length = 0;
+    await write("2026-01-01T00:00:00Z");
+    await eventually("its address", () => JSON.stringify(seen()).includes("192.0.2.8"));
+    deepEqual(scene.changes, [true]);
+    await write("2026-01-01T00:00:10Z");
+    // Comes behind the heartbeat.
+    await cluster.delete("v1", "Node", "late");
+    await eventually("its end", () => seen().length === 0);
+    deepEqual(scene.changes, [true, true]);
+  },
+);
