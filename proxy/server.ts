@@ -22,12 +22,12 @@ import { ServerConnection } from "./http1/server_connection.ts";
 import { ServerConnection as Http2ServerConnection } from "./http2/server_connection.ts";
 import type { ServerContext } from "./http2/server_context.ts";
 import type { CertificateEntry, ServerCertificate } from "./certificates/store.ts";
-import { Configuration } from "./route/active_routes.ts";
+import { ActiveRoutes } from "./route/active_routes.ts";
 import { Listener, type Peer } from "./listen/listener.ts";
 import { LoopMark } from "./http/loop_mark.ts";
 import type { Client } from "./http/message.ts";
 import { memoryInUse, Overload } from "./listen/overload.ts";
-import { OwnCalls } from "./listen/self_probes.ts";
+import { SelfProbes } from "./listen/self_probes.ts";
 import { localReply } from "./forward/local_reply.ts";
 import type { DownstreamConnection } from "./http/downstream.ts";
 import type { DrainOptions, ProxyServerOptions } from "./server_options.ts";
@@ -38,7 +38,7 @@ import { Telemetry } from "./telemetry/telemetry.ts";
 import { closeQuietly, type Transport } from "./io/transport.ts";
 import { Tunnels } from "./forward/tunnel.ts";
 import { EndpointRegistry } from "./upstream/endpoint.ts";
-import { Holds } from "./upstream/pending_requests.ts";
+import { PendingRequests } from "./upstream/pending_requests.ts";
 import { UpstreamNetworks } from "./upstream/networks.ts";
 import type { HttpEndpoints } from "./forward/upstream_requests.ts";
 
@@ -74,7 +74,7 @@ export class ProxyServer {
   readonly #options: ProxyServerOptions;
   readonly #deadlines = new Deadlines();
   readonly #endpoints: HttpEndpoints;
-  readonly #configuration: Configuration;
+  readonly #configuration: ActiveRoutes;
   readonly #networks: UpstreamNetworks;
   readonly #metrics: Metrics;
   readonly #differ = new SnapshotDiffer();
@@ -85,8 +85,8 @@ export class ProxyServer {
   readonly #admission: Admission;
   readonly #overload: Overload;
   readonly #tunnels: Tunnels;
-  readonly #holds: Holds;
-  readonly #ownCalls: OwnCalls;
+  readonly #holds: PendingRequests;
+  readonly #ownCalls: SelfProbes;
   readonly #bodies: BodyCounts;
   readonly #handshakeFailures: HandshakeFailures;
   #served = 0;
@@ -98,7 +98,7 @@ export class ProxyServer {
   constructor(options: ProxyServerOptions) {
     const { limits, log, trustedProxies } = options;
     this.#options = options;
-    this.#ownCalls = options.ownCalls ?? new OwnCalls();
+    this.#ownCalls = options.ownCalls ?? new SelfProbes();
     this.#endpoints = new EndpointRegistry(
       limits.upstreamIdleConnections,
       limits.upstreamConnectionAge,
@@ -111,7 +111,7 @@ export class ProxyServer {
     this.#metrics = telemetry.metrics;
     this.#handshakeFailures = new HandshakeFailures(log);
     this.#tunnels = new Tunnels(limits.tunnelIdleTimeout, this.#deadlines);
-    this.#holds = new Holds(limits, this.#metrics);
+    this.#holds = new PendingRequests(limits, this.#metrics);
     this.#admission = new Admission({
       limits,
       counts: options.counts ?? new ConnectionCounts(),
@@ -127,7 +127,7 @@ export class ProxyServer {
     });
     this.#overload.start();
     const loopMark = new LoopMark(options.loopMark ?? newLoopMark());
-    this.#configuration = new Configuration(this.#endpoints, log, this.#metrics, {
+    this.#configuration = new ActiveRoutes(this.#endpoints, log, this.#metrics, {
       limits,
       clock: this.#deadlines,
       balance: options.balance ?? "round-robin",

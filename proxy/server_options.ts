@@ -6,7 +6,7 @@ import type { Logger } from "../shared/log.ts";
 import type { Balance } from "../shared/snapshot/types.ts";
 import type { ConnectionCounts } from "./listen/connection_counts.ts";
 import type { Limits } from "./http/limits.ts";
-import type { OwnCalls } from "./listen/self_probes.ts";
+import type { SelfProbes } from "./listen/self_probes.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
 
 export interface ProxyServerOptions {
@@ -38,7 +38,7 @@ export interface ProxyServerOptions {
   /** Request bodies of all workers; its own by default. */
   readonly bodies?: ConnectionCounts;
   /** Calls to see whether ports answer; workers know of each other's. Its own by default. */
-  readonly ownCalls?: OwnCalls;
+  readonly ownCalls?: SelfProbes;
   /** Bytes in use, for the limit of memory; what the process tells by default. */
   readonly memoryInUse?: () => number;
   /** What counts the traffic, and writes of it; without it nobody is told. */

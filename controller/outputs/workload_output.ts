@@ -12,7 +12,7 @@ import { type SyncResult, WorkloadKeeper } from "./workload/keeper.ts";
 import { PROXY_NAME } from "./workload/names.ts";
 import { allWorkloadRefs, workloadObjects, type WorkloadOptions } from "./workload/objects.ts";
 import type { WorkloadKind } from "./workload/options.ts";
-import { Cleanup } from "./workload/teardown.ts";
+import { Teardown } from "./workload/teardown.ts";
 import { DONE, type Job, type JobOutcome } from "./write/job.ts";
 
 /** Milliseconds between two looks at proxies while some are not ready. */
@@ -37,7 +37,7 @@ export class WorkloadOutput implements Output {
   readonly #hooks: WorkloadHooks;
   readonly #account: ProxyAccount;
   readonly #keeper: WorkloadKeeper;
-  readonly #cleanup: Cleanup;
+  readonly #cleanup: Teardown;
   readonly #job: Job;
   readonly #cleanupJob: Job;
   /** Ingresses that are served. */
@@ -58,7 +58,7 @@ export class WorkloadOutput implements Output {
       live: (kind) => watches.workload(kind, namespace, PROXY_NAME),
       mayWrite: () => fence.mayWrite(),
     });
-    this.#cleanup = new Cleanup({
+    this.#cleanup = new Teardown({
       delay: cleanupDelay,
       log,
       confirm: async () => (await hooks.confirm())?.statuses.length ?? null,

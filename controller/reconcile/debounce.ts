@@ -2,7 +2,7 @@
  * Gathering of changes. In: a call at each of them. Out: one call for many, a while after the last
  * one, but never later than a limit after the first.
  */
-export interface GathererOptions {
+export interface DebounceOptions {
   /** Milliseconds from the last change. */
   readonly time: number;
   /** Milliseconds from the first change. */
@@ -10,12 +10,12 @@ export interface GathererOptions {
   readonly onGathered: () => void;
 }
 
-export class Gatherer {
-  readonly #options: GathererOptions;
+export class Debounce {
+  readonly #options: DebounceOptions;
   #first: number | null = null;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(options: GathererOptions) {
+  constructor(options: DebounceOptions) {
     this.#options = options;
   }
 

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { Gatherer } from "./debounce.ts";
+import { Debounce } from "./debounce.ts";
 
 function scene(time: number, limit: number) {
   let calls = 0;
   let called = Promise.withResolvers<void>();
-  const gatherer = new Gatherer({
+  const gatherer = new Debounce({
     time,
     limit,
     onGathered() {

@@ -9,8 +9,8 @@
 import type { Logger } from "../../shared/log.ts";
 import type { Problem } from "../../shared/problem.ts";
 import type { Snapshot, SnapshotVersion } from "../../shared/snapshot/types.ts";
-import { CatchUp, type WatchedKind } from "./replica_catch_up.ts";
-import { Gatherer } from "./debounce.ts";
+import { ReplicaCatchUp, type WatchedKind } from "./replica_catch_up.ts";
+import { Debounce } from "./debounce.ts";
 import { DONE, Job, type JobOutcome } from "../outputs/write/job.ts";
 import { largeLoss } from "./mass_deletion_guard.ts";
 import { type Translate, translateOrQuarantine } from "./quarantine.ts";
@@ -56,7 +56,7 @@ export interface ReconcilerOptions {
   readonly translate: Translate;
   readonly translateOptions: Omit<TranslateOptions, "version" | "claims">;
   readonly clock: Clock;
-  /** Milliseconds; see `Gatherer`. */
+  /** Milliseconds; see `Debounce`. */
   readonly gatherTime: number;
   readonly gatherLimit: number;
   /** Milliseconds from one run to the next where nothing changes; ten minutes without it. */
@@ -87,22 +87,22 @@ const FIRST_SECRET_PATIENCE = 30_000;
 
 export class Reconciler {
   readonly #options: ReconcilerOptions;
-  readonly #gatherer: Gatherer;
+  readonly #gatherer: Debounce;
   readonly #job: Job;
   #latest: Reconciliation | null = null;
   /** Names of Secrets that have been waited for. */
   #awaited: ReadonlySet<string> | null = null;
-  readonly #catchUp: CatchUp;
+  readonly #catchUp: ReplicaCatchUp;
   readonly #stopping = new AbortController();
 
   constructor(options: ReconcilerOptions) {
     this.#options = options;
-    this.#gatherer = new Gatherer({
+    this.#gatherer = new Debounce({
       time: options.gatherTime,
       limit: options.gatherLimit,
       onGathered: () => this.#job.poke(),
     });
-    this.#catchUp = new CatchUp({
+    this.#catchUp = new ReplicaCatchUp({
       epoch: options.epoch,
       kinds: [...options.kinds, options.secrets],
       log: options.log,
@@ -131,7 +131,7 @@ export class Reconciler {
     this.#gatherer.changed();
   }
 
-  /** A proxy has this version in force; see `CatchUp`. */
+  /** A proxy has this version in force; see `ReplicaCatchUp`. */
   claim(version: SnapshotVersion, proxy: string): void {
     this.#catchUp.claim(version, proxy);
   }

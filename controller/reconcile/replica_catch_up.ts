@@ -37,7 +37,7 @@ const MAX_CLAIMANTS = 1024;
 /** Milliseconds that a watch may take to tell us what another replica has heard already. */
 const WATCH_PATIENCE = 50;
 
-export interface CatchUpOptions {
+export interface ReplicaCatchUpOptions {
   readonly epoch: string;
   readonly kinds: readonly WatchedKind[];
   readonly log: Logger;
@@ -63,8 +63,8 @@ interface KindClaims {
   isChecking: boolean;
 }
 
-export class CatchUp {
-  readonly #options: CatchUpOptions;
+export class ReplicaCatchUp {
+  readonly #options: ReplicaCatchUpOptions;
   /** By kind, what was published when it was last listed anew for being behind. */
   readonly #relisted = new Map<string, string>();
   readonly #relisting = new Set<string>();
@@ -75,7 +75,7 @@ export class CatchUp {
   readonly #claims = new Map<string, KindClaims>();
   readonly #stopping = new AbortController();
 
-  constructor(options: CatchUpOptions) {
+  constructor(options: ReplicaCatchUpOptions) {
     this.#options = options;
   }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { silentLogger } from "../../shared/log.ts";
 import { eventually } from "../../tests/cluster/support/condition.ts";
-import { CatchUp } from "./replica_catch_up.ts";
+import { ReplicaCatchUp } from "./replica_catch_up.ts";
 import type { RelistResult } from "../kube/informer.ts";
 import { nextVersion } from "./version.ts";
 
@@ -33,7 +33,7 @@ function scene(now = "500") {
   let changes = 0;
   let time = 0;
   const warnings: string[] = [];
-  const catchUp = new CatchUp({
+  const catchUp = new ReplicaCatchUp({
     epoch: "e",
     kinds: [kind, counter],
     log: { ...silentLogger, warn: (message: string) => void warnings.push(message) },

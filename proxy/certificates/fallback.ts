@@ -28,7 +28,7 @@ export interface CertificateUse {
 /** Characters of a fingerprint, with which each id ends. */
 const FINGERPRINT = 64;
 
-export class LastGood {
+export class CertificateFallback {
   /** By host pattern: a host keeps its certificate even if the broken one has another id. */
   readonly #byHost = new Map<string, LoadedCertificate>();
   /** By the id that a snapshot gives. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Redacted } from "../../shared/redacted.ts";
 import type { LoadedCertificate } from "./fallback.ts";
-import { type CertificateUse, consequence, LastGood } from "./fallback.ts";
+import { CertificateFallback, type CertificateUse, consequence } from "./fallback.ts";
 
 function loaded(id: string, hosts: readonly string[], isDefault = false): LoadedCertificate {
   const key = new Redacted("");
@@ -9,8 +9,8 @@ function loaded(id: string, hosts: readonly string[], isDefault = false): Loaded
   return { id: `${id} ${"0".repeat(64)}`, hosts, chain: id, key, name, isDefault, validTo: 0 };
 }
 
-function lastGood(): LastGood {
-  const good = new LastGood();
+function lastGood(): CertificateFallback {
+  const good = new CertificateFallback();
   good.take("web", [loaded("web", ["a.test", "b.test"])]);
   good.take("default", [loaded("default", [], true)]);
   good.take("client", [loaded("client", [])]);
@@ -60,7 +60,7 @@ Deno.test("what stays once stays for as long as the certificate is broken", () =
   for (let load = 0; load < 3; load++) {
     const kept = before.find("web", use);
     assert.deepEqual(kept.map(({ chain }) => chain), ["web"]);
-    before = new LastGood();
+    before = new CertificateFallback();
     before.take("web", kept);
   }
 });

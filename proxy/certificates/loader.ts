@@ -10,7 +10,12 @@ import type { Logger } from "../../shared/log.ts";
 import { Redacted } from "../../shared/redacted.ts";
 import type { Certificate, Origin, Snapshot } from "../../shared/snapshot/types.ts";
 import { plainId } from "./diff.ts";
-import { type CertificateUse, consequence, LastGood, type LoadedCertificate } from "./fallback.ts";
+import {
+  CertificateFallback,
+  type CertificateUse,
+  consequence,
+  type LoadedCertificate,
+} from "./fallback.ts";
 
 /** A certificate that has been checked. */
 interface CheckedPair {
@@ -32,7 +37,7 @@ export interface CertificateLoaderOptions {
 
 export class CertificateLoader {
   readonly #options: CertificateLoaderOptions;
-  #lastGood = new LastGood();
+  #lastGood = new CertificateFallback();
   /** Pairs checked before, by chain and key: checking takes about a millisecond. */
   #checked = new Map<string, LoadedCertificate>();
   /** The same by what a snapshot has, where that holds both texts: then it never changes. */
@@ -67,7 +72,7 @@ export class CertificateLoader {
     const loaded: LoadedCertificate[] = [];
     const checked = new Map<string, LoadedCertificate>();
     const inline = new Map<Certificate, CheckedPair>();
-    const lastGood = new LastGood();
+    const lastGood = new CertificateFallback();
     const complaints = this.#complaints;
     this.#complaints = new Map();
     const shown = new Set(snapshot.upstreams.map(({ tls }) => tls?.clientCertificate));

@@ -42,7 +42,7 @@ export type Verdict =
   }
   | { readonly kind: "refused"; readonly code: RefusalCode; readonly reason: string };
 
-export interface SnapshotInForceOptions extends GuardRules {
+export interface ActiveSnapshotOptions extends GuardRules {
   /**
    * Puts a snapshot in force; settles when every worker serves by it. What it throws leaves the one
    * before in force.
@@ -52,8 +52,8 @@ export interface SnapshotInForceOptions extends GuardRules {
   readonly now?: () => number;
 }
 
-export class SnapshotInForce {
-  readonly #options: SnapshotInForceOptions;
+export class ActiveSnapshot {
+  readonly #options: ActiveSnapshotOptions;
   readonly #now: () => number;
   readonly #first = Promise.withResolvers<void>();
   /** What was taken last. */
@@ -66,7 +66,7 @@ export class SnapshotInForce {
   /** Of the last that it was asked of, since a file's takes a while. */
   #content: Content | null = null;
 
-  constructor(options: SnapshotInForceOptions) {
+  constructor(options: ActiveSnapshotOptions) {
     this.#options = options;
     this.#now = options.now ?? (() => performance.now());
   }

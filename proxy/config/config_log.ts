@@ -11,7 +11,7 @@ const MAX_LOGGED = 20;
 
 const LAST_GOOD = ", the last good one stays in force";
 
-export class SnapshotLog {
+export class ConfigLog {
   readonly #log: Logger;
   readonly #from: LogFields;
   readonly #interval: number;

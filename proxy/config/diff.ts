@@ -17,7 +17,7 @@ import type {
 import { CertificateDiffer } from "../certificates/diff.ts";
 import type { CertificateDelta } from "../certificates/store.ts";
 import type { ServerCertificate } from "../certificates/store.ts";
-import { RouteRuns } from "./route_diff.ts";
+import { RouteDiffer } from "./route_diff.ts";
 
 export interface SnapshotDelta {
   readonly version: SnapshotVersion;
@@ -45,7 +45,7 @@ const NONE_DENIED: readonly string[] = [];
 
 /** Compares each snapshot with the one before. */
 export class SnapshotDiffer {
-  readonly #routes = new RouteRuns();
+  readonly #routes = new RouteDiffer();
   #upstreams: readonly Upstream[] = [];
   #byId = new Map<string, Upstream>();
   readonly #certificates = new CertificateDiffer();

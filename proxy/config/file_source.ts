@@ -18,10 +18,10 @@ import { type FileReading, readConfigFile, stampOf } from "./config_file.ts";
 import { FolderWatch, type WatchedFolder } from "./folder_watch.ts";
 import { readPublishedSet, withKeys } from "./published_set.ts";
 import type { Objection } from "./guard.ts";
-import { SnapshotLog } from "./config_log.ts";
+import { ConfigLog } from "./config_log.ts";
 import type { Secret } from "../../shared/redacted.ts";
 
-export interface SnapshotSourceOptions {
+export interface FileSourceOptions {
   readonly file: string;
   /** Folders beside the file's own, with all folders in them. */
   readonly watch: readonly string[];
@@ -88,8 +88,8 @@ const NO_KEYS: Keys = new Map();
 /** Files of certificates that one poll looks at, so that thousands of them cost little. */
 const STAMPS_PER_POLL = 100;
 
-export class SnapshotSource {
-  #options: SnapshotSourceOptions;
+export class FileSource {
+  #options: FileSourceOptions;
   #file: string;
   #watch: FolderWatch;
   #good: Snapshot | null = null;
@@ -100,7 +100,7 @@ export class SnapshotSource {
   #keys = NO_KEYS;
   /** While what was last read is incomplete: since when, and whether that is an error by now. */
   #waiting: { readonly since: number; overdue: boolean } | null = null;
-  #said: SnapshotLog;
+  #said: ConfigLog;
   #first = Promise.withResolvers<void>();
   /** Of the configuration file, before it was last read. */
   #stamp = "";
@@ -113,11 +113,11 @@ export class SnapshotSource {
   #work: Promise<void> = Promise.resolve();
   #stopped = false;
 
-  constructor(options: SnapshotSourceOptions) {
+  constructor(options: FileSourceOptions) {
     this.#options = options;
     this.#file = resolve(options.file);
     const { log, refusalInterval = 1000 } = options;
-    this.#said = new SnapshotLog(log, { file: options.file }, refusalInterval);
+    this.#said = new ConfigLog(log, { file: options.file }, refusalInterval);
     this.#watch = new FolderWatch(
       foldersToWatch(this.#file, options.watch),
       () => this.#changed(),

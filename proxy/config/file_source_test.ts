@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { Snapshot } from "../../shared/snapshot/types.ts";
 import { begin, config, meanwhile, scene, until } from "../../tests/support/source_scene.ts";
 import { readConfigFile } from "./config_file.ts";
-import type { SnapshotSourceOptions } from "./file_source.ts";
+import type { FileSourceOptions } from "./file_source.ts";
 
 function write(name: string, text: string): (folder: string) => void {
   return (folder) => Deno.writeTextFileSync(`${folder}/${name}`, text);
@@ -228,7 +228,7 @@ Deno.test("a certificate's file that changes brings the same snapshot again", as
     const tls = { cert: "keys/deep/a.cert", key: "keys/deep/a.key" };
     Deno.writeTextFileSync(`${folder}/proxy.json`, config("a", tls));
   };
-  const ways: [says: string, options: (folder: string) => Partial<SnapshotSourceOptions>][] = [
+  const ways: [says: string, options: (folder: string) => Partial<FileSourceOptions>][] = [
     ["in a watched folder", (folder) => ({ watch: [`${folder}/keys/`] })],
     ["by polling", () => ({ poll: 20 })],
   ];

@@ -10,7 +10,7 @@ import { MountedVolume } from "../../tests/support/mounted_volume.ts";
 import { largeSnapshot, toFiles } from "../../tests/support/published_scene.ts";
 import { config, meanwhile, type Scene, scene, until } from "../../tests/support/source_scene.ts";
 import { MAX_CONFIG_FILE } from "./config_file.ts";
-import type { SnapshotSourceOptions } from "./file_source.ts";
+import type { FileSourceOptions } from "./file_source.ts";
 
 type Files = Record<string, Uint8Array | string>;
 
@@ -42,7 +42,7 @@ function revealed(snapshot: Snapshot): string {
 async function mounted(
   first: Files | null,
   run: (scene: Scene & { volume: MountedVolume; counts: Counts }) => Promise<void>,
-  options: Partial<SnapshotSourceOptions> = {},
+  options: Partial<FileSourceOptions> = {},
 ): Promise<void> {
   const made: MountedVolume[] = [];
   const counts: Counts = { refused: 0, none: [] };

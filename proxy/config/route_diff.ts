@@ -25,7 +25,7 @@ interface Host {
 }
 
 /** Compares each list with the one before. */
-export class RouteRuns {
+export class RouteDiffer {
   #routes: readonly Route[] = [];
   readonly #hosts = new Map<string, Host>();
   #turn = 0;

@@ -2,10 +2,14 @@ import assert from "node:assert/strict";
 import { Random } from "../../tests/fuzz/random.ts";
 import { route } from "../../tests/support/streamed_snapshots.ts";
 import type { Route } from "../../shared/snapshot/types.ts";
-import { RouteRuns } from "./route_diff.ts";
+import { RouteDiffer } from "./route_diff.ts";
 
 /** What each host is served by, put together from the changes alone. */
-function follow(served: Map<string, readonly Route[]>, runs: RouteRuns, routes: readonly Route[]) {
+function follow(
+  served: Map<string, readonly Route[]>,
+  runs: RouteDiffer,
+  routes: readonly Route[],
+) {
   for (const { host, before, routes: now } of runs.update(routes)) {
     assert.deepEqual(before, served.get(host) ?? []);
     assert.notDeepEqual(before, now);
@@ -16,7 +20,7 @@ function follow(served: Map<string, readonly Route[]>, runs: RouteRuns, routes: 
 
 Deno.test("from the changes alone follows what each host is served by, wherever its routes stand", () => {
   const random = new Random(11);
-  const runs = new RouteRuns();
+  const runs = new RouteDiffer();
   const served = new Map<string, readonly Route[]>();
   let routes: readonly Route[] = [];
   for (let turn = 0; turn < 500; turn++) {
@@ -34,7 +38,7 @@ Deno.test("from the changes alone follows what each host is served by, wherever 
 });
 
 Deno.test("the same routes in another list, or made anew, are no change", () => {
-  const runs = new RouteRuns();
+  const runs = new RouteDiffer();
   const routes = [route("a.test", "/"), route("a.test", "/b"), route("b.test", "/")];
   assert.equal(runs.update(routes).length, 2);
   assert.deepEqual(runs.update([...routes]), []);
@@ -43,7 +47,7 @@ Deno.test("the same routes in another list, or made anew, are no change", () => 
 });
 
 Deno.test("the order of a host's routes is a change", () => {
-  const runs = new RouteRuns();
+  const runs = new RouteDiffer();
   const [one, two] = [route("a.test", "/"), route("a.test", "/b")];
   runs.update([one, two]);
   assert.deepEqual(runs.update([two, one]), [

@@ -24,7 +24,7 @@ import { isBlameless, isUnreachable, replayBody, RetryState } from "./retry.ts";
 import { NO_ROUTE, type RouteTable } from "../router/table.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { Tunnels } from "./tunnel.ts";
-import type { Holds } from "../upstream/pending_requests.ts";
+import type { PendingRequests } from "../upstream/pending_requests.ts";
 import {
   type HttpUpstream,
   UpstreamRequests,
@@ -49,7 +49,7 @@ export interface ForwarderContext extends UpstreamRequestsContext {
   readonly tunnels: Tunnels;
   readonly grpcDeadlines: GrpcDeadlines;
   /** Where requests wait for an upstream to have an endpoint. */
-  readonly holds: Holds;
+  readonly holds: PendingRequests;
   /** True while memory is too short for another request. */
   readonly isOverloaded: () => boolean;
   /** The port of HTTPS that plain requests are sent to; null sends none. */

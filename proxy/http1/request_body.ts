@@ -5,7 +5,7 @@
 import type { BufferPool } from "../io/buffer_pool.ts";
 import { type Deadlines, NO_DEADLINE } from "../io/deadlines.ts";
 import type { Limits } from "../http/limits.ts";
-import { Pace } from "../io/min_rate.ts";
+import { MinRate } from "../io/min_rate.ts";
 import { InputBody } from "./body.ts";
 import type { Input } from "../io/input.ts";
 
@@ -14,7 +14,7 @@ export class RequestBody extends InputBody {
   awaitsContinue = false;
   readonly #deadlines: Deadlines;
   readonly #timeout: number;
-  readonly #pace: Pace;
+  readonly #pace: MinRate;
   #deadline = NO_DEADLINE;
 
   constructor(input: Input, bulk: BufferPool, limits: Limits, deadlines: Deadlines) {
@@ -29,7 +29,7 @@ export class RequestBody extends InputBody {
     });
     this.#deadlines = deadlines;
     this.#timeout = limits.bodyTimeout;
-    this.#pace = new Pace(limits.bodyRate, limits.bodyTimeout);
+    this.#pace = new MinRate(limits.bodyRate, limits.bodyTimeout);
     this.onWait = (waiting) => {
       if (!waiting) this.awaitsContinue = false;
       // It is the backend that lets a client wait for 100, and the backend's deadline that runs.

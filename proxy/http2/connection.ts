@@ -29,7 +29,7 @@ import { PeerSettings } from "./frame/settings.ts";
 import type { Stream, StreamConnection } from "./stream.ts";
 import type { StreamSender } from "./stream_sender.ts";
 import { Streams } from "./streams.ts";
-import { Turns } from "./scheduler.ts";
+import { Scheduler } from "./scheduler.ts";
 import { ReceiveWindow, SendWindow } from "./frame/window.ts";
 
 /** What is left to read behind GOAWAY is taken for so long (ms), so that no RST eats it. */
@@ -60,7 +60,7 @@ export class Connection implements ConnectionCore, StreamConnection {
   readonly #handler: FrameHandler;
   readonly #keepAlive: KeepAlive;
   readonly #receiveWindow: ReceiveWindow;
-  readonly #turns = new Turns<StreamSender<Stream>>();
+  readonly #turns = new Scheduler<StreamSender<Stream>>();
   /** Whose bodies have got bytes in this turn. */
   readonly #stirred: Stream[] = [];
   #waiters: (() => void)[] = [];

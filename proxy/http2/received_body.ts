@@ -8,7 +8,7 @@ import { type Deadlines, NO_DEADLINE } from "../io/deadlines.ts";
 import { ProxyError } from "../errors.ts";
 import type { Fields } from "../http/fields.ts";
 import type { Body } from "../http/message.ts";
-import { Pace } from "../io/min_rate.ts";
+import { MinRate } from "../io/min_rate.ts";
 
 /** Told of bytes that make room again: for the windows of stream and connection. */
 export interface Consumer {
@@ -57,7 +57,7 @@ export class ReceivedBody implements Body {
   #resolve: ((view: Uint8Array | null) => void) | null = null;
   #reject: ((error: ProxyError) => void) | null = null;
   #timeout = 0;
-  #pace: Pace | null = null;
+  #pace: MinRate | null = null;
   /** Where the first message of gRPC ends, as far as its prefix has come; -1 where nobody asks. */
   #messageEnd = -1;
   #deadline = NO_DEADLINE;
@@ -88,7 +88,7 @@ export class ReceivedBody implements Body {
     this.#timeout = timeout;
     this.#messageEnd = -1;
     if (rate === 0) this.#pace = null;
-    else (this.#pace ??= new Pace(rate, timeout)).begin(0);
+    else (this.#pace ??= new MinRate(rate, timeout)).begin(0);
   }
 
   /** It is one of gRPC: where its first message ends is read from its prefix. After `begin`. */

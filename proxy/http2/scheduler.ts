@@ -9,7 +9,7 @@ export interface QueuedSender {
   advance(turn: 0 | 1 | 2): void;
 }
 
-export class Turns<S extends QueuedSender> {
+export class Scheduler<S extends QueuedSender> {
   /** They wait with a head, which needs room alone. */
   readonly #heads: S[] = [];
   /** They wait with bytes of a body. */

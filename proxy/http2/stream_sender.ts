@@ -8,7 +8,7 @@ import { NO_DEADLINE } from "../io/deadlines.ts";
 import { asProxyError, type ProxyError } from "../errors.ts";
 import { type Fields, NEVER_CROSSES } from "../http/fields.ts";
 import type { Body } from "../http/message.ts";
-import { Pace } from "../io/min_rate.ts";
+import { MinRate } from "../io/min_rate.ts";
 import type { ConnectionOptions } from "./connection_options.ts";
 import { FRAME_SIZE } from "./frame/frame.ts";
 import { SendWindow } from "./frame/window.ts";
@@ -65,7 +65,7 @@ export class StreamSender<S extends SendingStream = SendingStream> {
   #failure: unknown = null;
   #isDone = true;
   #deadline = NO_DEADLINE;
-  #pace: Pace | null = null;
+  #pace: MinRate | null = null;
 
   constructor(stream: S) {
     this.stream = stream;
@@ -255,7 +255,7 @@ export class StreamSender<S extends SendingStream = SendingStream> {
     const { deadlines, limits, writeRate } = this.#connection.options;
     this.#deadline = deadlines.in(limits.writeTimeout);
     if (writeRate === 0 || this.#pace !== null) return;
-    this.#pace = new Pace(writeRate, limits.writeTimeout);
+    this.#pace = new MinRate(writeRate, limits.writeTimeout);
     this.#pace.begin(this.sent);
   }
 

@@ -9,7 +9,7 @@
  */
 import { SWEEP_INTERVAL } from "./deadlines.ts";
 
-export class Pace {
+export class MinRate {
   readonly #rate: number;
   readonly #window: number;
   #waited = 0;

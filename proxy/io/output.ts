@@ -4,7 +4,7 @@
  */
 import { type Deadlines, NO_DEADLINE } from "./deadlines.ts";
 import type { ProxyError } from "../errors.ts";
-import { Pace } from "./min_rate.ts";
+import { MinRate } from "./min_rate.ts";
 import type { Transport } from "./transport.ts";
 
 const NOTHING = new Uint8Array(0);
@@ -23,7 +23,7 @@ export class Output {
   readonly #transport: Transport;
   readonly #deadlines: Deadlines;
   readonly #timeout: number;
-  readonly #pace: Pace;
+  readonly #pace: MinRate;
   readonly #broke: (cause: unknown) => ProxyError;
 
   /**
@@ -42,7 +42,7 @@ export class Output {
     this.#transport = transport;
     this.#deadlines = deadlines;
     this.#timeout = timeout;
-    this.#pace = new Pace(rate, timeout);
+    this.#pace = new MinRate(rate, timeout);
     this.#broke = broke;
   }
 

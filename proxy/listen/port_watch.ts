@@ -8,7 +8,7 @@
  */
 import { type Address, withoutIpv6 } from "../../shared/net/address.ts";
 import { isExhaustion } from "../io/descriptors.ts";
-import type { OwnCalls } from "./self_probes.ts";
+import type { SelfProbes } from "./self_probes.ts";
 import { connectTcp } from "../io/tcp_connect.ts";
 import { closeQuietly } from "../io/transport.ts";
 
@@ -32,7 +32,7 @@ export interface PortWatchOptions {
   /** Other workers listen on the same port. */
   readonly shared: boolean;
   /** Where calls are announced, so that they are not taken for clients. */
-  readonly ownCalls: OwnCalls;
+  readonly ownCalls: SelfProbes;
   /** Connections accepted since the start. */
   readonly accepted: () => number;
   /** Settles when the port listens again. */

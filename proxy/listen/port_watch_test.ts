@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { until } from "../../tests/support/backend.ts";
-import { OwnCalls } from "./self_probes.ts";
+import { SelfProbes } from "./self_probes.ts";
 import { PortWatch } from "./port_watch.ts";
 
 /** A host whose loopback has no address of IPv6, as in pods of a cluster of IPv4. */
@@ -37,7 +37,7 @@ async function watched(answers: boolean): Promise<{ deaf: boolean; dialled: read
   const watch = new PortWatch({
     address: { hostname: "::", port: listener.addr.port },
     shared: false,
-    ownCalls: new OwnCalls(),
+    ownCalls: new SelfProbes(),
     accepted: () => 0,
     onDeaf: () => {
       settled.resolve(true);
@@ -53,8 +53,8 @@ async function watched(answers: boolean): Promise<{ deaf: boolean; dialled: read
 }
 
 Deno.test("a shared port is not deaf while another worker answers nobody, and then it may be", async () => {
-  const cells = OwnCalls.cellsFor(2);
-  OwnCalls.setSilent(cells, 1);
+  const cells = SelfProbes.cellsFor(2);
+  SelfProbes.setSilent(cells, 1);
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   let looks = 0;
   let isForeign = true;
@@ -62,12 +62,12 @@ Deno.test("a shared port is not deaf while another worker answers nobody, and th
   const watch = new PortWatch({
     address: listener.addr,
     shared: true,
-    ownCalls: new OwnCalls(cells, 0),
+    ownCalls: new SelfProbes(cells, 0),
     accepted: () => {
       // Twice or three times a look.
       if (++looks === 6) {
         isForeign = false;
-        OwnCalls.setSilent(cells, 0);
+        SelfProbes.setSilent(cells, 0);
       }
       return 0;
     },
@@ -89,7 +89,7 @@ Deno.test("a shared port that answers again at the next look is not deaf", async
   const watch = new PortWatch({
     address: listener.addr,
     shared: true,
-    ownCalls: new OwnCalls(),
+    ownCalls: new SelfProbes(),
     // Nothing in the first look, something in each one later.
     accepted: () => ++asked <= 3 ? 0 : asked,
     onDeaf: () => {

@@ -12,7 +12,7 @@ const SLOTS = 32;
 const FREE = 0;
 const UNNAMED = -1;
 
-export class OwnCalls {
+export class SelfProbes {
   readonly #cells: Int32Array;
   readonly #own: number;
 
@@ -20,7 +20,7 @@ export class OwnCalls {
    * @param cells as `cellsFor` makes them.
    * @param worker which of the workers this is, from 0.
    */
-  constructor(cells: Int32Array = OwnCalls.cellsFor(1), worker = 0) {
+  constructor(cells: Int32Array = SelfProbes.cellsFor(1), worker = 0) {
     this.#cells = cells;
     this.#own = worker * SLOTS;
   }

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { OwnCalls } from "./self_probes.ts";
+import { SelfProbes } from "./self_probes.ts";
 
 Deno.test("a call of one worker is known to all until it ends, and in doubt until it has a port", () => {
-  const cells = OwnCalls.cellsFor(2);
-  const [one, other] = [new OwnCalls(cells, 0), new OwnCalls(cells, 1)];
+  const cells = SelfProbes.cellsFor(2);
+  const [one, other] = [new SelfProbes(cells, 0), new SelfProbes(cells, 1)];
   assert.equal(other.includes(40_000), false);
   const call = one.begin();
   assert.equal(other.includes(40_000), null);
@@ -17,28 +17,28 @@ Deno.test("a call of one worker is known to all until it ends, and in doubt unti
 });
 
 Deno.test("calls of a worker that is gone are forgotten, those of others are not", () => {
-  const cells = OwnCalls.cellsFor(2);
-  const [one, other] = [new OwnCalls(cells, 0), new OwnCalls(cells, 1)];
+  const cells = SelfProbes.cellsFor(2);
+  const [one, other] = [new SelfProbes(cells, 0), new SelfProbes(cells, 1)];
   one.begin();
   other.name(other.begin(), 40_000);
-  OwnCalls.clear(cells, 0);
+  SelfProbes.clear(cells, 0);
   assert.deepEqual([one.includes(1), one.includes(40_000)], [false, true]);
 });
 
 Deno.test("silent workers are known to all, and are no calls", () => {
-  const cells = OwnCalls.cellsFor(2);
-  const calls = new OwnCalls(cells, 1);
+  const cells = SelfProbes.cellsFor(2);
+  const calls = new SelfProbes(cells, 1);
   assert.equal(calls.isSilenceForeign, false);
-  OwnCalls.setSilent(cells, 1);
+  SelfProbes.setSilent(cells, 1);
   assert.equal(calls.isSilenceForeign, true);
-  OwnCalls.clear(cells, 1);
+  SelfProbes.clear(cells, 1);
   assert.deepEqual([calls.isSilenceForeign, calls.includes(1)], [true, false]);
-  OwnCalls.setSilent(cells, 0);
+  SelfProbes.setSilent(cells, 0);
   assert.equal(calls.isSilenceForeign, false);
 });
 
 Deno.test("more calls than there is room for change nothing", () => {
-  const calls = new OwnCalls();
+  const calls = new SelfProbes();
   const begun: number[] = [];
   for (let call = calls.begin(); call !== -1; call = calls.begin()) begun.push(call);
   calls.name(-1, 40_000);

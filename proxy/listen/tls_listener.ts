@@ -17,7 +17,7 @@ import tls from "node:tls";
 import type { CertificateEntry } from "../certificates/store.ts";
 import { ClientHelloReader } from "./client_hello.ts";
 import { type Peer, plainAddress } from "./listener.ts";
-import type { OwnCalls } from "./self_probes.ts";
+import type { SelfProbes } from "./self_probes.ts";
 import { PortWatch } from "./port_watch.ts";
 import { TlsTransport } from "../io/tls_transport.ts";
 import type { Transport } from "../io/transport.ts";
@@ -65,7 +65,7 @@ export interface TlsListenerOptions {
   /** Handshakes under way; past it one gives way to the newest, see `shed`. */
   readonly handshakes: number;
   /** Connections that are ended unseen: the process makes them itself. */
-  readonly ownCalls: OwnCalls;
+  readonly ownCalls: SelfProbes;
   /** Asks for room for one more connection; false sheds it. */
   readonly admit: (address: string) => boolean;
   /**

@@ -1,6 +1,6 @@
 /**
  * What carries the traffic, seen from the main thread. In: snapshots and addresses. Out: the same
- * promises with one event loop as with many: `LocalPlane` serves in this thread, `WorkerFleet` in
+ * promises with one event loop as with many: `LocalPlane` serves in this thread, `WorkerPool` in
  * workers.
  */
 import type { Snapshot } from "../../shared/snapshot/types.ts";

@@ -11,8 +11,8 @@ import type { Snapshot, SnapshotVersion } from "../../shared/snapshot/types.ts";
 import type { ProxyMemory } from "../../shared/snapshot/memory.ts";
 import type { ControllerOptions } from "../config/stream/controller_address.ts";
 import type { Origin } from "../config/guard.ts";
-import { SnapshotInForce } from "../config/active_snapshot.ts";
-import { type LoadResult, SnapshotSource } from "../config/file_source.ts";
+import { ActiveSnapshot } from "../config/active_snapshot.ts";
+import { FileSource, type LoadResult } from "../config/file_source.ts";
 import type { ScrapedStream } from "../config/stream/stream_stats.ts";
 import {
   StreamSource,
@@ -31,7 +31,7 @@ export interface SnapshotSourcesOptions {
   /** Null for files alone. */
   readonly controller: ControllerOptions | null;
   readonly log: Logger;
-  /** As `SnapshotInForceOptions` has it. */
+  /** As `ActiveSnapshotOptions` has it. */
   readonly apply: (snapshot: Snapshot) => Promise<void>;
   /** Told of each snapshot that is refused or stays incomplete, for counters. */
   readonly onRefused: () => void;
@@ -58,8 +58,8 @@ export interface ConfigurationState {
 
 export class SnapshotSources {
   readonly #options: SnapshotSourcesOptions;
-  readonly #inForce: SnapshotInForce;
-  readonly #files: SnapshotSource;
+  readonly #inForce: ActiveSnapshot;
+  readonly #files: FileSource;
   readonly #stream: StreamSource | null;
   /** Why there is nothing yet, by where it might come from. */
   readonly #lacks = { file: "", stream: "" };
@@ -68,8 +68,8 @@ export class SnapshotSources {
     this.#options = options;
     const { controller, maxRouteLoss, memory = null, log, apply, onRefused, onZone } = options;
     const hasStream = controller !== null;
-    this.#inForce = new SnapshotInForce({ maxRouteLoss, hasStream, memory, apply });
-    this.#files = new SnapshotSource({
+    this.#inForce = new ActiveSnapshot({ maxRouteLoss, hasStream, memory, apply });
+    this.#files = new FileSource({
       file: options.file,
       watch: options.watch,
       clusterDomain: options.clusterDomain,

@@ -26,7 +26,7 @@ import { parseProxyOptions, type ProxyOptions } from "../cli/options.ts";
 import { SnapshotSources } from "./sources.ts";
 import type { FromSupervisor, ToSupervisor } from "./supervisor_protocol.ts";
 import { TelemetryHub } from "../telemetry/hub.ts";
-import { WorkerFleet } from "./worker_pool.ts";
+import { WorkerPool } from "./worker_pool.ts";
 
 /** Null before the start. */
 let supervisor: Supervisor | null = null;
@@ -136,7 +136,7 @@ class Supervisor {
       upstreamNetworks: options.upstreamNetworks.toString(),
       loopMark: newLoopMark(),
     };
-    return new WorkerFleet({
+    return new WorkerPool({
       count: workers,
       settings,
       log,

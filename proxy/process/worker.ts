@@ -8,7 +8,7 @@ import { CidrList } from "../../shared/net/cidr.ts";
 import { createLogger, type Logger } from "../../shared/log.ts";
 import { ConnectionCounts } from "../listen/connection_counts.ts";
 import { listenAll } from "./data_plane.ts";
-import { OwnCalls } from "../listen/self_probes.ts";
+import { SelfProbes } from "../listen/self_probes.ts";
 import { ProxyServer } from "../server.ts";
 import { Telemetry } from "../telemetry/telemetry.ts";
 import { type FromWorker, type ToWorker, unpackDelta } from "./worker_protocol.ts";
@@ -82,7 +82,7 @@ function start(
     reusePort: true,
     counts: new ConnectionCounts(cells.counts, cells.worker),
     bodies: new ConnectionCounts(cells.bodies, cells.worker),
-    ownCalls: new OwnCalls(cells.calls, cells.worker),
+    ownCalls: new SelfProbes(cells.calls, cells.worker),
     telemetry,
     log,
     onObstacle: (name, reason) => post({ kind: "obstacle", name, reason }),

@@ -14,7 +14,7 @@ const DRAIN_GRACE = 2_000;
 export interface MemberEvents {
   /** Whole lines for standard output. */
   readonly write: (lines: string) => void;
-  /** As `WorkerFleetOptions.onObstacle`. */
+  /** As `WorkerPoolOptions.onObstacle`. */
   readonly onObstacle: (name: string, reason: string | null) => void;
   /** It is no more, or no use. */
   readonly lost: (reason: string) => void;

@@ -16,7 +16,7 @@ import type { Snapshot } from "../../shared/snapshot/types.ts";
 import type { ServerCertificate } from "../certificates/store.ts";
 import { ConnectionCounts } from "../listen/connection_counts.ts";
 import type { DataPlane } from "./data_plane.ts";
-import { OwnCalls } from "../listen/self_probes.ts";
+import { SelfProbes } from "../listen/self_probes.ts";
 import type { DrainOptions } from "../server.ts";
 import { SnapshotDiffer } from "../config/diff.ts";
 import { STALL_LIMITS, type StallLimits, StallWatch } from "./stall_watch.ts";
@@ -24,7 +24,7 @@ import type { TelemetryHub } from "../telemetry/hub.ts";
 import { WorkerMember } from "./worker_member.ts";
 import { type Listening, packDelta, type WorkerSettings } from "./worker_protocol.ts";
 
-export interface WorkerFleetOptions {
+export interface WorkerPoolOptions {
   /** How many, at least one. */
   readonly count: number;
   readonly settings: Omit<WorkerSettings, "protected">;
@@ -54,8 +54,8 @@ const MIN_RETIREMENT_DELAY = 500;
 /** Listeners of each worker on each port, from the first worker on that is stuck. */
 const LISTENERS_BESIDE_STUCK = 16;
 
-export class WorkerFleet implements DataPlane {
-  readonly #options: WorkerFleetOptions;
+export class WorkerPool implements DataPlane {
+  readonly #options: WorkerPoolOptions;
   readonly #members = new Set<WorkerMember>();
   readonly #differ = new SnapshotDiffer();
   #snapshot: Snapshot | null = null;
@@ -79,12 +79,12 @@ export class WorkerFleet implements DataPlane {
   #draining = false;
   #restarts = 0;
 
-  constructor(options: WorkerFleetOptions) {
+  constructor(options: WorkerPoolOptions) {
     this.#options = options;
     // A stuck worker keeps its place, and its connections count.
     this.#counts = ConnectionCounts.cellsFor(2 * options.count);
     this.#bodies = ConnectionCounts.cellsFor(2 * options.count);
-    this.#calls = OwnCalls.cellsFor(2 * options.count);
+    this.#calls = SelfProbes.cellsFor(2 * options.count);
   }
 
   /** Workers replaced since the start. */
@@ -156,7 +156,7 @@ export class WorkerFleet implements DataPlane {
     // What the one before had counted went with it.
     ConnectionCounts.clear(this.#counts, place);
     ConnectionCounts.clear(this.#bodies, place);
-    OwnCalls.clear(this.#calls, place);
+    SelfProbes.clear(this.#calls, place);
     const member = new WorkerMember(
       module,
       place,
@@ -182,7 +182,7 @@ export class WorkerFleet implements DataPlane {
     return new StallWatch({
       limits: { ...STALL_LIMITS, ...stalls },
       members: () => this.#members,
-      onBeat: (silent) => OwnCalls.setSilent(this.#calls, silent),
+      onBeat: (silent) => SelfProbes.setSilent(this.#calls, silent),
       onStalled: ({ place }, silence) => {
         hub.workerStalled();
         log.warn("Worker stalled", { worker: place, silence });

@@ -49,7 +49,7 @@ export interface PostedCells {
   readonly counts: Int32Array<SharedArrayBuffer>;
   /** See `BodyCounts`. */
   readonly bodies: Int32Array<SharedArrayBuffer>;
-  /** See `OwnCalls`. */
+  /** See `SelfProbes`. */
   readonly calls: Int32Array<SharedArrayBuffer>;
   readonly worker: number;
 }

@@ -19,13 +19,13 @@ import { Security } from "../upstream/tls.ts";
 import { Upstream, type UpstreamContext } from "../upstream/upstream.ts";
 import type { HttpEndpoints, HttpUpstream } from "../forward/upstream_requests.ts";
 
-export interface ConfigurationContext extends UpstreamContext {
+export interface ActiveRoutesContext extends UpstreamContext {
   /** Translates gRPC-Web for upstreams of HTTP/2 that do not say whether; false by default. */
   readonly grpcWeb?: boolean;
   readonly loopMark: LoopMark;
 }
 
-export class Configuration {
+export class ActiveRoutes {
   readonly table: RouteTable<Target> = new RouteTable();
   readonly certificates: Certificates = new Certificates();
   readonly #upstreams = new Map<string, HttpUpstream>();
@@ -34,7 +34,7 @@ export class Configuration {
   readonly #endpoints: HttpEndpoints;
   readonly #log: Logger;
   readonly #metrics: Metrics;
-  readonly #context: ConfigurationContext;
+  readonly #context: ActiveRoutesContext;
   readonly #denied = new DeniedAddresses();
   #zone: string | null = null;
 
@@ -42,7 +42,7 @@ export class Configuration {
     endpoints: HttpEndpoints,
     log: Logger,
     metrics: Metrics,
-    context: ConfigurationContext,
+    context: ActiveRoutesContext,
   ) {
     this.#endpoints = endpoints;
     this.#log = log;

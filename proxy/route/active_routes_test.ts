@@ -12,7 +12,7 @@ import { Random } from "../../tests/fuzz/random.ts";
 import { parseExposition } from "../../tests/support/exposition_parser.ts";
 import { textOf } from "../../tests/support/observed_proxy.ts";
 import { type Configured, randomConfigurations } from "../../tests/support/random_snapshot.ts";
-import { Configuration } from "./active_routes.ts";
+import { ActiveRoutes } from "./active_routes.ts";
 import type { ClientConnection } from "../http1/client_connection.ts";
 import type { ClientStream } from "../http2/client_stream.ts";
 import { DEFAULT_LIMITS } from "../http/limits.ts";
@@ -36,7 +36,7 @@ const STILL = {
 class Scene {
   readonly registry = new EndpointRegistry<ClientConnection, ClientStream>(10, 0);
   readonly loopMark = new LoopMark("own");
-  readonly configuration = new Configuration(
+  readonly configuration = new ActiveRoutes(
     this.registry,
     silentLogger,
     Telemetry.unheard().metrics,
@@ -208,7 +208,7 @@ Deno.test("a route that does not compile answers 500 alone, and is put right by 
   const logged: LogFields[] = [];
   const log = { ...silentLogger, error: (_: string, fields?: LogFields) => logged.push(fields!) };
   const registry = new EndpointRegistry<ClientConnection, ClientStream>(10, 0);
-  const configuration = new Configuration(registry, log, Telemetry.unheard().metrics, STILL);
+  const configuration = new ActiveRoutes(registry, log, Telemetry.unheard().metrics, STILL);
   const before = forwarding(["10.0.0.1"], "a/web:80", ["a.test", "b.test", "c.test"]);
   const whole = new SnapshotDiffer().diff(before.snapshot, []);
   configuration.apply({
@@ -268,7 +268,7 @@ Deno.test("a route counts in its own slot from the moment it is in force, whoeve
   const telemetry = new Telemetry(setup, () => {});
   const { metrics } = telemetry;
   const registry = new EndpointRegistry<ClientConnection, ClientStream>(10, 0);
-  const configuration = new Configuration(registry, silentLogger, metrics, STILL);
+  const configuration = new ActiveRoutes(registry, silentLogger, metrics, STILL);
   const differ = new SnapshotDiffer();
   const apply = ({ snapshot, certificates }: Configured) => {
     hub.snapshotComes(snapshot);

@@ -11,7 +11,7 @@
 import { ERROR_KINDS, type ErrorCode } from "../errors.ts";
 import type { EndReason } from "../http2/abuse.ts";
 import type { Failing } from "../upstream/outlier_detection.ts";
-import type { HoldOutcome } from "../upstream/pending_requests.ts";
+import type { PendingOutcome } from "../upstream/pending_requests.ts";
 
 /** What is counted over all routes; the place of each is its index. Those of `GAUGES` go down too. */
 export const TOTALS = [
@@ -98,7 +98,7 @@ export const HOLD_TOTALS = {
   client_gone: "heldClientGone",
   no_room: "heldNoRoom",
   ended: "heldEnded",
-} as const satisfies Readonly<Record<HoldOutcome, Total>>;
+} as const satisfies Readonly<Record<PendingOutcome, Total>>;
 
 export const ERROR_CODES = Object.keys(ERROR_KINDS) as ErrorCode[];
 

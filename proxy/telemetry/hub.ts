@@ -7,7 +7,7 @@
  */
 import type { LineOutput } from "../../shared/log.ts";
 import type { Snapshot } from "../../shared/snapshot/types.ts";
-import { RouteRuns } from "../config/route_diff.ts";
+import { RouteDiffer } from "../config/route_diff.ts";
 import type { ScrapedStream } from "../config/stream/stream_stats.ts";
 import type { AccessLogOptions } from "./access_log.ts";
 import { Block, cellAt, indexInChunk, ROUTE_CELLS, SLOTS_PER_CHUNK } from "./block.ts";
@@ -40,7 +40,7 @@ export class TelemetryHub {
   readonly #options: TelemetryHubOptions;
   readonly #now: () => number;
   readonly #slots: RouteSlots;
-  readonly #runs = new RouteRuns();
+  readonly #runs = new RouteDiffer();
   /** What replaced workers have counted, less what reused slots had counted for others. */
   readonly #base = new Block();
   readonly #workers = new Map<Block, (message: HubMessage) => void>();

@@ -5,7 +5,7 @@
 import type { ExchangeRecord } from "../http/message.ts";
 import type { EndReason } from "../http2/abuse.ts";
 import type { Failing } from "../upstream/outlier_detection.ts";
-import type { HoldOutcome } from "../upstream/pending_requests.ts";
+import type { PendingOutcome } from "../upstream/pending_requests.ts";
 import {
   type Block,
   bucketIndex,
@@ -157,7 +157,7 @@ export class Metrics {
   }
 
   /** What became of a request that was to wait. */
-  held(outcome: HoldOutcome): void {
+  held(outcome: PendingOutcome): void {
     this.#totals[placeOf(HOLD_TOTALS[outcome])]++;
   }
 

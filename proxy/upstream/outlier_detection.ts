@@ -7,7 +7,7 @@
  * fault lies elsewhere, and the others could not carry their share.
  */
 
-export interface EjectionLimits {
+export interface OutlierLimits {
   /** Failures in a row that leave an endpoint out; 0 never does. */
   readonly ejectionFailures: number;
   /** Answers in a row that say that it cannot serve; 0 never does. */
@@ -34,8 +34,8 @@ interface Suspect {
   until: number;
 }
 
-export class Ejection<E> {
-  readonly #limits: EjectionLimits;
+export class OutlierDetection<E> {
+  readonly #limits: OutlierLimits;
   /** Empty while all is well, so that a success costs one comparison. */
   readonly #suspects = new Map<E, Suspect>();
   #all: readonly E[] = [];
@@ -43,7 +43,7 @@ export class Ejection<E> {
   /** When the first of those left out takes its turn again, in ms. */
   #nextReturn = Infinity;
 
-  constructor(limits: EjectionLimits) {
+  constructor(limits: OutlierLimits) {
     this.#limits = limits;
   }
 

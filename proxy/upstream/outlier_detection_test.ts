@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
-import { Ejection } from "./outlier_detection.ts";
+import { OutlierDetection } from "./outlier_detection.ts";
 
 const LIMITS = { ejectionFailures: 3, ejectionAnswers: 5, ejectionTime: 5_000 };
 
 /** Endpoints by letters, and a clock in seconds that steps tell. */
 class Scene {
-  readonly ejection: Ejection<string>;
+  readonly ejection: OutlierDetection<string>;
 
   constructor(letters: string, limits = LIMITS) {
-    this.ejection = new Ejection<string>(limits);
+    this.ejection = new OutlierDetection<string>(limits);
     this.ejection.list([...letters]);
   }
 
@@ -153,7 +153,7 @@ Deno.test("0 failures leave no endpoint out", () => {
 
 Deno.test("while no endpoint is left out the list is handed on as it is", () => {
   const all = ["a", "b", "c"];
-  const ejection = new Ejection<string>(LIMITS);
+  const ejection = new OutlierDetection<string>(LIMITS);
   ejection.list(all);
   assert.equal(ejection.eligible(0), all);
   for (let i = 0; i < 3; i++) ejection.failed("a", 0);

@@ -7,7 +7,7 @@
  * whoever runs it may rather have its clients wait than be told 503 (`--hold-timeout`).
  */
 
-export interface HoldLimits {
+export interface PendingLimits {
   /** In ms, over all waits of one request; 0 lets nobody wait. */
   readonly holdTimeout: number;
   /** Requests that may wait at a time. */
@@ -15,7 +15,7 @@ export interface HoldLimits {
 }
 
 /** `ended`: there will be no endpoint, or nobody who waits for it. */
-export type HoldOutcome = "served" | "timeout" | "client_gone" | "no_room" | "ended";
+export type PendingOutcome = "served" | "timeout" | "client_gone" | "no_room" | "ended";
 
 /** What may get an endpoint: an upstream. */
 export interface Fillable {
@@ -35,20 +35,20 @@ export interface Waiter {
 }
 
 /** Told of each wait; metrics. */
-export interface HoldCounts {
+export interface PendingCounts {
   holdBegun(): void;
   holdEnded(): void;
-  held(outcome: HoldOutcome): void;
+  held(outcome: PendingOutcome): void;
 }
 
-export class Holds {
-  readonly #limits: HoldLimits;
-  readonly #counts: HoldCounts;
+export class PendingRequests {
+  readonly #limits: PendingLimits;
+  readonly #counts: PendingCounts;
   /** What ends each of the waits. */
-  readonly #waits = new Set<(outcome: HoldOutcome) => void>();
+  readonly #waits = new Set<(outcome: PendingOutcome) => void>();
   #over = false;
 
-  constructor(limits: HoldLimits, counts: HoldCounts) {
+  constructor(limits: PendingLimits, counts: PendingCounts) {
     this.#limits = limits;
     this.#counts = counts;
   }
@@ -72,19 +72,19 @@ export class Holds {
    * Waits for `upstream` to have an endpoint.
    * @param since When the request began to wait for the first time, in ms, as `performance.now`.
    */
-  async wait(upstream: Fillable, waiter: Waiter, since: number): Promise<HoldOutcome> {
+  async wait(upstream: Fillable, waiter: Waiter, since: number): Promise<PendingOutcome> {
     const outcome = await this.#wait(upstream, waiter, since);
     this.#counts.held(outcome);
     return outcome;
   }
 
-  async #wait(upstream: Fillable, waiter: Waiter, since: number): Promise<HoldOutcome> {
+  async #wait(upstream: Fillable, waiter: Waiter, since: number): Promise<PendingOutcome> {
     if (waiter.isOver) return "client_gone";
     if (this.#over) return "ended";
     const left = since + this.#limits.holdTimeout - performance.now();
     if (left <= 0) return "timeout";
     if (this.#waits.size >= this.#limits.holdLimit) return "no_room";
-    const { promise, resolve } = Promise.withResolvers<HoldOutcome>();
+    const { promise, resolve } = Promise.withResolvers<PendingOutcome>();
     const timer = setTimeout(() => resolve("timeout"), left);
     const forget = upstream.whenFilled((isFilled) => resolve(isFilled ? "served" : "ended"));
     const stop = () => resolve("client_gone");

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { ProxyError } from "../errors.ts";
 import { Cancellation } from "../http/cancellation.ts";
-import { type HoldOutcome, Holds } from "./pending_requests.ts";
+import { type PendingOutcome, PendingRequests } from "./pending_requests.ts";
 
 /** An upstream without endpoints, until the test says otherwise. */
 class FakeUpstream {
@@ -32,25 +32,25 @@ class FakeExchange {
 
 class Scene {
   readonly upstream = new FakeUpstream();
-  readonly holds: Holds;
+  readonly holds: PendingRequests;
   /** How many wait, as it was counted. */
   now = 0;
-  readonly outcomes: HoldOutcome[] = [];
+  readonly outcomes: PendingOutcome[] = [];
 
   constructor(holdTimeout: number, holdLimit = 10) {
-    this.holds = new Holds({ holdTimeout, holdLimit }, {
+    this.holds = new PendingRequests({ holdTimeout, holdLimit }, {
       holdBegun: () => this.now++,
       holdEnded: () => this.now--,
       held: (outcome) => this.outcomes.push(outcome),
     });
   }
 
-  wait(exchange = new FakeExchange(), since = performance.now()): Promise<HoldOutcome> {
+  wait(exchange = new FakeExchange(), since = performance.now()): Promise<PendingOutcome> {
     return this.holds.wait(this.upstream, exchange, since);
   }
 
   /** Nothing is left of any wait. */
-  assertOver(...outcomes: HoldOutcome[]): void {
+  assertOver(...outcomes: PendingOutcome[]): void {
     assert.deepEqual([this.now, this.holds.size, this.upstream.waiting], [0, 0, 0]);
     assert.deepEqual(this.outcomes, outcomes);
   }

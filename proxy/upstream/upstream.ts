@@ -6,7 +6,7 @@
  */
 import type * as snapshot from "../../shared/snapshot/types.ts";
 import { type Balancer, LeastRequests, RoundRobin } from "./balancer.ts";
-import { Ejection, type EjectionLimits } from "./outlier_detection.ts";
+import { OutlierDetection, type OutlierLimits } from "./outlier_detection.ts";
 import type { Endpoint, EndpointRegistry, Protocol } from "./endpoint.ts";
 import type { PooledConnection } from "./pool.ts";
 import { RetryBudget } from "./retry_budget.ts";
@@ -24,7 +24,7 @@ export interface AddressSource {
 }
 
 export interface UpstreamContext {
-  readonly limits: EjectionLimits & {
+  readonly limits: OutlierLimits & {
     /** Retries in percent of requests. */
     readonly retryBudget: number;
   };
@@ -45,7 +45,7 @@ export class Upstream<C extends PooledConnection, U = unknown> {
   readonly #clock: UpstreamContext["clock"];
   #balance: snapshot.Balance = "round-robin";
   #balancer: Balancer<Endpoint<C, U>> = new RoundRobin();
-  readonly #ejection: Ejection<Endpoint<C, U>>;
+  readonly #ejection: OutlierDetection<Endpoint<C, U>>;
   readonly #retries: RetryBudget;
   #source: AddressSource | null = null;
   /** Endpoints of before `#source` serve while its first answer is waited for. */
@@ -67,7 +67,7 @@ export class Upstream<C extends PooledConnection, U = unknown> {
     this.#registry = registry;
     this.#context = context;
     this.#clock = clock;
-    this.#ejection = new Ejection(limits);
+    this.#ejection = new OutlierDetection(limits);
     this.#retries = new RetryBudget(limits.retryBudget);
   }
 

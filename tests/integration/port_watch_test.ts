@@ -1,6 +1,6 @@
 /** A proxy dials its own HTTPS ports to see whether they answer: nobody else notices. */
 import assert from "node:assert/strict";
-import { OwnCalls } from "../../proxy/listen/self_probes.ts";
+import { SelfProbes } from "../../proxy/listen/self_probes.ts";
 import { TelemetryHub } from "../../proxy/telemetry/hub.ts";
 import { Telemetry } from "../../proxy/telemetry/telemetry.ts";
 import { LineOutput } from "../../shared/log.ts";
@@ -14,7 +14,7 @@ const CERTIFICATES = [await certificateFor("a", { names: ["a.test"] })];
 const GET = "GET / HTTP/1.1\r\nHost: a.test";
 
 /** Knows how many have been made. */
-class CountedCalls extends OwnCalls {
+class CountedCalls extends SelfProbes {
   ended = 0;
 
   override end(call: number): void {

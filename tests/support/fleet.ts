@@ -2,7 +2,7 @@
 import { DEFAULT_LIMITS } from "../../proxy/http/limits.ts";
 import { STALL_LIMITS, type StallLimits } from "../../proxy/process/stall_watch.ts";
 import { TelemetryHub } from "../../proxy/telemetry/hub.ts";
-import { WorkerFleet, type WorkerFleetOptions } from "../../proxy/process/worker_pool.ts";
+import { WorkerPool, type WorkerPoolOptions } from "../../proxy/process/worker_pool.ts";
 import { LineOutput, silentLogger } from "../../shared/log.ts";
 import { type Snapshot, SNAPSHOT_FORMAT } from "../../shared/snapshot/types.ts";
 
@@ -18,14 +18,14 @@ const STALLS: StallLimits = {
 };
 
 export interface FleetOptions
-  extends Partial<Pick<WorkerFleetOptions, "hub" | "log" | "onEnd" | "onObstacle">> {
+  extends Partial<Pick<WorkerPoolOptions, "hub" | "log" | "onEnd" | "onObstacle">> {
   readonly stalls?: Partial<StallLimits>;
   /** Workers that hang go on once it is not 0. */
   readonly going?: Int32Array<SharedArrayBuffer>;
 }
 
 /** A fleet whose workers take orders for faults by a snapshot's epoch; see `faulty_worker.ts`. */
-export function startFleet(count: number, options: FleetOptions = {}): WorkerFleet {
+export function startFleet(count: number, options: FleetOptions = {}): WorkerPool {
   const { going = new Int32Array(new SharedArrayBuffer(4)), stalls, ...others } = options;
   const settings = {
     limits: DEFAULT_LIMITS,
@@ -43,7 +43,7 @@ export function startFleet(count: number, options: FleetOptions = {}): WorkerFle
     logFormat: "text",
     going,
   } as const;
-  return new WorkerFleet({
+  return new WorkerPool({
     count,
     settings,
     log: silentLogger,

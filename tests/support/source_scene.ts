@@ -1,10 +1,10 @@
 /**
- * A `SnapshotSource` on a folder of its own. In: how the folder is filled. Out: the snapshots that
+ * A `FileSource` on a folder of its own. In: how the folder is filled. Out: the snapshots that
  * come, and what is logged.
  */
 import assert from "node:assert/strict";
-import { SnapshotInForce } from "../../proxy/config/active_snapshot.ts";
-import { SnapshotSource, type SnapshotSourceOptions } from "../../proxy/config/file_source.ts";
+import { ActiveSnapshot } from "../../proxy/config/active_snapshot.ts";
+import { FileSource, type FileSourceOptions } from "../../proxy/config/file_source.ts";
 import type { Logger } from "../../shared/log.ts";
 import type { Snapshot } from "../../shared/snapshot/types.ts";
 
@@ -23,7 +23,7 @@ export function config(host: string, tls?: { cert: string; key: string }): strin
 export interface Scene {
   /** A new folder. */
   readonly folder: string;
-  readonly source: SnapshotSource;
+  readonly source: FileSource;
   /** Hosts of the snapshots that came, in order. */
   readonly hosts: string[];
   readonly snapshots: Snapshot[];
@@ -38,8 +38,7 @@ export interface Scene {
 export async function scene(
   prepare: (folder: string) => void,
   run: (scene: Scene) => Promise<void>,
-  options: (folder: string) => Partial<SnapshotSourceOptions & { maxRouteLoss: number }> =
-    () => ({}),
+  options: (folder: string) => Partial<FileSourceOptions & { maxRouteLoss: number }> = () => ({}),
 ): Promise<void> {
   const folder = Deno.makeTempDirSync();
   const hosts: string[] = [];
@@ -56,7 +55,7 @@ export async function scene(
   };
   prepare(folder);
   const { maxRouteLoss = 0, ...others } = options(folder);
-  const inForce = new SnapshotInForce({
+  const inForce = new ActiveSnapshot({
     maxRouteLoss,
     hasStream: false,
     memory: null,
@@ -66,7 +65,7 @@ export async function scene(
       return Promise.resolve();
     },
   });
-  const source = new SnapshotSource({
+  const source = new FileSource({
     file: `${folder}/proxy.json`,
     watch: [],
     log,

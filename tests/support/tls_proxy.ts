@@ -8,7 +8,7 @@ import tls from "node:tls";
 import { CertificateAuthority, type CertificateRequest } from "../../dev/certificate_authority.ts";
 import type { ServerCertificate } from "../../proxy/certificates/store.ts";
 import { DEFAULT_LIMITS, type Limits } from "../../proxy/http/limits.ts";
-import type { OwnCalls } from "../../proxy/listen/self_probes.ts";
+import type { SelfProbes } from "../../proxy/listen/self_probes.ts";
 import { ProxyServer } from "../../proxy/server.ts";
 import type { Telemetry } from "../../proxy/telemetry/telemetry.ts";
 import { CidrList } from "../../shared/net/cidr.ts";
@@ -38,7 +38,7 @@ export interface TlsProxyOptions {
   readonly sslRedirectPort?: number;
   readonly trustedProxies?: CidrList;
   readonly memoryInUse?: () => number;
-  readonly ownCalls?: OwnCalls;
+  readonly ownCalls?: SelfProbes;
   readonly onObstacle?: (name: string, reason: string | null) => void;
   readonly telemetry?: Telemetry;
   /** Whether HTTP/2 is offered; default true. */

@@ -6,7 +6,7 @@
 import type { Logger } from "../../../shared/log.ts";
 import { DONE, type JobOutcome } from "../write/job.ts";
 
-export interface CleanupOptions {
+export interface TeardownOptions {
   /** Milliseconds without an Ingress; Infinity for never. */
   readonly delay: number;
   readonly log: Logger;
@@ -20,12 +20,12 @@ export interface CleanupOptions {
   readonly now: () => number;
 }
 
-export class Cleanup {
-  readonly #options: CleanupOptions;
+export class Teardown {
+  readonly #options: TeardownOptions;
   #emptySince: number | null = null;
   #hasTaken = false;
 
-  constructor(options: CleanupOptions) {
+  constructor(options: TeardownOptions) {
     this.#options = options;
   }
 

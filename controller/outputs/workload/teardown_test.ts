@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { silentLogger } from "../../../shared/log.ts";
-import { Cleanup, type CleanupOptions } from "./teardown.ts";
+import { Teardown, type TeardownOptions } from "./teardown.ts";
 
-function scene(options: Partial<CleanupOptions> = {}) {
+function scene(options: Partial<TeardownOptions> = {}) {
   let now = 0;
   let removed = 0;
-  const cleanup: Cleanup = new Cleanup({
+  const cleanup: Teardown = new Teardown({
     delay: 1000,
     log: silentLogger,
     now: () => now,

@@ -21,16 +21,16 @@ import { ReceivedContent, type Taken } from "../../../shared/stream/received.ts"
 import { VERSION } from "../../../shared/version.ts";
 import type { ControllerAddress } from "./controller_address.ts";
 import { isEmpty } from "../guard.ts";
-import type { SnapshotInForce } from "../active_snapshot.ts";
-import { SnapshotLog } from "../config_log.ts";
+import type { ActiveSnapshot } from "../active_snapshot.ts";
+import { ConfigLog } from "../config_log.ts";
 import { ControllerLink, type ControllerLinkOptions, type LinkUser } from "./controller_link.ts";
 import type { LinkFailure } from "./failure.ts";
-import { StreamFigures } from "./stream_stats.ts";
+import { StreamStats } from "./stream_stats.ts";
 import type { Secret } from "../../../shared/redacted.ts";
 
 export interface StreamSourceOptions
   extends Pick<ControllerLinkOptions, "address" | "files" | "times" | "pace" | "maxLine"> {
-  readonly inForce: SnapshotInForce;
+  readonly inForce: ActiveSnapshot;
   readonly log: Logger;
   /** Told of the zone that the controller knows for this proxy's node. */
   readonly onZone: (zone: string) => void;
@@ -59,10 +59,10 @@ export interface StreamState {
 type ContentMessage = SnapshotMessage | DeltaMessage | SameMessage;
 
 export class StreamSource {
-  readonly figures: StreamFigures;
+  readonly figures: StreamStats;
   readonly #options: StreamSourceOptions;
   readonly #link: ControllerLink;
-  readonly #said: SnapshotLog;
+  readonly #said: ConfigLog;
   /** What the controller believes to be here. */
   #received = new ReceivedContent();
   /** What was in force when the stream began, as the controller was told. */
@@ -83,10 +83,10 @@ export class StreamSource {
 
   constructor(options: StreamSourceOptions) {
     this.#options = options;
-    this.figures = new StreamFigures(options.now ?? (() => performance.now()));
+    this.figures = new StreamStats(options.now ?? (() => performance.now()));
     const { address, files, times, pace, maxLine, log } = options;
     const controller = `${address.hostname}:${address.port}`;
-    this.#said = new SnapshotLog(log, { controller }, 1000);
+    this.#said = new ConfigLog(log, { controller }, 1000);
     const user: LinkUser = {
       hello: () => this.#hello(),
       alive: (token) => this.#alive(token),

@@ -23,7 +23,7 @@ export interface ScrapedStream {
   readonly syncAge: number | null;
 }
 
-export class StreamFigures {
+export class StreamStats {
   readonly #now: () => number;
   #isConnected = false;
   #opened = 0;
