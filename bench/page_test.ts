@@ -4,7 +4,7 @@ import { plainModel } from "./machine.ts";
 import { END, replaceMarked } from "./page.ts";
 import { PEERS } from "./peer.ts";
 
-const ABOUT = await Deno.readTextFile(new URL("../docs/bench.md", import.meta.url));
+const ABOUT = await Deno.readTextFile(new URL("./README.md", import.meta.url));
 const BEGIN = "<!-- results -->";
 
 Deno.test("the page says what every case measures, and names every peer", () => {

@@ -72,7 +72,7 @@ Deno.test("a case has its day, machine and versions, its plot and its table", ()
   for (
     const part of [
       "## h1-small\n\nGET; 32 connections, 1 worker.",
-      "](plots/h1-small.svg)",
+      "](../bench/plots/h1-small.svg)",
       "- measured on 2026-01-02; 2 cores, Some Model; Deno 1.2.3; median of 1 rounds of 3 s",
       "- nginx: nginx/1.2.3",
       "- load: wrk 1.2.3",

@@ -84,7 +84,7 @@ export const CONTROLLER_BENCH_OPTIONS = defineOptions({
   write: {
     type: "string",
     value: "FILE",
-    help: "Also writes the tables into this page, between its markers: docs/bench-controller.md.",
+    help: "Also writes the tables into this page, between its markers: bench/controller/README.md.",
   },
 });
 

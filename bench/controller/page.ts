@@ -1,4 +1,4 @@
-/** The results in `docs/bench-controller.md`. In: a run's result. Out: Markdown for that page. */
+/** The results in `bench/controller/README.md`. In: a run's result. Out: Markdown for that page. */
 import { formatMarkdown } from "../report.ts";
 import type { RunResult } from "./run.ts";
 import { calls, figures } from "./tables.ts";

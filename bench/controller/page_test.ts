@@ -4,7 +4,7 @@ import { CONTROLLER_BENCH_BEGIN, formatResults } from "./page.ts";
 import type { RunResult } from "./run.ts";
 
 const PAGE = await Deno.readTextFile(
-  new URL("../../docs/bench-controller.md", import.meta.url),
+  new URL("./README.md", import.meta.url),
 );
 
 const MEMORY = { resident: 300 * 2 ** 20, peak: 350 * 2 ** 20 };

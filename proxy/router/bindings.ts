@@ -5,7 +5,7 @@
  *
  * With routes by the ten thousand an object is in none of the processor's caches, and on a page of
  * its own. So what a host and its routes have stands side by side, and leads only to what many of
- * them share. Measured in docs/performance-log.md.
+ * them share. Measured in bench/performance-log.md.
  *
  * A list takes the next power of two of places, and leaves them to the next one of that size: lists
  * that change for ever, each time a little longer or shorter, do not make the long one grow.

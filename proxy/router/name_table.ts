@@ -5,7 +5,7 @@
  * A `Map` reads a bucket, an entry and a string for that, each where no cache has it once there are
  * many, and each only when the one before has come. Here a name's bytes stand with its numbers in one
  * slot of 64 bytes: one such wait, for names of up to 36 bytes wherever the memory begins. Measured
- * in docs/performance-log.md.
+ * in bench/performance-log.md.
  */
 
 /** No such name. */

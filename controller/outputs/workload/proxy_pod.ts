@@ -32,7 +32,7 @@ const READINESS_PERIOD = 5;
 
 const RESOURCES = {
   requests: {
-    // About 10,000 small requests a second by docs/bench.md; an autoscaler's percents are of it.
+    // About 10,000 small requests a second by bench/README.md; an autoscaler's percents are of it.
     cpu: "250m",
     // Four workers hold 150 MiB before the first request; the rest is for routes and buffers.
     memory: "256Mi",
