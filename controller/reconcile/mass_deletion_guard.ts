@@ -2,8 +2,8 @@
  * What would go at once. In: what is published, and what is to take its place. Out: a clause that
  * says what is lost if that is much, or null. Pure.
  *
- * A list that came back short looks just like a great deletion. So before much is taken from proxies,
- * the lists are made anew (reliability row 116); what is confirmed is a user's wish.
+ * An API server that returns an empty or short list once looks like a mass deletion. So before most
+ * routes are removed from the proxies, everything is listed again; a confirmed deletion is applied.
  */
 import type { Route, Snapshot, Upstream } from "../../shared/snapshot/types.ts";
 

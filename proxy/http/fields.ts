@@ -1,7 +1,7 @@
 /**
  * Header fields as ranges of bytes: no string and no object per field on the way through. In:
- * ranges that a parser has validated, or names and values of our own. Out: ids of the names that the
- * proxy acts on, and the ranges, for the next codec to copy.
+ * ranges that a parser has validated, or names and values of our own. Out: ids of the names that
+ * the proxy acts on, and the ranges, for the next codec to copy.
  */
 import { TOKEN, TOKEN_UNDERSCORE } from "./grammar.ts";
 
@@ -296,8 +296,8 @@ export class Fields {
   }
 
   /**
-   * Writes another value into the last field, for which `fieldsOf` has made room. False, and nothing
-   * has changed, where there is too little, or the value is not of visible ASCII alone.
+   * Writes another value into the last field, for which `fieldsOf` has made room. False, and
+   * nothing has changed, where there is too little, or the value is not of visible ASCII alone.
    */
   replaceLast(value: string): boolean {
     const { bytes } = this;
@@ -342,8 +342,8 @@ const EMPTY = new Uint8Array(0);
 
 /**
  * Fields of our own making, laid out as `name: value CRLF` lines. Throws on a name or value that
- * would break out of its line (CR, LF, NUL, a name that is no token): response splitting by our own
- * redirects or errors ends here (reliability row 36).
+ * would break out of its line (CR, LF, NUL, a name that is no token): prevents response splitting
+ * by our own redirects and local replies (RFC 9110 §5.5).
  *
  * @param room bytes that the last value may grow by; see `replaceLast`.
  */

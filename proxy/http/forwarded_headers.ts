@@ -1,7 +1,8 @@
 /**
  * What a proxy changes in fields (RFC 9110 §7.6, the de-facto X-Forwarded-*). In: a request or a
- * response as it came. Out: marks on the fields that end here, and the fields that are added. What a
- * client says of itself is believed only from trusted proxies (reliability row 49).
+ * response as it came. Out: marks on the fields that end here, and the fields that are added. What
+ * a client says of itself is believed only from trusted proxies: others could forge their address,
+ * and pass access lists with it.
  */
 import type { CidrList } from "../../shared/net/cidr.ts";
 import {
@@ -101,9 +102,9 @@ export function prepareRequest(
 }
 
 /**
- * Whether the fields of the connection's last request are this one's too, but for its id. Of another
- * authority they are once that is written into them: a proxy before this one sends requests for many
- * hosts over one connection.
+ * Whether the fields of the connection's last request are this one's too, but for its id. Of
+ * another authority they are once that is written into them: a proxy before this one sends requests
+ * for many hosts over one connection.
  */
 function isAddedFor(exchange: Exchange, added: Fields, loopMark: string): boolean {
   const { request: { authority }, addedAuthority, addedMark } = exchange;

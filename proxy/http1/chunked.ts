@@ -6,7 +6,7 @@
 import { CR, DQUOTE, EQUALS, HEX, HTAB, LF, SEMICOLON, SP, TOKEN, VALUE } from "../http/grammar.ts";
 import { BACKSLASH } from "../http/grammar.ts";
 
-/** An extension line longer than this is an attack (reliability row 16). */
+/** Chunk extensions are read and dropped; long ones only burn CPU (CVE-2023-39326). */
 const MAX_EXTENSION = 4096;
 /**
  * Bytes of framing that a chunk may have without being counted, besides twice its data: a stream of

@@ -103,7 +103,7 @@ export class ClientConnection implements UpstreamExchange, Deadlined {
       this.#deadline = waiting ? deadlines.in(limits.responseBodyTimeout) : NO_DEADLINE;
     };
     this.#input.onWatched = () => {
-      // Whatever comes while idle is the end or out of turn (reliability row 35).
+      // Bytes without a request would be read as the response to the next one (RFC 9112 §9.2).
       if (this.#idle) this.close();
     };
     deadlines.add(this);

@@ -47,7 +47,10 @@ import { readUpgrade } from "./upgrade.ts";
 
 const CHUNKED = asciiBytes("chunked");
 
-/** Naming one of these in Connection would remove what others rely on (reliability row 47). */
+/**
+ * `Connection: host` and the like would have the proxy drop headers that backends rely on, such as
+ * Authorization or X-Forwarded-For (RFC 9110 §7.6.1).
+ */
 const NEVER_NOMINATED: ReadonlySet<number> = new Set([
   HOST,
   CONTENT_LENGTH,

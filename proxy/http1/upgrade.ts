@@ -4,7 +4,7 @@
  *
  * Only what cannot smuggle is an upgrade: `h2c` would carry requests past the router, a body before
  * the switch could be read as tunnel or as request, and a malformed WebSocket handshake is answered
- * by backends in different ways (reliability rows 56 to 59).
+ * by backends in different ways (CVE-2026-2833 was a tunnel opened before the backend's 101).
  */
 import { type Fields, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE } from "../http/fields.ts";
 import type { RequestHead } from "../http/message.ts";

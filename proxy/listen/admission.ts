@@ -2,8 +2,8 @@
  * Who may connect. In: addresses of new connections. Out: room or none; and where it gets tight,
  * connections that are idle make way, the one that was idle longest first.
  *
- * At 80 % of the limit idle ones are shed, so that the limit itself is met by clients that work, not
- * by those that hoard (reliability row 84). At the limit new connections are closed at once, which
+ * At 80 % of the limit idle ones are shed, so that the limit itself is met by clients that work,
+ * not by those that only hold connections. At the limit new connections are closed at once, which
  * costs the least; the others never notice.
  */
 import type { ConnectionCounts, ConnectionLimits, LimitReached } from "./connection_counts.ts";
@@ -68,8 +68,8 @@ export class Admission {
   }
 
   /**
-   * Closes up to `count` connections that have been idle for at least `minIdle` ms, the one that was
-   * idle longest first. How many it found.
+   * Closes up to `count` connections that have been idle for at least `minIdle` ms, the one that
+   * was idle longest first. How many it found.
    */
   shed(count: number, minIdle = MIN_IDLE): number {
     const latest = performance.now() - minIdle;

@@ -4,8 +4,8 @@
  *
  * Endpoints come from whoever may write a Service, an EndpointSlice or a DNS record. Without this
  * check that is also whoever wants to read the cloud's metadata, a node's loopback services or the
- * admin port through us (reliability row 124). Deno's permissions bound the same from outside; a
- * right to listen is also a right to dial that address, so they cannot do it alone.
+ * admin port through us (request forgery, as in CVE-2021-25745). Deno's permissions bound the same
+ * from outside; a right to listen is also a right to dial that address, so they cannot do it alone.
  */
 import ipaddr from "ipaddr.js";
 import type { Address } from "../../shared/net/address.ts";

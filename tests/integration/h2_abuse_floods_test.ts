@@ -1,6 +1,7 @@
 /**
- * Clients that send many cheap frames (reliability rows 63, 64, 66, 67, 72): where each is cut, what
- * the backend sees of it, and that others do not notice.
+ * Clients that send many cheap frames (rapid reset, CVE-2023-44487; MadeYouReset, CVE-2025-8671;
+ * PING and SETTINGS floods, CVE-2019-9512 and 9515; empty frames, CVE-2019-9518; streams over the
+ * limit): where each is cut, what reaches the backend, and that other connections are not affected.
  */
 import assert from "node:assert/strict";
 import { until } from "../support/backend.ts";

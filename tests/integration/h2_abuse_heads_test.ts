@@ -1,6 +1,7 @@
 /**
- * Heads that are dear to hold or to read (reliability rows 51, 65, 68, 69), and beginnings that never
- * end: what is answered, what ends the connection, and that what follows is read right.
+ * Heads that are expensive to hold or to read (too many or too large headers, CONTINUATION floods
+ * as in CVE-2024-27316, HPACK bombs as in CVE-2016-6581), and heads that never end: what the
+ * response is, what ends the connection, and that the next request is parsed correctly.
  */
 import assert from "node:assert/strict";
 import { ABUSE_TEXTS } from "../../proxy/http2/abuse.ts";

@@ -1,7 +1,7 @@
 /**
- * Clients that hold on (reliability rows 62, 70, 71, 72): windows that stay shut or open by a byte,
- * sockets that are not read, streams opened and left; and windows that are broken, by either side's
- * count (RFC 9113 §6.9).
+ * Clients that hold resources: windows that stay closed or open by one byte (CVE-2019-9517),
+ * sockets that are not read, streams that are opened and left; and window updates that violate RFC
+ * 9113 §6.9, on either side.
  */
 import assert from "node:assert/strict";
 import { ABUSE_TEXTS } from "../../proxy/http2/abuse.ts";

@@ -1,6 +1,7 @@
 /**
- * Answers over HTTP/2, frame by frame: what clients get of a backend's HTTP/1.1, whole, early, broken
- * or interim (reliability rows 59, 60, 77, 78), and how a connection says goodbye.
+ * Responses over HTTP/2, frame by frame: what clients get of a backend's HTTP/1.1 response,
+ * complete, early, broken off (never to be taken for complete) or interim, and how GOAWAY ends a
+ * connection without losing requests (RFC 9113 §6.8).
  */
 import assert from "node:assert/strict";
 import { Backend, type Peer, reply, signal, until } from "../support/backend.ts";

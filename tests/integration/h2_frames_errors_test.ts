@@ -1,6 +1,7 @@
 /**
- * Frames against RFC 9113: what ends the connection and with which code, what resets a stream alone,
- * and what is borne (reliability rows 71–73, 79). h2spec asks for one of several ends; these are ours.
+ * Frames that violate RFC 9113: which end the connection, with which code, which reset only their
+ * stream, and which are ignored (windows, §6.9; states, §5.1; push and priorities). h2spec accepts
+ * several outcomes; these are ours.
  */
 import assert from "node:assert/strict";
 import {

@@ -1,6 +1,6 @@
 /**
- * Requests of HTTP/2, byte by byte (reliability rows 40, 74–76): which are malformed, and what the
- * backend gets of the others, as HTTP/1.1 of our own making.
+ * HTTP/2 requests, byte by byte: which are malformed (RFC 9113 §8.1.1, 8.2 and 8.3), so that none
+ * can smuggle a request to an HTTP/1.1 backend, and what the backend receives of the others.
  */
 import assert from "node:assert/strict";
 import {

@@ -1,6 +1,6 @@
 /**
- * HTTP/2 on TLS as frames (reliability rows 42, 98): which version is spoken, for which hosts a
- * connection may be used, and that attacks meet the same limits as in plain text.
+ * HTTP/2 over TLS as frames: which version ALPN selects (RFC 7301), for which hosts a connection
+ * may be reused (RFC 9113 §9.1.1), and that the same limits hold as in plain text.
  */
 import assert from "node:assert/strict";
 import { ABUSE_TEXTS } from "../../proxy/http2/abuse.ts";

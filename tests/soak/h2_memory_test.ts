@@ -1,6 +1,7 @@
 /**
- * What attackers on HTTP/2 can make the proxy hold (reliability rows 62, 68, 69, 70): a hundred
- * connections that do their worst at a time, and resident memory meanwhile.
+ * How much memory attackers on HTTP/2 can make the proxy hold: slow readers, the HTTP/2 bomb
+ * (CVE-2026-49975), the HPACK bomb (CVE-2016-6581) and windows of zero (CVE-2019-9517), each on a
+ * hundred connections, while resident memory is measured.
  */
 import assert from "node:assert/strict";
 import {

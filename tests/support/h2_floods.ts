@@ -1,8 +1,7 @@
 /**
- * Floods of cheap frames (reliability rows 63, 64, 66, 67, 72) by a client of HTTP/2. In: a connection.
- * Out: frames without end, and how many of them were taken. What is counted is what the proxy has
- * taken before its GOAWAY: by the last stream in that, by its resets, or by answers to PINGs in
- * between.
+ * Floods of cheap frames by an HTTP/2 client. In: a connection. Out: endless frames, and how many
+ * of them the proxy processed before its GOAWAY: counted by the last stream in it, by its resets,
+ * or by its responses to PINGs in between.
  */
 import assert from "node:assert/strict";
 import type { AbuseReason } from "../../proxy/http2/abuse.ts";
