@@ -1,4 +1,4 @@
-/** docs/architecture.md names files and folders that there are, and every folder of the programs. */
+/** docs/architecture.md names existing files, every folder of the programs, and defines the terms. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { FOLDERS } from "./import_table.ts";
@@ -32,4 +32,24 @@ Deno.test("docs/architecture.md says what every folder of the programs is for", 
     return !table.includes(`\`${folder}/\``) && !new RegExp(`\`(?:[\\w/]+/)?${own}/\``).test(table);
   });
   assert.deepEqual(unnamed, []);
+});
+
+/** Terms of code and documentation; each has one name everywhere. */
+const TERMS = [
+  ...["listener", "virtual host", "route", "match", "filter", "policy", "backend", "upstream"],
+  ...["endpoint", "downstream", "header", "request", "response", "local reply", "retry", "attempt"],
+  ...["outlier detection", "pending requests", "circuit breaker", "drain", "access log"],
+  ...["active snapshot", "accepted", "applied", "rejected", "resync", "informer", "reflector"],
+  ...["store", "work queue", "debounce", "reconcile", "leader election", "fence", "field manager"],
+  ...["CA", "snapshot", "exchange", "problem", "claim", "owner"],
+];
+
+Deno.test("docs/architecture.md defines each term once, in alphabetical order", () => {
+  const [, glossary] = page.split("## Glossary");
+  const rows = [...glossary.matchAll(/^\| ([A-Za-z][\w ]*?) +\|/gm)].map(([, term]) => term).slice(
+    1,
+  );
+  const lower = rows.map((term) => term.toLowerCase());
+  assert.deepEqual(lower, [...new Set(lower)].sort());
+  assert.deepEqual(TERMS.filter((term) => !rows.includes(term)), []);
 });
