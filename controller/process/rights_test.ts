@@ -115,7 +115,7 @@ function namesIn(cell: string): string[] {
 
 Deno.test("docs/install.md lists the rights of hostport.yaml", async () => {
   const listed = [
-    ...await documented("In the whole cluster", null),
+    ...await documented("Cluster-wide", null),
     ...await documented("In pingress-system", SYSTEM),
   ];
   deepEqual(

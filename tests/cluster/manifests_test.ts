@@ -347,7 +347,7 @@ Deno.test("docs/install.md has each right", async () => {
   const granted = (isOurs: boolean) =>
     grants.filter(({ namespace }) => (namespace === NAMESPACE) === isOurs)
       .map(({ resource, names, verb }) => `${verb} ${resource} ${names?.[0] ?? ""}`).sort();
-  const cluster = (await documentedTable("In the whole cluster")).flatMap(([what, verbs]) => {
+  const cluster = (await documentedTable("Cluster-wide")).flatMap(([what, verbs]) => {
     const [name = ""] = what.endsWith(" only") ? quoted(what).slice(-1) : [];
     return quoted(what).filter((resource) => resource !== name)
       .flatMap((resource) => verbs.split(", ").map((verb) => `${verb} ${resource} ${name}`));
