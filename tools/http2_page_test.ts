@@ -8,9 +8,9 @@ const PAGE = Deno.readTextFileSync(new URL("../docs/http2.md", import.meta.url))
 
 const SPOKEN = {
   http: "HTTP/1.1 in plain text",
-  https: "TLS, and in it HTTP/2 or HTTP/1.1 as the backend chooses (ALPN)",
+  https: "TLS with HTTP/2 or HTTP/1.1, selected by the backend (ALPN)",
   h2c: "HTTP/2 in plain text",
-  h2: "TLS, and in it HTTP/2 only",
+  h2: "TLS with HTTP/2 only",
 };
 
 Deno.test("docs/http2.md says what becomes of each appProtocol", () => {
