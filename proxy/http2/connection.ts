@@ -327,7 +327,7 @@ export class Connection implements ConnectionCore, StreamConnection {
   }
 
   #number(stream: Stream): void {
-    stream.id = this.streams.nextId;
+    stream.opened(this.streams.nextId);
     stream.sender.window.available = this.peer.initialWindow;
     this.streams.nextId += 2;
     this.streams.add(stream);

@@ -113,7 +113,6 @@ export class ServerStream extends Stream implements Exchange {
     const { connection, record, request } = this;
     const { limits } = this.#owner.context;
     this.begin();
-    this.id = id;
     this.#phase = FRESH;
     record.begin();
     record.startedAt = now;
@@ -124,6 +123,7 @@ export class ServerStream extends Stream implements Exchange {
     this.#lingerDeadline = NO_DEADLINE;
     this.#block.begin(limits.requestHeadBytes, limits.requestFields, false);
     if (!connection.decode(this.#block)) return false;
+    this.opened(id);
     connection.streams.add(this);
     record.bytesIn = connection.blockSize;
     this.#problem = readRequestHead(this.#block, request, ended, limits);

@@ -8,6 +8,22 @@ import type { HpackEncoder } from "./hpack/encoder.ts";
 import { type Consumer, type LengthProblem, ReceivedBody } from "./received_body.ts";
 import type { PeerSettings } from "./frame/settings.ts";
 import { type SenderConnection, StreamSender } from "./stream_sender.ts";
+import {
+  ABANDON,
+  CLOSED,
+  END_RECEIVED,
+  END_SENT,
+  EVENT_NAMES,
+  HALF_CLOSED_LOCAL,
+  HALF_CLOSED_REMOTE,
+  HEADERS,
+  IDLE,
+  RESET,
+  STATE_NAMES,
+  type StreamEvent,
+  type StreamState,
+  transition,
+} from "./stream_state.ts";
 import { ReceiveWindow } from "./frame/window.ts";
 
 /** What a stream needs of its connection. */
@@ -22,6 +38,7 @@ export interface StreamConnection extends SenderConnection<Stream> {
   provoked(stream: Stream, code: number, error: ProxyError): void;
   finished(stream: Stream): void;
   forget(stream: Stream): void;
+  close(error: ProxyError): void;
 }
 
 export abstract class Stream implements Consumer {
@@ -29,12 +46,6 @@ export abstract class Stream implements Consumer {
   id = 0;
   /** When it was opened, in ms, monotonic, at most one sweep too early. */
   openedAt = 0;
-  /** We have said END_STREAM. */
-  localEnded = false;
-  /** The peer has said END_STREAM. */
-  remoteEnded = false;
-  /** Over: finished or broken. */
-  isClosed = true;
   /** Why it broke, if it did. */
   failure: ProxyError | null = null;
   /** The peer has said that it has done nothing with it (RFC 9113 §8.7). */
@@ -43,6 +54,8 @@ export abstract class Stream implements Consumer {
   readonly sender: StreamSender<Stream>;
   readonly receiveWindow: ReceiveWindow;
   connection: StreamConnection;
+  /** Closed before the first `begin`, as between two streams. */
+  #state: StreamState = CLOSED;
 
   constructor(connection: StreamConnection) {
     const { buffers, deadlines, streamWindow } = connection.options;
@@ -63,16 +76,36 @@ export abstract class Stream implements Consumer {
   /** Both sides have said END_STREAM. Once. */
   protected abstract finished(): void;
 
+  get isClosed(): boolean {
+    return this.#state === CLOSED;
+  }
+
+  /** No END_STREAM of ours is due: it has been sent, or the stream is closed. */
+  get localEnded(): boolean {
+    return this.#state === HALF_CLOSED_LOCAL || this.#state === CLOSED;
+  }
+
+  /** No END_STREAM of the peer's is due: it has been received, or the stream is closed. */
+  get remoteEnded(): boolean {
+    return this.#state === HALF_CLOSED_REMOTE || this.#state === CLOSED;
+  }
+
   /** A new stream of the connection, perhaps in an object that has served another. */
   begin(): void {
     const { connection } = this;
     this.id = 0;
     this.openedAt = connection.options.deadlines.now;
-    this.localEnded = this.remoteEnded = this.isClosed = false;
+    this.#state = IDLE;
     this.failure = null;
     this.unprocessed = false;
     this.receiveWindow.reset(connection.unknownWindow);
     this.sender.begin(connection, connection.peer.initialWindow);
+  }
+
+  /** Its first HEADERS frame is sent, or has been received. */
+  opened(id: number): void {
+    this.id = id;
+    this.#enter(HEADERS);
   }
 
   /** Bytes of its body have been used: the peer may send as many more. */
@@ -80,21 +113,19 @@ export abstract class Stream implements Consumer {
     const { connection } = this;
     connection.consumed(bytes);
     // Who breaks off a body wants no more of it.
-    if (this.remoteEnded || this.isClosed || this.body.isBroken) return;
+    if (this.remoteEnded || this.body.isBroken) return;
     const increment = this.receiveWindow.give(bytes);
     if (increment > 0) connection.writeWindowUpdate(this.id, increment);
   }
 
   /** The peer has said END_STREAM, after its body is `finish`ed. */
   endRemote(): void {
-    this.remoteEnded = true;
-    if (this.localEnded) this.#finish();
+    if (this.#enter(END_RECEIVED) && this.isClosed) this.#finish();
   }
 
   /** We have said END_STREAM. */
   endLocal(): void {
-    this.localEnded = true;
-    if (this.remoteEnded) this.#finish();
+    if (this.#enter(END_SENT) && this.isClosed) this.#finish();
   }
 
   /** Ends it with RST_STREAM; its exchange breaks off with `error`. */
@@ -110,6 +141,7 @@ export abstract class Stream implements Consumer {
     if (this.remoteEnded && !this.connection.options.isServer) {
       // RFC 9113 §8.1: the answer is whole, and the rest of the request is not wanted.
       this.sender.fail(error);
+      this.#enter(RESET);
       this.#finish();
     } else this.break(error);
   }
@@ -117,7 +149,7 @@ export abstract class Stream implements Consumer {
   /** It breaks off; without a word to the peer, who knows. */
   break(error: ProxyError): void {
     if (this.isClosed) return;
-    this.isClosed = true;
+    this.#enter(this.#state === IDLE ? ABANDON : RESET);
     this.failure = error;
     this.body.fail(error);
     this.sender.fail(error);
@@ -139,8 +171,19 @@ export abstract class Stream implements Consumer {
     this.reset(CANCEL, new ProxyError(this.connection.options.codes.stalled));
   }
 
+  /** An event that the state does not allow is a mistake of ours: it ends the connection alone. */
+  #enter(event: StreamEvent): boolean {
+    const next = transition(this.#state, event);
+    if (next !== null) {
+      this.#state = next;
+      return true;
+    }
+    const what = `stream ${this.id}: ${EVENT_NAMES[event]} while ${STATE_NAMES[this.#state]}`;
+    this.connection.close(new ProxyError("internal", what));
+    return false;
+  }
+
   #finish(): void {
-    this.isClosed = true;
     this.connection.finished(this);
     this.finished();
     this.connection.role.streamClosed(this);
