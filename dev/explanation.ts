@@ -3,6 +3,7 @@
  * request it. Out: text that names the winner and where it is written, who lost and why, the
  * certificate, the endpoints, and the problems that bear on this host.
  */
+import { upstreamsOf } from "../shared/snapshot/forward_action.ts";
 import { X509Certificate } from "node:crypto";
 import { asList, fieldOf, isAbsent } from "../controller/base/json.ts";
 import { httpsLocation } from "../proxy/http/https_location.ts";
@@ -65,7 +66,7 @@ export function explainUrl(question: Question): Explained {
     winner(question, explanation),
     losers(question, explanation),
     certificate(question, explanation),
-    ...(action?.kind === "forward" ? [endpoints(question, action.upstream)] : []),
+    ...upstreamsOf(action).map((id) => endpoints(question, id)),
     formatProblems(problemsAbout(question, explanation), "about this host"),
   ];
   return { text: sections.join("\n\n"), isForwarded: action?.kind === "forward" };
@@ -147,7 +148,7 @@ function winner(question: Question, { outcome, host }: Explanation): string {
 
 function describeAction(action: Action): string {
   return action.kind === "forward"
-    ? `goes to ${action.upstream}`
+    ? `goes to ${upstreamsOf(action).join(" or ")}`
     : `answers ${action.status}: ${action.reason}`;
 }
 

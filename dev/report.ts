@@ -3,6 +3,7 @@
  * command to try it with, and every problem with its place and remedy. Whatever the manifests hold,
  * none of it reaches the terminal as a control character.
  */
+import { upstreamsOf } from "../shared/snapshot/forward_action.ts";
 import { explain } from "../proxy/router/explain.ts";
 import { type Address, formatAddress } from "../shared/net/address.ts";
 import { formatObject } from "../shared/problem.ts";
@@ -90,7 +91,7 @@ export function formatTable(plan: Plan): string {
   for (const route of routes.slice(0, MAX_SHOWN)) {
     rows.push([
       route.host === "*" ? "(any other)" : route.host,
-      `${route.path.type.padEnd("Prefix".length)} ${route.path.value}`,
+      `${route.match.path.type.padEnd("Prefix".length)} ${route.match.path.value}`,
       ...actionCells(plan, route.action, certificateFor(plan.snapshot, route.host)),
     ]);
   }
@@ -112,8 +113,9 @@ export function alignColumns(rows: readonly (readonly string[])[]): string[] {
 /** Backend, TLS, and where it goes on this machine. */
 function actionCells(plan: Plan, action: Action, certificate: Certificate | null): string[] {
   const tls = certificate?.origin.name ?? "-";
-  if (action.kind === "answer") return [`${action.status}: ${action.reason}`, tls, "-"];
-  return [action.upstream, tls, describeUpstream(plan, action.upstream)];
+  if (action.kind === "reply") return [`${action.status}: ${action.reason}`, tls, "-"];
+  const ids = upstreamsOf(action);
+  return [ids.join(", "), tls, ids.map((id) => describeUpstream(plan, id)).join(", ")];
 }
 
 /** `sample backend`, `127.0.0.1:3000 (--map)`, or addresses from the manifests. */
@@ -152,7 +154,7 @@ export function curlLines(snapshot: Snapshot, listeners: Listeners): string[] {
   const rpc = http === undefined || http2.size === 0
     ? null
     : findRequest(snapshot, (route) =>
-      route.action.kind === "forward" && http2.has(route.action.upstream) &&
+      upstreamsOf(route.action).some((id) => http2.has(id)) &&
       (!redirected || !hasCertificate(route)));
   if (rpc !== null && rpc.host !== null) {
     lines.push(plainLine(rpc, http, "--http2-prior-knowledge "));
@@ -194,15 +196,18 @@ function findRequest(
   wanted: (route: Route) => boolean,
 ): FoundRequest | null {
   const upstreams = new Map(snapshot.upstreams.map(({ id, addresses }) => [id, addresses]));
-  const reachable = (action: Action) => {
-    const addresses = action.kind === "forward" ? upstreams.get(action.upstream) : undefined;
-    return addresses?.kind === "dns" || (addresses?.endpoints.length ?? 0) > 0;
-  };
+  const reachable = (action: Action) =>
+    upstreamsOf(action).some((id) => {
+      const addresses = upstreams.get(id);
+      return addresses?.kind === "dns" || (addresses?.endpoints.length ?? 0) > 0;
+    });
   const candidates = snapshot.routes
     .filter((route) => reachable(route.action) && wanted(route))
-    .sort((a, b) => easiness(a) - easiness(b) || a.path.value.length - b.path.value.length)
+    .sort((a, b) =>
+      easiness(a) - easiness(b) || a.match.path.value.length - b.match.path.value.length
+    )
     .slice(0, MAX_TRIED);
-  for (const { id, host, path } of candidates) {
+  for (const { id, host, match: { path } } of candidates) {
     const name = host === "*" ? null : host.replace("*", "any");
     const { outcome } = explain(snapshot, name ?? ANY_HOST, path.value);
     if (outcome.kind === "route" && outcome.route.id === id) {
@@ -214,7 +219,7 @@ function findRequest(
 }
 
 /** Exact hosts before wildcards before none, whole hosts before single paths. */
-function easiness({ host, path }: Route): number {
+function easiness({ host, match: { path } }: Route): number {
   const hostRank = host === "*" ? 4 : host.startsWith("*.") ? 2 : 0;
   return hostRank + (path.type === "Prefix" ? 0 : 1);
 }

@@ -83,8 +83,8 @@ function routeTo(host: string, value: string): Route {
   return {
     id: `${host} Prefix ${value}`,
     host,
-    path: { type: "Prefix", value },
-    action: { kind: "forward", upstream: UPSTREAM },
+    match: { path: { type: "Prefix", value } },
+    action: { kind: "forward", backends: [{ upstream: UPSTREAM }] },
     origin: { kind: "Ingress", namespace: "default", name: "bench", field: "" },
   };
 }

@@ -7,13 +7,13 @@ const origin = { kind: "Ingress", namespace: "default", name: "web", field: "" }
 
 function snapshot(routes: number, ready: number, certificates: number, upstreams = 20): Snapshot {
   return {
-    format: 1,
+    format: 2,
     version: { epoch: "a", seen: {} },
     routes: list(routes, (i): Route => ({
       id: `h${i} Prefix /`,
       host: `h${i}`,
-      path: { type: "Prefix", value: "/" },
-      action: { kind: "forward", upstream: "default/web:80" },
+      match: { path: { type: "Prefix", value: "/" } },
+      action: { kind: "forward", backends: [{ upstream: "default/web:80" }] },
       origin,
     })),
     defaultAction: null,

@@ -3,6 +3,7 @@
  * fails on an object, that one alone is left out, what was published of it stays, and a problem says
  * so. `translate` is not known to throw, and this is why nobody has to trust that.
  */
+import { upstreamsOf } from "../../shared/snapshot/forward_action.ts";
 import type { ObjectRef, Problem } from "../../shared/problem.ts";
 import type { Route, Snapshot } from "../../shared/snapshot/types.ts";
 import type { Ingress, Resources } from "../kube/resources.ts";
@@ -109,9 +110,10 @@ function keep(snapshot: Snapshot, published: Snapshot | null, routes: readonly R
   const upstreams = new Map(snapshot.upstreams.map((upstream) => [upstream.id, upstream]));
   const before = new Map(published.upstreams.map((upstream) => [upstream.id, upstream]));
   for (const { action } of routes) {
-    if (action.kind !== "forward" || upstreams.has(action.upstream)) continue;
-    const upstream = before.get(action.upstream);
-    if (upstream !== undefined) upstreams.set(upstream.id, upstream);
+    for (const id of upstreamsOf(action)) {
+      const upstream = before.get(id);
+      if (upstream !== undefined && !upstreams.has(id)) upstreams.set(id, upstream);
+    }
   }
   const hosts = new Set(routes.map(({ host }) => host));
   const covered = new Set(snapshot.certificates.flatMap((certificate) => certificate.hosts));

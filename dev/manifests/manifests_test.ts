@@ -180,7 +180,7 @@ for (const [name, text, expected] of BAD) {
       assert.notEqual(problem.remedy, "");
     }
     const good = plan.snapshot.routes.find(({ id }) => id === "good.example.com Prefix /");
-    assert.deepEqual(good?.action, { kind: "forward", upstream: "default/web:80" });
+    assert.deepEqual(good?.action, { kind: "forward", backends: [{ upstream: "default/web:80" }] });
   });
 }
 

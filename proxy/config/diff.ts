@@ -7,6 +7,8 @@
  * data that can be posted to a worker, but for the keys of certificates, which `worker_protocol.ts`
  * wraps and unwraps.
  */
+import { isSameNode } from "../../shared/snapshot/node_writer.ts";
+import { UPSTREAM } from "../../shared/snapshot/schema.ts";
 import type {
   Action,
   Route,
@@ -69,16 +71,11 @@ export class SnapshotDiffer {
   ): Pick<SnapshotDelta, "upstreams" | "removedUpstreams"> {
     if (upstreams === this.#upstreams) return { upstreams: [], removedUpstreams: [] };
     const byId = new Map(upstreams.map((upstream) => [upstream.id, upstream]));
-    const changed = upstreams.filter((upstream) => !isSame(this.#byId.get(upstream.id), upstream));
+    // What came by a stream is the very same where it did not change; a file is read anew.
+    const changed = upstreams.filter((one) => !isSameNode(UPSTREAM, this.#byId.get(one.id), one));
     const removed = [...this.#byId.keys()].filter((id) => !byId.has(id));
     this.#upstreams = upstreams;
     this.#byId = byId;
     return { upstreams: changed, removedUpstreams: removed };
   }
-}
-
-/** What came by a stream is the very same where it did not change; what a file holds is read anew. */
-function isSame(before: Upstream | undefined, now: Upstream): boolean {
-  return before === now ||
-    (before !== undefined && JSON.stringify(before) === JSON.stringify(now));
 }

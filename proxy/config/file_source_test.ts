@@ -44,7 +44,7 @@ Deno.test("a file that cannot be read at the start is an error that names file, 
     ],
     [
       "a bad part",
-      write("proxy.json", '{"format": 1, "routes": [{"host": 5}]}'),
+      write("proxy.json", '{"format": 2, "routes": [{"host": 5}]}'),
       '$.routes[0].host: a text is needed, not a number; write "…" here',
     ],
   ];
@@ -278,13 +278,13 @@ Deno.test("nothing comes after stop", async () => {
 Deno.test("an older snapshot, and one that takes too many routes away, leave the last good one in force", async () => {
   const at = (seen: string, hosts: readonly string[]) =>
     JSON.stringify({
-      format: 1,
+      format: 2,
       version: { epoch: "cluster", seen: { Ingress: seen } },
       routes: hosts.map((host) => ({
         id: `${host} Prefix /`,
         host,
-        path: { type: "Prefix", value: "/" },
-        action: { kind: "answer", status: 503, reason: "none" },
+        match: { path: { type: "Prefix", value: "/" } },
+        action: { kind: "reply", status: 503, reason: "none" },
         origin: { kind: "Ingress", namespace: "default", name: "web", field: "spec" },
       })),
       defaultAction: null,

@@ -108,7 +108,7 @@ Deno.test("beside a stream, the version decides; where it does not, the stream d
 
 Deno.test("a whole snapshot of nothing does not come by the stream where something is in force", () => {
   const nothing = withRoutes(0);
-  const answer = { kind: "answer", status: 503, reason: "" } as const;
+  const answer = { kind: "reply", status: 503, reason: "" } as const;
   const table: [next: Snapshot, current: Snapshot, isWhole: boolean, refused: boolean][] = [
     [nothing, withRoutes(1), true, true],
     [nothing, withRoutes(1), false, false],

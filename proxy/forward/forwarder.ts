@@ -34,7 +34,7 @@ import {
 /** What a route means here. */
 export type Target =
   | { readonly kind: "forward"; readonly upstream: HttpUpstream }
-  | { readonly kind: "answer"; readonly code: ErrorCode; readonly reason: string };
+  | { readonly kind: "reply"; readonly code: ErrorCode; readonly reason: string };
 
 export interface ForwarderContext extends UpstreamRequestsContext {
   readonly limits: Limits;
@@ -95,7 +95,7 @@ export class Forwarder {
     if (place === NO_ROUTE) return this.#localReply(exchange, new ProxyError("no_route"));
     telemetry.routed(exchange.record, table.counters(place));
     const target = table.target(place);
-    if (target.kind === "answer") {
+    if (target.kind === "reply") {
       return this.#localReply(exchange, new ProxyError(target.code, target.reason));
     }
     const last = maxForwards(exchange.request);

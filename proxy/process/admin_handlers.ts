@@ -3,6 +3,7 @@
  * force. Out: handlers by path: `/metrics` for anyone, `/configuration`, `/snapshot` and `/explain`
  * for this machine alone.
  */
+import { upstreamsOf } from "../../shared/snapshot/forward_action.ts";
 import { formatAddress } from "../../shared/net/address.ts";
 import { type AdminHandler, loopbackOnly } from "../../shared/admin/server.ts";
 import type { PathOptions } from "../../shared/path/canonical_path.ts";
@@ -118,12 +119,14 @@ function redirectOf(
 function plain(url: RequestedUrl, explanation: Explanation, snapshot: Snapshot) {
   const { path, outcome, considered, certificate: { by, certificate, because } } = explanation;
   const action = actionOf(explanation);
+  const upstreams = upstreamsOf(action).flatMap((id) => upstreamOf(snapshot, id) ?? []);
   return {
     url: `${url.scheme}://${url.host}${url.rawPath}`,
     host: url.host,
     path: path.ok ? path.path : null,
     outcome,
-    upstream: action?.kind === "forward" ? upstreamOf(snapshot, action.upstream) ?? null : null,
+    upstream: upstreams[0] ?? null,
+    ...(upstreams.length > 1 ? { upstreams } : {}),
     considered,
     certificate: {
       by,
@@ -161,7 +164,7 @@ function describe(
     );
   }
   if (action !== null) lines.push(`  ${describeAction(action)}`);
-  if (action?.kind === "forward") lines.push(`  ${describeUpstream(snapshot, action.upstream)}`);
+  for (const id of upstreamsOf(action)) lines.push(`  ${describeUpstream(snapshot, id)}`);
   for (const { route, lostBecause } of considered) {
     lines.push(`Considered: ${route.id}`, `  lost because ${lostBecause}`);
   }
@@ -177,7 +180,7 @@ function actionOf({ outcome }: Explanation): Action | null {
 
 function describeAction(action: Action): string {
   return action.kind === "forward"
-    ? `goes to ${action.upstream}`
+    ? `goes to ${upstreamsOf(action).join(" or ")}`
     : `answers ${action.status}: ${action.reason}`;
 }
 

@@ -6,7 +6,7 @@
  * certificates exist before routes need them, and upstreams that are gone go last. Endpoints, pools and turns that stay keep their state.
  */
 import type { Logger } from "../../shared/log.ts";
-import type { Action, Upstream as UpstreamSpec } from "../../shared/snapshot/types.ts";
+import type { Action, Route, Upstream as UpstreamSpec } from "../../shared/snapshot/types.ts";
 import { Certificates } from "../certificates/store.ts";
 import type { Target } from "../forward/forwarder.ts";
 import type { LoopMark } from "../http/loop_mark.ts";
@@ -58,7 +58,7 @@ export class ActiveRoutes {
     this.certificates.apply(delta.certificates, delta.defaultCertificate);
     this.#context.loopMark.publish(delta.loopMark);
     for (const { host, routes } of delta.hosts) {
-      this.table.replaceHost(host, routes, (route) => this.#bind(route.action, route.id));
+      this.table.replaceHost(host, routes, (route) => this.#bindRoute(route));
     }
     const { defaultAction } = delta;
     this.table.replaceFallback(defaultAction === null ? null : this.#bind(defaultAction, null));
@@ -103,6 +103,17 @@ export class ActiveRoutes {
     }
   }
 
+  /** What this version cannot do fails closed. */
+  #bindRoute(route: Route): Binding<Target> {
+    const reason = beyond(route);
+    if (reason === null) return this.#bind(route.action, route.id);
+    this.#log.error("Route does not compile and answers 500", { route: route.id, problem: reason });
+    return {
+      target: { kind: "reply", code: "route_broken", reason },
+      counters: this.#metrics.countersOf(route.id),
+    };
+  }
+
   /** @param id the route's; null for the default action. */
   #bind(action: Action, id: string | null): Binding<Target> {
     return { target: this.#target(action, id), counters: this.#metrics.countersOf(id) };
@@ -117,18 +128,19 @@ export class ActiveRoutes {
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       this.#log.error("Route does not compile and answers 500", { route: id, problem: reason });
-      return { kind: "answer", code: "route_broken", reason };
+      return { kind: "reply", code: "route_broken", reason };
     }
   }
 
   #compile(action: Action): Target {
-    if (action.kind === "answer") {
+    if (action.kind === "reply") {
       const code = action.closed ? "route_closed" : ANSWER_CODES[action.status];
-      return { kind: "answer", code, reason: action.reason };
+      return { kind: "reply", code, reason: action.reason };
     }
-    const upstream = this.#upstreams.get(action.upstream);
+    const [{ upstream: id }] = action.backends;
+    const upstream = this.#upstreams.get(id);
     if (upstream === undefined) {
-      return { kind: "answer", code: "route_broken", reason: `no upstream ${action.upstream}` };
+      return { kind: "reply", code: "route_broken", reason: `no upstream ${id}` };
     }
     let target = this.#forwards.get(upstream);
     if (target === undefined) {
@@ -137,6 +149,19 @@ export class ActiveRoutes {
     }
     return target;
   }
+}
+
+/** What of a route is not supported; null for nothing. */
+function beyond({ match, listeners, action, filterSet, policy }: Route): string | null {
+  const { path, method, headers, query } = match;
+  if (path.type !== "Exact" && path.type !== "Prefix") return `paths of type ${path.type}`;
+  if (method !== undefined || headers !== undefined || query !== undefined) {
+    return "conditions beside the path";
+  }
+  if (listeners !== undefined) return "listeners of its own";
+  if (filterSet !== undefined || policy !== undefined) return "filters and policies";
+  if (action.kind === "forward" && action.backends.length > 1) return "several backends";
+  return null;
 }
 
 /** The name that a backend's certificate is expected to be for. */

@@ -73,7 +73,7 @@ function behaviour({ configuration, registry, loopMark }: Scene) {
     routes: PROBES.map(([host, path]) => {
       const target = configuration.table.match(host, path);
       if (target === null) return null;
-      return target.kind === "answer"
+      return target.kind === "reply"
         ? `${target.code} ${target.reason}`
         : `${target.upstream.id} ${endpointsOf(target.upstream)}`;
     }),
@@ -115,8 +115,8 @@ function forwarding(addresses: readonly string[], id = "a/web:80", hosts = ["a.t
     routes: hosts.map((host) => ({
       id: `${host} Prefix /`,
       host,
-      path: { type: "Prefix", value: "/" },
-      action: { kind: "forward", upstream: id },
+      match: { path: { type: "Prefix", value: "/" } },
+      action: { kind: "forward", backends: [{ upstream: id }] },
       origin: { kind: "Ingress", namespace: "a", name: "web", field: "" },
     })),
     defaultAction: null,
@@ -182,10 +182,10 @@ Deno.test("an answer for the request that no route takes comes and goes", () => 
   const scene = new Scene().apply(NOBODY);
   const match = () => scene.configuration.table.match("a.test", "/");
   assert.equal(match(), null);
-  const defaultAction = { kind: "answer", status: 503, reason: "no such Service" } as const;
+  const defaultAction = { kind: "reply", status: 503, reason: "no such Service" } as const;
   scene.apply({ ...NOBODY, snapshot: { ...NOBODY.snapshot, defaultAction } });
-  assert.deepEqual(match()?.kind === "answer" && match(), {
-    kind: "answer",
+  assert.deepEqual(match()?.kind === "reply" && match(), {
+    kind: "reply",
     code: "no_endpoint",
     reason: "no such Service",
   });
@@ -197,7 +197,7 @@ Deno.test("an answer for the request that no route takes comes and goes", () => 
 function brokenRoute(host: string): Route {
   const action: Action = {
     kind: "forward",
-    get upstream(): string {
+    get backends(): never {
       throw new Error("cannot be compiled");
     },
   };
@@ -220,7 +220,7 @@ Deno.test("a route that does not compile answers 500 alone, and is put right by 
   const kinds = () =>
     ["a.test", "b.test", "c.test"].map((host) => {
       const target = configuration.table.match(host, "/");
-      return target?.kind === "answer" ? target.code : target?.kind;
+      return target?.kind === "reply" ? target.code : target?.kind;
     });
   assert.deepEqual(kinds(), ["forward", "route_broken", "forward"]);
   assert.deepEqual(logged.map(({ route, problem }) => `${route}: ${problem}`), [

@@ -92,19 +92,20 @@ export function redirectsToHttps({ host, path, certificate }: Explanation): bool
 
 /** Why a route of the deciding host is not the winner. */
 function whyPathLost(route: Route, path: string, winner: Route | null): string {
-  const { type, value } = route.path;
+  const { type, value } = route.match.path;
   if (type === "Exact" && value !== path) return `Exact ${value} takes only that very path`;
   if (type === "Prefix" && !prefixTakes(value, path)) {
     return path.startsWith(value)
       ? `Prefix ${value} takes whole segments, and the path goes on within one`
       : `Prefix ${value} is not how the path begins`;
   }
-  if (winner?.path.type === type && winner.path.value === value) {
+  const won = winner?.match.path;
+  if (won?.type === type && won.value === value) {
     return "a route before it has the same host and path";
   }
-  return winner?.path.type === "Exact"
+  return won?.type === "Exact"
     ? "an Exact path goes before every Prefix"
-    : `the longer Prefix ${winner?.path.value} goes before ${value}`;
+    : `the longer Prefix ${won?.value} goes before ${value}`;
 }
 
 function prefixTakes(prefix: string, path: string): boolean {

@@ -9,8 +9,8 @@ function route(text: string): Route {
   return {
     id: text,
     host,
-    path: { type: type as "Exact" | "Prefix", value },
-    action: { kind: "forward", upstream: "default/web:80" },
+    match: { path: { type: type as "Exact" | "Prefix", value } },
+    action: { kind: "forward", backends: [{ upstream: "default/web:80" }] },
     origin: ORIGIN,
   };
 }
@@ -27,7 +27,7 @@ function certificate(id: string, ...hosts: string[]): Certificate {
 
 function snapshot(routes: readonly string[], rest: Partial<Snapshot> = {}): Snapshot {
   return {
-    format: 1,
+    format: 2,
     version: { epoch: "test", seen: {} },
     routes: routes.map(route),
     defaultAction: null,
@@ -80,7 +80,7 @@ Deno.test("explain says when the deciding host has no path, and less specific ho
     "which decides alone",
   ];
   assert.deepEqual(lines(snapshot(routes), "app.example.com", "/"), ["none", ...lost]);
-  const answer = { kind: "answer", status: 503, reason: "no backend" } as const;
+  const answer = { kind: "reply", status: 503, reason: "no backend" } as const;
   const source = snapshot(routes, { defaultAction: answer });
   assert.deepEqual(lines(source, "app.example.com", "/"), ["default", ...lost]);
   assert.deepEqual(explain(source, "nobody.org", "/").outcome, { kind: "default", action: answer });

@@ -50,7 +50,10 @@ export class RouteTable<T> {
       this.#remove(before);
       return;
     }
-    const after = this.#put(routes.map(({ path }) => path), routes.map((route) => bind(route)));
+    const after = this.#put(
+      routes.map(({ match }) => match.path),
+      routes.map((route) => bind(route)),
+    );
     this.#index.set(host, after, this.#bindings.tree(after));
     // Only now: mostly the tree and the targets are the same.
     if (before !== NO_HOST) this.#remove(before);

@@ -10,15 +10,15 @@ function route(text: string): Route {
   return {
     id: text,
     host,
-    path: { type: type as "Exact" | "Prefix", value },
-    action: { kind: "forward", upstream: text },
+    match: { path: { type: type as "Exact" | "Prefix", value } },
+    action: { kind: "forward", backends: [{ upstream: text }] },
     origin: { kind: "Ingress", namespace: "default", name: "web", field: "" },
   };
 }
 
 function snapshot(routes: readonly Route[], defaultAction: Action | null = null): Snapshot {
   return {
-    format: 1,
+    format: 2,
     version: { epoch: "test", seen: {} },
     routes,
     defaultAction,
@@ -164,15 +164,18 @@ Deno.test("a route is chosen by the rules of Ingress", async (t) => {
 Deno.test("what no route takes gets the default action, which is bound once", () => {
   let bound = 0;
   const table = compileTable(
-    snapshot([route("h Prefix /a")], { kind: "answer", status: 503, reason: "none" }),
+    snapshot([route("h Prefix /a")], { kind: "reply", status: 503, reason: "none" }),
     (action, route) => {
       if (route === null) bound++;
       return action;
     },
   );
-  assert.deepEqual(table.match("h", "/b"), { kind: "answer", status: 503, reason: "none" });
+  assert.deepEqual(table.match("h", "/b"), { kind: "reply", status: 503, reason: "none" });
   assert.equal(table.match("other", "/a"), table.match("h", "/b"));
-  assert.deepEqual(table.match("h", "/a"), { kind: "forward", upstream: "h Prefix /a" });
+  assert.deepEqual(table.match("h", "/a"), {
+    kind: "forward",
+    backends: [{ upstream: "h Prefix /a" }],
+  });
   assert.equal(bound, 1);
 });
 
@@ -282,7 +285,7 @@ function assertAgreement(seed: number, count: number, hosts: readonly string[], 
     const host = pattern.startsWith("*") ? HOSTS[next(HOSTS.length)] : pattern;
     const path = near === null
       ? randomPath(next, alphabet)
-      : near.path.value + ["", "/", "x", "/a"][next(4)];
+      : near.match.path.value + ["", "/", "x", "/a"][next(4)];
     const winner = matchLinearly(source, host, path);
     assert.equal(table.match(host, path), winner?.id ?? null, `seed ${seed}: ${host} ${path}`);
     if (winner !== null) hits++;

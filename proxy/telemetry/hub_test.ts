@@ -11,8 +11,8 @@ function snapshotWith(hosts: readonly string[]): Snapshot {
   const routes: Route[] = hosts.map((host) => ({
     id: host,
     host: "app.example.com",
-    path: { type: "Prefix", value: "/" },
-    action: { kind: "answer", status: 404, reason: "" },
+    match: { path: { type: "Prefix", value: "/" } },
+    action: { kind: "reply", status: 404, reason: "" },
     origin: { kind: "Ingress", namespace: "default", name: "web", field: "" },
   }));
   return {

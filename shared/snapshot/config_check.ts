@@ -75,6 +75,11 @@ export class ConfigCheck {
     return value;
   }
 
+  /** The JSON path of a field of the object at `path`. */
+  member(path: string, name: string): string {
+    return member(path, name);
+  }
+
   unknownFields(value: JsonObject, path: string, known: readonly string[]): void {
     for (const name of Object.keys(value)) {
       if (known.includes(name)) continue;

@@ -11,8 +11,8 @@ export function emptyHostRoute(host: string, origin: Origin, id = `${host} Prefi
   return {
     id,
     host,
-    path: { type: "Prefix", value: "/" },
-    action: { kind: "answer", status: 404, reason },
+    match: { path: { type: "Prefix", value: "/" } },
+    action: { kind: "reply", status: 404, reason },
     origin,
   };
 }

@@ -16,15 +16,16 @@ import {
   kindOf,
 } from "./config_check.ts";
 import { emptyHostRoute } from "./empty_host.ts";
+import { forwardTo } from "./forward_action.ts";
 import { parseHostPattern } from "../host/host_pattern.ts";
 import { readRoutePath } from "./route_path.ts";
 import {
   type Action,
-  type AnswerAction,
   type Certificate,
   type Origin,
   type PathMatch,
   type PemFile,
+  type ReplyAction,
   type Route,
   type Snapshot,
   SNAPSHOT_FORMAT,
@@ -103,7 +104,7 @@ class RuleReader {
       return;
     }
     const action = match.broken ?? this.#readBackend(value.backend, `${path}.backend`);
-    this.#routes.set(id, { id, host, path: match.path, action, origin });
+    this.#routes.set(id, { id, host, match: { path: match.path }, action, origin });
   }
 
   snapshot(): Snapshot {
@@ -143,7 +144,7 @@ class RuleReader {
   #readMatch(
     value: unknown,
     path: string,
-  ): { readonly path: PathMatch; readonly broken: AnswerAction | null } | null {
+  ): { readonly path: PathMatch; readonly broken: ReplyAction | null } | null {
     if (!isObject(value) || typeof value.path !== "string") {
       return this.#check.error(
         path,
@@ -172,7 +173,7 @@ class RuleReader {
       `the ${reason}; what begins with this path gets 500`,
       'write "Prefix", "Exact" or "ImplementationSpecific"',
     );
-    return { path: read.match, broken: { kind: "answer", status: 500, reason } };
+    return { path: read.match, broken: { kind: "reply", status: 500, reason } };
   }
 
   #readBackend(value: unknown, path: string): Action {
@@ -196,7 +197,7 @@ class RuleReader {
       protocol: "http",
       addresses: { kind: "dns", name: `${name}.${namespace}${this.#domain}`, port },
     });
-    return { kind: "forward", upstream: id };
+    return forwardTo(id);
   }
 
   /** As `translate` has it: one that is missing answers 503, one that cannot be read 500. */
@@ -206,7 +207,7 @@ class RuleReader {
       `the backend ${fault}; its rule answers ${status}`,
       'write {"type": "Service", "name": "web", "namespace": "default", "port": 80}',
     );
-    return { kind: "answer", status, reason: `the backend ${fault}` };
+    return { kind: "reply", status, reason: `the backend ${fault}` };
   }
 
   #addCertificate(value: unknown, path: string, host: string, origin: Origin): void {
@@ -244,8 +245,12 @@ class RuleReader {
 /** The order of `Snapshot.routes`. */
 function byPrecedence(a: Route, b: Route): number {
   return hostRank(a.host) - hostRank(b.host) || compare(a.host, b.host) ||
-    b.path.value.length - a.path.value.length || compare(a.path.type, b.path.type) ||
-    compare(a.path.value, b.path.value);
+    lengthOf(b) - lengthOf(a) || compare(a.match.path.type, b.match.path.type) ||
+    compare(a.match.path.value, b.match.path.value);
+}
+
+function lengthOf({ match: { path } }: Route): number {
+  return path.value.length;
 }
 
 /** Exact hosts, then wildcards, then any. */

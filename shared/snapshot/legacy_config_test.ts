@@ -1,3 +1,4 @@
+import { upstreamsOf } from "./forward_action.ts";
 import assert from "node:assert/strict";
 import { parseSnapshot } from "./parse.ts";
 
@@ -11,7 +12,7 @@ function parse(rules: unknown, clusterDomain?: string) {
 /** `id → upstream` or `id → status` of each route, in the snapshot's order. */
 function routes(rules: unknown): string[] {
   return parse(rules).snapshot!.routes.map(({ id, action }) =>
-    `${id} → ${action.kind === "forward" ? action.upstream : action.status}`
+    `${id} → ${action.kind === "forward" ? upstreamsOf(action) : action.status}`
   );
 }
 
@@ -30,13 +31,13 @@ Deno.test("the Rust controller's proxy.json is read unchanged", () => {
     problems: [],
     set: null,
     snapshot: {
-      format: 1,
+      format: 2,
       version: { epoch: "file", seen: {} },
       routes: [{
         id: "example.com Prefix /",
         host: "example.com",
-        path: { type: "Prefix", value: "/" },
-        action: { kind: "forward", upstream: "default/my-service:80" },
+        match: { path: { type: "Prefix", value: "/" } },
+        action: { kind: "forward", backends: [{ upstream: "default/my-service:80" }] },
         origin,
       }],
       defaultAction: null,
@@ -250,8 +251,16 @@ Deno.test("a rule that cannot be read is left out, one that cannot be served ans
 Deno.test("of two rules with the same host and path the first holds", () => {
   const rules = [
     { host: "a", path: { type: "Prefix", path: "/x" }, backend: BACKEND },
-    { host: "A", path: { type: "Prefix", path: "/x/" }, backend: { ...BACKEND, name: "other" } },
-    { host: "a", path: { type: "Exact", path: "/x" }, backend: { ...BACKEND, name: "third" } },
+    {
+      host: "A",
+      path: { type: "Prefix", path: "/x/" },
+      backend: { ...BACKEND, name: "other" },
+    },
+    {
+      host: "a",
+      path: { type: "Exact", path: "/x" },
+      backend: { ...BACKEND, name: "third" },
+    },
   ];
   assert.deepEqual(routes(rules), [
     "a Exact /x → default/third:80",
@@ -311,7 +320,11 @@ Deno.test("unknown fields are warned of once, and rules that are no array refuse
 Deno.test("a path of 1 MiB costs its own rule among 10,000", () => {
   const rules = [];
   for (let i = 0; i < 10_000; i++) {
-    rules.push({ host: `h${i}.org`, path: { type: "Prefix", path: "/a" }, backend: BACKEND });
+    rules.push({
+      host: `h${i}.org`,
+      path: { type: "Prefix", path: "/a" },
+      backend: BACKEND,
+    });
   }
   rules[77].path.path = `/${"/".repeat(1024 * 1024)}x`;
   assert.deepEqual(problems(rules), [

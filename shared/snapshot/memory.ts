@@ -11,6 +11,7 @@
  * x86-64): a part in the supervisor, and another in each worker, each rounded up. `deno task
  * bench:memory` measures them again; docs/workload.md has its output beside the estimates.
  */
+import { upstreamsOf } from "./forward_action.ts";
 import type { Action, Certificate, Route, Snapshot, Upstream } from "./types.ts";
 
 /** Bytes, of the process and of each of its workers. */
@@ -127,7 +128,7 @@ const weightOfRoutes = oncePerList((routes: readonly Route[]) => {
   let hosts = 0;
   let characters = 0;
   let before: string | null = null;
-  for (const { id, host, path, action, origin } of routes) {
+  for (const { id, host, match: { path }, action, origin } of routes) {
     // They stand in order of their hosts.
     if (host !== before) hosts++;
     before = host;
@@ -169,7 +170,7 @@ const weightOfCertificates = oncePerList((certificates: readonly Certificate[]) 
 });
 
 function textOf(action: Action): number {
-  return action.kind === "forward" ? action.upstream.length : action.reason.length;
+  return action.kind === "forward" ? upstreamsOf(action).join().length : action.reason.length;
 }
 
 function costOf({ process, worker }: Cost, workers: number): number {

@@ -5,7 +5,7 @@
  * Our own format is written by a program, so it is whole or nothing: any error but an over-long
  * path refuses the file. The old one was often written by people: there a bad rule costs itself.
  */
-import { CidrList } from "../net/cidr.ts";
+import type { Static } from "typebox";
 import {
   ConfigCheck,
   type ConfigProblem,
@@ -16,12 +16,14 @@ import {
 } from "./config_check.ts";
 import { locateJsonError } from "../json_error.ts";
 import { legacySnapshot } from "./legacy_config.ts";
-import { isLoopMark } from "../loop_mark.ts";
+import { BUILT_IN_LISTENERS } from "./built_in_listeners.ts";
+import type { Frozen } from "./frozen.ts";
+import { readNode } from "./node_reader.ts";
 import { type PublishedSet, readSet } from "./published_set.ts";
 import { type Snapshot, SNAPSHOT_FORMAT, type SnapshotVersion } from "./types.ts";
-import { readCertificate } from "./certificate.ts";
+import { strayOfAction } from "./references.ts";
 import { RouteReader } from "./route.ts";
-import { readUpstream } from "./upstream.ts";
+import * as schema from "./schema.ts";
 
 export type { ConfigProblem } from "./config_check.ts";
 
@@ -122,118 +124,106 @@ function refuseIndex({ parts }: PublishedSet, check: ConfigCheck): null {
   );
 }
 
-function readSnapshot(root: JsonObject, check: ConfigCheck): Snapshot {
-  check.unknownFields(root, "$", [
-    "format",
-    "version",
-    "set",
-    "routes",
-    "defaultAction",
-    "upstreams",
-    "certificates",
-    "defaultCertificate",
-    "loopMark",
-    "denied",
-  ]);
-  const upstreamIds = new Set<string>();
-  const upstreams = check.array(
-    root.upstreams,
-    "$.upstreams",
-    "empty",
-    (value, path) => readUpstream(value, path, upstreamIds, check),
-  );
-  const certificateIds = new Set<string>();
-  const certificates = check.array(
-    root.certificates,
-    "$.certificates",
-    "empty",
-    (value, path) => readCertificate(value, path, certificateIds, check),
-  );
-  const routeReader = new RouteReader(upstreamIds, check);
+/** Fields of the file that are no content. */
+const ENVELOPE = ["set"];
+
+function readSnapshot(root: JsonObject, check: ConfigCheck): Snapshot | null {
+  check.unknownFields(root, "$", [...Object.keys(schema.SNAPSHOT.properties), ...ENVELOPE]);
+  const lists = {
+    listeners: readList(schema.LISTENER, root.listeners, "$.listeners", check),
+    filterSets: readList(schema.FILTER_SET, root.filterSets, "$.filterSets", check),
+    policies: readList(schema.POLICY, root.policies, "$.policies", check),
+    upstreams: readList(schema.UPSTREAM, root.upstreams, "$.upstreams", check),
+    certificates: readList(schema.CERTIFICATE, root.certificates, "$.certificates", check),
+  };
+  const known = {
+    upstreams: lists.upstreams.ids,
+    filterSets: lists.filterSets.ids,
+    policies: lists.policies.ids,
+    listeners: lists.listeners.ids.union(BUILT_IN_LISTENERS),
+  };
+  const routeReader = new RouteReader(known, check);
   const routes = routeReader.settle(check.array(
     root.routes,
     "$.routes",
     "refused",
     (value, path) => routeReader.read(value, path),
   ));
-  const defaultCertificate = root.defaultCertificate ?? null;
-  if (defaultCertificate !== null && !certificateIds.has(defaultCertificate as string)) {
+  const rest = readRest(root, check);
+  if (rest === null) return null;
+  const { defaultAction, defaultCertificate } = rest;
+  const stray = defaultAction && strayOfAction(defaultAction, "$.defaultAction", known);
+  if (stray) check.refuse(stray.field, stray.message, stray.remedy);
+  if (defaultCertificate !== null && !lists.certificates.ids.has(defaultCertificate)) {
     check.refuse(
       "$.defaultCertificate",
       `${describe(defaultCertificate)} is the id of no certificate`,
       "write the id of one, or null for none",
     );
   }
+  const { format, loopMark, denied } = rest;
   return {
-    format: SNAPSHOT_FORMAT,
+    format,
     version: readVersion(root.version, check),
+    ...(root.listeners === undefined ? {} : { listeners: lists.listeners.parts }),
     routes,
-    defaultAction: root.defaultAction === undefined || root.defaultAction === null
-      ? null
-      : routeReader.readAction(root.defaultAction, "$.defaultAction"),
-    upstreams,
-    certificates,
-    defaultCertificate: defaultCertificate as string | null,
-    ...readLoopMark(root.loopMark, check),
-    ...readDenied(root.denied, check),
+    defaultAction,
+    ...(root.filterSets === undefined ? {} : { filterSets: lists.filterSets.parts }),
+    ...(root.policies === undefined ? {} : { policies: lists.policies.parts }),
+    upstreams: lists.upstreams.parts,
+    certificates: lists.certificates.parts,
+    defaultCertificate,
+    ...(loopMark === undefined ? {} : { loopMark }),
+    ...(denied === undefined ? {} : { denied }),
   };
 }
 
-/** The field of a snapshot; none where it is missing or cannot be read. */
-export function readLoopMark(value: unknown, check: ConfigCheck): Pick<Snapshot, "loopMark"> {
-  if (value === undefined || value === null) return {};
-  if (typeof value === "string" && isLoopMark(value)) return { loopMark: value };
-  check.refuse(
-    "$.loopMark",
-    `${describe(value)} is no mark for CDN-Loop`,
-    "write 1 to 64 letters, digits and hyphens, or leave it out",
+/** Parts that each have an id; a missing list is empty. */
+function readList<S extends typeof PARTS[number]>(
+  schema: S,
+  value: unknown,
+  path: string,
+  check: ConfigCheck,
+): { readonly parts: Frozen<Static<S>>[]; readonly ids: ReadonlySet<string> } {
+  const ids = new Set<string>();
+  const parts = check.array(value, path, "empty", (element, place) => {
+    const part = readNode(schema, element, place, check);
+    const id = isObject(element) ? element.id : undefined;
+    if (typeof id !== "string" || id === "") return part;
+    if (ids.has(id)) {
+      return check.refuse(
+        `${place}.id`,
+        `another has the id ${describe(id)}`,
+        "remove one of the two",
+      );
+    }
+    // Even of one that is refused, so that routes to it are not reported too.
+    ids.add(id);
+    return part;
+  });
+  return { parts, ids };
+}
+
+const PARTS = [
+  schema.LISTENER,
+  schema.FILTER_SET,
+  schema.POLICY,
+  schema.UPSTREAM,
+  schema.CERTIFICATE,
+] as const;
+
+/** What is neither a list of parts nor the version; null where it cannot be read. */
+export function readRest(fields: JsonObject, check: ConfigCheck) {
+  const present = Object.entries(fields).filter(([name, value]) =>
+    Object.hasOwn(schema.REST.properties, name) && (value !== null || name.startsWith("default"))
   );
-  return {};
+  return readNode(schema.REST, Object.fromEntries(present), "$", check);
 }
 
 /** One that is missing is that of a file. Its path is `$.version`. */
 export function readVersion(value: unknown, check: ConfigCheck): SnapshotVersion {
-  const unversioned = { epoch: "file", seen: {} };
-  if (value === undefined) return unversioned;
-  const version = check.object(value, "$.version", ["epoch", "seen"]);
-  if (version === null) return unversioned;
-  const epoch = check.name(version.epoch, "$.version.epoch");
-  if (!isObject(version.seen)) {
-    check.refuse(
-      "$.version.seen",
-      `an object is needed, not ${kindOf(version.seen)}`,
-      "write {…}",
-    );
-    return unversioned;
-  }
-  for (const [kind, revision] of Object.entries(version.seen)) {
-    if (typeof revision === "string" && /^[0-9]+$/.test(revision)) continue;
-    check.refuse(
-      `$.version.seen[${JSON.stringify(kind.slice(0, 63))}]`,
-      `${describe(revision)} is no resource version`,
-      "write decimal digits as a text",
-    );
-  }
-  // A copy by definition, not assignment: a kind called __proto__ is a kind like others.
-  return {
-    epoch: epoch ?? "",
-    seen: Object.fromEntries(Object.entries(version.seen)) as Record<string, string>,
-  };
-}
-
-/** Refuses what is no list of addresses and networks: to leave one out would allow it. */
-export function readDenied(value: unknown, check: ConfigCheck): Pick<Snapshot, "denied"> {
-  if (value === undefined || value === null) return {};
-  const list: readonly unknown[] = Array.isArray(value) ? value : [value];
-  const isGood = (one: unknown): one is string =>
-    typeof one === "string" && one !== "" && !one.includes(",") &&
-    typeof CidrList.parse(one) !== "string";
-  const bad = Array.isArray(value) ? list.findIndex((one) => !isGood(one)) : 0;
-  if (bad === -1) return { denied: list.filter(isGood) };
-  check.refuse(
-    Array.isArray(value) ? `$.denied[${bad}]` : "$.denied",
-    `${describe(list[bad])} is no address or network`,
-    "write a list of addresses such as 192.0.2.1 and networks such as 10.96.0.0/12",
-  );
-  return {};
+  const version = value === undefined
+    ? schema.VERSION_OF_FILE
+    : readNode(schema.VERSION, value, "$.version", check);
+  return version ?? schema.VERSION_OF_FILE;
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { inspect } from "node:util";
 import type { Snapshot } from "./types.ts";
+import { upstreamsOf } from "./forward_action.ts";
 import { parseSnapshot } from "./parse.ts";
 import { serialiseSnapshot } from "./serialise.ts";
 
@@ -10,26 +11,26 @@ const ORIGIN = { kind: "Ingress", namespace: "default", name: "web", field: "spe
 const FIRST_ROUTE = {
   id: "app.example.com Exact /login",
   host: "app.example.com",
-  path: { type: "Exact", value: "/login" },
-  action: { kind: "forward", upstream: "default/web:80" },
+  match: { path: { type: "Exact", value: "/login" } },
+  action: { kind: "forward", backends: [{ upstream: "default/web:80" }] },
   origin: ORIGIN,
 };
 
 /** A snapshot with every field there is, as JSON, in the order in which they are written. */
 const WHOLE = {
-  format: 1,
+  format: 2,
   version: { epoch: "6a1c", seen: { Ingress: "12", Secret: "345678901234567890" } },
   routes: [
     FIRST_ROUTE,
     {
       id: "* Prefix /",
       host: "*",
-      path: { type: "Prefix", value: "/" },
-      action: { kind: "answer", status: 503, reason: "Service default/x is missing" },
+      match: { path: { type: "Prefix", value: "/" } },
+      action: { kind: "reply", status: 503, reason: "Service default/x is missing" },
       origin: ORIGIN,
     },
   ],
-  defaultAction: { kind: "forward", upstream: "default/ext:http" },
+  defaultAction: { kind: "forward", backends: [{ upstream: "default/ext:http" }] },
   upstreams: [
     {
       id: "default/ext:http",
@@ -165,16 +166,16 @@ Deno.test("a problem does not show a key, wherever it was put", () => {
 Deno.test("what may be left out has its default", () => {
   const route = {
     host: "App.Example.com.",
-    path: { type: "Prefix", value: "/a/%62/../c//" },
-    action: { kind: "answer", status: 404, reason: "" },
+    match: { path: { type: "Prefix", value: "/a/%62/../c//" } },
+    action: { kind: "reply", status: 404, reason: "" },
   };
-  assert.deepEqual(parsed({ format: 1, routes: [route] }), {
-    format: 1,
+  assert.deepEqual(parsed({ format: 2, routes: [route] }), {
+    format: 2,
     version: { epoch: "file", seen: {} },
     routes: [{
       id: "app.example.com Prefix /a/c",
       host: "app.example.com",
-      path: { type: "Prefix", value: "/a/c" },
+      match: { path: { type: "Prefix", value: "/a/c" } },
       action: route.action,
       origin: { kind: "File", namespace: "", name: "", field: "$.routes[0]" },
     }],
@@ -200,7 +201,7 @@ Deno.test("each mistake is named with its place, and refuses the file", async (t
     [
       "routes.2",
       { ...FIRST_ROUTE, id: "x" },
-      "$.routes[2]: it has the host and path of $.routes[0]",
+      "$.routes[2]: it has the host and match of $.routes[0]",
     ],
     [
       "routes.0.host",
@@ -209,21 +210,65 @@ Deno.test("each mistake is named with its place, and refuses the file", async (t
       "hyphens",
     ],
     ["routes.0.host", undefined, "$.routes[0].host: a text is needed, not nothing"],
-    ["routes.0.path", "/", "$.routes[0].path: an object is needed, not a text"],
+    ["routes.0.match.path", "/", "$.routes[0].match.path: an object is needed, not a text"],
     [
-      "routes.0.path.type",
-      "Regex",
-      '$.routes[0].path.type: "Regex" is none of "Exact", "Prefix"',
+      "routes.0.match.path.type",
+      "Glob",
+      '$.routes[0].match.path.type: "Glob" is none of "Exact", "Prefix", "StringPrefix", "Regex"',
+    ],
+    ["routes.0.match.path.typ", "Exact", "$.routes[0].match.path.typ: the field is not known"],
+    ["routes.0.filters", [], "$.routes[0].filters: the field is not known"],
+    ["routes.0.action.timeout", {}, "$.routes[0].action.timeout: the field is not known"],
+    ["routes.0.match.method", "GET it", '$.routes[0].match.method: "GET it" is no method'],
+    [
+      "routes.0.match.headers",
+      [{ name: "a b", type: "Exact", value: "" }],
+      '$.routes[0].match.headers[0].name: "a b" is no name of a header',
+    ],
+    ["routes.0.match.query", [], "$.routes[0].match.query: it is empty"],
+    ["routes.0.listeners", ["tcp"], '$.routes[0].listeners[0]: "tcp" is the id of no listener'],
+    ["routes.0.filterSet", "f", '$.routes[0].filterSet: "f" is the id of no filter set'],
+    ["routes.0.policy", "p", '$.routes[0].policy: "p" is the id of no policy'],
+    [
+      "routes.0.action.backends.0.weight",
+      -1,
+      "$.routes[0].action.backends[0].weight: -1 is not a whole number from 0 to 1000000",
+    ],
+    ["routes.0.action.backends", [], "$.routes[0].action.backends: it is empty"],
+    [
+      "filterSets",
+      [{ id: "f", filters: [{ kind: "rewrite" }] }],
+      '$.filterSets[0].filters[0].kind: "rewrite" is none of "request-headers", "response-headers"',
     ],
     [
-      "routes.0.path.value",
+      "policies",
+      [{ id: "p", timeouts: { connect: 0 } }],
+      "$.policies[0].timeouts.connect: 0 is not a whole number 1 or more",
+    ],
+    ["policies", [{ id: "p", retries: 1 }], "$.policies[0].retries: the field is not known"],
+    [
+      "listeners",
+      [{ id: "x", port: 0 }],
+      "$.listeners[0].port: 0 is no port",
+      "$.listeners[0].socket: a text is needed, not nothing",
+      '$.listeners[0].protocol: nothing is none of "HTTP", "HTTPS", "TLS"',
+      '$.listeners[0].wildcards: nothing is none of "one-label", "suffix"',
+      "$.listeners[0].fallThrough: nothing is neither true nor false",
+    ],
+    [
+      "routes.1.action.closed",
+      false,
+      "$.routes[1].action.closed: false is not true",
+    ],
+    [
+      "routes.0.match.path.value",
       "/a%zz",
-      "$.routes[0].path.value: the path has a broken escape at byte 2",
+      "$.routes[0].match.path.value: the path has a broken escape at byte 2",
     ],
     [
-      "routes.0.path.value",
+      "routes.0.match.path.value",
       "",
-      "$.routes[0].path.value: the path does not begin with a slash",
+      "$.routes[0].match.path.value: the path does not begin with a slash",
     ],
     [
       "routes.0.action",
@@ -233,17 +278,17 @@ Deno.test("each mistake is named with its place, and refuses the file", async (t
     [
       "routes.0.action.kind",
       "redirect",
-      '$.routes[0].action.kind: "redirect" is none of "forward", "answer"',
+      '$.routes[0].action.kind: "redirect" is none of "forward", "reply"',
     ],
     [
-      "routes.0.action.upstream",
+      "routes.0.action.backends.0.upstream",
       "gone",
-      '$.routes[0].action.upstream: "gone" is the id of no upstream',
+      '$.routes[0].action.backends[0].upstream: "gone" is the id of no upstream',
     ],
     [
-      "defaultAction.upstream",
+      "defaultAction.backends.0.upstream",
       "__proto__",
-      '$.defaultAction.upstream: "__proto__" is the id of no upstream',
+      '$.defaultAction.backends[0].upstream: "__proto__" is the id of no upstream',
     ],
     [
       "routes.1.action.status",
@@ -265,7 +310,7 @@ Deno.test("each mistake is named with its place, and refuses the file", async (t
       "upstreams.1.id",
       "default/ext:http",
       '$.upstreams[1].id: another has the id "default/ext:http"',
-      '$.routes[0].action.upstream: "default/web:80" is the id of no upstream',
+      '$.routes[0].action.backends[0].upstream: "default/web:80" is the id of no upstream',
     ],
     [
       "upstreams.1.protocol",
@@ -309,15 +354,15 @@ Deno.test("each mistake is named with its place, and refuses the file", async (t
       "*.a.test",
       '$.upstreams[0].tls.serverName: "*.a.test" is no name that a certificate can be for',
     ],
-    ["upstreams.0.tls.ca.kind", "file", '$.upstreams[0].tls.ca.kind: "file" is none of "pem"'],
+    ["upstreams.0.tls.ca.kind", "file", '$.upstreams[0].tls.ca.kind: "file" is not "pem"'],
     ["upstreams.0.tls.ca.pem", "", "$.upstreams[0].tls.ca.pem: it is empty"],
     ["upstreams.0.tls.clientCertificate", "", "$.upstreams[0].tls.clientCertificate: it is empty"],
     ["upstreams.0.tls.verify", true, "$.upstreams[0].tls.verify: true is not false"],
-    ["denied", "10.0.0.1", '$.denied: "10.0.0.1" is no address or network'],
-    ["denied", ["10.0.0.1", 7], "$.denied[1]: 7 is no address or network"],
+    ["denied", "10.0.0.1", "$.denied: an array is needed, not a text"],
+    ["denied", ["10.0.0.1", 7], "$.denied[1]: a text is needed, not a number"],
     ["denied", ["10.0.0.0/33"], '$.denied[0]: "10.0.0.0/33" is no address or network'],
     ["denied", ["10.0.0.1,10.0.0.2"], '$.denied[0]: "10.0.0.1,10.0.0.2" is no address or network'],
-    ["loopMark", 7, "$.loopMark: 7 is no mark for CDN-Loop"],
+    ["loopMark", 7, "$.loopMark: a text is needed, not a number"],
     ["loopMark", "", '$.loopMark: "" is no mark for CDN-Loop'],
     ["loopMark", "a, b", '$.loopMark: "a, b" is no mark for CDN-Loop'],
     ["loopMark", "a\r\nX: y", '$.loopMark: "a\\r\\nX: y" is no mark for CDN-Loop'],
@@ -341,7 +386,7 @@ Deno.test("each mistake is named with its place, and refuses the file", async (t
     [
       "defaultCertificate",
       1,
-      "$.defaultCertificate: 1 is the id of no certificate",
+      "$.defaultCertificate: a text is needed, not a number",
     ],
     [
       "version.seen.Ingress",
@@ -351,8 +396,8 @@ Deno.test("each mistake is named with its place, and refuses the file", async (t
     ["version.epoch", "", "$.version.epoch: it is empty"],
     [
       "format",
-      2,
-      "$.format: format 2 is newer than 1, which this proxy reads",
+      3,
+      "$.format: format 3 is newer than 2, which this proxy reads",
     ],
     ["format", "1", "$: it is neither a snapshot nor a proxy.json"],
     ["rules", [], "$: it is neither a snapshot nor a proxy.json"],
@@ -381,9 +426,9 @@ Deno.test("a text that is no JSON object is refused with line and column", () =>
     ["[]", "an object is needed, not an array"],
     ["null", "an object is needed, not null"],
     ["{}", "it is neither a snapshot nor a proxy.json"],
-    ['{\n  "format": 1,\n  "routes": [', `the file is not JSON: line 3, column 14: ${early}`],
+    ['{\n  "format": 2,\n  "routes": [', `the file is not JSON: line 3, column 14: ${early}`],
     [
-      '{"format": 1,}',
+      '{"format": 2,}',
       "the file is not JSON: line 1, column 14: a field's name in double quotes " +
       "is expected",
     ],
@@ -415,17 +460,15 @@ for (const [field, value] of [["balance", "by-the-moon"], ["grpcWeb", "true"]] a
 Deno.test("unknown fields are warned of once for each kind, and do no harm", () => {
   const { snapshot, problems } = parse(changed({
     "later": true,
-    "routes.0.filters": [],
-    "routes.1.filters": [],
+    "routes.0.origin.line": 3,
+    "routes.1.origin.line": 3,
     "upstreams.1.addresses.endpoints.0.we ight": 1,
-    "routes.0.action.timeout": {},
   }));
   assert.deepEqual(snapshot, parsed(WHOLE));
   assert.deepEqual(problems.map(({ path, message }) => `${path}: ${message}`), [
     "$.later: the field is not known and has no effect",
     '$.upstreams[1].addresses.endpoints[0]["we ight"]: the field is not known and has no effect',
-    "$.routes[0].filters: the field is not known and has no effect, here and in 1 more place",
-    "$.routes[0].action.timeout: the field is not known and has no effect",
+    "$.routes[0].origin.line: the field is not known and has no effect, here and in 1 more place",
   ]);
   assert.ok(problems.every(({ severity }) => severity === "warning"));
 });
@@ -459,12 +502,14 @@ Deno.test("a path of 1 MiB costs its own route among 10,000", () => {
   const routes = Array.from({ length: 10_000 }, (_, i) => ({
     ...FIRST_ROUTE,
     id: `${i}`,
-    path: { type: "Prefix", value: i === 5000 ? `/${"x".repeat(1024 * 1024)}` : `/service/${i}` },
+    match: {
+      path: { type: "Prefix", value: i === 5000 ? `/${"x".repeat(1024 * 1024)}` : `/service/${i}` },
+    },
   }));
   const { snapshot, problems } = parse(changed({ routes }));
   assert.equal(snapshot?.routes.length, 9999);
   assert.deepEqual(problems, [{
-    path: "$.routes[5000].path.value",
+    path: "$.routes[5000].match.path.value",
     message: "the path has 1048577 characters, more than 32768; its route is left out",
     remedy: "shorten it",
     severity: "error",
@@ -472,23 +517,25 @@ Deno.test("a path of 1 MiB costs its own route among 10,000", () => {
 });
 
 Deno.test("a host whose only path is too long answers 404, and no broader host for it", () => {
-  const long = { type: "Prefix", value: `/${"x".repeat(1024 * 1024)}` };
+  const long = { path: { type: "Prefix", value: `/${"x".repeat(1024 * 1024)}` } };
   const routes = [
-    { ...FIRST_ROUTE, id: "1", host: "only.example.com", path: long },
-    { ...FIRST_ROUTE, id: "2", host: "only.example.com", path: long },
-    { ...FIRST_ROUTE, id: "3", host: "some.example.com", path: long },
+    { ...FIRST_ROUTE, id: "1", host: "only.example.com", match: long },
+    { ...FIRST_ROUTE, id: "2", host: "only.example.com", match: long },
+    { ...FIRST_ROUTE, id: "3", host: "some.example.com", match: long },
     { ...FIRST_ROUTE, id: "4", host: "some.example.com" },
     { ...FIRST_ROUTE, id: "5", host: "*.example.com" },
   ];
   const { snapshot } = parse(changed({ routes }));
   assert.deepEqual(
-    snapshot?.routes.map(({ id, host, path, action }) =>
-      `${id} ${host} ${path.value} ${action.kind === "answer" ? action.status : action.upstream}`
+    snapshot?.routes.map(({ id, host, match: { path }, action }) =>
+      `${id} ${host} ${path.value} ${action.kind === "reply" ? action.status : upstreamsOf(action)}`
     ),
     [
       "1 only.example.com / 404",
-      `4 some.example.com ${FIRST_ROUTE.path.value} ${FIRST_ROUTE.action.upstream}`,
-      `5 *.example.com ${FIRST_ROUTE.path.value} ${FIRST_ROUTE.action.upstream}`,
+      `4 some.example.com ${FIRST_ROUTE.match.path.value} ${
+        FIRST_ROUTE.action.backends[0].upstream
+      }`,
+      `5 *.example.com ${FIRST_ROUTE.match.path.value} ${FIRST_ROUTE.action.backends[0].upstream}`,
     ],
   );
 });

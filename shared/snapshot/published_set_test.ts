@@ -6,11 +6,11 @@ const HASH = sha256Of("something");
 const PART = { path: "proxy-1.json", sha256: HASH };
 
 function withSet(set: unknown, more: Record<string, unknown> = { routes: [] }): string {
-  return JSON.stringify({ format: 1, ...more, set });
+  return JSON.stringify({ format: 2, ...more, set });
 }
 
 Deno.test("a snapshot that stands alone has no set, one that was published has its keys", () => {
-  assert.equal(parseSnapshot(JSON.stringify({ format: 1, routes: [] })).set, null);
+  assert.equal(parseSnapshot(JSON.stringify({ format: 2, routes: [] })).set, null);
   assert.equal(parseSnapshot(JSON.stringify({ rules: [], set: {} })).set, null);
   const { snapshot, set, problems } = parseSnapshot(withSet({ parts: [], keys: [HASH] }));
   assert.deepEqual(problems, []);

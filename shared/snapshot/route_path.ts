@@ -20,12 +20,19 @@ export const MAX_ROUTE_PATH = 32 * 1024;
  */
 export function readRoutePath(type: PathMatch["type"], text: string): RoutePath {
   if (text.length > MAX_ROUTE_PATH) return tooLong(text.length);
+  if (type === "Regex") return { ok: true, match: { type, value: text } };
   const canonical = canonicalPath(escaped(text));
   if (!canonical.ok) return { ok: false, reason: canonical.reason, tooLong: false };
-  const value = type === "Exact" ? canonical.path : withoutLastSlashes(canonical.path);
+  const value = type === "Prefix" ? withoutLastSlashes(canonical.path) : canonical.path;
   return value.length > MAX_ROUTE_PATH
     ? tooLong(value.length)
     : { ok: true, match: { type, value } };
+}
+
+/** Whether a path stands in the one form that `readRoutePath` gives. */
+export function isCanonicalPath({ type, value }: PathMatch): boolean {
+  const path = readRoutePath(type, value);
+  return path.ok && path.match.value === value;
 }
 
 /** Half a surrogate pair stays, and is refused: no client can send it. */

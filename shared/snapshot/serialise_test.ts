@@ -10,8 +10,8 @@ const SNAPSHOT: Snapshot = {
   routes: [{
     id: 'a.example.com Prefix /"',
     host: "a.example.com",
-    path: { type: "Prefix", value: '/"' },
-    action: { kind: "forward", upstream: "a/web:80" },
+    match: { path: { type: "Prefix", value: '/"' } },
+    action: { kind: "forward", backends: [{ upstream: "a/web:80" }] },
     origin: ORIGIN,
   }],
   defaultAction: null,
@@ -50,7 +50,7 @@ Deno.test("a snapshot with nothing in it, and one with everything, are written",
   assert.equal(serialiseSnapshot(nothing, { revealKeys: false }), JSON.stringify(nothing));
   const everything: Snapshot = {
     ...SNAPSHOT,
-    defaultAction: { kind: "answer", status: 404, reason: "gone" },
+    defaultAction: { kind: "reply", status: 404, reason: "gone" },
     defaultCertificate: "one",
   };
   assert.equal(serialiseSnapshot(everything, { revealKeys: false }), JSON.stringify(everything));

@@ -5,8 +5,9 @@
  *
  * No private key is in it but inside of a `Secret`: texts with keys are made where they are sent.
  */
-import type { Certificate, Route, Snapshot, SnapshotVersion, Upstream } from "../snapshot/types.ts";
-import { certificateText, restText, routeText, upstreamText } from "../snapshot/serialise.ts";
+import type { Route, Snapshot, SnapshotVersion } from "../snapshot/types.ts";
+import { restText, routeText } from "../snapshot/serialise.ts";
+import { ofLists, PART_LIST, PART_LISTS, type PartList, type PartOf } from "./part_lists.ts";
 import {
   differenceOf,
   HashSum,
@@ -23,15 +24,16 @@ export interface HostUnit extends Unit {
   readonly part: readonly Route[];
 }
 
-/** An upstream or a certificate. */
+/** A part that has an id. */
 export interface PartUnit<T> extends Unit {
   readonly part: T;
 }
 
+export type PartUnits = { readonly [L in PartList]: readonly PartUnit<PartOf<L>>[] };
+
 interface Sections {
   readonly hosts: readonly HostUnit[];
-  readonly upstreams: readonly PartUnit<Upstream>[];
-  readonly certificates: readonly PartUnit<Certificate>[];
+  readonly parts: PartUnits;
   readonly rest: Unit;
 }
 
@@ -42,16 +44,14 @@ export class Content implements Sections {
   readonly hash: string;
   /** Each section in the order of its keys (`unit.ts`). */
   readonly hosts: readonly HostUnit[];
-  readonly upstreams: readonly PartUnit<Upstream>[];
-  readonly certificates: readonly PartUnit<Certificate>[];
+  readonly parts: PartUnits;
   readonly rest: Unit;
   readonly #sum: HashSum;
 
   private constructor(snapshot: Snapshot, sections: Sections, sum: HashSum) {
     this.snapshot = snapshot;
     this.hosts = sections.hosts;
-    this.upstreams = sections.upstreams;
-    this.certificates = sections.certificates;
+    this.parts = sections.parts;
     this.rest = sections.rest;
     this.#sum = sum;
     this.hash = sum.toHex();
@@ -69,7 +69,7 @@ export class Content implements Sections {
   /**
    * @param before Of a snapshot some of whose routes, upstreams and certificates are the very same
    *   objects.
-   * @throws Error where two upstreams or two certificates have one id: no translation makes those,
+   * @throws Error where two parts of a list have one id: no translation makes those,
    *   and no reader lets them pass.
    */
   static of(snapshot: Snapshot, before?: Content): Content {
@@ -82,22 +82,24 @@ export class Content implements Sections {
           ORDER.host,
           (host, routes) => unitHash("host", host, hostText(host, routes)),
         ),
-      upstreams: unitsOf(
-        snapshot.upstreams.map(byId),
-        before?.upstreams,
-        ORDER.upstream,
-        (id, upstream) => unitHash("upstream", id, upstreamText(upstream)),
-      ),
-      certificates: unitsOf(
-        snapshot.certificates.map(byId),
-        before?.certificates,
-        ORDER.certificate,
-        (id, certificate) => unitHash("certificate", id, certificateText(certificate)),
-      ),
+      parts: ofLists((list) => partUnits(list, snapshot, before)) as PartUnits,
       rest: { key: "", hash: unitHash("rest", "", restText(snapshot)) },
     };
     return new Content(snapshot, sections, sumOf(sections, before));
   }
+}
+
+function partUnits(list: PartList, snapshot: Snapshot, before: Content | undefined) {
+  const { section, text } = PART_LIST[list];
+  const parts: readonly { readonly id: string }[] = snapshot[list] ?? [];
+  if (before !== undefined && (before.snapshot[list] ?? []) === parts) return before.parts[list];
+  const known: readonly PartUnit<{ readonly id: string }>[] | undefined = before?.parts[list];
+  return unitsOf(
+    parts.map(byId),
+    known,
+    ORDER.part,
+    (id, part) => unitHash(section, id, text(part as never)),
+  );
 }
 
 /** A host as it is sent, and as it is hashed. */
@@ -185,8 +187,7 @@ function sumOf(now: Sections, before: Content | undefined): HashSum {
     sum.toggleAll(changed);
   };
   follow(before?.hosts, now.hosts, ORDER.host);
-  follow(before?.upstreams, now.upstreams, ORDER.upstream);
-  follow(before?.certificates, now.certificates, ORDER.certificate);
+  for (const list of PART_LISTS) follow(before?.parts[list], now.parts[list], ORDER.part);
   if (before !== undefined) sum.toggle(before.rest);
   sum.toggle(now.rest);
   return sum;

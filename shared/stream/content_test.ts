@@ -11,6 +11,7 @@ import {
 } from "../../tests/support/streamed_snapshots.ts";
 import { parseSnapshot } from "../snapshot/parse.ts";
 import { deltaLine, sameLine, wholeLine } from "./change.ts";
+import { forwardTo } from "../snapshot/forward_action.ts";
 import { Content } from "./content.ts";
 
 /** As the protocol words it, from the line alone. */
@@ -76,12 +77,12 @@ Deno.test("each part of a snapshot counts for the hash", () => {
   const others = [
     { ...base, routes: [second, first, third] },
     { ...base, routes: [first, second] },
-    { ...base, routes: [first, second, { ...third, action: { ...third.action, upstream: "b" } }] },
+    { ...base, routes: [first, second, { ...third, action: forwardTo("b") }] },
     { ...base, upstreams: [upstream("a/web:80", "10.0.0.2"), base.upstreams[1]] },
     { ...base, upstreams: [base.upstreams[0]] },
     { ...base, certificates: [certificate("one", "key 3"), base.certificates[1]] },
     { ...base, defaultCertificate: "one" },
-    { ...base, defaultAction: { kind: "answer", status: 503, reason: "" } as const },
+    { ...base, defaultAction: { kind: "reply", status: 503, reason: "" } as const },
   ];
   const hashes = [base, ...others].map((snapshot) => Content.of(snapshot).hash);
   assert.equal(new Set(hashes).size, hashes.length);
@@ -113,8 +114,8 @@ Deno.test("units of parts that stay are the same objects", () => {
   }, before);
   assert.equal(changed.hosts[0], before.hosts[0]);
   assert.notEqual(changed.hosts[1], before.hosts[1]);
-  assert.equal(changed.upstreams[1], before.upstreams[0]);
-  assert.equal(changed.certificates[0], before.certificates[1]);
+  assert.equal(changed.parts.upstreams[1], before.parts.upstreams[0]);
+  assert.equal(changed.parts.certificates[0], before.parts.certificates[1]);
   assert.equal(Content.of({ ...base }, before).hosts, before.hosts);
 });
 
@@ -151,7 +152,7 @@ Deno.test("a delta has what changed and no more", () => {
     base: from.hash,
     version: next.version,
     hash: to.hash,
-    format: 1,
+    format: 2,
     defaultAction: null,
     defaultCertificate: "two",
     removed: { hosts: ["c.test"], upstreams: ["b/web:80"], certificates: [] },

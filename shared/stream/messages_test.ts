@@ -124,11 +124,11 @@ Deno.test("a line that is no message is refused with its place, and never thrown
     ],
     [
       same(`"version":{"epoch":"e","seen":{"A":1}},"hash":"${HASH}"`),
-      '$.version.seen["A"]: 1 is no resource version',
+      '$.version.seen["A"]: a text is needed, not a number',
     ],
     [
       same(`"version":{"epoch":"e","seen":{"__proto__":{}}},"hash":"${HASH}"`),
-      '$.version.seen["__proto__"]: an object is no resource version',
+      '$.version.seen["__proto__"]: a text is needed, not an object',
     ],
     [
       same(`"version":{"epoch":"e","seen":{"A":"${digits}"}},"hash":"${HASH}"`),

@@ -7,25 +7,32 @@
  * Nothing that a peer sends throws.
  */
 import { ConfigCheck, type ConfigProblem, describe } from "../snapshot/config_check.ts";
+import { BUILT_IN_LISTENERS } from "../snapshot/built_in_listeners.ts";
+import { type Ids, type KnownIds, strayOfAction } from "../snapshot/references.ts";
 import {
-  type Certificate,
   type Route,
   type Snapshot,
   SNAPSHOT_FORMAT,
   type SnapshotVersion,
-  type Upstream,
 } from "../snapshot/types.ts";
+import {
+  type OfLists,
+  ofLists,
+  PART_LIST,
+  PART_LISTS,
+  type PartList,
+  type PartOf,
+} from "./part_lists.ts";
 import type { Content, PartUnit } from "./content.ts";
 import type { DeltaMessage, SnapshotMessage } from "./messages.ts";
 import {
+  partReader,
   rawRest,
   type RawUnit,
   rawUnits,
-  readCertificateUnit,
   readHostUnit,
   readRestUnit,
   readUnit,
-  readUpstreamUnit,
   type ReceivedUnit,
   type Rest,
   type UnitReader,
@@ -66,33 +73,30 @@ export type Taken =
     readonly reason: string;
   };
 
+type ReceivedParts = { readonly [L in PartList]: readonly ReceivedUnit<PartOf<L>>[] };
+
 interface Sections {
   readonly hosts: readonly ReceivedUnit<readonly Route[]>[];
-  readonly upstreams: readonly ReceivedUnit<Upstream>[];
-  readonly certificates: readonly ReceivedUnit<Certificate>[];
+  readonly parts: ReceivedParts;
   readonly rest: ReceivedUnit<Rest>;
 }
 
-type ListName = Exclude<keyof Sections, "rest">;
-
 interface RawMessage {
-  readonly lists: Readonly<Record<ListName, readonly RawUnit[]>>;
+  readonly hosts: RawUnits;
+  readonly parts: OfLists<RawUnits>;
   readonly rest: RawUnit;
-  readonly removed: Readonly<Record<ListName, readonly string[]>>;
 }
 
-const LISTS = ["hosts", "upstreams", "certificates"] as const;
-
-const SECTION_OF = {
-  hosts: "host",
-  upstreams: "upstream",
-  certificates: "certificate",
-} as const;
+/** Of one section. */
+interface RawUnits {
+  readonly units: readonly RawUnit[];
+  /** Keys of those that are gone. */
+  readonly removed: readonly string[];
+}
 
 const EMPTY: Sections = {
   hosts: [],
-  upstreams: [],
-  certificates: [],
+  parts: ofLists(() => []),
   rest: { key: "", hash: "\0".repeat(32), value: null, fault: null },
 };
 
@@ -110,14 +114,13 @@ export class ReceivedContent {
   /** Begins with a content that the proxy has from elsewhere. */
   static from(content: Content): ReceivedContent {
     const received = new ReceivedContent();
-    const { defaultAction, defaultCertificate, loopMark, denied } = content.snapshot;
+    const { format, defaultAction, defaultCertificate, loopMark, denied } = content.snapshot;
     received.#sections = {
       hosts: content.hosts.map(known),
-      upstreams: content.upstreams.map(known),
-      certificates: content.certificates.map(known),
+      parts: ofLists((list) => content.parts[list].map(known<unknown>)) as ReceivedParts,
       rest: {
         ...content.rest,
-        value: { defaultAction, defaultCertificate, loopMark, denied },
+        value: { format, defaultAction, defaultCertificate, loopMark, denied },
         fault: null,
       },
     };
@@ -140,10 +143,13 @@ export class ReceivedContent {
     const check = new ConfigCheck();
     const fields = message.content.reveal();
     const isWhole = message.kind === "snapshot";
-    if (typeof fields.format === "number" && fields.format > SNAPSHOT_FORMAT) {
-      const reason = `format ${fields.format} is newer than ${SNAPSHOT_FORMAT}, which this proxy ` +
-        `reads; run a proxy of the controller's version`;
-      return this.#forget("invalid", reason);
+    const { format } = fields;
+    if (typeof format === "number" && format !== SNAPSHOT_FORMAT) {
+      const [order, remedy] = format > SNAPSHOT_FORMAT
+        ? ["newer", "run a proxy of the controller's version"]
+        : ["older", "run a controller of the proxy's version"];
+      const known = `${SNAPSHOT_FORMAT}, which this proxy reads`;
+      return this.#forget("invalid", `format ${format} is ${order} than ${known}; ${remedy}`);
     }
     if (message.kind === "delta" && message.base !== this.#hash) {
       return this.#forget("lost", `the delta is for ${message.base}, and here is ${this.#hash}`);
@@ -163,8 +169,9 @@ export class ReceivedContent {
     this.#sections = sections;
     this.#sum = sum;
     this.#hash = message.hash;
-    const fault = faultIn(sections, this.#last?.sections) ??
-      this.#routes.take(sections.hosts, sections.upstreams);
+    const last = this.#last?.sections;
+    const fault = faultIn(sections, last) ??
+      this.#routes.take(sections.hosts, knownIds(sections), isSameParts(sections, last));
     if (fault !== null) return { ok: false, kind: "invalid", reason: fault };
     const { version, hash } = message;
     const snapshot = this.#snapshotOf(sections, version);
@@ -178,29 +185,32 @@ export class ReceivedContent {
   }
 
   /** The sections after a message. Units that it repeats are those that are here. */
-  #merge({ lists, rest, removed }: RawMessage, isWhole: boolean, check: ConfigCheck): Sections {
+  #merge({ hosts, parts, rest }: RawMessage, isWhole: boolean, check: ConfigCheck): Sections {
     const before = this.#sections;
     const follow = <V>(
-      name: ListName,
+      section: Exclude<Section, "rest">,
+      { units, removed }: RawUnits,
       known: readonly ReceivedUnit<V>[],
       read: UnitReader<V>,
+      order: KeyOrder,
     ): readonly ReceivedUnit<V>[] => {
-      const section = SECTION_OF[name];
-      const order = ORDER[section];
-      const units = lists[name].map((raw) =>
+      const now = units.map((raw) =>
         unitOf(section, raw, findUnit(known, raw.key, order), read, check)
       );
-      if (isWhole) return isSameList(units, known) ? known : units;
-      return merge(known, units, removed[name], order);
+      if (isWhole) return isSameList(now, known) ? known : now;
+      return merge(known, now, removed, order);
     };
-    // In this order an upstream, and a certificate, is there before a route needs it.
-    const upstreams = follow("upstreams", before.upstreams, readUpstreamUnit);
-    const certificates = follow("certificates", before.certificates, readCertificateUnit);
-    const hosts = follow("hosts", before.hosts, readHostUnit);
     return {
-      hosts,
-      upstreams,
-      certificates,
+      parts: ofLists((list) =>
+        follow<PartOf<PartList>>(
+          PART_LIST[list].section,
+          parts[list],
+          before.parts[list],
+          partReader(list),
+          ORDER.part,
+        )
+      ) as ReceivedParts,
+      hosts: follow("host", hosts, before.hosts, readHostUnit, ORDER.host),
       rest: unitOf("rest", rest, before.rest, readRestUnit, check),
     };
   }
@@ -208,12 +218,13 @@ export class ReceivedContent {
   #sumWith(now: Sections): HashSum {
     const sum = new HashSum(this.#sum);
     const before = this.#sections;
-    for (const name of LISTS) {
-      const order = ORDER[SECTION_OF[name]];
-      const { changed, replaced } = differenceOf<Unit>(before[name], now[name], order);
+    const follow = (before: readonly Unit[], now: readonly Unit[], order: KeyOrder) => {
+      const { changed, replaced } = differenceOf(before, now, order);
       sum.toggleAll(replaced);
       sum.toggleAll(changed);
-    }
+    };
+    follow(before.hosts, now.hosts, ORDER.host);
+    for (const list of PART_LISTS) follow(before.parts[list], now.parts[list], ORDER.part);
     sum.toggle(before.rest);
     sum.toggle(now.rest);
     return sum;
@@ -221,18 +232,23 @@ export class ReceivedContent {
 
   #snapshotOf(sections: Sections, version: SnapshotVersion): Snapshot {
     const last = this.#last;
-    const { hosts, upstreams, certificates, rest } = sections;
+    const { hosts, parts, rest } = sections;
+    const listOf = <L extends PartList>(list: L): readonly PartOf<L>[] =>
+      last?.sections.parts[list] === parts[list]
+        ? (last.snapshot[list] ?? []) as readonly PartOf<L>[]
+        : valuesOf<PartOf<L>>(parts[list]);
+    const optional = <L extends PartList>(list: L) =>
+      parts[list].length === 0 ? {} : { [list]: listOf(list) };
     return {
       format: SNAPSHOT_FORMAT,
       version,
+      ...optional("listeners"),
       routes: last?.sections.hosts === hosts ? last.snapshot.routes : valuesOf(hosts).flat(),
       defaultAction: rest.value?.defaultAction ?? null,
-      upstreams: last?.sections.upstreams === upstreams
-        ? last.snapshot.upstreams
-        : valuesOf(upstreams),
-      certificates: last?.sections.certificates === certificates
-        ? last.snapshot.certificates
-        : valuesOf(certificates),
+      ...optional("filterSets"),
+      ...optional("policies"),
+      upstreams: listOf("upstreams"),
+      certificates: listOf("certificates"),
       defaultCertificate: rest.value?.defaultCertificate ?? null,
       ...(rest.value?.loopMark === undefined ? {} : { loopMark: rest.value.loopMark }),
       ...(rest.value?.denied === undefined ? {} : { denied: rest.value.denied }),
@@ -263,33 +279,25 @@ function readMessage(
 ): RawMessage | null {
   check.oneOf(fields.format, "$.format", [SNAPSHOT_FORMAT]);
   const rest = rawRest(fields, check);
-  const listOf = (name: ListName) => {
-    const order = ORDER[SECTION_OF[name]];
-    const units = inOrder(rawUnits(fields[name], `$.${name}`, SECTION_OF[name], check), order);
-    refuseRepeated(repeatedKey(units, order), `$.${name}`, check);
-    return units;
-  };
-  const lists = {
-    hosts: listOf("hosts"),
-    upstreams: listOf("upstreams"),
-    certificates: listOf("certificates"),
-  };
-  const gone = isWhole ? {} : check.object(fields.removed, "$.removed", LISTS);
-  const removedOf = (name: ListName) => {
-    const order: KeyOrder = ORDER[SECTION_OF[name]];
-    const path = `$.removed.${name}`;
-    const keys = check.array(gone?.[name], path, "empty", (key, at) => check.name(key, at));
-    for (const key of keys) {
-      if (findUnit(lists[name], key, order) !== undefined) refuseRepeated(key, path, check);
+  const gone = isWhole
+    ? {}
+    : check.object(fields.removed, "$.removed", ["hosts", ...PART_LISTS]) ?? {};
+  const readList = (list: "hosts" | PartList): RawUnits => {
+    const section = list === "hosts" ? "host" : PART_LIST[list].section;
+    const order = list === "hosts" ? ORDER.host : ORDER.part;
+    const isOptional = list !== "hosts" && PART_LIST[list].isOptional;
+    const written = isOptional ? fields[list] ?? [] : fields[list];
+    const units = inOrder(rawUnits(written, `$.${list}`, section, check), order);
+    refuseRepeated(repeatedKey(units, order), `$.${list}`, check);
+    const path = `$.removed.${list}`;
+    const removed = check.array(gone[list], path, "empty", (key, at) => check.name(key, at));
+    for (const key of removed) {
+      if (findUnit(units, key, order) !== undefined) refuseRepeated(key, path, check);
     }
-    return keys;
+    return { units, removed };
   };
-  const removed = {
-    hosts: removedOf("hosts"),
-    upstreams: removedOf("upstreams"),
-    certificates: removedOf("certificates"),
-  };
-  return check.refused || rest === null ? null : { lists, rest, removed };
+  const raw = { hosts: readList("hosts"), parts: ofLists(readList) };
+  return check.refused || rest === null ? null : { ...raw, rest };
 }
 
 function refuseRepeated(key: string | null, path: string, check: ConfigCheck): void {
@@ -298,26 +306,49 @@ function refuseRepeated(key: string | null, path: string, check: ConfigCheck): v
 }
 
 /**
- * Why the content cannot be used, its routes' ids and upstreams apart; null where it can. `sound` is
+ * Why the content cannot be used, its routes' ids and references apart; null where it can. `sound` is
  * the last that could.
  */
 function faultIn(sections: Sections, sound: Sections | undefined): string | null {
-  const { hosts, upstreams, certificates, rest } = sections;
-  const bad = rest.fault ?? firstFault(upstreams, sound?.upstreams) ??
-    firstFault(certificates, sound?.certificates) ?? firstFault(hosts, sound?.hosts);
+  const { hosts, parts, rest } = sections;
+  if (rest.fault !== null) return rest.fault;
+  for (const list of PART_LISTS) {
+    const fault = firstFault(parts[list], sound?.parts[list]);
+    if (fault !== null) return fault;
+  }
+  const bad = firstFault(hosts, sound?.hosts);
   if (bad !== null) return bad;
   const wanted = rest.value?.defaultCertificate ?? null;
-  if (wanted !== null && findUnit(certificates, wanted, ORDER.certificate) === undefined) {
+  if (wanted !== null && findUnit(parts.certificates, wanted, ORDER.part) === undefined) {
     return `$.defaultCertificate: ${describe(wanted)} is the id of no certificate`;
   }
-  const action = rest.value?.defaultAction;
-  if (
-    action?.kind === "forward" &&
-    findUnit(upstreams, action.upstream, ORDER.upstream) === undefined
-  ) {
-    return `$.defaultAction.upstream: ${describe(action.upstream)} is the id of no upstream`;
-  }
-  return null;
+  const action = rest.value?.defaultAction ?? null;
+  const stray = action && strayOfAction(action, "$.defaultAction", knownIds(sections));
+  return stray && `${stray.field}: ${stray.message}`;
+}
+
+function knownIds({ parts }: Sections): KnownIds {
+  const idsOf = (list: PartList): Ids => {
+    const units: readonly Unit[] = parts[list];
+    return { has: (id) => findUnit(units, id, ORDER.part) !== undefined };
+  };
+  const listeners = idsOf("listeners");
+  return {
+    upstreams: idsOf("upstreams"),
+    filterSets: idsOf("filterSets"),
+    policies: idsOf("policies"),
+    listeners: { has: (id) => BUILT_IN_LISTENERS.has(id) || listeners.has(id) },
+  };
+}
+
+/** Whether there are parts with the same ids as in `sound`; certificates apart, which no route names. */
+function isSameParts(now: Sections, sound: Sections | undefined): boolean {
+  if (sound === undefined) return false;
+  const isSame = (a: readonly Unit[], b: readonly Unit[]) =>
+    a === b || (a.length === b.length && a.every(({ key }, i) => key === b[i].key));
+  return PART_LISTS.every((list) =>
+    list === "certificates" || isSame(now.parts[list], sound.parts[list])
+  );
 }
 
 function firstFault(

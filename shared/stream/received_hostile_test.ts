@@ -53,9 +53,9 @@ function withRoute(change: object) {
 Deno.test("a whole of wrong parts is invalid, and says which", () => {
   const proto = JSON.parse('{"__proto__":{"id":"x"}}');
   const table: [change: Record<string, unknown>, reason: RegExp][] = [
-    [{ format: 2 }, /^format 2 is newer than 1, .*; run a proxy of the controller's version$/],
-    [{ format: "1" }, /^\$.format: "1" is none of 1$/],
-    [{ format: undefined }, /^\$.format: nothing is none of 1$/],
+    [{ format: 3 }, /^format 3 is newer than 2, .*; run a proxy of the controller's version$/],
+    [{ format: "1" }, /^\$.format: "1" is none of 2$/],
+    [{ format: undefined }, /^\$.format: nothing is none of 2$/],
     [{ hosts: undefined }, /^\$.hosts: an array is needed, not nothing$/],
     [{ hosts: {} }, /^\$.hosts: an array is needed, not an object$/],
     [{ hosts: [7] }, /^\$.hosts\[0\]: an object is needed, not a number$/],
@@ -86,13 +86,26 @@ Deno.test("a whole of wrong parts is invalid, and says which", () => {
     [{ defaultCertificate: 7 }, /^\$, defaultCertificate: a text is needed|^\$: a text is needed/],
     [{ defaultCertificate: "gone" }, /^\$.defaultCertificate: "gone" is the id of no certificate$/],
     [{ loopMark: "a b" }, /loopMark: "a b" is no mark for CDN-Loop; write 1 to 64 letters/],
-    [{ defaultAction: { kind: "redirect" } }, /: "redirect" is none of "forward", "answer"; /],
+    [{ defaultAction: { kind: "redirect" } }, /: "redirect" is none of "forward", "reply"; /],
+    [
+      withRoute({ caseless: true }),
+      /^host "a.test", routes\[0\].caseless: the field is not known; .* not older than the contr/,
+    ],
     [withRoute({ id: 7 }), /^host "a.test", routes\[0\].id: a text is needed, not a number; /],
-    [withRoute({ path: "/" }), /^host "a.test", routes\[0\].path: an object is needed, not a text/],
-    [withRoute({ path: { type: "Regex", value: "/" } }), /"Regex" is none of "Exact", "Prefix"; /],
-    [withRoute({ action: { kind: "forward", upstream: "x" } }), /"x" is the id of no upstream$/],
-    [withRoute({ action: { kind: "split" } }), /"split" is none of "forward", "answer"; /],
-    [{ hosts: [{ ...HOST, routes: [ROUTE, ROUTE] }] }, /routes\[1\]: it has the host and path of/],
+    [
+      withRoute({ match: { path: "/" } }),
+      /^host "a.test", routes\[0\].match.path: an object is needed/,
+    ],
+    [
+      withRoute({ match: { path: { type: "Glob", value: "/" } } }),
+      /"Glob" is none of "Exact", "Prefix", "StringPrefix", "Regex"; /,
+    ],
+    [
+      withRoute({ action: { kind: "forward", backends: [{ upstream: "x" }] } }),
+      /"x" is the id of no upstream$/,
+    ],
+    [withRoute({ action: { kind: "split" } }), /"split" is none of "forward", "reply"; /],
+    [{ hosts: [{ ...HOST, routes: [ROUTE, ROUTE] }] }, /routes\[1\]: it has the host and match of/],
   ];
   for (const [change, reason] of table) {
     const received = ReceivedContent.from(BASE);
@@ -158,7 +171,7 @@ Deno.test("a delta of wrong parts is lost, so that a whole one comes", () => {
     [{ upstreams: [{ ...UPSTREAM, id: 7 }] }, /^\$.upstreams\[0\].id: a text is needed/],
     [{ upstreams: [{ ...UPSTREAM, protocol: "h3" }] }, /^its hash is /],
     [{ hosts: undefined }, /^\$.hosts: an array is needed, not nothing$/],
-    [{ format: null }, /^\$.format: null is none of 1$/],
+    [{ format: null }, /^\$.format: null is none of 2$/],
   ];
   for (const [change, reason] of table) {
     const received = ReceivedContent.from(BASE);
@@ -180,10 +193,10 @@ Deno.test("what a delta removes twice, or that is not there, is gone", () => {
 });
 
 Deno.test("a delta in a newer format is invalid whatever its base", () => {
-  const fields = { ...JSON.parse(deltaLine(BASE, BASE)), format: 2, base: "0".repeat(64) };
+  const fields = { ...JSON.parse(deltaLine(BASE, BASE)), format: 3, base: "0".repeat(64) };
   const taken = takeLine(ReceivedContent.from(BASE), JSON.stringify(fields));
   assert.ok(!taken.ok && taken.kind === "invalid");
-  assert.match(taken.reason, /^format 2 is newer than 1/);
+  assert.match(taken.reason, /^format 3 is newer than 2/);
 });
 
 Deno.test("nesting without end is refused", () => {

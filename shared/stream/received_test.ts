@@ -114,7 +114,7 @@ Deno.test("only the host that changed is read again, and its other routes stay w
   const next = snapshotFrom(received, deltaLine(from, to));
   assert.equal(next.routes[0], snapshot.routes[0]);
   assert.equal(next.routes[2], snapshot.routes[2]);
-  assert.equal(next.routes[1].path.value, "/c");
+  assert.equal(next.routes[1].match.path.value, "/c");
   assert.equal(next.upstreams, snapshot.upstreams);
   assert.equal(next.certificates, snapshot.certificates);
 });
@@ -173,15 +173,15 @@ Deno.test("what cannot be used still is the base of the delta that mends it", ()
   const broken: [snapshot: Snapshot, reason: RegExp][] = [
     [
       { ...BASE, upstreams: [BASE.upstreams[0]] },
-      /^route "b.test Prefix \/", action.upstream: "b\/web:80" is the id of no upstream$/,
+      /^route "b.test Prefix \/", action.backends\[0\].upstream: "b\/web:80" is the id of no upstream$/,
     ],
     [
       { ...BASE, certificates: [BASE.certificates[1]] },
       /^\$.defaultCertificate: "one" is the id of no certificate$/,
     ],
     [
-      { ...BASE, defaultAction: { kind: "forward", upstream: "gone" } },
-      /^\$.defaultAction.upstream: "gone" is the id of no upstream$/,
+      { ...BASE, defaultAction: { kind: "forward", backends: [{ upstream: "gone" }] } },
+      /^\$.defaultAction.backends\[0\].upstream: "gone" is the id of no upstream$/,
     ],
     [
       { ...BASE, routes: [...BASE.routes, { ...route("c.test", "/"), id: "a.test Prefix /b" }] },

@@ -12,11 +12,14 @@ import {
   isObject,
   kindOf,
 } from "../snapshot/config_check.ts";
-import type { Certificate, Route, Snapshot, Upstream } from "../snapshot/types.ts";
-import { readCertificate } from "../snapshot/certificate.ts";
-import { readDenied, readLoopMark } from "../snapshot/parse.ts";
-import { type KnownIds, RouteReader } from "../snapshot/route.ts";
-import { readUpstream } from "../snapshot/upstream.ts";
+import { readNode } from "../snapshot/node_reader.ts";
+import { isSameNode } from "../snapshot/node_writer.ts";
+import { readRest } from "../snapshot/parse.ts";
+import type { Ids, KnownIds } from "../snapshot/references.ts";
+import { RouteReader } from "../snapshot/route.ts";
+import { REST, ROUTE } from "../snapshot/schema.ts";
+import type { Route, Snapshot } from "../snapshot/types.ts";
+import { PART_LIST, PART_LISTS, type PartList, type PartOf } from "./part_lists.ts";
 import { type Section, type Unit, unitHash } from "./unit.ts";
 
 /** A unit that was read, or could not be. */
@@ -28,7 +31,10 @@ export interface ReceivedUnit<V> extends Unit {
 }
 
 /** What is neither a host nor an upstream nor a certificate. */
-export type Rest = Pick<Snapshot, "defaultAction" | "defaultCertificate" | "loopMark" | "denied">;
+export type Rest = Pick<
+  Snapshot,
+  "format" | "defaultAction" | "defaultCertificate" | "loopMark" | "denied"
+>;
 
 /** A unit with its place in the message. */
 export interface RawUnit extends Unit {
@@ -46,17 +52,14 @@ const ENVELOPE = new Set([
   "version",
   "hash",
   "base",
-  "hosts",
-  "upstreams",
-  "certificates",
   "removed",
+  "hosts",
+  ...PART_LISTS,
 ]);
 
-/** Fields of the content that belong to no host, upstream or certificate. */
-const REST = ["format", "defaultAction", "defaultCertificate", "loopMark", "denied"];
-
-/** Whether an upstream exists is asked when all units are there. */
-const ANY: KnownIds = { has: () => true };
+/** Whether a part exists is checked when all units are there. */
+const ANY: Ids = { has: () => true };
+const ANYTHING: KnownIds = { upstreams: ANY, filterSets: ANY, policies: ANY, listeners: ANY };
 
 /** The units of one section, in the order in which they came; a wrong list is refused. */
 export function rawUnits(
@@ -79,7 +82,7 @@ export function rawUnits(
 export function rawRest(fields: Readonly<Record<string, unknown>>, check: ConfigCheck) {
   const rest = Object.entries(fields).filter(([name]) => !ENVELOPE.has(name));
   const value = Object.fromEntries(rest);
-  check.unknownFields(value, "$", REST);
+  check.unknownFields(value, "$", Object.keys(REST.properties));
   return rawUnit("rest", "", value, "$", check);
 }
 
@@ -125,7 +128,7 @@ function faultOf(section: Section, raw: RawUnit, refusal: ConfigProblem | undefi
 export const readHostUnit: UnitReader<readonly Route[]> = ({ key, value, path }, known, check) => {
   const host = check.object(value, path, ["host", "routes"]);
   if (host === null) return null;
-  const reader = new RouteReader(ANY, check);
+  const reader = new RouteReader(ANYTHING, check);
   const routes = reader.settle(
     check.array(host.routes, `${path}.routes`, "refused", (route, at) => reader.read(route, at)),
   );
@@ -138,30 +141,15 @@ export const readHostUnit: UnitReader<readonly Route[]> = ({ key, value, path },
   const before = new Map(known.map((route) => [route.id, route]));
   return routes.map((route) => {
     const old = before.get(route.id);
-    return old !== undefined && JSON.stringify(old) === JSON.stringify(route) ? old : route;
+    return old !== undefined && isSameNode(ROUTE, old, route) ? old : route;
   });
 };
 
-export const readUpstreamUnit: UnitReader<Upstream> = ({ value, path }, _known, check) =>
-  readUpstream(value, path, new Set(), check);
+/** Reads the parts of a list. */
+export function partReader<L extends PartList>(list: L): UnitReader<PartOf<L>> {
+  const { schema } = PART_LIST[list];
+  return ({ value, path }, _known, check) => readNode(schema, value, path, check) as PartOf<L>;
+}
 
-export const readCertificateUnit: UnitReader<Certificate> = ({ value, path }, _known, check) =>
-  readCertificate(value, path, new Set(), check);
-
-export const readRestUnit: UnitReader<Rest> = ({ value }, _known, check) => {
-  if (!isObject(value)) return null;
-  const action = value.defaultAction ?? null;
-  const certificate = value.defaultCertificate ?? null;
-  const defaultAction = action === null
-    ? null
-    : new RouteReader(ANY, check).readAction(action, "$.defaultAction");
-  const defaultCertificate = certificate === null
-    ? null
-    : check.name(certificate, "$.defaultCertificate");
-  return {
-    defaultAction,
-    defaultCertificate,
-    ...readLoopMark(value.loopMark, check),
-    ...readDenied(value.denied, check),
-  };
-};
+export const readRestUnit: UnitReader<Rest> = ({ value }, _known, check) =>
+  isObject(value) ? readRest(value, check) : null;

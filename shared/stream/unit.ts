@@ -1,6 +1,6 @@
 /**
- * The units that the content of a snapshot is made of: each host with its routes, each upstream,
- * each certificate, and the rest. In: units in the order of their keys. Out: their hash, and what
+ * The units that the content of a snapshot is made of: each host with its routes, each part that
+ * has an id (upstreams, certificates and so on), and the rest. In: units in the order of their keys. Out: their hash, and what
  * differs between two lists of them, at the cost of one look at each.
  *
  * The hash of all is the XOR of each one's, so that it follows a change without looking at what
@@ -10,7 +10,10 @@
 import { hash } from "node:crypto";
 import { compareHosts } from "../host/host_order.ts";
 
-export type Section = "host" | "upstream" | "certificate" | "rest";
+/** Of parts that have an id. */
+export type PartSection = "listener" | "filter set" | "policy" | "upstream" | "certificate";
+
+export type Section = "host" | PartSection | "rest";
 
 /** A part of a configuration. Never changed, so that the same object is the same content. */
 export interface Unit {
@@ -22,11 +25,10 @@ export interface Unit {
 
 export type KeyOrder = (a: string, b: string) => number;
 
-/** The order of the keys of each section. */
-export const ORDER: Readonly<Record<Exclude<Section, "rest">, KeyOrder>> = {
+/** The order of hosts, and of the ids of parts. */
+export const ORDER: Readonly<Record<"host" | "part", KeyOrder>> = {
   host: compareHosts,
-  upstream: compareText,
-  certificate: compareText,
+  part: compareText,
 };
 
 /** By UTF-16 code units. */

@@ -1,6 +1,7 @@
 /**
  * Ends of different versions. The transcripts in `tests/golden/stream` stay as they are for ever:
- * `v1-*` is what the first version wrote, to be read by all that follow; `newer-*` is what one may
+ * `v2-*` is what the first
+ * version with format 2 wrote, to be read by all that follow; `v1-*` what the one before wrote; `newer-*` is what one may
  * write that is not there yet. No task writes them anew; another version gets files of its own.
  */
 import assert from "node:assert/strict";
@@ -51,8 +52,8 @@ function expectedOf(name: string): string[] {
   });
 }
 
-Deno.test("what the first controller wrote is read to the same snapshots", () => {
-  const updates = updatesOf("v1-controller.ndjson");
+Deno.test("what the first controller of format 2 wrote is read to the same snapshots", () => {
+  const updates = updatesOf("v2-controller.ndjson");
   const kinds = ["hello", "snapshot", "ping", "delta", "delta", "same", "bye"];
   assert.deepEqual(updates.map(({ kind }) => kind), kinds);
   const taken = takeAll(updates);
@@ -61,7 +62,7 @@ Deno.test("what the first controller wrote is read to the same snapshots", () =>
     assert.deepEqual(one.problems, []);
     return textOf(one.snapshot);
   });
-  assert.deepEqual(texts, expectedOf("v1-controller.expected.json"));
+  assert.deepEqual(texts, expectedOf("v2-controller.expected.json"));
   const last = taken.at(-1);
   const same = updates[5];
   assert.ok(last?.ok && same.kind === "same");
@@ -72,6 +73,16 @@ Deno.test("what the first controller wrote is read to the same snapshots", () =>
     build: "0.1.0",
     heartbeat: 1500,
     zone: "zone-a",
+  });
+});
+
+Deno.test("a controller of format 1 is refused, and says which controller to run", () => {
+  const [whole] = takeAll(updatesOf("v1-controller.ndjson"));
+  assert.deepEqual(whole, {
+    ok: false,
+    kind: "invalid",
+    reason: "format 1 is older than 2, which this proxy reads; run a controller of the proxy's " +
+      "version",
   });
 });
 
@@ -103,22 +114,19 @@ Deno.test("a newer controller is understood in what is known, and warned of in t
       "$.certificates[0].key.algorithm",
       "$.certificates[0].ocsp",
       "$.certificates[0].origin.uid",
+      "$.gateways",
       "$.hosts[0].redirect",
-      "$.hosts[0].routes[0].action.mirror",
       "$.hosts[0].routes[0].origin.uid",
-      "$.hosts[0].routes[0].path.caseless",
-      "$.hosts[0].routes[0].timeouts",
       "$.labels",
-      "$.listeners",
       "$.trace",
       "$.upstreams[0].addresses.endpoints[0].weight",
       "$.upstreams[0].addresses.total",
       "$.upstreams[0].ejection",
     ],
     [
+      "$.gateways",
       "$.labels",
-      "$.listeners",
-      "$.removed.listeners",
+      "$.removed.gateways",
       "$.trace",
       "$.upstreams[0].addresses.endpoints[0].weight",
       "$.upstreams[0].addresses.total",
@@ -142,7 +150,7 @@ Deno.test("what a newer controller means by an unknown protocol is refused by na
   assert.deepEqual(format, {
     ok: false,
     kind: "invalid",
-    reason: "format 2 is newer than 1, which this proxy reads; run a proxy of the controller's " +
+    reason: "format 3 is newer than 2, which this proxy reads; run a proxy of the controller's " +
       "version",
   });
 });

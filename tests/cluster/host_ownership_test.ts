@@ -49,7 +49,7 @@ async function eventuallyClaimed(scene: ControllerScene, wanted: readonly string
 
 async function originsOf(scene: ControllerScene): Promise<string[]> {
   const routes = (await scene.published())?.routes ?? [];
-  return routes.filter(({ host }) => host === HOST).map(({ path, origin }) =>
+  return routes.filter(({ host }) => host === HOST).map(({ match: { path }, origin }) =>
     `${path.value} ${origin.namespace}`
   );
 }

@@ -2,6 +2,7 @@
  * Users' mistakes: each is told of where its user looks, changes nothing of anybody else's, and is
  * over once it is mended.
  */
+import { upstreamsOf } from "../../shared/snapshot/forward_action.ts";
 import assert from "node:assert/strict";
 import type { Snapshot } from "../../shared/snapshot/types.ts";
 import { ApiRefusal, type KubeObject } from "./support/api_client.ts";
@@ -86,7 +87,7 @@ function partOf(snapshot: Snapshot, name: string): string {
     origin.name === name;
   const routes = snapshot.routes.filter(isOf);
   const upstreams = new Set(
-    routes.flatMap(({ action }) => action.kind === "forward" ? action.upstream : []),
+    routes.flatMap(({ action }) => upstreamsOf(action)),
   );
   return JSON.stringify({
     routes,
@@ -318,7 +319,9 @@ clusterTest(
 
     const owners = ({ routes }: Snapshot) =>
       routes.filter(({ host }) => host === "war.example.com")
-        .map(({ path, origin }) => `${path.value} ${"namespace" in origin ? origin.namespace : ""}`)
+        .map(({ match: { path }, origin }) =>
+          `${path.value} ${"namespace" in origin ? origin.namespace : ""}`
+        )
         .sort();
     const whileBoth = [`/ ${older}`, `/api ${older}`, `/new ${newer}`];
     const snapshot = await scene.eventuallyPublished(
@@ -417,7 +420,7 @@ clusterTest("whatever an object says, it breaks nothing and forges nothing", asy
     );
   assert.equal(others(after), others(before));
   for (const { host } of after.routes) assert.match(host, /^[a-z0-9.*-]+$/);
-  for (const { path } of after.routes) assert.match(path.value, /^\/[\x21-\x7e]*$/);
+  for (const { match: { path } } of after.routes) assert.match(path.value, /^\/[\x21-\x7e]*$/);
 
   const problems = await scene.problems();
   assert.deepEqual(problems.filter(({ reason }) => reason === "Quarantined"), []);

@@ -126,7 +126,7 @@ Deno.test("a Service that does not exist is not waited for, and one that goes no
   using proxy = new TestProxy([], WAITS);
   const [client] = await heldClients(proxy, 1);
   const snapshot = snapshotOf([]);
-  const action = { kind: "answer", status: 503, reason: "no Service" } as const;
+  const action = { kind: "reply", status: 503, reason: "no Service" } as const;
   const routes = snapshot.routes.map((route) => ({ ...route, action }));
   proxy.server.apply({ ...snapshot, routes, upstreams: [] });
   assert.equal(statusOf(await client.answer()), 503);

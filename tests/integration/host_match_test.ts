@@ -20,7 +20,7 @@ function hostsTo(ports: readonly number[], count: number): Snapshot {
       ...route,
       id: `h${i}.example.com Prefix /`,
       host: `h${i}.example.com`,
-      action: { kind: "forward", upstream: `test/${i % ports.length}:80` },
+      action: { kind: "forward", backends: [{ upstream: `test/${i % ports.length}:80` }] },
     })),
   };
 }

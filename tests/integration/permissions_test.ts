@@ -342,7 +342,7 @@ function hostsTo(targets: readonly Target[]): Snapshot {
       ...base.routes[0],
       id: `h${i}.test Prefix /`,
       host: `h${i}.test`,
-      action: { kind: "forward" as const, upstream: `test/h${i}:80` },
+      action: { kind: "forward" as const, backends: [{ upstream: `test/h${i}:80` }] },
     })),
     upstreams: targets.map((target, i) => ({
       id: `test/h${i}:80`,

@@ -35,7 +35,7 @@ async function changes(port: number, count: number): Promise<Snapshot[]> {
       routes: base.routes.map((route, at) => ({
         ...route,
         // Each change gives each host another upstream, and takes the one before away.
-        action: { kind: "forward", upstream: `a/h${hosts[at]}-${i}:80` },
+        action: { kind: "forward", backends: [{ upstream: `a/h${hosts[at]}-${i}:80` }] },
       })),
       upstreams: hosts.map((host) => ({
         id: `a/h${host}-${i}:80`,

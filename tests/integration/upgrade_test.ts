@@ -26,7 +26,7 @@ function startProxy(port: number, limits: Partial<Limits> = {}) {
     format: SNAPSHOT_FORMAT,
     version: { epoch: "file", seen: {} },
     routes: [],
-    defaultAction: { kind: "forward", upstream: "default/backend:80" },
+    defaultAction: { kind: "forward", backends: [{ upstream: "default/backend:80" }] },
     upstreams: [{
       id: "default/backend:80",
       protocol: "http",

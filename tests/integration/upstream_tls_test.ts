@@ -81,13 +81,13 @@ class Proxy {
 
 function snapshotOf(cases: readonly Case[]): Snapshot {
   return {
-    format: 1,
+    format: 2,
     version: { epoch: "test", seen: {} },
     routes: cases.map((_, i) => ({
       id: `* Exact /${i}`,
       host: "*",
-      path: { type: "Exact", value: `/${i}` },
-      action: { kind: "forward", upstream: `default/web:${i}` },
+      match: { path: { type: "Exact", value: `/${i}` } },
+      action: { kind: "forward", backends: [{ upstream: `default/web:${i}` }] },
       origin: { kind: "Ingress", namespace: "test", name: "web", field: "spec" },
     })),
     defaultAction: null,

@@ -410,7 +410,7 @@ function snapshotParser(
         return () => {
           const snapshot = read();
           const table = compileTable(snapshot, (action) => action);
-          for (const { host, path } of snapshot.routes) table.match(host, path.value);
+          for (const { host, match } of snapshot.routes) table.match(host, match.path.value);
         };
       }]),
     ),

@@ -5,7 +5,7 @@
 import { parseHostPattern } from "../../shared/host/host_pattern.ts";
 import { readChain, readKeyPair } from "../../shared/key_pair.ts";
 import { MAX_ROUTE_PATH, readRoutePath } from "../../shared/snapshot/route_path.ts";
-import { isResolvableName } from "../../shared/snapshot/upstream.ts";
+import { isResolvableName } from "../../shared/snapshot/leaves.ts";
 import { readBackend } from "../../controller/translate/ingress/backend_ref.ts";
 import { readBalance } from "../../controller/translate/backends/balance.ts";
 import {
@@ -159,7 +159,7 @@ const TEXTS: Readonly<Record<string, TextReader>> = {
     ANNOTATION_BYTES,
     (text) => explainHost(text, "is bad"),
   ],
-  "shared/snapshot/upstream.ts isResolvableName": [HOST_BYTES, isResolvableName, ["a", ".a"]],
+  "shared/snapshot/leaves.ts isResolvableName": [HOST_BYTES, isResolvableName, ["a", ".a"]],
   "controller/base/names.ts isDnsLabel": [63, isDnsLabel, ["a", "_"]],
   "controller/base/names.ts isDnsName": [253, isDnsName, ["a", "_"]],
   "controller/base/names.ts isPortName": [63, isPortName, ["a", "_"]],

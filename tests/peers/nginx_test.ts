@@ -89,7 +89,7 @@ function snapshotFor(port: number): Snapshot {
     format: SNAPSHOT_FORMAT,
     version: { epoch: "file", seen: {} },
     routes: [],
-    defaultAction: { kind: "forward", upstream: "default/echo:80" },
+    defaultAction: { kind: "forward", backends: [{ upstream: "default/echo:80" }] },
     upstreams: [{
       id: "default/echo:80",
       protocol: "http",

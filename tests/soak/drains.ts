@@ -136,8 +136,8 @@ function snapshotFor(port: number, rpcPort: number): Snapshot {
       {
         ...route,
         id: `* Prefix ${RPC_PATH}`,
-        path: { type: "Prefix", value: RPC_PATH },
-        action: { kind: "forward", upstream: RPC },
+        match: { path: { type: "Prefix", value: RPC_PATH } },
+        action: { kind: "forward", backends: [{ upstream: RPC }] },
       },
       route,
     ],

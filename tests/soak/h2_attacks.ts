@@ -155,8 +155,8 @@ function snapshotWith(origin: number, canary: number): Snapshot {
     routes: [{
       ...route,
       id: "* Prefix /canary",
-      path: { type: "Prefix", value: "/canary" },
-      action: { kind: "forward", upstream: id },
+      match: { path: { type: "Prefix", value: "/canary" } },
+      action: { kind: "forward", backends: [{ upstream: id }] },
     }, route],
     upstreams: [upstream, {
       ...upstream,

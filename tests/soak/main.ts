@@ -86,10 +86,10 @@ function snapshotAt(
       {
         ...route,
         id: `* Prefix ${RPC_PATH}`,
-        path: { type: "Prefix", value: RPC_PATH },
-        action: { kind: "forward", upstream: RPC },
+        match: { path: { type: "Prefix", value: RPC_PATH } },
+        action: { kind: "forward", backends: [{ upstream: RPC }] },
       },
-      { ...route, id: `* Prefix ${value}`, path: { type: "Prefix", value } },
+      { ...route, id: `* Prefix ${value}`, match: { path: { type: "Prefix", value } } },
       route,
     ],
     upstreams: [{ ...rpc, id: RPC }, ...base.upstreams],

@@ -109,7 +109,7 @@ export class ReloadPlan {
     const { endpoints } = this.#steps;
     const web = [0, 1].map((offset) => this.#ports[(endpoints + offset) % this.#ports.length]);
     return {
-      format: 1,
+      format: 2,
       version: { epoch: "test", seen: { Ingress: String(this.#version) } },
       routes,
       defaultAction: null,
@@ -176,11 +176,11 @@ export class ReloadPlan {
 }
 
 function toRoute(host: string, value: string, upstream: string): Route {
-  const action = { kind: "forward", upstream } as const;
+  const action = { kind: "forward", backends: [{ upstream }] } as const;
   return {
     id: `${host} Prefix ${value}`,
     host,
-    path: { type: "Prefix", value },
+    match: { path: { type: "Prefix", value } },
     action,
     origin: ORIGIN,
   };

@@ -80,7 +80,7 @@ export function snapshotOf(port: number, epoch = "file"): Snapshot {
     format: SNAPSHOT_FORMAT,
     version: { epoch, seen: {} },
     routes: [],
-    defaultAction: { kind: "forward", upstream: `default/web:${port}` },
+    defaultAction: { kind: "forward", backends: [{ upstream: `default/web:${port}` }] },
     upstreams: [{
       id: `default/web:${port}`,
       protocol: "http",

@@ -77,7 +77,7 @@ function snapshot(
   certificates: readonly Certificate[] = [],
 ): Snapshot {
   return {
-    format: 1,
+    format: 2,
     version: { epoch: "file", seen: {} },
     routes,
     defaultAction: null,
@@ -91,8 +91,8 @@ function route(host: string, path: string, upstream = UPSTREAM): Route {
   return {
     id: `${host} Exact ${path}`,
     host,
-    path: { type: "Exact", value: path },
-    action: { kind: "forward", upstream },
+    match: { path: { type: "Exact", value: path } },
+    action: { kind: "forward", backends: [{ upstream }] },
     origin: ORIGIN,
   };
 }

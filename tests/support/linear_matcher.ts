@@ -30,13 +30,13 @@ function specificity(pattern: string, host: string): number {
 }
 
 function takes(route: Route, path: string, segments: readonly string[]): boolean {
-  if (route.path.type === "Exact") return route.path.value === path;
-  if (route.path.value === "/") return true;
-  return route.path.value.split("/").every((segment, i) => segment === segments[i]);
+  if (route.match.path.type === "Exact") return route.match.path.value === path;
+  if (route.match.path.value === "/") return true;
+  return route.match.path.value.split("/").every((segment, i) => segment === segments[i]);
 }
 
 function goesBefore(route: Route, other: Route): boolean {
-  if (route.path.type !== other.path.type) return route.path.type === "Exact";
-  return route.path.value.split("/").length > other.path.value.split("/").length ||
-    (other.path.value === "/" && route.path.value !== "/");
+  if (route.match.path.type !== other.match.path.type) return route.match.path.type === "Exact";
+  return route.match.path.value.split("/").length > other.match.path.value.split("/").length ||
+    (other.match.path.value === "/" && route.match.path.value !== "/");
 }

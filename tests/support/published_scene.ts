@@ -28,7 +28,7 @@ export function largeSnapshot(size: SceneSize = {}): Snapshot {
   const random = new Random(seed);
   const count = Math.ceil(routes / 5);
   return {
-    format: 1,
+    format: 2,
     version: { epoch: "cluster", seen: { Ingress: seen } },
     routes: Array.from({ length: routes }, (_, i) => toRoute(i, count)).sort(byId),
     defaultAction: null,
@@ -81,8 +81,8 @@ function toRoute(i: number, upstreams: number): Route {
   return {
     id: `${host} Prefix /`,
     host,
-    path: { type: "Prefix", value: "/" },
-    action: { kind: "forward", upstream: `team/service-${i % upstreams}:80` },
+    match: { path: { type: "Prefix", value: "/" } },
+    action: { kind: "forward", backends: [{ upstream: `team/service-${i % upstreams}:80` }] },
     origin: { kind: "Ingress", namespace, name: `app-${i}`, field: "spec.rules[0].http.paths[0]" },
   };
 }

@@ -2,6 +2,7 @@
  * Random configurations that follow each other. In: random choices. Out: a snapshot with its
  * certificates, then others that differ from the one before in a few places, as in a cluster.
  */
+import { upstreamsOf } from "../../shared/snapshot/forward_action.ts";
 import type { ServerCertificate } from "../../proxy/certificates/store.ts";
 import { Redacted } from "../../shared/redacted.ts";
 import {
@@ -73,8 +74,7 @@ export function* randomConfigurations(random: Random, count: number): Generator<
         case 4: {
           // What is removed is named by nothing any more.
           const id = random.pick(UPSTREAMS);
-          const isNamed = (action: Action | null) =>
-            action?.kind === "forward" && action.upstream === id;
+          const isNamed = (action: Action | null) => upstreamsOf(action).includes(id);
           for (const route of [...routes.values()]) {
             if (isNamed(route.action)) routes.delete(route.id);
           }
@@ -106,13 +106,13 @@ export function* randomConfigurations(random: Random, count: number): Generator<
 function actionAmong(random: Random, upstreams: ReadonlyMap<string, unknown>): Action {
   const ids = [...upstreams.keys()];
   return ids.length === 0 || random.oneIn(6)
-    ? { kind: "answer", status: random.pick([404, 500, 503]), reason: "the Service is missing" }
-    : { kind: "forward", upstream: random.pick(ids) };
+    ? { kind: "reply", status: random.pick([404, 500, 503]), reason: "the Service is missing" }
+    : { kind: "forward", backends: [{ upstream: random.pick(ids) }] };
 }
 
 function toRoute(id: string, host: string, path: PathMatch, action: Action): Route {
   const origin = { kind: "Ingress", namespace: "a", name: "web", field: "spec.rules[0]" };
-  return { id, host, path, action, origin };
+  return { id, host, match: { path }, action, origin };
 }
 
 function toUpstream([id, endpoints]: [string, readonly Endpoint[]]): Upstream {

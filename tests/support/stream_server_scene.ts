@@ -117,13 +117,13 @@ export async function startStream(
 export function snapshot(revision: number, hosts: readonly string[] = ["a.example.com"]): Snapshot {
   const origin = { kind: "Ingress", namespace: "default", name: "web", field: "" };
   return {
-    format: 1,
+    format: 2,
     version: { epoch: "e", seen: { Ingress: String(revision) } },
     routes: hosts.toSorted().map((host) => ({
       id: `${host} Prefix /`,
       host,
-      path: { type: "Prefix", value: "/" },
-      action: { kind: "forward", upstream: "default/web:80" },
+      match: { path: { type: "Prefix", value: "/" } },
+      action: { kind: "forward", backends: [{ upstream: "default/web:80" }] },
       origin,
     })),
     defaultAction: null,

@@ -48,8 +48,8 @@ export function route(host: string, path: string, upstream = "a/web:80"): Route 
   return {
     id: `${host} Prefix ${path}`,
     host,
-    path: { type: "Prefix", value: path },
-    action: { kind: "forward", upstream },
+    match: { path: { type: "Prefix", value: path } },
+    action: { kind: "forward", backends: [{ upstream }] },
     origin: { kind: "Ingress", namespace: "a", name: "web", field: "spec.rules[0]" },
   };
 }

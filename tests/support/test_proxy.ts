@@ -11,13 +11,13 @@ import type { Endpoint, Snapshot } from "../../shared/snapshot/types.ts";
 /** `/` of any host to one upstream with these endpoints; a number is a port on 127.0.0.1. */
 export function snapshotOf(endpoints: readonly (number | Endpoint)[]): Snapshot {
   return {
-    format: 1,
+    format: 2,
     version: { epoch: "test", seen: {} },
     routes: [{
       id: "* Prefix /",
       host: "*",
-      path: { type: "Prefix", value: "/" },
-      action: { kind: "forward", upstream: "test/web:80" },
+      match: { path: { type: "Prefix", value: "/" } },
+      action: { kind: "forward", backends: [{ upstream: "test/web:80" }] },
       origin: { kind: "Ingress", namespace: "test", name: "web", field: "spec" },
     }],
     defaultAction: null,

@@ -330,7 +330,7 @@ function snapshotOf(backend: number): Snapshot {
   const route = (host: string, action: Route["action"]): Route => ({
     id: `${host} Prefix /`,
     host,
-    path: { type: "Prefix", value: "/" },
+    match: { path: { type: "Prefix", value: "/" } },
     action,
     origin: { kind: "Ingress", namespace: "default", name: "wire", field: "spec" },
   });
@@ -340,20 +340,20 @@ function snapshotOf(backend: number): Snapshot {
     addresses: { kind: "endpoints", endpoints: [{ address: "127.0.0.1", port }] },
   });
   return {
-    format: 1,
+    format: 2,
     version: { epoch: "file", seen: {} },
     routes: [
-      route("missing.test", { kind: "answer", status: 404, reason: "no such host" }),
-      route("broken.test", { kind: "answer", status: 500, reason: "an inner detail" }),
-      route("empty.test", { kind: "answer", status: 503, reason: "no endpoint is ready" }),
+      route("missing.test", { kind: "reply", status: 404, reason: "no such host" }),
+      route("broken.test", { kind: "reply", status: 500, reason: "an inner detail" }),
+      route("empty.test", { kind: "reply", status: 503, reason: "no endpoint is ready" }),
       route("closed.test", {
-        kind: "answer",
+        kind: "reply",
         status: 503,
         reason: "an annotation is not supported",
         closed: true,
       }),
-      route("refusing.test", { kind: "forward", upstream: "default/refusing:80" }),
-      route("*", { kind: "forward", upstream: "default/web:80" }),
+      route("refusing.test", { kind: "forward", backends: [{ upstream: "default/refusing:80" }] }),
+      route("*", { kind: "forward", backends: [{ upstream: "default/web:80" }] }),
     ],
     defaultAction: null,
     upstreams: [upstream("default/refusing:80", REFUSING), upstream("default/web:80", backend)],

@@ -81,7 +81,7 @@ Deno.test("the same snapshot gives the same bytes", () => {
 Deno.test("plain JSON ends at its limit, to the byte", () => {
   const withReason = (length: number): Snapshot => ({
     ...largeSnapshot(),
-    defaultAction: { kind: "answer", status: 503, reason: "ü".padEnd(length, "x") },
+    defaultAction: { kind: "reply", status: 503, reason: "ü".padEnd(length, "x") },
   });
   const base = Buffer.byteLength(lay(withReason(1)).configMaps[0].data["proxy.json"]) - 1;
   assert.equal(lay(withReason(WHOLE_BYTES - base)).configMaps.length, 1);

@@ -3,6 +3,8 @@
  * server. Out: calls of the publisher for what differs, at the right moment: a change of endpoints
  * alone waits for its turn.
  */
+import { isSameNode } from "../../../shared/snapshot/node_writer.ts";
+import { DEFAULT_ACTION, UPSTREAM } from "../../../shared/snapshot/schema.ts";
 import { formatObject, type Problem } from "../../../shared/problem.ts";
 import type { Snapshot, Upstream } from "../../../shared/snapshot/types.ts";
 import { compareVersions } from "../../../shared/snapshot/version_order.ts";
@@ -134,15 +136,18 @@ function isStale(next: Snapshot, { version, snapshot }: PublishedState): boolean
  */
 function isAlikeButEndpoints(a: Snapshot, b: Snapshot): boolean {
   return isSameList(a.routes, b.routes) && isSameList(a.certificates, b.certificates) &&
+    isSameList(a.listeners ?? [], b.listeners ?? []) &&
+    isSameList(a.filterSets ?? [], b.filterSets ?? []) &&
+    isSameList(a.policies ?? [], b.policies ?? []) &&
     a.defaultCertificate === b.defaultCertificate && a.loopMark === b.loopMark &&
     isSameList(a.denied ?? [], b.denied ?? []) &&
-    JSON.stringify(a.defaultAction) === JSON.stringify(b.defaultAction) &&
+    isSameNode(DEFAULT_ACTION, a.defaultAction, b.defaultAction) &&
     a.upstreams.length === b.upstreams.length &&
-    a.upstreams.every((upstream, index) => isAlikeUpstream(upstream, b.upstreams[index]));
+    a.upstreams.every((upstream, index) => isAlike(upstream, b.upstreams[index]));
 }
 
-function isAlikeUpstream(a: Upstream, b: Upstream): boolean {
+function isAlike(a: Upstream, b: Upstream): boolean {
   if (a === b) return true;
   if (a.addresses.kind !== "endpoints" || b.addresses.kind !== "endpoints") return false;
-  return JSON.stringify({ ...a, addresses: null }) === JSON.stringify({ ...b, addresses: null });
+  return isSameNode(UPSTREAM, { ...a, addresses: b.addresses }, b);
 }

@@ -21,8 +21,8 @@ const TOO_LARGE: Problem = {
 const ROUTE: Route = {
   id: "app.example.com Prefix /",
   host: "app.example.com",
-  path: { type: "Prefix", value: "/" },
-  action: { kind: "forward", upstream: "default/web:80" },
+  match: { path: { type: "Prefix", value: "/" } },
+  action: { kind: "forward", backends: [{ upstream: "default/web:80" }] },
   origin: { ...WEB, kind: "Ingress", field: "" },
 };
 
@@ -36,7 +36,7 @@ function upstream(address: string): Upstream {
 
 function snapshot(parts: Partial<Snapshot> = {}): Snapshot {
   return {
-    format: 1,
+    format: 2,
     version: VERSION,
     routes: [ROUTE],
     defaultAction: null,

@@ -2,7 +2,7 @@
  * From the Service port that an Ingress names to an upstream. In: Services and EndpointSlices. Out:
  * the action of a route, with the upstream that it forwards to, or 503 and a problem.
  */
-import type { Upstream, UpstreamTls } from "../../../shared/snapshot/types.ts";
+import type { Upstream } from "../../../shared/snapshot/types.ts";
 import type { Resources } from "../../kube/resources.ts";
 import {
   type BackendOptions,
@@ -13,12 +13,13 @@ import {
 } from "./backend_plan.ts";
 import type { BackendRef } from "../ingress/backend_ref.ts";
 import { API_SERVICE, type Denied, DeniedReader } from "./denied.ts";
+import { isSameNode } from "../../../shared/snapshot/node_writer.ts";
+import { ACTION, UPSTREAM_TLS } from "../../../shared/snapshot/schema.ts";
 import { type EndpointBound, endpointLimits } from "./endpoint_bound.ts";
 import { EndpointIndex, type Slice, type SlicesByService } from "./endpoints.ts";
 import { keyOf, ObjectIndex } from "../../base/identity.ts";
 import { PlanCache } from "./plan_cache.ts";
 import type { ProblemList, Report } from "../../base/problems.ts";
-import { isSameAction } from "../model/route_place.ts";
 import type { ServiceModel } from "./service.ts";
 import { SortedList } from "../../base/sorted_list.ts";
 import type { UpstreamTlsReader } from "./upstream_tls.ts";
@@ -174,7 +175,7 @@ export class BackendResolver {
     const { upstream, fault, externalName } = plan;
     const tls = this.#tls.read({ id: upstream.id, service, externalName });
     if (tls === null) return insecure(name);
-    if (known.secured === null || !isSameTls(known.secured.upstream.tls, tls)) {
+    if (known.secured === null || !isSameNode(UPSTREAM_TLS, known.secured.upstream.tls, tls)) {
       known.secured = reached({ ...upstream, tls }, fault);
     }
     return known.secured;
@@ -198,16 +199,11 @@ export type FoundBackends = ReadonlyMap<string, FoundBackend>;
 /** Whether routes to it, and what is said of them, are the same; endpoints may be others. */
 function isSameOutcome(a: Finding, b: Finding): boolean {
   return a === b ||
-    (isSameAction(a.resolution.action, b.resolution.action) &&
+    (isSameNode(ACTION, a.resolution.action, b.resolution.action) &&
       a.resolution.isServed === b.resolution.isServed &&
       a.upstream?.protocol === b.upstream?.protocol && a.fault?.at === b.fault?.at &&
       a.fault?.reason === b.fault?.reason && a.fault?.message === b.fault?.message &&
       a.fault?.remedy === b.fault?.remedy);
-}
-
-function isSameTls(a: UpstreamTls | undefined, b: UpstreamTls): boolean {
-  return a !== undefined && a.serverName === b.serverName && a.ca?.pem === b.ca?.pem &&
-    a.clientCertificate === b.clientCertificate && a.verify === b.verify;
 }
 
 /** The Service's own problem says what of its annotations is wrong. */

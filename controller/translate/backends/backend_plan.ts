@@ -3,14 +3,15 @@
  * Out: the upstream but for its securing, which depends on Secrets and on what was published; or
  * why there is none, with the problems of the Service and its slices.
  */
-import type { AnswerAction, ForwardAction, Upstream } from "../../../shared/snapshot/types.ts";
+import { isSameNode } from "../../../shared/snapshot/node_writer.ts";
+import { ADDRESSES } from "../../../shared/snapshot/schema.ts";
+import type { ForwardAction, ReplyAction, Upstream } from "../../../shared/snapshot/types.ts";
 import { appProtocolMistake } from "./app_protocol.ts";
 import { upstreamId } from "../ingress/backend_ref.ts";
 import { readBalance } from "./balance.ts";
 import { type EndpointOptions, readEndpoints, type Slice } from "./endpoints.ts";
 import { readGrpcWeb } from "./grpc_web.ts";
 import { fieldOf, quote, showSome } from "../../base/json.ts";
-import { isSameList } from "../../base/memo.ts";
 import { isDnsName } from "../../base/names.ts";
 import type { ProblemList } from "../../base/problems.ts";
 import { type PortModel, type ServiceModel, showPort } from "./service.ts";
@@ -22,7 +23,7 @@ export interface BackendOptions extends EndpointOptions {
 
 /** What a route does with its requests. */
 export interface Resolution {
-  readonly action: ForwardAction | AnswerAction;
+  readonly action: ForwardAction | ReplyAction;
   /** Whether requests reach a backend now, as far as the objects say. */
   readonly isServed: boolean;
 }
@@ -42,7 +43,7 @@ export interface Reached {
 export interface Fault {
   /** Which field of the backend is to blame. */
   readonly at: "name" | "port";
-  readonly status: AnswerAction["status"];
+  readonly status: ReplyAction["status"];
   readonly reason: string;
   readonly message: string;
   readonly remedy: string;
@@ -205,17 +206,7 @@ export function isSamePlan(a: Plan, b: Plan): boolean {
   const [before, now] = [a, b].map((plan) => plan.kind === "settled" ? plan.finding : plan);
   return a.kind === b.kind && before.fault?.message === now.fault?.message &&
     before.upstream !== null && now.upstream !== null &&
-    isSameAddresses(before.upstream.addresses, now.upstream.addresses);
-}
-
-function isSameAddresses(a: Upstream["addresses"], b: Upstream["addresses"]): boolean {
-  if (a.kind === "dns") return b.kind === "dns" && a.name === b.name && a.port === b.port;
-  return b.kind === "endpoints" && a.endpoints.length === b.endpoints.length &&
-    a.endpoints.every((endpoint, i) => {
-      const other = b.endpoints[i];
-      return endpoint.address === other.address && endpoint.port === other.port &&
-        endpoint.zone === other.zone && isSameList(endpoint.hints ?? [], other.hints ?? []);
-    });
+    isSameNode(ADDRESSES, before.upstream.addresses, now.upstream.addresses);
 }
 
 export function reached(upstream: Upstream, fault: Fault | null): Reached {
@@ -223,7 +214,7 @@ export function reached(upstream: Upstream, fault: Fault | null): Reached {
     upstream,
     fault,
     resolution: {
-      action: { kind: "forward", upstream: upstream.id },
+      action: { kind: "forward", backends: [{ upstream: upstream.id }] },
       isServed: fault === null,
     },
   };
@@ -234,7 +225,7 @@ export function notReached(fault: Fault): Finding {
   return {
     upstream: null,
     fault,
-    resolution: { action: { kind: "answer", status, reason: message }, isServed: false },
+    resolution: { action: { kind: "reply", status, reason: message }, isServed: false },
   };
 }
 

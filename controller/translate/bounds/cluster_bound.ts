@@ -278,7 +278,7 @@ const NO_PARTS = {
 };
 
 const EMPTY: Snapshot = {
-  format: 1,
+  format: 2,
   version: { epoch: "", seen: {} },
   routes: [],
   defaultAction: null,

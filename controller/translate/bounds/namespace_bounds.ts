@@ -170,7 +170,7 @@ class Ledger {
     this.#bounds = bounds;
     this.#demands = demands;
     for (const { identity } of ingresses) {
-      for (const { host, path } of parts.routesOf(identity)) {
+      for (const { host, match: { path } } of parts.routesOf(identity)) {
         this.#routes++;
         this.#bytes += host.length + path.value.length;
       }
@@ -192,7 +192,7 @@ class Ledger {
       routes++;
       bytes += size;
     }
-    for (const { id, host, path } of this.#parts.routesOf(ingress.identity)) {
+    for (const { id, host, match: { path } } of this.#parts.routesOf(ingress.identity)) {
       if (demand.routes.has(id)) continue;
       routes--;
       bytes -= host.length + path.value.length;

@@ -3,6 +3,7 @@
  * routes, hosts, upstreams and certificates of each namespace; only those namespaces are counted anew
  * of which an Ingress has changed.
  */
+import { upstreamsOf } from "../../../shared/snapshot/forward_action.ts";
 import type { Snapshot } from "../../../shared/snapshot/types.ts";
 import type { IngressModel } from "../ingress/ingress.ts";
 import type { Demands } from "./demand.ts";
@@ -67,12 +68,12 @@ export class PartsCounter {
 /** By namespace. */
 export function publishedParts(published: Snapshot | null): Map<string, Parts> {
   const tallies = new Tallies();
-  for (const { host, path, action, origin } of published?.routes ?? []) {
+  for (const { host, match: { path }, action, origin } of published?.routes ?? []) {
     if (origin.kind !== "Ingress") continue;
     const tally = tallies.of(origin.namespace);
     tally.routes++;
     tally.bytes += host.length + path.value.length;
-    tally.add({ hosts: [host], upstreams: action.kind === "forward" ? [action.upstream] : [] });
+    tally.add({ hosts: [host], upstreams: upstreamsOf(action) });
   }
   for (const { origin: { kind, namespace, name }, hosts } of published?.certificates ?? []) {
     if (kind === "Secret" && hosts.length > 0) tallies.of(namespace).add({ secrets: [name] });

@@ -2,7 +2,7 @@
  * The backend that an Ingress names, read. In: `backend` or `defaultBackend` of unknown shape. Out:
  * a Service and its port, or the answer that requests get because there is no such thing.
  */
-import type { AnswerAction } from "../../../shared/snapshot/types.ts";
+import type { ReplyAction } from "../../../shared/snapshot/types.ts";
 import { asObject, asPort, fieldOf, isAbsent, quote } from "../../base/json.ts";
 import { isDnsLabel, isPortName } from "../../base/names.ts";
 import type { Report } from "../../base/problems.ts";
@@ -19,7 +19,7 @@ export type BackendRef =
     readonly nameField: string;
     readonly portField: string;
   }
-  | { readonly kind: "broken"; readonly action: AnswerAction };
+  | { readonly kind: "broken"; readonly action: ReplyAction };
 
 /** Reports what cannot be read; a backend that is left out answers 503, any other such one 500. */
 export function readBackend(
@@ -116,7 +116,7 @@ function refuse(
   report: Report,
 ): BackendRef {
   report.error(field, { reason, message: `${message}, so requests get ${status}`, remedy });
-  return { kind: "broken", action: { kind: "answer", status, reason: message } };
+  return { kind: "broken", action: { kind: "reply", status, reason: message } };
 }
 
 const SERVICE_REMEDY = "Write service: {name: …, port: {number: …}}";

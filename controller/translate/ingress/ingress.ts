@@ -7,7 +7,7 @@
  * https://kubernetes.io/docs/reference/kubernetes-api/service-resources/ingress-v1/
  */
 import { formatObject, type ObjectRef } from "../../../shared/problem.ts";
-import type { AnswerAction, PathMatch } from "../../../shared/snapshot/types.ts";
+import type { PathMatch, ReplyAction } from "../../../shared/snapshot/types.ts";
 import { type Excess, excessOf } from "../../kube/excess.ts";
 import { ANY_HOST, explainHost, HOST_REMEDY, readHost, readRuleHost } from "./host.ts";
 import { type Identity, keyOf, type SecretName } from "../../base/identity.ts";
@@ -379,8 +379,8 @@ function reportShape(value: unknown, field: string, wanted: string, report: Repo
   });
 }
 
-function broken(status: AnswerAction["status"], reason: string): BackendRef {
-  return { kind: "broken", action: { kind: "answer", status, reason } };
+function broken(status: ReplyAction["status"], reason: string): BackendRef {
+  return { kind: "broken", action: { kind: "reply", status, reason } };
 }
 
 /** A path that becomes no route. */

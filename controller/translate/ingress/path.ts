@@ -14,7 +14,8 @@ export type PathReading =
   /** A clause such as `does not begin with a slash`. */
   | { readonly ok: false; readonly reason: string };
 
-export type PathType = PathMatch["type"];
+/** Of an Ingress. */
+export type PathType = "Exact" | "Prefix";
 
 /** Null for what the API does not know. ImplementationSpecific is Prefix here. */
 export function readPathType(value: unknown): PathType | null {

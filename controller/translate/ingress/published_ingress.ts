@@ -9,7 +9,9 @@ import { ANY_HOST } from "./host.ts";
 import { type Identity, keyOf } from "../../base/identity.ts";
 import type { IngressModel, PathModel, RuleModel, TlsModel } from "./ingress.ts";
 import { hostFields } from "./ingress_hosts.ts";
-import { HostPlaces, isSameAction, RoutePlace } from "../model/route_place.ts";
+import { isSameNode } from "../../../shared/snapshot/node_writer.ts";
+import { ACTION } from "../../../shared/snapshot/schema.ts";
+import { HostPlaces, RoutePlace } from "../model/route_place.ts";
 import { LastStatus, LastTlsStatus } from "../model/status.ts";
 import { formatObject } from "../../../shared/problem.ts";
 
@@ -98,8 +100,9 @@ export class PublishedModels {
 function isSameRoutes(a: readonly Route[], b: readonly Route[]): boolean {
   return a.length === b.length && a.every((route, i) => {
     const other = b[i];
-    return route === other || (route.id === other.id && isSameAction(route.action, other.action) &&
-      route.origin.field === other.origin.field);
+    return route === other ||
+      (route.id === other.id && isSameNode(ACTION, route.action, other.action) &&
+        route.origin.field === other.origin.field);
   });
 }
 
@@ -111,11 +114,11 @@ function rulesOf(identity: Identity, routes: readonly Route[]): readonly RuleMod
   }));
 }
 
-function pathOf(identity: Identity, { host, path, action, origin: { field } }: Route): PathModel {
+function pathOf(identity: Identity, { host, match, action, origin: { field } }: Route): PathModel {
   const backend: BackendRef = action.kind === "forward"
-    ? serviceOf(identity, action.upstream, field)
+    ? serviceOf(identity, action.backends[0].upstream, field)
     : { kind: "broken", action };
-  const place = new RoutePlace(host, path, identity, field);
+  const place = new RoutePlace(host, match.path, identity, field);
   return { field, place, backend, dropped: { field, routes: [], outcome: "dropped" } };
 }
 

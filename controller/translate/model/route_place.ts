@@ -3,6 +3,8 @@
  * of the Ingress. Out: the route for an action, and the status of the path; the very same objects as
  * long as the Ingress and the action are the same, so that who takes the snapshot sees what changed.
  */
+import { isSameNode } from "../../../shared/snapshot/node_writer.ts";
+import { ACTION } from "../../../shared/snapshot/schema.ts";
 import type { Action, Origin, PathMatch, Route } from "../../../shared/snapshot/types.ts";
 import type { Identity } from "../../base/identity.ts";
 import type { PathStatus } from "./status.ts";
@@ -26,11 +28,11 @@ export class RoutePlace {
   }
 
   route(action: Action): Route {
-    if (this.#route === null || !isSameAction(this.#route.action, action)) {
+    if (this.#route === null || !isSameNode(ACTION, this.#route.action, action)) {
       this.#route = {
         id: this.id,
         host: this.host,
-        path: this.match,
+        match: { path: this.match },
         action,
         origin: this.origin,
       };
@@ -70,11 +72,4 @@ export class HostPlaces {
 
 export function routeId(host: string, path: PathMatch): string {
   return `${host} ${path.type} ${path.value}`;
-}
-
-export function isSameAction(a: Action, b: Action): boolean {
-  if (a === b) return true;
-  if (a.kind === "forward") return b.kind === "forward" && a.upstream === b.upstream;
-  return b.kind === "answer" && a.status === b.status && a.reason === b.reason &&
-    a.closed === b.closed;
 }

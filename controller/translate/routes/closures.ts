@@ -3,7 +3,7 @@
  * and what the operator accepts. Out: the answer for the paths of an Ingress and a host, with an
  * error for each refusal that closes paths and a warning for each one that is accepted.
  */
-import type { AnswerAction, Upstream } from "../../../shared/snapshot/types.ts";
+import type { ReplyAction, Upstream } from "../../../shared/snapshot/types.ts";
 import type { IngressModel } from "../ingress/ingress.ts";
 import { quote } from "../../base/json.ts";
 import type { ProblemList } from "../../base/problems.ts";
@@ -25,13 +25,13 @@ export interface RefusalOptions {
 interface Closed {
   readonly by: IngressModel;
   readonly name: string;
-  readonly action: AnswerAction;
+  readonly action: ReplyAction;
 }
 
 export class Closures {
   readonly #options: RefusalOptions;
   readonly #problems: ProblemList;
-  readonly #ingresses = new Map<IngressModel, AnswerAction>();
+  readonly #ingresses = new Map<IngressModel, ReplyAction>();
   /** By namespace and host. */
   readonly #hosts = new Map<string, Closed>();
 
@@ -59,7 +59,7 @@ export class Closures {
   }
 
   /** The answer for what `ingress` has of `host`, null where its backends decide. */
-  of(ingress: IngressModel, host: string | null): AnswerAction | null {
+  of(ingress: IngressModel, host: string | null): ReplyAction | null {
     const own = this.#ingresses.get(ingress);
     if (own !== undefined) return own;
     if (host === null || this.#hosts.size === 0) return null;
@@ -76,7 +76,7 @@ export class Closures {
   }
 
   /** As `of`, once it is known how the backend is spoken to. */
-  ofProtocol(ingress: IngressModel, protocol: Upstream["protocol"] | null): AnswerAction | null {
+  ofProtocol(ingress: IngressModel, protocol: Upstream["protocol"] | null): ReplyAction | null {
     const wish = ingress.protocolWish;
     if (wish === null || protocol === null || wish.protocols.includes(protocol)) return null;
     const name = "backend-protocol";
@@ -113,7 +113,7 @@ export class Closures {
     return true;
   }
 
-  #reportClosed(ingress: IngressModel, { name, field, isHostWide, remedy }: Refusal): AnswerAction {
+  #reportClosed(ingress: IngressModel, { name, field, isHostWide, remedy }: Refusal): ReplyAction {
     this.#problems.about(ingress.identity.ref).error(field, {
       reason: "NginxAnnotation",
       message: `annotation ${quote(NGINX_PREFIX + name)} is not supported, so ` +

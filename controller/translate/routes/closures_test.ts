@@ -73,7 +73,7 @@ function statusesOf(
 ): Record<string, number> {
   const { routes } = run(ingresses, options, appProtocol).snapshot;
   return Object.fromEntries(
-    routes.map(({ host, action }) => [host, action.kind === "answer" ? action.status : 200]),
+    routes.map(({ host, action }) => [host, action.kind === "reply" ? action.status : 200]),
   );
 }
 

@@ -7,17 +7,17 @@ import { compareHosts } from "../../../shared/host/host_order.ts";
 import type { Route } from "../../../shared/snapshot/types.ts";
 import { compareText } from "../../base/text_order.ts";
 
-type Ordered = Pick<Route, "host" | "path">;
+type Ordered = Pick<Route, "host" | "match">;
 
 export function compareRoutes(a: Ordered, b: Ordered): number {
   return compareHosts(a.host, b.host) || comparePathLength(a, b) || comparePathType(a, b) ||
-    compareText(a.path.value, b.path.value);
+    compareText(a.match.path.value, b.match.path.value);
 }
 
 function comparePathLength(a: Ordered, b: Ordered): number {
-  return b.path.value.length - a.path.value.length;
+  return b.match.path.value.length - a.match.path.value.length;
 }
 
 function comparePathType(a: Ordered, b: Ordered): number {
-  return Number(a.path.type === "Prefix") - Number(b.path.type === "Prefix");
+  return Number(a.match.path.type === "Prefix") - Number(b.match.path.type === "Prefix");
 }

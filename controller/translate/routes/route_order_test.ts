@@ -1,20 +1,20 @@
 import assert from "node:assert/strict";
-import type { PathMatch } from "../../../shared/snapshot/types.ts";
+import type { RouteMatch } from "../../../shared/snapshot/types.ts";
 import { compareRoutes } from "./route_order.ts";
 
-const IN_ORDER: readonly { readonly host: string; readonly path: PathMatch }[] = [
-  { host: "a.example.com", path: { type: "Prefix", value: "/" } },
-  { host: "b.example.com", path: { type: "Exact", value: "/foo/" } },
-  { host: "b.example.com", path: { type: "Exact", value: "/bar" } },
-  { host: "b.example.com", path: { type: "Exact", value: "/foo" } },
-  { host: "b.example.com", path: { type: "Prefix", value: "/bar" } },
-  { host: "b.example.com", path: { type: "Prefix", value: "/foo" } },
-  { host: "b.example.com", path: { type: "Exact", value: "/" } },
-  { host: "b.example.com", path: { type: "Prefix", value: "/" } },
-  { host: "*.a.example.com", path: { type: "Prefix", value: "/" } },
-  { host: "*.example.com", path: { type: "Prefix", value: "/long" } },
-  { host: "*", path: { type: "Prefix", value: "/longer" } },
-  { host: "*", path: { type: "Prefix", value: "/" } },
+const IN_ORDER: readonly { readonly host: string; readonly match: RouteMatch }[] = [
+  { host: "a.example.com", match: { path: { type: "Prefix", value: "/" } } },
+  { host: "b.example.com", match: { path: { type: "Exact", value: "/foo/" } } },
+  { host: "b.example.com", match: { path: { type: "Exact", value: "/bar" } } },
+  { host: "b.example.com", match: { path: { type: "Exact", value: "/foo" } } },
+  { host: "b.example.com", match: { path: { type: "Prefix", value: "/bar" } } },
+  { host: "b.example.com", match: { path: { type: "Prefix", value: "/foo" } } },
+  { host: "b.example.com", match: { path: { type: "Exact", value: "/" } } },
+  { host: "b.example.com", match: { path: { type: "Prefix", value: "/" } } },
+  { host: "*.a.example.com", match: { path: { type: "Prefix", value: "/" } } },
+  { host: "*.example.com", match: { path: { type: "Prefix", value: "/long" } } },
+  { host: "*", match: { path: { type: "Prefix", value: "/longer" } } },
+  { host: "*", match: { path: { type: "Prefix", value: "/" } } },
 ];
 
 Deno.test("every two routes stand in one order, whichever is asked about first", () => {

@@ -145,14 +145,14 @@ function restOf(host: string, fallback: Fallback, ownership: Ownership): HostRes
 
 /** For a host without a path that can be served, where there is no default action either. */
 const NOT_FOUND: Action = {
-  kind: "answer",
+  kind: "reply",
   status: 404,
   reason: "the host has no path that can be served, and there is no default backend",
 };
 
 /** For the rest of a host that is owned, in place of a default backend of another namespace. */
 const NOT_OWNED: Action = {
-  kind: "answer",
+  kind: "reply",
   status: 404,
   reason: "the namespace that owns the host has no such path, and no default backend",
 };
@@ -230,7 +230,7 @@ function reportTaken(
   problems: ProblemList,
 ): void {
   const report = problems.about(ingress.identity.ref);
-  const match = `${route.path.type} ${route.path.value} of ${showHost(route.host)}`;
+  const match = `${route.match.path.type} ${route.match.path.value} of ${showHost(route.host)}`;
   if (owner === ingress) {
     report.error(field, {
       reason: "PathRepeated",

@@ -7,6 +7,8 @@
  * other backends, only their routes are built. In any other case all are.
  */
 import { compareHosts } from "../../../shared/host/host_order.ts";
+import { isSameNode } from "../../../shared/snapshot/node_writer.ts";
+import { ROUTE } from "../../../shared/snapshot/schema.ts";
 import type { Route } from "../../../shared/snapshot/types.ts";
 import type { BackendResolver, FoundBackends } from "../backends/backend.ts";
 import type { RefusalOptions } from "./closures.ts";
@@ -16,7 +18,6 @@ import type { Ownership } from "../hosts/ownership.ts";
 import { type ProblemList, type Recorded, recordProblems } from "../../base/problems.ts";
 import type { NamedHost } from "./route_claims.ts";
 import { compareRoutes } from "./route_order.ts";
-import { isSameAction } from "../model/route_place.ts";
 import {
   buildAll,
   buildAlone,
@@ -184,15 +185,9 @@ function replaceRoutes(
   for (; copied < routes.length; copied++) kept.push(routes[copied]);
   const same = added.map((route) => {
     const before = gone.get(route.id);
-    return before !== undefined && isSameRoute(before, route) ? before : route;
+    return before !== undefined && isSameNode(ROUTE, before, route) ? before : route;
   });
   return mergeSorted(kept, same, compareRoutes);
-}
-
-/** Of two routes with one id. */
-function isSameRoute(a: Route, b: Route): boolean {
-  return isSameAction(a.action, b.action) && a.origin.field === b.origin.field &&
-    a.origin.namespace === b.origin.namespace && a.origin.name === b.origin.name;
 }
 
 /** The first index from which on `isPast` holds. */

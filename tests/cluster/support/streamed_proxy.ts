@@ -10,7 +10,7 @@ import { proxyToken, streamPort, streamTrust } from "./stream_scene.ts";
 
 /** In no cluster's epoch and without a route: what a stream brings takes its place. */
 export const NOTHING: Snapshot = {
-  format: 1,
+  format: 2,
   version: { epoch: "file", seen: {} },
   routes: [],
   defaultAction: null,

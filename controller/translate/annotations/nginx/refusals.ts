@@ -7,7 +7,7 @@
  * Each is judged by its value: a list that admits everybody, `false`, `off`, `0` or nothing protects
  * nothing. cert-manager writes `0.0.0.0/0,::/0` on the Ingress of every HTTP-01 solver.
  */
-import type { AnswerAction, Upstream } from "../../../../shared/snapshot/types.ts";
+import type { ReplyAction, Upstream } from "../../../../shared/snapshot/types.ts";
 import { asList, asObject, fieldOf, isAbsent, quote } from "../../../base/json.ts";
 
 export const NGINX_PREFIX = "nginx.ingress.kubernetes.io/";
@@ -182,9 +182,9 @@ export function isCanary(annotations: unknown): boolean {
 }
 
 /** The answer of a closed path. The reason is for `explain`; clients see the status alone. */
-export function closedAnswer(name: string, ingress: string): AnswerAction {
+export function closedAnswer(name: string, ingress: string): ReplyAction {
   return {
-    kind: "answer",
+    kind: "reply",
     status: 503,
     reason: `annotation ${quote(NGINX_PREFIX + name)} of ${ingress} is not supported`,
     closed: true,

@@ -1,0 +1,16 @@
+/**
+ * Actions that forward. In: ids of upstreams. Out: the action; and the upstreams of an action.
+ */
+import type { Action, ForwardAction } from "./types.ts";
+
+/** All requests go to one upstream. */
+export function forwardTo(upstream: string): ForwardAction {
+  return { kind: "forward", backends: [{ upstream }] };
+}
+
+const NONE: readonly string[] = [];
+
+/** Ids of the upstreams that requests may go to, in the order of the backends. */
+export function upstreamsOf(action: Action | null): readonly string[] {
+  return action?.kind === "forward" ? action.backends.map(({ upstream }) => upstream) : NONE;
+}

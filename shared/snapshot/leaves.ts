@@ -1,0 +1,129 @@
+/**
+ * Texts of a snapshot that have a form of their own. In: a text. Out: the one form that it has in a
+ * snapshot, or what is wrong with it and what to write.
+ */
+import { isIP } from "node:net";
+import { parseHostPattern } from "../host/host_pattern.ts";
+import { isLoopMark } from "../loop_mark.ts";
+import { CidrList } from "../net/cidr.ts";
+import { describe } from "./config_check.ts";
+
+export type LeafReading =
+  | { readonly ok: true; readonly value: string }
+  /** Clauses without a full stop. */
+  | { readonly ok: false; readonly message: string; readonly remedy: string };
+
+export interface Leaf {
+  readonly read: (text: string) => LeafReading;
+  /** Whether the text is in its one form already. */
+  readonly isCanonical: (text: string) => boolean;
+}
+
+/** A text with one form: it is as it should be, or wrong. */
+function plain(isGood: (text: string) => boolean, what: string, remedy: string): Leaf {
+  return {
+    isCanonical: isGood,
+    read: (text) =>
+      isGood(text)
+        ? { ok: true, value: text }
+        : { ok: false, message: `${describe(text)} is ${what}`, remedy },
+  };
+}
+
+function normalised(read: (text: string) => LeafReading): Leaf {
+  return {
+    read,
+    isCanonical: (text) => {
+      const reading = read(text);
+      return reading.ok && reading.value === text;
+    },
+  };
+}
+
+/** A host pattern: lower case, no trailing dot. */
+export const routeHost: Leaf = normalised((text) => {
+  const pattern = parseHostPattern(text);
+  return pattern.ok ? { ok: true, value: pattern.host } : {
+    ok: false,
+    message: `the host ${describe(text)} ${pattern.reason}`,
+    remedy: "write a name such as app.example.com, *.example.com, or * for any host",
+  };
+});
+
+/** As `routeHost`, but never any host. */
+export const certificateHost: Leaf = normalised((text) =>
+  text === "*"
+    ? {
+      ok: false,
+      message: "a certificate is not for any host",
+      remedy: "write its id into $.defaultCertificate instead",
+    }
+    : routeHost.read(text)
+);
+
+/** Names as resolvers take them, which is more than hosts: `_` occurs, and a last dot is a right. */
+const RESOLVABLE = /^[A-Za-z0-9_-]{1,63}(?:\.[A-Za-z0-9_-]{1,63})*\.?$/;
+const MAX_NAME = 254;
+
+/** Whether a resolver may be asked for the name. Addresses are names of themselves. */
+export function isResolvableName(name: string): boolean {
+  return (name.length <= MAX_NAME && RESOLVABLE.test(name)) || isIP(name) !== 0;
+}
+
+export const resolvableName: Leaf = plain(
+  isResolvableName,
+  "no name that can be resolved",
+  "write a host name without scheme and port",
+);
+
+export const serverName: Leaf = plain(
+  isResolvableName,
+  "no name that a certificate can be for",
+  "write a DNS name or an IP address",
+);
+
+/** `isIP` takes `fe80::1%eth0`, but an interface's name means nothing on another machine. */
+export const endpointAddress: Leaf = plain(
+  (text) => isIP(text) !== 0 && !text.includes("%"),
+  "no IP address",
+  "write an IPv4 or IPv6 address without brackets",
+);
+
+/** Decimal digits. */
+export const revision: Leaf = plain(
+  (text) => /^[0-9]+$/.test(text),
+  "no resource version",
+  "write decimal digits as a text",
+);
+
+export const loopMark: Leaf = plain(
+  isLoopMark,
+  "no mark for CDN-Loop",
+  "write 1 to 64 letters, digits and hyphens, or leave it out",
+);
+
+/** An address or a network. One that is left out would be allowed, so a wrong one refuses. */
+export const network: Leaf = plain(
+  (text) => text !== "" && !text.includes(",") && typeof CidrList.parse(text) !== "string",
+  "no address or network",
+  "write an address such as 192.0.2.1 or a network such as 10.96.0.0/12",
+);
+
+/** RFC 9110 §5.6.2. */
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+
+/** RFC 9110 §9.1: methods are case-sensitive tokens. */
+export const httpMethod: Leaf = plain(
+  (text) => TOKEN.test(text),
+  "no method",
+  "write a method such as GET",
+);
+
+/** RFC 9110 §5.1: names of headers are compared without case; here they are in lower case. */
+export const headerName: Leaf = normalised((text) =>
+  TOKEN.test(text) ? { ok: true, value: text.toLowerCase() } : {
+    ok: false,
+    message: `${describe(text)} is no name of a header`,
+    remedy: "write letters, digits and hyphens",
+  }
+);

@@ -1,0 +1,103 @@
+/**
+ * Writing and comparing parts of a snapshot by their schema. In: parts. Out: their JSON, with fields
+ * in the order of the schema whatever order the object has; whether two are the same; ids by content.
+ */
+import type { Static, TSchema } from "typebox";
+import type { Secret } from "../redacted.ts";
+import type { Frozen } from "./frozen.ts";
+import type { Node } from "./node_reader.ts";
+import { sha256Of } from "./published_set.ts";
+
+type Part<S extends TSchema> = Frozen<Static<S>>;
+
+/** JSON without white space. Keys are "[redacted]" unless revealed; such a text cannot be read back. */
+export function nodeText<S extends TSchema>(
+  schema: S,
+  value: Part<S>,
+  options: { readonly revealKeys: boolean } = { revealKeys: false },
+): string {
+  return JSON.stringify(plain(schema as Node, value, options.revealKeys));
+}
+
+/** The value as plain JSON, its fields in order. What is undefined or null is left as it is. */
+function plain(node: Node, value: unknown, revealKeys: boolean): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (node.secret) return revealKeys ? (value as Secret).reveal() : (value as Secret).toJSON();
+  if (Array.isArray(value)) return plainList(node.items!, value, revealKeys);
+  if (node.anyOf !== undefined) return plain(choiceOf(node.anyOf, value), value, revealKeys);
+  if (node.patternProperties !== undefined) return plainRecord(node, value, revealKeys);
+  const result: Record<string, unknown> = {};
+  const fields = value as Readonly<Record<string, unknown>>;
+  for (const [name, property] of propertiesOf(node)) {
+    const field = fields[name];
+    if (field !== undefined) result[name] = plain(property, field, revealKeys);
+  }
+  return result;
+}
+
+function plainList(node: Node, list: readonly unknown[], revealKeys: boolean): unknown {
+  return node.type === "string" || node.type === "integer"
+    ? list
+    : list.map((element) => plain(node, element, revealKeys));
+}
+
+/** Its fields sorted by name. */
+function plainRecord(node: Node, value: object, revealKeys: boolean): unknown {
+  const element = Object.values(node.patternProperties!)[0];
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([a], [b]) => a < b ? -1 : a > b ? 1 : 0)
+      .map(([name, one]) => [name, plain(element, one, revealKeys)]),
+  );
+}
+
+/** The one of several objects that has the value's `kind`. */
+function choiceOf(choices: readonly Node[], value: object): Node {
+  const { kind } = value as { readonly kind?: unknown };
+  return choices.find(({ properties }) =>
+    properties !== undefined && (properties.kind === undefined || properties.kind.const === kind)
+  )!;
+}
+
+const properties = new WeakMap<Node, readonly (readonly [string, Node])[]>();
+
+function propertiesOf(node: Node): readonly (readonly [string, Node])[] {
+  let entries = properties.get(node);
+  if (entries === undefined) properties.set(node, entries = Object.entries(node.properties!));
+  return entries;
+}
+
+/** Whether two parts say the same, keys included; at once where they are the same object. */
+export function isSameNode<S extends TSchema>(
+  schema: S,
+  a: Part<S> | undefined,
+  b: Part<S> | undefined,
+): boolean {
+  return isSame(schema as Node, a, b);
+}
+
+function isSame(node: Node, a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
+  if (node.secret) return (a as Secret).reveal() === (b as Secret).reveal();
+  if (Array.isArray(a)) {
+    return Array.isArray(b) && a.length === b.length &&
+      a.every((element, i) => isSame(node.items!, element, b[i]));
+  }
+  if (node.anyOf !== undefined) {
+    const choice = choiceOf(node.anyOf, a);
+    return choice === choiceOf(node.anyOf, b) && isSame(choice, a, b);
+  }
+  const [before, now] = [a, b] as Readonly<Record<string, unknown>>[];
+  if (node.patternProperties !== undefined) {
+    const names = Object.keys(before);
+    return names.length === Object.keys(now).length &&
+      names.every((name) => before[name] === now[name]);
+  }
+  return propertiesOf(node).every(([name, property]) => isSame(property, before[name], now[name]));
+}
+
+/** An id for a part that is known by its content: the same content, the same id. 32 hex digits. */
+export function contentId<S extends TSchema>(schema: S, value: Omit<Part<S>, "id">): string {
+  return sha256Of(nodeText(schema, { ...value, id: undefined } as unknown as Part<S>)).slice(0, 32);
+}

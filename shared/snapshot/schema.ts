@@ -1,0 +1,403 @@
+/**
+ * The one schema of a snapshot, format 2. In: nothing. Out: for each part its fields in the order in
+ * which they are written, what a value must be, and what to write in place of one that is not.
+ *
+ * Everything else about a part is derived from here: its type (`types.ts`), reading with messages
+ * (`node_reader.ts`), JSON, equality and ids by content (`node_writer.ts`). A field is added in this
+ * one place.
+ */
+import Type, { type TProperties } from "typebox";
+import type { Secret } from "../redacted.ts";
+import { BALANCES } from "./balances.ts";
+import {
+  certificateHost,
+  endpointAddress,
+  headerName,
+  httpMethod,
+  type Leaf,
+  loopMark,
+  network,
+  resolvableName,
+  revision,
+  routeHost,
+  serverName,
+} from "./leaves.ts";
+import { isCanonicalPath, readRoutePath } from "./route_path.ts";
+
+/** What a schema says besides JSON Schema; `node_reader.ts` reads it. */
+export interface Hints {
+  /** The form of a text. */
+  readonly leaf?: Leaf;
+  /** A text that is held as a `Secret`, and written only where keys may be. */
+  readonly secret?: true;
+  /** An unknown field refuses the object; elsewhere it costs a warning and has no effect. */
+  readonly strict?: true;
+  /** What a value is that is left out; `path` is where it would be. */
+  readonly missing?: (path: string) => unknown;
+  /** An unknown choice costs a warning and the field, not the file: `what` it is, and the remedy. */
+  readonly lenient?: { readonly what: string; readonly remedy: string };
+  /** What to write in place of a value that is not the constant. */
+  readonly remedy?: string;
+  /** The key of an element; one with the key of an earlier one is left out with a warning. */
+  readonly uniqueBy?: readonly string[];
+  /** The one form of an object whose fields are right each. */
+  readonly form?: Form;
+}
+
+export type FormReading =
+  | { readonly ok: true; readonly value: object }
+  | {
+    readonly ok: false;
+    /** Of the wrong field. */
+    readonly field: string;
+    readonly message: string;
+    readonly remedy: string;
+    /** The object is left out of its list, and the file goes on. */
+    readonly isLeftOut: boolean;
+  };
+
+export type Form = (value: never) => FormReading;
+
+function object<P extends TProperties>(properties: P, hints: Hints = {}) {
+  return Type.Object(properties, { additionalProperties: false, ...hints });
+}
+
+/** A text of a form that compiled checks and readers share. */
+function formed(leaf: Leaf) {
+  return Type.Refine(Type.String({ leaf }), leaf.isCanonical);
+}
+
+const NAME = Type.String({ minLength: 1 });
+const PORT = Type.Integer({ minimum: 1, maximum: 65535 });
+const NONE = { missing: () => [] };
+/** Ids of parts in other lists of the snapshot. */
+const ID = NAME;
+
+/** Where in the user's objects a part of the snapshot comes from. */
+export const ORIGIN = object({
+  kind: Type.String(),
+  namespace: Type.String(),
+  name: Type.String(),
+  /** JSON path in that object, for example `spec.rules[0].http.paths[1]`. */
+  field: Type.String(),
+}, {
+  missing: (path) => {
+    return { kind: "File", namespace: "", name: "", field: path.replace(/\.origin$/, "") };
+  },
+});
+
+/**
+ * Newer means: same epoch, no component of `seen` smaller and one larger.
+ */
+export const VERSION = object({
+  /** UID of the namespace kube-system, or "file" without a cluster. */
+  epoch: NAME,
+  /** Highest resourceVersion (decimal digits) by kind. */
+  seen: Type.Record(Type.String(), formed(revision)),
+});
+
+/** Of a file without one. */
+export const VERSION_OF_FILE = { epoch: "file", seen: {} };
+
+/**
+ * Exact: equal to the canonical path. Prefix: whole segments (`/foo` takes `/foo`, `/foo/` and
+ * `/foo/bar`, never `/foobar`); its value carries no last slash, except `/` itself. StringPrefix:
+ * every path that begins with it. Regex: one that the whole path must match.
+ * Values but those of Regex are canonical as `shared/path/canonical_path.ts` makes them.
+ */
+export const PATH_MATCH = Type.Refine(
+  object({
+    type: Type.Enum(["Exact", "Prefix", "StringPrefix", "Regex"]),
+    value: Type.String(),
+  }, {
+    strict: true,
+    form: ({ type, value }: { type: "Exact"; value: string }) => {
+      const path = readRoutePath(type, value);
+      return path.ok ? { ok: true, value: path.match } : {
+        ok: false,
+        field: "value",
+        message: `the path ${path.reason}${path.tooLong ? "; its route is left out" : ""}`,
+        remedy: path.tooLong ? "shorten it" : "write it as a client sends it",
+        isLeftOut: path.tooLong,
+      };
+    },
+  }),
+  isCanonicalPath,
+);
+
+const VALUE_MATCH = Type.Enum(["Exact", "Regex"]);
+
+/** All conditions must hold. */
+export const ROUTE_MATCH = object({
+  path: PATH_MATCH,
+  /** Missing: any. */
+  method: Type.Optional(formed(httpMethod)),
+  /** Sorted by name, each name once. */
+  headers: Type.Optional(Type.Array(
+    object({ name: formed(headerName), type: VALUE_MATCH, value: Type.String() }, {
+      strict: true,
+    }),
+    { minItems: 1, uniqueBy: ["name"] },
+  )),
+  /** Parameters of the query string, sorted by name, each name once. */
+  query: Type.Optional(Type.Array(
+    object({ name: NAME, type: VALUE_MATCH, value: Type.String() }, { strict: true }),
+    { minItems: 1, uniqueBy: ["name"] },
+  )),
+}, { strict: true });
+
+/** Send the request to one of some upstreams. */
+export const FORWARD = object({
+  kind: Type.Literal("forward"),
+  backends: Type.Array(
+    object({
+      upstream: ID,
+      /** Its share of the requests, of the sum of all; missing: 1. */
+      weight: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000 })),
+      /** Filters for its requests only, after those of the route. */
+      filterSet: Type.Optional(ID),
+    }, { strict: true }),
+    { minItems: 1 },
+  ),
+}, { strict: true });
+
+/** A local reply: 503 for a backend that is missing, 500 for a route that cannot be understood. */
+export const REPLY = object({
+  kind: Type.Literal("reply"),
+  status: Type.Enum([404, 500, 503]),
+  /** For logs and `explain`; never sent to a client. */
+  reason: Type.String(),
+  /** Only with 503: until somebody changes the route, so a client is not told to retry soon. */
+  closed: Type.Optional(Type.Literal(true, { remedy: "remove it: it is true or missing" })),
+}, { strict: true });
+
+export const ACTION = Type.Union([FORWARD, REPLY]);
+
+/** A match and the action that it leads to. */
+export const ROUTE = object({
+  /** Unique and stable: `<host> <path type> <path>`, for example `app.example.com Prefix /api`. */
+  id: Type.String({ minLength: 1, missing: () => "" }),
+  /** Ids of listeners, sorted; missing: the two built-in ones, `http` and `https`. */
+  listeners: Type.Optional(Type.Array(ID, { minItems: 1 })),
+  /**
+   * Lower case, no trailing dot: `app.example.com` (exact), `*.example.com` (exactly one label in
+   * place of the star) or `*` (any host that no other route names).
+   */
+  host: formed(routeHost),
+  match: ROUTE_MATCH,
+  action: ACTION,
+  /** Id of the filters for its requests. */
+  filterSet: Type.Optional(ID),
+  /** Id of its time-outs and limits; missing: those that the process was started with. */
+  policy: Type.Optional(ID),
+  origin: ORIGIN,
+}, { strict: true });
+
+/** A socket of the proxy, and which hosts are served on it. */
+export const LISTENER = object({
+  id: NAME,
+  /** The public one. */
+  port: PORT,
+  /** `http` and `https` are those of the process; others are container ports in decimal digits. */
+  socket: NAME,
+  protocol: Type.Enum(["HTTP", "HTTPS", "TLS"]),
+  /** A host pattern; missing: any. */
+  hostname: Type.Optional(formed(certificateHost)),
+  /** How many labels a star stands for: one, or one and more. */
+  wildcards: Type.Enum(["one-label", "suffix"]),
+  /** Whether a request that no route of the most specific host takes goes to a broader host. */
+  fallThrough: Type.Boolean(),
+  origin: ORIGIN,
+}, { strict: true });
+
+const HEADER_CHANGE = object({
+  kind: Type.Enum(["request-headers", "response-headers"]),
+  /** In place of all that have the name. */
+  set: Type.Optional(Type.Array(
+    object({ name: formed(headerName), value: Type.String() }, { strict: true }),
+  )),
+  add: Type.Optional(Type.Array(
+    object({ name: formed(headerName), value: Type.String() }, { strict: true }),
+  )),
+  remove: Type.Optional(Type.Array(formed(headerName))),
+}, { strict: true });
+
+/** One vocabulary for annotations, filters of the Gateway API and policies. */
+export const FILTER = HEADER_CHANGE;
+
+export const FILTER_SET = object({
+  /** Hash of the content. */
+  id: NAME,
+  /** In the order in which requests meet them. */
+  filters: Type.Array(FILTER),
+}, { strict: true });
+
+/** Settings of routes. A missing one is that of the process. Times in ms, sizes in bytes. */
+export const POLICY = object({
+  /** Hash of the content. */
+  id: NAME,
+  timeouts: Type.Optional(object({
+    connect: Type.Optional(Type.Integer({ minimum: 1 })),
+    responseHead: Type.Optional(Type.Integer({ minimum: 1 })),
+    /** Without a byte of the response's body. */
+    responseBody: Type.Optional(Type.Integer({ minimum: 1 })),
+  }, { strict: true })),
+  /** How many endpoints are tried at most, the first included. */
+  tries: Type.Optional(Type.Integer({ minimum: 1, maximum: 10 })),
+  /** Of a request; 0: no limit. */
+  bodyLimit: Type.Optional(Type.Integer({ minimum: 0 })),
+}, { strict: true });
+
+/** A certificate that stands in the snapshot itself. */
+export const PEM_TEXT = object({ kind: Type.Literal("pem"), pem: NAME });
+
+export const PEM_SECRET = object({
+  kind: Type.Literal("secret"),
+  pem: Type.Unsafe<Secret>(Type.String({ minLength: 1, secret: true })),
+});
+
+/** A path that the proxy reads, relative to the configuration file's folder unless absolute. */
+export const PEM_FILE = object({ kind: Type.Literal("file"), path: NAME });
+
+/** How a backend proves who it is, and we to it. */
+export const UPSTREAM_TLS = object({
+  /** The name that its certificate must be for, sent as SNI; DNS or IP. */
+  serverName: formed(serverName),
+  /** Authorities to trust, in place of the public ones. */
+  ca: Type.Optional(PEM_TEXT),
+  /** Id of the certificate to show to a backend that asks for one; one that is gone costs no file. */
+  clientCertificate: Type.Optional(ID),
+  /** Only ever false: any certificate will do, so anybody may pose as the backend. */
+  verify: Type.Optional(Type.Literal(false, {
+    remedy: "remove it: certificates are verified unless it is false",
+  })),
+});
+
+/** One ip:port. IPv6 without brackets. */
+export const ENDPOINT = object({
+  address: formed(endpointAddress),
+  port: PORT,
+  zone: Type.Optional(Type.String()),
+  /**
+   * Zones whose proxies should ask it, sorted. They hold where each endpoint of the upstream has
+   * some, as in kube-proxy.
+   */
+  hints: Type.Optional(Type.Array(Type.String())),
+});
+
+/** Known addresses. An empty list answers 503. */
+export const ENDPOINT_LIST = object({
+  kind: Type.Literal("endpoints"),
+  /** Sorted by address, then port, without repetition. */
+  endpoints: Type.Refine(
+    Type.Array(ENDPOINT, { uniqueBy: ["address", "port"] }),
+    (list) => new Set(list.map(({ address, port }) => `${address} ${port}`)).size === list.length,
+  ),
+});
+
+/**
+ * A name that the proxy resolves (ExternalName, and backends of the old proxy.json); each address an
+ * endpoint.
+ */
+export const DNS_NAME = object({
+  kind: Type.Literal("dns"),
+  name: formed(resolvableName),
+  port: PORT,
+});
+
+export const ADDRESSES = Type.Union([ENDPOINT_LIST, DNS_NAME]);
+
+/** A resolved Service port: where requests may go, and how to speak to it. */
+export const UPSTREAM = object({
+  /** `<namespace>/<service>:<port>`, where port is what the Ingress names (a number or a name). */
+  id: NAME,
+  /**
+   * `http`: HTTP/1.1 in plain text. `https`: TLS, and in it HTTP/2 or HTTP/1.1, as the endpoint
+   * chooses (ALPN). `h2c`: HTTP/2 in plain text, with prior knowledge. `h2`: TLS, and HTTP/2 only.
+   * Never another in place of the one named: gRPC fails by that in ways that nobody finds.
+   */
+  protocol: Type.Enum(["http", "https", "h2c", "h2"]),
+  addresses: ADDRESSES,
+  /** For https and h2. Without it the name is `<service>.<namespace>.svc`, or the one resolved. */
+  tls: Type.Optional(UPSTREAM_TLS),
+  /**
+   * How requests are spread over its endpoints; without it as the proxy does by default.
+   * `round-robin`: each endpoint in turn. `least-requests`: of two that are chosen at random the one
+   * with fewer requests.
+   */
+  balance: Type.Optional(Type.Enum(BALANCES, {
+    lenient: {
+      what: "no way of balancing",
+      remedy: `write ${BALANCES.map((one) => JSON.stringify(one)).join(" or ")}`,
+    },
+  })),
+  /** Whether gRPC-Web is translated to gRPC for it; without it as the proxy does by default. */
+  grpcWeb: Type.Optional(Type.Boolean({
+    lenient: { what: "neither true nor false", remedy: "write true or false" },
+  })),
+});
+
+/** A certificate chain with its key, for the names that it is used for. */
+export const CERTIFICATE = object({
+  /** sha256 of the Secret's name, chain and key in hex for inline ones, the file's path for others. */
+  id: NAME,
+  /** Host patterns (as in Route.host, never `*`), sorted. */
+  hosts: Type.Array(formed(certificateHost)),
+  /**
+   * Hosts that it is shown for, but to which plain HTTP is not redirected: those of `hosts` that it
+   * does not name, and names below one of its wildcards that another namespace owns. Sorted.
+   */
+  plain: Type.Optional(Type.Array(formed(certificateHost))),
+  /** PEM, the leaf first. */
+  chain: Type.Union([PEM_TEXT, PEM_FILE]),
+  key: Type.Union([PEM_SECRET, PEM_FILE]),
+  origin: ORIGIN,
+});
+
+const FORMAT = Type.Literal(2);
+export const DEFAULT_ACTION = Type.Union([FORWARD, REPLY, Type.Null()], { missing: () => null });
+const DEFAULT_CERTIFICATE = Type.Union([NAME, Type.Null()], { missing: () => null });
+const LOOP_MARK = Type.Optional(formed(loopMark));
+const DENIED = Type.Optional(Type.Array(formed(network)));
+
+/** One whole configuration. A later one replaces it by one reference swap. */
+export const SNAPSHOT = object({
+  /** A number that only readers of it know; see `SNAPSHOT_FORMAT`. */
+  format: FORMAT,
+  version: VERSION,
+  /** Sorted by id; missing: the two built-in ones. */
+  listeners: Type.Optional(Type.Array(LISTENER)),
+  /** In order of precedence: the most specific host first, in it the longest path, Exact before Prefix. */
+  routes: Type.Array(ROUTE),
+  /** What a request gets that no route takes; null is 404. */
+  defaultAction: DEFAULT_ACTION,
+  /** Sorted by id; missing for none. */
+  filterSets: Type.Optional(Type.Array(FILTER_SET)),
+  /** Sorted by id; missing for none. */
+  policies: Type.Optional(Type.Array(POLICY)),
+  /** Sorted by id. */
+  upstreams: Type.Array(UPSTREAM, NONE),
+  /** Sorted by id. */
+  certificates: Type.Array(CERTIFICATE, NONE),
+  /** Id of the certificate for names that no other covers; null refuses them. */
+  defaultCertificate: DEFAULT_CERTIFICATE,
+  /**
+   * What proxies add to requests in `CDN-Loop` (RFC 8586): one mark for all, so that a loop through
+   * several ends as one through a single proxy. Missing, each proxy makes its own.
+   */
+  loopMark: LOOP_MARK,
+  /**
+   * Addresses and networks that no name may stand for: the API server's, those of nodes, and networks
+   * of Services. Sorted; missing for none.
+   */
+  denied: DENIED,
+});
+
+/** What is neither a list of parts nor the version. */
+export const REST = object({
+  format: FORMAT,
+  defaultAction: DEFAULT_ACTION,
+  defaultCertificate: DEFAULT_CERTIFICATE,
+  loopMark: LOOP_MARK,
+  denied: DENIED,
+});

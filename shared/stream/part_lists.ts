@@ -1,0 +1,78 @@
+/**
+ * The lists of a snapshot whose parts travel as units of their own, beside hosts. In: nothing. Out:
+ * for each list the section that it is hashed under, the schema of its parts and how they are written.
+ */
+import type { TSchema } from "typebox";
+import * as schema from "../snapshot/schema.ts";
+import {
+  certificateText,
+  filterSetText,
+  listenerText,
+  policyText,
+  upstreamText,
+} from "../snapshot/serialise.ts";
+import type { Snapshot } from "../snapshot/types.ts";
+import type { PartSection } from "./unit.ts";
+
+/** In the order in which a reader needs them: what others refer to comes first. */
+export const PART_LISTS = [
+  "listeners",
+  "filterSets",
+  "policies",
+  "upstreams",
+  "certificates",
+] as const;
+
+export type PartList = typeof PART_LISTS[number];
+
+export type PartOf<L extends PartList> = NonNullable<Snapshot[L]>[number];
+
+/** Something for each list. */
+export type OfLists<T> = { readonly [L in PartList]: T };
+
+/** What `make` gives for each list. */
+export function ofLists<T>(make: (list: PartList) => T): OfLists<T> {
+  return Object.fromEntries(PART_LISTS.map((list) => [list, make(list)])) as OfLists<T>;
+}
+
+interface PartListSpec {
+  readonly section: PartSection;
+  readonly schema: TSchema;
+  /** The JSON of a part; with its key, where it has one. */
+  readonly text: (part: never) => string;
+  /** Whether snapshots and messages leave the list out where it is empty. */
+  readonly isOptional: boolean;
+}
+
+export const PART_LIST: OfLists<PartListSpec> = {
+  listeners: {
+    section: "listener",
+    schema: schema.LISTENER,
+    text: listenerText,
+    isOptional: true,
+  },
+  filterSets: {
+    section: "filter set",
+    schema: schema.FILTER_SET,
+    text: filterSetText,
+    isOptional: true,
+  },
+  policies: {
+    section: "policy",
+    schema: schema.POLICY,
+    text: policyText,
+    isOptional: true,
+  },
+  upstreams: {
+    section: "upstream",
+    schema: schema.UPSTREAM,
+    text: upstreamText,
+    isOptional: false,
+  },
+  certificates: {
+    section: "certificate",
+    schema: schema.CERTIFICATE,
+    text: certificateText,
+    isOptional: false,
+  },
+};
