@@ -212,7 +212,7 @@ for (const { name, yaml, input, expected, problems } of CASES) {
 
 Deno.test("a Service that is missing answers 503", () => {
   const plan = planFor({ "a.yaml": ingressTo("web", "80") });
-  assert.equal(plan.snapshot.routes[0].action.kind, "answer");
+  assert.equal(plan.snapshot.routes[0].action.kind, "reply");
   assert.equal(plan.problems.length, 1);
 });
 

@@ -7,8 +7,7 @@
  * data that can be posted to a worker, but for the keys of certificates, which `worker_protocol.ts`
  * wraps and unwraps.
  */
-import { isSameNode } from "../../shared/snapshot/node_writer.ts";
-import { UPSTREAM } from "../../shared/snapshot/schema.ts";
+import { isSamePart } from "../../shared/snapshot/equality.ts";
 import type {
   Action,
   Route,
@@ -72,7 +71,7 @@ export class SnapshotDiffer {
     if (upstreams === this.#upstreams) return { upstreams: [], removedUpstreams: [] };
     const byId = new Map(upstreams.map((upstream) => [upstream.id, upstream]));
     // What came by a stream is the very same where it did not change; a file is read anew.
-    const changed = upstreams.filter((one) => !isSameNode(UPSTREAM, this.#byId.get(one.id), one));
+    const changed = upstreams.filter((one) => !isSamePart(this.#byId.get(one.id), one));
     const removed = [...this.#byId.keys()].filter((id) => !byId.has(id));
     this.#upstreams = upstreams;
     this.#byId = byId;

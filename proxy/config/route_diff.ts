@@ -5,8 +5,7 @@
  *
  * Routes are compared by identity, then by their JSON, which is what made them.
  */
-import { isSameNode } from "../../shared/snapshot/node_writer.ts";
-import { ROUTE } from "../../shared/snapshot/schema.ts";
+import { isSamePart } from "../../shared/snapshot/equality.ts";
 import type { Route } from "../../shared/snapshot/types.ts";
 
 export interface HostChange {
@@ -109,5 +108,5 @@ function isRun(list: readonly Route[], routes: readonly Route[], start: number, 
 /** What came by a stream is the very same where it did not change; what a file holds is read anew. */
 function isSameList(before: readonly Route[], now: readonly Route[]): boolean {
   return before.length === now.length &&
-    now.every((route, i) => isSameNode(ROUTE, route, before[i]));
+    now.every((route, i) => isSamePart(route, before[i]));
 }

@@ -1,6 +1,6 @@
 /**
- * Writing and comparing parts of a snapshot by their schema. In: parts. Out: their JSON, with fields
- * in the order of the schema whatever order the object has; whether two are the same; ids by content.
+ * Writing parts of a snapshot by their schema. In: parts. Out: their JSON, with fields in the order of
+ * the schema whatever order the object has; ids by content.
  */
 import type { Static, TSchema } from "typebox";
 import type { Secret } from "../redacted.ts";
@@ -65,36 +65,6 @@ function propertiesOf(node: Node): readonly (readonly [string, Node])[] {
   let entries = properties.get(node);
   if (entries === undefined) properties.set(node, entries = Object.entries(node.properties!));
   return entries;
-}
-
-/** Whether two parts say the same, keys included; at once where they are the same object. */
-export function isSameNode<S extends TSchema>(
-  schema: S,
-  a: Part<S> | undefined,
-  b: Part<S> | undefined,
-): boolean {
-  return isSame(schema as Node, a, b);
-}
-
-function isSame(node: Node, a: unknown, b: unknown): boolean {
-  if (a === b) return true;
-  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
-  if (node.secret) return (a as Secret).reveal() === (b as Secret).reveal();
-  if (Array.isArray(a)) {
-    return Array.isArray(b) && a.length === b.length &&
-      a.every((element, i) => isSame(node.items!, element, b[i]));
-  }
-  if (node.anyOf !== undefined) {
-    const choice = choiceOf(node.anyOf, a);
-    return choice === choiceOf(node.anyOf, b) && isSame(choice, a, b);
-  }
-  const [before, now] = [a, b] as Readonly<Record<string, unknown>>[];
-  if (node.patternProperties !== undefined) {
-    const names = Object.keys(before);
-    return names.length === Object.keys(now).length &&
-      names.every((name) => before[name] === now[name]);
-  }
-  return propertiesOf(node).every(([name, property]) => isSame(property, before[name], now[name]));
 }
 
 /** An id for a part that is known by its content: the same content, the same id. 32 hex digits. */

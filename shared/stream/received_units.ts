@@ -13,11 +13,11 @@ import {
   kindOf,
 } from "../snapshot/config_check.ts";
 import { readNode } from "../snapshot/node_reader.ts";
-import { isSameNode } from "../snapshot/node_writer.ts";
+import { isSamePart } from "../snapshot/equality.ts";
 import { readRest } from "../snapshot/parse.ts";
 import type { Ids, KnownIds } from "../snapshot/references.ts";
 import { RouteReader } from "../snapshot/route.ts";
-import { REST, ROUTE } from "../snapshot/schema.ts";
+import { REST } from "../snapshot/schema.ts";
 import type { Route, Snapshot } from "../snapshot/types.ts";
 import { PART_LIST, PART_LISTS, type PartList, type PartOf } from "./part_lists.ts";
 import { type Section, type Unit, unitHash } from "./unit.ts";
@@ -141,7 +141,7 @@ export const readHostUnit: UnitReader<readonly Route[]> = ({ key, value, path },
   const before = new Map(known.map((route) => [route.id, route]));
   return routes.map((route) => {
     const old = before.get(route.id);
-    return old !== undefined && isSameNode(ROUTE, old, route) ? old : route;
+    return old !== undefined && isSamePart(old, route) ? old : route;
   });
 };
 

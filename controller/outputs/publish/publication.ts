@@ -3,8 +3,7 @@
  * server. Out: calls of the publisher for what differs, at the right moment: a change of endpoints
  * alone waits for its turn.
  */
-import { isSameNode } from "../../../shared/snapshot/node_writer.ts";
-import { DEFAULT_ACTION, UPSTREAM } from "../../../shared/snapshot/schema.ts";
+import { isSamePart } from "../../../shared/snapshot/equality.ts";
 import { formatObject, type Problem } from "../../../shared/problem.ts";
 import type { Snapshot, Upstream } from "../../../shared/snapshot/types.ts";
 import { compareVersions } from "../../../shared/snapshot/version_order.ts";
@@ -141,7 +140,7 @@ function isAlikeButEndpoints(a: Snapshot, b: Snapshot): boolean {
     isSameList(a.policies ?? [], b.policies ?? []) &&
     a.defaultCertificate === b.defaultCertificate && a.loopMark === b.loopMark &&
     isSameList(a.denied ?? [], b.denied ?? []) &&
-    isSameNode(DEFAULT_ACTION, a.defaultAction, b.defaultAction) &&
+    isSamePart(a.defaultAction, b.defaultAction) &&
     a.upstreams.length === b.upstreams.length &&
     a.upstreams.every((upstream, index) => isAlike(upstream, b.upstreams[index]));
 }
@@ -149,5 +148,5 @@ function isAlikeButEndpoints(a: Snapshot, b: Snapshot): boolean {
 function isAlike(a: Upstream, b: Upstream): boolean {
   if (a === b) return true;
   if (a.addresses.kind !== "endpoints" || b.addresses.kind !== "endpoints") return false;
-  return isSameNode(UPSTREAM, { ...a, addresses: b.addresses }, b);
+  return isSamePart({ ...a, addresses: b.addresses }, b);
 }

@@ -109,8 +109,8 @@ Deno.test("what is missing or was changed by hand is told, and never believed", 
     ],
     [withFirst(text.slice(0, 100)), /^ConfigMap pingress-config cannot be read: \$: the file is /],
     [
-      withFirst(text.replace('"format":1', '"format":2')),
-      /^ConfigMap pingress-config cannot be read: \$\.format: format 2 is newer than 1/,
+      withFirst(text.replace('"format":2', '"format":3')),
+      /^ConfigMap pingress-config cannot be read: \$\.format: format 3 is newer than 2/,
     ],
     [
       withFirst(text.replace('"type":"Prefix"', '"type":"prefix"')),

@@ -13,8 +13,7 @@ import {
 } from "./backend_plan.ts";
 import type { BackendRef } from "../ingress/backend_ref.ts";
 import { API_SERVICE, type Denied, DeniedReader } from "./denied.ts";
-import { isSameNode } from "../../../shared/snapshot/node_writer.ts";
-import { ACTION, UPSTREAM_TLS } from "../../../shared/snapshot/schema.ts";
+import { isSamePart } from "../../../shared/snapshot/equality.ts";
 import { type EndpointBound, endpointLimits } from "./endpoint_bound.ts";
 import { EndpointIndex, type Slice, type SlicesByService } from "./endpoints.ts";
 import { keyOf, ObjectIndex } from "../../base/identity.ts";
@@ -175,7 +174,7 @@ export class BackendResolver {
     const { upstream, fault, externalName } = plan;
     const tls = this.#tls.read({ id: upstream.id, service, externalName });
     if (tls === null) return insecure(name);
-    if (known.secured === null || !isSameNode(UPSTREAM_TLS, known.secured.upstream.tls, tls)) {
+    if (known.secured === null || !isSamePart(known.secured.upstream.tls, tls)) {
       known.secured = reached({ ...upstream, tls }, fault);
     }
     return known.secured;
@@ -199,7 +198,7 @@ export type FoundBackends = ReadonlyMap<string, FoundBackend>;
 /** Whether routes to it, and what is said of them, are the same; endpoints may be others. */
 function isSameOutcome(a: Finding, b: Finding): boolean {
   return a === b ||
-    (isSameNode(ACTION, a.resolution.action, b.resolution.action) &&
+    (isSamePart(a.resolution.action, b.resolution.action) &&
       a.resolution.isServed === b.resolution.isServed &&
       a.upstream?.protocol === b.upstream?.protocol && a.fault?.at === b.fault?.at &&
       a.fault?.reason === b.fault?.reason && a.fault?.message === b.fault?.message &&

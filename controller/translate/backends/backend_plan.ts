@@ -3,8 +3,7 @@
  * Out: the upstream but for its securing, which depends on Secrets and on what was published; or
  * why there is none, with the problems of the Service and its slices.
  */
-import { isSameNode } from "../../../shared/snapshot/node_writer.ts";
-import { ADDRESSES } from "../../../shared/snapshot/schema.ts";
+import { isSamePart } from "../../../shared/snapshot/equality.ts";
 import type { ForwardAction, ReplyAction, Upstream } from "../../../shared/snapshot/types.ts";
 import { appProtocolMistake } from "./app_protocol.ts";
 import { upstreamId } from "../ingress/backend_ref.ts";
@@ -206,7 +205,7 @@ export function isSamePlan(a: Plan, b: Plan): boolean {
   const [before, now] = [a, b].map((plan) => plan.kind === "settled" ? plan.finding : plan);
   return a.kind === b.kind && before.fault?.message === now.fault?.message &&
     before.upstream !== null && now.upstream !== null &&
-    isSameNode(ADDRESSES, before.upstream.addresses, now.upstream.addresses);
+    isSamePart(before.upstream.addresses, now.upstream.addresses);
 }
 
 export function reached(upstream: Upstream, fault: Fault | null): Reached {

@@ -9,8 +9,7 @@ import { ANY_HOST } from "./host.ts";
 import { type Identity, keyOf } from "../../base/identity.ts";
 import type { IngressModel, PathModel, RuleModel, TlsModel } from "./ingress.ts";
 import { hostFields } from "./ingress_hosts.ts";
-import { isSameNode } from "../../../shared/snapshot/node_writer.ts";
-import { ACTION } from "../../../shared/snapshot/schema.ts";
+import { isSamePart } from "../../../shared/snapshot/equality.ts";
 import { HostPlaces, RoutePlace } from "../model/route_place.ts";
 import { LastStatus, LastTlsStatus } from "../model/status.ts";
 import { formatObject } from "../../../shared/problem.ts";
@@ -101,7 +100,7 @@ function isSameRoutes(a: readonly Route[], b: readonly Route[]): boolean {
   return a.length === b.length && a.every((route, i) => {
     const other = b[i];
     return route === other ||
-      (route.id === other.id && isSameNode(ACTION, route.action, other.action) &&
+      (route.id === other.id && isSamePart(route.action, other.action) &&
         route.origin.field === other.origin.field);
   });
 }

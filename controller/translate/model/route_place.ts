@@ -3,8 +3,7 @@
  * of the Ingress. Out: the route for an action, and the status of the path; the very same objects as
  * long as the Ingress and the action are the same, so that who takes the snapshot sees what changed.
  */
-import { isSameNode } from "../../../shared/snapshot/node_writer.ts";
-import { ACTION } from "../../../shared/snapshot/schema.ts";
+import { isSamePart } from "../../../shared/snapshot/equality.ts";
 import type { Action, Origin, PathMatch, Route } from "../../../shared/snapshot/types.ts";
 import type { Identity } from "../../base/identity.ts";
 import type { PathStatus } from "./status.ts";
@@ -28,7 +27,7 @@ export class RoutePlace {
   }
 
   route(action: Action): Route {
-    if (this.#route === null || !isSameNode(ACTION, this.#route.action, action)) {
+    if (this.#route === null || !isSamePart(this.#route.action, action)) {
       this.#route = {
         id: this.id,
         host: this.host,

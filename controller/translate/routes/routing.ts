@@ -7,8 +7,7 @@
  * other backends, only their routes are built. In any other case all are.
  */
 import { compareHosts } from "../../../shared/host/host_order.ts";
-import { isSameNode } from "../../../shared/snapshot/node_writer.ts";
-import { ROUTE } from "../../../shared/snapshot/schema.ts";
+import { isSamePart } from "../../../shared/snapshot/equality.ts";
 import type { Route } from "../../../shared/snapshot/types.ts";
 import type { BackendResolver, FoundBackends } from "../backends/backend.ts";
 import type { RefusalOptions } from "./closures.ts";
@@ -185,7 +184,7 @@ function replaceRoutes(
   for (; copied < routes.length; copied++) kept.push(routes[copied]);
   const same = added.map((route) => {
     const before = gone.get(route.id);
-    return before !== undefined && isSameNode(ROUTE, before, route) ? before : route;
+    return before !== undefined && isSamePart(before, route) ? before : route;
   });
   return mergeSorted(kept, same, compareRoutes);
 }
