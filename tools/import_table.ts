@@ -126,7 +126,6 @@ const CONTROLLER: Readonly<Record<string, readonly string[]>> = {
     "controller/translate/annotations",
     "controller/translate/certificates",
     "controller/translate/ingress",
-    "controller/translate/model",
   ],
   "controller/translate/bounds": [
     "controller/base",

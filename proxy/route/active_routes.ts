@@ -58,7 +58,9 @@ export class ActiveRoutes {
     this.certificates.apply(delta.certificates, delta.defaultCertificate);
     this.#context.loopMark.publish(delta.loopMark);
     for (const { host, routes } of delta.hosts) {
-      this.table.replaceHost(host, routes, (route) => this.#bindRoute(route));
+      const known = new Map(routes.map((route) => [withKnownPath(route), route]));
+      const matched = [...known.keys()];
+      this.table.replaceHost(host, matched, (one) => this.#bind(one.action, known.get(one)!));
     }
     const { defaultAction } = delta;
     this.table.replaceFallback(defaultAction === null ? null : this.#bind(defaultAction, null));
@@ -103,31 +105,26 @@ export class ActiveRoutes {
     }
   }
 
-  /** What this version cannot do fails closed. */
-  #bindRoute(route: Route): Binding<Target> {
-    const reason = beyond(route);
-    if (reason === null) return this.#bind(route.action, route.id);
-    this.#log.error("Route does not compile and answers 500", { route: route.id, problem: reason });
-    return {
-      target: { kind: "reply", code: "route_broken", reason },
-      counters: this.#metrics.countersOf(route.id),
-    };
-  }
-
-  /** @param id the route's; null for the default action. */
-  #bind(action: Action, id: string | null): Binding<Target> {
-    return { target: this.#target(action, id), counters: this.#metrics.countersOf(id) };
+  /** @param route null for the default action. */
+  #bind(action: Action, route: Route | null): Binding<Target> {
+    const counters = this.#metrics.countersOf(route?.id ?? null);
+    return { target: this.#target(action, route), counters };
   }
 
   /**
    * What cannot be compiled answers 500 alone: left out, its requests would fall to a broader route.
    */
-  #target(action: Action, id: string | null): Target {
+  #target(action: Action, route: Route | null): Target {
     try {
+      const unsupported = route && beyond(route);
+      if (unsupported !== null) throw new Error(`${unsupported} are not supported`);
       return this.#compile(action);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      this.#log.error("Route does not compile and answers 500", { route: id, problem: reason });
+      this.#log.error("Route does not compile and answers 500", {
+        route: route?.id,
+        problem: reason,
+      });
       return { kind: "reply", code: "route_broken", reason };
     }
   }
@@ -149,6 +146,14 @@ export class ActiveRoutes {
     }
     return target;
   }
+}
+
+/** Paths that cannot be matched close what is left of their host, and leave no request to others. */
+function withKnownPath(route: Route): Route {
+  const { type } = route.match.path;
+  if (type === "Exact" || type === "Prefix") return route;
+  const path = { type: "Prefix", value: "/" } as const;
+  return { ...route, match: { path } };
 }
 
 /** What of a route is not supported; null for nothing. */

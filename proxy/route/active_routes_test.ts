@@ -193,6 +193,32 @@ Deno.test("an answer for the request that no route takes comes and goes", () => 
   assert.equal(match(), null);
 });
 
+const BEYOND: readonly [what: string, change: Partial<Route>][] = [
+  ["paths of type Regex", { match: { path: { type: "Regex", value: "/.*" } } }],
+  [
+    "conditions beside the path",
+    { match: { path: { type: "Prefix", value: "/" }, method: "GET" } },
+  ],
+  ["listeners of its own", { listeners: ["other"] }],
+  ["filters and policies", { filterSet: "f" }],
+  ["filters and policies", { policy: "p" }],
+  [
+    "several backends",
+    { action: { kind: "forward", backends: [{ upstream: "a/web:80" }, { upstream: "b" }] } },
+  ],
+];
+
+for (const [what, change] of BEYOND) {
+  Deno.test(`a route with ${what} answers 500, as nothing does that yet: ${JSON.stringify(change)}`, () => {
+    const { snapshot } = forwarding(["10.0.0.1"]);
+    const routes = [{ ...snapshot.routes[0], ...change }];
+    const scene = new Scene().apply({ snapshot: { ...snapshot, routes }, certificates: [] });
+    const target = scene.configuration.table.match("a.test", "/");
+    assert.ok(target?.kind === "reply" && target.code === "route_broken");
+    assert.equal(target.reason, `${what} are not supported`);
+  });
+}
+
 /** A route whose action cannot be compiled. */
 function brokenRoute(host: string): Route {
   const action: Action = {

@@ -124,17 +124,6 @@ export class ConfigCheck {
     return this.string(value, path);
   }
 
-  /** A name that no other has; it joins `taken`. */
-  id(value: unknown, path: string, taken: Set<string>): string | null {
-    const name = this.name(value, path);
-    if (name === null) return null;
-    if (taken.has(name)) {
-      return this.refuse(path, `another has the id ${describe(name)}`, "remove one of the two");
-    }
-    taken.add(name);
-    return name;
-  }
-
   oneOf<T extends string | number>(value: unknown, path: string, choices: readonly T[]): T | null {
     const found = choices.find((choice) => choice === value);
     if (found !== undefined) return found;
@@ -166,6 +155,8 @@ const SHOWN = 60;
 export function describe(value: unknown): string {
   if (typeof value === "number" || typeof value === "boolean") return String(value);
   if (typeof value !== "string") return kindOf(value);
+  // It may be a private key, or a part of one.
+  if (value.includes("-----")) return `a PEM text of ${value.length} characters`;
   if (value.length <= SHOWN) return JSON.stringify(value);
   return `${JSON.stringify(value.slice(0, SHOWN))}… (${value.length} characters)`;
 }

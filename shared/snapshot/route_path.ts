@@ -3,7 +3,12 @@
  * canonical, as the router and requests have it, or why there is none.
  */
 import { canonicalPath } from "../path/canonical_path.ts";
-import type { PathMatch } from "./types.ts";
+
+/** See `PATH_MATCH` in `schema.ts`. */
+interface PathMatch {
+  readonly type: "Exact" | "Prefix" | "StringPrefix" | "Regex";
+  readonly value: string;
+}
 
 export type RoutePath =
   | { readonly ok: true; readonly match: PathMatch }

@@ -274,11 +274,12 @@ export const EXCEPTIONS: readonly Exceptions[] = [
     functions: {
       "proxy/config/config_file.ts": ["decodeConfig", "readBytes", "readConfigFile", "stampOf"],
       "proxy/config/published_set.ts": ["readPublishedSet", "withKeys"],
-      "shared/snapshot/certificate.ts": ["readPemText"],
+      "shared/snapshot/forward_action.ts": ["forwardTo"],
+      "shared/snapshot/references.ts": ["strayOfAction"],
       "shared/snapshot/config_check.ts": [
         "ConfigCheck.array",
         "ConfigCheck.error",
-        "ConfigCheck.id",
+        "ConfigCheck.member",
         "ConfigCheck.name",
         "ConfigCheck.object",
         "ConfigCheck.oneOf",
@@ -294,7 +295,6 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       ],
       "shared/snapshot/legacy_config.ts": ["legacySnapshot"],
       "shared/snapshot/published_set.ts": ["isKeySecretName", "isSha256", "readSet", "sha256Of"],
-      "shared/snapshot/parse.ts": ["readDenied", "readLoopMark"],
     },
   },
   {

@@ -417,8 +417,18 @@ function snapshotParser(
   });
 }
 
-function published(snapshot: Snapshot): () => Snapshot {
-  const text = serialiseSnapshot(snapshot, { revealKeys: true });
+/** With a field that is not known in each part, so that none passes the compiled check. */
+function publishedByHand(snapshot: Snapshot): () => Snapshot {
+  return published(
+    snapshot,
+    (text) =>
+      text.replaceAll('"origin":{', '"origin":{"x":0,').replaceAll('"address":', '"x":0,"address":')
+        .replaceAll('"protocol":', '"x":0,"protocol":'),
+  );
+}
+
+function published(snapshot: Snapshot, edit = (text: string) => text): () => Snapshot {
+  const text = edit(serialiseSnapshot(snapshot, { revealKeys: true }));
   return () => {
     const { snapshot } = parseSnapshot(text);
     if (snapshot === null) throw new Error("no snapshot");
@@ -514,14 +524,12 @@ export const TENANT_LISTS: readonly Parser[] = [
   }),
   snapshotParser("a published snapshot", [
     "proxy/router/explain.ts explain",
-    "shared/snapshot/certificate.ts readCertificate",
+    "shared/snapshot/node_reader.ts readNode",
+    "shared/snapshot/parse.ts readRest",
     "shared/snapshot/parse.ts readVersion",
     "shared/snapshot/route.ts RouteReader.read",
-    "shared/snapshot/route.ts RouteReader.readAction",
-    "shared/snapshot/route.ts readHost",
-    "shared/snapshot/route.ts readOrigin",
-    "shared/snapshot/upstream.ts readUpstream",
   ], published),
+  snapshotParser("a snapshot written by hand", [], publishedByHand),
   snapshotParser("a snapshot by the stream", [
     "shared/stream/messages.ts new UnreadContent",
     "shared/stream/received_units.ts rawRest",
