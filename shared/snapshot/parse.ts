@@ -1,6 +1,7 @@
 /**
- * Reading a configuration. In: the text of a file, either our own snapshot or the `proxy.json` of
- * the Rust controller. Out: a snapshot, and every mistake with its JSON path and a remedy.
+ * Reading a configuration. In: the text of a file: our own snapshot, of this format or the one
+ * before, or the `proxy.json` of the Rust controller. Out: a snapshot, and every mistake with its
+ * JSON path and a remedy.
  *
  * Our own format is written by a program, so it is whole or nothing: any error but an over-long
  * path refuses the file. The old one was often written by people: there a bad rule costs itself.
@@ -15,6 +16,7 @@ import {
   kindOf,
 } from "./config_check.ts";
 import { locateJsonError } from "../json_error.ts";
+import { FORMAT_1, fromFormat1 } from "./format1.ts";
 import { legacySnapshot } from "./legacy_config.ts";
 import { BUILT_IN_LISTENERS } from "./built_in_listeners.ts";
 import type { Frozen } from "./frozen.ts";
@@ -89,6 +91,7 @@ function readRoot(root: unknown, check: ConfigCheck, options: ParseOptions): Sna
   const isOld = Object.hasOwn(root, "rules");
   if (isOld && !Object.hasOwn(root, "format")) return legacySnapshot(root, check, options);
   if (root.format === SNAPSHOT_FORMAT && !isOld) return readSnapshot(root, check);
+  if (root.format === FORMAT_1 && !isOld) return readSnapshot(fromFormat1(root), check);
   if (typeof root.format === "number" && root.format > SNAPSHOT_FORMAT) {
     return check.refuse(
       "$.format",
@@ -105,7 +108,8 @@ function readRoot(root: unknown, check: ConfigCheck, options: ParseOptions): Sna
 
 /** What belongs to the file; null for most, which stand alone, and where it cannot be read. */
 function readSetOf(root: JsonObject, check: ConfigCheck): PublishedSet | null {
-  if (root.format !== SNAPSHOT_FORMAT || root.set === undefined) return null;
+  const isKnown = root.format === SNAPSHOT_FORMAT || root.format === FORMAT_1;
+  if (!isKnown || root.set === undefined) return null;
   const set = readSet(root.set, "$.set", check);
   if (set !== null && set.parts.length > 0) {
     check.unknownFields(root, "$", ["format", "version", "set"]);

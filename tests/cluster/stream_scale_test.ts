@@ -187,7 +187,7 @@ async function deafRequest(port: number, caPem: string, token: string): Promise<
     unsafelyDisableHostnameVerification: true,
     caCerts: [caPem],
   });
-  const hello = '{"kind":"hello","proxy":"0.1.0","formats":[1],"version":null,"hash":null}\n';
+  const hello = '{"kind":"hello","proxy":"0.1.0","formats":[2],"version":null,"hash":null}\n';
   await connection.write(
     new TextEncoder().encode(
       `POST /v1/stream HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\n` +

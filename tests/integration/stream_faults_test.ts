@@ -297,7 +297,7 @@ function newerLine(snapshot: Snapshot): object {
   const sum = content.sum();
   for (const unit of content.hosts) {
     const host = message.hosts.find(({ host }: { host: string }) => host === unit.key);
-    for (const route of host.routes) route.weather = "fine";
+    host.weather = "fine";
     sum.toggle(unit);
     sum.toggle({ key: unit.key, hash: unitHash("host", unit.key, JSON.stringify(host)) });
   }

@@ -92,7 +92,7 @@ Deno.test("a file that is broken at the start is told, and the stream gives the 
   await using controller = await MisbehavingController.start();
   await using proxy = await ProxyProcess.start({
     snapshot: snapshotOf([]),
-    publish: (folder) => Deno.writeTextFileSync(`${folder}/snapshot.json`, '{"format": 1, "rou'),
+    publish: (folder) => Deno.writeTextFileSync(`${folder}/snapshot.json`, '{"format": 2, "rou'),
     started: "Not ready",
     args: [...controller.flags, "--workers=1"],
   });

@@ -65,7 +65,7 @@ async function replay(stream: ServedStream, name: string): Promise<void> {
   await stream.reportsOf("applied", changes.filter(({ hash }) => hash !== undefined).length);
 }
 
-for (const name of ["v1-controller.ndjson", "newer-controller.ndjson"]) {
+for (const name of ["v2-controller.ndjson", "newer-controller.ndjson"]) {
   Deno.test(`${name}: a proxy serves what the stream says, and comes again with it`, async () => {
     await using controller = await MisbehavingController.start();
     await using proxy = await startProxy(controller);
@@ -85,7 +85,7 @@ for (const name of ["v1-controller.ndjson", "newer-controller.ndjson"]) {
     assert.deepEqual(applied.version?.seen, same.version!.seen);
     // Whatever a newer one says besides, once a kind.
     const told = proxy.lines.map(({ kind, path }) => kind ?? path).filter((what) =>
-      what === "hint" || String(what).endsWith(".action.mirror")
+      what === "hint" || String(what).endsWith(".ocsp")
     );
     assert.equal(told.length, name.startsWith("newer") ? 2 : 0);
   });
@@ -113,14 +113,14 @@ Deno.test("what a newer controller means and a proxy cannot do is refused by nam
   assert.equal(newer.code, "invalid");
   assert.match(
     newer.reason,
-    /^format 2 is newer than 1, .*run a proxy of the controller's version/,
+    /^format 3 is newer than 2, .*run a proxy of the controller's version/,
   );
   assert.equal(await answerTo(proxy, "a.example.com", "/api"), FORWARDED);
   assert.equal(stream.hasEnded, false);
 });
 
 Deno.test("files of the first and of a newer controller are served, and one that is beyond a proxy leaves the last good one", async () => {
-  const [first, newer, unreadable] = ["v1-controller", "newer-controller", "newer-unreadable"]
+  const [first, newer, unreadable] = ["v2-controller", "newer-controller", "newer-unreadable"]
     .map((name) => fileOf(`${name}.ndjson`));
   let next = first;
   await using proxy = await ProxyProcess.start({

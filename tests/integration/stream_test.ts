@@ -11,7 +11,7 @@ Deno.test("a fresh cluster: without a file the stream alone gives the configurat
   const stream = await scene.controller.stream(0);
   assert.match(scene.lacks, /^the file: it does not exist; the controller: it has sent none yet$/);
   const { version, hash, formats } = await stream.report("hello");
-  assert.deepEqual([version, hash, formats], [null, null, [1]]);
+  assert.deepEqual([version, hash, formats], [null, null, [2]]);
   assert.equal(stream.headers.authorization, "Bearer token-1");
   assert.equal(stream.headers["pingress-protocol"], "1");
   stream.hello("zone-a");

@@ -274,6 +274,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
     functions: {
       "proxy/config/config_file.ts": ["decodeConfig", "readBytes", "readConfigFile", "stampOf"],
       "proxy/config/published_set.ts": ["readPublishedSet", "withKeys"],
+      "shared/snapshot/format1.ts": ["fromFormat1"],
       "shared/snapshot/forward_action.ts": ["forwardTo"],
       "shared/snapshot/references.ts": ["strayOfAction"],
       "shared/snapshot/config_check.ts": [

@@ -32,7 +32,7 @@ export interface StreamClientOptions {
   readonly acknowledges?: boolean;
 }
 
-export const HELLO = { kind: "hello", proxy: "0.1.0", formats: [1], version: null, hash: null };
+export const HELLO = { kind: "hello", proxy: "0.1.0", formats: [2], version: null, hash: null };
 
 export class StreamClient {
   /** Without pings. */
