@@ -6,7 +6,7 @@
  * While a proxy reads slowly nothing is queued for it: when it has read, it gets one change from what
  * it was sent last to the newest.
  */
-import type { SnapshotVersion } from "../../shared/snapshot/types.ts";
+import { SNAPSHOT_FORMAT, type SnapshotVersion } from "../../shared/snapshot/types.ts";
 import { compareVersions, type VersionOrder } from "../../shared/snapshot/version_order.ts";
 import type { Content } from "../../shared/stream/content.ts";
 import {
@@ -221,15 +221,9 @@ export class Session {
         this.#has(report);
         this.#refusal = null;
         return listener.applied(this, this.#answered(report.hash));
-      case "refused": {
-        const { version, hash, code, reason } = report;
-        this.#answered(hash);
-        const before = this.#refusal;
-        const at = before?.code === code ? before.at : this.#heardAt;
-        const { told, isNews } = this.#tell(code, reason);
-        this.#refusal = { version, hash, code, reason, told, at };
-        return listener.refused(this, this.#refusal, isNews);
-      }
+      case "refused":
+        this.#answered(report.hash);
+        return this.#refused(report);
       case "lost":
         this.#pending.length = 0;
         // Until it gets everything, nothing that it says of it is news.
@@ -244,11 +238,29 @@ export class Session {
     }
   }
 
+  #refused({ version, hash, code, reason }: Omit<Refusal, "told" | "at">): void {
+    const before = this.#refusal;
+    const at = before?.code === code ? before.at : this.#options.now();
+    const { told, isNews } = this.#tell(code, reason);
+    this.#refusal = { version, hash, code, reason, told, at };
+    this.#options.listener.refused(this, this.#refusal, isNews);
+  }
+
+  /** The proxy cannot read what there is: it is not sent, and counts as rejected. */
+  #withhold({ version, hash }: Content, formats: readonly number[]): void {
+    if (this.#refusal?.hash === hash) return;
+    const read = formats.length === 0 ? "no snapshot format" : `snapshot format ${formats.join()}`;
+    const reason = `it reads ${read}, and this controller sends format ${SNAPSHOT_FORMAT}`;
+    this.#refused({ version, hash, code: "invalid", reason });
+  }
+
   /** Sends what is new, if there is anything and the proxy has read what came before. */
   push(): void {
     const { updates, outlet } = this.#options;
     const { current } = updates;
     if (this.#isEnded || this.#hello === null || current === null || !outlet.isFree) return;
+    const { formats } = this.#hello;
+    if (!formats.includes(SNAPSHOT_FORMAT)) return this.#withhold(current, formats);
     if (this.#sent === null && !this.#isLost && this.#hello.hash === current.hash) {
       return this.#send("same", updates.same(), current);
     }

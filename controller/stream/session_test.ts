@@ -105,6 +105,34 @@ Deno.test("a proxy that is lost again and again is told of once for each time th
   assert.ok(told.lost <= wholes, `told ${told.lost} times, ${wholes} whole ones`);
 });
 
+Deno.test("a proxy that cannot read the format is sent nothing, keeps its stream, and counts as not in sync", () => {
+  const { session, updates, told, kinds, pass } = scene();
+  session.receive({ ...HELLO_REPORT, formats: [1] });
+  updates.take(snapshot(1));
+  pass(10_000, () => session.receive(aliveWith(null)));
+  assert.deepEqual([...new Set(kinds())], ["hello", "ping"]);
+  assert.deepEqual(told.ends, []);
+  assert.equal(session.isInSync, false);
+  assert.equal(session.refusal?.code, "invalid");
+  const reason = "it reads snapshot format 1, and this controller sends format 2";
+  assert.deepEqual(told.refused, [reason]);
+  updates.take(snapshot(2));
+  pass(10_000, () => session.receive(aliveWith(null)));
+  assert.deepEqual(told.refused, [reason]);
+  assert.equal(session.refusal?.hash, updates.current!.hash);
+});
+
+Deno.test("a proxy that names later formats too is sent the one that there is", () => {
+  const { session, updates, kinds } = scene();
+  updates.take(snapshot(1));
+  session.receive({ ...HELLO_REPORT, formats: [1, 2, 3] });
+  assert.deepEqual(kinds(), ["hello", "snapshot"]);
+});
+
+function aliveWith(hash: string | null): Report {
+  return { kind: "alive", token: new Redacted("a.b.c"), version: null, hash };
+}
+
 /** As of a proxy that has files which another replica wrote. */
 function helloOf(seen: string): Report & { readonly kind: "hello" } {
   return {

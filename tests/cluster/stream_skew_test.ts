@@ -75,7 +75,9 @@ clusterTest(
     await scene.ingress("first");
     await scene.startController();
     const token = await proxyToken(cluster, scene.system);
-    const [hello, applied, refused, lost, alive, again] = reportsOf("v1-proxy.ndjson", token);
+    // It read format 1 alone, and is sent nothing but what it can read.
+    const [first, applied, refused, lost, alive, last] = reportsOf("v1-proxy.ndjson", token);
+    const [hello, again] = [first, last].map((one) => ({ ...one, formats: [2] }));
     await using proxy = await connectProxy(scene, { token, hello, acknowledges: false });
     await proxy.line("snapshot");
     const from = proxy.lines.length;
@@ -125,7 +127,7 @@ clusterTest(
     await scene.startController();
     const pod = { name: "proxy-behind", node: "" };
     const token = await proxyToken(cluster, scene.system, { pod });
-    const hello = { kind: "hello", proxy: "0.0.9", formats: [1], version: null, hash: null };
+    const hello = { kind: "hello", proxy: "0.0.9", formats: [2], version: null, hash: null };
     await using proxy = await connectProxy(scene, { token, hello, acknowledges: false });
     const { version, hash } = await proxy.line("snapshot");
     const { code, reason } = await wordOfOldProxy();
@@ -136,6 +138,30 @@ clusterTest(
       /proxy-behind \(0\.0\.9\): .*"h3" is none of .*what was in force before/,
     );
     assert.match(told, /Run proxies of the controller's version, .*--proxy-server-image/);
+  },
+);
+
+clusterTest(
+  "a proxy of the version before is sent nothing that it cannot read, and an Event says what to do",
+  async (cluster) => {
+    await using scene = await ControllerScene.prepare(cluster);
+    await scene.service("web");
+    await scene.ingress("first");
+    const controller = await scene.startController();
+    const pod = { name: "proxy-before", node: "" };
+    const token = await proxyToken(cluster, scene.system, { pod });
+    const hello = { kind: "hello", proxy: "0.0.9", formats: [1], version: null, hash: null };
+    await using proxy = await connectProxy(scene, { token, hello, acknowledges: false });
+    const told = await scene.eventuallyEvent("ProxyRefusedConfiguration");
+    assert.match(
+      told,
+      /proxy-before \(0\.0\.9\): .*reads snapshot format 1, and this controller sends format 2/,
+    );
+    assert.match(told, /Run proxies of the controller's version, .*finish the rollout/);
+    await proxy.line("ping");
+    assert.deepEqual(proxy.lines.filter(({ kind }) => kind === "snapshot"), []);
+    const { connected, inSync } = await shownProxies(controller);
+    assert.deepEqual([connected, inSync], [1, 0]);
   },
 );
 
