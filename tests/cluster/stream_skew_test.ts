@@ -158,7 +158,7 @@ clusterTest(
       /proxy-before \(0\.0\.9\): .*reads snapshot format 1, and this controller sends format 2/,
     );
     assert.match(told, /Run proxies of the controller's version, .*finish the rollout/);
-    await proxy.line("ping");
+    await eventually("a ping", () => proxy.pings > 0);
     assert.deepEqual(proxy.lines.filter(({ kind }) => kind === "snapshot"), []);
     const { connected, inSync } = await shownProxies(controller);
     assert.deepEqual([connected, inSync], [1, 0]);
@@ -189,7 +189,7 @@ clusterTest(
       line,
     );
     const routes = hosts.flatMap(({ routes }: { routes: object[] }) => routes);
-    for (const format of [1, 2]) {
+    for (const format of [2, 3]) {
       const text = JSON.stringify({ ...rest, format, routes, certificates: [] });
       await cluster.apply({
         apiVersion: "v1",
@@ -201,7 +201,7 @@ clusterTest(
       await scene.ingress(`of-${format}`);
       const controller = await scene.startController();
       const published = await scene.eventuallyRouted(`of-${format}.example.com`);
-      assert.equal(published.format, 1);
+      assert.equal(published.format, 2);
       assert.equal(published.routes.some(({ host }) => host === "a.example.com"), false);
       assert.deepEqual(controller.noise, []);
       assert.equal(await controller.stop(), 0);
