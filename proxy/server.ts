@@ -416,6 +416,7 @@ export class ProxyServer {
     if (!this.#admission.enter(peer.address)) return closeQuietly(transport);
     const client: Client = {
       ...peer,
+      listener: secure ? "https" : "http",
       secure,
       certificate,
       trusted: this.#options.trustedProxies.contains(peer.address),

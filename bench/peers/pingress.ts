@@ -53,8 +53,10 @@ async function start(setup: Setup, root: string): Promise<Child> {
   stream?.update(snapshots.first);
   // With HTTPS measured, plain HTTP still needs a place other than the default's.
   const http = tls === null ? formatAddress(listen) : unused();
+  const { tasks } = JSON.parse(await Deno.readTextFile(join(root, "deno.json")));
+  const engine = tasks.proxy.command.split(" ").filter((word: string) => /^--v8-flags=/.test(word));
   const child = Child.start([
-    ...[Deno.execPath(), "run", "--quiet", "-P=proxy", "--no-prompt", "--no-code-cache"],
+    ...[Deno.execPath(), "run", "--quiet", "-P=proxy", "--no-prompt", "--no-code-cache", ...engine],
     ...["proxy/main.ts", "--config", file],
     ...["--workers", String(workers), "--allow-loopback-upstreams"],
     ...["--listen-http", http, "--admin", unused()],

@@ -10,6 +10,7 @@
 import { isSamePart } from "../../shared/snapshot/equality.ts";
 import type {
   Action,
+  Listener,
   Route,
   Snapshot,
   SnapshotVersion,
@@ -22,6 +23,8 @@ import { RouteDiffer } from "./route_diff.ts";
 
 export interface SnapshotDelta {
   readonly version: SnapshotVersion;
+  /** All of them. */
+  readonly listeners: readonly Listener[];
   /** Hosts whose routes changed, with all of their routes now, in order; none for a removed host. */
   readonly hosts: readonly HostRoutes[];
   readonly defaultAction: Action | null;
@@ -42,6 +45,7 @@ export interface HostRoutes {
   readonly routes: readonly Route[];
 }
 
+const NO_LISTENERS: readonly Listener[] = [];
 const NONE_DENIED: readonly string[] = [];
 
 /** Compares each snapshot with the one before. */
@@ -55,6 +59,7 @@ export class SnapshotDiffer {
   diff(snapshot: Snapshot, certificates: readonly ServerCertificate[]): SnapshotDelta {
     return {
       version: snapshot.version,
+      listeners: snapshot.listeners ?? NO_LISTENERS,
       hosts: this.#routes.update(snapshot.routes).map(({ host, routes }) => ({ host, routes })),
       defaultAction: snapshot.defaultAction,
       ...this.#diffUpstreams(snapshot.upstreams),

@@ -91,7 +91,7 @@ export class Forwarder {
       return this.#localReply(exchange, new ProxyError("loop_detected"));
     }
     const { table, telemetry } = this.#context;
-    const place = table.find(request.host, request.path);
+    const place = table.find(request.host, request.path, request, client.listener);
     if (place === NO_ROUTE) return this.#localReply(exchange, new ProxyError("no_route"));
     telemetry.routed(exchange.record, table.counters(place));
     const target = table.target(place);

@@ -288,6 +288,24 @@ export class Fields {
     return latin1(this.bytes, this.valueStart(index), this.valueEnd(index));
   }
 
+  /**
+   * The values of all lines with this name in lower case, joined by "," (RFC 9110 §5.3; those of
+   * Cookie by "; ", RFC 9113 §8.2.3), bytes beyond ASCII read as UTF-8; null for none.
+   */
+  joined(name: string): string | null {
+    const bytes = asciiBytes(name);
+    let text: string | null = null;
+    for (let i = 0; i < this.count; i++) {
+      if (this.ids[i] === DROPPED) continue;
+      const start = this.nameStart(i);
+      if (this.nameEnd(i) - start !== bytes.length) continue;
+      if (!equalsLower(this.bytes, start, bytes)) continue;
+      const value = this.value(i);
+      text = text === null ? value : `${text}${name === "cookie" ? "; " : ","}${value}`;
+    }
+    return text === null ? null : decoded(text);
+  }
+
   /** Writes a value over the one that is there, which is no shorter. */
   shrink(index: number, value: string): void {
     const start = this.valueEnd(index) - value.length;
@@ -339,6 +357,13 @@ export class Fields {
 }
 
 const EMPTY = new Uint8Array(0);
+
+const UTF8 = new TextDecoder();
+
+/** The text of which each character is a byte of UTF-8. */
+function decoded(text: string): string {
+  return /[\x80-\xff]/.test(text) ? UTF8.decode(asciiBytes(text)) : text;
+}
 
 /**
  * Fields of our own making, laid out as `name: value CRLF` lines. Throws on a name or value that

@@ -77,6 +77,7 @@ function exchangeOf(parts: Partial<RequestHead>, fields: [string, string][] = []
     secure: false,
     certificate: null,
     localPort: 80,
+    listener: "http",
     trusted: true,
   };
   return { request, client, added: null, addedAuthority: "", addedMark: "" } as unknown as Exchange;

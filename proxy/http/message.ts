@@ -42,6 +42,14 @@ export class RequestHead {
   constructor(fields = new Fields()) {
     this.fields = fields;
   }
+
+  /**
+   * The value of the header with this name in lower case, all lines of it, as text; null for none.
+   * What ends here is none of its headers, nor is what the proxy adds. `host` is the authority.
+   */
+  header(name: string): string | null {
+    return name === "host" ? this.authority || null : this.fields.joined(name);
+  }
 }
 
 /** A response's head, from a backend or of our own making. */
@@ -106,6 +114,8 @@ export interface Client {
   /** IP address without port; IPv4-mapped IPv6 as IPv4. */
   readonly address: string;
   readonly port: number;
+  /** Id of the listener that it came to: `http` or `https`, which every proxy has. */
+  readonly listener: string;
   /** Over TLS. */
   readonly secure: boolean;
   /** The certificate that it was shown; null for plain connections. */

@@ -105,6 +105,7 @@ function pipelined(handler: ExchangeHandler) {
     secure: false,
     certificate: null,
     localPort: 80,
+    listener: "http",
     trusted: false,
   };
   const connection = new ServerConnection(transport, client, {

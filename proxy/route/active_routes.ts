@@ -10,6 +10,8 @@ import type { Action, Route, Upstream as UpstreamSpec } from "../../shared/snaps
 import { Certificates } from "../certificates/store.ts";
 import type { Target } from "../forward/forwarder.ts";
 import type { LoopMark } from "../http/loop_mark.ts";
+import { brokenMatch } from "../router/conditions.ts";
+import { PatternCache } from "../router/pattern.ts";
 import { type Binding, RouteTable } from "../router/table.ts";
 import type { SnapshotDelta } from "../config/diff.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
@@ -26,7 +28,8 @@ export interface ActiveRoutesContext extends UpstreamContext {
 }
 
 export class ActiveRoutes {
-  readonly table: RouteTable<Target> = new RouteTable();
+  readonly #patterns = new PatternCache();
+  readonly table: RouteTable<Target> = new RouteTable(this.#patterns.compile);
   readonly certificates: Certificates = new Certificates();
   readonly #upstreams = new Map<string, HttpUpstream>();
   /** Of each upstream the one that all its routes have. */
@@ -57,13 +60,13 @@ export class ActiveRoutes {
     for (const spec of delta.upstreams) this.#applyUpstream(spec);
     this.certificates.apply(delta.certificates, delta.defaultCertificate);
     this.#context.loopMark.publish(delta.loopMark);
+    this.table.replaceListeners(delta.listeners);
     for (const { host, routes } of delta.hosts) {
-      const known = new Map(routes.map((route) => [withKnownPath(route), route]));
-      const matched = [...known.keys()];
-      this.table.replaceHost(host, matched, (one) => this.#bind(one.action, known.get(one)!));
+      this.table.replaceHost(host, routes, (route) => this.#bind(route.action, route));
     }
     const { defaultAction } = delta;
     this.table.replaceFallback(defaultAction === null ? null : this.#bind(defaultAction, null));
+    this.#patterns.clear();
     this.#metrics.routesInForce();
     for (const id of delta.removedUpstreams) {
       this.#upstreams.get(id)?.close();
@@ -118,6 +121,8 @@ export class ActiveRoutes {
     try {
       const unsupported = route && beyond(route);
       if (unsupported !== null) throw new Error(`${unsupported} are not supported`);
+      const broken = route && brokenMatch(route.match, this.#patterns.compile);
+      if (broken !== null) throw new Error(broken);
       return this.#compile(action);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
@@ -148,22 +153,8 @@ export class ActiveRoutes {
   }
 }
 
-/** Paths that cannot be matched close what is left of their host, and leave no request to others. */
-function withKnownPath(route: Route): Route {
-  const { type } = route.match.path;
-  if (type === "Exact" || type === "Prefix") return route;
-  const path = { type: "Prefix", value: "/" } as const;
-  return { ...route, match: { path } };
-}
-
 /** What of a route is not supported; null for nothing. */
-function beyond({ match, listeners, action, filterSet, policy }: Route): string | null {
-  const { path, method, headers, query } = match;
-  if (path.type !== "Exact" && path.type !== "Prefix") return `paths of type ${path.type}`;
-  if (method !== undefined || headers !== undefined || query !== undefined) {
-    return "conditions beside the path";
-  }
-  if (listeners !== undefined) return "listeners of its own";
+function beyond({ action, filterSet, policy }: Route): string | null {
   if (filterSet !== undefined || policy !== undefined) return "filters and policies";
   if (action.kind === "forward" && action.backends.length > 1) return "several backends";
   return null;

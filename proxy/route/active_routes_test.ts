@@ -194,12 +194,6 @@ Deno.test("an answer for the request that no route takes comes and goes", () => 
 });
 
 const BEYOND: readonly [what: string, change: Partial<Route>][] = [
-  ["paths of type Regex", { match: { path: { type: "Regex", value: "/.*" } } }],
-  [
-    "conditions beside the path",
-    { match: { path: { type: "Prefix", value: "/" }, method: "GET" } },
-  ],
-  ["listeners of its own", { listeners: ["other"] }],
   ["filters and policies", { filterSet: "f" }],
   ["filters and policies", { policy: "p" }],
   [

@@ -73,10 +73,35 @@ export class HostIndex {
   }
 }
 
+/** How many labels a wildcard stands for: exactly one, or one and more. */
+export type Wildcards = "one-label" | "suffix";
+
 /** Whether a pattern takes a host, be there a more specific one or not. */
-export function hostPatternTakes(pattern: string, host: string): boolean {
+export function hostPatternTakes(
+  pattern: string,
+  host: string,
+  wildcards: Wildcards = "one-label",
+): boolean {
   if (pattern === "*" || pattern === host) return true;
   if (!pattern.startsWith("*.")) return false;
+  const suffix = pattern.slice(1);
+  if (wildcards === "suffix") {
+    return host.length > suffix.length && host.endsWith(suffix) && !host.startsWith(".");
+  }
   const dot = host.indexOf(".");
-  return dot > 0 && host.slice(dot) === pattern.slice(1);
+  return dot > 0 && host.slice(dot) === suffix;
+}
+
+/** All patterns that take a host, the most specific first. */
+export function patternsOf(host: string, wildcards: Wildcards): string[] {
+  const patterns = host === "" ? [] : [host];
+  let dot = host.indexOf(".");
+  if (dot > 0) {
+    for (; dot !== -1; dot = host.indexOf(".", dot + 1)) {
+      patterns.push(`*${host.slice(dot)}`);
+      if (wildcards === "one-label") break;
+    }
+  }
+  patterns.push("*");
+  return patterns;
 }

@@ -1,22 +1,28 @@
 /**
- * The paths of a host. In: `PathMatch` values, then a request's canonical path. Out: which of them
- * takes it: the equal Exact path, else the longest Prefix by whole segments.
+ * The paths of a host, with what else its routes want of a request. In: matches in order of
+ * precedence, then a request. Out: the number of the first match that takes it.
  *
  * Nothing here is a single host's: most hosts have the same few paths, and share one tree, which then
  * stays in the processor's caches, while of each host there are only its own entries.
  *
- * Prefixes stand in a tree with one step a segment; steps without a choice are joined into one, so
- * memory grows with the number of routes and not with the length of their paths. A lookup reads
- * each byte of the path at most a few times, whatever the path and the routes hold.
+ * The tree is an index for that rule: each place in it already knows what wins there, be it of a
+ * broader path, so plain routes cost one walk along the path. Prefixes stand in it with one step a
+ * segment; steps without a choice are joined into one, so memory grows with the number of routes and
+ * not with the length of their paths. A lookup reads each byte of the path at most a few times,
+ * whatever the path and the routes hold. Only StringPrefix and Regex paths are compared one by one.
  */
-import type { PathMatch } from "../../shared/snapshot/types.ts";
+import type { PathMatch, RouteMatch } from "../../shared/snapshot/types.ts";
+import { Candidates, NONE } from "./candidates.ts";
+import { Conditions, isUnconditional } from "./conditions.ts";
 import { Interned } from "./interned.ts";
+import { compilePattern, literalStart, type PatternCompiler } from "./pattern.ts";
+import { type MatchedRequest, RequestView } from "./request_view.ts";
 import { Segments } from "./segments.ts";
 
 const SLASH = 0x2f;
 
 interface Node {
-  /** Place of the match that ends here, or `NONE`. */
+  /** Of the matches that end here, as in `candidates.ts`; once settled with what is broader. */
   place: number;
   /** What follows the step's first segment, with its leading slash: `/v1/users`, or "". */
   tail: string;
@@ -26,31 +32,101 @@ interface Node {
   children: Segments<Node> | null;
 }
 
-/** No match takes the path. */
-export const NONE = -1;
+/** A route whose path is compared by itself. */
+interface Compared {
+  readonly number: number;
+  readonly takes: (path: string) => boolean;
+  readonly conditions: Conditions | null;
+}
+
+/** Higher than all numbers. */
+const NO_LIMIT = 0x7fffffff;
 
 export class PathTree {
+  /** Places of Exact paths. */
   readonly #exact = new Map<string, number>();
   readonly #root: Node = { place: NONE, segment: "", tail: "", children: null };
+  /** Null where no route has conditions. */
+  #candidates: Candidates | null = null;
+  /** In order of precedence; null for none. */
+  #compared: Compared[] | null = null;
 
-  /** Of two that are the same the first wins. */
-  constructor(matches: readonly PathMatch[]) {
-    for (const [place, { type, value }] of matches.entries()) {
-      if (type === "Exact") {
-        if (!this.#exact.has(value)) this.#exact.set(value, place);
-        continue;
+  /** Numbers are places in this list. */
+  constructor(matches: readonly RouteMatch[], compile: PatternCompiler = compilePattern) {
+    for (const [number, match] of matches.entries()) {
+      const conditions = isUnconditional(match) ? null : new Conditions(match, compile);
+      const { path } = match;
+      switch (path.type) {
+        case "Exact": {
+          const place = this.#exact.get(path.value) ?? NONE;
+          this.#exact.set(path.value, this.#add(place, number, conditions));
+          break;
+        }
+        case "Prefix": {
+          const node = path.value === "/" ? this.#root : reach(this.#root, path.value);
+          node.place = this.#add(node.place, number, conditions);
+          break;
+        }
+        default:
+          this.#compared ??= [];
+          this.#compared.push({ number, takes: comparison(path, compile), conditions });
       }
-      const node = value === "/" ? this.#root : reach(this.#root, value);
-      if (node.place === NONE) node.place = place;
+    }
+    this.#settle();
+  }
+
+  /** The number of the match that wins for a canonical path, or `NONE`. */
+  find(path: string, request: MatchedRequest): number {
+    const place = this.#place(path);
+    return place >= NONE && this.#compared === null ? place : this.#decide(place, path, request);
+  }
+
+  #decide(place: number, path: string, request: MatchedRequest): number {
+    const view = new RequestView(request);
+    let best = place >= 0 ? place : NO_LIMIT;
+    if (this.#candidates !== null) best = this.#candidates.find(place, view, best);
+    for (const { number, takes, conditions } of this.#compared ?? []) {
+      if (number >= best) break;
+      if (takes(path) && (conditions === null || conditions.hold(view))) best = number;
+    }
+    return best === NO_LIMIT ? NONE : best;
+  }
+
+  #add(place: number, number: number, conditions: Conditions | null): number {
+    if (conditions === null && this.#candidates === null) return place === NONE ? number : place;
+    this.#candidates ??= new Candidates();
+    return this.#candidates.add(place, { number, conditions });
+  }
+
+  #join(place: number, broader: number): number {
+    if (this.#candidates !== null) return this.#candidates.join(place, broader);
+    if (place === NONE || broader === NONE) return Math.max(place, broader);
+    return Math.min(place, broader);
+  }
+
+  /** Makes each place know what wins there. No recursion: a tree may have steps by the thousand. */
+  #settle(): void {
+    const open: [node: Node, broader: number][] = [[this.#root, NONE]];
+    for (let next = open.pop(); next !== undefined; next = open.pop()) {
+      const [node, broader] = next;
+      if (node.place !== NONE) node.place = this.#join(node.place, broader);
+      const place = node.place === NONE ? broader : node.place;
+      for (const child of node.children?.values() ?? []) open.push([child, place]);
+    }
+    for (const [path, place] of this.#exact) {
+      this.#exact.set(path, this.#join(place, this.#prefixPlace(path)));
     }
   }
 
-  /** The place of the match that wins for a canonical path, or `NONE`. */
-  find(path: string): number {
+  #place(path: string): number {
     if (this.#exact.size > 0) {
       const exact = this.#exact.get(path);
       if (exact !== undefined) return exact;
     }
+    return this.#prefixPlace(path);
+  }
+
+  #prefixPlace(path: string): number {
     let best = this.#root.place;
     let children = this.#root.children;
     // Start of the next segment; beyond the path's length where the last one has been taken.
@@ -75,18 +151,23 @@ export class PathTree {
 /** The trees of a table: each is there once, for as long as a host has just these paths. */
 export class PathTrees {
   readonly #keys = new Interned<string>();
+  readonly #compile: PatternCompiler;
   /** By the numbers of their keys; null where one has gone. */
   readonly #trees: (PathTree | null)[] = [];
+
+  constructor(compile: PatternCompiler) {
+    this.#compile = compile;
+  }
 
   /** How many different ones there are. */
   get size(): number {
     return this.#keys.size;
   }
 
-  /** The number of the tree for a host with these paths in this order; to be given back. */
-  take(matches: readonly PathMatch[]): number {
+  /** The number of the tree for a host with these matches in this order; to be given back. */
+  take(matches: readonly RouteMatch[]): number {
     const number = this.#keys.take(keyOf(matches));
-    this.#trees[number] ??= new PathTree(matches);
+    this.#trees[number] ??= new PathTree(matches, this.#compile);
     return number;
   }
 
@@ -101,11 +182,25 @@ export class PathTrees {
   }
 }
 
-/** Canonical paths have no blanks. */
-function keyOf(matches: readonly PathMatch[]): string {
+/** Canonical paths have no blanks; patterns and conditions may. */
+function keyOf(matches: readonly RouteMatch[]): string {
   let key = "";
-  for (const { type, value } of matches) key += `${type} ${value} `;
+  for (const match of matches) {
+    const { type, value } = match.path;
+    const isPlain = type !== "Regex" && isUnconditional(match);
+    key += isPlain ? `${type} ${value} ` : `${JSON.stringify(match)} `;
+  }
   return key;
+}
+
+/** Whether a path is one of those that a StringPrefix or a Regex takes. */
+function comparison({ type, value }: PathMatch, compile: PatternCompiler) {
+  if (type !== "Regex") return (path: string) => path.startsWith(value);
+  const compiled = compile(value);
+  if (compiled.ok) return (path: string) => compiled.expression.test(path);
+  // The route responds with 500 to what it may have been meant for; see `conditions.ts`.
+  const start = literalStart(value);
+  return (path: string) => path.startsWith(start);
 }
 
 /** The node of a prefix below `root`, made where there is none. */

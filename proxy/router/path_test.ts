@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
-import type { PathMatch } from "../../shared/snapshot/types.ts";
+import type { RouteMatch } from "../../shared/snapshot/types.ts";
 import { PathTrees } from "./path.ts";
+import { compilePattern } from "./pattern.ts";
 
-const prefix = (value: string): PathMatch => ({ type: "Prefix", value });
-const exact = (value: string): PathMatch => ({ type: "Exact", value });
+const prefix = (value: string): RouteMatch => ({ path: { type: "Prefix", value } });
+const exact = (value: string): RouteMatch => ({ path: { type: "Exact", value } });
 
 Deno.test("hosts with the same paths share a tree, which goes with the last of them", () => {
-  const trees = new PathTrees();
+  const trees = new PathTrees(compilePattern);
   const one = trees.take([prefix("/"), exact("/a")]);
   const two = trees.take([prefix("/"), exact("/a")]);
   assert.equal(one, two);
@@ -18,12 +19,14 @@ Deno.test("hosts with the same paths share a tree, which goes with the last of t
 });
 
 Deno.test("paths that differ by type, place or number are no tree's alike", () => {
-  const trees = new PathTrees();
+  const trees = new PathTrees(compilePattern);
   const lists = [
     [prefix("/a")],
     [exact("/a")],
     [prefix("/a"), prefix("/b")],
     [prefix("/b"), prefix("/a")],
+    [{ ...prefix("/a"), method: "GET" }],
+    [{ ...prefix("/a"), method: "POST" }],
   ];
   const taken = new Set(lists.map((matches) => trees.take(matches)));
   assert.equal(taken.size, lists.length);

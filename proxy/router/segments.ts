@@ -41,6 +41,10 @@ export class Segments<T> {
     this.#byName.set(name, value);
   }
 
+  values(): Iterable<T> {
+    return this.#byName?.values() ?? this.#values;
+  }
+
   /** Of the segment that begins at `start` and ends at a slash or where the path does. */
   find(path: string, start: number): T | undefined {
     if (this.#byName !== null) return this.#findByName(this.#byName, path, start);

@@ -1,16 +1,22 @@
 /**
  * The compiled router. In: a snapshot, and what a route is bound to by the caller. Out: a table that
- * gives that for a host and a canonical path.
+ * gives that for a request on a listener: of the most specific host that has routes there, the first
+ * route in the snapshot's order that takes the request.
  *
- * The most specific host that matches decides alone: a request that no path of it takes gets the
- * default action, never another host's route. A change replaces whole hosts, each within one call, so
- * that no request sees half of it.
+ * That host decides alone, unless the listener says otherwise: a request that none of its routes
+ * takes gets the default action, never another host's route. A change replaces whole hosts, each
+ * within one call, so that no request sees half of it.
  */
-import type { Action, PathMatch, Route, Snapshot } from "../../shared/snapshot/types.ts";
-import { Bindings } from "./bindings.ts";
-import { HostIndex, NO_HOST } from "./host.ts";
+import { BUILT_IN_LISTENERS } from "../../shared/snapshot/built_in_listeners.ts";
+import type { Action, Route, RouteMatch, Snapshot } from "../../shared/snapshot/types.ts";
+import { Bindings, type NumberedBinding } from "./bindings.ts";
+import { NONE } from "./candidates.ts";
+import { NO_HOST } from "./host.ts";
 import { Interned } from "./interned.ts";
-import { NONE, PathTrees } from "./path.ts";
+import { type HostEntry, type HostRules, ListenerIndex } from "./listener_hosts.ts";
+import { PathTrees } from "./path.ts";
+import { compilePattern, type PatternCompiler } from "./pattern.ts";
+import { type MatchedRequest, PLAIN_REQUEST } from "./request_view.ts";
 
 /** No route takes the request, and there is no default action. */
 export const NO_ROUTE = -1;
@@ -24,42 +30,59 @@ export interface Binding<T> {
 }
 
 /** Of the default action. */
-const ANY_PATH: PathMatch = { type: "Prefix", value: "/" };
+const ANY_PATH: RouteMatch = { path: { type: "Prefix", value: "/" } };
+
+/** A host's routes on a listener, by their numbers; null for both built-in listeners. */
+interface ListenerRoutes {
+  readonly listener: string | null;
+  readonly numbers: readonly number[];
+}
 
 export class RouteTable<T> {
   /**
    * Each host's number is where its list of bindings begins. Beside it is the number of its tree,
    * which stands in the list too, but that memory would have to be waited for.
    */
-  readonly #index = new HostIndex();
-  readonly #trees = new PathTrees();
+  readonly #hosts = new ListenerIndex();
+  readonly #trees: PathTrees;
   readonly #targets = new Interned<T>();
   readonly #bindings = new Bindings();
   /** Where the list of the default action begins. */
   #fallback = NO_HOST;
 
-  /**
-   * Puts `routes` in place of those of `host`; none removes the host. `bind` is called once for
-   * each. Of two routes with the same path the first wins.
-   */
-  replaceHost(host: string, routes: readonly Route[], bind: (route: Route) => Binding<T>): void {
-    const before = this.#index.get(host);
-    if (routes.length === 0) {
-      if (before === NO_HOST) return;
-      this.#index.delete(host);
-      this.#remove(before);
-      return;
-    }
-    const after = this.#put(
-      routes.map(({ match }) => match.path),
-      routes.map((route) => bind(route)),
-    );
-    this.#index.set(host, after, this.#bindings.tree(after));
-    // Only now: mostly the tree and the targets are the same.
-    if (before !== NO_HOST) this.#remove(before);
+  constructor(compile: PatternCompiler = compilePattern) {
+    this.#trees = new PathTrees(compile);
   }
 
-  /** What a request gets that no route takes. */
+  /** How hosts are matched on listeners; those that are not named as Ingress has it. */
+  replaceListeners(listeners: readonly (HostRules & { readonly id: string })[]): void {
+    this.#hosts.setListeners(listeners);
+  }
+
+  /**
+   * Puts `routes` in place of those of `host`; none removes the host. `bind` is called once for
+   * each. Of two routes that take a request the first wins.
+   */
+  replaceHost(host: string, routes: readonly Route[], bind: (route: Route) => Binding<T>): void {
+    const bindings = routes.map(bind);
+    const matches = routes.map(({ match }) => match);
+    const entries: HostEntry[] = [];
+    const add = (listener: string | null, start: number) => {
+      entries.push({ listener, start, tree: this.#bindings.tree(start) });
+    };
+    if (routes.length > 0 && routes.every(({ listeners }) => listeners === undefined)) {
+      add(null, this.#put(matches, bindings));
+    } else {
+      for (const { listener, numbers } of byListener(routes)) {
+        const some = numbers.map((number) => matches[number]);
+        add(listener, this.#put(some, numbers.map((number) => bindings[number])));
+      }
+    }
+    // Removed only now: mostly the tree and the targets are the same.
+    for (const start of this.#hosts.replace(host, entries)) this.#remove(start);
+  }
+
+  /** What a request to a built-in listener gets that no route takes. */
   replaceFallback(fallback: Binding<T> | null): void {
     const before = this.#fallback;
     this.#fallback = fallback === null ? NO_HOST : this.#put([ANY_PATH], [fallback]);
@@ -70,18 +93,33 @@ export class RouteTable<T> {
    * The place of what the request is bound to, until the table's next change, or `NO_ROUTE`.
    * `host` is in lower case without port and last dot ("" for none), `path` canonical.
    */
-  find(host: string, path: string): number {
-    const start = this.#index.find(host);
-    if (start !== NO_HOST) {
-      const number = this.#trees.tree(this.#index.beside).find(path);
-      if (number !== NONE) return this.#bindings.place(start, number);
+  find(
+    host: string,
+    path: string,
+    request: MatchedRequest = PLAIN_REQUEST,
+    listener = "http",
+  ): number {
+    const isBuiltIn = listener === "http" || listener === "https";
+    if (isBuiltIn && this.#hosts.isPlain) {
+      const { common } = this.#hosts;
+      const start = common.find(host);
+      if (start !== NO_HOST) {
+        const number = this.#trees.tree(common.beside).find(path, request);
+        if (number !== NONE) return this.#bindings.place(start, number);
+      }
+    } else {
+      for (const start of this.#hosts.find(listener, host)) {
+        const number = this.#trees.tree(this.#bindings.tree(start)).find(path, request);
+        if (number !== NONE) return this.#bindings.place(start, number);
+      }
+      if (!isBuiltIn) return NO_ROUTE;
     }
     return this.#fallback === NO_HOST ? NO_ROUTE : this.#bindings.place(this.#fallback, 0);
   }
 
   /** The target of what it finds, or null. */
-  match(host: string, path: string): T | null {
-    const place = this.find(host, path);
+  match(host: string, path: string, request?: MatchedRequest, listener?: string): T | null {
+    const place = this.find(host, path, request, listener);
     return place === NO_ROUTE ? null : this.target(place);
   }
 
@@ -95,11 +133,11 @@ export class RouteTable<T> {
   }
 
   /** Where the list begins. */
-  #put(paths: readonly PathMatch[], bindings: readonly Binding<T>[]): number {
-    const numbered = bindings.map(({ target, counters }) => {
+  #put(matches: readonly RouteMatch[], bindings: readonly Binding<T>[]): number {
+    const numbered: NumberedBinding[] = bindings.map(({ target, counters }) => {
       return { target: this.#targets.take(target), counters };
     });
-    return this.#bindings.put(this.#trees.take(paths), numbered);
+    return this.#bindings.put(this.#trees.take(matches), numbered);
   }
 
   #remove(start: number): void {
@@ -112,23 +150,44 @@ export class RouteTable<T> {
   }
 }
 
+/** The routes of a host by listener; no list is empty. */
+function byListener(routes: readonly Route[]): ListenerRoutes[] {
+  const lists = Map.groupBy(
+    routes.flatMap(({ listeners = [...BUILT_IN_LISTENERS] }, number) =>
+      listeners.map((listener) => ({ listener, number }))
+    ),
+    ({ listener }) => listener,
+  );
+  const entries: ListenerRoutes[] = [...lists].map(([listener, list]) => {
+    return { listener, numbers: list.map(({ number }) => number) };
+  });
+  const builtIn = entries.filter(({ listener }) => BUILT_IN_LISTENERS.has(listener!));
+  const [first, ...rest] = builtIn;
+  const isCommon = first !== undefined && builtIn.length === BUILT_IN_LISTENERS.size &&
+    rest.every(({ numbers }) => String(numbers) === String(first.numbers));
+  if (!isCommon) return entries;
+  const others = entries.filter((entry) => !builtIn.includes(entry));
+  return [{ listener: null, numbers: first.numbers }, ...others];
+}
+
 /**
  * Compiles a snapshot, where nobody counts. `bind` is called once for each route, and once with null
- * for the default action if there is one; what it returns is the target. Of two routes with the same
- * host and path the first wins.
+ * for the default action if there is one; what it returns is the target. Of two routes of a host that
+ * take a request the first wins.
  */
 export function compileTable<T>(
-  snapshot: Snapshot,
+  { routes, listeners, defaultAction }: Snapshot,
   bind: (action: Action, route: Route | null) => T,
+  compile?: PatternCompiler,
 ): RouteTable<T> {
-  const table = new RouteTable<T>();
+  const table = new RouteTable<T>(compile);
   const bound = (action: Action, route: Route | null) => {
     return { target: bind(action, route), counters: 0 };
   };
-  for (const [host, routes] of Map.groupBy(snapshot.routes, (route) => route.host)) {
-    table.replaceHost(host, routes, (route) => bound(route.action, route));
+  table.replaceListeners(listeners ?? []);
+  for (const [host, group] of Map.groupBy(routes, (route) => route.host)) {
+    table.replaceHost(host, group, (route) => bound(route.action, route));
   }
-  const { defaultAction } = snapshot;
   table.replaceFallback(defaultAction === null ? null : bound(defaultAction, null));
   return table;
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { canonicalPath } from "../../shared/path/canonical_path.ts";
 import type { Action, Route, Snapshot } from "../../shared/snapshot/types.ts";
-import { matchLinearly } from "../../tests/support/linear_matcher.ts";
+import { inIngressOrder, matchLinearly } from "../../tests/support/linear_matcher.ts";
 import { compileTable } from "./table.ts";
 
 /** `"app.example.com Prefix /api"` as a route that forwards to an upstream of the same name. */
@@ -151,7 +151,7 @@ Deno.test("a route is chosen by the rules of Ingress", async (t) => {
   for (const { says, routes, requests } of rules) {
     await t.step(says, () => {
       for (const order of [routes, routes.toReversed()]) {
-        const table = compile(order.map(route));
+        const table = compile(inIngressOrder(order.map(route)));
         for (const [request, winner] of Object.entries(requests)) {
           const [host, path] = request.split(" ");
           assert.equal(table.match(host, path), winner, request);
@@ -199,7 +199,7 @@ Deno.test("long hostile paths against long hostile routes end at once", () => {
   const routes = [];
   for (let i = 1; i <= 4000; i++) routes.push(`h Prefix ${"/".repeat(i)}x`);
   for (let i = 1; i <= 4000; i++) routes.push(`h Prefix ${"/a".repeat(i)}`);
-  const table = compile(routes.map(route));
+  const table = compile(inIngressOrder(routes.map(route)));
   for (let i = 0; i < 20; i++) {
     assert.equal(table.match("h", slashes), null);
     assert.equal(table.match("h", names), `h Prefix ${"/a".repeat(4000)}`);
@@ -273,9 +273,13 @@ function randomRoutes(next: (below: number) => number, count: number, hosts: rea
   return { routes: [...routes.values()], alphabet };
 }
 
+const PLAIN = { method: "GET", headers: [], query: "", listener: "http" } as const;
+
 function assertAgreement(seed: number, count: number, hosts: readonly string[], requests: number) {
   const next = randomNumbers(seed);
-  const { routes, alphabet } = randomRoutes(next, count, hosts);
+  const made = randomRoutes(next, count, hosts);
+  const routes = inIngressOrder(made.routes);
+  const { alphabet } = made;
   const source = snapshot(routes);
   const table = compile(routes);
   let hits = 0;
@@ -286,7 +290,7 @@ function assertAgreement(seed: number, count: number, hosts: readonly string[], 
     const path = near === null
       ? randomPath(next, alphabet)
       : near.match.path.value + ["", "/", "x", "/a"][next(4)];
-    const winner = matchLinearly(source, host, path);
+    const winner = matchLinearly(source, { ...PLAIN, host, path });
     assert.equal(table.match(host, path), winner?.id ?? null, `seed ${seed}: ${host} ${path}`);
     if (winner !== null) hits++;
   }

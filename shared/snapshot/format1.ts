@@ -7,6 +7,7 @@
  * for "reply". What cannot be converted stays as it is, for the schema to refuse.
  */
 import { isObject, type JsonObject } from "./config_check.ts";
+import type { Route } from "./types.ts";
 
 export const FORMAT_1 = 1;
 
@@ -19,6 +20,21 @@ export function fromFormat1(root: JsonObject): JsonObject {
     ...(Array.isArray(routes) ? { routes: routes.map(routeOf) } : {}),
     ...(isObject(defaultAction) ? { defaultAction: actionOf(defaultAction) } : {}),
   };
+}
+
+/**
+ * Routes in the order of format 2, where the first route of a host that matches wins: the longest
+ * path first, Exact before Prefix. In format 1 the order did not matter, so a file that somebody has
+ * written may have another one.
+ */
+export function byPathOfHost(routes: readonly Route[]): Route[] {
+  const hosts = Map.groupBy(routes, ({ host }) => host);
+  return [...hosts.values()].flatMap((group) => group.sort(comparePaths));
+}
+
+function comparePaths({ match: { path: a } }: Route, { match: { path: b } }: Route): number {
+  return b.value.length - a.value.length ||
+    Number(a.type === "Prefix") - Number(b.type === "Prefix");
 }
 
 /** Unknown fields had no effect in format 1, so they have none now. */

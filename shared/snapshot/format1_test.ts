@@ -26,6 +26,31 @@ Deno.test("a snapshot of format 1 is read as the same in format 2", () => {
   }
 });
 
+Deno.test("the order of routes in a file of format 1 does not matter", () => {
+  const route = (host: string, type: string, value: string) => ({
+    host,
+    path: { type, value },
+    action: { kind: "answer", status: 404, reason: "" },
+  });
+  const routes = [
+    route("b.test", "Prefix", "/"),
+    route("a.test", "Prefix", "/"),
+    route("b.test", "Prefix", "/api"),
+    route("b.test", "Exact", "/api"),
+    route("a.test", "Exact", "/"),
+    route("b.test", "Prefix", "/api/v1"),
+  ];
+  const { snapshot } = parseSnapshot(JSON.stringify({ format: 1, routes }));
+  assert.deepEqual(snapshot?.routes.map(({ id }) => id), [
+    "b.test Prefix /api/v1",
+    "b.test Exact /api",
+    "b.test Prefix /api",
+    "b.test Prefix /",
+    "a.test Exact /",
+    "a.test Prefix /",
+  ]);
+});
+
 Deno.test("what format 1 could not say is refused with its place", () => {
   const route = {
     host: "a.test",

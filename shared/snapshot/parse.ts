@@ -16,7 +16,7 @@ import {
   kindOf,
 } from "./config_check.ts";
 import { locateJsonError } from "../json_error.ts";
-import { FORMAT_1, fromFormat1 } from "./format1.ts";
+import { byPathOfHost, FORMAT_1, fromFormat1 } from "./format1.ts";
 import { legacySnapshot } from "./legacy_config.ts";
 import { BUILT_IN_LISTENERS } from "./built_in_listeners.ts";
 import type { Frozen } from "./frozen.ts";
@@ -91,7 +91,10 @@ function readRoot(root: unknown, check: ConfigCheck, options: ParseOptions): Sna
   const isOld = Object.hasOwn(root, "rules");
   if (isOld && !Object.hasOwn(root, "format")) return legacySnapshot(root, check, options);
   if (root.format === SNAPSHOT_FORMAT && !isOld) return readSnapshot(root, check);
-  if (root.format === FORMAT_1 && !isOld) return readSnapshot(fromFormat1(root), check);
+  if (root.format === FORMAT_1 && !isOld) {
+    const snapshot = readSnapshot(fromFormat1(root), check);
+    return snapshot && { ...snapshot, routes: byPathOfHost(snapshot.routes) };
+  }
   if (typeof root.format === "number" && root.format > SNAPSHOT_FORMAT) {
     return check.refuse(
       "$.format",

@@ -127,19 +127,23 @@ export const PATH_MATCH = Type.Refine(
 
 const VALUE_MATCH = Type.Enum(["Exact", "Regex"]);
 
-/** All conditions must hold. */
+/**
+ * All conditions must hold. Regular expressions must match the whole value, in time that is linear in
+ * its length: without lookaround, back references, and repetitions of more than 16 times. A route
+ * whose expression does not compile answers 500.
+ */
 export const ROUTE_MATCH = object({
   path: PATH_MATCH,
-  /** Missing: any. */
+  /** Compared with its case; missing: any. */
   method: Type.Optional(formed(httpMethod)),
-  /** Sorted by name, each name once. */
+  /** Sorted by name, each name once. Several lines of a header are one value, joined by ",". */
   headers: Type.Optional(Type.Array(
     object({ name: formed(headerName), type: VALUE_MATCH, value: Type.String() }, {
       strict: true,
     }),
     { minItems: 1, uniqueBy: ["name"] },
   )),
-  /** Parameters of the query string, sorted by name, each name once. */
+  /** Of parameters of the query the first value, decoded. Sorted by name, each name once. */
   query: Type.Optional(Type.Array(
     object({ name: NAME, type: VALUE_MATCH, value: Type.String() }, { strict: true }),
     { minItems: 1, uniqueBy: ["name"] },
@@ -181,7 +185,7 @@ export const ROUTE = object({
   listeners: Type.Optional(Type.Array(ID, { minItems: 1 })),
   /**
    * Lower case, no trailing dot: `app.example.com` (exact), `*.example.com` (exactly one label in
-   * place of the star) or `*` (any host that no other route names).
+   * place of the star, or as the listener says) or `*` (any host that no other route names).
    */
   host: formed(routeHost),
   match: ROUTE_MATCH,
@@ -365,11 +369,14 @@ export const SNAPSHOT = object({
   /** A number that only readers of it know; see `SNAPSHOT_FORMAT`. */
   format: FORMAT,
   version: VERSION,
-  /** Sorted by id; missing: the two built-in ones. */
+  /** Sorted by id; missing: the two built-in ones, one-label and without falling through. */
   listeners: Type.Optional(Type.Array(LISTENER)),
-  /** In order of precedence: the most specific host first, in it the longest path, Exact before Prefix. */
+  /**
+   * In order of precedence: of those of a host (and listener), the first that matches wins. The most
+   * specific host stands first; among routes of an Ingress, the longest path, and Exact before Prefix.
+   */
   routes: Type.Array(ROUTE),
-  /** What a request gets that no route takes; null is 404. */
+  /** What a request to a built-in listener gets that no route takes; null is 404. */
   defaultAction: DEFAULT_ACTION,
   /** Sorted by id; missing for none. */
   filterSets: Type.Optional(Type.Array(FILTER_SET)),

@@ -34,6 +34,7 @@ const CLIENT: Client = {
   secure: false,
   certificate: null,
   localPort: 80,
+  listener: "http",
   trusted: false,
 };
 

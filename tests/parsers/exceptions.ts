@@ -12,6 +12,14 @@ export interface Exceptions {
 
 export const EXCEPTIONS: readonly Exceptions[] = [
   {
+    reason: "Looks at a pattern of at most 1,024 characters, or a host of at most 255.",
+    functions: {
+      "proxy/router/host.ts": ["patternsOf"],
+      "proxy/router/listener_hosts.ts": ["ListenerIndex.find"],
+      "proxy/router/pattern.ts": ["compilePattern", "literalStart", "wholeText"],
+    },
+  },
+  {
     reason: "The operator wrote it: flags, files and the environment of a process.",
     functions: {
       "controller/kube/credential_source.ts": ["serverOf"],
@@ -98,7 +106,9 @@ export const EXCEPTIONS: readonly Exceptions[] = [
         "consequence",
       ],
       "proxy/router/host.ts": ["HostIndex.delete", "hostPatternTakes"],
+      "proxy/router/listener_hosts.ts": ["ListenerIndex.setListeners"],
       "proxy/router/name_table.ts": ["NameTable.delete"],
+      "proxy/router/table.ts": ["RouteTable.replaceListeners"],
       "proxy/telemetry/block.ts": ["methodIndex"],
       "proxy/telemetry/metrics.ts": ["Metrics.countersOf", "Metrics.exchangeEnded"],
       "proxy/telemetry/route_counters.ts": ["RouteCounters.numberOf"],

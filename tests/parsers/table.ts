@@ -4,12 +4,14 @@ import { CLIENT_PARSERS } from "./client_parsers.ts";
 import { CONTROL_PARSERS } from "./control_parsers.ts";
 import { H2_PARSERS } from "./h2_parsers.ts";
 import type { Parser } from "./parser.ts";
+import { ROUTER_PARSERS } from "./router_parsers.ts";
 import { TENANT_LISTS } from "./tenant_lists.ts";
 import { TENANT_PARSERS } from "./tenant_parsers.ts";
 
 export const PARSERS: readonly Parser[] = [
   ...CLIENT_PARSERS,
   ...H2_PARSERS,
+  ...ROUTER_PARSERS,
   ...BACKEND_PARSERS,
   ...TENANT_PARSERS,
   ...CONTROL_PARSERS,

@@ -40,6 +40,7 @@ export class MemoryClient implements Disposable {
       secure: false,
       certificate: null,
       localPort: 80,
+      listener: "http",
       trusted: false,
     };
     this.connection = new ServerConnection(this.#transport, client, {

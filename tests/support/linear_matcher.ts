@@ -1,42 +1,109 @@
 /**
- * The slow oracle for the compiled router. In: a snapshot, a host, a canonical path. Out: the
- * route that wins, by reading every route and the rules of the Ingress documentation word by word.
- * Shares no code with `proxy/router`.
+ * The slow oracle for the compiled router. In: a snapshot and a request. Out: the route that wins, by
+ * reading every route and the rules of the snapshot's schema word by word. Shares no code with
+ * `proxy/router`.
  */
-import type { Route, Snapshot } from "../../shared/snapshot/types.ts";
+import type { Listener, Route, RouteMatch, Snapshot } from "../../shared/snapshot/types.ts";
 
-/** The winning route, or null where the default action (or 404) answers. */
-export function matchLinearly(snapshot: Snapshot, host: string, path: string): Route | null {
-  const mostSpecific = Math.max(...snapshot.routes.map((route) => specificity(route.host, host)));
-  if (mostSpecific <= 0) return null;
-  const segments = path.split("/");
-  let best: Route | null = null;
-  for (const route of snapshot.routes) {
-    if (specificity(route.host, host) !== mostSpecific) continue;
-    if (!takes(route, path, segments)) continue;
-    if (best === null || goesBefore(route, best)) best = route;
-  }
-  return best;
+export interface LinearRequest {
+  /** Lower case, without port and last dot. */
+  readonly host: string;
+  /** Canonical. */
+  readonly path: string;
+  readonly method: string;
+  /** In the order of the lines; names in any case. */
+  readonly headers: readonly (readonly [string, string])[];
+  /** With its `?`, or "". */
+  readonly query: string;
+  readonly listener: string;
 }
 
-/** 3 for the host itself, 2 for a wildcard in place of one label, 1 for any host, 0 for no match. */
-function specificity(pattern: string, host: string): number {
-  if (pattern === host) return 3;
+/** The winning route, or null where the default action (or 404) answers. */
+export function matchLinearly(snapshot: Snapshot, request: LinearRequest): Route | null {
+  const listener = snapshot.listeners?.find(({ id }) => id === request.listener);
+  const { hostname } = listener ?? {};
+  if (hostname !== undefined && specificity(hostname, request.host, listener) === 0) return null;
+  const routes = snapshot.routes
+    .filter(({ listeners = ["http", "https"] }) => listeners.includes(request.listener))
+    .map((route) => ({ route, rank: specificity(route.host, request.host, listener) }))
+    .filter(({ rank }) => rank > 0);
+  const most = Math.max(...routes.map(({ rank }) => rank));
+  let best: typeof routes[number] | null = null;
+  for (const entry of routes) {
+    if (listener?.fallThrough !== true && entry.rank !== most) continue;
+    if (best !== null && best.rank >= entry.rank) continue;
+    if (takes(entry.route.match, request)) best = entry;
+  }
+  return best?.route ?? null;
+}
+
+/** The more labels the more; 0 for no match, 1 for any host. */
+function specificity(pattern: string, host: string, listener?: Listener): number {
+  if (pattern === host) return 1000;
   if (pattern === "*") return 1;
   if (!pattern.startsWith("*")) return 0;
   const [, ...wanted] = pattern.split(".");
-  const [first, ...rest] = host.split(".");
-  return first !== "" && wanted.join(".") === rest.join(".") ? 2 : 0;
+  const labels = host.split(".");
+  const more = labels.length - wanted.length;
+  if (labels[0] === "" || labels.slice(more).join(".") !== wanted.join(".")) return 0;
+  return (listener?.wildcards === "suffix" ? more >= 1 : more === 1) ? 1 + wanted.length : 0;
 }
 
-function takes(route: Route, path: string, segments: readonly string[]): boolean {
-  if (route.match.path.type === "Exact") return route.match.path.value === path;
-  if (route.match.path.value === "/") return true;
-  return route.match.path.value.split("/").every((segment, i) => segment === segments[i]);
+function takes({ path, method, headers = [], query = [] }: RouteMatch, request: LinearRequest) {
+  return takesPath(path, request.path) &&
+    (method === undefined || method === request.method) &&
+    headers.every((condition) => {
+      const values = request.headers
+        .filter(([name]) => name.toLowerCase() === condition.name).map(([, value]) => value);
+      return values.length > 0 && isValue(condition, values.join(","));
+    }) &&
+    query.every((condition) => {
+      const pairs = request.query.replace("?", "").split("&").map((pair) => pair.split("="))
+        .map(([name, ...rest]) => [name, rest.join("=")].map(decoded));
+      const pair = pairs.find(([name]) => name === condition.name);
+      return pair !== undefined && isValue(condition, pair[1]);
+    });
+}
+
+function takesPath({ type, value }: RouteMatch["path"], path: string): boolean {
+  switch (type) {
+    case "Exact":
+      return value === path;
+    case "StringPrefix":
+      return path.slice(0, value.length) === value;
+    case "Regex":
+      return isWhole(value, path);
+    case "Prefix": {
+      const segments = path.split("/");
+      return value === "/" || value.split("/").every((segment, i) => segment === segments[i]);
+    }
+  }
+}
+
+function isValue({ type, value }: { readonly type: string; readonly value: string }, got: string) {
+  return type === "Exact" ? value === got : isWhole(value, got);
+}
+
+function isWhole(pattern: string, text: string): boolean {
+  return new RegExp(`^(?:${pattern})$`).test(text);
+}
+
+function decoded(text: string): string {
+  return decodeURIComponent(text.replaceAll("+", " "));
+}
+
+/**
+ * Routes in the order of the Ingress documentation: of the paths of a host the longest first, and
+ * Exact before Prefix.
+ */
+export function inIngressOrder(routes: readonly Route[]): Route[] {
+  return routes.toSorted((a, b) => Number(goesBefore(b, a)) - Number(goesBefore(a, b)));
 }
 
 function goesBefore(route: Route, other: Route): boolean {
-  if (route.match.path.type !== other.match.path.type) return route.match.path.type === "Exact";
-  return route.match.path.value.split("/").length > other.match.path.value.split("/").length ||
-    (other.match.path.value === "/" && route.match.path.value !== "/");
+  const [path, otherPath] = [route.match.path, other.match.path];
+  if (path.value.length !== otherPath.value.length) {
+    return path.value.length > otherPath.value.length;
+  }
+  return path.type === "Exact" && otherPath.type !== "Exact";
 }

@@ -1,0 +1,121 @@
+/**
+ * Which hosts have routes on which listener. In: a host's lists of routes by listener, each as a
+ * number. Out: the numbers of those that take a request's host on a listener, the most specific first.
+ *
+ * Nearly all hosts have the same routes on both built-in listeners, and stand in one index for both:
+ * it would hold the hosts twice otherwise. Only those that differ stand in the listener's own.
+ */
+import type { Listener } from "../../shared/snapshot/types.ts";
+import { HostIndex, hostPatternTakes, NO_HOST, patternsOf } from "./host.ts";
+
+export type HostRules = Pick<Listener, "wildcards" | "fallThrough" | "hostname">;
+
+/** Of the built-in listeners, as Ingress has it, unless the snapshot says otherwise. */
+const INGRESS_RULES: HostRules = { wildcards: "one-label", fallThrough: false };
+
+class ListenerHosts {
+  /** Hosts that are not in the common index. */
+  readonly own = new HostIndex();
+  rules = INGRESS_RULES;
+  /** How many hosts are in `own`. */
+  size = 0;
+
+  /** Whether the common index alone says which host decides. */
+  get isPlain(): boolean {
+    const { wildcards, fallThrough, hostname } = this.rules;
+    return this.size === 0 && wildcards === "one-label" && !fallThrough && hostname === undefined;
+  }
+}
+
+/** A host's list of routes, as the table has it, on one listener. */
+export interface HostEntry {
+  /** Null for both built-in listeners. */
+  readonly listener: string | null;
+  readonly start: number;
+  readonly tree: number;
+}
+
+export class ListenerIndex {
+  /** Hosts with the same routes on both built-in listeners. */
+  readonly common: HostIndex = new HostIndex();
+  readonly #listeners = new Map<string, ListenerHosts>();
+  readonly #http = this.#listener("http");
+  readonly #https = this.#listener("https");
+  #isPlain = true;
+
+  /** Whether on every built-in listener the common index alone says which host decides. */
+  get isPlain(): boolean {
+    return this.#isPlain;
+  }
+
+  /** Those that a snapshot names, in place of the ones before. */
+  setListeners(listeners: readonly (HostRules & { readonly id: string })[]): void {
+    for (const hosts of this.#listeners.values()) hosts.rules = INGRESS_RULES;
+    for (const { id, ...rules } of listeners) this.#listener(id).rules = rules;
+    this.#settle();
+  }
+
+  /** Puts the lists of a host in place of those before, which it returns. */
+  replace(host: string, entries: readonly HostEntry[]): number[] {
+    const before: number[] = [];
+    const found = this.common.get(host);
+    if (found !== NO_HOST) {
+      before.push(found);
+      // One that stays is only overwritten.
+      if (!entries.some(({ listener }) => listener === null)) this.common.delete(host);
+    }
+    for (const hosts of this.#listeners.values()) {
+      if (hosts.size === 0) continue;
+      const own = hosts.own.get(host);
+      if (own === NO_HOST) continue;
+      before.push(own);
+      hosts.own.delete(host);
+      hosts.size--;
+    }
+    for (const { listener, start, tree } of entries) {
+      if (listener === null) {
+        this.common.set(host, start, tree);
+        continue;
+      }
+      const hosts = this.#listener(listener);
+      hosts.own.set(host, start, tree);
+      hosts.size++;
+    }
+    this.#settle();
+    return before;
+  }
+
+  /**
+   * The lists for a request's host on a listener, the most specific first: only that one, unless a
+   * request that it has no route for goes on to the others.
+   */
+  find(listener: string, host: string): number[] {
+    const hosts = this.#listeners.get(listener);
+    if (hosts === undefined) return [];
+    const { wildcards, fallThrough, hostname } = hosts.rules;
+    if (hostname !== undefined && !hostPatternTakes(hostname, host, wildcards)) return [];
+    const isBuiltIn = hosts === this.#http || hosts === this.#https;
+    const found: number[] = [];
+    for (const pattern of patternsOf(host, wildcards)) {
+      let start = hosts.own.get(pattern);
+      if (start === NO_HOST && isBuiltIn) start = this.common.get(pattern);
+      if (start === NO_HOST) continue;
+      found.push(start);
+      if (!fallThrough) break;
+    }
+    return found;
+  }
+
+  #listener(id: string): ListenerHosts {
+    let hosts = this.#listeners.get(id);
+    if (hosts === undefined) {
+      hosts = new ListenerHosts();
+      this.#listeners.set(id, hosts);
+    }
+    return hosts;
+  }
+
+  #settle(): void {
+    this.#isPlain = this.#http.isPlain && this.#https.isPlain;
+  }
+}

@@ -1,0 +1,58 @@
+/**
+ * A request as the conditions of routes look at it. In: its method, query and headers. Out: the value
+ * of a header or of a parameter of the query, read once however many routes want to know it.
+ */
+
+/** What a codec has of a request. */
+export interface MatchedRequest {
+  readonly method: string;
+  /** With its `?`, or "". */
+  readonly query: string;
+  /**
+   * The value of the header with this name in lower case, several lines of it joined by "," (RFC 9110
+   * §5.3); null for none.
+   */
+  header(name: string): string | null;
+}
+
+/** One without headers. */
+export const PLAIN_REQUEST: MatchedRequest = { method: "GET", query: "", header: () => null };
+
+export class RequestView {
+  readonly method: string;
+  readonly #request: MatchedRequest;
+  readonly #headers = new Map<string, string | null>();
+  #parameters: ReadonlyMap<string, string> | null = null;
+
+  constructor(request: MatchedRequest) {
+    this.method = request.method;
+    this.#request = request;
+  }
+
+  header(name: string): string | null {
+    let value = this.#headers.get(name);
+    if (value === undefined) {
+      value = this.#request.header(name);
+      this.#headers.set(name, value);
+    }
+    return value;
+  }
+
+  /** The first value of a parameter; null for none. */
+  parameter(name: string): string | null {
+    this.#parameters ??= parametersOf(this.#request.query);
+    return this.#parameters.get(name) ?? null;
+  }
+}
+
+/**
+ * The first value of each parameter, decoded as a form is: percent-encoding of UTF-8, and "+" for a
+ * blank. An escape that is none stands for itself.
+ */
+function parametersOf(query: string): ReadonlyMap<string, string> {
+  const parameters = new Map<string, string>();
+  for (const [name, value] of new URLSearchParams(query)) {
+    if (!parameters.has(name)) parameters.set(name, value);
+  }
+  return parameters;
+}
