@@ -21,7 +21,8 @@ export async function main(args: readonly string[]): Promise<number> {
     (parsed.kind === "help" ? console.log : console.error)(parsed.text);
     return parsed.kind === "help" ? 0 : 2;
   }
-  const { paths, url: text, pathOptions, sslRedirect, plan: options } = parsed.options;
+  const { paths, url: text, method, headers, pathOptions, sslRedirect } = parsed.options;
+  const { plan: options } = parsed.options;
   const url = parseRequestedUrl(text);
   if (url === null) {
     console.error(
@@ -40,6 +41,8 @@ export async function main(args: readonly string[]): Promise<number> {
   const cluster = translate(manifests.resources, null, toTranslateOptions(options), Date.now);
   const explained = explainUrl({
     url,
+    method,
+    headers,
     manifests,
     plan,
     clusterSnapshot: cluster.snapshot,

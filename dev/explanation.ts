@@ -38,6 +38,9 @@ export interface Explained {
 /** Everything that explains one URL. */
 export interface Question {
   readonly url: RequestedUrl;
+  readonly method: string;
+  /** Lines, names in any case. */
+  readonly headers: readonly (readonly [name: string, value: string])[];
   readonly manifests: Manifests;
   readonly plan: Plan;
   /** What a cluster would serve: the same manifests with the endpoints that they name. */
@@ -51,8 +54,10 @@ export interface Question {
 }
 
 export function explainUrl(question: Question): Explained {
-  const { url, plan, pathOptions } = question;
-  const explanation = explain(plan.snapshot, url.host, url.rawPath, pathOptions);
+  const { url, method, headers, plan, pathOptions } = question;
+  const { scheme: listener, query } = url;
+  const request = { listener, method, query, headers };
+  const explanation = explain(plan.snapshot, url.host, url.rawPath, pathOptions, request);
   const { outcome } = explanation;
   const action = outcome.kind === "route"
     ? outcome.route.action
@@ -60,7 +65,7 @@ export function explainUrl(question: Question): Explained {
     ? outcome.action
     : null;
   const sections = [
-    request(question, explanation),
+    describeRequest(question, explanation),
     owner(question),
     ...redirect(question, explanation),
     winner(question, explanation),
@@ -69,15 +74,21 @@ export function explainUrl(question: Question): Explained {
     ...upstreamsOf(action).map((id) => endpoints(question, id)),
     formatProblems(problemsAbout(question, explanation), "about this host"),
   ];
-  return { text: sections.join("\n\n"), isForwarded: action?.kind === "forward" };
+  const isBroken = outcome.kind === "route" && outcome.problem !== undefined;
+  return {
+    text: sections.join("\n\n"),
+    isForwarded: action?.kind === "forward" && !isBroken,
+  };
 }
 
-function request({ url }: Question, { path }: Explanation): string {
+function describeRequest({ url, method, headers }: Question, { path }: Explanation): string {
   const shown = path.ok && path.path !== url.rawPath ? `, matched as ${path.path}` : "";
   return lines([
-    `${url.scheme}://${url.host}${url.rawPath}`,
+    `${url.scheme}://${url.host}${url.rawPath}${url.query}`,
     `  host  ${url.host}`,
     `  path  ${url.rawPath}${shown}`,
+    ...(method === "GET" ? [] : [`  method  ${method}`]),
+    ...headers.map(([name, value]) => `  header  ${name}: ${value}`),
   ]);
 }
 
@@ -129,7 +140,11 @@ function winner(question: Question, { outcome, host }: Explanation): string {
     case "route":
       return lines([
         `Route: ${outcome.route.id}`,
-        `  ${describeAction(outcome.route.action)}`,
+        `  ${
+          outcome.problem === undefined
+            ? describeAction(outcome.route.action)
+            : `answers 500: ${outcome.problem}`
+        }`,
         `  from ${describeOrigin(question, outcome.route.origin)}`,
       ]);
     case "default":

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { translate } from "../controller/translate/translator.ts";
 import { NOW, planFor, planOptions, readTexts } from "../tests/support/dev_plan.ts";
 import type { PathOptions } from "../shared/path/canonical_path.ts";
-import { type Explained, explainUrl } from "./explanation.ts";
+import { type Explained, explainUrl, type Question } from "./explanation.ts";
 import { toTranslateOptions } from "./plan.ts";
 import { parseRequestedUrl } from "../shared/path/requested_url.ts";
 
@@ -21,6 +21,7 @@ function explainText(
   files = examples(),
   sslRedirect = false,
   pathOptions?: PathOptions,
+  details: Pick<Question, "method" | "headers"> = { method: "GET", headers: [] },
 ): Explained {
   const url = parseRequestedUrl(text);
   if (url === null) throw new Error(text);
@@ -29,7 +30,16 @@ function explainText(
   const options = toTranslateOptions(planOptions());
   const clusterSnapshot = translate(manifests.resources, null, options, () => now).snapshot;
   const plan = planFor(files);
-  return explainUrl({ url, manifests, plan, clusterSnapshot, pathOptions, sslRedirect, now });
+  return explainUrl({
+    url,
+    ...details,
+    manifests,
+    plan,
+    clusterSnapshot,
+    pathOptions,
+    sslRedirect,
+    now,
+  });
 }
 
 Deno.test("the winner is named with its object, field and place", () => {
@@ -40,6 +50,15 @@ Deno.test("the winner is named with its object, field and place", () => {
     text,
     / from Ingress default\/app, spec\.rules\[0\]\.http\.paths\[1\] \(3-app\.yaml:\d+:\d+\)/,
   );
+});
+
+Deno.test("the request is shown with its query, and with method and headers where they are given", () => {
+  const url = "https://app.example.com/api/users?x=1#no";
+  assert.match(explainText(url).text, /^https:\/\/app\.example\.com\/api\/users\?x=1\n/);
+  assert.doesNotMatch(explainText(url).text, /^ {2}(method|header) /m);
+  const details = { method: "POST", headers: [["X-Beta", "yes"], ["A", "b"]] } as const;
+  const { text } = explainText(url, examples(), false, undefined, details);
+  assert.match(text, /\n {2}method {2}POST\n {2}header {2}X-Beta: yes\n {2}header {2}A: b\n/);
 });
 
 Deno.test("every other route that takes the host is named with why it lost", () => {

@@ -8,6 +8,7 @@ import { acceptCheck, namesOf, parseDefaultBackend } from "../controller/cli/opt
 import { isDnsName } from "../controller/base/names.ts";
 import type { Address } from "../shared/net/address.ts";
 import { LOG_LEVELS, type LogLevel } from "../shared/log.ts";
+import { isToken, parseRequestedHeader } from "../shared/path/requested_url.ts";
 import { defineOptions, parseOptions, type Program } from "../shared/options.ts";
 import type { PlanOptions } from "./plan.ts";
 import { parseServiceMapping, type ServiceMapping } from "./service_mapping.ts";
@@ -141,6 +142,21 @@ export const DEV_OPTIONS = defineOptions({
 });
 
 export const EXPLAIN_OPTIONS = defineOptions({
+  method: {
+    type: "string",
+    value: "METHOD",
+    default: "GET",
+    reason: "that of curl",
+    check: (value) => isToken(value) ? null : "a method such as POST",
+    help: "Explains a request with this method.",
+  },
+  header: {
+    type: "string",
+    value: "'NAME: VALUE'",
+    repeatable: true,
+    check: (value) => parseRequestedHeader(value) === null ? "of the form 'X-Beta: yes'" : null,
+    help: "Explains a request with this header, written as for curl.",
+  },
   ...SLASH_OPTIONS,
   sslRedirect: {
     type: "boolean",
@@ -167,6 +183,8 @@ export interface DevOptions {
 export interface ExplainOptions {
   readonly paths: readonly string[];
   readonly url: string;
+  readonly method: string;
+  readonly headers: readonly (readonly [name: string, value: string])[];
   readonly pathOptions: PathOptions;
   readonly sslRedirect: boolean;
   readonly plan: PlanOptions;
@@ -206,6 +224,11 @@ export function parseExplainOptions(args: readonly string[]): Parsed<ExplainOpti
     options: {
       paths: positionals.slice(0, -1),
       url: positionals[positionals.length - 1],
+      method: options.method,
+      headers: options.header.flatMap((text) => {
+        const header = parseRequestedHeader(text);
+        return header === null ? [] : [header];
+      }),
       pathOptions: toPathOptions(options),
       sslRedirect: options.sslRedirect,
       plan: toPlanOptions(options),

@@ -49,3 +49,19 @@ Deno.test("a wrong value is told what the flag takes", () => {
   assert.equal(parseExplainOptions(["only-a-folder"]).kind, "error");
   assert.equal(parseExplainOptions(["--help"]).kind, "help");
 });
+
+Deno.test("explain takes a method and headers as curl does, for a GET without headers by default", () => {
+  const explain = (...flags: string[]) => {
+    const parsed = parseExplainOptions(["a", "http://x/", ...flags]);
+    if (parsed.kind !== "ok") return parsed.text;
+    const { method, headers } = parsed.options;
+    return { method, headers };
+  };
+  assert.deepEqual(explain(), { method: "GET", headers: [] });
+  assert.deepEqual(explain("--method=POST", "--header", "X-Beta: yes", "--header=A:b: c"), {
+    method: "POST",
+    headers: [["X-Beta", "yes"], ["A", "b: c"]],
+  });
+  assert.match(String(explain("--method", "a b")), /--method.*a method such as POST/s);
+  assert.match(String(explain("--header", "X-Beta")), /--header.*of the form 'X-Beta: yes'/s);
+});

@@ -7,7 +7,12 @@ import { upstreamsOf } from "../../shared/snapshot/forward_action.ts";
 import { formatAddress } from "../../shared/net/address.ts";
 import { type AdminHandler, loopbackOnly } from "../../shared/admin/server.ts";
 import type { PathOptions } from "../../shared/path/canonical_path.ts";
-import { parseRequestedUrl, type RequestedUrl } from "../../shared/path/requested_url.ts";
+import {
+  isToken,
+  parseRequestedHeader,
+  parseRequestedUrl,
+  type RequestedUrl,
+} from "../../shared/path/requested_url.ts";
 import type { Action, Snapshot } from "../../shared/snapshot/types.ts";
 import { serialiseSnapshot } from "../../shared/snapshot/serialise.ts";
 import { prefersJson } from "../http/accept.ts";
@@ -92,12 +97,23 @@ function showExplanation(
 ): Response {
   const { inForce } = hub;
   if (inForce === null) return text(503, "No snapshot is in force yet");
-  const asked = new URL(request.url).searchParams.get("url");
+  const { searchParams } = new URL(request.url);
+  const asked = searchParams.get("url");
   const url = asked === null ? null : parseRequestedUrl(asked);
   if (url === null) {
     return text(400, "Ask for /explain?url=https://app.example.com/path, escaped as a query is");
   }
-  const explanation = explain(inForce.snapshot, url.host, url.rawPath, paths);
+  const method = searchParams.get("method") ?? "GET";
+  const headers = searchParams.getAll("header").map(parseRequestedHeader);
+  if (!isToken(method) || headers.includes(null)) {
+    return text(400, "Write &method=POST and &header=X-Beta:%20yes, escaped as a query is");
+  }
+  const explanation = explain(inForce.snapshot, url.host, url.rawPath, paths, {
+    listener: url.scheme,
+    method,
+    query: url.query,
+    headers: headers.filter((header) => header !== null),
+  });
   const redirect = redirectOf(url, explanation, redirectPort);
   return prefersJson([request.headers.get("accept") ?? ""])
     ? json(JSON.stringify({ ...plain(url, explanation, inForce.snapshot), redirect }))
@@ -121,7 +137,7 @@ function plain(url: RequestedUrl, explanation: Explanation, snapshot: Snapshot) 
   const action = actionOf(explanation);
   const upstreams = upstreamsOf(action).flatMap((id) => upstreamOf(snapshot, id) ?? []);
   return {
-    url: `${url.scheme}://${url.host}${url.rawPath}`,
+    url: `${url.scheme}://${url.host}${url.rawPath}${url.query}`,
     host: url.host,
     path: path.ok ? path.path : null,
     outcome,
@@ -144,7 +160,7 @@ function describe(
 ): string {
   const { path, outcome, considered, certificate: choice } = explanation;
   const action = actionOf(explanation);
-  const lines = [`${url.scheme}://${url.host}${url.rawPath}`];
+  const lines = [`${url.scheme}://${url.host}${url.rawPath}${url.query}`];
   if (path.ok && path.path !== url.rawPath) lines.push(`  matched as ${path.path}`);
   if (redirect !== null) {
     lines.push(
@@ -163,7 +179,9 @@ function describe(
         : "Route: none takes it, and there is no default backend: 404",
     );
   }
-  if (action !== null) lines.push(`  ${describeAction(action)}`);
+  if (outcome.kind === "route" && outcome.problem !== undefined) {
+    lines.push(`  answers 500: ${outcome.problem}`);
+  } else if (action !== null) lines.push(`  ${describeAction(action)}`);
   for (const id of upstreamsOf(action)) lines.push(`  ${describeUpstream(snapshot, id)}`);
   for (const { route, lostBecause } of considered) {
     lines.push(`Considered: ${route.id}`, `  lost because ${lostBecause}`);

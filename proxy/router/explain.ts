@@ -1,5 +1,5 @@
 /**
- * Why a request takes its route. In: a snapshot, a host and the path as a client would send it.
+ * Why a request takes its route. In: a snapshot, and host, path and the rest as a client would send them.
  * Out: plain data for the command line and the admin port: the winner as the compiled router
  * finds it, every other route that was considered with why it lost, and the host's certificate.
  */
@@ -10,7 +10,16 @@ import {
 } from "../../shared/path/canonical_path.ts";
 import { staysPlain } from "../../shared/host/plain_hosts.ts";
 import type { Action, Certificate, Route, Snapshot } from "../../shared/snapshot/types.ts";
-import { HostIndex, hostPatternTakes, NO_HOST } from "./host.ts";
+import { brokenMatch } from "./conditions.ts";
+import { HostIndex, NO_HOST } from "./host.ts";
+import {
+  type Considered,
+  losers,
+  matchedRequest,
+  PLAIN_DETAILS,
+  type RequestDetails,
+} from "./losers.ts";
+import { compilePattern } from "./pattern.ts";
 import { compileTable } from "./table.ts";
 
 export interface Explanation {
@@ -25,19 +34,14 @@ export interface Explanation {
 }
 
 export type Outcome =
-  | { readonly kind: "route"; readonly route: Route }
+  /** With a problem where the route does not compile, and so answers 500. */
+  | { readonly kind: "route"; readonly route: Route; readonly problem?: string }
   /** No route of the deciding host takes the path, or no host takes the request's. */
   | { readonly kind: "default"; readonly action: Action }
   /** As "default", but there is no default action: 404. */
   | { readonly kind: "none" }
   /** The path is refused: 400. */
   | { readonly kind: "refused"; readonly reason: string };
-
-export interface Considered {
-  readonly route: Route;
-  /** One sentence without a full stop. */
-  readonly lostBecause: string;
-}
 
 export interface CertificateChoice {
   /** The pattern that decided: the name itself, a wildcard, the default, or nothing (refused). */
@@ -47,12 +51,16 @@ export interface CertificateChoice {
   readonly because: string;
 }
 
-/** `host` as for `RouteTable.match`; `rawPath` without query; `paths` as the proxy has them. */
+/**
+ * `host` as for `RouteTable.match`; `rawPath` without query; `paths` as the proxy has them. Without a
+ * request it is a GET without headers and query to the listener `http`.
+ */
 export function explain(
   snapshot: Snapshot,
   host: string,
   rawPath: string,
   paths?: PathOptions,
+  request: RequestDetails = PLAIN_DETAILS,
 ): Explanation {
   const path = canonicalPath(rawPath, paths);
   const certificate = chooseCertificate(snapshot, host);
@@ -60,24 +68,16 @@ export function explain(
     const outcome: Outcome = { kind: "refused", reason: `the path ${path.reason}` };
     return { host, rawPath, path, outcome, considered: [], certificate };
   }
-  const table = compileTable<Outcome>(
-    snapshot,
-    (action, route) => route === null ? { kind: "default", action } : { kind: "route", route },
-  );
-  const outcome = table.match(host, path.path) ?? { kind: "none" };
+  const table = compileTable<Outcome>(snapshot, (action, route) => {
+    if (route === null) return { kind: "default", action };
+    const problem = brokenMatch(route.match, compilePattern);
+    return { kind: "route", route, ...(problem === null ? {} : { problem }) };
+  });
+  const { listener } = request;
+  const asked = { host, path: path.path, ...request };
+  const outcome = table.match(host, path.path, matchedRequest(asked), listener) ?? { kind: "none" };
   const winner = outcome.kind === "route" ? outcome.route : null;
-  const candidates = snapshot.routes.filter((route) =>
-    route !== winner && hostPatternTakes(route.host, host)
-  );
-  const decidingHost = winner?.host ?? mostSpecific(candidates.map((route) => route.host));
-  const considered = candidates
-    .sort((a, b) => hostRank(a.host) - hostRank(b.host))
-    .map((route) => ({
-      route,
-      lostBecause: route.host === decidingHost
-        ? whyPathLost(route, path.path, winner)
-        : `its host ${route.host} is less specific than ${decidingHost}, which decides alone`,
-    }));
+  const considered = losers(snapshot, asked, winner);
   return { host, rawPath, path, outcome, considered, certificate };
 }
 
@@ -88,38 +88,6 @@ export function explain(
 export function redirectsToHttps({ host, path, certificate }: Explanation): boolean {
   return path.ok && (certificate.by === "exact" || certificate.by === "wildcard") &&
     certificate.certificate !== null && !staysPlain(certificate.certificate, host);
-}
-
-/** Why a route of the deciding host is not the winner. */
-function whyPathLost(route: Route, path: string, winner: Route | null): string {
-  const { type, value } = route.match.path;
-  if (type === "Exact" && value !== path) return `Exact ${value} takes only that very path`;
-  if (type === "Prefix" && !prefixTakes(value, path)) {
-    return path.startsWith(value)
-      ? `Prefix ${value} takes whole segments, and the path goes on within one`
-      : `Prefix ${value} is not how the path begins`;
-  }
-  const won = winner?.match.path;
-  if (won?.type === type && won.value === value) {
-    return "a route before it has the same host and path";
-  }
-  return won?.type === "Exact"
-    ? "an Exact path goes before every Prefix"
-    : `the longer Prefix ${won?.value} goes before ${value}`;
-}
-
-function prefixTakes(prefix: string, path: string): boolean {
-  return prefix === "/" || path === prefix || path.startsWith(`${prefix}/`);
-}
-
-/** 0 for exact, 1 for wildcard, 2 for any: one host is taken by at most one pattern of each. */
-function hostRank(pattern: string): number {
-  if (pattern === "*") return 2;
-  return pattern.startsWith("*.") ? 1 : 0;
-}
-
-function mostSpecific(patterns: readonly string[]): string | undefined {
-  return patterns.toSorted((a, b) => hostRank(a) - hostRank(b))[0];
 }
 
 /** The certificate for a name that a client asks for ("" for none). */

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
-import type { Certificate, Route, Snapshot } from "../../shared/snapshot/types.ts";
+import { Random } from "../../tests/fuzz/random.ts";
+import type { Certificate, Route, RouteMatch, Snapshot } from "../../shared/snapshot/types.ts";
 import { explain } from "./explain.ts";
+import type { RequestDetails } from "./losers.ts";
 
 const ORIGIN = { kind: "Ingress", namespace: "default", name: "web", field: "" };
 
@@ -134,4 +136,142 @@ Deno.test("explain says which certificate a name gets", () => {
     chosen("other.org", snapshot([], { certificates })),
     "undefined by none: no certificate names it and there is no default",
   );
+});
+
+/** A route as `text` has it, with more conditions. */
+function conditional(
+  text: string,
+  more: Omit<Partial<Route>, "match"> & { match?: Partial<RouteMatch> },
+): Route {
+  const plain = route(text);
+  return { ...plain, ...more, match: { ...plain.match, ...more.match } };
+}
+
+const CONDITIONAL: readonly Route[] = [
+  conditional("a.test Prefix / secure", { listeners: ["https"] }),
+  conditional("a.test Prefix /b method", { match: { method: "POST" } }),
+  conditional("a.test Prefix /b absent", {
+    match: { headers: [{ name: "x-beta", type: "Exact", value: "yes" }] },
+  }),
+  conditional("a.test Prefix /b value", {
+    match: { headers: [{ name: "x-tag", type: "Exact", value: "blue" }] },
+  }),
+  conditional("a.test Prefix /b pattern", {
+    match: { headers: [{ name: "x-tag", type: "Regex", value: "(" }], method: "PUT" },
+  }),
+  conditional("a.test Prefix /b parameter", {
+    match: { query: [{ name: "tag", type: "Exact", value: "a b" }] },
+  }),
+  conditional("a.test StringPrefix /bc", {}),
+  conditional("a.test Regex /b(", {}),
+  conditional("a.test Prefix /b winner", {}),
+  conditional("a.test Prefix /b later", {
+    match: { headers: [{ name: "x-tag", type: "Exact", value: "green,red" }] },
+  }),
+  conditional("a.test Prefix /", {}),
+];
+
+const DETAILS = {
+  listener: "http",
+  method: "GET",
+  query: "?tag=a%2Bb",
+  headers: [["X-Tag", "green"], ["x-tag", "red"]],
+} as const;
+
+/** The outcome, then why each other route lost. */
+function reasons(
+  source: Snapshot,
+  details: RequestDetails,
+  host = "a.test",
+  path = "/b",
+): string[] {
+  const { outcome, considered } = explain(source, host, path, undefined, details);
+  const first = outcome.kind === "route" ? outcome.route.id : outcome.kind;
+  return [first, ...considered.map(({ route, lostBecause }) => `${route.id}: ${lostBecause}`)];
+}
+
+Deno.test("explain says which condition a request does not meet", () => {
+  const source = { ...snapshot([]), routes: CONDITIONAL };
+  const [first, ...others] = reasons(source, DETAILS);
+  assert.equal(first, "a.test Regex /b(");
+  assert.deepEqual(others, [
+    "a.test Prefix / secure: it is on https only, not on http",
+    "a.test Prefix /b method: its method is POST, and the request's is GET",
+    "a.test Prefix /b absent: the header x-beta is missing",
+    'a.test Prefix /b value: the header x-tag is "green,red", not "blue"',
+    "a.test Prefix /b pattern: its method is PUT, and the request's is GET",
+    'a.test Prefix /b parameter: the query parameter tag is "a+b", not "a b"',
+    "a.test StringPrefix /bc: StringPrefix /bc is not how the path begins",
+    "a.test Prefix /b winner: a.test Regex /b( takes the request too, and stands before it",
+    "a.test Prefix /b later: a.test Regex /b( takes the request too, and stands before it",
+    "a.test Prefix /: a.test Regex /b( takes the request too, and stands before it",
+  ]);
+});
+
+Deno.test("explain says that a route whose pattern does not compile answers 500, and why", () => {
+  const source = { ...snapshot([]), routes: CONDITIONAL };
+  const { outcome } = explain(source, "a.test", "/b", undefined, DETAILS);
+  assert.ok(outcome.kind === "route");
+  assert.match(outcome.problem!, /^the regular expression "\/b\(" /);
+  const plain = explain(source, "a.test", "/", undefined, DETAILS).outcome;
+  assert.ok(plain.kind === "route" && !("problem" in plain));
+});
+
+Deno.test("explain compares all hosts of a listener that falls through, by its wildcards", () => {
+  const listener = {
+    id: "http",
+    port: 80,
+    socket: "http",
+    protocol: "HTTP",
+    wildcards: "suffix",
+    fallThrough: true,
+    origin: ORIGIN,
+  } as const;
+  const source = {
+    ...snapshot([
+      "a.b.test Prefix /api",
+      "*.b.test Exact /",
+      "*.test Prefix /b",
+      "* Prefix /",
+    ]),
+    listeners: [listener],
+  };
+  assert.deepEqual(reasons(source, DETAILS, "a.b.test"), [
+    "*.test Prefix /b",
+    "a.b.test Prefix /api: Prefix /api is not how the path begins",
+    "*.b.test Exact /: Exact / takes only that very path",
+    "* Prefix /: its host * is less specific than *.test, which has a route for it",
+  ]);
+  const named = { ...source, listeners: [{ ...listener, hostname: "*.other" }] };
+  assert.deepEqual(reasons(named, DETAILS, "a.b.test").slice(0, 2), [
+    "none",
+    "a.b.test Prefix /api: the listener http is for *.other only",
+  ]);
+});
+
+Deno.test("explain gives a reason for every route of random tables, and names the winner", () => {
+  const random = new Random(1);
+  for (let i = 0; i < 300; i++) {
+    const routes = Array.from({ length: 12 }, () => random.pick(CONDITIONAL))
+      .map((route, id) => ({
+        ...route,
+        id: String(id),
+        host: random.pick(["a.test", "*.test", "*"]),
+      }));
+    const source = { ...snapshot([]), routes };
+    const details = {
+      ...DETAILS,
+      method: random.pick(["GET", "POST"]),
+      listener: random.pick(["http", "https"]),
+    };
+    const { outcome, considered } = explain(
+      source,
+      "a.test",
+      random.pick(["/b", "/bc", "/"]),
+      undefined,
+      details,
+    );
+    assert.equal(considered.length, outcome.kind === "route" ? 11 : 12);
+    assert.ok(considered.every(({ lostBecause }) => lostBecause.length > 0));
+  }
 });

@@ -1,7 +1,8 @@
 /**
- * A URL as somebody would request it. In: text from a command line or an admin page. Out: host and path as they
- * reach the proxy: nothing but the fragment and the query is taken off, since what a client sends
- * and what it is matched as may differ, and that is worth explaining.
+ * A request as somebody would send it. In: texts from a command line or an admin page. Out: host, path
+ * and query of a URL as they reach the proxy: nothing but the fragment is taken off, since what a
+ * client sends and what it is matched as may differ, and that is worth explaining; the name and value
+ * of a header as curl takes it.
  */
 
 export interface RequestedUrl {
@@ -10,17 +11,19 @@ export interface RequestedUrl {
   readonly host: string;
   /** Without query; bytes above ASCII escaped, as every client does. */
   readonly rawPath: string;
+  /** With its `?`, or ""; escaped as the path. */
+  readonly query: string;
 }
 
 /** Scheme (another one than HTTP's is none), host with port, path. */
 const URL_PARTS =
-  /^(?:(https?):\/\/|(?![a-z][a-z0-9+.-]*:\/\/))([^/?#\\\s]+)(\/[^?#]*)?(?=[?#]|$)/i;
+  /^(?:(https?):\/\/|(?![a-z][a-z0-9+.-]*:\/\/))([^/?#\\\s]+)(\/[^?#]*)?(\?[^#]*)?(?=#|$)/i;
 
 /** Null where the text is no URL. Without a scheme it is taken for http. */
 export function parseRequestedUrl(text: string): RequestedUrl | null {
   const match = URL_PARTS.exec(text);
   if (match === null) return null;
-  const [, scheme = "http", authority, path = "/"] = match;
+  const [, scheme = "http", authority, path = "/", query = ""] = match;
   let hostname: string;
   try {
     const url = new URL(`http://${authority}`);
@@ -32,8 +35,26 @@ export function parseRequestedUrl(text: string): RequestedUrl | null {
   return {
     scheme: scheme.toLowerCase() === "https" ? "https" : "http",
     host: hostname.replace(/^\[(.*)\]$/, "$1").replace(/\.$/, ""),
-    rawPath: path.replace(/[\u0080-\u{10ffff}]+/gu, escapeText),
+    rawPath: escaped(path),
+    query: escaped(query),
   };
+}
+
+/** `X-Beta: yes` as name and value, without blanks around it; null where that is no header. */
+export function parseRequestedHeader(text: string): readonly [name: string, value: string] | null {
+  const colon = text.indexOf(":");
+  const name = text.slice(0, Math.max(colon, 0));
+  const value = text.slice(colon + 1).trim();
+  return isToken(name) && !/[\0\r\n]/.test(value) ? [name, value] : null;
+}
+
+/** A token of RFC 9110 §5.6.2, as methods and the names of headers are. */
+export function isToken(text: string): boolean {
+  return /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(text);
+}
+
+function escaped(text: string): string {
+  return text.replace(/[\u0080-\u{10ffff}]+/gu, escapeText);
 }
 
 /** UTF-8 in escapes; lone surrogates, which have no UTF-8, as U+FFFD. */

@@ -1,14 +1,16 @@
 import assert from "node:assert/strict";
-import { parseRequestedUrl } from "./requested_url.ts";
+import { parseRequestedHeader, parseRequestedUrl } from "./requested_url.ts";
 
 Deno.test("host and path are as a client sends them", () => {
   for (
     const [text, expected] of [
       ["https://app.example.com/path", "https app.example.com /path"],
-      ["HTTP://App.Example.Com.:8080/A?b=c#d", "http app.example.com /A"],
+      ["HTTP://App.Example.Com.:8080/A?b=c#d", "http app.example.com /A ?b=c"],
       ["app.example.com/api", "http app.example.com /api"],
       ["https://app.example.com", "https app.example.com /"],
-      ["https://app.example.com?x=/y", "https app.example.com /"],
+      ["https://app.example.com?x=/y", "https app.example.com / ?x=/y"],
+      ["http://a/b?x?y=ü+z#?no", "http a /b ?x?y=%C3%BC+z"],
+      ["http://a/b#?no", "http a /b"],
       ["http://a/b/../c/%2e%2E//d", "http a /b/../c/%2e%2E//d"],
       ["http://a/ü", "http a /%C3%BC"],
       ["http://a/\ud800", "http a /%EF%BF%BD"],
@@ -18,7 +20,8 @@ Deno.test("host and path are as a client sends them", () => {
     ]
   ) {
     const url = parseRequestedUrl(text);
-    assert.equal(url && `${url.scheme} ${url.host} ${url.rawPath}`, expected);
+    const { scheme, host, rawPath, query } = url!;
+    assert.equal([scheme, host, rawPath, query].join(" ").trimEnd(), expected);
   }
 });
 
@@ -35,5 +38,16 @@ Deno.test("what is no URL is none", () => {
     ]
   ) {
     assert.equal(parseRequestedUrl(text), null, text);
+  }
+});
+
+Deno.test("a header is read as curl takes it", () => {
+  assert.deepEqual(parseRequestedHeader("X-Beta: yes"), ["X-Beta", "yes"]);
+  assert.deepEqual(parseRequestedHeader("X-Beta:a: b "), ["X-Beta", "a: b"]);
+  assert.deepEqual(parseRequestedHeader("X-Beta:"), ["X-Beta", ""]);
+  for (
+    const text of ["", ":", ": yes", "X-Beta", "X Beta: yes", "X-Beta : yes", "X-Beta: a\r\nb: c"]
+  ) {
+    assert.equal(parseRequestedHeader(text), null, text);
   }
 });

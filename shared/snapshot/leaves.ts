@@ -6,6 +6,7 @@ import { isIP } from "node:net";
 import { parseHostPattern } from "../host/host_pattern.ts";
 import { isLoopMark } from "../loop_mark.ts";
 import { CidrList } from "../net/cidr.ts";
+import { isToken } from "../path/requested_url.ts";
 import { describe } from "./config_check.ts";
 
 export type LeafReading =
@@ -109,19 +110,16 @@ export const network: Leaf = plain(
   "write an address such as 192.0.2.1 or a network such as 10.96.0.0/12",
 );
 
-/** RFC 9110 §5.6.2. */
-const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-
 /** RFC 9110 §9.1: methods are case-sensitive tokens. */
 export const httpMethod: Leaf = plain(
-  (text) => TOKEN.test(text),
+  (text) => isToken(text),
   "no method",
   "write a method such as GET",
 );
 
 /** RFC 9110 §5.1: names of headers are compared without case; here they are in lower case. */
 export const headerName: Leaf = normalised((text) =>
-  TOKEN.test(text) ? { ok: true, value: text.toLowerCase() } : {
+  isToken(text) ? { ok: true, value: text.toLowerCase() } : {
     ok: false,
     message: `${describe(text)} is no name of a header`,
     remedy: "write letters, digits and hyphens",

@@ -188,3 +188,31 @@ Deno.test("a route is served on its listeners only, and each listener matches ho
   assert.equal(await scene.http1("GET /s", [], "b.a.test"), "suffix");
   assert.equal(await scene.http1("GET /s", [], "test"), "rest");
 });
+
+Deno.test("/explain of a proxy takes a method and headers, and says which condition a route misses", async () => {
+  await using scene = await Scene.start({
+    beta: {
+      match: { method: "POST", headers: [{ name: "x-beta", type: "Exact", value: "yes" }] },
+    },
+    broken: { match: { query: [{ name: "tag", type: "Regex", value: "(?=a)b" }] } },
+    rest: {},
+  });
+  const explained = async (query: string) => {
+    const { status, text } = await scene.proxy.admin(`/explain?${query}`);
+    return { status, lines: text.split("\n") };
+  };
+  const url = "url=http%3A%2F%2Fa.test%2F";
+  const beta = await explained(`${url}&method=POST&header=X-Beta%3A%20yes`);
+  assert.ok(beta.lines.includes("Route: beta"), beta.lines.join("\n"));
+  const { lines } = await explained(`${url}&method=POST&header=X-Beta%3A%20no&header=Other:1`);
+  assert.ok(lines.includes("Route: rest"), lines.join("\n"));
+  assert.ok(lines.includes('  lost because the header x-beta is "no", not "yes"'));
+  assert.ok(lines.includes("  lost because the query parameter tag is missing"));
+  const broken = (await explained(`${url}%3Ftag%3Dx`)).lines;
+  assert.ok(broken.includes("http://a.test/?tag=x"), broken.join("\n"));
+  assert.ok(broken.includes("  lost because its method is POST, and the request's is GET"));
+  assert.match(broken.join("\n"), /^Route: broken\n.*\n {2}answers 500: .*in linear time/m);
+  for (const wrong of ["&method=a%20b", "&method=", "&header=X-Beta", "&header=a%20b:c"]) {
+    assert.equal((await explained(url + wrong)).status, 400, wrong);
+  }
+});

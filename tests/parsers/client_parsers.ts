@@ -4,7 +4,11 @@
  */
 import { canonicalPath, isCanonicalPath } from "../../shared/path/canonical_path.ts";
 import { CidrList } from "../../shared/net/cidr.ts";
-import { parseRequestedUrl } from "../../shared/path/requested_url.ts";
+import {
+  isToken,
+  parseRequestedHeader,
+  parseRequestedUrl,
+} from "../../shared/path/requested_url.ts";
 import { prefersJson } from "../../proxy/http/accept.ts";
 import { authorityAt, readAuthority } from "../../proxy/http/host.ts";
 import { ClientHelloReader } from "../../proxy/listen/client_hello.ts";
@@ -124,6 +128,8 @@ const TEXTS: Readonly<
     (text) => canonicalPath(text, MERGING),
   ],
   "shared/path/canonical_path.ts isCanonicalPath": [[["/", ""]], isCanonicalPath],
+  "shared/path/requested_url.ts parseRequestedHeader": [[["a: ", ""]], parseRequestedHeader],
+  "shared/path/requested_url.ts isToken": [[["a", "a"]], isToken],
   "proxy/http/fields.ts fieldsOf": [[["a", "a"]], (text) => {
     try {
       return fieldsOf([["a", text]]);

@@ -1,0 +1,180 @@
+/**
+ * Why routes lose. In: a snapshot, a request and the route that has won. Out: every other route whose
+ * host takes the request's, each with the first reason against it, in a sentence.
+ */
+import { BUILT_IN_LISTENERS } from "../../shared/snapshot/built_in_listeners.ts";
+import type { Route, RouteMatch, Snapshot } from "../../shared/snapshot/types.ts";
+import { Conditions, isUnconditional } from "./conditions.ts";
+import { hostPatternTakes, patternsOf } from "./host.ts";
+import { compilePattern, literalStart } from "./pattern.ts";
+import { type MatchedRequest, RequestView } from "./request_view.ts";
+
+/** What a client sends besides host and path. */
+export interface RequestDetails {
+  /** Id of the listener that it connects to. */
+  readonly listener: string;
+  readonly method: string;
+  /** With its `?`, or "". */
+  readonly query: string;
+  /** Lines, names in any case. */
+  readonly headers: readonly (readonly [name: string, value: string])[];
+}
+
+export const PLAIN_DETAILS: RequestDetails = {
+  listener: "http",
+  method: "GET",
+  query: "",
+  headers: [],
+};
+
+export interface ExplainedRequest extends RequestDetails {
+  /** Lower case, without port and last dot. */
+  readonly host: string;
+  /** Canonical. */
+  readonly path: string;
+}
+
+export interface Considered {
+  readonly route: Route;
+  /** One sentence without a full stop. */
+  readonly lostBecause: string;
+}
+
+/** As the router looks at it. */
+export function matchedRequest({ method, query, host, headers }: ExplainedRequest): MatchedRequest {
+  return {
+    method,
+    query,
+    header(name) {
+      if (name === "host") return host;
+      const values = headers.filter(([one]) => one.toLowerCase() === name)
+        .map(([, value]) => value);
+      return values.length === 0 ? null : values.join(name === "cookie" ? "; " : ",");
+    },
+  };
+}
+
+/** In order of precedence: the most specific host first. */
+export function losers(
+  { routes, listeners = [] }: Snapshot,
+  request: ExplainedRequest,
+  winner: Route | null,
+): Considered[] {
+  const listener = listeners.find(({ id }) => id === request.listener);
+  const patterns = patternsOf(request.host, listener?.wildcards ?? "one-label");
+  const ranks = new Map(patterns.map((pattern, rank) => [pattern, rank]));
+  const rankOf = ({ host }: Route) => ranks.get(host)!;
+  const candidates = routes.filter(({ host }) => ranks.has(host))
+    .sort((a, b) => rankOf(a) - rankOf(b));
+  const served = candidates.filter((route) => isOn(route, request.listener));
+  const { hostname } = listener ?? {};
+  if (hostname !== undefined && !hostPatternTakes(hostname, request.host, listener?.wildcards)) {
+    const lostBecause = `the listener ${request.listener} is for ${hostname} only`;
+    return candidates.map((route) => ({ route, lostBecause }));
+  }
+  const isFalling = listener?.fallThrough === true;
+  // Of this host and of more specific ones routes are compared.
+  const decides = isFalling ? winner?.host : served[0]?.host;
+  const lastRank = decides === undefined ? Infinity : ranks.get(decides)!;
+  const why = isFalling ? "which has a route for it" : "which decides alone";
+  const reasons = new Reasons(request, winner);
+  return candidates.filter((route) => route !== winner).map((route) => ({
+    route,
+    lostBecause: isOn(route, request.listener) && rankOf(route) > lastRank
+      ? `its host ${route.host} is less specific than ${decides}, ${why}`
+      : reasons.of(route),
+  }));
+}
+
+class Reasons {
+  readonly #request: ExplainedRequest;
+  readonly #view: RequestView;
+  readonly #winner: Route | null;
+
+  constructor(request: ExplainedRequest, winner: Route | null) {
+    this.#request = request;
+    this.#view = new RequestView(matchedRequest(request));
+    this.#winner = winner;
+  }
+
+  of(route: Route): string {
+    const { listener } = this.#request;
+    if (!isOn(route, listener)) {
+      const others = route.listeners ?? [...BUILT_IN_LISTENERS];
+      return `it is on ${others.join(" and ")} only, not on ${listener}`;
+    }
+    const { match } = route;
+    return this.#path(match) ?? this.#conditions(match) ?? this.#order(route);
+  }
+
+  #path({ path: { type, value } }: RouteMatch): string | null {
+    const { path } = this.#request;
+    switch (type) {
+      case "Exact":
+        return value === path ? null : `Exact ${value} takes only that very path`;
+      case "Prefix":
+        if (value === "/" || path === value || path.startsWith(`${value}/`)) return null;
+        return path.startsWith(value)
+          ? `Prefix ${value} takes whole segments, and the path goes on within one`
+          : `Prefix ${value} is not how the path begins`;
+      case "StringPrefix":
+        return path.startsWith(value) ? null : `StringPrefix ${value} is not how the path begins`;
+      case "Regex": {
+        const compiled = compilePattern(value);
+        const takes = compiled.ok
+          ? compiled.expression.test(path)
+          : path.startsWith(literalStart(value));
+        return takes ? null : `the regular expression ${value} does not match the whole path`;
+      }
+    }
+  }
+
+  #conditions({ path, method, headers = [], query = [] }: RouteMatch): string | null {
+    if (method !== undefined && method !== this.#request.method) {
+      return `its method is ${method}, and the request's is ${this.#request.method}`;
+    }
+    for (const one of headers) {
+      if (new Conditions({ path, headers: [one] }, compilePattern).hold(this.#view)) continue;
+      return `the header ${one.name} ${whyNot(one, this.#view.header(one.name))}`;
+    }
+    for (const one of query) {
+      if (new Conditions({ path, query: [one] }, compilePattern).hold(this.#view)) continue;
+      return `the query parameter ${one.name} ${whyNot(one, this.#view.parameter(one.name))}`;
+    }
+    return null;
+  }
+
+  /** Of a route that would take the request, were there no other. */
+  #order({ match }: Route): string {
+    const winner = this.#winner!;
+    const won = winner.match;
+    const [mine, other] = [match.path, won.path];
+    const isPlain = isUnconditional(match) && isUnconditional(won);
+    if (isPlain && other.type === mine.type && other.value === mine.value) {
+      return "a route before it has the same host and path";
+    }
+    if (isPlain && mine.type === "Prefix" && other.type === "Exact") {
+      return "an Exact path goes before every Prefix";
+    }
+    const isLonger = other.value.length > mine.value.length;
+    if (isPlain && mine.type === "Prefix" && other.type === "Prefix" && isLonger) {
+      return `the longer Prefix ${other.value} goes before ${mine.value}`;
+    }
+    return `${winner.id} takes the request too, and stands before it`;
+  }
+}
+
+/** Why a value is none that a condition takes. */
+function whyNot(
+  { type, value }: { readonly type: "Exact" | "Regex"; readonly value: string },
+  got: string | null,
+): string {
+  if (got === null) return "is missing";
+  return type === "Exact"
+    ? `is ${JSON.stringify(got)}, not ${JSON.stringify(value)}`
+    : `is ${JSON.stringify(got)}, which the regular expression ${value} does not match as a whole`;
+}
+
+function isOn({ listeners }: Route, listener: string): boolean {
+  return listeners?.includes(listener) ?? BUILT_IN_LISTENERS.has(listener);
+}
