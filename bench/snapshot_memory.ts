@@ -16,6 +16,7 @@ const CASES: readonly (readonly [shape: SnapshotShape, count: number])[] = [
   ["hosts", 50_000],
   ["long paths", 10_000],
   ["segments", 10_000],
+  ["conditions", 20_000],
   ["upstreams", 20_000],
   ["endpoints", 100_000],
   ["certificates", 1_000],

@@ -25,6 +25,7 @@ async function largestOf(shape: SnapshotShape, limit: number): Promise<Snapshot>
 
 const SIZES: readonly (readonly [shape: SnapshotShape, limit: number])[] = [
   ["paths", 512 * MIB],
+  ["conditions", 512 * MIB],
   ["hosts", 1024 * MIB],
   ["long paths", 1536 * MIB],
 ];

@@ -16,6 +16,7 @@ export type SnapshotShape =
   | "hosts"
   | "long paths"
   | "segments"
+  | "conditions"
   | "upstreams"
   | "endpoints"
   | "certificates";
@@ -50,6 +51,8 @@ export async function snapshotOfShape(shape: SnapshotShape, count: number): Prom
       return snapshot(
         each(count, (i) => route("app.example.com", `/${name(i)}${"/a".repeat(SEGMENTS)}`)),
       );
+    case "conditions":
+      return snapshot(each(count, (i) => conditionalRoute(name(i))));
     case "upstreams":
       return withUpstreams(count, 2);
     case "endpoints":
@@ -94,6 +97,24 @@ function route(host: string, path: string, upstream = UPSTREAM): Route {
     match: { path: { type: "Exact", value: path } },
     action: { kind: "forward", backends: [{ upstream }] },
     origin: ORIGIN,
+  };
+}
+
+/** All of one path: a condition of each kind, of which the patterns differ. */
+function conditionalRoute(name: string): Route {
+  const plain = route("app.example.com", "/");
+  return {
+    ...plain,
+    id: `${plain.id} ${name}`,
+    match: {
+      ...plain.match,
+      method: "GET",
+      headers: [
+        { name: "x-name", type: "Exact", value: name },
+        { name: "x-pattern", type: "Regex", value: `${name}-[0-9]+|other-.*` },
+      ],
+      query: [{ name: "name", type: "Exact", value: name }],
+    },
   };
 }
 
