@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { HOSTS_ANNOTATION } from "../controller/translate/ingress/namespace_facts.ts";
+import { HOSTS_ANNOTATION } from "../controller/translate/hosts/namespace_facts.ts";
 import { SERVICE_ANNOTATIONS } from "../controller/translate/annotations/own_annotations.ts";
 import { ENDPOINT_ANNOTATION } from "../dev/local_endpoints.ts";
 import { SHARE_ANNOTATION } from "../controller/translate/annotations/own_annotation_names.ts";

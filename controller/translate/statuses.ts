@@ -3,8 +3,6 @@
  * Out: one status for each, sorted by namespace and name; no more are made than changed.
  */
 import { keyOf } from "../base/identity.ts";
-import type { IngressModel } from "./ingress/ingress.ts";
-import type { IngressList } from "./ingress/ingress_list.ts";
 import { LastResult } from "../base/memo.ts";
 import type { ProblemList } from "../base/problems.ts";
 import type { Routing } from "./routes/routes.ts";
@@ -12,10 +10,11 @@ import { SortedList } from "../base/sorted_list.ts";
 import type { IngressStatus } from "./model/status.ts";
 import { compareText } from "../base/text_order.ts";
 import type { TlsLayout } from "./certificates/tls.ts";
+import type { Source, SourceList } from "./model/source.ts";
 
 /** What statuses are decided by, together with the problems of making it. */
 export interface StatusInputs {
-  readonly list: IngressList;
+  readonly list: SourceList;
   readonly routing: Routing;
   readonly tls: TlsLayout;
 }
@@ -70,8 +69,8 @@ const REACH = 4;
 
 /** Near `expected`, or -1; not to be found costs no more than making a status. */
 function placeOf(
-  ingress: IngressModel,
-  ingresses: readonly IngressModel[],
+  ingress: Source,
+  ingresses: readonly Source[],
   expected: number,
 ): number {
   if (ingresses[expected] === ingress) return expected;
@@ -84,7 +83,7 @@ function placeOf(
 
 function statusOf(
   { routing, tls }: StatusInputs,
-  { identity, status }: IngressModel,
+  { identity, status }: Source,
   i: number,
   problems: ProblemList,
 ): IngressStatus {

@@ -333,7 +333,7 @@ const TRANSLATED: readonly string[] = [
   "controller/translate/ingress/ingress_object.ts IngressObject.model",
   "controller/translate/ingress/ingress_object.ts IngressObjects.of",
   "controller/translate/ingress/ingress_object.ts new IngressObject",
-  "controller/translate/ingress/namespace_facts.ts isDying",
+  "controller/translate/hosts/namespace_facts.ts isDying",
   "controller/translate/model/route_place.ts HostPlaces.of",
   "controller/translate/model/route_place.ts new RoutePlace",
   "controller/translate/model/route_place.ts routeId",
@@ -464,9 +464,9 @@ export const TENANT_LISTS: readonly Parser[] = [
   listParser({
     name: "what was published before",
     functions: [
-      "controller/translate/ingress/published_ingress.ts new PublishedParts",
-      "controller/translate/ingress/published_ingress.ts PublishedParts.hasRoute",
-      "controller/translate/ingress/published_ingress.ts PublishedParts.secretsOf",
+      "controller/translate/bounds/published_sources.ts new PublishedParts",
+      "controller/translate/bounds/published_sources.ts PublishedParts.hasRoute",
+      "controller/translate/bounds/published_sources.ts PublishedParts.secretsOf",
       "controller/translate/certificates/published_certificates.ts PublishedCertificates.find",
       "controller/translate/certificates/published_certificates.ts PublishedCertificates.isPlain",
     ],

@@ -6,7 +6,7 @@ import { parseHostPattern } from "../../shared/host/host_pattern.ts";
 import { readChain, readKeyPair } from "../../shared/key_pair.ts";
 import { MAX_ROUTE_PATH, readRoutePath } from "../../shared/snapshot/route_path.ts";
 import { isResolvableName } from "../../shared/snapshot/leaves.ts";
-import { readBackend } from "../../controller/translate/ingress/backend_ref.ts";
+import { readBackend } from "../../controller/translate/ingress/backend.ts";
 import { readBalance } from "../../controller/translate/backends/balance.ts";
 import {
   readCertificate,
@@ -17,14 +17,14 @@ import {
   readAppProtocol,
 } from "../../controller/translate/backends/app_protocol.ts";
 import { readGrpcWeb } from "../../controller/translate/backends/grpc_web.ts";
-import { explainHost, readHost, readRuleHost } from "../../controller/translate/ingress/host.ts";
+import { explainHost, readHost, readRuleHost } from "../../controller/translate/model/host.ts";
 import { parseClaims } from "../../controller/translate/hosts/host_claims.ts";
 import { readIdentity } from "../../controller/base/identity.ts";
 import { readIngress } from "../../controller/translate/ingress/ingress.ts";
-import { readSharesWith } from "../../controller/translate/ingress/ingress_hosts.ts";
+import { readSharesWith } from "../../controller/translate/ingress/shared_hosts.ts";
 import { quote } from "../../controller/base/json.ts";
 import { isDnsLabel, isDnsName, isPortName } from "../../controller/base/names.ts";
-import { NamespaceReader } from "../../controller/translate/ingress/namespace_facts.ts";
+import { NamespaceReader } from "../../controller/translate/hosts/namespace_facts.ts";
 import { readAccepted } from "../../controller/translate/annotations/own_annotations.ts";
 import {
   explainPath,
@@ -150,12 +150,12 @@ const TEXTS: Readonly<Record<string, TextReader>> = {
     "/",
     "",
   ]],
-  "controller/translate/ingress/host.ts readHost": [ANNOTATION_BYTES / 4, readHost, ["[", "]"], [
+  "controller/translate/model/host.ts readHost": [ANNOTATION_BYTES / 4, readHost, ["[", "]"], [
     "a",
     ":80a",
   ]],
-  "controller/translate/ingress/host.ts readRuleHost": [HOST_BYTES, readRuleHost, ["a", ".a"]],
-  "controller/translate/ingress/host.ts explainHost": [
+  "controller/translate/model/host.ts readRuleHost": [HOST_BYTES, readRuleHost, ["a", ".a"]],
+  "controller/translate/model/host.ts explainHost": [
     ANNOTATION_BYTES,
     (text) => explainHost(text, "is bad"),
   ],
@@ -294,7 +294,7 @@ export const TENANT_PARSERS: readonly Parser[] = [
   }),
   reportingParser(
     "pingress.io/share-host-with",
-    ["controller/translate/ingress/ingress_hosts.ts readSharesWith"],
+    ["controller/translate/ingress/shared_hosts.ts readSharesWith"],
     (object, problems) =>
       readSharesWith(annotationsOf(object), problems.about(readIdentity("Ingress", object)!.ref)),
   ),
@@ -305,7 +305,7 @@ export const TENANT_PARSERS: readonly Parser[] = [
   ),
   reportingParser(
     "pingress.io/hosts",
-    ["controller/translate/ingress/namespace_facts.ts NamespaceReader.read"],
+    ["controller/translate/hosts/namespace_facts.ts NamespaceReader.read"],
     (object) => new NamespaceReader().read([object]),
   ),
   reportingParser(
@@ -323,8 +323,8 @@ export const TENANT_PARSERS: readonly Parser[] = [
   reportingParser(
     "with the name of a Service",
     [
-      "controller/translate/ingress/backend_ref.ts readBackend",
-      "controller/translate/ingress/backend_ref.ts upstreamId",
+      "controller/translate/ingress/backend.ts readBackend",
+      "controller/translate/model/backend_ref.ts upstreamId",
     ],
     (object, problems) => {
       const name = annotationsOf(object)["with the name of a Service"];

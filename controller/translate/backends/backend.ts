@@ -11,7 +11,6 @@ import {
   reached,
   type Resolution,
 } from "./backend_plan.ts";
-import type { BackendRef } from "../ingress/backend_ref.ts";
 import { API_SERVICE, type Denied, DeniedReader } from "./denied.ts";
 import { isSamePart } from "../../../shared/snapshot/equality.ts";
 import { type EndpointBound, endpointLimits } from "./endpoint_bound.ts";
@@ -23,6 +22,7 @@ import type { ServiceModel } from "./service.ts";
 import { SortedList } from "../../base/sorted_list.ts";
 import type { UpstreamTlsReader } from "./upstream_tls.ts";
 import { compareText } from "../../base/text_order.ts";
+import type { BackendRef } from "../model/backend_ref.ts";
 
 /** What resolvers know from one translation to the next. */
 export class BackendMemory {

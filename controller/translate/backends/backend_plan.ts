@@ -6,7 +6,6 @@
 import { isSamePart } from "../../../shared/snapshot/equality.ts";
 import type { ForwardAction, ReplyAction, Upstream } from "../../../shared/snapshot/types.ts";
 import { appProtocolMistake } from "./app_protocol.ts";
-import { upstreamId } from "../ingress/backend_ref.ts";
 import { readBalance } from "./balance.ts";
 import { type EndpointOptions, readEndpoints, type Slice } from "./endpoints.ts";
 import { readGrpcWeb } from "./grpc_web.ts";
@@ -15,6 +14,7 @@ import { isDnsName } from "../../base/names.ts";
 import type { ProblemList } from "../../base/problems.ts";
 import { type PortModel, type ServiceModel, showPort } from "./service.ts";
 import { reportUnusedTls } from "./upstream_tls.ts";
+import { upstreamId } from "../model/backend_ref.ts";
 
 export interface BackendOptions extends EndpointOptions {
   readonly allowExternalName: boolean;

@@ -18,14 +18,13 @@ import {
 } from "../../../shared/snapshot/memory.ts";
 import { fieldOf } from "../../base/json.ts";
 import type { KubeSecret } from "../../kube/resources.ts";
-import type { IngressModel } from "../ingress/ingress.ts";
-import type { IngressList } from "../ingress/ingress_list.ts";
 import { isSameList, LastResult, ObjectCache } from "../../base/memo.ts";
 import type { Demands } from "./demand.ts";
 import type { NamespaceAdmission, NamespaceBounds } from "./namespace_bounds.ts";
 import { type Parts, PartsCounter, publishedParts } from "./namespace_parts.ts";
 import type { Report } from "../../base/problems.ts";
 import { compareText } from "../../base/text_order.ts";
+import type { Source, SourceList } from "../model/source.ts";
 
 export interface ClusterBounds {
   /** Of each proxy; null where they have no limit that is known. */
@@ -99,7 +98,7 @@ const ENDPOINT_CHARACTERS = 40;
 const LINE = { route: 220, upstream: 120, endpoint: 60, certificate: 400 };
 
 interface Inputs {
-  readonly list: IngressList;
+  readonly list: SourceList;
   readonly published: Snapshot | null;
   readonly bounds: ClusterBounds;
   readonly pair: PairSize;
@@ -109,7 +108,7 @@ export class ClusterAdmission {
   readonly #namespaces: NamespaceAdmission;
   readonly #counter: PartsCounter;
   readonly #pairs = new ObjectCache(averagePair);
-  readonly #memory = new LastResult<Inputs, IngressList>();
+  readonly #memory = new LastResult<Inputs, SourceList>();
 
   constructor(namespaces: NamespaceAdmission, demands: Demands) {
     this.#namespaces = namespaces;
@@ -122,11 +121,11 @@ export class ClusterAdmission {
    * @param secrets Of which certificates are made; their sizes count.
    */
   admit(
-    list: IngressList,
+    list: SourceList,
     secrets: readonly KubeSecret[],
     published: Snapshot | null,
     bounds: ClusterBounds,
-  ): IngressList {
+  ): SourceList {
     const before = this.#memory.last;
     const pair = this.#pairs.of(secrets);
     const recalled = this.#memory.recall((inputs) =>
@@ -153,7 +152,7 @@ export class ClusterAdmission {
    * fits. `ingresses` are those within the bound.
    */
   endpointRoom(
-    ingresses: readonly IngressModel[],
+    ingresses: readonly Source[],
     secrets: readonly KubeSecret[],
     published: Snapshot | null,
     bounds: ClusterBounds,
@@ -174,7 +173,7 @@ export class ClusterAdmission {
 
   /** Ids of the upstreams that the rules of a namespace name. */
   upstreamsByNamespace(
-    ingresses: readonly IngressModel[],
+    ingresses: readonly Source[],
   ): ReadonlyMap<string, ReadonlySet<string>> {
     return this.#counter.count(ingresses).upstreams;
   }
@@ -338,7 +337,7 @@ function plus(a: Size, b: Size, sign: 1 | -1): Size {
 const CONSEQUENCE = "and the largest namespaces add nothing to that, so";
 
 function reportFull(
-  published: IngressModel,
+  published: Source,
   resource: Resource,
   { memory }: ClusterBounds,
   report: Report,

@@ -2,10 +2,9 @@
  * What an Ingress asks for. In: the model of an Ingress. Out: its routes, hosts, upstreams and Secrets,
  * each once, counted by the bounds of namespaces and of the cluster.
  */
-import type { IngressModel } from "../ingress/ingress.ts";
-import { WHOLE_HOST } from "../ingress/path.ts";
-import { routeId } from "../model/route_place.ts";
+import { routeId, WHOLE_HOST } from "../model/route_place.ts";
 import { ObjectCache } from "../../base/memo.ts";
+import type { Source } from "../model/source.ts";
 
 export interface Demand {
   /** Bytes of host and path, by id of the route. */
@@ -22,12 +21,12 @@ export interface Demand {
 export class Demands {
   readonly #known = new ObjectCache(readDemand);
 
-  of(model: IngressModel): Demand {
+  of(model: Source): Demand {
     return this.#known.of(model);
   }
 }
 
-function readDemand({ rules, tls }: IngressModel): Demand {
+function readDemand({ rules, tls }: Source): Demand {
   const routes = new Map<string, number>();
   const hosts = new Set<string>();
   const upstreams = new Set<string>();

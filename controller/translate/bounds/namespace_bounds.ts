@@ -10,12 +10,11 @@
 import type { Snapshot } from "../../../shared/snapshot/types.ts";
 import { describeExcess, type Excess } from "../../kube/excess.ts";
 import type { Identity } from "../../base/identity.ts";
-import type { IngressModel } from "../ingress/ingress.ts";
-import type { IngressList } from "../ingress/ingress_list.ts";
 import type { Demands } from "./demand.ts";
 import { LastResult } from "../../base/memo.ts";
 import { recordProblems, type Report } from "../../base/problems.ts";
-import { type PublishedModels, PublishedParts } from "../ingress/published_ingress.ts";
+import { type PublishedModels, PublishedParts } from "./published_sources.ts";
+import type { Source, SourceList } from "../model/source.ts";
 
 export interface NamespaceBounds {
   /** Paths, and hosts without one. */
@@ -38,19 +37,19 @@ export const DEFAULT_NAMESPACE_BOUNDS: NamespaceBounds = {
 };
 
 interface Inputs {
-  readonly list: IngressList;
+  readonly list: SourceList;
   readonly bounds: NamespaceBounds;
   /** Null where no namespace is over its bounds, so that nothing depends on it. */
   readonly published: Snapshot | null;
 }
 
 interface Bounded {
-  readonly list: IngressList;
+  readonly list: SourceList;
   readonly isOver: boolean;
 }
 
 /** Reports an Ingress that does not fit; the model is of what was published of it. */
-export type RefusalReport = (model: IngressModel, report: Report) => void;
+export type RefusalReport = (model: Source, report: Report) => void;
 
 export class NamespaceAdmission {
   readonly #demands: Demands;
@@ -63,7 +62,7 @@ export class NamespaceAdmission {
   }
 
   /** The very same list as before where nothing changed, and as given where no namespace is over. */
-  admit(list: IngressList, published: Snapshot | null, bounds: NamespaceBounds): IngressList {
+  admit(list: SourceList, published: Snapshot | null, bounds: NamespaceBounds): SourceList {
     const last = this.#memory.recall((before) =>
       before.list === list && isSameBounds(before.bounds, bounds) &&
       (before.published === published || this.#memory.last?.result.isOver === false)
@@ -84,12 +83,12 @@ export class NamespaceAdmission {
    * @param refused Those of the cluster report otherwise.
    */
   apply(
-    list: IngressList,
+    list: SourceList,
     published: Snapshot | null,
     bounds: NamespaceBounds,
     over: ReadonlySet<string>,
     refused?: RefusalReport,
-  ): IngressList {
+  ): SourceList {
     const parts = new PublishedParts(published, over);
     const concerned = list.ingresses.filter(({ identity }) => over.has(identity.ref.namespace));
     const ledgers = new Map(
@@ -124,7 +123,7 @@ function isSameBounds(a: NamespaceBounds, b: NamespaceBounds): boolean {
 
 /** Namespaces whose Ingresses ask for more than the bounds together. */
 function namespacesOver(
-  ingresses: readonly IngressModel[],
+  ingresses: readonly Source[],
   bounds: NamespaceBounds,
   demands: Demands,
 ): ReadonlySet<string> {
@@ -161,7 +160,7 @@ class Ledger {
   /** What was published of the Ingresses is there from the start. */
   constructor(
     namespace: string,
-    ingresses: readonly IngressModel[],
+    ingresses: readonly Source[],
     parts: PublishedParts,
     bounds: NamespaceBounds,
     demands: Demands,
@@ -182,7 +181,7 @@ class Ledger {
   }
 
   /** Null where the Ingress fits, and counts from now on; else the bound that it does not fit. */
-  admit(ingress: IngressModel): keyof NamespaceBounds | null {
+  admit(ingress: Source): keyof NamespaceBounds | null {
     const demand = this.#demands.of(ingress);
     let routes = 0;
     let bytes = 0;
@@ -220,7 +219,7 @@ const FLAGS: Readonly<Record<keyof NamespaceBounds, readonly [what: string, flag
 /** Without the number that there would be: each change of it would be another problem. */
 function reportFull(
   { ref: { namespace } }: Identity,
-  published: IngressModel,
+  published: Source,
   bound: keyof NamespaceBounds,
   bounds: NamespaceBounds,
   report: Report,
@@ -234,12 +233,12 @@ function reportFull(
   });
 }
 
-function reportExcess(excess: Excess, published: IngressModel, report: Report): void {
+function reportExcess(excess: Excess, published: Source, report: Report): void {
   const [what, remedy] = describeExcess(excess);
   const message = `${what}, so ${consequence(published)}`;
   report.error("spec", { reason: "ObjectTooLarge", message, remedy });
 }
 
-function consequence({ rules }: IngressModel): string {
+function consequence({ rules }: Source): string {
   return rules.length > 0 ? "what was published of it stays" : "it is not served";
 }

@@ -5,9 +5,9 @@
  */
 import { upstreamsOf } from "../../../shared/snapshot/forward_action.ts";
 import type { Snapshot } from "../../../shared/snapshot/types.ts";
-import type { IngressModel } from "../ingress/ingress.ts";
 import type { Demands } from "./demand.ts";
 import { differenceOf } from "../../base/memo.ts";
+import type { Source } from "../model/source.ts";
 
 /** What one namespace, or all of them, have served. */
 export interface Parts {
@@ -28,7 +28,7 @@ export interface NamespaceParts {
 
 export class PartsCounter {
   readonly #demands: Demands;
-  #ingresses: readonly IngressModel[] = [];
+  #ingresses: readonly Source[] = [];
   #counted: NamespaceParts = { parts: new Map(), upstreams: new Map() };
 
   constructor(demands: Demands) {
@@ -36,7 +36,7 @@ export class PartsCounter {
   }
 
   /** The very same as before where the Ingresses are. */
-  count(ingresses: readonly IngressModel[]): NamespaceParts {
+  count(ingresses: readonly Source[]): NamespaceParts {
     const { removed, added } = differenceOf(this.#ingresses, ingresses);
     if (removed.length === 0 && added.length === 0) return this.#counted;
     const changed = new Set([...removed, ...added].map(({ identity }) => identity.ref.namespace));

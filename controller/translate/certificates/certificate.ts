@@ -6,7 +6,7 @@
 import type { X509Certificate } from "node:crypto";
 import { readKeyPair } from "../../../shared/key_pair.ts";
 import { Redacted, type Secret } from "../../../shared/redacted.ts";
-import { readHost } from "../ingress/host.ts";
+import { readHost } from "../model/host.ts";
 import { asObject, describe, fieldOf, isAbsent } from "../../base/json.ts";
 
 export type CertificateReading =

@@ -10,7 +10,6 @@
  */
 import type { Certificate, Snapshot } from "../../../shared/snapshot/types.ts";
 import type { CertificateSources, FoundSources } from "./certificate_source.ts";
-import type { IngressModel } from "../ingress/ingress.ts";
 import { isSameJson } from "../../base/json.ts";
 import { differenceOf, isSameList, LastResult } from "../../base/memo.ts";
 import { type ProblemList, type Recorded, recordProblems } from "../../base/problems.ts";
@@ -18,6 +17,7 @@ import type { Ownership } from "../hosts/ownership.ts";
 import type { TlsStatus } from "../model/status.ts";
 import { TlsAdmission } from "./tls_admission.ts";
 import { ServedCertificates, TlsClaims } from "./tls_claims.ts";
+import type { Source } from "../model/source.ts";
 
 export interface TlsLayout {
   /** In no order. */
@@ -27,7 +27,7 @@ export interface TlsLayout {
 }
 
 interface TlsInputs {
-  readonly ingresses: readonly IngressModel[];
+  readonly ingresses: readonly Source[];
   readonly ownership: Ownership;
   readonly found: FoundSources;
   readonly published: Snapshot | null;
@@ -39,7 +39,7 @@ export class CertificateAssigner {
 
   /** The very same as before where Ingresses, owners, Secrets and what counts of `published` are. */
   assign(
-    ingresses: readonly IngressModel[],
+    ingresses: readonly Source[],
     sources: CertificateSources,
     published: Snapshot | null,
     ownership: Ownership,
@@ -58,7 +58,7 @@ export class CertificateAssigner {
   }
 
   #assignAll(
-    ingresses: readonly IngressModel[],
+    ingresses: readonly Source[],
     sources: CertificateSources,
     published: Snapshot | null,
     ownership: Ownership,
@@ -85,7 +85,7 @@ export class CertificateAssigner {
 
 /** Not part of what is laid, which no clock may change. */
 function reportUntimely(
-  ingresses: readonly IngressModel[],
+  ingresses: readonly Source[],
   { statuses }: TlsLayout,
   sources: CertificateSources,
   problems: ProblemList,
@@ -102,7 +102,7 @@ function reportUntimely(
 }
 
 /** Whether the same Ingresses in the same order have the same TLS entries, whatever else differs. */
-function isSameTls(before: readonly IngressModel[], now: readonly IngressModel[]): boolean {
+function isSameTls(before: readonly Source[], now: readonly Source[]): boolean {
   if (before === now) return true;
   if (before.length !== now.length) return false;
   const { removed, added } = differenceOf(before, now);

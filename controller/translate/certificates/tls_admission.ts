@@ -3,10 +3,10 @@
  * that it counts for: those that the entry's namespace owns or has a rule for. An entry for a wildcard
  * that the namespace does not own counts for the namespace's own hosts below it.
  */
-import type { IngressModel, TlsHost } from "../ingress/ingress.ts";
 import type { HostOwner } from "../hosts/host_owner.ts";
 import type { Ownership } from "../hosts/ownership.ts";
 import type { Report } from "../../base/problems.ts";
+import type { Source, TlsHost } from "../model/source.ts";
 
 export type Admission =
   | { readonly kind: "own" }
@@ -28,7 +28,7 @@ export class TlsAdmission {
   /** Exact hosts by `*.suffix`. */
   #below: ReadonlyMap<string, readonly string[]> | null = null;
 
-  constructor(ingresses: readonly IngressModel[], ownership: Ownership) {
+  constructor(ingresses: readonly Source[], ownership: Ownership) {
     this.#ownership = ownership;
     this.#any = new Set(
       ingresses.flatMap(({ takesAnyHost, identity }) => takesAnyHost ? identity.ref.namespace : []),

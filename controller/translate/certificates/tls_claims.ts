@@ -11,21 +11,21 @@ import {
   PAIR_REMEDY,
 } from "./certificate_source.ts";
 import { showElder } from "../../base/identity.ts";
-import type { IngressModel, TlsHost, TlsModel } from "../ingress/ingress.ts";
 import { showSome } from "../../base/json.ts";
 import { isSameList } from "../../base/memo.ts";
-import { HOSTS_ANNOTATION } from "../ingress/namespace_facts.ts";
+import { HOSTS_ANNOTATION } from "../hosts/namespace_facts.ts";
 import type { ProblemList, Report } from "../../base/problems.ts";
 import type { Ownership } from "../hosts/ownership.ts";
 import { PublishedCertificates } from "./published_certificates.ts";
 import type { TlsStatus } from "../model/status.ts";
 import { reportNotAdmitted, TlsAdmission } from "./tls_admission.ts";
+import type { Source, TlsHost, TlsModel } from "../model/source.ts";
 
 /** How a host came out: with the Secret's certificate, with the one published before, or without. */
 type Outcome = "served" | "kept" | "bare";
 
 interface HostClaim {
-  readonly owner: IngressModel;
+  readonly owner: Source;
   readonly field: string;
   readonly source: CertificateSource;
   readonly outcome: Outcome;
@@ -98,7 +98,7 @@ export class TlsClaims {
   }
 
   /** To be called with every entry before the first is added; null for one without a Secret. */
-  admit(ingress: IngressModel, entry: TlsModel, admission: TlsAdmission): AdmittedEntry | null {
+  admit(ingress: Source, entry: TlsModel, admission: TlsAdmission): AdmittedEntry | null {
     const { field, secret } = entry;
     if (secret === null) return null;
     const source = this.#sources.find(secret);
@@ -147,7 +147,7 @@ export class TlsClaims {
     return { use, isFirst: true };
   }
 
-  add(ingress: IngressModel, entry: TlsModel, admitted: AdmittedEntry | null): TlsStatus {
+  add(ingress: Source, entry: TlsModel, admitted: AdmittedEntry | null): TlsStatus {
     if (admitted === null) return entry.status.of([], "none");
     const { source, hosts, isRefused } = admitted;
     const isAgain = admitted.claimed !== null;
@@ -182,7 +182,7 @@ export class TlsClaims {
   }
 
   #claimAll(
-    ingress: IngressModel,
+    ingress: Source,
     { source, hosts, below, repeated, crowded }: AdmittedEntry,
   ): Claimed {
     const claimed: Record<Outcome | "taken", string[]> = {
@@ -214,7 +214,7 @@ export class TlsClaims {
   }
 
   /** An entry without hosts whose names others have, as those of the same Secret before it. */
-  #reportAgain(ingress: IngressModel, { field }: TlsModel, [host]: readonly string[]): void {
+  #reportAgain(ingress: Source, { field }: TlsModel, [host]: readonly string[]): void {
     const other = this.#claims.get(host);
     if (other === undefined) return;
     reportTaken(this.#problems.about(ingress.identity.ref), ingress, field, host, other);
@@ -254,7 +254,7 @@ export class TlsClaims {
   }
 
   #claim(
-    ingress: IngressModel,
+    ingress: Source,
     { field, host }: TlsHost,
     source: CertificateSource,
   ): Outcome | "taken" {
@@ -354,7 +354,7 @@ function isSame(a: CertificateSource, b: CertificateSource): boolean {
 
 function reportTaken(
   report: Report,
-  ingress: IngressModel,
+  ingress: Source,
   field: string,
   host: string,
   other: HostClaim,

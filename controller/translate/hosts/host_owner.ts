@@ -1,7 +1,7 @@
 /**
  * The owner of a host. In: nothing. Out: types, and how a namespace stands to a host with that owner.
  */
-import type { IngressModel } from "../ingress/ingress.ts";
+import type { Source } from "../model/source.ts";
 
 /** Whether hosts belong to namespaces, or to whoever has the oldest Ingress for a path. */
 export const HOST_OWNERSHIPS = ["namespace", "shared"] as const;
@@ -24,8 +24,8 @@ export type Standing = "free" | "owner" | "guest" | "refused";
 
 /** The Ingresses that name a host, oldest first. */
 export interface Claimants {
-  readonly living: IngressModel[];
-  readonly dying: IngressModel[];
+  readonly living: Source[];
+  readonly dying: Source[];
 }
 
 export function standingOf(owner: HostOwner | undefined, namespace: string): Standing {

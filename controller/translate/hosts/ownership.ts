@@ -21,18 +21,18 @@ import {
   type Standing,
   standingOf,
 } from "./host_owner.ts";
-import type { IngressModel } from "../ingress/ingress.ts";
 import { differenceOf, isSameList, LastResult } from "../../base/memo.ts";
-import type { AssignedHost, NamespaceFacts } from "../ingress/namespace_facts.ts";
+import type { AssignedHost, NamespaceFacts } from "./namespace_facts.ts";
 import { reportOwnership } from "./ownership_problems.ts";
 import type { ObjectProblem } from "../../base/problems.ts";
+import type { Source } from "../model/source.ts";
 
 /** Claims recorded for a host: its owner, and some that wait. */
 const MAX_CLAIMS = 8;
 
 export interface OwnershipInputs {
   readonly mode: HostOwnershipMode;
-  readonly ingresses: readonly IngressModel[];
+  readonly ingresses: readonly Source[];
   readonly namespaces: NamespaceFacts;
   /** Null where none are recorded. */
   readonly claims: HostClaims | null;
@@ -125,8 +125,8 @@ function isSameRecord(
 
 /** The hosts named by Ingresses that came, went, or say something else of hosts; null for many. */
 function touchedHosts(
-  before: readonly IngressModel[],
-  now: readonly IngressModel[],
+  before: readonly Source[],
+  now: readonly Source[],
 ): ReadonlySet<string> | null {
   const touched = new Set<string>();
   if (before === now) return touched;
@@ -142,7 +142,7 @@ function touchedHosts(
   return touched;
 }
 
-function isSameClaimant(a: IngressModel, b: IngressModel): boolean {
+function isSameClaimant(a: Source, b: Source): boolean {
   return a.identity.label === b.identity.label && a.identity.createdAt === b.identity.createdAt &&
     a.isDying === b.isDying && isSameList(a.sharesWith, b.sharesWith) &&
     a.hosts.length === b.hosts.length &&
@@ -259,7 +259,7 @@ function servedBy(published: Snapshot | null): Map<string, Set<string>> {
 
 /** Each once; oldest Ingress first. */
 function namesOf(
-  counting: readonly IngressModel[],
+  counting: readonly Source[],
   recorded: readonly RecordedClaim[],
   kept: ReadonlySet<string>,
 ): readonly string[] {
@@ -281,7 +281,7 @@ interface HostHistory {
 function inOrder(
   { names, recorded, served, since }: HostHistory,
   assignedTo: string | null,
-  counting: readonly IngressModel[],
+  counting: readonly Source[],
 ): readonly RecordedClaim[] {
   const old = recorded.filter(({ namespace }) => names.includes(namespace));
   const others = names.filter((name) => !old.some(({ namespace }) => namespace === name));
@@ -309,7 +309,7 @@ function inOrder(
 function sharedFirst(
   list: readonly RecordedClaim[],
   serving: readonly string[],
-  counting: readonly IngressModel[],
+  counting: readonly Source[],
 ): readonly RecordedClaim[] {
   const host = serving.find((name) => {
     const guests = guestsOf(name, counting);
@@ -329,7 +329,7 @@ function sharedFirst(
 function ownerOf(
   list: readonly RecordedClaim[],
   assigned: AssignedHost | undefined,
-  counting: readonly IngressModel[],
+  counting: readonly Source[],
 ): HostOwner {
   const namespace = assigned?.namespace ?? list[0].namespace;
   const sharers = assigned === undefined && list[0].shared
@@ -345,7 +345,7 @@ function ownerOf(
 }
 
 /** Namespaces that Ingresses of `namespace` share the host with, sorted. */
-function guestsOf(namespace: string, counting: readonly IngressModel[]): readonly string[] {
+function guestsOf(namespace: string, counting: readonly Source[]): readonly string[] {
   const guests = new Set<string>();
   for (const { identity, sharesWith } of counting) {
     if (sharesWith.length === 0 || identity.ref.namespace !== namespace) continue;
@@ -355,8 +355,8 @@ function guestsOf(namespace: string, counting: readonly IngressModel[]): readonl
 }
 
 function isContested(
-  living: readonly IngressModel[],
-  dying: readonly IngressModel[],
+  living: readonly Source[],
+  dying: readonly Source[],
   names: readonly string[],
   { namespace, sharers, guests }: HostOwner,
 ): boolean {

@@ -4,10 +4,10 @@
  * each host and foreign namespace.
  */
 import type { Claimants, HostOwner } from "./host_owner.ts";
-import type { IngressModel } from "../ingress/ingress.ts";
-import { HOSTS_ANNOTATION } from "../ingress/namespace_facts.ts";
+import { HOSTS_ANNOTATION } from "./namespace_facts.ts";
 import { type ObjectProblem, type ProblemList, recordProblems } from "../../base/problems.ts";
 import { SHARE_ANNOTATION } from "../annotations/own_annotation_names.ts";
+import type { Source } from "../model/source.ts";
 
 export function reportOwnership(
   contested: ReadonlySet<string>,
@@ -61,7 +61,7 @@ function reportRefused(
 function reportSharers(
   host: string,
   { sharers }: HostOwner,
-  all: readonly IngressModel[],
+  all: readonly Source[],
   problems: ProblemList,
 ): void {
   for (const name of sharers) {
@@ -81,6 +81,6 @@ function showReason({ because, since }: HostOwner): string {
   return since === null ? "" : ", whose claim counts";
 }
 
-function fieldOfHost({ hosts }: IngressModel, host: string): string {
+function fieldOfHost({ hosts }: Source, host: string): string {
   return hosts.find((one) => one.host === host)?.field ?? "spec.rules";
 }

@@ -8,94 +8,35 @@
  */
 import { formatObject, type ObjectRef } from "../../../shared/problem.ts";
 import type { PathMatch, ReplyAction } from "../../../shared/snapshot/types.ts";
-import { type Excess, excessOf } from "../../kube/excess.ts";
-import { ANY_HOST, explainHost, HOST_REMEDY, readHost, readRuleHost } from "./host.ts";
-import { type Identity, keyOf, type SecretName } from "../../base/identity.ts";
-import { type HostField, hostFields, readSharesWith } from "./ingress_hosts.ts";
+import { excessOf } from "../../kube/excess.ts";
+import { ANY_HOST, explainHost, HOST_REMEDY, readHost, readRuleHost } from "../model/host.ts";
+import { type Identity, keyOf } from "../../base/identity.ts";
+import { readSharesWith } from "./shared_hosts.ts";
 import { asList, asObject, asText, describe, fieldOf, isAbsent, quote } from "../../base/json.ts";
-import { isDying } from "./namespace_facts.ts";
+import { isDying } from "../hosts/namespace_facts.ts";
 import { reportNginxAnnotations } from "../annotations/nginx/annotations.ts";
 import { readAccepted, reportOwnAnnotations } from "../annotations/own_annotations.ts";
-import { explainPath, looksLikePattern, readPath, readPathType, WHOLE_HOST } from "./path.ts";
-import { type ObjectProblem, recordProblems, type Report } from "../../base/problems.ts";
-import { type BackendRef, readBackend } from "./backend_ref.ts";
-import { HostPlaces, RoutePlace } from "../model/route_place.ts";
+import { explainPath, looksLikePattern, readPath, readPathType } from "./path.ts";
+import { recordProblems, type Report } from "../../base/problems.ts";
+import { readBackend } from "./backend.ts";
+import { HostPlaces, RoutePlace, WHOLE_HOST } from "../model/route_place.ts";
 import {
   isCanary,
   NGINX_PREFIX,
-  type ProtocolWish,
   readProtocolWish,
   readRefusals,
-  type Refusal,
 } from "../annotations/nginx/refusals.ts";
-import { LastStatus, LastTlsStatus, type PathStatus } from "../model/status.ts";
-
-/** All that the object says by itself: one object has one model. */
-export interface IngressModel {
-  readonly identity: Identity;
-  /** What is wrong with the object by itself. */
-  readonly problems: readonly ObjectProblem[];
-  readonly rules: readonly RuleModel[];
-  /** Of its rules. */
-  readonly hosts: readonly HostField[];
-  /** Whether it has a rule without a host, or nothing but a default backend. */
-  readonly takesAnyHost: boolean;
-  /** Namespaces whose rules it admits to its hosts, where its own namespace owns them. */
-  readonly sharesWith: readonly string[];
-  /** Whether the object itself is being deleted. */
-  readonly isDying: boolean;
-  /** Whether `spec.rules` says something, readable or not: it is more than a default backend. */
-  readonly hasRules: boolean;
-  readonly defaultBackend: BackendRef | null;
-  readonly tls: readonly TlsModel[];
-  /** For its default backend, and for hosts without a path. */
-  readonly hostPlaces: HostPlaces;
-  readonly status: LastStatus;
-  /** Annotations that close its paths, unless they are accepted. */
-  readonly refusals: readonly Refusal[];
-  /** What `backend-protocol` asks for; null where it is not there. */
-  readonly protocolWish: ProtocolWish | null;
-  /** Annotations that the Ingress itself says it can do without; null where it says nothing. */
-  readonly accepted: readonly string[] | null;
-  /** Why its rules and TLS entries were not kept; null where all of it is there. */
-  readonly excess: Excess | null;
-}
-
-export interface RuleModel {
-  /** `spec.rules[0]`. */
-  readonly field: string;
-  /** Null where it cannot be read; its paths are then dropped. */
-  readonly host: string | null;
-  readonly paths: readonly PathModel[];
-}
-
-export interface PathModel {
-  /** `spec.rules[0].http.paths[1]`, or the rule's where its paths cannot be read. */
-  readonly field: string;
-  /** Null where its host or path cannot be read. */
-  readonly place: RoutePlace | null;
-  readonly backend: BackendRef;
-  /** What becomes of it without a place. */
-  readonly dropped: PathStatus;
-}
-
-export interface TlsModel {
-  /** `spec.tls[0]`. */
-  readonly field: string;
-  /** Null stands for the names in the certificate. */
-  readonly hosts: readonly TlsHost[] | null;
-  /** Null where the entry names none; of name "" where the name cannot be read. */
-  readonly secret: SecretName | null;
-  readonly status: LastTlsStatus;
-}
-
-export interface TlsHost {
-  /** `spec.tls[0].hosts[1]`. */
-  readonly field: string;
-  readonly host: string;
-}
-
-export const DEFAULT_BACKEND_FIELD = "spec.defaultBackend";
+import { LastStatus, LastTlsStatus } from "../model/status.ts";
+import type { BackendRef } from "../model/backend_ref.ts";
+import { hostFields } from "../model/host_field.ts";
+import {
+  DEFAULT_BACKEND_FIELD,
+  type PathModel,
+  type RuleModel,
+  type Source,
+  type TlsHost,
+  type TlsModel,
+} from "../model/source.ts";
 
 /** One Ingress while it is read. */
 interface Reading {
@@ -105,7 +46,7 @@ interface Reading {
 }
 
 /** What the object says by itself; with a problem for each field that cannot be read. */
-export function readIngress(identity: Identity, object: unknown): IngressModel {
+export function readIngress(identity: Identity, object: unknown): Source {
   const { value, problems } = recordProblems((list) =>
     readSpec(identity, object, list.about(identity.ref))
   );

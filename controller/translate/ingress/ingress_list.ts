@@ -4,38 +4,29 @@
  */
 import type { ObjectRef } from "../../../shared/problem.ts";
 import { addToIndex, compareAge, type Identity } from "../../base/identity.ts";
-import { type IngressModel, readIngress } from "./ingress.ts";
+import { readIngress } from "./ingress.ts";
 import type { IngressObject } from "./ingress_object.ts";
 import { differenceOf, isSameList, LastResult } from "../../base/memo.ts";
-import type { NamespaceFacts } from "./namespace_facts.ts";
-import { type ObjectProblem, type ProblemList, recordProblems } from "../../base/problems.ts";
+import type { NamespaceFacts } from "../hosts/namespace_facts.ts";
+import { type ProblemList, recordProblems } from "../../base/problems.ts";
 import { SortedList } from "../../base/sorted_list.ts";
-
-/** The very same as before where the objects are. */
-export interface IngressList {
-  /** The oldest first. */
-  readonly ingresses: readonly IngressModel[];
-  /** Of reading them. */
-  readonly problems: readonly ObjectProblem[];
-  /** Whether some were left out since another has their name. */
-  readonly hasDuplicates: boolean;
-}
+import type { Source, SourceList } from "../model/source.ts";
 
 interface Ordered {
-  readonly list: IngressList;
+  readonly list: SourceList;
   readonly namespaces: NamespaceFacts;
 }
 
 export class IngressReader {
-  readonly #lastList = new LastResult<readonly IngressObject[], IngressList>();
-  readonly #lastOrder = new LastResult<Ordered, IngressList>();
-  readonly #byAge = new SortedList<IngressModel>((a, b) => compareAge(a.identity, b.identity));
+  readonly #lastList = new LastResult<readonly IngressObject[], SourceList>();
+  readonly #lastOrder = new LastResult<Ordered, SourceList>();
+  readonly #byAge = new SortedList<Source>((a, b) => compareAge(a.identity, b.identity));
 
   /**
    * Every Ingress that has a name. One without is left out with a problem: the API knows no such
    * object, and its routes could not be told from another's.
    */
-  read(objects: readonly IngressObject[]): IngressList {
+  read(objects: readonly IngressObject[]): SourceList {
     return this.#lastList.recall((before) =>
       isSameList(before, objects) || takeModels(before, objects)
     ) ?? this.#lastList.keep(objects, readAll(objects, this.#byAge));
@@ -45,7 +36,7 @@ export class IngressReader {
    * The same Ingresses, but those that are being deleted, or whose namespace is, come last: they lose
    * every conflict, and serve on where nobody else wants it.
    */
-  livingFirst(list: IngressList, namespaces: NamespaceFacts): IngressList {
+  livingFirst(list: SourceList, namespaces: NamespaceFacts): SourceList {
     return this.#lastOrder.recall((before) =>
       before.list === list && before.namespaces === namespaces
     ) ?? this.#lastOrder.keep({ list, namespaces }, inOrder(list, namespaces.terminating));
@@ -63,8 +54,8 @@ function takeModels(before: readonly IngressObject[], now: readonly IngressObjec
 
 function readAll(
   objects: readonly IngressObject[],
-  byAge: SortedList<IngressModel>,
-): IngressList {
+  byAge: SortedList<Source>,
+): SourceList {
   let named = 0;
   const { value, problems } = recordProblems((list) => {
     const index = new Map<string, IngressObject & { readonly identity: Identity }>();
@@ -83,8 +74,8 @@ function readAll(
   return { ingresses: value, problems, hasDuplicates: value.length < named };
 }
 
-function inOrder(list: IngressList, terminating: ReadonlySet<string>): IngressList {
-  const isLast = ({ isDying, identity }: IngressModel) =>
+function inOrder(list: SourceList, terminating: ReadonlySet<string>): SourceList {
+  const isLast = ({ isDying, identity }: Source) =>
     isDying || terminating.has(identity.ref.namespace);
   if (!list.ingresses.some(isLast)) return list;
   const living = list.ingresses.filter((ingress) => !isLast(ingress));

@@ -4,9 +4,9 @@
  */
 import type { ObjectRef } from "../../../shared/problem.ts";
 import { type Identity, readIdentity, refOf } from "../../base/identity.ts";
-import type { IngressModel } from "./ingress.ts";
 import { asObject, asText, fieldOf, isSameJson, type JsonObject } from "../../base/json.ts";
 import { ObjectCache } from "../../base/memo.ts";
+import type { Source } from "../model/source.ts";
 
 const CLASS_ANNOTATION = "kubernetes.io/ingress.class";
 
@@ -19,7 +19,7 @@ export class IngressObject {
   readonly className: unknown;
   /** The annotation that named the class before there was a field for it. */
   readonly classAnnotation: string | null;
-  #model: IngressModel | null = null;
+  #model: Source | null = null;
 
   constructor(object: JsonObject) {
     this.object = object;
@@ -37,8 +37,8 @@ export class IngressObject {
   /** What `read` makes of it, which must be the same each time. */
   model(
     this: IngressObject & { readonly identity: Identity },
-    read: (identity: Identity, object: JsonObject) => IngressModel,
-  ): IngressModel {
+    read: (identity: Identity, object: JsonObject) => Source,
+  ): Source {
     return this.#model ??= read(this.identity, this.object);
   }
 

@@ -23,9 +23,6 @@ export function readPathType(value: unknown): PathType | null {
   return value === "ImplementationSpecific" ? "Prefix" : null;
 }
 
-/** The catch-all that a path of type ImplementationSpecific is when it is left out. */
-export const WHOLE_HOST: PathMatch = { type: "Prefix", value: "/" };
-
 export function readPath(value: unknown, type: PathType): PathReading {
   if (typeof value !== "string") {
     return { ok: false, reason: `is ${describe(value)} where text is meant` };

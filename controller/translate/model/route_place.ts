@@ -8,6 +8,9 @@ import type { Action, Origin, PathMatch, Route } from "../../../shared/snapshot/
 import type { Identity } from "../../base/identity.ts";
 import type { PathStatus } from "./status.ts";
 
+/** All paths of a host. */
+export const WHOLE_HOST: PathMatch = { type: "Prefix", value: "/" };
+
 export class RoutePlace {
   /** Of the route. */
   readonly id: string;
@@ -62,7 +65,7 @@ export class HostPlaces {
     this.#places ??= new Map();
     let place = this.#places.get(key);
     if (place === undefined) {
-      place = new RoutePlace(host, { type: "Prefix", value: "/" }, owner, field);
+      place = new RoutePlace(host, WHOLE_HOST, owner, field);
       this.#places.set(key, place);
     }
     return place;

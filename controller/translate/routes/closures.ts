@@ -4,16 +4,11 @@
  * error for each refusal that closes paths and a warning for each one that is accepted.
  */
 import type { ReplyAction, Upstream } from "../../../shared/snapshot/types.ts";
-import type { IngressModel } from "../ingress/ingress.ts";
 import { quote } from "../../base/json.ts";
 import type { ProblemList } from "../../base/problems.ts";
-import {
-  closedAnswer,
-  fieldOfAnnotation,
-  NGINX_PREFIX,
-  type Refusal,
-} from "../annotations/nginx/refusals.ts";
+import { closedAnswer, fieldOfAnnotation, NGINX_PREFIX } from "../annotations/nginx/refusals.ts";
 import { ACCEPT_ANNOTATION } from "../annotations/own_annotations.ts";
+import type { Refusal, Source } from "../model/source.ts";
 
 export interface RefusalOptions {
   /** Annotations of ingress-nginx, without the prefix, that close nothing. */
@@ -23,7 +18,7 @@ export interface RefusalOptions {
 }
 
 interface Closed {
-  readonly by: IngressModel;
+  readonly by: Source;
   readonly name: string;
   readonly action: ReplyAction;
 }
@@ -31,12 +26,12 @@ interface Closed {
 export class Closures {
   readonly #options: RefusalOptions;
   readonly #problems: ProblemList;
-  readonly #ingresses = new Map<IngressModel, ReplyAction>();
+  readonly #ingresses = new Map<Source, ReplyAction>();
   /** By namespace and host. */
   readonly #hosts = new Map<string, Closed>();
 
   constructor(
-    ingresses: readonly IngressModel[],
+    ingresses: readonly Source[],
     options: RefusalOptions,
     problems: ProblemList,
   ) {
@@ -59,7 +54,7 @@ export class Closures {
   }
 
   /** The answer for what `ingress` has of `host`, null where its backends decide. */
-  of(ingress: IngressModel, host: string | null): ReplyAction | null {
+  of(ingress: Source, host: string | null): ReplyAction | null {
     const own = this.#ingresses.get(ingress);
     if (own !== undefined) return own;
     if (host === null || this.#hosts.size === 0) return null;
@@ -76,7 +71,7 @@ export class Closures {
   }
 
   /** As `of`, once it is known how the backend is spoken to. */
-  ofProtocol(ingress: IngressModel, protocol: Upstream["protocol"] | null): ReplyAction | null {
+  ofProtocol(ingress: Source, protocol: Upstream["protocol"] | null): ReplyAction | null {
     const wish = ingress.protocolWish;
     if (wish === null || protocol === null || wish.protocols.includes(protocol)) return null;
     const name = "backend-protocol";
@@ -85,7 +80,7 @@ export class Closures {
     return this.#reportAccepted(ingress, refusal) ? null : this.#reportClosed(ingress, refusal);
   }
 
-  #refuse(ingress: IngressModel, refusal: Refusal): void {
+  #refuse(ingress: Source, refusal: Refusal): void {
     if (this.#reportAccepted(ingress, refusal)) return;
     const action = this.#reportClosed(ingress, refusal);
     if (!this.#ingresses.has(ingress)) this.#ingresses.set(ingress, action);
@@ -97,7 +92,7 @@ export class Closures {
     }
   }
 
-  #reportAccepted(ingress: IngressModel, { name, field }: Refusal): boolean {
+  #reportAccepted(ingress: Source, { name, field }: Refusal): boolean {
     const byOperator = this.#options.acceptUnsupported.includes(name);
     const byOwner = this.#options.allowAcceptUnsupportedAnnotation &&
       (ingress.accepted?.includes(name) ?? false);
@@ -113,7 +108,7 @@ export class Closures {
     return true;
   }
 
-  #reportClosed(ingress: IngressModel, { name, field, isHostWide, remedy }: Refusal): ReplyAction {
+  #reportClosed(ingress: Source, { name, field, isHostWide, remedy }: Refusal): ReplyAction {
     this.#problems.about(ingress.identity.ref).error(field, {
       reason: "NginxAnnotation",
       message: `annotation ${quote(NGINX_PREFIX + name)} is not supported, so ` +
@@ -126,6 +121,6 @@ export class Closures {
   }
 }
 
-function hostKey({ identity }: IngressModel, host: string): string {
+function hostKey({ identity }: Source, host: string): string {
   return `${identity.ref.namespace} ${host}`;
 }

@@ -5,23 +5,22 @@
 import type { Action, PathMatch, Route } from "../../../shared/snapshot/types.ts";
 import type { BackendResolver } from "../backends/backend.ts";
 import type { Resolution } from "../backends/backend_plan.ts";
-import type { BackendRef } from "../ingress/backend_ref.ts";
 import type { Closures } from "./closures.ts";
-import type { IngressModel } from "../ingress/ingress.ts";
-import { WHOLE_HOST } from "../ingress/path.ts";
 import type { ProblemList } from "../../base/problems.ts";
-import { routeId, type RoutePlace } from "../model/route_place.ts";
+import { routeId, type RoutePlace, WHOLE_HOST } from "../model/route_place.ts";
+import type { BackendRef } from "../model/backend_ref.ts";
+import type { Source } from "../model/source.ts";
 
 /** A route, with whose it is. */
 export interface Claim {
   readonly route: Route;
-  readonly owner: IngressModel;
+  readonly owner: Source;
   readonly isServed: boolean;
 }
 
 /** A host that rules name. */
 export interface NamedHost {
-  readonly owner: IngressModel;
+  readonly owner: Source;
   /** The rule that names the host: `spec.rules[0]`. */
   readonly field: string;
   /** Whether another Ingress names it too. */
@@ -52,7 +51,7 @@ export class RouteClaims {
   }
 
   /** Makes `owner` the host's owner, unless an older Ingress is. */
-  claimHost(host: string, owner: IngressModel, field: string): NamedHost {
+  claimHost(host: string, owner: Source, field: string): NamedHost {
     let named = this.#hosts.get(host);
     if (named === undefined) {
       named = { owner, field, isShared: false, hasRoutes: false };
@@ -63,7 +62,7 @@ export class RouteClaims {
     return named;
   }
 
-  hostOwner(host: string): IngressModel | null {
+  hostOwner(host: string): Source | null {
     return this.#hosts.get(host)?.owner ?? null;
   }
 
@@ -78,7 +77,7 @@ export class RouteClaims {
   }
 
   /** Makes the route for a place that nobody has, on a host that is claimed. */
-  claim(place: RoutePlace, owner: IngressModel, backend: BackendRef): Claim {
+  claim(place: RoutePlace, owner: Source, backend: BackendRef): Claim {
     const { action, isServed } = this.resolve(place.host, owner, backend);
     const claim = { route: place.route(action), owner, isServed };
     this.#claims.set(place.id, claim);
@@ -88,7 +87,7 @@ export class RouteClaims {
   }
 
   /** What requests for a backend get. `host` is null for what no rule takes. */
-  resolve(host: string | null, owner: IngressModel, backend: BackendRef): Resolution {
+  resolve(host: string | null, owner: Source, backend: BackendRef): Resolution {
     const closed = this.#closures.of(owner, host);
     if (closed !== null) return { action: closed, isServed: false };
     const resolution = this.#backends.resolve(

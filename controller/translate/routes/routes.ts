@@ -9,23 +9,23 @@
 import { formatObject } from "../../../shared/problem.ts";
 import type { Action, Route } from "../../../shared/snapshot/types.ts";
 import type { BackendResolver } from "../backends/backend.ts";
-import { type BackendRef, upstreamId } from "../ingress/backend_ref.ts";
 import { Closures, type RefusalOptions } from "./closures.ts";
-import { ANY_HOST } from "../ingress/host.ts";
+import { ANY_HOST } from "../model/host.ts";
 import { showElder } from "../../base/identity.ts";
 import {
   DEFAULT_BACKEND_FIELD,
-  type IngressModel,
   type PathModel,
   type RuleModel,
-} from "../ingress/ingress.ts";
+  type Source,
+} from "../model/source.ts";
 import type { Ownership } from "../hosts/ownership.ts";
-import { WHOLE_HOST } from "../ingress/path.ts";
 import type { ProblemList } from "../../base/problems.ts";
 import { type Claim, type HostRest, type NamedHost, RouteClaims } from "./route_claims.ts";
 import { compareRoutes } from "./route_order.ts";
 import type { SortedList } from "../../base/sorted_list.ts";
 import type { PathStatus } from "../model/status.ts";
+import { type BackendRef, upstreamId } from "../model/backend_ref.ts";
+import { WHOLE_HOST } from "../model/route_place.ts";
 
 /** The Service port that the process, not an Ingress, names. */
 export interface DefaultBackend {
@@ -71,7 +71,7 @@ export interface Fallback {
  * @param order Sorts them by `compareRoutes`.
  */
 export function buildAll(
-  ingresses: readonly IngressModel[],
+  ingresses: readonly Source[],
   backends: BackendResolver,
   { processBackend, refusals, ownership }: RoutingOptions,
   order: SortedList<Route>,
@@ -81,7 +81,7 @@ export function buildAll(
   const claims = new RouteClaims(backends, closures, problems);
   const statuses = claimAllPaths(claims, ingresses, ownership, problems);
   let action: Action | null = null;
-  let chosen: IngressModel | null = null;
+  let chosen: Source | null = null;
   for (const [i, ingress] of ingresses.entries()) {
     if (ingress.defaultBackend === null) continue;
     if (ingress.hasRules) {
@@ -118,7 +118,7 @@ export function buildAll(
 
 /** Builds the routes of Ingresses without default backends, whose hosts no other Ingress names. */
 export function buildAlone(
-  ingresses: readonly IngressModel[],
+  ingresses: readonly Source[],
   backends: BackendResolver,
   fallback: Fallback,
   { refusals, ownership }: RoutingOptions,
@@ -160,7 +160,7 @@ const NOT_OWNED: Action = {
 /** Rules of guests come after all others: the owner's have the first choice of paths. */
 function claimAllPaths(
   claims: RouteClaims,
-  ingresses: readonly IngressModel[],
+  ingresses: readonly Source[],
   ownership: Ownership,
   problems: ProblemList,
 ): PathStatus[][] {
@@ -210,7 +210,7 @@ function dropped({ field, paths }: RuleModel): PathStatus[] {
 
 function claimPath(
   claims: RouteClaims,
-  ingress: IngressModel,
+  ingress: Source,
   { field, place, backend, dropped }: PathModel,
   problems: ProblemList,
 ): PathStatus {
@@ -224,7 +224,7 @@ function claimPath(
 }
 
 function reportTaken(
-  ingress: IngressModel,
+  ingress: Source,
   field: string,
   { route, owner }: Claim,
   problems: ProblemList,
@@ -249,7 +249,7 @@ function reportTaken(
 /** Gives what is left of an Ingress's hosts to its default backend, where it is their oldest. */
 function claimRestOfHosts(
   claims: RouteClaims,
-  ingress: IngressModel,
+  ingress: Source,
   defaultBackend: BackendRef,
   ownership: Ownership,
   problems: ProblemList,
@@ -287,8 +287,8 @@ function claimRestOfHosts(
 }
 
 function refuseDefault(
-  ingress: IngressModel,
-  chosen: IngressModel,
+  ingress: Source,
+  chosen: Source,
   problems: ProblemList,
 ): PathStatus {
   problems.about(ingress.identity.ref).error(DEFAULT_BACKEND_FIELD, {

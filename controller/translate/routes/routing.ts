@@ -11,7 +11,6 @@ import { isSamePart } from "../../../shared/snapshot/equality.ts";
 import type { Route } from "../../../shared/snapshot/types.ts";
 import type { BackendResolver, FoundBackends } from "../backends/backend.ts";
 import type { RefusalOptions } from "./closures.ts";
-import type { IngressModel } from "../ingress/ingress.ts";
 import { carryOver, differenceOf, isSameList, LastResult } from "../../base/memo.ts";
 import type { Ownership } from "../hosts/ownership.ts";
 import { type ProblemList, type Recorded, recordProblems } from "../../base/problems.ts";
@@ -26,9 +25,10 @@ import {
   type RoutingOptions,
 } from "./routes.ts";
 import { mergeSorted, SortedList } from "../../base/sorted_list.ts";
+import type { Source } from "../model/source.ts";
 
 interface Inputs {
-  readonly ingresses: readonly IngressModel[];
+  readonly ingresses: readonly Source[];
   readonly options: RoutingOptions;
   readonly found: FoundBackends;
 }
@@ -39,7 +39,7 @@ export class RouteBuilder {
 
   /** The very same as before where Ingresses, their hosts' owners and their backends' actions are. */
   build(
-    ingresses: readonly IngressModel[],
+    ingresses: readonly Source[],
     backends: BackendResolver,
     options: RoutingOptions,
     problems: ProblemList,
@@ -82,7 +82,7 @@ const NONE: ReadonlyMap<string, number> = new Map();
 function buildChanges(
   inputs: Inputs,
   before: Recorded<Layout>,
-  ingresses: readonly IngressModel[],
+  ingresses: readonly Source[],
   backends: BackendResolver,
   options: RoutingOptions,
 ): Recorded<Layout> | null {
@@ -129,8 +129,8 @@ function isContested(hosts: ReadonlySet<string>, { contested }: Ownership): bool
 /** False where a host that comes or goes is another Ingress's as well; `hosts` is useless then. */
 function changeHosts(
   hosts: Map<string, NamedHost>,
-  removed: readonly IngressModel[],
-  added: readonly IngressModel[],
+  removed: readonly Source[],
+  added: readonly Source[],
 ): boolean {
   if ([...removed, ...added].some(({ defaultBackend }) => defaultBackend !== null)) return false;
   for (const host of hostsOf(removed)) {
@@ -147,12 +147,12 @@ function changeHosts(
   return true;
 }
 
-function hostsOf(ingresses: readonly IngressModel[]): ReadonlySet<string> {
+function hostsOf(ingresses: readonly Source[]): ReadonlySet<string> {
   return new Set(ingresses.flatMap(({ rules }) => rules.flatMap(({ host }) => host ?? [])));
 }
 
 /** How often Ingresses that share no host asked for each backend, by id. */
-function countBackends(ingresses: readonly IngressModel[]): ReadonlyMap<string, number> {
+function countBackends(ingresses: readonly Source[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const { rules } of ingresses) {
     const claimed = new Set<string>();

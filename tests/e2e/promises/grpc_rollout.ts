@@ -67,8 +67,8 @@ class Stream {
   async #run(): Promise<void> {
     using client = await Http2Client.connect(80, { address: this.#address, host: this.#host });
     while (!this.#over) {
-      const call = client.call(PATH);
       try {
+        const call = client.call(PATH);
         // Less than for as long as a pod lingers after SIGTERM: it lets its streams end.
         for (let count = 0; count < 40 && !this.#over; count++) {
           await call.echo("a message");
@@ -80,6 +80,8 @@ class Stream {
         else this.ended++;
       } catch (error) {
         this.#lost.push(String(error));
+        // A connection that has ended fails every further call at once.
+        await new Promise((resume) => setTimeout(resume, PAUSE));
       }
     }
   }

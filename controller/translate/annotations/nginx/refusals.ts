@@ -7,27 +7,11 @@
  * Each is judged by its value: a list that admits everybody, `false`, `off`, `0` or nothing protects
  * nothing. cert-manager writes `0.0.0.0/0,::/0` on the Ingress of every HTTP-01 solver.
  */
-import type { ReplyAction, Upstream } from "../../../../shared/snapshot/types.ts";
+import type { ReplyAction } from "../../../../shared/snapshot/types.ts";
 import { asList, asObject, fieldOf, isAbsent, quote } from "../../../base/json.ts";
+import type { ProtocolWish, Refusal } from "../../model/source.ts";
 
 export const NGINX_PREFIX = "nginx.ingress.kubernetes.io/";
-
-/** One annotation that closes paths. */
-export interface Refusal {
-  /** Without the prefix. */
-  readonly name: string;
-  /** `metadata.annotations["…"]`. */
-  readonly field: string;
-  /** Whether ingress-nginx applies it to the whole host. */
-  readonly isHostWide: boolean;
-  readonly remedy: string;
-}
-
-/** What `backend-protocol` asks of the Service's port. */
-export interface ProtocolWish {
-  readonly protocols: readonly Upstream["protocol"][];
-  readonly remedy: string;
-}
 
 /** Values by the name without the prefix, trimmed; null where the value is no text. */
 type Values = ReadonlyMap<string, string | null>;

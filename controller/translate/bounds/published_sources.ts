@@ -1,18 +1,18 @@
 /**
- * What was published of an Ingress, as a model of it. In: the Ingress, and the routes and certificates
- * of the snapshot published last. Out: a model that serves the same hosts and paths, with the backends
- * and Secrets as they are now; the very same model while the same is published of it.
+ * What was published of a source. In: the source as it is now, and the routes and certificates of the
+ * snapshot published last. Out: a source with the same hosts and paths, and the backends and Secrets as
+ * they are now; the very same one while the same is published of it.
  */
 import type { Route, Snapshot } from "../../../shared/snapshot/types.ts";
-import { type BackendRef, upstreamId } from "./backend_ref.ts";
-import { ANY_HOST } from "./host.ts";
+import { ANY_HOST } from "../model/host.ts";
 import { type Identity, keyOf } from "../../base/identity.ts";
-import type { IngressModel, PathModel, RuleModel, TlsModel } from "./ingress.ts";
-import { hostFields } from "./ingress_hosts.ts";
 import { isSamePart } from "../../../shared/snapshot/equality.ts";
 import { HostPlaces, RoutePlace } from "../model/route_place.ts";
 import { LastStatus, LastTlsStatus } from "../model/status.ts";
 import { formatObject } from "../../../shared/problem.ts";
+import { type BackendRef, upstreamId } from "../model/backend_ref.ts";
+import { hostFields } from "../model/host_field.ts";
+import type { PathModel, RuleModel, Source, TlsModel } from "../model/source.ts";
 
 /** What one snapshot has of the Ingresses of some namespaces. */
 export class PublishedParts {
@@ -61,14 +61,14 @@ interface KnownModel {
   readonly routes: readonly Route[];
   /** JSON. */
   readonly tls: string;
-  readonly model: IngressModel;
+  readonly model: Source;
 }
 
 export class PublishedModels {
-  readonly #known = new WeakMap<IngressModel, KnownModel>();
+  readonly #known = new WeakMap<Source, KnownModel>();
 
   /** @param ingress of which the annotations count as they are now. */
-  of(ingress: IngressModel, parts: PublishedParts): IngressModel {
+  of(ingress: Source, parts: PublishedParts): Source {
     const routes = parts.routesOf(ingress.identity);
     const hosts = new Set(routes.map(({ host }) => host));
     const { namespace } = ingress.identity.ref;
@@ -79,7 +79,7 @@ export class PublishedModels {
       return last.model;
     }
     const rules = rulesOf(ingress.identity, routes);
-    const model: IngressModel = {
+    const model: Source = {
       ...ingress,
       problems: [],
       rules,

@@ -1,25 +1,11 @@
 /**
  * The backend that an Ingress names, read. In: `backend` or `defaultBackend` of unknown shape. Out:
- * a Service and its port, or the answer that requests get because there is no such thing.
+ * a `BackendRef`: a Service and its port, or the local reply in place of one that cannot be read.
  */
-import type { ReplyAction } from "../../../shared/snapshot/types.ts";
 import { asObject, asPort, fieldOf, isAbsent, quote } from "../../base/json.ts";
 import { isDnsLabel, isPortName } from "../../base/names.ts";
 import type { Report } from "../../base/problems.ts";
-
-export type BackendRef =
-  | {
-    readonly kind: "service";
-    readonly namespace: string;
-    readonly name: string;
-    readonly port: number | string;
-    /** Of the upstream that it becomes. */
-    readonly id: string;
-    /** Fields of the Service's name and port, for problems with them. */
-    readonly nameField: string;
-    readonly portField: string;
-  }
-  | { readonly kind: "broken"; readonly action: ReplyAction };
+import { type BackendRef, upstreamId } from "../model/backend_ref.ts";
 
 /** Reports what cannot be read; a backend that is left out answers 503, any other such one 500. */
 export function readBackend(
@@ -74,11 +60,6 @@ export function readBackend(
     nameField,
     portField: `${portField}.${typeof port.value === "number" ? "number" : "name"}`,
   };
-}
-
-/** See `Upstream.id`. */
-export function upstreamId(namespace: string, name: string, port: number | string): string {
-  return `${namespace}/${name}:${port}`;
 }
 
 type PortReading =

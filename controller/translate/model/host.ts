@@ -1,5 +1,5 @@
 /**
- * Hosts of rules and TLS entries. In: what an Ingress says. Out: a pattern as `Route.host` has it,
+ * Hosts of rules and TLS entries. In: what a source says. Out: a pattern as `Route.host` has it,
  * or why there is none.
  */
 import { isIP } from "node:net";

@@ -3,7 +3,7 @@
  * read. Out: the namespaces that are being deleted, and the hosts that an administrator assigned by
  * the annotation `pingress.io/hosts`, which tenants cannot write.
  */
-import { explainHost, HOST_REMEDY, readHost } from "./host.ts";
+import { explainHost, HOST_REMEDY, readHost } from "../model/host.ts";
 import { compareAge, creationTime, type Identity } from "../../base/identity.ts";
 import { asObject, asText, fieldOf, isAbsent, quote } from "../../base/json.ts";
 import { isSameList, LastResult } from "../../base/memo.ts";

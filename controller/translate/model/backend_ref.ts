@@ -1,0 +1,24 @@
+/**
+ * The backend that a source names. In: nothing. Out: a Service and its port, or the local reply that
+ * requests get because there is no such thing.
+ */
+import type { ReplyAction } from "../../../shared/snapshot/types.ts";
+
+export type BackendRef =
+  | {
+    readonly kind: "service";
+    readonly namespace: string;
+    readonly name: string;
+    readonly port: number | string;
+    /** Of the upstream that it becomes. */
+    readonly id: string;
+    /** Fields of the Service's name and port, for problems with them. */
+    readonly nameField: string;
+    readonly portField: string;
+  }
+  | { readonly kind: "broken"; readonly action: ReplyAction };
+
+/** See `Upstream.id`. */
+export function upstreamId(namespace: string, name: string, port: number | string): string {
+  return `${namespace}/${name}:${port}`;
+}

@@ -1,0 +1,108 @@
+/**
+ * What one object of a user wants, whatever its kind: the model between sources and routes. In: nothing.
+ * Out: the types that a source (`ingress/`) makes of its objects, and all later stages read: owners of
+ * hosts, bounds, routes, certificates, statuses.
+ */
+import type { Upstream } from "../../../shared/snapshot/types.ts";
+import type { Excess } from "../../kube/excess.ts";
+import type { Identity, SecretName } from "../../base/identity.ts";
+import type { ObjectProblem } from "../../base/problems.ts";
+import type { HostPlaces, RoutePlace } from "./route_place.ts";
+import type { LastStatus, LastTlsStatus, PathStatus } from "./status.ts";
+import type { BackendRef } from "./backend_ref.ts";
+import type { HostField } from "./host_field.ts";
+
+/** All that one object says by itself; one object has one source. */
+export interface Source {
+  readonly identity: Identity;
+  /** What is wrong with the object by itself. */
+  readonly problems: readonly ObjectProblem[];
+  readonly rules: readonly RuleModel[];
+  /** Of its rules. */
+  readonly hosts: readonly HostField[];
+  /** Whether it has a rule without a host, or nothing but a default backend. */
+  readonly takesAnyHost: boolean;
+  /** Namespaces whose rules it admits to its hosts, where its own namespace owns them. */
+  readonly sharesWith: readonly string[];
+  /** Whether the object itself is being deleted. */
+  readonly isDying: boolean;
+  /** Whether `spec.rules` says something, readable or not: it is more than a default backend. */
+  readonly hasRules: boolean;
+  readonly defaultBackend: BackendRef | null;
+  readonly tls: readonly TlsModel[];
+  /** For its default backend, and for hosts without a path. */
+  readonly hostPlaces: HostPlaces;
+  readonly status: LastStatus;
+  /** Annotations that close its paths, unless they are accepted. */
+  readonly refusals: readonly Refusal[];
+  /** What `backend-protocol` asks for; null where it is not there. */
+  readonly protocolWish: ProtocolWish | null;
+  /** Annotations that the Ingress itself says it can do without; null where it says nothing. */
+  readonly accepted: readonly string[] | null;
+  /** Why its rules and TLS entries were not kept; null where all of it is there. */
+  readonly excess: Excess | null;
+}
+
+export interface RuleModel {
+  /** `spec.rules[0]`. */
+  readonly field: string;
+  /** Null where it cannot be read; its paths are then dropped. */
+  readonly host: string | null;
+  readonly paths: readonly PathModel[];
+}
+
+export interface PathModel {
+  /** `spec.rules[0].http.paths[1]`, or the rule's where its paths cannot be read. */
+  readonly field: string;
+  /** Null where its host or path cannot be read. */
+  readonly place: RoutePlace | null;
+  readonly backend: BackendRef;
+  /** What becomes of it without a place. */
+  readonly dropped: PathStatus;
+}
+
+export interface TlsModel {
+  /** `spec.tls[0]`. */
+  readonly field: string;
+  /** Null stands for the names in the certificate. */
+  readonly hosts: readonly TlsHost[] | null;
+  /** Null where the entry names none; of name "" where the name cannot be read. */
+  readonly secret: SecretName | null;
+  readonly status: LastTlsStatus;
+}
+
+export interface TlsHost {
+  /** `spec.tls[0].hosts[1]`. */
+  readonly field: string;
+  readonly host: string;
+}
+
+/** One annotation that closes paths. */
+export interface Refusal {
+  /** Without the prefix. */
+  readonly name: string;
+  /** `metadata.annotations["…"]`. */
+  readonly field: string;
+  /** Whether ingress-nginx applies it to the whole host. */
+  readonly isHostWide: boolean;
+  readonly remedy: string;
+}
+
+/** What `backend-protocol` asks of the Service's port. */
+export interface ProtocolWish {
+  readonly protocols: readonly Upstream["protocol"][];
+  readonly remedy: string;
+}
+
+/** The very same as before where the objects are. */
+export interface SourceList {
+  /** The oldest first. */
+  readonly ingresses: readonly Source[];
+  /** Of reading them. */
+  readonly problems: readonly ObjectProblem[];
+  /** Whether some were left out since another has their name. */
+  readonly hasDuplicates: boolean;
+}
+
+/** Of the only source that has a default backend. */
+export const DEFAULT_BACKEND_FIELD = "spec.defaultBackend";
