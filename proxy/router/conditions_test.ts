@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { Random } from "../../tests/fuzz/random.ts";
 import { RequestHead } from "../http/message.ts";
 import { fieldsOf } from "../http/fields.ts";
 import type { RouteMatch } from "../../shared/snapshot/types.ts";
@@ -150,6 +151,24 @@ Deno.test("a request is taken by what the conditions of a route say", async (t) 
         assert.equal(conditions.hold(requestOf(request)), false, JSON.stringify(request));
       }
     });
+  }
+});
+
+Deno.test("a query without escapes has the parameters that URLSearchParams finds", () => {
+  const random = new Random(1);
+  for (let i = 0; i < 2_000; i++) {
+    const pieces = Array.from(
+      { length: random.below(8) },
+      () => random.pick(["a", "b", "=", "&", "?", "\xc3\xbc", "__proto__", "#", ";"]),
+    );
+    const query = `?${pieces.join("")}`;
+    const expected = new URLSearchParams(query);
+    const view = requestOf({ query });
+    for (
+      const name of ["", "a", "b", "ab", "?", "?a", "\xc3\xbc", "__proto__", ...expected.keys()]
+    ) {
+      assert.equal(view.parameter(name), expected.get(name), `${name} of ${query}`);
+    }
   }
 });
 
