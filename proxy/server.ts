@@ -28,7 +28,7 @@ import { LoopMark } from "./http/loop_mark.ts";
 import type { Client } from "./http/message.ts";
 import { memoryInUse, Overload } from "./listen/overload.ts";
 import { SelfProbes } from "./listen/self_probes.ts";
-import { localReply } from "./forward/local_reply.ts";
+import { filteredReply } from "./forward/local_reply.ts";
 import type { DownstreamConnection } from "./http/downstream.ts";
 import type { DrainOptions, ProxyServerOptions } from "./server_options.ts";
 import { type SnapshotDelta, SnapshotDiffer } from "./config/diff.ts";
@@ -40,7 +40,7 @@ import { Tunnels } from "./forward/tunnel.ts";
 import { EndpointRegistry } from "./upstream/endpoint.ts";
 import { PendingRequests } from "./upstream/pending_requests.ts";
 import { UpstreamNetworks } from "./upstream/networks.ts";
-import type { HttpEndpoints } from "./forward/upstream_requests.ts";
+import type { HttpEndpoints } from "./route/route.ts";
 
 export type { DrainOptions, ProxyServerOptions } from "./server_options.ts";
 
@@ -157,7 +157,7 @@ export class ProxyServer {
       ...shared,
       h2c: options.h2c ?? true,
       handler: forwarder.handle,
-      localReply,
+      localReply: filteredReply,
       isDraining: () => this.#draining || this.#overload.isHigh,
       onExchangeEnd: (exchange) => telemetry.exchangeEnded(exchange),
       onEnd: (reason) => this.#metrics.http2Ended(reason),

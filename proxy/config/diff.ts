@@ -7,10 +7,11 @@
  * data that can be posted to a worker, but for the keys of certificates, which `worker_protocol.ts`
  * wraps and unwraps.
  */
-import { isSamePart } from "../../shared/snapshot/equality.ts";
 import type {
   Action,
+  FilterSet,
   Listener,
+  Policy,
   Route,
   Snapshot,
   SnapshotVersion,
@@ -19,6 +20,7 @@ import type {
 import { CertificateDiffer } from "../certificates/diff.ts";
 import type { CertificateDelta } from "../certificates/store.ts";
 import type { ServerCertificate } from "../certificates/store.ts";
+import { type PartDelta, PartDiffer } from "./part_diff.ts";
 import { RouteDiffer } from "./route_diff.ts";
 
 export interface SnapshotDelta {
@@ -28,6 +30,8 @@ export interface SnapshotDelta {
   /** Hosts whose routes changed, with all of their routes now, in order; none for a removed host. */
   readonly hosts: readonly HostRoutes[];
   readonly defaultAction: Action | null;
+  readonly filterSets: PartDelta<FilterSet>;
+  readonly policies: PartDelta<Policy>;
   /** New and changed ones. */
   readonly upstreams: readonly Upstream[];
   /** Ids. */
@@ -46,40 +50,61 @@ export interface HostRoutes {
 }
 
 const NO_LISTENERS: readonly Listener[] = [];
+const NO_FILTER_SETS: readonly FilterSet[] = [];
+const NO_POLICIES: readonly Policy[] = [];
 const NONE_DENIED: readonly string[] = [];
 
 /** Compares each snapshot with the one before. */
 export class SnapshotDiffer {
   readonly #routes = new RouteDiffer();
-  #upstreams: readonly Upstream[] = [];
-  #byId = new Map<string, Upstream>();
+  readonly #filterSets = new PartDiffer<FilterSet>();
+  readonly #policies = new PartDiffer<Policy>();
+  readonly #upstreams = new PartDiffer<Upstream>();
   readonly #certificates = new CertificateDiffer();
 
   /** What changed since the last call; everything at the first. */
   diff(snapshot: Snapshot, certificates: readonly ServerCertificate[]): SnapshotDelta {
+    const { routes, filterSets = NO_FILTER_SETS, policies = NO_POLICIES } = snapshot;
+    const replaced = new Set<string>();
+    const settings = {
+      filterSets: this.#filterSets.update(filterSets, replaced),
+      policies: this.#policies.update(policies, replaced),
+    };
+    const hosts = this.#routes.update(routes).map(({ host, routes }) => ({ host, routes }));
+    const upstreams = this.#upstreams.update(snapshot.upstreams, new Set());
     return {
       version: snapshot.version,
       listeners: snapshot.listeners ?? NO_LISTENERS,
-      hosts: this.#routes.update(snapshot.routes).map(({ host, routes }) => ({ host, routes })),
+      hosts: replaced.size === 0 ? hosts : [...hosts, ...dependants(routes, replaced, hosts)],
       defaultAction: snapshot.defaultAction,
-      ...this.#diffUpstreams(snapshot.upstreams),
+      ...settings,
+      upstreams: upstreams.changed,
+      removedUpstreams: upstreams.removed,
       certificates: this.#certificates.diff(certificates),
       defaultCertificate: snapshot.defaultCertificate,
       loopMark: snapshot.loopMark ?? null,
       denied: snapshot.denied ?? NONE_DENIED,
     };
   }
+}
 
-  #diffUpstreams(
-    upstreams: readonly Upstream[],
-  ): Pick<SnapshotDelta, "upstreams" | "removedUpstreams"> {
-    if (upstreams === this.#upstreams) return { upstreams: [], removedUpstreams: [] };
-    const byId = new Map(upstreams.map((upstream) => [upstream.id, upstream]));
-    // What came by a stream is the very same where it did not change; a file is read anew.
-    const changed = upstreams.filter((one) => !isSamePart(this.#byId.get(one.id), one));
-    const removed = [...this.#byId.keys()].filter((id) => !byId.has(id));
-    this.#upstreams = upstreams;
-    this.#byId = byId;
-    return { upstreams: changed, removedUpstreams: removed };
-  }
+/**
+ * The other hosts with routes that use one of these filter sets and policies: what a controller writes
+ * has the hash of its content as id, but a file that is written by hand need not.
+ */
+function dependants(
+  routes: readonly Route[],
+  ids: ReadonlySet<string>,
+  hosts: readonly HostRoutes[],
+): HostRoutes[] {
+  const stale = new Set(routes.filter((route) => uses(route, ids)).map(({ host }) => host));
+  for (const { host } of hosts) stale.delete(host);
+  const theirs = Map.groupBy(routes.filter(({ host }) => stale.has(host)), ({ host }) => host);
+  return [...theirs].map(([host, routes]) => ({ host, routes }));
+}
+
+function uses({ action, filterSet = "", policy = "" }: Route, ids: ReadonlySet<string>): boolean {
+  return ids.has(filterSet) || ids.has(policy) ||
+    (action.kind === "forward" &&
+      action.backends.some(({ filterSet = "" }) => ids.has(filterSet)));
 }

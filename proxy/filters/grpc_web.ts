@@ -1,19 +1,9 @@
 /**
  * gRPC-Web for backends that speak gRPC alone (gRPC's doc/PROTOCOL-WEB.md): what a page's script can
  * send and read, which has neither HTTP/2's frames nor trailers. In: an exchange with a request of
- * gRPC-Web, of any version of HTTP. Out: an exchange with one of gRPC, whose answers, our own too,
- * go back as the client reads them.
+ * gRPC-Web, of any version of HTTP. Out: an exchange with one of gRPC, whose responses, local replies
+ * too, go back as the client reads them.
  */
-import { ProxyError } from "../errors.ts";
-import type { Cancellation } from "../http/cancellation.ts";
-import {
-  CONTENT_LENGTH,
-  CONTENT_TYPE,
-  DROPPED,
-  type Fields,
-  fieldsOf,
-  TRAILER,
-} from "../http/fields.ts";
 import {
   acceptedWebCoding,
   hasGrpc,
@@ -23,130 +13,66 @@ import {
   withWeb,
 } from "../grpc/content_type.ts";
 import {
-  type Body,
-  type Client,
-  type Duplex,
-  type Exchange,
-  type ExchangeRecord,
-  NO_BODY,
-  type RequestHead,
-  ResponseHead,
-  UNKNOWN_LENGTH,
-} from "../http/message.ts";
-import { decodeText, TextBody, WebBody } from "./grpc_web_body.ts";
+  CONTENT_LENGTH,
+  CONTENT_TYPE,
+  DROPPED,
+  type Fields,
+  fieldsOf,
+  TRAILER,
+} from "../http/fields.ts";
+import { type Exchange, type RequestHead, UNKNOWN_LENGTH } from "../http/message.ts";
+import type { Filter } from "./filter.ts";
+import { TextBody, WebBody } from "./grpc_web_body.ts";
 
-/** `exchange` as a gRPC backend is to see it; the very same where its request is no gRPC-Web. */
-export function grpcWeb(exchange: Exchange): Exchange {
-  const { request } = exchange;
-  const index = request.fields.find(CONTENT_TYPE);
-  if (index === -1 || request.method !== "POST" || request.upgrade !== "") return exchange;
-  const contentType = request.fields.value(index);
-  const coding = webCoding(contentType);
-  if (coding === null) return exchange;
-  request.fields.shrink(index, withoutWeb(contentType));
-  return new GrpcWebExchange(exchange, coding);
+/** What is known of a request of gRPC-Web. */
+interface Call {
+  /** Of the request's body. */
+  readonly sent: WebCoding;
+  /** Of the response's. */
+  readonly accepted: WebCoding;
+  /** The response is one of gRPC; whoever stands between and knows none sends HTTP's status. */
+  isGrpc: boolean;
 }
 
-class GrpcWebExchange implements Exchange {
-  readonly request: RequestHead;
-  readonly record: ExchangeRecord;
-  readonly client: Client;
-  readonly cancellation: Cancellation;
-  readonly payload: Uint8Array | null;
-  readonly body: Body;
-  readonly #exchange: Exchange;
-  readonly #coding: WebCoding;
+const calls = new WeakMap<Exchange, Call>();
 
-  constructor(exchange: Exchange, coding: WebCoding) {
-    const { request, record, client, cancellation } = exchange;
-    this.#exchange = exchange;
-    this.#coding = acceptedWebCoding(request.fields, coding);
-    this.request = request;
-    this.record = record;
-    this.client = client;
-    this.cancellation = cancellation;
-    this.payload = exchange.payload;
-    this.body = exchange.body;
-    if (coding === "text" && request.bodyLength !== 0) {
-      this.payload = exchange.payload && decodeText(exchange.payload);
-      this.body = textBody(exchange, this.payload);
-      const length = this.payload === null ? UNKNOWN_LENGTH : this.payload.length;
-      request.bodyLength = length;
-      request.contentLength = length;
-    }
+/** Whether a request is one of gRPC-Web: the filter is for no other. */
+export function isGrpcWeb(request: RequestHead): boolean {
+  if (request.method !== "POST" || request.upgrade !== "") return false;
+  const index = request.fields.find(CONTENT_TYPE);
+  return index !== -1 && webCoding(request.fields.value(index)) !== null;
+}
+
+export const grpcWeb: Filter = {
+  request: (x) => {
+    const { request } = x;
+    const index = request.fields.find(CONTENT_TYPE);
+    const contentType = index === -1 ? "" : request.fields.value(index);
+    const sent = webCoding(contentType);
+    // A filter before this one has changed it.
+    if (sent === null) return null;
+    request.fields.shrink(index, withoutWeb(contentType));
+    calls.set(x, { sent, accepted: acceptedWebCoding(request.fields, sent), isGrpc: false });
     request.isGrpc = true;
     request.acceptsTrailers = true;
-  }
-
-  get added(): Fields | null {
-    return this.#exchange.added;
-  }
-
-  set added(added: Fields | null) {
-    this.#exchange.added = added;
-  }
-
-  get addedAuthority(): string {
-    return this.#exchange.addedAuthority;
-  }
-
-  set addedAuthority(authority: string) {
-    this.#exchange.addedAuthority = authority;
-  }
-
-  get addedMark(): string {
-    return this.#exchange.addedMark;
-  }
-
-  set addedMark(mark: string) {
-    this.#exchange.addedMark = mark;
-  }
-
-  get responded(): boolean {
-    return this.#exchange.responded;
-  }
-
-  get isOver(): boolean {
-    return this.#exchange.isOver;
-  }
-
-  interim(head: ResponseHead): Promise<void> | void {
-    return this.#exchange.interim(head);
-  }
-
-  respond(head: ResponseHead, body: Body): Promise<void> | void {
-    // Of whoever stands between and knows no gRPC: the client reads HTTP's status.
-    if (!hasGrpc(head.fields)) return this.#exchange.respond(head, body);
-    const coding = this.#coding;
-    const answer = new ResponseHead();
-    answer.status = head.status;
-    answer.reason = head.reason;
-    answer.closes = head.closes;
-    answer.fields = webFields(head.fields, coding);
-    if (head.bodyLength === 0) {
-      // Its status stands in the head (Trailers-Only), where clients look too.
-      answer.contentLength = 0;
-      return this.#exchange.respond(answer, NO_BODY);
-    }
-    answer.bodyLength = UNKNOWN_LENGTH;
-    return this.#exchange.respond(answer, new WebBody(body, coding === "text"));
-  }
-
-  upgrade(head: ResponseHead): Promise<Duplex> {
-    return this.#exchange.upgrade(head);
-  }
-}
-
-/** The body of a request in base64, whose `payload` has been decoded where it was at hand. */
-function textBody({ payload: text, body }: Exchange, payload: Uint8Array | null): Body {
-  if (text === null) return new TextBody(body);
-  if (payload !== null) return body;
-  return {
-    read: () => Promise.reject(new ProxyError("bad_chunk", "no base64")),
-    done: false,
-    trailers: null,
-  };
-}
+    return null;
+  },
+  requestBody: (x, body) => calls.get(x)?.sent === "text" ? new TextBody(body) : body,
+  response: (x, head) => {
+    const call = calls.get(x);
+    if (call === undefined) return;
+    call.isGrpc = hasGrpc(head.fields);
+    if (!call.isGrpc) return;
+    head.fields = webFields(head.fields, call.accepted);
+    // Without a body, its status stands in the head (Trailers-Only), where clients look too.
+    head.contentLength = head.bodyLength === 0 ? 0 : -1;
+    if (head.bodyLength !== 0) head.bodyLength = UNKNOWN_LENGTH;
+  },
+  body: (x, _, body) => {
+    const call = calls.get(x);
+    return call?.isGrpc ? new WebBody(body, call.accepted === "text") : body;
+  },
+};
 
 /** The fields of an answer as gRPC-Web has them: its trailers come in the body. */
 function webFields(fields: Fields, coding: WebCoding): Fields {

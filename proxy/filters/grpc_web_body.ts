@@ -20,6 +20,7 @@ export class TextBody implements Body {
   readonly trailers = null;
   readonly #text: Body;
   readonly #decoder = new Base64Decoder();
+  #failure: ProxyError | null = null;
   #out: Uint8Array = NOTHING;
 
   constructor(text: Body) {
@@ -27,10 +28,11 @@ export class TextBody implements Body {
   }
 
   get done(): boolean {
-    return this.#text.done && this.#decoder.isWhole;
+    return this.#text.done && this.#decoder.isWhole && this.#failure === null;
   }
 
   read(): ReturnType<Body["read"]> {
+    if (this.#failure !== null) return Promise.reject(this.#failure);
     try {
       for (;;) {
         const text = this.#text.read();
@@ -52,22 +54,14 @@ export class TextBody implements Body {
   #decode(text: Uint8Array | null): Uint8Array | null {
     if (text === null) {
       if (this.#decoder.isWhole) return null;
-      throw new ProxyError("bad_chunk", "base64 that ends within a group");
+      throw this.#failure = new ProxyError("bad_chunk", "base64 that ends within a group");
     }
     const size = decodedSize(text.length);
     if (this.#out.length < size) this.#out = new Uint8Array(size);
     const count = this.#decoder.decode(text, this.#out);
-    if (count === -1) throw new ProxyError("bad_chunk", "no base64");
+    if (count === -1) throw this.#failure = new ProxyError("bad_chunk", "no base64");
     return this.#out.subarray(0, count);
   }
-}
-
-/** A whole body in base64, decoded; null where it is none. */
-export function decodeText(text: Uint8Array): Uint8Array | null {
-  const decoder = new Base64Decoder();
-  const out = new Uint8Array(decodedSize(text.length));
-  const count = decoder.decode(text, out);
-  return count === -1 || !decoder.isWhole ? null : out.subarray(0, count);
 }
 
 /** An answer's body with its trailers behind the last message. */

@@ -10,12 +10,14 @@ import { asProxyError, ProxyError } from "../errors.ts";
 import type { GrpcDeadlines } from "../grpc/deadline.ts";
 import { prepareResponse } from "../http/forwarded_headers.ts";
 import type { Exchange, UpstreamExchange } from "../http/message.ts";
+import type { Timeouts } from "../http/limits.ts";
 import { turnNow } from "../io/turn_clock.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { EndpointHealth } from "./endpoint_health.ts";
 import type { ReplayBody } from "./replay_body.ts";
 import type { Tunnels } from "./tunnel.ts";
-import type { HttpEndpoint, HttpUpstream, UpstreamRequests } from "./upstream_requests.ts";
+import type { HttpEndpoint, HttpUpstream } from "../route/route.ts";
+import type { UpstreamRequests } from "./upstream_requests.ts";
 
 /** What all attempts share. */
 export interface AttemptContext {
@@ -37,6 +39,7 @@ export class Attempt {
   readonly #context: AttemptContext;
   readonly #exchange: Exchange;
   readonly #upstream: HttpUpstream;
+  readonly #timeouts: Timeouts;
   #ended: () => void = noOne;
   #broke: (mistake: unknown) => void = noOne;
 
@@ -46,12 +49,14 @@ export class Attempt {
     exchange: Exchange,
     upstream: HttpUpstream,
     endpoint: HttpEndpoint,
+    timeouts: Timeouts,
   ) {
     const { record } = exchange;
     this.endpoint = endpoint;
     this.#context = context;
     this.#exchange = exchange;
     this.#upstream = upstream;
+    this.#timeouts = timeouts;
     record.endpoint = endpoint;
     record.tries++;
     if (context.telemetry.isLogging) record.triedAt = turnNow();
@@ -71,7 +76,11 @@ export class Attempt {
     const { endpoint } = this;
     let call: UpstreamExchange;
     try {
-      call = await this.#context.requests.open(endpoint, this.#exchange);
+      call = await this.#context.requests.open(
+        endpoint,
+        this.#exchange,
+        this.#timeouts.connectTimeout,
+      );
     } catch (thrown) {
       this.failure = asProxyError(thrown, "connect_failed");
       endpoint.load.requests--;
@@ -111,7 +120,8 @@ export class Attempt {
     cancellation.register(call.abort);
     const received = (error: unknown) => this.#received(call, error);
     try {
-      call.send(request, exchange.added, request.authority, payload, replay ?? exchange.body);
+      const body = replay ?? exchange.body;
+      call.send(request, exchange.added, request.authority, payload, body, this.#timeouts);
     } catch (thrown) {
       return received(thrown);
     }

@@ -8,7 +8,7 @@ import { isExhaustion } from "../io/descriptors.ts";
 import type { ErrorCode, ProxyError } from "../errors.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { Failing } from "../upstream/outlier_detection.ts";
-import type { HttpEndpoint, HttpUpstream } from "./upstream_requests.ts";
+import type { HttpEndpoint, HttpUpstream } from "../route/route.ts";
 
 export class EndpointHealth {
   readonly #log: Logger;

@@ -8,16 +8,15 @@ import type { Logger } from "../../shared/log.ts";
 import type { BodyCounts } from "./body_counts.ts";
 import type { Certificates } from "../certificates/store.ts";
 import type { Deadlines } from "../io/deadlines.ts";
-import { type ErrorCode, ProxyError } from "../errors.ts";
+import { asProxyError, ProxyError } from "../errors.ts";
 import { Attempt, type AttemptContext } from "./attempt.ts";
 import { EndpointHealth } from "./endpoint_health.ts";
 import type { GrpcDeadlines } from "../grpc/deadline.ts";
 import { prepareRequest, requestIdOf } from "../http/forwarded_headers.ts";
 import type { Limits } from "../http/limits.ts";
 import { type LoopMark, MAX_OWN_MARKS } from "../http/loop_mark.ts";
-import { grpcWeb } from "../filters/grpc_web.ts";
 import { httpsRedirect } from "../filters/https_redirect.ts";
-import { maxForwards } from "../filters/max_forwards.ts";
+import { FilteredExchange } from "../filters/filtered_exchange.ts";
 import { type Body, type Exchange, NO_BODY, type ResponseHead } from "../http/message.ts";
 import { localReply } from "./local_reply.ts";
 import { isBlameless, isUnreachable, replayBody, RetryState } from "./retry.ts";
@@ -25,16 +24,9 @@ import { NO_ROUTE, type RouteTable } from "../router/table.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { Tunnels } from "./tunnel.ts";
 import type { PendingRequests } from "../upstream/pending_requests.ts";
-import {
-  type HttpUpstream,
-  UpstreamRequests,
-  type UpstreamRequestsContext,
-} from "./upstream_requests.ts";
-
-/** What a route means here. */
-export type Target =
-  | { readonly kind: "forward"; readonly upstream: HttpUpstream }
-  | { readonly kind: "reply"; readonly code: ErrorCode; readonly reason: string };
+import type { RoutePolicy } from "../route/policy.ts";
+import type { CompiledRoute, HttpUpstream } from "../route/route.ts";
+import { UpstreamRequests, type UpstreamRequestsContext } from "./upstream_requests.ts";
 
 export interface ForwarderContext extends UpstreamRequestsContext {
   readonly limits: Limits;
@@ -55,7 +47,7 @@ export interface ForwarderContext extends UpstreamRequestsContext {
   /** The port of HTTPS that plain requests are sent to; null sends none. */
   readonly redirectPort: () => number | null;
   /** The routes in force; an exchange asks once and keeps what it got. */
-  readonly table: RouteTable<Target>;
+  readonly table: RouteTable<CompiledRoute>;
 }
 
 export class Forwarder {
@@ -94,22 +86,63 @@ export class Forwarder {
     const place = table.find(request.host, request.path, request, client.listener);
     if (place === NO_ROUTE) return this.#localReply(exchange, new ProxyError("no_route"));
     telemetry.routed(exchange.record, table.counters(place));
-    const target = table.target(place);
-    if (target.kind === "reply") {
-      return this.#localReply(exchange, new ProxyError(target.code, target.reason));
+    let route = table.target(place);
+    if (route.action.kind === "split") route = route.action.backends.choose();
+    const { action } = route;
+    const filters = action.kind === "forward"
+      ? route.filters.chainFor(request, action.upstream.grpcWeb)
+      : route.filters.chain;
+    const { bodyLimit } = route.policy;
+    const isTooLarge = bodyLimit !== 0 && request.bodyLength !== 0 && exceeds(exchange, bodyLimit);
+    if (filters !== null) {
+      return this.#serveFiltered(new FilteredExchange(exchange, filters), route, isTooLarge);
     }
-    const last = maxForwards(exchange.request);
-    if (last !== null) return this.#respond(exchange, last, NO_BODY);
+    if (isTooLarge) return this.#localReply(exchange, new ProxyError("body_too_large"));
+    return this.#serve(exchange, route);
+  };
+
+  /** Serves an exchange as its route says, once its filters have let it pass. */
+  #serve(exchange: Exchange, { action, policy }: CompiledRoute): Promise<void> {
+    if (action.kind === "reply") {
+      return this.#localReply(exchange, new ProxyError(action.code, action.reason));
+    }
+    if (action.kind === "split") {
+      return this.#localReply(exchange, new ProxyError("route_broken", "a split of splits"));
+    }
     if (!exchange.body.done && !this.#context.bodies.enter(exchange)) {
       return this.#localReply(exchange, new ProxyError("too_many_bodies"));
     }
-    telemetry.exchangeBegun(exchange);
-    const { upstream } = target;
-    const asked = upstream.grpcWeb ? grpcWeb(exchange) : exchange;
-    return asked.request.isGrpc
-      ? this.#forwardGrpc(asked, upstream)
-      : this.#forward(asked, upstream);
-  };
+    this.#context.telemetry.exchangeBegun(exchange);
+    return exchange.request.isGrpc
+      ? this.#forwardGrpc(exchange, action.upstream, policy)
+      : this.#forward(exchange, action.upstream, policy);
+  }
+
+  /** What a filter throws ends the request: one that decides must not be passed by its failure. */
+  async #serveFiltered(
+    exchange: FilteredExchange,
+    route: CompiledRoute,
+    isTooLarge: boolean,
+  ): Promise<void> {
+    try {
+      if (isTooLarge) return await this.#localReply(exchange, new ProxyError("body_too_large"));
+      this.#context.telemetry.filtersBegin(exchange);
+      let reply = exchange.begin();
+      if (reply instanceof Promise) {
+        reply = await reply;
+        const { reason } = exchange.cancellation;
+        if (exchange.isOver || reason !== null) {
+          return await this.#localReply(exchange, reason ?? new ProxyError("client_gone"));
+        }
+      }
+      if (reply !== null) return await this.#respond(exchange, reply.head, reply.body);
+      await this.#serve(exchange, route);
+    } catch (thrown) {
+      await this.#localReply(exchange, asProxyError(thrown, "internal"));
+    } finally {
+      exchange.end();
+    }
+  }
 
   /** A host that has another certificate than the one shown must be asked on a connection of its own. */
   #isMisdirected(host: string, shown: { covers(host: string): boolean }): boolean {
@@ -125,13 +158,17 @@ export class Forwarder {
   }
 
   /** Forwards within the time that the client gives, if it does. */
-  #forwardGrpc(exchange: Exchange, upstream: HttpUpstream): Promise<void> {
+  #forwardGrpc(
+    exchange: Exchange,
+    upstream: HttpUpstream,
+    policy: RoutePolicy,
+  ): Promise<void> {
     const { grpcDeadlines } = this.#context;
     const watching = grpcDeadlines.watch(exchange);
     if (watching === "malformed") {
       return this.#localReply(exchange, new ProxyError("bad_request", "a malformed grpc-timeout"));
     }
-    const forwarding = this.#forward(exchange, upstream);
+    const forwarding = this.#forward(exchange, upstream, policy);
     if (watching === "none") return forwarding;
     return forwarding.finally(() => grpcDeadlines.forget(exchange));
   }
@@ -140,18 +177,18 @@ export class Forwarder {
    * Forwards by a connection that is there, as nearly every exchange can be, without a promise until
    * its response has come; what is otherwise, or fails, `#forwardOn` takes over.
    */
-  #forward(exchange: Exchange, upstream: HttpUpstream): Promise<void> {
+  #forward(exchange: Exchange, upstream: HttpUpstream, policy: RoutePolicy): Promise<void> {
     exchange.record.upstream = upstream.id;
     upstream.requested();
     const endpoint = upstream.pick(null);
-    if (endpoint === null) return this.#forwardOn(exchange, upstream, null);
-    const attempt = new Attempt(this.#attempts, exchange, upstream, endpoint);
+    if (endpoint === null) return this.#forwardOn(exchange, upstream, policy, null);
+    const attempt = new Attempt(this.#attempts, exchange, upstream, endpoint, policy.timeouts);
     const call = attempt.take(false);
-    if (call === null) return this.#forwardOn(exchange, upstream, attempt);
+    if (call === null) return this.#forwardOn(exchange, upstream, policy, attempt);
     return new Promise((resolve, reject) => {
       const ended = () => {
         if (attempt.failure === null) resolve();
-        else this.#forwardOn(exchange, upstream, attempt).then(resolve, reject);
+        else this.#forwardOn(exchange, upstream, policy, attempt).then(resolve, reject);
       };
       attempt.run(call, replayBody(exchange, endpoint), ended, reject);
     });
@@ -164,13 +201,14 @@ export class Forwarder {
   async #forwardOn(
     exchange: Exchange,
     upstream: HttpUpstream,
+    policy: RoutePolicy,
     first: Attempt | null,
   ): Promise<void> {
     const { cancellation } = exchange;
-    const retries = new RetryState(this.#context.limits.tries);
+    const retries = new RetryState(policy.tries);
     let replay = first === null ? null : first.replay;
     for (let begun = first;; begun = null) {
-      const attempt = begun ?? await this.#next(exchange, upstream, retries);
+      const attempt = begun ?? await this.#next(exchange, upstream, policy, retries);
       if (attempt instanceof ProxyError) return this.#localReply(exchange, attempt);
       const { endpoint } = attempt;
       if (attempt.failure === null) {
@@ -203,6 +241,7 @@ export class Forwarder {
   async #next(
     exchange: Exchange,
     upstream: HttpUpstream,
+    policy: RoutePolicy,
     retries: RetryState,
   ): Promise<Attempt | ProxyError> {
     const { holds, telemetry } = this.#context;
@@ -215,7 +254,7 @@ export class Forwarder {
       const { failure } = retries;
       if (endpoint !== null) {
         if (failure === null || !retries.needsBudget || upstream.takeRetry()) {
-          return new Attempt(this.#attempts, exchange, upstream, endpoint);
+          return new Attempt(this.#attempts, exchange, upstream, endpoint, policy.timeouts);
         }
         telemetry.metrics.upstreamRetryDenied();
         return failure;
@@ -273,6 +312,14 @@ export class Forwarder {
       }),
     });
   }
+}
+
+/** Whether the body is known to be too large; if not, what comes of it is held to the limit (bytes). */
+function exceeds(exchange: Exchange, limit: number): boolean {
+  const { request, payload } = exchange;
+  if (Math.max(request.bodyLength, payload?.length ?? 0) > limit) return true;
+  exchange.limitBody(limit);
+  return false;
 }
 
 function noEndpoint({ id }: HttpUpstream): ProxyError {

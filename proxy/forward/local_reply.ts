@@ -35,6 +35,21 @@ export function localReply(
   return reply;
 }
 
+/** As `localReply`, through the filters that the exchange has met: for what its connection sends. */
+export function filteredReply(
+  code: ErrorCode,
+  exchange: Exchange | null,
+): { readonly head: ResponseHead; readonly body: Body } {
+  const { head, body } = localReply(code, exchange);
+  const filters = exchange === null ? null : exchange.record.filters;
+  try {
+    return filters === null ? { head, body } : filters.filter(head, body);
+  } catch {
+    // A filter that fails keeps nobody from learning that the request has.
+    return { head, body };
+  }
+}
+
 function replyTo(
   code: ErrorCode,
   exchange: Exchange | null,

@@ -10,7 +10,7 @@ import { isExhaustion } from "../io/descriptors.ts";
 import type { ProxyError } from "../errors.ts";
 import type { Exchange, RetryReason, UpstreamExchange } from "../http/message.ts";
 import { ReplayBody } from "./replay_body.ts";
-import type { HttpEndpoint } from "./upstream_requests.ts";
+import type { HttpEndpoint } from "../route/route.ts";
 
 /** RFC 9110 §9.2.2: sending these twice has the effect of once. */
 const IDEMPOTENT: ReadonlySet<string> = new Set([

@@ -4,7 +4,7 @@ import { ProxyError } from "../errors.ts";
 import type { Body, Exchange, RetryReason, UpstreamExchange } from "../http/message.ts";
 import { BytesBody, NO_BODY, RequestHead } from "../http/message.ts";
 import { isBlameless, replayBody, RetryState } from "./retry.ts";
-import type { HttpEndpoint } from "./upstream_requests.ts";
+import type { HttpEndpoint } from "../route/route.ts";
 
 const BYTES = new Uint8Array([1, 2, 3]);
 const CLOSED = new ProxyError("upstream_closed");

@@ -10,15 +10,11 @@ import { ClientConnection as SharedConnection } from "../http2/client_connection
 import type { ClientStream } from "../http2/client_stream.ts";
 import type { Exchange, RequestHead, ResponseHead, UpstreamExchange } from "../http/message.ts";
 import { closeQuietly } from "../io/transport.ts";
+import type { HttpEndpoint } from "../route/route.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { connect, type Connected, speaksNone } from "../upstream/connect.ts";
-import type { Endpoint, EndpointRegistry, Protocol } from "../upstream/endpoint.ts";
+import type { Protocol } from "../upstream/endpoint.ts";
 import type { UpstreamNetworks } from "../upstream/networks.ts";
-import type { Upstream } from "../upstream/upstream.ts";
-
-export type HttpEndpoint = Endpoint<ClientConnection, ClientStream>;
-export type HttpEndpoints = EndpointRegistry<ClientConnection, ClientStream>;
-export type HttpUpstream = Upstream<ClientConnection, ClientStream>;
 
 export interface UpstreamRequestsContext extends ClientConnectionContext {
   readonly certificates: Certificates;
@@ -70,7 +66,8 @@ export class UpstreamRequests {
       const stream = endpoint.shared.take(now);
       if (stream === null) return null;
       if (endpoint.shared.isTight(now)) {
-        endpoint.shared.prepare(() => this.#openShared(endpoint), now);
+        const { connectTimeout } = this.#context.limits;
+        endpoint.shared.prepare(() => this.#openShared(endpoint, connectTimeout), now);
       }
       if (takes(stream, request)) call = stream;
       else {
@@ -82,23 +79,30 @@ export class UpstreamRequests {
     return call;
   }
 
-  /** What can begin once there is a connection. Rejects with a ProxyError, also when aborted. */
-  async open(endpoint: HttpEndpoint, exchange: Exchange): Promise<UpstreamExchange> {
+  /**
+   * What can begin once there is a connection, within `timeout` (ms, 0 for any). Rejects with a
+   * ProxyError, also when aborted.
+   */
+  async open(
+    endpoint: HttpEndpoint,
+    exchange: Exchange,
+    timeout: number,
+  ): Promise<UpstreamExchange> {
     if (endpoint.sharing !== false) {
-      const stream = await this.#waitForStream(endpoint, exchange);
+      const stream = await this.#waitForStream(endpoint, exchange, timeout);
       if (stream !== null) {
         if (takes(stream, exchange.request)) {
           if (!stream.isFirst) this.#metrics.upstreamReused();
           return stream;
         }
         stream.abort(new ProxyError("client_gone"));
-        return this.#openTunnel(endpoint, exchange);
+        return this.#openTunnel(endpoint, exchange, timeout);
       }
       // It has chosen HTTP/1.1, for one of those who waited.
       const connection = endpoint.pool.take(this.#context.deadlines.now);
       if (connection !== null) return connection;
     }
-    return this.#openOwn(endpoint, exchange, offersTo(endpoint));
+    return this.#openOwn(endpoint, exchange, offersTo(endpoint), timeout);
   }
 
   /** Ends one whose answer has been handed on as a whole. */
@@ -122,16 +126,16 @@ export class UpstreamRequests {
   async #waitForStream(
     endpoint: HttpEndpoint,
     exchange: Exchange,
+    timeout: number,
   ): Promise<ClientStream | null> {
-    const { connectTimeout } = this.#context.limits;
-    const waiting = endpoint.shared.wait(() => this.#openShared(endpoint));
+    const waiting = endpoint.shared.wait(() => this.#openShared(endpoint, timeout));
     const stop = (reason: ProxyError) => waiting.cancel(reason);
     exchange.cancellation.register(stop);
     // Opening has a limit of its own; this is for connections that are all full, and stay so.
-    const timer = connectTimeout === 0 ? undefined : setTimeout(() => {
+    const timer = timeout === 0 ? undefined : setTimeout(() => {
       const why = `no stream to ${endpoint.address}:${endpoint.port} was free in time`;
       waiting.cancel(new ProxyError("connect_failed", why));
-    }, 2 * connectTimeout);
+    }, 2 * timeout);
     try {
       return await waiting.promise;
     } finally {
@@ -141,8 +145,9 @@ export class UpstreamRequests {
   }
 
   /** Opens a connection for many; null where it is one of HTTP/1.1, which is in the pool then. */
-  async #openShared(endpoint: HttpEndpoint): Promise<SharedConnection | null> {
-    const { transport, protocol } = await this.#dial(endpoint, NEVER, offersTo(endpoint));
+  async #openShared(endpoint: HttpEndpoint, timeout: number): Promise<SharedConnection | null> {
+    const offers = offersTo(endpoint);
+    const { transport, protocol } = await this.#dial(endpoint, NEVER, offers, timeout);
     if (endpoint.protocol === "https" && protocol !== "h2") {
       endpoint.sharing = false;
       const connection = this.#adopt(endpoint, transport);
@@ -150,15 +155,15 @@ export class UpstreamRequests {
       endpoint.pool.give(connection, this.#context.deadlines.now);
       return null;
     }
-    return await this.#share(endpoint, transport);
+    return await this.#share(endpoint, transport, timeout);
   }
 
   /** Waits for a new connection's SETTINGS: before them nobody knows how many requests it takes. */
   async #share(
     endpoint: HttpEndpoint,
     transport: Connected["transport"],
+    timeout: number,
   ): Promise<SharedConnection> {
-    const { connectTimeout } = this.#context.limits;
     const where = `${endpoint.address}:${endpoint.port}`;
     endpoint.sharing = true;
     const connection = new SharedConnection(
@@ -172,10 +177,10 @@ export class UpstreamRequests {
         endpoint.sharing = false;
       };
     }
-    const timer = connectTimeout === 0 ? undefined : setTimeout(() => {
-      const why = `no SETTINGS from ${where} in ${connectTimeout} ms`;
+    const timer = timeout === 0 ? undefined : setTimeout(() => {
+      const why = `no SETTINGS from ${where} in ${timeout} ms`;
       connection.close(new ProxyError("connect_failed", why));
-    }, connectTimeout);
+    }, timeout);
     try {
       await connection.ready;
       this.#metrics.upstreamConnected();
@@ -192,9 +197,15 @@ export class UpstreamRequests {
   }
 
   /** To an endpoint that speaks HTTP/2 and opens no tunnels by it. */
-  async #openTunnel(endpoint: HttpEndpoint, exchange: Exchange): Promise<UpstreamExchange> {
+  async #openTunnel(
+    endpoint: HttpEndpoint,
+    exchange: Exchange,
+    timeout: number,
+  ): Promise<UpstreamExchange> {
     const { protocol, address, port } = endpoint;
-    if (protocol === "https") return await this.#openOwn(endpoint, exchange, HTTP1_ONLY);
+    if (protocol === "https") {
+      return await this.#openOwn(endpoint, exchange, HTTP1_ONLY, timeout);
+    }
     const { upgrade } = exchange.request;
     const remedy = upgrade === "websocket"
       ? "turn RFC 8441 on there, or ask it by HTTP/1.1 (appProtocol kubernetes.io/ws)"
@@ -208,6 +219,7 @@ export class UpstreamRequests {
     endpoint: HttpEndpoint,
     exchange: Exchange,
     offers: readonly string[],
+    timeout: number,
   ): Promise<UpstreamExchange> {
     const { cancellation } = exchange;
     if (cancellation.reason !== null) throw cancellation.reason;
@@ -216,7 +228,7 @@ export class UpstreamRequests {
     cancellation.register(abort);
     let connected: Connected;
     try {
-      connected = await this.#dial(endpoint, aborted.signal, offers);
+      connected = await this.#dial(endpoint, aborted.signal, offers, timeout);
     } catch (error) {
       throw cancellation.reason ?? error;
     } finally {
@@ -227,7 +239,7 @@ export class UpstreamRequests {
     // It has changed its mind since the last time.
     const ended = Promise.withResolvers<never>();
     cancellation.register(ended.reject);
-    const sharing = this.#share(endpoint, transport);
+    const sharing = this.#share(endpoint, transport, timeout);
     let connection: SharedConnection;
     try {
       connection = await Promise.race([sharing, ended.promise]);
@@ -242,7 +254,7 @@ export class UpstreamRequests {
     endpoint.shared.adopt(connection);
     if (takes(stream, exchange.request)) return stream;
     stream.abort(new ProxyError("client_gone"));
-    return this.#openTunnel(endpoint, exchange);
+    return this.#openTunnel(endpoint, exchange, timeout);
   }
 
   #adopt(endpoint: HttpEndpoint, transport: Connected["transport"]): ClientConnection {
@@ -255,12 +267,13 @@ export class UpstreamRequests {
     endpoint: HttpEndpoint,
     abort: AbortSignal,
     protocols: readonly string[],
+    timeout: number,
   ): Promise<Connected> {
-    const { limits, networks, certificates, onExhausted } = this.#context;
+    const { networks, certificates, onExhausted } = this.#context;
     let connected: Connected;
     try {
       connected = await connect(endpoint, abort, {
-        timeout: limits.connectTimeout,
+        timeout,
         networks,
         onExhausted,
         clientCertificate: (id) => certificates.byId(id)?.pair ?? null,

@@ -86,6 +86,12 @@ export interface Limits extends PathOptions {
   readonly upstreamConnectionAge: number;
 }
 
+/** Those of one attempt, which a route may set. */
+export type Timeouts = Pick<
+  Limits,
+  "connectTimeout" | "responseHeadTimeout" | "responseBodyTimeout"
+>;
+
 export const DEFAULT_LIMITS: Limits = {
   // nginx takes 4 × 8 KiB, Envoy 60 KiB: room for cookies and tokens, cheap to hold.
   requestHeadBytes: 32 * 1024,

@@ -2,6 +2,7 @@
  * Heads, bodies and the exchange, neutral of the HTTP version. In: what `http1` (and later `http2`)
  * has parsed and validated. Out: what `forwarder.ts`, the router and the other side's codec read.
  */
+import type { Timeouts } from "./limits.ts";
 import type { Cancellation } from "./cancellation.ts";
 import { Fields } from "./fields.ts";
 import type { ErrorCode, ProxyError } from "../errors.ts";
@@ -165,6 +166,8 @@ export class ExchangeRecord {
   bodyCounts: { leave(exchange: CountedExchange): void } | null = null;
   /** The id in an answer to a request that could not be read; else "". */
   requestId = "";
+  /** Those of its route, for responses that its connection makes; null where it has none. */
+  filters: ResponseFilters | null = null;
   /** Where it is counted, and which routes were in force then; see `Metrics.routed`. */
   counters = 0;
   routedAt = -1;
@@ -196,6 +199,7 @@ export class ExchangeRecord {
     this.prepared = false;
     this.bodyCounts = null;
     this.requestId = "";
+    this.filters = null;
     this.counters = 0;
     this.routedAt = -1;
     this.route = null;
@@ -207,6 +211,12 @@ export class ExchangeRecord {
     this.userAgent = null;
     this.referer = null;
   }
+}
+
+/** What a response passes through on its way to the client. */
+export interface ResponseFilters {
+  /** Throws a ProxyError where a filter fails. */
+  filter(head: ResponseHead, body: Body): { readonly head: ResponseHead; readonly body: Body };
 }
 
 /** What is needed of an exchange to know whose its body is. */
@@ -232,6 +242,11 @@ export interface Exchange {
   readonly responded: boolean;
   /** True once there is nothing left to do: the client is gone, or has been answered. */
   readonly isOver: boolean;
+  /**
+   * A body longer than this (bytes) is refused from now on: its `read` rejects with `body_too_large`.
+   * To be called once, before the body is read.
+   */
+  limitBody(bytes: number): void;
   /** Sends an interim (1xx) response; dropped for clients that do not know them. */
   interim(head: ResponseHead): Promise<void> | void;
   /**
@@ -273,7 +288,8 @@ export interface UpstreamExchange {
   readonly retry: RetryReason | null;
   /**
    * Sends a request. `payload` is its whole body where that is at hand; otherwise `body` is pulled
-   * while `receiveThen` waits. `host` is the authority that the backend is asked as.
+   * while `receiveThen` waits. `host` is the authority that the backend is asked as;
+   * `timeouts` are those of its response.
    */
   send(
     request: RequestHead,
@@ -281,6 +297,7 @@ export interface UpstreamExchange {
     host: string,
     payload: Uint8Array | null,
     body: Body,
+    timeouts: Timeouts,
   ): void;
   /**
    * Waits for the next head, interim (1xx) or final, 101 where the backend has switched to

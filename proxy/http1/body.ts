@@ -16,10 +16,8 @@ export interface BodyRules {
   readonly malformed: ErrorCode;
   /** The code for a peer that goes away in the middle. */
   readonly cut: ErrorCode;
-  /** The code for a body past `maxBytes`. */
+  /** The code for a body past its limit. */
   readonly tooLarge: ErrorCode;
-  /** Bytes of body allowed, 0 for no limit. */
-  readonly maxBytes: number;
   /** Bytes and fields of the trailer section, and the code for one past them. */
   readonly trailersTooLarge: ErrorCode;
   readonly maxTrailerBytes: number;
@@ -38,6 +36,8 @@ export class InputBody implements Body {
   onEnd: (() => void) | null = null;
   readonly #input: Input;
   readonly #bulk: BufferPool;
+  /** 0 for no limit. */
+  #maxBytes = 0;
   readonly #rules: BodyRules;
   #framing: Framing = "none";
   #remaining = 0;
@@ -63,6 +63,7 @@ export class InputBody implements Body {
     this.#section = null;
     this.#received = 0;
     this.#remaining = length;
+    this.#maxBytes = 0;
     // A buffer that is still borrowed holds this message's head: it is the input's own from now on.
     this.#parked = null;
     if (length === 0) {
@@ -77,6 +78,11 @@ export class InputBody implements Body {
         (this.#chunks ??= new ChunkDecoder()).begin();
       }
     }
+  }
+
+  /** Reading past so many bytes fails from now on. */
+  limit(bytes: number): void {
+    this.#maxBytes = bytes;
   }
 
   /** Bytes arrive in a buffer that `release` gives back. */
@@ -164,8 +170,9 @@ export class InputBody implements Body {
     }
     if (view !== null) {
       this.#received += view.length;
-      const { maxBytes, tooLarge } = this.#rules;
-      if (maxBytes !== 0 && this.#received > maxBytes) throw new ProxyError(tooLarge);
+      if (this.#maxBytes !== 0 && this.#received > this.#maxBytes) {
+        throw new ProxyError(this.#rules.tooLarge);
+      }
     }
     return view;
   }

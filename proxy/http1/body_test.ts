@@ -10,7 +10,6 @@ const RULES: BodyRules = {
   malformed: "bad_chunk",
   cut: "client_gone",
   tooLarge: "body_too_large",
-  maxBytes: 0,
   trailersTooLarge: "head_too_large",
   maxTrailerBytes: 4096,
   maxTrailerFields: 100,

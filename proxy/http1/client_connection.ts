@@ -10,7 +10,7 @@ import type { Buffers } from "../io/buffer_pool.ts";
 import { type Deadlined, type Deadlines, NO_DEADLINE } from "../io/deadlines.ts";
 import { asProxyError, type ErrorCode, ProxyError } from "../errors.ts";
 import type { Fields } from "../http/fields.ts";
-import type { Limits } from "../http/limits.ts";
+import type { Limits, Timeouts } from "../http/limits.ts";
 import {
   type Body,
   type Duplex,
@@ -63,6 +63,8 @@ export class ClientConnection implements UpstreamExchange, Deadlined {
   #closed = false;
   #idle = false;
   #deadline = NO_DEADLINE;
+  /** Of the exchange under way. */
+  #timeouts: Timeouts;
   /** Why the exchange under way has failed; the next `receiveThen` gives it. */
   #failure: ProxyError | null = null;
   #uploading = false;
@@ -73,6 +75,7 @@ export class ClientConnection implements UpstreamExchange, Deadlined {
     const { limits, buffers, deadlines } = context;
     this.#transport = transport;
     this.#context = context;
+    this.#timeouts = limits;
     this.openedAt = deadlines.now;
     this.#input = new Input(transport, buffers.head);
     this.#output = new Output(
@@ -94,13 +97,12 @@ export class ClientConnection implements UpstreamExchange, Deadlined {
       cut: "upstream_closed",
       tooLarge: "upstream_malformed",
       trailersTooLarge: "upstream_malformed",
-      maxBytes: 0,
       maxTrailerBytes: limits.responseHeadBytes,
       maxTrailerFields: limits.responseFields,
     });
     this.#body.onWait = (waiting) => {
       if (this.#tunnel) return;
-      this.#deadline = waiting ? deadlines.in(limits.responseBodyTimeout) : NO_DEADLINE;
+      this.#deadline = waiting ? deadlines.in(this.#timeouts.responseBodyTimeout) : NO_DEADLINE;
     };
     this.#input.onWatched = () => {
       // Bytes without a request would be read as the response to the next one (RFC 9112 §9.2).
@@ -131,7 +133,8 @@ export class ClientConnection implements UpstreamExchange, Deadlined {
 
   /**
    * Sends a request. `payload` is its whole body where that is at hand; otherwise `body` is pulled
-   * while `receiveThen` waits. `host` is the value of its Host field.
+   * while `receiveThen` waits. `host` is the value of its Host field,
+   * `timeouts` are those of the response.
    */
   send(
     request: RequestHead,
@@ -139,8 +142,10 @@ export class ClientConnection implements UpstreamExchange, Deadlined {
     host: string,
     payload: Uint8Array | null,
     body: Body,
+    timeouts: Timeouts,
   ): void {
     const { buffers } = this.#context;
+    this.#timeouts = timeouts;
     this.#idle = false;
     this.#deadline = NO_DEADLINE; // That of its time in the pool.
     this.#hasResponded = false;
@@ -336,7 +341,7 @@ export class ClientConnection implements UpstreamExchange, Deadlined {
   }
 
   #awaitHead(): void {
-    this.#deadline = this.#context.deadlines.in(this.#context.limits.responseHeadTimeout);
+    this.#deadline = this.#context.deadlines.in(this.#timeouts.responseHeadTimeout);
   }
 
   /** The client may wait for a 100 (Continue): it is to come in time, unless the body does. */

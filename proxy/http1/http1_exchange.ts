@@ -189,6 +189,10 @@ export class Http1Exchange implements Exchange {
     this.body.begin(0, false);
   }
 
+  limitBody(bytes: number): void {
+    this.body.limit(bytes);
+  }
+
   // ── The response ────────────────────────────────────────────────────────────────────────────
 
   interim(head: ResponseHead): Promise<void> | void {

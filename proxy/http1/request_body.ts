@@ -23,7 +23,6 @@ export class RequestBody extends InputBody {
       cut: "client_gone",
       tooLarge: "body_too_large",
       trailersTooLarge: "head_too_large",
-      maxBytes: limits.bodyBytes,
       maxTrailerBytes: limits.requestHeadBytes,
       maxTrailerFields: limits.requestFields,
     });

@@ -125,9 +125,7 @@ export class RequestReader {
     }
     input.start = parser.end;
     if (this.#refusal !== null) return { code: this.#refusal, whole: false };
-    const { bodyBytes } = this.#limits;
-    const code = readRequestFields(this.#request, this.#connection) ??
-      (bodyBytes !== 0 && this.#request.bodyLength > bodyBytes ? "body_too_large" : null);
+    const code = readRequestFields(this.#request, this.#connection);
     return code === null ? "complete" : { code, whole: true };
   }
 

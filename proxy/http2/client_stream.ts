@@ -8,6 +8,7 @@
 import { NO_DEADLINE } from "../io/deadlines.ts";
 import { asProxyError, ProxyError } from "../errors.ts";
 import { type Fields, GRPC_TIMEOUT } from "../http/fields.ts";
+import type { Timeouts } from "../http/limits.ts";
 import {
   type Body,
   type Duplex,
@@ -89,6 +90,7 @@ export class ClientStream extends Stream implements UpstreamExchange {
   #key = "";
   #isTunnel = false;
   #headTimeout = 0;
+  #bodyTimeout = 0;
   #deadline = NO_DEADLINE;
   /** Bytes sent before any of the body, where the client waits for a 100; -1 where it does not. */
   #sentUnasked = -1;
@@ -142,6 +144,7 @@ export class ClientStream extends Stream implements UpstreamExchange {
     host: string,
     payload: Uint8Array | null,
     body: Body,
+    timeouts: Timeouts,
   ): void {
     const { limits } = this.connection.options;
     if (!this.#client.takesHeads) return this.#refuse();
@@ -158,7 +161,8 @@ export class ClientStream extends Stream implements UpstreamExchange {
     // A client that says how long it waits ends its call itself.
     this.#headTimeout = request.isGrpc && request.fields.find(GRPC_TIMEOUT) !== -1
       ? limits.tunnelIdleTimeout
-      : limits.responseHeadTimeout;
+      : timeouts.responseHeadTimeout;
+    this.#bodyTimeout = timeouts.responseBodyTimeout;
     if (this.#isTunnel) this.#key = keyOf(request.fields);
     let sending: Promise<void> | void;
     try {
@@ -224,8 +228,7 @@ export class ClientStream extends Stream implements UpstreamExchange {
     if (this.isClosed) return this.#giveBack();
     if (this.#headed && this.localEnded && hasNoBody(this.#method, this.response.status)) {
       // Its END_STREAM may come by itself, as an empty DATA.
-      const { deadlines, limits } = this.connection.options;
-      this.#deadline = deadlines.in(limits.responseBodyTimeout);
+      this.#deadline = this.connection.options.deadlines.in(this.#bodyTimeout);
       return;
     }
     this.reset(CANCEL, new ProxyError("upstream_closed", "answered before it had all of it"));
@@ -339,9 +342,9 @@ export class ClientStream extends Stream implements UpstreamExchange {
       this.sender.end();
     }
     const expected = hasNoBody(this.#method, status) ? 0 : head.contentLength;
-    const { tunnelIdleTimeout, responseBodyTimeout } = this.connection.options.limits;
+    const { tunnelIdleTimeout } = this.connection.options.limits;
     const isGrpc = this.#request!.isGrpc && hasGrpc(head.fields);
-    this.body.begin(expected, isGrpc ? tunnelIdleTimeout : responseBodyTimeout, 0);
+    this.body.begin(expected, isGrpc ? tunnelIdleTimeout : this.#bodyTimeout, 0);
     if (isEnd) this.body.finish(null);
   }
 

@@ -20,7 +20,7 @@ async function statusesOf(...heads: readonly Uint8Array[]): Promise<number[]> {
     const request = new RequestHead(fieldsOf([]));
     request.method = "GET";
     request.path = "/";
-    stream.send(request, null, "a.test", null, NO_BODY);
+    stream.send(request, null, "a.test", null, NO_BODY, DEFAULT_LIMITS);
     while (!stream.isClosed) await new Promise((resume) => setTimeout(resume, 0));
     const statuses: number[] = [];
     while (!(statuses.at(-1)! >= 200)) statuses.push((await stream.receive()).status);

@@ -72,16 +72,15 @@ export class ReceivedBody implements Body {
    * Takes the body of a head that has come.
    * @param expected what its content-length says, in bytes; -1 where it says nothing.
    * @param timeout of a reader's wait, in ms; `rate` in bytes a second over each of these, 0 for any.
-   * @param maxBytes past which it fails with `body_too_large`; 0 for any.
    */
-  begin(expected: number, timeout: number, rate: number, maxBytes = 0): void {
+  begin(expected: number, timeout: number, rate: number): void {
     this.trailers = null;
     this.done = false;
     this.received = 0;
     this.isStirred = false;
     this.#ended = false;
     this.#expected = expected;
-    this.#maxBytes = maxBytes;
+    this.#maxBytes = 0;
     this.#failure = null;
     this.#lent = 0;
     this.#deadline = NO_DEADLINE;
@@ -89,6 +88,12 @@ export class ReceivedBody implements Body {
     this.#messageEnd = -1;
     if (rate === 0) this.#pace = null;
     else (this.#pace ??= new MinRate(rate, timeout)).begin(0);
+  }
+
+  /** Past so many bytes it fails with `body_too_large`, be it that they have come already. */
+  limit(bytes: number): void {
+    this.#maxBytes = bytes;
+    if (this.received > bytes) this.fail(new ProxyError("body_too_large"));
   }
 
   /** It is one of gRPC: where its first message ends is read from its prefix. After `begin`. */

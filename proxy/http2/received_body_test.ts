@@ -16,7 +16,8 @@ class Scene {
   );
 
   constructor(expected = -1, maxBytes = 0) {
-    this.body.begin(expected, 0, 0, maxBytes);
+    this.body.begin(expected, 0, 0);
+    if (maxBytes !== 0) this.body.limit(maxBytes);
   }
 
   push(text: string): ReturnType<ReceivedBody["push"]> {

@@ -78,8 +78,10 @@ export function readRequestHead(
   head.acceptsTrailers = true;
   if (block.malformed !== null) return malformed(block.malformed);
   if (block.tooLarge) return refused(block.path === null ? "target_too_long" : "head_too_large");
-  return readControl(block, head, limits) ?? readFields(head, block.authority, ended) ??
-    readProtocol(block, head, ended) ?? readLength(head, ended, limits);
+  const problem = readControl(block, head, limits) ?? readFields(head, block.authority, ended) ??
+    readProtocol(block, head, ended);
+  if (problem === null) setLength(head, ended);
+  return problem;
 }
 
 /** What is wrong with a trailer section, or null. */
@@ -258,10 +260,7 @@ function websocketKey(): string {
   return btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(16))));
 }
 
-function readLength(head: RequestHead, ended: boolean, limits: Limits): HeadProblem | null {
+function setLength(head: RequestHead, ended: boolean): void {
   if (ended || head.upgrade !== "") head.bodyLength = 0;
   else head.bodyLength = head.contentLength === -1 ? UNKNOWN_LENGTH : head.contentLength;
-  const { bodyBytes } = limits;
-  if (bodyBytes !== 0 && head.contentLength > bodyBytes) return refused("body_too_large");
-  return null;
 }

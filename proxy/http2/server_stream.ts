@@ -142,9 +142,13 @@ export class ServerStream extends Stream implements Exchange {
     const { request } = this;
     const { limits } = this.#owner.context;
     if (request.upgrade !== "") return this.body.begin(-1, 0, 0);
-    const { bodyTimeout, bodyRate, bodyBytes } = limits;
-    this.body.begin(request.contentLength, bodyTimeout, bodyRate, bodyBytes);
+    const { bodyTimeout, bodyRate } = limits;
+    this.body.begin(request.contentLength, bodyTimeout, bodyRate);
     if (request.isGrpc) this.body.expectMessages();
+  }
+
+  limitBody(bytes: number): void {
+    this.body.limit(bytes);
   }
 
   /** A trailer section has come. */

@@ -8,7 +8,7 @@
 import type { Logger } from "../../shared/log.ts";
 import type { Action, Route, Upstream as UpstreamSpec } from "../../shared/snapshot/types.ts";
 import { Certificates } from "../certificates/store.ts";
-import type { Target } from "../forward/forwarder.ts";
+import type { Limits } from "../http/limits.ts";
 import type { LoopMark } from "../http/loop_mark.ts";
 import { brokenMatch } from "../router/conditions.ts";
 import { PatternCache } from "../router/pattern.ts";
@@ -19,9 +19,12 @@ import { DeniedAddresses } from "../upstream/denied_addresses.ts";
 import { DnsEndpoints } from "../upstream/dns.ts";
 import { Security } from "../upstream/tls.ts";
 import { Upstream, type UpstreamContext } from "../upstream/upstream.ts";
-import type { HttpEndpoints, HttpUpstream } from "../forward/upstream_requests.ts";
+import { RouteCompiler } from "./compile.ts";
+import type { CompiledRoute, HttpEndpoints, HttpUpstream } from "./route.ts";
 
 export interface ActiveRoutesContext extends UpstreamContext {
+  /** Of routes that say nothing. */
+  readonly limits: Limits;
   /** Translates gRPC-Web for upstreams of HTTP/2 that do not say whether; false by default. */
   readonly grpcWeb?: boolean;
   readonly loopMark: LoopMark;
@@ -29,11 +32,10 @@ export interface ActiveRoutesContext extends UpstreamContext {
 
 export class ActiveRoutes {
   readonly #patterns = new PatternCache();
-  readonly table: RouteTable<Target> = new RouteTable(this.#patterns.compile);
+  readonly table: RouteTable<CompiledRoute> = new RouteTable(this.#patterns.compile);
   readonly certificates: Certificates = new Certificates();
   readonly #upstreams = new Map<string, HttpUpstream>();
-  /** Of each upstream the one that all its routes have. */
-  readonly #forwards = new WeakMap<HttpUpstream, Target>();
+  readonly #compiler: RouteCompiler;
   readonly #endpoints: HttpEndpoints;
   readonly #log: Logger;
   readonly #metrics: Metrics;
@@ -51,6 +53,7 @@ export class ActiveRoutes {
     this.#log = log;
     this.#metrics = metrics;
     this.#context = context;
+    this.#compiler = new RouteCompiler(this.#upstreams, context.limits);
   }
 
   apply(delta: SnapshotDelta): void {
@@ -61,12 +64,14 @@ export class ActiveRoutes {
     this.certificates.apply(delta.certificates, delta.defaultCertificate);
     this.#context.loopMark.publish(delta.loopMark);
     this.table.replaceListeners(delta.listeners);
+    this.#compiler.begin(delta.filterSets, delta.policies);
     for (const { host, routes } of delta.hosts) {
       this.table.replaceHost(host, routes, (route) => this.#bind(route.action, route));
     }
     const { defaultAction } = delta;
     this.table.replaceFallback(defaultAction === null ? null : this.#bind(defaultAction, null));
     this.#patterns.clear();
+    this.#compiler.end(delta.filterSets, delta.policies);
     this.#metrics.routesInForce();
     for (const id of delta.removedUpstreams) {
       this.#upstreams.get(id)?.close();
@@ -109,7 +114,7 @@ export class ActiveRoutes {
   }
 
   /** @param route null for the default action. */
-  #bind(action: Action, route: Route | null): Binding<Target> {
+  #bind(action: Action, route: Route | null): Binding<CompiledRoute> {
     const counters = this.#metrics.countersOf(route?.id ?? null);
     return { target: this.#target(action, route), counters };
   }
@@ -117,47 +122,20 @@ export class ActiveRoutes {
   /**
    * What cannot be compiled answers 500 alone: left out, its requests would fall to a broader route.
    */
-  #target(action: Action, route: Route | null): Target {
+  #target(action: Action, route: Route | null): CompiledRoute {
     try {
-      const unsupported = route && beyond(route);
-      if (unsupported !== null) throw new Error(`${unsupported} are not supported`);
       const broken = route && brokenMatch(route.match, this.#patterns.compile);
       if (broken !== null) throw new Error(broken);
-      return this.#compile(action);
+      return this.#compiler.compile(action, route ?? undefined);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       this.#log.error("Route does not compile and answers 500", {
         route: route?.id,
         problem: reason,
       });
-      return { kind: "reply", code: "route_broken", reason };
+      return this.#compiler.broken(reason);
     }
   }
-
-  #compile(action: Action): Target {
-    if (action.kind === "reply") {
-      const code = action.closed ? "route_closed" : ANSWER_CODES[action.status];
-      return { kind: "reply", code, reason: action.reason };
-    }
-    const [{ upstream: id }] = action.backends;
-    const upstream = this.#upstreams.get(id);
-    if (upstream === undefined) {
-      return { kind: "reply", code: "route_broken", reason: `no upstream ${id}` };
-    }
-    let target = this.#forwards.get(upstream);
-    if (target === undefined) {
-      target = { kind: "forward", upstream };
-      this.#forwards.set(upstream, target);
-    }
-    return target;
-  }
-}
-
-/** What of a route is not supported; null for nothing. */
-function beyond({ action, filterSet, policy }: Route): string | null {
-  if (filterSet !== undefined || policy !== undefined) return "filters and policies";
-  if (action.kind === "forward" && action.backends.length > 1) return "several backends";
-  return null;
 }
 
 /** The name that a backend's certificate is expected to be for. */
@@ -166,5 +144,3 @@ function serverNameOf({ id, addresses }: UpstreamSpec): string {
   const [, namespace, service] = /^([^/]*)\/([^:]*)/.exec(id) ?? [];
   return namespace === undefined ? id : `${service}.${namespace}.svc`;
 }
-
-const ANSWER_CODES = { 404: "no_route", 500: "route_broken", 503: "no_endpoint" } as const;

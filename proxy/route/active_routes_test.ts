@@ -22,7 +22,7 @@ import { SnapshotDiffer } from "../config/diff.ts";
 import { TelemetryHub } from "../telemetry/hub.ts";
 import { Telemetry } from "../telemetry/telemetry.ts";
 import { EndpointRegistry } from "../upstream/endpoint.ts";
-import type { HttpEndpoint, HttpUpstream } from "../forward/upstream_requests.ts";
+import type { HttpEndpoint, HttpUpstream } from "./route.ts";
 
 /** Time stands still. */
 const STILL = {
@@ -51,8 +51,8 @@ class Scene {
 
   upstream(host = "a.test"): HttpUpstream {
     const target = this.configuration.table.match(host, "/");
-    assert.ok(target?.kind === "forward");
-    return target.upstream;
+    assert.ok(target?.action.kind === "forward");
+    return target.action.upstream;
   }
 
   /** Where the next `count` requests go. */
@@ -73,9 +73,10 @@ function behaviour({ configuration, registry, loopMark }: Scene) {
     routes: PROBES.map(([host, path]) => {
       const target = configuration.table.match(host, path);
       if (target === null) return null;
-      return target.kind === "reply"
-        ? `${target.code} ${target.reason}`
-        : `${target.upstream.id} ${endpointsOf(target.upstream)}`;
+      const { action } = target;
+      if (action.kind === "reply") return `${action.code} ${action.reason}`;
+      assert.ok(action.kind === "forward");
+      return `${action.upstream.id} ${endpointsOf(action.upstream)}`;
     }),
     certificates: ["", ...PROBES.map(([host]) => host)].map((name) => {
       const entry = configuration.certificates.find(name);
@@ -184,7 +185,7 @@ Deno.test("an answer for the request that no route takes comes and goes", () => 
   assert.equal(match(), null);
   const defaultAction = { kind: "reply", status: 503, reason: "no such Service" } as const;
   scene.apply({ ...NOBODY, snapshot: { ...NOBODY.snapshot, defaultAction } });
-  assert.deepEqual(match()?.kind === "reply" && match(), {
+  assert.deepEqual(match()?.action, {
     kind: "reply",
     code: "no_endpoint",
     reason: "no such Service",
@@ -193,23 +194,24 @@ Deno.test("an answer for the request that no route takes comes and goes", () => 
   assert.equal(match(), null);
 });
 
-const BEYOND: readonly [what: string, change: Partial<Route>][] = [
-  ["filters and policies", { filterSet: "f" }],
-  ["filters and policies", { policy: "p" }],
+const MISSING: readonly [what: string, change: Partial<Route>][] = [
+  ["no filter set f", { filterSet: "f" }],
+  ["no policy p", { policy: "p" }],
   [
-    "several backends",
-    { action: { kind: "forward", backends: [{ upstream: "a/web:80" }, { upstream: "b" }] } },
+    "no filter set f",
+    { action: { kind: "forward", backends: [{ upstream: "a/web:80", filterSet: "f" }] } },
   ],
+  ["no upstream b", { action: { kind: "forward", backends: [{ upstream: "b" }] } }],
 ];
 
-for (const [what, change] of BEYOND) {
-  Deno.test(`a route with ${what} answers 500, as nothing does that yet: ${JSON.stringify(change)}`, () => {
+for (const [reason, change] of MISSING) {
+  Deno.test(`a route answers 500 where there is ${reason}: ${JSON.stringify(change)}`, () => {
     const { snapshot } = forwarding(["10.0.0.1"]);
     const routes = [{ ...snapshot.routes[0], ...change }];
     const scene = new Scene().apply({ snapshot: { ...snapshot, routes }, certificates: [] });
     const target = scene.configuration.table.match("a.test", "/");
-    assert.ok(target?.kind === "reply" && target.code === "route_broken");
-    assert.equal(target.reason, `${what} are not supported`);
+    assert.ok(target?.action.kind === "reply" && target.action.code === "route_broken");
+    assert.equal(target.action.reason, reason);
   });
 }
 
@@ -240,7 +242,7 @@ Deno.test("a route that does not compile answers 500 alone, and is put right by 
   const kinds = () =>
     ["a.test", "b.test", "c.test"].map((host) => {
       const target = configuration.table.match(host, "/");
-      return target?.kind === "reply" ? target.code : target?.kind;
+      return target?.action.kind === "reply" ? target.action.code : target?.action.kind;
     });
   assert.deepEqual(kinds(), ["forward", "route_broken", "forward"]);
   assert.deepEqual(logged.map(({ route, problem }) => `${route}: ${problem}`), [

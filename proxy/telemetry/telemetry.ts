@@ -75,6 +75,11 @@ export class Telemetry {
     if (this.#accessLog !== null) record.route = this.metrics.idOf(counters);
   }
 
+  /** Filters may change the request: what the access log shows of it is kept before. */
+  filtersBegin(exchange: Exchange): void {
+    if (this.#accessLog !== null) keepFields(exchange);
+  }
+
   /** An exchange goes on to its route; its fields are all there still. */
   exchangeBegun(exchange: Exchange): void {
     if (this.#accessLog === null) return;

@@ -125,3 +125,42 @@ export const headerName: Leaf = normalised((text) =>
     remedy: "write letters, digits and hyphens",
   }
 );
+
+/**
+ * What filters leave alone: framing, the connection (RFC 9110 §7.6.1), the host, by which the route
+ * was found, and `CDN-Loop`, without which a loop has no end (RFC 8586 §2).
+ */
+const PROXY_HEADERS: ReadonlySet<string> = new Set([
+  "cdn-loop",
+  "connection",
+  "content-length",
+  "expect",
+  "host",
+  "http2-settings",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
+
+/** The name of a header that a filter may set, add or remove. */
+export const changeableHeader: Leaf = normalised((text) => {
+  const name = headerName.read(text);
+  if (!name.ok || !PROXY_HEADERS.has(name.value)) return name;
+  return {
+    ok: false,
+    message: `${describe(text)} is a header that the proxy writes itself`,
+    remedy: "remove it from the filter",
+  };
+});
+
+/** RFC 9110 §5.5, in latin1: what would end the line, or be lost at its ends, is refused. */
+export const headerValue: Leaf = plain(
+  (text) => /^[\t\x20-\x7e\x80-\xff]*$/.test(text) && !/^[ \t]|[ \t]$/.test(text),
+  "no value of a header",
+  "write visible characters of latin1, without blanks at both ends",
+);

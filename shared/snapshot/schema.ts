@@ -11,8 +11,10 @@ import type { Secret } from "../redacted.ts";
 import { BALANCES } from "./balances.ts";
 import {
   certificateHost,
+  changeableHeader,
   endpointAddress,
   headerName,
+  headerValue,
   httpMethod,
   type Leaf,
   loopMark,
@@ -214,16 +216,17 @@ export const LISTENER = object({
   origin: ORIGIN,
 }, { strict: true });
 
+const HEADER_LINE = object(
+  { name: formed(changeableHeader), value: formed(headerValue) },
+  { strict: true },
+);
+
 const HEADER_CHANGE = object({
   kind: Type.Enum(["request-headers", "response-headers"]),
   /** In place of all that have the name. */
-  set: Type.Optional(Type.Array(
-    object({ name: formed(headerName), value: Type.String() }, { strict: true }),
-  )),
-  add: Type.Optional(Type.Array(
-    object({ name: formed(headerName), value: Type.String() }, { strict: true }),
-  )),
-  remove: Type.Optional(Type.Array(formed(headerName))),
+  set: Type.Optional(Type.Array(HEADER_LINE)),
+  add: Type.Optional(Type.Array(HEADER_LINE)),
+  remove: Type.Optional(Type.Array(formed(changeableHeader))),
 }, { strict: true });
 
 /** One vocabulary for annotations, filters of the Gateway API and policies. */
@@ -232,7 +235,7 @@ export const FILTER = HEADER_CHANGE;
 export const FILTER_SET = object({
   /** Hash of the content. */
   id: NAME,
-  /** In the order in which requests meet them. */
+  /** Filters of one kind meet requests in this order; that of the kinds is fixed in the proxy. */
   filters: Type.Array(FILTER),
 }, { strict: true });
 

@@ -128,7 +128,7 @@ export async function receive(
   });
   const heads: string[] = [];
   try {
-    connection.send(request, null, "a", null, NO_BODY);
+    connection.send(request, null, "a", null, NO_BODY, limits);
     for (let head = await connection.receive();; head = await connection.receive()) {
       const { status, reason, fields, contentLength } = head;
       const copy = fields.copy();

@@ -347,7 +347,8 @@ async function ask(
   const payload = fill(request);
   const heads: string[] = [];
   try {
-    stream.send(request, null, "a.test", null, payload === null ? NOTHING : new BytesBody(payload));
+    const sent = payload === null ? NOTHING : new BytesBody(payload);
+    stream.send(request, null, "a.test", null, sent, limits);
     for (;;) {
       const { status, fields, contentLength } = await stream.receive();
       const copy = fields.copy();

@@ -55,7 +55,6 @@ export async function parseStream(
     trailersTooLarge: "head_too_large",
     cut: "client_gone",
     tooLarge: "body_too_large",
-    maxBytes: limits.bodyBytes,
     maxTrailerBytes: limits.requestHeadBytes,
     maxTrailerFields: limits.requestFields,
   });
@@ -99,6 +98,7 @@ export async function parseStream(
       fields: pairsOf(head.fields),
     };
     body.begin(head.bodyLength, false);
+    body.limit(limits.bodyBytes);
     const copy = new CopiedBody(body);
     const pieces: Uint8Array[] = [];
     try {

@@ -14,8 +14,11 @@ import { authorityAt, readAuthority } from "../../proxy/http/host.ts";
 import { ClientHelloReader } from "../../proxy/listen/client_hello.ts";
 import { asciiBytes, Fields, fieldsOf, latin1, writeLatin1 } from "../../proxy/http/fields.ts";
 import { splitList } from "../../proxy/http/field_values.ts";
-import { decodeText } from "../../proxy/filters/grpc_web_body.ts";
+import { TextBody } from "../../proxy/filters/grpc_web_body.ts";
+import { isGrpcWeb } from "../../proxy/filters/grpc_web.ts";
 import { maxForwards } from "../../proxy/filters/max_forwards.ts";
+import { NO_FILTERS } from "../../proxy/filters/registry.ts";
+import { changedFields } from "../../proxy/http/changed_fields.ts";
 import { addressIn, originalClient } from "../../proxy/http/forwarded_for.ts";
 import { Base64Decoder, decodedSize } from "../../proxy/grpc/base64.ts";
 import {
@@ -32,7 +35,7 @@ import { HeadParser } from "../../proxy/http1/head_parser.ts";
 import { headError, readRequestFields, readRequestLine } from "../../proxy/http1/request_head.ts";
 import { requestHeadSize, writeRequestHead } from "../../proxy/http1/request_writer.ts";
 import { DEFAULT_LIMITS } from "../../proxy/http/limits.ts";
-import { type Exchange, RequestHead } from "../../proxy/http/message.ts";
+import { BytesBody, type Exchange, RequestHead } from "../../proxy/http/message.ts";
 import { FrameBoundary } from "../../proxy/http/websocket_frames.ts";
 import { LogBuffer } from "../../proxy/telemetry/log_buffer.ts";
 import { listParser, type Parser, textParser } from "./parser.ts";
@@ -44,6 +47,7 @@ const READ_BYTES = 64 * 1024;
 
 const START = "GET / HTTP/1.1\r\nHost: a.test\r\n";
 const END = "\r\n\r\n";
+const X_NAME = asciiBytes("x_");
 
 /** Something stands at both ends of the value: blanks there are not part of it. */
 const fieldFrame = (name: string): Frame => [`${START}${name}: a`, `a${END}`];
@@ -222,7 +226,9 @@ export const CLIENT_PARSERS: readonly Parser[] = [
       "proxy/grpc/content_type.ts hasGrpc",
       "proxy/grpc/content_type.ts acceptedWebCoding",
       "proxy/grpc/timeout.ts readGrpcTimeout",
-      "proxy/filters/max_forwards.ts maxForwards",
+      "proxy/filters/grpc_web.ts isGrpcWeb",
+      "proxy/filters/registry.ts RouteFilters.chainFor",
+      "proxy/http/changed_fields.ts changedFields",
     ],
     bytes: HEAD_BYTES,
     frames: REPLY_FRAMES,
@@ -234,7 +240,12 @@ export const CLIENT_PARSERS: readonly Parser[] = [
         hasGrpc(head.fields);
         acceptedWebCoding(head.fields, "text");
         readGrpcTimeout(head.fields);
-        maxForwards(head);
+        head.method = "POST";
+        isGrpcWeb(head);
+        NO_FILTERS.chainFor(head, true);
+        changedFields(head.fields, [X_NAME], head.fields);
+        head.method = "OPTIONS";
+        maxForwards.request!({ request: head } as Exchange);
       };
     },
   }),
@@ -342,7 +353,6 @@ export const CLIENT_PARSERS: readonly Parser[] = [
   textParser({
     name: "a body in base64",
     functions: [
-      "proxy/filters/grpc_web_body.ts decodeText",
       "proxy/grpc/base64.ts Base64Decoder.decode",
     ],
     bytes: READ_BYTES,
@@ -351,7 +361,12 @@ export const CLIENT_PARSERS: readonly Parser[] = [
       const bytes = asciiBytes(text);
       const out = new Uint8Array(decodedSize(1) + 3);
       return () => {
-        decodeText(bytes);
+        const body = new TextBody(new BytesBody(bytes));
+        for (let view = body.read(); view !== null; view = body.read()) {
+          if (!(view instanceof Promise)) continue;
+          view.catch(() => {});
+          break;
+        }
         const decoder = new Base64Decoder();
         for (let i = 0; i < bytes.length; i++) {
           if (decoder.decode(bytes.subarray(i, i + 1), out) === -1) return;

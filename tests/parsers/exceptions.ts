@@ -240,7 +240,14 @@ export const EXCEPTIONS: readonly Exceptions[] = [
     functions: {
       "controller/outputs/output.ts": ["leaderJob"],
       "proxy/io/buffer_pool.ts": ["BufferPool.give", "BulkPool.give"],
+      "proxy/filters/filtered_exchange.ts": [
+        "FilteredExchange.filter",
+        "FilteredExchange.interim",
+        "FilteredExchange.respond",
+        "FilteredExchange.upgrade",
+      ],
       "proxy/route/active_routes.ts": ["ActiveRoutes.setZone"],
+      "proxy/route/compile.ts": ["RouteCompiler.broken", "new RouteCompiler"],
       "proxy/io/input.ts": ["Input.exchangeBuffer", "Input.giveBack"],
       "proxy/http/loop_mark.ts": ["LoopMark.publish", "new LoopMark"],
       "proxy/server.ts": ["ProxyServer.setZone"],
@@ -311,6 +318,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
   {
     reason: "Calls what has a row here, once for an object or a connection.",
     functions: {
+      "proxy/config/part_diff.ts": ["PartDiffer.update"],
       "controller/reconcile/quarantine.ts": ["translateOrQuarantine"],
       "controller/stream/listener.ts": ["StreamListener.welcome"],
     },

@@ -1,0 +1,45 @@
+/**
+ * Headers that a route sets, adds and removes. In: what the snapshot says. Out: a filter for requests
+ * or for responses. The schema has refused names that belong to framing, to the connection or to the
+ * proxy, and values that would end their line.
+ */
+import type { FilterSpec } from "../../shared/snapshot/types.ts";
+import { changedFields } from "../http/changed_fields.ts";
+import { dropNamed } from "../http/field_values.ts";
+import { asciiBytes, type Fields, fieldsOf } from "../http/fields.ts";
+import type { Filter } from "./filter.ts";
+
+/** Names in lower case whose fields end here, and the fields that come in their place or besides. */
+interface Change {
+  readonly removed: readonly Uint8Array[];
+  readonly fields: Fields;
+}
+
+function changeOf({ set = [], add = [], remove = [] }: FilterSpec): Change {
+  return {
+    removed: [...remove, ...set.map(({ name }) => name)].map(asciiBytes),
+    fields: fieldsOf([...set, ...add].map(({ name, value }) => [name, value] as const)),
+  };
+}
+
+/** Changes what the upstream gets, `X-Forwarded-For` and the like included. */
+export function requestHeaders(spec: FilterSpec): Filter {
+  const { removed, fields } = changeOf(spec);
+  return {
+    request: (x) => {
+      for (const name of removed) dropNamed(x.request.fields, name);
+      if (x.added !== null) x.added = changedFields(x.added, removed, fields);
+      return null;
+    },
+  };
+}
+
+/** Changes what the client gets, of the proxy's own replies too. */
+export function responseHeaders(spec: FilterSpec): Filter {
+  const { removed, fields } = changeOf(spec);
+  return {
+    response: (_, head) => {
+      head.fields = changedFields(head.fields, removed, fields);
+    },
+  };
+}

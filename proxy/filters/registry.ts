@@ -1,0 +1,88 @@
+/**
+ * The kinds of filters. In: what a snapshot says of a route's filters. Out: its chain. A kind is one
+ * line in `MAKERS`, and its place in the two orders.
+ *
+ * The orders are fixed here, not in configuration: which filter comes first decides what others see,
+ * and users of ingress-nginx expect the order of nginx's phases.
+ */
+import type { FilterSpec } from "../../shared/snapshot/types.ts";
+import type { RequestHead } from "../http/message.ts";
+import type { Filter } from "./filter.ts";
+import { FilterChain } from "./filter_chain.ts";
+import { grpcWeb, isGrpcWeb } from "./grpc_web.ts";
+import { requestHeaders, responseHeaders } from "./header_change.ts";
+import { maxForwards } from "./max_forwards.ts";
+
+type Kind = FilterSpec["kind"];
+
+const MAKERS: Readonly<Record<Kind, (spec: FilterSpec) => Filter>> = {
+  "request-headers": requestHeaders,
+  "response-headers": responseHeaders,
+};
+
+/** Kinds that the proxy adds by itself. */
+type OwnKind = "max-forwards" | "grpc-web";
+
+/** Filters of one kind keep the order of the snapshot: those of the route, then the backend's. */
+const REQUEST_ORDER: readonly (Kind | OwnKind)[] = [
+  "max-forwards",
+  "request-headers",
+  "response-headers",
+  "grpc-web",
+];
+
+const RESPONSE_ORDER: readonly (Kind | OwnKind)[] = [
+  "grpc-web",
+  "request-headers",
+  "response-headers",
+  "max-forwards",
+];
+
+interface Made {
+  readonly kind: Kind | OwnKind;
+  readonly filter: Filter;
+}
+
+const MAX_FORWARDS: Made = { kind: "max-forwards", filter: maxForwards };
+const GRPC_WEB: Made = { kind: "grpc-web", filter: grpcWeb };
+
+/** The chain of a route that has filters; null for one that has none. Throws what a maker throws. */
+export class RouteFilters {
+  readonly #made: readonly Made[];
+  /** With each filter of the proxy's own, made when first needed. */
+  readonly #extended = new Map<Made, FilterChain>();
+  readonly chain: FilterChain | null;
+
+  constructor(specs: readonly FilterSpec[]) {
+    this.#made = specs.map((spec) => ({ kind: spec.kind, filter: MAKERS[spec.kind](spec) }));
+    this.chain = this.#made.length === 0 ? null : chainOf(this.#made);
+  }
+
+  /**
+   * The chain for a request that is forwarded. Most have no filter of the proxy's own.
+   * @param translates whether the upstream has gRPC-Web translated for it.
+   */
+  chainFor(request: RequestHead, translates: boolean): FilterChain | null {
+    if (request.method === "OPTIONS") return this.#with(MAX_FORWARDS);
+    if (translates && isGrpcWeb(request)) return this.#with(GRPC_WEB);
+    return this.chain;
+  }
+
+  #with(own: Made): FilterChain {
+    let chain = this.#extended.get(own);
+    if (chain === undefined) this.#extended.set(own, chain = chainOf([...this.#made, own]));
+    return chain;
+  }
+}
+
+/** Of routes that have no filters. */
+export const NO_FILTERS = new RouteFilters([]);
+
+function chainOf(made: readonly Made[]): FilterChain {
+  return new FilterChain(sorted(made, REQUEST_ORDER), sorted(made, RESPONSE_ORDER));
+}
+
+function sorted(made: readonly Made[], order: readonly (Kind | OwnKind)[]): Filter[] {
+  return made.toSorted((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind))
+    .map(({ filter }) => filter);
+}

@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { changedFields } from "./changed_fields.ts";
+import { asciiBytes, DROPPED, Fields, fieldsOf } from "./fields.ts";
+
+function linesOf(fields: Fields): string[] {
+  return Array.from({ length: fields.count }, (_, i) => `${fields.name(i)}: ${fields.value(i)}`)
+    .filter((_, i) => fields.ids[i] !== DROPPED);
+}
+
+const ADDED = fieldsOf([["X-New", "n"], ["A", "3"]]);
+
+Deno.test("fields are dropped by name in any case, and added behind, in a copy", () => {
+  const fields = fieldsOf([["A", "1"], ["B", "2"], ["a", "4"], ["C", ""]]);
+  const before = fields.bytes.slice();
+  const changed = changedFields(fields, [asciiBytes("a")], ADDED);
+  assert.deepEqual(linesOf(changed), ["B: 2", "C: ", "X-New: n", "A: 3"]);
+  assert.equal(changed.value(0), "1", "what is dropped keeps its place");
+  assert.deepEqual(linesOf(fields), ["A: 1", "B: 2", "a: 4", "C: "]);
+  assert.deepEqual(fields.bytes, before);
+  changed.bytes.fill(0);
+  assert.deepEqual(fields.bytes, before);
+});
+
+Deno.test("no fields at all, before or behind, are none", () => {
+  assert.deepEqual(linesOf(changedFields(new Fields(), [], ADDED)), ["X-New: n", "A: 3"]);
+  assert.deepEqual(linesOf(changedFields(ADDED, [], new Fields())), ["X-New: n", "A: 3"]);
+});
+
+Deno.test("fields that stand anywhere in a buffer, in any order, are copied", () => {
+  const bytes = asciiBytes("----b: 22\r\n--a:1\r\n----");
+  const fields = new Fields();
+  fields.clear(bytes);
+  fields.push(0, 13, 14, 15, 16);
+  fields.push(0, 4, 5, 7, 9);
+  assert.deepEqual(linesOf(changedFields(fields, [], ADDED)), [
+    "a: 1",
+    "b: 22",
+    "X-New: n",
+    "A: 3",
+  ]);
+});

@@ -1,0 +1,155 @@
+/**
+ * Routes of a snapshot as the forwarder uses them. In: actions, filter sets and policies, and the
+ * upstreams that there are. Out: compiled routes, the very same for routes that do the same.
+ */
+import type { Action, FilterSet, Policy, Route } from "../../shared/snapshot/types.ts";
+import type { PartDelta } from "../config/part_diff.ts";
+import { NO_FILTERS, RouteFilters } from "../filters/registry.ts";
+import type { Limits } from "../http/limits.ts";
+import { compilePolicy, type RoutePolicy } from "./policy.ts";
+import type { CompiledAction, CompiledRoute, HttpUpstream } from "./route.ts";
+import { WeightedChoice } from "./weighted_choice.ts";
+
+/** What of a route decides what its requests get, besides the action. */
+type Settings = Pick<Route, "filterSet" | "policy">;
+
+const NO_SETTINGS: Settings = {};
+
+export class RouteCompiler {
+  readonly #limits: Limits;
+  readonly #upstreams: ReadonlyMap<string, HttpUpstream>;
+  readonly #defaultPolicy: RoutePolicy;
+  readonly #filterSets = new Map<string, FilterSet>();
+  readonly #policies = new Map<string, RoutePolicy>();
+  /** By the ids of the route's filter set and the backend's. */
+  #filters = new Map<string, RouteFilters>();
+  /** Of each upstream, by filters and policy. */
+  #forwards = new WeakMap<HttpUpstream, Map<string, CompiledRoute>>();
+  /** Splits of the delta under way: kept for longer, those of weights that change would pile up. */
+  #splits = new Map<string, CompiledRoute>();
+
+  constructor(upstreams: ReadonlyMap<string, HttpUpstream>, limits: Limits) {
+    this.#limits = limits;
+    this.#upstreams = upstreams;
+    this.#defaultPolicy = compilePolicy(null, limits);
+  }
+
+  /** Takes new and changed filter sets and policies, before the routes that use them. */
+  begin(filterSets: PartDelta<FilterSet>, policies: PartDelta<Policy>): void {
+    this.#splits = new Map();
+    const { length } = [...filterSets.changed, ...filterSets.removed, ...policies.changed];
+    if (length + policies.removed.length === 0) return;
+    this.#filters = new Map();
+    this.#forwards = new WeakMap();
+    for (const set of filterSets.changed) this.#filterSets.set(set.id, set);
+    for (const policy of policies.changed) {
+      this.#policies.set(policy.id, compilePolicy(policy, this.#limits));
+    }
+  }
+
+  /** Forgets those that no route uses any more. */
+  end(filterSets: PartDelta<FilterSet>, policies: PartDelta<Policy>): void {
+    for (const id of filterSets.removed) this.#filterSets.delete(id);
+    for (const id of policies.removed) this.#policies.delete(id);
+    this.#splits = new Map();
+  }
+
+  /** Throws where a part of it is missing, or is one that this proxy cannot make. */
+  compile(action: Action, settings: Settings = NO_SETTINGS): CompiledRoute {
+    if (action.kind === "reply") {
+      const code = action.closed ? "route_closed" : REPLY_CODES[action.status];
+      return this.#route({ kind: "reply", code, reason: action.reason }, settings, undefined);
+    }
+    const { backends } = action;
+    if (backends.length === 1) {
+      const [{ upstream, filterSet }] = backends;
+      return this.#forward(upstream, settings, filterSet);
+    }
+    const key = JSON.stringify([settings.filterSet, settings.policy, backends]);
+    let route = this.#splits.get(key);
+    if (route === undefined) this.#splits.set(key, route = this.#split(backends, settings));
+    return route;
+  }
+
+  /** A reply that nothing of the route takes part in, for one that cannot be compiled. */
+  broken(reason: string): CompiledRoute {
+    return this.#route({ kind: "reply", code: "route_broken", reason }, NO_SETTINGS, undefined);
+  }
+
+  #split(
+    backends: (Action & { readonly kind: "forward" })["backends"],
+    settings: Settings,
+  ): CompiledRoute {
+    const options = backends.map(({ upstream: id, weight = 1, filterSet }) => {
+      const upstream = this.#upstreams.get(id);
+      return {
+        option: this.#forward(id, settings, filterSet),
+        weight,
+        isUsable: () => upstream === undefined || !upstream.isEmpty,
+      };
+    });
+    if (options.every(({ weight }) => weight === 0)) {
+      const reason = "all backends have weight 0";
+      return this.#route({ kind: "reply", code: "route_broken", reason }, settings, undefined);
+    }
+    return this.#route(
+      { kind: "split", backends: new WeightedChoice(options) },
+      settings,
+      undefined,
+    );
+  }
+
+  #forward(id: string, settings: Settings, filterSet: string | undefined): CompiledRoute {
+    const upstream = this.#upstreams.get(id);
+    if (upstream === undefined) {
+      const reason = `no upstream ${id}`;
+      return this.#route({ kind: "reply", code: "route_broken", reason }, settings, filterSet);
+    }
+    let known = this.#forwards.get(upstream);
+    if (known === undefined) this.#forwards.set(upstream, known = new Map());
+    const key = `${settings.filterSet ?? ""}\n${filterSet ?? ""}\n${settings.policy ?? ""}`;
+    let route = known.get(key);
+    if (route === undefined) {
+      route = this.#route({ kind: "forward", upstream }, settings, filterSet);
+      known.set(key, route);
+    }
+    return route;
+  }
+
+  #route(
+    action: CompiledAction,
+    settings: Settings,
+    backendFilters: string | undefined,
+  ): CompiledRoute {
+    const policy = this.#policyOf(settings.policy);
+    const filters = this.#filtersOf(settings.filterSet, backendFilters);
+    return Object.freeze({ action, policy, filters });
+  }
+
+  #policyOf(id: string | undefined): RoutePolicy {
+    if (id === undefined) return this.#defaultPolicy;
+    const policy = this.#policies.get(id);
+    if (policy === undefined) throw new Error(`no policy ${id}`);
+    return policy;
+  }
+
+  #filtersOf(ofRoute: string | undefined, ofBackend: string | undefined): RouteFilters {
+    if (ofRoute === undefined && ofBackend === undefined) return NO_FILTERS;
+    const key = JSON.stringify([ofRoute, ofBackend]);
+    let filters = this.#filters.get(key);
+    if (filters === undefined) {
+      filters = new RouteFilters([...this.#specsOf(ofRoute), ...this.#specsOf(ofBackend)]);
+      this.#filters.set(key, filters);
+    }
+    return filters;
+  }
+
+  #specsOf(id: string | undefined): FilterSet["filters"] {
+    if (id === undefined) return [];
+    const set = this.#filterSets.get(id);
+    if (set === undefined) throw new Error(`no filter set ${id}`);
+    return set.filters;
+  }
+}
+
+const REPLY_CODES = { 404: "no_route", 500: "route_broken", 503: "no_endpoint" } as const;

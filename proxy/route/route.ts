@@ -1,0 +1,33 @@
+/**
+ * What a route means to the forwarder. In: nothing. Out: the type that `compile.ts` makes of the
+ * routes of a snapshot, one object for all that differ only in their match, id and counters.
+ */
+import type { ErrorCode } from "../errors.ts";
+import type { RouteFilters } from "../filters/registry.ts";
+import type { ClientConnection } from "../http1/client_connection.ts";
+import type { ClientStream } from "../http2/client_stream.ts";
+import type { Endpoint, EndpointRegistry } from "../upstream/endpoint.ts";
+import type { Upstream } from "../upstream/upstream.ts";
+import type { RoutePolicy } from "./policy.ts";
+
+export type HttpEndpoint = Endpoint<ClientConnection, ClientStream>;
+export type HttpEndpoints = EndpointRegistry<ClientConnection, ClientStream>;
+export type HttpUpstream = Upstream<ClientConnection, ClientStream>;
+
+export type CompiledAction =
+  | { readonly kind: "forward"; readonly upstream: HttpUpstream }
+  /** Chosen for each request; none of them is split again. */
+  | { readonly kind: "split"; readonly backends: Choice<CompiledRoute> }
+  | { readonly kind: "reply"; readonly code: ErrorCode; readonly reason: string };
+
+/** Frozen; all have the same fields in the same order, so that reading them stays monomorphic. */
+export interface CompiledRoute {
+  readonly action: CompiledAction;
+  /** The very same object for all routes that say nothing. */
+  readonly policy: RoutePolicy;
+  readonly filters: RouteFilters;
+}
+
+export interface Choice<T> {
+  choose(): T;
+}

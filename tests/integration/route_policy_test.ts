@@ -1,0 +1,146 @@
+/** Time-outs, tries and body limits of a route, in place of those of the process. */
+import assert from "node:assert/strict";
+import { Backend, Peer, reply, statusOf } from "../support/backend.ts";
+import { filteredSnapshot, type RouteSpec, upstreamTo, WEB } from "../support/filtered_routes.ts";
+import { data, headers, post } from "../support/h2_frames.ts";
+import { H2Server } from "../support/h2_backend.ts";
+import { H2Peer } from "../support/h2_peer.ts";
+import { TestProxy } from "../support/test_proxy.ts";
+
+const request = (path: string, more = "") => `GET ${path} HTTP/1.1\r\nHost: a.test\r\n${more}\r\n`;
+
+async function statusFor(port: number, text: string): Promise<number> {
+  using client = await Peer.connect(port);
+  return statusOf(await client.ask(text));
+}
+
+const TIMES: RouteSpec = { policy: { timeouts: { responseHead: 100, responseBody: 100 } } };
+
+Deno.test("a backend of HTTP/1.1 that does not answer within the route's time is 504", async () => {
+  await using backend = new Backend(async (peer) => {
+    const asked = await peer.request();
+    if (asked?.head.startsWith("GET /plain")) await peer.send(reply("ok"));
+    await peer.ended();
+  });
+  using proxy = new TestProxy([]);
+  proxy.server.apply(
+    filteredSnapshot({ short: TIMES, plain: {} }, [upstreamTo(WEB, [backend.port])]),
+  );
+  assert.equal(await statusFor(proxy.port, request("/short")), 504);
+  assert.equal(await statusFor(proxy.port, request("/plain")), 200);
+});
+
+Deno.test("a backend of HTTP/2 that does not answer within the route's time is 504", async () => {
+  await using backend = await H2Server.start((stream, head) => {
+    if (head[":path"] === "/short") return;
+    stream.respond({ ":status": 200 });
+    stream.end("ok");
+  });
+  using proxy = new TestProxy([]);
+  proxy.server.apply(
+    filteredSnapshot({ short: TIMES, plain: {} }, [upstreamTo(WEB, [backend.port], "h2c")]),
+  );
+  assert.equal(await statusFor(proxy.port, request("/short")), 504);
+  assert.equal(await statusFor(proxy.port, request("/plain")), 200);
+});
+
+Deno.test("an endpoint that cannot be connected to within the route's time is 502", async () => {
+  // A connection of HTTP/2 is there once the backend's SETTINGS have come.
+  await using silent = new Backend(async (peer) => {
+    await peer.ended();
+  });
+  using proxy = new TestProxy([], { connectTimeout: 0 });
+  const route = { policy: { timeouts: { connect: 100 } } };
+  proxy.server.apply(
+    filteredSnapshot({ short: route }, [upstreamTo(WEB, [silent.port], "h2c")]),
+  );
+  assert.equal(await statusFor(proxy.port, request("/short")), 502);
+});
+
+Deno.test("a response whose body stops for longer than the route's time is cut", async () => {
+  await using backend = new Backend(async (peer) => {
+    await peer.request();
+    await peer.send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc");
+    await peer.ended();
+  });
+  await using other = await H2Server.start((stream) => {
+    stream.respond({ ":status": 200, "content-length": "9" });
+    stream.write("abc");
+  });
+  using proxy = new TestProxy([]);
+  for (
+    const upstream of [
+      upstreamTo(WEB, [backend.port]),
+      upstreamTo(WEB, [other.port], "h2c"),
+    ]
+  ) {
+    proxy.server.apply(filteredSnapshot({ short: TIMES }, [upstream]));
+    using client = await Peer.connect(proxy.port);
+    const answer = await client.ask(request("/short"));
+    assert.equal(answer.complete, false, upstream.protocol);
+    assert.equal(answer.body, "abc");
+  }
+});
+
+Deno.test("a route that allows one try asks one endpoint, others ask another", async () => {
+  await using closing = new Backend(async (peer) => {
+    await peer.request();
+  });
+  await using backend = new Backend();
+  using proxy = new TestProxy([], { ejectionFailures: 0 });
+  const endpoints = upstreamTo(WEB, [closing.port, backend.port]);
+  proxy.server.apply(filteredSnapshot({ once: { policy: { tries: 1 } }, plain: {} }, [endpoints]));
+  const once = [];
+  const plain = [];
+  for (let i = 0; i < 4; i++) once.push(await statusFor(proxy.port, request("/once")));
+  for (let i = 0; i < 4; i++) plain.push(await statusFor(proxy.port, request("/plain")));
+  assert.deepEqual(once.sort(), [200, 200, 502, 502]);
+  assert.deepEqual(plain, [200, 200, 200, 200]);
+});
+
+const PUT = (path: string, framing: string) => `PUT ${path} HTTP/1.1\r\nHost: a.test\r\n${framing}`;
+const FIVE = "Content-Length: 5\r\n\r\nabcde";
+const SIX = "Content-Length: 6\r\n\r\nabcdef";
+const CHUNKED = "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n3\r\nabc\r\n0\r\n\r\n";
+
+Deno.test("a body is held to the limit of its route, which may be above that of the process", async () => {
+  await using backend = new Backend();
+  const routes: Record<string, RouteSpec> = {
+    five: { policy: { bodyLimit: 5 } },
+    any: { policy: { bodyLimit: 0 } },
+    plain: {},
+  };
+  for (const [bodyBytes, plain] of [[0, 200], [5, 413]] as const) {
+    using proxy = new TestProxy([], { bodyBytes });
+    proxy.server.apply(filteredSnapshot(routes, [upstreamTo(WEB, [backend.port])]));
+    const ask = (path: string, framing: string) => statusFor(proxy.port, PUT(path, framing));
+    assert.equal(await ask("/five", FIVE), 200);
+    assert.equal(await ask("/five", SIX), 413);
+    assert.equal(await ask("/five", CHUNKED), 413);
+    assert.equal(await ask("/any", SIX), 200);
+    assert.equal(await ask("/any", CHUNKED), 200);
+    assert.equal(await ask("/plain", SIX), plain);
+    assert.equal(await ask("/plain", CHUNKED), plain);
+  }
+});
+
+Deno.test("a body by HTTP/2 is held to the limit of its route", async () => {
+  await using backend = new Backend();
+  using proxy = new TestProxy([], { bodyBytes: 5 });
+  const routes = { five: {}, any: { policy: { bodyLimit: 0 } } };
+  proxy.server.apply(filteredSnapshot(routes, [upstreamTo(WEB, [backend.port])]));
+  await using client = await H2Peer.connect(proxy.port);
+  const bodies = [
+    [1, "/five", "abcde", 200],
+    [3, "/five", "abcdef", 413],
+    [5, "/any", "abcdef", 200],
+  ] as const;
+  for (const [id, path, body, status] of bodies) {
+    await client.send(headers(id, post(path)), data(id, body, { end: true }));
+    assert.equal((await client.answer(id)).status, status, `${path} ${body}`);
+  }
+  await client.send(headers(7, post("/five", [["content-length", "6"]])));
+  assert.equal((await client.answer(7)).status, 413);
+  await client.send(headers(9, post("/five")), data(9, "abc"), data(9, "abc"));
+  assert.equal((await client.answer(9)).status, 413);
+});
