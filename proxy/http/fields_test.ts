@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { Random } from "../../tests/fuzz/random.ts";
 import { CidrList } from "../../shared/net/cidr.ts";
 import { ERROR_KINDS, type ErrorCode } from "../errors.ts";
-import { type Fields, fieldsOf, latin1 as textOf } from "./fields.ts";
+import { type Fields, fieldsOf, latin1 as textOf, X_REAL_IP } from "./fields.ts";
 import { httpsRedirect } from "../filters/https_redirect.ts";
 import { prepareRequest } from "./forwarded_headers.ts";
 import { fieldsSize, writeFields } from "../http1/head_writer.ts";
 import { responseHeadSize, writeResponseHead } from "../http1/response_writer.ts";
-import { type Exchange, RequestHead, ResponseHead } from "./message.ts";
+import { type Exchange, ExchangeRecord, RequestHead, ResponseHead } from "./message.ts";
 import { localReply } from "../forward/local_reply.ts";
 
 /** What breaks out of a line, among it letters whose low byte is CR, LF or NUL, and what does not. */
@@ -80,7 +80,14 @@ function exchangeOf(parts: Partial<RequestHead>, fields: [string, string][] = []
     listener: "http",
     trusted: true,
   };
-  return { request, client, added: null, addedAuthority: "", addedMark: "" } as unknown as Exchange;
+  return {
+    request,
+    client,
+    record: new ExchangeRecord(),
+    added: null,
+    addedAuthority: "",
+    addedMark: "",
+  } as unknown as Exchange;
 }
 
 Deno.test("no name or value of a field breaks out of its line: it is written as given, or refused", () => {
@@ -160,6 +167,26 @@ Deno.test("an error page has its own fields alone, whatever id and Accept came w
     assert.ok(page.split("\n").length <= 3, page);
   }
 });
+
+const CLIENTS: readonly [trusted: boolean, fields: [string, string][], client: string][] = [
+  [false, [["X-Forwarded-For", "192.0.2.1"], ["X-Real-IP", "192.0.2.2"]], "10.0.0.1"],
+  [true, [["X-Forwarded-For", "192.0.2.1, 192.0.2.2"]], "192.0.2.2"],
+  [true, [["X-Forwarded-For", "192.0.2.1"], ["X-Forwarded-For", "10.0.0.9"]], "192.0.2.1"],
+  [true, [["X-Real-IP", "192.0.2.3"]], "192.0.2.3"],
+  [true, [["X-Real-IP", "nobody"]], "10.0.0.1"],
+  [true, [], "10.0.0.1"],
+];
+
+for (const [trusted, fields, client] of CLIENTS) {
+  Deno.test(`the client is ${client}: ${trusted ? "trusted" : "untrusted"} ${JSON.stringify(fields)}`, () => {
+    const made = exchangeOf({}, fields);
+    const exchange = Object.assign(made, { client: { ...made.client, trusted } });
+    prepareRequest(exchange, CidrList.parse("10.0.0.0/8") as CidrList, "pingress-test");
+    assert.equal(exchange.record.clientAddress, client);
+    const { added } = exchange;
+    assert.equal(added!.value(added!.find(X_REAL_IP)), client);
+  });
+}
 
 Deno.test("the last value can be replaced where there is room, and by nothing that breaks its line", () => {
   const fields = fieldsOf([["X-A", "1"], ["X-Host", "a.test"]], 4);

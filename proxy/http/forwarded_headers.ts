@@ -65,10 +65,12 @@ export function prepareRequest(
   trustedProxies: CidrList,
   loopMark: string,
 ): number {
-  const { request, client } = exchange;
+  const { request, client, record } = exchange;
   const { fields } = request;
   if (client.trusted) {
-    exchange.added = trustedFields(exchange, trustedProxies, loopMark);
+    const chain = joined(fields, X_FORWARDED_FOR);
+    record.clientAddress = namedClient(exchange, chain, trustedProxies);
+    exchange.added = trustedFields(exchange, chain, loopMark);
     exchange.addedAuthority = "";
   } else if (exchange.added !== null && isAddedFor(exchange, exchange.added, loopMark)) {
     const { added } = exchange;
@@ -86,6 +88,7 @@ export function prepareRequest(
     exchange.addedAuthority = request.authority;
     exchange.addedMark = loopMark;
   }
+  if (!client.trusted) record.clientAddress = client.address;
   // RFC 9110 §10.1.4: to ask for trailers promises that the client gets them.
   if (request.version === 10) request.acceptsTrailers = false;
   // Whether they go on is the upstream's to say; where none can come, they are not announced.
@@ -145,21 +148,28 @@ function trustedRequestId(fields: Fields): string | null {
   return id !== null && id.length <= MAX_REQUEST_ID && /^[\x21-\x7e]+$/.test(id) ? id : null;
 }
 
+/** The client that a trusted proxy names; the proxy where it names none. */
+function namedClient(
+  { request: { fields }, client }: Exchange,
+  chain: readonly string[],
+  trustedProxies: CidrList,
+): string {
+  return chain.length > 0
+    ? originalClient(chain, client.address, trustedProxies)
+    : addressIn(last(fields, X_REAL_IP) ?? "") ?? client.address;
+}
+
 /** From a trusted proxy: its word where it gave one, our own view where it did not. */
 function trustedFields(
-  { request, client }: Exchange,
-  trustedProxies: CidrList,
+  { request, client, record }: Exchange,
+  chain: readonly string[],
   loopMark: string,
 ): Fields {
   const { fields } = request;
-  const chain = joined(fields, X_FORWARDED_FOR);
-  const realIp = chain.length > 0
-    ? originalClient(chain, client.address, trustedProxies)
-    : addressIn(last(fields, X_REAL_IP) ?? "") ?? client.address;
   return fieldsOf([
     ["X-Request-Id", trustedRequestId(fields) ?? newRequestId()],
     ["X-Forwarded-For", [...chain, client.address].join(", ")],
-    ["X-Real-IP", realIp],
+    ["X-Real-IP", record.clientAddress],
     ["X-Forwarded-Proto", last(fields, X_FORWARDED_PROTO) ?? (client.secure ? "https" : "http")],
     ["X-Forwarded-Port", last(fields, X_FORWARDED_PORT) ?? String(client.localPort)],
     ["CDN-Loop", loopMark],

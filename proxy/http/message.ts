@@ -162,6 +162,10 @@ export class ExchangeRecord {
   hasHead = false;
   /** `forwarded_headers.ts` has prepared it: it has an id. */
   prepared = false;
+  /**
+   * The client's address; behind a trusted proxy, the one that it names. "" until `prepared`.
+   */
+  clientAddress = "";
   /** Where its body is counted among its client's (`body_counts.ts`); null where it is not. */
   bodyCounts: { leave(exchange: CountedExchange): void } | null = null;
   /** The id in an answer to a request that could not be read; else "". */
@@ -197,6 +201,7 @@ export class ExchangeRecord {
     this.version = 11;
     this.hasHead = false;
     this.prepared = false;
+    this.clientAddress = "";
     this.bodyCounts = null;
     this.requestId = "";
     this.filters = null;

@@ -23,7 +23,9 @@ export class RouteCompiler {
   readonly #policies = new Map<string, RoutePolicy>();
   /** By the ids of the route's filter set and the backend's. */
   #filters = new Map<string, RouteFilters>();
-  /** Of each upstream, by filters and policy. */
+  /** Of each upstream the one without filters and policy: a map of its own would cost 200 bytes. */
+  readonly #plain = new WeakMap<HttpUpstream, CompiledRoute>();
+  /** Of each upstream the others, by filters and policy. */
   #forwards = new WeakMap<HttpUpstream, Map<string, CompiledRoute>>();
   /** Splits of the delta under way: kept for longer, those of weights that change would pile up. */
   #splits = new Map<string, CompiledRoute>();
@@ -104,6 +106,14 @@ export class RouteCompiler {
     if (upstream === undefined) {
       const reason = `no upstream ${id}`;
       return this.#route({ kind: "reply", code: "route_broken", reason }, settings, filterSet);
+    }
+    if ((settings.filterSet ?? filterSet ?? settings.policy) === undefined) {
+      let plain = this.#plain.get(upstream);
+      if (plain === undefined) {
+        plain = this.#route({ kind: "forward", upstream }, NO_SETTINGS, undefined);
+        this.#plain.set(upstream, plain);
+      }
+      return plain;
     }
     let known = this.#forwards.get(upstream);
     if (known === undefined) this.#forwards.set(upstream, known = new Map());

@@ -8,7 +8,7 @@
  * character each (latin1), so that a line never depends on what a client calls its encoding.
  */
 import { formatAddress } from "../../shared/net/address.ts";
-import { REFERER, USER_AGENT, X_REAL_IP, X_REQUEST_ID } from "../http/fields.ts";
+import { REFERER, USER_AGENT, X_REQUEST_ID } from "../http/fields.ts";
 import { requestIdOf } from "../http/forwarded_headers.ts";
 import type { Exchange } from "../http/message.ts";
 import { LogBuffer, type Piece, pieceOf } from "./log_buffer.ts";
@@ -155,7 +155,7 @@ export class AccessLog {
         record.requestId || (record.prepared ? requestIdOf(exchange) : ""),
       );
     }
-    const original = client.trusted && record.prepared ? originalClient(exchange) : client.address;
+    const original = record.clientAddress || client.address;
     out.piece(PIECES.CLIENT);
     out.quoted(original);
     if (original !== client.address) this.#text(PIECES.PEER, client.address);
@@ -248,10 +248,4 @@ export function keepFields({ record, request: { fields } }: Exchange): void {
   const referer = fields.find(REFERER);
   record.userAgent = userAgent === -1 ? "" : fields.value(userAgent);
   record.referer = referer === -1 ? "" : fields.value(referer);
-}
-
-/** The client that a trusted proxy names, as the backend is told. */
-function originalClient({ added, client }: Exchange): string {
-  const index = added?.find(X_REAL_IP) ?? -1;
-  return index === -1 ? client.address : added!.value(index);
 }

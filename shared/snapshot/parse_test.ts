@@ -241,6 +241,27 @@ Deno.test("each mistake is named with its place, and refuses the file", async (t
       '$.filterSets[0].filters[0].kind: "rewrite" is none of "request-headers", "response-headers"',
     ],
     [
+      "filterSets",
+      [{ id: "f", filters: [{ kind: "request-headers", remove: ["Host", "a b"] }] }],
+      '$.filterSets[0].filters[0].remove[0]: "Host" is a header that the proxy writes itself',
+      '$.filterSets[0].filters[0].remove[1]: "a b" is no name of a header',
+    ],
+    [
+      "filterSets",
+      [{
+        id: "f",
+        filters: [{
+          kind: "response-headers",
+          set: [{ name: "transfer-encoding", value: "gzip" }],
+          add: [{ name: "x", value: "a\r\nx-b: c" }, { name: "x", value: " " }],
+        }],
+      }],
+      '$.filterSets[0].filters[0].set[0].name: "transfer-encoding" is a header that the proxy ' +
+      "writes itself",
+      '$.filterSets[0].filters[0].add[0].value: "a\\r\\nx-b: c" is no value of a header',
+      '$.filterSets[0].filters[0].add[1].value: " " is no value of a header',
+    ],
+    [
       "policies",
       [{ id: "p", timeouts: { connect: 0 } }],
       "$.policies[0].timeouts.connect: 0 is not a whole number 1 or more",

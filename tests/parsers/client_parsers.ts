@@ -35,7 +35,7 @@ import { HeadParser } from "../../proxy/http1/head_parser.ts";
 import { headError, readRequestFields, readRequestLine } from "../../proxy/http1/request_head.ts";
 import { requestHeadSize, writeRequestHead } from "../../proxy/http1/request_writer.ts";
 import { DEFAULT_LIMITS } from "../../proxy/http/limits.ts";
-import { BytesBody, type Exchange, RequestHead } from "../../proxy/http/message.ts";
+import { BytesBody, type Exchange, ExchangeRecord, RequestHead } from "../../proxy/http/message.ts";
 import { FrameBoundary } from "../../proxy/http/websocket_frames.ts";
 import { LogBuffer } from "../../proxy/telemetry/log_buffer.ts";
 import { listParser, type Parser, textParser } from "./parser.ts";
@@ -104,7 +104,8 @@ const TRUSTED = CidrList.parse("10.0.0.0/8, fd00::/8") as CidrList;
 /** What is done with a head that came from a trusted proxy, up to the head for the backend. */
 function forward(request: RequestHead): void {
   const client = { address: "10.0.0.1", secure: true, localPort: 443, trusted: true };
-  const exchange = { request, client, added: null, addedAuthority: "" } as unknown as Exchange;
+  const record = new ExchangeRecord();
+  const exchange = { request, client, record, added: null } as unknown as Exchange;
   requestIdOf(exchange);
   prepareRequest(exchange, TRUSTED, "pingress-0123456789abcdef");
   const out = new Uint8Array(requestHeadSize(request, exchange.added) + request.authority.length);

@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import type { Action, FilterSet, Policy } from "../../shared/snapshot/types.ts";
+import type { PartDelta } from "../config/part_diff.ts";
+import { DEFAULT_LIMITS } from "../http/limits.ts";
+import { RouteCompiler } from "./compile.ts";
+import type { CompiledRoute, HttpUpstream } from "./route.ts";
+
+const NONE = { changed: [], removed: [] };
+const FILTERS: FilterSet = {
+  id: "f",
+  filters: [{ kind: "request-headers", set: [{ name: "x", value: "y" }] }],
+};
+const POLICY: Policy = { id: "p", tries: 1, timeouts: { connect: 5 } };
+
+function compilerOf(
+  filterSets: PartDelta<FilterSet> = { changed: [FILTERS], removed: [] },
+  policies: PartDelta<Policy> = { changed: [POLICY], removed: [] },
+): RouteCompiler {
+  const upstreams = new Map(
+    ["a", "b"].map((id) => [id, { id, isEmpty: false } as HttpUpstream]),
+  );
+  const compiler = new RouteCompiler(upstreams, DEFAULT_LIMITS);
+  compiler.begin(filterSets, policies);
+  return compiler;
+}
+
+const TO_A: Action = { kind: "forward", backends: [{ upstream: "a" }] };
+const SPLIT: Action = { kind: "forward", backends: [{ upstream: "a" }, { upstream: "b" }] };
+
+Deno.test("routes that do the same are one object, and say nothing with one policy", () => {
+  const compiler = compilerOf();
+  const plain = compiler.compile(TO_A);
+  assert.equal(compiler.compile(structuredClone(TO_A), {}), plain);
+  assert.ok(Object.isFrozen(plain));
+  assert.equal(plain.filters.chain, null);
+  const filtered = compiler.compile(TO_A, { filterSet: "f" });
+  assert.notEqual(filtered, plain);
+  assert.equal(compiler.compile(TO_A, { filterSet: "f" }), filtered);
+  assert.equal(filtered.policy, plain.policy);
+  const toB = compiler.compile({ kind: "forward", backends: [{ upstream: "b" }] });
+  assert.equal(toB.policy, plain.policy);
+  assert.equal(compiler.compile(SPLIT), compiler.compile(structuredClone(SPLIT)));
+});
+
+Deno.test("a policy replaces what it names, and leaves the rest to the process", () => {
+  const { policy } = compilerOf().compile(TO_A, { policy: "p" });
+  const { responseHeadTimeout, responseBodyTimeout, bodyBytes } = DEFAULT_LIMITS;
+  assert.deepEqual(policy, {
+    timeouts: { connectTimeout: 5, responseHeadTimeout, responseBodyTimeout },
+    tries: 1,
+    bodyLimit: bodyBytes,
+  });
+});
+
+Deno.test("a filter set or policy that has gone, or is another now, is not used again", () => {
+  const compiler = compilerOf();
+  const before = compiler.compile(TO_A, { policy: "p" });
+  compiler.begin(NONE, { changed: [{ id: "p", tries: 3 }], removed: [] });
+  assert.equal(compiler.compile(TO_A, { policy: "p" }).policy.tries, 3);
+  assert.equal(before.policy.tries, 1);
+  compiler.end({ changed: [], removed: ["f"] }, NONE);
+  compiler.begin(NONE, NONE);
+  assert.throws(() => compiler.compile(SPLIT, { filterSet: "f" }), /no filter set f/);
+});
+
+Deno.test("a backend that is missing costs its own share", () => {
+  const action: Action = { kind: "forward", backends: [{ upstream: "a" }, { upstream: "gone" }] };
+  const { action: split } = compilerOf().compile(action);
+  assert.ok(split.kind === "split");
+  const kinds = Array.from({ length: 4 }, () => split.backends.choose() as CompiledRoute)
+    .map(({ action }) => action.kind);
+  assert.deepEqual(kinds.sort(), ["forward", "forward", "reply", "reply"]);
+});
