@@ -99,9 +99,9 @@ export class ReloadPlan {
 
   get snapshot(): Snapshot {
     const routes = [
-      toRoute(HOST, "/", "web"),
-      toRoute(HOST, "/turn", "turn"),
       toRoute(HOST, RPC_PATH, "rpc"),
+      toRoute(HOST, "/turn", "turn"),
+      toRoute(HOST, "/", "web"),
       toRoute(HOST_WITH_FILES, "/", "web"),
       ...this.#hasPassingHost ? [toRoute(PASSING_HOST, "/", "turn")] : [],
       ...this.#routes,
