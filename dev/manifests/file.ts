@@ -120,7 +120,7 @@ class FileReader implements ManifestFile {
     this.#readObject({ document, node }, value, null, 0);
   }
 
-  /** `inherited` is what the items of a list such as SourceList are. */
+  /** `inherited` is what the items of a list such as IngressList are. */
   #readObject(
     placed: PlacedNode,
     value: unknown,

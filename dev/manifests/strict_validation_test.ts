@@ -48,7 +48,7 @@ Deno.test("of an object with more mistakes than anybody reads, the first fifty a
 
 Deno.test("fields of items of lists are checked, in YAML and in JSON", () => {
   const item = { metadata: { name: "a" }, spec: { foo: 1 } };
-  const list = { apiVersion: "networking.k8s.io/v1", kind: "SourceList", items: [item] };
+  const list = { apiVersion: "networking.k8s.io/v1", kind: "IngressList", items: [item] };
   const { problems } = readTexts({ "a.json": JSON.stringify(list, null, 1) });
   assert.deepEqual(
     problems.map(({ problem, at }) => [problem.object?.name, problem.field, at?.line]),
