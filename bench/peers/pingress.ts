@@ -4,7 +4,6 @@
  */
 import { join } from "node:path";
 import { formatAddress } from "../../shared/net/address.ts";
-import { serialiseSnapshot } from "../../shared/snapshot/serialise.ts";
 import { VERSION } from "../../shared/version.ts";
 import { Child, freePort, run } from "../child.ts";
 import { findInstalled, type Found } from "../found.ts";
@@ -19,7 +18,10 @@ const streams = new WeakMap<Child, { stream: ControllerStream; snapshots: BenchS
 
 export const PINGRESS: Peer = pingressAt("pingress", ROOT);
 
-/** Of the checkout at `root`, of which only `proxy/main.ts`, its flags and permissions matter. */
+/**
+ * Of the checkout at `root`: `proxy/main.ts`, its flags and permissions; and the configuration as that
+ * checkout's controller writes it, since a proxy reads the snapshot format of its own version.
+ */
 export function pingressAt(name: string, root: string): Peer {
   return {
     name,
@@ -42,14 +44,29 @@ export function pingressAt(name: string, root: string): Peer {
   };
 }
 
+interface Writers {
+  readonly snapshots: typeof BenchSnapshots;
+  readonly stream: typeof ControllerStream;
+}
+
+async function writersAt(root: string): Promise<Writers> {
+  if (root === ROOT) return { snapshots: BenchSnapshots, stream: ControllerStream };
+  const folder = `file://${join(root, "bench/peers")}`;
+  const [snapshot, stream] = await Promise.all([
+    import(`${folder}/pingress_snapshot.ts`),
+    import(`${folder}/pingress_stream.ts`),
+  ]);
+  return { snapshots: snapshot.BenchSnapshots, stream: stream.ControllerStream };
+}
+
 async function start(setup: Setup, root: string): Promise<Child> {
   const { listen, folder, workers, tls, routes, accessLog } = setup;
   const file = join(folder, "snapshot.json");
-  const snapshots = await BenchSnapshots.of(setup);
-  const stream = routes === 1 ? null : await ControllerStream.start(folder);
-  if (stream === null) {
-    await Deno.writeTextFile(file, serialiseSnapshot(snapshots.first, { revealKeys: true }));
-  }
+  const writers = await writersAt(root);
+  const snapshots = await writers.snapshots.of(setup);
+  const stream = routes === 1 ? null : await writers.stream.start(folder);
+  // Keys are in files of their own: there is none to leave out.
+  if (stream === null) await Deno.writeTextFile(file, JSON.stringify(snapshots.first));
   stream?.update(snapshots.first);
   // With HTTPS measured, plain HTTP still needs a place other than the default's.
   const http = tls === null ? formatAddress(listen) : unused();
