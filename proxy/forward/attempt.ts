@@ -9,7 +9,7 @@
 import { asProxyError, ProxyError } from "../errors.ts";
 import type { GrpcDeadlines } from "../grpc/deadline.ts";
 import { prepareResponse } from "../http/forwarded_headers.ts";
-import type { Exchange, UpstreamExchange } from "../http/message.ts";
+import type { Exchange } from "../http/message.ts";
 import type { Timeouts } from "../http/limits.ts";
 import { turnNow } from "../io/turn_clock.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
@@ -17,7 +17,7 @@ import type { EndpointHealth } from "./endpoint_health.ts";
 import type { ReplayBody } from "./replay_body.ts";
 import type { Tunnels } from "./tunnel.ts";
 import type { HttpEndpoint, HttpUpstream } from "../route/route.ts";
-import type { UpstreamRequests } from "./upstream_requests.ts";
+import type { HttpCall, UpstreamRequests } from "./upstream_requests.ts";
 
 /** What all attempts share. */
 export interface AttemptContext {
@@ -31,7 +31,7 @@ export interface AttemptContext {
 export class Attempt {
   readonly endpoint: HttpEndpoint;
   /** The request to the endpoint; null before it is sent. */
-  call: UpstreamExchange | null = null;
+  call: HttpCall | null = null;
   /** Why the client has no response by it, or only a part of one; null where all is well. */
   failure: ProxyError | null = null;
   /** The body that is sent, where it is kept for another attempt. */
@@ -64,7 +64,7 @@ export class Attempt {
   }
 
   /** What can be sent at once, for `run`; null where a connection is to be opened. */
-  take(avoidsIdle: boolean): UpstreamExchange | null {
+  take(avoidsIdle: boolean): HttpCall | null {
     return this.#context.requests.take(this.endpoint, this.#exchange, avoidsIdle);
   }
 
@@ -72,9 +72,9 @@ export class Attempt {
    * Opens a connection, for `run`. Null where the attempt ends: with a `failure`, or without where
    * its endpoint left meanwhile, so that it counts as no try.
    */
-  async open(): Promise<UpstreamExchange | null> {
+  async open(): Promise<HttpCall | null> {
     const { endpoint } = this;
-    let call: UpstreamExchange;
+    let call: HttpCall;
     try {
       call = await this.#context.requests.open(
         endpoint,
@@ -101,7 +101,7 @@ export class Attempt {
    * @param replay the body to send, where it is kept for another attempt; null sends the exchange's.
    */
   run(
-    call: UpstreamExchange,
+    call: HttpCall,
     replay: ReplayBody | null,
     ended: () => void,
     broke: (mistake: unknown) => void,
@@ -129,7 +129,7 @@ export class Attempt {
   }
 
   /** A head has come, or none will. */
-  #received(call: UpstreamExchange, error: unknown): void {
+  #received(call: HttpCall, error: unknown): void {
     try {
       if (error !== null) return this.#fail(call, error);
       this.replay?.forget();
@@ -145,7 +145,7 @@ export class Attempt {
   }
 
   /** Responds with the final head that has come, and the body behind it. */
-  #respond(call: UpstreamExchange): void {
+  #respond(call: HttpCall): void {
     let responding: Promise<void> | void;
     try {
       this.#prepare(call);
@@ -161,7 +161,7 @@ export class Attempt {
   }
 
   /** Passes an interim head on, and waits for the next one. */
-  async #interim(call: UpstreamExchange): Promise<void> {
+  async #interim(call: HttpCall): Promise<void> {
     const exchange = this.#exchange;
     await exchange.interim(call.response);
     if (exchange.responded) throw call.failure ?? new ProxyError("client_gone");
@@ -169,7 +169,7 @@ export class Attempt {
   }
 
   /** The rest of the life of a connection whose both sides have switched protocols. */
-  async #tunnel(call: UpstreamExchange): Promise<void> {
+  async #tunnel(call: HttpCall): Promise<void> {
     const exchange = this.#exchange;
     const { tunnels, telemetry: { metrics } } = this.#context;
     const isWebSocket = exchange.request.upgrade === "websocket";
@@ -186,7 +186,7 @@ export class Attempt {
   }
 
   /** The endpoint has responded. */
-  #prepare({ response }: UpstreamExchange): void {
+  #prepare({ response }: HttpCall): void {
     const { request, record } = this.#exchange;
     const { health, telemetry } = this.#context;
     health.answered(this.#upstream, this.endpoint, response.status);
@@ -195,14 +195,14 @@ export class Attempt {
   }
 
   /** All of the response has been handed on. */
-  #responded(call: UpstreamExchange): void {
+  #responded(call: HttpCall): void {
     const exchange = this.#exchange;
     exchange.cancellation.unregister(call.abort);
     this.#context.requests.release(this.endpoint, call, exchange.request);
     this.#end(null);
   }
 
-  #fail(call: UpstreamExchange, thrown: unknown): void {
+  #fail(call: HttpCall, thrown: unknown): void {
     const exchange = this.#exchange;
     const error = call.failure ?? asProxyError(thrown, "internal");
     call.abort(error);

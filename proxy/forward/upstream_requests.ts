@@ -8,13 +8,16 @@ import { ProxyError } from "../errors.ts";
 import { ClientConnection, type ClientConnectionContext } from "../http1/client_connection.ts";
 import { ClientConnection as SharedConnection } from "../http2/client_connection.ts";
 import type { ClientStream } from "../http2/client_stream.ts";
-import type { Exchange, RequestHead, ResponseHead, UpstreamExchange } from "../http/message.ts";
+import type { Exchange, RequestHead, ResponseHead } from "../http/message.ts";
 import { closeQuietly } from "../io/transport.ts";
 import type { HttpEndpoint } from "../route/route.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { connect, type Connected, speaksNone } from "../upstream/connect.ts";
 import type { Protocol } from "../upstream/endpoint.ts";
 import type { UpstreamNetworks } from "../upstream/networks.ts";
+
+/** A request to an endpoint, by what it speaks: `protocol` tells them apart. */
+export type HttpCall = ClientConnection | ClientStream;
 
 export interface UpstreamRequestsContext extends ClientConnectionContext {
   readonly certificates: Certificates;
@@ -59,9 +62,9 @@ export class UpstreamRequests {
     endpoint: HttpEndpoint,
     { request }: Exchange,
     isAgain: boolean,
-  ): UpstreamExchange | null {
+  ): HttpCall | null {
     const { now } = this.#context.deadlines;
-    let call: UpstreamExchange | null = null;
+    let call: HttpCall | null = null;
     if (endpoint.sharing === true) {
       const stream = endpoint.shared.take(now);
       if (stream === null) return null;
@@ -87,12 +90,12 @@ export class UpstreamRequests {
     endpoint: HttpEndpoint,
     exchange: Exchange,
     timeout: number,
-  ): Promise<UpstreamExchange> {
+  ): Promise<HttpCall> {
     if (endpoint.sharing !== false) {
       const stream = await this.#waitForStream(endpoint, exchange, timeout);
       if (stream !== null) {
         if (takes(stream, exchange.request)) {
-          if (!stream.isFirst) this.#metrics.upstreamReused();
+          if (stream.connectionUse !== "new") this.#metrics.upstreamReused();
           return stream;
         }
         stream.abort(new ProxyError("client_gone"));
@@ -108,10 +111,10 @@ export class UpstreamRequests {
   /** Ends one whose answer has been handed on as a whole. */
   release(
     endpoint: HttpEndpoint,
-    call: UpstreamExchange,
+    call: HttpCall,
     request: RequestHead,
   ): void {
-    if (!(call instanceof ClientConnection)) return (call as ClientStream).release();
+    if (call.protocol === "h2") return call.release();
     if (!call.finish()) return;
     const give = () => endpoint.pool.give(call, this.#context.deadlines.now);
     if (!hasNoBody(request, call.response)) give();
@@ -201,7 +204,7 @@ export class UpstreamRequests {
     endpoint: HttpEndpoint,
     exchange: Exchange,
     timeout: number,
-  ): Promise<UpstreamExchange> {
+  ): Promise<HttpCall> {
     const { protocol, address, port } = endpoint;
     if (protocol === "https") {
       return await this.#openOwn(endpoint, exchange, HTTP1_ONLY, timeout);
@@ -220,7 +223,7 @@ export class UpstreamRequests {
     exchange: Exchange,
     offers: readonly string[],
     timeout: number,
-  ): Promise<UpstreamExchange> {
+  ): Promise<HttpCall> {
     const { cancellation } = exchange;
     if (cancellation.reason !== null) throw cancellation.reason;
     const aborted = new AbortController();

@@ -111,6 +111,10 @@ export class ClientConnection implements UpstreamExchange, Deadlined {
     deadlines.add(this);
   }
 
+  get protocol(): "http/1.1" {
+    return "http/1.1";
+  }
+
   /** The body of the response whose head `receiveThen` has given. */
   get body(): Body {
     return this.#body;

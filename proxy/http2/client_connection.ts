@@ -112,7 +112,7 @@ export class ClientConnection implements Role, Deadlined {
     this.#uses++;
     this.#idleDeadline = NO_DEADLINE;
     const stream = this.#spare.pop() ?? new ClientStream(this);
-    stream.take(!this.#isUsed);
+    stream.take(this.hasAnswered ? "proven" : this.#isUsed ? "used" : "new");
     this.#isUsed = true;
     return stream;
   }

@@ -39,6 +39,18 @@ const MAX_INTERIMS = 64;
 /** Of those so many wait for a client that is slow to take them: heads know no windows (§5.2). */
 const MAX_WAITING = 8;
 
+/** How far the response has come: no head, interim heads, the final head, all of it handed on. */
+const NO_HEAD = 0;
+const INTERIM = 1;
+const FINAL = 2;
+const RELEASED = 3;
+
+/**
+ * What its connection had been used for when the request took its place: nothing; other requests;
+ * others of which at least one got a response, so that its end may only mean that it was idle.
+ */
+export type ConnectionUse = "new" | "used" | "proven";
+
 /** A head that has come, and where its bytes are. */
 class Answer {
   readonly block = new HeadBlock();
@@ -62,14 +74,9 @@ export interface ClientStreamOwner {
 }
 
 export class ClientStream extends Stream implements UpstreamExchange {
-  /** The connection had answered before: that it died may only mean that the backend was done. */
-  reused = false;
-  /** None was before it on its connection. */
-  isFirst = false;
-  /** A head of its answer has come, be it an interim one. */
-  answered = false;
-  /** The backend took no more streams at the time. */
-  refused = false;
+  connectionUse: ConnectionUse = "new";
+  /** Once it has failed: why it may be sent again. */
+  retry: RetryReason | null = null;
   declare connection: Connection;
   readonly #client: ClientStreamOwner;
   /** What `receive` has given last, and what it will. */
@@ -78,17 +85,17 @@ export class ClientStream extends Stream implements UpstreamExchange {
   /** Where trailers are; null until some come. */
   #trailers: HeadBlock | null = null;
   #waiting: PromiseWithResolvers<ResponseHead> | null = null;
-  #isTaken = false;
+  #phase = NO_HEAD;
   #request: RequestHead | null = null;
   #added: Fields | null = null;
   #host = "";
   #method = "";
   #interims = 0;
-  /** The final head has come. */
-  #headed = false;
-  /** The key of a WebSocket that is asked for; "" for a plain request. */
-  #key = "";
-  #isTunnel = false;
+  /**
+   * The key of the WebSocket that is requested, "" where the client sent none; null for a plain
+   * request, and once the response has declined the tunnel.
+   */
+  #tunnelKey: string | null = null;
   #headTimeout = 0;
   #bodyTimeout = 0;
   #deadline = NO_DEADLINE;
@@ -96,7 +103,6 @@ export class ClientStream extends Stream implements UpstreamExchange {
   #sentUnasked = -1;
   /** What is to be sent is under way. */
   #isSending = false;
-  #isReleased = false;
   #hasPlace = false;
 
   constructor(client: ClientStreamOwner) {
@@ -104,18 +110,13 @@ export class ClientStream extends Stream implements UpstreamExchange {
     this.#client = client;
   }
 
-  /** It serves a request anew, whose place it has; `isFirst` of its connection. */
-  take(isFirst: boolean): void {
-    this.reused = this.#client.hasAnswered;
-    this.isFirst = isFirst;
-    this.answered = false;
+  /** It serves a request anew, whose place it has. */
+  take(connectionUse: ConnectionUse): void {
+    this.connectionUse = connectionUse;
     this.failure = null;
-    this.unprocessed = this.refused = false;
-    this.#isTaken =
-      this.#headed =
-      this.#isReleased =
-      this.#isTunnel =
-        false;
+    this.retry = null;
+    this.#phase = NO_HEAD;
+    this.#tunnelKey = null;
     this.#hasPlace = true;
     this.#request = this.#added = null;
     this.#interims = 0;
@@ -123,14 +124,12 @@ export class ClientStream extends Stream implements UpstreamExchange {
     this.#sentUnasked = -1;
   }
 
-  get response(): ResponseHead {
-    return this.#current.head;
+  get protocol(): "h2" {
+    return "h2";
   }
 
-  get retry(): RetryReason | null {
-    if (this.unprocessed) return this.refused ? "refused" : "unprocessed";
-    if (this.answered || this.failure?.code !== "upstream_closed") return null;
-    return this.reused ? "closed_idle" : "closed";
+  get response(): ResponseHead {
+    return this.#current.head;
   }
 
   /** Whether WebSockets can be asked for on its connection (RFC 8441 §3). */
@@ -156,23 +155,23 @@ export class ClientStream extends Stream implements UpstreamExchange {
     this.#added = added;
     this.#host = host;
     this.#method = request.method;
-    this.#isTunnel = request.upgrade !== "";
+    this.#tunnelKey = request.upgrade !== "" ? keyOf(request.fields) : null;
     request.isGrpcByHttp2 = request.isGrpc;
     // A client that says how long it waits ends its call itself.
     this.#headTimeout = request.isGrpc && request.fields.find(GRPC_TIMEOUT) !== -1
       ? limits.tunnelIdleTimeout
       : timeouts.responseHeadTimeout;
     this.#bodyTimeout = timeouts.responseBodyTimeout;
-    if (this.#isTunnel) this.#key = keyOf(request.fields);
+    const isTunnel = this.#tunnelKey !== null;
     let sending: Promise<void> | void;
     try {
-      sending = this.#isTunnel
+      sending = isTunnel
         ? this.sender.open()
         : this.sender.send(isEmpty(body, payload) ? null : body, payload);
     } catch (thrown) {
       return this.abort(asProxyError(thrown, "internal"));
     }
-    if (sending === undefined || this.#isTunnel) this.#awaitHead();
+    if (sending === undefined || isTunnel) this.#awaitHead();
     else if (request.expectsContinue) {
       this.#sentUnasked = this.sender.sent;
       this.#awaitHead();
@@ -209,7 +208,7 @@ export class ClientStream extends Stream implements UpstreamExchange {
   /** Ends it, unless it has ended, without harm to the other streams. */
   readonly abort = (error: ProxyError): void => {
     if (this.#request === null) {
-      this.failure ??= error;
+      this.#failed(this.failure ??= error);
       this.#leave();
     } else if (this.isClosed) {
       // All of it has come, and nobody wants the rest: its windows are others' again.
@@ -221,12 +220,12 @@ export class ClientStream extends Stream implements UpstreamExchange {
 
   /** Its answer has been handed on as a whole, and nobody has a view of it. */
   release(): void {
-    this.#isReleased = true;
+    this.#phase = RELEASED;
     // The last view has been used, so that its chunk need not be left to the collector.
     this.body.settle();
     this.body.release();
     if (this.isClosed) return this.#giveBack();
-    if (this.#headed && this.localEnded && hasNoBody(this.#method, this.response.status)) {
+    if (this.localEnded && hasNoBody(this.#method, this.response.status)) {
       // Its END_STREAM may come by itself, as an empty DATA.
       this.#deadline = this.connection.options.deadlines.in(this.#bodyTimeout);
       return;
@@ -247,15 +246,15 @@ export class ClientStream extends Stream implements UpstreamExchange {
 
   /** HEADERS has come. */
   headReceived(isEnd: boolean): void {
-    if (this.#headed) this.#trailersReceived(isEnd);
+    if (this.#phase >= FINAL) this.#trailersReceived(isEnd);
     else this.#answerReceived(isEnd);
   }
 
   resetByPeer(code: number): ProxyError {
-    if (code === REFUSED_STREAM) this.unprocessed = this.refused = true;
-    else if (code === HTTP_1_1_REQUIRED) this.unprocessed = this.#client.refuse();
-    // It is this request that the backend gives up, and not a connection that it was done with.
-    this.reused = false;
+    if (code === REFUSED_STREAM) this.retry = "refused";
+    else if (code === HTTP_1_1_REQUIRED && this.#client.refuse()) this.retry = "unprocessed";
+    // It is this request that the backend gives up, and not a connection that was idle.
+    else if (this.#phase === NO_HEAD) this.retry = "closed";
     const why = code === HTTP_1_1_REQUIRED
       ? "asked for HTTP/1.1 (HTTP_1_1_REQUIRED)"
       : `reset the stream with ${errorName(code)}`;
@@ -264,12 +263,13 @@ export class ClientStream extends Stream implements UpstreamExchange {
 
   override check(now: number): void {
     // A backend that has answered may stop reading the request (RFC 9113 §8.1).
-    if (!this.#headed || this.#isTunnel) super.check(now);
+    const isTunnel = this.#tunnelKey !== null;
+    if (this.#phase < FINAL || isTunnel) super.check(now);
     if (this.isClosed) return;
-    if (this.#isReleased) {
+    if (this.#phase === RELEASED) {
       if (now < this.#deadline) return;
-    } else if (this.#headed) {
-      if (this.#isTunnel || !this.body.isOverdue(now)) return;
+    } else if (this.#phase === FINAL) {
+      if (isTunnel || !this.body.isOverdue(now)) return;
     } else if (now < this.#deadline) {
       return;
     } else if (this.#sentUnasked !== -1 && this.sender.sent !== this.#sentUnasked) {
@@ -281,7 +281,13 @@ export class ClientStream extends Stream implements UpstreamExchange {
     this.reset(CANCEL, new ProxyError("upstream_timeout"));
   }
 
+  override breakUnprocessed(error: ProxyError): void {
+    this.retry = "unprocessed";
+    this.break(error);
+  }
+
   protected broken(error: ProxyError): void {
+    this.#failed(error);
     const waiting = this.#waiting;
     this.#waiting = null;
     waiting?.reject(error);
@@ -290,7 +296,13 @@ export class ClientStream extends Stream implements UpstreamExchange {
 
   protected finished(): void {
     this.#leave();
-    if (this.#isReleased) this.#giveBack();
+    if (this.#phase === RELEASED) this.#giveBack();
+  }
+
+  /** Of a request that has failed without a head: whether it may be sent again. */
+  #failed(error: ProxyError): void {
+    if (this.retry !== null || this.#phase !== NO_HEAD || error.code !== "upstream_closed") return;
+    this.retry = this.connectionUse === "proven" ? "closed_idle" : "closed";
   }
 
   // ── The answer ──────────────────────────────────────────────────────────────────────────────
@@ -298,20 +310,22 @@ export class ClientStream extends Stream implements UpstreamExchange {
   #answerReceived(isEnd: boolean): void {
     const { limits } = this.connection.options;
     // The one that was given last holds until the next is asked for.
-    const answer = this.#isTaken && this.#waiting === null || this.#coming.length > 0
+    const answer = this.#phase !== NO_HEAD && this.#waiting === null || this.#coming.length > 0
       ? new Answer()
       : this.#current;
     const { block, head } = answer;
     block.begin(limits.responseHeadBytes, limits.responseFields, false);
     if (!this.connection.decode(block)) return;
-    this.answered = this.#client.hasAnswered = true;
-    const wrong = readResponseHead(block, this.#isTunnel ? "CONNECT" : this.#method, isEnd, head);
+    this.#phase = INTERIM;
+    this.#client.hasAnswered = true;
+    const method = this.#tunnelKey !== null ? "CONNECT" : this.#method;
+    const wrong = readResponseHead(block, method, isEnd, head);
     if (wrong !== null) return this.#malformed(wrong);
     if (head.status < 200) {
       if (++this.#interims > MAX_INTERIMS) return this.#malformed("interim heads without end");
       if (this.#isTooMany(head.status)) return;
     } else {
-      this.#headed = true;
+      this.#phase = FINAL;
       this.#deadline = NO_DEADLINE;
       this.#begin(answer, isEnd);
     }
@@ -328,17 +342,18 @@ export class ClientStream extends Stream implements UpstreamExchange {
   /** The final head has come. */
   #begin({ block, head }: Answer, isEnd: boolean): void {
     const { status } = head;
-    if (this.#isTunnel && status < 300 && !isEnd) {
+    const key = this.#tunnelKey;
+    if (key !== null && status < 300 && !isEnd) {
       // RFC 8441 §5: what HTTP/1.1 says with 101.
-      head.fields = switchingFields(block.fields, this.#key);
+      head.fields = switchingFields(block.fields, key);
       head.status = 101;
       head.reason = "Switching Protocols";
       head.contentLength = -1;
       this.body.begin(-1, 0, 0);
       return;
     }
-    if (this.#isTunnel) {
-      this.#isTunnel = false;
+    if (key !== null) {
+      this.#tunnelKey = null;
       this.sender.end();
     }
     const expected = hasNoBody(this.#method, status) ? 0 : head.contentLength;
@@ -349,7 +364,6 @@ export class ClientStream extends Stream implements UpstreamExchange {
   }
 
   #give(answer: Answer): void {
-    this.#isTaken = true;
     const waiting = this.#waiting;
     if (waiting === null) {
       this.#coming.push(answer);
@@ -381,11 +395,11 @@ export class ClientStream extends Stream implements UpstreamExchange {
 
   /** Whom we ask, and how often, is for us to say: it uses up no budget of the backend's. */
   override wrongLength(problem: LengthProblem): void {
-    this.#malformed(this.#headed ? problem : "DATA before a head");
+    this.#malformed(this.#phase >= FINAL ? problem : "DATA before a head");
   }
 
   override endRemote(): void {
-    if (this.#headed) super.endRemote();
+    if (this.#phase >= FINAL) super.endRemote();
     else this.#malformed("an end without an answer");
   }
 
@@ -398,7 +412,7 @@ export class ClientStream extends Stream implements UpstreamExchange {
   readonly #sent = (): void => {
     this.#isSending = false;
     this.#sentUnasked = -1;
-    if (!this.#headed) this.#awaitHead();
+    if (this.#phase < FINAL) this.#awaitHead();
   };
 
   /** A client that breaks off its body ends the exchange; where the stream broke, it knows. */
@@ -410,7 +424,7 @@ export class ClientStream extends Stream implements UpstreamExchange {
 
   /** The connection has ended since it took its place there: nothing has been sent. */
   #refuse(): void {
-    this.unprocessed = true;
+    this.retry = "unprocessed";
     this.failure ??= new ProxyError("upstream_closed", "closed the connection before it was asked");
     this.#leave();
   }

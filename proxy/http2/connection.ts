@@ -482,8 +482,7 @@ export class Connection implements ConnectionCore, StreamConnection {
   breakUnsent(error: ProxyError): void {
     for (const { stream } of this.#turns.heads()) {
       if (stream.id !== 0) continue;
-      stream.unprocessed = true;
-      stream.break(error);
+      stream.breakUnprocessed(error);
     }
   }
 

@@ -375,8 +375,7 @@ export class FrameHandler {
     const error = new ProxyError(gone, "sent GOAWAY before it was asked");
     for (const stream of [...connection.streams.values()]) {
       if (connection.streams.isPeers(stream.id) || stream.id <= lastId) continue;
-      stream.unprocessed = true;
-      stream.break(error);
+      stream.breakUnprocessed(error);
     }
   }
 }

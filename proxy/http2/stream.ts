@@ -48,8 +48,6 @@ export abstract class Stream implements Consumer {
   openedAt = 0;
   /** Why it broke, if it did. */
   failure: ProxyError | null = null;
-  /** The peer has said that it has done nothing with it (RFC 9113 §8.7). */
-  unprocessed = false;
   readonly body: ReceivedBody;
   readonly sender: StreamSender<Stream>;
   readonly receiveWindow: ReceiveWindow;
@@ -97,7 +95,6 @@ export abstract class Stream implements Consumer {
     this.openedAt = connection.options.deadlines.now;
     this.#state = IDLE;
     this.failure = null;
-    this.unprocessed = false;
     this.receiveWindow.reset(connection.unknownWindow);
     this.sender.begin(connection, connection.peer.initialWindow);
   }
@@ -156,6 +153,11 @@ export abstract class Stream implements Consumer {
     this.connection.forget(this);
     this.broken(error);
     this.connection.role.streamClosed(this);
+  }
+
+  /** As `break`, where the peer has done nothing with it (RFC 9113 §6.8, §8.7), or knows nothing of it. */
+  breakUnprocessed(error: ProxyError): void {
+    this.break(error);
   }
 
   /** The body is not what its head has said (RFC 9113 §8.1.1). */
