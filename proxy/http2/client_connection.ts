@@ -8,12 +8,12 @@ import { type Deadlined, type Deadlines, NO_DEADLINE } from "../io/deadlines.ts"
 import { ProxyError } from "../errors.ts";
 import type { Limits } from "../http/limits.ts";
 import type { Transport } from "../io/transport.ts";
-import { ClientStream } from "./client_stream.ts";
+import { ClientStream, type ClientStreamOwner } from "./client_stream.ts";
 import { Connection } from "./connection.ts";
 import { errorName, NO_ERROR } from "./frame/error_codes.ts";
 import { ENABLE_PUSH, MAX_31_BITS } from "./frame/frame.ts";
-import type { Role } from "./role.ts";
-import type { Stream } from "./stream.ts";
+import type { HeadDecoder, Role } from "./role.ts";
+import { Streams } from "./streams.ts";
 
 export interface ClientConnectionContext {
   readonly limits: Limits;
@@ -24,8 +24,8 @@ export interface ClientConnectionContext {
 /** Past this id it takes no more streams, as ids end (RFC 9113 §5.1.1): those queued get theirs yet. */
 const LAST_ID = 0x7fff0000;
 
-export class ClientConnection implements Role, Deadlined {
-  readonly core: Connection;
+export class ClientConnection implements Role<ClientStream>, ClientStreamOwner, Deadlined {
+  readonly core: Connection<ClientStream>;
   readonly isSecure: boolean;
   /** In ms, monotonic. */
   readonly openedAt: number;
@@ -38,6 +38,7 @@ export class ClientConnection implements Role, Deadlined {
   /** It has answered something: that it closes now may only mean that it was idle. */
   hasAnswered = false;
   readonly #context: ClientConnectionContext;
+  readonly #streams = new Streams<ClientStream>(false);
   readonly #ready: PromiseWithResolvers<void>;
   /** Requests that have a place here, with a stream or before it. */
   #uses = 0;
@@ -58,7 +59,7 @@ export class ClientConnection implements Role, Deadlined {
     this.ready = this.#ready.promise;
     // It may end when nobody waits for it.
     this.ready.catch(() => {});
-    this.core = new Connection(transport, this, {
+    this.core = new Connection(transport, this, this.#streams, {
       isServer: false,
       limits,
       buffers,
@@ -137,6 +138,15 @@ export class ClientConnection implements Role, Deadlined {
 
   // ── What streams call ───────────────────────────────────────────────────────────────────────
 
+  /** Opens the stream with its head: it gets an id (RFC 9113 §5.1.1). */
+  number(stream: ClientStream): void {
+    const streams = this.#streams;
+    stream.opened(streams.nextId);
+    stream.sender.window.available = this.core.peer.initialWindow;
+    streams.nextId += 2;
+    streams.add(stream);
+  }
+
   /** A request needs its place no more. */
   left(): void {
     this.#uses--;
@@ -145,7 +155,7 @@ export class ClientConnection implements Role, Deadlined {
       const { deadlines, limits } = this.#context;
       this.#idleDeadline = deadlines.in(limits.upstreamIdleTimeout);
     }
-    if (this.core.streams.nextId > LAST_ID) this.leave();
+    if (this.#streams.nextId > LAST_ID) this.leave();
     else this.onChange?.();
   }
 
@@ -164,14 +174,14 @@ export class ClientConnection implements Role, Deadlined {
 
   // ── What the connection calls ───────────────────────────────────────────────────────────────
 
-  headers(_id: number, stream: Stream | null, isEnd: boolean): void {
+  headers(_id: number, stream: ClientStream | null, isEnd: boolean, decoder: HeadDecoder): void {
     if (stream === null) {
       // Of a stream that is over: only the table wants it.
       const { limits } = this.#context;
-      const { scratch } = this.core;
+      const { scratch } = decoder;
       scratch.begin(limits.responseHeadBytes, limits.responseFields, false);
-      this.core.decode(scratch);
-    } else (stream as ClientStream).headReceived(isEnd);
+      decoder.decode(scratch);
+    } else stream.headReceived(isEnd, decoder);
   }
 
   dispatched(): boolean {
@@ -197,8 +207,6 @@ export class ClientConnection implements Role, Deadlined {
     this.#takesHeads = false;
     this.leave();
   }
-
-  streamClosed(): void {}
 
   endedFor(): void {}
 

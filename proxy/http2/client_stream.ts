@@ -25,13 +25,13 @@ import {
   PROTOCOL_ERROR,
   REFUSED_STREAM,
 } from "./frame/error_codes.ts";
-import type { Connection } from "./connection.ts";
 import type { HpackEncoder } from "./hpack/encoder.ts";
 import { HeadBlock } from "./hpack/head_block.ts";
 import { requestHeadBound, writeRequestHead } from "./request_writer.ts";
 import { hasNoBody, readResponseHead, readTrailers } from "./response_head.ts";
 import type { LengthProblem } from "./received_body.ts";
-import { Stream } from "./stream.ts";
+import type { HeadDecoder } from "./role.ts";
+import { Stream, type StreamConnection } from "./stream.ts";
 import { keyOf, switchingFields } from "./websocket_accept.ts";
 
 /** More interim heads than this are no answer. */
@@ -59,12 +59,14 @@ class Answer {
 
 /** What a stream needs of the client's side of its connection. */
 export interface ClientStreamOwner {
-  readonly core: Connection;
+  readonly core: StreamConnection;
   readonly isSecure: boolean;
   /** Requests that have a place may begin: the backend has not said that it takes no more. */
   readonly takesHeads: boolean;
   /** It has answered something: that it closes now may only mean that it was idle. */
   hasAnswered: boolean;
+  /** Opens the stream with its head: it gets an id (RFC 9113 §5.1.1). */
+  number(stream: ClientStream): void;
   /** A request needs its place no more. */
   left(): void;
   /** The backend wants to be asked by HTTP/1.1 (RFC 9113 §7). True where it can be. */
@@ -77,7 +79,6 @@ export class ClientStream extends Stream implements UpstreamExchange {
   connectionUse: ConnectionUse = "new";
   /** Once it has failed: why it may be sent again. */
   retry: RetryReason | null = null;
-  declare connection: Connection;
   readonly #client: ClientStreamOwner;
   /** What `receive` has given last, and what it will. */
   #current = new Answer();
@@ -150,7 +151,7 @@ export class ClientStream extends Stream implements UpstreamExchange {
     this.begin();
     // Until its head has come there is no body.
     this.body.begin(0, 0, 0);
-    this.connection.budget.opened();
+    this.connection.requestBegun();
     this.#request = request;
     this.#added = added;
     this.#host = host;
@@ -235,6 +236,10 @@ export class ClientStream extends Stream implements UpstreamExchange {
 
   // ── What the connection calls ───────────────────────────────────────────────────────────────
 
+  override number(): void {
+    if (this.id === 0) this.#client.number(this);
+  }
+
   headBound(): number {
     return requestHeadBound(this.#request!, this.#added, this.#host);
   }
@@ -245,9 +250,9 @@ export class ClientStream extends Stream implements UpstreamExchange {
   }
 
   /** HEADERS has come. */
-  headReceived(isEnd: boolean): void {
-    if (this.#phase >= FINAL) this.#trailersReceived(isEnd);
-    else this.#answerReceived(isEnd);
+  headReceived(isEnd: boolean, decoder: HeadDecoder): void {
+    if (this.#phase >= FINAL) this.#trailersReceived(isEnd, decoder);
+    else this.#answerReceived(isEnd, decoder);
   }
 
   resetByPeer(code: number): ProxyError {
@@ -307,7 +312,7 @@ export class ClientStream extends Stream implements UpstreamExchange {
 
   // ── The answer ──────────────────────────────────────────────────────────────────────────────
 
-  #answerReceived(isEnd: boolean): void {
+  #answerReceived(isEnd: boolean, decoder: HeadDecoder): void {
     const { limits } = this.connection.options;
     // The one that was given last holds until the next is asked for.
     const answer = this.#phase !== NO_HEAD && this.#waiting === null || this.#coming.length > 0
@@ -315,7 +320,7 @@ export class ClientStream extends Stream implements UpstreamExchange {
       : this.#current;
     const { block, head } = answer;
     block.begin(limits.responseHeadBytes, limits.responseFields, false);
-    if (!this.connection.decode(block)) return;
+    if (!decoder.decode(block)) return;
     this.#phase = INTERIM;
     this.#client.hasAnswered = true;
     const method = this.#tunnelKey !== null ? "CONNECT" : this.#method;
@@ -374,11 +379,11 @@ export class ClientStream extends Stream implements UpstreamExchange {
     waiting.resolve(answer.head);
   }
 
-  #trailersReceived(isEnd: boolean): void {
+  #trailersReceived(isEnd: boolean, decoder: HeadDecoder): void {
     const { limits } = this.connection.options;
     const block = this.#trailers ??= new HeadBlock();
     block.begin(limits.responseHeadBytes, limits.responseFields, true);
-    if (!this.connection.decode(block)) return;
+    if (!decoder.decode(block)) return;
     if (!isEnd) return this.#malformed("a second final head");
     const trailers = readTrailers(block);
     if (typeof trailers === "string") return this.#malformed(trailers);

@@ -13,7 +13,7 @@ import { Output } from "../io/output.ts";
 import { closeQuietly, type Transport } from "../io/transport.ts";
 import { inNextTurn } from "../io/turn_budget.ts";
 import { ABUSE_TEXTS, type AbuseReason, END_REASONS, PeerBudget } from "./abuse.ts";
-import type { ConnectionCore } from "./connection_core.ts";
+import type { ConnectionCore, ConnectionParts } from "./connection_core.ts";
 import type { ConnectionOptions } from "./connection_options.ts";
 import * as errors from "./frame/error_codes.ts";
 import { FIRST_DUE, FrameHandler } from "./frame_handler.ts";
@@ -21,14 +21,12 @@ import { FrameInput } from "./frame/frame_input.ts";
 import { FrameOutput } from "./frame/frame_output.ts";
 import { FrameWriter } from "./frame/frame_writer.ts";
 import * as frame from "./frame/frame.ts";
-import type { HeadBlock } from "./hpack/head_block.ts";
 import { KeepAlive } from "./keep_alive.ts";
 import type { Role } from "./role.ts";
 import { PeerSettings } from "./frame/settings.ts";
-
 import type { Stream, StreamConnection } from "./stream.ts";
 import type { StreamSender } from "./stream_sender.ts";
-import { Streams } from "./streams.ts";
+import type { Streams } from "./streams.ts";
 import { Scheduler } from "./scheduler.ts";
 import { ReceiveWindow, SendWindow } from "./frame/window.ts";
 
@@ -39,25 +37,25 @@ const RUNNING = 0;
 const LEAVING = 1;
 const CLOSED = 2;
 
-export class Connection implements ConnectionCore, StreamConnection {
-  readonly role: Role;
+/** `S`: the streams of its role, which keeps them. */
+export class Connection<S extends Stream> implements ConnectionCore, StreamConnection {
   readonly options: ConnectionOptions;
-  readonly streams: Streams;
   readonly peer = new PeerSettings();
-  readonly budget: PeerBudget;
   /** What the peer lets us send on all streams. */
   readonly window = new SendWindow();
-  /** Frames go out by it; those of streams by the methods here. */
-  readonly writer: FrameWriter;
   /** Why it is over, where that was no plain end. */
   failure: ProxyError | null = null;
   /** Bytes that a peer who does not know our window yet may send beyond it, on a new stream. */
   unknownWindow: number;
+  readonly #role: Role<S>;
+  readonly #streams: Streams<S>;
+  readonly #budget: PeerBudget;
+  readonly #writer: FrameWriter;
   readonly #transport: Transport;
   readonly #input: FrameInput;
   readonly #output: Output;
   readonly #out: FrameOutput;
-  readonly #handler: FrameHandler;
+  readonly #handler: FrameHandler<S>;
   readonly #keepAlive: KeepAlive;
   readonly #receiveWindow: ReceiveWindow;
   readonly #turns = new Scheduler<StreamSender<Stream>>();
@@ -75,13 +73,18 @@ export class Connection implements ConnectionCore, StreamConnection {
   /** The last stream, once it has been said: it becomes no later one. -1 before. */
   #saidLast = -1;
 
-  constructor(transport: Transport, role: Role, options: ConnectionOptions) {
+  constructor(
+    transport: Transport,
+    role: Role<S>,
+    streams: Streams<S>,
+    options: ConnectionOptions,
+  ) {
     const { limits, buffers, deadlines, isServer } = options;
     this.#transport = transport;
-    this.role = role;
+    this.#role = role;
+    this.#streams = streams;
     this.options = options;
-    this.streams = new Streams(isServer);
-    this.budget = new PeerBudget(limits, deadlines.now, !isServer);
+    this.#budget = new PeerBudget(limits, deadlines.now, !isServer);
     this.#headDeadline = deadlines.in(limits.requestHeadTimeout);
     this.unknownWindow = Math.max(0, frame.INITIAL_WINDOW - options.streamWindow);
     this.window.available = frame.INITIAL_WINDOW;
@@ -101,10 +104,21 @@ export class Connection implements ConnectionCore, StreamConnection {
     );
     this.#out = new FrameOutput(this.#output, buffers);
     this.#out.onRoom = () => this.#roomCame();
-    this.#out.onFlush = () => this.budget.acksWritten();
-    this.writer = new FrameWriter(this.#out);
-    this.#handler = new FrameHandler(this);
-    this.#keepAlive = new KeepAlive(deadlines, limits.http2PingTimeout, () => this.writer.ping());
+    this.#out.onFlush = () => this.#budget.acksWritten();
+    this.#writer = new FrameWriter(this.#out);
+    this.#keepAlive = new KeepAlive(deadlines, limits.http2PingTimeout, () => this.#writer.ping());
+    const parts: ConnectionParts<S> = {
+      options,
+      role,
+      streams,
+      peer: this.peer,
+      budget: this.#budget,
+      writer: this.#writer,
+      keepAlive: this.#keepAlive,
+      sendWindow: this.window,
+      receiveWindow: this.#receiveWindow,
+    };
+    this.#handler = new FrameHandler(this, parts);
   }
 
   /** It has ended, or is about to: nothing is dispatched any more. */
@@ -112,7 +126,7 @@ export class Connection implements ConnectionCore, StreamConnection {
     return this.#phase !== RUNNING;
   }
 
-  get isClosed(): boolean {
+  get #isClosed(): boolean {
     return this.#phase === CLOSED;
   }
 
@@ -147,7 +161,7 @@ export class Connection implements ConnectionCore, StreamConnection {
         continue;
       }
       // Closed meanwhile, it has given back what it reads into.
-      if (this.isClosed) return;
+      if (this.#isClosed) return;
       input.prepare(this.#handler.wanted);
       await input.fill();
       this.#keepAlive.heard();
@@ -160,7 +174,7 @@ export class Connection implements ConnectionCore, StreamConnection {
   #endOfInput(): ProxyError | null {
     const { failed, isEmpty } = this.#input;
     const isHalf = !isEmpty || this.#handler.heads.awaits !== 0;
-    if (this.streams.size === 0 && !isHalf) return null;
+    if (this.#streams.size === 0 && !isHalf) return null;
     const what = failed !== null ? "reset the connection" : "closed the connection";
     const where = failed === null && isHalf ? " in the middle of a frame" : "";
     return new ProxyError(this.options.codes.gone, what + where);
@@ -168,8 +182,8 @@ export class Connection implements ConnectionCore, StreamConnection {
 
   #begin(): void {
     const { isServer, streamWindow, connectionWindow, headBytes, settings } = this.options;
-    if (!isServer) this.writer.preface();
-    this.writer.settings([
+    if (!isServer) this.#writer.preface();
+    this.#writer.settings([
       frame.INITIAL_WINDOW_SIZE,
       streamWindow,
       frame.MAX_HEADER_LIST_SIZE,
@@ -177,14 +191,14 @@ export class Connection implements ConnectionCore, StreamConnection {
       ...settings,
     ]);
     const more = connectionWindow - frame.INITIAL_WINDOW;
-    if (more > 0) this.writer.windowUpdate(0, more);
+    if (more > 0) this.#writer.windowUpdate(0, more);
   }
 
   /** Dispatches what is whole, as far as one turn goes. */
   #consume(): void {
     const input = this.#input;
     if (this.#isRoleBehind) {
-      this.#isRoleBehind = !this.role.dispatched();
+      this.#isRoleBehind = !this.#role.dispatched();
       if (this.#isRoleBehind || this.#phase !== RUNNING) return;
     }
     input.start = this.#handler.dispatch(input.bytes, input.start, input.end);
@@ -199,7 +213,7 @@ export class Connection implements ConnectionCore, StreamConnection {
       this.#due = due;
       this.#headDeadline = due === 0 ? NO_DEADLINE : deadlines.in(limits.requestHeadTimeout);
     }
-    this.#isRoleBehind = !this.role.dispatched();
+    this.#isRoleBehind = !this.#role.dispatched();
   }
 
   /** What has been read is not dispatched yet, or not served: others have their turn. */
@@ -207,31 +221,11 @@ export class Connection implements ConnectionCore, StreamConnection {
     return this.#isRoleBehind || this.#handler.heads.isTurnOver;
   }
 
-  /** Decodes the head that has come into `head`, which has begun. False where that ends it all. */
-  decode(head: HeadBlock): boolean {
-    return this.#handler.heads.decode(head);
-  }
-
-  /** Where heads are decoded to that nobody wants, and trailers. */
-  get scratch(): HeadBlock {
-    return this.#handler.heads.scratch;
-  }
-
-  /** Bytes of the header block that was decoded last. */
-  get blockSize(): number {
-    return this.#handler.heads.blockSize;
-  }
-
-  /** DATA has come: its bytes count; false where they are more than were granted. */
-  take(bytes: number): boolean {
-    return this.#receiveWindow.take(bytes);
-  }
-
   /** Bytes of bodies have been used, or thrown away. */
   consumed(bytes: number): void {
     if (this.#phase !== RUNNING) return;
     const increment = this.#receiveWindow.give(bytes);
-    if (increment > 0) this.writer.windowUpdate(0, increment);
+    if (increment > 0) this.#writer.windowUpdate(0, increment);
   }
 
   /** Its body has got bytes: whoever reads it is woken at the end of the turn. */
@@ -251,7 +245,7 @@ export class Connection implements ConnectionCore, StreamConnection {
 
   /** Tells the peer that it may send more on a stream. */
   writeWindowUpdate(id: number, increment: number): void {
-    if (this.#phase === RUNNING) this.writer.windowUpdate(id, increment);
+    if (this.#phase === RUNNING) this.#writer.windowUpdate(id, increment);
   }
 
   /** Whether a stream with a head to send may; else it waits for its turn. */
@@ -285,15 +279,15 @@ export class Connection implements ConnectionCore, StreamConnection {
 
   /** Sends a stream's head, with END_STREAM where nothing follows. Its bytes, without framing. */
   writeHead(stream: Stream, isWhole: boolean): number {
-    if (stream.id === 0) this.#number(stream);
-    const size = this.writer.head(stream, isWhole);
+    stream.number();
+    const size = this.#writer.head(stream, isWhole);
     if (isWhole) stream.endLocal();
     return size;
   }
 
   /** Sends trailers, with END_STREAM. The bytes of their block. */
   writeTrailers(stream: Stream, trailers: Fields): number {
-    const size = this.writer.trailers(stream.id, trailers);
+    const size = this.#writer.trailers(stream.id, trailers);
     stream.endLocal();
     return size;
   }
@@ -308,29 +302,22 @@ export class Connection implements ConnectionCore, StreamConnection {
     isCut: boolean,
   ): void {
     this.window.available -= end - start;
-    this.budget.dataSent(end - start, isCut);
-    this.writer.data(stream.id, view, start, end, isEnd);
+    this.#budget.dataSent(end - start, isCut);
+    this.#writer.data(stream.id, view, start, end, isEnd);
     if (isEnd) stream.endLocal();
   }
 
   /** Says END_STREAM by itself. */
   writeEnd(stream: Stream): void {
-    this.writer.data(stream.id, NOTHING, 0, 0, true);
+    this.#writer.data(stream.id, NOTHING, 0, 0, true);
     stream.endLocal();
   }
 
   /** Says RST_STREAM, where the peer knows of the stream. */
   writeReset(stream: Stream, code: number): void {
     if (stream.id === 0 || this.#phase !== RUNNING) return;
-    this.writer.reset(stream.id, code);
-    if (!stream.remoteEnded) this.streams.wasReset(stream.id);
-  }
-
-  #number(stream: Stream): void {
-    stream.opened(this.streams.nextId);
-    stream.sender.window.available = this.peer.initialWindow;
-    this.streams.nextId += 2;
-    this.streams.add(stream);
+    this.#writer.reset(stream.id, code);
+    if (!stream.remoteEnded) this.#streams.wasReset(stream.id);
   }
 
   /** The output has room, or the window has grown: those who wait take turns. */
@@ -353,68 +340,72 @@ export class Connection implements ConnectionCore, StreamConnection {
   }
 
   /** The peer's window for all streams has grown. */
-  opened(): void {
+  windowOpened(): void {
     this.#roomCame();
   }
 
   // ── Streams ─────────────────────────────────────────────────────────────────────────────────
 
+  /** A request counts from now on: it pays for some control frames of the peer's. */
+  requestBegun(): void {
+    this.#budget.opened();
+  }
+
   /** A stream has come to its end. */
   finished(stream: Stream): void {
-    this.streams.delete(stream);
-    this.budget.answered();
+    this.#streams.delete(stream.id);
+    this.#budget.answered();
   }
 
   /** A stream has broken off. */
   forget(stream: Stream): void {
-    if (stream.id !== 0) this.streams.delete(stream);
+    if (stream.id !== 0) this.#streams.delete(stream.id);
   }
 
   /** The peer's mistake ends a stream, and counts. */
   provoked(stream: Stream, code: number, error: ProxyError): void {
     stream.reset(code, error);
     // A backend may answer as it likes: it is we who ask.
-    if (this.options.isServer) this.tally(this.budget.provoked(this.options.deadlines.now));
+    if (this.options.isServer) this.tally(this.#budget.provoked(this.options.deadlines.now));
   }
 
   /** Refuses what has no stream, and counts that. */
   refuse(id: number, code: number): void {
-    this.writer.reset(id, code);
-    this.streams.wasReset(id);
-    this.tally(this.budget.provoked(this.options.deadlines.now));
+    this.#writer.reset(id, code);
+    this.#streams.wasReset(id);
+    this.tally(this.#budget.provoked(this.options.deadlines.now));
   }
 
   /** Ends the connection where a budget is used up. */
   tally(reason: AbuseReason | null): void {
     if (reason === null || this.#phase !== RUNNING) return;
-    this.role.endedFor(reason);
+    this.#role.endedFor(reason);
     this.#leave(errors.ENHANCE_YOUR_CALM, ABUSE_TEXTS[reason]);
   }
 
   // ── Ends ────────────────────────────────────────────────────────────────────────────────────
 
-  /** Sends PING; `onPong` is called at its acknowledgement. */
-  ping(onPong: (() => void) | null): void {
-    this.#keepAlive.ask(onPong);
-  }
-
-  /** PING's acknowledgement has come; false where nobody waits for one. */
-  ponged(): boolean {
-    return this.#keepAlive.answered();
+  /**
+   * Announces that streams will be refused soon (RFC 9113 §6.8): GOAWAY with the highest id, and
+   * PING; `onHeard` is called once the peer has acknowledged that, and so has read both.
+   */
+  announceDrain(onHeard: () => void): void {
+    this.#writer.goaway(frame.MAX_31_BITS, errors.NO_ERROR, "");
+    this.#keepAlive.ask(onHeard);
   }
 
   /** The peer breaks the protocol (RFC 9113 §5.4.1): it is told how, and everything ends. */
   fail(code: number, debug: string): void {
     if (this.#phase !== RUNNING) return;
     const reason = END_REASONS[code];
-    if (reason !== undefined) this.role.endedFor(reason);
+    if (reason !== undefined) this.#role.endedFor(reason);
     this.#leave(code, debug);
   }
 
   /** Says that the peer's streams so far are the last (RFC 9113 §6.8). */
   sayLast(): void {
-    this.#saidLast = this.streams.lastPeerId;
-    this.writer.goaway(this.#saidLast, errors.NO_ERROR, "");
+    this.#saidLast = this.#streams.lastPeerId;
+    this.#writer.goaway(this.#saidLast, errors.NO_ERROR, "");
   }
 
   /** Ends it by our own will, with GOAWAY; streams under way break off with `error`. */
@@ -434,7 +425,7 @@ export class Connection implements ConnectionCore, StreamConnection {
     this.#out.close();
     this.#wakeWaiters();
     this.#input.release();
-    this.role.ended(this.failure);
+    this.#role.ended(this.failure);
   }
 
   /** Ends what is overdue. `now` in ms, monotonic. */
@@ -449,11 +440,11 @@ export class Connection implements ConnectionCore, StreamConnection {
       const what = this.peer.isKnown ? "a frame took too long to arrive" : "no SETTINGS in time";
       return this.fail(errors.PROTOCOL_ERROR, what);
     }
-    if (this.streams.size > 0) {
+    if (this.#streams.size > 0) {
       if (!this.#keepAlive.check(now)) {
         return this.close(new ProxyError(codes.gone, "no answer to PING"));
       }
-      for (const stream of this.streams.values()) stream.check(now);
+      for (const stream of this.#streams.values()) stream.check(now);
     }
   }
 
@@ -465,8 +456,8 @@ export class Connection implements ConnectionCore, StreamConnection {
       );
     }
     if (code !== errors.NO_ERROR || this.#saidLast === -1) {
-      const last = this.#saidLast === -1 ? this.streams.lastPeerId : this.#saidLast;
-      this.writer.goaway(last, code, debug);
+      const last = this.#saidLast === -1 ? this.#streams.lastPeerId : this.#saidLast;
+      this.#writer.goaway(last, code, debug);
     }
     this.#phase = LEAVING;
     this.#lingerDeadline = this.options.deadlines.in(LINGER);
@@ -487,9 +478,9 @@ export class Connection implements ConnectionCore, StreamConnection {
   }
 
   #breakStreams(): void {
-    if (this.streams.size === 0 && !this.#turns.hasHeads) return;
+    if (this.#streams.size === 0 && !this.#turns.hasHeads) return;
     const error = this.failure ?? new ProxyError(this.options.codes.gone);
-    for (const stream of [...this.streams.values()]) stream.break(error);
+    for (const stream of [...this.#streams.values()]) stream.break(error);
     this.breakUnsent(error);
   }
 }

@@ -1,30 +1,36 @@
 /**
- * What the handlers of frames know of their connection (`connection.ts`): the state that frames
- * change, and the ends that they may cause. In: nothing. Out: a type.
+ * What the handlers of frames work on. In: nothing. Out: the parts of a connection whose state frames
+ * change, and what a frame may do to the connection as a whole (`connection.ts`).
  */
 import type { ProxyError } from "../errors.ts";
 import type { AbuseReason, PeerBudget } from "./abuse.ts";
 import type { ConnectionOptions } from "./connection_options.ts";
 import type { FrameWriter } from "./frame/frame_writer.ts";
-import type { Role } from "./role.ts";
 import type { PeerSettings } from "./frame/settings.ts";
+import type { ReceiveWindow, SendWindow } from "./frame/window.ts";
+import type { KeepAlive } from "./keep_alive.ts";
+import type { Role } from "./role.ts";
 import type { Stream } from "./stream.ts";
 import type { Streams } from "./streams.ts";
-import type { SendWindow } from "./frame/window.ts";
 
-export interface ConnectionCore {
-  readonly role: Role;
+/** The parts of one connection whose streams are of type `S`. */
+export interface ConnectionParts<S extends Stream> {
   readonly options: ConnectionOptions;
-  readonly streams: Streams;
+  readonly role: Role<S>;
+  readonly streams: Streams<S>;
   readonly peer: PeerSettings;
   readonly budget: PeerBudget;
-  /** What the peer lets us send on all streams. */
-  readonly window: SendWindow;
   readonly writer: FrameWriter;
+  readonly keepAlive: KeepAlive;
+  /** What the peer lets us send on all streams, and we the peer. */
+  readonly sendWindow: SendWindow;
+  readonly receiveWindow: ReceiveWindow;
+}
+
+/** What a frame may do to its connection. */
+export interface ConnectionCore {
   /** It has ended, or is about to: nothing is dispatched any more. */
   readonly isOver: boolean;
-  /** DATA has come: its bytes count; false where they are more than were granted. */
-  take(bytes: number): boolean;
   /** Bytes of bodies have been used, or thrown away. */
   consumed(bytes: number): void;
   /** Its body has got bytes: whoever reads it is woken at the end of the turn. */
@@ -32,9 +38,7 @@ export interface ConnectionCore {
   /** The peer knows our windows now; false where it has said so before. */
   settingsAcknowledged(): boolean;
   /** The peer's window for all streams has grown. */
-  opened(): void;
-  /** PING's acknowledgement has come; false where nobody waits for one. */
-  ponged(): boolean;
+  windowOpened(): void;
   /** The peer's mistake ends a stream, and counts. */
   provoked(stream: Stream, code: number, error: ProxyError): void;
   /** Refuses what has no stream, and counts that. */

@@ -5,7 +5,7 @@
  */
 import { ProxyError } from "../errors.ts";
 import { asciiBytes, latin1 } from "../http/fields.ts";
-import type { ConnectionCore } from "./connection_core.ts";
+import type { ConnectionCore, ConnectionParts } from "./connection_core.ts";
 import {
   FLOW_CONTROL_ERROR,
   FRAME_SIZE_ERROR,
@@ -39,8 +39,9 @@ import {
   SETTINGS,
   WINDOW_UPDATE,
 } from "./frame/frame.ts";
-import { countControl, isBearable, streamError, unpadded } from "./frame_rules.ts";
+import { FrameRules } from "./frame_rules.ts";
 import { HeadReceiver } from "./head_receiver.ts";
+import type { Stream } from "./stream.ts";
 
 /** What an answer of HTTP/1.1 begins with. */
 const HTTP_1 = asciiBytes("HTTP/1.");
@@ -50,11 +51,13 @@ const DEBUG_SHOWN = 200;
 /** What is due first of all: preface and SETTINGS. */
 export const FIRST_DUE = 1;
 
-export class FrameHandler {
-  readonly heads: HeadReceiver;
+export class FrameHandler<S extends Stream> {
+  readonly heads: HeadReceiver<S>;
   /** Bytes of the frame that is half here, its header included; 0 where not even that is known. */
   wanted = 0;
   readonly #connection: ConnectionCore;
+  readonly #parts: ConnectionParts<S>;
+  readonly #rules: FrameRules;
   /** The preface is still to come. */
   #awaitsPreface: boolean;
   /** What is half here is not a body. */
@@ -63,10 +66,12 @@ export class FrameHandler {
   #handled = 0;
   #headsBegun = 0;
 
-  constructor(connection: ConnectionCore) {
+  constructor(connection: ConnectionCore, parts: ConnectionParts<S>) {
     this.#connection = connection;
-    this.#awaitsPreface = connection.options.isServer;
-    this.heads = new HeadReceiver(connection);
+    this.#parts = parts;
+    this.#rules = new FrameRules(connection, parts);
+    this.#awaitsPreface = parts.options.isServer;
+    this.heads = new HeadReceiver(connection, parts, this.#rules);
   }
 
   /**
@@ -74,7 +79,7 @@ export class FrameHandler {
    * 0 for nothing. The same number is the same thing: that more of it comes wins no time.
    */
   get due(): number {
-    if (!this.#connection.peer.isKnown) return FIRST_DUE;
+    if (!this.#parts.peer.isKnown) return FIRST_DUE;
     if (!this.#isInFrame && this.heads.awaits === 0) return 0;
     return FIRST_DUE + (this.heads.awaits !== 0 ? this.#headsBegun : this.#handled);
   }
@@ -89,7 +94,7 @@ export class FrameHandler {
     }
     while (end - start >= FRAME_HEADER) {
       const length = readUint24(bytes, start);
-      if (!connection.peer.isKnown && isHttp1(bytes, start)) {
+      if (!this.#parts.peer.isKnown && isHttp1(bytes, start)) {
         connection.fail(PROTOCOL_ERROR, "an answer of HTTP/1.1 to the preface of HTTP/2");
         return start;
       }
@@ -139,7 +144,7 @@ export class FrameHandler {
     end: number,
   ): void {
     const connection = this.#connection;
-    const { peer } = connection;
+    const { peer } = this.#parts;
     this.#handled++;
     if (type === HEADERS) this.#headsBegun = this.#handled;
     if (!peer.isKnown && (type !== SETTINGS || (flags & ACK) !== 0)) {
@@ -172,7 +177,7 @@ export class FrameHandler {
         return this.heads.continuation(flags, id, bytes, start, end);
       default:
         // RFC 9113 §5.5: ignored.
-        countControl(connection);
+        this.#rules.countControl();
     }
   }
 
@@ -181,30 +186,30 @@ export class FrameHandler {
   #data(flags: number, id: number, bytes: Uint8Array, start: number, end: number): void {
     const connection = this.#connection;
     if (id === 0) return connection.fail(PROTOCOL_ERROR, "DATA on stream 0");
-    const dataEnd = unpadded(connection, flags, bytes, start, end);
+    const dataEnd = this.#rules.unpadded(flags, bytes, start, end);
     if (dataEnd === -1) return;
     const size = end - start;
-    if (!connection.take(size)) {
+    if (!this.#parts.receiveWindow.take(size)) {
       return connection.fail(FLOW_CONTROL_ERROR, "DATA past the connection's window");
     }
-    const stream = connection.streams.get(id);
+    const stream = this.#parts.streams.get(id);
     if (stream === null) {
-      if (isBearable(connection, id, "DATA")) connection.consumed(size);
+      if (this.#rules.isBearable(id, "DATA")) connection.consumed(size);
       return;
     }
     if (stream.remoteEnded) {
       connection.consumed(size);
-      return streamError(connection, stream, STREAM_CLOSED, "DATA behind END_STREAM");
+      return this.#rules.streamError(stream, STREAM_CLOSED, "DATA behind END_STREAM");
     }
     if (!stream.receiveWindow.take(size)) {
       connection.consumed(size);
-      return streamError(connection, stream, FLOW_CONTROL_ERROR, "DATA past the stream's window");
+      return this.#rules.streamError(stream, FLOW_CONTROL_ERROR, "DATA past the stream's window");
     }
     const dataStart = (flags & PADDED) === 0 ? start : start + 1;
     const count = dataEnd - dataStart;
     const isEnd = (flags & END_STREAM) !== 0;
     if (!isEnd) {
-      const { budget, options } = connection;
+      const { budget, options } = this.#parts;
       connection.tally(budget.dataReceived(options.deadlines.now, count));
       if (connection.isOver) return;
     }
@@ -224,11 +229,11 @@ export class FrameHandler {
     const connection = this.#connection;
     if (id === 0) return connection.fail(PROTOCOL_ERROR, "PRIORITY on stream 0");
     const isLong = end - start === PRIORITY_SIZE;
-    if (isLong && readUint31(bytes, start) !== id) return countControl(connection);
+    if (isLong && readUint31(bytes, start) !== id) return this.#rules.countControl();
     const code = isLong ? PROTOCOL_ERROR : FRAME_SIZE_ERROR;
     const text = isLong ? "a stream that depends on itself" : "PRIORITY of a wrong size";
-    const stream = connection.streams.get(id);
-    if (stream !== null) streamError(connection, stream, code, text);
+    const stream = this.#parts.streams.get(id);
+    if (stream !== null) this.#rules.streamError(stream, code, text);
     else connection.fail(code, text);
   }
 
@@ -238,19 +243,19 @@ export class FrameHandler {
     if (end - start !== 4) {
       return connection.fail(FRAME_SIZE_ERROR, "RST_STREAM of a wrong size");
     }
-    const stream = connection.streams.get(id);
+    const stream = this.#parts.streams.get(id);
     if (stream === null) {
-      if (connection.streams.fate(id) === "idle") {
+      if (this.#parts.streams.fate(id) === "idle") {
         return connection.fail(PROTOCOL_ERROR, "RST_STREAM on an idle stream");
       }
-      connection.streams.resetByBoth(id);
-      return countControl(connection);
+      this.#parts.streams.resetByBoth(id);
+      return this.#rules.countControl();
     }
-    const { budget, options: { deadlines, isServer } } = connection;
+    const { budget, options: { deadlines, isServer } } = this.#parts;
     const { openedAt, localEnded } = stream;
     stream.resetBy(readUint32(bytes, start));
     // Who has been answered only leaves off; and a backend may refuse what it likes, as it is we who ask.
-    if (localEnded) countControl(connection);
+    if (localEnded) this.#rules.countControl();
     else if (isServer) connection.tally(budget.reset(deadlines.now, openedAt));
   }
 
@@ -262,27 +267,27 @@ export class FrameHandler {
     const increment = readUint31(bytes, start);
     if (id === 0) {
       if (increment === 0) return connection.fail(PROTOCOL_ERROR, "WINDOW_UPDATE of 0");
-      if (!connection.window.grow(increment)) {
+      if (!this.#parts.sendWindow.grow(increment)) {
         return connection.fail(FLOW_CONTROL_ERROR, "the connection's window past 2^31-1");
       }
-      countControl(connection);
-      return connection.opened();
+      this.#rules.countControl();
+      return connection.windowOpened();
     }
-    const stream = connection.streams.get(id);
+    const stream = this.#parts.streams.get(id);
     if (stream === null) {
-      const fate = connection.streams.fate(id);
+      const fate = this.#parts.streams.fate(id);
       if (fate === "idle") connection.fail(PROTOCOL_ERROR, "WINDOW_UPDATE on an idle stream");
       else if (increment === 0 && fate === "closed") connection.refuse(id, PROTOCOL_ERROR);
-      else countControl(connection);
+      else this.#rules.countControl();
       return;
     }
     if (increment === 0) {
-      return streamError(connection, stream, PROTOCOL_ERROR, "WINDOW_UPDATE of 0");
+      return this.#rules.streamError(stream, PROTOCOL_ERROR, "WINDOW_UPDATE of 0");
     }
     if (!stream.sender.window.grow(increment)) {
-      return streamError(connection, stream, FLOW_CONTROL_ERROR, "the stream's window past 2^31-1");
+      return this.#rules.streamError(stream, FLOW_CONTROL_ERROR, "the stream's window past 2^31-1");
     }
-    countControl(connection);
+    this.#rules.countControl();
     stream.sender.opened();
   }
 
@@ -290,13 +295,13 @@ export class FrameHandler {
 
   #settings(flags: number, id: number, bytes: Uint8Array, start: number, end: number): void {
     const connection = this.#connection;
-    const { peer, writer, budget, options: { deadlines, isServer } } = connection;
+    const { peer, writer, budget, options: { deadlines, isServer } } = this.#parts;
     if (id !== 0) return connection.fail(PROTOCOL_ERROR, "SETTINGS on a stream");
     const size = end - start;
     if ((flags & ACK) !== 0) {
       if (size !== 0) return connection.fail(FRAME_SIZE_ERROR, "SETTINGS ACK with a payload");
       // Ours are sent once.
-      if (!connection.settingsAcknowledged()) countControl(connection);
+      if (!connection.settingsAcknowledged()) this.#rules.countControl();
       return;
     }
     if (size % SETTING !== 0) {
@@ -315,18 +320,18 @@ export class FrameHandler {
       writer.encoder.setTableLimit(peer.tableSize);
     }
     if (peer.initialWindow !== initialWindow) this.#moveWindows(peer.initialWindow - initialWindow);
-    if (!connection.isOver) connection.role.settingsReceived();
+    if (!connection.isOver) this.#parts.role.settingsReceived();
   }
 
   /** RFC 9113 §6.9.2: the windows of all streams change, and may become negative. */
   #moveWindows(by: number): void {
-    const connection = this.#connection;
-    for (const stream of connection.streams.values()) {
+    const { streams } = this.#parts;
+    for (const stream of streams.values()) {
       if (!stream.sender.window.grow(by)) {
-        return connection.fail(FLOW_CONTROL_ERROR, "a stream's window past 2^31-1");
+        return this.#connection.fail(FLOW_CONTROL_ERROR, "a stream's window past 2^31-1");
       }
     }
-    if (by > 0) { for (const stream of [...connection.streams.values()]) stream.sender.opened(); }
+    if (by > 0) { for (const stream of [...streams.values()]) stream.sender.opened(); }
   }
 
   #ping(flags: number, id: number, bytes: Uint8Array, start: number, end: number): void {
@@ -336,45 +341,45 @@ export class FrameHandler {
       return connection.fail(FRAME_SIZE_ERROR, "PING of a wrong size");
     }
     if ((flags & ACK) !== 0) {
-      if (!connection.ponged()) countControl(connection);
+      if (!this.#parts.keepAlive.answered()) this.#rules.countControl();
       return;
     }
-    countControl(connection);
+    this.#rules.countControl();
     if (connection.isOver) return;
-    connection.writer.pong(bytes, start);
-    connection.tally(connection.budget.ackQueued());
+    this.#parts.writer.pong(bytes, start);
+    connection.tally(this.#parts.budget.ackQueued());
   }
 
   #goaway(id: number, bytes: Uint8Array, start: number, end: number): void {
     const connection = this.#connection;
+    const { streams, options: { codes, isServer }, role } = this.#parts;
     if (id !== 0) return connection.fail(PROTOCOL_ERROR, "GOAWAY on a stream");
     if (end - start < GOAWAY_SIZE) {
       return connection.fail(FRAME_SIZE_ERROR, "GOAWAY of a wrong size");
     }
-    countControl(connection);
+    this.#rules.countControl();
     if (connection.isOver) return;
     const lastId = readUint31(bytes, start);
     const code = readUint32(bytes, start + 4);
-    if (connection.options.isServer) {
+    if (isServer) {
       // No stream is ours, so there is nothing to give up, however often it says so.
-      if (code !== NO_ERROR && connection.streams.size === 0) connection.end(null);
+      if (code !== NO_ERROR && streams.size === 0) connection.end(null);
       return;
     }
     const shown = Math.min(end, start + GOAWAY_SIZE + DEBUG_SHOWN);
     const debug = latin1(bytes, start + GOAWAY_SIZE, shown).replace(/[^\x20-\x7e]/g, "?");
-    connection.breakUnsent(new ProxyError(connection.options.codes.gone, "sent GOAWAY"));
+    connection.breakUnsent(new ProxyError(codes.gone, "sent GOAWAY"));
     if (lastId !== MAX_31_BITS) this.#abandon(lastId);
-    connection.role.goawayReceived(lastId, code, debug);
-    if (code !== NO_ERROR && connection.streams.size === 0) connection.end(null);
+    role.goawayReceived(lastId, code, debug);
+    if (code !== NO_ERROR && streams.size === 0) connection.end(null);
   }
 
   /** Streams of ours that the peer has not looked at are over. */
   #abandon(lastId: number): void {
-    const connection = this.#connection;
-    const { gone } = connection.options.codes;
-    const error = new ProxyError(gone, "sent GOAWAY before it was asked");
-    for (const stream of [...connection.streams.values()]) {
-      if (connection.streams.isPeers(stream.id) || stream.id <= lastId) continue;
+    const { streams, options: { codes } } = this.#parts;
+    const error = new ProxyError(codes.gone, "sent GOAWAY before it was asked");
+    for (const stream of [...streams.values()]) {
+      if (streams.isPeers(stream.id) || stream.id <= lastId) continue;
       stream.breakUnprocessed(error);
     }
   }

@@ -3,7 +3,7 @@
  * heads for the role, each decoded once and in its turn, whatever becomes of it: so both sides'
  * tables stay alike.
  */
-import type { ConnectionCore } from "./connection_core.ts";
+import type { ConnectionCore, ConnectionParts } from "./connection_core.ts";
 import {
   COMPRESSION_ERROR,
   FRAME_SIZE_ERROR,
@@ -19,10 +19,12 @@ import {
   PRIORITY_SIZE,
   readUint31,
 } from "./frame/frame.ts";
-import { isBearable, streamError, unpadded } from "./frame_rules.ts";
+import type { FrameRules } from "./frame_rules.ts";
 import { HeadAssembly } from "./frame/head_assembly.ts";
 import { DEFAULT_TABLE_SIZE, HpackDecoder } from "./hpack/decoder.ts";
 import { HeadBlock } from "./hpack/head_block.ts";
+import type { HeadDecoder } from "./role.ts";
+import type { Stream } from "./stream.ts";
 
 const NOTHING = new Uint8Array(0);
 
@@ -32,7 +34,7 @@ const TURN_BYTES = 1024 * 1024;
 /** One for all connections. */
 const SCRATCH = new HeadBlock();
 
-export class HeadReceiver {
+export class HeadReceiver<S extends Stream> implements HeadDecoder {
   /** Heads of nobody, and trailers: what it holds must be used at once. */
   readonly scratch = SCRATCH;
   /** Bytes of the block that was decoded last. */
@@ -40,6 +42,8 @@ export class HeadReceiver {
   /** Bytes of heads that have been decoded since `beginTurn`. */
   #decoded = 0;
   readonly #connection: ConnectionCore;
+  readonly #parts: ConnectionParts<S>;
+  readonly #rules: FrameRules;
   readonly #decoder = new HpackDecoder(DEFAULT_TABLE_SIZE);
   readonly #assembly: HeadAssembly;
   // The block that is being handled.
@@ -48,10 +52,12 @@ export class HeadReceiver {
   #blockEnd = 0;
   #isDecoded = true;
 
-  constructor(connection: ConnectionCore) {
+  constructor(connection: ConnectionCore, parts: ConnectionParts<S>, rules: FrameRules) {
     this.#connection = connection;
+    this.#parts = parts;
+    this.#rules = rules;
     // Its coding may make a head longer, if never by so much.
-    this.#assembly = new HeadAssembly(2 * connection.options.headBytes + FRAME_SIZE);
+    this.#assembly = new HeadAssembly(2 * parts.options.headBytes + FRAME_SIZE);
   }
 
   /** So much has been decoded that others must have their turn. */
@@ -72,7 +78,7 @@ export class HeadReceiver {
   headers(flags: number, id: number, bytes: Uint8Array, start: number, end: number): void {
     const connection = this.#connection;
     if (id === 0) return connection.fail(PROTOCOL_ERROR, "HEADERS on stream 0");
-    const blockEnd = unpadded(connection, flags, bytes, start, end);
+    const blockEnd = this.#rules.unpadded(flags, bytes, start, end);
     if (blockEnd === -1) return;
     if ((flags & PADDED) !== 0) start++;
     let dependsOn = 0;
@@ -83,7 +89,7 @@ export class HeadReceiver {
       dependsOn = readUint31(bytes, start);
       start += PRIORITY_SIZE;
     }
-    connection.budget.headBegun();
+    this.#parts.budget.headBegun();
     const endStream = (flags & END_STREAM) !== 0;
     const isWrong = dependsOn === id;
     if ((flags & END_HEADERS) === 0) {
@@ -99,7 +105,7 @@ export class HeadReceiver {
     if (!assembly.isOpen) {
       return connection.fail(PROTOCOL_ERROR, "CONTINUATION without HEADERS");
     }
-    connection.tally(connection.budget.continuation());
+    connection.tally(this.#parts.budget.continuation());
     if (connection.isOver) return;
     if (!assembly.add(bytes, start, end)) return connection.tally("large_heads");
     if ((flags & END_HEADERS) === 0) return;
@@ -117,7 +123,7 @@ export class HeadReceiver {
     end: number,
   ): void {
     const connection = this.#connection;
-    const { streams } = connection;
+    const { streams, options: { isServer }, role } = this.#parts;
     this.#block = bytes;
     this.#blockStart = start;
     this.#blockEnd = end;
@@ -126,11 +132,11 @@ export class HeadReceiver {
     const stream = streams.get(id);
     if (stream === null) {
       const isNew = streams.isPeers(id) && id > streams.lastPeerId;
-      if (connection.options.isServer && !streams.isPeers(id)) {
+      if (isServer && !streams.isPeers(id)) {
         return connection.fail(PROTOCOL_ERROR, "HEADERS on a stream of an even number");
       }
-      if (!isNew || !connection.options.isServer) {
-        if (isBearable(connection, id, "HEADERS")) this.#discard();
+      if (!isNew || !isServer) {
+        if (this.#rules.isBearable(id, "HEADERS")) this.#discard();
         return;
       }
       streams.openedByPeer(id);
@@ -141,10 +147,10 @@ export class HeadReceiver {
     } else if (stream.remoteEnded || isWrong) {
       if (!this.#discard()) return;
       return stream.remoteEnded
-        ? streamError(connection, stream, STREAM_CLOSED, "HEADERS behind END_STREAM")
-        : streamError(connection, stream, PROTOCOL_ERROR, "a stream that depends on itself");
+        ? this.#rules.streamError(stream, STREAM_CLOSED, "HEADERS behind END_STREAM")
+        : this.#rules.streamError(stream, PROTOCOL_ERROR, "a stream that depends on itself");
     }
-    connection.role.headers(id, stream, endStream);
+    role.headers(id, stream, endStream, this);
     if (!this.#isDecoded && !connection.isOver) throw new Error("a head was not decoded");
   }
 

@@ -12,11 +12,11 @@ import { turnNow } from "../io/turn_clock.ts";
 import type { EndReason } from "./abuse.ts";
 import { Connection } from "./connection.ts";
 import { errorName, NO_ERROR, REFUSED_STREAM } from "./frame/error_codes.ts";
-import { ENABLE_CONNECT_PROTOCOL, MAX_31_BITS, MAX_CONCURRENT_STREAMS } from "./frame/frame.ts";
-import type { Role } from "./role.ts";
+import { ENABLE_CONNECT_PROTOCOL, MAX_CONCURRENT_STREAMS } from "./frame/frame.ts";
+import type { HeadDecoder, Role } from "./role.ts";
 import type { ServerContext } from "./server_context.ts";
 import { ServerStream, type StreamOwner } from "./server_stream.ts";
-import type { Stream } from "./stream.ts";
+import { Streams } from "./streams.ts";
 
 /** For how long (ms) a client may not have heard that no more streams are taken. */
 const DRAIN_GRACE = 1_000;
@@ -24,10 +24,12 @@ const DRAIN_GRACE = 1_000;
 const KEPT_STREAMS = 32;
 const KEPT_TIME = 1_000;
 
-export class ServerConnection implements DownstreamConnection, Deadlined, Role, StreamOwner {
+export class ServerConnection
+  implements DownstreamConnection, Deadlined, Role<ServerStream>, StreamOwner {
   readonly client: Client;
   readonly context: ServerContext;
-  readonly #connection: Connection;
+  readonly #connection: Connection<ServerStream>;
+  readonly #streams = new Streams<ServerStream>(true);
   readonly #first: Uint8Array | null;
   /** Streams whose head has come in this turn. */
   readonly #fresh: ServerStream[] = [];
@@ -55,7 +57,7 @@ export class ServerConnection implements DownstreamConnection, Deadlined, Role, 
     this.context = context;
     this.#first = first;
     this.#idleAt = deadlines.now;
-    this.#connection = new Connection(transport, this, {
+    this.#connection = new Connection(transport, this, this.#streams, {
       isServer: true,
       limits,
       buffers,
@@ -79,7 +81,7 @@ export class ServerConnection implements DownstreamConnection, Deadlined, Role, 
   /** An exchange is under way; else the connection may be closed without loss. */
   get isBusy(): boolean {
     const connection = this.#connection;
-    return this.#serving > 0 || connection.streams.size > 0 || connection.isWriting ||
+    return this.#serving > 0 || this.#streams.size > 0 || connection.isWriting ||
       connection.isBehind;
   }
 
@@ -97,8 +99,7 @@ export class ServerConnection implements DownstreamConnection, Deadlined, Role, 
     if (this.#isDraining || connection.isOver) return;
     this.#isDraining = true;
     this.#drainDeadline = this.context.deadlines.in(DRAIN_GRACE);
-    connection.writer.goaway(MAX_31_BITS, NO_ERROR, "");
-    connection.ping(() => this.#settleDrain());
+    connection.announceDrain(() => this.#settleDrain());
   }
 
   /** Closes at once, whatever is under way. */
@@ -130,25 +131,30 @@ export class ServerConnection implements DownstreamConnection, Deadlined, Role, 
   }
 
   get isEmpty(): boolean {
-    return this.#serving === 0 && this.#connection.streams.size === 0;
+    return this.#serving === 0 && this.#streams.size === 0;
   }
 
   // ── What the connection tells ───────────────────────────────────────────────────────────────
 
-  headers(id: number, stream: Stream | null, endStream: boolean): void {
+  headers(
+    id: number,
+    stream: ServerStream | null,
+    endStream: boolean,
+    decoder: HeadDecoder,
+  ): void {
     const connection = this.#connection;
     const { limits } = this.context;
-    if (stream instanceof ServerStream) {
-      const { scratch } = connection;
+    if (stream !== null) {
+      const { scratch } = decoder;
       scratch.begin(limits.requestHeadBytes, limits.requestFields, true);
-      if (connection.decode(scratch)) stream.trailersCame(scratch, endStream);
+      if (decoder.decode(scratch)) stream.trailersCame(scratch, decoder.blockSize, endStream);
       return;
     }
     if (this.#isFull) this.#stopLingering();
-    if (this.#isSettled || this.#isFull) return this.#passOver(id);
+    if (this.#isSettled || this.#isFull) return this.#passOver(id, decoder);
     const fresh = this.#free.pop() ?? new ServerStream(connection, this);
-    if (!fresh.open(id, endStream, turnNow())) return;
-    connection.budget.opened();
+    if (!fresh.open(id, endStream, turnNow(), decoder)) return;
+    connection.requestBegun();
     this.#fresh.push(fresh);
     this.#serving++;
   }
@@ -156,23 +162,21 @@ export class ServerConnection implements DownstreamConnection, Deadlined, Role, 
   /** Streams that have been reset count for as long as their exchanges do, if not as strictly. */
   get #isFull(): boolean {
     const { http2Streams } = this.context.limits;
-    return this.#connection.streams.size >= http2Streams || this.#serving >= 2 * http2Streams;
+    return this.#streams.size >= http2Streams || this.#serving >= 2 * http2Streams;
   }
 
   /** Streams that have been answered early make way. */
   #stopLingering(): void {
-    for (const stream of [...this.#connection.streams.values()]) {
-      if (stream instanceof ServerStream) stream.stopLingering();
-    }
+    for (const stream of [...this.#streams.values()]) stream.stopLingering();
   }
 
   /** Takes no stream for a head, which is decoded for the table's sake. */
-  #passOver(id: number): void {
-    const connection = this.#connection;
-    connection.scratch.begin(0, 0, false);
-    if (!connection.decode(connection.scratch)) return;
-    if (this.#isSettled) connection.streams.wasReset(id);
-    else connection.refuse(id, REFUSED_STREAM);
+  #passOver(id: number, decoder: HeadDecoder): void {
+    const { scratch } = decoder;
+    scratch.begin(0, 0, false);
+    if (!decoder.decode(scratch)) return;
+    if (this.#isSettled) this.#streams.wasReset(id);
+    else this.#connection.refuse(id, REFUSED_STREAM);
   }
 
   dispatched(): boolean {
@@ -201,14 +205,18 @@ export class ServerConnection implements DownstreamConnection, Deadlined, Role, 
     return true;
   }
 
+  streamOpened(stream: ServerStream): void {
+    this.#streams.add(stream);
+  }
+
   exchangeEnded(stream: ServerStream): void {
     this.#serving--;
     if (stream.isClosed) this.#keep(stream);
     this.#rest();
   }
 
-  streamClosed(stream: Stream): void {
-    if (stream instanceof ServerStream && stream.isDone) this.#keep(stream);
+  streamClosed(stream: ServerStream): void {
+    if (stream.isDone) this.#keep(stream);
     this.#rest();
   }
 

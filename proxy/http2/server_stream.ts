@@ -20,7 +20,6 @@ import {
   ResponseHead,
   UNKNOWN_LENGTH,
 } from "../http/message.ts";
-import type { Connection } from "./connection.ts";
 import {
   CANCEL,
   errorName,
@@ -32,14 +31,19 @@ import type { HpackEncoder } from "./hpack/encoder.ts";
 import { HeadBlock } from "./hpack/head_block.ts";
 import { type HeadProblem, readRequestHead, trailersProblem } from "./request_head.ts";
 import { responseHeadBound, writeInterimHead, writeResponseHead } from "./response_writer.ts";
+import type { HeadDecoder } from "./role.ts";
 import type { ServerContext } from "./server_context.ts";
-import { Stream } from "./stream.ts";
+import { Stream, type StreamConnection } from "./stream.ts";
 import { turnNow } from "../io/turn_clock.ts";
 
 /** What of its connection a stream needs besides frames. */
 export interface StreamOwner {
   readonly client: Client;
   readonly context: ServerContext;
+  /** Its head has come: frames may come for it now. */
+  streamOpened(stream: ServerStream): void;
+  /** The stream is over; its exchange may not be. */
+  streamClosed(stream: ServerStream): void;
   /** The exchange is over, as far as the handler goes, and so is the stream. */
   exchangeEnded(stream: ServerStream): void;
 }
@@ -64,7 +68,6 @@ export class ServerStream extends Stream implements Exchange {
   addedMark = "";
   readonly cancellation = new Cancellation();
   responded = false;
-  declare connection: Connection;
   readonly #owner: StreamOwner;
   readonly #block = new HeadBlock();
   /** Why there will be no exchange, where there will be none. */
@@ -82,7 +85,7 @@ export class ServerStream extends Stream implements Exchange {
   /** An answer of ours that the handler does not wait for. */
   #answering: Promise<void> | null = null;
 
-  constructor(connection: Connection, owner: StreamOwner) {
+  constructor(connection: StreamConnection, owner: StreamOwner) {
     super(connection);
     this.#owner = owner;
     this.client = owner.client;
@@ -109,8 +112,8 @@ export class ServerStream extends Stream implements Exchange {
    * Decodes the head that has come for `id`, at `now` in ms; false where that ends the connection.
    * The stream is open then, whatever its head says.
    */
-  open(id: number, ended: boolean, now: number): boolean {
-    const { connection, record, request } = this;
+  open(id: number, ended: boolean, now: number, decoder: HeadDecoder): boolean {
+    const { record, request } = this;
     const { limits } = this.#owner.context;
     this.begin();
     this.#phase = FRESH;
@@ -122,10 +125,10 @@ export class ServerStream extends Stream implements Exchange {
     this.#expired = null;
     this.#lingerDeadline = NO_DEADLINE;
     this.#block.begin(limits.requestHeadBytes, limits.requestFields, false);
-    if (!connection.decode(this.#block)) return false;
+    if (!decoder.decode(this.#block)) return false;
     this.opened(id);
-    connection.streams.add(this);
-    record.bytesIn = connection.blockSize;
+    this.#owner.streamOpened(this);
+    record.bytesIn = decoder.blockSize;
     this.#problem = readRequestHead(this.#block, request, ended, limits);
     record.method = this.#block.method ?? "";
     record.version = 20;
@@ -151,10 +154,10 @@ export class ServerStream extends Stream implements Exchange {
     this.body.limit(bytes);
   }
 
-  /** A trailer section has come. */
-  trailersCame(block: HeadBlock, ended: boolean): void {
+  /** A trailer section has come, of so many bytes. */
+  trailersCame(block: HeadBlock, blockSize: number, ended: boolean): void {
     const { connection, body, record } = this;
-    record.bytesIn += connection.blockSize;
+    record.bytesIn += blockSize;
     const problem = ended ? trailersProblem(block) : "HEADERS within a body";
     if (problem !== null) {
       if (this.#phase === SERVED) this.#malformed(problem);
@@ -228,6 +231,10 @@ export class ServerStream extends Stream implements Exchange {
   }
 
   // ── The answer ──────────────────────────────────────────────────────────────────────────────
+
+  override number(): void {
+    // The client has numbered it.
+  }
 
   override headBound(): number {
     return responseHeadBound(this.#head!);
@@ -364,10 +371,11 @@ export class ServerStream extends Stream implements Exchange {
 
   protected override broken(error: ProxyError): void {
     this.cancellation.cancel(error);
+    this.#owner.streamClosed(this);
   }
 
   protected override finished(): void {
-    // `exchangeEnded` and `streamClosed` tell the owner.
+    this.#owner.streamClosed(this);
   }
 
   /** The handler is done with it. */

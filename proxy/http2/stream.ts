@@ -29,9 +29,14 @@ import { ReceiveWindow } from "./frame/window.ts";
 /** What a stream needs of its connection. */
 export interface StreamConnection extends SenderConnection<Stream> {
   readonly peer: PeerSettings;
-  readonly role: { streamClosed(stream: Stream): void };
   /** Bytes that a peer who does not know our window yet may send beyond it, on a new stream. */
   readonly unknownWindow: number;
+  /** A request counts from now on: it pays for some control frames of the peer's. */
+  requestBegun(): void;
+  /** Settles when there is room for a head, or all is over; null where there is some. */
+  whenRoom(): Promise<void> | null;
+  /** Its body has got bytes: whoever reads it is woken at the end of the turn. */
+  stirred(stream: Stream): void;
   consumed(bytes: number): void;
   writeWindowUpdate(id: number, increment: number): void;
   writeReset(stream: Stream, code: number): void;
@@ -51,7 +56,7 @@ export abstract class Stream implements Consumer {
   readonly body: ReceivedBody;
   readonly sender: StreamSender<Stream>;
   readonly receiveWindow: ReceiveWindow;
-  connection: StreamConnection;
+  protected readonly connection: StreamConnection;
   /** Closed before the first `begin`, as between two streams. */
   #state: StreamState = CLOSED;
 
@@ -69,6 +74,8 @@ export abstract class Stream implements Consumer {
   abstract encodeHead(encoder: HpackEncoder, out: Uint8Array, at: number): number;
   /** The peer has sent RST_STREAM with this code: why the exchange breaks off. */
   abstract resetByPeer(code: number): ProxyError;
+  /** Its head is written now: one of ours that has no id yet gets it (RFC 9113 §5.1.1). */
+  abstract number(): void;
   /** It is over before its end; `body` and `sender` have failed with `error`. Once. */
   protected abstract broken(error: ProxyError): void;
   /** Both sides have said END_STREAM. Once. */
@@ -152,7 +159,6 @@ export abstract class Stream implements Consumer {
     this.sender.fail(error);
     this.connection.forget(this);
     this.broken(error);
-    this.connection.role.streamClosed(this);
   }
 
   /** As `break`, where the peer has done nothing with it (RFC 9113 §6.8, §8.7), or knows nothing of it. */
@@ -188,6 +194,5 @@ export abstract class Stream implements Consumer {
   #finish(): void {
     this.connection.finished(this);
     this.finished();
-    this.connection.role.streamClosed(this);
   }
 }

@@ -2,8 +2,6 @@
  * The streams of a connection by id (RFC 9113 §5.1.1). In: streams that open and close. Out: which
  * stream a frame is for, and of an id without a stream whether it is yet to come, or over.
  */
-import type { Stream } from "./stream.ts";
-
 /** What became of an id that no open stream has. */
 export type Fate =
   /** Nobody has opened it yet. */
@@ -20,13 +18,14 @@ const REMEMBERED = 256;
 /** Gaps in the peer's ids that are remembered. Nobody but a test leaves any. */
 const GAPS = 16;
 
-export class Streams {
+/** `S`: the streams of the connection's role. */
+export class Streams<S extends { readonly id: number }> {
   /** The highest id that the peer has opened. */
   lastPeerId = 0;
   /** The id that our next stream gets. */
   nextId: number;
   readonly #isServer: boolean;
-  readonly #open = new Map<number, Stream>();
+  readonly #open = new Map<number, S>();
   /** Made when the first is reset: most connections have none. */
   #reset: Int32Array | null = null;
   #resets = 0;
@@ -42,11 +41,11 @@ export class Streams {
     return this.#open.size;
   }
 
-  get(id: number): Stream | null {
+  get(id: number): S | null {
     return this.#open.get(id) ?? null;
   }
 
-  values(): Iterable<Stream> {
+  values(): Iterable<S> {
     return this.#open.values();
   }
 
@@ -62,12 +61,12 @@ export class Streams {
     this.lastPeerId = id;
   }
 
-  add(stream: Stream): void {
+  add(stream: S): void {
     this.#open.set(stream.id, stream);
   }
 
-  delete(stream: Stream): void {
-    this.#open.delete(stream.id);
+  delete(id: number): void {
+    this.#open.delete(id);
   }
 
   /** We have sent RST_STREAM. */

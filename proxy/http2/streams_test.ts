@@ -1,9 +1,10 @@
 /** What became of a stream's id (RFC 9113 §5.1, §5.1.1). */
 import assert from "node:assert/strict";
+import type { Stream } from "./stream.ts";
 import { Streams } from "./streams.ts";
 
 Deno.test("ids above the last are idle, those below it closed", () => {
-  const streams = new Streams(true);
+  const streams = new Streams<Stream>(true);
   assert.equal(streams.fate(1), "idle");
   streams.openedByPeer(1);
   streams.openedByPeer(3);
@@ -13,7 +14,7 @@ Deno.test("ids above the last are idle, those below it closed", () => {
 });
 
 Deno.test("ids that were passed over have never been open", () => {
-  const streams = new Streams(true);
+  const streams = new Streams<Stream>(true);
   streams.openedByPeer(5);
   streams.openedByPeer(9);
   assert.deepEqual([1, 3, 5, 7, 9].map((id) => streams.fate(id)), [
@@ -26,14 +27,14 @@ Deno.test("ids that were passed over have never been open", () => {
 });
 
 Deno.test("a client that passes over ids for ever is not remembered for ever", () => {
-  const streams = new Streams(true);
+  const streams = new Streams<Stream>(true);
   for (let id = 1; id < 4_000; id += 4) streams.openedByPeer(id);
   assert.equal(streams.fate(3), "skipped");
   assert.equal(streams.fate(3_999 - 4), "closed");
 });
 
 Deno.test("a stream that we have reset is known as such, until the peer resets it too", () => {
-  const streams = new Streams(true);
+  const streams = new Streams<Stream>(true);
   streams.openedByPeer(1);
   streams.wasReset(1);
   assert.equal(streams.fate(1), "reset");
@@ -42,7 +43,7 @@ Deno.test("a stream that we have reset is known as such, until the peer resets i
 });
 
 Deno.test("of many that were reset the last are remembered", () => {
-  const streams = new Streams(true);
+  const streams = new Streams<Stream>(true);
   for (let id = 1; id < 2_000; id += 2) {
     streams.openedByPeer(id);
     streams.wasReset(id);
@@ -53,9 +54,9 @@ Deno.test("of many that were reset the last are remembered", () => {
 });
 
 Deno.test("the other side's ids are idle until we have opened them", () => {
-  const server = new Streams(true);
+  const server = new Streams<Stream>(true);
   assert.equal(server.fate(2), "idle");
-  const client = new Streams(false);
+  const client = new Streams<Stream>(false);
   assert.equal(client.fate(1), "idle");
   client.nextId = 5;
   assert.equal(client.fate(3), "closed");

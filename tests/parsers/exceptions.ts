@@ -125,7 +125,6 @@ export const EXCEPTIONS: readonly Exceptions[] = [
     functions: {
       "proxy/http1/request_reader.ts": ["new RequestReader"],
       "proxy/http2/connection.ts": [
-        "Connection.decode",
         "Connection.fail",
         "Connection.serve",
         "Connection.writeData",
@@ -145,7 +144,11 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       ],
       "proxy/http2/frame_handler.ts": ["FrameHandler.dispatch"],
       "proxy/http2/frame/frame_input.ts": ["FrameInput.preload"],
-      "proxy/http2/frame_rules.ts": ["isBearable", "streamError", "unpadded"],
+      "proxy/http2/frame_rules.ts": [
+        "FrameRules.isBearable",
+        "FrameRules.streamError",
+        "FrameRules.unpadded",
+      ],
       "proxy/http2/head_receiver.ts": [
         "HeadReceiver.continuation",
         "HeadReceiver.decode",
