@@ -18,9 +18,9 @@ import { ProxyError } from "./errors.ts";
 import { Forwarder } from "./forward/forwarder.ts";
 import { GrpcDeadlines } from "./grpc/deadline.ts";
 import { HandshakeFailures } from "./listen/handshake_failures.ts";
-import { ServerConnection } from "./http1/server_connection.ts";
-import { ServerConnection as Http2ServerConnection } from "./http2/server_connection.ts";
-import type { ServerContext } from "./http2/server_context.ts";
+import { Http1ServerConnection } from "./http1/server_connection.ts";
+import { Http2ServerConnection } from "./http2/server_connection.ts";
+import type { Http2ServerContext } from "./http2/server_context.ts";
 import type { CertificateEntry, ServerCertificate } from "./certificates/store.ts";
 import { ActiveRoutes } from "./route/active_routes.ts";
 import { Listener, type Peer } from "./listen/listener.ts";
@@ -78,7 +78,7 @@ export class ProxyServer {
   readonly #networks: UpstreamNetworks;
   readonly #metrics: Metrics;
   readonly #differ = new SnapshotDiffer();
-  readonly #context: ServerContext;
+  readonly #context: Http2ServerContext;
   readonly #listeners: (Listener | TlsListener)[] = [];
   readonly #connections = new Set<DownstreamConnection>();
   readonly #descriptors = new Descriptors();
@@ -428,7 +428,7 @@ export class ProxyServer {
 
   /** Serves a connection, in another version where its client begins with that. */
   #speakHttp1(transport: Transport, client: Client): void {
-    const connection = new ServerConnection(transport, client, this.#context);
+    const connection = new Http1ServerConnection(transport, client, this.#context);
     this.#connections.add(connection);
     // Its handshake was under way.
     if (this.#grace > 0) connection.drain(this.#grace);

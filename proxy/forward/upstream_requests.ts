@@ -5,8 +5,8 @@
  */
 import type { Certificates } from "../certificates/store.ts";
 import { ProxyError } from "../errors.ts";
-import { ClientConnection, type ClientConnectionContext } from "../http1/client_connection.ts";
-import { ClientConnection as SharedConnection } from "../http2/client_connection.ts";
+import { Http1ClientConnection, type Http1ClientContext } from "../http1/client_connection.ts";
+import { Http2ClientConnection } from "../http2/client_connection.ts";
 import type { ClientStream } from "../http2/client_stream.ts";
 import type { Exchange, RequestHead, ResponseHead } from "../http/message.ts";
 import { closeQuietly } from "../io/transport.ts";
@@ -17,9 +17,9 @@ import type { Protocol } from "../upstream/endpoint.ts";
 import type { UpstreamNetworks } from "../upstream/networks.ts";
 
 /** A request to an endpoint, by what it speaks: `protocol` tells them apart. */
-export type HttpCall = ClientConnection | ClientStream;
+export type HttpCall = Http1ClientConnection | ClientStream;
 
-export interface UpstreamRequestsContext extends ClientConnectionContext {
+export interface UpstreamRequestsContext extends Http1ClientContext {
   readonly certificates: Certificates;
   /** Where endpoints may be. */
   readonly networks: UpstreamNetworks;
@@ -148,7 +148,10 @@ export class UpstreamRequests {
   }
 
   /** Opens a connection for many; null where it is one of HTTP/1.1, which is in the pool then. */
-  async #openShared(endpoint: HttpEndpoint, timeout: number): Promise<SharedConnection | null> {
+  async #openShared(
+    endpoint: HttpEndpoint,
+    timeout: number,
+  ): Promise<Http2ClientConnection | null> {
     const offers = offersTo(endpoint);
     const { transport, protocol } = await this.#dial(endpoint, NEVER, offers, timeout);
     if (endpoint.protocol === "https" && protocol !== "h2") {
@@ -166,10 +169,10 @@ export class UpstreamRequests {
     endpoint: HttpEndpoint,
     transport: Connected["transport"],
     timeout: number,
-  ): Promise<SharedConnection> {
+  ): Promise<Http2ClientConnection> {
     const where = `${endpoint.address}:${endpoint.port}`;
     endpoint.sharing = true;
-    const connection = new SharedConnection(
+    const connection = new Http2ClientConnection(
       transport,
       endpoint.security !== null,
       this.#context,
@@ -243,7 +246,7 @@ export class UpstreamRequests {
     const ended = Promise.withResolvers<never>();
     cancellation.register(ended.reject);
     const sharing = this.#share(endpoint, transport, timeout);
-    let connection: SharedConnection;
+    let connection: Http2ClientConnection;
     try {
       connection = await Promise.race([sharing, ended.promise]);
     } catch (error) {
@@ -260,8 +263,8 @@ export class UpstreamRequests {
     return this.#openTunnel(endpoint, exchange, timeout);
   }
 
-  #adopt(endpoint: HttpEndpoint, transport: Connected["transport"]): ClientConnection {
-    const connection = new ClientConnection(transport, this.#context);
+  #adopt(endpoint: HttpEndpoint, transport: Connected["transport"]): Http1ClientConnection {
+    const connection = new Http1ClientConnection(transport, this.#context);
     endpoint.pool.adopt(connection);
     return connection;
   }

@@ -30,13 +30,13 @@ import { requestHeadSize, writeRequestHead } from "./request_writer.ts";
 import { upgradeOf } from "./upgrade.ts";
 import { readResponseFields, readStatusLine, type ResponseConnection } from "./response_head.ts";
 
-export interface ClientConnectionContext {
+export interface Http1ClientContext {
   readonly limits: Limits;
   readonly buffers: Buffers;
   readonly deadlines: Deadlines;
 }
 
-export class ClientConnection implements UpstreamExchange, Deadlined {
+export class Http1ClientConnection implements UpstreamExchange, Deadlined {
   readonly response = new ResponseHead();
   /** Has served a request before: its end may only mean that the backend was done with it. */
   #isReused = false;
@@ -52,7 +52,7 @@ export class ClientConnection implements UpstreamExchange, Deadlined {
   /** Called when it closes while idle. */
   onIdleClose: (() => void) | null = null;
   readonly #transport: Transport;
-  readonly #context: ClientConnectionContext;
+  readonly #context: Http1ClientContext;
   readonly #input: Input;
   readonly #output: Output;
   readonly #parser: HeadParser;
@@ -71,7 +71,7 @@ export class ClientConnection implements UpstreamExchange, Deadlined {
   /** Bytes pass both ways: their deadlines are the tunnel's. */
   #tunnel = false;
 
-  constructor(transport: Transport, context: ClientConnectionContext) {
+  constructor(transport: Transport, context: Http1ClientContext) {
     const { limits, buffers, deadlines } = context;
     this.#transport = transport;
     this.#context = context;

@@ -33,7 +33,7 @@ const TUNNEL = 3;
 const LINGERING = 4;
 const CLOSED = 5;
 
-export class ServerConnection implements ExchangeOwner, Deadlined {
+export class Http1ServerConnection implements ExchangeOwner, Deadlined {
   readonly transport: Transport;
   readonly client: Client;
   readonly context: ServerConnectionContext;

@@ -15,7 +15,7 @@ import { ENABLE_PUSH, MAX_31_BITS } from "./frame/frame.ts";
 import type { HeadDecoder, Role } from "./role.ts";
 import { Streams } from "./streams.ts";
 
-export interface ClientConnectionContext {
+export interface Http2ClientContext {
   readonly limits: Limits;
   readonly buffers: Buffers;
   readonly deadlines: Deadlines;
@@ -24,7 +24,7 @@ export interface ClientConnectionContext {
 /** Past this id it takes no more streams, as ids end (RFC 9113 §5.1.1): those queued get theirs yet. */
 const LAST_ID = 0x7fff0000;
 
-export class ClientConnection implements Role<ClientStream>, ClientStreamOwner, Deadlined {
+export class Http2ClientConnection implements Role<ClientStream>, ClientStreamOwner, Deadlined {
   readonly core: Connection<ClientStream>;
   readonly isSecure: boolean;
   /** In ms, monotonic. */
@@ -37,7 +37,7 @@ export class ClientConnection implements Role<ClientStream>, ClientStreamOwner, 
   onRefused: (() => void) | null = null;
   /** It has answered something: that it closes now may only mean that it was idle. */
   hasAnswered = false;
-  readonly #context: ClientConnectionContext;
+  readonly #context: Http2ClientContext;
   readonly #streams = new Streams<ClientStream>(false);
   readonly #ready: PromiseWithResolvers<void>;
   /** Requests that have a place here, with a stream or before it. */
@@ -50,7 +50,7 @@ export class ClientConnection implements Role<ClientStream>, ClientStreamOwner, 
   #idleDeadline = NO_DEADLINE;
 
   /** @param isSecure over TLS. */
-  constructor(transport: Transport, isSecure: boolean, context: ClientConnectionContext) {
+  constructor(transport: Transport, isSecure: boolean, context: Http2ClientContext) {
     const { limits, buffers, deadlines } = context;
     this.isSecure = isSecure;
     this.openedAt = deadlines.now;

@@ -8,13 +8,13 @@ import { ProxyError } from "../errors.ts";
 import { fieldsOf } from "../http/fields.ts";
 import { DEFAULT_LIMITS } from "../http/limits.ts";
 import { NO_BODY, RequestHead } from "../http/message.ts";
-import { ClientConnection } from "./client_connection.ts";
+import { Http2ClientConnection } from "./client_connection.ts";
 
 /** The statuses that a reader gets who comes once all of this has arrived. */
 async function statusesOf(...heads: readonly Uint8Array[]): Promise<number[]> {
   const transport = new QuietTransport(join(settings(), ...heads), [], null);
   const context = { limits: DEFAULT_LIMITS, buffers: createBuffers(), deadlines: new Deadlines() };
-  const connection = new ClientConnection(transport, false, context);
+  const connection = new Http2ClientConnection(transport, false, context);
   try {
     const stream = connection.open();
     const request = new RequestHead(fieldsOf([]));

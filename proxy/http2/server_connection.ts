@@ -14,7 +14,7 @@ import { Connection } from "./connection.ts";
 import { errorName, NO_ERROR, REFUSED_STREAM } from "./frame/error_codes.ts";
 import { ENABLE_CONNECT_PROTOCOL, MAX_CONCURRENT_STREAMS } from "./frame/frame.ts";
 import type { HeadDecoder, Role } from "./role.ts";
-import type { ServerContext } from "./server_context.ts";
+import type { Http2ServerContext } from "./server_context.ts";
 import { ServerStream, type StreamOwner } from "./server_stream.ts";
 import { Streams } from "./streams.ts";
 
@@ -24,10 +24,10 @@ const DRAIN_GRACE = 1_000;
 const KEPT_STREAMS = 32;
 const KEPT_TIME = 1_000;
 
-export class ServerConnection
+export class Http2ServerConnection
   implements DownstreamConnection, Deadlined, Role<ServerStream>, StreamOwner {
   readonly client: Client;
-  readonly context: ServerContext;
+  readonly context: Http2ServerContext;
   readonly #connection: Connection<ServerStream>;
   readonly #streams = new Streams<ServerStream>(true);
   readonly #first: Uint8Array | null;
@@ -49,7 +49,7 @@ export class ServerConnection
   constructor(
     transport: Transport,
     client: Client,
-    context: ServerContext,
+    context: Http2ServerContext,
     first: Uint8Array | null,
   ) {
     const { limits, buffers, deadlines } = context;

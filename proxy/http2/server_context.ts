@@ -5,7 +5,7 @@
 import type { ServerConnectionContext } from "../http/downstream.ts";
 import type { EndReason } from "./abuse.ts";
 
-export interface ServerContext extends ServerConnectionContext {
+export interface Http2ServerContext extends ServerConnectionContext {
   /** Told of each connection that ends for what its client did. Must not throw. */
   readonly onEnd: (reason: EndReason) => void;
 }

@@ -32,14 +32,14 @@ import { HeadBlock } from "./hpack/head_block.ts";
 import { type HeadProblem, readRequestHead, trailersProblem } from "./request_head.ts";
 import { responseHeadBound, writeInterimHead, writeResponseHead } from "./response_writer.ts";
 import type { HeadDecoder } from "./role.ts";
-import type { ServerContext } from "./server_context.ts";
+import type { Http2ServerContext } from "./server_context.ts";
 import { Stream, type StreamConnection } from "./stream.ts";
 import { turnNow } from "../io/turn_clock.ts";
 
 /** What of its connection a stream needs besides frames. */
 export interface StreamOwner {
   readonly client: Client;
-  readonly context: ServerContext;
+  readonly context: Http2ServerContext;
   /** Its head has come: frames may come for it now. */
   streamOpened(stream: ServerStream): void;
   /** The stream is over; its exchange may not be. */

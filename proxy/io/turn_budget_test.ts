@@ -14,7 +14,7 @@ import { MemoryClient } from "../../tests/support/h2_memory_client.ts";
 import { MemoryTransport } from "../../tests/support/memory_transport.ts";
 import { createBuffers } from "./buffer_pool.ts";
 import { Deadlines } from "./deadlines.ts";
-import { ServerConnection } from "../http1/server_connection.ts";
+import { Http1ServerConnection } from "../http1/server_connection.ts";
 import { DEFAULT_LIMITS } from "../http/limits.ts";
 import { type Exchange, type ExchangeHandler, NO_BODY, ResponseHead } from "../http/message.ts";
 import { localReply } from "../forward/local_reply.ts";
@@ -108,7 +108,7 @@ function pipelined(handler: ExchangeHandler) {
     listener: "http",
     trusted: false,
   };
-  const connection = new ServerConnection(transport, client, {
+  const connection = new Http1ServerConnection(transport, client, {
     limits: DEFAULT_LIMITS,
     buffers: createBuffers(),
     deadlines: new Deadlines(),

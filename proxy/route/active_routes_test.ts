@@ -13,7 +13,7 @@ import { parseExposition } from "../../tests/support/exposition_parser.ts";
 import { textOf } from "../../tests/support/observed_proxy.ts";
 import { type Configured, randomConfigurations } from "../../tests/support/random_snapshot.ts";
 import { ActiveRoutes } from "./active_routes.ts";
-import type { ClientConnection } from "../http1/client_connection.ts";
+import type { Http1ClientConnection } from "../http1/client_connection.ts";
 import type { ClientStream } from "../http2/client_stream.ts";
 import { DEFAULT_LIMITS } from "../http/limits.ts";
 import { ExchangeRecord } from "../http/message.ts";
@@ -34,7 +34,7 @@ const STILL = {
 
 /** A configuration with its registry, and a way to put whole snapshots in force by deltas. */
 class Scene {
-  readonly registry = new EndpointRegistry<ClientConnection, ClientStream>(10, 0);
+  readonly registry = new EndpointRegistry<Http1ClientConnection, ClientStream>(10, 0);
   readonly loopMark = new LoopMark("own");
   readonly configuration = new ActiveRoutes(
     this.registry,
@@ -173,7 +173,7 @@ Deno.test("an exchange whose upstream has gone still finds an endpoint, and leav
   assert.equal(upstream.resolving, null);
   let closed = false;
   const connection = { onIdleClose: null, openedAt: 0, close: () => closed = true };
-  endpoint.pool.give(connection as unknown as ClientConnection, 0);
+  endpoint.pool.give(connection as unknown as Http1ClientConnection, 0);
   assert.equal(closed, true);
   scene.configuration.close();
   assert.equal(scene.registry.size, 0);
@@ -229,7 +229,7 @@ function brokenRoute(host: string): Route {
 Deno.test("a route that does not compile answers 500 alone, and is put right by the next change", () => {
   const logged: LogFields[] = [];
   const log = { ...silentLogger, error: (_: string, fields?: LogFields) => logged.push(fields!) };
-  const registry = new EndpointRegistry<ClientConnection, ClientStream>(10, 0);
+  const registry = new EndpointRegistry<Http1ClientConnection, ClientStream>(10, 0);
   const configuration = new ActiveRoutes(registry, log, Telemetry.unheard().metrics, STILL);
   const before = forwarding(["10.0.0.1"], "a/web:80", ["a.test", "b.test", "c.test"]);
   const whole = new SnapshotDiffer().diff(before.snapshot, []);
@@ -289,7 +289,7 @@ Deno.test("a route counts in its own slot from the moment it is in force, whoeve
   const { setup } = hub.attach((message) => telemetry.receive(message));
   const telemetry = new Telemetry(setup, () => {});
   const { metrics } = telemetry;
-  const registry = new EndpointRegistry<ClientConnection, ClientStream>(10, 0);
+  const registry = new EndpointRegistry<Http1ClientConnection, ClientStream>(10, 0);
   const configuration = new ActiveRoutes(registry, silentLogger, metrics, STILL);
   const differ = new SnapshotDiffer();
   const apply = ({ snapshot, certificates }: Configured) => {

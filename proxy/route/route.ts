@@ -4,15 +4,15 @@
  */
 import type { ErrorCode } from "../errors.ts";
 import type { RouteFilters } from "../filters/registry.ts";
-import type { ClientConnection } from "../http1/client_connection.ts";
+import type { Http1ClientConnection } from "../http1/client_connection.ts";
 import type { ClientStream } from "../http2/client_stream.ts";
 import type { Endpoint, EndpointRegistry } from "../upstream/endpoint.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import type { RoutePolicy } from "./policy.ts";
 
-export type HttpEndpoint = Endpoint<ClientConnection, ClientStream>;
-export type HttpEndpoints = EndpointRegistry<ClientConnection, ClientStream>;
-export type HttpUpstream = Upstream<ClientConnection, ClientStream>;
+export type HttpEndpoint = Endpoint<Http1ClientConnection, ClientStream>;
+export type HttpEndpoints = EndpointRegistry<Http1ClientConnection, ClientStream>;
+export type HttpUpstream = Upstream<Http1ClientConnection, ClientStream>;
 
 export type CompiledAction =
   | { readonly kind: "forward"; readonly upstream: HttpUpstream }

@@ -6,9 +6,9 @@ import { BufferPool, type Buffers } from "../../proxy/io/buffer_pool.ts";
 import { Deadlines } from "../../proxy/io/deadlines.ts";
 import { type ErrorCode, ProxyError } from "../../proxy/errors.ts";
 import { fieldsOf } from "../../proxy/http/fields.ts";
-import { ClientConnection } from "../../proxy/http1/client_connection.ts";
+import { Http1ClientConnection } from "../../proxy/http1/client_connection.ts";
 import type { ServerConnectionContext } from "../../proxy/http/downstream.ts";
-import { ServerConnection } from "../../proxy/http1/server_connection.ts";
+import { Http1ServerConnection } from "../../proxy/http1/server_connection.ts";
 import { DEFAULT_LIMITS } from "../../proxy/http/limits.ts";
 import {
   BytesBody,
@@ -48,7 +48,7 @@ function poisoned(kibibytes: number): BufferPool {
   }(kibibytes * 1024, 64);
 }
 
-/** A request that `ServerConnection` handed over, in one line. */
+/** A request that `Http1ServerConnection` handed over, in one line. */
 export type Event = string;
 
 /** Serves `stream` as a client's, every request answered 200; what happened, in order. */
@@ -71,7 +71,7 @@ export async function serve(stream: Uint8Array, cuts: readonly number[]): Promis
       if (error.code === "internal") events.push(`internal: ${error.message}`);
     },
   };
-  await new ServerConnection(transport, CLIENT, context).serve();
+  await new Http1ServerConnection(transport, CLIENT, context).serve();
   return events;
 }
 
@@ -121,7 +121,7 @@ export async function receive(
   const request = new RequestHead();
   request.method = method;
   request.path = "/";
-  const connection = new ClientConnection(new MemoryTransport(stream, cuts), {
+  const connection = new Http1ClientConnection(new MemoryTransport(stream, cuts), {
     limits,
     buffers,
     deadlines: new Deadlines(),

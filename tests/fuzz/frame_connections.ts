@@ -6,10 +6,10 @@ import { BufferPool, type Buffers } from "../../proxy/io/buffer_pool.ts";
 import { Deadlines } from "../../proxy/io/deadlines.ts";
 import { type ErrorCode, ProxyError } from "../../proxy/errors.ts";
 import { fieldsOf } from "../../proxy/http/fields.ts";
-import { ClientConnection } from "../../proxy/http2/client_connection.ts";
+import { Http2ClientConnection } from "../../proxy/http2/client_connection.ts";
 import type { ClientStream } from "../../proxy/http2/client_stream.ts";
-import { ServerConnection } from "../../proxy/http2/server_connection.ts";
-import type { ServerContext } from "../../proxy/http2/server_context.ts";
+import { Http2ServerConnection } from "../../proxy/http2/server_connection.ts";
+import type { Http2ServerContext } from "../../proxy/http2/server_context.ts";
 import { ServerStream } from "../../proxy/http2/server_stream.ts";
 import { DEFAULT_LIMITS } from "../../proxy/http/limits.ts";
 import {
@@ -97,7 +97,7 @@ export async function serveFrames(
   const { frames } = splitFrames(stream);
   const served = new Served(frames);
   const internal: string[] = [];
-  const context: ServerContext = {
+  const context: Http2ServerContext = {
     h2c: true,
     limits,
     buffers,
@@ -111,7 +111,7 @@ export async function serveFrames(
     },
     onEnd: () => {},
   };
-  const connection = new ServerConnection(transport, CLIENT, context, null);
+  const connection = new Http2ServerConnection(transport, CLIENT, context, null);
   served.drain = () => connection.drain();
   transport.onRead = () => served.checkWaiting();
   try {
@@ -307,7 +307,7 @@ export async function receiveFrames(
 ): Promise<Outcome> {
   const transport = new QuietTransport(stream, cuts, random);
   const { frames } = splitFrames(stream);
-  const connection = new ClientConnection(transport, false, {
+  const connection = new Http2ClientConnection(transport, false, {
     limits,
     buffers,
     deadlines: new Deadlines(),

@@ -1,9 +1,9 @@
 /**
  * Our request parser and writer on bytes in memory. In: a client's whole stream. Out: the requests in
- * it with the offsets at which they end, as far as `ServerConnection` would serve them, and the bytes
+ * it with the offsets at which they end, as far as `Http1ServerConnection` would serve them, and the bytes
  * that a backend would get.
  *
- * Drives the same parts in the same order as `ServerConnection`, which keeps its offsets to itself;
+ * Drives the same parts in the same order as `Http1ServerConnection`, which keeps its offsets to itself;
  * `parsers_test.ts` holds the two against each other.
  */
 import { type Buffers, createBuffers } from "../../proxy/io/buffer_pool.ts";
@@ -127,7 +127,7 @@ function pairsOf(fields: RequestHead["fields"]): (readonly [string, string])[] {
 /** HTTP/1.0 requests may name no host; the peers want one. */
 const NO_HOST = "none";
 
-/** Writes a request as `ClientConnection` does; the body's bytes are read on the way. */
+/** Writes a request as `Http1ClientConnection` does; the body's bytes are read on the way. */
 async function forward(head: RequestHead, body: CopiedBody, pieces: Uint8Array[]): Promise<void> {
   const out = new Uint8Array(Math.max(requestHeadSize(head, null) + NO_HOST.length, 1024));
   const at = writeRequestHead(out, head, null, head.authority || NO_HOST);

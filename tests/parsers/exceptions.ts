@@ -156,8 +156,8 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       ],
       "proxy/http2/received_body.ts": ["ReceivedBody.finish", "ReceivedBody.push"],
       "proxy/http2/server_connection.ts": [
-        "ServerConnection.goawayReceived",
-        "new ServerConnection",
+        "Http2ServerConnection.goawayReceived",
+        "new Http2ServerConnection",
       ],
     },
   },
@@ -186,7 +186,10 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "proxy/grpc/status.ts": ["encodeGrpcMessage"],
       "proxy/http1/body_writer.ts": ["writeBody"],
       "proxy/http1/chunked.ts": ["writeChunkSize"],
-      "proxy/http1/client_connection.ts": ["ClientConnection.receiveThen", "ClientConnection.send"],
+      "proxy/http1/client_connection.ts": [
+        "Http1ClientConnection.receiveThen",
+        "Http1ClientConnection.send",
+      ],
       "proxy/http1/head_writer.ts": ["writeNumberField"],
       "proxy/http1/http1_exchange.ts": [
         "Http1Exchange.endRefused",

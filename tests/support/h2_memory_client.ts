@@ -1,11 +1,11 @@
 /**
  * A client of HTTP/2 without a socket. In: frames to send, and whether it takes what is written to
- * it. Out: the frames that a `ServerConnection` has written, and in which writes.
+ * it. Out: the frames that a `Http2ServerConnection` has written, and in which writes.
  */
 import { createBuffers } from "../../proxy/io/buffer_pool.ts";
 import { Deadlines } from "../../proxy/io/deadlines.ts";
 import { fieldsOf } from "../../proxy/http/fields.ts";
-import { ServerConnection } from "../../proxy/http2/server_connection.ts";
+import { Http2ServerConnection } from "../../proxy/http2/server_connection.ts";
 import { DEFAULT_LIMITS, type Limits } from "../../proxy/http/limits.ts";
 import {
   type Body,
@@ -25,7 +25,7 @@ export interface WrittenFrame {
 }
 
 export class MemoryClient implements Disposable {
-  readonly connection: ServerConnection;
+  readonly connection: Http2ServerConnection;
   /** Why connections have ended for what this one did. */
   readonly ends: string[] = [];
   readonly ended: Exchange["record"][] = [];
@@ -43,7 +43,7 @@ export class MemoryClient implements Disposable {
       listener: "http",
       trusted: false,
     };
-    this.connection = new ServerConnection(this.#transport, client, {
+    this.connection = new Http2ServerConnection(this.#transport, client, {
       limits: { ...DEFAULT_LIMITS, ...limits },
       buffers: this.buffers,
       deadlines: new Deadlines(),
