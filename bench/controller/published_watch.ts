@@ -8,8 +8,8 @@
 import { Buffer } from "node:buffer";
 import { gunzipSync } from "node:zlib";
 import {
-  CONFIG_KEY,
   configFileName,
+  configKey,
   configMapName,
   MAX_PARTS,
   type PublishedSet,
@@ -20,9 +20,9 @@ import type { ApiClient } from "../../tests/cluster/support/api_client.ts";
 
 /** Writes since the watch began. */
 export interface WriteCounts {
-  /** Of `pingress-config`: each makes another configuration valid. */
+  /** Of `pingress-config-v2`: each makes another configuration valid. */
   readonly index: number;
-  /** Of `pingress-config-1` and so on. */
+  /** Of `pingress-config-v2-1` and so on. */
   readonly parts: number;
 }
 
@@ -153,7 +153,7 @@ export class PublishedWatch {
   /** The configuration that stands there, unless it lacks a part. */
   #complete(): { readonly text: string; readonly at: number } | null {
     const first = this.#objects.get(configMapName(0));
-    const index = first?.object.data?.[CONFIG_KEY];
+    const index = first?.object.data?.[configKey()];
     if (first === undefined || index === undefined) return null;
     const { set } = JSON.parse(index) as { readonly set?: PublishedSet };
     if (set === undefined) return null;
@@ -162,7 +162,7 @@ export class PublishedWatch {
     const chunks: Buffer[] = [];
     for (const { path, sha256 } of set.parts) {
       const part = this.#objects.get(NAMES.get(path) ?? "");
-      const chunk = Buffer.from(part?.object.binaryData?.[CONFIG_KEY] ?? "", "base64");
+      const chunk = Buffer.from(part?.object.binaryData?.[configKey()] ?? "", "base64");
       if (part === undefined || sha256Of(chunk) !== sha256) return null;
       at = Math.max(at, part.at);
       chunks.push(chunk);

@@ -25,10 +25,12 @@ import { CLUSTER_NAMESPACE } from "../watch/cluster_id.ts";
 import { KINDS, NAMED_SECRETS, type Needs, type Scope } from "../watch/kinds.ts";
 import {
   configMapName,
+  FORMAT_1,
   keySecretName,
   MAX_KEY_SECRETS,
   MAX_PARTS,
 } from "../../shared/snapshot/published_set.ts";
+import { SNAPSHOT_FORMAT } from "../../shared/snapshot/types.ts";
 
 export interface Right {
   readonly scope: Scope;
@@ -40,7 +42,10 @@ export interface Right {
   readonly verbs: readonly ("get" | "list" | "watch" | "create" | "update" | "patch" | "delete")[];
 }
 
-const PUBLISHED_CONFIG_MAPS = Array.from({ length: MAX_PARTS + 1 }, (_, i) => configMapName(i));
+/** Those of format 1 are deleted with the rest. */
+const PUBLISHED_CONFIG_MAPS = [FORMAT_1, SNAPSHOT_FORMAT].flatMap((format) =>
+  Array.from({ length: MAX_PARTS + 1 }, (_, i) => configMapName(i, format))
+);
 const PUBLISHED_SECRETS = Array.from({ length: MAX_KEY_SECRETS }, (_, i) => keySecretName(i));
 
 /** Of all calls but those of watches, and of Secrets that Ingresses name. */

@@ -104,13 +104,15 @@ function quoted(text: string): string[] {
   return Array.from(text.matchAll(/`([^`]+)`/g), ([, word]) => word);
 }
 
-/** Of `base`, `-1` to `-7` each. */
+/** Names, each of which may be followed by "`-1` to `-7`". */
 function namesIn(cell: string): string[] {
-  const last = /`-1` to `-(\d+)`/.exec(cell)?.[1];
-  const [first, ...others] = quoted(cell.replace(/`-1` to `-\d+`/, ""));
-  if (first === undefined) return [];
-  const more = Array.from({ length: Number(last ?? 0) }, (_, i) => `${first}-${i + 1}`);
-  return [first, ...more, ...others];
+  return Array.from(
+    cell.matchAll(/`([^`]+)`(?:, `-1` to `-(\d+)`)?/g),
+    ([, name, last]) => [
+      name,
+      ...Array.from({ length: Number(last ?? 0) }, (_, i) => `${name}-${i + 1}`),
+    ],
+  ).flat();
 }
 
 Deno.test("docs/install.md lists the rights of hostport.yaml", async () => {

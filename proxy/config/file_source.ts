@@ -14,7 +14,8 @@ import { dirname, resolve } from "node:path";
 import type { Logger } from "../../shared/log.ts";
 import type { Snapshot } from "../../shared/snapshot/types.ts";
 import { type ConfigProblem, parseSnapshot } from "../../shared/snapshot/parse.ts";
-import { type FileReading, readConfigFile, stampOf } from "./config_file.ts";
+import { type FileReading, stampOf } from "./config_file.ts";
+import { ConfigFormats } from "./config_formats.ts";
 import { FolderWatch, type WatchedFolder } from "./folder_watch.ts";
 import { readPublishedSet, withKeys } from "./published_set.ts";
 import type { Objection } from "./guard.ts";
@@ -22,6 +23,7 @@ import { ConfigLog } from "./config_log.ts";
 import type { Secret } from "../../shared/redacted.ts";
 
 export interface FileSourceOptions {
+  /** With the name `proxy.json`, that of a later format beside it is read as well. */
   readonly file: string;
   /** Folders beside the file's own, with all folders in them. */
   readonly watch: readonly string[];
@@ -91,6 +93,7 @@ const STAMPS_PER_POLL = 100;
 export class FileSource {
   #options: FileSourceOptions;
   #file: string;
+  readonly #formats: ConfigFormats;
   #watch: FolderWatch;
   #good: Snapshot | null = null;
   #goodHash = "";
@@ -116,6 +119,7 @@ export class FileSource {
   constructor(options: FileSourceOptions) {
     this.#options = options;
     this.#file = resolve(options.file);
+    this.#formats = new ConfigFormats(this.#file);
     const { log, refusalInterval = 1000 } = options;
     this.#said = new ConfigLog(log, { file: options.file }, refusalInterval);
     this.#watch = new FolderWatch(
@@ -138,7 +142,7 @@ export class FileSource {
   /** Reads for the first time; what `onSnapshot` throws is thrown here. */
   async load(): Promise<LoadResult> {
     this.#last = "";
-    const problems = await this.#read(await readConfigFile(this.#file));
+    const problems = await this.#read(await this.#formats.read());
     if (this.#good !== null) {
       this.#options.onSnapshot(this.#good);
       this.#first.resolve();
@@ -197,7 +201,7 @@ export class FileSource {
   async #looksChanged(): Promise<boolean> {
     // What is lacking may come without a change of what is there.
     if (this.#waiting !== null) return true;
-    if (await stampOf(this.#file) !== this.#stamp) return true;
+    if (await this.#formats.stamp() !== this.#stamp) return true;
     const files = [...this.#certificateStamps.keys()];
     for (let i = 0; i < Math.min(files.length, STAMPS_PER_POLL); i++) {
       const file = files[this.#nextStamp++ % files.length];
@@ -208,7 +212,7 @@ export class FileSource {
 
   async #reload(): Promise<void> {
     const before = this.#good;
-    await this.#read(await readConfigFile(this.#file));
+    await this.#read(await this.#formats.read());
     const filesChanged = this.#good === before && await this.#stampCertificates();
     if (this.#stopped || this.#good === null || (this.#good === before && !filesChanged)) return;
     try {

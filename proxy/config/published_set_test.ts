@@ -104,27 +104,27 @@ Deno.test("what is lacking or of another configuration is waited for, in one lin
   const before = files(LARGE);
   const [key] = keyNames(next);
   const cases: [says: string, incomplete: Files, lacks: RegExp][] = [
-    ["a part", without(next, "proxy-2.json"), /^proxy-2\.json: it does not exist$/],
+    ["a part", without(next, "proxy-v2-2.json"), /^proxy-v2-2\.json: it does not exist$/],
     [
       "a part of the one before",
-      { ...next, "proxy-1.json": before["proxy-1.json"] },
-      /^proxy-1\.json: it is of another configuration, or damaged$/,
+      { ...next, "proxy-v2-1.json": before["proxy-v2-1.json"] },
+      /^proxy-v2-1\.json: it is of another configuration, or damaged$/,
     ],
     [
       "parts of the next already, index of the one before",
-      { ...next, "proxy.json": before["proxy.json"], "more": "x" },
+      { ...next, "proxy-v2.json": before["proxy-v2.json"], "more": "x" },
       // It is in force, whatever else is in the folder.
       /^$/,
     ],
     [
       "a damaged part",
-      { ...next, "proxy-1.json": (next["proxy-1.json"] as Uint8Array).slice(0, 1000) },
-      /^proxy-1\.json: it is of another/,
+      { ...next, "proxy-v2-1.json": (next["proxy-v2-1.json"] as Uint8Array).slice(0, 1000) },
+      /^proxy-v2-1\.json: it is of another/,
     ],
     [
       "a part and a key",
-      without(without(next, "proxy-1.json"), key),
-      /^proxy-1\.json: it does not/,
+      without(without(next, "proxy-v2-1.json"), key),
+      /^proxy-v2-1\.json: it does not/,
     ],
   ];
   for (const [says, incomplete, lacks] of cases) {
@@ -179,7 +179,7 @@ Deno.test("keys that are in use need not be there again", async () => {
     await source.load();
     source.start();
     const set = files(next);
-    volume.publish({ "proxy.json": set["proxy.json"] });
+    volume.publish({ "proxy-v2.json": set["proxy-v2.json"] });
     await until(() => snapshots.length === 2, "it is in force");
     assert.equal(revealed(snapshots[1]), revealed(next));
   });
@@ -187,15 +187,18 @@ Deno.test("keys that are in use need not be there again", async () => {
 
 Deno.test("at the start an incomplete configuration is waited for, and why is told", async () => {
   const set = files(LARGE);
-  await mounted(without(set, "proxy-1.json"), async (scene) => {
+  await mounted(without(set, "proxy-v2-1.json"), async (scene) => {
     const { source, volume, snapshots, events, counts } = scene;
     const loaded = await source.load();
     assert.ok(!loaded.ok && loaded.waits);
-    assert.match(loaded.message, /proxy\.json: \$: proxy-1\.json: it does not exist; it is taken/);
-    assert.deepEqual(counts.none, ["proxy-1.json: it does not exist"]);
+    assert.match(
+      loaded.message,
+      /proxy\.json: \$: proxy-v2-1\.json: it does not exist; it is taken/,
+    );
+    assert.deepEqual(counts.none, ["proxy-v2-1.json: it does not exist"]);
     source.start();
-    volume.publish(without(set, "proxy-2.json"));
-    await until(() => counts.none.at(-1)!.startsWith("proxy-2.json"), "the next reason is told");
+    volume.publish(without(set, "proxy-v2-2.json"));
+    await until(() => counts.none.at(-1)!.startsWith("proxy-v2-2.json"), "the next reason is told");
     volume.publish(set);
     await source.first;
     assert.equal(revealed(snapshots[0]), revealed(LARGE));
@@ -233,7 +236,7 @@ Deno.test("what is refused while the first one is waited for is told, and does n
   await mounted(null, async ({ source, volume, snapshots, events, counts }) => {
     await source.load();
     source.start();
-    volume.publish({ "proxy.json": "{" });
+    volume.publish({ "proxy-v2.json": "{" });
     await until(() => counts.refused === 1, "it is refused");
     assert.match(events[1], /^error Configuration refused: the file is not JSON/);
     assert.match(counts.none.at(-1)!, /the file is not JSON/);
@@ -249,7 +252,7 @@ Deno.test("what stays incomplete is an error in the end, once, and counts as ref
   await mounted(before, async ({ source, volume, events, counts, snapshots }) => {
     await source.load();
     source.start();
-    volume.publish(without(next, "proxy-1.json"));
+    volume.publish(without(next, "proxy-v2-1.json"));
     await until(() => counts.refused > 0, "it counts");
     await meanwhile();
     assert.deepEqual(events, [
@@ -267,7 +270,7 @@ Deno.test("back to the configuration in force, nothing is lacking any more", asy
   await mounted(before, async ({ source, volume, events, snapshots }) => {
     await source.load();
     source.start();
-    volume.publish(without(files(LATER), "proxy-1.json"));
+    volume.publish(without(files(LATER), "proxy-v2-1.json"));
     await until(() => events.length > 0, "it is waited for");
     volume.publish(before);
     await until(() => events.length > 1, "it is back");
@@ -278,10 +281,10 @@ Deno.test("back to the configuration in force, nothing is lacking any more", asy
 
 Deno.test("a whole set that is of no use is refused, and says why", async (t) => {
   const part = (bytes: Uint8Array, text: string): Files => ({
-    "proxy-1.json": bytes,
-    "proxy.json": serialiseIndex(SMALL, {
+    "proxy-v2-1.json": bytes,
+    "proxy-v2.json": serialiseIndex(SMALL, {
       sha256: sha256Of(text),
-      parts: [{ path: "proxy-1.json", sha256: sha256Of(bytes) }],
+      parts: [{ path: "proxy-v2-1.json", sha256: sha256Of(bytes) }],
       keys: [],
     }),
   });
@@ -293,9 +296,9 @@ Deno.test("a whole set that is of no use is refused, and says why", async (t) =>
     ["no JSON", part(gzipSync("{"), "{"), /: the file is not JSON/],
     ["not UTF-8", part(Uint8Array.of(0xff), "x"), /: it is not UTF-8 text$/],
     ["a part that is elsewhere", {
-      "proxy.json": serialiseIndex(SMALL, {
+      "proxy-v2.json": serialiseIndex(SMALL, {
         sha256: sha256Of("x"),
-        parts: [{ path: "../proxy-1.json", sha256: sha256Of("x") }],
+        parts: [{ path: "../proxy-v2-1.json", sha256: sha256Of("x") }],
         keys: [],
       }),
     }, /: it is not the name of a file in the same folder$/],
@@ -306,7 +309,7 @@ Deno.test("a whole set that is of no use is refused, and says why", async (t) =>
     ],
     [
       "a bomb in one file",
-      { "proxy.json": gzipSync(Buffer.alloc(MAX_CONFIG_FILE + 1)) },
+      { "proxy-v2.json": gzipSync(Buffer.alloc(MAX_CONFIG_FILE + 1)) },
       /: it has more than 268435456 bytes when it is unpacked$/,
     ],
   ];
@@ -324,7 +327,7 @@ Deno.test("a whole set that is of no use is refused, and says why", async (t) =>
 Deno.test("one file that is gzip is read as what it holds", async () => {
   const whole = files(SMALL);
   const texts: Files[] = [
-    { ...whole, "proxy.json": gzipSync(whole["proxy.json"]) },
+    { ...whole, "proxy-v2.json": gzipSync(whole["proxy-v2.json"]) },
     { "proxy.json": gzipSync(config("old.test")) },
   ];
   for (const set of texts) {

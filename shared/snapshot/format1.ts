@@ -9,8 +9,6 @@
 import { isObject, type JsonObject } from "./config_check.ts";
 import type { Route } from "./types.ts";
 
-export const FORMAT_1 = 1;
-
 /** A shallow copy wherever something differs. */
 export function fromFormat1(root: JsonObject): JsonObject {
   const { routes, defaultAction } = root;

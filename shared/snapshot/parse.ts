@@ -16,12 +16,12 @@ import {
   kindOf,
 } from "./config_check.ts";
 import { locateJsonError } from "../json_error.ts";
-import { byPathOfHost, FORMAT_1, fromFormat1 } from "./format1.ts";
+import { byPathOfHost, fromFormat1 } from "./format1.ts";
 import { legacySnapshot } from "./legacy_config.ts";
 import { BUILT_IN_LISTENERS } from "./built_in_listeners.ts";
 import type { Frozen } from "./frozen.ts";
 import { readNode } from "./node_reader.ts";
-import { type PublishedSet, readSet } from "./published_set.ts";
+import { FORMAT_1, type PublishedSet, readSet } from "./published_set.ts";
 import { type Snapshot, SNAPSHOT_FORMAT, type SnapshotVersion } from "./types.ts";
 import { strayOfAction } from "./references.ts";
 import { RouteReader } from "./route.ts";

@@ -9,6 +9,10 @@
  */
 import { createHash } from "node:crypto";
 import type { ConfigCheck } from "./config_check.ts";
+import { SNAPSHOT_FORMAT } from "./types.ts";
+
+/** Written by the version before, and read for one release. */
+export const FORMAT_1 = 1;
 
 /** The field `set` of the first file. All hashes are sha256 in hex. */
 export interface PublishedSet {
@@ -32,17 +36,32 @@ export const MAX_PARTS = 7;
 /** Secrets with keys, the first of them without a number. */
 export const MAX_KEY_SECRETS = 16;
 
-/** The one key of each ConfigMap. */
-export const CONFIG_KEY = "proxy.json";
+/**
+ * The first file of format 1, and the name by which a proxy finds that of any format. The
+ * configuration of the controller in Rust has it too.
+ */
+export const FORMAT_1_FILE = configFileName(0, FORMAT_1);
 
-/** The ConfigMap of the first file (0) or of a part (from 1). */
-export function configMapName(index: number): string {
-  return index === 0 ? "pingress-config" : `pingress-config-${index}`;
+/** The one key of each ConfigMap of a format. */
+export function configKey(format: number = SNAPSHOT_FORMAT): string {
+  return configFileName(0, format);
 }
 
-/** The file that a proxy sees of `configMapName(index)`. */
-export function configFileName(index: number): string {
-  return index === 0 ? "proxy.json" : `proxy-${index}.json`;
+/**
+ * The ConfigMap of the first file (0) or of a part (from 1). Each format has ConfigMaps of its own: a
+ * controller removes keys that it does not know from those that it writes, and ignores others.
+ */
+export function configMapName(index: number, format: number = SNAPSHOT_FORMAT): string {
+  return `pingress-config${suffixOf(index, format)}`;
+}
+
+/** The file that a proxy sees of `configMapName(index, format)`. */
+export function configFileName(index: number, format: number = SNAPSHOT_FORMAT): string {
+  return `proxy${suffixOf(index, format)}.json`;
+}
+
+function suffixOf(index: number, format: number): string {
+  return `${format === FORMAT_1 ? "" : `-v${format}`}${index === 0 ? "" : `-${index}`}`;
 }
 
 /** The Secret of keys with this index, from 0. */

@@ -189,12 +189,12 @@ clusterTest("what others do to the configuration is put back", async (cluster) =
   const edited: Partial<ConfigMap> = {
     apiVersion: "v1",
     kind: "ConfigMap",
-    metadata: { name: "pingress-config" } as KubeObject["metadata"],
-    data: { "proxy.json": "{}" },
+    metadata: { name: "pingress-config-v2" } as KubeObject["metadata"],
+    data: { "proxy-v2.json": "{}" },
   };
   await cluster.apply(edited, { namespace: scene.system, fieldManager: "somebody" });
   await isBack("index after an edit");
-  await cluster.delete("v1", "ConfigMap", "pingress-config", scene.system);
+  await cluster.delete("v1", "ConfigMap", "pingress-config-v2", scene.system);
   await isBack("index after its deletion");
   await cluster.delete("v1", "Secret", "pingress-keys", scene.system);
   await isBack("keys after their deletion");

@@ -155,11 +155,11 @@ async function bearsRefusedWrites(cluster: TestCluster): Promise<void> {
   await cluster.apply({
     apiVersion: "v1",
     kind: "ConfigMap",
-    metadata: { name: "pingress-config" },
-    data: { "proxy.json": "{}" },
+    metadata: { name: "pingress-config-v2" },
+    data: { "proxy-v2.json": "{}" },
   } as Partial<KubeObject>, { namespace, fieldManager: "somebody" });
   await eventually("refused repair", () => bad[0].hits > 0);
-  await cluster.delete("v1", "ConfigMap", "pingress-config", namespace);
+  await cluster.delete("v1", "ConfigMap", "pingress-config-v2", namespace);
   await cluster.delete("apps/v1", "DaemonSet", "pingress-proxy-server", namespace);
   await scene.ingress("meanwhile");
   await sleep(FAULT);

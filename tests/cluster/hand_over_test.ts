@@ -154,14 +154,14 @@ clusterTest("an older configuration that somebody brings back does not stay", as
   await scene.service("web");
   await scene.ingress("old");
   await scene.eventuallyRouted("old.example.com");
-  const read = () => cluster.get("v1", "ConfigMap", "pingress-config", scene.system);
+  const read = () => cluster.get("v1", "ConfigMap", "pingress-config-v2", scene.system);
   const { data, binaryData } = (await read())!;
   await scene.ingress("new");
   await scene.eventuallyRouted("new.example.com");
   await cluster.apply({
     apiVersion: "v1",
     kind: "ConfigMap",
-    metadata: { name: "pingress-config" },
+    metadata: { name: "pingress-config-v2" },
     data,
     binaryData,
   } as Partial<KubeObject>, { namespace: scene.system, fieldManager: "somebody" });

@@ -366,7 +366,13 @@ for (const file of ["hostport.yaml", "namespaced/rights.yaml"]) {
     const count = (length: number, nameOf: (index: number) => string) =>
       Array.from({ length }, (_, index) => nameOf(index));
     const names: Record<string, readonly string[]> = {
-      configmaps: [STREAM.authority, CLAIMS_NAME, ...count(MAX_PARTS + 1, configMapName)],
+      configmaps: [
+        STREAM.authority,
+        CLAIMS_NAME,
+        ...[1, 2].flatMap((format) =>
+          count(MAX_PARTS + 1, (index) => configMapName(index, format))
+        ),
+      ],
       secrets: ["pingress-tls-secret", STREAM.authority, ...count(MAX_KEY_SECRETS, keySecretName)],
       serviceaccounts: [STREAM.serviceAccount],
       daemonsets: [PROXY],

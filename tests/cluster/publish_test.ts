@@ -10,7 +10,7 @@ const FEWER = { ...SMALL, certificates: SMALL.certificates.slice(1) };
 const LARGE = largeSnapshot({ routes: 300, certificates: 800 });
 const LATER = largeSnapshot({ routes: 300, certificates: 800, seed: 2, seen: "2" });
 
-const FIRST = "ConfigMap pingress-config";
+const FIRST = "ConfigMap pingress-config-v2";
 
 clusterTest("a configuration is published whole, and only once", async (cluster) => {
   await using scene = await PublishScene.create(cluster);
@@ -39,14 +39,14 @@ clusterTest(
       "Secret pingress-keys-1",
       "Secret pingress-keys-2",
       "Secret pingress-keys-3",
-      "ConfigMap pingress-config-1",
-      "ConfigMap pingress-config-2",
+      "ConfigMap pingress-config-v2-1",
+      "ConfigMap pingress-config-v2-2",
       FIRST,
     ]);
     await scene.expectPublished(LARGE);
     deepEqual(await scene.done(LATER), [
-      "ConfigMap pingress-config-3",
-      "ConfigMap pingress-config-4",
+      "ConfigMap pingress-config-v2-3",
+      "ConfigMap pingress-config-v2-4",
       FIRST,
     ]);
     await scene.expectPublished(LATER);
@@ -86,7 +86,7 @@ clusterTest("what is superseded stays for two minutes, and goes then", async (cl
   deepEqual(first.removed, []);
   equal(first.again, 120_000);
   const names = async () => (await scene.list()).map(({ metadata }) => metadata.name);
-  ok((await names()).includes("pingress-config-2"));
+  ok((await names()).includes("pingress-config-v2-2"));
   ok((await names()).includes("pingress-keys-1"));
   await scene.settled();
   scene.now = 119_999;
@@ -96,14 +96,14 @@ clusterTest("what is superseded stays for two minutes, and goes then", async (cl
   const late = await scene.sync(SMALL);
   ok(late.ok);
   deepEqual(late.removed.map(({ name }) => name), [
-    "pingress-config-1",
-    "pingress-config-2",
+    "pingress-config-v2-1",
+    "pingress-config-v2-2",
     "pingress-keys-1",
     "pingress-keys-2",
     "pingress-keys-3",
   ]);
   equal(late.again, null);
-  deepEqual(await names(), ["pingress-config", "pingress-keys"]);
+  deepEqual(await names(), ["pingress-config-v2", "pingress-keys"]);
   await scene.expectPublished(SMALL);
   equal(Object.keys((await scene.must("Secret", "pingress-keys")).data!).length, 3);
 });
@@ -148,9 +148,9 @@ clusterTest("foreign changes are put back", async (cluster, context) => {
   const cases: [says: string, change: (scene: PublishScene) => Promise<void>][] = [
     [
       "the index is edited",
-      (scene) => scene.edit("ConfigMap", "pingress-config", { data: { "proxy.json": "{}" } }),
+      (scene) => scene.edit("ConfigMap", "pingress-config-v2", { data: { "proxy-v2.json": "{}" } }),
     ],
-    ["the index is deleted", (scene) => scene.delete("ConfigMap", "pingress-config")],
+    ["the index is deleted", (scene) => scene.delete("ConfigMap", "pingress-config-v2")],
     ["a key is edited", async (scene) => {
       const { data } = await scene.must("Secret", "pingress-keys");
       const [key] = Object.keys(data!);
@@ -164,7 +164,7 @@ clusterTest("foreign changes are put back", async (cluster, context) => {
     ["the keys are deleted", (scene) => scene.delete("Secret", "pingress-keys")],
     [
       "a file is added that would hide the index",
-      (scene) => scene.edit("Secret", "pingress-keys", { data: { "proxy.json": btoa("{}") } }),
+      (scene) => scene.edit("Secret", "pingress-keys", { data: { "proxy-v2.json": btoa("{}") } }),
     ],
     [
       "something is added under a hash",
@@ -173,20 +173,20 @@ clusterTest("foreign changes are put back", async (cluster, context) => {
     [
       "something is added beside the index",
       (scene) =>
-        scene.edit("ConfigMap", "pingress-config", {
+        scene.edit("ConfigMap", "pingress-config-v2", {
           data: { note: "x" },
           binaryData: { b: "eA==" },
         }),
     ],
     ["the index becomes bytes", (scene) =>
-      scene.edit("ConfigMap", "pingress-config", {
-        data: { "proxy.json": null },
-        binaryData: { "proxy.json": btoa("{}") },
+      scene.edit("ConfigMap", "pingress-config-v2", {
+        data: { "proxy-v2.json": null },
+        binaryData: { "proxy-v2.json": btoa("{}") },
       })],
     [
       "it becomes immutable",
       (scene) =>
-        scene.edit("ConfigMap", "pingress-config", { data: { more: "x" }, immutable: true }),
+        scene.edit("ConfigMap", "pingress-config-v2", { data: { more: "x" }, immutable: true }),
     ],
     ["a label is changed", (scene) =>
       scene.edit("Secret", "pingress-keys", {
@@ -195,7 +195,7 @@ clusterTest("foreign changes are put back", async (cluster, context) => {
     [
       "the label by which it is found is taken away",
       (scene) =>
-        scene.edit("ConfigMap", "pingress-config", {
+        scene.edit("ConfigMap", "pingress-config-v2", {
           metadata: { labels: { "pingress.io/published": null } },
         }),
     ],
@@ -221,12 +221,12 @@ clusterTest(
     await using scene = await PublishScene.create(cluster);
     await scene.done(SMALL);
     await scene.settled();
-    await scene.edit("ConfigMap", "pingress-config", {
+    await scene.edit("ConfigMap", "pingress-config-v2", {
       metadata: { labels: { team: "a" }, annotations: { note: "b" } },
     });
     await scene.noticed();
     deepEqual(await scene.done(SMALL), []);
-    const { metadata } = await scene.must("ConfigMap", "pingress-config");
+    const { metadata } = await scene.must("ConfigMap", "pingress-config-v2");
     equal(metadata.labels?.team, "a");
   },
 );
@@ -236,8 +236,8 @@ clusterTest("the Rust controller's ConfigMap is taken over", async (cluster) => 
   await cluster.apply({
     apiVersion: "v1",
     kind: "ConfigMap",
-    metadata: { name: "pingress-config" },
-    data: { "proxy.json": '{"rules":[]}' },
+    metadata: { name: "pingress-config-v2" },
+    data: { "proxy-v2.json": '{"rules":[]}' },
   }, { namespace: scene.namespace, fieldManager: "kinorca.com/pingress-controller" });
   deepEqual(await scene.done(SMALL), ["Secret pingress-keys", FIRST]);
   await scene.expectPublished(SMALL);
@@ -255,7 +255,7 @@ clusterTest(
     await other.done(FEWER);
     const result = await scene.sync({ ...SMALL, routes: SMALL.routes.slice(1) });
     ok(!result.ok && result.kind === "conflict", JSON.stringify(result));
-    equal(result.object.name, "pingress-config");
+    equal(result.object.name, "pingress-config-v2");
     await other.expectPublished(FEWER);
     scene.thaw();
     await scene.settled();
@@ -308,9 +308,9 @@ clusterTest("removing takes away all of it and nothing else, the index first", a
   const result = await scene.publisher.remove();
   ok(result.ok);
   deepEqual(result.removed.map(({ name }) => name), [
-    "pingress-config",
-    "pingress-config-1",
-    "pingress-config-2",
+    "pingress-config-v2",
+    "pingress-config-v2-1",
+    "pingress-config-v2-2",
     "pingress-keys",
     "pingress-keys-1",
     "pingress-keys-2",
@@ -329,14 +329,16 @@ clusterTest(
     await using scene = await PublishScene.create(cluster);
     await scene.done(LARGE);
     await scene.settled();
-    await scene.edit("ConfigMap", "pingress-config-1", { binaryData: { "proxy.json": btoa("x") } });
+    await scene.edit("ConfigMap", "pingress-config-v2-1", {
+      binaryData: { "proxy-v2.json": btoa("x") },
+    });
     await scene.noticed();
     const { snapshot, digest, problem } = scene.publisher.published();
     equal(snapshot?.certificates.length, 800);
     equal(digest, null);
     equal(
       problem,
-      "ConfigMap pingress-config-1 is not the part that ConfigMap pingress-config names",
+      "ConfigMap pingress-config-v2-1 is not the part that ConfigMap pingress-config-v2 names",
     );
   },
 );

@@ -76,9 +76,9 @@ Deno.test("where nodes cannot be read, everything works but new addresses, and o
     const configMap = await scene.own<KubeObject & { data: Record<string, string> }>(
       "v1",
       "ConfigMap",
-      "pingress-config",
+      "pingress-config-v2",
     );
-    return configMap?.data["proxy.json"].includes("more.example.com");
+    return configMap?.data["proxy-v2.json"].includes("more.example.com");
   });
   equal(await scene.addressesOf("web"), "192.0.2.1");
   equal(await controller.stop(), 0);
@@ -135,9 +135,9 @@ Deno.test("with the rights of the version before everything is served, and a pro
     const configMap = await scene.own<KubeObject & { data: Record<string, string> }>(
       "v1",
       "ConfigMap",
-      "pingress-config",
+      "pingress-config-v2",
     );
-    return configMap?.data["proxy.json"].includes("more.example.com");
+    return configMap?.data["proxy-v2.json"].includes("more.example.com");
   });
   equal(await scene.own("v1", "ConfigMap", "pingress-claims"), null);
   equal(await controller.stop(), 0);

@@ -100,7 +100,7 @@ Deno.test("without any one right the controller says which is missing, and goes 
   await test.step("to publish", async () => {
     for (
       const [kind, name, plural] of [
-        ["ConfigMap", "pingress-config", "configmaps"],
+        ["ConfigMap", "pingress-config-v2", "configmaps"],
         ["Secret", "pingress-keys", "secrets"],
       ]
     ) {

@@ -70,7 +70,7 @@ async function doEverything(
 
   await using first = await way.start(...HOST_PORT_ARGS, ...args);
   await test.step("HostPort: configuration, proxies, status, Events, the old controller's rest", async () => {
-    await scene.has("v1", "ConfigMap", "pingress-config");
+    await scene.has("v1", "ConfigMap", "pingress-config-v2");
     await scene.has("v1", "Secret", "pingress-keys");
     await eventually("address", async () => await scene.addressesOf("web") === addresses.hostPort);
     await scene.writeBad("bad");
@@ -96,7 +96,7 @@ async function doEverything(
   await test.step("what others change or delete is put back", async () => {
     const own = [
       ["apps/v1", "DaemonSet", PROXY],
-      ["v1", "ConfigMap", "pingress-config"],
+      ["v1", "ConfigMap", "pingress-config-v2"],
       ["v1", "Secret", "pingress-keys"],
     ] as const;
     for (const [apiVersion, kind, name] of own) {
@@ -112,7 +112,7 @@ async function doEverything(
 
   await test.step("a configuration that needs more than one ConfigMap", async () => {
     const names = await scene.writeMany();
-    await scene.has("v1", "ConfigMap", "pingress-config-1");
+    await scene.has("v1", "ConfigMap", "pingress-config-v2-1");
     for (const name of names) {
       await cluster.delete("networking.k8s.io/v1", "Ingress", name, namespace);
     }
@@ -163,7 +163,7 @@ async function doEverything(
   await test.step("without an Ingress everything is taken away", async () => {
     await scene.deleteIngresses();
     await gone(cluster, "apps/v1", "DaemonSet", PROXY);
-    await gone(cluster, "v1", "ConfigMap", "pingress-config");
+    await gone(cluster, "v1", "ConfigMap", "pingress-config-v2");
     await gone(cluster, "v1", "Secret", "pingress-keys");
     refusals.push(await countOf(fourth, 403));
     equal(await fourth.stop(), 0);

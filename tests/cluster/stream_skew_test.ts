@@ -194,8 +194,8 @@ clusterTest(
       await cluster.apply({
         apiVersion: "v1",
         kind: "ConfigMap",
-        metadata: { name: "pingress-config", labels: { "pingress.io/published": "snapshot" } },
-        data: { "proxy.json": text },
+        metadata: { name: "pingress-config-v2", labels: { "pingress.io/published": "snapshot" } },
+        data: { "proxy-v2.json": text },
       } as Partial<KubeObject>, { namespace: scene.system });
       await scene.service("web");
       await scene.ingress(`of-${format}`);

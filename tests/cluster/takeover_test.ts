@@ -115,17 +115,24 @@ Deno.test("the Pingress Controller in Rust is taken over from by kubectl apply -
     await gone(cluster, NETWORKING, "Ingress", "doomed", namespace);
   });
 
-  await test.step("the ConfigMap has the new configuration, with the old class served", async () => {
+  await test.step("the new configuration is published beside the old one, with the old class served", async () => {
     await eventually("configuration of what is there", async () => {
-      const configMap = await get<LiveConfigMap>("v1", "ConfigMap", "pingress-config");
+      const configMap = await get<LiveConfigMap>("v1", "ConfigMap", "pingress-config-v2");
       const secrets = await cluster.list<LiveSecret>("v1", "Secret", { namespace: NAMESPACE });
-      const { digest, snapshot } = readPublishedSet([configMap!], secrets);
+      const { digest, snapshot } = readPublishedSet(configMap === null ? [] : [configMap], secrets);
       const hosts = snapshot?.routes.map(({ host }) => host);
       return digest !== null && String(hosts) === "web.example.com";
     });
-    const configMap = await get<KubeObject & LiveConfigMap>("v1", "ConfigMap", "pingress-config");
-    deepEqual(Object.keys(configMap!.data!), ["proxy.json"]);
+    const configMap = await get<KubeObject & LiveConfigMap>(
+      "v1",
+      "ConfigMap",
+      "pingress-config-v2",
+    );
+    deepEqual(Object.keys(configMap!.data!), ["proxy-v2.json"]);
     equal(configMap!.metadata.labels?.["pingress.io/published"], "snapshot");
+    // Old proxies may restart from it until they are replaced.
+    const old = await get<LiveConfigMap>("v1", "ConfigMap", "pingress-config");
+    equal(Object.hasOwn(JSON.parse(old!.data!["proxy.json"]), "rules"), true);
   });
 
   await test.step("the DaemonSet is the same object, with nothing left of the old template", async () => {

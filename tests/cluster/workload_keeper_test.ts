@@ -41,7 +41,7 @@ clusterTest(
     await cluster.apply({
       apiVersion: "v1",
       kind: "ConfigMap",
-      metadata: { name: "pingress-config-7", namespace: scene.namespace },
+      metadata: { name: "pingress-config-v2-7", namespace: scene.namespace },
     });
     deepEqual(await scene.done(HOST_PORT), []);
     equal((await scene.must("DaemonSet")).metadata.generation, generation);

@@ -50,7 +50,7 @@ function publisher(): { publish: (folder: string) => void; volume: () => Mounted
 }
 
 function named(files: Files): Files {
-  const { "proxy.json": first, ...rest } = files;
+  const { "proxy-v2.json": first, ...rest } = files;
   return { "snapshot.json": first, ...rest };
 }
 
@@ -99,9 +99,9 @@ Deno.test("a proxy without a configuration lives, is not ready, and serves once 
   await expectNotReady(/^starting; configuration: it does not exist$/m);
 
   const whole = named(toFiles(layPublishedSet(await large(backend, "1"))));
-  const { "proxy-1.json": _, ...incomplete } = whole;
+  const { "proxy-v2-1.json": _, ...incomplete } = whole;
   volume().publish(incomplete);
-  await expectNotReady(/^starting; configuration: proxy-1\.json: it does not exist$/m);
+  await expectNotReady(/^starting; configuration: proxy-v2-1\.json: it does not exist$/m);
 
   volume().publish(whole);
   await proxy.line("Ready");

@@ -59,18 +59,24 @@ export function toLive(layout: PublishedLayout): {
 
 /** Files by name, as a projected volume of what has been laid out shows them. */
 export function toFiles(layout: PublishedLayout): Record<string, Uint8Array> {
-  if (!layout.ok) throw new TypeError(layout.problem.message);
+  return filesOf(toLive(layout));
+}
+
+/** The same of live objects, of any format. */
+export function filesOf(
+  { configMaps, secrets }: {
+    readonly configMaps: readonly LiveConfigMap[];
+    readonly secrets: readonly LiveSecret[];
+  },
+): Record<string, Uint8Array> {
   const files: Record<string, Uint8Array> = {};
-  const encoder = new TextEncoder();
-  for (const { name, data, binaryData } of layout.configMaps) {
-    const file = `proxy${name.slice("pingress-config".length)}.json`;
-    const text = data["proxy.json"];
-    files[file] = text === undefined
-      ? Uint8Array.fromBase64(binaryData["proxy.json"])
-      : encoder.encode(text);
+  for (const { metadata, data, binaryData } of configMaps) {
+    const file = `proxy${metadata!.name!.slice("pingress-config".length)}.json`;
+    for (const text of Object.values(data ?? {})) files[file] = new TextEncoder().encode(text);
+    for (const bytes of Object.values(binaryData ?? {})) files[file] = Uint8Array.fromBase64(bytes);
   }
-  for (const { data } of layout.secrets) {
-    for (const [hash, key] of Object.entries(data)) files[hash] = Uint8Array.fromBase64(key);
+  for (const { data } of secrets) {
+    for (const [hash, key] of Object.entries(data ?? {})) files[hash] = Uint8Array.fromBase64(key);
   }
   return files;
 }

@@ -2,7 +2,7 @@
  * A snapshot as objects of Kubernetes. In: a snapshot. Out: the ConfigMaps and Secrets that hold it,
  * or what does not fit. Pure: the same snapshot and options give the same bytes.
  *
- * `pingress-config` holds the whole snapshot as plain JSON while it is small, for people to read;
+ * `pingress-config-v2` holds the whole snapshot as plain JSON while it is small, for people to read;
  * otherwise an index of the parts of its gzip. Keys are in Secrets of their own. `published_set.ts`
  * in `shared` has the names, `published.ts` beside this file the way back.
  */
@@ -10,8 +10,8 @@ import { Buffer } from "node:buffer";
 import { gzipSync } from "node:zlib";
 import type { Problem } from "../../../shared/problem.ts";
 import {
-  CONFIG_KEY,
   configFileName,
+  configKey,
   configMapName,
   MAX_KEY_SECRETS,
   MAX_PARTS,
@@ -42,7 +42,7 @@ export interface LayoutOptions {
 export type PublishedLayout =
   | {
     readonly ok: true;
-    /** `pingress-config` first, then the parts in their order. */
+    /** The index or whole snapshot first, then the parts in their order. */
     readonly configMaps: readonly ConfigMapContent[];
     readonly secrets: readonly SecretContent[];
     readonly sizes: readonly ObjectSize[];
@@ -63,7 +63,7 @@ export interface LaidText {
   readonly set: PublishedSet | null;
 }
 
-/** A snapshot of so many bytes at most stands in `pingress-config` as it is. */
+/** A snapshot of so many bytes at most stands in the first ConfigMap as it is. */
 export const WHOLE_BYTES = 512 * 1024;
 
 /** Of each part; the API server takes 1 MiB. */
@@ -164,11 +164,11 @@ function layConfig(
 }
 
 function firstConfigMap(text: string): ConfigMapContent {
-  return { name: configMapName(0), data: { [CONFIG_KEY]: text }, binaryData: {} };
+  return { name: configMapName(0), data: { [configKey()]: text }, binaryData: {} };
 }
 
 function partOf(slot: number, bytes: Buffer): ConfigMapContent {
-  const binaryData = { [CONFIG_KEY]: bytes.toString("base64") };
+  const binaryData = { [configKey()]: bytes.toString("base64") };
   return { name: configMapName(slot), data: {}, binaryData };
 }
 

@@ -15,11 +15,11 @@ function lay(snapshot: Snapshot, options?: LayoutOptions) {
 /** More than one part, since certificates do not compress. */
 const LARGE = largeSnapshot({ routes: 200, certificates: 1000 });
 
-Deno.test("a small configuration is plain JSON in pingress-config, with its keys in pingress-keys", () => {
+Deno.test("a small configuration is plain JSON in pingress-config-v2, with its keys in pingress-keys", () => {
   const { configMaps, secrets, warnings } = lay(largeSnapshot({ routes: 20, certificates: 3 }));
-  assert.deepEqual(configMaps.map(({ name }) => name), ["pingress-config"]);
+  assert.deepEqual(configMaps.map(({ name }) => name), ["pingress-config-v2"]);
   assert.deepEqual(secrets.map(({ name }) => name), ["pingress-keys"]);
-  const text = configMaps[0].data["proxy.json"];
+  const text = configMaps[0].data["proxy-v2.json"];
   const { snapshot, set, problems } = parseSnapshot(text);
   assert.deepEqual(problems, []);
   assert.equal(snapshot?.routes.length, 20);
@@ -33,20 +33,20 @@ Deno.test("one without certificates needs no Secret", () => {
   assert.deepEqual(lay(largeSnapshot({ routes: 1 })).secrets, []);
 });
 
-Deno.test("a large one is an index in pingress-config, and parts", () => {
+Deno.test("a large one is an index in pingress-config-v2, and parts", () => {
   const { configMaps, sizes } = lay(LARGE);
   assert.deepEqual(
     configMaps.map(({ name }) => name),
-    ["pingress-config", "pingress-config-1", "pingress-config-2"],
+    ["pingress-config-v2", "pingress-config-v2-1", "pingress-config-v2-2"],
   );
-  const index = JSON.parse(configMaps[0].data["proxy.json"]);
+  const index = JSON.parse(configMaps[0].data["proxy-v2.json"]);
   assert.deepEqual(Object.keys(index), ["format", "version", "set"]);
   assert.deepEqual(index.version, LARGE.version);
   assert.deepEqual(
     index.set.parts,
     configMaps.slice(1).map(({ binaryData }, i) => ({
-      path: `proxy-${i + 1}.json`,
-      sha256: sha256Of(Buffer.from(binaryData["proxy.json"], "base64")),
+      path: `proxy-v2-${i + 1}.json`,
+      sha256: sha256Of(Buffer.from(binaryData["proxy-v2.json"], "base64")),
     })),
   );
   assert.equal(index.set.keys.length, 1000);
@@ -61,8 +61,8 @@ Deno.test("sizes are those of the objects", () => {
   assert.deepEqual(sizes, [
     {
       kind: "ConfigMap",
-      name: "pingress-config",
-      bytes: Buffer.byteLength(configMaps[0].data["proxy.json"]),
+      name: "pingress-config-v2",
+      bytes: Buffer.byteLength(configMaps[0].data["proxy-v2.json"]),
     },
     {
       kind: "Secret",
@@ -83,7 +83,7 @@ Deno.test("plain JSON ends at its limit, to the byte", () => {
     ...largeSnapshot(),
     defaultAction: { kind: "reply", status: 503, reason: "ü".padEnd(length, "x") },
   });
-  const base = Buffer.byteLength(lay(withReason(1)).configMaps[0].data["proxy.json"]) - 1;
+  const base = Buffer.byteLength(lay(withReason(1)).configMaps[0].data["proxy-v2.json"]) - 1;
   assert.equal(lay(withReason(WHOLE_BYTES - base)).configMaps.length, 1);
   assert.equal(lay(withReason(WHOLE_BYTES - base + 1)).configMaps.length, 2);
 });
@@ -99,12 +99,12 @@ Deno.test("parts are put where they are asked to be", () => {
   const { configMaps } = lay(LARGE, { slots: [6, 3, 1] });
   assert.deepEqual(
     configMaps.map(({ name }) => name),
-    ["pingress-config", "pingress-config-6", "pingress-config-3"],
+    ["pingress-config-v2", "pingress-config-v2-6", "pingress-config-v2-3"],
   );
-  const { parts } = JSON.parse(configMaps[0].data["proxy.json"]).set;
+  const { parts } = JSON.parse(configMaps[0].data["proxy-v2.json"]).set;
   assert.deepEqual(parts.map(({ path }: { path: string }) => path), [
-    "proxy-6.json",
-    "proxy-3.json",
+    "proxy-v2-6.json",
+    "proxy-v2-3.json",
   ]);
 });
 

@@ -6,7 +6,7 @@
 import { Buffer } from "node:buffer";
 import type { Problem } from "../../../shared/problem.ts";
 import {
-  CONFIG_KEY,
+  configKey,
   configMapName,
   isSha256,
   sha256Of,
@@ -54,7 +54,7 @@ export type PublishPlan =
   }
   | { readonly ok: false; readonly problem: Problem };
 
-/** What stands in the API server under our names, whoever has written it. */
+/** What the API server has under the names of the format that is written, whoever has written it. */
 export interface LiveSet {
   readonly configMaps: readonly LiveConfigMap[];
   readonly secrets: readonly LiveSecret[];
@@ -63,12 +63,15 @@ export interface LiveSet {
 /**
  * @param published what `live` comes to.
  * @param retention is told what is superseded by this plan.
+ * @param earlierKeys Hashes of the keys that the configuration of an earlier format names. They stay
+ * as long as that does, because the version before starts from it after `kubectl rollout undo`.
  */
 export function planPublish(
   snapshot: Snapshot,
   published: Published,
   live: LiveSet,
   retention: Retention,
+  earlierKeys: ReadonlySet<string> = new Set(),
 ): PublishPlan {
   const configMaps = new Map(live.configMaps.map((one) => [one.metadata?.name ?? "", one]));
   const digest = digestOf(snapshot);
@@ -81,18 +84,24 @@ export function planPublish(
     supersededKeys(secret, secrets.get(secret.metadata!.name!) ?? {})
   );
   const planned = new Set(layout.configMaps.map(({ name }) => name));
-  const parts = allSlots().map(configMapName)
+  const parts = allSlots().map((slot) => configMapName(slot))
     .filter((name) => configMaps.has(name) && !planned.has(name));
   retention.update([
     ...parts,
-    ...old.flatMap(({ name, data }) => Object.keys(data).map((hash) => `${name}/${hash}`)),
+    ...old.flatMap(({ name, data }) =>
+      Object.keys(data).filter((hash) => !earlierKeys.has(hash)).map((hash) => `${name}/${hash}`)
+    ),
   ]);
   const gone: string[] = [];
   for (const { name, data } of old) {
+    const earlier = Object.entries(data).filter(([hash]) => earlierKeys.has(hash));
     const kept = Object.entries(data).filter(([hash]) => retention.holds(`${name}/${hash}`));
-    const all = { ...Object.fromEntries(kept), ...secrets.get(name) };
-    // Better that a proxy waits a minute for its new keys than that nobody gets them.
-    if (packedBytes(all) <= MAX_SECRET_BYTES) secrets.set(name, all);
+    // Without those that do not fit: better that a proxy waits a minute for its new keys than that
+    // nobody gets them.
+    for (const more of [earlier, kept]) {
+      const all = { ...Object.fromEntries(more), ...secrets.get(name) };
+      if (packedBytes(all) <= MAX_SECRET_BYTES) secrets.set(name, all);
+    }
     if (Object.keys(secrets.get(name) ?? {}).length > 0) continue;
     secrets.delete(name);
     gone.push(name);
@@ -128,7 +137,7 @@ function keepLayout(
 }
 
 function only(isWanted: boolean, entries: Entries | null | undefined): Entries {
-  return isWanted ? { [CONFIG_KEY]: entries![CONFIG_KEY] } : {};
+  return isWanted ? { [configKey()]: entries![configKey()] } : {};
 }
 
 /** Free numbers first, then those superseded for longest, and those in use last. */

@@ -53,9 +53,11 @@ Deno.test("parts go where none are, then where they are superseded for longest",
   for (let turn = 0; turn < 6; turn++) {
     desk.now++;
     desk.do({ ...LARGE, routes: LARGE.routes.slice(turn) });
-    const index = desk.live.configMaps.find(({ metadata }) => metadata!.name === "pingress-config");
-    const { parts } = JSON.parse(index!.data!["proxy.json"]).set;
-    turns.push(parts.map(({ path }: { path: string }) => path.replace(/\D/g, "")).join());
+    const index = desk.live.configMaps.find(({ metadata }) =>
+      metadata!.name === "pingress-config-v2"
+    );
+    const { parts } = JSON.parse(index!.data!["proxy-v2.json"]).set;
+    turns.push(parts.map(({ path }: { path: string }) => path.match(/\d+(?=\.)/)![0]).join());
   }
   assert.deepEqual(turns, ["1,2", "3,4", "5,6", "7,1", "2,3", "4,5"]);
 });
@@ -68,7 +70,7 @@ Deno.test("what is superseded goes in its time, unless it is used again", () => 
   desk.now = 99;
   assert.deepEqual(desk.do(SMALL), large);
   desk.now = 100;
-  assert.deepEqual(desk.do(SMALL), ["pingress-config", "pingress-keys"]);
+  assert.deepEqual(desk.do(SMALL), ["pingress-config-v2", "pingress-keys"]);
   assert.equal(dataOf(desk.live, "pingress-keys").length, 2);
 });
 
@@ -132,8 +134,8 @@ Deno.test("a snapshot that is published is left as it stands, whatever its versi
     assert.deepEqual(
       plan.configMaps.map(({ name }) => name),
       readPublishedSet(desk.live.configMaps, desk.live.secrets).slots.reduce(
-        (names, slot) => [...names, `pingress-config-${slot}`],
-        ["pingress-config"],
+        (names, slot) => [...names, `pingress-config-v2-${slot}`],
+        ["pingress-config-v2"],
       ),
     );
     desk.do(snapshot);

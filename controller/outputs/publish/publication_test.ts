@@ -7,7 +7,7 @@ import type { PublishedState, Reconciliation } from "../../reconcile/reconciler.
 
 const VERSION = { epoch: "cluster", seen: { Ingress: "1" } };
 const WEB = { kind: "Ingress", namespace: "default", name: "web" };
-const INDEX = { kind: "ConfigMap", namespace: "pingress-system", name: "pingress-config" };
+const INDEX = { kind: "ConfigMap", namespace: "pingress-system", name: "pingress-config-v2" };
 
 const TOO_LARGE: Problem = {
   object: INDEX,
@@ -203,7 +203,7 @@ Deno.test("what fails is tried again no sooner than the API server asks", async 
   one.answer({ ok: false, kind: "failed", object: INDEX, error });
   assert.deepEqual(await one.publication.run(result(snapshot())), {
     kind: "failed",
-    reason: "ConfigMap pingress-system/pingress-config: later",
+    reason: "ConfigMap pingress-system/pingress-config-v2: later",
     retryAfter: 7000,
   });
 });

@@ -7,8 +7,8 @@
 import { Buffer } from "node:buffer";
 import { gunzipSync } from "node:zlib";
 import {
-  CONFIG_KEY,
   configFileName,
+  configKey,
   configMapName,
   isKeySecretName,
   isSha256,
@@ -16,7 +16,12 @@ import {
   sha256Of,
 } from "../../../shared/snapshot/published_set.ts";
 import { Redacted, type Secret } from "../../../shared/redacted.ts";
-import type { Certificate, Snapshot, SnapshotVersion } from "../../../shared/snapshot/types.ts";
+import {
+  type Certificate,
+  type Snapshot,
+  SNAPSHOT_FORMAT,
+  type SnapshotVersion,
+} from "../../../shared/snapshot/types.ts";
 import { type ParsedSnapshot, parseSnapshot } from "../../../shared/snapshot/parse.ts";
 import { digestOf } from "./content.ts";
 import { allSlots, type LaidText } from "./layout.ts";
@@ -40,8 +45,6 @@ export interface Published {
 /** Bytes of a snapshot's text; a proxy reads no more. */
 const MAX_TEXT = 256 * 1024 * 1024;
 
-const FIRST = `ConfigMap ${configMapName(0)}`;
-
 /**
  * Reads from the ConfigMaps and Secrets of the controller's namespace, among which others do not
  * matter. A configuration of the Rust controller counts as none.
@@ -60,6 +63,12 @@ export class PublishedReader {
   #digests = new WeakMap<Snapshot, string>();
   #last: Reading | null = null;
   #keys = new WeakMap<LiveSecret, ReadonlyMap<string, Secret>>();
+  readonly #format: number;
+
+  /** @param format whose ConfigMaps it reads; default the one that is written. */
+  constructor(format: number = SNAPSHOT_FORMAT) {
+    this.#format = format;
+  }
 
   /**
    * @param configMaps Objects that have not changed are the same as before, as are `secrets`.
@@ -76,19 +85,21 @@ export class PublishedReader {
 
   #read(configMaps: readonly LiveConfigMap[], secrets: readonly LiveSecret[]): Published {
     const byName = new Map(configMaps.map((one) => [one.metadata?.name ?? "", one]));
-    const text = byName.get(configMapName(0))?.data?.[CONFIG_KEY];
-    if (text === undefined) return nothing(`there is no ${FIRST}`);
+    const name = configMapName(0, this.#format);
+    const first = `ConfigMap ${name}`;
+    const text = byName.get(name)?.data?.[configKey(this.#format)];
+    if (text === undefined) return nothing(`there is no ${first}`);
     const parsed = this.#first.get(sha256Of(text), () => parseSnapshot(text));
     const { set } = parsed;
     if (set === null) {
       return nothing(
         parsed.snapshot === null
-          ? `${FIRST} cannot be read: ${firstError(parsed)}`
-          : `${FIRST} is another program's`,
+          ? `${first} cannot be read: ${firstError(parsed)}`
+          : `${first} is another program's`,
       );
     }
     if (set.sha256 === null) return this.#complete(parsed, set, [], secrets);
-    const joined = joinParts(set, byName);
+    const joined = joinParts(set, byName, this.#format);
     if (!joined.ok) return { ...nothing(joined.problem), slots: joined.slots };
     const unpacked = this.#joined.get(set.sha256, () => unpack(joined.bytes, set));
     return this.#complete(unpacked, set, joined.slots, secrets);
@@ -186,23 +197,27 @@ type Joined =
 function joinParts(
   { parts }: PublishedSet,
   configMaps: ReadonlyMap<string, LiveConfigMap>,
+  format: number,
 ): Joined {
-  const slots = parts.map(({ path }) => allSlots().find((slot) => configFileName(slot) === path));
+  const first = `ConfigMap ${configMapName(0, format)}`;
+  const slots = parts.map(({ path }) =>
+    allSlots().find((slot) => configFileName(slot, format) === path)
+  );
   const known = slots.filter((slot) => slot !== undefined);
   const chunks: Buffer[] = [];
   for (let i = 0; i < parts.length; i++) {
     const slot = slots[i];
     if (slot === undefined) {
-      return { ok: false, problem: `${FIRST} names a part that no ConfigMap has`, slots: known };
+      return { ok: false, problem: `${first} names a part that no ConfigMap has`, slots: known };
     }
-    const name = configMapName(slot);
-    const value = configMaps.get(name)?.binaryData?.[CONFIG_KEY];
+    const name = configMapName(slot, format);
+    const value = configMaps.get(name)?.binaryData?.[configKey(format)];
     if (value === undefined) {
       return { ok: false, problem: `there is no ConfigMap ${name}`, slots: known };
     }
     const chunk = Buffer.from(value, "base64");
     if (sha256Of(chunk) !== parts[i].sha256) {
-      const problem = `ConfigMap ${name} is not the part that ${FIRST} names`;
+      const problem = `ConfigMap ${name} is not the part that ${first} names`;
       return { ok: false, problem, slots: known };
     }
     chunks.push(chunk);

@@ -70,7 +70,7 @@ Deno.test("parts are found where the index says", () => {
 
 Deno.test("objects of others do not matter", () => {
   const { configMaps, secrets } = publish(SMALL);
-  const stranger = { metadata: { name: "kube-root-ca.crt" }, data: { "proxy.json": "{" } };
+  const stranger = { metadata: { name: "kube-root-ca.crt" }, data: { "proxy-v2.json": "{" } };
   const published = readPublishedSet([stranger, ...configMaps], [stranger, ...secrets]);
   assert.equal(published.problem, null);
 });
@@ -78,48 +78,51 @@ Deno.test("objects of others do not matter", () => {
 Deno.test("what is missing or was changed by hand is told, and never believed", () => {
   const small = publish(SMALL);
   const large = publish(LARGE);
-  const text = small.configMaps[0].data!["proxy.json"];
+  const text = small.configMaps[0].data!["proxy-v2.json"];
   const withFirst = (text: string) => [{
-    metadata: { name: "pingress-config" },
-    data: { "proxy.json": text },
+    metadata: { name: "pingress-config-v2" },
+    data: { "proxy-v2.json": text },
   }];
   const withPart = (bytes: Uint8Array) =>
     large.configMaps.map((one, i) =>
       i !== 1
         ? one
-        : { ...one, binaryData: { "proxy.json": Buffer.from(bytes).toString("base64") } }
+        : { ...one, binaryData: { "proxy-v2.json": Buffer.from(bytes).toString("base64") } }
     );
   const gzip = gzipSync("{}");
   const indexOf = (sha256: string) =>
     serialiseIndex(SMALL, {
       sha256,
-      parts: [{ path: "proxy-1.json", sha256: sha256Of(gzip) }],
+      parts: [{ path: "proxy-v2-1.json", sha256: sha256Of(gzip) }],
       keys: [],
     });
   const part = {
-    metadata: { name: "pingress-config-1" },
-    binaryData: { "proxy.json": gzip.toString("base64") },
+    metadata: { name: "pingress-config-v2-1" },
+    binaryData: { "proxy-v2.json": gzip.toString("base64") },
   };
   const cases: [LiveConfigMap[], string | RegExp][] = [
-    [[], "there is no ConfigMap pingress-config"],
-    [withFirst(config("old.test")), "ConfigMap pingress-config is another program's"],
+    [[], "there is no ConfigMap pingress-config-v2"],
+    [withFirst(config("old.test")), "ConfigMap pingress-config-v2 is another program's"],
     [
       withFirst(serialiseSnapshot(SMALL, { revealKeys: true })),
-      "ConfigMap pingress-config is another program's",
+      "ConfigMap pingress-config-v2 is another program's",
     ],
-    [withFirst(text.slice(0, 100)), /^ConfigMap pingress-config cannot be read: \$: the file is /],
+    [
+      withFirst(text.slice(0, 100)),
+      /^ConfigMap pingress-config-v2 cannot be read: \$: the file is /,
+    ],
     [
       withFirst(text.replace('"format":2', '"format":3')),
-      /^ConfigMap pingress-config cannot be read: \$\.format: format 3 is newer than 2/,
+      /^ConfigMap pingress-config-v2 cannot be read: \$\.format: format 3 is newer than 2/,
     ],
     [
       withFirst(text.replace('"type":"Prefix"', '"type":"prefix"')),
       /^what is published cannot be read: \$\.routes/,
     ],
-    [large.configMaps.slice(0, 2), "there is no ConfigMap pingress-config-2"],
+    [large.configMaps.slice(0, 2), "there is no ConfigMap pingress-config-v2-2"],
     [
       withPart(new Uint8Array(10)),
-      "ConfigMap pingress-config-1 is not the part that ConfigMap pingress-config names",
+      "ConfigMap pingress-config-v2-1 is not the part that ConfigMap pingress-config-v2 names",
     ],
     [
       [...withFirst(indexOf("0".repeat(64))), part],
@@ -130,8 +133,8 @@ Deno.test("what is missing or was changed by hand is told, and never believed", 
       /^what is published cannot be read: \$: it is neither a snapshot/,
     ],
     [
-      [...withFirst(indexOf(sha256Of("{}")).replace("proxy-1", "proxy-8")), part],
-      "ConfigMap pingress-config names a part that no ConfigMap has",
+      [...withFirst(indexOf(sha256Of("{}")).replace("proxy-v2-1", "proxy-v2-8")), part],
+      "ConfigMap pingress-config-v2 names a part that no ConfigMap has",
     ],
   ];
   for (const [configMaps, problem] of cases) {

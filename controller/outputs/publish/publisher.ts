@@ -2,15 +2,19 @@
  * Keeps what proxies start from as the cluster is. In: a snapshot, and the ConfigMaps and Secrets as
  * watches show them. Out: calls to the API server for what differs, whoever has changed it.
  *
- *     Secrets ─▶ parts ─▶ pingress-config, the index of all ─▶ what is superseded, two minutes later
+ *     Secrets ─▶ parts ─▶ pingress-config-v2, the index of all ─▶ what is superseded, two minutes later
  *
  * In this order, and with parts beside those in use while there is room, what is published is whole
  * at every moment: a controller may end between any two writes.
  */
 import type { Logger } from "../../../shared/log.ts";
 import { formatObject, type ObjectRef, type Problem } from "../../../shared/problem.ts";
-import { configMapName, isKeySecretName } from "../../../shared/snapshot/published_set.ts";
-import type { Snapshot } from "../../../shared/snapshot/types.ts";
+import {
+  configMapName,
+  FORMAT_1,
+  isKeySecretName,
+} from "../../../shared/snapshot/published_set.ts";
+import { type Snapshot, SNAPSHOT_FORMAT } from "../../../shared/snapshot/types.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { NOT_LEADING } from "../../kube/fenced_client.ts";
 import type { ObjectView } from "../../kube/store.ts";
@@ -26,7 +30,8 @@ import { allSlots } from "./layout.ts";
 import type { LiveConfigMap, LiveSecret, ObjectSize } from "./objects.ts";
 import { OwnWrites, type Seen } from "./own_writes.ts";
 import { planPublish, type PublishPlan } from "./plan.ts";
-import { type Published, PublishedReader } from "./published.ts";
+import type { Published } from "./published.ts";
+import { PublishedFormats } from "./formats.ts";
 import {
   type Content,
   isAsPlanned,
@@ -104,7 +109,7 @@ export class Publisher {
   readonly #configMaps: OwnWrites<ConfigMap>;
   readonly #secrets: OwnWrites<SecretObject>;
   readonly #retention: Retention;
-  readonly #reader = new PublishedReader();
+  readonly #reader = new PublishedFormats();
   #whole: Published | null = null;
   /** One run at a time. */
   #last: Promise<unknown> = Promise.resolve();
@@ -124,7 +129,11 @@ export class Publisher {
   published(): Published {
     const configMaps = objectsOf(this.#listConfigMaps());
     const secrets = objectsOf(this.#listSecrets());
-    const reading = this.#reader.read(configMaps, secrets);
+    const reading = this.#reader.read(
+      { configMaps, secrets },
+      objectsOf(this.#listEarlier()),
+      this.#whole,
+    );
     const isGone = configMaps.length === 0 && secrets.length === 0;
     if (reading.problem === null) this.#whole = reading;
     else if (isGone) this.#whole = null;
@@ -142,6 +151,7 @@ export class Publisher {
         this.published(),
         { configMaps: objectsOf(configMaps), secrets: objectsOf(secrets) },
         this.#retention,
+        this.#reader.earlierKeys(objectsOf(this.#listEarlier())),
       );
       if (!plan.ok) throw new Abort({ ok: false, kind: "too-large", problem: plan.problem });
       // Before the writes: the watch may tell of them before they are answered.
@@ -159,7 +169,8 @@ export class Publisher {
   remove(): Promise<PublishResult> {
     return this.#run(async (work) => {
       // The index first: it must not name what is gone.
-      const configMaps = [...this.#listConfigMaps()].sort(([a], [b]) => a < b ? -1 : 1);
+      const configMaps = [...this.#listConfigMaps(), ...this.#listEarlier()]
+        .sort(([a], [b]) => a < b ? -1 : 1);
       for (const [, seen] of configMaps) await this.#delete("ConfigMap", seen, work);
       const secrets = [...this.#listSecrets()].sort(([a], [b]) => a < b ? -1 : 1);
       for (const [, seen] of secrets) await this.#delete("Secret", seen, work);
@@ -186,7 +197,17 @@ export class Publisher {
 
   /** Those with our names; others may have our labels. */
   #listConfigMaps(): Map<string, Seen<ConfigMap>> {
-    return new Map([...this.#configMaps.list()].filter(([name]) => isConfigMapName(name)));
+    return this.#configMapsOf(SNAPSHOT_FORMAT);
+  }
+
+  /** Those of format 1: they are left as they are for the version before. */
+  #listEarlier(): Map<string, Seen<ConfigMap>> {
+    return this.#configMapsOf(FORMAT_1);
+  }
+
+  #configMapsOf(format: number): Map<string, Seen<ConfigMap>> {
+    const names = new Set([0, ...allSlots()].map((slot) => configMapName(slot, format)));
+    return new Map([...this.#configMaps.list()].filter(([name]) => names.has(name)));
   }
 
   #listSecrets(): Map<string, Seen<SecretObject>> {
@@ -329,8 +350,4 @@ function objectsOf<T>(seen: ReadonlyMap<string, Seen<T>>): T[] {
 
 function resourceOf(kind: Kind): Resource {
   return kind === "Secret" ? SECRETS : CONFIG_MAPS;
-}
-
-function isConfigMapName(name: string): boolean {
-  return [0, ...allSlots()].some((slot) => configMapName(slot) === name);
 }

@@ -42,15 +42,6 @@ export const PUBLIC_PORTS = { http: 80, https: 443 } as const;
 /** Where the published configuration is mounted. */
 export const CONFIG_FOLDER = "/etc/pingress";
 
-/** What the controller publishes; all of it may be mounted, so that growth changes no template. */
-export const PUBLISHED = {
-  configMap: "pingress-config",
-  configMaps: 8,
-  configKey: "proxy.json",
-  secret: "pingress-keys",
-  secrets: 16,
-} as const;
-
 /** How proxies reach the controller's stream, and know each other. */
 export const STREAM = {
   /** Before the controller's replicas, in its namespace. */

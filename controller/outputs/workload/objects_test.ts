@@ -242,10 +242,12 @@ Deno.test("pods mount all that may ever be published in one folder, all of it op
     const secrets = sources.flatMap((source) => fieldOf(source, "secret") ?? []);
     deepEqual(
       configMaps.map((one) => [at(one, "name"), at(one, "items", 0, "path")]),
-      ["", ...[1, 2, 3, 4, 5, 6, 7].map((number) => `-${number}`)].map((suffix) => [
-        `pingress-config${suffix}`,
-        `proxy${suffix}.json`,
-      ]),
+      ["", "-v2"].flatMap((format) =>
+        ["", ...[1, 2, 3, 4, 5, 6, 7].map((number) => `-${number}`)].map((suffix) => [
+          `pingress-config${format}${suffix}`,
+          `proxy${format}${suffix}.json`,
+        ])
+      ),
     );
     deepEqual(secrets.map((one) => at(one, "name")), [
       "pingress-keys",

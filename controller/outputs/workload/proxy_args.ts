@@ -4,7 +4,8 @@
  * the operator's takes the place of ours.
  */
 import { formatDuration } from "../../../shared/options.ts";
-import { CONFIG_FOLDER, PROXY_PORTS, PUBLIC_PORTS, PUBLISHED, STREAM } from "./names.ts";
+import { FORMAT_1_FILE } from "../../../shared/snapshot/published_set.ts";
+import { CONFIG_FOLDER, PROXY_PORTS, PUBLIC_PORTS, STREAM } from "./names.ts";
 import type { WorkloadOptions } from "./options.ts";
 
 /** The variable that carries the container's own memory limit, in bytes. */
@@ -46,7 +47,7 @@ export function proxyArgs(
   { namespace, drainDelay, drainTimeout, stream, proxyArgs: further }: WorkloadOptions,
 ): { readonly args: readonly string[]; readonly mistakes: readonly ArgMistake[] } {
   const ours = [
-    ["config", `${CONFIG_FOLDER}/${PUBLISHED.configKey}`],
+    ["config", `${CONFIG_FOLDER}/${FORMAT_1_FILE}`],
     ["watch", CONFIG_FOLDER],
     ["listen-http", `${ANY}:${PROXY_PORTS.http}`],
     ["listen-https", `${ANY}:${PROXY_PORTS.https}`],

@@ -5,6 +5,16 @@
  * It is what the pod security standard `restricted` asks for, but for the host ports that HostPort
  * needs: https://kubernetes.io/docs/concepts/security/pod-security-standards/
  */
+import {
+  configFileName,
+  configKey,
+  configMapName,
+  FORMAT_1,
+  keySecretName,
+  MAX_KEY_SECRETS,
+  MAX_PARTS,
+} from "../../../shared/snapshot/published_set.ts";
+import { SNAPSHOT_FORMAT } from "../../../shared/snapshot/types.ts";
 import type { JsonObject } from "../../base/json.ts";
 import {
   CONFIG_FOLDER,
@@ -12,7 +22,6 @@ import {
   PROXY_NAME,
   PROXY_PORTS,
   PUBLIC_PORTS,
-  PUBLISHED,
   STREAM,
 } from "./names.ts";
 import type { WorkloadOptions } from "./options.ts";
@@ -166,21 +175,22 @@ function spreadOver(selector: Readonly<Record<string, string>>): JsonObject[] {
 
 /**
  * Everything that the controller may ever publish, each optional: a configuration that grows into
- * more objects changes no pod template, and a missing one stops no pod.
+ * more objects changes no pod template, and a missing one stops no pod. Format 1 is what proxies
+ * start from that start before the controller of their version has published anything.
  */
 function publishedSources(): JsonObject[] {
-  const { configMap, configMaps, configKey, secret, secrets } = PUBLISHED;
-  const [stem, extension] = configKey.split(".");
   return [
-    ...Array.from({ length: configMaps }, (_, index) => ({
-      configMap: {
-        name: numbered(configMap, index),
-        optional: true,
-        items: [{ key: configKey, path: `${numbered(stem, index)}.${extension}` }],
-      },
-    })),
-    ...Array.from({ length: secrets }, (_, index) => ({
-      secret: { name: numbered(secret, index), optional: true },
+    ...[FORMAT_1, SNAPSHOT_FORMAT].flatMap((format) =>
+      Array.from({ length: MAX_PARTS + 1 }, (_, index) => ({
+        configMap: {
+          name: configMapName(index, format),
+          optional: true,
+          items: [{ key: configKey(format), path: configFileName(index, format) }],
+        },
+      }))
+    ),
+    ...Array.from({ length: MAX_KEY_SECRETS }, (_, index) => ({
+      secret: { name: keySecretName(index), optional: true },
     })),
   ];
 }
@@ -198,9 +208,4 @@ function streamSources(): JsonObject[] {
     },
     { serviceAccountToken: { audience, expirationSeconds: tokenLife, path: tokenFile } },
   ];
-}
-
-/** `pingress-keys`, `pingress-keys-1`, … */
-function numbered(name: string, index: number): string {
-  return index === 0 ? name : `${name}-${index}`;
 }

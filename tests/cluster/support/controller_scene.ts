@@ -222,9 +222,9 @@ export class ControllerScene {
     return message;
   }
 
-  /** The resourceVersion of `pingress-config`; "" where there is none. */
+  /** The resourceVersion of `pingress-config-v2`; "" where there is none. */
   async indexVersion(): Promise<string> {
-    const index = await this.cluster.get("v1", "ConfigMap", "pingress-config", this.system);
+    const index = await this.cluster.get("v1", "ConfigMap", "pingress-config-v2", this.system);
     return index?.metadata.resourceVersion ?? "";
   }
 

@@ -6,6 +6,7 @@ import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   configFileName,
+  configKey,
   configMapName,
   isKeySecretName,
 } from "../../../shared/snapshot/published_set.ts";
@@ -94,9 +95,9 @@ export class KubeletVolume {
       const found = configMaps.find(({ metadata }) => metadata.name === configMapName(index));
       if (found === undefined) continue;
       see(found);
-      const text = found.data?.["proxy.json"];
+      const text = found.data?.[configKey()];
       files[index === 0 ? this.#first : configFileName(index)] = text === undefined
-        ? Uint8Array.fromBase64(found.binaryData?.["proxy.json"] ?? "")
+        ? Uint8Array.fromBase64(found.binaryData?.[configKey()] ?? "")
         : new TextEncoder().encode(text);
     }
     for (const secret of secrets.filter(({ metadata }) => isKeySecretName(metadata.name))) {

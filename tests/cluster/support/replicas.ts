@@ -21,7 +21,7 @@ export const WRITES = ["create", "update", "patch", "delete", "deletecollection"
 export interface ReplicaWrite {
   /** The name of the replica. */
   readonly replica: string;
-  /** `patch configmaps pingress-config`. */
+  /** `patch configmaps pingress-config-v2`. */
   readonly what: string;
   readonly resource: string;
   readonly name: string;
@@ -29,7 +29,7 @@ export interface ReplicaWrite {
   readonly revision: number | null;
   /** When the answer came, in ms since the epoch. */
   readonly time: number;
-  /** Of the index, `pingress-config`, alone. */
+  /** Of the index, `pingress-config-v2`, alone. */
   readonly version: SnapshotVersion | null;
 }
 
@@ -269,8 +269,8 @@ export class Replicas {
       name,
       revision,
       time,
-      version: name === "pingress-config" && object.data !== undefined
-        ? JSON.parse(object.data["proxy.json"]).version
+      version: name === "pingress-config-v2" && object.data !== undefined
+        ? JSON.parse(object.data["proxy-v2.json"]).version
         : null,
     });
   }
