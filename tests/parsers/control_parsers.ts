@@ -23,6 +23,7 @@ import { createLogger, escapeUnsafe } from "../../shared/log.ts";
 import { isLoopMark } from "../../shared/loop_mark.ts";
 import { Redacted } from "../../shared/redacted.ts";
 import { parseRequestedUrl } from "../../shared/path/requested_url.ts";
+import { readHead as readSnapshotHead } from "../../shared/snapshot/head.ts";
 import { parseSnapshot } from "../../shared/snapshot/parse.ts";
 import { LineSplitter } from "../../shared/stream/lines.ts";
 import { readReport, readUpdate } from "../../shared/stream/messages.ts";
@@ -163,6 +164,14 @@ const TEXTS: Readonly<Record<string, Row>> = {
     ['{"rules":[', "0]}"],
     ['{"format":2,', '"z":0}'],
     ['{"format":2,"loopMark":"', '"}'],
+  ],
+  "shared/snapshot/head.ts readHead": [
+    MAX_REPORT_BYTES,
+    readSnapshotHead,
+    JSON_PUMPS,
+    ...JSON_FRAMES,
+    ['{"format":1,"version":{"epoch":"a","seen":{', '"z":"0"}}}'],
+    ['{"format":1,"set":{"keys":[', '0],"parts":[]}}'],
   ],
   "shared/loop_mark.ts isLoopMark": [LARGE_BYTES, isLoopMark, VALUES, ["a", "_"]],
   "shared/json_error.ts locateJsonError": [LARGE_BYTES, locateJsonError, JSON_PUMPS, ["[", "0}"]],

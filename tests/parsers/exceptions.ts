@@ -38,6 +38,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "controller/outputs/workload/projection.ts": ["projection"],
       "controller/outputs/workload/proxy_pod.ts": ["proxyPod"],
       "controller/outputs/workload/strategic_merge.ts": ["idOf", "strategicMerge"],
+      "proxy/config/config_formats.ts": ["new ConfigFormats"],
       "proxy/config/stream/controller_address.ts": ["parseControllerUrl"],
       "proxy/process/data_plane.ts": ["LocalPlane.setZone"],
       "proxy/process/launcher.ts": ["startProxy"],
@@ -67,6 +68,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
         "ObjectStore.versionOf",
       ],
       "controller/outputs/publish/own_writes.ts": ["new OwnWrites"],
+      "controller/outputs/publish/formats.ts": ["PublishedFormats.expect"],
       "controller/outputs/publish/published.ts": ["PublishedReader.expect"],
       "controller/outputs/publish/retention.ts": [
         "Retention.holds",
@@ -180,6 +182,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       ],
       "controller/outputs/publish/keys.ts": ["packKeys"],
       "controller/outputs/publish/layout.ts": ["layKeysBeside"],
+      "controller/outputs/publish/plan.ts": ["planPublish"],
       "controller/stream/ca/x509.ts": ["issueServing"],
       "controller/stream/outlet.ts": ["ResponseOutlet.send"],
       "proxy/grpc/base64.ts": ["encodeBase64"],
