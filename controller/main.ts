@@ -82,7 +82,7 @@ function tell(message: ToWorker): void {
 
 /** Ends what cannot go on. */
 async function fail(reason: string): Promise<never> {
-  log.error("Cannot go on", { reason });
+  log.error("Cannot continue", { reason });
   await standardOutput().flush();
   Deno.exit(1);
 }

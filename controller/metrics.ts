@@ -15,82 +15,82 @@ const JOB = "`authority`, `publish`, `workload` or `cleanup`";
 export const CONTROLLER_METRICS = {
   pingress_config_problems: {
     type: "gauge",
-    help: "Problems of users' objects at this moment.",
+    help: "Current problems of users' objects.",
     labels: { reason: "The problem's reason, as in Events" },
   },
   pingress_controller_ingresses: {
     type: "gauge",
-    help: "Ingresses of a class that is served.",
+    help: "Ingresses of the served classes.",
     labels: { accepted: "`all`: served as written; `partly`; `none`" },
   },
   pingress_controller_reconciles_total: {
     type: "counter",
-    help: "Times that all objects were translated.",
-    labels: { result: "`changed`, `same`, or `failed`: nothing could be translated" },
+    help: "Translations of all objects.",
+    labels: { result: "`changed`, `same`, or `failed`: the published configuration stays" },
   },
   pingress_controller_reconcile_duration_seconds: {
     type: "histogram",
-    help: "Time of one translation, waiting for Secrets included.",
+    help: "Duration of a translation, including the wait for Secrets.",
   },
   pingress_controller_changes_waiting_seconds: {
     type: "gauge",
-    help: "Time since the first change that is not translated yet; 0 where there is none.",
+    help: "Age of the oldest change that is not translated yet; 0 if there is none.",
   },
   pingress_controller_job_runs_total: {
     type: "counter",
-    help: "Runs of what is written to the API server.",
-    labels: { job: JOB, result: "`done`, `again`: there is more to do later, or `failed`" },
+    help: "Runs of the jobs that write to the API server.",
+    labels: { job: JOB, result: "`done`, `again`: more is left to do later, or `failed`" },
   },
   pingress_controller_job_duration_seconds: {
     type: "histogram",
-    help: "Time of one such run.",
+    help: "Duration of a run of a job.",
     labels: { job: JOB },
   },
   pingress_controller_writes_waiting: {
     type: "gauge",
-    help: "Objects of users that are about to be written, as pace and leadership allow.",
+    help: "Users' objects in the work queues for writes.",
     labels: { of: "`status`, `events` or `finalizers`" },
   },
   pingress_controller_published_bytes: {
     type: "gauge",
-    help: "Bytes of what was published last.",
+    help: "Size of the last published configuration, in bytes.",
     labels: { kind: "`ConfigMap` or `Secret`" },
   },
   pingress_controller_objects: {
     type: "gauge",
-    help: "Objects that are known.",
+    help: "Objects in the informers' stores.",
     labels: { resource: "The kind's name in the API, such as `ingresses`" },
   },
   pingress_controller_watch_restarts_total: {
     type: "counter",
-    help: "Watches that ended and were begun again.",
+    help: "Watches that ended and were restarted.",
     labels: {
       resource: "The kind's name in the API",
       reason:
-        "`ended` in order, `silent`, `broken`, `refused`, `expired`, `garbled`, or `asked` for",
+        "`ended` in order, `silent`, `broken`, `refused`, `expired`, `garbled`, or `asked`: restarted on request",
     },
   },
   pingress_controller_api_requests_total: {
     type: "counter",
-    help: "Calls to the API server that have ended.",
+    help: "Completed calls to the API server.",
     labels: {
       verb: "`get`, `list`, `watch`, `create`, `update`, `apply`, `patch` or `delete`",
       resource: "The kind's name in the API, with its subresource",
-      code: "The status, or `0` where no whole answer came",
+      code: "The status code, or `0` if there was no complete response",
     },
   },
   pingress_controller_api_request_duration_seconds: {
     type: "histogram",
-    help: "Time of calls to the API server; watches are left out.",
+    help: "Duration of calls to the API server, without watches.",
     labels: { verb: "As above" },
   },
   pingress_controller_leader: {
     type: "gauge",
-    help: "1 where this replica leads and writes, else 0.",
+    help: "1 if this replica is the leader, else 0.",
   },
   pingress_controller_synced: {
     type: "gauge",
-    help: "1 where every kind has been listed whole, else 0.",
+    help: "1 if every watched kind has been listed completely, else 0.",
   },
   pingress_controller_proxies: {
     type: "gauge",
@@ -99,13 +99,15 @@ export const CONTROLLER_METRICS = {
   },
   pingress_controller_stream_proxies: {
     type: "gauge",
-    help: "Proxies on this replica's stream.",
-    labels: { state: "`connected`, or `in-sync`: with the newest configuration in force" },
+    help: "Proxies connected to this replica's stream.",
+    labels: { state: "`connected`, or `in-sync`: serving the newest configuration" },
   },
   pingress_controller_stream_updates_total: {
     type: "counter",
-    help: "Configurations sent to proxies.",
-    labels: { kind: "`snapshot`: whole, `delta`, or `same`: the proxy had it" },
+    help: "Updates sent to proxies.",
+    labels: {
+      kind: "`snapshot` (full), `delta` (changes) or `same` (the proxy was already up to date)",
+    },
   },
   pingress_controller_stream_sent_bytes_total: {
     type: "counter",
@@ -113,47 +115,50 @@ export const CONTROLLER_METRICS = {
   },
   pingress_controller_stream_refused_updates_total: {
     type: "counter",
-    help: "Configurations that a proxy would not put into force.",
+    help: "Updates rejected by proxies.",
     labels: { code: "`older`, `empty`, `invalid`, `loss` or `failed`" },
   },
   pingress_controller_stream_lost_total: {
     type: "counter",
-    help: "Times that a proxy asked for the whole configuration again.",
+    help: "Requests of proxies for a full snapshot after a delta that did not apply.",
   },
   pingress_controller_stream_refusals_total: {
     type: "counter",
-    help: "Requests for the stream that were not let in.",
-    labels: { status: "Of the answer, such as `401`" },
+    help: "Rejected requests for a stream.",
+    labels: { status: "Status code of the response, such as `401`" },
   },
   pingress_controller_stream_ends_total: {
     type: "counter",
-    help: "Streams that ended.",
+    help: "Streams that ended, by reason.",
     labels: {
-      reason: "`closed` by the proxy or the network, `replaced` by another of its own, `aged`, " +
-        "`draining`, `behind`: cut off from the API server, and the proxy had more, `silent`, `slow`, " +
-        "`expired` token, `pod_gone`: that of its token, `flooding`, `garbled`, or `failed` by a mistake of ours",
+      reason:
+        "`closed` by the proxy or the network, `replaced` by a newer stream of the same pod, " +
+        "`aged`, `draining`, `behind`: this replica is cut off from the API server and the proxy is newer, " +
+        "`silent`, `slow`, `expired`: its token, `pod_gone`: the pod of its token was deleted, `flooding`, " +
+        "`garbled`, or `failed` because of a bug",
     },
   },
   pingress_controller_stream_propagation_seconds: {
     type: "histogram",
-    help: "Time from the end of a translation to a proxy's word that it is in force.",
+    help: "Time from the end of a translation until a proxy reports it as applied.",
   },
   pingress_controller_token_reviews_total: {
     type: "counter",
-    help: "Tokens of proxies that were looked at.",
+    help: "Reviews of proxies' tokens.",
     labels: {
-      result: "`good`, `bad` or `unknown`, as the API server says; without asking it: `cached`, " +
-        "`limited` for want of a turn, `malformed`",
+      result:
+        "`good`, `bad` or `unknown`: verdict of the API server; without a call to it: `cached`, " +
+        "`limited` by the rate limit, `malformed`",
     },
   },
   pingress_controller_memory_bytes: {
     type: "gauge",
-    help: "Memory of the process that is resident.",
+    help: "Resident memory of the process.",
   },
   pingress_controller_info: {
     type: "gauge",
-    help: "Always 1.",
-    labels: { version: "Of Pingress" },
+    help: "Always 1; the label is the running version.",
+    labels: { version: "Version of Pingress" },
   },
 } as const satisfies Record<string, MetricSpec>;
 

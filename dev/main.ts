@@ -91,7 +91,7 @@ await watch.run(async () => {
     print(`\n${"─".repeat(72)}\nChanged, and served: ${count(objects, "object")}.\n`);
     print(formatReport(plan, listeners));
   } catch (error) {
-    log.error("The change cannot be served; what was served before still is", { error });
+    log.error("Cannot serve the change, still serving the previous configuration", { error });
   }
 });
 

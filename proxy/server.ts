@@ -223,7 +223,7 @@ export class ProxyServer {
     try {
       for (const listener of this.#listeners) await listener.widen(count);
     } catch (error) {
-      this.#options.log.warn("Cannot listen by more sockets", { error: String(error) });
+      this.#options.log.warn("Cannot open more listening sockets", { error: String(error) });
     }
   }
 
@@ -296,7 +296,7 @@ export class ProxyServer {
     await this.#gone(timeout);
     if (this.connectionCount > 0) {
       const cut = this.connectionCount;
-      this.#options.log.warn("Drain ended before all exchanges", {
+      this.#options.log.warn("Drain timed out with exchanges in progress", {
         cut,
         tunnels: this.#tunnels.size,
       });
@@ -374,7 +374,7 @@ export class ProxyServer {
     const count = this.connectionCount + this.#handshakeCount;
     let excess = this.#descriptors.exhausted(count, performance.now());
     if (excess === null) return;
-    this.#options.log.warn("File descriptors have run out", {
+    this.#options.log.warn("Out of file descriptors", {
       connections: count,
       remedy: "raise the limit (ulimit -n), or lower --connection-limit to less than half of it",
     });
@@ -401,7 +401,10 @@ export class ProxyServer {
     const listener = `listener ${formatAddress(address)}`;
     onObstacle?.(listener, reason);
     if (reason === null) log.info("Listening again", { https: formatAddress(address) });
-    else log.error("Listening anew", { https: formatAddress(address), reason });
+    else {log.error("Listener stopped accepting, reopening it", {
+        https: formatAddress(address),
+        reason,
+      });}
   }
 
   /** @param protocol that client and listener have agreed on by ALPN; null where they have not. */

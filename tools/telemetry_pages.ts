@@ -14,7 +14,7 @@ import { MAX_SLOTS } from "../proxy/telemetry/route_slots.ts";
 export const METRICS_PAGE = "docs/metrics.md";
 export const ACCESS_LOG_PAGE = "docs/access-log.md";
 
-const MADE = "Made from the program itself by `deno task docs:update`; do not edit.";
+const MADE = "Generated from the code by `deno task docs:update`; do not edit.";
 
 /** One row a metric, in the order of the catalogue. */
 export function metricsPage(): string {
@@ -25,22 +25,20 @@ export function metricsPage(): string {
     "",
     "## The proxy",
     "",
-    "`GET /metrics` on the admin port, for anyone who reaches it, in the text format 0.0.4 of",
-    "Prometheus. Numbers are summed over all workers, and counters stay when a worker is replaced.",
-    "Values of labels come from the configuration and from fixed sets, so no client can add series.",
-    "A route that has had no request has no series; when it goes, its series go. What is counted",
-    "by route is counted when a request ends.",
+    "`GET /metrics` on the admin port, without authentication, in the Prometheus text format 0.0.4.",
+    "Values are summed over all workers, and counters survive the replacement of a worker. Label",
+    "values come from the configuration and from fixed sets, so clients cannot add series. A route",
+    "has series from its first request on, until it is deleted. Metrics by route are counted when a",
+    "request ends.",
     "",
     ...metricsTable(METRICS),
     "",
     "## The label `route`",
     "",
     "A route's id is its host, path type and path: `app.example.com Prefix /api`. `none` is for",
-    "requests that no route took or that were refused before one was looked for, `default` for those",
-    `of the default backend, \`other\` for routes beyond the first ${
-      MAX_SLOTS.toLocaleString("en")
-    }`,
-    "and for requests whose route went while they were under way.",
+    "requests that matched no route or were rejected before the match, `default` for those of the",
+    `default backend, \`other\` for routes beyond the first ${MAX_SLOTS.toLocaleString("en")}`,
+    "and for requests whose route was deleted while they were in progress.",
     "",
     "## Durations",
     "",
@@ -51,8 +49,8 @@ export function metricsPage(): string {
     "## Error codes",
     "",
     "In `pingress_request_errors_total`, in the access log's `error` and in events' `code`. *Whose*",
-    "says which side it was: the client's (`downstream`), the backend's (`upstream`), or the",
-    "configuration's or ours (`internal`).",
+    "names the side that caused it: the client (`downstream`), the backend (`upstream`), or the",
+    "configuration or the proxy itself (`internal`).",
     "",
     "| code | status | whose | meaning |",
     "| --- | --- | --- | --- |",
@@ -62,8 +60,8 @@ export function metricsPage(): string {
     "",
     "## The controller",
     "",
-    "Its admin port has a `/metrics` of its own. Each replica counts for itself; what is written is",
-    "counted by the one that leads. The bounds of durations are 1 ms to 10 s.",
+    "The controller serves `/metrics` on its own admin port. Each replica counts for itself; only the",
+    "leader counts writes. The bounds of durations are 1 ms to 10 s.",
     "",
     ...metricsTable(CONTROLLER_METRICS),
     "",
@@ -77,7 +75,7 @@ function metricsTable(metrics: Readonly<Record<string, MetricSpec>>): string[] {
       "–"
     } |`
   );
-  return ["| metric | type | what it says | labels |", "| --- | --- | --- | --- |", ...rows];
+  return ["| metric | type | meaning | labels |", "| --- | --- | --- | --- |", ...rows];
 }
 
 /** One row a field, in the order of a line. */
@@ -87,15 +85,15 @@ export function accessLogPage(): string {
     "",
     MADE,
     "",
-    "One JSON object a line on standard output, between the lines of events; `--access-log=false`",
-    "turns it off. A field that has nothing to say is left out. Control characters, quotes and what",
-    "turns the direction of text are escaped, bytes above ASCII stand as one character each",
-    "(latin1). Of each value 1 KiB is written at most, escapes included; a value that is cut ends in",
-    "`…` and its length, as in `… (30000 characters)`. Lines leave in batches, every 100 ms or 64 KiB.",
-    "What standard output does not take in time is dropped, counted in",
-    "`pingress_log_lines_dropped_total` and told of in the log: it never holds up traffic.",
+    "One JSON object per line on standard output, interleaved with log messages; `--access-log=false`",
+    "disables it. Empty fields are omitted. Control characters, quotes and bidirectional control",
+    "characters are escaped; each byte above ASCII is written as one character (latin1). Values are",
+    "truncated after 1 KiB, including escapes, and then end in `…` and their length, as in",
+    "`… (30000 characters)`. Lines are written in batches, every 100 ms or 64 KiB. Lines that standard",
+    "output does not accept in time are dropped, counted in `pingress_log_lines_dropped_total` and",
+    "reported in the log; they never delay traffic.",
     "",
-    "| field | what it says |",
+    "| field | meaning |",
     "| --- | --- |",
     ...Object.entries(ACCESS_LOG_FIELDS).map(([name, text]) => `| \`${name}\` | ${cell(text)} |`),
     "",

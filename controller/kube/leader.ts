@@ -225,7 +225,7 @@ export class LeaderElector implements WriteFence {
     const isVoid = this.#observation === null && result.value === null;
     const isNew = !isVoid || await this.#isNew(deadline);
     if (!isNew) {
-      this.#log.warn("No lease where one has led: waiting, should it lead still", {
+      this.#log.warn("The lease is missing, waiting in case its last holder still leads", {
         lease: this.#calls.title,
         seconds: this.#leaseDuration / 1000,
       });
@@ -255,7 +255,7 @@ export class LeaderElector implements WriteFence {
       this.#lose(holder === null ? "the lease names no holder" : "another holds the lease");
     }
     if (holder === null || holder === before || holder === this.#identity) return;
-    this.#log.info("Another leads", { lease: this.#calls.title, identity: holder });
+    this.#log.info("Another replica leads", { lease: this.#calls.title, identity: holder });
   }
 
   #renewed(sent: number): void {
@@ -328,7 +328,10 @@ export class LeaderElector implements WriteFence {
   }
 
   #leftToExpire(reason: string): void {
-    this.#log.warn("Left the lease to expire", { lease: this.#calls.title, reason });
+    this.#log.warn("Did not release the lease, it will expire", {
+      lease: this.#calls.title,
+      reason,
+    });
   }
 
   /** Milliseconds until the next try. */

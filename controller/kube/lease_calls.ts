@@ -70,7 +70,7 @@ export class LeaseCalls {
   /** All that was tried has worked, or was not needed. */
   worked(): void {
     if (this.#failure !== null) {
-      this.#log.info("The lease can be used again", { lease: this.title });
+      this.#log.info("The lease is accessible again", { lease: this.title });
     }
     this.#failure = null;
     this.#forbidden.clear();
@@ -81,13 +81,13 @@ export class LeaseCalls {
     const { code, message } = error;
     if (code === 403 && !this.#forbidden.has(verb)) {
       this.#forbidden.add(verb);
-      this.#log.error("RBAC does not allow to use the lease", {
+      this.#log.error("RBAC denies access to the lease", {
         lease: this.title,
         missing: this.#ruleFor(verb),
         reason: message,
       });
     } else if (code !== 403 && code !== 409 && this.#failure === null) {
-      this.#log.warn("The lease cannot be used, will be tried again", {
+      this.#log.warn("Cannot access the lease, will retry", {
         lease: this.title,
         reason: message,
       });

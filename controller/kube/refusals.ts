@@ -31,7 +31,7 @@ export class RefusalLog {
     const now = this.#now();
     if (now - (this.#told.get(missing) ?? -Infinity) < REPETITION) return;
     this.#told.set(missing, now);
-    this.#log.error("The API server refuses a call, since a right is missing", {
+    this.#log.error("The API server denied a call, an RBAC rule is missing", {
       missing: `apiGroups [${group || '""'}], resources [${resource}], verbs [${verb}]`,
       role: namespace === undefined ? "ClusterRole" : `Role in namespace ${namespace}`,
       reason: message,

@@ -183,7 +183,7 @@ export class WorkloadOutput implements Output {
       const name = `${object.kind} ${object.name}`;
       if (this.#failures.get(name) !== error.message) {
         const reason = error.message;
-        log.warn("Failed, will be tried again", { job: "workload", object: name, reason });
+        log.warn("Job failed, will be retried", { job: "workload", object: name, reason });
       }
       this.#failures.set(name, error.message);
     }

@@ -25,15 +25,19 @@ export class ProblemLog {
       const { field, reason, message, remedy } = problem;
       const fields = { object: nameOf(problem), field, reason, problem: message, remedy };
       if (problem.severity === "error") {
-        this.#log.error("Something is not served as written", fields);
-      } else this.#log.warn("Something should be looked at", fields);
+        this.#log.error("Configuration error", fields);
+      } else this.#log.warn("Configuration warning", fields);
     }
     for (const [, problem] of went.slice(0, MAX_LINES)) {
       const { field, reason } = problem;
-      this.#log.info("Problem is gone", { object: nameOf(problem), field, reason });
+      this.#log.info("Problem resolved", { object: nameOf(problem), field, reason });
     }
     const more = Math.max(0, came.length - MAX_LINES) + Math.max(0, went.length - MAX_LINES);
-    if (more > 0) this.#log.warn("More problems came or went; /problems has all", { count: more });
+    if (more > 0) {
+      this.#log.warn("More problems appeared or were resolved; /problems lists all", {
+        count: more,
+      });
+    }
   }
 }
 

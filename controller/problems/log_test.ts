@@ -12,7 +12,7 @@ const PROBLEM: Problem = {
   severity: "error",
 };
 
-const GONE = "Problem is gone";
+const GONE = "Problem resolved";
 
 function scene() {
   const lines: Record<string, unknown>[] = [];

@@ -168,13 +168,16 @@ export class Reconciler {
       return done;
     }
     const { log } = this.#options;
-    log.warn("Much would go at once, so everything is listed anew before", { loss });
+    log.warn("Many objects disappeared at once, listing everything again first", { loss });
     const confirmed = await this.confirm();
     if (confirmed === null) {
       return { kind: "failed", reason: `${loss} would go, and new lists cannot be had` };
     }
     const isReal = largeLoss(before!, confirmed.snapshot) !== null;
-    log.warn(isReal ? "New lists confirm the loss" : "New lists do not confirm the loss", { loss });
+    log.warn(
+      isReal ? "New lists confirm the deletions" : "New lists do not confirm the deletions",
+      { loss },
+    );
     return done;
   }
 
@@ -218,7 +221,7 @@ export class Reconciler {
     );
     const milliseconds = performance.now() - started;
     if (translation === null) {
-      log.error("Nothing could be translated, so what is published stays");
+      log.error("Translation failed, keeping the published configuration");
       onRun?.("failed", milliseconds);
       return null;
     }

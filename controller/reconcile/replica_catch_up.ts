@@ -196,7 +196,7 @@ export class ReplicaCatchUp {
     const fresh = wrong.find(([proxy]) => !suspects.has(proxy));
     if (fresh !== undefined) {
       const about = { kind, proxy: fresh[0], proxies: wrong.length };
-      log.warn("A proxy has a version in force that no list bears out", about);
+      log.warn("A proxy serves a version that no list confirms", about);
     }
     for (const [proxy] of wrong) suspects.add(proxy);
     for (const proxy of suspects) {
@@ -209,7 +209,7 @@ export class ReplicaCatchUp {
   /** How far a list gets that is made now; null where there is none. */
   async #reach(kind: WatchedKind): Promise<string | null> {
     const { kinds, log } = this.#options;
-    log.debug("Listing anew what another replica has told a proxy", { kind: kind.kind });
+    log.debug("Listing again, as another replica sent a proxy newer objects", { kind: kind.kind });
     // One counter counts for all kinds. Where Secrets are asked for one by one, they do not tell it.
     const counter = kinds.find(({ kind }) => kind === "IngressClass") ?? kind;
     const listed = await Promise.all([...new Set([kind, counter])].map((one) => one.relist()));
@@ -224,7 +224,7 @@ export class ReplicaCatchUp {
     this.#pauses.set(kind.kind, backoff);
     const about = { kind: kind.kind };
     if (backoff.failures === 0) {
-      log.info("Listing anew what another replica has seen further", about);
+      log.info("Listing again to catch up with another replica", about);
     }
     const listed = await kind.relist();
     if (listed.ok) {
@@ -234,7 +234,7 @@ export class ReplicaCatchUp {
     }
     const { message: reason, retryAfter } = listed.error;
     if (backoff.failures === 0) {
-      log.warn("Cannot list anew, will be tried again", { ...about, reason });
+      log.warn("Cannot list again, will retry", { ...about, reason });
     }
     await this.#sleep(backoff.next(retryAfter));
   }

@@ -125,9 +125,9 @@ export class StreamListener {
     if (failed !== null) {
       if (others.length === 0 || OF_PORT.has(failed.code)) throw failed;
       await this.#bind(others[0]).catch(() => Promise.reject(failed));
-      log.info("There is no IPv6 here, so the stream is served on IPv4 alone");
+      log.info("IPv6 is not available, serving the stream on IPv4 only");
     }
-    this.#server.on("error", (error) => log.error("The stream's port has failed", { error }));
+    this.#server.on("error", (error) => log.error("The stream's listener failed", { error }));
     this.#watch();
   }
 
@@ -187,8 +187,10 @@ export class StreamListener {
     const { log } = this.#options;
     this.#server.close();
     const failed = await this.#bind(this.#address).then(() => null, (error) => error);
-    if (failed === null) log.warn("The stream's port was silent and is open again");
-    else log.error("The stream's port is silent, and cannot be opened", { error: failed });
+    if (failed === null) log.warn("The stream's listener had stopped accepting and was reopened");
+    else {log.error("The stream's listener stopped accepting and cannot be reopened", {
+        error: failed,
+      });}
   }
 
   #bind({ hostname: host, port }: Address): Promise<void> {
@@ -218,7 +220,7 @@ export class StreamListener {
       this.#server.setSecureContext({ cert, key, minVersion: "TLSv1.2" });
     } else {
       const { message: reason } = reading;
-      log.error("The stream's certificate cannot be used, so the one before stays", { reason });
+      log.error("The stream's new certificate is invalid, keeping the current one", { reason });
     }
   }
 

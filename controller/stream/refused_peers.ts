@@ -43,7 +43,7 @@ export class RefusedPeers {
     this.#told.set(key, { peer, at: now });
     this.#lines.push(now);
     const build = PROXY_AGENT.exec(agent ?? "")?.[1] ?? null;
-    this.#log.warn("A stream was refused", { peer, build, status, reason });
+    this.#log.warn("A stream request was rejected", { peer, build, status, reason });
   }
 
   /** Whatever was told of this address is over; the next refusal is news. */

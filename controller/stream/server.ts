@@ -120,7 +120,7 @@ export class StreamServer {
       log,
       onRequest: (request, response) =>
         this.#open(request, response).catch((error) => {
-          log.error("A stream has failed", { error });
+          log.error("A stream failed", { error });
           request.socket.destroy();
         }),
     });
@@ -154,7 +154,7 @@ export class StreamServer {
       taking = this.#updates.take(snapshot);
     } catch (error) {
       // What proxies have stays; everything else of a reconciliation goes on.
-      return this.#options.log.error("A configuration cannot be streamed", { error });
+      return this.#options.log.error("Cannot stream a configuration", { error });
     }
     const tooLarge = taking.ok ? null : taking.bytes;
     const isNews = tooLarge !== this.#tooLarge;
@@ -233,7 +233,7 @@ export class StreamServer {
     try {
       run();
     } catch (error) {
-      this.#options.log.error("A stream has failed", { proxy: session.name, error });
+      this.#options.log.error("A stream failed", { proxy: session.name, error });
       session.end("failed");
     }
   }
@@ -353,11 +353,11 @@ export class StreamServer {
         if (!isNews) return;
         // That another replica has seen more is mended by seeing it too.
         const level = code === "older" ? "info" : "warn";
-        log[level]("A proxy refuses an update", { proxy, build, code, reason });
+        log[level]("A proxy rejected an update", { proxy, build, code, reason });
       },
       lost({ name: proxy }, reason) {
         metrics.count("pingress_controller_stream_lost_total");
-        log.info("A proxy needs the whole configuration again", { proxy, reason });
+        log.info("A proxy requested a full snapshot", { proxy, reason });
       },
       claimed: (session, version) => onClaim(version, session.name),
       token: (session, { token }) => void this.#renew(session, token),

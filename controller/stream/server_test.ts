@@ -103,7 +103,7 @@ Deno.test("what a proxy refuses again and again is one refusal, told once and si
     () => session.refusal === first ? null : session.refusal,
   );
   assert.equal(second.at, first.at);
-  assert.equal(told.filter((message) => message === "A proxy refuses an update").length, 1);
+  assert.equal(told.filter((message) => message === "A proxy rejected an update").length, 1);
 });
 
 Deno.test("a proxy for which the version was too old gets the next one at once", async () => {

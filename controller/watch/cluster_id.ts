@@ -31,7 +31,7 @@ export async function awaitEpoch(
       : "Nothing has to be done if the API server is only away for a while";
     // One that cannot be reached says so in ever other words.
     const way = got.ok ? "" : got.error.code === 0 ? got.error.reason : String(got.error.code);
-    if (way !== said) log.warn("Cannot tell which cluster this is", { reason, remedy });
+    if (way !== said) log.warn("Cannot identify the cluster", { reason, remedy });
     said = way;
     await pause(backoff.next(got.ok ? null : got.error.retryAfter), client, signal);
   }

@@ -246,7 +246,7 @@ export class NamedSecrets {
     this.#store.isSynced = this.#index.isSynced || isForbidden;
     if (this.#store.isSynced) this.#onSynced();
     if (isForbidden && !this.#isPolling) {
-      this.#log.info("Asking for each Secret, since they cannot be watched", {
+      this.#log.info("Cannot watch Secrets, reading each by name", {
         seconds: this.#timing.poll / 1000,
       });
       this.#forgetVersions();
@@ -325,7 +325,7 @@ export class NamedSecrets {
     this.#look();
     if (this.#isCurrent && this.#logged.size > 0) {
       this.#logged.clear();
-      this.#log.info("All Secrets that are named are read again");
+      this.#log.info("Reading all referenced Secrets again");
     }
     for (const tell of this.#waiting) tell();
   }

@@ -80,7 +80,7 @@ Deno.test("format 2 that cannot be read is reported, although format 1 can be", 
     async ({ source, events }) => {
       const loaded = await source.load();
       assert.equal(loaded.ok, false);
-      assert.match(events[0], /^error Configuration refused: the file is not JSON/);
+      assert.match(events[0], /^error Configuration rejected: the file is not JSON/);
     },
   );
 });

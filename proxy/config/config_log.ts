@@ -9,7 +9,7 @@ import type { ConfigProblem } from "../../shared/snapshot/parse.ts";
 /** Problems of one reading that are logged; 10,000 lines help nobody. */
 const MAX_LOGGED = 20;
 
-const LAST_GOOD = ", the last good one stays in force";
+const LAST_GOOD = ", keeping the active one";
 
 export class ConfigLog {
   readonly #log: Logger;
@@ -43,7 +43,7 @@ export class ConfigLog {
       return;
     }
     this.#refused = true;
-    this.#write(problems, `Configuration refused${hasGood ? LAST_GOOD : ""}`);
+    this.#write(problems, `Configuration rejected${hasGood ? LAST_GOOD : ""}`);
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
       const unsaid = this.#unsaid;
@@ -69,7 +69,7 @@ export class ConfigLog {
   }
 
   overdue(lacks: string, hasGood: boolean): void {
-    this.#log.error(`Configuration stays incomplete${hasGood ? LAST_GOOD : ""}`, {
+    this.#log.error(`Configuration is still incomplete${hasGood ? LAST_GOOD : ""}`, {
       ...this.#from,
       lacks,
       remedy:
@@ -79,7 +79,7 @@ export class ConfigLog {
 
   accepted(): void {
     this.#unsaid = null;
-    if (this.#refused) this.#log.info("Configuration can be read again", { ...this.#from });
+    if (this.#refused) this.#log.info("Configuration is readable again", { ...this.#from });
     if (this.#incomplete) this.#log.info("Configuration is complete", { ...this.#from });
     this.#refused = false;
     this.#incomplete = false;
@@ -95,7 +95,7 @@ export class ConfigLog {
   #write(problems: readonly ConfigProblem[], line: string): void {
     for (const { severity, path, message, remedy } of problems.slice(0, MAX_LOGGED)) {
       const fields = { ...this.#from, path, problem: message, remedy };
-      if (severity === "warning") this.#log.warn("Configuration has a doubtful part", fields);
+      if (severity === "warning") this.#log.warn("Configuration has a warning", fields);
       else this.#log.error(line, fields);
     }
     if (problems.length > MAX_LOGGED) {

@@ -186,9 +186,9 @@ Deno.test("a file that is written slowly is refused in one line, and taken once 
       const [refusal, ...more] = events;
       assert.match(
         refusal,
-        /^error Configuration refused, the last good one stays in force: .*end/,
+        /^error Configuration rejected, keeping the active one: .*end/,
       );
-      assert.deepEqual(more, ["info Configuration can be read again"]);
+      assert.deepEqual(more, ["info Configuration is readable again"]);
     },
     () => ({ refusalInterval: 3_600_000, onRefused: () => refused++ }),
   );

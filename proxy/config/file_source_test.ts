@@ -54,7 +54,7 @@ Deno.test("a file that cannot be read at the start is an error that names file, 
         const result = await source.load();
         assert.ok(!result.ok);
         assert.equal(result.message, `configuration ${folder}/proxy.json: ${message}`);
-        assert.match(events[0], /^error Configuration refused: /);
+        assert.match(events[0], /^error Configuration rejected: /);
         assert.equal(events.length, result.problems.length);
         assert.deepEqual(hosts, []);
       }));
@@ -149,10 +149,10 @@ Deno.test("a half-written file leaves the last good one in force until it is who
     assert.deepEqual(hosts, ["b"]);
     assert.equal(
       events[0],
-      "error Configuration refused, the last good one stays in force: the file is not JSON: " +
+      "error Configuration rejected, keeping the active one: the file is not JSON: " +
         "line 1, column 51: the text ends too early",
     );
-    assert.equal(events.at(-1), "info Configuration can be read again");
+    assert.equal(events.at(-1), "info Configuration is readable again");
   });
 });
 
@@ -161,14 +161,14 @@ Deno.test("a file that goes leaves the last good one in force, and is said once"
     const { folder, hosts, events } = scene;
     await begin(scene);
     Deno.removeSync(`${folder}/proxy.json`);
-    const gone = "error Configuration refused, the last good one stays in force: it does not exist";
+    const gone = "error Configuration rejected, keeping the active one: it does not exist";
     await until(() => events.length > 0, "it is missed");
     await meanwhile();
     assert.deepEqual(events, [gone]);
     Deno.writeTextFileSync(`${folder}/proxy.json`, config("watched"));
     await until(() => events.length > 1, "it is back");
     await meanwhile();
-    assert.deepEqual(events, [gone, "info Configuration can be read again"]);
+    assert.deepEqual(events, [gone, "info Configuration is readable again"]);
     assert.deepEqual(hosts, []);
   }, () => ({ poll: 20 }));
 });

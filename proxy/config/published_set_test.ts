@@ -144,7 +144,7 @@ Deno.test("what is lacking or of another configuration is waited for, in one lin
           assert.equal(revealed(snapshots[1]), revealed(LATER));
           if (lacks.source !== "^$") {
             assert.deepEqual(events, [
-              "info Configuration is not complete yet, the last good one stays in force",
+              "info Configuration is not complete yet, keeping the active one",
               "info Configuration is complete",
             ]);
           }
@@ -238,7 +238,7 @@ Deno.test("what is refused while the first one is waited for is told, and does n
     source.start();
     volume.publish({ "proxy-v2.json": "{" });
     await until(() => counts.refused === 1, "it is refused");
-    assert.match(events[1], /^error Configuration refused: the file is not JSON/);
+    assert.match(events[1], /^error Configuration rejected: the file is not JSON/);
     assert.match(counts.none.at(-1)!, /the file is not JSON/);
     volume.publish(files(SMALL));
     await source.first;
@@ -256,8 +256,8 @@ Deno.test("what stays incomplete is an error in the end, once, and counts as ref
     await until(() => counts.refused > 0, "it counts");
     await meanwhile();
     assert.deepEqual(events, [
-      "info Configuration is not complete yet, the last good one stays in force",
-      "error Configuration stays incomplete, the last good one stays in force",
+      "info Configuration is not complete yet, keeping the active one",
+      "error Configuration is still incomplete, keeping the active one",
     ]);
     assert.equal(counts.refused, 1);
     volume.publish(next);

@@ -45,7 +45,7 @@ export class EndpointHealth {
   ): void {
     if (time === 0) return;
     this.#metrics.upstreamEjected(reason);
-    this.#log.warn("Endpoint left out, as it keeps failing", {
+    this.#log.warn("Endpoint ejected", {
       upstream: upstream.id,
       endpoint: formatAddress({ hostname: endpoint.address, port: endpoint.port }),
       ms: time,

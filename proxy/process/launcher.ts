@@ -46,12 +46,12 @@ export function startProxy(
   const { logLevel: level, logFormat: format } = parsed.options;
   const log = createLogger({ level, format });
   const ipv4Only = lacksIpv6(parsed.options);
-  if (ipv4Only) log.info("There is no IPv6 here, so 0.0.0.0 is listened on in place of [::]");
+  if (ipv4Only) log.info("IPv6 is not available, listening on 0.0.0.0 instead of [::]");
   const named = ipv4Only ? onIpv4(parsed.options) : parsed.options;
   const options = onPrivilegedPorts(named);
   const { listenHttp, listenHttps } = options;
   if (options.listensByDefault) {
-    log.info("No listener is named by --listen-http or --listen-https, so defaults are used", {
+    log.info("Neither --listen-http nor --listen-https is set, using the defaults", {
       http: listenHttp.map(formatAddress),
       https: listenHttps.map(formatAddress),
     });
@@ -97,7 +97,7 @@ export function startProxy(
 
 /** Ends what cannot go on. */
 async function fail(log: Logger, reason: string): Promise<void> {
-  log.error("Cannot go on", { reason });
+  log.error("Cannot continue", { reason });
   await standardOutput().flush();
   Deno.exit(1);
 }

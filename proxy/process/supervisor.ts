@@ -216,7 +216,7 @@ class Supervisor {
         await run();
       } catch (error) {
         failed = true;
-        log.error("Failed while ending", { step, error });
+        log.error("Failed during shutdown", { step, error });
       }
     };
     await attempt("drain", () => this.#plane.drain({ delay, timeout }));

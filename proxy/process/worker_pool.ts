@@ -187,10 +187,10 @@ export class WorkerPool implements DataPlane {
         hub.workerStalled();
         log.warn("Worker stalled", { worker: place, silence });
       },
-      onAnswer: ({ place }) => log.info("Worker answers again", { worker: place }),
+      onAnswer: ({ place }) => log.info("Worker responds again", { worker: place }),
       onStuck: (member, silence) => this.#replace(member, silence),
-      onEnding: (reason) => log.error("Ending soon", { reason }),
-      onRelief: () => log.info("Not ending: all workers answer again"),
+      onEnding: (reason) => log.error("Shutting down soon", { reason }),
+      onRelief: () => log.info("Shutdown cancelled, all workers respond again"),
       onEnd,
     });
   }

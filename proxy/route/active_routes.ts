@@ -129,7 +129,7 @@ export class ActiveRoutes {
       return this.#compiler.compile(action, route ?? undefined);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      this.#log.error("Route does not compile and answers 500", {
+      this.#log.error("Route does not compile, responding with 500", {
         route: route?.id,
         problem: reason,
       });

@@ -15,30 +15,31 @@ import { LogBuffer, type Piece, pieceOf } from "./log_buffer.ts";
 
 /** Every field there is, in the order of a line. Those that have nothing to say are left out. */
 export const ACCESS_LOG_FIELDS = {
-  time: "When the exchange ended, RFC 3339 in UTC with milliseconds.",
-  log: "Always `access`, to tell these lines from events.",
-  requestId: "The `X-Request-Id` that backend and client got.",
-  client: "The client's address; behind a trusted proxy, the one that it names.",
-  peer: "The trusted proxy's address, where there is one.",
-  method: "As the client wrote it.",
-  scheme: "`http` or `https`, as the connection is.",
+  time: "End of the exchange, RFC 3339 in UTC with milliseconds.",
+  log: "Always `access`; distinguishes these lines from log messages.",
+  requestId: "The `X-Request-Id` sent to the backend and the client.",
+  client: "The client's address; behind a trusted proxy, the address that the proxy reports.",
+  peer: "The address of the trusted proxy, if there is one.",
+  method: "As sent by the client.",
+  scheme: "`http` or `https`, of the connection.",
   host: "Lower case, without port.",
-  path: "As it was matched with routes: canonical, without the query.",
+  path: "The canonical path that routes are matched with, without the query.",
   query: "With its `?`; only with `--access-log-query`.",
   version: "`1.0`, `1.1` or `2`.",
-  status: "Of the answer; left out where the client was gone before one.",
-  bytesIn: "Head and body of the request, without the framing of chunks; 0 for a head that was " +
-    "refused before its end.",
-  bytesOut: "Head and body of the answer, as they left.",
-  durationMs: "From the request's first byte to the answer's last.",
-  upstreamMs: "From choosing the endpoint, connecting included, to the head of its answer.",
-  route: "Id of the route; left out where none took the request.",
+  status: "Of the response; omitted if the client closed before it.",
+  bytesIn: "Head and body of the request, without chunk framing; 0 for a head that was rejected " +
+    "before its end.",
+  bytesOut: "Head and body of the response, as sent.",
+  durationMs: "From the first byte of the request to the last byte of the response.",
+  upstreamMs:
+    "From the choice of the endpoint, including the connect, to the head of its response.",
+  route: "Id of the route; omitted if none matched.",
   upstream: "Namespace, Service and port.",
-  endpoint: "Address and port of the pod that was asked last.",
-  tries: "How many times an endpoint was asked.",
-  error: "What went wrong, as in `pingress_request_errors_total`.",
-  userAgent: "The field `User-Agent`.",
-  referer: "The field `Referer` without user and password; its query only with " +
+  endpoint: "Address and port of the pod of the last attempt.",
+  tries: "Number of attempts.",
+  error: "The error code, as in `pingress_request_errors_total`.",
+  userAgent: "The header `User-Agent`.",
+  referer: "The header `Referer` without user and password; its query only with " +
     "`--access-log-query`.",
 } as const;
 

@@ -10,207 +10,207 @@ const ROUTE = "A route's id, or `none`, `default` or `other`; see below";
 export const METRICS = {
   pingress_requests_total: {
     type: "counter",
-    help: "Requests that have ended, refused ones included.",
+    help: "Completed requests, including rejected ones.",
     labels: {
       route: ROUTE,
       method: "`GET`, `HEAD`, `POST`, `PUT`, `PATCH`, `DELETE`, `OPTIONS`, or `OTHER`",
-      status: "`1xx` (tunnels) to `5xx`; `none`: the client was gone before an answer",
+      status: "`1xx` (tunnels) to `5xx`; `none`: the client closed before the response",
     },
   },
   pingress_request_duration_seconds: {
     type: "histogram",
-    help: "From a request's first byte to its answer's last; tunnels are left out.",
+    help:
+      "Time from the first byte of a request to the last byte of its response, without tunnels.",
     labels: { route: ROUTE },
   },
   pingress_request_bytes_total: {
     type: "counter",
-    help: "Bytes of requests that have ended: heads and bodies, without the framing of chunks.",
+    help: "Bytes of completed requests: heads and bodies, without chunk framing.",
     labels: { route: ROUTE },
   },
   pingress_response_bytes_total: {
     type: "counter",
-    help: "Bytes of answers to requests that have ended, as they left.",
+    help: "Bytes sent in responses to completed requests.",
     labels: { route: ROUTE },
   },
   pingress_upstream_retries_total: {
     type: "counter",
-    help: "Further times that an endpoint was asked for the same request.",
+    help: "Retries: attempts after the first one of a request.",
     labels: { route: ROUTE },
   },
   pingress_request_errors_total: {
     type: "counter",
-    help: "Requests that ended with an error.",
+    help: "Requests that failed, by error code.",
     labels: { code: "The error's code, as in the access log" },
   },
   pingress_connections_total: {
     type: "counter",
-    help: "Connections of clients that were served.",
+    help: "Client connections accepted.",
   },
   pingress_connections_open: {
     type: "gauge",
-    help: "Connections of clients that are open.",
+    help: "Open client connections.",
   },
   pingress_connections_shed_total: {
     type: "counter",
-    help: "Connections of clients that were refused, or closed while idle, for want of room.",
+    help: "Client connections rejected, or closed while idle, because a limit was reached.",
     labels: {
       reason: "`connection_limit`, `address_limit`, `overload` (refused); `idle` (closed)",
     },
   },
   pingress_http2_connections_ended_total: {
     type: "counter",
-    help: "HTTP/2 connections of clients that were ended (GOAWAY) for what the client did.",
+    help: "Client HTTP/2 connections closed with GOAWAY because of the client's behavior.",
     labels: {
-      reason: "Past a limit: `resets`, `control_frames`, `unread_acks`, `empty_frames`, " +
-        "`tiny_frames`, `continuations`, `large_heads`. Against RFC 9113: `protocol_error`, " +
+      reason: "Limit exceeded: `resets`, `control_frames`, `unread_acks`, `empty_frames`, " +
+        "`tiny_frames`, `continuations`, `large_heads`. Violation of RFC 9113: `protocol_error`, " +
         "`flow_control_error`, `stream_closed`, `frame_size_error`, `compression_error`",
     },
   },
   pingress_accept_errors_total: {
     type: "counter",
-    help: "Connections that the system could not hand over, mostly for want of descriptors.",
+    help: "Failed calls of accept, usually because there are no free file descriptors.",
   },
   pingress_tls_handshake_errors_total: {
     type: "counter",
-    help: "TLS handshakes with clients that failed.",
+    help: "Failed TLS handshakes with clients.",
   },
   pingress_tunnels_total: {
     type: "counter",
-    help: "Connections that became a WebSocket or another protocol.",
+    help: "Connections upgraded to WebSocket or another protocol.",
   },
   pingress_tunnels_open: {
     type: "gauge",
-    help: "Such connections that are open.",
+    help: "Open upgraded connections.",
   },
   pingress_upstream_connects_total: {
     type: "counter",
-    help: "Attempts to connect to an endpoint.",
+    help: "Connection attempts to endpoints.",
     labels: { result: "`ok` or `failed`" },
   },
   pingress_upstream_connections_reused_total: {
     type: "counter",
-    help: "Times that an endpoint was asked on a connection that was open already.",
+    help: "Attempts sent on a connection that was already open.",
   },
   pingress_upstream_ejections_total: {
     type: "counter",
-    help: "Times that an endpoint was left out for a while because it kept failing.",
+    help: "Ejections of endpoints by outlier detection.",
     labels: {
-      reason: "`no_answer`: no connection, no TLS or no answer; `gateway_error`: it kept " +
-        "answering 502, 503 or 504",
+      reason: "`no_answer`: connection or TLS handshake failed, or no response; `gateway_error`: " +
+        "repeated 502, 503 or 504 responses",
     },
   },
   pingress_requests_held: {
     type: "gauge",
-    help: "Requests that wait for a Service to get an endpoint; see `--hold-timeout`.",
+    help: "Pending requests that wait for an endpoint of a Service; see `--hold-timeout`.",
   },
   pingress_holds_total: {
     type: "counter",
-    help: "Times that a request was to wait for an endpoint, by what became of it.",
+    help: "Requests that found no endpoint and had to wait, by outcome.",
     labels: {
       outcome:
-        "`served`: the list had some in time; `timeout`; `client_gone`; `no_room`: not held, " +
-        "for `--hold-limit`; `ended`: the Service went, or this proxy stopped",
+        "`served`: an endpoint became ready in time; `timeout`; `client_gone`; `no_room`: rejected " +
+        "because of `--hold-limit`; `ended`: the Service was deleted, or this proxy stopped",
     },
   },
   pingress_upstream_retries_denied_total: {
     type: "counter",
-    help: "Failures that were answered because `--retry-budget` was used up.",
+    help: "Failed attempts that were not retried because `--retry-budget` was exhausted.",
   },
   pingress_stream_connected: {
     type: "gauge",
-    help: "1 while a controller serves the stream, else 0; only with `--controller`.",
+    help: "1 while connected to a controller's stream, else 0. Only with `--controller`.",
   },
   pingress_stream_connects_total: {
     type: "counter",
-    help: "Times that a stream was asked for; only with `--controller`.",
+    help: "Connection attempts to the stream. Only with `--controller`.",
     labels: { result: "`ok` or `failed`" },
   },
   pingress_stream_updates_total: {
     type: "counter",
-    help: "Configurations that came by the stream; only with `--controller`.",
+    help: "Updates received by the stream. Only with `--controller`.",
     labels: {
-      kind: "`snapshot` (whole), `delta` (what has changed) or `same` (as it is in force)",
+      kind: "`snapshot` (full), `delta` (changes) or `same` (the active snapshot is current)",
       result:
-        "`applied`; `refused`: the last good one stays in force; `lost`: it did not fit, so " +
-        "the whole was asked for",
+        "`applied`; `refused`: rejected, the active snapshot stays; `lost`: the delta did not " +
+        "apply, so a full snapshot was requested",
     },
   },
   pingress_stream_sync_age_seconds: {
     type: "gauge",
     help:
-      "Time since a controller last said anything while what it had sent was in force: seconds " +
-      "while all is well. Only with `--controller`, once there was a first time.",
+      "Time since a controller last sent a message while the proxy was in sync; a few seconds in " +
+      "normal operation. Only with `--controller`, from the first sync on.",
   },
   pingress_snapshot_loads_total: {
     type: "counter",
-    help: "Configurations read, the first included; a refused one leaves the last good in force.",
+    help: "Configurations read, including the first; the active snapshot stays if one is rejected.",
     labels: { result: "`applied` or `refused`" },
   },
   pingress_snapshot_age_seconds: {
     type: "gauge",
-    help: "Time since the snapshot in force was applied.",
+    help: "Time since the active snapshot was applied.",
   },
   pingress_snapshot_info: {
     type: "gauge",
-    help: "Always 1: which cluster the snapshot in force is of.",
+    help: "Always 1; the label is the cluster of the active snapshot.",
     labels: { epoch: "UID of the namespace kube-system, or `file`" },
   },
   pingress_snapshot_resource_version: {
     type: "gauge",
-    help: "Highest resourceVersion that the snapshot in force has seen.",
-    labels: { kind: "Kind of Kubernetes objects" },
+    help: "Highest resourceVersion in the active snapshot.",
+    labels: { kind: "The kind of Kubernetes objects" },
   },
   pingress_snapshot_routes: {
     type: "gauge",
-    help: "Routes of the snapshot in force.",
+    help: "Routes of the active snapshot.",
   },
   pingress_snapshot_upstreams: {
     type: "gauge",
-    help: "Upstreams of the snapshot in force.",
+    help: "Upstreams of the active snapshot.",
   },
   pingress_certificate_days_left: {
     type: "gauge",
-    help: "Days until a certificate in use expires; negative afterwards.",
+    help: "Days until a certificate in use expires; negative once it has expired.",
     labels: {
-      hosts: "The hosts that it is used for, ten at most, an asterisk before them if it is the " +
-        "default; none where only backends see it",
-      certificate: "Where it comes from: `namespace/name` of a Secret, or the path of a file",
+      hosts: "Its hosts, ten at most, with a leading asterisk for the default certificate; " +
+        "empty for a client certificate sent to backends",
+      certificate: "Its source: `namespace/name` of a Secret, or the path of a file",
     },
   },
   pingress_certificates_refused: {
     type: "gauge",
-    help:
-      "Certificates of the snapshot in force that cannot be used, though a last good one may stay.",
+    help: "Invalid certificates of the active snapshot; the last good one may still be in use.",
   },
   pingress_workers: {
     type: "gauge",
-    help: "Event loops that serve traffic, a stuck one included.",
+    help: "Workers that serve traffic, including stuck ones.",
   },
   pingress_worker_restarts_total: {
     type: "counter",
-    help: "Workers that failed and were replaced.",
+    help: "Workers replaced after a failure.",
   },
   pingress_worker_stalls_total: {
     type: "counter",
     help:
-      "Times that a worker did not answer for 2 s: a lack of CPU, or something that holds its event loop.",
+      "Stalls: a worker did not respond for 2 s, for lack of CPU or because its event loop was blocked.",
   },
   pingress_log_lines_dropped_total: {
     type: "counter",
-    help: "Lines of the access log and of the event log that standard output did not take in time.",
+    help: "Lines of the access log and of the log dropped because standard output was too slow.",
   },
   pingress_build_info: {
     type: "gauge",
-    help: "Always 1: what is running.",
-    labels: { version: "Of Pingress", deno: "Of Deno" },
+    help: "Always 1; the labels are the running versions.",
+    labels: { version: "Version of Pingress", deno: "Version of Deno" },
   },
   process_start_time_seconds: {
     type: "gauge",
-    help: "When the process started, in seconds since the epoch.",
+    help: "Start time of the process, in seconds since the Unix epoch.",
   },
   process_resident_memory_bytes: {
     type: "gauge",
-    help: "Memory of the process that is in use.",
+    help: "Resident memory of the process.",
   },
 } as const satisfies Readonly<Record<string, MetricSpec>>;
 

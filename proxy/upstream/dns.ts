@@ -179,7 +179,7 @@ export class DnsEndpoints {
     const resolved = [...new Set(addresses)].sort();
     const refused = resolved.filter((address) => this.#denied?.has(address));
     if (refused.length > 0 && refused.join() !== this.#refused) {
-      this.#log.warn("Name stands for addresses of the cluster itself, which are denied", {
+      this.#log.warn("Name resolves to addresses of the cluster itself, which are denied", {
         name: this.name,
         addresses: refused,
       });

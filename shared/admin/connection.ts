@@ -76,7 +76,7 @@ export class AdminConnection {
     } catch (error) {
       // Anything else is the peer's going or our closing, at any of the steps.
       if (error instanceof BrokenPageError) {
-        this.#options.logger.error("Admin page broke off", { error: error.cause });
+        this.#options.logger.error("Admin response aborted", { error: error.cause });
       }
     } finally {
       this.answering = false;

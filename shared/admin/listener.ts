@@ -89,7 +89,7 @@ export class AdminListener {
     this.#makeRoom();
     const now = performance.now();
     if (now - this.#failed > SAME_NEWS) {
-      this.#options.logger.warn("Admin port cannot accept for now", { error });
+      this.#options.logger.warn("Admin port cannot accept connections", { error });
     }
     this.#failed = now;
   }

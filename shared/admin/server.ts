@@ -56,7 +56,7 @@ export function startAdmin(options: AdminOptions): AdminServer {
         response = await answer(request, { address }, handlers);
       } catch (error) {
         // A handler's mistake: the log gets it, the client only learns that there was one.
-        logger.error("admin request failed", { error });
+        logger.error("Admin request failed", { error });
         response = textResponse(500, "Internal error");
       }
       response.headers.set("x-content-type-options", "nosniff");

@@ -35,7 +35,7 @@ clusterTest(
       assert.equal(await controller.stop(), 0);
       const messages = controller.lines.map(({ message }) => message);
       assert.ok(messages.includes("Stopped"));
-      for (const late of ["Ready", "Published", "Failed, will be tried again"]) {
+      for (const late of ["Ready", "Published", "Job failed, will be retried"]) {
         assert.ok(!messages.includes(late), late);
       }
       assert.equal(await scene.indexVersion(), "");

@@ -216,7 +216,7 @@ clusterTest("a list that comes back empty takes nothing away", async (cluster) =
     scene.gateway!.endStreams(users);
     await eventually(`empty list of ${resource}`, () => empty.hits === 1);
     await scene.controller.line(
-      ({ message }) => message === "New lists do not confirm the loss",
+      ({ message }) => message === "New lists do not confirm the deletions",
       from,
     );
     assert.equal(await scene.indexVersion(), before, resource);
@@ -278,7 +278,7 @@ clusterTest("proxies go when there has been no Ingress for --cleanup-delay", asy
   assert.deepEqual(await scene.problems(), []);
   const { lines } = scene.controller;
   await scene.controller.line("Published configuration removed");
-  const taken = lines.findIndex(({ message }) => message?.startsWith("Taking proxies away"));
+  const taken = lines.findIndex(({ message }) => message?.startsWith("Removing the proxies"));
   const made = lines.slice(taken).filter(({ message, verb }) =>
     message === "Published" || verb === "applied"
   );

@@ -100,7 +100,7 @@ clusterTest("an API server that goes is waited for", async (cluster, context) =>
     const { scene } = faults;
     cluster.pause();
     // Whatever it waits for, it waits for it now.
-    await scene.controller.line("The lease cannot be used, will be tried again");
+    await scene.controller.line("Cannot access the lease, will retry");
     const started = performance.now();
     assert.equal(await scene.controller.stop(), 0);
     console.log(`ended after ${Math.round(performance.now() - started)} ms`);

@@ -142,7 +142,7 @@ clusterTest("where something is published, a lease that is gone is waited for", 
   await cluster.delete("coordination.k8s.io/v1", "Lease", "pingress-controller", scene.system);
   const [one] = replicas.all;
   const process = await one.start();
-  await process.line("No lease where one has led: waiting, should it lead still");
+  await process.line("The lease is missing, waiting in case its last holder still leads");
   await scene.ingress("after");
   await scene.eventuallyRouted("after.example.com");
   assert.equal(await replicas.leader(), one);
@@ -181,7 +181,7 @@ clusterTest("a leader that was frozen writes nothing when it goes on", async (cl
   const from = leader.process!.lines.length;
   leader.resume();
   await leader.process!.line("Not leading any more", from);
-  await leader.process!.line("Another leads", from);
+  await leader.process!.line("Another replica leads", from);
   await scene.ingress("later");
   await scene.eventuallyRouted("later.example.com");
   await pair.alike();
@@ -242,7 +242,7 @@ clusterTest("a leader that has seen less than the last one lists anew", async (c
 });
 
 function isCatchUp({ message, kind }: Readonly<Record<string, unknown>>): boolean {
-  return message === "Listing anew what another replica has seen further" && kind === "Ingress";
+  return message === "Listing again to catch up with another replica" && kind === "Ingress";
 }
 
 /** With a key of its own, for which a Secret has to be written. */

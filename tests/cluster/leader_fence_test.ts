@@ -65,7 +65,7 @@ clusterTest("a frozen leader writes nothing when it goes on", async (cluster) =>
   const other = await writers.start();
   await eventually(
     "look of the other",
-    async () => (await other.log()).includes("Another leads"),
+    async () => (await other.log()).includes("Another replica leads"),
   );
   frozen.process.pause();
   const started = performance.now();
@@ -96,7 +96,7 @@ clusterTest("a leader that cannot reach the server ends before another begins", 
     const other = await writers.start();
     await eventually(
       "look of the other",
-      async () => (await other.log()).includes("Another leads"),
+      async () => (await other.log()).includes("Another replica leads"),
     );
     proxy[fault](true);
     if (fault === "refuse") proxy.reset();
@@ -105,7 +105,7 @@ clusterTest("a leader that cannot reach the server ends before another begins", 
     proxy[fault](false);
     await eventually(
       "word of the other",
-      async () => (await lonely.log()).includes("Another leads"),
+      async () => (await lonely.log()).includes("Another replica leads"),
     );
     await writesOf(writers, other);
     const findings = await writers.audit.finish();

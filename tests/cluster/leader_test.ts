@@ -107,8 +107,8 @@ clusterTest("one of three replicas leads, and another when it is stopped", async
   await renewals(cluster, namespace, 3);
   assert.deepEqual([a, b, c].map(({ elector }) => elector.isLeader), [true, false, false]);
   assert.deepEqual([a, b, c].map(({ elector }) => elector.mayWrite()), [true, false, false]);
-  await eventually("word of the leader", () => messages(b).includes("Another leads"));
-  assert.equal(b.lines.find(({ message }) => message === "Another leads")?.identity, "a");
+  await eventually("word of the leader", () => messages(b).includes("Another replica leads"));
+  assert.equal(b.lines.find(({ message }) => message === "Another replica leads")?.identity, "a");
   assert.equal(b.elector.statistics().holder, "a");
   assert.ok(a.elector.statistics().renewedAgo! < TIMINGS.renewDeadline);
 
@@ -302,7 +302,10 @@ clusterTest(
     order.push("b leads");
     released.resolve();
     assert.deepEqual(order, ["a stopped", "b leads"]);
-    assert.equal(messages(b)[0], "No lease where one has led: waiting, should it lead still");
+    assert.equal(
+      messages(b)[0],
+      "The lease is missing, waiting in case its last holder still leads",
+    );
   },
 );
 
@@ -382,7 +385,7 @@ clusterTest(
       return spec !== undefined && spec.renewTime !== spec.acquireTime && a.elector.mayWrite();
     });
     assert.equal(new Set(missing()).size, missing().length, "each is named once");
-    assert.ok(messages(a).includes("The lease can be used again"));
+    assert.ok(messages(a).includes("The lease is accessible again"));
   },
 );
 
@@ -441,6 +444,6 @@ clusterTest("a leader that is cut off stops, and another leads after it", async 
   const { reason } = a.lines.find(({ message }) => message === "Not leading any more")!;
   assert.match(String(reason), /not renewed within 2000 ms/);
   proxy.stall(false);
-  await eventually("word of the other", () => messages(a).includes("Another leads"));
+  await eventually("word of the other", () => messages(a).includes("Another replica leads"));
   assert.deepEqual([a.changes, b.changes], [[true, false], [true]]);
 });

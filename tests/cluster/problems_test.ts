@@ -233,7 +233,7 @@ async function eventuallyOver(scene: ControllerScene, mistake: Mistake): Promise
   for (const { kind, reason, field } of told) {
     const object = `${kind} ${scene.app}/${name}`;
     await scene.controller.line((line) =>
-      line.message === "Problem is gone" && line.object === object && line.reason === reason &&
+      line.message === "Problem resolved" && line.object === object && line.reason === reason &&
       line.field === field
     );
   }
@@ -371,7 +371,7 @@ clusterTest(
     assert.ok(free.certificates.some(({ hosts }) => hosts.includes("war.example.com")));
     assert.equal(partOf(free, "neighbour"), neighbour);
     await scene.controller.line((line) =>
-      line.message === "Problem is gone" && line.reason === "PathTaken" &&
+      line.message === "Problem resolved" && line.reason === "PathTaken" &&
       line.object === `Ingress ${newer}/war`
     );
   },

@@ -39,7 +39,7 @@ Deno.test("with get alone on Secrets the named ones are read all the same", asyn
   await using _ = scene;
   const { cluster, way, namespace } = scene;
   await using controller = await way.start(...HOST_PORT_ARGS);
-  await controller.line("Asking for each Secret, since they cannot be watched");
+  await controller.line("Cannot watch Secrets, reading each by name");
   await scene.has("v1", "Secret", "pingress-keys");
   // One more, which nothing but its name tells of.
   await scene.writeCertificate("more");

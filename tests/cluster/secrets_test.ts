@@ -213,7 +213,7 @@ clusterTest("a read that fails leaves the last copy, and is tried again", async 
   const messages = scene.logged.map(({ level, message }) => [level, message]);
   assert.deepEqual(messages, [
     ["warn", "Cannot read a Secret"],
-    ["info", "All Secrets that are named are read again"],
+    ["info", "Reading all referenced Secrets again"],
   ]);
   assert.ok(!JSON.stringify(scene.logged).includes(btoa("first")));
 });

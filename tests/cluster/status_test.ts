@@ -235,7 +235,7 @@ clusterTest("two that write the same status do not fight", async (cluster) => {
   }
   assert.deepEqual(replica.lines.map(({ message, fields }) => [message, fields.ingress]), [
     [
-      "The status of an Ingress that is served here is written by another one too",
+      "Another controller also writes the status of a served Ingress",
       `${scene.namespace}/web`,
     ],
   ]);

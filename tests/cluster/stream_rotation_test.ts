@@ -224,7 +224,7 @@ clusterTest(
       "a refusal",
       () => failures(proxy).some((reason) => /401/.test(String(reason))),
     );
-    assert.ok(controller.lines.some(({ message }) => message === "A stream was refused"));
+    assert.ok(controller.lines.some(({ message }) => message === "A stream request was rejected"));
     assert.equal((await proxy.admin("/readyz")).status, 200);
     await replace(token, await shorten(cluster, granted, LIFE));
     controller.server.update(seeing(2, ["later.test"]));

@@ -105,14 +105,14 @@ clusterTest(
     await using proxy = await connectProxy(scene, { headers });
     assert.equal(await proxy.answered(), 426);
     await proxy.until("a reason", () => /protocol 1 of the stream is spoken/.exec(proxy.text));
-    const { peer, build, status } = await controller.line("A stream was refused");
+    const { peer, build, status } = await controller.line("A stream request was rejected");
     assert.deepEqual([peer, build, status], ["127.0.0.1", "9.0.0", 426]);
     await using garbage = await connectProxy(scene, {
       token: await scene.cluster.serviceAccountToken(scene.system, "web"),
     });
     assert.equal(await garbage.answered(), 401);
     await controller.line(({ message, status }) =>
-      message === "A stream was refused" && status === 401
+      message === "A stream request was rejected" && status === 401
     );
     assert.equal((await shownProxies(controller)).connected, 0);
   },
@@ -245,7 +245,7 @@ Deno.test("two clusters behind one name: a proxy keeps to its own, and says why"
     const trusted = await streamTrust(other, stranger.system);
     await Deno.writeTextFile(credentials.ca, trusted, { append: true });
     await refusal(/40[13]/);
-    await stranger.controller.line("A stream was refused");
+    await stranger.controller.line("A stream request was rejected");
     assert.equal((await shownProxies(stranger.controller)).connected, 0);
     assert.equal(await answerOf(proxy, "own.example.com"), 503);
     assert.equal(await answerOf(proxy, "strange.example.com"), 404);

@@ -240,7 +240,7 @@ clusterTest(
       const { seen } = (moved.latest?.version ?? version) as typeof version;
       return BigInt(seen.IngressClass) >= BigInt(further);
     });
-    await controller.line("A proxy has a version in force that no list bears out");
+    await controller.line("A proxy serves a version that no list confirms");
     const shown = JSON.parse((await controller.admin("/snapshot")).text);
     assert.ok(BigInt(shown.version.seen.Service) < BigInt(beyond.seen.Service));
     await liar.line("hello");
@@ -358,7 +358,7 @@ Deno.test("a replica whose API server is gone sends a proxy that has more elsewh
     proxy.report({ kind: "alive", token, version, hash: whole.hash });
   say(first, ahead.token, newer);
   // While there is an API server, it is asked what there is to this.
-  await scene.controller.line("A proxy has a version in force that no list bears out");
+  await scene.controller.line("A proxy serves a version that no list confirms");
   await cluster.stopApiServer("SIGKILL");
   const alive = setInterval(() => {
     say(first, ahead.token, newer);

@@ -162,7 +162,7 @@ Deno.test("a route whose pattern does not compile responds with 500, and no othe
   assert.equal(await scene.http1("GET /open"), "rest");
   assert.equal(await scene.http1("GET /open", ["X-Beta: 1"]), "500");
   const problems = scene.proxy.lines
-    .filter(({ message }) => message === "Route does not compile and answers 500")
+    .filter(({ message }) => message === "Route does not compile, responding with 500")
     .map(({ route, problem }) => `${route}: ${problem}`);
   assert.deepEqual([...new Set(problems)], [
     'lookahead: the regular expression "/admin/(?=x).*" cannot be matched in linear time: remove ' +

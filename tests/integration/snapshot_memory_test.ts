@@ -59,7 +59,7 @@ Deno.test("a file that does not fit --memory-limit is refused, and the last good
   });
   proxy.replace({ ...await snapshotOfShape("paths", 30_000), version: good.version });
   const { path, problem, remedy } = await proxy.line(
-    "Configuration refused, the last good one stays in force",
+    "Configuration rejected, keeping the active one",
   );
   assert.equal(path, "$");
   assert.match(

@@ -96,7 +96,7 @@ Deno.test("a file that is broken at the start is told, and the stream gives the 
     started: "Not ready",
     args: [...controller.flags, "--workers=1"],
   });
-  assert.ok(proxy.lines.some(({ message }) => message === "Configuration refused"));
+  assert.ok(proxy.lines.some(({ message }) => message === "Configuration rejected"));
   const stream = await controller.stream(0);
   stream.hello();
   stream.whole(seeing(5));
@@ -158,7 +158,7 @@ Deno.test("a folder that is full, with half a file in it, leaves the last good c
       () => Deno.writeTextFileSync(file, `{"x": "${"x".repeat(100_000)}`),
       "the disk is full",
     );
-    await proxy.line("Configuration refused, the last good one stays in force");
+    await proxy.line("Configuration rejected, keeping the active one");
     assert.equal(await statusFor(proxy, "a.test"), 200);
     const stream = await controller.stream(0);
     stream.hello();

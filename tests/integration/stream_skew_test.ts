@@ -102,7 +102,7 @@ Deno.test("what a newer controller means and a proxy cannot do is refused by nam
   const { code, reason, version } = await stream.report("refused");
   assert.deepEqual([code, version?.seen], ["invalid", unknown.version!.seen]);
   assert.match(reason, /^upstream "shop\/quic:443", protocol: "h3" is none of /);
-  await proxy.line("Configuration refused, the last good one stays in force");
+  await proxy.line("Configuration rejected, keeping the active one");
   assert.equal(await answerTo(proxy, "q.example.com"), 404);
   assert.equal(await answerTo(proxy, "a.example.com", "/api"), FORWARDED);
   const from = stream.reports.length;
@@ -141,7 +141,7 @@ Deno.test("files of the first and of a newer controller are served, and one that
   );
   next = unreadable;
   proxy.replaceText(next);
-  const refused = await proxy.line("Configuration refused, the last good one stays in force");
+  const refused = await proxy.line("Configuration rejected, keeping the active one");
   assert.match(String(refused.problem), /"h3" is none of/);
   assert.equal(await answerTo(proxy, "a.example.com", "/health"), FORWARDED);
 });

@@ -299,7 +299,7 @@ Deno.test("another cluster is taken from the stream, and from a file no more", a
   scene.write(seeing(501));
   await until(() => scene.refused === 1, "the file was refused");
   assert.deepEqual(scene.applied.map(({ version }) => version.epoch), ["cluster", "rebuilt"]);
-  const said = scene.lines.find(({ message }) => message.startsWith("Configuration refused"));
+  const said = scene.lines.find(({ message }) => message.startsWith("Configuration rejected"));
   assert.match(String(said?.fields.problem), /another cluster/);
 });
 

@@ -43,10 +43,10 @@ Deno.test("with --workers 1 the process ends with 1 when the thread that serves 
     }
     clearTimeout(impatience);
     clearTimeout(hanging);
-    assert.doesNotMatch(saidBefore!, /Cannot go on/);
+    assert.doesNotMatch(saidBefore!, /Cannot continue/);
     assert.match(
       said,
-      /"Cannot go on","reason":"the thread that serves has been silent for 3000 ms"/,
+      /"Cannot continue","reason":"the thread that serves has been silent for 3000 ms"/,
     );
     assert.equal((await child.status).code, 1);
   } finally {

@@ -103,7 +103,7 @@ Deno.test("a worker that is silent for a moment is told and counted, and goes on
   await scene.logged("Worker stalled");
   assert.ok(stalls(scene.hub) >= 1);
   scene.release();
-  await scene.logged("Worker answers again");
+  await scene.logged("Worker responds again");
   await applied;
   const answers = await Promise.all(Array.from({ length: 30 }, () => scene.ask()));
   assert.deepEqual(new Set(answers), new Set(["green"]));
@@ -167,7 +167,7 @@ Deno.test("a second stuck worker ends the process, after a delay", async () => {
   await using scene = new Scene(3, { endDelay: () => over.promise });
   await scene.listen();
   scene.apply("blue", "hang");
-  await scene.logged("Ending soon");
+  await scene.logged("Shutting down soon");
   assert.deepEqual(scene.ends, []);
   over.resolve();
   await until("the end", () => scene.ends.length > 0);
@@ -179,15 +179,15 @@ Deno.test("the process does not end if all workers answer in time", async () => 
   await using scene = new Scene(3, { endDelay: () => over.promise });
   await scene.listen();
   scene.apply("green", "hang");
-  await scene.logged("Ending soon");
+  await scene.logged("Shutting down soon");
   scene.release();
   await scene.logged("Worker retired");
   await until(
     "the others answer",
-    () => scene.lines.filter((line) => line === "Worker answers again").length >= 2,
+    () => scene.lines.filter((line) => line === "Worker responds again").length >= 2,
   );
   over.resolve();
-  await scene.logged("Not ending: all workers answer again");
+  await scene.logged("Shutdown cancelled, all workers respond again");
   assert.deepEqual(scene.ends, []);
   const answers = await Promise.all(Array.from({ length: 30 }, () => scene.ask()));
   assert.deepEqual(new Set(answers), new Set(["green"]));

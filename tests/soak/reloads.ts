@@ -111,7 +111,7 @@ export async function runReloads(
   }
   const { requests, handshakes, frames, failures, closed, longestStall, longestPause } = load;
   const complaints = proxy.lines.filter(({ level, message }) =>
-    level === "error" && message !== "Configuration refused, the last good one stays in force"
+    level === "error" && message !== "Configuration rejected, keeping the active one"
   );
   return {
     applied: reloads,

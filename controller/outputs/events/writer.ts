@@ -126,7 +126,7 @@ export class EventWriter {
     let left = 0;
     for (const [key, group] of groups) if (!this.#take(key, group)) left++;
     if (left > 0 && !this.#isFull) {
-      this.#options.log.warn("There are too many problems for Events; /problems has all", { left });
+      this.#options.log.warn("Too many problems for Events; /problems lists all", { left });
     }
     this.#isFull = left > 0;
   }

@@ -164,7 +164,7 @@ export class ClaimsKeeper {
       return reading.claims;
     }
     if (this.#complaint !== reading.reason) {
-      this.#options.log.warn("Recorded claims to hosts cannot be read", { reason: reading.reason });
+      this.#options.log.warn("Cannot read the recorded host claims", { reason: reading.reason });
     }
     this.#complaint = reading.reason;
     return null;
@@ -188,7 +188,7 @@ export class ClaimsKeeper {
       if (!deleted.ok && deleted.error.code !== 404) return this.#failed(deleted);
       this.#configMaps.deleted(seen.object);
       version = "";
-      log.info("Recorded claims to hosts deleted");
+      log.info("Recorded host claims deleted");
     }
     this.#problems = [];
     if (content === null) return DONE;

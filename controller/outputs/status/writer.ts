@@ -173,7 +173,7 @@ export class StatusWriter {
     const firstPeace = this.#options.firstPeace ?? FIRST_PEACE;
     const isFight = isAgain && now - last.at < LAST_PEACE + last.peace;
     if (isFight && last.peace === firstPeace) {
-      log.warn("The status of an Ingress that is served here is written by another one too", {
+      log.warn("Another controller also writes the status of a served Ingress", {
         ingress: key,
         addresses: addresses.map(textOf),
       });

@@ -52,7 +52,7 @@ export class Teardown {
     if (served === null) return { kind: "failed", reason: "the Ingresses could not be listed" };
     // The confirmation was observed as well.
     if (served > 0 || this.#emptySince === null) return DONE;
-    log.info("Taking proxies away, since there has been no Ingress to serve", { delay });
+    log.info("Removing the proxies, as there is no Ingress to serve", { delay });
     this.#hasTaken = true;
     const failure = await remove();
     return failure === null ? DONE : { kind: "failed", reason: failure };

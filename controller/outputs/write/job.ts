@@ -83,7 +83,7 @@ export class Job {
     try {
       outcome = await this.#options.run();
     } catch (error) {
-      log.error("Failed unexpectedly", { job: name, error });
+      log.error("Job failed unexpectedly", { job: name, error });
       outcome = { kind: "failed", reason: error instanceof Error ? error.message : String(error) };
     }
     onRun?.(outcome.kind, performance.now() - started);
@@ -96,13 +96,13 @@ export class Job {
       this.#failures++;
       const pause = (this.#options.pause ?? growingPause)(this.#failures);
       if (this.#failures === 1) {
-        log.warn("Failed, will be tried again", { job: name, reason: outcome.reason });
+        log.warn("Job failed, will be retried", { job: name, reason: outcome.reason });
       }
       this.#later(Math.max(pause, outcome.retryAfter ?? 0));
       return;
     }
     if (this.#failures > 0 && outcome.kind !== "idle") {
-      log.info("Works again", { job: name, failures: this.#failures });
+      log.info("Job succeeded again", { job: name, failures: this.#failures });
     }
     this.#failures = 0;
     if (poked) this.#later(0);

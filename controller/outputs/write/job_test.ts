@@ -120,7 +120,7 @@ Deno.test("what is not ours any more has not begun to work", async () => {
   one.end(IDLE);
   await one.job.stop();
   assert.equal(one.job.failures, 0);
-  assert.deepEqual(one.said, ["Failed, will be tried again"]);
+  assert.deepEqual(one.said, ["Job failed, will be retried"]);
 });
 
 Deno.test("what failed for want of something is tried at once when that is there", async () => {
@@ -134,5 +134,5 @@ Deno.test("what failed for want of something is tried at once when that is there
   assert.equal(one.runs, 2);
   one.end(DONE);
   await one.job.stop();
-  assert.deepEqual(one.said, ["Failed, will be tried again", "Works again"]);
+  assert.deepEqual(one.said, ["Job failed, will be retried", "Job succeeded again"]);
 });

@@ -140,14 +140,14 @@ export class AuthorityKeeper {
       }
       if (step.kind === "store") {
         if (await this.#store(step.state, secret)) {
-          log.info("The stream's authority has moved on", { what: step.what });
+          log.info("The rotation of the stream's CA advanced", { what: step.what });
         }
         continue;
       }
       const next = await makeSigner(now, this.#times);
       const made = withNext(state, next, [...trusted, ...published ?? []], now, this.#times);
       if (await this.#store(made, secret)) {
-        log.info("The stream has a new authority, which signs once all proxies know it", {
+        log.info("The stream has a new CA, which signs once all proxies trust it", {
           kept: made.retired.length,
         });
       }
@@ -158,7 +158,7 @@ export class AuthorityKeeper {
   #complain(complaints: readonly string[]): void {
     const reason = complaints.join("; ");
     if (reason !== "" && reason !== this.#complained) {
-      this.#options.log.warn("The stream's authority cannot be used as it is stored", {
+      this.#options.log.warn("The stored CA of the stream is invalid", {
         secret: `${this.#options.namespace}/${STREAM.authority}`,
         reason,
         remedy: "Nothing: what cannot be used is made anew, and proxies go on trusting the rest",
@@ -195,7 +195,7 @@ export class AuthorityKeeper {
     });
     if (!patched.ok && patched.error.code === 409) return false;
     this.#valueOf(SECRETS.kind, patched);
-    log.info("What somebody else had kept of an old authority is gone", {
+    log.info("Removed data of an old CA that another field manager had kept", {
       secret: `${namespace}/${STREAM.authority}`,
       names: obsolete,
     });

@@ -116,7 +116,7 @@ export class AuthorityServer implements ServingCertificates {
   #complain(reason: string, isAwaited: boolean, news = reason): void {
     if (news === this.#complained) return;
     this.#complained = news;
-    this.#options.log[isAwaited ? "debug" : "warn"]("Cannot read the stream's authority", {
+    this.#options.log[isAwaited ? "debug" : "warn"]("Cannot read the stream's CA", {
       secret: `${this.#options.namespace}/${STREAM.authority}`,
       reason,
       remedy: "Nothing, if it passes; the leader makes it, and until then proxies live on files",

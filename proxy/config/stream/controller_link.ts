@@ -151,7 +151,7 @@ export class ControllerLink {
     try {
       user.take(line);
     } catch (error) {
-      log.error("Cannot take what the controller sends", { error });
+      log.error("Cannot apply a message from the controller", { error });
       this.fail({
         key: "mistake",
         message: "what it sends cannot be taken, by a mistake of the proxy's",

@@ -188,7 +188,7 @@ export class StreamSource {
   #ignore(kind: string): void {
     if (this.#unknown.has(kind) || this.#unknown.size >= MAX_TOLD) return;
     this.#unknown.add(kind);
-    this.#options.log.warn("The controller says what this proxy does not understand", {
+    this.#options.log.warn("Unknown message from the controller", {
       kind,
       consequence: "it is ignored; the controller may be newer than the proxy",
     });
@@ -285,7 +285,7 @@ export class StreamSource {
       });
     }
     this.#isLost = true;
-    this.#options.log.warn("A change does not fit, so all is asked for", { reason });
+    this.#options.log.warn("Delta does not apply, requesting a full snapshot", { reason });
     this.#link.send(reportLine({ kind: "lost", reason }));
   }
 }
