@@ -3,7 +3,7 @@ import { compareAge, creationTime, ObjectIndex, readIdentity } from "./identity.
 import { ProblemList } from "./problems.ts";
 import { readService } from "../translate/backends/service.ts";
 
-Deno.test("age is read as the API server writes it, and anything else is the newest", () => {
+Deno.test("a creation time is read in the API server's format, and anything else counts as the newest", () => {
   const cases: readonly [unknown, number][] = [
     ["2020-01-01T00:00:00Z", Date.UTC(2020)],
     ["2020-01-01T01:00:00.5+01:00", Date.UTC(2020) + 500],
@@ -19,7 +19,7 @@ Deno.test("age is read as the API server writes it, and anything else is the new
   }
 });
 
-Deno.test("the older comes first, then namespace and name decide", () => {
+Deno.test("the older object comes first, then namespace and name decide", () => {
   const identity = (namespace: string, name: string, createdAt = Infinity) => ({
     ref: { kind: "Ingress", namespace, name },
     createdAt,
@@ -38,7 +38,7 @@ Deno.test("the older comes first, then namespace and name decide", () => {
   }
 });
 
-Deno.test("only names of the API make an identity", () => {
+Deno.test("only names that the API allows make an identity", () => {
   const named = (name: unknown, namespace?: unknown) =>
     readIdentity("Service", { metadata: { name, namespace } })?.ref ?? null;
   assert.deepEqual(named("web"), { kind: "Service", namespace: "default", name: "web" });
@@ -47,7 +47,7 @@ Deno.test("only names of the API make an identity", () => {
   for (const space of ["", "a.b", "a/b", 5]) assert.equal(named("web", space), null);
 });
 
-Deno.test("of objects with one name the same one counts in any order, and it is said once", () => {
+Deno.test("of objects with the same name the same one wins in any order, and the duplicate is reported once", () => {
   const one = { metadata: { name: "web" }, spec: { ports: [{ port: 1 }], type: "ClusterIP" } };
   const two = { metadata: { name: "web" }, spec: { type: "ClusterIP", ports: [{ port: 2 }] } };
   for (const objects of [[one, two], [two, one], [one, two, one], [two, two, one]]) {

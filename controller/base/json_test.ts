@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { asObject, asPort, fieldOf, quote, showSome, stableText } from "./json.ts";
 
-Deno.test("only own fields are fields", () => {
+Deno.test("only own properties are fields", () => {
   assert.equal(fieldOf({ a: 1 }, "a"), 1);
   assert.equal(fieldOf(JSON.parse('{"__proto__": 1}'), "__proto__"), 1);
   for (const name of ["constructor", "toString", "__proto__"]) {
@@ -12,17 +12,17 @@ Deno.test("only own fields are fields", () => {
   }
 });
 
-Deno.test("a list is no object", () => {
+Deno.test("an array is not an object", () => {
   assert.equal(asObject([]), null);
   assert.deepEqual(asObject({}), {});
 });
 
-Deno.test("ports are whole numbers from 1 to 65535", () => {
+Deno.test("ports are integers from 1 to 65535", () => {
   for (const port of [1, 80, 65535]) assert.equal(asPort(port), port);
   for (const port of [0, -1, 65536, 1.5, NaN, "80", null]) assert.equal(asPort(port), null);
 });
 
-Deno.test("a user's value is shown on one line, short and visible", () => {
+Deno.test("a user's value is shown shortened, on one line, without control characters", () => {
   assert.equal(quote("/a%zz"), '"/a%zz"');
   assert.equal(quote('a"b\n\u001b[31m\u202e\u00e4'), '"a\\"b\\n\\u001b[31m\\u202e\\u00e4"');
   assert.equal(quote("a".repeat(1000)).length, 83);
@@ -31,12 +31,12 @@ Deno.test("a user's value is shown on one line, short and visible", () => {
   assert.equal(quote(null), "nothing");
 });
 
-Deno.test("long lists are cut", () => {
+Deno.test("long lists are truncated", () => {
   assert.equal(showSome(["a", "b"]), "a, b");
   assert.equal(showSome([..."abcdefgh"]), "a, b, c, d, e and 3 more");
 });
 
-Deno.test("equal JSON has the same text in any order of keys", () => {
+Deno.test("equal JSON values have the same text in any order of keys", () => {
   assert.equal(
     stableText({ b: [{ d: 1, c: 2 }], a: 0 }),
     stableText({ a: 0, b: [{ c: 2, d: 1 }] }),
@@ -45,7 +45,7 @@ Deno.test("equal JSON has the same text in any order of keys", () => {
   assert.equal(stableText(undefined), "");
 });
 
-Deno.test("a key that stands where a name is meant is not shown", () => {
+Deno.test("a private key in place of a name is not shown", () => {
   const key = "-----BEGIN PRIVATE KEY-----\nMIGHAgEAMBMG\n-----END PRIVATE KEY-----\n";
   assert.equal(quote(key), '"-----BEGIN…"');
   assert.equal(quote(`name: ${key}`), '"name: -----BEGIN…"');

@@ -4,7 +4,7 @@ import { SortedList } from "./sorted_list.ts";
 
 const byNumber = (a: { n: number }, b: { n: number }) => a.n - b.n;
 
-Deno.test("a list comes out sorted, however it differs from the one before", () => {
+Deno.test("a list is sorted, however it differs from the previous one", () => {
   const random = randomNumbers(3);
   const all = Array.from({ length: 100 }, (_, n) => ({ n }));
   const sorted = new SortedList(byNumber);

@@ -14,7 +14,7 @@ function errorOf(...args: string[]): string {
   return parsed.kind === "error" ? parsed.text : "";
 }
 
-Deno.test("the command line of the controller in Rust is taken as it was", () => {
+Deno.test("the command line of the Rust controller is accepted unchanged", () => {
   const options = optionsOf(
     "--backend=HostPort",
     "--image-pull-secret",
@@ -36,7 +36,7 @@ Deno.test("the command line of the controller in Rust is taken as it was", () =>
   });
 });
 
-Deno.test("one flag is enough, and serves class pingress in all namespaces", () => {
+Deno.test("one flag is enough to serve class pingress in all namespaces", () => {
   const options = optionsOf("--backend", "LoadBalancer");
   assert.equal(options.watchNamespaces, null);
   assert.deepEqual(options.ingressClasses, ["pingress"]);
@@ -47,11 +47,11 @@ Deno.test("one flag is enough, and serves class pingress in all namespaces", () 
   assert.match(options.proxyServerImage, /:\d/);
 });
 
-Deno.test("--cleanup-delay never keeps proxies for good", () => {
+Deno.test("--cleanup-delay never keeps the proxies", () => {
   assert.equal(optionsOf("--backend=HostPort", "--cleanup-delay=never").cleanupDelay, Infinity);
 });
 
-Deno.test("namespaces are watched once each", () => {
+Deno.test("duplicate namespaces are watched once", () => {
   const options = optionsOf(
     "--backend=HostPort",
     "--watch-namespace=a",
@@ -89,7 +89,7 @@ const WRONG: readonly [string, readonly string[], RegExp][] = [
 ];
 
 for (const [name, args, expected] of WRONG) {
-  Deno.test(`${name}: said with the flag and what it takes`, () => {
+  Deno.test(`${name}: the error names the flag and its allowed values`, () => {
     const backend = args.some((arg) => arg.startsWith("--backend")) || args.length === 0
       ? []
       : ["--backend=HostPort"];
@@ -109,7 +109,7 @@ Deno.test("a default backend is a Service with one of its ports", () => {
   }
 });
 
-Deno.test("only three variables of the environment are read", () => {
+Deno.test("only three environment variables are read", () => {
   const asked: string[] = [];
   const environment = readEnvironment({
     get(name) {

@@ -11,7 +11,7 @@ const NEEDED = {
   stream: { hostname: "127.0.0.1", port: 9443 },
 };
 
-Deno.test("the net is one API server and two listeners", () => {
+Deno.test("network permissions cover one API server and two listeners", () => {
   const cases: readonly [string, { hostname: string; port: number }, readonly string[]][] = [
     // Deno's URL leaves a scheme's own port out.
     ["https://10.96.0.1:443", NEEDED.admin, ["10.96.0.1:443", "127.0.0.1:9091"]],
@@ -32,12 +32,12 @@ Deno.test("the net is one API server and two listeners", () => {
   }
 });
 
-Deno.test("the stream on all addresses is IPv4's alone where there is no IPv6", () => {
+Deno.test("the stream listens on IPv4 only if IPv6 is unavailable", () => {
   const { net } = workerRights({ ...NEEDED, stream: { hostname: "::", port: 9443 } });
   assert.deepEqual(net.slice(2), ["[::]:9443", "0.0.0.0:9443"]);
 });
 
-Deno.test("what is read is credentials, the pod template and the code itself", () => {
+Deno.test("read permissions cover credentials, the pod template and the code itself", () => {
   const { read } = workerRights({ ...NEEDED, files: ["kube/config"], podTemplate: "pods.yaml" });
   const here = resolve(import.meta.dirname!, "..");
   assert.deepEqual(read, [
@@ -48,18 +48,18 @@ Deno.test("what is read is credentials, the pod template and the code itself", (
   ]);
 });
 
-Deno.test("nothing else is given", () => {
+Deno.test("no other permission is granted", () => {
   const { net: _net, read: _read, ...rest } = workerRights(NEEDED);
   for (const [name, right] of Object.entries(rest)) assert.equal(right, false, name);
 });
 
-Deno.test("a right that this thread lacks is named as a flag", {
+Deno.test("a missing network permission is reported as the flag that grants it", {
   permissions: { read: true, net: ["10.96.0.1:443", "127.0.0.1:9443"] },
 }, () => {
   assert.equal(missingRight(workerRights(NEEDED)), "--allow-net=127.0.0.1:9091");
 });
 
-Deno.test("a file that this thread may not read is named as a flag", {
+Deno.test("a missing read permission is reported as the flag that grants it", {
   permissions: { read: [resolve(import.meta.dirname!, "../..")], net: true },
 }, () => {
   assert.equal(

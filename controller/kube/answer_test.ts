@@ -3,7 +3,7 @@ import { isOutage, readAnswer, readEvent } from "./answer.ts";
 
 const SECRET = "c2VjcmV0LWtleQ==";
 
-Deno.test("an event is read, a bookmark too", () => {
+Deno.test("watch events are parsed, including bookmarks", () => {
   const added = '{"type":"ADDED","object":{"metadata":{"name":"a","resourceVersion":"5"}}}';
   const bookmark = '{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"6"}}}';
   for (const line of [added, bookmark]) {
@@ -36,7 +36,7 @@ const GARBAGE: Readonly<Record<string, string>> = {
 };
 
 for (const [what, line] of Object.entries(GARBAGE)) {
-  Deno.test(`${what} is no event, and nothing of it gets into the error`, () => {
+  Deno.test(`${what} is not an event, and none of its text appears in the error`, () => {
     const event = readEvent(line);
     assert.ok(!event.ok);
     assert.equal(event.error.reason, "Garbled");
@@ -44,7 +44,7 @@ for (const [what, line] of Object.entries(GARBAGE)) {
   });
 }
 
-Deno.test("a failure carries the Status's words, shortened, and the pause asked for", () => {
+Deno.test("an error has the Status's message, truncated, and its Retry-After", () => {
   const body = JSON.stringify({ reason: "Forbidden", message: "x".repeat(5000) });
   const answer = readAnswer({ status: 403, retryAfter: 2000, body, bytes: body.length });
   assert.ok(!answer.ok);
@@ -53,7 +53,7 @@ Deno.test("a failure carries the Status's words, shortened, and the pause asked 
   assert.equal(answer.error.retryAfter, 2000);
 });
 
-Deno.test("a failure that is no Status is told by its number, without its text", () => {
+Deno.test("an error without a Status shows its code and not its text", () => {
   const body = `<html>${SECRET}</html>`;
   const answer = readAnswer({ status: 502, retryAfter: null, body, bytes: body.length });
   assert.ok(!answer.ok);
@@ -61,7 +61,7 @@ Deno.test("a failure that is no Status is told by its number, without its text",
   assert.equal(answer.error.message, "the API server answered 502");
 });
 
-Deno.test("a good status with what is no object is an error", () => {
+Deno.test("a success response without an object is an error", () => {
   for (const body of ["", "null", `"${SECRET}"`, `{"data":"${SECRET}`]) {
     const answer = readAnswer({ status: 200, retryAfter: null, body, bytes: body.length });
     assert.ok(!answer.ok);
@@ -70,7 +70,7 @@ Deno.test("a good status with what is no object is an error", () => {
   }
 });
 
-Deno.test("an outage is told from an answer about what was asked for", () => {
+Deno.test("an outage is distinguished from a response about the requested object", () => {
   for (const code of [0, 401, 403, 429, 500, 502, 503]) {
     assert.equal(isOutage(code), true, `${code}`);
   }

@@ -3,7 +3,7 @@ import { Backoff } from "./backoff.ts";
 
 const LIMITS = { first: 1_000, last: 30_000 };
 
-Deno.test("pauses double up to their limit, and begin anew after a success", () => {
+Deno.test("delays double up to the limit and start over after a success", () => {
   const backoff = new Backoff(LIMITS, () => 0);
   const pauses = Array.from({ length: 8 }, () => backoff.next());
   assert.deepEqual(pauses, [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000]);
@@ -12,19 +12,19 @@ Deno.test("pauses double up to their limit, and begin anew after a success", () 
   assert.equal(backoff.next(), 1_000);
 });
 
-Deno.test("a pause is up to half as long again, so that many do not come back together", () => {
+Deno.test("a delay gets up to half of it as jitter, so that clients do not reconnect together", () => {
   const backoff = new Backoff(LIMITS, () => 0.999);
   assert.equal(backoff.next(), 1_500);
 });
 
-Deno.test("the server's wish is honoured where it is longer, but not without end", () => {
+Deno.test("a longer Retry-After of the server is honored, up to a limit", () => {
   const backoff = new Backoff(LIMITS, () => 0);
   assert.equal(backoff.next(10_000), 10_000);
   assert.equal(backoff.next(0), 2_000);
   assert.equal(backoff.next(86_400_000), 120_000);
 });
 
-Deno.test("ten thousand failures in a row still give a number", () => {
+Deno.test("ten thousand failures in a row still give a finite delay", () => {
   const backoff = new Backoff(LIMITS, () => 0);
   for (let i = 0; i < 10_000; i++) assert.ok(backoff.next() <= 30_000);
 });

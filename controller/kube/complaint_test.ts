@@ -9,7 +9,7 @@ function remedyFor(code: number, reason = "Any", namespace: string | null = null
   return complaint.remedy;
 }
 
-Deno.test("who is forbidden to watch is told which rule is missing, and where", () => {
+Deno.test("a forbidden watch is reported with the missing RBAC rule and its place", () => {
   assert.match(
     remedyFor(403),
     /the verbs list and watch on ingresses\.networking\.k8s\.io, in a ClusterR/,
@@ -19,7 +19,7 @@ Deno.test("who is forbidden to watch is told which rule is missing, and where", 
   assert.match(complaintAbout(SECRETS, null, error).remedy, /watch on secrets, in/);
 });
 
-Deno.test("each way of failing has a remedy of its own", () => {
+Deno.test("each kind of failure has its own remedy", () => {
   const remedies = [
     remedyFor(0, "Unreachable"),
     remedyFor(0, "Failed"),

@@ -45,14 +45,14 @@ const WRITES: Readonly<Record<string, (client: FencedClient) => Promise<ApiResul
 };
 
 for (const [verb, write] of Object.entries(WRITES)) {
-  Deno.test(`who does not lead cannot ${verb}`, async () => {
+  Deno.test(`a replica that does not lead cannot ${verb}`, async () => {
     const { fenced, calls } = scene(0);
     const result = await write(fenced);
     assert.equal(!result.ok && result.error.reason, NOT_LEADING);
     assert.deepEqual(calls, []);
   });
 
-  Deno.test(`a leader's ${verb} is given up before another may lead`, async () => {
+  Deno.test(`a leader's ${verb} is aborted before another replica may lead`, async () => {
     const { fenced, calls, stop } = scene(700);
     assert.ok((await write(fenced)).ok);
     assert.equal(calls[0].verb, verb);
@@ -62,7 +62,7 @@ for (const [verb, write] of Object.entries(WRITES)) {
   });
 }
 
-Deno.test("anybody may read", async () => {
+Deno.test("every replica may read", async () => {
   const { fenced, calls } = scene(0);
   assert.ok((await fenced.get(CONFIG_MAPS, "b", "a")).ok);
   assert.equal(calls.length, 1);

@@ -15,7 +15,7 @@ function elector(options: Partial<LeaderElectorOptions>): LeaderElector {
   });
 }
 
-Deno.test("timings under which two could lead are refused", () => {
+Deno.test("lease timings that allow two leaders are rejected", () => {
   const refused: readonly Partial<LeaderElectorOptions>[] = [
     { leaseDuration: 10_000 },
     { renewDeadline: 15_000 },
@@ -33,7 +33,7 @@ Deno.test("timings under which two could lead are refused", () => {
   elector({ leaseDuration: 10_001 });
 });
 
-Deno.test("who has not begun to try may not write", async () => {
+Deno.test("a replica that has not started to campaign may not write", async () => {
   const one = elector({});
   assert.equal(one.isLeader, false);
   assert.equal(one.mayWrite(), false);

@@ -29,7 +29,7 @@ function held(by: string, renewTime = microTime(0), seconds = 15): Lease {
 
 const released = lease(releasedSpec(held("a"), 0));
 
-Deno.test("a lease is free when its holder may not lead any more", () => {
+Deno.test("a lease is free once its holder may no longer lead", () => {
   const cases: readonly [what: string, seen: readonly (Lease | null)[], patience: number][] = [
     ["none, at the first look", [null], 0],
     ["held", [held("a")], 15_000],
@@ -54,7 +54,7 @@ Deno.test("a lease is free when its holder may not lead any more", () => {
   }
 });
 
-Deno.test("none at a first look is free where nobody can have led before", () => {
+Deno.test("a lease that is missing at the first look is free if nobody can have led before", () => {
   const [now, patience] = [100, DURATION];
   const standing = (isNew: boolean) =>
     standingOf(observe(null, null, now, DURATION, isNew), "b", now);
@@ -62,7 +62,7 @@ Deno.test("none at a first look is free where nobody can have led before", () =>
   assert.deepEqual(standing(false), { kind: "held", until: now + patience });
 });
 
-Deno.test("a holder's time starts anew with each renewal that is seen, and with nothing else", () => {
+Deno.test("only an observed renewal restarts the holder's time", () => {
   let observation = observe(null, held("a", microTime(1)), 0, DURATION);
   const touched = { ...held("a", microTime(1)), metadata: { name: "l", resourceVersion: "2" } };
   observation = observe(observation, touched, 14_000, DURATION);
@@ -72,7 +72,7 @@ Deno.test("a holder's time starts anew with each renewal that is seen, and with 
   assert.deepEqual(standingOf(observation, "b", 29_000), { kind: "held", until: 29_500 });
 });
 
-Deno.test("times in a lease decide nothing, however far its holder's clock is off", () => {
+Deno.test("times in a lease decide nothing, however wrong the holder's clock is", () => {
   for (const renewTime of ["1970-01-01T00:00:00.000000Z", "9999-01-01T00:00:00.000000Z"]) {
     const observation = observe(null, held("a", renewTime), 0, DURATION);
     assert.equal(standingOf(observation, "b", DURATION - 1).kind, "held");
@@ -84,7 +84,7 @@ Deno.test("our own lease is ours at any age", () => {
   assert.equal(standingOf(observe(null, held("a"), 0, DURATION), "a", 1e9).kind, "ours");
 });
 
-Deno.test("a renewal keeps what is known of the holder, and a change of holder is counted", () => {
+Deno.test("a renewal keeps the holder's data, and a change of holder increments leaseTransitions", () => {
   const now = Date.parse("2026-11-21T17:37:54.123Z");
   assert.deepEqual(heldSpec(null, "a", 2_500, now), {
     holderIdentity: "a",
@@ -102,19 +102,19 @@ Deno.test("a renewal keeps what is known of the holder, and a change of holder i
   assert.equal(heldSpec(lease({}), "a", DURATION, now).leaseTransitions, 1);
 });
 
-Deno.test("a count of transitions that a person has set to the utmost stops nobody", () => {
+Deno.test("a leaseTransitions edited to the maximum blocks no replica", () => {
   const most = lease({ ...held("a").spec, leaseTransitions: 2 ** 31 - 1 });
   assert.equal(heldSpec(most, "b", DURATION, 0).leaseTransitions, 2 ** 31 - 1);
 });
 
-Deno.test("fields of a lease that we do not know stay", () => {
+Deno.test("unknown fields of a lease are kept", () => {
   const odd = lease({ ...held("a").spec, strategy: "OldestEmulationVersion" } as LeaseSpec);
   for (const spec of [heldSpec(odd, "a", DURATION, 0), releasedSpec(odd, 0)]) {
     assert.equal((spec as Record<string, unknown>).strategy, "OldestEmulationVersion");
   }
 });
 
-Deno.test("a released lease names nobody, for one second, as client-go writes it", () => {
+Deno.test("a released lease has no holder and a duration of one second, as in client-go", () => {
   assert.equal(holderOf(released), null);
   assert.deepEqual(released.spec, {
     holderIdentity: "",

@@ -46,12 +46,12 @@ function ingress(
   return object as unknown as KubeObject;
 }
 
-Deno.test("an Ingress within the bounds is kept whole", () => {
+Deno.test("an Ingress within the bounds is stored completely", () => {
   const { take } = ledgerOf("Ingress");
   assert.deepEqual(take(ingress("a", 10)), reduceIngress(ingress("a", 10)));
 });
 
-Deno.test("of an Ingress with too many paths its class, status, Secrets and annotations stay", () => {
+Deno.test("an Ingress with too many paths keeps its class, status, Secrets and annotations", () => {
   const { take } = ledgerOf("Ingress");
   const stub = take(ingress("a", 11, { snippet: "x".repeat(2000) })) as unknown as Record<
     string,
@@ -72,7 +72,7 @@ Deno.test("rules without paths count as paths", () => {
   assert.equal(excessOf(take(object as unknown as KubeObject))?.bound, "paths");
 });
 
-Deno.test("an object of too many bytes becomes a small stub, whatever its kind", () => {
+Deno.test("an object of any kind with too many bytes is stored as a small stub", () => {
   const objects = {
     Ingress: {
       spec: { rules: [{ host: "x".repeat(5000) }], tls: [{ hosts: ["y".repeat(20_000)] }] },
@@ -94,7 +94,7 @@ Deno.test("an object of too many bytes becomes a small stub, whatever its kind",
   }
 });
 
-Deno.test("what comes or grows in a full namespace becomes a stub, what was there stays", () => {
+Deno.test("new and growing objects of a full namespace become stubs, existing ones stay", () => {
   const { take } = ledgerOf("Ingress");
   const isWhole = (object: KubeObject) => excessOf(take(object)) === null;
   const [first, second] = [
@@ -114,7 +114,7 @@ Deno.test("what comes or grows in a full namespace becomes a stub, what was ther
   assert.equal(isWhole(ingress("fourth", 2, { ...fourth, namespace: "other" })), true, "elsewhere");
 });
 
-Deno.test("objects are read again when there is room for those that were crowded out", () => {
+Deno.test("objects that were reduced to stubs are listed again once there is room", () => {
   const { take, ledger, calls } = ledgerOf("Ingress");
   for (const name of ["a", "b"]) take(ingress(name, 2, { length: 1500 }));
   const crowdedOut = ingress("d", 2, { length: 1500 });
@@ -129,7 +129,7 @@ Deno.test("objects are read again when there is room for those that were crowded
   assert.equal(calls.room, 1, "nothing is crowded out any more");
 });
 
-Deno.test("a million bytes of a namespace that come and go leave nothing behind", () => {
+Deno.test("a million bytes added to and deleted from a namespace leave nothing behind", () => {
   const { take, ledger, calls } = ledgerOf("Ingress");
   for (let round = 0; round < 100; round++) {
     for (const name of ["a", "b", "c", "d", "e"]) take(ingress(name, 2, { length: 1500 }));

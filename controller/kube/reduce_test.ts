@@ -44,7 +44,7 @@ function object(fields: Record<string, unknown>): KubeObject {
   return { apiVersion: "v1", kind: "Any", metadata: METADATA, ...fields };
 }
 
-Deno.test("an Ingress keeps its spec, its addresses, and that its status is ours", () => {
+Deno.test("an Ingress keeps its spec, its addresses, and whether its status is ours", () => {
   const spec = { ingressClassName: "pingress", rules: [{ host: "a" }] };
   const status = { loadBalancer: { ingress: [{ ip: "1.2.3.4" }] }, more: 1 };
   assert.deepEqual(reduce.reduceIngress(object({ spec, status })), {
@@ -58,7 +58,7 @@ Deno.test("an Ingress keeps its spec, its addresses, and that its status is ours
   });
 });
 
-Deno.test("an IngressClass keeps its controller, and whether it is the default one", () => {
+Deno.test("an IngressClass keeps its controller and whether it is the default", () => {
   const annotations = { "ingressclass.kubernetes.io/is-default-class": "true", other: "x" };
   const given = {
     metadata: { name: "pingress", annotations },
@@ -71,7 +71,7 @@ Deno.test("an IngressClass keeps its controller, and whether it is the default o
   assert.deepEqual(spec, { controller: "a/b" });
 });
 
-Deno.test("a Service keeps its ports, its names and its addresses", () => {
+Deno.test("a Service keeps its ports, names and addresses", () => {
   const port = { name: "web", port: 80, protocol: "TCP", appProtocol: "https", targetPort: "x" };
   const spec = {
     type: "LoadBalancer",
@@ -90,7 +90,7 @@ Deno.test("a Service keeps its ports, its names and its addresses", () => {
   });
 });
 
-Deno.test("an EndpointSlice keeps where endpoints are, not which pods they are", () => {
+Deno.test("an EndpointSlice keeps endpoint addresses, not their pods", () => {
   const labels = { "kubernetes.io/service-name": "web", app: "web" };
   const endpoint = {
     addresses: ["10.0.0.1"],
@@ -123,13 +123,13 @@ Deno.test("a Secret keeps its type and data", () => {
   });
 });
 
-Deno.test("of metadata alone the version is kept", () => {
+Deno.test("an object reduced to its version keeps name, namespace and resourceVersion", () => {
   assert.deepEqual(reduce.reduceToVersion(object({})), {
     metadata: { name: "web", namespace: "shop", resourceVersion: "2" },
   });
 });
 
-Deno.test("a node's heartbeat is no change", () => {
+Deno.test("a node's heartbeat is not a change", () => {
   const node = (time: string) =>
     reduce.reduceNode(object({
       spec: { podCIDR: "10.0.0.0/24" },
@@ -153,7 +153,7 @@ Deno.test("a node's heartbeat is no change", () => {
   });
 });
 
-Deno.test("what is ours is kept whole, with its kind, but for what kubectl left", () => {
+Deno.test("our own objects are kept completely, without kubectl's last-applied annotation", () => {
   const { "kubectl.kubernetes.io/last-applied-configuration": _, ...annotations } =
     METADATA.annotations;
   const given = { metadata: METADATA, spec: { a: 1 } } as KubeObject;
@@ -167,7 +167,7 @@ Deno.test("what is ours is kept whole, with its kind, but for what kubectl left"
   assert.deepEqual(reduce.keepContent(SECRETS)(given).metadata, { ...metadata, annotations });
 });
 
-Deno.test("fields of a wrong shape stay for who reads them, and end nothing", () => {
+Deno.test("fields of the wrong type are kept for the validation and break nothing", () => {
   const broken = object({ spec: "text", status: 5, endpoints: {}, ports: [null], data: null });
   const all = [
     reduce.reduceIngress,
@@ -181,7 +181,7 @@ Deno.test("fields of a wrong shape stay for who reads them, and end nothing", ()
   for (const each of all) assert.equal(each(broken).metadata.name, "web");
 });
 
-Deno.test("a deleted object that still is there keeps when that was", () => {
+Deno.test("an object that is being deleted keeps its deletionTimestamp", () => {
   const deletionTimestamp = "2026-01-01T00:00:00Z";
   const { metadata } = reduce.reduceIngress({ metadata: { ...METADATA, deletionTimestamp } });
   assert.equal(metadata.deletionTimestamp, deletionTimestamp);

@@ -14,7 +14,7 @@ function logged() {
   return { lines, log };
 }
 
-Deno.test("a missing right is told of as the rule that gives it, once in ten minutes", () => {
+Deno.test("a missing permission is logged as the RBAC rule that grants it, once in ten minutes", () => {
   const { lines, log } = logged();
   let now = 0;
   const refusals = new RefusalLog(log, () => now);
@@ -32,7 +32,7 @@ Deno.test("a missing right is told of as the rule that gives it, once in ten min
   equal(lines.length, 2);
 });
 
-Deno.test("of the core group and the cluster's scope", () => {
+Deno.test("resources of the core group and of the cluster's scope are named in the RBAC rule", () => {
   const { lines, log } = logged();
   new RefusalLog(log).refused(
     `nodes is forbidden: ${USER} cannot watch resource "nodes" in API group "" at the cluster scope`,
@@ -41,7 +41,7 @@ Deno.test("of the core group and the cluster's scope", () => {
   equal(lines[0].role, "ClusterRole");
 });
 
-Deno.test("what quotas and admission refuse is no missing right", () => {
+Deno.test("rejections by quota and admission are not missing permissions", () => {
   const { lines, log } = logged();
   const refusals = new RefusalLog(log);
   refusals.refused('pods "a" is forbidden: exceeded quota: small, requested: pods=1');

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { compareRevisions, isRevision, newestRevision, oldestRevision } from "./revision.ts";
 
-Deno.test("resource versions are compared as numbers, of any size", () => {
+Deno.test("resource versions are compared as numbers of any size", () => {
   const ascending = ["0", "9", "10", "99", "100", "18446744073709551615", "18446744073709551616"];
   for (const [i, a] of ascending.entries()) {
     for (const [j, b] of ascending.entries()) {
@@ -17,7 +17,7 @@ Deno.test("only digits without leading zeros are a resource version", () => {
   }
 });
 
-Deno.test("of several the newest and the oldest is told; of none it is 0", () => {
+Deno.test("the newest and the oldest of several versions are found; without versions they are 0", () => {
   assert.equal(newestRevision(["9", "10", "2"]), "10");
   assert.equal(oldestRevision(["9", "10", "2"]), "2");
   assert.equal(newestRevision([]), "0");

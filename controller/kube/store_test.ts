@@ -26,7 +26,7 @@ function scene(options = {}) {
   return { store, changes };
 }
 
-Deno.test("what comes, changes and goes is told of, once", () => {
+Deno.test("additions, changes and deletions are each reported once", () => {
   const { store, changes } = scene();
   store.put(thing("x", "1", { spec: { size: 1 } }));
   store.put(thing("x", "2", { spec: { size: 2 } }));
@@ -39,7 +39,7 @@ Deno.test("what comes, changes and goes is told of, once", () => {
   );
 });
 
-Deno.test("an object that says the same stays the same, and its new version is known", () => {
+Deno.test("an object with equal content stays the same, and its new resourceVersion is recorded", () => {
   const { store, changes } = scene();
   const first = thing("x", "1", { spec: { size: 1 } });
   store.put(first);
@@ -49,14 +49,14 @@ Deno.test("an object that says the same stays the same, and its new version is k
   assert.equal(changes.length, 1);
 });
 
-Deno.test("a store that counts versions tells of each", () => {
+Deno.test("a store that counts versions reports each one", () => {
   const { store, changes } = scene({ countsVersions: true });
   store.put(thing("x", "1"));
   store.put(thing("x", "2"));
   assert.equal(changes.length, 2);
 });
 
-Deno.test("a change of the status, and of whose it is, is told from others", () => {
+Deno.test("changes of the status and of its owner are distinguished from other changes", () => {
   const { store, changes } = scene();
   store.put(thing("x", "1", { spec: { size: 1 } }));
   const managedFields = [{ manager: "pingress-controller", subresource: "status" }];
@@ -66,7 +66,7 @@ Deno.test("a change of the status, and of whose it is, is told from others", () 
   assert.deepEqual(changes.map(({ isStatusOnly }) => isStatusOnly), [false, true, false, true]);
 });
 
-Deno.test("parts that did not change stay the same objects", () => {
+Deno.test("unchanged parts of an object stay the same references", () => {
   const { store } = scene();
   const first = thing("x", "1", { spec: { size: 1 } });
   store.put(first);
@@ -74,7 +74,7 @@ Deno.test("parts that did not change stay the same objects", () => {
   assert.equal(store.get("a", "x")?.spec, first.spec);
 });
 
-Deno.test("a list takes away what is not in it, of its namespace only", () => {
+Deno.test("a list removes objects that it lacks, in its own namespace only", () => {
   const { store, changes } = scene();
   const other = thing("x", "1", {}, { namespace: "b" });
   store.replace([thing("x", "1"), thing("y", "1")], "a");
@@ -89,7 +89,7 @@ Deno.test("a list takes away what is not in it, of its namespace only", () => {
   assert.deepEqual(told, [["y", undefined], [undefined, "z"]]);
 });
 
-Deno.test("the list is the same array until something changes", () => {
+Deno.test("the array of objects is the same until something changes", () => {
   const { store } = scene();
   store.put(thing("x", "1"));
   const list = store.list();
@@ -99,7 +99,7 @@ Deno.test("the list is the same array until something changes", () => {
   assert.notEqual(store.list(), list);
 });
 
-Deno.test("an object that was deleted and made anew is a change, though it says the same", () => {
+Deno.test("an object that is deleted and recreated is a change, even with equal content", () => {
   const { store, changes } = scene();
   store.put(thing("x", "1", {}, { uid: "one" }));
   store.put(thing("x", "2", {}, { uid: "two" }));
@@ -120,7 +120,7 @@ Deno.test("a list is one update, however many objects it changes", () => {
   assert.deepEqual(updates, [false, false, true]);
 });
 
-Deno.test("an update by a first list that is empty is an update too", () => {
+Deno.test("a first list that is empty is an update too", () => {
   const { store } = scene();
   let updates = 0;
   const end = store.onUpdate(() => updates++);
@@ -134,7 +134,7 @@ Deno.test("an update by a first list that is empty is an update too", () => {
   assert.equal(updates, 1);
 });
 
-Deno.test("a store that is cleared has no objects, by one update after all changes", () => {
+Deno.test("clearing a store removes all objects, with one update after all changes", () => {
   const { store, changes } = scene();
   store.isSynced = true;
   store.replace([thing("x", "1"), thing("y", "1")], null);

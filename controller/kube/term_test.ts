@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { ManualClock } from "../../shared/clock.ts";
 import { Term } from "./term.ts";
 
-Deno.test("a process that was stopped is told at once that its time is over", () => {
+Deno.test("a process that was suspended sees at once that its leadership has ended", () => {
   const clock = new ManualClock();
   const term = new Term(clock, 10_000, () => {});
   assert.equal(term.left, 10_000);
@@ -17,7 +17,7 @@ Deno.test("a process that was stopped is told at once that its time is over", ()
   term.end();
 });
 
-Deno.test("a renewal moves the end on, and does not revive what is over", () => {
+Deno.test("a renewal extends a term, and does not revive one that has ended", () => {
   const clock = new ManualClock();
   const term = new Term(clock, 10_000, () => {});
   clock.advance(5_000);
@@ -32,7 +32,7 @@ Deno.test("a renewal moves the end on, and does not revive what is over", () => 
   term.end();
 });
 
-Deno.test("what is being written is aborted when the end has come", async () => {
+Deno.test("a write in progress is aborted when the term ends", async () => {
   const clock = new ManualClock();
   const expired = Promise.withResolvers<void>();
   const term: Term = new Term(clock, 5, () => {

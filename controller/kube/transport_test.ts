@@ -10,7 +10,7 @@ function split(chunks: readonly Uint8Array[]): string[] {
 
 const TEXT = '{"a":"ä€😀"}\n\n{"b":2}\r\n{"c":3}\nrest without an end';
 
-Deno.test("lines come out the same wherever chunks end, also within a character", () => {
+Deno.test("lines are the same wherever chunks are split, also within a character", () => {
   const bytes = new TextEncoder().encode(TEXT);
   const expected = split([bytes]);
   assert.deepEqual(expected, ['{"a":"ä€😀"}', '{"b":2}\r', '{"c":3}']);
@@ -26,7 +26,7 @@ Deno.test("lines come out the same wherever chunks end, also within a character"
   }
 });
 
-Deno.test("a line longer than any object is refused before it fills the memory", () => {
+Deno.test("a line longer than any object is rejected before it fills the memory", () => {
   const splitter = new LineSplitter(() => {});
   const chunk = new Uint8Array(1024 * 1024).fill(97);
   assert.throws(() => {

@@ -28,7 +28,7 @@ function scene() {
   };
 }
 
-Deno.test("a problem is logged when it comes and when it goes, and not while it stays", () => {
+Deno.test("a problem is logged when it appears and when it is resolved, and not in between", () => {
   const one = scene();
   const [came, ...more] = one.after([PROBLEM]);
   assert.deepEqual(more, []);
@@ -47,12 +47,12 @@ Deno.test("a problem is logged when it comes and when it goes, and not while it 
   assert.equal(one.after([PROBLEM]).length, 1);
 });
 
-Deno.test("a warning is one, and a problem of no object has none", () => {
+Deno.test("a warning is logged as one, and a problem without an object has none", () => {
   const [line] = scene().after([{ ...PROBLEM, object: null, severity: "warning" }]);
   assert.deepEqual([line.level, line.object], ["warn", ""]);
 });
 
-Deno.test("another message of the same problem is news", () => {
+Deno.test("a new message of the same problem is logged", () => {
   const one = scene();
   one.after([PROBLEM]);
   const lines = one.after([{ ...PROBLEM, message: "there is no Service store" }]);
@@ -62,7 +62,7 @@ Deno.test("another message of the same problem is news", () => {
   ]);
 });
 
-Deno.test("thousands of problems are a hundred lines, and their number", () => {
+Deno.test("thousands of problems are a hundred lines and a count of the rest", () => {
   const one = scene();
   const problems = Array.from({ length: 5000 }, (_, i) => ({ ...PROBLEM, message: `no ${i}` }));
   const came = one.after(problems);

@@ -12,7 +12,7 @@ function reported(...ingresses: readonly Ingress[]): string[] {
   return unknownClasses(ingresses, CLASSES, ["pingress"]).map(({ object }) => object!.name);
 }
 
-Deno.test("a class that does not exist is told of, with the one that is served", () => {
+Deno.test("an unknown class is reported together with the served one", () => {
   const [problem, ...others] = unknownClasses([ingress("web", "pingres")], CLASSES, ["pingress"]);
   assert.deepEqual(others, []);
   assert.deepEqual(problem, {
@@ -26,7 +26,7 @@ Deno.test("a class that does not exist is told of, with the one that is served",
   });
 });
 
-Deno.test("nothing is said of classes of others, of ours without an object, or of none", () => {
+Deno.test("classes of other controllers, our own class without an object, and a missing class are not reported", () => {
   assert.deepEqual(
     reported(
       ingress("a", "nginx"),
@@ -39,7 +39,7 @@ Deno.test("nothing is said of classes of others, of ours without an object, or o
   );
 });
 
-Deno.test("problems with classes come in the order of names", () => {
+Deno.test("problems with classes are sorted by name", () => {
   assert.deepEqual(reported(ingress("b", "x"), ingress("c", "y"), ingress("a", "z")), [
     "a",
     "b",

@@ -115,7 +115,7 @@ function namesIn(cell: string): string[] {
   ).flat();
 }
 
-Deno.test("docs/install.md lists the rights of hostport.yaml", async () => {
+Deno.test("docs/install.md lists the permissions of hostport.yaml", async () => {
   const listed = [
     ...await documented("Cluster-wide", null),
     ...await documented("In pingress-system", SYSTEM),
@@ -126,7 +126,7 @@ Deno.test("docs/install.md lists the rights of hostport.yaml", async () => {
   );
 });
 
-Deno.test("a kind is watched in the whole cluster where its objects have no namespace", () => {
+Deno.test("a kind without namespaces is watched in the whole cluster", () => {
   for (const { resource, scope } of Object.values(KINDS)) {
     const name = `${resource.kind} in ${apiVersionOf(resource)}`;
     equal(resource.namespaced, scope !== "cluster", name);

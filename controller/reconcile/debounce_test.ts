@@ -23,7 +23,7 @@ function scene(time: number, limit: number) {
   };
 }
 
-Deno.test("many changes are one call, and the next ones another", async () => {
+Deno.test("many changes in a row cause one call, and later ones another", async () => {
   const one = scene(1, 60_000);
   for (let round = 1; round <= 2; round++) {
     const next = one.next();
@@ -36,7 +36,7 @@ Deno.test("many changes are one call, and the next ones another", async () => {
   }
 });
 
-Deno.test("changes that never end are not waited for", async () => {
+Deno.test("continuous changes do not delay the call forever", async () => {
   // Without the limit it would take an hour.
   const one = scene(3_600_000, 10);
   const next = one.next();
@@ -47,7 +47,7 @@ Deno.test("changes that never end are not waited for", async () => {
   assert.equal(one.calls, 1);
 });
 
-Deno.test("after its end it calls nobody", async () => {
+Deno.test("after close there are no calls", async () => {
   const one = scene(1, 1);
   one.gatherer.changed();
   one.gatherer.stop();

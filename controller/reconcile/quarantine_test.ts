@@ -49,7 +49,7 @@ function failingOn(...names: string[]): Translate {
   };
 }
 
-Deno.test("an object that cannot be translated keeps what was published, and stops no other", () => {
+Deno.test("an object that cannot be translated keeps its published routes, and affects no other", () => {
   const before = translate(resources(ingress("bad"), ingress("good")), null, OPTIONS, () => 0);
   const now = resources(ingress("bad", "/new"), ingress("good", "/new"), ingress("more"));
   const translated = translateOrQuarantine(
@@ -69,7 +69,7 @@ Deno.test("an object that cannot be translated keeps what was published, and sto
   assert.match(problem?.message ?? "", /cannot read of undefined/);
 });
 
-Deno.test("upstreams that only a kept route needs stay with it", () => {
+Deno.test("upstreams that only a kept route uses stay with it", () => {
   const before = translate(resources(ingress("bad")), null, OPTIONS, () => 0);
   const translated = translateOrQuarantine(
     failingOn("bad"),
@@ -82,7 +82,7 @@ Deno.test("upstreams that only a kept route needs stay with it", () => {
   assert.deepEqual(translated.snapshot.upstreams, before.snapshot.upstreams);
 });
 
-Deno.test("where nothing was published of it, it is left out", () => {
+Deno.test("an object that was never published is left out", () => {
   const translated = translateOrQuarantine(
     failingOn("bad"),
     resources(ingress("bad"), ingress("good")),
@@ -93,7 +93,7 @@ Deno.test("where nothing was published of it, it is left out", () => {
   assert.deepEqual(translated.snapshot.routes.map(({ host }) => host), ["good.example.com"]);
 });
 
-Deno.test("what fails with any object translates to nothing, so that what is published stays", () => {
+Deno.test("if translation fails with every object, nothing is translated and the published configuration stays", () => {
   const broken: Translate = () => {
     throw new TypeError("always");
   };
@@ -103,7 +103,7 @@ Deno.test("what fails with any object translates to nothing, so that what is pub
   );
 });
 
-Deno.test("without a failure it is translate itself", () => {
+Deno.test("without a failure the result equals a plain translation", () => {
   const all = resources(ingress("a"), ingress("b"));
   assert.deepEqual(
     translateOrQuarantine(translate, all, null, OPTIONS, () => 0),
@@ -111,7 +111,7 @@ Deno.test("without a failure it is translate itself", () => {
   );
 });
 
-Deno.test("one of thousands is found in few tries, and where all fail they end", () => {
+Deno.test("the failing object of thousands is found in few translations, and if all fail the search ends", () => {
   const all = Array.from({ length: 4096 }, (_, i) => ingress(`i${i}`));
   for (const bad of [["i0"], ["i17", "i4095"], all.map(({ metadata }) => metadata!.name!)]) {
     const names = new Set(bad);

@@ -41,7 +41,7 @@ const RESOURCES: Resources = {
   secrets: [SECRET],
 };
 
-Deno.test("a certificate whose time ends is told of, although no object changes", async () => {
+Deno.test("an expiring certificate is reported, although no object changes", async () => {
   const translator = new Translator();
   const results: Reconciliation[] = [];
   const reasons = () => results.at(-1)?.problems.map(({ reason }) => reason) ?? [];

@@ -55,7 +55,7 @@ function scene(now = "500") {
   };
 }
 
-Deno.test("what a proxy has from another replica is caught up with by a list", async () => {
+Deno.test("a version that a proxy has from another replica is confirmed by listing again", async () => {
   const { kind, catchUp, claim, version, changes } = scene();
   claim("300");
   await eventually("catch-up", () => changes() > 0);
@@ -64,7 +64,7 @@ Deno.test("what a proxy has from another replica is caught up with by a list", a
   catchUp.stop();
 });
 
-Deno.test("a proxy cannot raise a version beyond what a list bears out", async () => {
+Deno.test("a proxy cannot raise the version beyond what a list confirms", async () => {
   const { kind, catchUp, claim, version } = scene();
   claim("99999999999999999999");
   await eventually("list", () => kind.lists > 0);
@@ -74,7 +74,7 @@ Deno.test("a proxy cannot raise a version beyond what a list bears out", async (
   catchUp.stop();
 });
 
-Deno.test("a wrong claim does not hide a true one", async () => {
+Deno.test("a false claim does not hide a true one", async () => {
   const { kind, catchUp, claim, changes, version } = scene();
   // As where Secrets are asked for one by one: a list does not tell how far it got.
   kind.relist = () => Promise.resolve({ ok: true });
@@ -86,7 +86,7 @@ Deno.test("a wrong claim does not hide a true one", async () => {
   catchUp.stop();
 });
 
-Deno.test("what a bookmark bears out needs no list", async () => {
+Deno.test("a claim that a bookmark confirms needs no list", async () => {
   const { kind, catchUp, claim, changes, version } = scene();
   kind.revision = "300";
   claim("250");
@@ -95,7 +95,7 @@ Deno.test("what a bookmark bears out needs no list", async () => {
   catchUp.stop();
 });
 
-Deno.test("what is known to have changed nothing is believed at once, of whomever", async () => {
+Deno.test("a version known to have changed nothing is accepted at once from any proxy", async () => {
   const { kind, catchUp, claim, version } = scene("200");
   claim("99999", "liar");
   await eventually("list", () => kind.lists > 0);
@@ -105,7 +105,7 @@ Deno.test("what is known to have changed nothing is believed at once, of whomeve
   catchUp.stop();
 });
 
-Deno.test("one proxy whose word is wrong holds up nobody else", async () => {
+Deno.test("a proxy with a false claim does not delay the others", async () => {
   const { kind, catchUp, claim, version, pass, warnings } = scene("200");
   kind.relist = () => {
     kind.lists++;
@@ -133,7 +133,7 @@ Deno.test("one proxy whose word is wrong holds up nobody else", async () => {
   catchUp.stop();
 });
 
-Deno.test("what the watch tells in the meantime needs no list", async () => {
+Deno.test("a claim that the watch confirms meanwhile needs no list", async () => {
   const { kind, catchUp, claim, version } = scene();
   claim("200");
   kind.seen = kind.revision = "200";
@@ -142,7 +142,7 @@ Deno.test("what the watch tells in the meantime needs no list", async () => {
   catchUp.stop();
 });
 
-Deno.test("another cluster's numbers, and what is no number, are no claims", async () => {
+Deno.test("versions of another cluster and invalid numbers are not claims", async () => {
   const { kind, catchUp, claim } = scene();
   claim("300", "proxy-1", "other");
   claim("x");
@@ -155,7 +155,7 @@ Deno.test("another cluster's numbers, and what is no number, are no claims", asy
   catchUp.stop();
 });
 
-Deno.test("without an API server nothing is believed, and it is asked more and more seldom", async () => {
+Deno.test("without an API server no claim is accepted, and lists are retried with growing delays", async () => {
   const { kind, catchUp, claim, version } = scene();
   kind.isAway = true;
   const end = performance.now() + 1500;

@@ -59,7 +59,7 @@ for (const { name, kind, published, version, behind } of CASES) {
   });
 }
 
-Deno.test("numbers of another cluster do not count", () => {
+Deno.test("resource versions of another cluster do not count", () => {
   const kinds = [{ kind: "Ingress", seen: "5", revision: "5", isFresh: false }];
   const next = nextVersion("b", kinds, { epoch: "a", seen: { Ingress: "100" } });
   assert.deepEqual(next, { version: { epoch: "b", seen: { Ingress: "5" } }, behind: [] });

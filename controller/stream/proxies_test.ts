@@ -41,7 +41,7 @@ function refusing(name: string, code: RefusalCode, more: Partial<ShownSession> =
   return session(name, { isInSync: false, refusal, ...more });
 }
 
-Deno.test("what users wrote is programmed when all proxies have it, and there is one", () => {
+Deno.test("objects are programmed when at least one proxy is connected and all have applied them", () => {
   const behind = session("b", { isInSync: false });
   assert.deepEqual(programmed([]), { programmed: false, connected: 0, inSync: 0 });
   assert.deepEqual(programmed([session("a")]), { programmed: true, connected: 1, inSync: 1 });
@@ -52,7 +52,7 @@ Deno.test("what users wrote is programmed when all proxies have it, and there is
   });
 });
 
-Deno.test("each proxy is a line of JSON, with times that people can read", () => {
+Deno.test("each proxy is a line of JSON with readable times", () => {
   const wall = Date.parse("2026-01-01T00:01:00Z");
   const text = showProxies([session("b"), refusing("a", "invalid")], null, NOW, wall);
   const lines = text.split("\n");
@@ -73,7 +73,7 @@ Deno.test("each proxy is a line of JSON, with times that people can read", () =>
   assert.deepEqual(JSON.parse(showProxies([], null, NOW, wall)).proxies, []);
 });
 
-Deno.test("proxies that refuse for one reason are one problem, which names some of them", () => {
+Deno.test("proxies that reject for the same reason are one problem, which names some of them", () => {
   const names = ["e", "d", "c", "b", "a"];
   const problems = refusalProblems(
     [...names.map((name) => refusing(name, "invalid", { build: "0.0.1" })), session("f")],
@@ -86,7 +86,7 @@ Deno.test("proxies that refuse for one reason are one problem, which names some 
   assert.match(problems[0].remedy, /controller's version/);
 });
 
-Deno.test("proxies that refuse for several reasons are one problem, with the reason that was first", () => {
+Deno.test("proxies that reject for several reasons are one problem, with the first reason", () => {
   const told = (reason: string, at: number) => {
     const { refusal } = refusing("a", "invalid");
     return { refusal: { ...refusal!, told: { reason, at } } };
@@ -100,19 +100,19 @@ Deno.test("proxies that refuse for several reasons are one problem, with the rea
   assert.match(problems[0].message, /^a, b: .*: first, and others; \/proxies has all; what was/);
 });
 
-Deno.test("each code has a remedy of its own", () => {
+Deno.test("each code has its own remedy", () => {
   const codes: RefusalCode[] = ["invalid", "loss", "empty", "failed"];
   const problems = codes.flatMap((code) => refusalProblems([refusing("a", code)], WORKLOAD, NOW));
   assert.equal(new Set(problems.map(({ remedy }) => remedy)).size, codes.length);
 });
 
-Deno.test("that a version is too old is a problem only when it lasts", () => {
+Deno.test("an older version is a problem only if it lasts", () => {
   const refused = refusing("a", "older");
   assert.deepEqual(refusalProblems([refused], WORKLOAD, NOW), []);
   assert.equal(refusalProblems([refused], WORKLOAD, NOW + 60_000).length, 1);
 });
 
-Deno.test("a configuration that is too large is one problem, however it changes", () => {
+Deno.test("a configuration that is too large stays one problem when it changes", () => {
   assert.deepEqual(tooLargeProblems(null, WORKLOAD), []);
   const [problem] = tooLargeProblems(70 * 1024 ** 2, WORKLOAD);
   assert.match(problem.message, /has 70 MiB, and the stream takes 64 MiB/);

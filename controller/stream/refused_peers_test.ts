@@ -16,7 +16,7 @@ function scene() {
   return { lines, clock, peers: new RefusedPeers(log, () => clock.now) };
 }
 
-Deno.test("a proxy that is refused again and again is told of once, by its address and version", () => {
+Deno.test("a proxy that is rejected repeatedly is logged once, with its address and version", () => {
   const { lines, peers } = scene();
   for (let i = 0; i < 100; i++) peers.refused("10.0.0.1", "pingress-proxy/2.0.0", NEWER);
   peers.refused("10.0.0.1", "pingress-proxy/2.0.0", EXPIRED);
@@ -31,7 +31,7 @@ Deno.test("a proxy that is refused again and again is told of once, by its addre
   );
 });
 
-Deno.test("a refusal is news after ten minutes, and after a stream", () => {
+Deno.test("a rejection is logged again after ten minutes, and after a stream", () => {
   const { lines, clock, peers } = scene();
   const refuse = () => peers.refused("10.0.0.1", undefined, EXPIRED);
   refuse();
@@ -49,7 +49,7 @@ Deno.test("a refusal is news after ten minutes, and after a stream", () => {
   assert.equal(lines.length, 3);
 });
 
-Deno.test("whoever comes from many addresses, or by turns with a proxy, does not fill the log", () => {
+Deno.test("a peer with many addresses, or alternating with a proxy, does not flood the log", () => {
   const { lines, clock, peers } = scene();
   for (let i = 0; i < 10_000; i++) {
     peers.refused(`10.0.${i >> 8}.${i & 255}`, undefined, EXPIRED);

@@ -10,7 +10,7 @@ import {
 } from "../../tests/support/stream_server_scene.ts";
 import type { Secret } from "../../shared/redacted.ts";
 
-Deno.test("a proxy gets everything first, then what changes, each with a hash", async () => {
+Deno.test("a proxy gets a full snapshot first, then deltas, each with a hash", async () => {
   await using scene = await startStream();
   const client = scene.connect();
   const hello = await client.line("hello");
@@ -32,7 +32,7 @@ Deno.test("a proxy gets everything first, then what changes, each with a hash", 
   assert.match(await scene.metrics.text(), /propagation_seconds_count 1/);
 });
 
-Deno.test("a proxy that has it all already is told so, under whatever version", async () => {
+Deno.test("a proxy that is up to date is told so, under any version", async () => {
   await using scene = await startStream();
   scene.server.update(snapshot(1));
   const first = scene.connect();
@@ -46,7 +46,7 @@ Deno.test("a proxy that has it all already is told so, under whatever version", 
   assert.deepEqual(later, { epoch: "e", seen: { Ingress: "2" } });
 });
 
-Deno.test("what is translated again and comes to the same is told to nobody", async () => {
+Deno.test("a translation with the same result is sent to no proxy", async () => {
   await using scene = await startStream({ timing: { heartbeat: 100 } });
   scene.server.update(snapshot(1));
   const client = scene.connect();
@@ -56,7 +56,7 @@ Deno.test("what is translated again and comes to the same is told to nobody", as
   assert.equal(client.lines.length, 2);
 });
 
-Deno.test("a proxy that is lost gets everything again, and not more than once a second", async () => {
+Deno.test("a proxy whose delta does not apply gets a full snapshot, at most once a second", async () => {
   await using scene = await startStream();
   scene.server.update(snapshot(1));
   const client = scene.connect();
@@ -69,7 +69,7 @@ Deno.test("a proxy that is lost gets everything again, and not more than once a 
   assert.equal(client.lines.filter(({ kind }) => kind === "snapshot").length, 2);
 });
 
-Deno.test("what a proxy refuses is shown, and it goes on from there", async () => {
+Deno.test("an update rejected by a proxy is shown, and the next one is sent on top of its state", async () => {
   await using scene = await startStream();
   scene.server.update(snapshot(1));
   const client = scene.connect("proxy-1", { acknowledges: false });
@@ -85,7 +85,7 @@ Deno.test("what a proxy refuses is shown, and it goes on from there", async () =
   await client.until("sync", () => session.isInSync && session.refusal === null);
 });
 
-Deno.test("what a proxy refuses again and again is one refusal, told once and since its first", async () => {
+Deno.test("the same update rejected repeatedly is logged once, with the time of the first rejection", async () => {
   const told: string[] = [];
   const log = { ...silentLogger, info: (message: string) => void told.push(message) };
   await using scene = await startStream({ log });
@@ -106,7 +106,7 @@ Deno.test("what a proxy refuses again and again is one refusal, told once and si
   assert.equal(told.filter((message) => message === "A proxy rejected an update").length, 1);
 });
 
-Deno.test("a proxy for which the version was too old gets the next one at once", async () => {
+Deno.test("a proxy that rejected a version as too old gets the next one at once", async () => {
   await using scene = await startStream({ timing: { heartbeat: 60_000 } });
   scene.server.update(snapshot(1));
   const client = scene.connect("proxy-1", { acknowledges: false });
@@ -117,7 +117,7 @@ Deno.test("a proxy for which the version was too old gets the next one at once",
   assert.deepEqual((await client.line("delta")).version, { epoch: "e", seen: { Ingress: "2" } });
 });
 
-Deno.test("what no proxy would read is not sent, and proxies stay with what they have until it is less", async () => {
+Deno.test("a configuration too large for any proxy is not sent, and proxies keep theirs until it shrinks", async () => {
   let news = 0;
   await using scene = await startStream({ maxUpdate: 100_000, onNews: () => void news++ });
   const hosts = (count: number) => Array.from({ length: count }, (_, i) => `h${i}.example.com`);
@@ -139,7 +139,7 @@ Deno.test("what no proxy would read is not sent, and proxies stay with what they
   assert.deepEqual((await client.line("delta")).hash, scene.server.updates.current?.hash);
 });
 
-Deno.test("a mistake of ours in one stream ends that one alone", async () => {
+Deno.test("an internal error in one stream ends only that stream", async () => {
   await using scene = await startStream({
     onClaim({ seen }) {
       if (seen.Ingress === "666") throw new Error("a mistake");
@@ -156,7 +156,7 @@ Deno.test("a mistake of ours in one stream ends that one alone", async () => {
   assert.match(await scene.metrics.text(), /ends_total\{reason="failed"\} 1/);
 });
 
-Deno.test("a proxy of which nothing is heard is ended, and pings tell it that we are here", async () => {
+Deno.test("a silent proxy is disconnected, and pings keep a proxy informed that the controller is alive", async () => {
   await using scene = await startStream({ timing: { silence: 1000, heartbeat: 200 } });
   const client = scene.connect();
   await client.line("bye");
@@ -165,7 +165,7 @@ Deno.test("a proxy of which nothing is heard is ended, and pings tell it that we
   await mute.answered();
 });
 
-Deno.test("a stream ends with its token, unless a newer one of the same pod comes", async () => {
+Deno.test("a stream ends when its token expires, unless a newer token of the same pod arrives", async () => {
   await using scene = await startStream();
   const client = scene.connect("proxy-1/600");
   const other = scene.connect("proxy-2/600");
@@ -185,14 +185,14 @@ Deno.test("a stream ends with its token, unless a newer one of the same pod come
   await other.line("bye");
 });
 
-Deno.test("streams end when their time is up, so that proxies spread anew", async () => {
+Deno.test("streams end at their maximum age, so that proxies rebalance", async () => {
   await using scene = await startStream({ timing: { age: 500 } });
   const client = scene.connect();
   await client.line("bye");
   await client.ended();
 });
 
-Deno.test("a proxy that has more than a replica which is cut off is sent elsewhere", async () => {
+Deno.test("a proxy that is newer than a replica without API server is sent to another replica", async () => {
   let isCutOff = false;
   await using scene = await startStream({
     isCutOff: () => isCutOff,
@@ -212,7 +212,7 @@ Deno.test("a proxy that has more than a replica which is cut off is sent elsewhe
   assert.match(await scene.metrics.text(), /ends_total\{reason="behind"\} 1/);
 });
 
-Deno.test("a proxy that comes again has its stream before ended", async () => {
+Deno.test("a proxy that reconnects replaces its previous stream", async () => {
   await using scene = await startStream();
   const first = scene.connect();
   await first.line("hello");
@@ -223,13 +223,13 @@ Deno.test("a proxy that comes again has its stream before ended", async () => {
   assert.equal(scene.server.sessions.length, 1);
 });
 
-Deno.test("no more proxies than there is room for", async () => {
+Deno.test("the number of connected proxies is limited", async () => {
   await using scene = await startStream({ maxSessions: 1 });
   await scene.connect("proxy-1").line("hello");
   assert.equal(await scene.connect("proxy-2").answered(), 503);
 });
 
-Deno.test("a controller that ends says goodbye to all", async () => {
+Deno.test("a controller that shuts down tells every proxy", async () => {
   const scene = await startStream();
   const clients = ["proxy-1", "proxy-2"].map((token) => scene.connect(token));
   await Promise.all(clients.map((client) => client.line("hello")));
@@ -240,7 +240,7 @@ Deno.test("a controller that ends says goodbye to all", async () => {
   }
 });
 
-Deno.test("the next handshake has the new certificate, and streams go on", async () => {
+Deno.test("the next handshake uses the new certificate, and streams continue", async () => {
   await using scene = await startStream();
   const client = scene.connect();
   await client.line("hello");
@@ -251,13 +251,13 @@ Deno.test("the next handshake has the new certificate, and streams go on", async
   await client.line("snapshot");
 });
 
-Deno.test("a certificate that cannot be used leaves the one before", async () => {
+Deno.test("an invalid certificate leaves the current one in use", async () => {
   await using scene = await startStream();
   await scene.certificates.break();
   await scene.connect().line("hello");
 });
 
-Deno.test("before there is a certificate handshakes fail, and then succeed", async () => {
+Deno.test("handshakes fail until there is a certificate, and then succeed", async () => {
   const certificates = new Certificates();
   await using scene = await startStream({ certificates });
   const early = scene.connect();
@@ -266,7 +266,7 @@ Deno.test("before there is a certificate handshakes fail, and then succeed", asy
   await scene.connect("proxy-2").line("hello");
 });
 
-Deno.test("a stream ends with the pod that its token is bound to, and others go on", async () => {
+Deno.test("a stream ends when the pod of its token is deleted, and others continue", async () => {
   const forgotten: string[] = [];
   const reviews = {
     review: (token: Secret) => Promise.resolve(judge(token.reveal())),

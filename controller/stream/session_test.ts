@@ -82,7 +82,7 @@ function scene(timing: Partial<SessionTiming> = {}) {
   };
 }
 
-Deno.test("a stream's time is up also while its proxy has not read everything", () => {
+Deno.test("a stream ends at its maximum age even if its proxy has unread data", () => {
   const { session, outlet, told, pass } = scene({ age: 20_000 });
   session.receive(HELLO_REPORT);
   outlet.isFree = false;
@@ -92,7 +92,7 @@ Deno.test("a stream's time is up also while its proxy has not read everything", 
   assert.deepEqual(told.ends, ["aged"]);
 });
 
-Deno.test("a proxy that is lost again and again is told of once for each time that it gets all", () => {
+Deno.test("a proxy that needs several full snapshots is logged once for each", () => {
   const { session, updates, told, kinds, pass } = scene();
   updates.take(snapshot(1));
   session.receive(HELLO_REPORT);
@@ -105,7 +105,7 @@ Deno.test("a proxy that is lost again and again is told of once for each time th
   assert.ok(told.lost <= wholes, `told ${told.lost} times, ${wholes} whole ones`);
 });
 
-Deno.test("a proxy that cannot read the format is sent nothing, keeps its stream, and counts as not in sync", () => {
+Deno.test("a proxy that cannot read the format gets no snapshot, stays connected and counts as not in sync", () => {
   const { session, updates, told, kinds, pass } = scene();
   session.receive({ ...HELLO_REPORT, formats: [1] });
   updates.take(snapshot(1));
@@ -122,7 +122,7 @@ Deno.test("a proxy that cannot read the format is sent nothing, keeps its stream
   assert.equal(session.refusal?.hash, updates.current!.hash);
 });
 
-Deno.test("a proxy that names later formats too is sent the one that there is", () => {
+Deno.test("a proxy that also supports later formats gets the existing one", () => {
   const { session, updates, kinds } = scene();
   updates.take(snapshot(1));
   session.receive({ ...HELLO_REPORT, formats: [1, 2, 3] });
@@ -163,7 +163,7 @@ for (const [name, inForce, isCutOff, ends] of AHEAD) {
   });
 }
 
-Deno.test("a proxy that gets more by its files while we are cut off goes elsewhere", () => {
+Deno.test("a proxy whose files become newer while the replica is cut off is sent to another replica", () => {
   const test = scene();
   test.updates.take(snapshot(2));
   test.session.receive(helloOf("1"));
@@ -182,7 +182,7 @@ Deno.test("a proxy that gets more by its files while we are cut off goes elsewhe
   assert.deepEqual(test.told.ends, ["behind"]);
 });
 
-Deno.test("reasons that are ever new are told of once a minute, and shown as they are", () => {
+Deno.test("ever-changing rejection reasons are logged once a minute, and shown as they are", () => {
   const { session, updates, told, pass } = scene();
   updates.take(snapshot(1));
   session.receive(HELLO_REPORT);
@@ -207,7 +207,7 @@ Deno.test("reasons that are ever new are told of once a minute, and shown as the
   assert.equal(told.refused.length, 4);
 });
 
-Deno.test("what a proxy refuses after having taken something is told of again, once a minute", () => {
+Deno.test("a rejection after an applied update is logged again, at most once a minute", () => {
   const { session, updates, told, pass } = scene();
   updates.take(snapshot(1));
   session.receive(HELLO_REPORT);

@@ -24,7 +24,7 @@ const HEADS: readonly [string, number, Partial<ConstructorParameters<typeof Stre
 ];
 
 for (const [name, status, options] of HEADS) {
-  Deno.test(`${name}: ${status} with a line that says why, and the end`, async () => {
+  Deno.test(`${name}: the response is ${status} with a reason, and the connection closes`, async () => {
     await using scene = await startStream();
     const client = scene.connect("proxy-1", options);
     assert.equal(await client.answered(), status);
@@ -34,7 +34,7 @@ for (const [name, status, options] of HEADS) {
   });
 }
 
-Deno.test("whatever connects and says what it should not is ended, and proxies go on", async () => {
+Deno.test("invalid connections are closed, and proxies are not affected", async () => {
   await using scene = await startStream({ limits: { head: 300 } });
   scene.server.update(snapshot(1));
   const client = scene.connect();
@@ -98,7 +98,7 @@ function ended(
   });
 }
 
-Deno.test("slow strangers make room for others", async () => {
+Deno.test("slow unauthenticated connections make room for new ones", async () => {
   const limits = { strangers: 8, strangersOfAddress: 100, head: 60_000 };
   await using scene = await startStream({ limits });
   const { port } = scene.server.address;
@@ -109,7 +109,7 @@ Deno.test("slow strangers make room for others", async () => {
   for (const socket of slow) socket.destroy();
 });
 
-Deno.test("one address has 16 strangers, and those of others are let in", async () => {
+Deno.test("one address may have 16 unauthenticated connections, and other addresses are still accepted", async () => {
   const limits = { head: 60_000 };
   await using scene = await startStream({ limits, address: { hostname: "0.0.0.0", port: 0 } });
   const { port } = scene.server.address;
@@ -142,7 +142,7 @@ Deno.test("one address has 16 strangers, and those of others are let in", async 
   for (const socket of slow) socket.destroy();
 });
 
-Deno.test("a connection asks once: requests behind the first are not kept, however many", async () => {
+Deno.test("a connection sends one request: pipelined ones are not kept, however many", async () => {
   let reviews = 0;
   const gate = Promise.withResolvers<Verdict>();
   const review = () => (reviews++, gate.promise);
@@ -159,7 +159,7 @@ Deno.test("a connection asks once: requests behind the first are not kept, howev
   gate.resolve(judge("proxy-1"));
 });
 
-Deno.test("what comes before a token is checked is kept to the length of a report", async () => {
+Deno.test("data sent before the token is checked is kept up to the size of a report", async () => {
   const checked = Promise.withResolvers<Verdict>();
   await using scene = await startStream({
     reviews: { review: () => checked.promise, stop: () => {}, forget: () => {} },
@@ -180,7 +180,7 @@ const REPORTS: readonly [string, string][] = [
 ];
 
 for (const [name, text] of REPORTS) {
-  Deno.test(`a proxy that sends ${name} is told, and ended alone`, async () => {
+  Deno.test(`a proxy that sends ${name} gets an error, and only its stream ends`, async () => {
     await using scene = await startStream();
     scene.server.update(snapshot(1));
     const good = scene.connect("proxy-2");
@@ -195,7 +195,7 @@ for (const [name, text] of REPORTS) {
   });
 }
 
-Deno.test("a reader that does not read gets one change for many, and is ended after a while", async () => {
+Deno.test("a slow reader gets one combined change, and is disconnected after a while", async () => {
   // The good proxy reads in this very thread, which may be busy for a while.
   await using scene = await startStream({ timing: { stall: 4_000 } });
   const hosts = (from: number) =>
@@ -276,7 +276,7 @@ async function pipe(port: number): Promise<[net.Socket, { close(): void }]> {
   }];
 }
 
-Deno.test("a port that has gone silent is opened again, and streams go on", async () => {
+Deno.test("a port that stops accepting is reopened, and streams continue", async () => {
   const folder = `${import.meta.dirname!}/..`;
   const code = `
     import { silentProbe } from "${folder}/../tests/support/silent_stream.ts";

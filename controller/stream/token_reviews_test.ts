@@ -88,7 +88,7 @@ function statusOf(verdict: Verdict): unknown {
   return verdict.kind === "bad" ? verdict.status : verdict.kind;
 }
 
-Deno.test("a proxy's token tells its pod and its node, and is good as long as it lives", async () => {
+Deno.test("a proxy's token identifies its pod and node, and is valid until it expires", async () => {
   const { ask, clock } = scene();
   const verdict = await ask(token());
   assert.deepEqual(verdict, {
@@ -122,7 +122,7 @@ for (const [name, text, answer, status, asked] of REFUSED) {
   });
 }
 
-Deno.test("the API server is asked once for a good token in five minutes, for a bad one in ten seconds", async () => {
+Deno.test("a valid token is reviewed once in five minutes, an invalid one once in ten seconds", async () => {
   const { ask, calls, clock, answer } = scene();
   await Promise.all([ask(token()), ask(token()), ask(token())]);
   clock.advance(299_000);
@@ -142,7 +142,7 @@ Deno.test("the API server is asked once for a good token in five minutes, for a 
   assert.equal(calls.length, 4);
 });
 
-Deno.test("a token that is withdrawn is bad as soon as it is asked for again", async () => {
+Deno.test("a revoked token is invalid from its next review on", async () => {
   const { ask, clock, answer } = scene();
   await ask(token());
   answer("bad");
@@ -153,7 +153,7 @@ Deno.test("a token that is withdrawn is bad as soon as it is asked for again", a
   assert.equal(statusOf(await ask(token())), 401);
 });
 
-Deno.test("without an API server a token that was good is good until its end", async () => {
+Deno.test("without an API server a reviewed token stays valid until it expires", async () => {
   const { ask, clock, answer } = scene();
   await ask(token());
   answer("outage");
@@ -163,13 +163,13 @@ Deno.test("without an API server a token that was good is good until its end", a
   assert.equal(statusOf(await ask(token())), "unknown");
 });
 
-Deno.test("our clock may be wrong: what the API server has just called good is good for a minute", async () => {
+Deno.test("with a wrong local clock, a token that the API server just accepted is valid for a minute", async () => {
   const { ask, clock } = scene();
   const verdict = await ask(token({ exp: NOW / 1000 - 3600 }));
   assert.equal(verdict.kind === "good" && verdict.expiresAt - clock.monotonic(), 60_000);
 });
 
-Deno.test("thousands of made-up tokens neither grow memory nor hurry the API server", async () => {
+Deno.test("thousands of forged tokens neither grow memory nor flood the API server", async () => {
   const test = scene({ rate: 20, burst: 40, patience: 200, badTokens: 16 });
   test.answer("bad");
   for (let round = 0; round < 20; round++) {
@@ -188,7 +188,7 @@ Deno.test("thousands of made-up tokens neither grow memory nor hurry the API ser
   assert.ok(test.results.includes("limited"));
 });
 
-Deno.test("a thousand proxies that come at once are let in without waiting, and forged tokens only then", async () => {
+Deno.test("a thousand proxies that connect at once are reviewed without waiting, forged tokens only after them", async () => {
   const test = scene();
   const ask = (i: number) => test.ask(token({ jti: String(i) }), `10.0.${i >> 8}.${i & 255}`);
   const proxies = await Promise.all(Array.from({ length: 1000 }, (_, i) => ask(i)));
@@ -207,7 +207,7 @@ Deno.test("a thousand proxies that come at once are let in without waiting, and 
   assert.ok(test.calls.length <= 1100 + 8, `${test.calls.length} calls`);
 });
 
-Deno.test("one address that floods keeps nobody else out, nor those who are known", async () => {
+Deno.test("a flood from one address locks out neither others nor known proxies", async () => {
   const test = scene({ patience: 60_000, waitingOfPeer: 16 });
   await test.ask(token());
   const release = test.hold();
@@ -226,7 +226,7 @@ Deno.test("one address that floods keeps nobody else out, nor those who are know
   assert.equal(test.calls.length, 1 + 16 + 1);
 });
 
-Deno.test("whoever waits when the controller ends is let go", async () => {
+Deno.test("pending reviews are released when the controller shuts down", async () => {
   const test = scene({ inFlight: 1, patience: 60_000 });
   const release = test.hold();
   const asked = [test.ask(token({ jti: "1" })), test.ask(token({ jti: "2" }))];
@@ -236,7 +236,7 @@ Deno.test("whoever waits when the controller ends is let go", async () => {
   assert.equal(test.calls.length, 1);
 });
 
-Deno.test("a token that is bound to no pod is good only where the operator allows it", async () => {
+Deno.test("a token without a bound pod is valid only if the operator allows it", async () => {
   for (const isAllowed of [false, true]) {
     const { reviews, answer } = scene({}, isAllowed);
     answer("unbound");
@@ -250,7 +250,7 @@ Deno.test("a token that is bound to no pod is good only where the operator allow
   }
 });
 
-Deno.test("the API server is asked again for the token of a pod that is gone", async () => {
+Deno.test("the token of a deleted pod is reviewed again", async () => {
   const { reviews, calls, answer } = scene();
   assert.equal((await reviews.review(new Redacted(token()), "10.0.0.1")).kind, "good");
   reviews.forget("uid-2");

@@ -71,7 +71,7 @@ interface Call {
   readonly snapshot: Snapshot;
 }
 
-Deno.test("objects that differ in any field give the same after others as by themselves", () => {
+Deno.test("objects that differ in any field give the same after other objects as alone", () => {
   const victim = victimObjects();
   const rich = richResources();
   const call = callsOf(new Translator());
@@ -89,7 +89,7 @@ Deno.test("objects that differ in any field give the same after others as by the
   for (const each of calls) assertSameWhenNew(each);
 });
 
-Deno.test("objects that come, change and go leave nothing behind, whatever the options", () => {
+Deno.test("objects that are added, changed and deleted leave nothing behind, with any options", () => {
   const random = randomNumbers(7);
   const below = (count: number) => Math.floor(random() * count);
   const mutants = new Map(
@@ -127,7 +127,7 @@ Deno.test("objects that come, change and go leave nothing behind, whatever the o
   for (const each of calls) assertSameWhenNew(each);
 });
 
-Deno.test("Ingresses that share hosts, backends and Secrets, or do not, change one by one", () => {
+Deno.test("Ingresses with and without shared hosts, backends and Secrets change one by one", () => {
   const tight = { ...OPTIONS, namespaceBounds: { routes: 12, hostBytes: 4096, certificates: 2 } };
   for (const [seed, options] of [[1, OPTIONS], [2, OPTIONS], [3, OPTIONS], [4, tight]] as const) {
     const cluster = new ChangingCluster(seed);
@@ -144,7 +144,7 @@ Deno.test("Ingresses that share hosts, backends and Secrets, or do not, change o
   }
 });
 
-Deno.test("objects that are equal, but others, give the same bytes, problems and statuses", () => {
+Deno.test("equal objects with other identities give the same bytes, problems and statuses", () => {
   const call = callsOf(new Translator());
   for (const options of OPTION_SETS) {
     const first = call(richResources(), null, options, TIMES[0]);
@@ -154,7 +154,7 @@ Deno.test("objects that are equal, but others, give the same bytes, problems and
   }
 });
 
-Deno.test("translators of two clusters in one process each give what they give alone", () => {
+Deno.test("translators of two clusters in one process give the same as each alone", () => {
   const clusters = [new ChangingCluster(5), new ChangingCluster(6)];
   // The third gets the very objects of the first.
   const calls = [0, 1, 0].map((cluster) => ({ cluster, call: callsOf(new Translator()) }));
@@ -172,7 +172,7 @@ Deno.test("translators of two clusters in one process each give what they give a
   }
 });
 
-Deno.test("a translation that fails leaves nothing behind", () => {
+Deno.test("a failed translation leaves nothing behind", () => {
   const web = (name: string, host: string, backend = "web") =>
     ingress(name, "team-a", [host, "/", backend]);
   const whole: Resources = {
@@ -198,7 +198,7 @@ Deno.test("a translation that fails leaves nothing behind", () => {
   );
 });
 
-Deno.test("parts of a snapshot whose objects stay the same are the very same", () => {
+Deno.test("unchanged objects keep the identity of their parts of a snapshot", () => {
   const run = runsOf(new Translator());
   const resources = richResources();
   const first = run(resources);
@@ -218,7 +218,7 @@ Deno.test("parts of a snapshot whose objects stay the same are the very same", (
   assert.notDeepEqual(upstreamOf(later), upstreamOf(first));
 });
 
-Deno.test("an EndpointSlice that says the same as before changes no part of a snapshot", () => {
+Deno.test("an EndpointSlice with equal content changes no part of a snapshot", () => {
   const run = runsOf(new Translator());
   const resources = richResources();
   const first = run(resources);
@@ -229,7 +229,7 @@ Deno.test("an EndpointSlice that says the same as before changes no part of a sn
   assertSameParts(first, run({ ...resources, endpointSlices: touched }), () => true);
 });
 
-Deno.test("lists of a snapshot in which nothing changed are the very same", () => {
+Deno.test("unchanged lists of a snapshot keep their identity", () => {
   const run = runsOf(new Translator());
   const resources = richResources();
   const first = run(resources);
@@ -240,7 +240,7 @@ Deno.test("lists of a snapshot in which nothing changed are the very same", () =
   assert.equal(again.statuses, first.statuses);
 });
 
-Deno.test("objects nested too deeply to be compared are survived", () => {
+Deno.test("objects nested too deeply to compare do no harm", () => {
   const run = runsOf(new Translator());
   const deep: unknown = JSON.parse("[".repeat(100_000) + "]".repeat(100_000));
   const resources = richResources();

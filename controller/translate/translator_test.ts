@@ -50,7 +50,7 @@ Deno.test("the same objects in any order give the same bytes", () => {
   }
 });
 
-Deno.test("a translation leaves its objects and the published snapshot as they are", () => {
+Deno.test("a translation does not modify its objects and the published snapshot", () => {
   const resources = deepFreeze(richResources());
   const { snapshot } = run(resources);
   deepFreeze(snapshot.routes);
@@ -68,7 +68,7 @@ Deno.test("time changes problems, never the snapshot", () => {
   assert.ok(!run(resources).problems.some(({ reason }) => reason === "CertificateExpired"));
 });
 
-Deno.test("the loop mark that is published stays, and without one the given one is used", () => {
+Deno.test("the published loop mark stays, and without one the given one is used", () => {
   const markOf = (published: string | undefined, given: string | undefined) => {
     const before = published === undefined
       ? run(richResources()).snapshot
@@ -84,11 +84,11 @@ Deno.test("the loop mark that is published stays, and without one the given one 
   assert.equal(atFirst.snapshot.loopMark, "given");
 });
 
-Deno.test("the proxy can read every snapshot that comes out", () => {
+Deno.test("the proxy can read every resulting snapshot", () => {
   assertReadable(run(richResources()));
 });
 
-Deno.test("no key shows in a translation that is printed", () => {
+Deno.test("no key appears in a printed translation", () => {
   const translation = run(richResources());
   assert.equal(translation.snapshot.certificates.length, 3);
   for (const text of [JSON.stringify(translation), Deno.inspect(translation, { depth: 20 })]) {
@@ -96,7 +96,7 @@ Deno.test("no key shows in a translation that is printed", () => {
   }
 });
 
-Deno.test("a field of any shape in one object changes nothing of the others", () => {
+Deno.test("a field of any type in one object does not affect the others", () => {
   const resources = richResources();
   const victim = victimObjects();
   const whole = merge(resources, victim);
@@ -117,7 +117,7 @@ Deno.test("a field of any shape in one object changes nothing of the others", ()
   assert.ok(mutations > 1000, `${mutations} mutations`);
 });
 
-Deno.test("elements of any kind in the lists of objects are survived", () => {
+Deno.test("elements of any type in the lists of objects do no harm", () => {
   const junk = [...HOSTILE, undefined, {}, { metadata: null }, {
     metadata: { name: "x" },
     spec: 5,
@@ -135,7 +135,7 @@ Deno.test("elements of any kind in the lists of objects are survived", () => {
   assertReadable(translation);
 });
 
-Deno.test("annotations that nobody knows change nothing, but that ours are told of", () => {
+Deno.test("unknown annotations change nothing, but unknown ones of pingress.io are reported", () => {
   const plain = run(richResources());
   for (const value of ["\n", '"', ";", "{}", "#", "${HOME}", "return 200;", "\u0000"]) {
     for (const name of ["example.com/own", "pingress.io/unknown", value]) {

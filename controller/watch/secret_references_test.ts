@@ -44,30 +44,30 @@ function named(
 
 const CA = { "pingress.io/upstream-tls-ca": "authority" };
 
-Deno.test("the Secrets of an Ingress's TLS entries are wanted, in its namespace", () => {
+Deno.test("Secrets referenced by an Ingress's TLS entries are read, in its namespace", () => {
   const tls = [{ secretName: "a" }, { secretName: "b", hosts: ["x"] }, { secretName: "a" }];
   assert.deepEqual(named({ ingresses: [ingress("shop", { tls })] }), ["shop/a", "shop/b"]);
 });
 
-Deno.test("Secrets that an Ingress of another class names are not wanted", () => {
+Deno.test("Secrets referenced by Ingresses of another class are not read", () => {
   const tls = [{ secretName: "a" }];
   assert.deepEqual(named({ ingresses: [ingress("shop", { tls }, "nginx")] }), []);
 });
 
-Deno.test("an IngressClass that becomes ours makes its Secrets wanted", () => {
+Deno.test("an IngressClass that becomes ours makes its Secrets referenced", () => {
   const ingresses = [ingress("shop", { tls: [{ secretName: "a" }] }, "edge")];
   const ours = { metadata: { name: "edge" }, spec: { controller: OPTIONS.controllerNames[0] } };
   assert.deepEqual(named({ ingresses }), []);
   assert.deepEqual(named({ ingresses, ingressClasses: [ours] }), ["shop/a"]);
 });
 
-Deno.test("names that no Secret can have are left out", () => {
+Deno.test("names that no Secret can have are ignored", () => {
   const tls = [{ secretName: "../x" }, { secretName: "" }, {}, { secretName: 5 }, null, "text"];
   assert.deepEqual(named({ ingresses: [ingress("shop", { tls })] }), []);
   assert.deepEqual(named({ ingresses: [ingress("shop", { tls: "text" })] }), []);
 });
 
-Deno.test("a Service names Secrets when one of our Ingresses leads to it", () => {
+Deno.test("a Service references Secrets if one of our Ingresses has it as a backend", () => {
   const both = { ...CA, "pingress.io/upstream-tls-client-certificate": "client" };
   const services = [
     service("shop", "cart", both),
@@ -80,7 +80,7 @@ Deno.test("a Service names Secrets when one of our Ingresses leads to it", () =>
   assert.deepEqual(named({ ingresses: foreign, services }), []);
 });
 
-Deno.test("a Service behind defaultBackend or the process's default backend names Secrets", () => {
+Deno.test("a Service behind defaultBackend or the controller's default backend references Secrets", () => {
   const services = [service("shop", "fallback", CA), service("ops", "404", CA)];
   const ingresses = [ingress("shop", { defaultBackend: { service: { name: "fallback" } } })];
   assert.deepEqual(named({ ingresses, services }), ["shop/authority"]);
@@ -91,7 +91,7 @@ Deno.test("a Service behind defaultBackend or the process's default backend name
   ]);
 });
 
-Deno.test("the default certificate's Secret is named without any Ingress", () => {
+Deno.test("the default certificate's Secret is referenced without any Ingress", () => {
   const defaultCertificate = { namespace: "ops", name: "wildcard-tls" };
   assert.deepEqual(named({}, { defaultCertificate }), ["ops/wildcard-tls"]);
 });

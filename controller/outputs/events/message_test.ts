@@ -15,7 +15,7 @@ const PROBLEM: Problem = {
 
 const bytes = (text: string) => new TextEncoder().encode(text).length;
 
-Deno.test("an Event says where, what and what to do", () => {
+Deno.test("an Event has the place, the problem and the remedy", () => {
   assert.equal(
     eventMessage([PROBLEM]),
     "spec.rules[0].http.paths[0].backend.service.name: " +
@@ -32,11 +32,11 @@ Deno.test("an Event is one line, and its remedy a sentence", () => {
   assert.equal(eventMessage([odd]), "pod a: [31m no room. Make room.");
 });
 
-Deno.test("several problems of one reason share an Event that counts them", () => {
+Deno.test("several problems with one reason share an Event that counts them", () => {
   assert.ok(eventMessage([PROBLEM, PROBLEM, PROBLEM]).endsWith("Create it. (and 2 more like it)"));
 });
 
-Deno.test("a long message ends at 1,024 bytes, between characters, and still counts", () => {
+Deno.test("a long message is truncated at 1,024 bytes, between characters, and still has the count", () => {
   for (const filling of ["x", "ü", "汉", "😀"]) {
     const long = { ...PROBLEM, message: filling.repeat(2000) };
     const text = eventMessage([long, long]);
@@ -46,7 +46,7 @@ Deno.test("a long message ends at 1,024 bytes, between characters, and still cou
   }
 });
 
-Deno.test("an Event's name is the same everywhere, and another for another object or reason", () => {
+Deno.test("an Event's name is the same in every replica, and differs by object and reason", () => {
   const name = eventName(WEB, "u1", "A");
   assert.match(name, /^web\.[0-9a-f]{16}$/);
   assert.equal(eventName({ ...WEB }, "u1", "A"), name);
@@ -58,7 +58,7 @@ Deno.test("an Event's name is the same everywhere, and another for another objec
   assert.equal(new Set([name, ...others]).size, 4);
 });
 
-Deno.test("the name of an Event about an object with a long name is one", () => {
+Deno.test("an Event about an object with a long name has a valid name", () => {
   for (const name of ["a".repeat(253), `${"a".repeat(235)}.b${"c".repeat(16)}`]) {
     const text = eventName({ ...WEB, name }, "u1", "A");
     assert.ok(text.length <= 253);
@@ -66,7 +66,7 @@ Deno.test("the name of an Event about an object with a long name is one", () => 
   }
 });
 
-Deno.test("no Event of a golden case shows a key, a certificate or a value of a Secret", () => {
+Deno.test("no Event of a golden case contains a key, a certificate or a value of a Secret", () => {
   let seen = 0;
   for (const name of caseNames()) {
     const input = readCase(name);

@@ -17,7 +17,7 @@ const OTHER_ENDPOINTS = withUpstream({
   addresses: { kind: "endpoints", endpoints: [{ address: "10.9.9.9", port: 1 }] },
 });
 
-Deno.test("keys become files that are called by their hash", () => {
+Deno.test("keys become files named by their hash", () => {
   const { snapshot, keys } = withoutKeys(SNAPSHOT);
   assert.equal(keys.size, 2);
   assert.deepEqual([...keys.keys()], [...keys.keys()].sort());
@@ -28,7 +28,7 @@ Deno.test("keys become files that are called by their hash", () => {
   assert.ok(!text.includes("PRIVATE KEY"));
 });
 
-Deno.test("a version makes no difference, a key does", () => {
+Deno.test("a version does not change the content, a key does", () => {
   const later = { ...SNAPSHOT, version: { epoch: "another", seen: { Secret: "99" } } };
   assert.equal(digestOf(later), digestOf(SNAPSHOT));
   const [first, ...rest] = SNAPSHOT.certificates;
@@ -38,7 +38,7 @@ Deno.test("a version makes no difference, a key does", () => {
   assert.equal(digestOf(withoutKeys(SNAPSHOT).snapshot), digestOf(SNAPSHOT));
 });
 
-Deno.test("a change of endpoints alone is told from every other", () => {
+Deno.test("a change of endpoints only is distinguished from other changes", () => {
   const changes: [says: string, changed: Snapshot, same: boolean][] = [
     ["nothing", SNAPSHOT, true],
     ["the version", { ...SNAPSHOT, version: { epoch: "x", seen: {} } }, true],

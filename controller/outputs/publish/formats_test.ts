@@ -15,7 +15,7 @@ const at = (seen: string, routes = 3, certificates = 2): Snapshot =>
 const NOTHING = { configMaps: [], secrets: [] };
 
 for (const [layout, routes, certificates] of [["one file", 3, 2], ["parts", 300, 800]] as const) {
-  Deno.test(`what the version before has published is read until this one has published: ${layout}`, () => {
+  Deno.test(`the previous version's configuration is read until this version has published: ${layout}`, () => {
     const before = at("1", routes, certificates);
     const earlier = format1Set(before);
     const formats = new PublishedFormats();
@@ -40,7 +40,7 @@ const CASES: readonly [says: string, format1: string, format2: string, read: str
 ];
 
 for (const [says, format1, format2, read] of CASES) {
-  Deno.test(`of two formats the later configuration is read: ${says}`, () => {
+  Deno.test(`of two formats the newer configuration is read: ${says}`, () => {
     const earlier = format1Set(at(format1));
     const live = toLive(layPublishedSet(at(format2)));
     const published = new PublishedFormats().read(live, earlier.configMaps, null);
@@ -49,7 +49,7 @@ for (const [says, format1, format2, read] of CASES) {
   });
 }
 
-Deno.test("a configuration that is damaged is not replaced by an older one of format 1", () => {
+Deno.test("a damaged configuration is not replaced by an older one in format 1", () => {
   const formats = new PublishedFormats();
   const earlier = format1Set(at("1"));
   const live = toLive(layPublishedSet(at("2")));
@@ -59,7 +59,7 @@ Deno.test("a configuration that is damaged is not replaced by an older one of fo
   assert.equal(damaged.problem, "there is no ConfigMap pingress-config-v2");
 });
 
-Deno.test("what is in pingress-config and no snapshot counts as nothing", () => {
+Deno.test("an invalid snapshot in pingress-config counts as none", () => {
   for (const text of ['{"rules": []}', "{", "", '{"format": 1}', '{"format": 1, "set": 5}']) {
     const first = { metadata: { name: "pingress-config" }, data: { "proxy.json": text } };
     const published = new PublishedFormats().read(NOTHING, [first], null);
@@ -68,7 +68,7 @@ Deno.test("what is in pingress-config and no snapshot counts as nothing", () => 
   }
 });
 
-Deno.test("keys that format 1 names stay for as long as it does, others for a while", () => {
+Deno.test("keys that format 1 references stay as long as it does, other superseded keys for a while", () => {
   const earlier = format1Set(at("1", 3, 4));
   const next = at("2", 3, 1);
   const formats = new PublishedFormats();

@@ -85,7 +85,7 @@ Deno.test("claims are written once, and another process reads the same", async (
   assert.deepEqual(new Map(server.keeper().claims()), new Map(claims));
 });
 
-Deno.test("a record that is deleted or damaged is written again as it was", async () => {
+Deno.test("a deleted or damaged record is restored", async () => {
   const server = new Server();
   const keeper = server.keeper();
   const claims = claimsOf({ "shop.test": ["victim"] });
@@ -107,7 +107,7 @@ Deno.test("a record that is deleted or damaged is written again as it was", asyn
   assert.equal(server.writes.length, 1 + damages.length);
 });
 
-Deno.test("a host that cannot be read in the record costs itself alone", () => {
+Deno.test("an unreadable host in the record loses only its own claim", () => {
   const server = new Server();
   const good = { host: "shop.test", claims: [{ namespace: "victim", since: SINCE }] };
   const bad = [
@@ -121,7 +121,7 @@ Deno.test("a host that cannot be read in the record costs itself alone", () => {
   assert.deepEqual(server.keeper().claims(), claimsOf({ "shop.test": ["victim"] }));
 });
 
-Deno.test("many claims are compressed, and come back whole", async () => {
+Deno.test("many claims are compressed, and read back completely", async () => {
   const server = new Server();
   const keeper = server.keeper();
   const hosts = Array.from({ length: 10_000 }, (_, i) => [`host-${i}.example.com`, [`team-${i}`]]);
@@ -133,7 +133,7 @@ Deno.test("many claims are compressed, and come back whole", async () => {
   assert.deepEqual(new Map(server.keeper().claims()), new Map(claims));
 });
 
-Deno.test("claims that do not fit leave the record as it is, and are a problem", async () => {
+Deno.test("claims that do not fit leave the record unchanged, and are a problem", async () => {
   const server = new Server();
   const keeper = server.keeper();
   const before = claimsOf({ "shop.test": ["victim"] });
@@ -147,7 +147,7 @@ Deno.test("claims that do not fit leave the record as it is, and are a problem",
   assert.deepEqual(server.keeper().claims(), before);
 });
 
-Deno.test("no claims, or hosts that all share, leave no record", async () => {
+Deno.test("there is no record without claims or if all hosts are shared", async () => {
   for (const none of [new Map(), null]) {
     const server = new Server();
     const keeper = server.keeper();
@@ -160,7 +160,7 @@ Deno.test("no claims, or hosts that all share, leave no record", async () => {
   }
 });
 
-Deno.test("a write names the version that it was made from, so a late one is refused", async () => {
+Deno.test("a write has the resourceVersion that it is based on, so a stale one is rejected", async () => {
   const server = new Server();
   const keeper = server.keeper();
   for (const namespace of ["a", "b", "c"]) {
@@ -181,7 +181,7 @@ Deno.test("nothing is written before the first translation", async () => {
   assert.deepEqual(server.writes, []);
 });
 
-Deno.test("without the right to write it the claims hold, and a problem names the remedy", async () => {
+Deno.test("without the permission to write the record, claims still apply, and a problem names the remedy", async () => {
   const server = new Server();
   server.refusal = 403;
   const keeper = server.keeper();

@@ -40,7 +40,7 @@ function changed(before: readonly SecretContent[], after: readonly SecretContent
     .map(({ name }) => name);
 }
 
-Deno.test("every key is in one Secret, under its hash, and no Secret is too large", () => {
+Deno.test("every key is in one Secret under its hash, and no Secret is too large", () => {
   for (const count of [0, 1, 300, 1000, 5000, 7000]) {
     const keys = keysOf(range(count));
     const secrets = pack(keys);
@@ -57,11 +57,11 @@ Deno.test("every key is in one Secret, under its hash, and no Secret is too larg
   }
 });
 
-Deno.test("few keys are in the one Secret pingress-keys", () => {
+Deno.test("a few keys are in the single Secret pingress-keys", () => {
   assert.deepEqual(pack(keysOf(range(300))).map(({ name }) => name), ["pingress-keys"]);
 });
 
-Deno.test("the order in which keys come means nothing", () => {
+Deno.test("the order of keys does not matter", () => {
   const keys = keysOf(range(1000));
   assert.equal(
     JSON.stringify(pack(new Map([...keys].reverse()))),
@@ -69,7 +69,7 @@ Deno.test("the order in which keys come means nothing", () => {
   );
 });
 
-Deno.test("one key more changes one Secret, but where that is full", () => {
+Deno.test("one more key changes one Secret, unless that is full", () => {
   let divided = 0;
   let keys = keysOf(range(100), 17_000);
   let before = pack(keys);
@@ -84,7 +84,7 @@ Deno.test("one key more changes one Secret, but where that is full", () => {
   assert.ok(divided >= 1 && divided <= 6, `${divided} of 100 divided a Secret`);
 });
 
-Deno.test("one key less changes one Secret, but where two become one", () => {
+Deno.test("one key fewer changes one Secret, unless two are merged", () => {
   let keys = [...keysOf(range(200), 17_000)];
   let before = pack(new Map(keys));
   let merged = 0;
@@ -99,14 +99,14 @@ Deno.test("one key less changes one Secret, but where two become one", () => {
   assert.ok(merged >= 1 && merged <= 6);
 });
 
-Deno.test("more keys than the Secrets hold are an error that tells how much", () => {
+Deno.test("more keys than the Secrets can hold are an error with the excess", () => {
   const packed = packKeys(keysOf(range(9500)));
   assert.ok(!packed.ok);
   assert.ok(packed.bytes > packed.limit);
   assert.ok(!packKeys(keysOf([1], 1024 * 1024)).ok, "one key is too large by itself");
 });
 
-Deno.test("it is told how full the fullest Secret is, once none can be divided any more", () => {
+Deno.test("the fill level of the fullest Secret is reported once no Secret can be split further", () => {
   const fullness = [1000, 6000, 7000].map((count) => {
     const packed = packKeys(keysOf(range(count)));
     return packed.ok ? packed.fullness : 1;

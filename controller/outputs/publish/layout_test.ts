@@ -29,11 +29,11 @@ Deno.test("a small configuration is plain JSON in pingress-config-v2, with its k
   assert.deepEqual(warnings, []);
 });
 
-Deno.test("one without certificates needs no Secret", () => {
+Deno.test("a configuration without certificates needs no Secret", () => {
   assert.deepEqual(lay(largeSnapshot({ routes: 1 })).secrets, []);
 });
 
-Deno.test("a large one is an index in pingress-config-v2, and parts", () => {
+Deno.test("a large configuration is an index in pingress-config-v2, and parts", () => {
   const { configMaps, sizes } = lay(LARGE);
   assert.deepEqual(
     configMaps.map(({ name }) => name),
@@ -56,7 +56,7 @@ Deno.test("a large one is an index in pingress-config-v2, and parts", () => {
   );
 });
 
-Deno.test("sizes are those of the objects", () => {
+Deno.test("reported sizes are those of the objects", () => {
   const { configMaps, secrets, sizes } = lay(largeSnapshot({ routes: 20, certificates: 3 }));
   assert.deepEqual(sizes, [
     {
@@ -78,7 +78,7 @@ Deno.test("the same snapshot gives the same bytes", () => {
   assert.equal(JSON.stringify(lay(again)), JSON.stringify(lay(LARGE)));
 });
 
-Deno.test("plain JSON ends at its limit, to the byte", () => {
+Deno.test("plain JSON is used up to its limit, to the byte", () => {
   const withReason = (length: number): Snapshot => ({
     ...largeSnapshot(),
     defaultAction: { kind: "reply", status: 503, reason: "ü".padEnd(length, "x") },
@@ -95,7 +95,7 @@ Deno.test("10,000 routes fit into one part, and 1,000 certificates into two", ()
   assert.ok(both.secrets.length <= 4);
 });
 
-Deno.test("parts are put where they are asked to be", () => {
+Deno.test("parts are put into the requested objects", () => {
   const { configMaps } = lay(LARGE, { slots: [6, 3, 1] });
   assert.deepEqual(
     configMaps.map(({ name }) => name),
@@ -108,7 +108,7 @@ Deno.test("parts are put where they are asked to be", () => {
   ]);
 });
 
-Deno.test("what does not fit is a problem that tells how much and what to do", () => {
+Deno.test("a configuration that does not fit is a problem with the excess and a remedy", () => {
   const layout = layPublishedSet(largeSnapshot({ certificates: 6000, keyBytes: 100 }));
   assert.ok(!layout.ok);
   assert.equal(layout.problem.reason, "ConfigurationTooLarge");
@@ -125,7 +125,7 @@ Deno.test("what does not fit is a problem that tells how much and what to do", (
   assert.match(keys.problem.message, /^600 private keys do not fit into 16 Secrets: .* KiB/);
 });
 
-Deno.test("what will soon not fit any more is warned of", () => {
+Deno.test("a configuration that almost fills its objects is a warning", () => {
   const { warnings } = lay(largeSnapshot({ certificates: 4400, keyBytes: 100 }));
   assert.deepEqual(warnings.map(({ reason, severity }) => `${severity} ${reason}`), [
     "warning ConfigurationNearlyTooLarge",
@@ -133,7 +133,7 @@ Deno.test("what will soon not fit any more is warned of", () => {
   assert.match(warnings[0].message, /takes (8[5-9]|9\d) %/);
 });
 
-Deno.test("no problem shows a key", () => {
+Deno.test("no problem contains a key", () => {
   const layout = layPublishedSet(largeSnapshot({ certificates: 600, keyBytes: 40_000 }));
   assert.ok(!JSON.stringify(layout).includes("PRIVATE"));
 });

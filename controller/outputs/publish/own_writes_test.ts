@@ -19,7 +19,7 @@ function scene(): { store: ObjectStore<Noted>; own: OwnWrites<Noted>; shown: () 
   return { store, own, shown };
 }
 
-Deno.test("a write is seen at once, and gives way to what the watch tells later", () => {
+Deno.test("a write is visible at once, and is replaced by later watch events", () => {
   const { store, own, shown } = scene();
   store.put(object("a", "9", "old"));
   own.wrote(object("a", "10", "ours"));
@@ -30,7 +30,7 @@ Deno.test("a write is seen at once, and gives way to what the watch tells later"
   assert.deepEqual(shown(), ["a 12 theirs", "b 11 new"]);
 });
 
-Deno.test("a version alone that the watch tells of is enough", () => {
+Deno.test("a watch event with only a newer version is enough", () => {
   const { store, own, shown } = scene();
   store.put(object("a", "9", "same"));
   own.wrote(object("a", "10", "same"));
@@ -38,7 +38,7 @@ Deno.test("a version alone that the watch tells of is enough", () => {
   assert.deepEqual(shown(), ["a 11 same"]);
 });
 
-Deno.test("what we delete is gone at once, another of that name is not", () => {
+Deno.test("a deletion by us is visible at once, a different object of that name stays", () => {
   const { store, own, shown } = scene();
   const old = object("a", "9", "old");
   store.put(old);
@@ -50,7 +50,7 @@ Deno.test("what we delete is gone at once, another of that name is not", () => {
   assert.deepEqual(shown(), ["a 12 another"]);
 });
 
-Deno.test("what somebody else deletes is gone, be it that we wrote it a moment ago", () => {
+Deno.test("a deletion by somebody else is visible, also right after our own write", () => {
   const { store, own, shown } = scene();
   store.put(object("a", "9", "old"));
   own.wrote(object("a", "10", "ours"));
@@ -58,7 +58,7 @@ Deno.test("what somebody else deletes is gone, be it that we wrote it a moment a
   assert.deepEqual(shown(), []);
 });
 
-Deno.test("what somebody else deletes is gone, though the answer to our write comes last", () => {
+Deno.test("a deletion by somebody else is visible, even if our write's response arrives last", () => {
   const { store, own, shown } = scene();
   store.put(object("a", "10", "ours"));
   store.remove("here", "a");
@@ -68,7 +68,7 @@ Deno.test("what somebody else deletes is gone, though the answer to our write co
   assert.deepEqual(shown(), ["a 12 made anew"]);
 });
 
-Deno.test("after a conflict only the watch counts; so do other namespaces never", () => {
+Deno.test("after a conflict only the watch counts, and other namespaces never do", () => {
   const { store, own, shown } = scene();
   store.put(object("a", "9", "old"));
   store.put({ metadata: { name: "b", namespace: "there", resourceVersion: "1" }, note: "x" });
@@ -77,7 +77,7 @@ Deno.test("after a conflict only the watch counts; so do other namespaces never"
   assert.deepEqual(shown(), ["a 9 old"]);
 });
 
-Deno.test("once closed, it hears nothing of the store", () => {
+Deno.test("once closed, it receives no events of the store", () => {
   const { store, own, shown } = scene();
   store.put(object("a", "9", "old"));
   own.wrote(object("a", "10", "ours"));

@@ -47,7 +47,7 @@ function dataOf(live: LiveSet, name: string): string[] {
   return Object.keys(all.find(({ metadata }) => metadata?.name === name)?.data ?? {}).sort();
 }
 
-Deno.test("parts go where none are, then where they are superseded for longest", () => {
+Deno.test("parts go into unused objects first, then into those superseded longest ago", () => {
   const desk = new Desk();
   const turns: string[] = [];
   for (let turn = 0; turn < 6; turn++) {
@@ -62,7 +62,7 @@ Deno.test("parts go where none are, then where they are superseded for longest",
   assert.deepEqual(turns, ["1,2", "3,4", "5,6", "7,1", "2,3", "4,5"]);
 });
 
-Deno.test("what is superseded goes in its time, unless it is used again", () => {
+Deno.test("a superseded part is removed after its retention time, unless it is used again", () => {
   const desk = new Desk();
   desk.do(LARGE);
   const large = desk.do(SMALL);
@@ -94,7 +94,7 @@ Deno.test("a key that moves to another Secret is in both for a while", () => {
   assert.equal(new Set([...first, ...second]).size, 500);
 });
 
-Deno.test("superseded keys that would make a Secret too large go at once", () => {
+Deno.test("superseded keys that would make a Secret too large are removed at once", () => {
   const desk = new Desk();
   const of = (begin: number) => ({
     ...LARGE,
@@ -105,7 +105,7 @@ Deno.test("superseded keys that would make a Secret too large go at once", () =>
   assert.equal(dataOf(desk.live, "pingress-keys").length, 350);
 });
 
-Deno.test("what others have added to a Secret is no key, and does not stay", () => {
+Deno.test("data that others added to a Secret is not a key, and is removed", () => {
   const desk = new Desk();
   desk.do(SMALL);
   const [keys] = desk.live.secrets;
@@ -124,7 +124,7 @@ Deno.test("what others have added to a Secret is no key, and does not stay", () 
   assert.equal(dataOf(desk.live, "pingress-keys").length, 2);
 });
 
-Deno.test("a snapshot that is published is left as it stands, whatever its version", () => {
+Deno.test("a published snapshot is not rewritten for a new version only", () => {
   const desk = new Desk();
   for (const snapshot of [SMALL, LARGE]) {
     desk.do(snapshot);

@@ -102,7 +102,7 @@ function scene() {
   };
 }
 
-Deno.test("where no Ingress was ever served, nothing is published", async () => {
+Deno.test("nothing is published where no Ingress was ever served", async () => {
   const one = scene();
   await one.publication.run(null);
   await one.publication.run(result(snapshot({ routes: [] }), { statuses: [] }));
@@ -112,7 +112,7 @@ Deno.test("where no Ingress was ever served, nothing is published", async () => 
   assert.equal(one.written.length, 2);
 });
 
-Deno.test("a replica with a loop mark of its own does not replace the published one", async () => {
+Deno.test("a replica with another loop mark does not replace the published one", async () => {
   const one = scene();
   one.publish(snapshot({ loopMark: "published" }));
   for (const loopMark of ["own", undefined]) {
@@ -128,13 +128,13 @@ Deno.test("a replica with a loop mark of its own does not replace the published 
   assert.equal(one.written.length, 2);
 });
 
-Deno.test("who has not seen what another published publishes nothing", async () => {
+Deno.test("a replica that has not seen another replica's publication publishes nothing", async () => {
   const one = scene();
   await one.publication.run(result(snapshot(), { behind: ["Ingress"] }));
   assert.deepEqual(one.written, []);
 });
 
-Deno.test("what was translated before another published newer never takes its place", async () => {
+Deno.test("a translation older than another replica's publication never replaces it", async () => {
   const at = (Ingress: string, Service: string) =>
     snapshot({ version: { epoch: "cluster", seen: { Ingress, Service } } });
   for (const stale of [at("1", "2"), at("3", "1")]) {
@@ -149,7 +149,7 @@ Deno.test("what was translated before another published newer never takes its pl
   }
 });
 
-Deno.test("endpoints alone wait for their turn, everything else does not", async () => {
+Deno.test("changes of endpoints only are rate limited, other changes are not", async () => {
   const one = scene();
   const first = snapshot();
   await one.publication.run(result(first));
@@ -165,7 +165,7 @@ Deno.test("endpoints alone wait for their turn, everything else does not", async
   assert.deepEqual(one.written, [first, routes, later]);
 });
 
-Deno.test("what comes in between a write and its answer does not stay", async () => {
+Deno.test("an edit between a write and its response is reverted", async () => {
   const one = scene();
   const ours = snapshot({ routes: [ROUTE, { ...ROUTE, id: "other", host: "other.example.com" }] });
   one.meanwhile(() => one.publish(snapshot()));
@@ -174,7 +174,7 @@ Deno.test("what comes in between a write and its answer does not stay", async ()
   assert.deepEqual(one.written, [ours, ours]);
 });
 
-Deno.test("how an upstream is spoken to is no matter of endpoints", async () => {
+Deno.test("a change of an upstream's protocol does not count as a change of endpoints", async () => {
   const one = scene();
   const first = snapshot();
   await one.publication.run(result(first));
@@ -183,7 +183,7 @@ Deno.test("how an upstream is spoken to is no matter of endpoints", async () => 
   assert.equal(one.written.length, 2);
 });
 
-Deno.test("what does not fit is a problem until it fits, or another one leads", async () => {
+Deno.test("a configuration that does not fit is a problem until it fits or another replica leads", async () => {
   for (const end of ["fits", "leads"] as const) {
     const one = scene();
     one.answer({ ok: false, kind: "too-large", problem: TOO_LARGE });
@@ -197,7 +197,7 @@ Deno.test("what does not fit is a problem until it fits, or another one leads", 
   }
 });
 
-Deno.test("what fails is tried again no sooner than the API server asks", async () => {
+Deno.test("a failed write is retried no sooner than the API server's Retry-After", async () => {
   const one = scene();
   const error = { code: 429, reason: "TooManyRequests", message: "later", retryAfter: 7000 };
   one.answer({ ok: false, kind: "failed", object: INDEX, error });

@@ -25,7 +25,7 @@ function publish(snapshot: Snapshot): { configMaps: LiveConfigMap[]; secrets: Li
   return toLive(layPublishedSet(snapshot));
 }
 
-Deno.test("what was published is read back as it was, keys and all", () => {
+Deno.test("a published configuration is read back unchanged, including keys", () => {
   const sizes = [{}, { routes: 3000 }, { routes: 10_000, certificates: 1000 }];
   for (const snapshot of [SMALL, LARGE, ...sizes.map(largeSnapshot)]) {
     const { configMaps, secrets } = publish(snapshot);
@@ -37,7 +37,7 @@ Deno.test("what was published is read back as it was, keys and all", () => {
   }
 });
 
-Deno.test("so are random configurations that follow each other", () => {
+Deno.test("random successive configurations are read back unchanged", () => {
   const { certificates } = SMALL;
   const random = new Random(7);
   const reader = new PublishedReader();
@@ -54,28 +54,28 @@ Deno.test("so are random configurations that follow each other", () => {
   }
 });
 
-Deno.test("keys that were read back do not print", () => {
+Deno.test("keys that were read back are redacted when printed", () => {
   const { configMaps, secrets } = publish(SMALL);
   const published = readPublishedSet(configMaps, secrets);
   assert.ok(!Deno.inspect(published, { depth: 9 }).includes("PRIVATE"));
   assert.ok(!JSON.stringify(published).includes("PRIVATE"));
 });
 
-Deno.test("parts are found where the index says", () => {
+Deno.test("parts are found by the index", () => {
   const { configMaps, secrets } = toLive(layPublishedSet(LARGE, { slots: [5, 2] }));
   const published = readPublishedSet(configMaps, secrets);
   assert.equal(revealed(published.snapshot), revealed(LARGE));
   assert.deepEqual(published.slots, [5, 2]);
 });
 
-Deno.test("objects of others do not matter", () => {
+Deno.test("objects of others are ignored", () => {
   const { configMaps, secrets } = publish(SMALL);
   const stranger = { metadata: { name: "kube-root-ca.crt" }, data: { "proxy-v2.json": "{" } };
   const published = readPublishedSet([stranger, ...configMaps], [stranger, ...secrets]);
   assert.equal(published.problem, null);
 });
 
-Deno.test("what is missing or was changed by hand is told, and never believed", () => {
+Deno.test("missing or manually changed data is reported, and never used", () => {
   const small = publish(SMALL);
   const large = publish(LARGE);
   const text = small.configMaps[0].data!["proxy-v2.json"];
@@ -146,7 +146,7 @@ Deno.test("what is missing or was changed by hand is told, and never believed", 
   }
 });
 
-Deno.test("a key that is missing or is another one costs its certificate alone", () => {
+Deno.test("a missing or different key loses only its own certificate", () => {
   const { configMaps, secrets } = publish(SMALL);
   const [hash, ...rest] = Object.keys(secrets[0].data!).sort();
   const other = secrets[0].data![rest[0]];
@@ -161,13 +161,13 @@ Deno.test("a key that is missing or is another one costs its certificate alone",
   assert.equal(readPublishedSet(configMaps, []).problem, "Secrets lack 3 of 3 private keys");
 });
 
-Deno.test("a key in a Secret of another name is none", () => {
+Deno.test("a key in a Secret of another name is ignored", () => {
   const { configMaps, secrets } = publish(SMALL);
   const moved = { ...secrets[0], metadata: { name: "pingress-keys-16" } };
   assert.equal(readPublishedSet(configMaps, [moved]).problem, "Secrets lack 3 of 3 private keys");
 });
 
-Deno.test("what is expected is what would have been parsed", () => {
+Deno.test("the expected content equals the parsed one", () => {
   for (const snapshot of [SMALL, LARGE]) {
     const layout = layPublishedSet(snapshot);
     assert.ok(layout.ok && layout.text !== undefined);
@@ -181,7 +181,7 @@ Deno.test("what is expected is what would have been parsed", () => {
   }
 });
 
-Deno.test("reading again finds every change, though it remembers", () => {
+Deno.test("reading again finds every change in spite of the cache", () => {
   const reader = new PublishedReader();
   const states = [SMALL, LARGE, SMALL, LARGE, largeSnapshot({ routes: 3000, seed: 2 })];
   for (const snapshot of states) {
@@ -193,7 +193,7 @@ Deno.test("reading again finds every change, though it remembers", () => {
   }
 });
 
-Deno.test("while the next configuration is written, the one before is not parsed anew", () => {
+Deno.test("while a new configuration is written, the previous one is not parsed again", () => {
   const before = largeSnapshot({ routes: 3000 });
   const { configMaps, secrets } = publish(before);
   const layout = layPublishedSet(largeSnapshot({ routes: 3001 }), { slots: [2, 3] });

@@ -36,7 +36,7 @@ Deno.test("an object is as planned with our labels and exactly our content", () 
   assert.equal(mustBeMadeAnew({ ...GOOD, type: "tls" }, { ...CONTENT, type: "Opaque" }), true);
 });
 
-Deno.test("what others have added is taken away by name, and nothing else", () => {
+Deno.test("fields added by others are removed by name, and nothing else is", () => {
   assert.equal(removalOf(GOOD, CONTENT), null);
   assert.deepEqual(removalOf({ ...GOOD, data: { ...GOOD.data, a: "1" } }, CONTENT), {
     data: { a: null },

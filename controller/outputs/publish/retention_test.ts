@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Retention } from "./retention.ts";
 
-Deno.test("what is superseded stays for its time from when it was found", () => {
+Deno.test("a superseded part is retained from the time when it was found superseded", () => {
   let now = 0;
   const retention = new Retention(100, () => now);
   assert.equal(retention.next, null);
@@ -20,7 +20,7 @@ Deno.test("what is superseded stays for its time from when it was found", () => 
   assert.deepEqual([retention.holds("b"), retention.next], [false, null]);
 });
 
-Deno.test("what is used again and superseded again begins anew", () => {
+Deno.test("a part that is used again and superseded again is retained for the full time", () => {
   let now = 0;
   const retention = new Retention(100, () => now);
   retention.update(["a"]);

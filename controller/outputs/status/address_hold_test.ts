@@ -22,7 +22,7 @@ function setUp() {
   return { clock, hold, settle, timer: () => timer, released: () => released };
 }
 
-Deno.test("the address of a proxy that is replaced stays", () => {
+Deno.test("the address of a proxy pod that is being replaced stays", () => {
   const { clock, settle, timer } = setUp();
   assert.deepEqual(settle("10.0.0.1", "10.0.0.2"), ["10.0.0.1", "10.0.0.2"]);
   clock.advance(3_600_000);
@@ -32,7 +32,7 @@ Deno.test("the address of a proxy that is replaced stays", () => {
   assert.equal(timer(), null);
 });
 
-Deno.test("the address of a proxy that is gone for a minute goes, by itself", () => {
+Deno.test("the address of a proxy that is gone for a minute is removed without another event", () => {
   const { clock, settle, timer, released } = setUp();
   settle("10.0.0.1", "10.0.0.2");
   settle("10.0.0.2");
@@ -46,13 +46,13 @@ Deno.test("the address of a proxy that is gone for a minute goes, by itself", ()
   assert.deepEqual(settle("10.0.0.2", "10.0.0.3"), ["10.0.0.2", "10.0.0.3"]);
 });
 
-Deno.test("a new address is there at once", () => {
+Deno.test("a new address is published at once", () => {
   const { settle } = setUp();
   settle("10.0.0.1");
   assert.deepEqual(settle("10.0.0.1", "10.0.0.2"), ["10.0.0.1", "10.0.0.2"]);
 });
 
-Deno.test("while nothing is known nothing is said, and nothing ages", () => {
+Deno.test("without known addresses nothing is written, and no hold time passes", () => {
   const { clock, hold, settle } = setUp();
   settle("10.0.0.1");
   assert.equal(hold.settle(null), null);

@@ -46,7 +46,7 @@ function node(name: string, addresses: Readonly<Record<string, string | string[]
 const service = (spec: AddressService["spec"], ingress: unknown[] = []) =>
   ({ spec, status: { loadBalancer: { ingress } } }) as AddressService;
 
-Deno.test("--publish-address wins, sorted and each once, addresses apart from names", () => {
+Deno.test("--publish-address wins, sorted and without duplicates, IP addresses apart from host names", () => {
   const addresses = publishedAddresses({
     ...NOTHING,
     publishAddresses: ["LB.example.com.", "203.0.113.9", "2001:db8::1", "203.0.113.9"],
@@ -109,7 +109,7 @@ function show(addresses: string[] | null): string {
 }
 
 for (const [what, given, expected] of SERVICES) {
-  Deno.test(`behind a Service, Ingresses show ${show(expected)}: ${what}`, () => {
+  Deno.test(`behind a Service, Ingresses have ${show(expected)}: ${what}`, () => {
     assert.deepEqual(shown({ backend: "LoadBalancer", service: given }), expected);
   });
 }
@@ -155,12 +155,12 @@ const PODS: [what: string, pods: AddressPod[], shown: string[] | null][] = [
 ];
 
 for (const [what, pods, expected] of PODS) {
-  Deno.test(`on nodes, Ingresses show ${show(expected)}: ${what}`, () => {
+  Deno.test(`on nodes, Ingresses have ${show(expected)}: ${what}`, () => {
     assert.deepEqual(shown({ pods, nodes: NODES }), expected);
   });
 }
 
-Deno.test("of very many nodes the same few stand there, in whatever order they come", () => {
+Deno.test("with very many nodes the same few are published, in any order of the nodes", () => {
   const nodes = Array.from({ length: 300 }, (_, i) => node(`n${i}`, { InternalIP: `10.0.0.${i}` }));
   const pods = nodes.map(({ metadata }) => pod(metadata.name));
   const one = shown({ pods, nodes });

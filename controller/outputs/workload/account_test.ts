@@ -30,7 +30,7 @@ function scene() {
   return { state, look: (workload: KubeObject | null) => account.look(WORKLOAD, workload) };
 }
 
-Deno.test("proxies run as the account that is there, and it is asked for once a minute", async () => {
+Deno.test("proxies use the installed service account, which is looked up once a minute", async () => {
   const { state, look } = scene();
   for (const workload of [null, BEFORE, WITH]) {
     deepEqual(await look(workload), { isUsable: true, problem: null, again: null });
@@ -42,7 +42,7 @@ Deno.test("proxies run as the account that is there, and it is asked for once a 
 });
 
 for (const [code, why] of [[404, /there is no Serv/], [403, /it cannot be known/]] as const) {
-  Deno.test(`an installation that is too old has proxies without the stream: ${code}`, async () => {
+  Deno.test(`with an outdated installation proxies run without the stream: ${code}`, async () => {
     const { state, look } = scene();
     state.code = code;
     for (const workload of [null, BEFORE]) {
@@ -58,7 +58,7 @@ for (const [code, why] of [[404, /there is no Serv/], [403, /it cannot be known/
   });
 }
 
-Deno.test("an account that goes away replaces no proxy, and is an error until it is back", async () => {
+Deno.test("a deleted service account replaces no proxy, and is an error until it is back", async () => {
   const { state, look } = scene();
   state.code = 404;
   const { isUsable, problem } = await look(WITH);
@@ -66,13 +66,13 @@ Deno.test("an account that goes away replaces no proxy, and is an error until it
   match(problem!.message, /no new proxy can be made; those that run go on/);
 });
 
-Deno.test("a right that goes away changes nothing about proxies that have the account", async () => {
+Deno.test("a revoked permission does not change proxies that have the account", async () => {
   const { state, look } = scene();
   state.code = 403;
   deepEqual(await look(WITH), { isUsable: true, problem: null, again: 10_000 });
 });
 
-Deno.test("an API server that does not answer decides nothing", async () => {
+Deno.test("an API server that does not respond changes nothing", async () => {
   const { state, look } = scene();
   for (const code of [0, 500, 429]) {
     state.code = code;

@@ -54,7 +54,7 @@ Deno.test("a DaemonSet is complete when all nodes run the newest template", () =
   equal(workloadStatus(daemonSet({})).isComplete, false);
 });
 
-Deno.test("a Deployment is complete when none of the old pods is left", () => {
+Deno.test("a Deployment is complete when no old pod is left", () => {
   const status = {
     observedGeneration: 4,
     replicas: 2,
@@ -139,7 +139,7 @@ const OBSTACLES: Readonly<Record<string, readonly [Record<string, unknown>, stri
 };
 
 for (const [name, [status, reason, message]] of Object.entries(OBSTACLES)) {
-  Deno.test(`it is said what keeps proxies away: ${name}`, () => {
+  Deno.test(`the cause of unready proxies is reported: ${name}`, () => {
     const problems = healthProblems(daemonSet(ONE_SHORT), [pod("a", status)], NOW);
     deepEqual(problems.map((problem) => problem.reason), [reason]);
     match(problems[0].message, message);
@@ -147,14 +147,14 @@ for (const [name, [status, reason, message]] of Object.entries(OBSTACLES)) {
   });
 }
 
-Deno.test("the same trouble of many pods is one problem", () => {
+Deno.test("the same failure of many pods is one problem", () => {
   const pods = ["c", "a", "b"].map((name) => pod(name, waiting("ErrImagePull", "not found")));
   const problems = healthProblems(daemonSet({ ...READY, numberReady: 0 }), pods, NOW);
   equal(problems.length, 1);
   match(problems[0].message, /^0 of 3 proxies are ready; pod a and 2 more: not found$/);
 });
 
-Deno.test("pods that the API server does not take are a problem", () => {
+Deno.test("pods that the API server rejects are a problem", () => {
   const [problem] = healthProblems(
     deployment(2, {
       conditions: [{
@@ -170,7 +170,7 @@ Deno.test("pods that the API server does not take are a problem", () => {
   match(problem.remedy, /pod-security labels/);
 });
 
-Deno.test("pods whose account is missing are a problem that says what has it", () => {
+Deno.test("a missing service account is a problem that says what creates it", () => {
   const [problem] = healthProblems(
     deployment(2, {
       conditions: [{
@@ -197,12 +197,12 @@ const IN_ORDER: Readonly<Record<string, KubeObject>> = {
 };
 
 for (const [name, one] of Object.entries(IN_ORDER)) {
-  Deno.test(`a rollout is no problem: a pod that ${name}`, () => {
+  Deno.test(`a rollout is not a problem: a pod that ${name}`, () => {
     deepEqual(healthProblems(daemonSet(ONE_SHORT), [one], NOW), []);
   });
 }
 
-Deno.test("a DaemonSet without any pod says what namespaces must allow", () => {
+Deno.test("for a DaemonSet without pods the problem names what the namespace must allow", () => {
   const none = daemonSet({ ...READY, numberReady: 0, numberAvailable: 0 });
   const [problem] = healthProblems(none, [], NOW);
   equal(problem.reason, "ProxyPodRefused");
@@ -210,7 +210,7 @@ Deno.test("a DaemonSet without any pod says what namespaces must allow", () => {
   deepEqual(healthProblems(none, [], Date.parse(CREATED) + 1000), []);
 });
 
-Deno.test("while one backend replaces the other each has its own pods", () => {
+Deno.test("while one backend replaces the other, each has its own pods", () => {
   const pods = [pod("old", {}), pod("new", {}, { "pingress.io/workload": "deployment" })];
   deepEqual(podsOf(daemonSet({}), pods).map(({ metadata }) => metadata.name), ["old"]);
   deepEqual(podsOf(deployment(1, {}), pods).map(({ metadata }) => metadata.name), ["new"]);

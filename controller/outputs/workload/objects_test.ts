@@ -85,7 +85,7 @@ Deno.test("with an autoscaler the number of replicas is not set", () => {
   deepEqual([at(autoscaler, "spec", "minReplicas"), at(autoscaler, "spec", "maxReplicas")], [3, 9]);
 });
 
-Deno.test("selectors of the Deployment and what belongs to it find its pods", () => {
+Deno.test("selectors of the Deployment and its companion objects match its pods", () => {
   const plan = workloadObjects(AUTOSCALED);
   const labels = at(podOf(AUTOSCALED), "metadata", "labels") as Record<string, string>;
   const selectors = [
@@ -99,7 +99,7 @@ Deno.test("selectors of the Deployment and what belongs to it find its pods", ()
   }
 });
 
-Deno.test("a DaemonSet's rollout takes one node at a time, a Deployment's none away", () => {
+Deno.test("a DaemonSet's rollout replaces one node at a time, a Deployment's keeps all replicas available", () => {
   deepEqual(at(workloadObjects(HOST_PORT).apply[0].spec, "updateStrategy", "rollingUpdate"), {
     maxUnavailable: 1,
     maxSurge: 0,
@@ -112,7 +112,7 @@ Deno.test("a DaemonSet's rollout takes one node at a time, a Deployment's none a
 });
 
 for (const type of ["LoadBalancer", "NodePort", "ClusterIP"] as const) {
-  Deno.test(`a Service of type ${type} keeps the client's address where it can`, () => {
+  Deno.test(`a Service of type ${type} preserves the client's address if it can`, () => {
     const plan = workloadObjects({ ...LOAD_BALANCER, serviceType: type });
     const spec = object(plan, "Service")?.spec;
     equal(at(spec, "type"), type);
@@ -126,7 +126,7 @@ for (const type of ["LoadBalancer", "NodePort", "ClusterIP"] as const) {
   });
 }
 
-Deno.test("annotations and class of the load balancer reach the Service", () => {
+Deno.test("annotations and class of the load balancer are set on the Service", () => {
   const plan = workloadObjects({
     ...LOAD_BALANCER,
     serviceAnnotations: { "example.com/scheme": "internal" },
@@ -137,14 +137,14 @@ Deno.test("annotations and class of the load balancer reach the Service", () => 
   equal(at(service?.spec, "loadBalancerClass"), "example.com/fast");
 });
 
-Deno.test("the pod's grace period is longer than its drain", () => {
+Deno.test("the pod's termination grace period is longer than its drain", () => {
   for (const [drainDelay, drainTimeout, seconds] of [[15_000, 300_000, 330], [0, 1, 16]] as const) {
     const pod = podOf({ ...HOST_PORT, drainDelay, drainTimeout });
     equal(at(pod, "spec", "terminationGracePeriodSeconds"), seconds);
   }
 });
 
-Deno.test("a pod that drains passes for ready while it accepts", () => {
+Deno.test("a draining pod counts as ready while it accepts connections", () => {
   for (const drainDelay of [0, 4_000, 15_000, 61_000]) {
     const pod = podOf({ ...LOAD_BALANCER, drainDelay });
     const probe = at(pod, "spec", "containers", 0, "readinessProbe");
@@ -155,7 +155,7 @@ Deno.test("a pod that drains passes for ready while it accepts", () => {
   }
 });
 
-Deno.test("the proxy is told where its files are, where to listen and how long to drain", () => {
+Deno.test("the proxy's flags name its files, its listeners and its drain time", () => {
   deepEqual(argsOf(HOST_PORT), [
     "--config=/etc/pingress/proxy.json",
     "--watch=/etc/pingress",
@@ -174,7 +174,7 @@ Deno.test("the proxy is told where its files are, where to listen and how long t
   equal(at(podOf(HOST_PORT), "spec", "containers", 0, "command"), undefined);
 });
 
-Deno.test("the proxy of this version takes its command line", () => {
+Deno.test("the proxy of this version accepts its command line", () => {
   for (const options of [HOST_PORT, { ...AUTOSCALED, drainDelay: 0, drainTimeout: 1500 }]) {
     // As the kubelet fills it in.
     const args = (argsOf(options) as string[]).map((arg) =>
@@ -190,13 +190,13 @@ Deno.test("the proxy of this version takes its command line", () => {
   }
 });
 
-Deno.test("where the kernel knows no IPv6 all three ports can be those of IPv4", () => {
+Deno.test("on a kernel without IPv6 all three ports can listen on IPv4", () => {
   const proxyArgs = ["http=0.0.0.0:8080", "https=0.0.0.0:8443"].map((to) => `--listen-${to}`);
   const args = argsOf({ ...HOST_PORT, proxyArgs: [...proxyArgs, "--admin=0.0.0.0:9090"] });
   equal((args as string[]).join(" ").includes("[::]"), false);
 });
 
-Deno.test("flags that are added take the place of those set by default", () => {
+Deno.test("added flags replace the default ones", () => {
   const args = argsOf({
     ...HOST_PORT,
     proxyArgs: [
@@ -219,7 +219,7 @@ Deno.test("flags that are added take the place of those set by default", () => {
 for (
   const proxyArg of ["--config=/x", "--admin", "--drain-delay=1s", "--help", "-h", "workers=8"]
 ) {
-  Deno.test(`the added flag ${proxyArg} is refused, and nothing changes`, () => {
+  Deno.test(`the added flag ${proxyArg} is rejected, and nothing changes`, () => {
     const plan = workloadObjects({ ...HOST_PORT, proxyArgs: [proxyArg] });
     deepEqual([plan.apply, plan.remove], [[], []]);
     deepEqual(plan.problems.map(({ reason, severity }) => [reason, severity]), [
@@ -228,7 +228,7 @@ for (
   });
 }
 
-Deno.test("pods mount all that may ever be published in one folder, all of it optional", () => {
+Deno.test("pods mount all objects that may ever be published in one folder, all optional", () => {
   for (const options of [HOST_PORT, LOAD_BALANCER]) {
     const pod = podOf(options);
     deepEqual(at(pod, "spec", "containers", 0, "volumeMounts"), [
@@ -257,7 +257,7 @@ Deno.test("pods mount all that may ever be published in one folder, all of it op
   }
 });
 
-Deno.test("pods mount what they trust the controller by, and a token for it alone", () => {
+Deno.test("pods mount the controller's CA and a token for its stream only", () => {
   for (const options of [HOST_PORT, LOAD_BALANCER]) {
     const spec = at(podOf(options), "spec");
     equal(at(spec, "serviceAccountName"), "pingress-proxy-server");
@@ -287,7 +287,7 @@ Deno.test("without the stream pods have no flag for it, no token and no account"
   equal(JSON.stringify(spec).includes("--controller"), false);
 });
 
-Deno.test("a controller that an operator names takes the place of ours", () => {
+Deno.test("a controller named by the operator replaces ours", () => {
   const proxyArgs = ["--controller=https://192.0.2.1:9443", "--controller-ca=/etc/mine/ca.crt"];
   const args = argsOf({ ...HOST_PORT, proxyArgs }) as string[];
   deepEqual(args.filter((arg) => arg.startsWith("--controller")), [
@@ -296,7 +296,7 @@ Deno.test("a controller that an operator names takes the place of ours", () => {
   ]);
 });
 
-Deno.test("pods are as restricted as pod security allows, and have no token of the API's", () => {
+Deno.test("pods meet the restricted pod security standard, and have no API token", () => {
   for (const options of [HOST_PORT, LOAD_BALANCER]) {
     const spec = at(podOf(options), "spec");
     equal(at(spec, "automountServiceAccountToken"), false);
@@ -317,7 +317,7 @@ Deno.test("pods are as restricted as pod security allows, and have no token of t
   }
 });
 
-Deno.test("image, pull secrets, node selector and priority class reach the pods", () => {
+Deno.test("image, pull secrets, node selector and priority class are set on the pods", () => {
   const pod = podOf({
     ...HOST_PORT,
     imagePullSecrets: ["registry"],
@@ -330,7 +330,7 @@ Deno.test("image, pull secrets, node selector and priority class reach the pods"
   equal(at(pod, "spec", "priorityClassName"), "system-cluster-critical");
 });
 
-Deno.test("a pod template's fields win", () => {
+Deno.test("fields of a pod template override the defaults", () => {
   const pod = podOf({
     ...LOAD_BALANCER,
     podTemplate: {
@@ -389,7 +389,7 @@ const BROKEN_TEMPLATES: Readonly<Record<string, readonly [unknown, field: string
 };
 
 for (const [name, [podTemplate, field, message]] of Object.entries(BROKEN_TEMPLATES)) {
-  Deno.test(`a pod template with ${name} is refused, and nothing changes`, () => {
+  Deno.test(`a pod template with ${name} is rejected, and nothing changes`, () => {
     const plan = workloadObjects({ ...HOST_PORT, podTemplate });
     deepEqual([plan.apply, plan.remove], [[], []]);
     equal(plan.problems.length, 1);
@@ -401,7 +401,7 @@ for (const [name, [podTemplate, field, message]] of Object.entries(BROKEN_TEMPLA
   });
 }
 
-Deno.test("a change of backend takes away what the other one needs, but keeps the Service", () => {
+Deno.test("a change of backend removes the other backend's objects, but keeps the Service", () => {
   const removed = (options: WorkloadOptions) =>
     workloadObjects(options).remove.map(({ kind }) => kind);
   deepEqual(removed(HOST_PORT), ["HorizontalPodAutoscaler", "PodDisruptionBudget", "Deployment"]);
@@ -410,7 +410,7 @@ Deno.test("a change of backend takes away what the other one needs, but keeps th
   deepEqual(removed(AUTOSCALED), ["DaemonSet"]);
 });
 
-Deno.test("everything carries the labels by which the controller knows its own", () => {
+Deno.test("every object has the labels by which the controller finds its own", () => {
   for (const options of [HOST_PORT, AUTOSCALED]) {
     for (const { metadata } of workloadObjects(options).apply) {
       equal(metadata.labels?.["app.kubernetes.io/managed-by"], "pingress-controller");
@@ -420,6 +420,6 @@ Deno.test("everything carries the labels by which the controller knows its own",
   }
 });
 
-Deno.test("the same options give the same plan to the byte", () => {
+Deno.test("the same options give the same objects, byte for byte", () => {
   equal(JSON.stringify(workloadObjects(AUTOSCALED)), JSON.stringify(workloadObjects(AUTOSCALED)));
 });

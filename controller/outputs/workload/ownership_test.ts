@@ -14,13 +14,13 @@ const entry = (manager: string, fieldsV1: unknown, operation = "Apply", subresou
   ...(subresource === undefined ? {} : { subresource }),
 });
 
-Deno.test("nothing is taken over from one who has applied nothing", () => {
+Deno.test("nothing is taken over from a field manager that has applied nothing", () => {
   equal(takeoverPatch(object(), "old"), null);
   equal(takeoverPatch(object(entry("old", {}, "Update")), "old"), null);
   equal(takeoverPatch(object(entry("old", {}, "Apply", "status")), "old"), null);
 });
 
-Deno.test("what another has applied becomes ours, with what is ours and fenced", () => {
+Deno.test("fields applied by another field manager are taken over with ours, fenced by resourceVersion", () => {
   const status = entry("kube-controller-manager", { "f:status": {} }, "Update", "status");
   const patch = takeoverPatch(
     object(
@@ -45,7 +45,7 @@ Deno.test("what another has applied becomes ours, with what is ours and fenced",
   ]);
 });
 
-Deno.test("a field is ours only if we have applied it", () => {
+Deno.test("a field is ours only if we applied it", () => {
   const fields = { "f:spec": { "f:replicas": {} } };
   const path = ["spec", "replicas"];
   equal(isOurs(object(entry("pingress-controller", fields)), path), true);

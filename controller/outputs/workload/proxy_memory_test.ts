@@ -26,7 +26,7 @@ function limited(memory: unknown): Pick<WorkloadOptions, "podTemplate"> {
 
 const MIB = 1024 * 1024;
 
-Deno.test("the bound of what is published follows the proxies' memory limit and workers", () => {
+Deno.test("the bound of the published configuration follows the proxies' memory limit and workers", () => {
   const table: [options: Partial<WorkloadOptions>, limit: number, workers: number][] = [
     [{}, 1024 * MIB, 4],
     [{ backend: "LoadBalancer" }, 1024 * MIB, 4],
@@ -49,7 +49,7 @@ Deno.test("the bound of what is published follows the proxies' memory limit and 
   }
 });
 
-Deno.test("without a memory limit that can be read nothing is bounded by it", () => {
+Deno.test("without a readable memory limit there is no such bound", () => {
   assert.equal(proxyMemoryOf({ ...OPTIONS, ...limited(null) }), null);
   assert.equal(proxyMemoryOf({ ...OPTIONS, ...limited("plenty") }), null);
 });

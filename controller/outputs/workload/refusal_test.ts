@@ -16,7 +16,7 @@ const PASSING: readonly (readonly [number, string])[] = [
 ];
 
 for (const [code, message] of PASSING) {
-  Deno.test(`an answer that passes by itself is no problem: ${code} ${message}`, () => {
+  Deno.test(`a temporary error of the API server is not a problem: ${code} ${message}`, () => {
     equal(problemOf(code, message), null);
   });
 }
@@ -49,12 +49,12 @@ const LASTING: readonly (readonly [number, string, string])[] = [
 ];
 
 for (const [code, message, reason] of LASTING) {
-  Deno.test(`a refusal that lasts is a problem: ${code} ${message}`, () => {
+  Deno.test(`a lasting rejection is a problem: ${code} ${message}`, () => {
     equal(problemOf(code, message)?.reason, reason);
   });
 }
 
-Deno.test("what the API server says stays on one line, and short", () => {
+Deno.test("the API server's message is truncated and stays on one line", () => {
   const message = problemOf(422, `a\n\tb\u0007${"c".repeat(5000)}`)?.message ?? "";
   match(message, /: a b c+…$/);
   equal(message.length < 700, true);

@@ -140,13 +140,13 @@ const MISTAKES: Readonly<Record<string, readonly [patch: JsonObject, field: stri
 };
 
 for (const [name, [patch, field]] of Object.entries(MISTAKES)) {
-  Deno.test(`pod template: ${name} is named`, () => {
+  Deno.test(`pod template: ${name} is reported`, () => {
     const result = strategicMerge(POD, patch);
     deepEqual(result.ok ? [] : result.mistakes.map((mistake) => mistake.field), [field]);
   });
 }
 
-Deno.test("pod template: a field called __proto__ is only a field", () => {
+Deno.test("pod template: a field called __proto__ is an ordinary field", () => {
   const patch = JSON.parse('{"metadata": {"labels": {"__proto__": {"app": "evil"}}}}');
   const result = strategicMerge(POD, patch);
   const labels = result.ok ? (result.value.metadata as typeof POD.metadata).labels : null;

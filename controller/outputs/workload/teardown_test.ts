@@ -26,7 +26,7 @@ function scene(options: Partial<TeardownOptions> = {}) {
   };
 }
 
-Deno.test("proxies go after the delay without an Ingress, and once", async () => {
+Deno.test("proxies are removed once, after the delay without an Ingress", async () => {
   const one = scene();
   one.cleanup.observe(0);
   assert.deepEqual(await one.cleanup.run(), { kind: "again", after: 1000 });
@@ -40,7 +40,7 @@ Deno.test("proxies go after the delay without an Ingress, and once", async () =>
   assert.equal(one.removed, 1);
 });
 
-Deno.test("nobody makes anew what is being taken away, until there is an Ingress again", async () => {
+Deno.test("objects being removed are not recreated until there is an Ingress again", async () => {
   const seen: boolean[] = [];
   const one = scene({
     remove() {
@@ -58,7 +58,7 @@ Deno.test("nobody makes anew what is being taken away, until there is an Ingress
   assert.equal(one.cleanup.hasTaken, false);
 });
 
-Deno.test("an Ingress that comes meanwhile keeps them", async () => {
+Deno.test("an Ingress created during the delay keeps the proxies", async () => {
   const one = scene();
   one.cleanup.observe(0);
   one.pass(900);
@@ -69,7 +69,7 @@ Deno.test("an Ingress that comes meanwhile keeps them", async () => {
   assert.equal(one.removed, 0);
 });
 
-Deno.test("an Ingress that only the new list shows keeps them", async () => {
+Deno.test("an Ingress that only the new list has keeps the proxies", async () => {
   const one = scene({ confirm: () => Promise.resolve(3) });
   one.cleanup.observe(0);
   one.pass(1000);
@@ -77,7 +77,7 @@ Deno.test("an Ingress that only the new list shows keeps them", async () => {
   assert.equal(one.removed, 0);
 });
 
-Deno.test("a list that fails keeps them, and is made again", async () => {
+Deno.test("a failed list keeps the proxies, and is retried", async () => {
   const one = scene({ confirm: () => Promise.resolve(null) });
   one.cleanup.observe(0);
   one.pass(1000);
@@ -85,7 +85,7 @@ Deno.test("a list that fails keeps them, and is made again", async () => {
   assert.equal(one.removed, 0);
 });
 
-Deno.test("never means never", async () => {
+Deno.test("with an infinite delay, proxies are never removed", async () => {
   const one = scene({ delay: Infinity });
   one.cleanup.observe(0);
   one.pass(1e12);

@@ -32,7 +32,7 @@ function scene(pause = 1) {
   };
 }
 
-Deno.test("however often it is poked, it runs once at a time and once more", async () => {
+Deno.test("however often it is triggered, a job runs once at a time and once more", async () => {
   const one = scene();
   for (let i = 0; i < 5; i++) one.job.poke();
   assert.equal(one.runs, 1);
@@ -45,7 +45,7 @@ Deno.test("however often it is poked, it runs once at a time and once more", asy
   assert.equal(one.runs, 2);
 });
 
-Deno.test("what failed is tried again without a poke", async () => {
+Deno.test("a failed run is retried without a trigger", async () => {
   const one = scene();
   one.job.poke();
   const next = one.next();
@@ -57,7 +57,7 @@ Deno.test("what failed is tried again without a poke", async () => {
   assert.equal(one.job.failures, 0);
 });
 
-Deno.test("pokes do not shorten the pause after a failure", async () => {
+Deno.test("triggers do not shorten the backoff after a failure", async () => {
   const one = scene(60_000);
   one.job.poke();
   one.end({ kind: "failed", reason: "no answer" });
@@ -69,7 +69,7 @@ Deno.test("pokes do not shorten the pause after a failure", async () => {
   await one.job.stop();
 });
 
-Deno.test("what has more to do later runs again, and sooner where it is poked", async () => {
+Deno.test("a run with more work to do later runs again, and sooner if triggered", async () => {
   const one = scene();
   one.job.poke();
   one.end({ kind: "again", after: 60_000 });
@@ -83,7 +83,7 @@ Deno.test("what has more to do later runs again, and sooner where it is poked", 
   await one.job.stop();
 });
 
-Deno.test("a run that fails since everything stops is no failure", async () => {
+Deno.test("a run that fails because of the shutdown is not a failure", async () => {
   const one = scene();
   one.job.poke();
   const stopped = one.job.stop();
@@ -111,7 +111,7 @@ Deno.test("an exception counts as a failure", async () => {
   assert.equal(runs, 2);
 });
 
-Deno.test("what is not ours any more has not begun to work", async () => {
+Deno.test("an idle run after a failure clears it without logging a recovery", async () => {
   const one = scene();
   one.job.poke();
   const next = one.next();
@@ -123,7 +123,7 @@ Deno.test("what is not ours any more has not begun to work", async () => {
   assert.deepEqual(one.said, ["Job failed, will be retried"]);
 });
 
-Deno.test("what failed for want of something is tried at once when that is there", async () => {
+Deno.test("a run that failed for a missing precondition is retried as soon as that is met", async () => {
   const one = scene(3_600_000);
   one.job.poke();
   one.end({ kind: "failed", reason: "no lease" });

@@ -7,20 +7,20 @@ function takeAll(queue: NewestFirst): string[] {
   return taken;
 }
 
-Deno.test("the newest is taken first, and every fourth time the oldest", () => {
+Deno.test("the newest key is taken first, and every fourth time the oldest", () => {
   const queue = new NewestFirst();
   for (const key of ["1", "2", "3", "4", "5", "6", "7", "8", "9"]) queue.add(key);
   assert.deepEqual(takeAll(queue), ["9", "8", "7", "1", "6", "5", "4", "2", "3"]);
 });
 
-Deno.test("what is added again waits once, in front", () => {
+Deno.test("a key that is added again waits once, at the front", () => {
   const queue = new NewestFirst();
   for (const key of ["a", "b", "c", "a"]) queue.add(key);
   assert.equal(queue.size, 3);
   assert.deepEqual(takeAll(queue), ["a", "c", "b"]);
 });
 
-Deno.test("what is called off is not taken", () => {
+Deno.test("a cancelled key is not taken", () => {
   const queue = new NewestFirst();
   for (const key of ["a", "b", "c"]) queue.add(key);
   queue.delete("c");
@@ -29,7 +29,7 @@ Deno.test("what is called off is not taken", () => {
   assert.deepEqual(takeAll(queue), ["b"]);
 });
 
-Deno.test("none is lost or repeated, however often keys are added, called off and taken", () => {
+Deno.test("no key is lost or repeated, however often keys are added, cancelled and taken", () => {
   const queue = new NewestFirst();
   const waiting = new Set<string>();
   let seed = 7;

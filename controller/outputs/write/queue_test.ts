@@ -72,7 +72,7 @@ function setUp(
 
 const keysOf = (writes: readonly [string, number][]) => writes.map(([key]) => key);
 
-Deno.test("a burst is written at once, and the rest at the rate", async () => {
+Deno.test("a burst is written at once, and the rest at the rate limit", async () => {
   const { time, queue, writes } = setUp();
   for (let i = 0; i < 25; i++) queue.add(`k${i}`);
   await time.pass(5000);
@@ -84,7 +84,7 @@ Deno.test("a burst is written at once, and the rest at the rate", async () => {
   assert.equal(queue.backlog, 0);
 });
 
-Deno.test("a change does not wait behind thousands that came before", async () => {
+Deno.test("a change does not wait behind thousands of earlier ones", async () => {
   const { time, queue, writes } = setUp();
   for (let i = 0; i < 5000; i++) queue.add(`old${i}`);
   await time.pass(1000);
@@ -94,7 +94,7 @@ Deno.test("a change does not wait behind thousands that came before", async () =
   assert.ok(keysOf(writes).slice(before, before + 2).includes("new"));
 });
 
-Deno.test("no more are on their way than may be", async () => {
+Deno.test("the number of concurrent writes is limited", async () => {
   let running = 0;
   let most = 0;
   const { time, queue } = setUp(async () => {
@@ -108,7 +108,7 @@ Deno.test("no more are on their way than may be", async () => {
   assert.equal(most, 2);
 });
 
-Deno.test("what fails is written again, later each time, and others go on", async () => {
+Deno.test("a failed write is retried with growing backoff, and others continue", async () => {
   let refusals = 3;
   const { time, queue, writes } = setUp((key) =>
     key === "bad" && refusals-- > 0 ? error(422) : DONE
@@ -126,7 +126,7 @@ Deno.test("what fails is written again, later each time, and others go on", asyn
   assert.deepEqual(keysOf(writes).slice(1, 3).sort(), ["a", "b"]);
 });
 
-Deno.test("adding what has failed does not shorten its backoff", async () => {
+Deno.test("adding a failed key again does not shorten its backoff", async () => {
   const { time, queue, writes } = setUp(() => error(403));
   queue.add("bad");
   for (let i = 0; i < 100; i++) {
@@ -136,7 +136,7 @@ Deno.test("adding what has failed does not shorten its backoff", async () => {
   assert.deepEqual(writes.map(([, at]) => at), [0, 500]);
 });
 
-Deno.test("a server that is ill gets few calls, and all of them when it is well", async () => {
+Deno.test("a failing server gets few calls, and all of them once it recovers", async () => {
   let isIll = true;
   const { time, queue, writes } = setUp(() => isIll ? error(503) : DONE, {
     pace: { rate: 1000, burst: 1000, inFlight: 1 },
@@ -150,7 +150,7 @@ Deno.test("a server that is ill gets few calls, and all of them when it is well"
   assert.equal(new Set(keysOf(writes)).size, 500);
 });
 
-Deno.test("everything waits as long as a server asks", async () => {
+Deno.test("all writes wait for the server's Retry-After", async () => {
   let isFirst = true;
   const { time, queue, writes } = setUp(() => {
     if (!isFirst) return DONE;
@@ -164,7 +164,7 @@ Deno.test("everything waits as long as a server asks", async () => {
   assert.deepEqual(writes.map(([, at]) => at), [0, 7000, 7000]);
 });
 
-Deno.test("nothing is written without leave, and all of it soon after there is", async () => {
+Deno.test("nothing is written without leadership, and all of it soon after", async () => {
   let mayWrite = false;
   const { time, queue, writes } = setUp(() => DONE, { fence: { mayWrite: () => mayWrite } });
   for (const key of ["a", "b", "c"]) queue.add(key);
@@ -175,7 +175,7 @@ Deno.test("nothing is written without leave, and all of it soon after there is",
   assert.deepEqual(keysOf(writes).sort(), ["a", "b", "c"]);
 });
 
-Deno.test("leave that is lost on the way costs no backoff", async () => {
+Deno.test("leadership lost during a write costs no backoff", async () => {
   let leads = false;
   const { time, queue, writes } = setUp(() => leads ? DONE : error(0, { reason: NOT_LEADING }), {
     fence: { mayWrite: () => leads || writes.length === 0 },
@@ -204,7 +204,7 @@ Deno.test("a key that changes while it is written is written once more", async (
   assert.deepEqual(keysOf(setup.writes), ["a", "a"]);
 });
 
-Deno.test("what is due later is written then, or earlier when it is added again", async () => {
+Deno.test("a delayed write happens at its time, or earlier if its key is added again", async () => {
   const { time, queue, writes } = setUp();
   queue.add("late", 5000);
   queue.add("hastened", 5000);
@@ -214,7 +214,7 @@ Deno.test("what is due later is written then, or earlier when it is added again"
   assert.deepEqual(writes, [["hastened", 100], ["late", 5000]]);
 });
 
-Deno.test("what needs no call costs no token", async () => {
+Deno.test("a write that needs no call consumes no token", async () => {
   const { time, queue, writes } = setUp((key) => key === "real" ? DONE : { kind: "unneeded" });
   for (let i = 0; i < 1000; i++) queue.add(`k${i}`);
   queue.add("real");
@@ -222,7 +222,7 @@ Deno.test("what needs no call costs no token", async () => {
   assert.equal(writes.length, 1001);
 });
 
-Deno.test("closing ends what waits, after what is on its way", async () => {
+Deno.test("closing waits for the write in progress and drops the others", async () => {
   const { promise, resolve } = Promise.withResolvers<WriteOutcome>();
   const { time, queue, writes } = setUp(() => promise, {
     pace: { rate: 10, burst: 5, inFlight: 1 },

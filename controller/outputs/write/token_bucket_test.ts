@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { TokenBucket } from "./token_bucket.ts";
 
-Deno.test("a burst goes at once, and then one at a time", () => {
+Deno.test("a burst passes at once, and then one at a time", () => {
   const bucket = new TokenBucket(10, 3, 0);
   assert.deepEqual([bucket.take(0), bucket.take(0), bucket.take(0)], [0, 0, 0]);
   assert.ok(Math.abs(bucket.take(0) - 100) < 1e-3);
@@ -10,7 +10,7 @@ Deno.test("a burst goes at once, and then one at a time", () => {
   assert.notEqual(bucket.take(100), 0);
 });
 
-Deno.test("a pause earns one burst, however long it is", () => {
+Deno.test("a pause refills one burst, however long it is", () => {
   const bucket = new TokenBucket(10, 2, 0);
   assert.deepEqual([bucket.take(0), bucket.take(0)], [0, 0]);
   const later = 3_600_000;
@@ -18,7 +18,7 @@ Deno.test("a pause earns one burst, however long it is", () => {
   assert.notEqual(bucket.take(later), 0);
 });
 
-Deno.test("what was taken for nothing can be given back", () => {
+Deno.test("an unused token can be returned", () => {
   const bucket = new TokenBucket(1, 1, 0);
   assert.equal(bucket.take(0), 0);
   bucket.giveBack();
@@ -27,7 +27,7 @@ Deno.test("what was taken for nothing can be given back", () => {
   assert.notEqual(bucket.take(0), 0);
 });
 
-Deno.test("over ten minutes the rate holds", () => {
+Deno.test("the rate holds over ten minutes", () => {
   const bucket = new TokenBucket(20, 50, 0);
   let taken = 0;
   for (let now = 0; now < 600_000; now += 7) if (bucket.take(now) === 0) taken++;

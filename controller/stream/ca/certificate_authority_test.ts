@@ -80,7 +80,7 @@ class Replica {
   }
 }
 
-Deno.test("the first authority is published at once, and signs for whoever has no certificate", () => {
+Deno.test("the first CA is published at once, and signs for every replica without a certificate", () => {
   const store = new Store();
   deepEqual(store.settle(START), ["make", "publish", "announced"]);
   deepEqual([store.state?.signer, store.state?.next?.id], [null, "ca1"]);
@@ -92,7 +92,7 @@ Deno.test("the first authority is published at once, and signs for whoever has n
   deepEqual([store.state?.signer?.id, replica.current?.validTo], ["ca1", START + 7 * DAY]);
 });
 
-Deno.test("an authority is followed by another at two thirds of its life, and forgotten a week later", () => {
+Deno.test("a CA is replaced at two thirds of its lifetime, and removed a week later", () => {
   const store = new Store();
   store.settle(START);
   store.settle(START + HOUR);
@@ -109,7 +109,7 @@ Deno.test("an authority is followed by another at two thirds of its life, and fo
   deepEqual([...store.published!], ["ca2"]);
 });
 
-Deno.test("a bundle that was away has its hour anew", () => {
+Deno.test("a bundle that was deleted waits its full hour again", () => {
   const store = new Store();
   store.settle(START);
   store.published = null;
@@ -118,7 +118,7 @@ Deno.test("a bundle that was away has its hour anew", () => {
   deepEqual(store.settle(START + 2 * HOUR), ["promoted"]);
 });
 
-Deno.test("what is in the bundle and nobody's goes, what is missing comes back", () => {
+Deno.test("foreign certificates in the bundle are removed, missing ones are restored", () => {
   const store = new Store();
   store.settle(START);
   store.settle(START + HOUR);
@@ -129,7 +129,7 @@ Deno.test("what is in the bundle and nobody's goes, what is missing comes back",
   }
 });
 
-Deno.test("a Secret that is lost leaves its trust, and replicas serve on by it for an hour", () => {
+Deno.test("a CA whose Secret is deleted stays trusted, and replicas serve with it for another hour", () => {
   const store = new Store();
   store.settle(START);
   store.settle(START + HOUR);
@@ -149,7 +149,7 @@ Deno.test("a Secret that is lost leaves its trust, and replicas serve on by it f
   equal(replica.current?.authority, "ca2");
 });
 
-Deno.test("whoever deletes Secret and ConfigMap is rid of the old authority at once", () => {
+Deno.test("deleting both Secret and ConfigMap removes the old CA at once", () => {
   const store = new Store();
   store.settle(START);
   store.settle(START + HOUR);
@@ -162,7 +162,7 @@ Deno.test("whoever deletes Secret and ConfigMap is rid of the old authority at o
   equal(replica.current?.authority, "ca2");
 });
 
-Deno.test("after a year of sleep, and after a clock that was a year ahead, there is a new authority", () => {
+Deno.test("there is a new CA after a year of downtime, and after a clock that was a year ahead", () => {
   for (const passed of [400 * DAY, -400 * DAY]) {
     const store = new Store();
     store.settle(START);
@@ -178,7 +178,7 @@ Deno.test("after a year of sleep, and after a clock that was a year ahead, there
   }
 });
 
-Deno.test("a serving certificate is renewed at two thirds of its life", () => {
+Deno.test("a serving certificate is renewed at two thirds of its lifetime", () => {
   const store = new Store();
   store.settle(START);
   const now = START + HOUR;
@@ -200,7 +200,7 @@ function* numbers(seed: number): Generator<number, never> {
   }
 }
 
-Deno.test("for years, whatever any replica serves by is trusted by every proxy", () => {
+Deno.test("for years, every proxy trusts the certificate of every replica", () => {
   for (let seed = 1; seed <= 20; seed++) {
     const random = numbers(seed);
     const store = new Store();

@@ -12,7 +12,7 @@ const signer = await makeSigner(NOW);
 const next = await makeSigner(NOW + DAY);
 const old = await makeSigner(NOW - 100 * DAY);
 
-Deno.test("a serving certificate has names and addresses, begins a day ago and ends with its signer", async () => {
+Deno.test("a serving certificate has names and addresses, starts a day ago and expires with its issuer", async () => {
   const names = ["pingress-controller.pingress-system.svc", "192.0.2.1", "2001:db8::1"];
   const { certPem, validTo } = await issueServing(signer, names, NOW);
   const leaf = new X509Certificate(certPem);
@@ -25,7 +25,7 @@ Deno.test("a serving certificate has names and addresses, begins a day ago and e
   equal(last.validTo, signer.validTo);
 });
 
-Deno.test("what is stored is read back, and has no key but those of who signs", () => {
+Deno.test("stored data is read back, and has only the keys of CAs that sign", () => {
   const made = withNext(null, next, [old], NOW);
   const state: AuthorityState = { ...made, signer, nextPublished: NOW };
   const data = stateData(state);
@@ -40,7 +40,7 @@ Deno.test("what is stored is read back, and has no key but those of who signs", 
   deepEqual(withKeys.map(([name]) => name).sort(), ["next.key", "signer.key"]);
 });
 
-Deno.test("what was said of the rotation may be lost: it is gone through anew", () => {
+Deno.test("lost rotation data starts the rotation over", () => {
   const state = withNext(null, next, [old], NOW);
   for (const rotation of ["", "nonsense", "[]", '{"nextPublished":7,"retired":"x"}']) {
     const data = { ...stateData({ ...state, signer }), "rotation.json": btoa(rotation) };
@@ -51,7 +51,7 @@ Deno.test("what was said of the rotation may be lost: it is gone through anew", 
   }
 });
 
-Deno.test("one whose key is lost goes on being trusted", () => {
+Deno.test("a CA whose key is lost stays trusted", () => {
   const data = stateData({ signer, next, nextPublished: NOW, retired: [] });
   const { state, complaints } = readState({ ...data, "signer.key": btoa("x") }, NOW);
   deepEqual([state?.signer, state?.next?.id], [null, next.id]);
@@ -60,7 +60,7 @@ Deno.test("one whose key is lost goes on being trusted", () => {
   match(complaints[0], /^signer: the key has no private key/);
 });
 
-Deno.test("nobody but an authority of P-256 signs", async () => {
+Deno.test("only a P-256 CA signs", async () => {
   const leaf = await issueServing(signer, ["a"], NOW);
   match(String(readSigner(leaf.certPem, leaf.keyPem.reveal())), /not one authority's certificate/);
   const foreign = await (await CertificateAuthority.create("x")).issue({
@@ -73,7 +73,7 @@ Deno.test("nobody but an authority of P-256 signs", async () => {
   match(String(readSigner(signer.certPem, key)), /does not belong to the certificate/);
 });
 
-Deno.test("a bundle is certificates of authorities and nothing else", async () => {
+Deno.test("a bundle has CA certificates and nothing else", async () => {
   const both = signer.certPem + next.certPem;
   deepEqual(readBundle(both)?.map(({ id }) => id), [signer.id, next.id]);
   const leaf = await issueServing(signer, ["a"], NOW);

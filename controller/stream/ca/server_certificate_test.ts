@@ -38,7 +38,7 @@ function serverOf(get: () => Promise<Stored>) {
   return { server, warnings };
 }
 
-Deno.test("a key as openssl ecparam writes it signs like any other", async () => {
+Deno.test("a key in the format of openssl ecparam signs like any other", async () => {
   const sec1 = createPrivateKey(made.keyPem.reveal()).export({ type: "sec1", format: "pem" });
   const state = { signer: made, next: null, nextPublished: null, retired: [] };
   const data = { ...stateData(state), "signer.key": btoa(String(sec1)) };
@@ -49,7 +49,7 @@ Deno.test("a key as openssl ecparam writes it signs like any other", async () =>
   ok(new X509Certificate(server.current!.certPem).verify(issuer.publicKey));
 });
 
-Deno.test("a certificate that is half readable is no authority, and hinders none beside it", async () => {
+Deno.test("a partly unreadable certificate is not a CA, and does not affect the others", async () => {
   const keys = await crypto.subtle.generateKey(ECDSA, true, ["sign", "verify"]);
   const broken = await x509.X509CertificateGenerator.createSelfSigned({
     name: "CN=broken",
@@ -66,7 +66,7 @@ Deno.test("a certificate that is half readable is no authority, and hinders none
   equal(readSigner(broken.toString("pem"), key), "it is not one authority's certificate");
 });
 
-Deno.test("whatever goes wrong with a certificate is told, tried again, and keeps nobody from stopping", async () => {
+Deno.test("every failure with the certificate is logged and retried, and does not block the shutdown", async () => {
   const state = { signer: made, next: null, nextPublished: null, retired: [] };
   let reads = 0;
   const { server, warnings } = serverOf(() => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { appProtocolMistake, readAppProtocol } from "./app_protocol.ts";
 
-Deno.test("names of protocols are read without regard to case", () => {
+Deno.test("protocol names are case-insensitive", () => {
   for (
     const [written, protocol] of [
       ["HTTPS", "https"],
@@ -17,14 +17,14 @@ Deno.test("names of protocols are read without regard to case", () => {
   }
 });
 
-Deno.test("what is said of no port, or for another program, is no mistake and HTTP/1.1", () => {
+Deno.test("no appProtocol and those of other programs mean HTTP/1.1 and are no problem", () => {
   for (const written of [undefined, null, "", "example.com/own", "linkerd.io/opaque"]) {
     assert.equal(readAppProtocol(written), "http", String(written));
     assert.equal(appProtocolMistake(written), null, String(written));
   }
 });
 
-Deno.test("a name that cannot be meant as HTTP/1.1 is told of, with what to write", () => {
+Deno.test("an unsupported protocol name is a problem with a suggestion", () => {
   for (
     const [written, remedy] of [
       ["htpps", /https, kubernetes\.io\/h2c, grpc, grpcs/],

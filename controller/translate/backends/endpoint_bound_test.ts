@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { endpointLimits } from "./endpoint_bound.ts";
 import { ProblemList } from "../../base/problems.ts";
 
-Deno.test("past the bound of a namespace its largest backends get fewer endpoints", () => {
+Deno.test("over the bound of a namespace its largest backends get fewer endpoints", () => {
   const table: [counts: number[], bound: number, left: number[]][] = [
     [[3, 3, 3], 9, [3, 3, 3]],
     [[1, 5, 3], 8, [1, 4, 3]],
@@ -27,7 +27,7 @@ Deno.test("past the bound of a namespace its largest backends get fewer endpoint
   }
 });
 
-Deno.test("each port of a Service counts, and is one problem with the others", () => {
+Deno.test("each port of a Service counts, and they share one problem", () => {
   const problems = new ProblemList();
   const upstreams = new Map([["a", new Set(["a/web:80", "a/web:http", "a/small:80"])]]);
   const countOf = (service: string) => service === "a/web" ? 10 : 1;
@@ -39,7 +39,7 @@ Deno.test("each port of a Service counts, and is one problem with the others", (
   assert.equal(others.length, 0);
 });
 
-Deno.test("past the bound of all namespaces the largest get fewer endpoints, small ones keep theirs", () => {
+Deno.test("over the bound of all namespaces the largest get fewer endpoints, small ones keep theirs", () => {
   const table: [counts: Record<string, number>, bound: number, left: Record<string, number>][] = [
     [{ a: 5, b: 5 }, 10, { a: 5, b: 5 }],
     [{ a: 2, b: 9, c: 9 }, 12, { a: 2, b: 5, c: 5 }],
@@ -64,7 +64,7 @@ Deno.test("past the bound of all namespaces the largest get fewer endpoints, sma
   }
 });
 
-Deno.test("whether the namespace or all of them have too many endpoints is said with the remedy", () => {
+Deno.test("the problem says whether the namespace or the cluster has too many endpoints, with a remedy", () => {
   const messageFor = (cluster: number) => {
     const problems = new ProblemList();
     const upstreams = new Map([["a", new Set(["a/web:80"])], ["b", new Set(["b/web:80"])]]);
@@ -82,7 +82,7 @@ Deno.test("whether the namespace or all of them have too many endpoints is said 
   );
 });
 
-Deno.test("a pod more or less in a small namespace changes nothing in those that are over the bound", () => {
+Deno.test("one pod more or fewer in a small namespace changes nothing in namespaces over the bound", () => {
   const limitFor = (small: number) => {
     const upstreams = new Map(
       ["a", "b", "small"].map((name) => [name, new Set([`${name}/web:80`])]),

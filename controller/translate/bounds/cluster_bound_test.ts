@@ -125,7 +125,7 @@ Deno.test("over the cluster's bound the largest namespace adds nothing, others d
   assert.deepEqual(routesOf(smaller), { small: 150, large: 1_800, new: 50 }, "there is room again");
 });
 
-Deno.test("which Ingresses are refused does not depend on their order", () => {
+Deno.test("which Ingresses are rejected does not depend on their order", () => {
   const all = ["a", "b", "c", "d"].flatMap((namespace) =>
     [1, 2].map((i) => ingress(namespace, `i${i}`, paths(`${i}`, 1_000)))
   );
@@ -136,7 +136,7 @@ Deno.test("which Ingresses are refused does not depend on their order", () => {
   assert.deepEqual(one.snapshot, other.snapshot);
 });
 
-Deno.test("an Ingress of a full namespace that changes without adding anything is served", () => {
+Deno.test("a changed Ingress of a full namespace that adds nothing is served", () => {
   const [a, b] = [ingress("large", "a", paths("a", 2_000)), ingress("large", "b", paths("b", 900))];
   const before = run(cluster([a]), null, { memory: SMALL });
   const renamed = ingress("large", "a", [...paths("a", 1_999), "/other"]);
@@ -146,7 +146,7 @@ Deno.test("an Ingress of a full namespace that changes without adding anything i
 });
 
 for (const limit of [512, 768, 1024]) {
-  Deno.test(`what is published fits proxies of ${limit} MiB, and most of the room is used`, () => {
+  Deno.test(`the published configuration fits proxies of ${limit} MiB, and uses most of the memory`, () => {
     const memory: ProxyMemory = { limit: limit * MIB, workers: 4 };
     const wanted = Array.from(
       { length: 25 },
@@ -160,7 +160,7 @@ for (const limit of [512, 768, 1024]) {
   });
 }
 
-Deno.test("more random paths than ConfigMaps hold keep nobody else from being published", () => {
+Deno.test("more random paths than ConfigMaps hold do not prevent other namespaces from publishing", () => {
   const random = (count: number) =>
     Array.from(
       { length: count },
@@ -207,7 +207,7 @@ function endpointsOf({ snapshot }: Translation): Record<string, number> {
   );
 }
 
-Deno.test("the endpoints of 20 namespaces at their bound fit proxies of 1 GiB, all of a small one's stay", () => {
+Deno.test("endpoints of 20 namespaces at their bound fit proxies of 1 GiB, and a small one keeps all of its own", () => {
   const memory: ProxyMemory = { limit: 1024 * MIB, workers: 4 };
   const large = Array.from({ length: 20 }, (_, i) => `large-${i}`);
   const ingresses = [...large, "small"].map((name) => ingress(name, "web", ["/"]));
@@ -238,7 +238,7 @@ Deno.test("the endpoints of 20 namespaces at their bound fit proxies of 1 GiB, a
   assert.ok(endpointsOf(second)["large-0"] < served["large-0"]);
 });
 
-Deno.test("more keys of 4,096 bits than Secrets hold: the largest namespace adds none, the others do", () => {
+Deno.test("with more 4,096-bit keys than Secrets hold, the largest namespace adds none, others do", () => {
   const base64 = (length: number) => btoa("x".repeat(length));
   const data = { "tls.crt": base64(1_800), "tls.key": base64(3_272) };
   const counts = { large: 1_000, b: 800, c: 800, d: 800 };

@@ -5,7 +5,7 @@ import { ObjectIndex } from "../../base/identity.ts";
 
 const app = { "tls.crt": file("app.crt"), "tls.key": file("app.key") };
 
-Deno.test("line ends and text around the blocks change nothing", () => {
+Deno.test("line endings and text around the blocks do not matter", () => {
   const plain = usable(app);
   const decorated = usable({
     "tls.crt": `Bag Attributes\n  name: app\n${app["tls.crt"].replaceAll("\n", "\r\n")}\nend`,
@@ -16,7 +16,7 @@ Deno.test("line ends and text around the blocks change nothing", () => {
   assert.equal(decorated.key.reveal(), plain.key.reveal());
 });
 
-Deno.test("a key may stand in one file with its certificate and its curve", () => {
+Deno.test("a key may be in one file with its certificate and its curve", () => {
   const parameters =
     "-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n";
   const reading = usable({
@@ -27,7 +27,7 @@ Deno.test("a key may stand in one file with its certificate and its curve", () =
   assert.doesNotMatch(reading.chain, /KEY/);
 });
 
-Deno.test("what cannot be used is refused with the field and a reason", () => {
+Deno.test("invalid data is rejected with the field and a reason", () => {
   const cases: readonly [object, string, RegExp][] = [
     [{}, 'data["tls.crt"]', /has no tls\.crt/],
     [{ data: 5 }, "data", /number 5/],
@@ -71,7 +71,7 @@ Deno.test("what cannot be used is refused with the field and a reason", () => {
   }
 });
 
-Deno.test("stringData wins over data, as in the API server", () => {
+Deno.test("stringData overrides data, as in the API server", () => {
   const reading = readCertificate({
     data: { "tls.crt": "%%%", "tls.key": btoa(app["tls.key"]) },
     stringData: { "tls.crt": app["tls.crt"] },
@@ -90,7 +90,7 @@ Deno.test("a Secret is parsed once while it is in memory", () => {
   assert.notEqual(readingOf(same), readingOf(secret()));
 });
 
-Deno.test("a certificate's names cover hosts as clients see it", () => {
+Deno.test("a certificate's names cover hosts as in clients", () => {
   const cases: readonly [string[], string, boolean][] = [
     [["app.example.com"], "app.example.com", true],
     [["app.example.com"], "www.example.com", false],

@@ -94,7 +94,7 @@ function textOf({ snapshot, problems, statuses, claims }: Translation): string {
   ].join("\n");
 }
 
-Deno.test("owners that are found step by step are those found at once", () => {
+Deno.test("owners computed incrementally equal those computed from scratch", () => {
   const chaos = new Chaos();
   // Many that nothing happens to: only then is a change a small one.
   const still = Array.from({ length: 40 }, (_, i): Ingress => ({
@@ -131,7 +131,7 @@ Deno.test("owners that are found step by step are those found at once", () => {
   assert.deepEqual([...owned].sort(), NAMESPACES);
 });
 
-Deno.test("an owner that is still there is never another one, whatever the others do", () => {
+Deno.test("a remaining owner is never replaced, whatever the others do", () => {
   const chaos = new Chaos();
   const own: Ingress = {
     metadata: { namespace: "owner", name: "own", creationTimestamp: "2028-01-01T00:00:00Z" },

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { looksLikePattern, readPath, readPathType } from "./path.ts";
 
-Deno.test("paths become the match that they mean", () => {
+Deno.test("paths become the corresponding match", () => {
   const cases: readonly ["Exact" | "Prefix", string, string, boolean][] = [
     ["Prefix", "/", "/", false],
     ["Prefix", "/foo", "/foo", false],
@@ -27,14 +27,14 @@ Deno.test("paths become the match that they mean", () => {
   }
 });
 
-Deno.test("what is no path is refused", () => {
+Deno.test("invalid paths are rejected", () => {
   for (const written of ["", "foo", "/a%zz", "/..", "/a?b", "/a\tb", "/\ud800", 5, null, ["/a"]]) {
     assert.equal(readPath(written, "Prefix").ok, false, `${written}`);
   }
   assert.equal(readPath(`/${"a".repeat(40_000)}`, "Prefix").ok, false);
 });
 
-Deno.test("path types are those of the API, in its spelling", () => {
+Deno.test("path types are those of the API, case-sensitive", () => {
   assert.equal(readPathType("Exact"), "Exact");
   assert.equal(readPathType("Prefix"), "Prefix");
   assert.equal(readPathType("ImplementationSpecific"), "Prefix");
@@ -43,7 +43,7 @@ Deno.test("path types are those of the API, in its spelling", () => {
   }
 });
 
-Deno.test("patterns of other controllers are told from plain paths", () => {
+Deno.test("patterns of other controllers are distinguished from plain paths", () => {
   for (const path of ["/*", "/api/*", "/api(/|$)(.*)", "/[a-z]", "/a{2}", "/api$"]) {
     assert.ok(looksLikePattern(path), path);
   }

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { readHost, readRuleHost } from "./host.ts";
 
-Deno.test("a rule without a host is for any host", () => {
+Deno.test("a rule without a host applies to any host", () => {
   for (const value of [undefined, null, ""]) {
     assert.deepEqual(readRuleHost(value), { ok: true, host: "*", normalised: false });
   }
 });
 
-Deno.test("hosts become the pattern that they mean", () => {
+Deno.test("hosts become the corresponding pattern", () => {
   const cases: readonly [string, string][] = [
     ["app.example.com", "app.example.com"],
     ["*.example.com", "*.example.com"],
@@ -22,7 +22,7 @@ Deno.test("hosts become the pattern that they mean", () => {
   }
 });
 
-Deno.test("what is no host is refused with a reason", () => {
+Deno.test("an invalid host is rejected with a reason", () => {
   const cases: readonly [unknown, RegExp][] = [
     ["*", /without a domain/],
     ["a.*.com", /star/],

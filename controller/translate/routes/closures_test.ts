@@ -19,7 +19,7 @@ const PREFIX = "nginx.ingress.kubernetes.io/";
 /** So many that one more or less is laid alone. */
 const OTHERS = Array.from({ length: 20 }, (_, i) => ingress(`other-${i}`, `${i}.example.com`, {}));
 
-Deno.test("a Service stays an upstream when an Ingress that was closed goes", () => {
+Deno.test("a Service stays an upstream when an Ingress with a closed path is deleted", () => {
   const closed = ingress("closed", "closed.example.com", { "auth-url": "https://auth/" });
   assert.equal(statusesOf([...OTHERS.slice(1), OTHERS[0], closed])["closed.example.com"], 503);
   const web = [ingress("one", "one.example.com", {}, "api")];
@@ -54,7 +54,7 @@ Deno.test("backend-protocol is reported once where the Service differs, and neve
   assert.deepEqual(found("kubernetes.io/h2c"), []);
 });
 
-Deno.test("an annotation of the whole host closes and opens other Ingresses' paths of it", () => {
+Deno.test("a host-wide annotation closes and opens other Ingresses' paths of the host", () => {
   const web = ingress("web", "web.example.com", {});
   const host = ingress("host", "web.example.com", { "auth-tls-secret": "default/ca" }, "api", "/a");
   assert.equal(statusesOf([...OTHERS, web])["web.example.com"], 200);

@@ -17,7 +17,7 @@ const IN_ORDER: readonly { readonly host: string; readonly match: RouteMatch }[]
   { host: "*", match: { path: { type: "Prefix", value: "/" } } },
 ];
 
-Deno.test("every two routes stand in one order, whichever is asked about first", () => {
+Deno.test("any two routes have one order, whichever comes first in the comparison", () => {
   for (const [i, a] of IN_ORDER.entries()) {
     for (const [j, b] of IN_ORDER.entries()) {
       assert.equal(Math.sign(compareRoutes(a, b)), Math.sign(i - j), `${i} and ${j}`);

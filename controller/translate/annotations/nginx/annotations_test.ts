@@ -3,7 +3,7 @@ import { NGINX_ANNOTATIONS, reportNginxAnnotations } from "./annotations.ts";
 import { NGINX_PREFIX } from "./refusals.ts";
 import { ProblemList } from "../../../base/problems.ts";
 
-Deno.test("every annotation of ingress-nginx has an answer, and each is there once", () => {
+Deno.test("every annotation of ingress-nginx has a verdict, and each is listed once", () => {
   assert.ok(NGINX_ANNOTATIONS.length >= 120);
   assert.deepEqual([...new Set(NGINX_ANNOTATIONS)].sort(), NGINX_ANNOTATIONS);
   const named = Object.fromEntries(NGINX_ANNOTATIONS.map((name) => [NGINX_PREFIX + name, "x"]));
@@ -12,7 +12,7 @@ Deno.test("every annotation of ingress-nginx has an answer, and each is there on
   assert.ok(problems.every(({ message }) => !message.includes("none that ingress-nginx")));
 });
 
-Deno.test("flags that stand in for an annotation are there", () => {
+Deno.test("flags named as replacements of an annotation exist", () => {
   const page = Deno.readTextFileSync(new URL("../../../../docs/flags.md", import.meta.url));
   const flags = NGINX_ANNOTATIONS.flatMap((name) => {
     const [{ remedy }] = problemsOf({ [NGINX_PREFIX + name]: "x" });
@@ -24,7 +24,7 @@ Deno.test("flags that stand in for an annotation are there", () => {
   }
 });
 
-Deno.test("what a flag of the proxy stands in for is told with the flag", () => {
+Deno.test("an annotation that a proxy flag replaces is reported with that flag", () => {
   const table: [name: string, severity: string, remedy: RegExp][] = [
     ["ssl-redirect", "warning", /sent to HTTPS unless the proxy's --ssl-redirect is false/],
     ["proxy-read-timeout", "warning", /--response-head-timeout \(1m\)/],
@@ -39,7 +39,7 @@ Deno.test("what a flag of the proxy stands in for is told with the flag", () => 
   }
 });
 
-Deno.test("the problem stands with the annotation, whatever its value and name", () => {
+Deno.test("the problem names the annotation, whatever its value and name", () => {
   for (const value of ["x", 5, null, {}]) {
     const [{ field, message }] = problemsOf({ [`${NGINX_PREFIX}a"b\u001b`]: value });
     assert.equal(field, `metadata.annotations[${JSON.stringify(`${NGINX_PREFIX}a"b\u001b`)}]`);
@@ -48,7 +48,7 @@ Deno.test("the problem stands with the annotation, whatever its value and name",
   }
 });
 
-Deno.test("other annotations are nobody's business, and so are annotations of another shape", () => {
+Deno.test("other annotations and annotations of an invalid type are ignored", () => {
   for (const annotations of [undefined, null, 5, ["x"], { "example.com/own": "x" }]) {
     assert.deepEqual(problemsOf(annotations), []);
   }
