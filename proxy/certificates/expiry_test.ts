@@ -25,7 +25,7 @@ async function certificate(id: string, left: number): Promise<Certificate> {
   };
 }
 
-Deno.test("a certificate that expires while the proxy runs is said to have, once", async () => {
+Deno.test("a certificate that expires while the proxy runs is logged once", async () => {
   const logged: unknown[] = [];
   const loader = new CertificateLoader({
     folder: ".",
@@ -56,7 +56,7 @@ Deno.test("a certificate that expires while the proxy runs is said to have, once
   }
 });
 
-Deno.test("a certificate that expires later than a timer can count is waited for", async () => {
+Deno.test("a certificate that expires later than a timer can count still expires", async () => {
   let looks = 0;
   const loader = { nextExpiry: Date.now() + 100 * DAY, tellExpired: () => void looks++ };
   const timer = new ExpiryTimer(loader, Date.now);

@@ -17,7 +17,7 @@ function lastGood(): CertificateFallback {
   return good;
 }
 
-Deno.test("what stays of a broken certificate is what it was for, and said so", () => {
+Deno.test("the last good certificate stays for its former uses, and the log says for which", () => {
   const cases: readonly [string, Partial<CertificateUse>, string, string][] = [
     ["web", { hosts: ["a.test", "b.test"] }, "web a.test,b.test", "stays for its hosts"],
     ["new", { hosts: ["b.test"] }, "web b.test", "stays for its hosts"],
@@ -54,7 +54,7 @@ Deno.test("what stays of a broken certificate is what it was for, and said so", 
   }
 });
 
-Deno.test("what stays once stays for as long as the certificate is broken", () => {
+Deno.test("the last good certificate stays as long as its replacement is broken", () => {
   const use = { hosts: ["a.test"], isDefault: true, isShown: true };
   let before = lastGood();
   for (let load = 0; load < 3; load++) {

@@ -17,7 +17,7 @@ class WatchedKey extends Redacted {
   }
 }
 
-Deno.test("certificates that come again as they were are not looked into, and are no change", async () => {
+Deno.test("unchanged certificates are not parsed again, and are not a change", async () => {
   const authority = await CertificateAuthority.create("Test");
   const keys: WatchedKey[] = [];
   const certificates = await Promise.all(["a", "b"].map(async (id): Promise<Certificate> => {

@@ -11,7 +11,7 @@ function failing(code: string) {
   };
 }
 
-Deno.test("a system that knows no IPv6 is asked to listen on IPv4 where [::] was asked for", () => {
+Deno.test("on a system without IPv6 the proxy listens on IPv4 in place of [::]", () => {
   const options = { ...NONE, listenHttp: [ANY, { hostname: "::1", port: 1 }], drainDelay: 5 };
   assert.equal(lacksIpv6(options, failing("EAFNOSUPPORT")), true);
   assert.deepEqual(onIpv4(options), {
@@ -23,7 +23,7 @@ Deno.test("a system that knows no IPv6 is asked to listen on IPv4 where [::] was
   }
 });
 
-Deno.test("nobody looks for IPv6 where [::] was not asked for, and no other failure speaks against it", () => {
+Deno.test("IPv6 is probed only for [::], and other errors do not count as its absence", () => {
   assert.equal(lacksIpv6(NONE, failing("EAFNOSUPPORT")), false);
   for (const code of ["EADDRINUSE", "EMFILE", "EACCES"]) {
     assert.equal(lacksIpv6({ ...NONE, admin: ANY }, failing(code)), false);
@@ -34,7 +34,7 @@ Deno.test("nobody looks for IPv6 where [::] was not asked for, and no other fail
   assert.equal(closed, true);
 });
 
-Deno.test("without a named listener the proxy takes 80 and 443 where it may", () => {
+Deno.test("without a named listener the proxy uses ports 80 and 443 if permitted", () => {
   const address = (port: number) => [{ hostname: "0.0.0.0", port }];
   const unnamed = {
     ...NONE,

@@ -22,7 +22,7 @@ const LIMIT_VALUES: readonly [RegExp, string][] = [
   [/./, "7"],
 ];
 
-Deno.test("every limit has a flag of its own", () => {
+Deno.test("every limit has its own flag", () => {
   const limits = Object.entries(PROXY_OPTIONS).filter(([, spec]) => "group" in spec);
   assert.equal(limits.length, Object.keys(DEFAULT_LIMITS).length);
   const flags = limits.map(([key]) =>
@@ -43,7 +43,7 @@ Deno.test("every default has its reason", () => {
   }
 });
 
-Deno.test("HTTP/2 is spoken on either port unless its flag says otherwise", () => {
+Deno.test("HTTP/2 is on for both ports unless its flag turns it off", () => {
   const spoken = (...args: string[]) => {
     const { http2, h2c } = options(...args);
     return { http2, h2c };
@@ -53,7 +53,7 @@ Deno.test("HTTP/2 is spoken on either port unless its flag says otherwise", () =
   assert.deepEqual(spoken("--h2c=false"), { http2: true, h2c: false });
 });
 
-Deno.test("listeners, watched folders and the admin port are taken as given", () => {
+Deno.test("listeners, watched folders and the admin port are used as given", () => {
   const given = options(
     ...["--listen-http", "127.0.0.1:0", "--listen-http", "[::1]:80"],
     ...["--admin", "127.0.0.1:1", "--watch", "a", "--watch", "b"],
@@ -69,7 +69,7 @@ Deno.test("listeners, watched folders and the admin port are taken as given", ()
   assert.equal(given.clusterDomain, "corp.example");
 });
 
-Deno.test("without a listener both ports have a default, and with one nothing is added to HTTPS", () => {
+Deno.test("without a listener both ports have a default, and --listen-http adds no HTTPS listener", () => {
   const ports = (...args: string[]) => {
     const { listenHttp, listenHttps, listensByDefault } = options(...args);
     const portsOf = (addresses: typeof listenHttp) => addresses.map(({ port }) => port);
@@ -80,7 +80,7 @@ Deno.test("without a listener both ports have a default, and with one nothing is
   assert.deepEqual(ports("--listen-https=[::]:1"), [[8080], [1], false]);
 });
 
-Deno.test("without a configuration there is nothing to serve", () => {
+Deno.test("a missing configuration is an error", () => {
   const parsed = parseProxyOptions([]);
   assert.ok(parsed.kind === "error");
   assert.match(parsed.text, /^--config is needed/);
@@ -93,7 +93,7 @@ Deno.test("a cluster domain must be a DNS name", () => {
   }
 });
 
-Deno.test("a controller needs its authorities and a token, and neither is of use without it", () => {
+Deno.test("--controller needs a CA and a token, and neither is accepted without it", () => {
   const all = {
     controller: "https://pingress-controller.pingress-system.svc:9443",
     "controller-ca": "/etc/pingress/stream/ca.crt",
@@ -122,7 +122,7 @@ Deno.test("a controller needs its authorities and a token, and neither is of use
   }
 });
 
-Deno.test("a controller is named by https, host and port alone", () => {
+Deno.test("a controller is given by https, host and port only", () => {
   for (
     const [url, address] of [
       ["https://localhost:9443", { hostname: "localhost", port: 9443 }],

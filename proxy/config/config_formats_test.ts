@@ -36,7 +36,7 @@ const CASES: readonly [says: string, files: Files, seen: string][] = [
 ];
 
 for (const [says, files, seen] of CASES) {
-  Deno.test(`a proxy starts from the later configuration: ${says}`, async () => {
+  Deno.test(`a proxy starts from the newer configuration: ${says}`, async () => {
     await scene(
       (folder) => new MountedVolume(folder).publish(files),
       async ({ source, snapshots, events }) => {
@@ -73,7 +73,7 @@ Deno.test("a running proxy follows an upgrade and a rollback of the controller",
   );
 });
 
-Deno.test("format 2 that cannot be read is reported, although format 1 can be", async () => {
+Deno.test("an unreadable file of format 2 is reported, even if format 1 is readable", async () => {
   const files = { ...format1(at("1")), "proxy-v2.json": new TextEncoder().encode("{") };
   await scene(
     (folder) => new MountedVolume(folder).publish(files),
@@ -85,7 +85,7 @@ Deno.test("format 2 that cannot be read is reported, although format 1 can be", 
   );
 });
 
-Deno.test("a file that a person names is read alone, whatever is beside it", async () => {
+Deno.test("a file named by a flag is read alone, whatever is beside it", async () => {
   await scene(
     (folder) => {
       Deno.writeTextFileSync(`${folder}/mine.json`, '{"rules":[]}');

@@ -28,7 +28,7 @@ function routesOf({ routes }: Snapshot, host: string) {
   return routes.filter((route) => route.host === host);
 }
 
-Deno.test("the first delta is the whole snapshot", () => {
+Deno.test("the first delta is the full snapshot", () => {
   for (const { snapshot, certificates } of randomConfigurations(new Random(1), 20)) {
     const delta = new SnapshotDiffer().diff(snapshot, certificates);
     assert.deepEqual(delta.hosts.flatMap(({ routes }) => routes), snapshot.routes);
@@ -66,7 +66,7 @@ Deno.test("a delta has the hosts, upstreams and certificates that changed, and n
   }
 });
 
-Deno.test("the order of a host's routes counts as a change, that of its neighbours does not", () => {
+Deno.test("the order of a host's routes counts as a change, that of other hosts does not", () => {
   const [first] = randomConfigurations(new Random(3), 1);
   const base: Configured = { ...first, snapshot: withRoutes(first.snapshot, ["a.test", "b.test"]) };
   const { routes } = base.snapshot;
@@ -81,7 +81,7 @@ Deno.test("the order of a host's routes counts as a change, that of its neighbou
   assert.deepEqual(deltaBetween(base, turned).hosts.map(({ host }) => host), ["a.test"]);
 });
 
-Deno.test("what is the same object is not looked into, and what is equal is no change", () => {
+Deno.test("identical objects are not compared, and equal ones are not a change", () => {
   const [first] = randomConfigurations(new Random(7), 1);
   const base = withRoutes(first.snapshot, ["a.test", "b.test"]);
   const differ = new SnapshotDiffer();
@@ -116,7 +116,7 @@ Deno.test("a certificate with new contents, and thus a new id, is a change", () 
   });
 });
 
-Deno.test("a delta crosses to a worker whole, and its keys stay out of sight at both ends", () => {
+Deno.test("a delta reaches a worker completely, and its keys are redacted at both ends", () => {
   const [first] = randomConfigurations(new Random(5), 1);
   const delta = new SnapshotDiffer().diff(first.snapshot, [CERTIFICATE]);
   assert.equal(JSON.stringify(delta).includes("PRIVATE"), false);
@@ -126,7 +126,7 @@ Deno.test("a delta crosses to a worker whole, and its keys stay out of sight at 
   assert.equal(JSON.stringify(crossed).includes("PRIVATE"), false);
 });
 
-Deno.test("of ten thousand routes and certificates one change is posted alone", () => {
+Deno.test("of ten thousand routes and certificates only the change is posted", () => {
   const names = Array.from({ length: 10_000 }, (_, index) => `h${index}.test`);
   const [first] = randomConfigurations(new Random(6), 1);
   const base: Configured = {

@@ -50,7 +50,7 @@ Deno.test("a mounted ConfigMap is followed over many swaps, and each is read onc
   });
 });
 
-Deno.test("the swap of a mounted Secret brings the same snapshot again", async () => {
+Deno.test("the swap of a mounted Secret gives the same snapshot again", async () => {
   const secret = new MountedVolume(Deno.makeTempDirSync());
   try {
     secret.publish(pair("1"));
@@ -75,7 +75,7 @@ Deno.test("the swap of a mounted Secret brings the same snapshot again", async (
   }
 });
 
-Deno.test("each of several watched folders is heard, one that comes late too", async () => {
+Deno.test("each of several watched folders is followed, including one that is created later", async () => {
   const folders = [Deno.makeTempDirSync(), Deno.makeTempDirSync()];
   const [there, late] = folders.map((folder) => `${folder}/certificates`);
   try {
@@ -108,7 +108,7 @@ Deno.test("each of several watched folders is heard, one that comes late too", a
   }
 });
 
-Deno.test("a change of which the system tells nothing is found by polling", async (t) => {
+Deno.test("a change without a file system event is found by polling", async (t) => {
   const elsewhere = Deno.makeTempDirSync();
   // The system tells of a change in the folder through which it is made, and in no other.
   await t.step("of the configuration", () =>
@@ -141,7 +141,7 @@ Deno.test("a change of which the system tells nothing is found by polling", asyn
   Deno.removeSync(elsewhere, { recursive: true });
 });
 
-Deno.test("certificates' folder that vanishes and returns is watched again", async () => {
+Deno.test("a certificates' folder that is deleted and recreated is watched again", async () => {
   const prepare = (folder: string) => {
     Deno.mkdirSync(`${folder}/certificates`);
     Deno.writeTextFileSync(`${folder}/certificates/tls.crt`, "1");
@@ -166,7 +166,7 @@ Deno.test("certificates' folder that vanishes and returns is watched again", asy
   }, (folder) => ({ watch: [`${folder}/certificates`], poll: 20 }));
 });
 
-Deno.test("a file that is written slowly is refused in one line, and taken once it is whole", async () => {
+Deno.test("a file that is written slowly is rejected with one log line, and applied once complete", async () => {
   let refused = 0;
   await scene(
     (folder) => Deno.writeTextFileSync(`${folder}/proxy.json`, config("a")),
@@ -194,7 +194,7 @@ Deno.test("a file that is written slowly is refused in one line, and taken once 
   );
 });
 
-Deno.test("what is wrong in the end is said, though much was wrong before", async () => {
+Deno.test("the final error is logged, even after many earlier ones", async () => {
   await scene(
     (folder) => Deno.writeTextFileSync(`${folder}/proxy.json`, config("a")),
     async (scene) => {
@@ -211,7 +211,7 @@ Deno.test("what is wrong in the end is said, though much was wrong before", asyn
   );
 });
 
-Deno.test("a part that stays bad over many changes is said once", async () => {
+Deno.test("a part that stays invalid over many changes is logged once", async () => {
   const withBadPart = (host: string) => {
     const { rules } = JSON.parse(config(host));
     return JSON.stringify({ rules: [...rules, { host: "x" }] });

@@ -8,7 +8,7 @@ function write(name: string, text: string): (folder: string) => void {
   return (folder) => Deno.writeTextFileSync(`${folder}/${name}`, text);
 }
 
-Deno.test("the first reading gives the snapshot", async () => {
+Deno.test("the first read gives the snapshot", async () => {
   await scene(write("proxy.json", config("a.org")), async ({ source, hosts, events, folder }) => {
     const result = await source.load();
     assert.equal(result.ok && result.snapshot.routes[0].host, "a.org");
@@ -62,7 +62,7 @@ Deno.test("a file that cannot be read at the start is an error that names file, 
 });
 
 Deno.test({
-  name: "a file that Deno may not read says which permission is missing",
+  name: "a file that Deno may not read is an error that names the missing permission",
   permissions: { read: [] },
   fn: async () => {
     assert.deepEqual(await readConfigFile("/etc/hosts"), {
@@ -75,7 +75,7 @@ Deno.test({
   },
 });
 
-Deno.test("problems are logged one a line, and no more than twenty", async () => {
+Deno.test("problems are logged one per line, and at most twenty", async () => {
   const rules = Array.from({ length: 30 }, (_, i) => ({ host: `h${i}` }));
   await scene(write("proxy.json", JSON.stringify({ rules })), async ({ source, events, hosts }) => {
     assert.equal((await source.load()).ok, true);
@@ -89,7 +89,7 @@ Deno.test("problems are logged one a line, and no more than twenty", async () =>
   });
 });
 
-Deno.test("a file that is written in place is read anew", async () => {
+Deno.test("a file that is written in place is read again", async () => {
   await scene(write("proxy.json", config("a")), async (scene) => {
     await begin(scene);
     Deno.writeTextFileSync(`${scene.folder}/proxy.json`, config("b"));
@@ -98,7 +98,7 @@ Deno.test("a file that is written in place is read anew", async () => {
   });
 });
 
-Deno.test("a file that is renamed over it is read anew", async () => {
+Deno.test("a file that another is renamed over is read again", async () => {
   await scene(write("proxy.json", config("a")), async (scene) => {
     await begin(scene);
     for (const host of ["b", "c", "d"]) {
@@ -110,7 +110,7 @@ Deno.test("a file that is renamed over it is read anew", async () => {
   });
 });
 
-Deno.test("the swap of a mounted ConfigMap's link is seen", async () => {
+Deno.test("the swap of a mounted ConfigMap's link is noticed", async () => {
   const publish = (folder: string, version: string, host: string) => {
     Deno.mkdirSync(`${folder}/..${version}`);
     Deno.writeTextFileSync(`${folder}/..${version}/proxy.json`, config(host));
@@ -137,7 +137,7 @@ Deno.test("the swap of a mounted ConfigMap's link is seen", async () => {
   });
 });
 
-Deno.test("a half-written file leaves the last good one in force until it is whole", async () => {
+Deno.test("a half-written file leaves the active snapshot until it is complete", async () => {
   await scene(write("proxy.json", config("a")), async (scene) => {
     const { folder, hosts, events } = scene;
     await begin(scene);
@@ -156,7 +156,7 @@ Deno.test("a half-written file leaves the last good one in force until it is who
   });
 });
 
-Deno.test("a file that goes leaves the last good one in force, and is said once", async () => {
+Deno.test("a deleted file leaves the active snapshot, and is logged once", async () => {
   await scene(write("proxy.json", config("a")), async (scene) => {
     const { folder, hosts, events } = scene;
     await begin(scene);
@@ -173,7 +173,7 @@ Deno.test("a file that goes leaves the last good one in force, and is said once"
   }, () => ({ poll: 20 }));
 });
 
-Deno.test("a file that is touched or written as it was changes nothing", async () => {
+Deno.test("a file that is touched or rewritten unchanged changes nothing", async () => {
   await scene(write("proxy.json", config("a")), async (scene) => {
     await begin(scene);
     Deno.writeTextFileSync(`${scene.folder}/proxy.json`, config("watched"));
@@ -185,7 +185,7 @@ Deno.test("a file that is touched or written as it was changes nothing", async (
   }, () => ({ poll: 20 }));
 });
 
-Deno.test("a folder that vanishes and returns is watched again", async () => {
+Deno.test("a folder that is deleted and recreated is watched again", async () => {
   const prepare = (folder: string) => {
     Deno.mkdirSync(`${folder}/etc`);
     Deno.writeTextFileSync(`${folder}/etc/proxy.json`, config("a"));
@@ -205,7 +205,7 @@ Deno.test("a folder that vanishes and returns is watched again", async () => {
   }, (folder) => ({ file: `${folder}/etc/proxy.json`, poll: 20 }));
 });
 
-Deno.test("a link that leads to another folder is followed by polling", async () => {
+Deno.test("a link that changes to another folder is followed by polling", async () => {
   const prepare = (folder: string) => {
     Deno.mkdirSync(`${folder}/elsewhere`);
     Deno.writeTextFileSync(`${folder}/elsewhere/real.json`, config("a"));
@@ -220,7 +220,7 @@ Deno.test("a link that leads to another folder is followed by polling", async ()
   }, () => ({ poll: 20 }));
 });
 
-Deno.test("a certificate's file that changes brings the same snapshot again", async (t) => {
+Deno.test("a changed certificate file gives the same snapshot again", async (t) => {
   const prepare = (folder: string) => {
     Deno.mkdirSync(`${folder}/keys/deep`, { recursive: true });
     Deno.writeTextFileSync(`${folder}/keys/deep/a.cert`, "1");
@@ -247,7 +247,7 @@ Deno.test("a certificate's file that changes brings the same snapshot again", as
   }
 });
 
-Deno.test("what the receiver throws is logged, and the next snapshot comes", async () => {
+Deno.test("an exception of the receiver is logged, and the next snapshot arrives", async () => {
   const taken: string[] = [];
   const onSnapshot = (snapshot: Snapshot) => {
     taken.push(snapshot.routes[0].host);
@@ -265,7 +265,7 @@ Deno.test("what the receiver throws is logged, and the next snapshot comes", asy
   }, () => ({ onSnapshot, poll: 20 }));
 });
 
-Deno.test("nothing comes after stop", async () => {
+Deno.test("after stop there are no snapshots", async () => {
   await scene(write("proxy.json", config("a")), async (scene) => {
     await begin(scene);
     Deno.writeTextFileSync(`${scene.folder}/proxy.json`, config("b"));
@@ -275,7 +275,7 @@ Deno.test("nothing comes after stop", async () => {
   });
 });
 
-Deno.test("an older snapshot, and one that takes too many routes away, leave the last good one in force", async () => {
+Deno.test("an older snapshot, or one that removes too many routes, leaves the active one", async () => {
   const at = (seen: string, hosts: readonly string[]) =>
     JSON.stringify({
       format: 2,

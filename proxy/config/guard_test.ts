@@ -23,7 +23,7 @@ function inForce(snapshot: Snapshot, origin: Origin = "file") {
   return { snapshot, origin };
 }
 
-Deno.test("a snapshot that has seen less of the same cluster is refused, any other is not", () => {
+Deno.test("a snapshot with older resource versions of the same cluster is rejected, any other is accepted", () => {
   const table: [next: Snapshot, current: Snapshot, refused: boolean][] = [
     [seeing({ Ingress: "99" }), seeing({ Ingress: "100" }), true],
     [seeing({ Ingress: "100" }), seeing({ Ingress: "100" }), false],
@@ -43,7 +43,7 @@ Deno.test("a snapshot that has seen less of the same cluster is refused, any oth
   }
 });
 
-Deno.test("more routes than --max-route-loss says do not go at once", () => {
+Deno.test("a snapshot that removes more routes than --max-route-loss allows is rejected", () => {
   const table: [next: number, current: number, limit: number, refused: boolean][] = [
     [0, 10, 0, false],
     [0, 10, 90, true],
@@ -65,7 +65,7 @@ Deno.test("more routes than --max-route-loss says do not go at once", () => {
   }
 });
 
-Deno.test("beside a stream, the version decides; where it does not, the stream does", () => {
+Deno.test("with a stream the version decides, and if it does not, the stream does", () => {
   const V1 = { Ingress: "100", Service: "5" };
   const same = seeing(V1);
   const newer = seeing({ ...V1, Service: "6" });
@@ -106,7 +106,7 @@ Deno.test("beside a stream, the version decides; where it does not, the stream d
   }
 });
 
-Deno.test("a whole snapshot of nothing does not come by the stream where something is in force", () => {
+Deno.test("an empty full snapshot of the stream is rejected while another one is active", () => {
   const nothing = withRoutes(0);
   const answer = { kind: "reply", status: 503, reason: "" } as const;
   const table: [next: Snapshot, current: Snapshot, isWhole: boolean, refused: boolean][] = [
@@ -126,7 +126,7 @@ Deno.test("a whole snapshot of nothing does not come by the stream where somethi
   }
 });
 
-Deno.test("a snapshot that does not fit --memory-limit is refused, also as the first one", () => {
+Deno.test("a snapshot that does not fit --memory-limit is rejected, including the first one", () => {
   const MIB = 1024 * 1024;
   const table: [routes: number, limit: number, workers: number, isRefused: boolean][] = [
     [1_000, 256 * MIB, 4, false],
@@ -146,7 +146,7 @@ Deno.test("a snapshot that does not fit --memory-limit is refused, also as the f
   }
 });
 
-Deno.test("what is older is called older, whatever its size", () => {
+Deno.test("an older snapshot is reported as older, whatever its size", () => {
   const rules = { ...ALONE, hasStream: true, memory: { limit: 1, workers: 1 } };
   const large = { ...withRoutes(100_000), version: { epoch: "cluster", seen: { Ingress: "1" } } };
   const offer = { snapshot: large, origin: "stream", isWhole: true } as const;

@@ -66,7 +66,7 @@ interface Counts {
   none: string[];
 }
 
-Deno.test("a published configuration is read whole, with the keys that it names", async (t) => {
+Deno.test("a published configuration is read completely, with its keys", async (t) => {
   const cases: [says: string, snapshot: Snapshot, options?: LayoutOptions][] = [
     ["one file", SMALL],
     ["parts", LARGE],
@@ -85,7 +85,7 @@ Deno.test("a published configuration is read whole, with the keys that it names"
   }
 });
 
-Deno.test("each swap of the volume brings the next configuration, once", async () => {
+Deno.test("each swap of the volume gives the next configuration, once", async () => {
   await mounted(files(SMALL), async ({ source, volume, snapshots, events }) => {
     await source.load();
     source.start();
@@ -99,7 +99,7 @@ Deno.test("each swap of the volume brings the next configuration, once", async (
   });
 });
 
-Deno.test("what is lacking or of another configuration is waited for, in one line", async (t) => {
+Deno.test("missing parts and parts of another configuration are waited for, with one log line", async (t) => {
   const next = files(LATER);
   const before = files(LARGE);
   const [key] = keyNames(next);
@@ -154,7 +154,7 @@ Deno.test("what is lacking or of another configuration is waited for, in one lin
   }
 });
 
-Deno.test("a key that is missing or another one is waited for, also beside one whole file", async () => {
+Deno.test("a missing or different key is waited for, also beside a complete single file", async () => {
   const before = largeSnapshot({ routes: 3 });
   const whole = files(SMALL);
   const [key, other] = keyNames(whole);
@@ -173,7 +173,7 @@ Deno.test("a key that is missing or another one is waited for, also beside one w
   }
 });
 
-Deno.test("keys that are in use need not be there again", async () => {
+Deno.test("keys in use need not be in the files again", async () => {
   const next = { ...SMALL, routes: SMALL.routes.slice(1) };
   await mounted(files(SMALL), async ({ source, volume, snapshots }) => {
     await source.load();
@@ -185,7 +185,7 @@ Deno.test("keys that are in use need not be there again", async () => {
   });
 });
 
-Deno.test("at the start an incomplete configuration is waited for, and why is told", async () => {
+Deno.test("at the start an incomplete configuration is waited for, and the reason is logged", async () => {
   const set = files(LARGE);
   await mounted(without(set, "proxy-v2-1.json"), async (scene) => {
     const { source, volume, snapshots, events, counts } = scene;
@@ -210,7 +210,7 @@ Deno.test("at the start an incomplete configuration is waited for, and why is to
   });
 });
 
-Deno.test("at the start a file that does not exist is waited for where that is asked", async (t) => {
+Deno.test("at the start a missing file is waited for if a flag says so", async (t) => {
   for (const awaitFile of [true, false]) {
     await t.step(
       awaitFile ? "asked" : "not asked",
@@ -232,7 +232,7 @@ Deno.test("at the start a file that does not exist is waited for where that is a
   }
 });
 
-Deno.test("what is refused while the first one is waited for is told, and does not end the wait", async () => {
+Deno.test("an invalid configuration during the wait for the first one is logged, and the wait continues", async () => {
   await mounted(null, async ({ source, volume, snapshots, events, counts }) => {
     await source.load();
     source.start();
@@ -246,7 +246,7 @@ Deno.test("what is refused while the first one is waited for is told, and does n
   }, { awaitFile: true });
 });
 
-Deno.test("what stays incomplete is an error in the end, once, and counts as refused", async () => {
+Deno.test("a configuration that stays incomplete becomes an error, once, and counts as rejected", async () => {
   const before = files(LARGE);
   const next = files(LATER);
   await mounted(before, async ({ source, volume, events, counts, snapshots }) => {
@@ -265,7 +265,7 @@ Deno.test("what stays incomplete is an error in the end, once, and counts as ref
   }, { patience: 40 });
 });
 
-Deno.test("back to the configuration in force, nothing is lacking any more", async () => {
+Deno.test("after a return to the active configuration nothing is missing any more", async () => {
   const before = files(LARGE);
   await mounted(before, async ({ source, volume, events, snapshots }) => {
     await source.load();
@@ -279,7 +279,7 @@ Deno.test("back to the configuration in force, nothing is lacking any more", asy
   });
 });
 
-Deno.test("a whole set that is of no use is refused, and says why", async (t) => {
+Deno.test("a complete but invalid set is rejected with the reason", async (t) => {
   const part = (bytes: Uint8Array, text: string): Files => ({
     "proxy-v2-1.json": bytes,
     "proxy-v2.json": serialiseIndex(SMALL, {
@@ -324,7 +324,7 @@ Deno.test("a whole set that is of no use is refused, and says why", async (t) =>
   }
 });
 
-Deno.test("one file that is gzip is read as what it holds", async () => {
+Deno.test("a single gzip file is decompressed and read", async () => {
   const whole = files(SMALL);
   const texts: Files[] = [
     { ...whole, "proxy-v2.json": gzipSync(whole["proxy-v2.json"]) },
@@ -338,7 +338,7 @@ Deno.test("one file that is gzip is read as what it holds", async () => {
   }
 });
 
-Deno.test("the old proxy.json takes over and is taken over", async () => {
+Deno.test("the old proxy.json can replace a published configuration, and be replaced by one", async () => {
   await mounted({ "proxy.json": config("old.test") }, async ({ source, volume, hosts, events }) => {
     await source.load();
     source.start();
@@ -350,7 +350,7 @@ Deno.test("the old proxy.json takes over and is taken over", async () => {
   });
 });
 
-Deno.test("no key is in what is logged", async () => {
+Deno.test("no key appears in the log", async () => {
   const whole = files(SMALL);
   const [key] = keyNames(whole);
   await mounted({ ...whole, [key]: "-----BEGIN PRIVATE KEY-----" }, async (scene) => {

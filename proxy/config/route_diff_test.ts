@@ -18,7 +18,7 @@ function follow(
   }
 }
 
-Deno.test("from the changes alone follows what each host is served by, wherever its routes stand", () => {
+Deno.test("the changes alone give each host's routes, wherever they are in the list", () => {
   const random = new Random(11);
   const runs = new RouteDiffer();
   const served = new Map<string, readonly Route[]>();
@@ -37,7 +37,7 @@ Deno.test("from the changes alone follows what each host is served by, wherever 
   }
 });
 
-Deno.test("the same routes in another list, or made anew, are no change", () => {
+Deno.test("equal routes in another list, or recreated, are not a change", () => {
   const runs = new RouteDiffer();
   const routes = [route("a.test", "/"), route("a.test", "/b"), route("b.test", "/")];
   assert.equal(runs.update(routes).length, 2);

@@ -41,7 +41,7 @@ function replyOf(status: number): Reply {
   return { head, body: NO_BODY };
 }
 
-Deno.test("filters are asked in order, those that wait too, and the first reply ends it", async () => {
+Deno.test("filters run in order, including asynchronous ones, and the first reply ends the chain", async () => {
   const asked: string[] = [];
   const filter = (name: string, reply: Reply | null, waits: boolean): Filter => {
     return {
@@ -62,12 +62,12 @@ Deno.test("filters are asked in order, those that wait too, and the first reply 
   }
 });
 
-Deno.test("filters that do not wait make no promise", () => {
+Deno.test("synchronous filters create no promise", () => {
   const { filtered } = scene([{ request: () => null }]);
   assert.equal(filtered.begin(), null);
 });
 
-Deno.test("a response is changed in a copy: its connection's own head stays as it came", async () => {
+Deno.test("a response is changed in a copy: the connection's own head stays unmodified", async () => {
   const filter: Filter = {
     response: (_, head) => {
       head.status = 203;
@@ -85,14 +85,14 @@ Deno.test("a response is changed in a copy: its connection's own head stays as i
   assert.equal((await sent[0].body.read())?.length, 2);
 });
 
-Deno.test("a body hook is not asked where no body follows", async () => {
+Deno.test("a body hook is not called for a response without a body", async () => {
   const { filtered, sent } = scene([{ body: () => assert.fail("asked") }]);
   const { head, body } = replyOf(204);
   await filtered.respond(head, body);
   assert.equal(sent[0].body, body);
 });
 
-Deno.test("a response hook that fails sends nothing, and the reply that says so does without it", async () => {
+Deno.test("a failing response hook sends nothing, and the error reply skips it", async () => {
   const broken: Filter = {
     response: () => {
       throw new Error("broken");
@@ -107,7 +107,7 @@ Deno.test("a response hook that fails sends nothing, and the reply that says so 
   assert.equal(sent[0].head, reply.head);
 });
 
-Deno.test("a body that came with its head and is changed is still at hand, with its length", () => {
+Deno.test("a body that arrived with its head and is changed is still a payload, with its length", () => {
   const twice: Filter = {
     requestBody: (_, body) => {
       const parts: Uint8Array[] = [];
@@ -125,7 +125,7 @@ Deno.test("a body that came with its head and is changed is still at hand, with 
   assert.deepEqual([...exchange.payload!], [1, 2]);
 });
 
-Deno.test("what a filter adds stays with its exchange", () => {
+Deno.test("fields added by a filter stay with their exchange", () => {
   const { filtered, exchange } = scene([{
     request: (x) => {
       x.added = fieldsOf([["x", "y"]]);

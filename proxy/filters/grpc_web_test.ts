@@ -163,14 +163,14 @@ const OTHERS: Readonly<Record<string, Given>> = {
 };
 
 for (const [what, given] of Object.entries(OTHERS)) {
-  Deno.test(`a request ${what} goes on as it is`, () => {
+  Deno.test(`a request ${what} is forwarded unchanged`, () => {
     const { exchange, asked } = scene(given);
     assert.equal(asked, exchange);
     assert.equal(asked.request.isGrpc, false);
   });
 }
 
-Deno.test("what is asked of a translated exchange is asked of the one that it stands for", () => {
+Deno.test("calls on a translated exchange reach the exchange that it wraps", () => {
   const { exchange, asked } = scene({ type: "application/grpc-web" });
   const aborted: string[] = [];
   asked.cancellation.register(({ code }) => aborted.push(code));
@@ -181,7 +181,7 @@ Deno.test("what is asked of a translated exchange is asked of the one that it st
   assert.deepEqual([asked.responded, asked.isOver], [false, false]);
 });
 
-Deno.test("a binary body goes on as it is, with its length", () => {
+Deno.test("a binary body is forwarded unchanged, with its length", () => {
   const whole = scene({ type: "application/grpc-web", payload: "\0\0\0\0\x01a" });
   assert.equal(whole.asked.payload, whole.exchange.payload);
   assert.equal(whole.asked.request.contentLength, 6);
@@ -189,7 +189,7 @@ Deno.test("a binary body goes on as it is, with its length", () => {
   assert.equal(scene({ type: "application/grpc-web", body }).asked.body, body);
 });
 
-Deno.test("a text that came with its head is decoded at once, and its length is that of the bytes", () => {
+Deno.test("a text body that arrived with its head is decoded at once, and has the length of its bytes", () => {
   const message = "\0\0\0\0\x02\xffa";
   const { asked } = scene({
     type: "application/grpc-web-text",
@@ -200,7 +200,7 @@ Deno.test("a text that came with its head is decoded at once, and its length is 
   assert.ok(asked.body.done);
 });
 
-Deno.test("a text is decoded as it comes, however it is cut and padded, without an empty part", async () => {
+Deno.test("a text body is decoded as it arrives, however it is split and padded, without empty parts", async () => {
   const random = new Random(7);
   for (let i = 0; i < 300; i++) {
     const messages = Array.from(
@@ -231,7 +231,7 @@ for (const text of ["AAA", "AA=A", "AAAA AAAA", "not base64!!"]) {
       "later": { body: new PartsBody([...text]) },
     })
   ) {
-    Deno.test(`the text ${JSON.stringify(text)} that comes ${how} is refused`, async () => {
+    Deno.test(`the text ${JSON.stringify(text)} that comes ${how} is rejected`, async () => {
       const { asked } = scene({ type: "application/grpc-web-text", ...given });
       assert.equal(asked.payload, null);
       assert.equal(asked.body.done, false);
@@ -256,7 +256,7 @@ const TRAILERS = fieldsOf([["Grpc-Status", "0"], ["grpc-message", "all%20well"],
 const LINES = "grpc-status: 0\r\ngrpc-message: all%20well\r\nx-bin: AAE=\r\n";
 const FRAME = `\x80\0\0\0${String.fromCharCode(LINES.length)}${LINES}`;
 
-Deno.test("an answer has its trailers as the last frame of its body", async () => {
+Deno.test("a response has its trailers as the last frame of its body", async () => {
   const { asked, answers } = scene({ type: "application/grpc-web+proto" });
   await asked.respond(headOf(HEAD), new PartsBody(["\0\0\0\0\x01a", bytesOf("b")], TRAILERS));
   const [{ head, body }] = answers;
@@ -270,7 +270,7 @@ Deno.test("an answer has its trailers as the last frame of its body", async () =
   assert.equal(body.trailers, null);
 });
 
-Deno.test("an answer in text is encoded part by part, each for itself", async () => {
+Deno.test("a text response is encoded part by part", async () => {
   const { asked, answers } = scene({ type: "application/grpc-web-text+proto" });
   const parts = ["\0\0\0\0\x01", bytesOf("ab"), "a much longer part"];
   await asked.respond(headOf(HEAD), new PartsBody(parts, TRAILERS));
@@ -284,7 +284,7 @@ Deno.test("an answer in text is encoded part by part, each for itself", async ()
   ]);
 });
 
-Deno.test("an answer's parts are asked for one by one, as they are taken", async () => {
+Deno.test("a response's parts are read one by one, on demand", async () => {
   const { asked, answers } = scene({ type: "application/grpc-web-text" });
   const from = new PartsBody(["a", "b", "c"], TRAILERS);
   await asked.respond(headOf(HEAD), from);
@@ -294,7 +294,7 @@ Deno.test("an answer's parts are asked for one by one, as they are taken", async
   assert.equal(from.asked, 2);
 });
 
-Deno.test("Accept says in which coding the answer is to be", async () => {
+Deno.test("Accept selects the encoding of the response", async () => {
   const codings: readonly [string, string, string][] = [
     ["application/grpc-web", "application/grpc-web-text", "application/grpc-web-text+proto"],
     ["application/grpc-web-text", "application/grpc-web+proto", "application/grpc-web+proto"],
@@ -312,7 +312,7 @@ Deno.test("Accept says in which coding the answer is to be", async () => {
   }
 });
 
-Deno.test("an answer without a body has its status in the head", async () => {
+Deno.test("a response without a body has its status in the head", async () => {
   const { asked, answers } = scene({ type: "application/grpc-web-text" });
   const pairs: Pairs = [["content-type", "application/grpc"], ["grpc-status", "5"]];
   await asked.respond(headOf(pairs, 0), NO_BODY);
@@ -323,7 +323,7 @@ Deno.test("an answer without a body has its status in the head", async () => {
   assert.deepEqual(await readAll(body), []);
 });
 
-Deno.test("our own failure is an answer without a body", async () => {
+Deno.test("a local reply for an error has no body", async () => {
   const { asked, answers } = scene({ type: "application/grpc-web+proto" });
   const { head, body } = localReply("no_endpoint", asked);
   await asked.respond(head, body);
@@ -335,7 +335,7 @@ Deno.test("our own failure is an answer without a body", async () => {
   });
 });
 
-Deno.test("an answer that is no gRPC goes back as it is", async () => {
+Deno.test("a response that is not gRPC is forwarded unchanged", async () => {
   const { asked, answers } = scene({ type: "application/grpc-web-text" });
   const head = headOf([["Content-Type", "text/html"]], 3, 502);
   const body = new BytesBody(bytesOf("bad"));
@@ -344,7 +344,7 @@ Deno.test("an answer that is no gRPC goes back as it is", async () => {
   assert.equal(answers[0].body, body);
 });
 
-Deno.test("an answer that breaks off has no last frame", async () => {
+Deno.test("an aborted response has no last frame", async () => {
   for (const type of ["application/grpc-web", "application/grpc-web-text"]) {
     const { asked, answers } = scene({ type });
     const broken = {

@@ -42,7 +42,7 @@ async function rest(body: Body): Promise<string> {
   }
 }
 
-Deno.test("a body comes as it is, and again from its beginning", async () => {
+Deno.test("a body is read as sent, and again from its beginning", async () => {
   const body = new ReplayBody(new Source(["one ", "two ", "three"]));
   assert.equal(body.done, false);
   assert.equal(await rest(body), "one two three");
@@ -54,7 +54,7 @@ Deno.test("a body comes as it is, and again from its beginning", async () => {
   }
 });
 
-Deno.test("what is under way when it begins anew comes behind what is kept, once", async () => {
+Deno.test("a read in progress during a replay comes after the buffered bytes, once", async () => {
   const source = new Source(["one ", "late", "two ", "three"]);
   const body = new ReplayBody(source);
   await body.read();
@@ -69,7 +69,7 @@ Deno.test("what is under way when it begins anew comes behind what is kept, once
 });
 
 for (const late of ["two ", "x".repeat(20_000)]) {
-  Deno.test(`${late.length} bytes that come before what is kept is read anew are not lost`, async () => {
+  Deno.test(`${late.length} bytes that arrive before the buffered bytes are replayed are not lost`, async () => {
     const source = new Source(["one ", "late", late, "three"]);
     const body = new ReplayBody(source);
     await body.read();
@@ -84,7 +84,7 @@ for (const late of ["two ", "x".repeat(20_000)]) {
   });
 }
 
-Deno.test("an end that comes before what is kept is read anew is an end", async () => {
+Deno.test("an end that arrives before the buffered bytes are replayed is an end", async () => {
   const source = new Source(["one", "late"]);
   const body = new ReplayBody(source);
   await body.read();
@@ -95,7 +95,7 @@ Deno.test("an end that comes before what is kept is read anew is an end", async 
   assert.equal(await rest(body), "one");
 });
 
-Deno.test("more than a little is not kept, nor what nobody will want", async () => {
+Deno.test("a large body, or one that will not be retried, is not buffered", async () => {
   const large = new ReplayBody(new Source(["x".repeat(10_000), "y".repeat(10_000)]));
   await large.read();
   assert.equal(large.isWhole, true);
@@ -108,7 +108,7 @@ Deno.test("more than a little is not kept, nor what nobody will want", async () 
   assert.equal(await rest(forgotten), "two");
 });
 
-Deno.test("a body that has begun anew is forgotten no sooner than it has been read", async () => {
+Deno.test("a replayed body is released only after it has been read", async () => {
   const body = new ReplayBody(new Source(["one ", "two ", "three"]));
   await body.read();
   await body.read();
@@ -118,7 +118,7 @@ Deno.test("a body that has begun anew is forgotten no sooner than it has been re
   assert.equal(await rest(body), "two three");
 });
 
-Deno.test("a body that breaks off does so for whoever reads it", async () => {
+Deno.test("an aborted body fails for every reader", async () => {
   const source: Body = {
     done: false,
     trailers: null,

@@ -94,13 +94,13 @@ const ROWS: readonly [name: string, sent: Sent, again: readonly RetryReason[]][]
 ];
 
 for (const [name, sent, again] of ROWS) {
-  Deno.test(`${name}: sent again after ${again.join(", ") || "nothing"}`, () => {
+  Deno.test(`${name}: retried after ${again.join(", ") || "nothing"}`, () => {
     const found = REASONS.filter((reason) => isSentAgain(sent, reason));
     assert.deepEqual(found, again);
   });
 }
 
-Deno.test("only an endpoint that may have acted on a request is blamed for its failure", () => {
+Deno.test("only an endpoint that may have processed a request is charged with its failure", () => {
   const blameless = REASONS.filter((reason) => isBlameless(call(reason)));
   assert.deepEqual(blameless, ["closed_idle", "unprocessed", "refused"]);
 });
@@ -125,7 +125,7 @@ function failures(tries: number, ...turns: readonly (RetryReason | ProxyError)[]
   });
 }
 
-Deno.test("a connection that was closed as idle costs no endpoint, once", () => {
+Deno.test("a connection closed as idle costs the endpoint nothing, once", () => {
   assert.deepEqual(failures(2, "closed_idle", "closed"), [
     "again anew paid 0",
     "again anew paid 1",
@@ -138,7 +138,7 @@ Deno.test("a connection that was closed as idle costs no endpoint, once", () => 
   assert.deepEqual(failures(1, "closed_idle", "closed"), ["again anew paid 0", "no anew paid 1"]);
 });
 
-Deno.test("a request that was not begun with is sent again without the budget, once", () => {
+Deno.test("a request that was not started is retried outside of the budget, once", () => {
   assert.deepEqual(failures(2, "unprocessed", "unprocessed"), [
     "again anew 0",
     "again anew paid 1",
@@ -146,7 +146,7 @@ Deno.test("a request that was not begun with is sent again without the budget, o
   assert.deepEqual(failures(2, "refused"), ["again anew paid 0"]);
 });
 
-Deno.test("each failure that may be the endpoint's uses up a try", () => {
+Deno.test("each failure that the endpoint may have caused uses up a try", () => {
   assert.deepEqual(failures(1, "closed"), ["no paid 1"]);
   assert.deepEqual(failures(3, "closed", UNREACHABLE, "closed"), [
     "again paid 1",
@@ -155,7 +155,7 @@ Deno.test("each failure that may be the endpoint's uses up a try", () => {
   ]);
 });
 
-Deno.test("sixteen refused connections use up no try, and the next does; with one try none is free", () => {
+Deno.test("sixteen refused connections use up no try, the next one does; with one try none is free", () => {
   const refused = Array.from({ length: 18 }, () => REFUSED);
   assert.deepEqual(failures(2, ...refused), [
     ...Array.from({ length: 16 }, (_, i) => `again ${i + 1}`),
@@ -165,7 +165,7 @@ Deno.test("sixteen refused connections use up no try, and the next does; with on
   assert.deepEqual(failures(1, REFUSED), ["no paid 1"]);
 });
 
-Deno.test("other endpoints begin anew, but for the connection that was closed as idle", () => {
+Deno.test("other endpoints start over, except for the connection closed as idle", () => {
   const retries = new RetryState(2);
   const failed = { endpoint: endpoint(), failure: CLOSED, replay: null };
   assert.equal(retries.allows(exchangeOf({}), { ...failed, call: call("closed_idle") }), true);

@@ -21,7 +21,7 @@ function decoded(parts: readonly Uint8Array[]): Uint8Array | null {
   return decoder.isWhole ? Uint8Array.from(bytes) : null;
 }
 
-Deno.test("bytes of every length are encoded as Node does it", () => {
+Deno.test("bytes of every length are encoded as in Node", () => {
   const random = new Random(64);
   for (let length = 0; length < 300; length++) {
     const bytes = bytesOf(random, length);
@@ -31,7 +31,7 @@ Deno.test("bytes of every length are encoded as Node does it", () => {
   }
 });
 
-Deno.test("texts that were padded anywhere and cut anywhere are decoded to the bytes they stand for", () => {
+Deno.test("texts with padding and splits anywhere are decoded to the original bytes", () => {
   const random = new Random(65);
   for (let i = 0; i < 2_000; i++) {
     const written = Array.from({ length: random.between(1, 5) }, () => {
@@ -61,7 +61,7 @@ const MALFORMED: Readonly<Record<string, string>> = {
 };
 
 for (const [what, text] of Object.entries(MALFORMED)) {
-  Deno.test(`text that ${what} is no base64, however it is cut`, () => {
+  Deno.test(`text that ${what} is not base64, however it is split`, () => {
     const bytes = asciiBytes(text);
     assert.equal(decoded([bytes]), null);
     assert.equal(decoded(Array.from(bytes, (byte) => Uint8Array.of(byte))), null);

@@ -36,7 +36,7 @@ function watching(...calls: Timed[]) {
   return { grpc, deadlines };
 }
 
-Deno.test("a call ends when its time since its head's first byte has passed, and not before", () => {
+Deno.test("a call ends when its time since the first byte of its head has passed, and not before", () => {
   const short = call("200m");
   const long = call("3S");
   const { grpc } = watching(short, long);
@@ -50,7 +50,7 @@ Deno.test("a call ends when its time since its head's first byte has passed, and
   assert.equal(short.ended.length, 1);
 });
 
-Deno.test("what begins to work on a call after its time has passed is stopped at once", () => {
+Deno.test("work that starts after a call's deadline is cancelled at once", () => {
   const late = call("1m");
   const { grpc } = watching(late);
   late.cancellation.reset();
@@ -60,7 +60,7 @@ Deno.test("what begins to work on a call after its time has passed is stopped at
   assert.deepEqual(late.ended.map(({ code }) => code), ["deadline_passed"]);
 });
 
-Deno.test("a call that has ended is left alone", () => {
+Deno.test("a call that has ended is not cancelled", () => {
   const done = call("1m");
   const { grpc } = watching(done);
   grpc.forget(done);
@@ -68,7 +68,7 @@ Deno.test("a call that has ended is left alone", () => {
   assert.deepEqual(done.ended, []);
 });
 
-Deno.test("nothing is swept while no call has a deadline", () => {
+Deno.test("there are no sweeps while no call has a deadline", () => {
   const [first, second] = [call("1m"), call("1S")];
   const { grpc, deadlines } = watching(first, second);
   assert.equal(deadlines.entries.size, 1);
@@ -83,7 +83,7 @@ Deno.test("nothing is swept while no call has a deadline", () => {
   assert.equal(deadlines.entries.size, 0);
 });
 
-Deno.test("no time and a malformed one are told apart", () => {
+Deno.test("a missing timeout and a malformed one are distinguished", () => {
   const { grpc, deadlines } = watching();
   assert.equal(grpc.watch(call()), "none");
   assert.equal(grpc.watch(call("1 S")), "malformed");

@@ -66,7 +66,7 @@ const EXPECTED: Record<ErrorCode, number | null> = {
 for (const [code, status] of Object.entries(EXPECTED) as [ErrorCode, number | null][]) {
   if (ERROR_KINDS[code].status === 0) continue;
   const what = status === null ? "as HTTP" : `with grpc-status ${status}`;
-  Deno.test(`${code} of a gRPC request is answered ${what}`, () => {
+  Deno.test(`${code} of a gRPC request becomes ${what}`, () => {
     const { head, body } = localReply(code, exchangeOf(GRPC));
     assert.equal(field(head, "x-request-id"), "some-id");
     if (status === null) {
@@ -83,7 +83,7 @@ for (const [code, status] of Object.entries(EXPECTED) as [ErrorCode, number | nu
   });
 }
 
-Deno.test("every error of a request that is not gRPC is answered as HTTP", () => {
+Deno.test("every error of a request that is not gRPC becomes an HTTP response", () => {
   const types = [[], ["text/html"], ["application/grpc-web+proto"], ["application/grpcish"]];
   for (const code of Object.keys(ERROR_KINDS) as ErrorCode[]) {
     for (const type of types) {
@@ -96,7 +96,7 @@ Deno.test("every error of a request that is not gRPC is answered as HTTP", () =>
   }
 });
 
-Deno.test("a message has percent signs and what is no visible ASCII as bytes of UTF-8 in hex", () => {
+Deno.test("a message has percent signs and everything but visible ASCII percent-encoded as UTF-8", () => {
   assert.equal(encodeGrpcMessage("No backend is ready"), "No backend is ready");
   assert.equal(encodeGrpcMessage("100 % für\r\n~\x7f"), "100 %25 f%C3%BCr%0D%0A~%7F");
 });

@@ -41,7 +41,7 @@ for (const [lines, json] of CASES) {
   });
 }
 
-Deno.test("Accept is read up to its limit, over all lines, and an element that it cuts is not", () => {
+Deno.test("Accept is read up to its limit over all lines, without an element that the limit cuts", () => {
   const json = "application/json";
   const upTo = (bytes: number) => "x".repeat(bytes - 1) + ",";
   assert.ok(prefersJson([upTo(ACCEPT_BYTES - json.length) + json]));
@@ -52,7 +52,7 @@ Deno.test("Accept is read up to its limit, over all lines, and an element that i
   assert.ok(!prefersJson([upTo(ACCEPT_BYTES - json.length) + `${json};q=0`]));
 });
 
-Deno.test("lines behind the limit are not fetched", () => {
+Deno.test("lines beyond the limit are not read", () => {
   let fetched = 0;
   const lines = function* () {
     for (;;) {

@@ -11,7 +11,7 @@ function work(): { readonly stop: (reason: ProxyError) => void; readonly reasons
   return { stop: (reason) => reasons.push(reason), reasons };
 }
 
-Deno.test("all who work on an exchange are stopped when it is cancelled, each once", () => {
+Deno.test("cancelling an exchange stops each of its operations once", () => {
   const cancellation = new Cancellation();
   const works = [work(), work(), work()];
   for (const { stop } of works) cancellation.register(stop);
@@ -23,7 +23,7 @@ Deno.test("all who work on an exchange are stopped when it is cancelled, each on
   assert.equal(cancellation.isAwaited, false);
 });
 
-Deno.test("work that begins after its exchange was cancelled is stopped at once", () => {
+Deno.test("an operation that starts after the cancellation is stopped at once", () => {
   const cancellation = new Cancellation();
   cancellation.cancel(LATE);
   const late = work();
@@ -32,7 +32,7 @@ Deno.test("work that begins after its exchange was cancelled is stopped at once"
   assert.equal(cancellation.isAwaited, false);
 });
 
-Deno.test("work that is done is not stopped, in whatever order it ends", () => {
+Deno.test("completed operations are not stopped, in whatever order they end", () => {
   for (const done of [[0], [1], [2], [0, 1], [1, 0], [2, 0], [0, 1, 2], [2, 1, 0]]) {
     const cancellation = new Cancellation();
     const works = [work(), work(), work()];
@@ -45,7 +45,7 @@ Deno.test("work that is done is not stopped, in whatever order it ends", () => {
   }
 });
 
-Deno.test("who ends late takes nobody else's place", () => {
+Deno.test("an operation that ends late removes no other one", () => {
   const cancellation = new Cancellation();
   const [first, second] = [work(), work()];
   cancellation.register(first.stop);
@@ -56,7 +56,7 @@ Deno.test("who ends late takes nobody else's place", () => {
   assert.deepEqual([first.reasons, second.reasons], [[], [GONE]]);
 });
 
-Deno.test("the next exchange knows nothing of the one before", () => {
+Deno.test("the next exchange has no state of the previous one", () => {
   for (const isCancelled of [true, false]) {
     const cancellation = new Cancellation();
     const before = [work(), work()];

@@ -9,7 +9,7 @@ function linesOf(fields: Fields): string[] {
 
 const ADDED = fieldsOf([["X-New", "n"], ["A", "3"]]);
 
-Deno.test("fields are dropped by name in any case, and added behind, in a copy", () => {
+Deno.test("fields are dropped by name in any case, and added at the end, in a copy", () => {
   const fields = fieldsOf([["A", "1"], ["B", "2"], ["a", "4"], ["C", ""]]);
   const before = fields.bytes.slice();
   const changed = changedFields(fields, [asciiBytes("a")], ADDED);
@@ -21,12 +21,12 @@ Deno.test("fields are dropped by name in any case, and added behind, in a copy",
   assert.deepEqual(fields.bytes, before);
 });
 
-Deno.test("no fields at all, before or behind, are none", () => {
+Deno.test("an empty list of fields adds nothing to another, before or after it", () => {
   assert.deepEqual(linesOf(changedFields(new Fields(), [], ADDED)), ["X-New: n", "A: 3"]);
   assert.deepEqual(linesOf(changedFields(ADDED, [], new Fields())), ["X-New: n", "A: 3"]);
 });
 
-Deno.test("fields that stand anywhere in a buffer, in any order, are copied", () => {
+Deno.test("fields anywhere in a buffer, in any order, are copied", () => {
   const bytes = asciiBytes("----b: 22\r\n--a:1\r\n----");
   const fields = new Fields();
   fields.clear(bytes);

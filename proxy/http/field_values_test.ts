@@ -15,7 +15,7 @@ Deno.test("a length is digits below 2^53, and nothing else", () => {
   }
 });
 
-Deno.test("a list keeps its empty elements, for its reader to judge", () => {
+Deno.test("a list keeps its empty elements for its reader to check", () => {
   assert.deepEqual(splitList("a,\tb ,c d"), ["a", "b", "c d"]);
   assert.deepEqual(splitList(", a,,"), ["", "a", "", ""]);
   assert.deepEqual(splitList(""), [""]);
@@ -29,7 +29,7 @@ Deno.test("a name drops all its fields in any case, and no other", () => {
   assert.deepEqual([kept.name(0), kept.name(1), kept.count], ["X-AB", "X-", 2]);
 });
 
-Deno.test("blanks inside of an element stay, those around it go", () => {
+Deno.test("spaces inside an element stay, those around it are removed", () => {
   assert.deepEqual(splitList(" \t a \t b\t ,\t, "), ["a \t b", "", ""]);
 });
 

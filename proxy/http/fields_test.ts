@@ -90,7 +90,7 @@ function exchangeOf(parts: Partial<RequestHead>, fields: [string, string][] = []
   } as unknown as Exchange;
 }
 
-Deno.test("no name or value of a field breaks out of its line: it is written as given, or refused", () => {
+Deno.test("no name or value of a field breaks out of its line: it is written unchanged or rejected", () => {
   const random = new Random(36);
   let refused = 0;
   for (let i = 0; i < 20_000; i++) {
@@ -114,7 +114,7 @@ Deno.test("no name or value of a field breaks out of its line: it is written as 
 });
 
 for (const breaking of [...BREAKING, INJECTED]) {
-  Deno.test(`${JSON.stringify(breaking)} is refused at any place of a name or a value`, () => {
+  Deno.test(`${JSON.stringify(breaking)} is rejected at any place of a name or a value`, () => {
     for (const text of [breaking, `a${breaking}`, `${breaking}a`, `a${breaking}b`]) {
       assert.throws(() => fieldsOf([["X-A", text]]), TypeError);
       assert.throws(() => fieldsOf([[text, "a"]]), TypeError);
@@ -123,7 +123,7 @@ for (const breaking of [...BREAKING, INJECTED]) {
   });
 }
 
-Deno.test("a redirect has one Location, whatever host, path and query it is made of", () => {
+Deno.test("a redirect has one Location, with any host, path and query", () => {
   const random = new Random(308);
   let made = 0;
   for (let i = 0; i < 5_000; i++) {
@@ -147,7 +147,7 @@ Deno.test("a redirect has one Location, whatever host, path and query it is made
   assert.ok(made > 500, `${made} redirects were made`);
 });
 
-Deno.test("an error page has its own fields alone, whatever id and Accept came with the request", () => {
+Deno.test("an error page has only its own fields, whatever id and Accept the request has", () => {
   const random = new Random(500);
   const codes = Object.keys(ERROR_KINDS) as ErrorCode[];
   for (let i = 0; i < 5_000; i++) {
@@ -188,7 +188,7 @@ for (const [trusted, fields, client] of CLIENTS) {
   });
 }
 
-Deno.test("the last value can be replaced where there is room, and by nothing that breaks its line", () => {
+Deno.test("the last value can be replaced if there is room, but not by one that breaks its line", () => {
   const fields = fieldsOf([["X-A", "1"], ["X-Host", "a.test"]], 4);
   for (const value of ["b.test", "a", "longer.tes", "a.test"]) {
     assert.equal(fields.replaceLast(value), true, value);
@@ -201,7 +201,7 @@ Deno.test("the last value can be replaced where there is room, and by nothing th
   }
 });
 
-Deno.test("over one connection, each request tells the backend its own host and an id of its own", () => {
+Deno.test("on one connection, each request sends the backend its own host and its own id", () => {
   const hosts = [
     "a.test",
     "b.test",
@@ -223,7 +223,7 @@ Deno.test("over one connection, each request tells the backend its own host and 
   assert.equal(ids.size, hosts.length + 3);
 });
 
-Deno.test("bytes of any number make a string of as many characters", () => {
+Deno.test("any bytes become a string with the same number of characters", () => {
   const bytes = Uint8Array.from({ length: 300 }, (_, index) => index);
   for (const length of [0, 1, 12, 63, 64, 65, 128, 129, 290]) {
     const expected = String.fromCharCode(...bytes.subarray(7, 7 + length));

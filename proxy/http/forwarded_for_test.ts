@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { CidrList } from "../../shared/net/cidr.ts";
 import { addressIn, originalClient } from "./forwarded_for.ts";
 
-Deno.test("an address is found with or without port and brackets, and nothing else is one", () => {
+Deno.test("an address is parsed with or without port and brackets, and nothing else is one", () => {
   const elements: [element: string, address: string | null][] = [
     ["10.0.0.1", "10.0.0.1"],
     ["10.0.0.1:80", "10.0.0.1"],
@@ -43,7 +43,7 @@ Deno.test("an address is found with or without port and brackets, and nothing el
   }
 });
 
-Deno.test("the client is the last address that no trusted proxy has, behind the last that is none", () => {
+Deno.test("the client is the last address that is not a trusted proxy; an invalid address ends the search", () => {
   const trusted = CidrList.parse("127.0.0.0/8, 2001:db8::/32") as CidrList;
   const chains: [chain: string[], client: string][] = [
     [[], "127.0.0.1"],

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { asciiBytes } from "./fields.ts";
 import { authorityAt, readAuthority } from "./host.ts";
 
-Deno.test("an authority gives the host that routes are compared with", () => {
+Deno.test("an authority gives the host that routes are matched with", () => {
   const hosts: [authority: string, host: string][] = [
     ["a.test", "a.test"],
     ["A.Test:8080", "a.test"],
@@ -23,7 +23,7 @@ Deno.test("an authority gives the host that routes are compared with", () => {
   }
 });
 
-Deno.test("an authority that could be read in two ways is none", () => {
+Deno.test("an ambiguous authority is rejected", () => {
   for (
     const authority of [
       "",
@@ -59,7 +59,7 @@ Deno.test("an authority that could be read in two ways is none", () => {
   }
 });
 
-Deno.test("an authority in bytes is its text, whatever was read before", () => {
+Deno.test("an authority in bytes gives its text, whatever was parsed before", () => {
   // Neighbours differ in case, in one byte, or in length only.
   const authorities = ["a.test", "a.test", "A.test", "b.test", "a.tes", "a.test:80", "", "a.test"];
   for (const authority of authorities) {

@@ -14,7 +14,7 @@ function frame(opcode: number, length: number, masked: boolean): Uint8Array {
   return bytes;
 }
 
-Deno.test("frames of every length end where they end, however they are cut", () => {
+Deno.test("the end of frames of every length is found, however they are split", () => {
   for (const masked of [false, true]) {
     for (const length of [0, 1, 125, 126, 127, 128, 65535, 65536, 70000]) {
       const bytes = frame(2, length, masked);
@@ -39,7 +39,7 @@ Deno.test("frames of every length end where they end, however they are cut", () 
   }
 });
 
-Deno.test("a Close frame is noticed, and the one that says going away is one", () => {
+Deno.test("a Close frame is detected, including our own with status 1001 (going away)", () => {
   for (const masked of [false, true]) {
     const boundary = new FrameBoundary();
     boundary.pass(frame(1, 5, masked));

@@ -45,7 +45,7 @@ async function trailersOf(body: InputBody): Promise<[string, string][]> {
   return Array.from({ length: trailers.count }, (_, i) => [trailers.name(i), trailers.value(i)]);
 }
 
-Deno.test("trailers are the same however they arrive, also in a buffer that grows", async () => {
+Deno.test("trailers are the same however they are split, also in a growing buffer", async () => {
   const expected: [string, string][] = [["X-A", "1"], ["X-B", "b".repeat(700)], ["X-C", ""]];
   const section = expected.map(([name, value]) => `${name}: ${value}\r\n`).join("");
   const message = `0\r\n${section}\r\n`;
@@ -55,7 +55,7 @@ Deno.test("trailers are the same however they arrive, also in a buffer that grow
   }
 });
 
-Deno.test("a trailer section that trickles in is read on, never from its start again", async () => {
+Deno.test("a trailer section in small pieces is parsed on, never again from its start", async () => {
   // Colons that have been read are spoilt before the next byte comes.
   const spoil = ({ bytes, start, end }: Input) => {
     for (let i = start; i < end; i++) if (bytes[i] === 0x3a) bytes[i] = 0;
@@ -64,7 +64,7 @@ Deno.test("a trailer section that trickles in is read on, never from its start a
   assert.deepEqual(await trailersOf(chunked(pieces, spoil)), [["X-A", "1"], ["X-B", "2"]]);
 });
 
-Deno.test("each body of a connection has trailers of its own", async () => {
+Deno.test("each body of a connection has its own trailers", async () => {
   const body = chunked(["0\r\nX-A", ": 1\r\n\r", "\n0\r\nX-B", ": 2\r\n\r", "\n0\r\n\r\n"]);
   assert.deepEqual(await trailersOf(body), [["X-A", "1"]]);
   body.begin(UNKNOWN_LENGTH, false);

@@ -26,7 +26,7 @@ function decode(pieces: readonly string[]): { data: string; rest: string; error:
 
 const BODY = '5\r\nhello\r\n1;a="\\"b"\r\n \r\nA ;x\r\nto the end\r\n000\r\nX: y\r\n\r\n';
 
-Deno.test("the data of many chunks is one view, however they are cut", () => {
+Deno.test("the data of many chunks is one view, however they are split", () => {
   const expected = { data: "hello to the end", rest: "X: y\r\n\r\n", error: null };
   assert.deepEqual(decode([BODY]), expected);
   assert.deepEqual(decode([...BODY]), expected);
@@ -38,7 +38,7 @@ Deno.test("the data of many chunks is one view, however they are cut", () => {
   }
 });
 
-Deno.test("an error is told at the byte that makes it certain", async (t) => {
+Deno.test("an error is reported at the first byte that proves it", async (t) => {
   const malformed: [before: string, byte: string, reason: RegExp][] = [
     ["", "\r", /without digits/],
     ["", " ", /without digits/],
@@ -66,7 +66,7 @@ Deno.test("an error is told at the byte that makes it certain", async (t) => {
   }
 });
 
-Deno.test("a decoder serves one body after another", () => {
+Deno.test("a decoder handles one body after another", () => {
   const decoder = new ChunkDecoder();
   for (const broken of ["5;a=", "5\r\nhel", "5\r\nhello\r", "0\r\n"]) {
     decoder.begin();
@@ -80,7 +80,7 @@ Deno.test("a decoder serves one body after another", () => {
   }
 });
 
-Deno.test("more framing than a body needs is a flood, plain chunks of one byte are not", () => {
+Deno.test("more framing than a body needs is rejected as abuse, plain chunks of one byte are not", () => {
   assert.equal(decode(["1\r\nx\r\n".repeat(100_000)]).error, null);
   assert.equal(decode([`1;${"a".repeat(12)}\r\nx\r\n`.repeat(10_000)]).error, null);
   const padded = decode([`1;${"a".repeat(1000)}\r\nx\r\n`.repeat(100)]);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { HalfClosedClient } from "./half_closed.ts";
 
-Deno.test("a client is probed a few times before its answer, and then left to wait", () => {
+Deno.test("a half-closed client is probed a few times before its response, then left to wait", () => {
   const client = new HalfClosedClient();
   client.begin();
   assert.equal(client.check(0, false), "wait");
@@ -13,7 +13,7 @@ Deno.test("a client is probed a few times before its answer, and then left to wa
   assert.deepEqual(probes, [1000, 1100, 1800]);
 });
 
-Deno.test("FIN in the middle of an answer that is silent since means gone after a second", () => {
+Deno.test("a client that sent FIN during a response is gone after a second without a write", () => {
   const client = new HalfClosedClient();
   client.begin();
   client.ended(1000);
@@ -21,7 +21,7 @@ Deno.test("FIN in the middle of an answer that is silent since means gone after 
   assert.equal(client.check(1850, true), "gone");
 });
 
-Deno.test("a client that has taken a write since FIN is asked for a second, and is never gone", () => {
+Deno.test("a half-closed client that accepts a write is probed for a second, and never counts as gone", () => {
   const client = new HalfClosedClient();
   client.begin();
   client.ended(1000);
@@ -33,7 +33,7 @@ Deno.test("a client that has taken a write since FIN is asked for a second, and 
   assert.equal(client.check(60_100, true), "touch");
 });
 
-Deno.test("a probe counts as a write once the answer has begun", () => {
+Deno.test("a probe counts as a write once the response has begun", () => {
   const client = new HalfClosedClient();
   client.begin();
   client.ended(1000);
@@ -41,7 +41,7 @@ Deno.test("a probe counts as a write once the answer has begun", () => {
   assert.equal(client.check(5000, true), "wait");
 });
 
-Deno.test("a new exchange knows nothing of the last one's end", () => {
+Deno.test("a new exchange has no state of the previous one's FIN", () => {
   const client = new HalfClosedClient();
   client.ended(0);
   client.begin();

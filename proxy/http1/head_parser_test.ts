@@ -22,7 +22,7 @@ function parse(
   return { result: "pending", at: text.length, fields, parser };
 }
 
-Deno.test("fields are ranges without the blanks around, with ids of the names that matter", () => {
+Deno.test("fields are ranges without surrounding whitespace, with ids of known names", () => {
   for (const start of [0, 17]) {
     const { result, at, fields, parser } = parse(HEAD + "rest", { start });
     assert.equal(result, "complete");
@@ -44,7 +44,7 @@ Deno.test("fields are ranges without the blanks around, with ids of the names th
   }
 });
 
-Deno.test("a head is the same however it is cut", () => {
+Deno.test("a head is the same however it is split", () => {
   const whole = new Fields();
   const bytes = asciiBytes(HEAD);
   for (let cut = 0; cut <= HEAD.length; cut++) {
@@ -65,7 +65,7 @@ Deno.test("a head is the same however it is cut", () => {
   }
 });
 
-Deno.test("an error is told at the byte that makes it certain", async (t) => {
+Deno.test("an error is reported at the first byte that proves it", async (t) => {
   const malformed: [before: string, byte: string][] = [
     ["", "\n"],
     ["\r", "\r"],
@@ -91,7 +91,7 @@ Deno.test("an error is told at the byte that makes it certain", async (t) => {
   }
 });
 
-Deno.test("the limits allow what they say, and not a byte or a field more", () => {
+Deno.test("limits hold to the byte and to the field", () => {
   const { length } = HEAD;
   assert.equal(parse(HEAD, { maxBytes: length, maxFields: 4 }).result, "complete");
   const long = parse(HEAD, { maxBytes: length - 1 });

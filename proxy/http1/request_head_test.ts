@@ -21,7 +21,7 @@ function read(text: string, head = new RequestHead()): {
   return { code: readRequestFields(head, connection), head, keepAlive: connection.keepAlive };
 }
 
-Deno.test("a head means what its line and fields say", () => {
+Deno.test("a head has the meaning of its request line and fields", () => {
   const { code, head, keepAlive } = read(
     "PUT /a/../b?c HTTP/1.1\r\nHost: A.Test.:80\r\nContent-Length: 5\r\nExpect: 100-continue\r\n" +
       "TE: gzip, trailers\r\nContent-Type: application/grpc+proto\r\n\r\n",
@@ -45,7 +45,7 @@ Deno.test("a head means what its line and fields say", () => {
   assert.deepEqual([head.expectsContinue, head.acceptsTrailers, head.isGrpc], [true, true, true]);
 });
 
-Deno.test("nothing of a head is left over for the next on the same connection", () => {
+Deno.test("nothing of a head is left for the next one on the same connection", () => {
   const head = new RequestHead();
   read(
     "POST http://b.test/x?y HTTP/1.1\r\nHost: b.test\r\nTransfer-Encoding: chunked\r\n" +
@@ -67,7 +67,7 @@ Deno.test("nothing of a head is left over for the next on the same connection", 
   ]);
 });
 
-Deno.test("whether a connection stays follows from version and options", () => {
+Deno.test("whether a connection persists follows from version and options", () => {
   const stays = (minor: number, connection: string) =>
     read(`GET / HTTP/1.${minor}\r\nHost: a\r\n${connection}\r\n`).keepAlive;
   assert.equal(stays(1, ""), true);
@@ -77,7 +77,7 @@ Deno.test("whether a connection stays follows from version and options", () => {
   assert.equal(stays(0, "Connection: keep-alive\r\nConnection: close\r\n"), false);
 });
 
-Deno.test("the first thing that is wrong decides: framing and host before the rest", () => {
+Deno.test("the first error decides: framing and host before the rest", () => {
   const refused: [fields: string, code: string][] = [
     ["Connection: host\r\n", "bad_host"],
     ["Host: a\r\nContent-Length: x\r\nConnection: host\r\n", "bad_framing"],

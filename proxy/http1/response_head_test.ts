@@ -46,7 +46,7 @@ Deno.test("a body's length follows from method, status and fields", () => {
   }
 });
 
-Deno.test("a connection serves another request only if the answer lets it", () => {
+Deno.test("a connection is reused only if the response allows it", () => {
   const five = "Content-Length: 5\r\n";
   const stays = (fields: string, version: 10 | 11 = 11) => read(200, fields, { version }).keepAlive;
   assert.equal(stays(five), true);
@@ -58,7 +58,7 @@ Deno.test("a connection serves another request only if the answer lets it", () =
   assert.equal(stays("Connection: keep-alive\r\n"), false);
 });
 
-Deno.test("a status line gives its version, status and reason, or is none", () => {
+Deno.test("a status line has version, status and reason, or is rejected", () => {
   const status = (line: string) => {
     const head = new ResponseHead();
     const bytes = asciiBytes(line);

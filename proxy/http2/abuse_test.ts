@@ -122,7 +122,7 @@ const HONEST: readonly { readonly says: string; readonly act: Act }[] = [
 ];
 
 for (const { says, act } of HONEST) {
-  Deno.test(`a connection may go on for ever on which ${says}`, () => {
+  Deno.test(`a connection is never closed if ${says}`, () => {
     assert.deepEqual(times(new PeerBudget(LIMITS, 0, false), act), [100_000, ""]);
   });
 }
@@ -136,7 +136,7 @@ const REFILLS: readonly { readonly act: Act; readonly perSecond: number; readonl
   ];
 
 for (const { act, perSecond, size } of REFILLS) {
-  Deno.test(`a budget of ${size} gets ${perSecond} a second, and never more than it was`, () => {
+  Deno.test(`a budget of ${size} refills ${perSecond} a second, and never exceeds its size`, () => {
     const budget = new PeerBudget(LIMITS, 0, false);
     times(budget, act);
     assert.equal(times(budget, act, 2_000)[0], 2 * perSecond);
@@ -145,24 +145,24 @@ for (const { act, perSecond, size } of REFILLS) {
   });
 }
 
-Deno.test("the client's resets and those it provokes share one budget", () => {
+Deno.test("the client's resets and those it causes share one budget", () => {
   const budget = new PeerBudget(LIMITS, 0, false);
   assert.deepEqual(times(budget, reset, 0, 60), [60, ""]);
   assert.deepEqual(times(budget, provoked), [40, "resets"]);
 });
 
-Deno.test("a backend may answer a byte at a time, but not by nothing", () => {
+Deno.test("a backend may send a byte at a time, but not empty frames without end", () => {
   const budget = new PeerBudget(LIMITS, 0, true);
   assert.deepEqual(times(budget, data(1)), [100_000, ""]);
   assert.deepEqual(times(budget, data(0)), [100, "empty_frames"]);
 });
 
-Deno.test("a larger head may have as many CONTINUATION frames as hold it", () => {
+Deno.test("a larger head may use as many CONTINUATION frames as it needs", () => {
   const budget = new PeerBudget({ ...LIMITS, requestHeadBytes: 1024 * 1024 }, 0, false);
   assert.deepEqual(times(budget, (b) => b.continuation()), [64, "continuations"]);
 });
 
-Deno.test("a clock that stands still or goes back gives nothing", () => {
+Deno.test("a clock that stops or runs backwards refills nothing", () => {
   const budget = new PeerBudget(LIMITS, 5_000, false);
   times(budget, reset, 5_000);
   assert.equal(times(budget, reset, 1_000)[0], 0);

@@ -47,7 +47,7 @@ for (
     ["that first", [interim(100), hints(60)], [100, ...Array(7).fill(103)]],
   ] as const
 ) {
-  Deno.test(`interim heads that nobody takes wait within a bound: ${name}`, async () => {
+  Deno.test(`unread interim heads are buffered within a bound: ${name}`, async () => {
     assert.deepEqual(await statusesOf(...heads, FINAL), [...expected, 200]);
   });
 }

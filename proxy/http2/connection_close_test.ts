@@ -16,7 +16,7 @@ import { type Body, ResponseHead } from "../http/message.ts";
 
 const WIDE = [[SETTING.INITIAL_WINDOW_SIZE, 1 << 30]] as const;
 
-Deno.test("whoever waits to send an interim head learns that the connection is closed", async () => {
+Deno.test("a writer that waits to send an interim head is notified when the connection closes", async () => {
   const endless = { done: false, trailers: null, read: () => new Uint8Array(10_000) };
   let settled = false;
   using client = new MemoryClient((exchange) => {
@@ -38,7 +38,7 @@ Deno.test("whoever waits to send an interim head learns that the connection is c
   assert.equal(settled, true);
 });
 
-Deno.test("a connection that is closed while it is not read from gives its buffer back once", async () => {
+Deno.test("a connection that closes while its reads are paused returns its buffer once", async () => {
   const end = Promise.withResolvers<null>();
   const trailers = fieldsOf([["x-sum", "x".repeat(60_000)]]);
   const late: Body = { done: false, trailers, read: () => end.promise };

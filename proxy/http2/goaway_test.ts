@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { CODE, FRAME, get, headers, ping, windowUpdate } from "../../tests/support/h2_frames.ts";
 import { MemoryClient } from "../../tests/support/h2_memory_client.ts";
 
-Deno.test("the last stream that GOAWAY names becomes no later one (§6.8)", async () => {
+Deno.test("the last stream id of a GOAWAY never increases (§6.8)", async () => {
   const never = Promise.withResolvers<void>();
   using client = new MemoryClient((exchange) => {
     exchange.cancellation.register(() => never.resolve());

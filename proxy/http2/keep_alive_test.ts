@@ -21,7 +21,7 @@ function scene(timeout = 100): { clock: Clock; peer: KeepAlive; pings: () => num
   return { clock, peer, pings: () => pings };
 }
 
-Deno.test("a peer that is silent is asked, and gone when it does not answer", () => {
+Deno.test("a silent peer gets a PING, and is closed if it does not respond", () => {
   const { clock, peer, pings } = scene();
   clock.time += 99;
   assert.ok(peer.check(clock.time));
@@ -36,7 +36,7 @@ Deno.test("a peer that is silent is asked, and gone when it does not answer", ()
   assert.equal(pings(), 1);
 });
 
-Deno.test("a peer that answers may be silent for as long as it likes", () => {
+Deno.test("a peer that acknowledges PINGs may stay silent forever", () => {
   const { clock, peer, pings } = scene();
   for (let i = 0; i < 5; i++) {
     clock.time += 100;
@@ -49,7 +49,7 @@ Deno.test("a peer that answers may be silent for as long as it likes", () => {
   assert.equal(pings(), 5);
 });
 
-Deno.test("a peer that speaks of something else is there", () => {
+Deno.test("any frame from a peer shows that it is alive", () => {
   const { clock, peer } = scene();
   clock.time += 100;
   assert.ok(peer.check(clock.time));
@@ -63,7 +63,7 @@ Deno.test("a peer that speaks of something else is there", () => {
   assert.ok(!peer.check(clock.time));
 });
 
-Deno.test("who asks beside it is answered once, by the PING under way", () => {
+Deno.test("a second probe is served by the PING in progress", () => {
   const { clock, peer, pings } = scene();
   clock.time += 100;
   peer.check(clock.time);
@@ -75,7 +75,7 @@ Deno.test("who asks beside it is answered once, by the PING under way", () => {
   assert.equal(answers, 1);
 });
 
-Deno.test("without a timeout nobody is asked, but an answer is still one", () => {
+Deno.test("without a timeout no PINGs are sent, but an acknowledgement still counts", () => {
   const { clock, peer, pings } = scene(0);
   clock.time += 1e9;
   assert.ok(peer.check(clock.time));

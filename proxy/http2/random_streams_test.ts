@@ -165,6 +165,6 @@ async function play(seed: number): Promise<void> {
 }
 
 for (let seed = 1; seed <= 4; seed++) {
-  Deno.test(`streams in random order (seed ${seed}) are each told once, and leave nothing`, () =>
+  Deno.test(`streams in random order (seed ${seed}) each end once, and leave nothing behind`, () =>
     play(seed));
 }

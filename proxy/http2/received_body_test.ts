@@ -33,7 +33,7 @@ class Scene {
   }
 }
 
-Deno.test("what comes between two reads is read as one, and given back when it is used", async () => {
+Deno.test("data that arrives between two reads is read at once, and credited when consumed", async () => {
   const scene = new Scene();
   scene.push("ab");
   scene.push("cd");
@@ -49,7 +49,7 @@ Deno.test("what comes between two reads is read as one, and given back when it i
   assert.equal(scene.consumed, 6);
 });
 
-Deno.test("what a reader has stays as it is while more comes", async () => {
+Deno.test("a reader's view stays unmodified while more data arrives", async () => {
   const scene = new Scene();
   scene.push("ab");
   const view = await scene.body.read();
@@ -57,7 +57,7 @@ Deno.test("what a reader has stays as it is while more comes", async () => {
   assert.equal(new TextDecoder().decode(view!), "ab");
 });
 
-Deno.test("what was lent is given back once it is used, also where the body has broken off since", async () => {
+Deno.test("a view is released when consumed, even if the body was aborted meanwhile", async () => {
   const scene = new Scene();
   scene.push("abc");
   scene.body.finish(null);
@@ -69,7 +69,7 @@ Deno.test("what was lent is given back once it is used, also where the body has 
   assert.equal(scene.consumed, 3);
 });
 
-Deno.test("a reader that waits is woken once a turn, with all of it and the end", async () => {
+Deno.test("a waiting reader is woken once a turn, with all data and the end", async () => {
   const scene = new Scene();
   const reading = scene.read();
   scene.push("ab");
@@ -81,7 +81,7 @@ Deno.test("a reader that waits is woken once a turn, with all of it and the end"
   assert.equal(await reading, "abcd");
 });
 
-Deno.test("an end that comes by itself ends a reader's wait", async () => {
+Deno.test("an end without data wakes the reader", async () => {
   const scene = new Scene();
   const reading = scene.read();
   scene.body.finish(fieldsOf([["a", "b"]]));
@@ -90,7 +90,7 @@ Deno.test("an end that comes by itself ends a reader's wait", async () => {
   assert.equal(scene.body.trailers!.value(0), "b");
 });
 
-Deno.test("an end that comes behind a view that is in use is an end", async () => {
+Deno.test("an end that arrives while a view is in use is an end", async () => {
   const scene = new Scene();
   scene.push("ab");
   assert.equal(await scene.read(), "ab");
@@ -100,7 +100,7 @@ Deno.test("an end that comes behind a view that is in use is an end", async () =
   assert.equal(await scene.read(), null);
 });
 
-Deno.test("a body of any size is the same behind its chunks", async () => {
+Deno.test("a body of any size is the same after reassembly", async () => {
   const scene = new Scene();
   const text = "0123456789".repeat(6_000);
   for (let at = 0; at < text.length; at += 7_001) scene.push(text.slice(at, at + 7_001));
@@ -111,7 +111,7 @@ Deno.test("a body of any size is the same behind its chunks", async () => {
   assert.equal(scene.consumed, text.length);
 });
 
-Deno.test("a small body that has come is a payload, and holds until it is released", () => {
+Deno.test("a small complete body is a payload, and keeps its buffer until released", () => {
   const scene = new Scene(4);
   scene.push("ab");
   assert.equal(scene.body.payload(), null);
@@ -128,7 +128,7 @@ Deno.test("a small body that has come is a payload, and holds until it is releas
   assert.equal(scene.buffers.head.take().buffer, payload.buffer);
 });
 
-Deno.test("a body with trailers, or in pieces, is no payload", () => {
+Deno.test("a body with trailers or in several parts is not a payload", () => {
   const trailed = new Scene();
   trailed.push("ab");
   trailed.body.finish(fieldsOf([["a", "b"]]));
@@ -139,7 +139,7 @@ Deno.test("a body with trailers, or in pieces, is no payload", () => {
   assert.equal(long.body.payload(), null);
 });
 
-Deno.test("a body must be as long as its head has said (§8.1.1)", () => {
+Deno.test("a body must have the length of its content-length (§8.1.1)", () => {
   const longer = new Scene(3);
   assert.equal(longer.push("abc"), null);
   assert.equal(longer.push("d"), "more DATA than content-length says");
@@ -150,7 +150,7 @@ Deno.test("a body must be as long as its head has said (§8.1.1)", () => {
   assert.equal(exact.body.finish(null), null);
 });
 
-Deno.test("a body past its limit fails, and the rest is thrown away", async () => {
+Deno.test("a body past its limit fails, and the rest is discarded", async () => {
   const scene = new Scene(-1, 3);
   scene.push("abc");
   scene.push("d");
@@ -160,7 +160,7 @@ Deno.test("a body past its limit fails, and the rest is thrown away", async () =
   assert.equal(scene.consumed, 6);
 });
 
-Deno.test("what is unread when it breaks off goes back to the windows, and a view to nobody", async () => {
+Deno.test("on an abort, unread bytes are credited to the windows, and nobody gets a view", async () => {
   const scene = new Scene();
   scene.push("x".repeat(100));
   const view = await scene.body.read() as Uint8Array;
@@ -176,14 +176,14 @@ Deno.test("what is unread when it breaks off goes back to the windows, and a vie
   }
 });
 
-Deno.test("a reader that waits learns that it broke off", async () => {
+Deno.test("a waiting reader is notified of an abort", async () => {
   const scene = new Scene();
   const reading = scene.read();
   scene.body.fail(new ProxyError("client_gone"));
   await assert.rejects(reading, { code: "client_gone" });
 });
 
-Deno.test("only a reader that waits makes a body overdue", () => {
+Deno.test("only a waiting reader makes a body overdue", () => {
   const scene = new Scene();
   scene.body.begin(-1, 10, 0);
   assert.ok(!scene.body.isOverdue(Infinity));
@@ -195,7 +195,7 @@ Deno.test("only a reader that waits makes a body overdue", () => {
   assert.ok(scene.body.isOverdue(performance.now() + 1_000));
 });
 
-Deno.test("a long body is handed on in larger pieces than a short one, and whole", async () => {
+Deno.test("a long body is passed on in larger parts than a short one, and completely", async () => {
   const { body, buffers } = new Scene();
   const frame = new Uint8Array(16 * 1024);
   const pieces: number[] = [];
@@ -222,7 +222,7 @@ Deno.test("a long body is handed on in larger pieces than a short one, and whole
   assert.ok(used.some((byte) => byte !== 0));
 });
 
-Deno.test("a long body that trickles takes no large piece of memory", async () => {
+Deno.test("a long body that arrives slowly uses no large buffers", async () => {
   const { body, buffers } = new Scene();
   const frame = new Uint8Array(16 * 1024);
   for (let turn = 0; turn < 8; turn++) {
@@ -239,7 +239,7 @@ Deno.test("a long body that trickles takes no large piece of memory", async () =
   assert.equal(large, 0);
 });
 
-Deno.test("a body that has broken off is not done, however it ends", async () => {
+Deno.test("an aborted body is never complete, however it ends", async () => {
   const scene = new Scene(2);
   scene.push("ab");
   scene.body.fail(new ProxyError("head_too_large"));
@@ -248,7 +248,7 @@ Deno.test("a body that has broken off is not done, however it ends", async () =>
   await assert.rejects(scene.read(), ProxyError);
 });
 
-Deno.test("bytes past content-length are given back, as nobody reads them", () => {
+Deno.test("bytes past content-length are credited, as nobody reads them", () => {
   const scene = new Scene(2);
   scene.push("a");
   assert.equal(scene.push("bcd"), "more DATA than content-length says");

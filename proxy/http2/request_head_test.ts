@@ -32,7 +32,7 @@ function replaced(name: string, value: string): Field[] {
   return get("/").map((field) => field[0] === name ? [name, value] : field);
 }
 
-Deno.test("a request is read as HTTP/1.1 would have it", () => {
+Deno.test("a request is read as the equivalent HTTP/1.1 request", () => {
   const { head, verdict } = read([
     [":method", "GET"],
     [":scheme", "https"],
@@ -59,14 +59,14 @@ Deno.test("a request is read as HTTP/1.1 would have it", () => {
   assert.equal(head.fields.value(0), "*/*");
 });
 
-Deno.test("the length of a body is known, unknown, or nothing", () => {
+Deno.test("the length of a body is known, unknown or zero", () => {
   assert.equal(read(post("/", [["content-length", "5"]]), false).head.bodyLength, 5);
   assert.equal(read(post("/"), false).head.bodyLength, -1);
   assert.equal(read(post("/"), true).head.bodyLength, 0);
   assert.equal(read(post("/", [["content-length", "0"]]), true).verdict, "");
 });
 
-Deno.test("what a request asks for besides is noted", () => {
+Deno.test("other properties of a request are recorded", () => {
   const { head } = read(
     post("/", [
       ["expect", "100-Continue"],
@@ -79,7 +79,7 @@ Deno.test("what a request asks for besides is noted", () => {
   assert.ok(head.isGrpc);
 });
 
-Deno.test("a Host may stand for :authority, or beside it", () => {
+Deno.test("Host may replace :authority or accompany it", () => {
   assert.equal(read([...without(":authority"), ["host", "b.test"]]).head.authority, "b.test");
   const both = read([...replaced(":authority", "B.test"), ["host", "b.TEST"]]);
   assert.equal(both.verdict, "");
@@ -152,7 +152,7 @@ for (const [what, fields, verdict, ended] of VERDICTS) {
   });
 }
 
-Deno.test("limits of a head are answered, and its first fields are kept", () => {
+Deno.test("a head over the limits gets a response, and its first fields are kept", () => {
   const many = Array.from({ length: 101 }, (_, i): Field => [`x-${i}`, "y"]);
   assert.equal(read(get("/", many)).verdict, "head_too_large");
   assert.equal(read(get("/", [["x", "y".repeat(40_000)]])).verdict, "head_too_large");
@@ -168,7 +168,7 @@ const WEBSOCKET: readonly Field[] = [
   ["sec-websocket-version", "13"],
 ];
 
-Deno.test("extended CONNECT is an upgrade, with a key that HTTP/2 has no use for (RFC 8441)", () => {
+Deno.test("extended CONNECT is an upgrade, with a key that HTTP/2 does not use (RFC 8441)", () => {
   const { head, verdict } = read(WEBSOCKET, false);
   assert.equal(verdict, "");
   assert.deepEqual([head.method, head.upgrade, head.bodyLength], ["GET", "websocket", 0]);
@@ -177,7 +177,7 @@ Deno.test("extended CONNECT is an upgrade, with a key that HTTP/2 has no use for
   assert.match(head.fields.value(1), /^[A-Za-z0-9+/]{22}==$/);
 });
 
-Deno.test("extended CONNECT that cannot be a tunnel is refused", () => {
+Deno.test("extended CONNECT that cannot become a tunnel is rejected", () => {
   const verdict = (fields: readonly Field[], ended = false) => read(fields, ended).verdict;
   assert.equal(verdict(WEBSOCKET, true), "bad_request");
   assert.equal(verdict(WEBSOCKET.slice(0, 5)), "bad_request");
@@ -190,7 +190,7 @@ Deno.test("extended CONNECT that cannot be a tunnel is refused", () => {
   }
 });
 
-Deno.test("trailers have no pseudo-fields, and none of a connection", () => {
+Deno.test("trailers may have neither pseudo-header fields nor connection-specific ones", () => {
   const problem = (fields: readonly Field[]) => {
     const block = new HeadBlock();
     block.begin(1_000, 10, true);
@@ -204,7 +204,7 @@ Deno.test("trailers have no pseudo-fields, and none of a connection", () => {
   assert.match(problem([["te", "trailers"]])!, /belongs to HTTP\/1.1/);
 });
 
-Deno.test("slashes are merged and escaped ones refused by the limits of each proxy", () => {
+Deno.test("each proxy's settings decide whether slashes are merged and escaped ones rejected", () => {
   const strict = { ...DEFAULT_LIMITS, mergeSlashes: true, refuseEscapedSlashes: true };
   const paths = (path: string) =>
     [DEFAULT_LIMITS, strict, DEFAULT_LIMITS].map((limits) => {

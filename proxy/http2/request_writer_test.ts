@@ -45,7 +45,7 @@ function written(request: RequestHead, added: [string, string][] = [], host = "a
   return lines;
 }
 
-Deno.test("a request has its pseudo-fields first, then its fields in lower case, then what is added", () => {
+Deno.test("a request has its pseudo-header fields first, then its fields in lower case, then added ones", () => {
   assert.deepEqual(
     written(
       head({ path: "/a", query: "?b=c", bodyLength: 5, contentLength: 5, method: "PATCH" }, [
@@ -67,7 +67,7 @@ Deno.test("a request has its pseudo-fields first, then its fields in lower case,
   );
 });
 
-Deno.test("te: trailers goes on where trailers may come back, and nothing else of TE", () => {
+Deno.test("te: trailers is forwarded if the client accepts trailers, and nothing else of TE is", () => {
   assert.deepEqual(written(head({ acceptsTrailers: true }, [["TE", "gzip, trailers"]])), [
     "GET https a.test / null",
     "te: trailers",
@@ -76,16 +76,16 @@ Deno.test("te: trailers goes on where trailers may come back, and nothing else o
   assert.deepEqual(written(head({}, [["TE", "gzip"]])).length, 1);
 });
 
-Deno.test("a body of unknown length names none", () => {
+Deno.test("a body of unknown length has no content-length", () => {
   const lines = written(head({ method: "POST", bodyLength: UNKNOWN_LENGTH }));
   assert.deepEqual(lines, ["POST https a.test / null"]);
 });
 
-Deno.test("a request that named no host names no authority", () => {
+Deno.test("a request without a host has no :authority", () => {
   assert.deepEqual(written(head({ version: 10 }), [], "")[0], "GET https null / null");
 });
 
-Deno.test("an expectation goes on where there is a body to wait for", () => {
+Deno.test("Expect is forwarded if there is a body to wait for", () => {
   const expecting = { expectsContinue: true, method: "POST" };
   const fields: [string, string][] = [["Expect", "100-continue"]];
   assert.equal(
@@ -95,7 +95,7 @@ Deno.test("an expectation goes on where there is a body to wait for", () => {
   assert.equal(written(head({ ...expecting, bodyLength: 0 }, fields)).length, 1);
 });
 
-Deno.test("a WebSocket is asked for by extended CONNECT, without a key", () => {
+Deno.test("a WebSocket upgrade becomes an extended CONNECT, without a key", () => {
   assert.deepEqual(
     written(head({ upgrade: "websocket", path: "/chat" }, [
       ["Upgrade", "websocket"],
@@ -107,7 +107,7 @@ Deno.test("a WebSocket is asked for by extended CONNECT, without a key", () => {
   );
 });
 
-Deno.test("a WebSocket's client that says it has no body has its tunnel nevertheless", () => {
+Deno.test("a WebSocket upgrade that declares no body still gets its tunnel", () => {
   const lines = written(
     head({ upgrade: "websocket", contentLength: 0 }, [["Content-Length", "0"]]),
   );

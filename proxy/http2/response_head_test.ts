@@ -22,7 +22,7 @@ function decoded(pairs: Pairs, isTrailers = false): HeadBlock {
 
 const ok = (more: Pairs = []): Pairs => [[":status", "200"], ...more];
 
-Deno.test("a head's framing follows from its fields, the method and its end", () => {
+Deno.test("a response's framing follows from its fields, the method and END_STREAM", () => {
   const cases: readonly [string, string, Pairs, boolean, number, number][] = [
     ["no length", "GET", ok(), false, UNKNOWN_LENGTH, -1],
     ["a length", "GET", ok([["content-length", "5"]]), false, 5, 5],
@@ -42,7 +42,7 @@ Deno.test("a head's framing follows from its fields, the method and its end", ()
   }
 });
 
-Deno.test("a status has its usual reason, for clients of HTTP/1.1", () => {
+Deno.test("a status has its usual reason phrase, for HTTP/1.1 clients", () => {
   for (const [status, reason] of [["200", "OK"], ["404", "Not Found"], ["299", ""]]) {
     const head = new ResponseHead();
     readResponseHead(decoded([[":status", status]]), "GET", true, head);
@@ -50,7 +50,7 @@ Deno.test("a status has its usual reason, for clients of HTTP/1.1", () => {
   }
 });
 
-Deno.test("what is wrong with a head is said", () => {
+Deno.test("each error of a head has its own message", () => {
   const cases: readonly [Pairs, boolean, RegExp][] = [
     [[], true, /without :status/],
     [[["a", "b"]], true, /without :status/],
@@ -74,7 +74,7 @@ Deno.test("what is wrong with a head is said", () => {
   }
 });
 
-Deno.test("trailers keep what may be one", () => {
+Deno.test("trailers keep the fields that are allowed there", () => {
   const fields = readTrailers(decoded([["grpc-status", "0"], ["content-length", "3"]], true));
   assert.equal(typeof fields, "object");
   if (typeof fields === "string") return;

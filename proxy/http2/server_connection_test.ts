@@ -37,7 +37,7 @@ function empty(status = 200): ResponseHead {
 
 const WIDE = [[SETTING.INITIAL_WINDOW_SIZE, 1 << 30]] as const;
 
-Deno.test("answers of one turn go out in one write, each whole", async () => {
+Deno.test("responses of one turn are sent in one write, each complete", async () => {
   using client = new MemoryClient(answers(() => bytesOf(10), 10));
   await client.greet();
   const before = client.writes;
@@ -48,7 +48,7 @@ Deno.test("answers of one turn go out in one write, each whole", async () => {
   assert.deepEqual(client.ended.map(({ status }) => status), [200, 200, 200, 200]);
 });
 
-Deno.test("a stream whose window is shut stalls no other", async () => {
+Deno.test("a stream with a closed window blocks no other", async () => {
   using client = new MemoryClient(answers(() => bytesOf(100), 100));
   await client.greet([[SETTING.INITIAL_WINDOW_SIZE, 0]]);
   await client.send(
@@ -63,7 +63,7 @@ Deno.test("a stream whose window is shut stalls no other", async () => {
   assert.deepEqual(dataOf(client.frames()), [[1, 60, true]]);
 });
 
-Deno.test("a window made smaller becomes negative, and opens when it is positive again (§6.9.2)", async () => {
+Deno.test("a reduced window may become negative, and opens when it is positive again (§6.9.2)", async () => {
   using client = new MemoryClient(answers(() => bytesOf(100), 100));
   await client.greet([[SETTING.INITIAL_WINDOW_SIZE, 50]]);
   await client.send(headers(1, get("/"), { end: true }));
@@ -77,7 +77,7 @@ Deno.test("a window made smaller becomes negative, and opens when it is positive
   assert.deepEqual(dataOf(client.frames()), [[1, 43, true]]);
 });
 
-Deno.test("streams that share the connection's window take turns, a frame each", async () => {
+Deno.test("streams that share the connection's window take turns, one frame each", async () => {
   using client = new MemoryClient(answers(() => bytesOf(100_000), 100_000));
   await client.greet(WIDE);
   const ids = [1, 3, 5];
@@ -91,7 +91,7 @@ Deno.test("streams that share the connection's window take turns, a frame each",
   assert.equal(dataOf(frames).filter(([, , isEnd]) => isEnd).length, 3);
 });
 
-Deno.test("a head needs no window of the connection", async () => {
+Deno.test("a head needs no connection window", async () => {
   using client = new MemoryClient(answers((path) => path === "/empty" ? NO_BODY : bytesOf(70_000)));
   await client.greet(WIDE);
   await client.send(headers(1, get("/"), { end: true }));
@@ -101,7 +101,7 @@ Deno.test("a head needs no window of the connection", async () => {
   assert.deepEqual(frames.map(({ type, stream }) => [type, stream]), [[FRAME.HEADERS, 3]]);
 });
 
-Deno.test("a client that does not read holds little, be it of heads alone", async () => {
+Deno.test("a client that does not read uses little memory, even with heads only", async () => {
   let pulled = 0;
   const endless = {
     done: false,
@@ -127,7 +127,7 @@ Deno.test("a client that does not read holds little, be it of heads alone", asyn
   assert.equal(client.frames().filter(({ type }) => type === FRAME.HEADERS).length, 21);
 });
 
-Deno.test("who is told that its body is late gets no second answer", async () => {
+Deno.test("a client that got the response to a late body gets no second one", async () => {
   const thrown: unknown[] = [];
   const big = answers(() => bytesOf(1 << 20));
   using client = new MemoryClient(async (exchange) => {
@@ -156,7 +156,7 @@ Deno.test("who is told that its body is late gets no second answer", async () =>
   assert.deepEqual([late.status, late.error], [408, "body_timeout"]);
 });
 
-Deno.test("a mistake of ours in an exchange resets its stream, and no other", async () => {
+Deno.test("an internal error in an exchange resets its stream, and no other", async () => {
   const fine = answers(() => bytesOf(10), 10);
   using client = new MemoryClient(async (exchange) => {
     if (exchange.request.path === "/") return await fine(exchange);
@@ -177,7 +177,7 @@ Deno.test("a mistake of ours in an exchange resets its stream, and no other", as
   assert.equal(client.ended.length, 2);
 });
 
-Deno.test("room comes back as a body is used, and not before", async () => {
+Deno.test("window is returned as a body is consumed, and not before", async () => {
   const waiting: Exchange[] = [];
   const handler = (exchange: Exchange) => {
     waiting.push(exchange);
@@ -200,7 +200,7 @@ Deno.test("room comes back as a body is used, and not before", async () => {
 
 const FULL = "x".repeat(16_384);
 
-Deno.test("DATA past the stream's window resets that stream, and the others go on", async () => {
+Deno.test("DATA past the stream's window resets that stream, and the others continue", async () => {
   using client = new MemoryClient((exchange) =>
     exchange.request.path === "/ok"
       ? exchange.respond(empty(), NO_BODY)
@@ -215,7 +215,7 @@ Deno.test("DATA past the stream's window resets that stream, and the others go o
   assert.equal(client.frames().filter(({ type }) => type === FRAME.HEADERS).length, 1);
 });
 
-Deno.test("padding counts, and its room comes back at once", async () => {
+Deno.test("padding counts, and its window is returned at once", async () => {
   using client = new MemoryClient(() => new Promise<void>(() => {}));
   await client.greet();
   await client.send(headers(1, post("/")));
@@ -228,7 +228,7 @@ Deno.test("padding counts, and its room comes back at once", async () => {
   assert.deepEqual(client.ends, []);
 });
 
-Deno.test("a small body that has come along is the exchange's payload", async () => {
+Deno.test("a small body that arrived with its head is the exchange's payload", async () => {
   const seen: unknown[] = [];
   using client = new MemoryClient((exchange) => {
     const { payload, body, request } = exchange;
@@ -240,7 +240,7 @@ Deno.test("a small body that has come along is the exchange's payload", async ()
   assert.deepEqual(seen, [["abcd", true, 4]]);
 });
 
-Deno.test("a stream that is reset in the same read reaches nobody, and is told once", async () => {
+Deno.test("a stream that is reset in the same read is not served, and is reported once", async () => {
   let served = 0;
   using client = new MemoryClient((exchange) => {
     served++;
@@ -256,7 +256,7 @@ Deno.test("a stream that is reset in the same read reaches nobody, and is told o
   assert.deepEqual(client.ended.map(({ error }) => error), ["client_gone", null]);
 });
 
-Deno.test("an object that serves one stream after the other mixes nothing up", async () => {
+Deno.test("an object reused for several streams mixes no data", async () => {
   const handler = async (exchange: Exchange) => {
     let text = new TextDecoder().decode(exchange.payload ?? new Uint8Array(0));
     for (let view = await exchange.body.read(); view !== null; view = await exchange.body.read()) {
@@ -280,7 +280,7 @@ Deno.test("an object that serves one stream after the other mixes nothing up", a
   assert.equal(client.ended.length, 50);
 });
 
-Deno.test("a client whose reads always end within a frame is in time with each", async () => {
+Deno.test("a client whose reads always end within a frame meets the deadline of each", async () => {
   using client = new MemoryClient(answers(() => NO_BODY), { requestHeadTimeout: 200 });
   await client.greet();
   let half = headers(1, get("/"), { end: true });
@@ -296,7 +296,7 @@ Deno.test("a client whose reads always end within a frame is in time with each",
   assert.equal(client.ended.length, (id - 1) / 2);
 });
 
-Deno.test("more of a head wins it no time", async () => {
+Deno.test("further parts of a head do not extend its deadline", async () => {
   using client = new MemoryClient(answers(() => NO_BODY), { requestHeadTimeout: 200 });
   await client.greet();
   const head = headers(1, get("/", [["x", "y".repeat(1_000)]]), { end: true });
@@ -307,7 +307,7 @@ Deno.test("more of a head wins it no time", async () => {
   assert.deepEqual(client.ends, ["protocol_error"]);
 });
 
-Deno.test("an exchange counts heads and bodies as they were sent, without framing", async () => {
+Deno.test("an exchange counts heads and bodies as sent, without framing", async () => {
   using client = new MemoryClient(async (exchange) => {
     while (await exchange.body.read() !== null);
     await answers(() => bytesOf(20_000), 20_000)(exchange);
@@ -324,7 +324,7 @@ Deno.test("an exchange counts heads and bodies as they were sent, without framin
   assert.deepEqual([record.method, record.version, record.status], ["POST", 20, 200]);
 });
 
-Deno.test("what of a connection ends it says how, and breaks off what is under way", async () => {
+Deno.test("a closed connection reports the reason, and aborts exchanges in progress", async () => {
   const aborted: string[] = [];
   using client = new MemoryClient((exchange) =>
     new Promise<void>((resolve) => {
@@ -344,7 +344,7 @@ Deno.test("what of a connection ends it says how, and breaks off what is under w
   assert.deepEqual(client.ends, ["protocol_error"]);
 });
 
-Deno.test("a client that leaves off uploads once it is answered has not reset anything", async () => {
+Deno.test("a client that stops its uploads after the response has not reset anything", async () => {
   using client = new MemoryClient(answers(() => bytesOf(3), 3), { http2Resets: 2 });
   await client.greet();
   for (let id = 1; id < 21; id += 2) {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { Stream } from "./stream.ts";
 import { Streams } from "./streams.ts";
 
-Deno.test("ids above the last are idle, those below it closed", () => {
+Deno.test("ids above the last one are idle, lower ones closed", () => {
   const streams = new Streams<Stream>(true);
   assert.equal(streams.fate(1), "idle");
   streams.openedByPeer(1);
@@ -13,7 +13,7 @@ Deno.test("ids above the last are idle, those below it closed", () => {
   assert.equal(streams.fate(5), "idle");
 });
 
-Deno.test("ids that were passed over have never been open", () => {
+Deno.test("skipped ids were never open", () => {
   const streams = new Streams<Stream>(true);
   streams.openedByPeer(5);
   streams.openedByPeer(9);
@@ -26,14 +26,14 @@ Deno.test("ids that were passed over have never been open", () => {
   ]);
 });
 
-Deno.test("a client that passes over ids for ever is not remembered for ever", () => {
+Deno.test("the memory for a client that keeps skipping ids is bounded", () => {
   const streams = new Streams<Stream>(true);
   for (let id = 1; id < 4_000; id += 4) streams.openedByPeer(id);
   assert.equal(streams.fate(3), "skipped");
   assert.equal(streams.fate(3_999 - 4), "closed");
 });
 
-Deno.test("a stream that we have reset is known as such, until the peer resets it too", () => {
+Deno.test("a stream that we reset is known until the peer resets it too", () => {
   const streams = new Streams<Stream>(true);
   streams.openedByPeer(1);
   streams.wasReset(1);
@@ -42,7 +42,7 @@ Deno.test("a stream that we have reset is known as such, until the peer resets i
   assert.equal(streams.fate(1), "closed");
 });
 
-Deno.test("of many that were reset the last are remembered", () => {
+Deno.test("of many reset streams the most recent are known", () => {
   const streams = new Streams<Stream>(true);
   for (let id = 1; id < 2_000; id += 2) {
     streams.openedByPeer(id);
@@ -53,7 +53,7 @@ Deno.test("of many that were reset the last are remembered", () => {
   assert.equal(streams.fate(1_999 - 2 * 255), "reset");
 });
 
-Deno.test("the other side's ids are idle until we have opened them", () => {
+Deno.test("ids of the other side are idle until we have opened them", () => {
   const server = new Streams<Stream>(true);
   assert.equal(server.fate(2), "idle");
   const client = new Streams<Stream>(false);

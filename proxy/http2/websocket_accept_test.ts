@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { fieldsOf } from "../http/fields.ts";
 import { keyOf, switchingFields } from "./websocket_accept.ts";
 
-Deno.test("a 200 to extended CONNECT becomes the 101 that the client's key asks for (RFC 6455 §1.3)", () => {
+Deno.test("a 200 for extended CONNECT becomes the 101 for the client's key (RFC 6455 §1.3)", () => {
   const request = fieldsOf([["Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="]]);
   const answer = fieldsOf([
     ["sec-websocket-protocol", "chat"],
@@ -20,6 +20,6 @@ Deno.test("a 200 to extended CONNECT becomes the 101 that the client's key asks 
   ]);
 });
 
-Deno.test("a handshake without a key is answered without one", () => {
+Deno.test("a handshake without a key gets a response without one", () => {
   assert.equal(switchingFields(fieldsOf([]), keyOf(fieldsOf([]))).count, 0);
 });

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { BufferPool, BulkPool } from "./buffer_pool.ts";
 
-Deno.test("a buffer that was given back is lent again, one of another size is not", () => {
+Deno.test("a returned buffer is reused for its size only", () => {
   const pool = new BufferPool(8, 1);
   const buffer = pool.take();
   pool.give(new Uint8Array(4));
@@ -13,7 +13,7 @@ Deno.test("a buffer that was given back is lent again, one of another size is no
   assert.equal(pool.take().length, 8);
 });
 
-Deno.test("long bodies get large buffers, until there are as many as may be", () => {
+Deno.test("long bodies use large buffers, up to their maximum number", () => {
   const pool = new BulkPool(8, 4, 32, 2);
   assert.equal(pool.takeFor(31).length, 8);
   const large = [pool.takeFor(32), pool.takeFor(1_000)];
@@ -24,7 +24,7 @@ Deno.test("long bodies get large buffers, until there are as many as may be", ()
   assert.equal(pool.takeFor(1_000).length, 8);
 });
 
-Deno.test("buffers as long as the large ones, made elsewhere, are not kept without end", () => {
+Deno.test("foreign buffers as long as the large ones are not kept without limit", () => {
   const pool = new BulkPool(8, 4, 32, 2);
   const given = Array.from({ length: 5 }, () => new Uint8Array(32));
   for (const buffer of given) pool.give(buffer);

@@ -20,14 +20,14 @@ Deno.test("a peer that trickles is too slow after one window, one that keeps up 
   assert.equal(patience(new MinRate(0, 10_000), 0), 60, "0 takes any rate");
 });
 
-Deno.test("a fast start does not pay for a trickle", () => {
+Deno.test("a fast start does not compensate for a later trickle", () => {
   const pace = new MinRate(100, 1000);
   for (let sweep = 1; sweep <= SWEEPS_A_SECOND; sweep++) assert.equal(pace.isTooSlow(1e6), false);
   for (let sweep = 1; sweep < SWEEPS_A_SECOND; sweep++) assert.equal(pace.isTooSlow(1e6), false);
   assert.equal(pace.isTooSlow(1e6), true);
 });
 
-Deno.test("what was before begin does not count", () => {
+Deno.test("bytes before begin do not count", () => {
   const pace = new MinRate(100, 1000);
   for (let sweep = 1; sweep < SWEEPS_A_SECOND; sweep++) pace.isTooSlow(0);
   pace.begin(500);

@@ -8,7 +8,7 @@ function listen() {
   return { listener, address: { hostname, port } };
 }
 
-Deno.test("an address that listens is connected to", async () => {
+Deno.test("a connection to a listening address opens", async () => {
   const { listener, address } = listen();
   using connection = await connectTcp(address, new AbortController().signal);
   using accepted = await listener.accept();
@@ -17,14 +17,14 @@ Deno.test("an address that listens is connected to", async () => {
   listener.close();
 });
 
-Deno.test("a port where nobody listens rejects as ConnectionRefused", async () => {
+Deno.test("a port without a listener rejects with ConnectionRefused", async () => {
   const { listener, address } = listen();
   listener.close();
   const connecting = connectTcp(address, new AbortController().signal);
   await assert.rejects(connecting, Deno.errors.ConnectionRefused);
 });
 
-Deno.test("an abort rejects with its reason, and what is connected nevertheless is closed", async () => {
+Deno.test("an abort rejects with its reason, and a connection that still opens is closed", async () => {
   const { listener, address } = listen();
   const aborting = new AbortController();
   const connecting = connectTcp(address, aborting.signal);
@@ -36,7 +36,7 @@ Deno.test("an abort rejects with its reason, and what is connected nevertheless 
   listener.close();
 });
 
-Deno.test("a signal that has aborted connects nothing", async () => {
+Deno.test("an aborted signal opens no connection", async () => {
   const { listener, address } = listen();
   const reason = new Error("too late");
   await assert.rejects(connectTcp(address, AbortSignal.abort(reason)), reason);

@@ -23,12 +23,12 @@ async function connected(
 /** What a read has said of FIN. */
 const isEnd = (count: number | null): boolean => count === null || count === 0;
 
-Deno.test("this Deno has the operations that connections are read and written by", () => {
+Deno.test("this version of Deno has the ops that connections are read and written with", () => {
   assert.notEqual(findOperations(), null);
 });
 
 for (const { way, operations } of WAYS) {
-  Deno.test(`bytes and ends pass both ways, ${way}`, async () => {
+  Deno.test(`bytes and ends are transferred in both directions, ${way}`, async () => {
     const { transport, peer } = await connected(operations);
     assert.equal(await transport.write(new Uint8Array([1, 2, 3])), 3);
     const view = new Uint8Array(8);
@@ -45,7 +45,7 @@ for (const { way, operations } of WAYS) {
     peer.close();
   });
 
-  Deno.test(`a close ends the read under way, and refuses what comes after, ${way}`, async () => {
+  Deno.test(`a close ends the read in progress, and rejects later ones, ${way}`, async () => {
     const { transport, peer } = await connected(operations);
     const reading = transport.read(new Uint8Array(8));
     transport.close();
@@ -55,7 +55,7 @@ for (const { way, operations } of WAYS) {
     peer.close();
   });
 
-  Deno.test(`a peer that does not read keeps a write waiting, until it is closed, ${way}`, async () => {
+  Deno.test(`a write blocks while the peer does not read, until the connection closes, ${way}`, async () => {
     const { transport, peer } = await connected(operations);
     const much = new Uint8Array(1 << 20);
     const writing = (async () => {

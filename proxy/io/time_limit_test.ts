@@ -4,7 +4,7 @@ import type { Exchange, RequestHead } from "../http/message.ts";
 import { localReply } from "../forward/local_reply.ts";
 import { NO_RIGHTS } from "../../shared/rights.ts";
 
-Deno.test("endless work is ended in a worker without rights, and what follows is not", async () => {
+Deno.test("an endless loop is ended in a worker without permissions, and later code runs", async () => {
   const worker = new Worker(new URL("../../tests/support/time_limit_worker.ts", import.meta.url), {
     type: "module",
     deno: { permissions: NO_RIGHTS },
@@ -33,7 +33,7 @@ function endless(bytes: number): Exchange {
   return { request, added: null, client: { trusted: false } } as Exchange;
 }
 
-Deno.test("a large head whose reply would take for ever gets one that reads none of it", () => {
+Deno.test("a large head whose reply takes forever gets a reply that does not read it", () => {
   const { head } = localReply("no_route", endless(8 * 1024));
   assert.equal(head.status, 404);
   assert.equal(head.fields.value(0), "text/plain; charset=utf-8");

@@ -73,7 +73,7 @@ const pattern = (at: number) => (at * 31 + (at >> 8)) & 255;
 const patterned = (length: number) => Uint8Array.from({ length }, (_, at) => pattern(at));
 
 for (const way of WAYS) {
-  Deno.test(`TLS ${way}: what is sent arrives, both ways, and each end is told`, async () => {
+  Deno.test(`TLS ${way}: data arrives in both directions, and each end is reported`, async () => {
     await connected(way, async (transport, client) => {
       const view = new Uint8Array(1000);
       for (let round = 0; round < 20; round++) {
@@ -91,7 +91,7 @@ for (const way of WAYS) {
     });
   });
 
-  Deno.test(`TLS ${way}: long writes stay whole, in order, and wait for a slow reader`, async () => {
+  Deno.test(`TLS ${way}: long writes stay complete and in order, and wait for a slow reader`, async () => {
     await connected(way, async (transport, client) => {
       const bytes = patterned(6_000_000);
       let written = 0;
@@ -112,7 +112,7 @@ for (const way of WAYS) {
     });
   });
 
-  Deno.test(`TLS ${way}: a long write takes a piece at a time, and tells how much`, async () => {
+  Deno.test(`TLS ${way}: a long write is sent in parts, and reports its progress`, async () => {
     await connected(way, async (transport, client) => {
       const bytes = patterned(1_000_000);
       const reading = readAll(client, pattern);
@@ -124,7 +124,7 @@ for (const way of WAYS) {
     });
   });
 
-  Deno.test(`TLS ${way}: what arrives is held up to a bound while nobody reads`, async () => {
+  Deno.test(`TLS ${way}: incoming data is buffered up to a bound while nobody reads`, async () => {
     await connected(way, async (transport, client) => {
       const length = 24 * 1024 * 1024;
       let sent = 0;
@@ -148,7 +148,7 @@ for (const way of WAYS) {
     });
   });
 
-  Deno.test(`TLS ${way}: a write that a close cuts short rejects, and so do later ones`, async () => {
+  Deno.test(`TLS ${way}: a write that a close cuts off rejects, and so do later ones`, async () => {
     await connected(way, async (transport) => {
       const writing = Array.from({ length: 100 }, () => transport.write(patterned(60_000)));
       const rejected = Promise.all(writing.map((each) => assert.rejects(each)));
@@ -159,7 +159,7 @@ for (const way of WAYS) {
     });
   });
 
-  Deno.test(`TLS ${way}: writes to a peer that has gone reject in the end`, async () => {
+  Deno.test(`TLS ${way}: writes to a peer that has closed reject eventually`, async () => {
     await connected(way, async (transport, client) => {
       client.close();
       const block = patterned(100_000);
@@ -170,7 +170,7 @@ for (const way of WAYS) {
   });
 }
 
-Deno.test("TLS goes by the streams where this Deno is not known, or its handle is another", () => {
+Deno.test("TLS falls back to streams with an unknown version of Deno or another handle", () => {
   const whole = { onread() {}, setOnread() {}, writeBuffer() {} };
   const cases: readonly [string, unknown, boolean][] = [
     ["2.9.6", whole, true],

@@ -19,7 +19,7 @@ function transport(): { readonly transport: TlsTransport; readonly socket: Event
   };
 }
 
-Deno.test("memory of what has been read is given back at once, and not before", async () => {
+Deno.test("memory of consumed data is released at once, and not before", async () => {
   const { transport: reader, socket } = transport();
   const chunk = Buffer.from(new Uint8Array(10_000).fill(7).buffer);
   const { buffer } = chunk as unknown as { buffer: ArrayBuffer };
@@ -32,7 +32,7 @@ Deno.test("memory of what has been read is given back at once, and not before", 
   assert.ok(buffer.detached);
 });
 
-Deno.test("memory that others may have a view of is left alone", async () => {
+Deno.test("memory that others may have a view of is not released", async () => {
   const { transport: reader, socket } = transport();
   const whole = new Uint8Array(20_000).fill(7);
   socket.emit("data", Buffer.from(whole.buffer, 0, 10_000));

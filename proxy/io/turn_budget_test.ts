@@ -69,7 +69,7 @@ Deno.test("HTTP/2: more than 1 MiB of decoded heads takes several turns", async 
   assert.ok(client.ended.every(({ status }) => status === 204));
 });
 
-Deno.test("HTTP/2: requests that are dear to serve take several turns", async () => {
+Deno.test("HTTP/2: expensive requests take several turns", async () => {
   const seen = new Seen(spin);
   using client = new MemoryClient(seen.handler);
   await client.greet();
@@ -81,7 +81,7 @@ Deno.test("HTTP/2: requests that are dear to serve take several turns", async ()
   assert.ok(client.ended.every(({ status }) => status === 204));
 });
 
-Deno.test("HTTP/2: requests that wait for a turn when their connection ends are counted as left", async () => {
+Deno.test("HTTP/2: requests waiting for a turn when their connection closes are counted as abandoned", async () => {
   const seen = new Seen(spin);
   using client = new MemoryClient(seen.handler);
   await client.greet();
@@ -136,7 +136,7 @@ Deno.test("HTTP/1.1: pipelined requests take several turns", async () => {
   await serving;
 });
 
-Deno.test("HTTP/1.1: pipelined requests that backends answer are not held up", async () => {
+Deno.test("HTTP/1.1: pipelined requests served by backends are not delayed", async () => {
   const seen = new Seen(({ record }) => {
     record.endpoint = { address: "192.0.2.2", port: 80 };
   });
@@ -146,7 +146,7 @@ Deno.test("HTTP/1.1: pipelined requests that backends answer are not held up", a
   await serving;
 });
 
-Deno.test("HTTP/1.1: a connection that is closed while its requests wait for a turn ends at once", async () => {
+Deno.test("HTTP/1.1: a connection that closes while its requests wait for a turn ends at once", async () => {
   const seen = new Seen();
   const { connection, serving, ended } = pipelined(seen.handler);
   const first = await seen.turned.promise;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { turnNow } from "./turn_clock.ts";
 
-Deno.test("what is done in a row has one time, and what comes later has a later one", async () => {
+Deno.test("synchronous code sees one time, and later code a later one", async () => {
   const before = performance.now();
   const first = turnNow();
   assert.ok(first >= before);

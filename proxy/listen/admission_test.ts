@@ -33,7 +33,7 @@ class Crowd {
   }
 }
 
-Deno.test("from 80 percent on, the connection that was idle longest makes way first", () => {
+Deno.test("from 80 percent on, the longest idle connection is closed first", () => {
   const crowd = new Crowd(10);
   for (let i = 0; i < 8; i++) assert.ok(crowd.come(`${i}`, [-1, 30, 5, -1, 60, 5, -1, 0][i]));
   assert.deepEqual(crowd.shed, []);
@@ -42,7 +42,7 @@ Deno.test("from 80 percent on, the connection that was idle longest makes way fi
   assert.deepEqual(crowd.shed, ["idle", "idle"]);
 });
 
-Deno.test("at the limit, connections that work stay and a new one is refused", () => {
+Deno.test("at the limit, active connections stay and a new one is rejected", () => {
   const crowd = new Crowd(10);
   for (let i = 0; i < 10; i++) assert.ok(crowd.come(`${i}`, -1));
   assert.equal(crowd.come("10", -1), false);
@@ -50,20 +50,20 @@ Deno.test("at the limit, connections that work stay and a new one is refused", (
   assert.equal(crowd.open.size, 10);
 });
 
-Deno.test("handshakes under way count with those that are connected", () => {
+Deno.test("handshakes in progress count as connections", () => {
   const crowd = new Crowd(10);
   for (let i = 0; i < 7; i++) assert.ok(crowd.come(`${i}`, -1));
   assert.equal(crowd.door.hasRoom("10.0.0.1", 2), true);
   assert.equal(crowd.door.hasRoom("10.0.0.1", 3), false);
 });
 
-Deno.test("a hoard of idle connections does not keep others out", () => {
+Deno.test("many idle connections do not keep others out", () => {
   const crowd = new Crowd(100);
   for (let i = 0; i < 1000; i++) assert.ok(crowd.come(`${i}`, 2, `10.0.${i >> 8}.${i & 255}`));
   assert.ok(crowd.open.size <= 80);
 });
 
-Deno.test("an address at its limit is refused, and one that stands for many is not", () => {
+Deno.test("an address at its limit is rejected, one shared by many clients is not", () => {
   const crowd = new Crowd(100, 2, "10.9.9.9");
   assert.ok(crowd.come("0", -1) && crowd.come("1", -1));
   assert.equal(crowd.come("2", -1), false);

@@ -46,7 +46,7 @@ function readServerName(bytes: Uint8Array, packet = Infinity): ServerName {
   return read;
 }
 
-Deno.test("a client's name is read once its first message is whole", () => {
+Deno.test("the server name is read once the ClientHello is complete", () => {
   for (let length = 0; length < named.length; length++) {
     assert.equal(readServerName(named.subarray(0, length)), "more", `${length} bytes`);
   }
@@ -55,7 +55,7 @@ Deno.test("a client's name is read once its first message is whole", () => {
   assert.deepEqual(readServerName(followed), { name: "app.example.test" });
 });
 
-Deno.test("a first message in up to 16 records is one, however its packets are cut", () => {
+Deno.test("a ClientHello in up to 16 records is one, however its packets are split", () => {
   const length = named.length - 5;
   for (const records of [1, 2, 5, 16]) {
     const bytes = inRecords(named, Math.ceil(length / records));
@@ -67,11 +67,11 @@ Deno.test("a first message in up to 16 records is one, however its packets are c
   }
 });
 
-Deno.test("a first message in more than 16 records is left for TLS to refuse", () => {
+Deno.test("a ClientHello in more than 16 records is left for TLS to reject", () => {
   assert.equal(readServerName(inRecords(named, Math.floor((named.length - 5) / 17))), null);
 });
 
-Deno.test("the packets of a first message stay together for TLS, and stay as they were", () => {
+Deno.test("the packets of a ClientHello reach TLS together and unmodified", () => {
   const reader = new ClientHelloReader();
   const packets = [named.slice(0, 3), named.slice(3, 60), named.slice(60)];
   const before = packets.map((packet) => [...packet]);
@@ -101,7 +101,7 @@ function touchedBy(task: () => void): number {
   return touched;
 }
 
-Deno.test("a first message that comes byte by byte costs in proportion to its bytes", () => {
+Deno.test("a ClientHello that arrives byte by byte costs time linear in its length", () => {
   const message = new Uint8Array(15_000);
   message.set([1, 0, 0xff, 0xff]);
   const bytes = inRecords(new Uint8Array([0, 0, 0, 0, 0, ...message]), 1_000);
@@ -109,7 +109,7 @@ Deno.test("a first message that comes byte by byte costs in proportion to its by
   assert.ok(touched < 16 * bytes.length, `${touched} for ${bytes.length} bytes`);
 });
 
-Deno.test("a client that asks for no name has none", async () => {
+Deno.test("a ClientHello without a server name has none", async () => {
   assert.deepEqual(readServerName(await helloOf(undefined)), { name: "" });
 });
 
@@ -138,12 +138,12 @@ const STRANGE: readonly { what: string; bytes: Uint8Array }[] = [
 ];
 
 for (const { what, bytes } of STRANGE) {
-  Deno.test(`${what} is left for TLS to refuse`, () => {
+  Deno.test(`${what} is left for TLS to reject`, () => {
     assert.equal(readServerName(bytes), null);
   });
 }
 
-Deno.test("a message that ends too soon has no name", () => {
+Deno.test("a truncated ClientHello has no server name", () => {
   const bytes = new Uint8Array([0x16, 3, 1, 0, 10, 1, 0, 0, 6, 3, 3, 0, 0, 0, 0]);
   assert.deepEqual(readServerName(bytes), { name: "" });
 });

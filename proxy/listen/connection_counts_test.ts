@@ -3,7 +3,7 @@ import { ConnectionCounts } from "./connection_counts.ts";
 
 const limits = { connections: 10, connectionsPerAddress: 3 };
 
-Deno.test("connections are counted up to the limit, and room comes back as they go", () => {
+Deno.test("connections are counted up to the limit, and closed ones make room", () => {
   const counts = new ConnectionCounts();
   for (let i = 0; i < 10; i++) assert.equal(counts.enter(`10.0.0.${i}`, limits), null);
   assert.equal(counts.enter("10.0.1.1", limits), "connection_limit");
@@ -12,7 +12,7 @@ Deno.test("connections are counted up to the limit, and room comes back as they 
   assert.equal(counts.enter("10.0.1.1", limits), null);
 });
 
-Deno.test("one address has no more than its share, and takes none from others", () => {
+Deno.test("one address cannot exceed its share, and takes none from others", () => {
   const counts = new ConnectionCounts();
   for (let i = 0; i < 3; i++) assert.equal(counts.enter("10.0.0.1", limits), null);
   for (let i = 0; i < 100; i++) assert.equal(counts.enter("10.0.0.1", limits), "address_limit");
@@ -34,7 +34,7 @@ Deno.test("addresses of one IPv6 /64 share a limit, those of another do not", ()
   assert.equal(counts.enter("::1", limits), null);
 });
 
-Deno.test("workers count together, and what a lost worker had is given back", () => {
+Deno.test("workers share the count, and a lost worker's connections are subtracted", () => {
   const cells = ConnectionCounts.cellsFor(3);
   const workers = [0, 1, 2].map((worker) => new ConnectionCounts(cells, worker));
   for (const worker of workers) assert.equal(worker.enter("10.0.0.1", limits), null);
@@ -46,7 +46,7 @@ Deno.test("workers count together, and what a lost worker had is given back", ()
   assert.equal(workers[2].enter("10.0.0.1", limits), null);
 });
 
-Deno.test("many addresses do not count for each other", () => {
+Deno.test("different addresses do not count for each other", () => {
   const counts = new ConnectionCounts();
   const many = { connections: 16_384, connectionsPerAddress: 10 };
   let refused = 0;

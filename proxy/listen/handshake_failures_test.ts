@@ -21,7 +21,7 @@ const line = (count: number, last: string) => ({
   client: "192.0.2.1",
 });
 
-Deno.test("the first failed handshake is told at once, a flood of them in one line", async () => {
+Deno.test("the first failed handshake is logged at once, a flood of them in one line", async () => {
   const { log, lines, next } = startLog();
   const failures = new HandshakeFailures(log, 20);
   failures.add("192.0.2.1", "first");
@@ -33,7 +33,7 @@ Deno.test("the first failed handshake is told at once, a flood of them in one li
   failures.close();
 });
 
-Deno.test("failed handshakes that are still to be told are told at the end", () => {
+Deno.test("pending handshake failures are logged at the shutdown", () => {
   const { log, lines } = startLog();
   const failures = new HandshakeFailures(log);
   failures.add("192.0.2.1", "first");

@@ -11,7 +11,7 @@ const RESETS = `
   })));
 `;
 
-Deno.test("clients that are gone before they are accepted keep nobody waiting", async () => {
+Deno.test("clients that close before they are accepted delay nobody", async () => {
   const accepted: string[] = [];
   const listener = new Listener({
     hostname: "127.0.0.1",

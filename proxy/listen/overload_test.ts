@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { memoryInUse, Overload, type Pressure } from "./overload.ts";
 import { silentLogger } from "../../shared/log.ts";
 
-Deno.test("pressure rises at 92 and 95 percent, and falls later than it rises", () => {
+Deno.test("pressure rises at 92 and 95 percent, and falls at lower values", () => {
   let used = 0;
   let relieved = 0;
   const lines: unknown[] = [];
@@ -41,7 +41,7 @@ Deno.test("pressure rises at 92 and 95 percent, and falls later than it rises", 
   assert.deepEqual(lines[0], { pressure: "high", before: "none", used: 920, limit: 1000 });
 });
 
-Deno.test("what the process uses can be seen without any permission", async () => {
+Deno.test("the process's usage is readable without any permission", async () => {
   assert.ok(memoryInUse() > 10 * 1024 * 1024);
   const file = new URL("./overload.ts", import.meta.url).href;
   const code = `import { memoryInUse } from "${file}"; self.postMessage(memoryInUse())`;

@@ -52,7 +52,7 @@ async function watched(answers: boolean): Promise<{ deaf: boolean; dialled: read
   return { deaf, dialled: host.dialled };
 }
 
-Deno.test("a shared port is not deaf while another worker answers nobody, and then it may be", async () => {
+Deno.test("a shared port is not reported as stuck while another worker is silent, and then it may be", async () => {
   const cells = SelfProbes.cellsFor(2);
   SelfProbes.setSilent(cells, 1);
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
@@ -82,7 +82,7 @@ Deno.test("a shared port is not deaf while another worker answers nobody, and th
   listener.close();
 });
 
-Deno.test("a shared port that answers again at the next look is not deaf", async () => {
+Deno.test("a shared port that accepts again at the next probe is not reported as stuck", async () => {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   let asked = 0;
   let deaf = false;
@@ -105,7 +105,7 @@ Deno.test("a shared port that answers again at the next look is not deaf", async
 });
 
 for (const answers of [true, false]) {
-  Deno.test(`without ::1 a port on [::] is dialled on IPv4, and is ${answers ? "well" : "deaf"}`, async () => {
+  Deno.test(`without ::1 a port on [::] is probed on IPv4, and ${answers ? "accepts" : "is reported as stuck"}`, async () => {
     const { deaf, dialled } = await watched(answers);
     assert.equal(deaf, !answers);
     assert.deepEqual(dialled.slice(0, 2), ["::", "0.0.0.0"]);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { SelfProbes } from "./self_probes.ts";
 
-Deno.test("a call of one worker is known to all until it ends, and in doubt until it has a port", () => {
+Deno.test("a worker's probe is known to all until it ends, and undecided until it has a port", () => {
   const cells = SelfProbes.cellsFor(2);
   const [one, other] = [new SelfProbes(cells, 0), new SelfProbes(cells, 1)];
   assert.equal(other.includes(40_000), false);
@@ -16,7 +16,7 @@ Deno.test("a call of one worker is known to all until it ends, and in doubt unti
   assert.equal(other.includes(40_000), false);
 });
 
-Deno.test("calls of a worker that is gone are forgotten, those of others are not", () => {
+Deno.test("probes of a lost worker are removed, those of others are not", () => {
   const cells = SelfProbes.cellsFor(2);
   const [one, other] = [new SelfProbes(cells, 0), new SelfProbes(cells, 1)];
   one.begin();
@@ -25,7 +25,7 @@ Deno.test("calls of a worker that is gone are forgotten, those of others are not
   assert.deepEqual([one.includes(1), one.includes(40_000)], [false, true]);
 });
 
-Deno.test("silent workers are known to all, and are no calls", () => {
+Deno.test("silent workers are known to all, and are not probes", () => {
   const cells = SelfProbes.cellsFor(2);
   const calls = new SelfProbes(cells, 1);
   assert.equal(calls.isSilenceForeign, false);
@@ -37,7 +37,7 @@ Deno.test("silent workers are known to all, and are no calls", () => {
   assert.equal(calls.isSilenceForeign, false);
 });
 
-Deno.test("more calls than there is room for change nothing", () => {
+Deno.test("more probes than there is room for change nothing", () => {
   const calls = new SelfProbes();
   const begun: number[] = [];
   for (let call = calls.begin(); call !== -1; call = calls.begin()) begun.push(call);

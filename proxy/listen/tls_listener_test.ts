@@ -88,7 +88,7 @@ Deno.test("readStop() on the raw handle stops reading, and readStart() starts it
   });
 });
 
-Deno.test("createSecureContext takes a key that does not fit its certificate", async () => {
+Deno.test("createSecureContext accepts a key that does not match its certificate", async () => {
   const other = await authority.issue({ names: ["a.test"] });
   tls.createSecureContext({ cert: chain, key: other.key.reveal() });
 });

@@ -95,7 +95,7 @@ function endpointsOf(upstream: HttpUpstream): string {
   return tried.map(({ address }) => address).sort().join();
 }
 
-Deno.test("many deltas lead to the same as the last snapshot alone", () => {
+Deno.test("many deltas give the same result as the last snapshot alone", () => {
   for (let seed = 0; seed < 20; seed++) {
     const changing = new Scene();
     for (const configured of randomConfigurations(new Random(seed), 30)) {
@@ -133,7 +133,7 @@ const NOBODY: Configured = {
   certificates: [],
 };
 
-Deno.test("an endpoint that is taken away is not picked again, one that is added is", () => {
+Deno.test("a removed endpoint is not picked again, an added one is", () => {
   const scene = new Scene().apply(forwarding(["10.0.0.1", "10.0.0.2"]));
   assert.deepEqual(new Set(scene.turns(4)), new Set(["10.0.0.1", "10.0.0.2"]));
   scene.apply(forwarding(["10.0.0.2", "10.0.0.3"]));
@@ -142,28 +142,28 @@ Deno.test("an endpoint that is taken away is not picked again, one that is added
   assert.deepEqual(scene.turns(1), ["none"]);
 });
 
-Deno.test("turns go on over a change: the first request after it need not meet the first endpoint", () => {
+Deno.test("round robin continues over a change: it does not restart at the first endpoint", () => {
   const scene = new Scene().apply(forwarding(["10.0.0.1", "10.0.0.2", "10.0.0.3"]));
   assert.deepEqual(scene.turns(2), ["10.0.0.1", "10.0.0.2"]);
   scene.apply(forwarding(["10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4"]));
   assert.deepEqual(scene.turns(2), ["10.0.0.3", "10.0.0.4"]);
 });
 
-Deno.test("an upstream that has not changed is the same one for new routes to it", () => {
+Deno.test("an unchanged upstream stays the same for new routes to it", () => {
   const scene = new Scene().apply(forwarding(["10.0.0.1"]));
   const before = scene.upstream();
   scene.apply(forwarding(["10.0.0.1"], "a/web:80", ["a.test", "b.test"]));
   assert.equal(scene.upstream("b.test"), before);
 });
 
-Deno.test("an endpoint keeps its pool while anything names it, under another upstream too", () => {
+Deno.test("an endpoint keeps its pool while any upstream has it, also under another id", () => {
   const scene = new Scene().apply(forwarding(["10.0.0.1"]));
   const { pool } = scene.upstream().pick(null)!;
   scene.apply(forwarding(["10.0.0.1", "10.0.0.2"], "a/web:http"));
   assert.equal(scene.upstream().pick([scene.registry.acquire("10.0.0.2", 80)])!.pool, pool);
 });
 
-Deno.test("an exchange whose upstream has gone still finds an endpoint, and leaves no pool", () => {
+Deno.test("an exchange whose upstream is removed still finds an endpoint, and leaves no pool", () => {
   const scene = new Scene().apply(forwarding(["10.0.0.1"]));
   const upstream = scene.upstream();
   scene.apply(NOBODY);
@@ -179,7 +179,7 @@ Deno.test("an exchange whose upstream has gone still finds an endpoint, and leav
   assert.equal(scene.registry.size, 0);
 });
 
-Deno.test("an answer for the request that no route takes comes and goes", () => {
+Deno.test("a reply for requests without a route is added and removed", () => {
   const scene = new Scene().apply(NOBODY);
   const match = () => scene.configuration.table.match("a.test", "/");
   assert.equal(match(), null);
@@ -205,7 +205,7 @@ const MISSING: readonly [what: string, change: Partial<Route>][] = [
 ];
 
 for (const [reason, change] of MISSING) {
-  Deno.test(`a route answers 500 where there is ${reason}: ${JSON.stringify(change)}`, () => {
+  Deno.test(`a route responds with 500 for ${reason}: ${JSON.stringify(change)}`, () => {
     const { snapshot } = forwarding(["10.0.0.1"]);
     const routes = [{ ...snapshot.routes[0], ...change }];
     const scene = new Scene().apply({ snapshot: { ...snapshot, routes }, certificates: [] });
@@ -226,7 +226,7 @@ function brokenRoute(host: string): Route {
   return { ...forwarding([], "a/web:80", [host]).snapshot.routes[0], action };
 }
 
-Deno.test("a route that does not compile answers 500 alone, and is put right by the next change", () => {
+Deno.test("a route that does not compile alone responds with 500, and the next change repairs it", () => {
   const logged: LogFields[] = [];
   const log = { ...silentLogger, error: (_: string, fields?: LogFields) => logged.push(fields!) };
   const registry = new EndpointRegistry<Http1ClientConnection, ClientStream>(10, 0);
@@ -264,7 +264,7 @@ function withCertificates(...certificates: [id: string, hosts: string[]][]): Con
   };
 }
 
-Deno.test("a certificate that is used for one more name covers it, for new connections", () => {
+Deno.test("a certificate with an additional name covers it, for new connections", () => {
   const scene = new Scene().apply(withCertificates(["one", ["a.test"]]));
   const { certificates } = scene.configuration;
   const before = certificates.find("a.test")!;
@@ -275,14 +275,14 @@ Deno.test("a certificate that is used for one more name covers it, for new conne
   assert.equal(before.covers("a.test"), true, "a connection keeps the name it was opened for");
 });
 
-Deno.test("a last good certificate that stays for two names covers both", () => {
+Deno.test("a last good certificate kept for two names covers both", () => {
   const scene = new Scene().apply(withCertificates(["one", ["a.test"]], ["one", ["b.test"]]));
   for (const name of ["a.test", "b.test"]) {
     assert.equal(scene.configuration.certificates.find(name)?.covers(name), true);
   }
 });
 
-Deno.test("a route counts in its own slot from the moment it is in force, whoever had it before", async () => {
+Deno.test("a route counts in its own slot from its activation on, whichever route had it before", async () => {
   let now = 0;
   const output = new LineOutput({ write: (bytes) => Promise.resolve(bytes.length) });
   const hub = new TelemetryHub({ accessLog: null, output, now: () => now });

@@ -27,7 +27,7 @@ function compilerOf(
 const TO_A: Action = { kind: "forward", backends: [{ upstream: "a" }] };
 const SPLIT: Action = { kind: "forward", backends: [{ upstream: "a" }, { upstream: "b" }] };
 
-Deno.test("routes that do the same are one object, and say nothing with one policy", () => {
+Deno.test("routes with equal settings share one object, and one policy object if they set nothing", () => {
   const compiler = compilerOf();
   const plain = compiler.compile(TO_A);
   assert.equal(compiler.compile(structuredClone(TO_A), {}), plain);
@@ -42,7 +42,7 @@ Deno.test("routes that do the same are one object, and say nothing with one poli
   assert.equal(compiler.compile(SPLIT), compiler.compile(structuredClone(SPLIT)));
 });
 
-Deno.test("a policy replaces what it names, and leaves the rest to the process", () => {
+Deno.test("a policy overrides what it sets, and inherits the rest from the process", () => {
   const { policy } = compilerOf().compile(TO_A, { policy: "p" });
   const { responseHeadTimeout, responseBodyTimeout, bodyBytes } = DEFAULT_LIMITS;
   assert.deepEqual(policy, {
@@ -52,7 +52,7 @@ Deno.test("a policy replaces what it names, and leaves the rest to the process",
   });
 });
 
-Deno.test("a filter set or policy that has gone, or is another now, is not used again", () => {
+Deno.test("a removed or changed filter set or policy is not used again", () => {
   const compiler = compilerOf();
   const before = compiler.compile(TO_A, { policy: "p" });
   compiler.begin(NONE, { changed: [{ id: "p", tries: 3 }], removed: [] });
@@ -63,7 +63,7 @@ Deno.test("a filter set or policy that has gone, or is another now, is not used 
   assert.throws(() => compiler.compile(SPLIT, { filterSet: "f" }), /no filter set f/);
 });
 
-Deno.test("a backend that is missing costs its own share", () => {
+Deno.test("a missing backend fails only its own share of requests", () => {
   const action: Action = { kind: "forward", backends: [{ upstream: "a" }, { upstream: "gone" }] };
   const { action: split } = compilerOf().compile(action);
   assert.ok(split.kind === "split");

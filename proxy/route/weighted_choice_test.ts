@@ -14,7 +14,7 @@ function choices(choice: WeightedChoice<string>, count: number): string {
   return Array.from({ length: count }, () => choice.choose()).join("");
 }
 
-Deno.test("options come as often as their weights say, spread as nginx spreads them", () => {
+Deno.test("options are chosen in proportion to their weights, in the same order as nginx", () => {
   const cases: readonly [Readonly<Record<string, number>>, string][] = [
     [{ a: 5, b: 1, c: 1 }, "aabacaa"],
     [{ a: 1, b: 1 }, "abab"],
@@ -27,7 +27,7 @@ Deno.test("options come as often as their weights say, spread as nginx spreads t
   }
 });
 
-Deno.test("over one round each option comes exactly as often as its weight", () => {
+Deno.test("over one round each option is chosen exactly as often as its weight", () => {
   const random = new Random(1);
   for (let i = 0; i < 200; i++) {
     const weights = { a: random.between(1, 50), b: random.below(50), c: random.below(50) };
@@ -38,7 +38,7 @@ Deno.test("over one round each option comes exactly as often as its weight", () 
   }
 });
 
-Deno.test("an option of no use is left out until it is, unless none is; one of weight 0 always", () => {
+Deno.test("an unusable option is skipped unless all are unusable; one of weight 0 always is", () => {
   const unusable = new Set(["a"]);
   const choice = choiceOf({ a: 3, b: 1, c: 0 }, unusable);
   assert.equal(choices(choice, 4), "bbbb");

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Random } from "../../tests/fuzz/random.ts";
 import { Bindings, type NumberedBinding } from "./bindings.ts";
 
-Deno.test("lists that come and go keep their own bindings, and their places are used again", () => {
+Deno.test("lists that are added and removed keep their own bindings, and their slots are reused", () => {
   const random = new Random(7);
   const bindings = new Bindings();
   const lists = new Map<string, { start: number; tree: number; list: NumberedBinding[] }>();

@@ -137,7 +137,7 @@ function requestOf({ method = "GET", headers = [], query = "" }: Request): Reque
   return new RequestView(Object.assign(request, { method, query, authority }));
 }
 
-Deno.test("a request is taken by what the conditions of a route say", async (t) => {
+Deno.test("a request matches the conditions of a route", async (t) => {
   for (const { says, match, takes, leaves } of CASES) {
     await t.step(says, () => {
       const conditions = new Conditions(
@@ -154,7 +154,7 @@ Deno.test("a request is taken by what the conditions of a route say", async (t) 
   }
 });
 
-Deno.test("a query without escapes has the parameters that URLSearchParams finds", () => {
+Deno.test("a query without escapes has the same parameters as in URLSearchParams", () => {
   const random = new Random(1);
   for (let i = 0; i < 2_000; i++) {
     const pieces = Array.from(
@@ -172,7 +172,7 @@ Deno.test("a query without escapes has the parameters that URLSearchParams finds
   }
 });
 
-Deno.test("a header that the proxy drops is not there for a condition either", () => {
+Deno.test("a header that the proxy drops does not match a condition either", () => {
   const fields = fieldsOf([["X-Tag", "a"], ["X-Tag", "b"], ["X-Other", "c"]]);
   const request = new RequestHead(fields);
   fields.drop(0);
@@ -182,7 +182,7 @@ Deno.test("a header that the proxy drops is not there for a condition either", (
   assert.equal(request.header("x-other"), "c");
 });
 
-Deno.test("a pattern that does not compile holds for each value, and is named", () => {
+Deno.test("a pattern that does not compile matches every value, and is reported", () => {
   const refuse = (pattern: string) => ({ ok: false as const, reason: `${pattern} is refused` });
   const match: RouteMatch = { path: { type: "Prefix", value: "/" }, ...header("(a", "Regex") };
   const conditions = new Conditions(match, refuse);

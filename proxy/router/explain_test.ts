@@ -74,7 +74,7 @@ Deno.test("explain says which route wins and why each other lost", () => {
   ]);
 });
 
-Deno.test("explain says when the deciding host has no path, and less specific hosts do not help", () => {
+Deno.test("explain reports that the deciding host has no matching path, and less specific hosts are not used", () => {
   const routes = ["app.example.com Prefix /web", "*.example.com Prefix /"];
   const lost = [
     "app.example.com Prefix /web: Prefix /web is not how the path begins",
@@ -88,7 +88,7 @@ Deno.test("explain says when the deciding host has no path, and less specific ho
   assert.deepEqual(explain(source, "nobody.org", "/").outcome, { kind: "default", action: answer });
 });
 
-Deno.test("explain names a route that repeats an earlier one", () => {
+Deno.test("explain names a route that duplicates an earlier one", () => {
   const source = snapshot(["h Prefix /a", "h Prefix /a"]);
   assert.deepEqual(lines(source, "h", "/a"), [
     "h Prefix /a",
@@ -96,7 +96,7 @@ Deno.test("explain names a route that repeats an earlier one", () => {
   ]);
 });
 
-Deno.test("explain says why a path is refused", () => {
+Deno.test("explain says why a path is rejected", () => {
   const source = snapshot(["h Prefix /"]);
   assert.deepEqual(explain(source, "h", "/a/%2e%2e/../x"), {
     host: "h",
@@ -208,7 +208,7 @@ Deno.test("explain says which condition a request does not meet", () => {
   ]);
 });
 
-Deno.test("explain says that a route whose pattern does not compile answers 500, and why", () => {
+Deno.test("explain says that a route whose pattern does not compile responds with 500, and why", () => {
   const source = { ...snapshot([]), routes: CONDITIONAL };
   const { outcome } = explain(source, "a.test", "/b", undefined, DETAILS);
   assert.ok(outcome.kind === "route");

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Interned } from "./interned.ts";
 
-Deno.test("an object has one number for as long as something refers to it", () => {
+Deno.test("an object has one number as long as it is referenced", () => {
   const interned = new Interned<object>();
   const [a, b, c] = [{}, {}, {}];
   const first = interned.take(a);

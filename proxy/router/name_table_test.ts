@@ -10,7 +10,7 @@ function randomName(random: Random): string {
 
 for (const steps of [1, 3, undefined]) {
   const about = steps === undefined ? "" : `, also where ${steps} that meet are too many`;
-  Deno.test(`a name has the number that it was given last, as others come and go${about}`, () => {
+  Deno.test(`a name has its last assigned number, as others are added and removed${about}`, () => {
     const random = new Random(3);
     const table = new NameTable({ seed: 3, steps });
     const expected = new Map<string, number>();
@@ -39,7 +39,7 @@ for (const steps of [1, 3, undefined]) {
   });
 }
 
-Deno.test("names that differ in length or in one character are told apart", () => {
+Deno.test("names that differ in length or in one character are distinguished", () => {
   const names = ["", "\0", "a", "a\0", "a\0\0\0", "abcd", "abcde", "Abcd", "a\u0161"];
   // A slot holds 52 bytes.
   for (const length of [51, 52, 53]) names.push("a".repeat(length), `${"a".repeat(length - 1)}b`);

@@ -6,7 +6,7 @@ import { compilePattern } from "./pattern.ts";
 const prefix = (value: string): RouteMatch => ({ path: { type: "Prefix", value } });
 const exact = (value: string): RouteMatch => ({ path: { type: "Exact", value } });
 
-Deno.test("hosts with the same paths share a tree, which goes with the last of them", () => {
+Deno.test("hosts with the same paths share a tree, which is removed with the last of them", () => {
   const trees = new PathTrees(compilePattern);
   const one = trees.take([prefix("/"), exact("/a")]);
   const two = trees.take([prefix("/"), exact("/a")]);
@@ -18,7 +18,7 @@ Deno.test("hosts with the same paths share a tree, which goes with the last of t
   assert.equal(trees.size, 0);
 });
 
-Deno.test("paths that differ by type, place or number are no tree's alike", () => {
+Deno.test("paths that differ in type, order or number do not share a tree", () => {
   const trees = new PathTrees(compilePattern);
   const lists = [
     [prefix("/a")],

@@ -47,7 +47,7 @@ const PATTERNS: Readonly<Record<string, string>> = {
   "(?:(?:[ab]{16}c){16}){4}": TOO_LONG(4432),
 };
 
-Deno.test("a proxy compiles each pattern that takes linear time, and says what is wrong with others", async () => {
+Deno.test("a proxy compiles each pattern that runs in linear time, and says why it rejects others", async () => {
   const flags = v8FlagsOf("proxy");
   assert.ok(flags !== undefined, "the proxy is started with flags for V8");
   const patterns = Object.keys(PATTERNS);
@@ -61,19 +61,19 @@ Deno.test("a proxy compiles each pattern that takes linear time, and says what i
   }
 });
 
-Deno.test("a process without V8's linear engine refuses every pattern", async () => {
+Deno.test("a process without V8's linear engine rejects every pattern", async () => {
   assert.deepEqual(await compiled(["/a"], []), [
     'the regular expression "/a" needs V8\'s linear engine: start the proxy with the --v8-flags ' +
     "of deno task proxy",
   ]);
 });
 
-Deno.test("every program that matches requests is started with the same flags for V8", () => {
+Deno.test("every program that matches requests starts with the same V8 flags", () => {
   const flags = v8FlagsOf("proxy");
   for (const task of ["dev", "explain"]) assert.equal(v8FlagsOf(task), flags, task);
 });
 
-Deno.test("a pattern's literal start is how all begins that it may match", () => {
+Deno.test("a pattern's literal prefix is the prefix of every match", () => {
   const starts: Readonly<Record<string, string>> = {
     "/api/(v1": "/api/",
     "^/api/[": "/api/",

@@ -7,7 +7,7 @@ const ALIKE = ["Aa", "BB"];
 const NAMES = ["a", "b", "ab", "__proto__", "", "ä", "%2F", "v1", "v10", "x".repeat(300), "Aa"];
 
 for (const more of [0, 100]) {
-  Deno.test(`a segment among ${NAMES.length + more} is found where it is whole, and only there`, () => {
+  Deno.test(`a segment among ${NAMES.length + more} is found only as a whole segment`, () => {
     const names = [...NAMES, ...Array.from({ length: more }, (_, i) => `more-${i}`)];
     const segments = new Segments<string>();
     for (const name of names) {
@@ -27,7 +27,7 @@ for (const more of [0, 100]) {
   });
 }
 
-Deno.test("segments of the same hash are told apart", () => {
+Deno.test("segments with the same hash are distinguished", () => {
   const segments = new Segments<number>();
   segments.set(ALIKE[0], 0);
   assert.equal(segments.find(`/${ALIKE[1]}`, 1), undefined);

@@ -161,7 +161,7 @@ Deno.test("a route is chosen by the rules of Ingress", async (t) => {
   }
 });
 
-Deno.test("what no route takes gets the default action, which is bound once", () => {
+Deno.test("requests without a route get the default action, which is bound once", () => {
   let bound = 0;
   const table = compileTable(
     snapshot([route("h Prefix /a")], { kind: "reply", status: 503, reason: "none" }),
@@ -179,7 +179,7 @@ Deno.test("what no route takes gets the default action, which is bound once", ()
   assert.equal(bound, 1);
 });
 
-Deno.test("of two routes with the same host and path the first wins", () => {
+Deno.test("of two routes with the same host and path the first one wins", () => {
   for (const type of ["Exact", "Prefix"]) {
     for (const path of ["/", "/a", "/a/b"]) {
       const first = { ...route(`h ${type} ${path}`), id: "first" };
@@ -189,11 +189,11 @@ Deno.test("of two routes with the same host and path the first wins", () => {
   }
 });
 
-Deno.test("an empty table takes nothing", () => {
+Deno.test("an empty table matches nothing", () => {
   assert.equal(compile([]).match("h", "/"), null);
 });
 
-Deno.test("long hostile paths against long hostile routes end at once", () => {
+Deno.test("long hostile paths against long hostile routes are matched at once", () => {
   const slashes = "/".repeat(32 * 1024);
   const names = "/a".repeat(16 * 1024);
   const routes = [];

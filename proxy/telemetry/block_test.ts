@@ -14,7 +14,7 @@ import {
 
 const upTo = (count: number) => [...new Array(count).keys()];
 
-Deno.test("each thing that is counted of a route has a cell of its own", () => {
+Deno.test("each counter of a route has its own cell", () => {
   const requests = METHODS.flatMap((_, method) =>
     STATUS_CLASSES.map((_, status) => requestCell(method, status))
   );
@@ -24,7 +24,7 @@ Deno.test("each thing that is counted of a route has a cell of its own", () => {
   assert.deepEqual(cells, upTo(ROUTE_CELLS));
 });
 
-Deno.test("each cell of each route of a chunk has a place of its own, and no place is left", () => {
+Deno.test("each cell of each route of a chunk has its own place, and no place is unused", () => {
   const places = upTo(SLOTS_PER_CHUNK).flatMap((slot) =>
     upTo(ROUTE_CELLS).map((cell) => cellAt(indexInChunk(slot), cell))
   );
@@ -32,7 +32,7 @@ Deno.test("each cell of each route of a chunk has a place of its own, and no pla
   assert.deepEqual(places, upTo(SLOTS_PER_CHUNK * ROUTE_CELLS));
 });
 
-Deno.test("what a small GET counts lies within 48 bytes", () => {
+Deno.test("the counters of a small GET lie within 48 bytes", () => {
   const get = requestCell(METHODS.indexOf("GET"), STATUS_CLASSES.indexOf("2xx"));
   const cells = [get, durationCell(0), CELLS.durationSum, CELLS.bytesIn, CELLS.bytesOut];
   assert.ok(Math.max(...cells) - Math.min(...cells) < 6, String(cells));

@@ -73,7 +73,7 @@ const GET_A = 'pingress_requests_total{route="a",method="GET",status="2xx"}';
 const GET_B = 'pingress_requests_total{route="b",method="GET",status="2xx"}';
 const GET_OTHER = 'pingress_requests_total{route="other",method="GET",status="2xx"}';
 
-Deno.test("counters are summed over workers, and stay when a worker is replaced", async () => {
+Deno.test("counters are summed over workers, and survive the replacement of a worker", async () => {
   const process = new Process();
   process.hub.snapshotComes(snapshotWith(["a"]));
   const one = process.start();
@@ -103,7 +103,7 @@ Deno.test("counters are summed over workers, and stay when a worker is replaced"
   assert.equal(after.get("pingress_worker_restarts_total"), 1);
 });
 
-Deno.test("ends of HTTP/2 connections are counted by their reason", async () => {
+Deno.test("closed HTTP/2 connections are counted by reason", async () => {
   const process = new Process();
   const { telemetry } = process.start();
   telemetry.metrics.http2Ended("resets");
@@ -117,7 +117,7 @@ Deno.test("ends of HTTP/2 connections are counted by their reason", async () => 
   ]);
 });
 
-Deno.test("a route that takes over a slot counts from nothing, in every worker", async () => {
+Deno.test("a route that reuses a slot counts from zero, in every worker", async () => {
   const process = new Process();
   process.hub.snapshotComes(snapshotWith(["a"]));
   const workers = [process.start(), process.start(), process.start()];
@@ -154,7 +154,7 @@ Deno.test("an exchange that outlives its route counts as other, never for anothe
   assert.equal(series.get(GET_B), undefined);
 });
 
-Deno.test("a hundred thousand routes are told apart, whenever a worker starts", async () => {
+Deno.test("a hundred thousand routes are distinguished, whenever a worker starts", async () => {
   const process = new Process();
   const early = process.start();
   const ids = Array.from({ length: 100_000 }, (_, i) => `host-${i}.example.com Prefix /`);
@@ -176,7 +176,7 @@ Deno.test("a hundred thousand routes are told apart, whenever a worker starts", 
   );
 });
 
-Deno.test("methods, statuses and durations fall where their labels say", async () => {
+Deno.test("methods, statuses and durations are counted under the right labels", async () => {
   const process = new Process();
   process.hub.snapshotComes(snapshotWith(["a"]));
   const { telemetry } = process.start();
@@ -213,7 +213,7 @@ Deno.test("names of routes and hosts cannot break out of their labels", async ()
   assert.ok(keys.some((key) => key.includes('route="a\\"} 1\\nevil_total{x=\\"\\\\"')));
 });
 
-Deno.test("the snapshot in force, its loads and its certificates are told", async () => {
+Deno.test("the active snapshot, its loads and its certificates have metrics", async () => {
   const process = new Process();
   process.hub.snapshotRefused();
   assert.equal((await process.series()).get("pingress_snapshot_age_seconds"), undefined);

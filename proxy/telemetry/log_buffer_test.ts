@@ -7,7 +7,7 @@ function written(write: (out: LogBuffer) => void): string {
   return new TextDecoder().decode(out.take());
 }
 
-Deno.test("a value is a JSON string that reads as it was, without a byte that a terminal acts on", () => {
+Deno.test("a value is a JSON string that parses to itself, without control characters", () => {
   const values = [
     "",
     "plain",
@@ -27,7 +27,7 @@ Deno.test("a value is a JSON string that reads as it was, without a byte that a 
   }
 });
 
-Deno.test("the same value in bytes is the same string", () => {
+Deno.test("the same value in bytes gives the same string", () => {
   for (const value of ["", "id-1", 'a"b', "\x00", "\xe9\x80"]) {
     const bytes = Uint8Array.from(`<${value}>`, (char) => char.charCodeAt(0));
     const text = written((out) => out.latin1(bytes, 1, bytes.length - 1));
@@ -35,7 +35,7 @@ Deno.test("the same value in bytes is the same string", () => {
   }
 });
 
-Deno.test("of a value 1 KiB is written at most, and then how long it was", () => {
+Deno.test("a value is truncated after 1 KiB, followed by its length", () => {
   const cases: [value: string, shown: string][] = [
     ["a".repeat(1024), "a".repeat(1024)],
     ["a".repeat(1025), "a".repeat(1024)],
@@ -57,7 +57,7 @@ Deno.test("of a value 1 KiB is written at most, and then how long it was", () =>
   }
 });
 
-Deno.test("numbers are written as JSON has them", () => {
+Deno.test("numbers are written as in JSON", () => {
   const integers = [0, 7, 10, 99, 100, 999_999_999, 1_000_000_000, 2 ** 53, -1, 0.5];
   for (const value of integers) assert.equal(written((out) => out.integer(value)), String(value));
   const times = [0, 0.001, 0.01, 0.1, 1, 1.5, 1.0004, 1.2345, 59.999, 1e5, 1e9, -0.25];
@@ -67,7 +67,7 @@ Deno.test("numbers are written as JSON has them", () => {
   }
 });
 
-Deno.test("pieces of any length stand beside each other as they are", () => {
+Deno.test("parts of any length are written next to each other unchanged", () => {
   const texts = ["", "a", "ab", "abc", "abcd", "abcde", `","log":"access"`, "x".repeat(511)];
   for (const text of texts) {
     const all = written((out) => {
@@ -80,7 +80,7 @@ Deno.test("pieces of any length stand beside each other as they are", () => {
   }
 });
 
-Deno.test("a buffer holds whatever comes, and is empty once that is taken", () => {
+Deno.test("a buffer holds any amount, and is empty once taken", () => {
   const out = new LogBuffer(16);
   for (let round = 0; round < 2; round++) {
     let expected = "";

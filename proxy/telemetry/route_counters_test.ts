@@ -12,7 +12,7 @@ function change(
   counters.inForce();
 }
 
-Deno.test("an exchange counts in the slot of its route while that is there", () => {
+Deno.test("an exchange counts in the slot of its route while the route exists", () => {
   const counters = new RouteCounters();
   change(counters, [["a", 10], ["b", 11]]);
   const a = counters.numberOf("a");
@@ -27,7 +27,7 @@ Deno.test("an exchange counts in the slot of its route while that is there", () 
   assert.equal(counters.slotOf(counters.numberOf("unknown"), counters.age), OTHER_SLOT);
 });
 
-Deno.test("what is left of a route counts as other, whoever has its slot by then", () => {
+Deno.test("an exchange of a removed route counts as other, whichever route has its slot by then", () => {
   const counters = new RouteCounters();
   change(counters, [["a", 10]]);
   const a = counters.numberOf("a");
@@ -47,7 +47,7 @@ Deno.test("what is left of a route counts as other, whoever has its slot by then
   assert.equal(counters.slotOf(counters.numberOf("a"), counters.age), 11);
 });
 
-Deno.test("a route without a slot of its own gets one without being bound anew", () => {
+Deno.test("a route without its own slot gets one without being bound again", () => {
   const counters = new RouteCounters();
   change(counters, [["a", 10], ["b", OTHER_SLOT], ["c", OTHER_SLOT]]);
   const [b, c] = [counters.numberOf("b"), counters.numberOf("c")];
@@ -72,7 +72,7 @@ Deno.test("a route without a slot of its own gets one without being bound anew",
   assert.equal(counters.slotOf(d, counters.age), OTHER_SLOT);
 });
 
-Deno.test("however many routes without a slot of their own go at once, their stand-ins serve again", () => {
+Deno.test("however many routes without a slot are removed at once, their placeholders are reused", () => {
   const counters = new RouteCounters();
   const ids = Array.from({ length: 300_000 }, (_, i) => `route ${i}`);
   change(counters, ids.map((id) => [id, OTHER_SLOT]));

@@ -18,7 +18,7 @@ function slotsOf(slots: RouteSlots): Record<string, number> {
   return Object.fromEntries(slots.entries());
 }
 
-Deno.test("a route keeps its slot for as long as it is there", () => {
+Deno.test("a route keeps its slot as long as it exists", () => {
   const slots = new Slots(() => 0);
   slots.all(["a", "b"], () => assert.fail());
   const change = slots.all(["c", "b"], () => assert.fail());
@@ -27,7 +27,7 @@ Deno.test("a route keeps its slot for as long as it is there", () => {
   assert.deepEqual(slots.all(["b", "c"], () => {}), { added: [], removed: [] });
 });
 
-Deno.test("a slot that is free again is cleared and reused, but only after a rest", () => {
+Deno.test("a free slot is cleared and reused, but only after a pause", () => {
   let now = 0;
   const slots = new Slots(() => now);
   const reused: number[] = [];
@@ -52,7 +52,7 @@ Deno.test("routes beyond the limit count as other, until there is room", () => {
   assert.equal(slots.used, FIRST + 2);
 });
 
-Deno.test("what has rested and found no use is the first to be reused later", () => {
+Deno.test("the slot that has been free longest is reused first", () => {
   let now = 0;
   const slots = new Slots(() => now);
   slots.all(["a", "b", "c"], () => {});

@@ -22,7 +22,7 @@ function seeded(seed = 1): () => number {
   return () => random.below(1_000_000) / 1_000_000;
 }
 
-Deno.test("least requests: idle endpoints are asked alike, whatever their number", () => {
+Deno.test("least requests: idle endpoints get equal shares, whatever their number", () => {
   for (const names of ["a", "ab", "abc", "abcdefg"]) {
     const all = servers(names);
     const balancer = new LeastRequests<Server>(seeded());
@@ -33,7 +33,7 @@ Deno.test("least requests: idle endpoints are asked alike, whatever their number
   }
 });
 
-Deno.test("least requests: a slow endpoint gets fewer than its turn, an overloaded one none beside an idle one", () => {
+Deno.test("least requests: a slow endpoint gets less than its share, an overloaded one nothing beside an idle one", () => {
   const [a, b] = servers("ab");
   const balancer = new LeastRequests<Server>(seeded());
   a.load.requests = 1;
@@ -49,7 +49,7 @@ Deno.test("least requests: a slow endpoint gets fewer than its turn, an overload
   for (const { name, chosen } of all.slice(1)) assert.ok(chosen > 70, `${name}: ${chosen}`);
 });
 
-Deno.test("least requests: load stays even where all take as long", () => {
+Deno.test("least requests: load stays even if all endpoints take equally long", () => {
   const all = servers("abcdefghij");
   const balancer = new LeastRequests<Server>(seeded(3));
   for (let i = 0; i < 1000; i++) balancer.pick(all, null)!.load.requests++;
@@ -63,7 +63,7 @@ for (
     ["least requests", new LeastRequests<Server>(seeded(2))],
   ] as const
 ) {
-  Deno.test(`${name}: what has been tried is not tried again, and in the end there is none`, () => {
+  Deno.test(`${name}: a tried endpoint is not tried again, and in the end there is none`, () => {
     const all = servers("abcd");
     for (let i = 0; i < 100; i++) {
       const tried: Server[] = [];

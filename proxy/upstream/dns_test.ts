@@ -66,7 +66,7 @@ function addresses(endpoints: readonly { address: string }[]): string[] {
   return endpoints.map(({ address }) => address);
 }
 
-Deno.test("a name becomes its addresses, sorted, each an endpoint", async () => {
+Deno.test("a name resolves to its addresses, sorted, one endpoint each", async () => {
   const names = new Names();
   names.answer("10.0.0.2", "fd00::1", "10.0.0.1", "10.0.0.2");
   await withEndpoints(names, async (endpoints) => {
@@ -79,7 +79,7 @@ Deno.test("a name becomes its addresses, sorted, each an endpoint", async () => 
   });
 });
 
-Deno.test("addresses that are denied are no endpoints, from when they are denied until they are not", async () => {
+Deno.test("denied addresses are not endpoints while they are denied", async () => {
   const names = new Names();
   names.answer("10.0.0.1", "192.0.2.7", "::ffff:192.0.2.8", "64:ff9b::192.0.2.9", "10.96.0.1");
   const denied = new DeniedAddresses();
@@ -99,7 +99,7 @@ Deno.test("addresses that are denied are no endpoints, from when they are denied
   }, { denied, log });
 });
 
-Deno.test("nothing is asked before the first use", async () => {
+Deno.test("there is no lookup before the first use", async () => {
   const names = new Names();
   await withEndpoints(names, () => Promise.resolve());
   assert.deepEqual(names.asked, []);
@@ -119,7 +119,7 @@ Deno.test("the array stays the same until an address changes", async () => {
   });
 });
 
-Deno.test("those who wait at the same time share a lookup, whatever their port", async () => {
+Deno.test("concurrent lookups of a name are shared, whatever the port", async () => {
   const names = new Names();
   const { resolver } = names;
   const options = { resolver, refresh: 60_000 };
@@ -132,7 +132,7 @@ Deno.test("those who wait at the same time share a lookup, whatever their port",
   for (const endpoints of all) endpoints.close();
 });
 
-Deno.test("the last good addresses stay while lookups fail, which is said once", async () => {
+Deno.test("the last good addresses stay while lookups fail, which is logged once", async () => {
   const names = new Names();
   const events: string[] = [];
   const record = (message: string) => events.push(message);
@@ -150,7 +150,7 @@ Deno.test("the last good addresses stay while lookups fail, which is said once",
   }, { log });
 });
 
-Deno.test("a name that has no address any more is believed at the third answer", async () => {
+Deno.test("a name without addresses is accepted as such at the third response", async () => {
   const names = new Names();
   names.answer("10.0.0.1");
   await withEndpoints(names, async (endpoints) => {
@@ -164,7 +164,7 @@ Deno.test("a name that has no address any more is believed at the third answer",
   });
 });
 
-Deno.test("a first lookup that fails or finds nothing is no endpoint, and is tried again", async () => {
+Deno.test("a first lookup that fails or finds nothing gives no endpoint, and is retried", async () => {
   for (const first of ["fail", "answer"] as const) {
     const names = new Names();
     names[first]();
@@ -176,7 +176,7 @@ Deno.test("a first lookup that fails or finds nothing is no endpoint, and is tri
   }
 });
 
-Deno.test("nobody waits between two tries", async () => {
+Deno.test("requests do not wait between two lookups", async () => {
   const names = new Names();
   names.fail();
   await withEndpoints(names, async (endpoints) => {
@@ -186,7 +186,7 @@ Deno.test("nobody waits between two tries", async () => {
   }, { refresh: 60_000 });
 });
 
-Deno.test("waiting ends when a name server does not answer", async () => {
+Deno.test("waiting ends if a name server does not respond", async () => {
   const names = new Names();
   await withEndpoints(names, async (endpoints) => {
     assert.deepEqual(await endpoints.ready(), []);
@@ -197,7 +197,7 @@ Deno.test("waiting ends when a name server does not answer", async () => {
   }, { patience: 5 });
 });
 
-Deno.test("a name that is not used is not asked for, and asked anew before its next use", async () => {
+Deno.test("an unused name is not looked up, and is looked up again before its next use", async () => {
   const names = new Names();
   names.answer("10.0.0.1");
   await withEndpoints(names, async (endpoints) => {
@@ -218,7 +218,7 @@ Deno.test("a name that is not used is not asked for, and asked anew before its n
   }, { idle: 20 });
 });
 
-Deno.test("after a pause the last good addresses serve when the lookup fails", async () => {
+Deno.test("after a pause the last good addresses are used if the lookup fails", async () => {
   const names = new Names();
   names.answer("10.0.0.1");
   await withEndpoints(names, async (endpoints) => {
@@ -230,7 +230,7 @@ Deno.test("after a pause the last good addresses serve when the lookup fails", a
   }, { idle: 0 });
 });
 
-Deno.test("nothing is asked after close", async () => {
+Deno.test("there are no lookups after close", async () => {
   const names = new Names();
   names.answer("10.0.0.1");
   await withEndpoints(names, async (endpoints) => {
@@ -243,7 +243,7 @@ Deno.test("nothing is asked after close", async () => {
   });
 });
 
-Deno.test("a time to live decides when to ask again, within bounds", async () => {
+Deno.test("a TTL decides when to look up again, within bounds", async () => {
   let asked = 0;
   const resolver = new DnsResolver(() => {
     asked++;
@@ -257,7 +257,7 @@ Deno.test("a time to live decides when to ask again, within bounds", async () =>
   endpoints.close();
 });
 
-Deno.test("the system's resolver takes addresses and the names of the hosts file", async () => {
+Deno.test("the system's resolver accepts addresses and the names of the hosts file", async () => {
   assert.deepEqual(await systemLookup("10.1.2.3"), { addresses: ["10.1.2.3"], ttl: null });
   assert.deepEqual(await systemLookup("fd00::1"), { addresses: ["fd00::1"], ttl: null });
   const { addresses } = await systemLookup("localhost");
@@ -265,7 +265,7 @@ Deno.test("the system's resolver takes addresses and the names of the hosts file
 });
 
 Deno.test({
-  name: "without permissions for names and for the name server a lookup fails and says so",
+  name: "without permissions for names and the name server a lookup fails with the reason",
   permissions: { net: ["192.0.2.0/24"] },
   fn: async () => {
     await assert.rejects(systemLookup("web.default"), /permission to ask it/);

@@ -6,13 +6,13 @@ function rules(networks = "", allowLoopback = false): UpstreamNetworks {
   return new UpstreamNetworks({ networks: CidrList.parse(networks) as CidrList, allowLoopback });
 }
 
-Deno.test("pods, nodes and public addresses may be dialled", () => {
+Deno.test("pods, nodes and public addresses are allowed", () => {
   for (const address of ["10.0.0.1", "192.168.1.7", "8.8.8.8", "2001:db8::1", "fd00::1"]) {
     assert.equal(rules().refusal(address, 80), null, address);
   }
 });
 
-Deno.test("metadata, link-local, unspecified, multicast and loopback addresses are refused", () => {
+Deno.test("metadata, link-local, unspecified, multicast and loopback addresses are denied", () => {
   const refused: [address: string, why: RegExp][] = [
     ["169.254.169.254", /link-local/],
     ["169.254.0.1", /link-local/],
@@ -48,7 +48,7 @@ Deno.test("metadata, link-local, unspecified, multicast and loopback addresses a
   }
 });
 
-Deno.test("loopback is open where it is allowed, and nothing else with it", () => {
+Deno.test("allowing loopback allows loopback addresses and nothing else", () => {
   const open = rules("", true);
   for (const address of ["127.0.0.1", "127.0.0.2", "::1"]) {
     assert.equal(open.refusal(address, 80), null, address);
@@ -58,7 +58,7 @@ Deno.test("loopback is open where it is allowed, and nothing else with it", () =
   }
 });
 
-Deno.test("with networks given, everything outside of them is refused", () => {
+Deno.test("with configured networks, every other address is denied", () => {
   const narrow = rules("10.0.0.0/8,fd00:10::/32");
   for (const address of ["10.1.2.3", "::ffff:10.1.2.3", "fd00:10::7"]) {
     assert.equal(narrow.refusal(address, 80), null, address);
@@ -68,7 +68,7 @@ Deno.test("with networks given, everything outside of them is refused", () => {
   }
 });
 
-Deno.test("the proxy's own listeners are refused, even where loopback is allowed", () => {
+Deno.test("the proxy's own listeners are denied, even if loopback is allowed", () => {
   const own = rules("", true);
   own.protect({ hostname: "127.0.0.1", port: 9090 });
   own.protect({ hostname: "10.0.0.9", port: 80 });

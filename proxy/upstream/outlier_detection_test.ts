@@ -29,7 +29,7 @@ class Scene {
   }
 }
 
-Deno.test("an endpoint that fails three times in a row is left out for a while", () => {
+Deno.test("an endpoint that fails three times in a row is ejected for a while", () => {
   const scene = new Scene("abc");
   assert.deepEqual(scene.fail("aa", 0), [0, 0]);
   assert.equal(scene.eligible(0), "abc");
@@ -39,7 +39,7 @@ Deno.test("an endpoint that fails three times in a row is left out for a while",
   assert.equal(scene.eligible(6), "abc");
 });
 
-Deno.test("one success forgets the failures before it", () => {
+Deno.test("one success resets the count of failures", () => {
   const scene = new Scene("abc");
   for (let i = 0; i < 10; i++) {
     assert.deepEqual(scene.fail("aa", 0), [0, 0]);
@@ -48,7 +48,7 @@ Deno.test("one success forgets the failures before it", () => {
   assert.equal(scene.eligible(0), "abc");
 });
 
-Deno.test("failing right after it is back doubles the time, up to a minute", () => {
+Deno.test("a failure right after the ejection doubles its time, up to a minute", () => {
   const scene = new Scene("ab");
   const times = scene.fail("aaa", 0).slice(2);
   let now = 0;
@@ -63,13 +63,13 @@ Deno.test("failing right after it is back doubles the time, up to a minute", () 
   assert.deepEqual(scene.fail("aaa", now), [0, 0, 5]);
 });
 
-Deno.test("a time above a minute is taken as it is", () => {
+Deno.test("a configured time above a minute is used unchanged", () => {
   const scene = new Scene("ab", { ...LIMITS, ejectionTime: 90_000 });
   assert.deepEqual(scene.fail("aaa", 0), [0, 0, 90]);
   assert.deepEqual(scene.fail("a", 90), [90]);
 });
 
-Deno.test("failures of requests that were under way do not prolong it", () => {
+Deno.test("failures of requests in progress do not prolong an ejection", () => {
   const scene = new Scene("ab");
   assert.deepEqual(scene.fail("aaaaaa", 0), [0, 0, 5, 0, 0, 0]);
   assert.deepEqual(scene.fail("a", 4), [0]);
@@ -77,7 +77,7 @@ Deno.test("failures of requests that were under way do not prolong it", () => {
   assert.deepEqual(scene.fail("a", 5), [10]);
 });
 
-Deno.test("an answer to a request that was under way brings it back", () => {
+Deno.test("a response to a request in progress ends an ejection", () => {
   const scene = new Scene("ab");
   scene.fail("aaa", 0);
   scene.ejection.succeeded("a");
@@ -92,14 +92,14 @@ const MOST: readonly [all: string, stay: string][] = [
   ["abcdefg", "defg"],
 ];
 for (const [all, stay] of MOST) {
-  Deno.test(`of ${all.length} failing endpoints ${stay.length} take their turn`, () => {
+  Deno.test(`of ${all.length} failing endpoints ${stay.length} stay in load balancing`, () => {
     const scene = new Scene(all);
     for (let i = 0; i < 5; i++) scene.fail(all, 0);
     assert.equal(scene.eligible(0), stay);
   });
 }
 
-Deno.test("an endpoint for which there was no room is left out at its next failure", () => {
+Deno.test("an endpoint that could not be ejected for lack of others is ejected at its next failure", () => {
   const scene = new Scene("ab");
   scene.fail("aaa", 0);
   assert.deepEqual(scene.fail("bbbb", 1), [0, 0, 0, 0]);
@@ -108,7 +108,7 @@ Deno.test("an endpoint for which there was no room is left out at its next failu
   assert.equal(scene.eligible(6), "a");
 });
 
-Deno.test("a change of the list keeps what is known of endpoints that stay", () => {
+Deno.test("a changed list keeps the state of endpoints that stay", () => {
   const scene = new Scene("abc");
   scene.fail("aaabb", 0);
   scene.ejection.list([..."xabyc"]);
@@ -119,7 +119,7 @@ Deno.test("a change of the list keeps what is known of endpoints that stay", () 
   assert.equal(scene.eligible(6), "xabyc");
 });
 
-Deno.test("an endpoint that has gone and come again starts anew", () => {
+Deno.test("an endpoint that is removed and added again starts over", () => {
   const scene = new Scene("ab");
   scene.fail("aaa", 0);
   scene.ejection.list(["b"]);
@@ -129,7 +129,7 @@ Deno.test("an endpoint that has gone and come again starts anew", () => {
   assert.deepEqual(scene.fail("aaa", 1), [0, 0, 5]);
 });
 
-Deno.test("when healthy endpoints go, those that would be back first are back", () => {
+Deno.test("when healthy endpoints are removed, those closest to the end of their ejection return", () => {
   const scene = new Scene("abcdef");
   scene.fail("aaa", 0);
   scene.fail("ccc", 1);
@@ -145,13 +145,13 @@ Deno.test("when healthy endpoints go, those that would be back first are back", 
   assert.equal(scene.eligible(2), "");
 });
 
-Deno.test("0 failures leave no endpoint out", () => {
+Deno.test("a threshold of 0 ejects no endpoint", () => {
   const scene = new Scene("ab", { ...LIMITS, ejectionFailures: 0 });
   assert.deepEqual(scene.fail("aaaaaaaa", 0), new Array(8).fill(0));
   assert.equal(scene.eligible(0), "ab");
 });
 
-Deno.test("while no endpoint is left out the list is handed on as it is", () => {
+Deno.test("while no endpoint is ejected, the list itself is used", () => {
   const all = ["a", "b", "c"];
   const ejection = new OutlierDetection<string>(LIMITS);
   ejection.list(all);
@@ -161,7 +161,7 @@ Deno.test("while no endpoint is left out the list is handed on as it is", () => 
   assert.equal(ejection.eligible(5_000), all);
 });
 
-Deno.test("an endpoint that answers five times that it cannot serve is left out, and longer the next time", () => {
+Deno.test("five gateway errors in a row eject an endpoint, for longer the next time", () => {
   const scene = new Scene("abc");
   assert.deepEqual(scene.decline("aaaaa", 0), [0, 0, 0, 0, 5]);
   assert.equal(scene.eligible(1), "bc");
@@ -169,7 +169,7 @@ Deno.test("an endpoint that answers five times that it cannot serve is left out,
   assert.deepEqual(scene.decline("a", 5), [10]);
 });
 
-Deno.test("an answer ends a row of failures, and a failure no row of such answers", () => {
+Deno.test("a success resets both counts, and a failure does not count as a gateway error", () => {
   const scene = new Scene("abc");
   assert.deepEqual(scene.fail("aa", 0), [0, 0]);
   assert.deepEqual(scene.decline("aaaa", 0), [0, 0, 0, 0]);
@@ -177,7 +177,7 @@ Deno.test("an answer ends a row of failures, and a failure no row of such answer
   assert.deepEqual(scene.decline("a", 0), [5]);
 });
 
-Deno.test("either threshold of 0 leaves out for the other reason only", () => {
+Deno.test("a threshold of 0 disables ejection for that reason only", () => {
   const none = { ...LIMITS, ejectionFailures: 0 };
   assert.deepEqual(new Scene("ab", none).fail("aaaaaa", 0), new Array(6).fill(0));
   assert.equal(new Scene("ab", none).decline("aaaaa", 0)[4], 5);

@@ -56,7 +56,7 @@ class Scene {
   }
 }
 
-Deno.test("nobody waits unless that is asked for, and only where nobody can be asked", () => {
+Deno.test("requests wait only if configured, and only if there is no endpoint", () => {
   const { upstream } = new Scene(0);
   const { holds } = new Scene(1000);
   for (const isUnreachable of [true, false]) {
@@ -70,7 +70,7 @@ Deno.test("nobody waits unless that is asked for, and only where nobody can be a
   assert.equal(holds.concerns(upstream, true), false);
 });
 
-Deno.test("who waits goes on when there is an endpoint, in the order of coming", async () => {
+Deno.test("pending requests continue once there is an endpoint, in order of arrival", async () => {
   const scene = new Scene(60_000);
   const order: number[] = [];
   const waits = [1, 2, 3].map((n) => scene.wait().then(() => order.push(n)));
@@ -81,14 +81,14 @@ Deno.test("who waits goes on when there is an endpoint, in the order of coming",
   scene.assertOver("served", "served", "served");
 });
 
-Deno.test("a wait ends when its time is up, which counts from the first one", async () => {
+Deno.test("a wait ends at its timeout, which counts from the first wait", async () => {
   const scene = new Scene(20);
   assert.equal(await scene.wait(), "timeout");
   assert.equal(await scene.wait(new FakeExchange(), performance.now() - 21), "timeout");
   scene.assertOver("timeout", "timeout");
 });
 
-Deno.test("a wait ends with its client", async () => {
+Deno.test("a wait ends when its client disconnects", async () => {
   const scene = new Scene(60_000);
   const exchange = new FakeExchange();
   const wait = scene.wait(exchange);
@@ -100,7 +100,7 @@ Deno.test("a wait ends with its client", async () => {
   scene.assertOver("client_gone", "client_gone");
 });
 
-Deno.test("one more than may wait is told at once, and there is room again when one has gone", async () => {
+Deno.test("a request over the limit is rejected at once, and one is accepted again when another has ended", async () => {
   const scene = new Scene(60_000, 2);
   const [first, second] = [new FakeExchange(), new FakeExchange()];
   const waits = [scene.wait(first), scene.wait(second)];
@@ -114,7 +114,7 @@ Deno.test("one more than may wait is told at once, and there is room again when 
   scene.assertOver("no_room", "client_gone", "served", "served");
 });
 
-Deno.test("a wait ends when the upstream goes, or the proxy, after which nobody waits", async () => {
+Deno.test("a wait ends when the upstream is removed or the proxy stops, and no request waits afterwards", async () => {
   const scene = new Scene(60_000);
   const wait = scene.wait();
   scene.upstream.tell(false);

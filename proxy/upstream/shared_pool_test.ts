@@ -51,7 +51,7 @@ class Openings {
 
 const settled = () => new Promise((resolve) => setTimeout(resolve, 0));
 
-Deno.test("a hundred requests that come at once to a cold endpoint open one connection", async () => {
+Deno.test("a hundred simultaneous requests to a cold endpoint open one connection", async () => {
   const pool = new SharedPool<FakeConnection>(0);
   const { asked, open } = new Openings();
   const uses = Array.from({ length: 100 }, () => pool.wait(open).promise);
@@ -63,7 +63,7 @@ Deno.test("a hundred requests that come at once to a cold endpoint open one conn
   assert.equal(asked.length, 1);
 });
 
-Deno.test("where one connection takes ten, a hundred requests get ten", async () => {
+Deno.test("if one connection takes ten streams, a hundred requests open ten", async () => {
   const pool = new SharedPool<FakeConnection>(0);
   const { asked, open } = new Openings();
   const uses = Array.from({ length: 100 }, () => pool.wait(open).promise);
@@ -77,7 +77,7 @@ Deno.test("where one connection takes ten, a hundred requests get ten", async ()
   assert.equal(asked.length, 10);
 });
 
-Deno.test("who waits gets the room that a use leaves, and who came first gets it first", async () => {
+Deno.test("waiting requests get the capacity of a finished one, in order of arrival", async () => {
   const pool = new SharedPool<FakeConnection>(0);
   const { asked, open } = new Openings();
   const first = pool.wait(open);
@@ -95,7 +95,7 @@ Deno.test("who waits gets the room that a use leaves, and who came first gets it
   assert.deepEqual(order, ["second", "third"]);
 });
 
-Deno.test("the first connection with room is taken, so that others fall idle", async () => {
+Deno.test("the first connection with capacity is used, so that others become idle", async () => {
   const pool = new SharedPool<FakeConnection>(0);
   const { asked, open } = new Openings();
   const [first, second] = [new FakeConnection(2), new FakeConnection(2)];
@@ -110,7 +110,7 @@ Deno.test("the first connection with room is taken, so that others fall idle", a
   assert.equal(pool.idleCount, 1);
 });
 
-Deno.test("another connection is opened before there is no room left", async () => {
+Deno.test("another connection is opened before the capacity is used up", async () => {
   const pool = new SharedPool<FakeConnection>(0);
   const { asked, open } = new Openings();
   const first = pool.wait(open);
@@ -125,7 +125,7 @@ Deno.test("another connection is opened before there is no room left", async () 
   assert.equal(asked.length, 2);
 });
 
-Deno.test("where none can be opened ahead of need, that is tried once a second", async () => {
+Deno.test("a failed early connect is retried once a second", async () => {
   const pool = new SharedPool<FakeConnection>(0);
   const { asked, open } = new Openings();
   const first = pool.wait(open);
@@ -140,7 +140,7 @@ Deno.test("where none can be opened ahead of need, that is tried once a second",
   assert.equal(asked.length, 3);
 });
 
-Deno.test("connections that end as soon as they are open are not opened for ever", async () => {
+Deno.test("connections that end as soon as they are open are not reopened forever", async () => {
   const pool = new SharedPool<FakeConnection>(0);
   let opened = 0;
   const open = () => {
@@ -155,7 +155,7 @@ Deno.test("connections that end as soon as they are open are not opened for ever
   assert.equal(opened, 6);
 });
 
-Deno.test("a connection that leaves takes no more, whether it said so itself or is too old", async () => {
+Deno.test("a connection that is going away or too old gets no new requests", async () => {
   const pool = new SharedPool<FakeConnection>(1_000);
   const { asked, open } = new Openings();
   const connections = [0, 500, 900].map((openedAt) => new FakeConnection(1, openedAt));
@@ -172,7 +172,7 @@ Deno.test("a connection that leaves takes no more, whether it said so itself or 
   assert.equal(pool.size, 1);
 });
 
-Deno.test("a failure to open is told to all who wait, and the next one opens anew", async () => {
+Deno.test("a connect failure fails all waiting requests, and the next request connects again", async () => {
   const pool = new SharedPool<FakeConnection>(0);
   const { asked, open } = new Openings();
   const uses = [1, 2, 3].map(() => pool.wait(open).promise);
@@ -184,7 +184,7 @@ Deno.test("a failure to open is told to all who wait, and the next one opens ane
   asked[1].reject(new Error("refused"));
 });
 
-Deno.test("a failure is not told while another opening may still serve", async () => {
+Deno.test("a connect failure is held back while another connect may still succeed", async () => {
   const pool = new SharedPool<FakeConnection>(0);
   const { asked, open } = new Openings();
   const first = pool.wait(open);
@@ -198,7 +198,7 @@ Deno.test("a failure is not told while another opening may still serve", async (
   assert.equal((await Promise.all(uses)).every((use) => use !== null), true);
 });
 
-Deno.test("all who wait are told where what was opened cannot be shared", async () => {
+Deno.test("waiting requests are notified if the new connection cannot be shared", async () => {
   const pool = new SharedPool<FakeConnection>(0);
   const { asked, open } = new Openings();
   const uses = [1, 2].map(() => pool.wait(open).promise);
@@ -206,7 +206,7 @@ Deno.test("all who wait are told where what was opened cannot be shared", async 
   assert.deepEqual(await Promise.all(uses), [null, null]);
 });
 
-Deno.test("who is cancelled waits no more, and the connection serves the others", async () => {
+Deno.test("a cancelled request stops waiting, and the connection serves others", async () => {
   const pool = new SharedPool<FakeConnection>(0);
   const { asked, open } = new Openings();
   const [gone, left] = [pool.wait(open), pool.wait(open)];
@@ -218,7 +218,7 @@ Deno.test("who is cancelled waits no more, and the connection serves the others"
   assert.equal(connection.used, 1);
 });
 
-Deno.test("a pool that closes lets uses end, and those who wait be served", async () => {
+Deno.test("a closing pool lets requests in progress end, and serves waiting ones", async () => {
   const pool = new SharedPool<FakeConnection>(0);
   const { asked, open } = new Openings();
   const first = pool.wait(open);

@@ -70,7 +70,7 @@ Deno.test("a name's addresses are waited for, and followed", async () => {
   assert.deepEqual([registry.size, name.closed], [0, true]);
 });
 
-Deno.test("a name that has lost its addresses has no endpoint, rather than its old ones", () => {
+Deno.test("a name without addresses has no endpoint, rather than its old ones", () => {
   const { upstream, registry } = newUpstream();
   const name = new FakeName();
   upstream.resolve(name);
@@ -82,7 +82,7 @@ Deno.test("a name that has lost its addresses has no endpoint, rather than its o
   assert.equal(registry.size, 0);
 });
 
-Deno.test("endpoints of before serve until a name's first answer, whatever that is", async () => {
+Deno.test("previous endpoints are used until a name's first response, whatever it is", async () => {
   const { upstream } = newUpstream();
   upstream.list(listed("10.0.0.1"));
   const name = new FakeName();
@@ -96,7 +96,7 @@ Deno.test("endpoints of before serve until a name's first answer, whatever that 
   assert.equal(upstream.pick(null)?.address, "10.0.0.2");
 });
 
-Deno.test("a list takes over from a name at once, and a name from another", async () => {
+Deno.test("a list replaces a name at once, and a name another one", async () => {
   const { upstream, registry } = newUpstream();
   const [first, second] = [new FakeName(), new FakeName()];
   upstream.resolve(first);
@@ -118,7 +118,7 @@ function turns(upstream: Upstream<PooledConnection>, count: number): string {
   return Array.from({ length: count }, () => upstream.pick(null)?.address.slice(-1)).join("");
 }
 
-Deno.test("the share of an endpoint that keeps failing goes to all the others alike", () => {
+Deno.test("the share of a failing endpoint is divided evenly among the others", () => {
   const { upstream, clock } = newUpstream();
   upstream.list(listed("10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4"));
   const failing = upstream.pick(null)!;
@@ -131,7 +131,7 @@ Deno.test("the share of an endpoint that keeps failing goes to all the others al
   assert.match(turns(upstream, 4), /1/);
 });
 
-Deno.test("an endpoint that is left out is better than none", () => {
+Deno.test("an ejected endpoint is better than none", () => {
   const { upstream } = newUpstream();
   upstream.list(listed("10.0.0.1", "10.0.0.2"));
   const failing = upstream.pick(null)!;
@@ -142,7 +142,7 @@ Deno.test("an endpoint that is left out is better than none", () => {
   assert.equal(upstream.pick([other, failing]), null);
 });
 
-Deno.test("a new list does not bring back an endpoint that keeps failing", () => {
+Deno.test("a new list does not bring back an ejected endpoint", () => {
   const { upstream } = newUpstream();
   upstream.list(listed("10.0.0.1", "10.0.0.2"));
   const failing = upstream.pick(null)!;
@@ -162,7 +162,7 @@ function hinted(hints: string): EndpointSpec[] {
   }));
 }
 
-Deno.test("a proxy in a zone asks the endpoints hinted for it, and all again once the hints are gone", () => {
+Deno.test("a proxy in a zone uses the endpoints hinted for it, and all again without hints", () => {
   const { upstream } = newUpstream();
   upstream.setZone("a");
   upstream.list(hinted("a b a c"));
@@ -175,7 +175,7 @@ Deno.test("a proxy in a zone asks the endpoints hinted for it, and all again onc
   assert.equal([...turns(upstream, 4)].sort().join(""), "1234");
 });
 
-Deno.test("a zone that is told later, changed or taken back holds for the next request", () => {
+Deno.test("a zone that becomes known, changes or is removed applies to the next request", () => {
   const { upstream, registry } = newUpstream();
   upstream.list(hinted("a b"));
   upstream.setZone("a");
@@ -187,7 +187,7 @@ Deno.test("a zone that is told later, changed or taken back holds for the next r
   assert.equal(registry.size, 2, "those of other zones keep their connections");
 });
 
-Deno.test("when all of a zone's endpoints have failed a request, those of other zones are tried", () => {
+Deno.test("when all endpoints of a zone have failed a request, those of other zones are tried", () => {
   const { upstream } = newUpstream();
   upstream.setZone("a");
   upstream.list(hinted("a a b"));
@@ -199,7 +199,7 @@ Deno.test("when all of a zone's endpoints have failed a request, those of other 
   assert.equal(upstream.pick(tried), null);
 });
 
-Deno.test("half of a zone's endpoints may be left out, and the only one never", () => {
+Deno.test("half of a zone's endpoints may be ejected, and the only one never", () => {
   const { upstream } = newUpstream();
   upstream.setZone("a");
   upstream.list(hinted("a b b b"));
@@ -212,7 +212,7 @@ Deno.test("half of a zone's endpoints may be left out, and the only one never", 
   assert.match(next.address, /[34]$/, "of another zone, before the one left out");
 });
 
-Deno.test("an endpoint that leaves while it is asked and comes back is known to be asked still", () => {
+Deno.test("an endpoint that is removed and added again keeps its count of active requests", () => {
   const { upstream, registry } = newUpstream();
   upstream.list(listed("10.0.0.1"));
   const first = upstream.pick(null)!;

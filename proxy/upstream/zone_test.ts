@@ -22,4 +22,4 @@ for (const [says, zone, hints, expected] of CASES) {
   Deno.test(`zones: ${says}`, () => assert.equal(chosen(zone, hints), expected));
 }
 
-Deno.test("zones: no endpoints are no case", () => assert.equal(meantFor("a", []), null));
+Deno.test("zones: no endpoints are not an error", () => assert.equal(meantFor("a", []), null));

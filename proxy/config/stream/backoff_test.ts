@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { ConnectPatience, ReconnectPace } from "./backoff.ts";
 
-Deno.test("after a stream that worked the next one is soon, after failures ever later, to 1.5 s at the most", () => {
+Deno.test("after a working stream the delay is short, after failures it grows to 1.5 s at most", () => {
   const pace = new ReconnectPace(() => 1);
   const failures = Array.from({ length: 7 }, () => pace.next(false));
   assert.deepEqual(failures, [100, 200, 400, 800, 1500, 1500, 1500]);
@@ -9,7 +9,7 @@ Deno.test("after a stream that worked the next one is soon, after failures ever 
   assert.equal(pace.next(false), 100);
 });
 
-Deno.test("pauses are spread over their whole length, so that proxies do not come together", () => {
+Deno.test("delays are spread over their whole length, so that proxies do not reconnect together", () => {
   let chance = 0;
   const pace = new ReconnectPace(() => chance);
   assert.equal(pace.next(true), 0);
@@ -18,7 +18,7 @@ Deno.test("pauses are spread over their whole length, so that proxies do not com
   assert.equal(pace.next(false), 50);
 });
 
-Deno.test("each time that is too short is followed by twice as much, to 10 s, until a stream works", () => {
+Deno.test("a timeout that is too short doubles up to 10 s, until a stream works", () => {
   const patience = new ConnectPatience();
   const times = Array.from({ length: 5 }, () => {
     const now = [patience.of(2_000), patience.of(3_000), patience.of(20_000)];

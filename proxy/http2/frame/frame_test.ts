@@ -58,19 +58,19 @@ const WRITTEN: readonly [
 ];
 
 for (const [what, bytes, write] of WRITTEN) {
-  Deno.test(`${what} is written as it should`, () => {
+  Deno.test(`${what} is encoded correctly`, () => {
     assert.equal(written(write), bytes);
   });
 }
 
-Deno.test("numbers are read without a sign, ids without the reserved bit", () => {
+Deno.test("numbers are read unsigned, ids without the reserved bit", () => {
   const bytes = Uint8Array.of(0xff, 0xff, 0xff, 0xff);
   assert.equal(readUint24(bytes, 0), 0xffffff);
   assert.equal(readUint31(bytes, 0), 0x7fffffff);
   assert.equal(readUint32(bytes, 0), 0xffffffff);
 });
 
-Deno.test("the preface is what §3.4 says", () => {
+Deno.test("the preface is that of §3.4", () => {
   assert.equal(
     PREFACE.toHex(),
     "505249202a20485454502f322e300d0a0d0a534d0d0a0d0a",

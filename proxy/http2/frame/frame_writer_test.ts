@@ -50,7 +50,7 @@ function scene(): { transport: HeldTransport; out: FrameOutput; writer: FrameWri
 }
 
 for (const size of [10, 16_000, 20_000, 50_000]) {
-  Deno.test(`a head with a field of ${size} bytes comes out as it went in`, async () => {
+  Deno.test(`a head with a field of ${size} bytes is decoded to the same head`, async () => {
     const { transport, writer } = scene();
     const value = "~".repeat(size);
     writer.trailers(7, fieldsOf([["x-large", value], ["x-last", "1"]]));
@@ -82,7 +82,7 @@ for (const size of [10, 16_000, 20_000, 50_000]) {
   });
 }
 
-Deno.test("what comes up while a write is under way goes out in the next, in order", async () => {
+Deno.test("frames queued during a write are sent with the next one, in order", async () => {
   const { transport, out, writer } = scene();
   writer.windowUpdate(1, 1);
   writer.windowUpdate(1, 2);
@@ -101,7 +101,7 @@ Deno.test("what comes up while a write is under way goes out in the next, in ord
   assert.ok(out.isEmpty);
 });
 
-Deno.test("streams have to wait while much is gathered, and may go on when it is written", async () => {
+Deno.test("streams wait while the write buffer is full, and resume once it is written", async () => {
   const { transport, out, writer } = scene();
   let calls = 0;
   out.onRoom = () => calls++;
@@ -117,7 +117,7 @@ Deno.test("streams have to wait while much is gathered, and may go on when it is
   assert.ok(transport.writes[1].length <= 64 * 1024);
 });
 
-Deno.test("a peer that does not read is not read either, once far too much waits for it", async () => {
+Deno.test("a peer that does not read is not read from once its write buffer is far over the limit", async () => {
   const { transport, out, writer } = scene();
   writer.ping();
   await turn();
@@ -130,7 +130,7 @@ Deno.test("a peer that does not read is not read either, once far too much waits
   assert.equal(out.whenFlowing(), null);
 });
 
-Deno.test("who waits for all to be written is told when it is", async () => {
+Deno.test("a waiter is notified once everything is written", async () => {
   const { transport, out, writer } = scene();
   let isEmpty = false;
   out.whenEmpty(() => isEmpty = true);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { asciiBytes } from "../../http/fields.ts";
 import { HeadAssembly } from "./head_assembly.ts";
 
-Deno.test("the pieces of a head come out as one", () => {
+Deno.test("the fragments of a head are joined", () => {
   const assembly = new HeadAssembly(100_000);
   const text = "0123456789".repeat(1_000);
   const bytes = asciiBytes(text);
@@ -26,7 +26,7 @@ Deno.test("a head does not grow past its limit", () => {
   assert.ok(!assembly.add(new Uint8Array(1), 0, 1));
 });
 
-Deno.test("the next head begins anew", () => {
+Deno.test("the next head starts empty", () => {
   const assembly = new HeadAssembly(100);
   assembly.begin(1, false, false, asciiBytes("abc"), 0, 3);
   assembly.close();

@@ -11,7 +11,7 @@ function read(peer: PeerSettings, pairs: readonly number[], isServer = true): st
   return error === null ? "" : `${errorName(error.code)}: ${error.text}`;
 }
 
-Deno.test("what a peer says is in force, the last of each", () => {
+Deno.test("a peer's settings apply, the last value of each", () => {
   const peer = new PeerSettings();
   assert.ok(!peer.isKnown);
   assert.equal(read(peer, [1, 0, 3, 7, 4, 5, 4, 6, 5, 65_536, 6, 100, 8, 1, 0xffff, 1]), "");
@@ -27,7 +27,7 @@ Deno.test("what a peer says is in force, the last of each", () => {
   });
 });
 
-Deno.test("a table that is made small and large in one SETTINGS has been small", () => {
+Deno.test("a table size that shrinks and grows in one SETTINGS frame applies the smaller one in between", () => {
   const peer = new PeerSettings();
   assert.equal(read(peer, [1, 64, 1, 4096]), "");
   assert.deepEqual([peer.smallestTableSize, peer.tableSize], [64, 4096]);
@@ -47,11 +47,11 @@ const WRONG: readonly [pairs: readonly number[], isServer: boolean, error: RegEx
 ];
 
 for (const [pairs, isServer, error] of WRONG) {
-  Deno.test(`SETTINGS ${pairs} from a ${isServer ? "client" : "server"} are refused`, () => {
+  Deno.test(`SETTINGS ${pairs} from a ${isServer ? "client" : "server"} are rejected`, () => {
     assert.match(read(new PeerSettings(), pairs, isServer), error);
   });
 }
 
-Deno.test("a client may ask for pushes, which it does not get", () => {
+Deno.test("a client may enable push, and gets none", () => {
   assert.equal(read(new PeerSettings(), [2, 1]), "");
 });

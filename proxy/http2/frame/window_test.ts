@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { ReceiveWindow, SendWindow } from "./window.ts";
 
-Deno.test("a window to send by grows to 2^31-1, and not beyond", () => {
+Deno.test("a send window grows to 2^31-1, and no further", () => {
   const window = new SendWindow();
   window.available = 65_535;
   assert.ok(window.grow(0x7fffffff - 65_535));
@@ -10,7 +10,7 @@ Deno.test("a window to send by grows to 2^31-1, and not beyond", () => {
   assert.ok(!window.grow(1));
 });
 
-Deno.test("a window to send by may become negative, and has to grow out of that", () => {
+Deno.test("a send window may become negative, and must become positive before data is sent", () => {
   const window = new SendWindow();
   window.available = 10;
   assert.ok(window.grow(-100));
@@ -19,13 +19,13 @@ Deno.test("a window to send by may become negative, and has to grow out of that"
   assert.equal(window.available, 1);
 });
 
-Deno.test("no byte more may come than was granted", () => {
+Deno.test("no more bytes are accepted than the window allows", () => {
   const window = new ReceiveWindow(100);
   assert.ok(window.take(100));
   assert.ok(!window.take(1));
 });
 
-Deno.test("what is consumed is given back by halves", () => {
+Deno.test("consumed bytes are returned to the window by halves", () => {
   const window = new ReceiveWindow(100);
   window.take(100);
   assert.equal(window.give(49), 0);
@@ -34,7 +34,7 @@ Deno.test("what is consumed is given back by halves", () => {
   assert.ok(!window.take(1));
 });
 
-Deno.test("a peer that does not know a smaller window yet may send beyond it", () => {
+Deno.test("a peer that has not acknowledged a smaller window yet may still use the larger one", () => {
   const window = new ReceiveWindow(100);
   window.reset(50);
   assert.ok(window.take(150));

@@ -34,7 +34,7 @@ for (const [what, hex] of REFUSED) {
   });
 }
 
-Deno.test("a block that is cut anywhere within a field is a compression error", () => {
+Deno.test("a block that is truncated within a field is a compression error", () => {
   const whole = fromHex("828684418cf1e3c2e5f23a6ba0ab90f4ff");
   const ends = [0, 1, 2, 3, whole.length];
   for (let end = 0; end <= whole.length; end++) {
@@ -43,7 +43,7 @@ Deno.test("a block that is cut anywhere within a field is a compression error", 
   }
 });
 
-Deno.test("size updates at the start are obeyed, however many", () => {
+Deno.test("size updates at the start are applied, however many", () => {
   const decoder = new HpackDecoder(4096);
   assert.deepEqual(decode(decoder, [...rawLiteral(0x40, "a", "b"), 0xbe]), [["a", "b"], [
     "a",
@@ -56,7 +56,7 @@ Deno.test("size updates at the start are obeyed, however many", () => {
   assert.equal(decoder.tableSize, 0, "34 bytes do not go into 32");
 });
 
-Deno.test("an entry may take its name from the one that it pushes out", () => {
+Deno.test("an entry may take its name from the entry that it evicts", () => {
   const decoder = new HpackDecoder(64);
   decode(decoder, rawLiteral(0x40, "long-name-of-it", "value"));
   assert.deepEqual(decode(decoder, rawLiteral(0x7e, null, "another value")), [
@@ -65,7 +65,7 @@ Deno.test("an entry may take its name from the one that it pushes out", () => {
   assert.deepEqual(decode(decoder, [0xbe]), [["long-name-of-it", "another value"]]);
 });
 
-Deno.test("a field that came never to be indexed keeps the mark", () => {
+Deno.test("a never-indexed field keeps its mark", () => {
   const head = decoded(new HpackDecoder(4096), [
     ...rawLiteral(0x10, "x-secret", "s"),
     ...rawLiteral(0x00, "x-open", "o"),
@@ -74,7 +74,7 @@ Deno.test("a field that came never to be indexed keeps the mark", () => {
   assert.deepEqual([...head.fields.ids.subarray(0, 3)], [SENSITIVE, OTHER, OTHER]);
 });
 
-Deno.test("the table stays in step after a head that is malformed, too large or a trailer", () => {
+Deno.test("the table stays in sync after a head that is malformed, too large or a trailer section", () => {
   for (
     const head of [
       newHead(50),
@@ -100,7 +100,7 @@ Deno.test("the table stays in step after a head that is malformed, too large or 
   }
 });
 
-Deno.test("references to a large entry stop being kept at the limit, and are still counted", () => {
+Deno.test("references to a large entry are not stored beyond the limit, but still counted", () => {
   const decoder = new HpackDecoder(4096);
   const block = [...rawLiteral(0x40, "a", "v".repeat(4000)), ...new Array(16_000).fill(0xbe)];
   const head = decoded(decoder, block, newHead(32_768));
@@ -110,7 +110,7 @@ Deno.test("references to a large entry stop being kept at the limit, and are sti
   assert(head.fields.bytes.length <= 65_536);
 });
 
-Deno.test("a name as long as the table, taken again and again, is kept no more than allowed", () => {
+Deno.test("a name as long as the table that is referenced repeatedly is stored no more than allowed", () => {
   const decoder = new HpackDecoder(4096);
   const block = [
     ...rawLiteral(0x40, "n".repeat(4000), ""),
@@ -124,14 +124,14 @@ Deno.test("a name as long as the table, taken again and again, is kept no more t
   assert.equal(decoder.tableSize, 4032);
 });
 
-Deno.test("more fields than allowed are not kept, whatever their size", () => {
+Deno.test("fields beyond the limit are not stored, whatever their size", () => {
   const head = decoded(new HpackDecoder(4096), new Array(200).fill(0x93), newHead(32_768, 100));
   assert(head.tooLarge);
   assert.equal(head.fields.count, 100);
   assert.equal(head.size, 200 * (6 + 32));
 });
 
-Deno.test("a table larger than the default is used once the peer has said so", () => {
+Deno.test("a table larger than the default is used once the peer has announced it", () => {
   const decoder = new HpackDecoder(8192);
   const large = rawLiteral(0x40, "a", "v".repeat(6000));
   decode(decoder, large);

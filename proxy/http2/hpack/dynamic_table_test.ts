@@ -5,7 +5,7 @@ import { Random } from "../../../tests/fuzz/random.ts";
 import { DynamicTable } from "./dynamic_table.ts";
 import { META } from "./field_lines.ts";
 
-Deno.test("it holds what a plain list would hold, however it is filled and resized", () => {
+Deno.test("the table holds the same entries as a plain list, however it is filled and resized", () => {
   const random = new Random(41);
   for (let round = 0; round < 20; round++) {
     const limit = random.pick([0, 31, 32, 64, 256, 4096, 65_536]);
@@ -37,7 +37,7 @@ Deno.test("it holds what a plain list would hold, however it is filled and resiz
   }
 });
 
-Deno.test("a table of nothing takes no memory", () => {
+Deno.test("a table of size 0 uses no memory", () => {
   const table = new DynamicTable(4096);
   assert.equal(table.lines.bytes.length + table.lines.meta.length, 0);
 });

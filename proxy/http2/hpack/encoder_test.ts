@@ -34,7 +34,7 @@ Deno.test("every entry of the static table is found by its name, and sent as one
   }
 });
 
-Deno.test("a field that is known to repeat is an index from the second time on", () => {
+Deno.test("a field that is known to repeat is indexed from the second time on", () => {
   for (
     const [name, value] of [
       ["content-type", "text/html; charset=utf-8"],
@@ -49,7 +49,7 @@ Deno.test("a field that is known to repeat is an index from the second time on",
   }
 });
 
-Deno.test("another field is an index from the third time on, and nothing that came once is", () => {
+Deno.test("other fields are indexed from the third time on, and a field that occurs once is not", () => {
   const [first, second, third] = lengths("X-Frame-Options", "SAMEORIGIN");
   assert.equal(first, second);
   assert.equal(third, 1);
@@ -59,7 +59,7 @@ Deno.test("another field is an index from the third time on, and nothing that ca
   assert.equal(writeHead(encoder, out, [["server", "one"]]), 1, "pushed out by what never repeats");
 });
 
-Deno.test("what changes with every message never goes into the table", () => {
+Deno.test("fields that change with every message are never indexed", () => {
   for (
     const [name, value] of [
       ["content-length", "12345"],
@@ -74,7 +74,7 @@ Deno.test("what changes with every message never goes into the table", () => {
   }
 });
 
-Deno.test("secrets are never indexed, here and wherever they go on to", () => {
+Deno.test("secrets are never indexed, here and on later hops", () => {
   for (const name of ["Authorization", "cookie", "set-cookie", "Proxy-Authorization"]) {
     const [first, , third] = lengths(name, "a=0123456789012345678901234567890123456789");
     assert.equal(third, first);
@@ -87,7 +87,7 @@ Deno.test("secrets are never indexed, here and wherever they go on to", () => {
   assert.equal(out[0], 0x10);
 });
 
-Deno.test("names go out in lower case, and fields that are skipped do not", () => {
+Deno.test("names are sent in lower case, and skipped fields are not sent", () => {
   const skips = new Uint8Array(256);
   skips[HOST] = 1;
   const fields = fieldsOf([["Host", "a"], ["Content-TYPE", "b"], ["X-Custom", "C"]]);
@@ -106,7 +106,7 @@ Deno.test("names that differ only in case share an entry", () => {
   assert.equal(writeHead(encoder, out, [["content-type", "text/plain"]]), 1);
 });
 
-Deno.test("a change of the peer's limit is told with the next head: the smallest and the last", () => {
+Deno.test("a change of the peer's table size is sent with the next head: the smallest and the last", () => {
   const encoder = new HpackEncoder();
   writeHead(encoder, out, [["server", "one"]]);
   encoder.setTableLimit(65_536);
@@ -121,7 +121,7 @@ Deno.test("a change of the peer's limit is told with the next head: the smallest
   assert.equal(writeHead(encoder, out, [["server", "one"]]), 1, "growing keeps what is there");
 });
 
-Deno.test("a peer without a table gets literals alone", () => {
+Deno.test("a peer without a table gets literals only", () => {
   const encoder = new HpackEncoder();
   encoder.setTableLimit(0);
   assert.equal(writeHead(encoder, out, [["server", "one"]]), 1 + 5);
@@ -131,7 +131,7 @@ Deno.test("a peer without a table gets literals alone", () => {
   }
 });
 
-Deno.test("a field that would take most of the table stays out of it", () => {
+Deno.test("a field that would fill most of the table is not indexed", () => {
   const encoder = new HpackEncoder();
   writeHead(encoder, out, [["server", "one"]]);
   for (let i = 0; i < 3; i++) {
@@ -140,7 +140,7 @@ Deno.test("a field that would take most of the table stays out of it", () => {
   assert.equal(writeHead(encoder, out, [["server", "one"]]), 1);
 });
 
-Deno.test("random heads are read back as they were, within the bounds, as limits change", () => {
+Deno.test("random heads are decoded to the same heads, within the bounds, as table sizes change", () => {
   const random = new Random(2026);
   for (let round = 0; round < 40; round++) {
     const encoder = new HpackEncoder();
@@ -174,7 +174,7 @@ Deno.test("random heads are read back as they were, within the bounds, as limits
   }
 });
 
-Deno.test("fields whose hashes are the same cost literals and no more", () => {
+Deno.test("fields with colliding hashes cost literals and no more", () => {
   // Alike in length, first, middle and last bytes.
   const encoder = new HpackEncoder();
   const decoder = new HpackDecoder(4096);

@@ -14,7 +14,7 @@ import {
   writeHead,
 } from "../../../tests/support/hpack_heads.ts";
 
-Deno.test("integers are as in Appendix C.1", () => {
+Deno.test("integers are encoded as in Appendix C.1", () => {
   for (
     const [value, mask, hex] of [[10, 0x1f, "0a"], [1337, 0x1f, "1f9a0a"], [
       42,
@@ -178,7 +178,7 @@ for (const [section, tableSize, isCoded, series] of SERIES) {
     }
   });
   if (!isCoded) continue; // Our encoder uses the Huffman code wherever that is no longer.
-  Deno.test(`the heads of Appendix ${section} are encoded byte by byte alike`, () => {
+  Deno.test(`the heads of Appendix ${section} are encoded to the same bytes`, () => {
     const encoder = new HpackEncoder(new Uint8Array(STATIC_COUNT + 1).fill(ALWAYS));
     encoder.setTableLimit(tableSize);
     const out = new Uint8Array(1024);

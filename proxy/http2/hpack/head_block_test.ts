@@ -48,7 +48,7 @@ for (const [what, fields, problem] of MALFORMED) {
   });
 }
 
-Deno.test("a name taken from the table brings its fault along, and a value its own", () => {
+Deno.test("errors of an indexed name and of its new value are found", () => {
   const decoder = new HpackDecoder(4096);
   const bytes = [...rawLiteral(0x40, "Bad", "x"), ...rawLiteral(0x40, "good", "x\n")];
   decoder.decode(Uint8Array.from(bytes), 0, bytes.length, newHead());
@@ -60,7 +60,7 @@ Deno.test("a name taken from the table brings its fault along, and a value its o
   }
 });
 
-Deno.test("each byte is judged as the grammar says, in names and in values", () => {
+Deno.test("each byte of names and values is validated by the grammar", () => {
   for (let byte = 0; byte < 256; byte++) {
     const name = newHead();
     decodeBytes(name, [0x00, 3, 0x61, byte, 0x61, 1, 0x62]);
@@ -75,13 +75,13 @@ Deno.test("each byte is judged as the grammar says, in names and in values", () 
   }
 });
 
-Deno.test("any pseudo-field makes trailers malformed", () => {
+Deno.test("any pseudo-header field makes trailers malformed", () => {
   const head = newHead(65_536, 100, true);
   decodeBytes(head, rawLiteral(0, ":status", "200"));
   assert.equal(head.malformed, ":status in trailers");
 });
 
-Deno.test("fields are lines in the head's own bytes, with the ids that http1 gives", () => {
+Deno.test("fields are ranges in the head's own bytes, with the same ids as in http1", () => {
   const head = newHead();
   decodeBytes(head, [
     ...rawLiteral(0, ":authority", "a"),
@@ -101,7 +101,7 @@ Deno.test("fields are lines in the head's own bytes, with the ids that http1 giv
   assert.equal(head.size, 5 * 32 + 11 + 5 + 28 + 15 + 10);
 });
 
-Deno.test("a head serves again, and nothing of the one before is left", () => {
+Deno.test("a reused head has nothing of the previous one", () => {
   const head = newHead(40);
   decodeBytes(head, [...rawLiteral(0, ":method", "GET"), ...rawLiteral(0, "a", "b".repeat(50))]);
   assert(head.tooLarge);
@@ -111,7 +111,7 @@ Deno.test("a head serves again, and nothing of the one before is left", () => {
   assert.deepEqual(fieldsOfHead(head), [[":status", "200"], ["c", "d"]]);
 });
 
-Deno.test("a head that was large gives its memory back", () => {
+Deno.test("a large head releases its memory", () => {
   const head = newHead();
   decodeBytes(head, rawLiteral(0, "a", "x".repeat(20_000)));
   assert.equal(head.fields.value(0).length, 20_000);
@@ -119,7 +119,7 @@ Deno.test("a head that was large gives its memory back", () => {
   assert.equal(head.fields.bytes.length, 0);
 });
 
-Deno.test("cookie crumbs are joined in the place of the first", () => {
+Deno.test("Cookie fields are joined at the place of the first", () => {
   const head = newHead();
   decodeBytes(head, [
     ...rawLiteral(0, "a", "1"),
@@ -136,7 +136,7 @@ Deno.test("cookie crumbs are joined in the place of the first", () => {
   assert.equal(latin1(fields.bytes, fields.valueEnd(1), fields.valueEnd(1) + 2), "\r\n");
 });
 
-Deno.test("crumbs that are empty leave no blank at either end", () => {
+Deno.test("empty Cookie fields leave no space at either end", () => {
   for (const [crumbs, joined] of [[["", "a=b"], "a=b"], [["", ""], ""], [["a=b", ""], "a=b"]]) {
     const head = newHead();
     decodeBytes(head, [...crumbs].flatMap((crumb) => rawLiteral(0, "cookie", crumb)));
@@ -145,7 +145,7 @@ Deno.test("crumbs that are empty leave no blank at either end", () => {
   }
 });
 
-Deno.test("a head without crumbs, or with one, stays as it is", () => {
+Deno.test("a head with no or one Cookie field is unchanged", () => {
   for (const pairs of [[["a", "b"]], [["a", "b"], ["cookie", "c=d"]]] as const) {
     const head = newHead();
     decodeBytes(head, pairs.flatMap(([name, value]) => rawLiteral(0, name, value)));

@@ -47,7 +47,7 @@ const APPENDIX_B = `
   7ffffeb/27 ffffffe/28 7ffffec/27 7ffffed/27 7ffffee/27 7ffffef/27 7fffff0/27 3ffffee/26
 `.trim().split(/\s+/);
 
-Deno.test("each byte has the code of Appendix B, both ways", () => {
+Deno.test("each byte has the code of Appendix B, encoded and decoded", () => {
   assert.equal(APPENDIX_B.length, 256);
   for (const [byte, code] of APPENDIX_B.entries()) {
     assert.equal(`${CODES[byte].toString(16)}/${CODE_BITS[byte]}`, code);
@@ -60,7 +60,7 @@ Deno.test("each byte has the code of Appendix B, both ways", () => {
   }
 });
 
-Deno.test("any bytes come back from their code, which has the length that was told", () => {
+Deno.test("any bytes are decoded from their code, which has the computed length", () => {
   const random = new Random(7541);
   for (let round = 0; round < 2000; round++) {
     const isText = random.oneIn(2);
@@ -85,13 +85,13 @@ const REFUSED: readonly [string, string][] = [
 ];
 
 for (const [what, hex] of REFUSED) {
-  Deno.test(`a string with ${what} is refused`, () => {
+  Deno.test(`a string with ${what} is rejected`, () => {
     const bytes = fromHex(hex);
     assert.equal(readHuffman(bytes, 0, bytes.length, new Uint8Array(64), 0), -1);
   });
 }
 
-Deno.test("padding of up to seven ones is taken", () => {
+Deno.test("padding of up to seven ones is accepted", () => {
   for (
     const [hex, text] of [["1f", "a"], ["07", "0"], ["53e7", " *"], ["bbfc7f", "B!"], ["", ""]]
   ) {
@@ -99,7 +99,7 @@ Deno.test("padding of up to seven ones is taken", () => {
   }
 });
 
-Deno.test("nothing behind the string is read, and nothing before the position written", () => {
+Deno.test("nothing beyond the string is read, and nothing before the position is written", () => {
   const bytes = fromHex("ffff1fffff");
   const out = new Uint8Array(4).fill(1);
   assert.equal(readHuffman(bytes, 2, 3, out, 2), 3);
