@@ -52,7 +52,7 @@ export class Ownership {
   readonly claims: HostClaims | null;
   readonly problems: readonly ObjectProblem[];
 
-  constructor(parts: Omit<Ownership, "standing" | "isOwn" | "differsOnlyIn">) {
+  constructor(parts: Omit<Ownership, "standing" | "isOwn" | "changedSince">) {
     this.mode = parts.mode;
     this.owners = parts.owners;
     this.assigned = parts.assigned;
@@ -71,17 +71,18 @@ export class Ownership {
     return standing === "owner" || standing === "free";
   }
 
-  /** Whether all other hosts have the very same owners in both. */
-  differsOnlyIn(hosts: ReadonlySet<string>, before: Ownership): boolean {
-    if (before === this) return true;
-    if (before.mode !== this.mode || before.assigned !== this.assigned) return false;
+  /** Hosts that have another owner than before; null where all may. */
+  changedSince(before: Ownership): readonly string[] | null {
+    if (before === this) return [];
+    if (before.mode !== this.mode || before.assigned !== this.assigned) return null;
+    // Whether there are owners at all decides what the hosts of others get.
+    if ((before.owners.size === 0) !== (this.owners.size === 0)) return null;
+    const changed: string[] = [];
     for (const [host, owner] of this.owners) {
-      if (before.owners.get(host) !== owner && !hosts.has(host)) return false;
+      if (before.owners.get(host) !== owner) changed.push(host);
     }
-    for (const host of before.owners.keys()) {
-      if (!this.owners.has(host) && !hosts.has(host)) return false;
-    }
-    return true;
+    for (const host of before.owners.keys()) if (!this.owners.has(host)) changed.push(host);
+    return changed;
   }
 }
 
@@ -182,7 +183,11 @@ function determine(
   for (const [host, { living, dying }] of claimants) {
     if (only !== null && !only.has(host)) continue;
     const counting = living.length > 0 ? living : dying;
-    const recorded = claims?.get(host) ?? [];
+    const claimed = claims?.get(host) ?? [];
+    // What is being deleted serves on, but has no claim any more: neither to be recorded, nor to
+    // decide until the record has lost it.
+    const hasClaims = living.length > 0 || claimed.some((one) => inputs.kept.has(one.namespace));
+    const recorded = hasClaims ? claimed : [];
     const names = namesOf(counting, recorded, inputs.kept);
     if (names.length === 0) continue;
     const list = inOrder(
@@ -190,8 +195,7 @@ function determine(
       assigned.get(host)?.namespace ?? null,
       counting,
     );
-    // What is being deleted serves on, but has no claim any more.
-    if (living.length > 0 || recorded.some((one) => inputs.kept.has(one.namespace))) {
+    if (hasClaims) {
       const most = list.slice(0, MAX_CLAIMS);
       record.set(host, isSameClaimList(most, recorded) ? recorded : most);
     }

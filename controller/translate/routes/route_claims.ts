@@ -19,12 +19,10 @@ export interface Claim {
 }
 
 /** A host that rules name. */
-export interface NamedHost {
+interface NamedHost {
   readonly owner: Source;
   /** The rule that names the host: `spec.rules[0]`. */
   readonly field: string;
-  /** Whether another Ingress names it too. */
-  isShared: boolean;
   /** Whether any Ingress has a path of it. */
   hasRoutes: boolean;
 }
@@ -43,6 +41,7 @@ export class RouteClaims {
   /** By route id. */
   #claims = new Map<string, Claim>();
   #hosts = new Map<string, NamedHost>();
+  #requested = new Map<Source, string[]>();
 
   constructor(backends: BackendResolver, closures: Closures, problems: ProblemList) {
     this.#backends = backends;
@@ -51,15 +50,8 @@ export class RouteClaims {
   }
 
   /** Makes `owner` the host's owner, unless an older Ingress is. */
-  claimHost(host: string, owner: Source, field: string): NamedHost {
-    let named = this.#hosts.get(host);
-    if (named === undefined) {
-      named = { owner, field, isShared: false, hasRoutes: false };
-      this.#hosts.set(host, named);
-    } else if (named.owner !== owner) {
-      named.isShared = true;
-    }
-    return named;
+  claimHost(host: string, owner: Source, field: string): void {
+    if (!this.#hosts.has(host)) this.#hosts.set(host, { owner, field, hasRoutes: false });
   }
 
   hostOwner(host: string): Source | null {
@@ -90,6 +82,7 @@ export class RouteClaims {
   resolve(host: string | null, owner: Source, backend: BackendRef): Resolution {
     const closed = this.#closures.of(owner, host);
     if (closed !== null) return { action: closed, isServed: false };
+    if (backend.kind === "service") this.#countRequest(owner, backend.id);
     const resolution = this.#backends.resolve(
       backend,
       () => this.#problems.about(owner.identity.ref),
@@ -99,9 +92,20 @@ export class RouteClaims {
     return action === null ? resolution : { action, isServed: false };
   }
 
-  /** Every host that an Ingress names. */
-  hosts(): Map<string, NamedHost> {
-    return this.#hosts;
+  #countRequest(owner: Source, id: string): void {
+    const requested = this.#requested.get(owner);
+    if (requested === undefined) this.#requested.set(owner, [id]);
+    else requested.push(id);
+  }
+
+  /** Whether an Ingress names the host that may. */
+  hasHost(host: string): boolean {
+    return this.#hosts.has(host);
+  }
+
+  /** The backends that were resolved for each Ingress, by id, once for each time. */
+  requested(): Map<Source, readonly string[]> {
+    return this.#requested;
   }
 
   /**

@@ -20,7 +20,7 @@ import {
 } from "../model/source.ts";
 import type { Ownership } from "../hosts/ownership.ts";
 import type { ProblemList } from "../../base/problems.ts";
-import { type Claim, type HostRest, type NamedHost, RouteClaims } from "./route_claims.ts";
+import { type Claim, type HostRest, RouteClaims } from "./route_claims.ts";
 import { compareRoutes } from "./route_order.ts";
 import type { SortedList } from "../../base/sorted_list.ts";
 import type { PathStatus } from "../model/status.ts";
@@ -42,10 +42,11 @@ export interface Routing {
   readonly statuses: readonly (readonly PathStatus[])[];
 }
 
-/** A routing, with what tells whether a change of one Ingress touches others. */
+/** A routing, with what building a part of it anew takes. */
 export interface Layout {
   readonly routing: Routing;
-  readonly hosts: Map<string, NamedHost>;
+  /** The backends that were resolved for each Ingress, by id, once for each time. */
+  readonly requested: Map<Source, readonly string[]>;
   readonly fallback: Fallback;
 }
 
@@ -107,18 +108,22 @@ export function buildAll(
   };
   const routes = claims.routes((host) => restOf(host, fallback, ownership));
   for (const [host, { place }] of ownership.assigned) {
-    if (!claims.hosts().has(host)) routes.push(place.route(fallback.foreign));
+    if (!claims.hasHost(host)) routes.push(place.route(fallback.foreign));
   }
   return {
     routing: { routes: order.of(routes), defaultAction: fallback.action, statuses },
-    hosts: claims.hosts(),
+    requested: claims.requested(),
     fallback,
   };
 }
 
-/** Builds the routes of Ingresses without default backends, whose hosts no other Ingress names. */
-export function buildAlone(
+/**
+ * Builds the routes of Ingresses that name `hosts`, no others, and of which no other Ingress names
+ * any. None may be without rules: its default backend concerns all.
+ */
+export function buildGroup(
   ingresses: readonly Source[],
+  hosts: ReadonlySet<string>,
   backends: BackendResolver,
   fallback: Fallback,
   { refusals, ownership }: RoutingOptions,
@@ -127,10 +132,21 @@ export function buildAlone(
   const closures = new Closures(ingresses, refusals, problems);
   const claims = new RouteClaims(backends, closures, problems);
   const statuses = claimAllPaths(claims, ingresses, ownership, problems);
-  const routes = claims.routes((host) => restOf(host, fallback, ownership)).sort(compareRoutes);
+  for (const [i, ingress] of ingresses.entries()) {
+    const { defaultBackend } = ingress;
+    if (defaultBackend === null) continue;
+    statuses[i].push(claimRestOfHosts(claims, ingress, defaultBackend, ownership, problems));
+  }
+  const routes = claims.routes((host) => restOf(host, fallback, ownership));
+  for (const host of hosts) {
+    const assigned = ownership.assigned.get(host);
+    if (assigned !== undefined && !claims.hasHost(host)) {
+      routes.push(assigned.place.route(fallback.foreign));
+    }
+  }
   return {
-    routing: { routes, defaultAction: fallback.action, statuses },
-    hosts: claims.hosts(),
+    routing: { routes: routes.sort(compareRoutes), defaultAction: fallback.action, statuses },
+    requested: claims.requested(),
     fallback,
   };
 }

@@ -2,9 +2,9 @@
  * Routes from one translation to the next. In: Ingresses, oldest first, and a resolver for backends.
  * Out: the routing that building all of them gives, but with no more work than what changed asks for.
  *
- * An Ingress that names hosts which no other one names, and has no default backend, touches no
- * other's routes. Where only such ones came, changed or went, and the same becomes of requests to all
- * other backends, only their routes are built. In any other case all are.
+ * An Ingress touches the routes of those alone that share a host with it, or with one that does.
+ * Where few came, changed or went, and the same becomes of requests to all other backends, only the
+ * routes of these groups are built. A default backend without rules touches all.
  */
 import { compareHosts } from "../../../shared/host/host_order.ts";
 import { isSamePart } from "../../../shared/snapshot/equality.ts";
@@ -12,13 +12,12 @@ import type { Route } from "../../../shared/snapshot/types.ts";
 import type { BackendResolver, FoundBackends } from "../backends/backend.ts";
 import type { RefusalOptions } from "./closures.ts";
 import { carryOver, differenceOf, isSameList, LastResult } from "../../base/memo.ts";
-import type { Ownership } from "../hosts/ownership.ts";
 import { type ProblemList, type Recorded, recordProblems } from "../../base/problems.ts";
-import type { NamedHost } from "./route_claims.ts";
 import { compareRoutes } from "./route_order.ts";
+import { HostIndex, hostsOf } from "./host_index.ts";
 import {
   buildAll,
-  buildAlone,
+  buildGroup,
   type DefaultBackend,
   type Layout,
   type Routing,
@@ -33,9 +32,16 @@ interface Inputs {
   readonly found: FoundBackends;
 }
 
+/** Above this share of all Ingresses, building everything is as quick. */
+const LARGEST_PART = 1 / 8;
+
+const NONE: ReadonlyMap<string, number> = new Map();
+
 export class RouteBuilder {
   readonly #last = new LastResult<Inputs, Recorded<Layout>>();
   readonly #order = new SortedList<Route>(compareRoutes);
+  /** Of the Ingresses of the last build. */
+  #index = new HostIndex();
 
   /** The very same as before where Ingresses, their hosts' owners and their backends' actions are. */
   build(
@@ -46,16 +52,70 @@ export class RouteBuilder {
   ): Routing {
     const before = this.#last.last;
     let layout = before !== null && isSameOptions(before.inputs.options, options)
-      ? buildChanges(before.inputs, before.result, ingresses, backends, options)
+      ? this.#buildChanges(before.inputs, before.result, ingresses, backends, options)
       : null;
     if (layout === null) {
       backends.forget();
       layout = recordProblems((list) => buildAll(ingresses, backends, options, this.#order, list));
+      this.#index = new HostIndex(ingresses);
     }
     this.#last.keep({ ingresses, options, found: backends.found() }, layout);
     problems.addAll(layout.problems);
     return layout.value.routing;
   }
+
+  /** Null where too much changed, or what concerns all. Changes the index, and `before.requested`. */
+  #buildChanges(
+    inputs: Inputs,
+    before: Recorded<Layout>,
+    ingresses: readonly Source[],
+    backends: BackendResolver,
+    options: RoutingOptions,
+  ): Recorded<Layout> | null {
+    const last = inputs.options.ownership;
+    if (inputs.ingresses === ingresses && last === options.ownership) {
+      return backends.findsAgain(inputs.found, NONE) ? before : null;
+    }
+    const { removed, added } = differenceOf(inputs.ingresses, ingresses);
+    const limit = Math.floor(ingresses.length * LARGEST_PART);
+    if (removed.length + added.length > limit) return null;
+    if ([...removed, ...added].some(isForAll)) return null;
+    const reowned = options.ownership.changedSince(last);
+    if (reowned === null) return null;
+    for (const source of removed) this.#index.remove(source);
+    for (const source of added) this.#index.add(source);
+    const group = this.#index.group([...removed.flatMap(hostsOf), ...reowned], added, limit);
+    if (group === null) return null;
+    const { routing, requested, fallback } = before.value;
+    const replaced = new Set([...removed, ...group.sources]);
+    if (!backends.findsAgain(inputs.found, countBackends(replaced, requested))) return null;
+    const sources = ingresses.filter((source) => group.sources.has(source));
+    const built = recordProblems((list) =>
+      buildGroup(sources, group.hosts, backends, fallback, options, list)
+    );
+    const { routes, statuses } = built.value.routing;
+    for (const source of replaced) requested.delete(source);
+    for (const [source, ids] of built.value.requested) requested.set(source, ids);
+    const gone = new Set([...replaced].map(({ identity }) => identity.ref));
+    const found = new Map(sources.map((source, i) => [source, statuses[i]]));
+    return {
+      value: {
+        requested,
+        fallback,
+        routing: {
+          defaultAction: routing.defaultAction,
+          routes: replaceRoutes(routing.routes, group.hosts, routes),
+          statuses: carryOver(inputs.ingresses, routing.statuses, ingresses, found),
+        },
+      },
+      problems: [...before.problems.filter(({ object }) => !gone.has(object)), ...built.problems],
+    };
+  }
+}
+
+/** What no rule takes, of all hosts, may be its default backend's. */
+function isForAll({ defaultBackend, hasRules }: Source): boolean {
+  return defaultBackend !== null && !hasRules;
 }
 
 /** But for ownership. */
@@ -73,94 +133,14 @@ function isSameAccepted(a: RefusalOptions, b: RefusalOptions): boolean {
     isSameList(a.acceptUnsupported, b.acceptUnsupported);
 }
 
-const NONE: ReadonlyMap<string, number> = new Map();
-
-/**
- * Null where more than some Ingresses by themselves changed. Changes the hosts of `before`, which is
- * useless once this has thrown.
- */
-function buildChanges(
-  inputs: Inputs,
-  before: Recorded<Layout>,
-  ingresses: readonly Source[],
-  backends: BackendResolver,
-  options: RoutingOptions,
-): Recorded<Layout> | null {
-  const { ownership } = options;
-  const last = inputs.options.ownership;
-  if (inputs.ingresses === ingresses && last === ownership) {
-    return backends.findsAgain(inputs.found, NONE) ? before : null;
-  }
-  const { removed, added } = differenceOf(inputs.ingresses, ingresses);
-  const { routing, hosts, fallback } = before.value;
-  // Closed paths never asked for their backends, so these cannot be counted back.
-  if (removed.some(({ refusals }) => refusals.length > 0)) return null;
-  if (removed.length + added.length > ingresses.length / 8) return null;
-  const touched = hostsOf([...removed, ...added]);
-  if (!ownership.differsOnlyIn(touched, last)) return null;
-  if (isContested(touched, last) || isContested(touched, ownership)) return null;
-  if (!changeHosts(hosts, removed, added)) return null;
-  if (!backends.findsAgain(inputs.found, countBackends(removed))) return null;
-  const alone = recordProblems((list) => buildAlone(added, backends, fallback, options, list));
-  for (const [host, owner] of alone.value.hosts) hosts.set(host, owner);
-  const gone = new Set(removed.map(({ identity }) => identity.ref));
-  const found = new Map(added.map((ingress, i) => [ingress, alone.value.routing.statuses[i]]));
-  return {
-    value: {
-      hosts,
-      fallback,
-      routing: {
-        defaultAction: routing.defaultAction,
-        routes: replaceRoutes(routing.routes, hostsOf(removed), alone.value.routing.routes),
-        statuses: carryOver(inputs.ingresses, routing.statuses, ingresses, found),
-      },
-    },
-    problems: [...before.problems.filter(({ object }) => !gone.has(object)), ...alone.problems],
-  };
-}
-
-/** Whether what becomes of one of the hosts depends on Ingresses of several namespaces. */
-function isContested(hosts: ReadonlySet<string>, { contested }: Ownership): boolean {
-  if (contested.size === 0) return false;
-  for (const host of hosts) if (contested.has(host)) return true;
-  return false;
-}
-
-/** False where a host that comes or goes is another Ingress's as well; `hosts` is useless then. */
-function changeHosts(
-  hosts: Map<string, NamedHost>,
-  removed: readonly Source[],
-  added: readonly Source[],
-): boolean {
-  if ([...removed, ...added].some(({ defaultBackend }) => defaultBackend !== null)) return false;
-  for (const host of hostsOf(removed)) {
-    if (hosts.get(host)?.isShared !== false) return false;
-    hosts.delete(host);
-  }
-  const taken = new Set<string>();
-  for (const ingress of added) {
-    for (const host of hostsOf([ingress])) {
-      if (hosts.has(host) || taken.has(host)) return false;
-      taken.add(host);
-    }
-  }
-  return true;
-}
-
-function hostsOf(ingresses: readonly Source[]): ReadonlySet<string> {
-  return new Set(ingresses.flatMap(({ rules }) => rules.flatMap(({ host }) => host ?? [])));
-}
-
-/** How often Ingresses that share no host asked for each backend, by id. */
-function countBackends(ingresses: readonly Source[]): ReadonlyMap<string, number> {
+/** How often each backend was resolved for some Ingresses, by id. */
+function countBackends(
+  ingresses: Iterable<Source>,
+  requested: ReadonlyMap<Source, readonly string[]>,
+): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
-  for (const { rules } of ingresses) {
-    const claimed = new Set<string>();
-    for (const { place, backend } of rules.flatMap(({ paths }) => paths)) {
-      if (place === null || claimed.has(place.id)) continue;
-      claimed.add(place.id);
-      if (backend.kind === "service") counts.set(backend.id, (counts.get(backend.id) ?? 0) + 1);
-    }
+  for (const ingress of ingresses) {
+    for (const id of requested.get(ingress) ?? []) counts.set(id, (counts.get(id) ?? 0) + 1);
   }
   return counts;
 }
