@@ -119,7 +119,12 @@ const CONTROLLER: Readonly<Record<string, readonly string[]>> = {
     "controller/translate/routes",
   ],
   "controller/translate/annotations": ["controller/base"],
-  "controller/translate/annotations/nginx": ["controller/base", "controller/translate/model"],
+  "controller/translate/annotations/nginx": [
+    "controller/base",
+    "controller/translate/annotations/nginx/rows",
+    "controller/translate/model",
+  ],
+  "controller/translate/annotations/nginx/rows": ["controller/base"],
   "controller/translate/backends": [
     "controller/base",
     "controller/kube",

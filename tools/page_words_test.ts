@@ -1,6 +1,7 @@
 /** Hand-written pages use the terms of the glossary, not words of our own. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { ANNOTATIONS_PAGE } from "./annotations_page.ts";
 import { FLAGS_PAGE } from "./flags_page.ts";
 import { DIFFERENCES_PAGE } from "./differences_page.ts";
 import { STATUS_PAGE } from "./status_page.ts";
@@ -11,7 +12,15 @@ const ROOT = join(import.meta.dirname!, "..");
 
 /** Made from texts in the code. */
 const GENERATED = [
-  ...[FLAGS_PAGE, DIFFERENCES_PAGE, STATUS_PAGE, ACCESS_LOG_PAGE, METRICS_PAGE, PERFORMANCE_PAGE],
+  ...[
+    ANNOTATIONS_PAGE,
+    FLAGS_PAGE,
+    DIFFERENCES_PAGE,
+    STATUS_PAGE,
+    ACCESS_LOG_PAGE,
+    METRICS_PAGE,
+    PERFORMANCE_PAGE,
+  ],
 ];
 
 /** Words that no other proxy's documentation uses, each with what to write instead. */

@@ -1,14 +1,15 @@
 /**
  * Writes the pages that are made from code and from what the benchmark has measured. In: the
  * programs' specs, the metrics, the fields of the access log, the differences from nginx, the
- * catalogue of problems, and `bench/results`. Out: `docs/flags.md`, `docs/metrics.md`,
- * `docs/access-log.md`, `docs/differences-from-nginx.md`, `docs/status.md`, and
- * `docs/performance.md` with its plots; and from the models of the Kubernetes client
- * `dev/manifests/known_fields.json`.
+ * catalogue of problems, the table of annotations, and `bench/results`. Out: `docs/flags.md`,
+ * `docs/metrics.md`, `docs/access-log.md`, `docs/differences-from-nginx.md`, `docs/status.md`,
+ * `docs/annotations.md`, and `docs/performance.md` with its plots; and from the models of the
+ * Kubernetes client `dev/manifests/known_fields.json`.
  *
  *     deno task docs:update
  */
 import { writePerformancePage } from "../bench/performance_page.ts";
+import { ANNOTATIONS_PAGE, annotationsPage } from "./annotations_page.ts";
 import { DIFFERENCES_PAGE, differencesPage } from "./differences_page.ts";
 import { FLAGS_PAGE, flagsPage } from "./flags_page.ts";
 import { KNOWN_FIELDS, knownFieldsText } from "./known_fields.ts";
@@ -21,6 +22,7 @@ const pages = [
   [ACCESS_LOG_PAGE, accessLogPage()],
   [DIFFERENCES_PAGE, differencesPage()],
   [STATUS_PAGE, statusPage()],
+  [ANNOTATIONS_PAGE, annotationsPage()],
   [KNOWN_FIELDS, knownFieldsText()],
 ];
 for (const [path, text] of pages) {

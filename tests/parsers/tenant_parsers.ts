@@ -33,13 +33,14 @@ import {
   readPathType,
 } from "../../controller/translate/ingress/path.ts";
 import { recordProblems } from "../../controller/base/problems.ts";
+import { NginxAnnotations } from "../../controller/translate/annotations/nginx/nginx_annotations.ts";
 import {
   isCanary,
-  NGINX_PREFIX,
   readProtocolWish,
   readRefusals,
-  REFUSABLE,
 } from "../../controller/translate/annotations/nginx/refusals.ts";
+import { parseTemplate } from "../../controller/translate/annotations/nginx/rows/template.ts";
+import { BY_NAME, NGINX_PREFIX, ROWS } from "../../controller/translate/annotations/nginx/table.ts";
 import { listParser, type Parser, textParser } from "./parser.ts";
 import type { Frame } from "./pumps.ts";
 
@@ -119,6 +120,21 @@ const READ_FURTHER = [
   "backend-protocol",
   "canary",
 ];
+
+/** What values of annotations are made of, beside `VALUE_PUMPS`. */
+const TYPED_PUMPS: readonly string[] = [
+  "$host",
+  "${",
+  "$",
+  "200 ",
+  "5m ",
+  "X-A,",
+  "a/",
+  "https://",
+];
+const TYPED_FRAMES: readonly Frame[] = [["https://", "$"], ["CN=", "\n"], ["200 ", "5m x"]];
+
+const FORCED = { [`${NGINX_PREFIX}force-ssl-redirect`]: "true" };
 
 const SPEC = { rules: [{ host: "a.test", http: { paths: [{ path: "/", pathType: "Prefix" }] } }] };
 
@@ -233,11 +249,7 @@ export const TENANT_PARSERS: readonly Parser[] = [
   ),
   textParser({
     name: "annotations of ingress-nginx whose value is read",
-    functions: [
-      "controller/translate/annotations/nginx/refusals.ts readRefusals",
-      "controller/translate/annotations/nginx/refusals.ts readProtocolWish",
-      "controller/translate/annotations/nginx/refusals.ts isCanary",
-    ],
+    functions: [],
     bytes: Math.floor(ANNOTATION_BYTES / READ_FURTHER.length),
     frames: VALUE_FRAMES,
     only: VALUE_PUMPS,
@@ -246,36 +258,55 @@ export const TENANT_PARSERS: readonly Parser[] = [
         READ_FURTHER.map((name) => [NGINX_PREFIX + name, text]),
       );
       return () => {
-        readRefusals(annotations, SPEC);
-        readProtocolWish(annotations);
-        isCanary(annotations);
+        const read = new NginxAnnotations(annotations, SPEC);
+        readRefusals(read);
+        readProtocolWish(read);
+        isCanary(read);
+      };
+    },
+  }),
+  textParser({
+    name: "a value of ingress-nginx by each type",
+    functions: ["controller/translate/annotations/nginx/rows/template.ts parseTemplate"],
+    bytes: ANNOTATION_BYTES,
+    frames: TYPED_FRAMES,
+    only: VALUE_PUMPS,
+    pumps: TYPED_PUMPS,
+    read: (text) => {
+      const types = new Set([...ROWS.values()].map(({ value }) => value));
+      return () => {
+        for (const type of types) type.read(text);
+        parseTemplate(text);
       };
     },
   }),
   listParser({
     name: "hosts that are forced to HTTPS",
-    functions: ["controller/translate/annotations/nginx/refusals.ts readRefusals"],
+    functions: [],
     count: RULES,
     read: {
       rules: (count) => {
         const hosts = Array.from({ length: count }, (_, i) => `${i}.test`);
         const spec = { rules: hosts.map((host) => ({ host })), tls: [{ hosts }] };
-        return () => readRefusals({ [`${NGINX_PREFIX}force-ssl-redirect`]: "true" }, spec);
+        return () => readRefusals(new NginxAnnotations(FORCED, spec));
       },
       "rules of wildcards": (count) => {
         const names = Array.from({ length: count }, (_, i) => `${i}.test`);
         const tls = names.map((name) => ({ hosts: [`*.${name}`] }));
         const spec = { rules: names.map((name) => ({ host: `a.${name}` })), tls };
-        return () => readRefusals({ [`${NGINX_PREFIX}force-ssl-redirect`]: "true" }, spec);
+        return () => readRefusals(new NginxAnnotations(FORCED, spec));
       },
     },
   }),
   textParser({
-    name: "all annotations of ingress-nginx that close paths",
+    name: "all annotations of ingress-nginx",
     functions: [
-      "controller/translate/annotations/nginx/refusals.ts readRefusals",
-      "controller/translate/annotations/nginx/refusals.ts fieldOfAnnotation",
       "controller/translate/annotations/nginx/annotations.ts reportNginxAnnotations",
+      "controller/translate/annotations/nginx/nginx_annotations.ts NginxAnnotations.isHarmless",
+      "controller/translate/annotations/nginx/nginx_annotations.ts NginxAnnotations.textOf",
+      "controller/translate/annotations/nginx/nginx_annotations.ts new NginxAnnotations",
+      "controller/translate/annotations/nginx/refusals.ts fieldOfAnnotation",
+      "controller/translate/annotations/nginx/table.ts isOff",
       "controller/translate/annotations/own_annotations.ts reportOwnAnnotations",
       "controller/translate/ingress/ingress.ts readIngress",
       "controller/base/identity.ts readIdentity",
@@ -283,10 +314,12 @@ export const TENANT_PARSERS: readonly Parser[] = [
       "controller/base/identity.ts keyOf",
       "controller/base/identity.ts creationTime",
     ],
-    bytes: Math.floor(ANNOTATION_BYTES / REFUSABLE.length),
+    bytes: Math.floor(ANNOTATION_BYTES / BY_NAME.size),
     only: VALUE_PUMPS,
     read: (text) => {
-      const annotations = Object.fromEntries(REFUSABLE.map((name) => [NGINX_PREFIX + name, text]));
+      const annotations = Object.fromEntries(
+        [...BY_NAME.keys()].map((name) => [NGINX_PREFIX + name, text]),
+      );
       const object = { metadata: { name: "a", namespace: "a", annotations }, spec: SPEC };
       const identity = readIdentity("Ingress", object)!;
       return () => readIngress(identity, object);

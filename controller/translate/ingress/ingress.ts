@@ -20,12 +20,9 @@ import { explainPath, looksLikePattern, readPath, readPathType } from "./path.ts
 import { recordProblems, type Report } from "../../base/problems.ts";
 import { readBackend } from "./backend.ts";
 import { HostPlaces, RoutePlace, WHOLE_HOST } from "../model/route_place.ts";
-import {
-  isCanary,
-  NGINX_PREFIX,
-  readProtocolWish,
-  readRefusals,
-} from "../annotations/nginx/refusals.ts";
+import { NginxAnnotations } from "../annotations/nginx/nginx_annotations.ts";
+import { isCanary, readProtocolWish, readRefusals } from "../annotations/nginx/refusals.ts";
+import { NGINX_PREFIX } from "../annotations/nginx/table.ts";
 import { LastStatus, LastTlsStatus } from "../model/status.ts";
 import type { BackendRef } from "../model/backend_ref.ts";
 import { hostFields } from "../model/host_field.ts";
@@ -58,10 +55,11 @@ function readSpec(identity: Identity, object: unknown, report: Report) {
   const annotations = fieldOf(fieldOf(object, "metadata"), "annotations");
   reportOwnAnnotations(annotations, report);
   const spec = fieldOf(object, "spec");
-  if (isCanary(annotations)) return canary(report);
-  const refusals = readRefusals(annotations, spec);
+  const nginx = new NginxAnnotations(annotations, spec);
+  if (isCanary(nginx)) return canary(report);
+  const refusals = readRefusals(nginx);
   const reported = new Set(["backend-protocol", ...refusals.map(({ name }) => name)]);
-  reportNginxAnnotations(annotations, reported, report);
+  reportNginxAnnotations(nginx, reported, report);
   const written = fieldOf(spec, "defaultBackend");
   const defaultBackend = isAbsent(written)
     ? null
@@ -90,7 +88,7 @@ function readSpec(identity: Identity, object: unknown, report: Report) {
     defaultBackend,
     tls: Array.from(tls, (entry, i) => readTls(entry, `spec.tls[${i}]`, reading)),
     refusals,
-    protocolWish: readProtocolWish(annotations),
+    protocolWish: readProtocolWish(nginx),
     accepted: readAccepted(annotations),
     excess,
   };

@@ -85,6 +85,8 @@ export interface Refusal {
   readonly field: string;
   /** Whether ingress-nginx applies it to the whole host. */
   readonly isHostWide: boolean;
+  /** What is wrong with its value; null where it is not supported, whatever its value. */
+  readonly fault: string | null;
   readonly remedy: string;
 }
 

@@ -6,7 +6,8 @@
 import type { ReplyAction, Upstream } from "../../../shared/snapshot/types.ts";
 import { quote } from "../../base/json.ts";
 import type { ProblemList } from "../../base/problems.ts";
-import { closedAnswer, fieldOfAnnotation, NGINX_PREFIX } from "../annotations/nginx/refusals.ts";
+import { closedAnswer, fieldOfAnnotation, UNSUPPORTED } from "../annotations/nginx/refusals.ts";
+import { NGINX_PREFIX } from "../annotations/nginx/table.ts";
 import { ACCEPT_ANNOTATION } from "../annotations/own_annotations.ts";
 import type { Refusal, Source } from "../model/source.ts";
 
@@ -20,6 +21,7 @@ export interface RefusalOptions {
 interface Closed {
   readonly by: Source;
   readonly name: string;
+  readonly fault: string;
   readonly action: ReplyAction;
 }
 
@@ -64,7 +66,7 @@ export class Closures {
     this.#problems.about(ingress.identity.ref).error(`${rule?.field ?? "spec"}.host`, {
       reason: "NginxAnnotation",
       message: `annotation ${quote(NGINX_PREFIX + closed.name)} of ${closed.by.identity.label} ` +
-        "holds for the whole host and is not supported, so the paths of the host answer 503",
+        `holds for the whole host and ${closed.fault}, so the paths of the host answer 503`,
       remedy: `Remove the annotation from ${closed.by.identity.label}, or use another host`,
     });
     return closed.action;
@@ -76,7 +78,8 @@ export class Closures {
     if (wish === null || protocol === null || wish.protocols.includes(protocol)) return null;
     const name = "backend-protocol";
     const { remedy } = wish;
-    const refusal = { name, field: fieldOfAnnotation(name), isHostWide: false, remedy };
+    const field = fieldOfAnnotation(name);
+    const refusal = { name, field, isHostWide: false, fault: null, remedy };
     return this.#reportAccepted(ingress, refusal) ? null : this.#reportClosed(ingress, refusal);
   }
 
@@ -88,11 +91,16 @@ export class Closures {
     for (const { host } of ingress.rules) {
       if (host === null) continue;
       const key = hostKey(ingress, host);
-      if (!this.#hosts.has(key)) this.#hosts.set(key, { by: ingress, name: refusal.name, action });
+      if (!this.#hosts.has(key)) {
+        const fault = refusal.fault ?? UNSUPPORTED;
+        this.#hosts.set(key, { by: ingress, name: refusal.name, fault, action });
+      }
     }
   }
 
-  #reportAccepted(ingress: Source, { name, field }: Refusal): boolean {
+  /** What is invalid cannot be accepted: it may be meant to protect. */
+  #reportAccepted(ingress: Source, { name, field, fault }: Refusal): boolean {
+    if (fault !== null) return false;
     const byOperator = this.#options.acceptUnsupported.includes(name);
     const byOwner = this.#options.allowAcceptUnsupportedAnnotation &&
       (ingress.accepted?.includes(name) ?? false);
@@ -108,16 +116,17 @@ export class Closures {
     return true;
   }
 
-  #reportClosed(ingress: Source, { name, field, isHostWide, remedy }: Refusal): ReplyAction {
+  #reportClosed(ingress: Source, refusal: Refusal): ReplyAction {
+    const { name, field, isHostWide, fault, remedy } = refusal;
     this.#problems.about(ingress.identity.ref).error(field, {
       reason: "NginxAnnotation",
-      message: `annotation ${quote(NGINX_PREFIX + name)} is not supported, so ` +
+      message: `annotation ${quote(NGINX_PREFIX + name)} ${fault ?? UNSUPPORTED}, so ` +
         (isHostWide
           ? "all paths that the namespace has of its hosts answer 503"
           : "paths answer 503"),
-      remedy: `${remedy}, or accept it by --accept-unsupported=${name}`,
+      remedy: fault === null ? `${remedy}, or accept it by --accept-unsupported=${name}` : remedy,
     });
-    return closedAnswer(name, ingress.identity.label);
+    return closedAnswer(name, fault ?? UNSUPPORTED, ingress.identity.label);
   }
 }
 

@@ -1,81 +1,101 @@
 /**
- * What people who come from ingress-nginx had in annotations. In: the annotations of an Ingress. Out:
- * a problem for each `nginx.ingress.kubernetes.io/*` that closes no path, with what stands in for it
- * here, or that nothing does yet. `refusals.ts` has those that close paths.
- *
- * https://kubernetes.github.io/ingress-nginx/user-guide/nginx-configuration/annotations/
+ * Problems with annotations of ingress-nginx. In: the annotations of an Ingress. Out: a warning for
+ * each `nginx.ingress.kubernetes.io/*` that closes no path, with what has its effect here, or that
+ * nothing does yet. `refusals.ts` has those that close paths.
  */
-import { asObject, quote } from "../../../base/json.ts";
-import { STAND_INS, type StandIn } from "./table.ts";
+import { quote } from "../../../base/json.ts";
 import type { Report } from "../../../base/problems.ts";
-import { NGINX_PREFIX } from "./refusals.ts";
+import type { NginxAnnotations, WrittenAnnotation } from "./nginx_annotations.ts";
+import { fieldOfAnnotation } from "./refusals.ts";
+import { NGINX_PREFIX } from "./table.ts";
 
 /**
  * Reports each annotation of ingress-nginx, in the order of their names, but for those in `reported`,
  * which `closures.ts` judges.
  */
 export function reportNginxAnnotations(
-  annotations: unknown,
+  annotations: NginxAnnotations,
   reported: ReadonlySet<string>,
   report: Report,
 ): void {
-  const names = Object.keys(asObject(annotations) ?? {})
-    .filter((name) => name.startsWith(NGINX_PREFIX))
-    .sort();
-  for (const name of names) {
-    const short = name.slice(NGINX_PREFIX.length);
-    if (reported.has(short)) continue;
-    const standIn = STAND_INS.get(short);
-    const { message, remedy } = standIn === undefined ? UNKNOWN : wordsFor(standIn);
-    report.warning(`metadata.annotations[${JSON.stringify(name)}]`, {
+  for (const written of annotations.written) {
+    if (reported.has(written.name)) continue;
+    const words = wordsFor(written, annotations);
+    if (words === null) continue;
+    report.warning(fieldOfAnnotation(written.name), {
       reason: "NginxAnnotation",
-      message: `annotation ${quote(name)} ${message}`,
-      remedy,
+      message: `annotation ${quote(NGINX_PREFIX + written.name)} ${words.message}`,
+      remedy: words.remedy,
     });
   }
 }
-
-/** Names of ingress-nginx's annotations, without the prefix. */
-export const NGINX_ANNOTATIONS: readonly string[] = [...STAND_INS.keys()];
 
 interface Words {
   readonly message: string;
   readonly remedy: string;
 }
 
-const UNKNOWN: Words = {
-  message: "has no effect here, and is none that ingress-nginx documents",
-  remedy: "Take the annotation off",
-};
-
-function wordsFor(standIn: StandIn): Words {
-  switch (standIn.kind) {
-    case "nothing":
-      return {
-        message: "has no effect here",
-        remedy: "Nothing stands in for it yet; take the annotation off if you can do without",
+/** Null where there is nothing to say: the annotation is honoured. */
+function wordsFor(
+  { row, text, replacedBy }: WrittenAnnotation,
+  annotations: NginxAnnotations,
+): Words | null {
+  if (row === null) {
+    return {
+      message: "has no effect here, and is none that ingress-nginx documents",
+      remedy: "Take the annotation off",
+    };
+  }
+  if (replacedBy !== null) {
+    return {
+      message: `has no effect beside ${quote(NGINX_PREFIX + replacedBy)}, its newer name`,
+      remedy: "Remove the annotation",
+    };
+  }
+  const { verdict, beside, protects, value } = row;
+  switch (verdict.kind) {
+    case "honoured":
+    case "differs":
+      return text === "" || (text !== null && value.read(text) !== null) ? null : {
+        message: `is not valid, so it has no effect: ${value.what} is expected`,
+        remedy: `Write ${value.what}`,
       };
-    case "open":
+    case "refused":
       return {
-        message: "has no effect here, and its value protects nothing",
-        remedy: "Remove the annotation",
+        message: `has no effect here: ${verdict.because}`,
+        remedy: verdict.remedy,
       };
-    case "never":
-      return {
-        message: "has no effect here: configuration is never text that is run",
-        remedy: "Nothing stands in for it; take the annotation off",
-      };
-    case "flag":
-      return {
-        message: "has no effect here: flags of the proxy say it for all that it serves",
-        remedy: `${standIn.remedy}; then take the annotation off`,
-      };
-    case "instead":
-      return { message: "has no effect here", remedy: standIn.remedy };
     case "always":
       return {
-        message: `has no effect here: ${standIn.because}`,
+        message: `has no effect here: ${verdict.because}`,
         remedy: "Take the annotation off",
       };
+    case "not-yet":
+      break;
   }
+  if (verdict.flag) {
+    return {
+      message: "has no effect here: flags of the proxy say it for all that it serves",
+      remedy: `${verdict.remedy}; then take the annotation off`,
+    };
+  }
+  if (verdict.remedy !== null) return { message: "has no effect here", remedy: verdict.remedy };
+  if (beside !== undefined) {
+    const main = beside.find((name) => (annotations.textOf(name) ?? "") !== "");
+    return main === undefined
+      ? { message: `has no effect without ${beside.join(" or ")}`, remedy: "Remove the annotation" }
+      : {
+        message: `has no effect here, as ${main} is not supported`,
+        remedy: `Remove it together with ${main}`,
+      };
+  }
+  return protects
+    ? {
+      message: "has no effect here, and its value protects nothing",
+      remedy: "Remove the annotation",
+    }
+    : {
+      message: "has no effect here",
+      remedy: "Nothing stands in for it yet; take the annotation off if you can do without",
+    };
 }

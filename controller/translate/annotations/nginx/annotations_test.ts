@@ -1,45 +1,25 @@
 import assert from "node:assert/strict";
-import { NGINX_ANNOTATIONS, reportNginxAnnotations } from "./annotations.ts";
-import { NGINX_PREFIX } from "./refusals.ts";
+import { reportNginxAnnotations } from "./annotations.ts";
+import { NginxAnnotations } from "./nginx_annotations.ts";
+import { NGINX_PREFIX } from "./table.ts";
 import { ProblemList } from "../../../base/problems.ts";
 
-Deno.test("every annotation of ingress-nginx has a verdict, and each is listed once", () => {
-  assert.ok(NGINX_ANNOTATIONS.length >= 120);
-  assert.deepEqual([...new Set(NGINX_ANNOTATIONS)].sort(), NGINX_ANNOTATIONS);
-  const named = Object.fromEntries(NGINX_ANNOTATIONS.map((name) => [NGINX_PREFIX + name, "x"]));
-  const problems = problemsOf(named);
-  assert.equal(problems.length, NGINX_ANNOTATIONS.length);
-  assert.ok(problems.every(({ message }) => !message.includes("none that ingress-nginx")));
-});
-
-Deno.test("flags named as replacements of an annotation exist", () => {
-  const page = Deno.readTextFileSync(new URL("../../../../docs/flags.md", import.meta.url));
-  const flags = NGINX_ANNOTATIONS.flatMap((name) => {
-    const [{ remedy }] = problemsOf({ [NGINX_PREFIX + name]: "x" });
-    return [...remedy.matchAll(/--[a-z-]+/g)].map(([flag]) => flag);
-  });
-  assert.ok(new Set(flags).size >= 12);
-  for (const flag of flags) {
-    assert.ok(page.includes(`| \`${flag} `) || page.includes(`| \`${flag}\``), flag);
-  }
-});
-
-Deno.test("an annotation that a proxy flag replaces is reported with that flag", () => {
-  const table: [name: string, severity: string, remedy: RegExp][] = [
-    ["ssl-redirect", "warning", /sent to HTTPS unless the proxy's --ssl-redirect is false/],
-    ["proxy-read-timeout", "warning", /--response-head-timeout \(1m\)/],
-    ["proxy-connect-timeout", "warning", /--connect-timeout \(3s\)/],
-    ["proxy-body-size", "warning", /--body-limit/],
-    ["limit-connections", "warning", /--connections-per-address/],
+Deno.test("a flag that replaces an annotation is named with its default", () => {
+  const table: [name: string, remedy: RegExp][] = [
+    ["ssl-redirect", /sent to HTTPS unless the proxy's --ssl-redirect is false/],
+    ["proxy-read-timeout", /--response-head-timeout \(1m\)/],
+    ["proxy-connect-timeout", /--connect-timeout \(3s\)/],
+    ["proxy-body-size", /--body-limit/],
+    ["limit-connections", /--connections-per-address/],
   ];
-  for (const [name, severity, remedy] of table) {
+  for (const [name, remedy] of table) {
     const [problem] = problemsOf({ [NGINX_PREFIX + name]: "x" });
-    assert.equal(problem.severity, severity, name);
+    assert.equal(problem.severity, "warning", name);
     assert.match(problem.remedy, remedy);
   }
 });
 
-Deno.test("the problem names the annotation, whatever its value and name", () => {
+Deno.test("the problem is at the annotation, whatever its value and name", () => {
   for (const value of ["x", 5, null, {}]) {
     const [{ field, message }] = problemsOf({ [`${NGINX_PREFIX}a"b\u001b`]: value });
     assert.equal(field, `metadata.annotations[${JSON.stringify(`${NGINX_PREFIX}a"b\u001b`)}]`);
@@ -48,15 +28,33 @@ Deno.test("the problem names the annotation, whatever its value and name", () =>
   }
 });
 
-Deno.test("other annotations and annotations of an invalid type are ignored", () => {
+Deno.test("other annotations have no problem, nor have annotations that are no object", () => {
   for (const annotations of [undefined, null, 5, ["x"], { "example.com/own": "x" }]) {
     assert.deepEqual(problemsOf(annotations), []);
   }
 });
 
+Deno.test("an annotation that adds to another one names it", () => {
+  const realm = `${NGINX_PREFIX}auth-realm`;
+  const [alone] = problemsOf({ [realm]: "x" });
+  assert.match(alone.message, /has no effect without auth-type or auth-secret$/);
+  const [besideType] = problemsOf({ [realm]: "x", [`${NGINX_PREFIX}auth-type`]: "basic" });
+  assert.match(besideType.message, /as auth-type is not supported$/);
+  assert.match(besideType.remedy, /together with auth-type$/);
+});
+
+Deno.test("an alias beside its newer name is reported as without effect", () => {
+  const found = problemsOf({
+    [`${NGINX_PREFIX}allowlist-source-range`]: "0.0.0.0/0,::/0",
+    [`${NGINX_PREFIX}whitelist-source-range`]: "10.0.0.0/8",
+  });
+  assert.deepEqual(found.map(({ message }) => /no effect beside/.test(message)), [false, true]);
+});
+
 function problemsOf(annotations: unknown) {
   const problems = new ProblemList();
   const object = { kind: "Ingress", namespace: "default", name: "web" };
-  reportNginxAnnotations(annotations, new Set(), problems.about(object));
+  const read = new NginxAnnotations(annotations, undefined);
+  reportNginxAnnotations(read, new Set(), problems.about(object));
   return problems.sorted();
 }

@@ -1,0 +1,83 @@
+/**
+ * The annotations of ingress-nginx of one Ingress. In: its `metadata.annotations`, of unknown shape, and
+ * its spec. Out: each annotation with its row, and the values that their types read.
+ */
+import { asObject, isAbsent } from "../../../base/json.ts";
+import type { Group, Row, Surroundings } from "./rows/row.ts";
+import { BY_NAME, isOff, NGINX_PREFIX } from "./table.ts";
+
+/** One annotation as it is written. */
+export interface WrittenAnnotation {
+  /** Without the prefix. */
+  readonly name: string;
+  /** Null for a name that ingress-nginx does not have. */
+  readonly row: Row | null;
+  /** Trimmed; null where it is not text. */
+  readonly text: string | null;
+  /** The annotation that counts in place of this alias; null where this one counts. */
+  readonly replacedBy: string | null;
+}
+
+type ValueOf<R> = R extends Row<infer T> ? T : never;
+
+export class NginxAnnotations {
+  /** In the order of their names. */
+  readonly written: readonly WrittenAnnotation[];
+  readonly #texts: ReadonlyMap<string, string | null>;
+  readonly #surroundings: Surroundings;
+
+  constructor(annotations: unknown, spec: unknown) {
+    const object = asObject(annotations) ?? {};
+    const names = Object.keys(object).filter((name) => name.startsWith(NGINX_PREFIX)).sort();
+    this.#texts = new Map(
+      names.map((name) => [name.slice(NGINX_PREFIX.length), textOf(object[name])]),
+    );
+    this.written = [...this.#texts].map(([name, text]) => this.#written(name, text));
+    this.#surroundings = { textOf: (name) => this.textOf(name), spec };
+  }
+
+  /** The text of an annotation or, where it is missing or empty, of an alias; null where it is none. */
+  textOf(name: string): string | null {
+    const own = this.#texts.get(name);
+    if (own !== undefined && own !== "") return own;
+    const alias = BY_NAME.get(name)?.row.aliases?.find((each) =>
+      (this.#texts.get(each) ?? "") !== ""
+    );
+    return alias === undefined ? own ?? null : this.#texts.get(alias) ?? null;
+  }
+
+  /** The value of an annotation; null where it is missing, empty or invalid. */
+  valueOf<G extends Group, N extends keyof G & string>(group: G, name: N): ValueOf<G[N]> | null {
+    const text = this.textOf(name);
+    return text === null || text === ""
+      ? null
+      : group[name].value.read(text) as ValueOf<G[N]> | null;
+  }
+
+  /** Whether a value asks for nothing, or for nothing stricter than what is done without it. */
+  isHarmless(row: Row, text: string | null): boolean {
+    if (text === null) return false;
+    if (isOff(row, text)) return true;
+    const value = row.value.read(text);
+    return value !== null && (row.isHarmless?.(value, this.#surroundings) ?? false);
+  }
+
+  #written(name: string, text: string | null): WrittenAnnotation {
+    const known = BY_NAME.get(name);
+    if (known === undefined) return { name, row: null, text, replacedBy: null };
+    const own = known.name === name ? undefined : this.#texts.get(known.name);
+    return {
+      name,
+      row: known.row,
+      text,
+      replacedBy: own === undefined || own === "" ? null : known.name,
+    };
+  }
+}
+
+/** YAML that was not quoted has booleans and numbers; the API has text alone. */
+function textOf(value: unknown): string | null {
+  if (isAbsent(value)) return "";
+  if (typeof value === "string") return value.trim();
+  return typeof value === "boolean" || typeof value === "number" ? String(value) : null;
+}

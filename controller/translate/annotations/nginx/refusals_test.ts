@@ -1,0 +1,88 @@
+/** Which values of annotations that protect close the paths of their Ingress. */
+import assert from "node:assert/strict";
+import { NginxAnnotations } from "./nginx_annotations.ts";
+import { readProtocolWish, readRefusals } from "./refusals.ts";
+import { LIMITS } from "./rows/limits.ts";
+import { NGINX_PREFIX } from "./table.ts";
+
+const SPEC = {
+  rules: [{ host: "app.example.com", http: { paths: [{ path: "/", pathType: "Prefix" }] } }],
+};
+
+type Values = Readonly<Record<string, unknown>>;
+
+const CASES: readonly (readonly [what: string, values: Values, closes: readonly string[]])[] = [
+  ["a list that admits everybody", { "allowlist-source-range": "::/0, 0.0.0.0/0" }, []],
+  ["a list that admits IPv4", { "allowlist-source-range": "0.0.0.0/0" }, [
+    "allowlist-source-range",
+  ]],
+  [
+    "a network that is invalid among those that admit everybody",
+    { "allowlist-source-range": "0.0.0.0/0,::/0,nonsense" },
+    ["allowlist-source-range"],
+  ],
+  [
+    "an old name beside its newer one, which admits everybody",
+    { "allowlist-source-range": "0.0.0.0/0,::/0", "whitelist-source-range": "10.0.0.0/8" },
+    [],
+  ],
+  [
+    "an old name beside its newer one, which is empty",
+    { "allowlist-source-range": "", "whitelist-source-range": "10.0.0.0/8" },
+    ["whitelist-source-range"],
+  ],
+  ["a value that is no text", { "auth-url": ["https://auth/"] }, ["auth-url"]],
+  ["a URL that is none", { "auth-url": "off" }, ["auth-url"]],
+  ["a Secret of the name off", { "auth-secret": "off" }, ["auth-secret"]],
+  ["a list of networks that is a word", { "denylist-source-range": "false" }, [
+    "denylist-source-range",
+  ]],
+  ["a boolean that Go cannot read", { "enable-modsecurity": "yes" }, ["enable-modsecurity"]],
+  ["a boolean without quotes", { "enable-modsecurity": false, "ssl-passthrough": true }, [
+    "ssl-passthrough",
+  ]],
+  ["a limit with a unit", { "limit-rps": "10/s" }, ["limit-rps"]],
+  ["a limit of 0", { "limit-rps": "0", "limit-rpm": 0 }, []],
+  ["a limit of -1", { "limit-connections": "-1" }, ["limit-connections"]],
+  ["a size with another unit", { "proxy-body-size": "8mb" }, ["proxy-body-size"]],
+  ["a size as in ingress-nginx by default", { "proxy-body-size": "1m" }, []],
+  ["what only adds to another annotation", { "auth-realm": "x", "limit-whitelist": "::1" }, []],
+  [
+    "what adds to an annotation that closes",
+    { "auth-url": "https://auth/", "auth-method": "nonsense" },
+    ["auth-url"],
+  ],
+  ["HTTPS redirects, which hosts with a certificate have", { "ssl-redirect": "maybe" }, []],
+  ["verification of backends, which is on", { "proxy-ssl-verify": "maybe" }, []],
+];
+
+for (const [what, values, closes] of CASES) {
+  Deno.test(`${closes.length === 0 ? "paths stay open with" : "paths close with"} ${what}`, () => {
+    assert.deepEqual(readRefusals(annotationsOf(values)).map(({ name }) => name), closes);
+  });
+}
+
+Deno.test("a backend-protocol that is misspelt agrees with no Service", () => {
+  assert.deepEqual(
+    readProtocolWish(annotationsOf({ "backend-protocol": "HTTPPS" }))?.protocols,
+    [],
+  );
+  assert.deepEqual(readProtocolWish(annotationsOf({ "backend-protocol": "" }))?.protocols, [
+    "http",
+  ]);
+  assert.equal(readProtocolWish(annotationsOf({})), null);
+});
+
+Deno.test("a value is read by its row, and an alias where the newer name is missing", () => {
+  const read = annotationsOf({ "limit-rps": " 5 ", "limit-whitelist": "::1", "limit-rpm": "x" });
+  const rate: number | null = read.valueOf(LIMITS, "limit-rps");
+  const exempt: readonly string[] | null = read.valueOf(LIMITS, "limit-allowlist");
+  assert.deepEqual([rate, exempt, read.valueOf(LIMITS, "limit-rpm")], [5, ["::1/128"], null]);
+});
+
+function annotationsOf(values: Values): NginxAnnotations {
+  const annotations = Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [NGINX_PREFIX + name, value]),
+  );
+  return new NginxAnnotations(annotations, SPEC);
+}

@@ -1,0 +1,47 @@
+/** Annotations about who may send requests at all: lists of networks, and how checks combine. */
+import { type Group, NOT_YET, row } from "./row.ts";
+import { BOOL, NETWORKS, oneOf } from "./value.ts";
+
+export const ACCESS = {
+  "allowlist-source-range": row({
+    aliases: ["whitelist-source-range"],
+    risk: "Medium",
+    scope: "path",
+    value: NETWORKS,
+    invalid: "close",
+    protects: true,
+    verdict: NOT_YET,
+    does: "admits clients of these networks only; others get 403",
+    // cert-manager sets such a list on the Ingress of every HTTP-01 solver.
+    isHarmless: (networks) =>
+      networks.some((network) => /^[\d.]+\/0$/.test(network)) &&
+      networks.some((network) => /^[\da-f:]+\/0$/i.test(network)),
+  }),
+  "denylist-source-range": row({
+    risk: "Medium",
+    scope: "path",
+    value: NETWORKS,
+    invalid: "close",
+    protects: true,
+    verdict: NOT_YET,
+    does: "rejects clients of these networks with 403, before the allowlist is checked",
+  }),
+  "satisfy": row({
+    risk: "Low",
+    scope: "path",
+    value: oneOf(["all", "any"]),
+    invalid: "close",
+    protects: true,
+    verdict: NOT_YET,
+    does: "requires all of, or any of, access lists, basic and external authentication",
+  }),
+  "enable-global-auth": row({
+    risk: "Low",
+    scope: "path",
+    value: BOOL,
+    invalid: "close",
+    protects: true,
+    verdict: NOT_YET,
+    does: '"false" exempts the paths from the external authentication of all hosts',
+  }),
+} satisfies Group;

@@ -1,0 +1,180 @@
+/** Annotations about basic authentication, and about external authentication by a subrequest. */
+import { type Group, NOT_YET, row } from "./row.ts";
+import { TEMPLATE, URL_TEMPLATE } from "./template.ts";
+import {
+  BOOL,
+  HEADER_NAMES,
+  int,
+  LINE,
+  listOf,
+  objectName,
+  oneOf,
+  SECONDS,
+  text,
+} from "./value.ts";
+
+const BASIC = { scope: "path", invalid: "close", protects: true, verdict: NOT_YET } as const;
+const BESIDE_TYPE = { ...BASIC, beside: ["auth-type", "auth-secret"] } as const;
+const BESIDE_URL = { ...BASIC, beside: ["auth-url"] } as const;
+
+export const BASIC_AUTHENTICATION = {
+  "auth-type": row({
+    ...BASIC,
+    risk: "Low",
+    value: oneOf(["basic", "digest"]),
+    does: "requires a user and password of auth-secret",
+  }),
+  "auth-secret": row({
+    ...BASIC,
+    risk: "Medium",
+    value: objectName("Secret"),
+    does: "names the Secret with users and passwords",
+  }),
+  "auth-secret-type": row({
+    ...BESIDE_TYPE,
+    risk: "Low",
+    value: oneOf(["auth-file", "auth-map"]),
+    does: "says whether the Secret has one htpasswd file in the key auth, or a key for each user",
+  }),
+  "auth-realm": row({
+    ...BESIDE_TYPE,
+    risk: "Medium",
+    value: text(/^[-\w.~/: ]+$/, "letters, digits, blanks and -._~/:"),
+    does: "sets the realm that browsers show",
+  }),
+} satisfies Group;
+
+export const EXTERNAL_AUTHENTICATION = {
+  "auth-url": row({
+    ...BASIC,
+    risk: "High",
+    value: URL_TEMPLATE,
+    does: "sends a subrequest to this URL first; 2xx admits the request, 401 and 403 reject it",
+  }),
+  "auth-method": row({
+    ...BESIDE_URL,
+    risk: "Low",
+    value: oneOf(
+      ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "CONNECT", "OPTIONS", "TRACE"],
+    ),
+    does: "sets the method of the subrequest",
+  }),
+  "auth-signin": row({
+    ...BESIDE_URL,
+    risk: "High",
+    value: TEMPLATE,
+    does: "redirects requests without credentials to this URL in place of 401",
+  }),
+  "auth-signin-redirect-param": row({
+    ...BESIDE_URL,
+    risk: "Medium",
+    value: text(/^[-\w.~/:$]+$/, "name of a query parameter"),
+    does: "names the parameter of auth-signin that holds the URL to return to",
+  }),
+  "auth-request-redirect": row({
+    ...BESIDE_URL,
+    risk: "Medium",
+    value: TEMPLATE,
+    does: "sets X-Auth-Request-Redirect of the subrequest",
+  }),
+  "auth-response-headers": row({
+    ...BESIDE_URL,
+    risk: "Medium",
+    value: HEADER_NAMES,
+    does: "copies these headers of the subrequest's response into the request for the backend",
+  }),
+  "auth-proxy-set-headers": row({
+    ...BESIDE_URL,
+    risk: "Medium",
+    value: objectName("ConfigMap"),
+    does: "names the ConfigMap with headers of the subrequest",
+  }),
+  "auth-always-set-cookie": row({
+    ...BESIDE_URL,
+    risk: "Low",
+    value: BOOL,
+    does: "passes Set-Cookie of the subrequest's response on, whatever the status",
+  }),
+  "auth-cache-key": row({
+    ...BESIDE_URL,
+    risk: "Medium",
+    value: TEMPLATE,
+    does: "caches responses of the subrequest by this key",
+  }),
+  "auth-cache-duration": row({
+    ...BESIDE_URL,
+    risk: "Medium",
+    value: listOf(
+      /^(?:\d{3} +)*\d+(?:ms|[smhdwMy])(?: +\d+(?:ms|[smhdwMy]))*$/,
+      ",",
+      'status codes and a time, such as "200 202 401 5m"',
+    ),
+    does: "says how long responses of the subrequest are cached, by status",
+  }),
+  "auth-keepalive": row({
+    ...BESIDE_URL,
+    risk: "Low",
+    value: int(0),
+    does: "keeps so many connections to the authentication server open",
+  }),
+  "auth-keepalive-requests": row({
+    ...BESIDE_URL,
+    risk: "Low",
+    value: int(1),
+    does: "limits the requests of such a connection",
+  }),
+  "auth-keepalive-share-vars": row({
+    ...BESIDE_URL,
+    risk: "Low",
+    value: BOOL,
+    does: "shares variables of nginx with the subrequest",
+  }),
+  "auth-keepalive-timeout": row({
+    ...BESIDE_URL,
+    risk: "Low",
+    value: SECONDS,
+    does: "closes such a connection after so long without a request",
+  }),
+} satisfies Group;
+
+const CERTIFICATE = { scope: "host", invalid: "close", protects: true, verdict: NOT_YET } as const;
+
+export const CLIENT_CERTIFICATES = {
+  "auth-tls-secret": row({
+    ...CERTIFICATE,
+    risk: "Medium",
+    value: objectName("Secret", { needsNamespace: true }),
+    does: "requires a client certificate of the CAs in this Secret",
+    isHarmless: (_, { textOf }) => textOf("auth-tls-verify-client")?.toLowerCase() === "off",
+  }),
+  "auth-tls-verify-client": row({
+    ...CERTIFICATE,
+    risk: "Medium",
+    value: oneOf(["on", "off", "optional", "optional_no_ca"]),
+    does: "says whether client certificates are required and verified",
+  }),
+  "auth-tls-verify-depth": row({
+    ...CERTIFICATE,
+    risk: "Low",
+    value: int(0),
+    does: "limits the length of the chain of a client certificate",
+  }),
+  "auth-tls-match-cn": row({
+    ...CERTIFICATE,
+    risk: "High",
+    value: text(/^CN=[^\p{Cc}]+$/u, "CN= and a regular expression"),
+    does: "rejects client certificates whose subject does not match with 403",
+  }),
+  "auth-tls-error-page": row({
+    ...CERTIFICATE,
+    risk: "High",
+    value: LINE,
+    does: "redirects clients without an accepted certificate to this URL",
+  }),
+  "auth-tls-pass-certificate-to-upstream": row({
+    ...CERTIFICATE,
+    risk: "Low",
+    value: BOOL,
+    does: "passes the client certificate to the backend in a header",
+  }),
+} satisfies Group;

@@ -1,0 +1,87 @@
+/** Annotations about which requests a path takes, and what the backend receives of them. */
+import { asList, fieldOf } from "../../../../base/json.ts";
+import { always, type Group, instead, NOT_YET, row } from "./row.ts";
+import { TEMPLATE, URL_TEMPLATE } from "./template.ts";
+import { BOOL, LINE, listOf, oneOf, text } from "./value.ts";
+
+const PATH_ROW = { scope: "path", invalid: "default", protects: false, verdict: NOT_YET } as const;
+
+export const PATHS = {
+  "rewrite-target": row({
+    ...PATH_ROW,
+    risk: "Medium",
+    scope: "host",
+    value: LINE,
+    breaks: true,
+    closedRemedy:
+      "Let the backend serve the path as clients request it, then remove the annotation",
+    does: "replaces the path; $1 to $9 are the groups of a path that is a regular expression",
+    isHarmless: (target, { spec }) => pathsOf(spec).every((path) => path === target),
+  }),
+  "use-regex": row({
+    ...PATH_ROW,
+    risk: "Low",
+    scope: "host",
+    value: BOOL,
+    breaks: true,
+    verdict: instead("Write paths without patterns, of type Prefix or Exact"),
+    closedRemedy:
+      "Write paths without patterns, of type Prefix or Exact, then remove the annotation",
+    does: "makes all paths of the host regular expressions, whatever their case",
+    isHarmless: (isOn) => !isOn,
+  }),
+  "server-alias": row({
+    ...PATH_ROW,
+    risk: "High",
+    scope: "host",
+    value: listOf(/^[-\w.~^$[\](){}*+?|\\]+$/, ",", "hosts, separated by commas"),
+    verdict: instead("Add a rule with that host to spec.rules"),
+    does: "adds names to the host",
+  }),
+  "upstream-vhost": row({
+    ...PATH_ROW,
+    risk: "Low",
+    value: TEMPLATE,
+    does: "sets Host of the request for the backend",
+  }),
+  "x-forwarded-prefix": row({
+    ...PATH_ROW,
+    risk: "Medium",
+    value: text(/^\/?[-\w.~/:$]*$/, "path"),
+    does: "sets X-Forwarded-Prefix of requests whose path is rewritten",
+  }),
+  "connection-proxy-header": row({
+    ...PATH_ROW,
+    risk: "Low",
+    value: oneOf(["keep-alive", "close"]),
+    verdict: always("connections to backends are kept, and upgrades passed on"),
+    does: "sets Connection of the request for the backend",
+  }),
+  "mirror-target": row({
+    ...PATH_ROW,
+    risk: "High",
+    scope: "ingress",
+    value: URL_TEMPLATE,
+    does: "sends a copy of each request to this URL, and ignores the response",
+  }),
+  "mirror-host": row({
+    ...PATH_ROW,
+    risk: "High",
+    scope: "ingress",
+    value: TEMPLATE,
+    does: "sets Host of the copy",
+  }),
+  "mirror-request-body": row({
+    ...PATH_ROW,
+    risk: "Low",
+    scope: "ingress",
+    value: oneOf(["on", "off"]),
+    does: "says whether the copy has the body",
+  }),
+} satisfies Group;
+
+function pathsOf(spec: unknown): unknown[] {
+  return (asList(fieldOf(spec, "rules")) ?? []).flatMap((rule) =>
+    (asList(fieldOf(fieldOf(rule, "http"), "paths")) ?? []).map((path) => fieldOf(path, "path"))
+  );
+}

@@ -1,0 +1,222 @@
+/**
+ * Types of the values of annotations. In: the trimmed text of a value. Out: what it means, or null for
+ * one that ingress-nginx would not accept either.
+ *
+ * https://kubernetes.github.io/ingress-nginx/user-guide/nginx-configuration/annotations/
+ */
+import { isIP } from "node:net";
+
+/** How values of one type are written and read. */
+export interface ValueType<T> {
+  /** Completes "a value must be …", and stands in the documentation. */
+  readonly what: string;
+  /** The meaning of a text that is not empty; null for one that has none. */
+  readonly read: (text: string) => T | null;
+  /** Whether `false`, `off` and `0` turn the feature off, as an empty value does. */
+  readonly hasOff: boolean;
+  /** The kind of the object that a value names; null for values that name none. */
+  readonly refersTo: ReferencedKind | null;
+}
+
+export type ReferencedKind = "ConfigMap" | "Secret" | "Service";
+
+/** A reference to an object; the namespace is null where the value does not name one. */
+export interface ObjectName {
+  readonly namespace: string | null;
+  readonly name: string;
+}
+
+/** Texts beyond it are long lists, which have a bound of their own. */
+const MAX_TEXT = 4096;
+
+/** An access list of that size compiles in some milliseconds. */
+const MAX_NETWORKS = 10_000;
+
+const SWITCH = { hasOff: true, refersTo: null } as const;
+const PLAIN = { hasOff: false, refersTo: null } as const;
+
+const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
+  ...["1", "t", "T", "TRUE", "true", "True"].map((text) => [text, true] as const),
+  ...["0", "f", "F", "FALSE", "false", "False"].map((text) => [text, false] as const),
+]);
+
+/** As Go's strconv.ParseBool. */
+export const BOOL: ValueType<boolean> = {
+  ...SWITCH,
+  what: '"true" or "false"',
+  read: (text) => BOOLEANS.get(text) ?? null,
+};
+
+export const ON_OFF: ValueType<boolean> = {
+  ...SWITCH,
+  what: '"on" or "off"',
+  read: (text) => text === "on" ? true : text === "off" ? false : null,
+};
+
+/** As Go's strconv.Atoi: "60s" is no integer. */
+export function int(min: number, max = 2 ** 31 - 1): ValueType<number> {
+  const range = max === 2 ** 31 - 1 ? `of at least ${min}` : `from ${min} to ${max}`;
+  return {
+    ...SWITCH,
+    what: `integer ${range}`,
+    read: (text) => {
+      const number = /^[+-]?\d{1,10}$/.test(text) ? Number(text) : NaN;
+      return number >= min && number <= max ? number : null;
+    },
+  };
+}
+
+/** Whole seconds. */
+export const SECONDS: ValueType<number> = { ...int(0), what: "integer, in seconds" };
+
+const UNITS: ReadonlyMap<string, number> = new Map([["", 1], ["k", 1024], ["m", 2 ** 20], [
+  "g",
+  2 ** 30,
+]]);
+
+/** Bytes, as nginx writes sizes. */
+export const SIZE: ValueType<number> = {
+  ...SWITCH,
+  what: "size such as 64k, 8m or 1g",
+  read: (text) => {
+    const size = /^(\d{1,12})([kmg]?)$/i.exec(text);
+    return size === null ? null : Number(size[1]) * UNITS.get(size[2].toLowerCase())!;
+  },
+};
+
+/** Blocks such as `10.0.0.0/8`; a single address is a block of its own. */
+export const NETWORKS: ValueType<readonly string[]> = {
+  ...PLAIN,
+  what: "addresses and networks, separated by commas",
+  read: (text) => {
+    const parts = text.split(",", MAX_NETWORKS + 1);
+    if (parts.length > MAX_NETWORKS) return null;
+    const networks: string[] = [];
+    for (const part of parts) {
+      const network = networkOf(part.trim());
+      if (network === null) return null;
+      networks.push(network);
+    }
+    return networks;
+  },
+};
+
+/** Go's net.ParseCIDR accepts bits behind the prefix, too. */
+function networkOf(text: string): string | null {
+  if (text.length > 64 || text.includes("%")) return null;
+  const [address, bits, ...more] = text.split("/");
+  const version = isIP(address);
+  if (version === 0 || more.length > 0) return null;
+  const width = version === 4 ? 32 : 128;
+  if (bits === undefined) return `${address}/${width}`;
+  return /^\d{1,3}$/.test(bits) && Number(bits) <= width ? `${address}/${Number(bits)}` : null;
+}
+
+/** One of some words; of words in lower case, case does not matter where `ignoreCase` says so. */
+export function oneOf<const T extends string>(
+  words: readonly T[],
+  { ignoreCase = false } = {},
+): ValueType<T> {
+  return {
+    ...SWITCH,
+    what: words.map((word) => `"${word}"`).join(", "),
+    read: (text) => {
+      const found = ignoreCase && text.length <= MAX_TEXT ? text.toUpperCase() : text;
+      return words.find((word) => word === found) ?? null;
+    },
+  };
+}
+
+/** Words between separators; each must be one of some, where `words` is a list of them. */
+export function listOf(
+  words: readonly string[] | RegExp,
+  separator: "," | " ",
+  what: string,
+): ValueType<readonly string[]> {
+  const isKnown = words instanceof RegExp
+    ? (word: string) => words.test(word)
+    : (word: string) => words.includes(word);
+  return {
+    ...PLAIN,
+    what,
+    read: (text) => {
+      if (text.length > MAX_TEXT) return null;
+      const found = text.split(separator).map((word) => word.trim()).filter((word) => word !== "");
+      return found.length > 0 && found.every(isKnown) ? found : null;
+    },
+  };
+}
+
+const HEADER_NAME = /^[A-Za-z\d_-]+$/;
+
+export const HEADER_NAMES: Readonly<ValueType<readonly string[]>> = listOf(
+  HEADER_NAME,
+  ",",
+  "names of headers, separated by commas",
+);
+
+export const STATUS_CODES: Readonly<ValueType<readonly string[]>> = listOf(
+  /^[1-5]\d\d$/,
+  ",",
+  "status codes, separated by commas",
+);
+
+/** Text of some characters alone. */
+export function text(characters: RegExp, what: string): ValueType<string> {
+  return {
+    ...PLAIN,
+    what,
+    read: (value) => value.length <= MAX_TEXT && characters.test(value) ? value : null,
+  };
+}
+
+export const HEADER_NAME_TEXT: Readonly<ValueType<string>> = text(HEADER_NAME, "name of a header");
+
+/** One line without control characters; its feature checks more. */
+export const LINE: Readonly<ValueType<string>> = text(/^[^\p{Cc}]+$/u, "text");
+
+/** An absolute http or https URL. */
+export const URL_TEXT: Readonly<ValueType<string>> = text(
+  /^https?:\/\/[^\s"'\\<>{}]+$/i,
+  "http or https URL",
+);
+
+export const ABSOLUTE_PATH: Readonly<ValueType<string>> = text(
+  /^\/[^\s"'\\<>{}]*$/,
+  "absolute path",
+);
+
+/** Characters of a regular expression that ingress-nginx accepts; its syntax is checked by its feature. */
+export const PATTERN: Readonly<ValueType<string>> = text(
+  /^[-\w.~/:^$[\](){}*+?|&=\\, @!<>]+$/,
+  "regular expression",
+);
+
+/** Any text: what it holds is never checked here. */
+export const SNIPPET: ValueType<string> = {
+  ...PLAIN,
+  what: "directives of nginx",
+  read: (value) => value,
+};
+
+/** `name` or `namespace/name`. */
+export function objectName(
+  kind: ReferencedKind,
+  { needsNamespace = false } = {},
+): ValueType<ObjectName> {
+  return {
+    hasOff: false,
+    refersTo: kind,
+    what: needsNamespace ? `${kind} as namespace/name` : `${kind} as name or namespace/name`,
+    read: (value) => {
+      if (value.length > 512) return null;
+      const parts = value.split("/");
+      if (parts.length > 2 || (needsNamespace && parts.length !== 2)) return null;
+      if (!parts.every((part) => OBJECT_NAME.test(part))) return null;
+      const [name, namespace = null] = parts.reverse();
+      return { namespace, name };
+    },
+  };
+}
+
+const OBJECT_NAME = /^[a-z\d](?:[-a-z\d.]{0,251}[a-z\d])?$/;

@@ -1,0 +1,185 @@
+/**
+ * Broken values of annotations of ingress-nginx that protect. No value may stop the translation, and a
+ * path may be forwarded only where every value is known to ask for nothing.
+ */
+import assert from "node:assert/strict";
+import { NGINX_PREFIX, ROWS } from "../../controller/translate/annotations/nginx/table.ts";
+import { translate, type TranslateOptions } from "../../controller/translate/translator.ts";
+import { Random } from "./random.ts";
+
+const VALUES = 10_000;
+/** In one translation. */
+const BATCH = 500;
+
+const OPTIONS: TranslateOptions = {
+  ingressClasses: ["pingress"],
+  controllerNames: [],
+  watchIngressWithoutClass: false,
+  defaultBackend: null,
+  allowExternalName: false,
+  defaultCertificate: null,
+  acceptUnsupported: [],
+  allowAcceptUnsupportedAnnotation: false,
+  allowLocalEndpoints: false,
+  hostOwnership: "namespace",
+  version: { epoch: "test", seen: {} },
+};
+
+/** What each of them needs beside it; the paths are closed by that one. */
+const MAIN: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  "auth-realm": { "auth-type": "basic" },
+  "auth-secret-type": { "auth-secret": "users" },
+  "limit-allowlist": { "limit-rps": "5" },
+  "limit-burst-multiplier": { "limit-rpm": "5" },
+  "limit-rate-after": { "limit-rate": "5" },
+  "modsecurity-transaction-id": { "enable-modsecurity": "true" },
+};
+const AUTH_URL: Readonly<Record<string, string>> = { "auth-url": "https://auth.example.com/" };
+
+/** Served at least as strictly without them, whatever their value. */
+const COVERED: readonly string[] = ["ssl-redirect", "proxy-ssl-verify", "proxy-ssl-server-name"];
+
+const PROTECTING = [...ROWS].filter(([name, { protects }]) => protects && !COVERED.includes(name))
+  .flatMap(([name, { aliases = [] }]) => [name, ...aliases]);
+
+/** Valid values of all types, which are cut, joined and changed. */
+const SEEDS: readonly string[] = [
+  ...["true", "false", "on", "off", "0", "5", "10.0.0.0/8", "0.0.0.0/0,::/0", "64k", "1g", "any"],
+  ...["https://auth.example.com/x?y=$host", "default/users", "users", "X-User,X-Mail", "basic"],
+  ...["TLSv1.2 TLSv1.3", "ECDHE-RSA-AES128-GCM-SHA256", "CN=^a$", "deny all;", "GRPC", "404,503"],
+  ...["${", "$1", "\u0000", "\r\n", "\u202e", "'\"", "\\", "{}", "%2f..", "é", "\u{1f600}", "-1"],
+  ...["null", "undefined", "__proto__", "1e9", "999999999999999999999", " ", "\t", ";", "#"],
+];
+
+Deno.test("no random value of what protects stops the translation, or forwards unprotected", () => {
+  const random = new Random(18);
+  let forwarded = 0;
+  for (let done = 0; done < VALUES; done += BATCH) {
+    const chosen = Array.from({ length: BATCH }, () => annotations(random));
+    const { snapshot } = translate(clusterOf(chosen), null, OPTIONS, () => 0);
+    assert.equal(snapshot.routes.length, BATCH);
+    for (const { host, action } of snapshot.routes) {
+      if (action.kind === "reply") {
+        assert.equal(action.status, 503);
+        continue;
+      }
+      forwarded++;
+      const values = chosen[Number(host.split(".")[0])];
+      for (const [name, value] of Object.entries(values)) {
+        assert.ok(asksForNothing(name, value), `${name}: ${JSON.stringify(value)}`);
+      }
+    }
+  }
+  // Else nothing was shown: some values do ask for nothing.
+  assert.ok(forwarded > 10 && forwarded < VALUES / 4, `${forwarded}`);
+});
+
+/** What only adds to another annotation, whose value is looked at by itself. */
+const ADDING =
+  /^(auth-(realm|secret-type|method|signin.*|request-redirect|response-headers|proxy-set-headers|always-set-cookie|cache-.*|keepalive.*)|limit-(allowlist|whitelist|burst-multiplier|rate-after)|modsecurity-transaction-id)$/;
+
+/** Kept apart from the table: what a reader of ingress-nginx's documentation would say. */
+function asksForNothing(name: string, value: unknown): boolean {
+  if (ADDING.test(name)) return true;
+  const text = String(value ?? "").trim();
+  if (text === "" && !Array.isArray(value)) return true;
+  switch (name) {
+    case "allowlist-source-range":
+    case "whitelist-source-range":
+      return text === "0.0.0.0/0,::/0";
+    case "proxy-body-size":
+      return /^(0+[kmg]?|\d+g|false|off|f)$/i.test(text) || megabytes(text) >= 1;
+    case "proxy-ssl-protocols":
+      return /^((SSLv[23]|TLSv1(\.[123])?) *)*$/.test(text) && /TLSv1\.2/.test(text);
+    case "backend-protocol":
+      return text.toUpperCase() === "HTTP" || text.toUpperCase() === "AUTO_HTTP";
+    case "auth-type":
+    case "auth-tls-verify-client":
+    case "enable-global-auth":
+    case "enable-modsecurity":
+    case "enable-owasp-core-rules":
+    case "force-ssl-redirect":
+    case "global-rate-limit":
+    case "limit-connections":
+    case "limit-rate":
+    case "limit-rpm":
+    case "limit-rps":
+    case "proxy-ssl-verify-depth":
+    case "auth-tls-verify-depth":
+    case "auth-tls-pass-certificate-to-upstream":
+    case "satisfy":
+    case "ssl-passthrough":
+      return /^(false|f|off|0)$/i.test(text);
+    default:
+      return false;
+  }
+}
+
+function megabytes(text: string): number {
+  const size = /^(\d+)([km]?)$/i.exec(text);
+  if (size === null) return 0;
+  return Number(size[1]) / { "": 2 ** 20, k: 1024, m: 1 }[size[2].toLowerCase()]!;
+}
+
+/** One or two that protect, each with what it needs. */
+function annotations(random: Random): Readonly<Record<string, unknown>> {
+  const names = Array.from({ length: random.between(1, 2) }, () => random.pick(PROTECTING));
+  return Object.assign(
+    {},
+    ...names.map((name) => ({
+      ...(MAIN[name] ?? (ROWS.get(name)?.beside !== undefined ? AUTH_URL : {})),
+      ...(name === "limit-whitelist" ? MAIN["limit-allowlist"] : {}),
+      [name]: brokenValue(random),
+    })),
+  );
+}
+
+function brokenValue(random: Random): unknown {
+  if (random.oneIn(50)) return random.pick([null, 0, 5, true, false, {}, [], ["true"]]);
+  const text = Array.from({ length: random.between(1, 3) }, () => random.pick(SEEDS)).join(
+    random.pick(["", "", ",", " ", "\n"]),
+  );
+  if (random.oneIn(3)) return text;
+  const at = random.below(text.length + 1);
+  const other = random.oneIn(2) ? random.pick(SEEDS) : String.fromCharCode(random.below(0x3000));
+  return text.slice(0, at) + other + text.slice(at + random.below(3));
+}
+
+function clusterOf(chosen: readonly Readonly<Record<string, unknown>>[]) {
+  const service = { name: "web", port: { number: 80 } };
+  const ingresses = chosen.map((values, i) => ({
+    metadata: {
+      name: `web-${i}`,
+      namespace: "default",
+      annotations: Object.fromEntries(
+        Object.entries(values).map(([name, value]) => [NGINX_PREFIX + name, value]),
+      ),
+    },
+    spec: {
+      ingressClassName: "pingress",
+      rules: [{
+        host: `${i}.example.com`,
+        http: { paths: [{ path: "/", pathType: "Prefix", backend: { service } }] },
+      }],
+    },
+  }));
+  return {
+    ingresses,
+    ingressClasses: [],
+    services: [{
+      metadata: { name: "web", namespace: "default" },
+      spec: { ports: [{ port: 80, targetPort: 8080 }] },
+    }],
+    endpointSlices: [{
+      metadata: {
+        name: "web-1",
+        namespace: "default",
+        labels: { "kubernetes.io/service-name": "web" },
+      },
+      addressType: "IPv4",
+      endpoints: [{ addresses: ["10.0.0.1"] }],
+      ports: [{ port: 8080 }],
+    }],
+    secrets: [],
+  } as Parameters<typeof translate>[0];
+}

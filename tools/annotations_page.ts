@@ -1,0 +1,181 @@
+/**
+ * The page of all annotations. In: our own annotations, and the table of ingress-nginx's. Out: the text
+ * of `docs/annotations.md`.
+ */
+import type { Row } from "../controller/translate/annotations/nginx/rows/row.ts";
+import { canClose, GROUPS, isHonoured } from "../controller/translate/annotations/nginx/table.ts";
+
+/** Where the page stands, relative to the repository. */
+export const ANNOTATIONS_PAGE = "docs/annotations.md";
+
+const OWN: readonly (readonly [name: string, on: string, value: string, does: string])[] = [
+  [
+    "`pingress.io/balance`",
+    "Service",
+    "`round-robin` or `least-requests`",
+    "Load balancing over the endpoints, overriding the proxy's [`--balance`](flags.md). `least-requests` picks, of two endpoints chosen at random, the one with fewer requests in progress.",
+  ],
+  [
+    "`pingress.io/grpc-web`",
+    "Service",
+    '`"true"` or `"false"`',
+    "Whether gRPC-Web requests are [translated to gRPC](grpc.md#grpc-web) for its backends, overriding the proxy's [`--grpc-web`](flags.md).",
+  ],
+  [
+    "`pingress.io/upstream-tls-name`",
+    "Service",
+    "DNS name or IP address",
+    "The name that the backend's certificate is verified against, sent as SNI unless it is an address. Default: `<service>.<namespace>.svc`, or the name of an ExternalName Service.",
+  ],
+  [
+    "`pingress.io/upstream-tls-ca`",
+    "Service",
+    "name of a Secret",
+    "The CA certificates that the backend's certificate is verified with, as PEM in `ca.crt`, instead of the public CAs.",
+  ],
+  [
+    "`pingress.io/upstream-tls-client-certificate`",
+    "Service",
+    "name of a Secret",
+    "A Secret of type `kubernetes.io/tls` with the client certificate for backends that request one.",
+  ],
+  [
+    "`pingress.io/upstream-tls-verify`",
+    "Service",
+    '`"true"` or `"false"`',
+    '`"false"` accepts any certificate, so that anybody on the network path can impersonate the backend.',
+  ],
+  [
+    "`pingress.io/share-host-with`",
+    "Ingress",
+    "names of namespaces, separated by commas",
+    "Accepts rules of these namespaces for the hosts of this Ingress, if [its own namespace owns them](tenants.md#sharing-a-host).",
+  ],
+  [
+    "`pingress.io/hosts`",
+    "Namespace",
+    "hosts, separated by commas",
+    "The hosts that [the namespace owns](tenants.md), whoever else claims them.",
+  ],
+  [
+    "`dev.pingress.io/endpoint`",
+    "Service",
+    "`HOST:PORT`, or `PORTNAME=HOST:PORT,…`",
+    "In `deno task dev` only: sends the requests of the Service to a program on this machine.",
+  ],
+];
+
+export function annotationsPage(): string {
+  return [
+    "# Annotations",
+    "",
+    "Made from the program itself by `deno task docs:update`; do not edit.",
+    "",
+    "Values in quotes must be quoted in YAML, because Kubernetes accepts only strings.",
+    "",
+    "| annotation | on | value | what it does |",
+    "| --- | --- | --- | --- |",
+    ...OWN.map((cells) => `| ${cells.join(" | ")} |`),
+    "",
+    "Use `least-requests` if requests differ much in cost, or replicas in speed: a slow replica gets",
+    "fewer requests. Each proxy worker counts its own requests in progress; a WebSocket counts until it",
+    "ends. See [endpoints](endpoints.md#load-balancing-and-retries).",
+    "",
+    "Secrets are read from the Service's own namespace. See [TLS](tls.md#to-backends) for how these",
+    "settings work together.",
+    "",
+    "Any other `pingress.io/…` annotation on an Ingress has no effect and is reported: it is misspelt, or",
+    "belongs on the Service.",
+    "",
+    "",
+    "## ingress-nginx annotations",
+    "",
+    "Annotations of ingress-nginx (`nginx.ingress.kubernetes.io/…`) on an Ingress, and what becomes of",
+    "each here:",
+    "",
+    "- *honoured* or *differs*: it has its effect, but for the difference that the table names.",
+    "- *always so*: the proxies behave like that without it.",
+    "- *refused*: it will not have an effect.",
+    "- *not yet*: it has no effect in this version, and the Ingress gets one warning, with what to use",
+    "  in its place.",
+    "",
+    "An annotation without an effect that protects its paths, or without which they would mean something",
+    "else, **closes** them: requests get 503, and the Ingress gets an error that names the annotation and",
+    "the remedy. An annotation that only adds to others (*with …*) is closed with them. Those that apply",
+    "to a whole host in ingress-nginx and protect it (`auth-tls-*`, `server-snippet`, `stream-snippet`,",
+    "`ssl-ciphers` and `ssl-passthrough`) close all paths of that host that belong to the Ingress's",
+    "namespace.",
+    "",
+    "A value that requests nothing closes nothing: an empty value; `false`, `off` or `0` of a switch or a",
+    "limit; an access list with both `0.0.0.0/0` and `::/0`, which cert-manager sets on its solvers; a",
+    "`proxy-body-size` of `1m` or more, the default of ingress-nginx; `force-ssl-redirect` where",
+    "`spec.tls` names every host; `proxy-ssl-protocols` with TLSv1.2; a `rewrite-target` that equals",
+    "each path; `auth-tls-secret` with `auth-tls-verify-client` set to `off`; and a `backend-protocol` that",
+    "the Service port's [`appProtocol`](http2.md#to-backends) agrees with. A value that is invalid is",
+    "never harmless: it closes the paths of every annotation that closes at all.",
+    "",
+    "`whitelist-source-range` and `limit-whitelist` are old names: they count where the new name is",
+    "missing or empty.",
+    "",
+    "To serve closed paths without the effect of the annotation, start the controller, `deno task dev` or",
+    "`deno task explain` with `--accept-unsupported=NAME,…` (names without the prefix). If",
+    "`--allow-accept-unsupported-annotation` is set, an Ingress can accept them itself with",
+    "`pingress.io/accept-unsupported: limit-rps,satisfy`. Accepted annotations are reported as warnings.",
+    "",
+    'An Ingress with `canary: "true"` is skipped with a warning: it gets no routes, and the main Ingress',
+    "keeps its paths.",
+    "",
+    "*Scope* is what one value applies to in ingress-nginx; *risk* is the level in its own list of",
+    "annotations; *invalid* is what a value that is not valid does.",
+    "",
+    ...GROUPS.flatMap(([title, group]) => [
+      `### ${title}`,
+      "",
+      "| annotation | in ingress-nginx | value | invalid | scope | risk | here |",
+      "| --- | --- | --- | --- | --- | --- | --- |",
+      ...Object.entries(group).map(([name, row]) => rowOf(name, row)),
+      "",
+    ]),
+  ].join("\n");
+}
+
+function rowOf(name: string, row: Row): string {
+  const names = [name, ...row.aliases ?? []].map((each) => `\`${each}\``).join(", ");
+  const closesInvalid = isHonoured(row) ? row.invalid === "close" : canClose(row);
+  const cells = [
+    names,
+    sentence(row.does),
+    row.value.what,
+    closesInvalid ? "503" : isHonoured(row) ? "default" : "no effect",
+    row.scope,
+    row.risk ?? "–",
+    verdictOf(row),
+  ];
+  return `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+}
+
+function verdictOf(row: Row): string {
+  const { verdict, beside } = row;
+  const closes = canClose(row) && !isHonoured(row) ? ", **closes**" : "";
+  const besides = beside === undefined
+    ? ""
+    : `, with ${beside.map((each) => `\`${each}\``).join(", ")}`;
+  switch (verdict.kind) {
+    case "honoured":
+      return "honoured";
+    case "differs":
+      return `differs: ${sentence(verdict.difference)}`;
+    case "always":
+      return `always so${closes}: ${sentence(verdict.because)}`;
+    case "refused":
+      return `refused${closes}: ${sentence(verdict.because)}`;
+    case "not-yet":
+      return verdict.remedy === null
+        ? `not yet${closes}${besides}`
+        : `not yet${closes}${besides}: ${sentence(verdict.remedy)}`;
+  }
+}
+
+function sentence(clause: string): string {
+  return `${clause[0].toUpperCase()}${clause.slice(1)}.`;
+}
