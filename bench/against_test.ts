@@ -40,7 +40,7 @@ function measuring(cost: (peer: Peer) => Round) {
   return { asked, measureBlock };
 }
 
-Deno.test("both are started anew after every few pairs, the other one first each time", async () => {
+Deno.test("both are restarted every few pairs, in alternating order", async () => {
   const { asked, measureBlock } = measuring((peer) => round(peer === OURS ? 92 : 90));
   const result = await compareCase(H1_SMALL, OURS, THEIRS, OPTIONS, measureBlock);
   assert.equal(PAIRS_A_BLOCK % 2, 0, "each goes first as often as the other");
@@ -64,7 +64,7 @@ const VERDICTS: readonly [number, string][] = [
 ];
 
 for (const [bound, line] of VERDICTS) {
-  Deno.test(`a ratio of 1.02 is told beside a bound of ${bound}`, async () => {
+  Deno.test(`a ratio of 1.02 is shown next to a bound of ${bound}`, async () => {
     const { measureBlock } = measuring((peer) => round(peer === OURS ? 92 : 90));
     const options = { ...OPTIONS, bound };
     const result = await compareCase(H1_SMALL, OURS, THEIRS, options, measureBlock);
@@ -76,7 +76,7 @@ for (const [bound, line] of VERDICTS) {
   });
 }
 
-Deno.test("rounds with errors are compared with nothing", async () => {
+Deno.test("rounds with errors are not compared", async () => {
   const { measureBlock } = measuring((peer) => round(90, peer === OURS ? 1 : 0));
   await assert.rejects(
     compareCase(H1_SMALL, OURS, THEIRS, OPTIONS, measureBlock),
@@ -92,13 +92,13 @@ const REFUSED: Record<string, RegExp> = {
 };
 
 for (const [line, why] of Object.entries(REFUSED)) {
-  Deno.test(`a command line that makes no sense is refused: ${line}`, () => {
+  Deno.test(`an invalid command line is rejected: ${line}`, () => {
     const parsed = parseBenchOptions(line.split(" "));
     assert.match(parsed.kind === "error" ? parsed.text : "accepted", why);
   });
 }
 
-Deno.test("without names, --against measures small requests, in rounds of a second", () => {
+Deno.test("without names, --against measures small requests, in rounds of one second", () => {
   const parsed = parseBenchOptions(["--against", "main"]);
   assert.equal(parsed.kind, "ok");
   if (parsed.kind !== "ok") return;

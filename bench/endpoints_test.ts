@@ -8,7 +8,7 @@ Deno.test("a single endpoint is the backend itself", () => {
   assert.deepEqual(endpointsOf({ backend: BACKEND, endpoints: 1 }), [BACKEND]);
 });
 
-Deno.test("of a thousand endpoints each has an address of its own, all at the backend's port", () => {
+Deno.test("each of a thousand endpoints has its own address, all with the backend's port", () => {
   const endpoints = endpointsOf({ backend: BACKEND, endpoints: 1000 });
   assert.deepEqual(endpoints[0], BACKEND);
   assert.equal(new Set(endpoints.map(({ hostname }) => hostname)).size, 1000);

@@ -30,6 +30,6 @@ Deno.test("events of HTTP/1.1 count once all streams are open", async () => {
   assert.ok(events >= 4, `${events} events on four streams in two seconds`);
 });
 
-Deno.test("a stream that is refused ends the load before anything counts", async () => {
+Deno.test("a rejected stream ends the load before anything counts", async () => {
   await assert.rejects(listenTo("echo_server.ts", "/echo"), /ended before its first event/);
 });

@@ -13,7 +13,7 @@ function read(text: string): number {
 }
 
 for (const [name, whole] of [["with a length", SIZED], ["in chunks", CHUNKED]]) {
-  Deno.test(`an answer ${name} is whole with its last byte, and not before`, () => {
+  Deno.test(`a response ${name} is complete with its last byte, and not before`, () => {
     for (let length = 0; length < whole.length; length++) {
       assert.equal(read(whole.slice(0, length)), PARTIAL, `${length} bytes`);
     }
@@ -27,5 +27,5 @@ const REFUSALS: readonly (readonly [string, string])[] = [
   ["no end but that of the connection", "HTTP/1.1 200 OK\r\nServer: x\r\n\r\n"],
 ];
 for (const [name, text] of REFUSALS) {
-  Deno.test(`an answer with ${name} is refused`, () => assert.equal(read(text), REFUSED));
+  Deno.test(`a response with ${name} is rejected`, () => assert.equal(read(text), REFUSED));
 }

@@ -25,13 +25,13 @@ async function rest(atRest: (server: Child) => Promise<void>): Promise<IdleRepor
   }
 }
 
-Deno.test("connections that are answered and left open are no errors", async () => {
+Deno.test("connections that got a response and stay open are not errors", async () => {
   const { opened, errors, p50, duration } = await rest(() => Promise.resolve());
   assert.deepEqual({ opened, errors }, { opened: 6, errors: 0 });
   assert.ok(p50 > 0 && duration > 0);
 });
 
-Deno.test("each connection that is closed while it rests is an error", async () => {
+Deno.test("each connection that closes while idle is an error", async () => {
   const { opened, errors } = await rest((server) => server.stop());
   assert.deepEqual({ opened, errors }, { opened: 6, errors: 6 });
 });

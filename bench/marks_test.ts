@@ -39,7 +39,7 @@ function markOf(name: string, about: string): Mark {
   return mark;
 }
 
-Deno.test("every mark is of a case and of peers that there are", () => {
+Deno.test("every target is for a case and peers that exist", () => {
   const cases = CASES.map(({ name }) => name);
   const peers = PEERS.map(({ name }) => name);
   for (const { case: name, about } of MARKS) {
@@ -49,7 +49,7 @@ Deno.test("every mark is of a case and of peers that there are", () => {
   }
 });
 
-Deno.test("a mark holds up to its bound, and the aim is told apart from it", () => {
+Deno.test("a target holds up to its bound, and is distinguished from the aim", () => {
   const mark = markOf("h1-small", "CPU × nginx");
   const verdict = (ours: number) => {
     const peers = [peer("pingress", [round(ours)]), peer("nginx", [round(100)])];
@@ -61,14 +61,14 @@ Deno.test("a mark holds up to its bound, and the aim is told apart from it", () 
   assert.equal(verdict(110), "aim");
 });
 
-Deno.test("the median of the rounds decides, with its spread beside it", () => {
+Deno.test("the median of the rounds decides, and its spread is shown", () => {
   const ours = [round(10), round(12), round(50)];
   const peers = [peer("pingress", ours), peer("nginx", [round(10), round(10), round(10)])];
   const { figure } = judge(markOf("h1-small", "CPU × nginx"), results("h1-small", peers));
   assert.deepEqual(figure, { median: 1.2, low: 1, high: 5 });
 });
 
-Deno.test("what was not measured is neither held nor missed", () => {
+Deno.test("a case that was not measured neither holds nor misses its target", () => {
   const mark = markOf("h1-small", "CPU × envoy");
   assert.equal(judge(mark, undefined).verdict, "not measured");
   const peers = [peer("pingress", [round(1)]), peer("nginx", [round(1)])];
@@ -81,7 +81,7 @@ Deno.test("what was not measured is neither held nor missed", () => {
   }
 });
 
-Deno.test("failed requests, tails over the baseline, and memory have their marks", () => {
+Deno.test("failed requests, tails over the baseline, and memory have targets", () => {
   const lossy = results("reload-10k", [
     peer("pingress", [round(1, { p999: 8, errors: 1 })], [round(1, { p999: 4 })]),
     peer("nginx", [round(1, { errors: 300 })], [round(1)]),

@@ -55,7 +55,7 @@ async function measured(what: Case, peers: readonly Peer[], rounds: number) {
   }
 }
 
-Deno.test("a peer takes part in what it is asked for and can do, with its baseline", () => {
+Deno.test("a peer runs the selected cases that it supports, with its baseline", () => {
   const one = peer("one");
   const plain = peer("plain", { can: ({ accessLog }) => accessLog !== true });
   const logged = { ...CASE, accessLog: true };
@@ -70,7 +70,7 @@ Deno.test("a peer takes part in what it is asked for and can do, with its baseli
   for (const [who, what, expected] of table) assert.equal(takesPart(who, what), expected);
 });
 
-Deno.test("peers take turns, each beside its baseline, after a warm-up that holds little", async () => {
+Deno.test("peers take turns, each next to its baseline, after a warm-up with few connections", async () => {
   const asked: string[] = [];
   const what = {
     ...CASE,
@@ -103,7 +103,7 @@ Deno.test("peers take turns, each beside its baseline, after a warm-up that hold
   }
 });
 
-Deno.test("a warm-up is as long as a round, or as the case asks for", async () => {
+Deno.test("a warm-up is as long as a round, or as the case sets", async () => {
   const lasted: number[] = [];
   const timed: Load = {
     ...load([]),
@@ -117,7 +117,7 @@ Deno.test("a warm-up is as long as a round, or as the case asks for", async () =
   assert.deepEqual(lasted, [8, 1, 1, 1]);
 });
 
-Deno.test("what goes on beside a load ends after it, and what fails of it counts", async () => {
+Deno.test("work beside a load ends after it, and its failures count", async () => {
   const order: string[] = [];
   const beside: Beside = {
     start({ peer }) {
@@ -139,7 +139,7 @@ Deno.test("what goes on beside a load ends after it, and what fails of it counts
   assert.equal(peers[0].rounds[0].errors, 8);
 });
 
-Deno.test("a peer that does not start is left out, and the others are measured", async () => {
+Deno.test("a peer that does not start is skipped, and the others are measured", async () => {
   const broken = peer("broken", { start: () => Promise.reject(new Error("no such option")) });
   const what = { ...CASE, load: load([]) };
   const { peers, leftOut } = await measured(what, [broken, peer("two")], 1);

@@ -12,17 +12,17 @@ Anonymous:           ${anonymous} kB
 `;
 }
 
-Deno.test("what other programs share with a proxy counts as its own memory", () => {
+Deno.test("memory shared with other programs counts for a proxy", () => {
   assert.equal(residentBytes([rollup(1752, 116, 116)]), 1752 * 1024);
 });
 
-Deno.test("what the processes of a proxy share counts once", () => {
+Deno.test("memory shared by the processes of a proxy counts once", () => {
   const parent = rollup(5000, 1000, 600);
   const worker = rollup(6000, 1400, 1000);
   assert.equal(residentBytes([parent, worker]), (600 + 1000 + 4600) * 1024);
 });
 
-Deno.test("a process that has ended meanwhile has none", () => {
+Deno.test("a process that has ended counts nothing", () => {
   assert.equal(residentBytes([]), 0);
   assert.equal(residentBytes([""]), 0);
 });

@@ -11,18 +11,18 @@ function caseOf(changes: Partial<Case>): Case {
   return { ...CASES[0], ...changes };
 }
 
-Deno.test("each peer has a name of its own", () => {
+Deno.test("each peer has its own name", () => {
   assert.equal(new Set(PEERS.map(({ name }) => name)).size, PEERS.length);
 });
 
-Deno.test("a case names only peers that there are", () => {
+Deno.test("a case names only peers that exist", () => {
   const names = PEERS.map(({ name }) => name);
   for (const { name, peers = [] } of CASES) {
     for (const peer of peers) assert.ok(names.includes(peer), `${name}: ${peer}`);
   }
 });
 
-Deno.test("a proxy is left out of what it cannot do, and of nothing else", () => {
+Deno.test("a proxy skips only the cases that it does not support", () => {
   const left = (changes: Partial<Case>) => {
     const able = peersOf(caseOf(changes));
     return PEERS.map(({ name }) => name).filter((name) => !able.includes(name));

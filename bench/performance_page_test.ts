@@ -32,21 +32,21 @@ function results(more: Partial<CaseResults> = {}): CaseResults {
   };
 }
 
-Deno.test("the page and its plots are those of the results that are kept", async () => {
+Deno.test("the page and its plots match the stored results", async () => {
   for (const [path, text] of performancePages(await loadResults(RESULTS_FOLDER))) {
     const written = await Deno.readTextFile(new URL(path, ROOT));
     assert.ok(written === text, `${path} is not of bench/results: run deno task docs:update`);
   }
 });
 
-Deno.test("results that are kept are of cases that there are", async () => {
+Deno.test("stored results are of cases that exist", async () => {
   const names = CASES.map(({ name }) => `${name}.json`);
   for await (const { name } of Deno.readDir(RESULTS_FOLDER)) {
     assert.ok(names.includes(name), name);
   }
 });
 
-Deno.test("what is kept comes back, with a round on each line", async () => {
+Deno.test("stored results are read back unchanged, with one round per line", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const baseline = { ...peer("haproxy"), baseline: [ROUND], saturation: [1000, 1100] };
@@ -83,12 +83,12 @@ Deno.test("a case has its day, machine and versions, its plot and its table", ()
   assert.match(svg, /^<svg role="img" aria-label="h1-small: CPU time per request, in µs"/);
 });
 
-Deno.test("the rate that was offered is told", () => {
+Deno.test("the offered rate is shown", () => {
   const [[, page]] = performancePages([results({ pace: 0.5, rate: 12_345 })]);
   assert.ok(page.includes("12345 requests/s offered to each, 0.5 of what the slowest"), page);
 });
 
-Deno.test("a plot is about what its case is about, and the same each time", () => {
+Deno.test("a plot shows its case's main value, and is the same every time", () => {
   const held = [peer("pingress", { heldBytes: 7 * 1024 }), peer("nginx", { heldBytes: 2048 })];
   const resting = [peer("pingress", { heldBytes: 7 * 1024, restCpu: 0.01 }), peer("nginx")];
   const cases: [CaseResults, RegExp][] = [
@@ -105,7 +105,7 @@ Deno.test("a plot is about what its case is about, and the same each time", () =
   }
 });
 
-Deno.test("the marks are told with what was measured, and what was not", () => {
+Deno.test("targets are shown with the measured values, including missing ones", () => {
   const rows = marksTable([results()]);
   assert.deepEqual(
     rows.find(([name, what]) => name === "h1-small" && what === "CPU × nginx"),

@@ -44,26 +44,26 @@ function column(table: Table, name: string, after = 0): string[] | undefined {
   return at === -1 ? undefined : table.slice(1).map((row) => row[at + after]);
 }
 
-Deno.test("the median forgives what is far off", () => {
+Deno.test("the median ignores outliers", () => {
   assert.equal(median([3, 1, 1000]), 3);
   assert.equal(median([4, 2]), 3);
   assert.equal(median([10, 9, 2]), 9);
 });
 
-Deno.test("each round is compared with the reference's of the same time", () => {
+Deno.test("each round is compared with the reference's at the same time", () => {
   const reference = [round(1, 1), round(10, 10), round(100, 100)];
   const twice = reference.map(({ user, system }) => round(2 * user, 2 * system));
   assert.deepEqual(ratios(twice, reference), [2, 2, 2]);
   assert.deepEqual(ratios(twice, []), []);
 });
 
-Deno.test("a ratio leaves out rounds that lack the value", () => {
+Deno.test("a ratio ignores rounds without the value", () => {
   const rounds = [round(1, 1), round(1, 1, { p999: null }), round(1, 1, { p999: 12 })];
   const reference = [round(1, 1), round(1, 1), round(1, 1, { p999: 6 })];
   assert.deepEqual(ratios(rounds, reference, ({ p999 }) => p999), [1, 2]);
 });
 
-Deno.test("a table has a row for each peer, with median, spread, and what Pingress costs beside it", () => {
+Deno.test("a table has a row for each peer, with median, spread, and Pingress's cost relative to it", () => {
   const table = requests(
     peer("pingress", [round(10, 5), round(11, 5), round(30, 5, { errors: 2 })]),
     peer("nginx", [round(5, 5), round(5, 5), round(5, 5)]),
@@ -87,7 +87,7 @@ Deno.test("each peer is compared with its own baseline, of the same rounds", () 
   assert.deepEqual(column(table, "p99.9 × baseline"), ["2.00", "1.00"]);
 });
 
-Deno.test("what was not measured has no column, or a dash where others have it", () => {
+Deno.test("a value that was not measured has no column, or a dash if others have it", () => {
   const alone = requests(peer("pingress", [round(1, 1, { p999: null })]));
   for (const name of ["pingress ×", "× baseline", "p99.9 ms", "KiB/connection", "CPU at rest %"]) {
     assert.equal(column(alone, name), undefined, name);
@@ -99,7 +99,7 @@ Deno.test("what was not measured has no column, or a dash where others have it",
   assert.deepEqual(column(both, "p99.9 ms"), ["–", "3.00"]);
 });
 
-Deno.test("what a stream or connection that is held open has added to memory is told", () => {
+Deno.test("the memory added by an idle stream or connection is shown", () => {
   const rounds = [1024, 2048, 10240].map((heldBytes) => round(1, 1, { heldBytes, restCpu: 0.015 }));
   const peers = [peer("pingress", rounds)];
   const streams = tableOf({ unit: "event", streams: 100, peers });
@@ -109,7 +109,7 @@ Deno.test("what a stream or connection that is held open has added to memory is 
   assert.deepEqual(column(connections, "CPU at rest %"), ["1.50"]);
 });
 
-Deno.test("what a load has to say is told once for each peer", () => {
+Deno.test("notes of a load are shown once for each peer", () => {
   const late = [
     round(1, 1, { note: "late by 1" }),
     round(1, 1),
@@ -120,13 +120,13 @@ Deno.test("what a load has to say is told once for each peer", () => {
   ]);
 });
 
-Deno.test("names stand to the left and numbers to the right, as text and as Markdown", () => {
+Deno.test("names are aligned left and numbers right, as text and as Markdown", () => {
   const table = [["peer", "µs"], ["a", "1.00"]];
   assert.equal(formatText(table), "peer    µs\na     1.00");
   assert.equal(formatMarkdown(table), "| peer |   µs |\n| ---- | ---: |\n| a    | 1.00 |");
 });
 
-Deno.test("all cases run unless some are named, and an unknown one is refused", () => {
+Deno.test("without names all cases run, and an unknown name is rejected", () => {
   const all = parseBenchOptions([]);
   assert.ok(all.kind === "ok" && all.options.cases.length >= 3);
   const one = parseBenchOptions(["h1-small", "--quick"]);

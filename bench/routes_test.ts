@@ -4,7 +4,7 @@ import { movingRoute, requestsOf, routesAt, routesOf } from "./routes.ts";
 const textOf = ({ host, path }: { host: string; path: string }) => `${host}${path}`;
 
 for (const count of [1, 7, 10_000]) {
-  Deno.test(`${count} routes differ, and each is asked for once`, () => {
+  Deno.test(`${count} routes differ, and each is requested once`, () => {
     const routes = routesOf(count).map(textOf);
     assert.equal(new Set(routes).size, count);
     const requests = requestsOf({ routes: count }).map(textOf);
@@ -12,12 +12,12 @@ for (const count of [1, 7, 10_000]) {
   });
 }
 
-Deno.test("neighbours in the configuration are not asked for one after the other", () => {
+Deno.test("neighbors in the configuration are not requested one after the other", () => {
   const hosts = requestsOf({ routes: 10_000 }).map(({ host }) => host);
   assert.ok(hosts.every((host, index) => index === 0 || host !== hosts[index - 1]));
 });
 
-Deno.test("one route can be asked for as many hosts and paths as another case has", () => {
+Deno.test("one route can be requested for as many hosts and paths as another case has", () => {
   assert.deepEqual(requestsOf({ routes: 1, requests: 100 }), requestsOf({ routes: 100 }));
 });
 

@@ -4,7 +4,7 @@ import { isCalm } from "./settle.ts";
 const MIB = 2 ** 20;
 const same = (count: number) => Array.from({ length: count }, () => 100 * MIB);
 
-Deno.test("memory has settled when it stays as it is for fifteen seconds", () => {
+Deno.test("memory has settled when it is unchanged for fifteen seconds", () => {
   const cases: [string, number[], boolean][] = [
     ["no look yet", [], false],
     ["too short", same(30), false],

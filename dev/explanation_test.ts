@@ -42,7 +42,7 @@ function explainText(
   });
 }
 
-Deno.test("the winner is named with its object, field and place", () => {
+Deno.test("the matching route is named with its object, field and place", () => {
   const { text, isForwarded } = explainText("https://app.example.com/api/users?x=1");
   assert.ok(isForwarded);
   assert.match(text, /\nRoute: app\.example\.com Prefix \/api\n {2}goes to default\/api:rest\n/);
@@ -52,7 +52,7 @@ Deno.test("the winner is named with its object, field and place", () => {
   );
 });
 
-Deno.test("the request is shown with its query, and with method and headers where they are given", () => {
+Deno.test("the request is shown with its query, and with method and headers if given", () => {
   const url = "https://app.example.com/api/users?x=1#no";
   assert.match(explainText(url).text, /^https:\/\/app\.example\.com\/api\/users\?x=1\n/);
   assert.doesNotMatch(explainText(url).text, /^ {2}(method|header) /m);
@@ -61,7 +61,7 @@ Deno.test("the request is shown with its query, and with method and headers wher
   assert.match(text, /\n {2}method {2}POST\n {2}header {2}X-Beta: yes\n {2}header {2}A: b\n/);
 });
 
-Deno.test("every other route that takes the host is named with why it lost", () => {
+Deno.test("every other route of the host is named with the reason why it lost", () => {
   const { text } = explainText("https://app.example.com/api/users");
   assert.match(
     text,
@@ -71,7 +71,7 @@ Deno.test("every other route that takes the host is named with why it lost", () 
   assert.match(text, /\n {2}\* Exact \/status\n {4}lost because its host \* is less specific/);
 });
 
-Deno.test("the namespace that owns the host is named, and rules of others with why they lost", () => {
+Deno.test("the owner of the host is named, and rules of other namespaces with the reason why they lost", () => {
   const rule = (namespace: string, at: string, host = "shop.test") =>
     `kind: Ingress
 apiVersion: networking.k8s.io/v1
@@ -108,7 +108,7 @@ Deno.test("the certificate shows its names, issuer and last day", () => {
   assert.match(explainText("https://other.example.com/").text, /\nCertificate: none, since/);
 });
 
-Deno.test("endpoints are those of the manifests, with what stands in for them here", () => {
+Deno.test("endpoints are those of the manifests, with their local replacements", () => {
   const { text } = explainText("https://app.example.com/api");
   assert.match(
     text,
@@ -124,14 +124,14 @@ Deno.test("endpoints are those of the manifests, with what stands in for them he
   );
 });
 
-Deno.test("a path is shown as it was sent and as it is matched", () => {
+Deno.test("a path is shown as sent and as matched", () => {
   assert.match(
     explainText("https://app.example.com/x/../%61pi").text,
     /\n {2}path {2}\/x\/\.\.\/%61pi, matched as \/api\n/,
   );
 });
 
-Deno.test("no route and a path that is refused say so", () => {
+Deno.test("a missing route and a rejected path are reported", () => {
   const files = examples();
   delete files["4-wildcard-and-default.yaml"];
   const none = explainText("http://nobody.example.com/", files);
@@ -142,7 +142,7 @@ Deno.test("no route and a path that is refused say so", () => {
   assert.match(refused.text, /\nRoute: none, since the path has a broken escape.*: 400\n/);
 });
 
-Deno.test("problems are those that bear on the host", () => {
+Deno.test("problems are those that affect the host", () => {
   const ingress = (name: string, host: string) =>
     `apiVersion: networking.k8s.io/v1
 kind: Ingress
@@ -178,14 +178,14 @@ spec:
 `;
 }
 
-Deno.test("a host all of whose paths are left out is found nowhere", () => {
+Deno.test("a host whose paths are all rejected is reported as not served", () => {
   const files = { "a.yaml": ingressFor("a.example.com", '"/%zz"') };
   const { text, isForwarded } = explainText("http://a.example.com/", files);
   assert.equal(isForwarded, false);
   assert.match(text, /\n {2}answers 404: the host has no path that can be served/);
 });
 
-Deno.test("a path is explained as proxies with --merge-slashes and --refuse-escaped-slashes read it", () => {
+Deno.test("a path is explained as by proxies with --merge-slashes and --refuse-escaped-slashes", () => {
   const strict = { mergeSlashes: true, refuseEscapedSlashes: true };
   const explained = (path: string, options?: PathOptions) =>
     explainText(`https://app.example.com${path}`, examples(), false, options).text;
@@ -196,7 +196,7 @@ Deno.test("a path is explained as proxies with --merge-slashes and --refuse-esca
   assert.match(explained("/api%2fx", strict), /the path has an escaped slash or backslash/);
 });
 
-Deno.test("plain HTTP to a host with a certificate is said to be redirected first", () => {
+Deno.test("plain HTTP to a host with a certificate is shown as redirected", () => {
   const table: [url: string, sslRedirect: boolean, says: string | null][] = [
     [
       "http://app.example.com/api/x",
@@ -218,7 +218,7 @@ Deno.test("plain HTTP to a host with a certificate is said to be redirected firs
   }
 });
 
-Deno.test("an Ingress whose host and path another one has is named among the losers", () => {
+Deno.test("an Ingress whose host and path another one has is among the losers", () => {
   const files = {
     "a.yaml": ingressFor("a.example.com", "/", "name: first") +
       ingressFor("a.example.com", "/", "name: second"),
@@ -232,7 +232,7 @@ Deno.test("an Ingress whose host and path another one has is named among the los
   assert.match(explainText("http://b.example.com/", files).text, /^Considered: no other route/m);
 });
 
-Deno.test("a response that the proxy makes itself does not count as served", () => {
+Deno.test("a local reply does not count as served", () => {
   const ingress = ingressFor("a.example.com", "/");
   const service = `apiVersion: v1
 kind: Service
@@ -249,7 +249,7 @@ spec: { ports: [{ name: http, port: 8080 }] }
   }
 });
 
-Deno.test("only hosts of rules are said to get a certificate that is made", () => {
+Deno.test("only hosts of rules are shown with a generated certificate", () => {
   const files = {
     "a.yaml": ingressFor("a.example.com", "/") + ingressFor("*.b.example.com", "/", "name: b") +
       ingressFor("", "/", "name: any"),
@@ -263,7 +263,7 @@ Deno.test("only hosts of rules are said to get a certificate that is made", () =
   for (const [host, says] of table) assert.match(explainText(`https://${host}/`, files).text, says);
 });
 
-Deno.test("an endpoint that gets no request says why", () => {
+Deno.test("an endpoint without requests has the reason", () => {
   const files = {
     "a.yaml": `${ingressFor("a.example.com", "/")}apiVersion: v1
 kind: Service
@@ -302,7 +302,7 @@ ports: [{ name: admin, port: 8081 }]
   ]);
 });
 
-Deno.test("the problem of an Ingress that is left out is shown for the host that it names", () => {
+Deno.test("the problem of a rejected Ingress is shown for the host that it names", () => {
   const files = {
     "a.yaml": ingressFor("a.example.com", "/", "name: web, namespace: Team_A"),
     "b.yaml": ingressFor("b.example.com", "/", "name: web, namespace: Team_B"),
@@ -333,7 +333,7 @@ Deno.test("an unknown field that may hide the rules for the host is shown", () =
   assert.doesNotMatch(text, /b\.yaml/);
 });
 
-Deno.test("the examples have no problems, and serve every path that they show", () => {
+Deno.test("the examples have no problems, and every documented path is served", () => {
   const plan = planFor(examples());
   assert.deepEqual(plan.problems, []);
   assert.equal(plan.snapshot.certificates.length, 1);

@@ -210,7 +210,7 @@ for (const { name, yaml, input, expected, problems } of CASES) {
   });
 }
 
-Deno.test("a Service that is missing answers 503", () => {
+Deno.test("a missing Service responds with 503", () => {
   const plan = planFor({ "a.yaml": ingressTo("web", "80") });
   assert.equal(plan.snapshot.routes[0].action.kind, "reply");
   assert.equal(plan.problems.length, 1);
@@ -223,7 +223,7 @@ Deno.test("the default backend of the command line gets a sample backend too", (
   assert.deepEqual(plan.problems, []);
 });
 
-Deno.test("whatever shape the objects have, the others are served", () => {
+Deno.test("objects of any shape do not affect the others", () => {
   const shapes = ["null", "5", "text", "[]", "[null]", "{}", "[{}]", "[[]]", "{ a: b }"];
   for (const shape of shapes) {
     const broken = [
@@ -245,7 +245,7 @@ Deno.test("whatever shape the objects have, the others are served", () => {
   }
 });
 
-Deno.test("a sample backend stands in for one that speaks TLS, in plain text", () => {
+Deno.test("a sample backend replaces a TLS backend, in plain text", () => {
   const ports = "{ ports: [{ name: tls, port: 443, appProtocol: https }, " +
     "{ name: rpc, port: 50051, appProtocol: grpcs }] }";
   const plan = planFor({
@@ -259,7 +259,7 @@ Deno.test("a sample backend stands in for one that speaks TLS, in plain text", (
   assert.deepEqual(problemLines(plan), []);
 });
 
-Deno.test("a sample backend speaks HTTP/2 where the port asks for it, with and without slices", () => {
+Deno.test("a sample backend speaks HTTP/2 if the port requires it, with and without slices", () => {
   const ports = "[{ name: http, port: 80 }, { name: rpc, port: 50051, appProtocol: grpc }]";
   const ingresses = ingressTo("web", "80") + ingressTo("web", "50051") +
     service(`{ ports: ${ports} }`);

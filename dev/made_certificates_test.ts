@@ -23,7 +23,7 @@ function leafOf({ chain }: Certificate): X509Certificate {
   return new X509Certificate((chain as { pem: string }).pem);
 }
 
-Deno.test("a host without a certificate gets one that its authority signed", async () => {
+Deno.test("a host without a certificate gets one signed by the local CA", async () => {
   const made = await MadeCertificates.create();
   const authority = new X509Certificate(made.authority);
   const snapshot = await made.complete(
@@ -39,7 +39,7 @@ Deno.test("a host without a certificate gets one that its authority signed", asy
   }
 });
 
-Deno.test("a client that names no host gets one for this machine's own names", async () => {
+Deno.test("a client without SNI gets one for this machine's own names", async () => {
   const made = await MadeCertificates.create();
   const snapshot = await made.complete(snapshotOf({ "a.yaml": ingress(["app.test"]) }));
   const own = snapshot.certificates.find(({ id }) => id === snapshot.defaultCertificate);
@@ -48,7 +48,7 @@ Deno.test("a client that names no host gets one for this machine's own names", a
   assert.match(leaf.subjectAltName ?? "", /^DNS:localhost, IP Address:127\.0\.0\.1, /);
 });
 
-Deno.test("a host that an Ingress gives a Secret keeps that", async () => {
+Deno.test("a host with a Secret in its Ingress keeps that certificate", async () => {
   const made = await MadeCertificates.create();
   const tls = "  tls: [{hosts: [app.example.com], secretName: example-tls}]\n";
   const snapshot = await made.complete(snapshotOf({
@@ -59,7 +59,7 @@ Deno.test("a host that an Ingress gives a Secret keeps that", async () => {
   assert.ok(isMadeHere(certificateFor(snapshot, "b.test")!));
 });
 
-Deno.test("a change makes certificates for new hosts alone", async () => {
+Deno.test("a change generates certificates for new hosts only", async () => {
   const made = await MadeCertificates.create();
   const before = await made.complete(snapshotOf({ "a.yaml": ingress(["a.test"]) }));
   const after = await made.complete(snapshotOf({ "a.yaml": ingress(["b.test", "a.test"]) }));

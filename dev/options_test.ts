@@ -11,7 +11,7 @@ Deno.test("without arguments the examples are served on this machine only", () =
   assert.deepEqual(admin, { hostname: "127.0.0.1", port: 9090 });
 });
 
-Deno.test("flags that decide what is served are the same for both programs", () => {
+Deno.test("flags that affect the configuration are the same in both programs", () => {
   const flags = [
     "--ingress-class=nginx",
     "--ingress-class=other",
@@ -32,7 +32,7 @@ Deno.test("flags that decide what is served are the same for both programs", () 
   assert.deepEqual(defaultBackend, { namespace: "default", name: "web", port: 80 });
 });
 
-Deno.test("a wrong value is told what the flag takes", () => {
+Deno.test("an invalid value is reported with the allowed ones", () => {
   for (
     const [args, expected] of [
       [["--map", "web=3000"], /NAMESPACE\/SERVICE=HOST:PORT/],
@@ -50,7 +50,7 @@ Deno.test("a wrong value is told what the flag takes", () => {
   assert.equal(parseExplainOptions(["--help"]).kind, "help");
 });
 
-Deno.test("explain takes a method and headers as curl does, for a GET without headers by default", () => {
+Deno.test("explain accepts a method and headers like curl, and defaults to GET without headers", () => {
   const explain = (...flags: string[]) => {
     const parsed = parseExplainOptions(["a", "http://x/", ...flags]);
     if (parsed.kind !== "ok") return parsed.text;

@@ -21,7 +21,7 @@ function remedyOf(reason: string, service: string): string {
   return found[0].problem.remedy;
 }
 
-Deno.test("an ExternalName that is not allowed says how to start with the right to dial it", () => {
+Deno.test("for a denied ExternalName the message says how to start with the permission to dial it", () => {
   const service = `apiVersion: v1
 kind: Service
 metadata: { name: web }
@@ -33,7 +33,7 @@ spec: { type: ExternalName, externalName: api.example.com }
   );
 });
 
-Deno.test("a Secret that is missing says which certificate stands in", () => {
+Deno.test("for a missing Secret the message names the certificate in its place", () => {
   const service = "apiVersion: v1\nkind: Service\nmetadata: { name: web }\n" +
     "spec: { ports: [{ port: 80 }] }\n";
   assert.match(remedyOf("SecretNotFound", service), /^Create the Secret, .* made here$/);

@@ -31,7 +31,7 @@ metadata: { name: web }
 spec: { ports: [{ port: 80 }] }
 `;
 
-Deno.test("the table has a row for each route, with what stands behind it", () => {
+Deno.test("the table has a row for each route, with its backend", () => {
   const plan = planFor({
     "a.yaml": ingress(`[${rule("a.example.com", "/x", "Exact")}, ${rule("", "/")}]`) + WEB,
     "b.yaml": ingress(`[${rule("b.example.com", "/", "Prefix", "gone")}]`, "b"),
@@ -47,7 +47,7 @@ Deno.test("the table has a row for each route, with what stands behind it", () =
   assert.match(rows[2][2], /^503: /);
 });
 
-Deno.test("the command leads to the route that it was made for", () => {
+Deno.test("the printed command reaches the route that it is for", () => {
   for (
     const [rules, expected] of [
       [[rule("a.example.com", "/")], 'curl -H "Host: a.example.com" http://127.0.0.1:8080/'],
@@ -75,7 +75,7 @@ Deno.test("the command leads to the route that it was made for", () => {
   }
 });
 
-Deno.test("a host with a certificate gets a command for HTTPS, and only that where HTTP redirects", () => {
+Deno.test("a host with a certificate gets a command for HTTPS, and only that if HTTP redirects", () => {
   const tls = `  tls: [{ hosts: ["*.apps.example.com"], secretName: example-tls }]\n---\n`;
   const plan = planFor({
     "a.yaml": ingress(`[${rule("*.apps.example.com", "/x")}]`).replace("---\n", tls) + WEB,
@@ -92,7 +92,7 @@ Deno.test("a host with a certificate gets a command for HTTPS, and only that whe
   );
 });
 
-Deno.test("a host whose Service speaks HTTP/2 gets a command that does, too", () => {
+Deno.test("a host whose Service speaks HTTP/2 gets a command with HTTP/2", () => {
   const rpc = WEB.replace("name: web", "name: rpc").replace(
     /port: 80\b/,
     "port: 80, appProtocol: grpc",
@@ -106,7 +106,7 @@ Deno.test("a host whose Service speaks HTTP/2 gets a command that does, too", ()
   ]);
 });
 
-Deno.test("a listener of all addresses is reached on this machine, nothing served on none", () => {
+Deno.test("a listener on all addresses is reached on this machine, and without routes there is no command", () => {
   const plan = planFor({ "a.yaml": ingress(`[${rule("", "/")}]`) + WEB });
   const linesAt = (hostname: string) =>
     curlLines(plan.snapshot, { ...LISTENERS, http: [{ hostname, port: 1 }] });
@@ -119,7 +119,7 @@ Deno.test("a listener of all addresses is reached on this machine, nothing serve
   assert.match(formatReport(planFor({}), LISTENERS), /^Nothing is served/);
 });
 
-Deno.test("problems show place, object, field, what is wrong and what to do", () => {
+Deno.test("problems show place, object, field, message and remedy", () => {
   const plan = planFor({ "dir/a.yaml": ingress(`[${rule("a_b", "/")}]`) + WEB });
   assert.match(
     formatProblems(plan.problems),
@@ -128,7 +128,7 @@ Deno.test("problems show place, object, field, what is wrong and what to do", ()
   assert.equal(formatProblems([]), "No problems");
 });
 
-Deno.test("every problem is shown: errors first, the places of equal ones above their words", () => {
+Deno.test("every problem is shown: errors first, equal ones once with all their places", () => {
   const annotated = (name: string, annotation: string) =>
     ingress(`[${rule(`${name}.example.com`, "/")}]`, name).replace(
       name,
@@ -164,7 +164,7 @@ Deno.test("a manifest cannot send control characters to the terminal", () => {
   assert.doesNotMatch(report.replaceAll("\n", ""), /[\x00-\x1f\x7f-\x9f\u202e]/);
 });
 
-Deno.test("a long table is cut and says so", () => {
+Deno.test("a long table is truncated with a note", () => {
   const rules = Array.from({ length: 150 }, (_, i) => rule(`h${i}.example.com`, "/"));
   const lines = formatTable(planFor({ "a.yaml": ingress(`[${rules.join(", ")}]`) + WEB })).split(
     "\n",

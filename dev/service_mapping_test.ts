@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { isLoopback, parseServiceMapping, parseTarget } from "./service_mapping.ts";
 
-Deno.test("a mapping names a Service or one of its ports, and where it goes", () => {
+Deno.test("a mapping has a Service or one of its ports, and a target", () => {
   for (
     const [text, expected] of [
       ["default/web=127.0.0.1:3000", ["default", "web", null, ["127.0.0.1 3000"]]],
@@ -16,7 +16,7 @@ Deno.test("a mapping names a Service or one of its ports, and where it goes", ()
   }
 });
 
-Deno.test("what is no mapping is told what one looks like", () => {
+Deno.test("an invalid mapping is reported with the syntax", () => {
   for (
     const text of ["web=127.0.0.1:3000", "default/web", "a/b/c=127.0.0.1:1", "", "a/b:=127.0.0.1:1"]
   ) {
@@ -47,6 +47,6 @@ Deno.test("only loopback addresses are this machine", () => {
   }
 });
 
-Deno.test("spaces around a target do not matter", () => {
+Deno.test("spaces around a target are ignored", () => {
   assert.equal(parseTarget(" 127.0.0.1:80 ")?.text, "127.0.0.1:80");
 });

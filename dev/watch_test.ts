@@ -32,7 +32,7 @@ async function withWatched(
   }
 }
 
-Deno.test("a saved, a new, a renamed and a removed file are each heard of", async () => {
+Deno.test("a saved, a new, a renamed and a removed file are each noticed", async () => {
   await withWatched(async (folder, next) => {
     await Deno.writeTextFile(join(folder, "a.yaml"), "a: 2");
     await next();
@@ -56,7 +56,7 @@ Deno.test("a single file is followed when an editor replaces it", async () => {
   }, (folder) => [join(folder, "a.yaml")]);
 });
 
-Deno.test("a folder that is not there yet is found by looking", async () => {
+Deno.test("a folder that does not exist yet is found by polling", async () => {
   await withWatched(async (folder, next) => {
     await Deno.mkdir(join(folder, "later"));
     await Deno.writeTextFile(join(folder, "later", "a.yaml"), "a: 1");
@@ -64,7 +64,7 @@ Deno.test("a folder that is not there yet is found by looking", async () => {
   }, (folder) => [join(folder, "later")]);
 });
 
-Deno.test("an error of the one who is called ends the watching", async () => {
+Deno.test("an exception of the callback ends the watch", async () => {
   const folder = await Deno.makeTempDir();
   const abort = new AbortController();
   const watch = await startWatching([folder], abort.signal);

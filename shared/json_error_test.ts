@@ -6,7 +6,7 @@ function describe(text: string): string | null {
   return error === null ? null : `${error.line}:${error.column} ${error.message}`;
 }
 
-Deno.test("an error in JSON is found where it stands", () => {
+Deno.test("an error in JSON is reported with its line and column", () => {
   const table: [text: string, error: string][] = [
     ["", "1:1 the text ends too early"],
     [" \n ", "2:2 the text ends too early"],
@@ -40,7 +40,7 @@ Deno.test("an error in JSON is found where it stands", () => {
   for (const [text, error] of table) assert.equal(describe(text), error, JSON.stringify(text));
 });
 
-Deno.test("an error is found exactly where JSON.parse refuses", () => {
+Deno.test("an error is reported exactly where JSON.parse rejects the text", () => {
   const whole = '{"a": [1, -2.5e+7, true, null, {"b\\u00e9\\n": "x"}], "c": {}, "d": [], "e": 0}';
   const bytes = '{}[]",:\\tn0-.eE u\n\u0001';
   const isJson = (text: string) => {
@@ -68,7 +68,7 @@ Deno.test("an error is found exactly where JSON.parse refuses", () => {
   assert.ok(refused > 1000);
 });
 
-Deno.test("deep and long texts are read to their end", () => {
+Deno.test("deep and long texts are parsed to their end", () => {
   assert.equal(describe("[".repeat(1_000_000)), "1:1000001 the text ends too early");
   assert.equal(describe(`["${"a".repeat(5_000_000)}"`), "1:5000004 the text ends too early");
   assert.equal(describe('{"a":'.repeat(100_000) + "]"), "1:500001 a value is expected");

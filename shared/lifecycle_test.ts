@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { ManualClock, systemClock } from "./clock.ts";
 import { Lifecycle, LIFECYCLE_STATES } from "./lifecycle.ts";
 
-Deno.test("the state goes forward only", () => {
+Deno.test("the state only moves forward", () => {
   for (const from of LIFECYCLE_STATES) {
     for (const to of LIFECYCLE_STATES) {
       const lifecycle = new Lifecycle();
@@ -14,7 +14,7 @@ Deno.test("the state goes forward only", () => {
   }
 });
 
-Deno.test("subscribers hear of every change once, until they leave", () => {
+Deno.test("subscribers are called once for every change, until they unsubscribe", () => {
   const lifecycle = new Lifecycle();
   const heard: string[] = [];
   const leave = lifecycle.subscribe((state, previous) => heard.push(`${previous}>${state}`));
@@ -26,7 +26,7 @@ Deno.test("subscribers hear of every change once, until they leave", () => {
   assert.deepEqual(heard, ["starting>ready", "ready>draining"]);
 });
 
-Deno.test("one subscriber's mistake does not keep the others from hearing", () => {
+Deno.test("an exception of one subscriber does not affect the others", () => {
   const lifecycle = new Lifecycle();
   let heard = false;
   lifecycle.subscribe(() => {
@@ -61,7 +61,7 @@ Deno.test("waiting for a state ends when it or a later one is reached", async ()
   await lifecycle.reached("draining");
 });
 
-Deno.test("a manual clock moves when it is told to", () => {
+Deno.test("a manual clock advances on request only", () => {
   const clock = new ManualClock("2026-01-01T00:00:00Z");
   clock.advance(1500);
   assert.equal(new Date(clock.now()).toISOString(), "2026-01-01T00:00:01.500Z");
@@ -70,7 +70,7 @@ Deno.test("a manual clock moves when it is told to", () => {
   assert.throws(() => new ManualClock("yesterday"), RangeError);
 });
 
-Deno.test("the system's clock goes forward", () => {
+Deno.test("the system's clock advances", () => {
   const before = systemClock.monotonic();
   assert.ok(systemClock.monotonic() >= before);
   assert.ok(systemClock.now() > Date.parse("2025-01-01"));

@@ -36,7 +36,7 @@ Deno.test("levels below the lowest are not written", () => {
   assert.deepEqual(lines.map((line) => JSON.parse(line).message), ["c", "d"]);
 });
 
-Deno.test("no value starts a new line, colours a terminal or turns text around", () => {
+Deno.test("no value starts a new line, colors a terminal or reverses text", () => {
   const nasty = "a\nb\r\x1b[31mc\x00\x7f\x85\x9b\u2028\u2029\u202e\u2066";
   for (const format of ["json", "text"] as const) {
     const line = logged(format, nasty, { [nasty]: nasty, list: [nasty], map: { [nasty]: nasty } });
@@ -46,7 +46,7 @@ Deno.test("no value starts a new line, colours a terminal or turns text around",
   assert.equal(JSON.parse(logged("json", "x", { nasty })).nasty, nasty);
 });
 
-Deno.test("a value cannot pass for another field", () => {
+Deno.test("a value cannot imitate another field", () => {
   const line = logged("text", "x", { path: 'a" status=200 b="' });
   assert.ok(line.includes(String.raw`path="a\" status=200 b=\""`), line);
 });
@@ -58,7 +58,7 @@ Deno.test("a field cannot replace time, level or message", () => {
   assert.equal(event.level, "info");
 });
 
-Deno.test("secrets do not print, at any depth", () => {
+Deno.test("secrets are redacted at any depth", () => {
   const secret = new Redacted("hunter2");
   for (const format of ["json", "text"] as const) {
     const line = logged(format, "x", { secret, deep: { list: [secret] }, set: new Set([secret]) });
@@ -66,7 +66,7 @@ Deno.test("secrets do not print, at any depth", () => {
   }
 });
 
-Deno.test("what cannot be serialised is named so, and the event still written", () => {
+Deno.test("a value that cannot be serialized is replaced by a note, and the event is still written", () => {
   const circle: LogFields = {};
   circle.self = circle;
   const throwing = {
@@ -89,13 +89,13 @@ Deno.test("an error is shown with its causes and without its stack", () => {
   );
 });
 
-Deno.test("long values are cut", () => {
+Deno.test("long values are truncated", () => {
   const line = logged("json", "x", { path: "a".repeat(1024 * 1024) });
   assert.ok(line.length < 5000);
   assert.ok(line.includes("(1048576 characters)"));
 });
 
-Deno.test("an output that throws does not reach the caller", () => {
+Deno.test("an exception of the output does not reach the caller", () => {
   const write = () => {
     throw new Error("full");
   };
@@ -125,7 +125,7 @@ class SlowReader {
   }
 }
 
-Deno.test("lines arrive whole and in order through a reader that takes them in parts", async () => {
+Deno.test("lines arrive complete and in order through a slow reader", async () => {
   const reader = new SlowReader();
   const output = new LineOutput(reader);
   reader.release();
@@ -136,7 +136,7 @@ Deno.test("lines arrive whole and in order through a reader that takes them in p
   assert.equal(reader.text, "one\ntwo\nthree\n");
 });
 
-Deno.test("lines beyond what may wait are dropped, counted and reported", async () => {
+Deno.test("lines beyond the buffer are dropped, counted and reported", async () => {
   const reader = new SlowReader();
   const output = new LineOutput(reader, 100);
   for (let i = 0; i < 10; i++) output.write(`${"x".repeat(39)}\n`);
@@ -151,7 +151,7 @@ Deno.test("lines beyond what may wait are dropped, counted and reported", async 
   assert.equal(lines[3], "after");
 });
 
-Deno.test("a reader that is gone costs lines, nothing else", async () => {
+Deno.test("a reader that closes loses lines, and nothing else is affected", async () => {
   const reader = new SlowReader();
   reader.failure = new Deno.errors.BrokenPipe("gone");
   const output = new LineOutput(reader);
@@ -163,13 +163,13 @@ Deno.test("a reader that is gone costs lines, nothing else", async () => {
   assert.equal(output.dropped, 2);
 });
 
-Deno.test("flush gives up on a reader that is stuck", async () => {
+Deno.test("flush gives up if the reader is stuck", async () => {
   const output = new LineOutput({ write: () => new Promise<number>(() => {}) });
   output.write("one\n");
   await output.flush(1);
 });
 
-Deno.test("a closed or full standard output neither stops nor fails a process", async () => {
+Deno.test("a closed or full standard output neither blocks nor fails a process", async () => {
   const url = new URL("./log.ts", import.meta.url).href;
   const code = `import { createLogger, standardOutput } from ${JSON.stringify(url)};
     const logger = createLogger({ level: "info", format: "json" });
@@ -202,7 +202,7 @@ Deno.test("a closed or full standard output neither stops nor fails a process", 
   }
 });
 
-Deno.test("lines come back when a full disk has room again, and none is torn", async () => {
+Deno.test("lines are written again when a full disk has space, and none is partial", async () => {
   const written: string[] = [];
   let room = 6;
   const output = new LineOutput({
@@ -226,7 +226,7 @@ Deno.test("lines come back when a full disk has room again, and none is torn", a
   assert.equal(JSON.parse(lines[2]).count, 1);
 });
 
-Deno.test("batches leave room for events", async () => {
+Deno.test("access log batches leave room for events", async () => {
   const reader = new SlowReader();
   const output = new LineOutput(reader, 800);
   const batch = () => new TextEncoder().encode("request\n".repeat(50));

@@ -22,6 +22,6 @@ for (const [written, meant] of WRITTEN) {
   });
 }
 
-Deno.test("of two names equally close, the first is meant", () => {
+Deno.test("of two equally close names the first one is suggested", () => {
   assert.equal(nearestName("pat", ["path", "part"]), "path");
 });

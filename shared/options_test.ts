@@ -39,7 +39,7 @@ function mistake(args: string[], specs: Record<string, OptionSpec> = SPECS): str
   return parsed.text;
 }
 
-Deno.test("what is not given has its default, an empty list or undefined", () => {
+Deno.test("an option that is not given has its default, an empty list or undefined", () => {
   const { trusted, ...others } = values();
   assert.ok(trusted.isEmpty);
   assert.deepEqual(others, {
@@ -62,7 +62,7 @@ Deno.test("values have the types that the specs promise", () => {
   assert.deepEqual([tries, level, config], [3, "warn", undefined]);
 });
 
-Deno.test("repeatable flags add up and replace their default", () => {
+Deno.test("repeatable flags accumulate and replace their default", () => {
   const given = values(
     "--watch",
     "a",
@@ -78,19 +78,19 @@ Deno.test("repeatable flags add up and replace their default", () => {
   ]);
 });
 
-Deno.test("lists of blocks add up", () => {
+Deno.test("lists of CIDR blocks accumulate", () => {
   const { trusted } = values("--trusted", "10.0.0.0/8,::1", "--trusted=192.168.1.7");
   assert.equal(trusted.toString(), "10.0.0.0/8,::1/128,192.168.1.7/32");
 });
 
-Deno.test("a boolean takes true, false or nothing", () => {
+Deno.test("a boolean accepts true, false or nothing", () => {
   assert.equal(values("--verbose").verbose, true);
   assert.equal(values("--verbose=true").verbose, true);
   assert.equal(values("--verbose=false").verbose, false);
   assert.match(mistake(["--verbose=yes"]), /--verbose got "yes"; it takes true or false/);
 });
 
-Deno.test("durations are read to milliseconds", async (t) => {
+Deno.test("durations are parsed to milliseconds", async (t) => {
   const table: [string, number | null][] = [
     ["500ms", 500],
     ["10s", 10_000],
@@ -116,7 +116,7 @@ Deno.test("durations are read to milliseconds", async (t) => {
   }
 });
 
-Deno.test("sizes are read to bytes", async (t) => {
+Deno.test("sizes are parsed to bytes", async (t) => {
   const table: [string, number | null][] = [
     ["0", 0],
     ["512", 512],
@@ -139,7 +139,7 @@ Deno.test("sizes are read to bytes", async (t) => {
   }
 });
 
-Deno.test("addresses are an address or localhost and a port", async (t) => {
+Deno.test("an address is an IP address or localhost, and a port", async (t) => {
   const table: [string, string | null, number][] = [
     ["127.0.0.1:9090", "127.0.0.1", 9090],
     ["[::1]:0", "::1", 0],
@@ -164,7 +164,7 @@ Deno.test("addresses are an address or localhost and a port", async (t) => {
   }
 });
 
-Deno.test("a mistake names the flag, what it got and what it takes", async (t) => {
+Deno.test("an error names the flag, its value and the allowed values", async (t) => {
   const table: [string[], string][] = [
     [["--tries", "11"], '--tries got "11"; it takes a whole number from 1 to 10'],
     [["--tries", "0x2"], '--tries got "0x2"; it takes a whole number from 1 to 10'],
@@ -191,7 +191,7 @@ Deno.test("a mistake names the flag, what it got and what it takes", async (t) =
   }
 });
 
-Deno.test("all mistakes are told at once", () => {
+Deno.test("all errors are reported at once", () => {
   assert.equal(mistake(["--tries=0", "--log-level=x", "--heed-timeout=1s"]).split("\n").length, 4);
 });
 
@@ -201,7 +201,7 @@ Deno.test("control characters of the command line never reach the terminal", () 
   assert.equal(text.split("\n").length, 4);
 });
 
-Deno.test("a needed flag that is missing is a mistake", () => {
+Deno.test("a missing required flag is an error", () => {
   const specs = defineOptions({
     config: { type: "string", value: "FILE", required: true, help: "What to do." },
   });
@@ -222,7 +222,7 @@ Deno.test("a value's own check says what it should be", () => {
   assert.match(mistake(["--domain", "a b"], specs), /^--domain: "a b" is not a DNS name/);
 });
 
-Deno.test("positional arguments are taken where the program has them", () => {
+Deno.test("positional arguments are accepted if the program has them", () => {
   const program = { ...PROGRAM, positionals: { name: "DIR", help: "Where.", min: 0, max: 1 } };
   const parsed = parseOptions(program, SPECS, ["dir", "--verbose"]);
   assert.ok(parsed.kind === "ok");
@@ -237,7 +237,7 @@ Deno.test("positional arguments are taken where the program has them", () => {
   assert.ok(fewer.kind === "error" && fewer.text.includes("needs DIR"));
 });
 
-Deno.test("help wins over mistakes and shows every flag with its default and reason", () => {
+Deno.test("help overrides errors and shows every flag with its default and reason", () => {
   for (const flag of ["--help", "-h"]) {
     const parsed = parseOptions(PROGRAM, SPECS, ["--nonsense", flag]);
     assert.ok(parsed.kind === "help");
@@ -253,7 +253,7 @@ Deno.test("help wins over mistakes and shows every flag with its default and rea
   assert.ok(help.includes("--log-level info|warn"));
 });
 
-Deno.test("durations and sizes are shown as one would write them", () => {
+Deno.test("durations and sizes are shown in the format of the command line", () => {
   assert.deepEqual([0, 500, 1500, 10_000, 90_000, 3_600_000].map(formatDuration), [
     "0",
     "500ms",
@@ -272,7 +272,7 @@ Deno.test("durations and sizes are shown as one would write them", () => {
   ]);
 });
 
-Deno.test("a duration that may be never is taken as such, and others are not", () => {
+Deno.test("a duration that may be infinite accepts never, others do not", () => {
   const specs = defineOptions({
     keep: { type: "duration", never: true, default: 1000, help: "Keeps." },
     wait: { type: "duration", default: 1000, help: "Waits." },

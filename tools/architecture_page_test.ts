@@ -16,14 +16,14 @@ function exists(path: string): boolean {
   }
 }
 
-Deno.test("docs/architecture.md names files that there are", () => {
+Deno.test("docs/architecture.md names files that exist", () => {
   const named = [...new Set(page.match(/\b[\w/]+\/\w+\.ts\b/g))];
   assert.ok(named.length > 30);
   // In the way of a request, what is below proxy/.
   assert.deepEqual(named.filter((path) => !exists(path) && !exists(`proxy/${path}`)), []);
 });
 
-Deno.test("docs/architecture.md says what every folder of the programs is for", () => {
+Deno.test("docs/architecture.md describes every folder of the programs", () => {
   const [, table] = page.split("## Folders");
   const folders = [...FOLDERS.keys()].filter((row) => row.includes("/") && !row.endsWith(".ts"));
   assert.ok(folders.length > 40);

@@ -55,7 +55,7 @@ console.log(Deno.args);
     'import "../controller/main.ts";\nimport "../proxy/forward/forwarder.ts";\nDeno.args;\n',
 };
 
-Deno.test("a repository that keeps the rules has no breach", async () => {
+Deno.test("a repository that follows the rules has no breach", async () => {
   assert.deepEqual(await breachesOf(ALLOWED), []);
 });
 
@@ -230,14 +230,14 @@ const BREACHES: { name: string; files: Record<string, string>; breach: RegExp }[
 ];
 
 for (const { name, files, breach } of BREACHES) {
-  Deno.test(`refused: ${name}`, async () => {
+  Deno.test(`rejected: ${name}`, async () => {
     const breaches = await breachesOf(files);
     assert.equal(breaches.length, 1, breaches.join("\n"));
     assert.match(breaches[0], breach);
   });
 }
 
-Deno.test("comments, strings, templates and regular expressions are no code", () => {
+Deno.test("comments, strings, templates and regular expressions are not code", () => {
   const table: [string, string][] = [
     ["a // b\nc", "a     \nc"],
     ["a /* b\n */ c", "a     \n    c"],
@@ -276,7 +276,7 @@ const m = await import("./eight.ts");
   ]);
 });
 
-Deno.test("the table of folders leads in one direction, and allows what somebody imports", () => {
+Deno.test("the table of folders has no circles, and allows only imports that exist", () => {
   const used = new Map<string, Set<string>>();
   for (const { path, imports } of readModules(".")) {
     if (isTest(path) || !FOLDERS.has(rowOf(path))) continue;

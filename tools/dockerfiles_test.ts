@@ -35,7 +35,7 @@ for (const program of INSTALLED_PROGRAMS) {
     instructions.filter((one) => one.stage === stage && one.name === name)
       .map(({ text }) => text);
 
-  Deno.test(`${file}: the image that runs Deno does what the task ${name} does`, () => {
+  Deno.test(`${file}: the image that runs Deno does the same as the task ${name}`, () => {
     const [entrypoint] = texts("run", "ENTRYPOINT").map((text) => JSON.parse(text));
     ok(runFlags(config, program).includes(`-P=${name}`));
     deepEqual(entrypoint, [
@@ -48,7 +48,7 @@ for (const program of INSTALLED_PROGRAMS) {
     ]);
   });
 
-  Deno.test(`${file}: the executable is the one of deno task compile`, () => {
+  Deno.test(`${file}: the executable is that of deno task compile`, () => {
     const [command] = texts("compile", "RUN");
     const [, ...args] = command.slice(command.indexOf("deno compile")).split(/\s+/);
     const wanted = compileArguments(config, program, {
@@ -66,14 +66,14 @@ for (const program of INSTALLED_PROGRAMS) {
     for (const command of [cache, slim]) ok(command.endsWith(` ${entries.join(" ")}`), command);
   });
 
-  Deno.test(`${file}: packages are found where they were put, and asked for nowhere`, () => {
+  Deno.test(`${file}: packages come from the cache, and no registry is contacted`, () => {
     for (const stage of ["compile", "run"]) {
       const [variables] = texts(stage, "ENV");
       ok(variables.split(" ").includes(`NPM_CONFIG_REGISTRY=${REGISTRY}`), variables);
     }
   });
 
-  Deno.test(`${file}: labels say what the sources say`, () => {
+  Deno.test(`${file}: labels match the sources`, () => {
     const [labels] = texts("base", "LABEL");
     const label = (key: string) =>
       labels.match(new RegExp(`org\\.opencontainers\\.image\\.${key}="([^"]*)"`))?.[1];
@@ -84,21 +84,21 @@ for (const program of INSTALLED_PROGRAMS) {
     match(label("source") ?? "", /^https:\/\//);
   });
 
-  Deno.test(`${file}: nothing runs in what is shipped, and as 65532`, () => {
+  Deno.test(`${file}: the shipped stage runs no command, and its user is 65532`, () => {
     for (const stage of ["base", "run", "compiled"]) deepEqual(texts(stage, "RUN"), []);
     deepEqual(texts("base", "USER"), ["65532:65532"]);
     equal(instructions.at(-1)?.stage, "compiled");
     match(read(file), /^ARG RUNTIME=gcr\.io\/distroless\/cc-debian12:nonroot$/m);
   });
 
-  Deno.test(`${file}: its Deno is of the line that the README and CI take`, () => {
+  Deno.test(`${file}: its Deno version is that of the README and CI`, () => {
     const [, version] = read(file).match(/^ARG DENO=docker\.io\/denoland\/deno:(\S+)$/m)!;
     const [, line] = read("README.md").match(/npx -y deno@(\S+) task/)!;
     ok(version.startsWith(`${line}.`), `${version} is not of ${line}`);
     match(read(".ci/run"), new RegExp(`deno@${line}\\b`));
   });
 
-  Deno.test(`${file}: .dockerignore lets pass what it copies`, () => {
+  Deno.test(`${file}: .dockerignore includes the files that it copies`, () => {
     const passed = read(".dockerignore").split("\n").filter((line) => line.startsWith("!"))
       .map((line) => line.slice(1));
     const copied = instructions.filter((one) => one.name === "COPY" && !/--from/.test(one.text))
@@ -129,7 +129,7 @@ function sources(folder: string): string[] {
   );
 }
 
-Deno.test("the package that deno compile cannot take is one that there is", () => {
+Deno.test("the package that deno compile excludes exists", () => {
   const [, name] = read("tools/compile.ts").match(/UNCOMPILABLE = \{ package: "([^"]+)"/)!;
   ok(Object.keys(JSON.parse(read("deno.lock")).npm).some((key) => key.startsWith(`${name}@`)));
 });

@@ -48,10 +48,11 @@ const LINES: Record<string, [IngressSpec, string, string]> = {
 };
 
 for (const [name, [spec, address, line]] of Object.entries(LINES)) {
-  Deno.test(`what to try first: ${name}`, () => equal(curlLine(ingress(spec), address), line));
+  Deno.test(`the command to try first: ${name}`, () =>
+    equal(curlLine(ingress(spec), address), line));
 }
 
-Deno.test("Ingresses of our class are those that name it, in either way", () => {
+Deno.test("Ingresses of our class are those that name it, by field or annotation", () => {
   const ours = [
     ingress({ ingressClassName: "pingress" }),
     ingress({}, { "kubernetes.io/ingress.class": "pingress" }),

@@ -3,12 +3,12 @@ import { PROXY_OPTIONS } from "../proxy/cli/options.ts";
 import { flagName } from "../shared/options.ts";
 import { FLAGS_PAGE, flagsPage } from "./flags_page.ts";
 
-Deno.test("docs/flags.md says what the programs take", () => {
+Deno.test("docs/flags.md has the flags of the programs", () => {
   const page = Deno.readTextFileSync(new URL(`../${FLAGS_PAGE}`, import.meta.url));
   assert.equal(page, flagsPage(), "run deno task docs:update");
 });
 
-Deno.test("every flag has one row with as many cells as the head", () => {
+Deno.test("every flag has one row with as many cells as the header", () => {
   const rows = flagsPage().split("\n").filter((line) => line.startsWith("| `--"));
   for (const row of rows) assert.equal(row.match(/(?<!\\)\|/g)?.length, 4, row);
   for (const key of Object.keys(PROXY_OPTIONS)) {

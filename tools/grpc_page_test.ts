@@ -5,7 +5,7 @@ import { formatFlag } from "../shared/options.ts";
 
 const PAGE = Deno.readTextFileSync(new URL("../docs/grpc.md", import.meta.url));
 
-Deno.test("docs/grpc.md says which errors have which status", () => {
+Deno.test("docs/grpc.md maps errors to their gRPC status", () => {
   const written: Record<string, string[]> = {};
   for (const line of PAGE.split("\n")) {
     const [, status, errors] = /^\| (\d+ `[A-Z_]+`) +\| (.+?) +\|$/.exec(line) ?? [];
@@ -21,7 +21,7 @@ Deno.test("docs/grpc.md says which errors have which status", () => {
   assert.deepEqual(written, expected);
 });
 
-Deno.test("docs/grpc.md names flags that there are", () => {
+Deno.test("docs/grpc.md names flags that exist", () => {
   const flags = new Set(
     Object.entries(PROXY_OPTIONS).map(([key, spec]) => formatFlag(key, spec).split(" ")[0]),
   );

@@ -13,7 +13,7 @@ const SPOKEN = {
   h2: "TLS with HTTP/2 only",
 };
 
-Deno.test("docs/http2.md says what becomes of each appProtocol", () => {
+Deno.test("docs/http2.md describes each appProtocol", () => {
   const section = PAGE.slice(PAGE.indexOf("## To backends"), PAGE.indexOf("```yaml"));
   const rows = section.split("\n").flatMap((line) => {
     const [, name, spoken] = /^\| (none|`[^`]+`) +\| (.+?) +\|$/.exec(line) ?? [];
@@ -29,7 +29,7 @@ Deno.test("docs/http2.md says what becomes of each appProtocol", () => {
   ]);
 });
 
-Deno.test("docs/http2.md names flags that there are, with their defaults", () => {
+Deno.test("docs/http2.md names flags that exist, with their defaults", () => {
   const specs: readonly [string, OptionSpec][] = [
     ...Object.entries(CONTROLLER_OPTIONS),
     ...Object.entries(PROXY_OPTIONS),

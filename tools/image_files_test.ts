@@ -24,7 +24,7 @@ const npmPackages = {
 
 const graph = (...modules: ModuleGraph["modules"]): ModuleGraph => ({ modules, npmPackages });
 
-Deno.test("an image has the modules and packages that its programs reach, and no other", () => {
+Deno.test("an image has the modules and packages that its programs import, and no others", () => {
   const content = contentOf([
     graph({ specifier: "file:///src/proxy/main.ts" }, { specifier: "node:path" }),
     graph(
@@ -38,7 +38,7 @@ Deno.test("an image has the modules and packages that its programs reach, and no
   deepEqual([...content.packages.keys()], ["a@1.0.0", "b@2.0.0"]);
 });
 
-Deno.test("an image's configuration and lock name nothing else", () => {
+Deno.test("an image's configuration and lock file name nothing else", () => {
   const { imported, packages } = contentOf([
     graph({ specifier: "npm:/@scope/c@3.0.0", npmPackage: "@scope/c@3.0.0" }),
   ]);
@@ -68,7 +68,7 @@ Deno.test("an image's configuration and lock name nothing else", () => {
 /** A registry that cannot be reached. */
 const OFFLINE = { NPM_CONFIG_REGISTRY: "https://registry.invalid/" };
 
-Deno.test("an image is made offline from packages alone, without what registries say of them", async () => {
+Deno.test("an image is built offline from packages, without registry metadata", async () => {
   const run = async (args: string[], cwd: string, env: Record<string, string> = {}) => {
     const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
       args,
@@ -104,7 +104,7 @@ Deno.test("an image is made offline from packages alone, without what registries
   }
 });
 
-Deno.test("what cannot be compiled has a remedy where it is known", async () => {
+Deno.test("an error of deno compile has a remedy if one is known", async () => {
   const { compileRemedy } = await import("./compile.ts");
   const complaint = "0: Setting up base binary.\n1: error sending request for url " +
     "(https://dl.deno.land/release/v2.9.6/denort-x86_64-unknown-linux-gnu.zip)";

@@ -24,13 +24,13 @@ Deno.test("images --dry-run prints the commands, and needs no engine", async () 
   ]);
 });
 
-Deno.test("images for several platforms are refused where they cannot be kept", async () => {
+Deno.test("images for several platforms are rejected if they cannot be stored", async () => {
   const { code, stderr } = await images("--platform=linux/amd64,linux/arm64", "--engine=docker");
   equal(code, 1);
   match(stderr, /add --push/);
 });
 
-Deno.test("a registry, a tag or a platform that cannot be is refused", async () => {
+Deno.test("an invalid registry, tag or platform is rejected", async () => {
   const { code, stderr } = await images("--registry=https://x", "--tag=a b", "--platform=windows");
   equal(code, 2);
   for (const flag of ["--registry", "--tag", "--platform"]) {

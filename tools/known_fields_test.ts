@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { KNOWN_FIELDS, knownFields, knownFieldsText } from "./known_fields.ts";
 
-Deno.test("dev knows the fields that the installed models of Kubernetes have", () => {
+Deno.test("dev knows the fields of the installed Kubernetes models", () => {
   const table = Deno.readTextFileSync(new URL(`../${KNOWN_FIELDS}`, import.meta.url));
   assert.equal(table, knownFieldsText(), "run deno task docs:update");
 });
 
-Deno.test("every type that a field leads to has fields", () => {
+Deno.test("every referenced type has fields", () => {
   const { kinds, types } = knownFields();
   assert.equal(kinds["networking.k8s.io/v1 Ingress"], "V1Ingress");
   assert.equal(types.V1Ingress.metadata, "V1ObjectMeta");

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { complaintOf } from "./kubectl.ts";
 
-Deno.test("kubectl's complaint is said once, without its log", () => {
+Deno.test("kubectl's error is shown once, without its log", () => {
   const said = "E0101 00:00:00.000000 1 memcache.go:265] x\nforbidden\nforbidden\n";
   assert.equal(complaintOf(said), "forbidden");
 });
@@ -13,7 +13,7 @@ for (
     "error: no configuration has been provided",
   ]
 ) {
-  Deno.test(`who has no cluster is told how to name one: ${said}`, () => {
+  Deno.test(`without a cluster the error says how to select one: ${said}`, () => {
     const [first, second] = complaintOf(said).split("\n");
     assert.equal(first, said);
     assert.match(second, /--kubeconfig or --context/);

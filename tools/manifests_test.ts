@@ -27,7 +27,7 @@ function patience(container: unknown, probe: string): { timeout: number; silence
   };
 }
 
-Deno.test("the controller's probes wait as long for a response as the proxies'", () => {
+Deno.test("the controller's probes have the same timeout as the proxies'", () => {
   const deployment = parseObjects(Deno.readTextFileSync(MANIFEST))
     .find(({ kind }) => kind === "Deployment");
   const proxies = workloadObjects({

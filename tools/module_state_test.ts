@@ -31,7 +31,7 @@ const KEPT: readonly [code: string, state: string][] = [
 ];
 
 for (const [code, state] of KEPT) {
-  Deno.test(`state of a module: ${code.replaceAll("\n", " ")}`, () => {
+  Deno.test(`module state: ${code.replaceAll("\n", " ")}`, () => {
     assert.deepEqual(mutableState(codeOf(`import "x";\n\n/** What it is. */\n${code}\n`)), [state]);
   });
 }
@@ -56,7 +56,7 @@ const ALLOWED: readonly string[] = [
 ];
 
 for (const code of ALLOWED) {
-  Deno.test(`no state of a module: ${code.replaceAll("\n", " ")}`, () => {
+  Deno.test(`no module state: ${code.replaceAll("\n", " ")}`, () => {
     assert.deepEqual(mutableState(codeOf(`${code}\n`)), []);
   });
 }

@@ -17,7 +17,7 @@ function linesIn(text: string): string[] {
   return Array.from(calls, ([, line]) => line);
 }
 
-Deno.test("docs/operations.md has each line that is logged of the stream", () => {
+Deno.test("docs/operations.md has each log message of the stream", () => {
   const files = FOLDERS.flatMap((folder) =>
     Array.from(Deno.readDirSync(join(ROOT, folder)), ({ name }) => `${folder}/${name}`)
       .filter((path) => path.endsWith(".ts") && !path.endsWith("_test.ts"))
@@ -29,7 +29,7 @@ Deno.test("docs/operations.md has each line that is logged of the stream", () =>
   assert.deepEqual(lines.filter((line) => !page.includes(`\`${line}`)), []);
 });
 
-Deno.test("docs/operations.md alerts by metrics that there are", () => {
+Deno.test("docs/operations.md alerts on metrics that exist", () => {
   const metrics = Deno.readTextFileSync(join(ROOT, "docs/metrics.md"));
   const named = new Set(page.match(/\bpingress_\w+/g));
   assert.ok(named.size > 3);

@@ -39,7 +39,7 @@ Deno.test("anchors are those of GitHub", () => {
   assert.deepEqual([...anchorsOf(page)], ["whats-new", "link-to-do", "link-to-do-1"]);
 });
 
-Deno.test("links of other sites and in code blocks are not checked", () => {
+Deno.test("links to other sites and in code blocks are not checked", () => {
   const page = "[a](https://a.test/#x) [b](b.md#c) ![d](d.svg)\n```\n[e](e.md)\n```\n[f](#g)";
   assert.deepEqual(linksOf(page), [
     { path: "b.md", anchor: "c" },

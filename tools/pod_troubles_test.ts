@@ -38,7 +38,7 @@ Deno.test("a container that is not ready for 30 s is shown, and not before", () 
   deepEqual(linesOf(pods, troubles, 41_000), [], "ready in between");
 });
 
-Deno.test("a container that has restarted once is shown at once, with what it said last", () => {
+Deno.test("a container that has restarted once is shown at once, with its last log lines", () => {
   deepEqual(linesOf([pod("a", [crashed])], new PodTroubles(), 0), [
     "  pod a, container main: waiting: CrashLoopBackOff, 1 restart; last error: error: no such flag",
   ]);
@@ -48,7 +48,7 @@ Deno.test("a container that has restarted once is shown at once, with what it sa
   ]);
 });
 
-Deno.test("a pod that ends is no trouble", () => {
+Deno.test("a terminating pod is not shown", () => {
   const ending = pod("a", [crashed]);
   const { metadata } = ending;
   deepEqual(
@@ -60,7 +60,7 @@ Deno.test("a pod that ends is no trouble", () => {
   );
 });
 
-Deno.test("the last error of a log goes before what follows it", () => {
+Deno.test("the last error of a log is shown before later lines", () => {
   const table: [log: string, line: string][] = [
     ["", ""],
     ["a\nb\n\n", "b"],

@@ -9,7 +9,7 @@ Deno.test("README.md fits two screens", () => {
   assert.ok(README.length < 9_000, `${README.length} characters`);
 });
 
-Deno.test("README.md has the commands that a newcomer runs first", () => {
+Deno.test("README.md has the first commands of a newcomer", () => {
   const config = JSON.parse(Deno.readTextFileSync(join(ROOT, "deno.json")));
   for (const task of ["dev", "test"]) {
     assert.ok(config.tasks[task] !== undefined);

@@ -99,7 +99,7 @@ const CASES: Record<string, [KubeObject[], Wanted, boolean, string[]]> = {
 };
 
 for (const [name, [objects, wanted, isDone, lines]] of Object.entries(CASES)) {
-  Deno.test(`how far an installation has come: ${name}`, () => {
+  Deno.test(`progress of an installation: ${name}`, () => {
     deepEqual(rolloutState(objects, wanted), { isDone, lines });
   });
 }

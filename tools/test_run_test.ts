@@ -13,7 +13,7 @@ function testFiles(folder: string): string[] {
   });
 }
 
-Deno.test("every file of tests is run by deno task test, or by a task that names its folder", () => {
+Deno.test("every test file is run by deno task test, or by a task that names its folder", () => {
   const commands = Object.values<{ command: string }>(config.tasks).map(({ command }) => command);
   const named = commands.flatMap((command) =>
     command.split(/\s+(?:&&\s+)?/).includes("test")
@@ -50,14 +50,14 @@ async function runTests(args: string[], env: Record<string, string> = {}) {
   }
 }
 
-Deno.test("without arguments, the included tests run, with as many jobs as DENO_JOBS says", async () => {
+Deno.test("without arguments, the included tests run, with as many jobs as DENO_JOBS sets", async () => {
   const { code, output } = await runTests([], { DENO_JOBS: "3" });
   ok(output.includes("./in/a_test.ts => jobs 3 ... ok"), output);
   ok(!output.includes("fails"), output);
   equal(code, 0);
 });
 
-Deno.test("a file that is named is run, and its failure is the exit code", async () => {
+Deno.test("a named file is run, and its failure is the exit code", async () => {
   const { code, output } = await runTests(["out/b_test.ts"]);
   ok(output.includes("./out/b_test.ts => fails ... FAILED"), output);
   ok(!output.includes("jobs"), output);

@@ -11,7 +11,7 @@ const ingress = (metadata: object, status: object = STATUS) => ({
   status,
 });
 
-Deno.test("addresses that our controller has written are taken off, others' are not", () => {
+Deno.test("addresses written by our controller are removed, others stay", () => {
   const ours = ingress({ managedFields: writtenBy("pingress-controller") });
   const others = ingress({ managedFields: writtenBy("nginx-ingress-controller") });
   const none = ingress({ managedFields: writtenBy("pingress-controller") }, { loadBalancer: {} });
@@ -22,7 +22,7 @@ Deno.test("addresses that our controller has written are taken off, others' are 
   ]);
 });
 
-Deno.test("the old finalizer is taken off, others stay", () => {
+Deno.test("the old finalizer is removed, others stay", () => {
   const held = ingress({ finalizers: ["example.com/keep", "kinorca.com/pingress-controller"] });
   const [trace, ...more] = ingressTraces([held, ingress({ finalizers: ["example.com/keep"] })]);
   deepEqual(more, []);

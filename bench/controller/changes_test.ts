@@ -10,7 +10,7 @@ async function small(): Promise<Population> {
   return { resources, authority: await CertificateAuthority.create("test") };
 }
 
-Deno.test("no change leaves the mark of another one", async () => {
+Deno.test("each change has its own mark", async () => {
   const population = await small();
   const changes = await Promise.all(
     CHANGED_KINDS.flatMap((kind) => [0, 1, 2, 3].map((round) => changeOf(kind, population, round))),

@@ -19,7 +19,7 @@ async function text(calls: readonly (readonly [string, string, number])[]): Prom
   return await metrics.text();
 }
 
-Deno.test("calls are told apart by verb and resource, whatever their code", async () => {
+Deno.test("calls are distinguished by verb and resource, whatever their code", async () => {
   const { calls, failedCalls } = countersOf(
     await text([["list", "ingresses", 200], ["list", "ingresses", 200], [
       "apply",
@@ -31,14 +31,14 @@ Deno.test("calls are told apart by verb and resource, whatever their code", asyn
   assert.equal(failedCalls, 1);
 });
 
-Deno.test("times are those of translating and of publishing", async () => {
+Deno.test("times are those of translation and publication", async () => {
   const counters = countersOf(await text([["list", "ingresses", 200]]));
   assert.equal(counters.translating, 250);
   assert.equal(counters.publishing, 40);
   assert.equal(counters.configMapBytes, 5000);
 });
 
-Deno.test("a difference names only what was called in between", async () => {
+Deno.test("a difference has only the calls in between", async () => {
   const before = countersOf(await text([["list", "ingresses", 200]]));
   const after = countersOf(
     await text([["list", "ingresses", 200], ["apply", "configmaps", 200]]),

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { parseControllerBenchOptions } from "./options.ts";
 
-Deno.test("without flags, the cluster is that of the aims", () => {
+Deno.test("without flags, the cluster has the sizes of the targets", () => {
   const parsed = parseControllerBenchOptions([]);
   assert.equal(parsed.kind, "ok");
   assert.ok(parsed.kind === "ok");
@@ -12,7 +12,7 @@ Deno.test("without flags, the cluster is that of the aims", () => {
   );
 });
 
-Deno.test("--quick wins over sizes", () => {
+Deno.test("--quick overrides sizes", () => {
   const parsed = parseControllerBenchOptions(["--quick", "--ingresses=9000"]);
   assert.ok(parsed.kind === "ok");
   assert.equal(parsed.options.ingresses, 500);
@@ -24,7 +24,7 @@ Deno.test("each namespace gets a Service and a Secret", () => {
   assert.equal(parsed.options.namespaces, 7);
 });
 
-Deno.test("a flag for the controller that is none is refused", () => {
+Deno.test("an unknown flag for the controller is rejected", () => {
   const parsed = parseControllerBenchOptions(["--controller-arg=secrets"]);
   assert.equal(parsed.kind, "error");
 });

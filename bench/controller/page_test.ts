@@ -32,7 +32,7 @@ const RESULT: RunResult = {
   memoryAtEnd: MEMORY,
 };
 
-Deno.test("the page has a place for results, which take that of earlier ones", () => {
+Deno.test("the page has a place for results, which replace earlier ones", () => {
   const text = formatResults("2026-01-02", ["7 Ingresses", "2 cores"], RESULT);
   const once = replaceMarked(PAGE, CONTROLLER_BENCH_BEGIN, text);
   assert.ok(once !== null);
@@ -40,7 +40,7 @@ Deno.test("the page has a place for results, which take that of earlier ones", (
   assert.ok(once.includes("Measured on 2026-01-02:\n\n- 7 Ingresses\n- 2 cores\n"));
 });
 
-Deno.test("a figure stands between its smallest and its largest, beside its aim", () => {
+Deno.test("a value is shown between its minimum and maximum, next to its target", () => {
   const text = formatResults("2026-01-02", [], RESULT);
   const cells = (name: string) => {
     const line = text.split("\n").find((line) => line.startsWith(`| ${name} `)) ?? "";

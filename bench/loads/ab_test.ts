@@ -18,7 +18,7 @@ Requests per second:    1636.70 [#/sec] (mean)
 
 const PERCENTILES = "Percentage served,Time in ms\n0,1.5\n50,4.853\n99,12.5\n100,41.2\n";
 
-Deno.test("answered handshakes count, in all and by the second", () => {
+Deno.test("completed handshakes count, in total and per second", () => {
   // Answers that come after the end bring more bytes than are counted.
   assert.deepEqual(readAbReport(output(1000, 6, 6012), PERCENTILES), {
     count: 1000,
@@ -30,7 +30,7 @@ Deno.test("answered handshakes count, in all and by the second", () => {
   });
 });
 
-Deno.test("handshakes that fail are errors, though ab calls them complete", () => {
+Deno.test("failed handshakes are errors, although ab counts them as complete", () => {
   assert.equal(readAbReport(output(1000, 0, 0), PERCENTILES).errors, 1000);
   assert.equal(readAbReport(output(1000, 6, 3000), PERCENTILES).errors, 500);
 });
@@ -40,6 +40,6 @@ Deno.test("statuses other than 2xx are errors", () => {
   assert.equal(readAbReport(refused, PERCENTILES).errors, 7);
 });
 
-Deno.test("a report without numbers is no result", () => {
+Deno.test("a report without numbers gives no result", () => {
   assert.throws(() => readAbReport("apr_socket_recv: Connection refused (111)", ""), /refused/);
 });

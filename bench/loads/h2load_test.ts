@@ -16,7 +16,7 @@ traffic: 1.31MB (1376515) total, 851.56KB (872000) headers (space savings 39.78%
 const LOG =
   "1795306782726093\t200\t4000\n1795306782726095\t-1\t9000\n1795306782726099\t200\t2000\n";
 
-Deno.test("answered requests count, in all and by the second, with their latencies", () => {
+Deno.test("responses count, in total and per second, with their latencies", () => {
   assert.deepEqual(readH2loadReport(output(1000, 1000, 0, 1000), LOG, 2), {
     count: 1000,
     perSecond: 500,
@@ -35,6 +35,6 @@ Deno.test("statuses other than 2xx are errors", () => {
   assert.equal(readH2loadReport(output(1000, 1000, 0, 993), LOG, 2).errors, 7);
 });
 
-Deno.test("a report without numbers is no result", () => {
+Deno.test("a report without numbers gives no result", () => {
   assert.throws(() => readH2loadReport("No protocol negotiated", "", 2), /No protocol/);
 });

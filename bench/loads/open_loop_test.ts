@@ -51,7 +51,7 @@ async function loaded(answerTo: (index: number) => Answer): Promise<LoadResult> 
 const ignore = Deno.build.os !== "linux";
 
 Deno.test(
-  "a server that stands still is late for all requests of that time",
+  "a server that stalls is late for all requests of that time",
   { ignore },
   async () => {
     // Two connections wait for it; a closed loop would see two slow answers of four hundred.
@@ -62,7 +62,7 @@ Deno.test(
   },
 );
 
-Deno.test("refusals are errors, not answers", { ignore }, async () => {
+Deno.test("rejections are errors, not responses", { ignore }, async () => {
   const result = await loaded((index) => ({ text: index >= ALL - 10 ? BAD : GOOD, pause: 0 }));
   assert.equal(result.errors, 10);
   assert.equal(result.count, RATE - 10);

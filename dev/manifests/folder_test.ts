@@ -15,7 +15,7 @@ function service(name: string): string {
   return `apiVersion: v1\nkind: Service\nmetadata: { name: ${name} }\n`;
 }
 
-Deno.test("folders are read to the bottom, but for hidden ones and those of other people", async () => {
+Deno.test("folders are read recursively, except hidden and foreign ones", async () => {
   await withFolder(async (folder) => {
     for (
       const path of [
@@ -42,7 +42,7 @@ Deno.test("folders are read to the bottom, but for hidden ones and those of othe
   });
 });
 
-Deno.test("a file that is named is read whatever its name, and once", async () => {
+Deno.test("a named file is read whatever its name, and once", async () => {
   await withFolder(async (folder) => {
     const file = join(folder, "manifest.txt");
     await Deno.writeTextFile(file, service("web"));
@@ -52,7 +52,7 @@ Deno.test("a file that is named is read whatever its name, and once", async () =
   });
 });
 
-Deno.test("what is named and not there is a problem", async () => {
+Deno.test("a named file that does not exist is a problem", async () => {
   await withFolder(async (folder) => {
     const { problems } = await new ManifestFolder([join(folder, "none")]).read();
     assert.deepEqual(problems.map(({ problem }) => problem.reason), ["NotReadable"]);
@@ -60,7 +60,7 @@ Deno.test("what is named and not there is a problem", async () => {
   });
 });
 
-Deno.test("a file that no longer parses stands as it last did, until it parses again", async () => {
+Deno.test("a file that no longer parses keeps its last valid content until it parses again", async () => {
   await withFolder(async (folder) => {
     const file = join(folder, "a.yaml");
     const manifests = new ManifestFolder([folder]);
@@ -87,7 +87,7 @@ Deno.test("a file that no longer parses stands as it last did, until it parses a
   });
 });
 
-Deno.test("a file that never parsed serves the documents that do", async () => {
+Deno.test("a file that never parsed serves its valid documents", async () => {
   await withFolder(async (folder) => {
     await Deno.writeTextFile(join(folder, "a.yaml"), `{\n---\n${service("web")}`);
     const { refs, problems } = await new ManifestFolder([folder]).read();
@@ -96,7 +96,7 @@ Deno.test("a file that never parsed serves the documents that do", async () => {
   });
 });
 
-Deno.test("a file larger than any manifest is a problem, not a read", async () => {
+Deno.test("a file larger than any manifest is a problem and is not read", async () => {
   await withFolder(async (folder) => {
     const file = await Deno.open(join(folder, "a.yaml"), { write: true, create: true });
     await file.truncate(17 * 1024 * 1024);

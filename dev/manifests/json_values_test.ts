@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { splitJsonObjects } from "./json_values.ts";
 
-Deno.test("objects one after the other are told apart, wherever braces stand in text", () => {
+Deno.test("concatenated objects are separated, wherever braces are in text", () => {
   const text = ' {"a": "}{\\"{"}{"b": {"c": {}}}\n\t{"d"';
   assert.deepEqual(splitJsonObjects(text), [
     { start: 1, text: '{"a": "}{\\"{"}' },
@@ -10,7 +10,7 @@ Deno.test("objects one after the other are told apart, wherever braces stand in 
   ]);
 });
 
-Deno.test("one object, YAML and anything else stay whole", () => {
+Deno.test("one object, YAML and anything else stay unsplit", () => {
   for (const text of ["", '{"a": 1}', "{a: 1}\n---\n{b: 2}", "a: {}", "[{}, {}]", "{} # x\n{}"]) {
     assert.equal(splitJsonObjects(text), null, text);
   }

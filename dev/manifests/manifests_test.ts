@@ -184,7 +184,7 @@ for (const [name, text, expected] of BAD) {
   });
 }
 
-Deno.test("a template is told to be rendered, a misspelt kind how it is spelt", () => {
+Deno.test("a template is reported with the advice to render it, a misspelled kind with its spelling", () => {
   const remedyOf = (text: string) => planFor({ "a.yaml": text }).problems[0].problem.remedy;
   assert.match(remedyOf("kind: {{ .Values.kind }}\n"), /helm template/);
   assert.match(remedyOf("name: {{ .x }}-{{ .y }}\n"), /helm template/);
@@ -195,7 +195,7 @@ Deno.test("a template is told to be rendered, a misspelt kind how it is spelt", 
   assert.match(remedyOf(kind("NetworkPolicy")), /^Nothing to do/);
 });
 
-Deno.test("every document, list and list of one kind is read, in YAML and in JSON", () => {
+Deno.test("every document, list and typed list is read, in YAML and in JSON", () => {
   const { refs, problems } = readTexts({
     "a.yaml": "---\n# nothing\n---\napiVersion: v1\nkind: Service\nmetadata: {name: a}\n---\n",
     "b.yaml": `apiVersion: v1
@@ -235,7 +235,7 @@ items:
   );
 });
 
-Deno.test("of an object that is written twice the last one counts", () => {
+Deno.test("of an object that occurs twice the last one counts", () => {
   const plan = planFor({
     "a.yaml": GOOD,
     "b.yaml": GOOD.replaceAll("good.example.com", "other.example.com"),
@@ -246,7 +246,7 @@ Deno.test("of an object that is written twice the last one counts", () => {
   assert.match(problem.message, /b\.yaml:1:1/);
 });
 
-Deno.test("a field that is missing is placed at what is around it", () => {
+Deno.test("a missing field is reported at its parent", () => {
   const manifests = readTexts({ "a.yaml": GOOD });
   const object = { kind: "Ingress", namespace: "default", name: "good" };
   const line = (field: string) => manifests.locate(object, field)?.line;
@@ -294,7 +294,7 @@ function bomb(): string {
   return `${lines.join("\n")}\n`;
 }
 
-Deno.test("JSON objects one after the other are read like documents, each in its place", () => {
+Deno.test("concatenated JSON objects are read like documents, each in its place", () => {
   const object = (kind: string, name: string) =>
     JSON.stringify({ apiVersion: "v1", kind, metadata: { name } });
   const manifests = readTexts({

@@ -27,7 +27,7 @@ for (const { name, text, expected } of STRICT_MISTAKES) {
   });
 }
 
-Deno.test("an object with unknown fields is served as without them", () => {
+Deno.test("an object with unknown fields is served without them", () => {
   const { INGRESS, SERVICE } = VALID;
   const text = (ingress: string) => ({ "a.yaml": `${ingress}---\n${SERVICE}` });
   const plan = planFor(text(`${INGRESS}  foo: 1\n`));
@@ -36,7 +36,7 @@ Deno.test("an object with unknown fields is served as without them", () => {
   assert.equal(plan.snapshot.routes.length, 1);
 });
 
-Deno.test("of an object with more mistakes than anybody reads, the first fifty are named", () => {
+Deno.test("of an object with more errors than anybody reads, the first fifty are named", () => {
   const many = Array.from({ length: 200 }, (_, index) => `  foo${index}: 1\n`).join("");
   const { problems, objects } = parseManifestFile("a.yaml", VALID.INGRESS + many);
   assert.deepEqual(
@@ -46,7 +46,7 @@ Deno.test("of an object with more mistakes than anybody reads, the first fifty a
   assert.equal(objects.length, 1);
 });
 
-Deno.test("fields of items of lists are checked, in YAML and in JSON", () => {
+Deno.test("fields of list items are validated, in YAML and in JSON", () => {
   const item = { metadata: { name: "a" }, spec: { foo: 1 } };
   const list = { apiVersion: "networking.k8s.io/v1", kind: "IngressList", items: [item] };
   const { problems } = readTexts({ "a.json": JSON.stringify(list, null, 1) });
@@ -56,7 +56,7 @@ Deno.test("fields of items of lists are checked, in YAML and in JSON", () => {
   );
 });
 
-Deno.test("fields of kinds and versions that are not read are not checked", () => {
+Deno.test("fields of unread kinds and versions are not validated", () => {
   const { problems } = readTexts({
     "a.yaml": "apiVersion: extensions/v1beta1\nkind: Ingress\nmetadata: {name: a}\nfoo: 1\n---\n" +
       "apiVersion: serving.knative.dev/v1\nkind: Service\nmetadata: {name: a}\nfoo: 1\n",
@@ -67,7 +67,7 @@ Deno.test("fields of kinds and versions that are not read are not checked", () =
   );
 });
 
-Deno.test("what the API server adds, equal classes and any key of a map are fields like others", () => {
+Deno.test("fields set by the API server, equal classes and any key of a map are valid", () => {
   const text = `apiVersion: networking.k8s.io/v1
 kind: Ingress
 metadata:
@@ -92,7 +92,7 @@ status: { loadBalancer: { ingress: [{ ip: 192.0.2.1, ports: [{ port: 80, protoco
   assert.deepEqual(parseManifestFile("a.yaml", text).problems, []);
 });
 
-Deno.test("manifests that the API server takes have no such problem", () => {
+Deno.test("manifests that the API server accepts have no such problem", () => {
   const files = [...Deno.readDirSync(new URL("../../examples/", import.meta.url))]
     .filter(({ name }) => name.endsWith(".yaml"))
     .map(({ name }) => Deno.readTextFileSync(new URL(`../../examples/${name}`, import.meta.url)));
@@ -113,7 +113,7 @@ const WRONG_ON_PURPOSE: ReadonlySet<string> = new Set([
   "upstream-tls-annotations-of-another-shape",
 ]);
 
-Deno.test("inputs of the translation have no such problem, unless it is what they show", () => {
+Deno.test("inputs of golden pairs have no such problem, unless they demonstrate it", () => {
   const wrong = new Set<string>();
   for (const name of caseNames()) {
     for (const object of readCase(name).objects) {

@@ -10,7 +10,7 @@ async function withSamples(use: (samples: SampleBackends) => Promise<void>): Pro
   }
 }
 
-Deno.test("an answer tells who gave it, for which Service, and what came in", async () => {
+Deno.test("a response has the pod, the Service and the received request", async () => {
   await withSamples(async (samples) => {
     const [one, two] = samples.endpointsFor("shop", "web");
     const headers = { accept: "application/json", "x-mine": "yes" };
@@ -46,7 +46,7 @@ Deno.test("a browser gets a page in which nothing of the request is markup", asy
   });
 });
 
-Deno.test("a posted body comes back as it was, at any path", async () => {
+Deno.test("a posted body is echoed unchanged, at any path", async () => {
   await withSamples(async (samples) => {
     const [one] = samples.endpointsFor("shop", "web");
     const body = crypto.getRandomValues(new Uint8Array(50_000));
@@ -62,7 +62,7 @@ Deno.test("a posted body comes back as it was, at any path", async () => {
   });
 });
 
-Deno.test("a Service keeps its two ports, and past a hundred Services the rest share theirs", async () => {
+Deno.test("a Service keeps its two ports, and from a hundred Services on they share ports", async () => {
   await withSamples(async (samples) => {
     const first = samples.endpointsFor("shop", "web");
     assert.equal(first.length, 2);

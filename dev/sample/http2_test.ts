@@ -51,7 +51,7 @@ function messagesOf({ body }: Answer): (Uint8Array | null)[] {
   return [...new MessageReader().read(body)];
 }
 
-Deno.test("an answer in HTTP/2 tells who gave it, for which Service, and what came in", async () => {
+Deno.test("an HTTP/2 response has the pod, the Service and the received request", async () => {
   const { fields, body } = await ask({
     ":path": "/a?b=c",
     ":authority": "rpc.test",
@@ -65,14 +65,14 @@ Deno.test("an answer in HTTP/2 tells who gave it, for which Service, and what ca
   assert.match(page, /\nx-mine: y\n/);
 });
 
-Deno.test("a body posted in HTTP/2 comes back as it was", async () => {
+Deno.test("a body posted with HTTP/2 is echoed unchanged", async () => {
   const sent = crypto.getRandomValues(new Uint8Array(50_000));
   const { fields, body } = await ask({ ":method": "POST", ":path": "/any" }, sent);
   assert.equal(fields["x-sample-backend"], "one");
   assert.deepEqual(new Uint8Array(body), sent);
 });
 
-Deno.test("messages of any gRPC method come back, with the status in trailers", async () => {
+Deno.test("messages of any gRPC method are echoed, with the status in trailers", async () => {
   const sent = [field(1, "first"), field(1, "x".repeat(30_000)), new Uint8Array(0)];
   const answer = await call("/shop.Orders/Watch", ...sent);
   assert.deepEqual(messagesOf(answer), sent);
@@ -80,13 +80,13 @@ Deno.test("messages of any gRPC method come back, with the status in trailers", 
   assert.equal(answer.trailers["grpc-status"], "0");
 });
 
-Deno.test("a probe of gRPC finds the sample serving", async () => {
+Deno.test("a gRPC health check finds the sample backend serving", async () => {
   const answer = await call("/grpc.health.v1.Health/Check", new Uint8Array(0));
   assert.deepEqual(messagesOf(answer), [new Uint8Array([8, 1])]);
   assert.equal(answer.trailers["grpc-status"], "0");
 });
 
-Deno.test("a compressed message to a method that must read it is told so", async () => {
+Deno.test("a compressed message to a method that must read it is rejected with the reason", async () => {
   const answer = await ask(
     {
       ":method": "POST",

@@ -38,7 +38,7 @@ async function withAdmin(
   }
 }
 
-Deno.test("healthz answers at every time, readyz only when ready and with the reason otherwise", async () => {
+Deno.test("healthz always responds with 200, readyz only when ready and otherwise with the reason", async () => {
   const lifecycle = new Lifecycle();
   await withAdmin({ lifecycle }, async (admin) => {
     assert.equal((await ask(admin, "/healthz")).status, 200);
@@ -58,7 +58,7 @@ Deno.test("healthz answers at every time, readyz only when ready and with the re
   });
 });
 
-Deno.test("HEAD answers as GET without a body, other methods are refused", async () => {
+Deno.test("HEAD is GET without a body, other methods are rejected", async () => {
   await withAdmin({}, async (admin) => {
     const head = await ask(admin, "/healthz", { method: "HEAD" });
     assert.equal(head.status, 200);
@@ -69,7 +69,7 @@ Deno.test("HEAD answers as GET without a body, other methods are refused", async
   });
 });
 
-Deno.test("a name that someone made point here learns of health, and of nothing inner", async () => {
+Deno.test("a request under a foreign host name gets health, and no internal page", async () => {
   const handlers = { "/inner": loopbackOnly(() => new Response("inner\n")) };
   await withAdmin({ handlers }, async (admin) => {
     const names = ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example:9090", ""];
@@ -86,7 +86,7 @@ Deno.test("a name that someone made point here learns of health, and of nothing 
   });
 });
 
-Deno.test("what is no request gets 400 or 431, and no line in the log", async () => {
+Deno.test("an invalid request gets 400 or 431, and no log line", async () => {
   let log = "";
   const logger = createLogger({ level: "debug", format: "json", write: (line) => log += line });
   await withAdmin({ logger }, async (admin) => {
@@ -116,7 +116,7 @@ Deno.test("what is no request gets 400 or 431, and no line in the log", async ()
   assert.equal(log, "");
 });
 
-Deno.test("a page is chunked, and one that breaks off is not taken for whole", async () => {
+Deno.test("a page is chunked, and an aborted one is recognizably incomplete", async () => {
   let log = "";
   const logger = createLogger({ level: "info", format: "json", write: (line) => log += line });
   const pieces = (...pieces: string[]) =>
@@ -143,7 +143,7 @@ Deno.test("a page is chunked, and one that breaks off is not taken for whole", a
   assert.match(log, /an inner detail/);
 });
 
-Deno.test("the answer to a request with a body arrives, though nobody reads the body", async () => {
+Deno.test("the response to a request with a body arrives, although nobody reads the body", async () => {
   await withAdmin({}, async (admin) => {
     const body = "x".repeat(200_000);
     const head = `POST /healthz HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n`;
@@ -162,7 +162,7 @@ async function gone(connection: Deno.Conn): Promise<void> {
   }
 }
 
-Deno.test("half a head, silence and an answer that nobody takes end in time", async () => {
+Deno.test("half a head, silence and an unread response end at their timeout", async () => {
   const endless = () => new Response(ReadableStream.from(repeat(new Uint8Array(65_536))));
   const limits = { head: 50, answer: 50 };
   await withAdmin({ limits, handlers: { "/endless": endless } }, async (admin) => {
@@ -179,7 +179,7 @@ function* repeat<T>(item: T): Generator<T> {
   for (;;) yield item;
 }
 
-Deno.test("one connection too many ends the oldest that has asked for nothing", async () => {
+Deno.test("one connection over the limit closes the oldest one without a request", async () => {
   const asked = Promise.withResolvers<void>();
   const answer = Promise.withResolvers<Response>();
   const handlers = {
@@ -203,7 +203,7 @@ Deno.test("one connection too many ends the oldest that has asked for nothing", 
   });
 });
 
-Deno.test("a path that is not there names those that are", async () => {
+Deno.test("an unknown path gets a list of the known ones", async () => {
   const handlers = { "/metrics": () => new Response("counters\n") };
   await withAdmin({ handlers }, async (admin) => {
     assert.equal((await ask(admin, "/metrics")).body, "counters\n");
@@ -213,7 +213,7 @@ Deno.test("a path that is not there names those that are", async () => {
   });
 });
 
-Deno.test("a handler that throws is logged and tells the client nothing", async () => {
+Deno.test("an exception of a handler is logged, and not shown to the client", async () => {
   let log = "";
   const logger = createLogger({ level: "info", format: "json", write: (line) => log += line });
   const handlers = {
@@ -229,7 +229,7 @@ Deno.test("a handler that throws is logged and tells the client nothing", async 
   assert.match(log, /an inner detail/);
 });
 
-Deno.test("close frees the port even when an answer never ends", async () => {
+Deno.test("close frees the port even if a response never ends", async () => {
   const endless = () => new Response(new ReadableStream({ pull: () => new Promise(() => {}) }));
   const admin = startAdmin({
     hostname: "127.0.0.1",
@@ -247,7 +247,7 @@ Deno.test("close frees the port even when an answer never ends", async () => {
   Deno.listen(admin.address).close();
 });
 
-Deno.test("a port in use is told with flag, address and remedy", () => {
+Deno.test("a port in use is reported with flag, address and remedy", () => {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const address = { hostname: "127.0.0.1", port: listener.addr.port };
   try {
@@ -264,7 +264,7 @@ Deno.test("a port in use is told with flag, address and remedy", () => {
   }
 });
 
-Deno.test("what is for this machine alone is refused to others, with the way to it", async () => {
+Deno.test("pages for this machine only are refused to others, with the way to reach them", async () => {
   const handler = loopbackOnly(() => new Response("inner\n"));
   for (const address of ["127.0.0.1", "::1", "::ffff:127.0.0.1"]) {
     const answer = await handler(new Request("http://127.0.0.1/"), { address });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { parseHostPattern } from "./host_pattern.ts";
 
-Deno.test("a host pattern is lower case without its last dot", () => {
+Deno.test("a host pattern is lower case without its trailing dot", () => {
   const accepted: [raw: string, host: string][] = [
     ["example.com", "example.com"],
     ["App.Example.COM.", "app.example.com"],
@@ -20,7 +20,7 @@ Deno.test("a host pattern is lower case without its last dot", () => {
   }
 });
 
-Deno.test("what is no host pattern says why", () => {
+Deno.test("an invalid host pattern is rejected with the reason", () => {
   const characters = "has a label with other than letters, digits and inner hyphens";
   const star = "has a star that is not its whole first label";
   const refused: [raw: string, reason: string][] = [

@@ -35,7 +35,7 @@ const accepted: [raw: string, canonical: string, why: string][] = [
   ["/%3a%40", "/%3A%40", "escaped sub-delimiters stay escaped"],
 ];
 
-Deno.test("a path is canonical in one way only", async (t) => {
+Deno.test("each path has one canonical form", async (t) => {
   for (const [raw, canonical, why] of accepted) {
     await t.step(`${why}: ${raw}`, () => {
       assert.deepEqual(canonicalPath(raw), { ok: true, path: canonical });
@@ -78,7 +78,7 @@ const refused: [raw: string, reason: string][] = [
   ["/\ud800", "has a character above ASCII at byte 1"],
 ];
 
-Deno.test("a path that can be read in two ways is refused", async (t) => {
+Deno.test("an ambiguous path is rejected", async (t) => {
   for (const [raw, reason] of refused) {
     await t.step(`${JSON.stringify(raw)} ${reason}`, () => {
       assert.deepEqual(canonicalPath(raw), { ok: false, reason });
@@ -87,7 +87,7 @@ Deno.test("a path that can be read in two ways is refused", async (t) => {
   }
 });
 
-Deno.test("every byte, raw and escaped, has one fate", () => {
+Deno.test("every byte, raw and escaped, has one outcome", () => {
   for (let byte = 0; byte < 256; byte++) {
     const character = String.fromCharCode(byte);
     const hex = byte.toString(16).padStart(2, "0");
@@ -105,7 +105,7 @@ Deno.test("every byte, raw and escaped, has one fate", () => {
   }
 });
 
-Deno.test("a canonical path is its own canonical path, and holds no dot segment", () => {
+Deno.test("a canonical path is its own canonical form, and has no dot segment", () => {
   const pieces = [
     "/",
     "/",
@@ -142,7 +142,7 @@ Deno.test("a canonical path is its own canonical path, and holds no dot segment"
   assert.ok(taken > 20_000, "most of the paths are to be good ones");
 });
 
-Deno.test("a long hostile path is handled whole", () => {
+Deno.test("a long hostile path is processed completely", () => {
   const half = 512 * 1024;
   assert.deepEqual(canonicalPath("/".repeat(half)), { ok: true, path: "/".repeat(half) });
   assert.deepEqual(canonicalPath("/a".repeat(half) + "/..".repeat(half)), { ok: true, path: "/" });
@@ -153,7 +153,7 @@ Deno.test("a long hostile path is handled whole", () => {
   });
 });
 
-Deno.test("slashes are merged before dot segments are resolved, where asked for", () => {
+Deno.test("slashes are merged before dot segments are resolved, if enabled", () => {
   const merge = { mergeSlashes: true, refuseEscapedSlashes: false };
   const table = [
     ["/", "/"],
@@ -175,7 +175,7 @@ Deno.test("slashes are merged before dot segments are resolved, where asked for"
   assert.deepEqual(canonicalPath("/".repeat(1 << 20), merge), { ok: true, path: "/" });
 });
 
-Deno.test("escaped slashes and backslashes are refused where asked for, in any case", () => {
+Deno.test("escaped slashes and backslashes are rejected if enabled, in any case", () => {
   const refuse = { mergeSlashes: false, refuseEscapedSlashes: true };
   const reason = "has an escaped slash or backslash";
   for (

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { parseRequestedHeader, parseRequestedUrl } from "./requested_url.ts";
 
-Deno.test("host and path are as a client sends them", () => {
+Deno.test("host and path are as sent by a client", () => {
   for (
     const [text, expected] of [
       ["https://app.example.com/path", "https app.example.com /path"],
@@ -25,7 +25,7 @@ Deno.test("host and path are as a client sends them", () => {
   }
 });
 
-Deno.test("what is no URL is none", () => {
+Deno.test("an invalid URL is rejected", () => {
   for (
     const text of [
       "",
@@ -41,7 +41,7 @@ Deno.test("what is no URL is none", () => {
   }
 });
 
-Deno.test("a header is read as curl takes it", () => {
+Deno.test("a header is parsed as in curl", () => {
   assert.deepEqual(parseRequestedHeader("X-Beta: yes"), ["X-Beta", "yes"]);
   assert.deepEqual(parseRequestedHeader("X-Beta:a: b "), ["X-Beta", "a: b"]);
   assert.deepEqual(parseRequestedHeader("X-Beta:"), ["X-Beta", ""]);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Redacted } from "../redacted.ts";
 import { isSamePart } from "./equality.ts";
 
-Deno.test("parts are the same where every field is, keys too", () => {
+Deno.test("parts are equal if every field is, including keys", () => {
   const table: [a: unknown, b: unknown, same: boolean][] = [
     [{ x: 1 }, { x: 1 }, true],
     [{ x: 1, y: undefined }, { x: 1 }, true],

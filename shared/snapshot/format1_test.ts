@@ -16,7 +16,7 @@ function read(value: unknown) {
   };
 }
 
-Deno.test("a snapshot of format 1 is read as the same in format 2", () => {
+Deno.test("a snapshot of format 1 gives the same as in format 2", () => {
   const before = snapshotsIn("v1-controller.expected.json");
   const now = snapshotsIn("v2-controller.expected.json");
   assert.ok(before.length > 1);
@@ -51,7 +51,7 @@ Deno.test("the order of routes in a file of format 1 does not matter", () => {
   ]);
 });
 
-Deno.test("what format 1 could not say is refused with its place", () => {
+Deno.test("features that format 1 lacks are rejected with their place", () => {
   const route = {
     host: "a.test",
     path: { type: "Prefix", value: "/" },
@@ -81,7 +81,7 @@ Deno.test("what format 1 could not say is refused with its place", () => {
   ]);
 });
 
-Deno.test("a field of a route that format 1 did not know has no effect", () => {
+Deno.test("a route field unknown in format 1 has no effect", () => {
   const [one] = snapshotsIn("v1-controller.expected.json") as { routes: object[] }[];
   const routes = one.routes.map((route) => ({ ...route, later: true }));
   assert.equal(read({ ...one, routes }).text, read(one).text);

@@ -115,7 +115,7 @@ Deno.test("the order of rules does not matter", () => {
   assert.equal(withoutOrigins(rules), withoutOrigins(rules.toReversed()));
 });
 
-Deno.test("a host whose rules are all left out answers 404, and no broader host for it", () => {
+Deno.test("a host whose rules are all invalid responds with 404, and no broader host matches it", () => {
   const rule = (host: string, path: string) => ({
     host,
     path: { type: "Prefix", path },
@@ -136,7 +136,7 @@ Deno.test("a host whose rules are all left out answers 404, and no broader host 
   assert.equal(parse(rules).snapshot?.routes[0].origin.field, "$.rules[0]");
 });
 
-Deno.test("a rule that cannot be read is left out, one that cannot be served answers", async (t) => {
+Deno.test("an unreadable rule is ignored, one that cannot be served responds with an error", async (t) => {
   const table: [says: string, rule: unknown, route: string | null, problem: string][] = [
     [
       "a rule that is no object",
@@ -248,7 +248,7 @@ Deno.test("a rule that cannot be read is left out, one that cannot be served ans
   }
 });
 
-Deno.test("of two rules with the same host and path the first holds", () => {
+Deno.test("of two rules with the same host and path the first one wins", () => {
   const rules = [
     { host: "a", path: { type: "Prefix", path: "/x" }, backend: BACKEND },
     {
@@ -271,7 +271,7 @@ Deno.test("of two rules with the same host and path the first holds", () => {
   ]);
 });
 
-Deno.test("certificates are gathered by file, and the first for a host holds", () => {
+Deno.test("certificates are grouped by file, and the first for a host wins", () => {
   const rule = (host: string, path: string, cert: string, key: string) => ({
     host,
     path: { type: "Prefix", path },
@@ -298,7 +298,7 @@ Deno.test("certificates are gathered by file, and the first for a host holds", (
   ]);
 });
 
-Deno.test("unknown fields are warned of once, and rules that are no array refused", () => {
+Deno.test("unknown fields are reported once, and rules that are not an array are rejected", () => {
   const rule = { host: "a", path: ROOT, backend: BACKEND, weight: 1 };
   const other = { ...rule, host: "b", weight: 2 };
   assert.deepEqual(problems([rule, other]), [
@@ -317,7 +317,7 @@ Deno.test("unknown fields are warned of once, and rules that are no array refuse
   assert.deepEqual(routes([]), []);
 });
 
-Deno.test("a path of 1 MiB costs its own rule among 10,000", () => {
+Deno.test("a path of 1 MiB invalidates only its own rule among 10,000", () => {
   const rules = [];
   for (let i = 0; i < 10_000; i++) {
     rules.push({

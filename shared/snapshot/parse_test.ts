@@ -109,7 +109,7 @@ function parsed(value: unknown): Snapshot {
   return snapshot;
 }
 
-Deno.test("a snapshot is read whole, and written as the same bytes", () => {
+Deno.test("a snapshot is parsed completely, and serialized to the same bytes", () => {
   const snapshot = parsed(WHOLE);
   const key = snapshot.certificates[0].key;
   assert.equal(key.kind === "secret" && key.pem.reveal(), KEY);
@@ -120,7 +120,7 @@ Deno.test("a snapshot is read whole, and written as the same bytes", () => {
   assert.equal(serialiseSnapshot(again, { revealKeys: true }), text);
 });
 
-Deno.test("the order of fields does not show in what is written", () => {
+Deno.test("the order of fields does not affect the serialized snapshot", () => {
   const shuffled = JSON.parse(JSON.stringify(WHOLE), (_key, value) => {
     if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
     return Object.fromEntries(Object.entries(value).reverse());
@@ -133,7 +133,7 @@ Deno.test("the order of fields does not show in what is written", () => {
   );
 });
 
-Deno.test("keys never print, and a file without its keys is refused", () => {
+Deno.test("keys are redacted, and a file without its keys is rejected", () => {
   const snapshot = parsed(WHOLE);
   const redacted = serialiseSnapshot(snapshot, { revealKeys: false });
   for (const shown of [redacted, JSON.stringify(snapshot), inspect(snapshot, { depth: 9 })]) {
@@ -146,7 +146,7 @@ Deno.test("keys never print, and a file without its keys is refused", () => {
   assert.equal(parseSnapshot(redacted).snapshot, null);
 });
 
-Deno.test("a problem does not show a key, wherever it was put", () => {
+Deno.test("a problem does not show a key, wherever it is", () => {
   const misplaced: [place: string, value: unknown][] = [
     ["certificates.0.key", KEY],
     ["certificates.0.key.pem", [KEY]],
@@ -163,7 +163,7 @@ Deno.test("a problem does not show a key, wherever it was put", () => {
   assert.equal(JSON.stringify(parseSnapshot(broken)).includes("secret"), false);
 });
 
-Deno.test("what may be left out has its default", () => {
+Deno.test("optional fields have their defaults", () => {
   const route = {
     host: "App.Example.com.",
     match: { path: { type: "Prefix", value: "/a/%62/../c//" } },
@@ -186,7 +186,7 @@ Deno.test("what may be left out has its default", () => {
   });
 });
 
-Deno.test("each mistake is named with its place, and refuses the file", async (t) => {
+Deno.test("each error is reported with its place, and rejects the file", async (t) => {
   const table: [place: string, value: unknown, ...problems: string[]][] = [
     ["routes", undefined, "$.routes: an array is needed, not nothing"],
     ["routes", {}, "$.routes: an array is needed, not an object"],
@@ -439,7 +439,7 @@ Deno.test("each mistake is named with its place, and refuses the file", async (t
   }
 });
 
-Deno.test("a text that is no JSON object is refused with line and column", () => {
+Deno.test("a text that is not a JSON object is rejected with line and column", () => {
   const early = "the text ends too early";
   const table: [text: string, problem: string][] = [
     ["", "the file is empty"],
@@ -463,12 +463,12 @@ Deno.test("a text that is no JSON object is refused with line and column", () =>
   assert.match(parseSnapshot(half).problems[0].remedy, /^write the rest of it/);
 });
 
-Deno.test("a byte order mark before the text does no harm", () => {
+Deno.test("a byte order mark before the text is ignored", () => {
   assert.deepEqual(parseSnapshot("\ufeff" + JSON.stringify(WHOLE)).problems, []);
 });
 
 for (const [field, value] of [["balance", "by-the-moon"], ["grpcWeb", "true"]] as const) {
-  Deno.test(`a choice for ${field} that is not known is warned of, and does no harm`, () => {
+  Deno.test(`an unknown value of ${field} is reported, and has no effect`, () => {
     const { snapshot, problems } = parse(changed({ [`upstreams.1.${field}`]: value }));
     assert.ok(snapshot !== null);
     assert.ok(!(field in snapshot.upstreams.at(-1)!));
@@ -478,7 +478,7 @@ for (const [field, value] of [["balance", "by-the-moon"], ["grpcWeb", "true"]] a
   });
 }
 
-Deno.test("unknown fields are warned of once for each kind, and do no harm", () => {
+Deno.test("unknown fields are reported once for each kind, and have no effect", () => {
   const { snapshot, problems } = parse(changed({
     "later": true,
     "routes.0.origin.line": 3,
@@ -505,7 +505,7 @@ Deno.test("a repeated endpoint counts once", () => {
   ]);
 });
 
-Deno.test("kinds and fields named as JavaScript's own are names like others", () => {
+Deno.test("ids and fields named like JavaScript's own are ordinary names", () => {
   const text = JSON.stringify(WHOLE)
     .replace('"Ingress":"12"', '"__proto__":"12"')
     .replace('"defaultAction"', '"__proto__":{"host":"x"},"constructor":1,"defaultAction"');
@@ -519,7 +519,7 @@ Deno.test("kinds and fields named as JavaScript's own are names like others", ()
   assert.match(written, /"seen":\{"Secret":"345678901234567890","__proto__":"12"\}/);
 });
 
-Deno.test("a path of 1 MiB costs its own route among 10,000", () => {
+Deno.test("a path of 1 MiB invalidates only its own route among 10,000", () => {
   const routes = Array.from({ length: 10_000 }, (_, i) => ({
     ...FIRST_ROUTE,
     id: `${i}`,
@@ -537,7 +537,7 @@ Deno.test("a path of 1 MiB costs its own route among 10,000", () => {
   }]);
 });
 
-Deno.test("a host whose only path is too long answers 404, and no broader host for it", () => {
+Deno.test("a host whose only path is too long responds with 404, and no broader host matches it", () => {
   const long = { path: { type: "Prefix", value: `/${"x".repeat(1024 * 1024)}` } };
   const routes = [
     { ...FIRST_ROUTE, id: "1", host: "only.example.com", match: long },
@@ -561,7 +561,7 @@ Deno.test("a host whose only path is too long answers 404, and no broader host f
   );
 });
 
-Deno.test("a file changed at any place is read or refused, and never throws", () => {
+Deno.test("a file corrupted anywhere is read or rejected, and never throws", () => {
   const text = JSON.stringify(WHOLE);
   const insertions = ['"', "{", "]", ",", "0", "-", "null", "\\", "é", "\u0000"];
   let refused = 0;

@@ -9,7 +9,7 @@ function withSet(set: unknown, more: Record<string, unknown> = { routes: [] }): 
   return JSON.stringify({ format: 2, ...more, set });
 }
 
-Deno.test("a snapshot that stands alone has no set, one that was published has its keys", () => {
+Deno.test("a single snapshot has no set, a published one lists its keys", () => {
   assert.equal(parseSnapshot(JSON.stringify({ format: 2, routes: [] })).set, null);
   assert.equal(parseSnapshot(JSON.stringify({ rules: [], set: {} })).set, null);
   const { snapshot, set, problems } = parseSnapshot(withSet({ parts: [], keys: [HASH] }));
@@ -18,7 +18,7 @@ Deno.test("a snapshot that stands alone has no set, one that was published has i
   assert.deepEqual(set, { sha256: null, parts: [], keys: [HASH] });
 });
 
-Deno.test("an index is no snapshot, and says where that is", () => {
+Deno.test("an index is not a snapshot, and says where that is", () => {
   const index = withSet({ sha256: HASH, parts: [PART], keys: [] }, {
     version: { epoch: "cluster", seen: {} },
   });
@@ -33,7 +33,7 @@ Deno.test("an index is no snapshot, and says where that is", () => {
   }]);
 });
 
-Deno.test("a set that cannot be read refuses the file, and names the place", () => {
+Deno.test("an invalid set rejects the file, and the problem names the place", () => {
   const cases: [set: unknown, path: string][] = [
     [[], "$.set"],
     [null, "$.set"],
@@ -60,7 +60,7 @@ Deno.test("a set that cannot be read refuses the file, and names the place", () 
   }
 });
 
-Deno.test("a version that cannot be read refuses an index as it does a snapshot", () => {
+Deno.test("an invalid version rejects an index as it does a snapshot", () => {
   const { set, problems } = parseSnapshot(
     withSet({ sha256: HASH, parts: [PART], keys: [] }, { version: 7 }),
   );
@@ -68,7 +68,7 @@ Deno.test("a version that cannot be read refuses an index as it does a snapshot"
   assert.equal(problems[0].path, "$.version");
 });
 
-Deno.test("what an index does not know has no effect, and is told", () => {
+Deno.test("unknown fields of an index have no effect, and are reported", () => {
   const { set, problems } = parseSnapshot(
     withSet({ sha256: HASH, parts: [PART], keys: [], more: 1 }, { routes: [] }),
   );

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { MAX_ROUTE_PATH, readRoutePath } from "./route_path.ts";
 
-Deno.test("a route's path is what a client sends for it", () => {
+Deno.test("a route's path is the path that a client sends for it", () => {
   const table: [written: string, value: string][] = [
     ["/a b", "/a%20b"],
     ["/\u00fc", "/%C3%BC"],
@@ -16,7 +16,7 @@ Deno.test("a route's path is what a client sends for it", () => {
   }
 });
 
-Deno.test("what no client can send is no path", () => {
+Deno.test("paths that no client can send are rejected", () => {
   for (const text of ["\u00fc", "/\ud800", "/\udc00\ud800", "/a\tb", "/a\\b", "/a%"]) {
     assert.equal(readRoutePath("Exact", text).ok, false, JSON.stringify(text));
   }

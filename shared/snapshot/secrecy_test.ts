@@ -100,7 +100,7 @@ function shownOfSnapshot(snapshot: Snapshot): string[] {
   ];
 }
 
-Deno.test("a key in its place shows nowhere, and is there where it is revealed", () => {
+Deno.test("a key in its field is redacted everywhere, and available where revealed", () => {
   const { snapshot, problems } = parseSnapshot(JSON.stringify(WHOLE));
   assert.deepEqual(problems, []);
   assert.ok(snapshot !== null);
@@ -108,7 +108,7 @@ Deno.test("a key in its place shows nowhere, and is there where it is revealed",
   assert.ok(serialiseSnapshot(snapshot, { revealKeys: true }).includes(MARK));
 });
 
-Deno.test("a key in place of any other value or as a field of any object shows in no problem", () => {
+Deno.test("a key in place of any other value or as a field of any object appears in no problem", () => {
   const places = placesOf(WHOLE).filter((place) => place.at(-1) !== "pem");
   assert.ok(places.length > 80, `${places.length}`);
   for (const place of places) {
@@ -123,7 +123,7 @@ Deno.test("a key in place of any other value or as a field of any object shows i
   }
 });
 
-Deno.test("a key in a line of the stream that was changed at random shows in no reason", () => {
+Deno.test("a key in a randomly corrupted line of the stream appears in no reason", () => {
   const { snapshot } = parseSnapshot(JSON.stringify(WHOLE));
   const line = wholeLine(Content.of(snapshot!));
   const random = new Random(1);
@@ -148,7 +148,7 @@ Deno.test("a key in a line of the stream that was changed at random shows in no 
   assert.ok(refused > 1_000, `${refused}`);
 });
 
-Deno.test("the same content has the same id, whatever the order of its fields", () => {
+Deno.test("equal content has the same id, in any order of its fields", () => {
   const [{ filters: [filter] }] = WHOLE.filterSets;
   const spec = filter as { kind: "request-headers"; remove: string[] };
   const id = contentId(FILTER_SET, { filters: [spec] });

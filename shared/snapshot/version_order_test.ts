@@ -6,7 +6,7 @@ function seeing(seen: Record<string, string>, epoch = "cluster"): SnapshotVersio
   return { epoch, seen };
 }
 
-Deno.test("a version is newer only where something was seen further and nothing less far", () => {
+Deno.test("a version is newer only if one component is higher and none is lower", () => {
   const table: [next: SnapshotVersion, current: SnapshotVersion, order: VersionOrder][] = [
     [seeing({ Ingress: "101" }), seeing({ Ingress: "100" }), "newer"],
     [seeing({ Ingress: "101", Service: "5" }), seeing({ Ingress: "100", Service: "5" }), "newer"],
@@ -38,7 +38,7 @@ Deno.test("a version is newer only where something was seen further and nothing 
   }
 });
 
-Deno.test("what is newer one way round is older the other way round", () => {
+Deno.test("if one version is newer than another, that one is older", () => {
   const versions = ["0", "1", "2"].flatMap((a) =>
     ["0", "1", "2"].map((b) => seeing({ Ingress: a, Service: b }))
   );

@@ -31,7 +31,7 @@ function hashOfLine(line: string): string {
   return sum.toHex();
 }
 
-Deno.test("the hash is the XOR of what each unit on the wire hashes to", () => {
+Deno.test("the hash is the XOR of the hashes of its units on the wire", () => {
   for (const snapshot of randomSnapshots(new Random(1), 200)) {
     const content = Content.of(snapshot);
     const line = wholeLine(content);
@@ -40,7 +40,7 @@ Deno.test("the hash is the XOR of what each unit on the wire hashes to", () => {
   }
 });
 
-Deno.test("the hash is the same whatever the content was made from", () => {
+Deno.test("the hash is the same whatever the content was built from", () => {
   let before: Content | undefined;
   for (const snapshot of randomSnapshots(new Random(2), 300)) {
     const followed = Content.of(snapshot, before);
@@ -67,7 +67,7 @@ Deno.test("the hash does not depend on the order of lists or on the version", ()
   }
 });
 
-Deno.test("each part of a snapshot counts for the hash", () => {
+Deno.test("each part of a snapshot changes the hash", () => {
   const base = snapshotWith({
     routes: [route("a.test", "/"), route("a.test", "/b"), route("b.test", "/")],
     upstreams: [upstream("a/web:80", "10.0.0.1"), upstream("b/web:80")],
@@ -90,7 +90,7 @@ Deno.test("each part of a snapshot counts for the hash", () => {
   assert.deepEqual(contents, hashes.slice(1));
 });
 
-Deno.test("routes of a host that stand apart are one unit", () => {
+Deno.test("routes of a host that are apart in the list are one unit", () => {
   const routes = [route("a.test", "/"), route("b.test", "/"), route("a.test", "/x")];
   const content = Content.of(snapshotWith({ routes }));
   assert.deepEqual(content.hosts.map(({ key, part }) => [key, part.length]), [
@@ -99,7 +99,7 @@ Deno.test("routes of a host that stand apart are one unit", () => {
   ]);
 });
 
-Deno.test("units of parts that stay are the same objects", () => {
+Deno.test("units of unchanged parts are the same objects", () => {
   const base = snapshotWith({
     routes: [route("a.test", "/"), route("a.test", "/b"), route("b.test", "/")],
     upstreams: [upstream("a/web:80", "10.0.0.1"), upstream("b/web:80")],
@@ -119,7 +119,7 @@ Deno.test("units of parts that stay are the same objects", () => {
   assert.equal(Content.of({ ...base }, before).hosts, before.hosts);
 });
 
-Deno.test("a delta has what changed and no more", () => {
+Deno.test("a delta has the changes and nothing else", () => {
   const base = snapshotWith({
     routes: [route("a.test", "/"), route("b.test", "/"), route("c.test", "/")],
     upstreams: [upstream("a/web:80", "10.0.0.1"), upstream("b/web:80"), upstream("c/web:80")],
@@ -191,7 +191,7 @@ Deno.test("keys are in the lines and nowhere else", () => {
   assert.ok(!Deno.inspect(content, { depth: 99, showHidden: true }).includes("s3cret"));
 });
 
-Deno.test("two upstreams of one id are an error of the program", () => {
+Deno.test("two upstreams with one id are an internal error", () => {
   const twice = snapshotWith({ upstreams: [upstream("a/web:80"), upstream("a/web:80")] });
   assert.throws(() => Content.of(twice), /two parts of a snapshot have the id a\/web:80/);
 });

@@ -30,13 +30,13 @@ Deno.test("lines are the same wherever the chunks of a stream end", () => {
   assert.deepEqual(splitAll(new LineSplitter(100), single).lines, expected);
 });
 
-Deno.test("a line that has been cut at the end of a stream is none", () => {
+Deno.test("a line truncated at the end of a stream is ignored", () => {
   const splitter = new LineSplitter(100);
   assert.deepEqual(splitAll(splitter, [encoder.encode('{"a":1}\n{"b"')]).lines, ['{"a":1}']);
   assert.equal(splitter.pendingBytes, 4);
 });
 
-Deno.test("a line may be as long as the limit in bytes, and not longer", () => {
+Deno.test("a line may be as long as the limit in bytes, and no longer", () => {
   const table: [text: string, lines: string[], isBroken: boolean][] = [
     ["12345678\n", ["12345678"], false],
     ["12345678\r\n", ["12345678"], false],
@@ -62,7 +62,7 @@ Deno.test("a line may be as long as the limit in bytes, and not longer", () => {
   }
 });
 
-Deno.test("a long line in small chunks is given up at the limit, not at its end", () => {
+Deno.test("a long line in small chunks is rejected at the limit, not at its end", () => {
   const splitter = new LineSplitter(1000);
   const chunk = encoder.encode("x".repeat(100));
   let pushed = 0;
@@ -73,7 +73,7 @@ Deno.test("a long line in small chunks is given up at the limit, not at its end"
   assert.equal(splitter.pendingBytes, 0);
 });
 
-Deno.test("a stream is not read on after bytes that are no UTF-8", () => {
+Deno.test("a stream is not read any further after invalid UTF-8", () => {
   const invalid = [[0xff], [0xc3, 0x28], [0xed, 0xa0, 0x80], [0xc3]];
   for (const bytes of invalid) {
     const splitter = new LineSplitter(100);
@@ -87,7 +87,7 @@ Deno.test("a stream is not read on after bytes that are no UTF-8", () => {
   }
 });
 
-Deno.test("the bytes of a chunk may be used again", () => {
+Deno.test("the bytes of a chunk may be reused", () => {
   const splitter = new LineSplitter(100);
   const buffer = encoder.encode("abc");
   splitter.push(buffer);
@@ -95,7 +95,7 @@ Deno.test("the bytes of a chunk may be used again", () => {
   assert.deepEqual(splitter.push(buffer).lines, ["abcd"]);
 });
 
-Deno.test("NUL bytes and a byte order mark are handed on as they are", () => {
+Deno.test("NUL bytes and a byte order mark are passed on unchanged", () => {
   const { lines } = splitAll(new LineSplitter(100), [encoder.encode("\ufeffa\0b\n")]);
   assert.deepEqual(lines, ["\ufeffa\0b"]);
 });

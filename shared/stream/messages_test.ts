@@ -17,7 +17,7 @@ const HASH = "ab".repeat(32);
 const VERSION = { epoch: "e", seen: { Ingress: "12", Service: "7" } };
 const VERSION_JSON = JSON.stringify(VERSION);
 
-Deno.test("a controller reads what a proxy writes", () => {
+Deno.test("a controller reads a proxy's messages", () => {
   const reports: Exclude<Report, UnknownMessage>[] = [
     { kind: "hello", proxy: "0.1.0", formats: [1], version: VERSION, hash: HASH },
     { kind: "hello", proxy: "0.1.0", formats: [1, 2], version: null, hash: null },
@@ -37,7 +37,7 @@ Deno.test("a controller reads what a proxy writes", () => {
   }
 });
 
-Deno.test("a proxy reads what a controller writes", () => {
+Deno.test("a proxy reads a controller's messages", () => {
   const updates: (HelloUpdate | PingMessage | ByeMessage)[] = [
     { kind: "hello", controller: "c-1", build: "0.1.0", heartbeat: 1500, zone: "a" },
     { kind: "hello", controller: "c-1", build: "0.1.0", heartbeat: 1500, zone: null },
@@ -49,7 +49,7 @@ Deno.test("a proxy reads what a controller writes", () => {
   }
 });
 
-Deno.test("neither a token nor the keys of a configuration print", () => {
+Deno.test("neither a token nor the keys of a configuration are printed", () => {
   const alive = readReport(`{"kind":"alive","token":"s3cret","version":null,"hash":null}`);
   const whole = readUpdate(
     `{"kind":"snapshot","version":${VERSION_JSON},"hash":"${HASH}","certificates":["s3cret"]}`,
@@ -64,7 +64,7 @@ Deno.test("neither a token nor the keys of a configuration print", () => {
   assert.deepEqual(whole.message.content.reveal().certificates, ["s3cret"]);
 });
 
-Deno.test("unknown fields and kinds of a newer peer are no mistake", () => {
+Deno.test("unknown fields and kinds of a newer peer are not errors", () => {
   const ping = readUpdate('{"kind":"ping","sent":12,"more":{"a":[]}}');
   assert.deepEqual(ping, { ok: true, message: { kind: "ping" } });
   for (const read of [readUpdate, readReport]) {
@@ -96,7 +96,7 @@ Deno.test("a reason is one line, however it was written", () => {
   }
 });
 
-Deno.test("a line that is no message is refused with its place, and never thrown at", () => {
+Deno.test("an invalid message is rejected with its place, and never throws", () => {
   const digits = "9".repeat(65);
   const same = (more: string) => `{"kind":"same",${more}}`;
   const table: [line: string, reason: string][] = [
@@ -159,7 +159,7 @@ Deno.test("a line that is no message is refused with its place, and never thrown
   }
 });
 
-Deno.test("a report that is none is refused with its place, and never thrown at", () => {
+Deno.test("an invalid report is rejected with its place, and never throws", () => {
   const table: [line: string, reason: string][] = [
     ['{"kind":"hello","formats":[1]}', "$.proxy: a text is needed, not nothing"],
     ['{"kind":"hello","proxy":"1"}', "$.formats: an array is needed, not nothing"],
@@ -184,7 +184,7 @@ Deno.test("a report that is none is refused with its place, and never thrown at"
   }
 });
 
-Deno.test("nesting without end is one bad line", () => {
+Deno.test("endless nesting is one invalid line", () => {
   const depth = 200_000;
   const nested = `${"[".repeat(depth)}${"]".repeat(depth)}`;
   for (const line of [nested, `{"kind":"ping","x":${nested}}`, `{"kind":${nested}}`]) {
@@ -193,7 +193,7 @@ Deno.test("nesting without end is one bad line", () => {
   }
 });
 
-Deno.test("content that has not been read shows itself as such", () => {
+Deno.test("unread content is printed as such", () => {
   const content = new UnreadContent({ key: "s3cret" });
   assert.equal(JSON.stringify({ content }), '{"content":"[unread]"}');
   assert.ok(!Deno.inspect(content).includes("s3cret"));

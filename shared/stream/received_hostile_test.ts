@@ -50,7 +50,7 @@ function withRoute(change: object) {
   return { hosts: [{ ...HOST, routes: [{ ...ROUTE, ...change }] }] };
 }
 
-Deno.test("a whole of wrong parts is invalid, and says which", () => {
+Deno.test("a full snapshot with invalid parts is invalid, and says which", () => {
   const proto = JSON.parse('{"__proto__":{"id":"x"}}');
   const table: [change: Record<string, unknown>, reason: RegExp][] = [
     [{ format: 3 }, /^format 3 is newer than 2, .*; run a proxy of the controller's version$/],
@@ -118,7 +118,7 @@ Deno.test("a whole of wrong parts is invalid, and says which", () => {
   }
 });
 
-Deno.test("what a newer controller adds is warned of, once a kind, and has no effect", () => {
+Deno.test("additions by a newer controller are reported once a kind, and have no effect", () => {
   const taken = takeLine(
     new ReceivedContent(),
     wholeWith({
@@ -140,7 +140,7 @@ Deno.test("what a newer controller adds is warned of, once a kind, and has no ef
   );
 });
 
-Deno.test("a field called __proto__ is a field like others", () => {
+Deno.test("a field called __proto__ is an ordinary field", () => {
   const proto = '{"__proto__":{"hosts":[],"id":"x","routes":[]}}';
   const line = wholeWith({
     ...JSON.parse(proto),
@@ -154,7 +154,7 @@ Deno.test("a field called __proto__ is a field like others", () => {
   assert.ok(takeLine(new ReceivedContent(), key).ok);
 });
 
-Deno.test("a delta of wrong parts is lost, so that a whole one comes", () => {
+Deno.test("an invalid delta counts as lost, so that a full snapshot is sent", () => {
   const to = Content.of(snapshotWith({ ...BASE.snapshot, defaultCertificate: "one" }), BASE);
   const fields = JSON.parse(deltaLine(BASE, to));
   const table: [change: object, reason: RegExp][] = [
@@ -184,7 +184,7 @@ Deno.test("a delta of wrong parts is lost, so that a whole one comes", () => {
   }
 });
 
-Deno.test("what a delta removes twice, or that is not there, is gone", () => {
+Deno.test("a resource that a delta removes twice, or that does not exist, is gone", () => {
   const empty = Content.of(snapshotWith({}));
   const fields = JSON.parse(deltaLine(BASE, empty));
   fields.removed.hosts.push("never.test", "a.test");
@@ -199,7 +199,7 @@ Deno.test("a delta in a newer format is invalid whatever its base", () => {
   assert.match(taken.reason, /^format 3 is newer than 2/);
 });
 
-Deno.test("nesting without end is refused", () => {
+Deno.test("endless nesting is rejected", () => {
   const depth = 200_000;
   const nested = `${'{"1":'.repeat(depth)}0${"}".repeat(depth)}`;
   const table: [line: string, reason: string][] = [
@@ -215,7 +215,7 @@ Deno.test("nesting without end is refused", () => {
   }
 });
 
-Deno.test("no line that was changed at random is thrown at, or taken for what it is not", () => {
+Deno.test("no randomly corrupted line throws, or is taken for another message", () => {
   const random = new Random(9);
   const snapshots = [...randomSnapshots(random.fork(), 60)].map((one) => Content.of(one));
   const pieces = ["{", "}", "[", "]", '"', ",", ":", "0", "null", "\\u0000", "é", '"__proto__":1,'];

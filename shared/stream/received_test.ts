@@ -52,7 +52,7 @@ function assertKeepsIdentity(before: Snapshot, now: Snapshot): void {
   check(before.certificates, now.certificates, certificateText);
 }
 
-Deno.test("a whole and its deltas make what a file would", () => {
+Deno.test("a full snapshot and its deltas give the same as a file", () => {
   for (let seed = 0; seed < 20; seed++) {
     const received = new ReceivedContent();
     let sent: Content | undefined;
@@ -73,7 +73,7 @@ Deno.test("a whole and its deltas make what a file would", () => {
   }
 });
 
-Deno.test("a delta fits whatever the proxy had of the same content", () => {
+Deno.test("a delta applies to any snapshot with the same content", () => {
   const random = new Random(77);
   for (let seed = 0; seed < 50; seed++) {
     const [a, , b, , c] = [...randomSnapshots(new Random(seed), 5)].map((one) => Content.of(one));
@@ -94,7 +94,7 @@ Deno.test("a delta fits whatever the proxy had of the same content", () => {
   }
 });
 
-Deno.test("another whole keeps the identity of what is in both", () => {
+Deno.test("another full snapshot keeps the identity of common parts", () => {
   for (let seed = 0; seed < 20; seed++) {
     const received = new ReceivedContent();
     let before: Snapshot | undefined;
@@ -107,7 +107,7 @@ Deno.test("another whole keeps the identity of what is in both", () => {
   }
 });
 
-Deno.test("only the host that changed is read again, and its other routes stay what they are", () => {
+Deno.test("only the changed host is parsed again, and its other routes keep their identity", () => {
   const { received, from, snapshot } = afterBase();
   const [first, , third] = BASE.routes;
   const to = Content.of({ ...BASE, routes: [first, route("a.test", "/c"), third] }, from);
@@ -119,7 +119,7 @@ Deno.test("only the host that changed is read again, and its other routes stay w
   assert.equal(next.certificates, snapshot.certificates);
 });
 
-Deno.test("a delta without a change is a new version of the same lists", () => {
+Deno.test("an empty delta is a new version of the same lists", () => {
   const { received, from, snapshot } = afterBase();
   const version = { epoch: "cluster", seen: { Ingress: "8" } };
   const taken = takeLine(received, deltaLine(from, Content.of({ ...BASE, version }, from)));
@@ -129,7 +129,7 @@ Deno.test("a delta without a change is a new version of the same lists", () => {
   assert.equal(taken.snapshot.routes, snapshot.routes);
 });
 
-Deno.test("a delta for another base is lost, and so is all until a whole one", () => {
+Deno.test("a delta for another base is lost, and so are all until a full snapshot", () => {
   const { received, from, snapshot } = afterBase();
   const next = Content.of({ ...BASE, defaultCertificate: "two" }, from);
   const other = Content.of({ ...BASE, defaultCertificate: null }, from);
@@ -151,7 +151,7 @@ Deno.test("a delta before anything else is lost", () => {
   assert.ok(!taken.ok && taken.kind === "lost");
 });
 
-Deno.test("a delta whose result has another hash is lost, a whole like it is invalid", () => {
+Deno.test("a delta with another resulting hash is lost, such a full snapshot is invalid", () => {
   const { received, from } = afterBase();
   const to = Content.of({ ...BASE, upstreams: [...BASE.upstreams, upstream("c/web:80")] }, from);
   const table: [line: string, kind: string][] = [
@@ -169,7 +169,7 @@ Deno.test("a delta whose result has another hash is lost, a whole like it is inv
   }
 });
 
-Deno.test("what cannot be used still is the base of the delta that mends it", () => {
+Deno.test("an unusable snapshot is still the base of the delta that repairs it", () => {
   const broken: [snapshot: Snapshot, reason: RegExp][] = [
     [
       { ...BASE, upstreams: [BASE.upstreams[0]] },
@@ -222,7 +222,7 @@ Deno.test("what cannot be used still is the base of the delta that mends it", ()
   }
 });
 
-Deno.test("an upstream may go together with its last route, and not before", () => {
+Deno.test("an upstream may be removed together with its last route, and not before", () => {
   const { received, from } = afterBase();
   const without = Content.of({ ...BASE, upstreams: [BASE.upstreams[0]] }, from);
   const both = Content.of({ ...without.snapshot, routes: BASE.routes.slice(0, 2) }, without);
@@ -230,7 +230,7 @@ Deno.test("an upstream may go together with its last route, and not before", () 
   assert.equal(snapshotFrom(received, deltaLine(without, both)).routes.length, 2);
 });
 
-Deno.test("keys that were received print nowhere", () => {
+Deno.test("received keys are printed nowhere", () => {
   const { received, snapshot } = afterBase();
   for (const thing of [received, snapshot]) {
     assert.ok(!Deno.inspect(thing, { depth: 99, showHidden: true }).includes("key 1"));

@@ -52,7 +52,7 @@ function expectedOf(name: string): string[] {
   });
 }
 
-Deno.test("what the first controller of format 2 wrote is read to the same snapshots", () => {
+Deno.test("messages of the first controller of format 2 give the same snapshots", () => {
   const updates = updatesOf("v2-controller.ndjson");
   const kinds = ["hello", "snapshot", "ping", "delta", "delta", "same", "bye"];
   assert.deepEqual(updates.map(({ kind }) => kind), kinds);
@@ -76,7 +76,7 @@ Deno.test("what the first controller of format 2 wrote is read to the same snaps
   });
 });
 
-Deno.test("a controller of format 1 is refused, and says which controller to run", () => {
+Deno.test("a controller of format 1 is rejected, with the controller version to run", () => {
   const [whole] = takeAll(updatesOf("v1-controller.ndjson"));
   assert.deepEqual(whole, {
     ok: false,
@@ -86,7 +86,7 @@ Deno.test("a controller of format 1 is refused, and says which controller to run
   });
 });
 
-Deno.test("what the first proxy wrote is read", () => {
+Deno.test("messages of the first proxy are read", () => {
   const reports = reportsOf("v1-proxy.ndjson");
   const kinds = ["hello", "applied", "refused", "lost", "alive", "hello"];
   assert.deepEqual(reports.map(({ kind }) => kind), kinds);
@@ -99,7 +99,7 @@ Deno.test("what the first proxy wrote is read", () => {
   assert.deepEqual(again.formats, [1]);
 });
 
-Deno.test("a newer controller is understood in what is known, and warned of in the rest", () => {
+Deno.test("known parts of a newer controller's messages are read, and the rest is reported", () => {
   const updates = updatesOf("newer-controller.ndjson");
   const kinds = ["hello", "unknown", "snapshot", "ping", "delta", "same", "bye"];
   assert.deepEqual(updates.map(({ kind }) => kind), kinds);
@@ -137,7 +137,7 @@ Deno.test("a newer controller is understood in what is known, and warned of in t
   assert.deepEqual(texts, expectedOf("newer-controller.expected.json"));
 });
 
-Deno.test("what a newer controller means by an unknown protocol is refused by name, and mended", () => {
+Deno.test("an unknown protocol of a newer controller is rejected by name, and the next delta repairs it", () => {
   const [unknown, mended, format] = takeAll(updatesOf("newer-unreadable.ndjson"));
   assert.deepEqual(unknown, {
     ok: false,
@@ -155,7 +155,7 @@ Deno.test("what a newer controller means by an unknown protocol is refused by na
   });
 });
 
-Deno.test("a newer proxy is understood in what is known", () => {
+Deno.test("known parts of a newer proxy's messages are read", () => {
   const reports = reportsOf("newer-proxy.ndjson");
   const kinds = ["hello", "applied", "unknown", "refused", "alive"];
   assert.deepEqual(reports.map(({ kind }) => kind), kinds);

@@ -71,7 +71,7 @@ async function inFolder(work: (t: { folder: string }) => Promise<void>): Promise
 
 const once = (name: string, instead: string) => `test -e ${name} || { touch ${name}; ${instead}; }`;
 
-Deno.test("a run whose failures pass when run once more is green, and names them", () =>
+Deno.test("a run whose failures pass in a second run is green, and names them", () =>
   inFolder(async (t) => {
     const { code, lines, flaky } = await runCi(
       t,
@@ -100,7 +100,7 @@ last after slow | 1 | test -e go
     equal(code, 0);
   }));
 
-Deno.test("what fails twice fails the run, and each test counts by its last result", () =>
+Deno.test("a step that fails twice fails the run, and each test counts with its last result", () =>
   inFolder(async (t) => {
     const stray = join(t.folder, "stray");
     const { code, lines, flaky } = await runCi(
@@ -141,7 +141,7 @@ async function rejectsProcess(pid: number): Promise<void> {
   ok(state === "" || /\) [ZX] /.test(state), `process ${pid} is left behind: ${state}`);
 }
 
-Deno.test("no step and no rerun goes beyond the time of the whole", () =>
+Deno.test("no step and no rerun exceeds the time limit of the whole", () =>
   inFolder(async (t) => {
     const { code, lines, flaky } = await runCi(
       t,
@@ -161,7 +161,7 @@ too late | 1 | true
     equal(code, 1);
   }));
 
-Deno.test("a list that cannot be read is a failed run", () =>
+Deno.test("an unreadable list is a failed run", () =>
   inFolder(async (t) => {
     const { code, lines } = await runCi(t, "check: deno task check\n");
     equal(lines[0], "check: deno task check: write NAME | MINUTES | COMMAND");

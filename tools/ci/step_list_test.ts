@@ -1,7 +1,7 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { parseSteps } from "./step_list.ts";
 
-Deno.test("a step is a line, with a command that may have bars of its own", () => {
+Deno.test("a step is a line with a command that may contain bars", () => {
   deepEqual(
     parseSteps(`
 # a comment
@@ -25,13 +25,13 @@ const MISTAKES: Record<string, string> = {
 };
 
 for (const [text, error] of Object.entries(MISTAKES)) {
-  Deno.test(`a list with a mistake is refused: ${JSON.stringify(text)}`, () => {
+  Deno.test(`an invalid list is rejected: ${JSON.stringify(text)}`, () => {
     const steps = parseSteps(text);
     equal(Array.isArray(steps) ? "accepted" : steps.error, error);
   });
 }
 
-Deno.test("the list of .ci/run can be read, and runs the README's command word for word", () => {
+Deno.test("the list of .ci/run is readable, and runs the README's command word for word", () => {
   const script = Deno.readTextFileSync(new URL("../../.ci/run", import.meta.url));
   const steps = parseSteps(/<<'STEPS'\n([^]*)\nSTEPS\n/.exec(script)?.[1] ?? "");
   ok(Array.isArray(steps), JSON.stringify(steps));

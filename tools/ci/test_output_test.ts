@@ -41,36 +41,36 @@ const FAILURES = [
   { file: "./b_test.ts", tests: ["unfinished"], uncaught: true },
 ];
 
-Deno.test("failed tests are found by file, in both layouts of deno test", () => {
+Deno.test("failed tests are found by file, in both output formats of deno test", () => {
   deepEqual(findFailures(PARALLEL), FAILURES);
   deepEqual(findFailures(IN_SERIES), FAILURES);
 });
 
-Deno.test("lines that do not add up to the summary are not relied on", () => {
+Deno.test("lines that do not add up to the summary are not used", () => {
   equal(findFailures(PARALLEL.replace("3 failed", "4 failed")), null);
   deepEqual(findFailures("a crash without a summary, ... FAILED (1ms)"), []);
 });
 
-Deno.test("all summaries of an output are added, and nothing that looks like one otherwise", () => {
+Deno.test("all summaries of an output are added, and similar lines are not", () => {
   deepEqual(countTests(PARALLEL + IN_SERIES), { passed: 3, failed: 6 });
   deepEqual(countTests("ok | 12 passed (3 steps) | 0 failed (1m2s)\n"), { passed: 12, failed: 0 });
   deepEqual(countTests("it said ok | 12 passed | 0 failed (1s)\n"), { passed: 0, failed: 0 });
 });
 
-Deno.test("tests that passed are counted among the names given", () => {
+Deno.test("passed tests are counted among the given names", () => {
   const names = ["good", "with a step", "bad", "unfinished", "absent"];
   equal(countPassed(PARALLEL, "./a_test.ts", names), 2);
   equal(countPassed(IN_SERIES, "./a_test.ts", names), 1);
   equal(countPassed(PARALLEL, "./b_test.ts", names), 0);
 });
 
-Deno.test("skipped parts and ignored tests are noticed", () => {
+Deno.test("skipped parts and ignored tests are reported", () => {
   equal(hasSkipped("skipped: nginx is not there\n"), true);
   equal(hasSkipped(PARALLEL), true);
   equal(hasSkipped(IN_SERIES), false);
 });
 
-Deno.test("a JUnit report gives top-level tests, with names as they are written", () => {
+Deno.test("a JUnit report gives top-level tests with their exact names", () => {
   const xml = `<testsuite name="./a_test.ts">
     <testcase name="two &amp; &quot;quoted&quot;" classname="./a_test.ts" time="0.001">
     </testcase>
