@@ -6,7 +6,7 @@ import { ObservedProxy } from "../support/observed_proxy.ts";
 import { ProxyProcess } from "../support/proxy_process.ts";
 import { snapshotOf } from "../support/test_proxy.ts";
 
-Deno.test("a line tells who asked what, and what became of it", async () => {
+Deno.test("a line has the client, the request and its outcome", async () => {
   await using backend = new Backend();
   using observed = new ObservedProxy([backend.port], { query: false });
   using client = await Peer.connect(observed.port);
@@ -41,7 +41,7 @@ Deno.test("a line tells who asked what, and what became of it", async () => {
   });
 });
 
-Deno.test("queries are written where that is asked for", async () => {
+Deno.test("queries are logged if enabled", async () => {
   await using backend = new Backend();
   using observed = new ObservedProxy([backend.port], { query: true });
   using client = await Peer.connect(observed.port);
@@ -59,7 +59,7 @@ Deno.test("queries are written where that is asked for", async () => {
   assert.deepEqual(lines.map((line) => line.referer), Object.values(referers));
 });
 
-Deno.test("odd bytes in targets and fields leave each line a JSON object, and in its line", async () => {
+Deno.test("control and invalid bytes in targets and fields keep each line one JSON object", async () => {
   using observed = new ObservedProxy([refusingPort()]);
   const random = randomBytes(0x5eed);
   const odd = ['"', "\\", '","status":200,"x":"', "\x7f", "\x80", "\x85", "\xa0", "\xe2\x80\xa8"];
@@ -99,7 +99,7 @@ Deno.test("odd bytes in targets and fields leave each line a JSON object, and in
   assert.doesNotMatch(observed.written, /[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202e]/);
 });
 
-Deno.test("with two workers each request has its line, all of them whole, and all are counted", async () => {
+Deno.test("with two workers each request has its complete line, and all are counted", async () => {
   await using backend = new Backend();
   await using proxy = await ProxyProcess.start({
     snapshot: snapshotOf([backend.port]),
@@ -130,7 +130,7 @@ Deno.test("with two workers each request has its line, all of them whole, and al
   assert.equal(new Set(lines.map(({ requestId }) => requestId)).size, CLIENTS * EACH);
 });
 
-Deno.test("the access log is off with its flag", async () => {
+Deno.test("--access-log=false disables the access log", async () => {
   await using backend = new Backend();
   await using proxy = await ProxyProcess.start({
     snapshot: snapshotOf([backend.port]),

@@ -80,7 +80,7 @@ const urls = (proxy: ProxyProcess) => ({
 
 for (const [kind, text] of [["silent", ""], ["half a head", "GET /healthz HTTP/1.1\r\nHo"]]) {
   Deno.test({
-    name: `300 connections to the admin port (${kind}) at 256 descriptors keep nobody waiting`,
+    name: `300 connections to the admin port (${kind}) at 256 descriptors delay nobody`,
     ignore: !hasPrlimit,
     fn: () =>
       withProxy(async (proxy) => {
@@ -95,7 +95,7 @@ for (const [kind, text] of [["silent", ""], ["half a head", "GET /healthz HTTP/1
 }
 
 Deno.test({
-  name: "the admin port answers again after there were no descriptors, and SIGTERM ends with 0",
+  name: "the admin port accepts again after a lack of descriptors, and SIGTERM exits with 0",
   ignore: !hasPrlimit,
   fn: () =>
     withProxy(async (proxy) => {

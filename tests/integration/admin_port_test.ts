@@ -34,7 +34,7 @@ function snapshotWithKey(): { snapshot: Snapshot; key: string } {
   return { snapshot, key };
 }
 
-Deno.test("/snapshot and /explain say what is in force, and no key is shown or logged", async () => {
+Deno.test("/snapshot and /explain show the active snapshot, and no key is shown or logged", async () => {
   const { snapshot, key } = snapshotWithKey();
   for (const workers of [1, 2]) {
     const args = [`--workers=${workers}`, "--log-level=debug"];
@@ -79,7 +79,7 @@ Deno.test("/snapshot and /explain say what is in force, and no key is shown or l
   }
 });
 
-Deno.test("peers from elsewhere get health and metrics, and no more", async () => {
+Deno.test("peers from elsewhere get health and metrics, and nothing else", async () => {
   const address = outerAddress();
   if (address === null) {
     console.log("skipped: admin port from elsewhere: no network interface but loopback");
@@ -113,7 +113,7 @@ Deno.test("peers from elsewhere get health and metrics, and no more", async () =
   }
 });
 
-Deno.test("--merge-slashes and --refuse-escaped-slashes hold in every worker and in /explain", async () => {
+Deno.test("--merge-slashes and --refuse-escaped-slashes apply in every worker and in /explain", async () => {
   const { snapshot } = snapshotWithKey();
   const args = ["--workers=2", "--merge-slashes", "--refuse-escaped-slashes"];
   await using proxy = await ProxyProcess.start({ snapshot, args });

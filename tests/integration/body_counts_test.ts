@@ -52,7 +52,7 @@ function statusFrom(localAddress: string, port: number, request: string): Promis
   return promise;
 }
 
-Deno.test("one body more than an address may have under way gets 429, and others are served", async () => {
+Deno.test("an address gets 429 for one body over its limit, and others are served", async () => {
   await using backend = new Backend();
   using observed = new ObservedProxy([backend.port], { limits: LIMITS });
   const { proxy } = observed;
@@ -81,7 +81,7 @@ Deno.test("one body more than an address may have under way gets 429, and others
   assert.deepEqual([status, upstream], [429, undefined]);
 });
 
-Deno.test("a body counts until its end, not until its answer", async () => {
+Deno.test("a body counts until its end, not until its response", async () => {
   const going = signal();
   await using backend = new Backend(async (peer) => {
     await peer.request();
@@ -106,7 +106,7 @@ Deno.test("a body counts until its end, not until its answer", async () => {
   close(peers);
 });
 
-Deno.test("bodies that break off, or that no backend takes, count no longer", async () => {
+Deno.test("aborted bodies, and those that no backend reads, stop counting", async () => {
   await using backend = new Backend(async (peer) => {
     await peer.read();
     await peer.send(
@@ -127,7 +127,7 @@ Deno.test("bodies that break off, or that no backend takes, count no longer", as
   }
 });
 
-Deno.test("a mistake of the proxy's own leaves no body counted", async () => {
+Deno.test("an internal error leaves no body counted", async () => {
   await using backend = new Backend(async (peer) => {
     await peer.read();
     await peer.send("nonsense\r\n\r\n");
@@ -148,7 +148,7 @@ Deno.test("a mistake of the proxy's own leaves no body counted", async () => {
   await until("none is under way", () => proxy.server.bodyCount === 0);
 });
 
-Deno.test("streams of HTTP/2 count each, until END_STREAM, a reset or the connection's end", async () => {
+Deno.test("HTTP/2 streams count each, until END_STREAM, a reset or the connection's end", async () => {
   await using backend = new Backend();
   using proxy = new TestProxy([backend.port], LIMITS);
   const count = (bodies: number) => until("it counts", () => proxy.server.bodyCount === bodies);
@@ -175,7 +175,7 @@ Deno.test("streams of HTTP/2 count each, until END_STREAM, a reset or the connec
   await count(0);
 });
 
-Deno.test("trusted proxies may have any number under way, and with 0 everybody", async () => {
+Deno.test("trusted proxies are not limited, and with 0 nobody is", async () => {
   await using backend = new Backend();
   const trustedProxies = CidrList.parse("127.0.0.1") as CidrList;
   using trusting = new TestProxy([backend.port], LIMITS, { trustedProxies });

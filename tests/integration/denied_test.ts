@@ -19,7 +19,7 @@ function byName(port: number, denied?: readonly string[]): Snapshot {
   };
 }
 
-Deno.test("a name that stands for denied addresses answers 503, from one snapshot to the next", async () => {
+Deno.test("a name that resolves to denied addresses responds with 503, from one snapshot to the next", async () => {
   await using backend = new Backend();
   using proxy = new TestProxy([backend.port]);
   const ask = async () => {
@@ -34,7 +34,7 @@ Deno.test("a name that stands for denied addresses answers 503, from one snapsho
   assert.equal(await ask(), 200);
 });
 
-Deno.test("addresses of endpoints are the controller's to check: a pod may be on a node", async () => {
+Deno.test("addresses of endpoints are checked by the controller only: a pod may be on a node", async () => {
   await using backend = new Backend();
   using proxy = new TestProxy([backend.port]);
   proxy.server.apply({ ...snapshotOf([backend.port]), denied: ["127.0.0.1"] });

@@ -9,7 +9,7 @@ import { Backend } from "../support/backend.ts";
 import { get, KeptConnection, manifest, withDev, withFolder } from "../support/dev_process.ts";
 import { certificateFor } from "../support/tls_proxy.ts";
 
-Deno.test("a saved manifest is served at once, and no connection notices", async () => {
+Deno.test("a saved manifest is served at once, and connections are not affected", async () => {
   await withFolder({ "a.yaml": manifest("old.example.com") }, async (folder) => {
     await withDev([folder], async ({ http, output }) => {
       const connect = async () =>
@@ -45,7 +45,7 @@ Deno.test("a saved manifest is served at once, and no connection notices", async
   });
 });
 
-Deno.test("a half-saved manifest leaves what it said before in force", async () => {
+Deno.test("a half-saved manifest keeps its last valid content", async () => {
   await withFolder({ "a.yaml": manifest("a.example.com") }, async (folder) => {
     await withDev([folder], async ({ http, output }) => {
       let end = output.end;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { EXAMPLES, withDev } from "../support/dev_process.ts";
 
-Deno.test("the printed commands get answers when they are pasted", async () => {
+Deno.test("the printed commands get responses when pasted", async () => {
   await withDev([EXAMPLES], async ({ output }) => {
     const [, first, second] = await output.match(/\nTry it:\n {2}(curl .*)\n {2}(curl .*)\n/);
     for (const line of [first, second]) {
@@ -79,7 +79,7 @@ const ask = (path, method, body) => new Promise((resolve, reject) => {
 }
 
 for (const { program, remedy, args } of CLIENTS) {
-  Deno.test(`${program} gets and posts through the proxy`, async () => {
+  Deno.test(`${program} sends GET and POST through the proxy`, async () => {
     await withDev([EXAMPLES], async ({ http }) => {
       let result: Deno.CommandOutput;
       try {

@@ -35,7 +35,7 @@ Deno.test("the examples are served without a problem", async () => {
   });
 });
 
-Deno.test("a Service of HTTP/2 is answered in either version, and by gRPC", async () => {
+Deno.test("an HTTP/2 Service is reached with either version, and with gRPC", async () => {
   await withDev([EXAMPLES], async ({ http }) => {
     const host = "grpc.example.com";
     const { status, headers } = await get(http, host, "/");
@@ -51,7 +51,7 @@ Deno.test("a Service of HTTP/2 is answered in either version, and by gRPC", asyn
   });
 });
 
-Deno.test("HTTPS has the certificate of the Secret that the Ingress names", async () => {
+Deno.test("HTTPS uses the certificate of the Secret in the Ingress", async () => {
   await withDev([EXAMPLES], async ({ https }) => {
     const { body, certificate } = await getSecurely(https, "blue.apps.example.com", "/x");
     assert.match(body, /\nGET \/x\n/);
@@ -60,7 +60,7 @@ Deno.test("HTTPS has the certificate of the Secret that the Ingress names", asyn
   });
 });
 
-Deno.test("with --ssl-redirect plain HTTP is sent to HTTPS where there is a certificate", async () => {
+Deno.test("with --ssl-redirect plain HTTP is redirected to HTTPS if there is a certificate", async () => {
   await withDev([EXAMPLES, "--ssl-redirect"], async ({ http, https }) => {
     const { status, headers } = await get(http, "app.example.com", "/api");
     assert.equal(status, 308);
@@ -69,7 +69,7 @@ Deno.test("with --ssl-redirect plain HTTP is sent to HTTPS where there is a cert
   });
 });
 
-Deno.test("paths are read as by proxies with --merge-slashes and --refuse-escaped-slashes", async () => {
+Deno.test("paths are matched as by proxies with --merge-slashes and --refuse-escaped-slashes", async () => {
   const served = async (flags: readonly string[], path: string) => {
     let answer: (number | string | undefined)[] = [];
     await withDev([EXAMPLES, ...flags], async ({ http }) => {
@@ -84,7 +84,7 @@ Deno.test("paths are read as by proxies with --merge-slashes and --refuse-escape
   assert.deepEqual(await served(["--refuse-escaped-slashes"], "/api%2fx"), [400, undefined]);
 });
 
-Deno.test("an annotation and --map send a Service to a program of the developer's", async () => {
+Deno.test("an annotation and --map send a Service to the developer's own program", async () => {
   await withProgram("mine", async (mine) => {
     await withProgram("other", async (other) => {
       const annotation = `{ dev.pingress.io/endpoint: "127.0.0.1:${mine}" }`;
@@ -106,7 +106,7 @@ Deno.test("an annotation and --map send a Service to a program of the developer'
   });
 });
 
-Deno.test("a folder with mistakes is served as far as it can be read", async () => {
+Deno.test("a folder with errors is served as far as it is valid", async () => {
   const files = {
     "good.yaml": manifest("good.example.com"),
     "broken.yaml": "kind: [",
@@ -139,7 +139,7 @@ Deno.test("a folder with mistakes is served as far as it can be read", async () 
   });
 });
 
-Deno.test("Ctrl-C lets a running exchange finish, and the exit code is 0", async () => {
+Deno.test("Ctrl-C lets an exchange in progress finish, and the exit code is 0", async () => {
   await withDev([EXAMPLES], async ({ http, process, output }) => {
     const client = new KeptConnection(await Deno.connect({ hostname: "127.0.0.1", port: http }));
     try {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { EXAMPLES, FREE_PORTS, manifest, spawn, withFolder } from "../support/dev_process.ts";
 
-Deno.test("a start that cannot succeed says why in one line, and what to do", async () => {
+Deno.test("a start that cannot succeed prints the reason and the remedy in one line", async () => {
   const taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = taken.addr;
   try {
@@ -45,7 +45,7 @@ Deno.test("a start that cannot succeed says why in one line, and what to do", as
   }
 });
 
-Deno.test("a wrong command line exits with 2, --help with 0", async () => {
+Deno.test("an invalid command line exits with 2, --help with 0", async () => {
   const wrong = await spawn("dev", ["--no-such-flag"]).output();
   assert.equal(wrong.code, 2);
   const help = await spawn("dev", ["--help"]).output();
@@ -53,7 +53,7 @@ Deno.test("a wrong command line exits with 2, --help with 0", async () => {
   assert.match(new TextDecoder().decode(help.stdout), /--listen-http[^]*127\.0\.0\.1:8080/);
 });
 
-Deno.test("explain exits with 0 for a route, 1 for none, 2 for a wrong command line", async () => {
+Deno.test("explain exits with 0 for a route, 1 for none, 2 for an invalid command line", async () => {
   await withFolder({ "a.yaml": manifest("a.example.com") }, async (folder) => {
     for (
       const [args, code, pattern] of [

@@ -27,7 +27,7 @@ const CLIENT = `
 /** Longer than a draining connection may be idle, in ms. */
 const STANDSTILL = 1_000;
 
-Deno.test("a request that came while the proxy stood still is answered at a drain, not cut", async () => {
+Deno.test("a request that arrived while the proxy was suspended gets its response during a drain", async () => {
   await using backend = new Backend(playOk);
   using proxy = new TestProxy([backend.port]);
   const url = URL.createObjectURL(new Blob([CLIENT], { type: "text/javascript" }));

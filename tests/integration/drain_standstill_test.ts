@@ -14,7 +14,7 @@ const DELAY = 60;
 
 for (const moment of MOMENTS) {
   const when = moment < 0 ? `${-moment} ms before` : `${moment} ms after`;
-  Deno.test(`connections that come while a process stands still are served, ${when} its drain delay ends`, async () => {
+  Deno.test(`connections that arrive while a process is suspended are served, ${when} its drain delay ends`, async () => {
     await using backend = new Backend();
     using proxy = new TestProxy([backend.port]);
     const url = new URL("../support/dialling_worker.ts", import.meta.url);

@@ -18,7 +18,7 @@ function halting(finish: Promise<void>): Backend {
   });
 }
 
-Deno.test("an answer under way is finished, and then the connection closes", async () => {
+Deno.test("a response in progress is completed, and then the connection closes", async () => {
   const finish = signal();
   await using backend = halting(finish.promise);
   using proxy = new TestProxy([backend.port]);
@@ -35,7 +35,7 @@ Deno.test("an answer under way is finished, and then the connection closes", asy
   await until("the backend's connections end", () => backend.open.size === 0);
 });
 
-Deno.test("a request without its answer yet gets it, with Connection: close", async () => {
+Deno.test("a request without a response yet gets it, with Connection: close", async () => {
   const finish = signal();
   await using backend = new Backend(async (peer) => {
     await peer.request();
@@ -56,7 +56,7 @@ Deno.test("a request without its answer yet gets it, with Connection: close", as
   await draining;
 });
 
-Deno.test("an upload under way is taken to its end", async () => {
+Deno.test("an upload in progress is completed", async () => {
   await using backend = new Backend(async (peer) => {
     const request = await peer.request();
     await peer.send(reply(request!.body));
@@ -71,7 +71,7 @@ Deno.test("an upload under way is taken to its end", async () => {
   await draining;
 });
 
-Deno.test("requests that are on their way when the drain begins are answered", async () => {
+Deno.test("requests in transit when the drain begins get their responses", async () => {
   await using backend = new Backend();
   using proxy = new TestProxy([backend.port]);
   using fresh = await Peer.connect(proxy.port);
@@ -91,7 +91,7 @@ Deno.test("requests that are on their way when the drain begins are answered", a
   await draining;
 });
 
-Deno.test("the client of an answer that was under way may send one more request", async () => {
+Deno.test("the client of a response in progress may send one more request", async () => {
   const finish = signal();
   await using backend = halting(finish.promise);
   using proxy = new TestProxy([backend.port]);
@@ -108,7 +108,7 @@ Deno.test("the client of an answer that was under way may send one more request"
   await draining;
 });
 
-Deno.test("a process that stood still before the drain gives idle connections their time", async () => {
+Deno.test("a process that was suspended before the drain still gives idle connections their grace period", async () => {
   await using backend = new Backend();
   using proxy = new TestProxy([backend.port]);
   using client = await Peer.connect(proxy.port);
@@ -145,7 +145,7 @@ Deno.test("during the delay new connections are served", async () => {
   await assertRefuses(proxy.port);
 });
 
-Deno.test("a kept connection is told to end within the delay, and one that comes then is kept", async () => {
+Deno.test("a kept connection gets Connection: close within the delay, and one that opens then is kept", async () => {
   await using backend = new Backend();
   using proxy = new TestProxy([backend.port]);
   using kept = await Peer.connect(proxy.port);
@@ -164,7 +164,7 @@ Deno.test("a kept connection is told to end within the delay, and one that comes
   await draining;
 });
 
-Deno.test("what does not end in time is cut", async () => {
+Deno.test("exchanges that do not end in time are cut", async () => {
   const never = signal();
   await using backend = halting(never.promise);
   using proxy = new TestProxy([backend.port]);
@@ -178,7 +178,7 @@ Deno.test("what does not end in time is cut", async () => {
   never.resolve();
 });
 
-Deno.test("a drain under load loses no request of clients that heed Connection: close", async () => {
+Deno.test("a drain under load loses no request of clients that respect Connection: close", async () => {
   await using backend = new Backend();
   using proxy = new TestProxy([backend.port]);
   let served = 0;

@@ -56,7 +56,7 @@ async function tunnel(request: string) {
   };
 }
 
-Deno.test("a WebSocket that outlives the drain gets 1001 on both sides, after whole frames", async () => {
+Deno.test("a WebSocket that outlives the drain gets 1001 on both sides, after complete frames", async () => {
   await using ends = await tunnel(WEBSOCKET);
   const { proxy, client, server } = ends;
   const draining = proxy.server.drain(SOON);
@@ -71,7 +71,7 @@ Deno.test("a WebSocket that outlives the drain gets 1001 on both sides, after wh
   await draining;
 });
 
-Deno.test("a frame that is under way at the end is finished before the Close frame", async () => {
+Deno.test("a frame in progress at the end is completed before the Close frame", async () => {
   await using ends = await tunnel(WEBSOCKET);
   const { proxy, client, server } = ends;
   await server.send(FROM_SERVER.subarray(0, 3));
@@ -87,7 +87,7 @@ Deno.test("a frame that is under way at the end is finished before the Close fra
   await draining;
 });
 
-Deno.test("a frame that never ends is cut, without a word in the middle of it", async () => {
+Deno.test("a frame that never ends is cut, with nothing written into it", async () => {
   await using ends = await tunnel(WEBSOCKET);
   const { proxy, client, server } = ends;
   await server.send(FROM_SERVER.subarray(0, 3));
@@ -97,7 +97,7 @@ Deno.test("a frame that never ends is cut, without a word in the middle of it", 
   await until("no connection is left", () => proxy.server.connectionCount === 0);
 });
 
-Deno.test("who has sent a Close frame already gets no other", async () => {
+Deno.test("a side that has sent a Close frame gets no second one", async () => {
   await using ends = await tunnel(WEBSOCKET);
   const { proxy, client, server } = ends;
   await server.send(new Uint8Array(GOING_AWAY));
@@ -106,7 +106,7 @@ Deno.test("who has sent a Close frame already gets no other", async () => {
   await draining;
 });
 
-Deno.test("another protocol gets FIN on both sides", async () => {
+Deno.test("a tunnel of another protocol gets FIN on both sides", async () => {
   await using ends = await tunnel(OTHER);
   const { proxy, client, server } = ends;
   const draining = proxy.server.drain(SOON);

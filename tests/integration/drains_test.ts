@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { runDrains } from "../soak/drains.ts";
 
-Deno.test("two drains under load lose nothing", async () => {
+Deno.test("two drains under load lose no request", async () => {
   const { requests, uploads, http2, streams, webSockets, lost } = await runDrains(2);
   assert.deepEqual(lost, []);
   assert.ok(

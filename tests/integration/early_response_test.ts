@@ -15,7 +15,7 @@ async function answerEarly(peer: Peer, index: number): Promise<void> {
 }
 
 for (const framing of ["Content-Length: 1000", "Transfer-Encoding: chunked"]) {
-  Deno.test(`an answer to an unfinished upload (${framing}) arrives whole, and both sides close`, async () => {
+  Deno.test(`a response to an unfinished upload (${framing}) arrives completely, and both sides close`, async () => {
     await using backend = new Backend(answerEarly);
     using proxy = new TestProxy([backend.port]);
     using client = await Peer.connect(proxy.port);
@@ -31,7 +31,7 @@ for (const framing of ["Content-Length: 1000", "Transfer-Encoding: chunked"]) {
   });
 }
 
-Deno.test("a client that goes on uploading after an early answer still reads that answer", async () => {
+Deno.test("a client that continues uploading after an early response still reads that response", async () => {
   await using backend = new Backend(answerEarly);
   using proxy = new TestProxy([backend.port]);
   using client = await Peer.connect(proxy.port);
@@ -46,7 +46,7 @@ Deno.test("a client that goes on uploading after an early answer still reads tha
   assert.equal(await client.ended(), "closes");
 });
 
-Deno.test("a client that says a little more after an early answer, and nothing then, is closed", async () => {
+Deno.test("a client that sends a little more after an early response, and then nothing, is closed", async () => {
   await using backend = new Backend(answerEarly);
   using proxy = new TestProxy([backend.port]);
   using client = await Peer.connect(proxy.port);
@@ -56,7 +56,7 @@ Deno.test("a client that says a little more after an early answer, and nothing t
   await until("the proxy lets go of the client", () => proxy.server.connectionCount === 0);
 });
 
-Deno.test("an answer before the request is the first request's answer, and no later one's", async () => {
+Deno.test("a response before the request counts for the first request only", async () => {
   await using backend = new Backend(async (peer, index) => {
     if (index > 0) return await playOk(peer);
     await peer.send(reply("early"));
@@ -70,7 +70,7 @@ Deno.test("an answer before the request is the first request's answer, and no la
   assert.equal((await client.ask(GET)).body, "ok");
 });
 
-Deno.test("an upload that the backend stops reading still gets the backend's answer", async () => {
+Deno.test("an upload that the backend stops reading still gets the backend's response", async () => {
   await using backend = new Backend(async (peer) => {
     await peer.reader.head("request");
     await peer.send("HTTP/1.1 413 Content Too Large\r\nContent-Length: 3\r\n\r\nbig");
@@ -100,7 +100,7 @@ async function answerSlowly(peer: Peer): Promise<void> {
   }
 }
 
-Deno.test("a client that stops its upload for an early answer hears all of that", async () => {
+Deno.test("a client that stops its upload after an early response receives all of it", async () => {
   await using backend = new Backend(answerSlowly);
   using proxy = new TestProxy([backend.port], { bodyTimeout: 300 });
   for (const framing of ["Content-Length: 1000", "Transfer-Encoding: chunked"]) {
@@ -112,7 +112,7 @@ Deno.test("a client that stops its upload for an early answer hears all of that"
   }
 });
 
-Deno.test("an early answer arrives whole while nobody reads the upload", async () => {
+Deno.test("an early response arrives completely while nobody reads the upload", async () => {
   await using backend = new Backend(answerSlowly);
   using proxy = new TestProxy([backend.port], { writeTimeout: 300 });
   using client = await Peer.connect(proxy.port);
@@ -124,7 +124,7 @@ Deno.test("an early answer arrives whole while nobody reads the upload", async (
   await until("the backend's connection ends", () => backend.open.size === 0);
 });
 
-Deno.test("a final answer in place of 100 reaches the client, and the pool stays clean", async () => {
+Deno.test("a final response in place of 100 reaches the client, and the pool stays clean", async () => {
   await using backend = new Backend(answerEarly);
   using proxy = new TestProxy([backend.port]);
   using client = await Peer.connect(proxy.port);
@@ -136,7 +136,7 @@ Deno.test("a final answer in place of 100 reaches the client, and the pool stays
   assert.equal((await another.ask(GET)).body, "ok");
 });
 
-Deno.test("the answer and the upload can go on at the same time", async () => {
+Deno.test("the response and the upload can continue at the same time", async () => {
   await using backend = new Backend(async (peer) => {
     await peer.reader.head("request");
     await peer.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");

@@ -14,7 +14,7 @@ async function ask(port: number, count: number): Promise<number[]> {
   return statuses;
 }
 
-Deno.test("an endpoint that refuses is asked three times, and then left out", async () => {
+Deno.test("an endpoint that refuses connections is tried three times, then ejected", async () => {
   await using backend = new Backend();
   using observed = new ObservedProxy([refusingPort(), backend.port], {
     limits: { ejectionTime: 3_600_000 },
@@ -26,7 +26,7 @@ Deno.test("an endpoint that refuses is asked three times, and then left out", as
   assert.equal(series.get('pingress_upstream_retries_total{route="* Prefix /"}'), 3);
 });
 
-Deno.test("with --ejection-failures=0 it is asked at every turn", async () => {
+Deno.test("with --ejection-failures=0 it is tried at every turn", async () => {
   await using backend = new Backend();
   using observed = new ObservedProxy([refusingPort(), backend.port], {
     limits: { ejectionFailures: 0 },
@@ -45,7 +45,7 @@ const BROKEN: readonly [says: string, send: string, isMended?: boolean][] = [
   ["breaks off after an interim answer", "HTTP/1.1 103 Early Hints\r\n\r\n"],
 ];
 for (const [says, send, isMended = false] of BROKEN) {
-  Deno.test(`an endpoint that ${says} is left out after three times`, async () => {
+  Deno.test(`an endpoint that ${says} is ejected after three failures`, async () => {
     await using broken = new Backend(async (peer) => {
       await peer.request();
       await peer.send(send);
@@ -59,7 +59,7 @@ for (const [says, send, isMended = false] of BROKEN) {
   });
 }
 
-Deno.test("an endpoint that never answers is left out after three times", async () => {
+Deno.test("an endpoint that never responds is ejected after three failures", async () => {
   await using silent = new Backend(async (peer) => void await peer.ended());
   await using backend = new Backend();
   using proxy = new TestProxy([silent.port, backend.port], {
@@ -71,7 +71,7 @@ Deno.test("an endpoint that never answers is left out after three times", async 
   assert.equal(silent.accepted, 3);
 });
 
-Deno.test("an endpoint that speaks no TLS is left out too", async () => {
+Deno.test("an endpoint that does not speak TLS is ejected too", async () => {
   await using plain = new Backend(async (peer) => void await peer.send(reply("not TLS")));
   using observed = new ObservedProxy([plain.port, refusingPort()], {
     limits: { ejectionTime: 3_600_000, tries: 1 },
@@ -100,7 +100,7 @@ function answering(...statuses: number[]): Backend {
 }
 
 for (const status of [502, 503, 504]) {
-  Deno.test(`an endpoint that answers ${status} five times in a row is left out, and each answer is passed on`, async () => {
+  Deno.test(`an endpoint that responds with ${status} five times in a row is ejected, and each response is forwarded`, async () => {
     await using failing = answering(status);
     await using backend = new Backend();
     using observed = new ObservedProxy([failing.port, backend.port], {
@@ -119,7 +119,7 @@ for (const status of [502, 503, 504]) {
   });
 }
 
-Deno.test("500, 501 and 429 say nothing of whether an endpoint serves", async () => {
+Deno.test("500, 501 and 429 do not count as failures of an endpoint", async () => {
   await using failing = answering(500, 501, 429);
   await using backend = new Backend();
   using proxy = new TestProxy([failing.port, backend.port]);
@@ -127,7 +127,7 @@ Deno.test("500, 501 and 429 say nothing of whether an endpoint serves", async ()
   assert.equal(statuses.filter((status) => status === 200).length, 30);
 });
 
-Deno.test("a 503 now and then leaves nobody out: only those in a row count", async () => {
+Deno.test("an occasional 503 ejects no endpoint: only consecutive ones count", async () => {
   await using failing = answering(503, 503, 503, 503, 200);
   await using backend = new Backend();
   using proxy = new TestProxy([failing.port, backend.port]);
@@ -135,7 +135,7 @@ Deno.test("a 503 now and then leaves nobody out: only those in a row count", asy
   assert.equal(statuses.filter((status) => status === 503).length, 24);
 });
 
-Deno.test("with --ejection-answers=0 a 503 is an answer like any other", async () => {
+Deno.test("with --ejection-answers=0 a 503 does not count", async () => {
   await using failing = answering(503);
   await using backend = new Backend();
   using proxy = new TestProxy([failing.port, backend.port], { ejectionAnswers: 0 });
@@ -143,7 +143,7 @@ Deno.test("with --ejection-answers=0 a 503 is an answer like any other", async (
   assert.equal(statuses.filter((status) => status === 503).length, 10);
 });
 
-Deno.test("never more than half are left out for what they answer, and the only endpoint never", async () => {
+Deno.test("at most half of the endpoints are ejected for their responses, and the only endpoint never", async () => {
   await using first = answering(503);
   await using second = answering(503);
   await using third = answering(503);
@@ -158,7 +158,7 @@ Deno.test("never more than half are left out for what they answer, and the only 
   assert.equal((await alone.series()).get(left), undefined);
 });
 
-Deno.test("a backend that closes idle connections as they are used is not left out", async () => {
+Deno.test("a backend that closes idle connections while they are reused is not ejected", async () => {
   await using closing = new Backend(async (peer) => {
     await peer.request();
     await peer.send(reply("ok"));
@@ -174,7 +174,7 @@ Deno.test("a backend that closes idle connections as they are used is not left o
   assert.ok(closing.accepted > 5);
 });
 
-Deno.test("an endpoint that is back is asked again once its time is over", async () => {
+Deno.test("an ejected endpoint that works again is used once its time is over", async () => {
   await using backend = new Backend();
   const port = refusingPort();
   using proxy = new TestProxy([port, backend.port], { ejectionTime: 1 });
@@ -187,7 +187,7 @@ Deno.test("an endpoint that is back is asked again once its time is over", async
   assert.ok(back.accepted > 0);
 });
 
-Deno.test("a lack of our own descriptors is held against no endpoint", async () => {
+Deno.test("our own lack of descriptors counts against no endpoint", async () => {
   await using backend = new Backend();
   await using other = new Backend();
   using observed = new ObservedProxy([backend.port, other.port], {
@@ -207,7 +207,7 @@ Deno.test("a lack of our own descriptors is held against no endpoint", async () 
   assert.equal(series.get('pingress_upstream_ejections_total{reason="no_answer"}'), undefined);
 });
 
-Deno.test("an endpoint alone is asked however often it has failed", async () => {
+Deno.test("a single endpoint is tried however often it has failed", async () => {
   const port = refusingPort();
   using proxy = new TestProxy([port]);
   assert.deepEqual(await ask(proxy.port, 10), new Array(10).fill(502));
@@ -215,12 +215,12 @@ Deno.test("an endpoint alone is asked however often it has failed", async () => 
   assert.deepEqual(await ask(proxy.port, 1), [200]);
 });
 
-Deno.test("when every endpoint fails they are still asked: 502, not 503", async () => {
+Deno.test("when every endpoint fails they are still tried: 502, not 503", async () => {
   using proxy = new TestProxy([refusingPort(), refusingPort(), refusingPort()]);
   assert.deepEqual(await ask(proxy.port, 20), new Array(20).fill(502));
 });
 
-Deno.test("an outage of all endpoints grows by a fifth and 30 requests, not to twice its load", async () => {
+Deno.test("an outage of all endpoints adds a fifth and 30 requests to the load, and does not double it", async () => {
   await using one = crashing();
   await using two = crashing();
   using observed = new ObservedProxy([one.port, two.port]);

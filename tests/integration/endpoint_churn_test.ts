@@ -98,7 +98,7 @@ for (const ending of ["leaves the list first", "ends before the list says so"] a
   });
 }
 
-Deno.test("without an endpoint 503 comes at once, and 200 with the first request after one is back", async () => {
+Deno.test("without an endpoint 503 is sent at once, and 200 with the first request after one is back", async () => {
   await using backend = new Backend();
   using proxy = new TestProxy([backend.port]);
   using client = await Peer.connect(proxy.port);
@@ -114,7 +114,7 @@ Deno.test("without an endpoint 503 comes at once, and 200 with the first request
   }
 });
 
-Deno.test("endpoints that were all failing when they went are asked at once when they are back", async () => {
+Deno.test("endpoints that were all failing when removed are used at once when they are back", async () => {
   await using backend = new Backend();
   const gone = new Backend();
   const { port } = gone;

@@ -65,7 +65,7 @@ function seen(head: string): Line[] {
 }
 
 for (const isTrusted of [false, true]) {
-  Deno.test(`what filters add to a request reaches no other, from ${isTrusted ? "a trusted proxy" : "clients"}`, async () => {
+  Deno.test(`fields that filters add to a request reach no other, from ${isTrusted ? "a trusted proxy" : "clients"}`, async () => {
     const random = new Random(isTrusted ? 2 : 1);
     const chains = Array.from({ length: CHAINS / 2 }, (_, i) => randomChain(random, `r${i}`));
     const routes: Record<string, RouteSpec> = {};

@@ -17,7 +17,7 @@ for (
     ["a body behind 304", "GET", "HTTP/1.1 304 Not Modified\r\n\r\n"],
   ] as const
 ) {
-  Deno.test(`${name} is nobody's answer`, async () => {
+  Deno.test(`${name} is never part of another response`, async () => {
     await using backend = new Backend(async (peer) => {
       for (let message; (message = await peer.request()) !== null;) {
         if (message.head.includes("/victim ")) await peer.send(reply("ok"));

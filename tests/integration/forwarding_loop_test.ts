@@ -29,7 +29,7 @@ for (
     ["a WebSocket handshake", WEBSOCKET, "http"],
   ] as const
 ) {
-  Deno.test(`${what} that two proxies send to each other ends with 508 after three passes`, async () => {
+  Deno.test(`${what} that two proxies forward to each other ends with 508 after three passes`, async () => {
     const limits = { connections: 100 };
     using first = new TestProxy([], limits);
     using second = new TestProxy([], limits);
@@ -45,7 +45,7 @@ for (
   });
 }
 
-Deno.test("a backend that calls another host here with its request's fields is served", async () => {
+Deno.test("a backend that calls another host of the proxy with its request's fields is served", async () => {
   await using last = new Backend();
   using inner = new TestProxy([last.port], {}, { loopMark: MARK });
   await using copying = new Backend(async (peer) => {
@@ -62,7 +62,7 @@ Deno.test("a backend that calls another host here with its request's fields is s
   assert.equal(answer.body, "ok");
 });
 
-Deno.test("a loop of three proxies has three passes too", async () => {
+Deno.test("a loop of three proxies also has three passes", async () => {
   using first = new TestProxy([]);
   using second = new TestProxy([]);
   using third = new TestProxy([]);
@@ -74,7 +74,7 @@ Deno.test("a loop of three proxies has three passes too", async () => {
   assert.deepEqual(ring.map(({ codes }) => codes), [[], [], ["loop_detected"]]);
 });
 
-Deno.test("a mark that is published later is that of requests on connections which are open", async () => {
+Deno.test("a loop mark that is published later applies to requests on open connections", async () => {
   await using backend = new Backend(async (peer) => {
     for (let request = await peer.request(); request; request = await peer.request()) {
       await peer.send(reply(/^CDN-Loop: (.*)\r$/m.exec(request.head)?.[1] ?? "none"));
@@ -92,7 +92,7 @@ Deno.test("a mark that is published later is that of requests on connections whi
   }
 });
 
-Deno.test("proxies without a common mark do not take each other's for their own", async () => {
+Deno.test("proxies without a common loop mark do not detect each other's", async () => {
   await using backend = new Backend();
   using third = new TestProxy([backend.port]);
   using second = new TestProxy([third.port]);

@@ -47,7 +47,7 @@ function assertFailed(outcome: Outcome, grpcStatus: number): void {
   assert.equal(head["content-length"], undefined);
 }
 
-Deno.test("every kind of gRPC call passes, with its messages, fields and trailers", async () => {
+Deno.test("every kind of gRPC call is forwarded, with its messages, fields and trailers", async () => {
   await using backend = await GrpcBackend.start();
   await using it = await scene([backend.port]);
   const unary = await it.client.call("Echo", ["hello"], [["x-meta", "a"], ["x-meta-bin", "AAE="]]);
@@ -73,7 +73,7 @@ Deno.test("every kind of gRPC call passes, with its messages, fields and trailer
   assert.equal((await call.outcome()).grpcStatus, 0);
 });
 
-Deno.test("a status that a backend gives without a body passes without one", async () => {
+Deno.test("a status that a backend sends without a body is forwarded without one", async () => {
   await using backend = await GrpcBackend.start();
   await using it = await scene([backend.port]);
   const outcome = await it.client.call("Missing");
@@ -83,7 +83,7 @@ Deno.test("a status that a backend gives without a body passes without one", asy
   );
 });
 
-Deno.test("an error page of somebody before the backend passes as it is", async () => {
+Deno.test("an error page of a proxy before the backend is forwarded unchanged", async () => {
   await using backend = await GrpcBackend.start();
   await using it = await scene([backend.port]);
   const { status, head, grpcStatus } = await it.client.call("Gateway");
@@ -103,7 +103,7 @@ Deno.test("gRPC and HTTP share a host, a connection and a backend", async () => 
   }
 });
 
-Deno.test("no endpoint is UNAVAILABLE to gRPC, and a page to HTTP", async () => {
+Deno.test("a missing endpoint is UNAVAILABLE for gRPC, and a page for HTTP", async () => {
   await using it = await scene([]);
   assertFailed(await it.client.call("Echo"), 14);
   const page = await it.client.peer.ask("/page");
@@ -117,7 +117,7 @@ Deno.test("a host without a route is UNIMPLEMENTED", async () => {
   assertFailed(await it.client.call("Echo"), 12);
 });
 
-Deno.test("a backend that cannot be reached, or closes before it answers, is UNAVAILABLE", async () => {
+Deno.test("a backend that is unreachable, or closes before its response, is UNAVAILABLE", async () => {
   await using closing = new H2Backend(async (peer) => {
     await peer.until("a request", () => peer.streams.size > 0);
   });
@@ -127,7 +127,7 @@ Deno.test("a backend that cannot be reached, or closes before it answers, is UNA
   }
 });
 
-Deno.test("a backend that does not answer in time is DEADLINE_EXCEEDED, and its stream is ended", async () => {
+Deno.test("a backend that does not respond in time is DEADLINE_EXCEEDED, and its stream is reset", async () => {
   await using backend = await GrpcBackend.start();
   await using it = await scene([backend.port], { responseHeadTimeout: 200 });
   assertFailed(await it.client.call("Silent"), 4);
@@ -135,7 +135,7 @@ Deno.test("a backend that does not answer in time is DEADLINE_EXCEEDED, and its 
   assert.deepEqual(it.proxy.codes, ["upstream_timeout"]);
 });
 
-Deno.test("a backend that breaks off in the middle ends its own call alone, without trailers", async () => {
+Deno.test("a backend that aborts in the middle ends only its own call, without trailers", async () => {
   await using backend = await GrpcBackend.start();
   await using it = await scene([backend.port]);
   const other = await it.client.open("Echo");
@@ -151,7 +151,7 @@ Deno.test("a backend that breaks off in the middle ends its own call alone, with
   assert.deepEqual([outcome.messages, outcome.grpcStatus], [["before", "after"], 0]);
 });
 
-Deno.test("a client that cancels its call ends it at the backend", async () => {
+Deno.test("a client that cancels its call cancels it at the backend", async () => {
   await using backend = await GrpcBackend.start();
   await using it = await scene([backend.port]);
   const call = await it.client.open("Stalled");
@@ -181,7 +181,7 @@ async function statusOfSilence(it: Awaited<ReturnType<typeof scene>>, bytes: num
   return (await call.outcome()).grpcStatus;
 }
 
-Deno.test("a call without a whole first message is as other bodies are, also to a backend of HTTP/2", async () => {
+Deno.test("a call without a complete first message has the timeouts of other bodies, also with an HTTP/2 backend", async () => {
   await using backend = await GrpcBackend.start();
   for (const bytes of [[], [0, 0, 0, 0], [0, 0, 0, 0, 2, 65]]) {
     await using it = await scene([backend.port], { bodyTimeout: 200 });
@@ -190,7 +190,7 @@ Deno.test("a call without a whole first message is as other bodies are, also to 
   }
 });
 
-Deno.test("a call that trickles its first message is cut by the rate of bodies", async () => {
+Deno.test("a call that trickles its first message is cut by the minimum rate of bodies", async () => {
   await using backend = await GrpcBackend.start();
   await using it = await scene([backend.port], { bodyTimeout: 300, bodyRate: 1_000 });
   const call = await it.client.open("Silent");
@@ -206,7 +206,7 @@ Deno.test("a call that trickles its first message is cut by the rate of bodies",
   assert.deepEqual(it.proxy.codes, ["body_timeout"]);
 });
 
-Deno.test("what calls itself gRPC is a body like others to a backend of HTTP/1.1", async () => {
+Deno.test("a body with a gRPC content type is an ordinary body for an HTTP/1.1 backend", async () => {
   await using backend = new Backend(async (peer) => {
     while (await peer.request() !== null);
   });
@@ -218,7 +218,7 @@ Deno.test("what calls itself gRPC is a body like others to a backend of HTTP/1.1
 
 // ── Deadlines ───────────────────────────────────────────────────────────────────────────────────
 
-Deno.test("a deadline that passes before the head is DEADLINE_EXCEEDED, and ends the backend's stream", async () => {
+Deno.test("a deadline before the head is DEADLINE_EXCEEDED, and resets the backend's stream", async () => {
   await using backend = await GrpcBackend.start();
   await using it = await scene([backend.port]);
   assertFailed(await it.client.call("Silent", ["hello"], [["grpc-timeout", "200m"]]), 4);
@@ -240,7 +240,7 @@ Deno.test("a backend that ends a call at its deadline before the client does: DE
   assert.deepEqual(it.proxy.codes, ["deadline_passed"]);
 });
 
-Deno.test("a call's own deadline may be longer than an answer's head may take", async () => {
+Deno.test("a call's own deadline may be longer than the timeout for a response's head", async () => {
   await using backend = await GrpcBackend.start();
   await using it = await scene([backend.port], { responseHeadTimeout: 100 });
   assertFailed(await it.client.call("Silent", ["hello"], [["grpc-timeout", "600m"]]), 4);
@@ -249,7 +249,7 @@ Deno.test("a call's own deadline may be longer than an answer's head may take", 
   assert.deepEqual(it.proxy.codes, ["deadline_passed", "upstream_timeout"]);
 });
 
-Deno.test("a deadline that passes after the head resets the stream, in a message's middle or not", async () => {
+Deno.test("a deadline after the head resets the stream, within a message or not", async () => {
   await using backend = await GrpcBackend.start();
   await using it = await scene([backend.port]);
   const outcome = await it.client.call("Stalled", ["hello"], [["grpc-timeout", "300m"]]);
@@ -259,7 +259,7 @@ Deno.test("a deadline that passes after the head resets the stream, in a message
   assert.deepEqual(it.proxy.codes, ["deadline_passed"]);
 });
 
-Deno.test("a deadline passes while a call is still being sent", async () => {
+Deno.test("a deadline can expire while a call is still being sent", async () => {
   await using backend = await GrpcBackend.start();
   await using it = await scene([backend.port]);
   const call = await it.client.open("Fields", [["grpc-timeout", "300m"]]);
@@ -269,12 +269,12 @@ Deno.test("a deadline passes while a call is still being sent", async () => {
   await until("the end of the backend's stream", () => backend.open === 0);
 });
 
-Deno.test("a deadline passes while a call waits for an endpoint", async () => {
+Deno.test("a deadline can expire while a call waits for an endpoint", async () => {
   await using it = await scene([], { holdTimeout: 60_000 });
   assertFailed(await it.client.call("Echo", ["hello"], [["grpc-timeout", "200m"]]), 4);
 });
 
-Deno.test("a deadline passes while a connection to the backend is made", async () => {
+Deno.test("a deadline can expire while a connection to the backend opens", async () => {
   await using backend = await GrpcBackend.start();
   using slow = new SlowConnect(backend.port);
   await using it = await scene([backend.port], { connectTimeout: 60_000 });
@@ -285,7 +285,7 @@ Deno.test("a deadline passes while a connection to the backend is made", async (
   assert.equal(backend.calls.length, 1);
 });
 
-Deno.test("a call that ends within its deadline is left alone, and so is the next", async () => {
+Deno.test("a call that ends within its deadline is not affected, nor is the next", async () => {
   await using backend = await GrpcBackend.start();
   await using it = await scene([backend.port]);
   const quick = await it.client.call("Echo", ["quick"], [["grpc-timeout", "100m"]]);
@@ -308,7 +308,7 @@ Deno.test("a malformed grpc-timeout is INTERNAL, and reaches no backend", async 
   assert.deepEqual(backend.calls, []);
 });
 
-Deno.test("an endpoint is not left out for deadlines that clients give", async () => {
+Deno.test("an endpoint is not ejected because of clients' deadlines", async () => {
   await using one = await GrpcBackend.start();
   await using two = await GrpcBackend.start();
   await using it = await scene([one.port, two.port], { ejectionFailures: 1 });
@@ -325,7 +325,7 @@ Deno.test("an endpoint is not left out for deadlines that clients give", async (
 
 // ── HTTP/1.1 ────────────────────────────────────────────────────────────────────────────────────
 
-Deno.test("our own failures are gRPC's over HTTP/1.1 too", async () => {
+Deno.test("local replies are gRPC errors over HTTP/1.1 too", async () => {
   using proxy = new TestProxy([]);
   const answer = await fetch(`http://127.0.0.1:${proxy.port}/test.Service/Echo`, {
     method: "POST",
@@ -338,7 +338,7 @@ Deno.test("our own failures are gRPC's over HTTP/1.1 too", async () => {
   assert.equal(await answer.text(), "");
 });
 
-Deno.test("a call by HTTP/1.1 reaches a backend of HTTP/2, and gets its trailers", async () => {
+Deno.test("a call over HTTP/1.1 reaches an HTTP/2 backend, and gets its trailers", async () => {
   await using backend = await GrpcBackend.start();
   await using it = await scene([backend.port]);
   using connection = await Deno.connect({ hostname: "127.0.0.1", port: it.proxy.port });

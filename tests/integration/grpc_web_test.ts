@@ -117,7 +117,7 @@ function cut(bytes: Uint8Array, size: number): Uint8Array[] {
 }
 
 for (const [version, ask] of [["HTTP/1.1", byHttp1], ["HTTP/2", byHttp2]] as const) {
-  Deno.test(`${version}: binary calls reach a gRPC backend, and its trailers come in the body`, async () => {
+  Deno.test(`${version}: binary calls reach a gRPC backend, and its trailers arrive in the body`, async () => {
     await using backend = await GrpcBackend.start();
     using proxy = proxyTo([backend.port]);
     for (const parts of [[framesOf(["a", "bc"])], cut(framesOf(["a", "bc"]), 3)]) {
@@ -137,7 +137,7 @@ for (const [version, ask] of [["HTTP/1.1", byHttp1], ["HTTP/2", byHttp2]] as con
     assert.deepEqual([call["te"], call["grpc-timeout"]], ["trailers", "10S"]);
   });
 
-  Deno.test(`${version}: calls in text are decoded and encoded, with padding anywhere`, async () => {
+  Deno.test(`${version}: text calls are decoded and encoded, with padding anywhere`, async () => {
     await using backend = await GrpcBackend.start();
     using proxy = proxyTo([backend.port]);
     const messages = ["a", "bc", "", "d".repeat(1_000)];
@@ -151,7 +151,7 @@ for (const [version, ask] of [["HTTP/1.1", byHttp1], ["HTTP/2", byHttp2]] as con
     }
   });
 
-  Deno.test(`${version}: a large answer passes whole, in either coding`, async () => {
+  Deno.test(`${version}: a large response is forwarded completely, in either encoding`, async () => {
     await using backend = await GrpcBackend.start();
     using proxy = proxyTo([backend.port]);
     for (const type of [BINARY, TEXT]) {
@@ -164,7 +164,7 @@ for (const [version, ask] of [["HTTP/1.1", byHttp1], ["HTTP/2", byHttp2]] as con
     }
   });
 
-  Deno.test(`${version}: a status without a body stands in the head`, async () => {
+  Deno.test(`${version}: a status without a body is in the head`, async () => {
     await using backend = await GrpcBackend.start();
     using proxy = proxyTo([backend.port]);
     const answer = await ask(proxy.port, "Missing", TEXT, [encodeParts(["a"])]);
@@ -175,7 +175,7 @@ for (const [version, ask] of [["HTTP/1.1", byHttp1], ["HTTP/2", byHttp2]] as con
     );
   });
 
-  Deno.test(`${version}: our own failures are gRPC's`, async () => {
+  Deno.test(`${version}: local replies are gRPC errors`, async () => {
     await using backend = await GrpcBackend.start();
     using nobody = proxyTo([]);
     const none = await ask(nobody.port, "Echo", BINARY, [frameOf("a")]);
@@ -191,7 +191,7 @@ for (const [version, ask] of [["HTTP/1.1", byHttp1], ["HTTP/2", byHttp2]] as con
     await until("the end of the backend's stream", () => backend.open === 0);
   });
 
-  Deno.test(`${version}: a text that is no base64 is refused, whatever of it has been sent`, async () => {
+  Deno.test(`${version}: text that is not base64 is rejected, however much of it has been sent`, async () => {
     await using backend = await GrpcBackend.start();
     using proxy = proxyTo([backend.port]);
     const whole = encodeParts(["a message that is long enough"]);
@@ -204,7 +204,7 @@ for (const [version, ask] of [["HTTP/1.1", byHttp1], ["HTTP/2", byHttp2]] as con
     assert.deepEqual(new Set(proxy.codes), new Set(["bad_chunk"]));
   });
 
-  Deno.test(`${version}: other requests to the same Service are left as they are`, async () => {
+  Deno.test(`${version}: other requests to the same Service are unchanged`, async () => {
     await using backend = await GrpcBackend.start();
     using proxy = proxyTo([backend.port]);
     const page = await ask(proxy.port, "Page", "application/json", [new Uint8Array(2)]);
@@ -223,7 +223,7 @@ const SWITCHES: readonly [string, SceneOptions, boolean][] = [
 ];
 
 for (const [what, options, translated] of SWITCHES) {
-  Deno.test(`gRPC-Web ${what} is ${translated ? "translated" : "passed on as it is"}`, async () => {
+  Deno.test(`gRPC-Web ${what} is ${translated ? "translated" : "forwarded unchanged"}`, async () => {
     await using backend = await GrpcBackend.start();
     using proxy = proxyTo([backend.port], options);
     const answer = await byHttp1(proxy.port, "Echo", BINARY, [frameOf("a")]);
@@ -232,7 +232,7 @@ for (const [what, options, translated] of SWITCHES) {
   });
 }
 
-Deno.test("the flag is not for backends of HTTP/1.1, which may speak gRPC-Web themselves", async () => {
+Deno.test("the flag does not apply to HTTP/1.1 backends, which may speak gRPC-Web themselves", async () => {
   await using backend = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen() {} },
     (request) =>
@@ -247,7 +247,7 @@ Deno.test("the flag is not for backends of HTTP/1.1, which may speak gRPC-Web th
   assert.equal(answer.head("x-type"), BINARY);
 });
 
-Deno.test("a stream's messages come as they are sent, and a page that leaves ends the call", async () => {
+Deno.test("a stream's messages arrive as they are sent, and a client that leaves cancels the call", async () => {
   await using backend = await GrpcBackend.start();
   using proxy = proxyTo([backend.port]);
   for (const type of [BINARY, TEXT]) {
@@ -268,7 +268,7 @@ Deno.test("a stream's messages come as they are sent, and a page that leaves end
   }
 });
 
-Deno.test("a deadline that passes in the middle cuts the body, without trailers", async () => {
+Deno.test("a deadline within the body cuts it, without trailers", async () => {
   await using backend = await GrpcBackend.start();
   using proxy = proxyTo([backend.port]);
   const answer = await fetch(`http://127.0.0.1:${proxy.port}${path("Stalled")}`, {

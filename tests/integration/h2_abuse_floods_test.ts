@@ -32,7 +32,7 @@ import { H2Scene } from "../support/h2_scene.ts";
 for (const reads of [true, false]) {
   for (const attack of FLOODS) {
     const { says, reason, limit, count, sent, before } = attack;
-    Deno.test(`${says}, ${reads ? "" : "not "}reading: cut as ${reason} after ${limit}`, async () => {
+    Deno.test(`${says}, ${reads ? "" : "not "}reading: closed as ${reason} after ${limit}`, async () => {
       await using scene = new H2Scene({ http2Streams: STREAMS });
       await scene.startCanary();
       const peer = await scene.connect({ deaf: !reads });
@@ -64,7 +64,7 @@ for (const reads of [true, false]) {
 for (const attack of FLOODS) {
   const { says, limit, before } = attack;
   const within = Math.floor(limit * 0.8);
-  Deno.test(`${within} times "${says}" are borne`, async () => {
+  Deno.test(`${within} times "${says}" are accepted`, async () => {
     await using scene = new H2Scene({ http2Streams: STREAMS });
     const peer = await scene.connect();
     await before?.(peer);
@@ -74,7 +74,7 @@ for (const attack of FLOODS) {
   });
 }
 
-Deno.test("resets by the client and those it provokes are counted together", async () => {
+Deno.test("resets by the client and those it causes share one count", async () => {
   await using scene = new H2Scene();
   const peer = await scene.connect();
   const [mine] = FLOODS;
@@ -87,7 +87,7 @@ Deno.test("resets by the client and those it provokes are counted together", asy
   assert.ok(byResets(peer) < 100, `${byResets(peer)} more`);
 });
 
-Deno.test("streams that are reset keep their places until the backend is rid of them", async () => {
+Deno.test("reset streams count as open until the backend is done with them", async () => {
   const limits = { http2Resets: 1_000_000, http2ControlFrames: 1_000_000, http2Streams: 10 };
   await using scene = new H2Scene(limits);
   await scene.startCanary();
@@ -110,7 +110,7 @@ Deno.test("streams that are reset keep their places until the backend is rid of 
   await scene.checkCanary();
 });
 
-Deno.test("requests taken back when the backend has them are cut as soon, and cancelled there", async () => {
+Deno.test("requests that are reset once the backend has them are cut as early, and cancelled there", async () => {
   await using scene = new H2Scene();
   await scene.startCanary();
   const peer = await scene.connect();
@@ -130,7 +130,7 @@ Deno.test("requests taken back when the backend has them are cut as soon, and ca
   console.log(`figure: taken back from the backend: ${scene.origin.hits} reached it`);
 });
 
-Deno.test("every request that is answered makes up for one that is not", async () => {
+Deno.test("every completed request offsets one that is not", async () => {
   await using scene = new H2Scene();
   const peer = await scene.connect();
   for (let i = 0; i < 300; i++) {
@@ -141,7 +141,7 @@ Deno.test("every request that is answered makes up for one that is not", async (
   assert.ok(await peer.isAlive());
 });
 
-Deno.test("requests that are given up after a second are no abuse, however many", async () => {
+Deno.test("requests that are cancelled after a second are not abuse, however many", async () => {
   await using scene = new H2Scene();
   const peer = await scene.connect();
   for (let round = 0; round < 2; round++) {
@@ -157,7 +157,7 @@ Deno.test("requests that are given up after a second are no abuse, however many"
   assert.equal((await peer.ask("/ok")).body, "ok");
 });
 
-Deno.test("acknowledgements that are not read are few, where control frames may be many", async () => {
+Deno.test("unread acknowledgements are limited strictly, control frames loosely", async () => {
   await using scene = new H2Scene({ http2ControlFrames: 1_000_000 });
   const peer = await scene.connect({ deaf: true });
   const pings = join(...Array.from({ length: 2_000 }, (_, i) => ping(i)));
@@ -169,7 +169,7 @@ Deno.test("acknowledgements that are not read are few, where control frames may 
   assert.deepEqual(await scene.ends(), { unread_acks: 1 });
 });
 
-Deno.test("a PING and two WINDOW_UPDATE for each DATA frame of a download are no flood", async () => {
+Deno.test("a PING and two WINDOW_UPDATE for each DATA frame of a download are not a flood", async () => {
   await using scene = new H2Scene({ http2ControlFrames: 10 });
   const peer = await scene.connect();
   const stream = peer.nextStream();
@@ -188,7 +188,7 @@ Deno.test("a PING and two WINDOW_UPDATE for each DATA frame of a download are no
 for (
   const [says, block] of [["full", new Uint8Array(1024)], ["empty", new Uint8Array(0)]] as const
 ) {
-  Deno.test(`a flood of ${says} CONTINUATION frames is cut (CVE-2024-27316)`, async () => {
+  Deno.test(`a flood of ${says} CONTINUATION frames closes the connection (CVE-2024-27316)`, async () => {
     await using scene = new H2Scene();
     await scene.startCanary();
     const peer = await scene.connect();
@@ -207,7 +207,7 @@ for (
   });
 }
 
-Deno.test("priorities that depend on each other cost nothing", async () => {
+Deno.test("priorities that depend on each other have no cost", async () => {
   await using scene = new H2Scene();
   const peer = await scene.connect();
   const parts: Uint8Array[] = [];

@@ -108,7 +108,7 @@ const SIZES: readonly { readonly says: string; readonly block: Uint8Array; statu
 ];
 
 for (const { says, block, status } of SIZES) {
-  Deno.test(`a head with ${says} gets ${status}, and the connection goes on`, async () => {
+  Deno.test(`a head with ${says} gets ${status}, and the connection continues`, async () => {
     await using scene = new H2Scene(LIMITS);
     const peer = await scene.connect();
     for (let i = 0; i < 3; i++) {
@@ -122,14 +122,14 @@ for (const { says, block, status } of SIZES) {
   });
 }
 
-Deno.test("the limit of fields is said in SETTINGS (§6.5.2), decoded size with 32 bytes a field", async () => {
+Deno.test("the limit of fields is announced in SETTINGS (§6.5.2), as decoded size with 32 bytes a field", async () => {
   await using scene = new H2Scene(LIMITS);
   const peer = await scene.connect();
   await peer.until("SETTINGS", () => peer.count(FRAME.SETTINGS) > 0);
   assert.equal(peer.setting(SETTING.MAX_HEADER_LIST_SIZE), LIMITS.requestHeadBytes);
 });
 
-Deno.test("a head so large that it is not gathered any more ends the connection", async () => {
+Deno.test("a head too large to be collected closes the connection", async () => {
   await using scene = new H2Scene(LIMITS);
   const peer = await scene.connect();
   await peer.send(head(1, join(HEAD, literals(fields(20_000)))));
@@ -140,7 +140,7 @@ Deno.test("a head so large that it is not gathered any more ends the connection"
   assert.equal(scene.origin.hits, 0);
 });
 
-Deno.test("32 bytes of each field count, whatever it holds", async () => {
+Deno.test("32 bytes of each field count, whatever it contains", async () => {
   // 900 fields of 3 bytes are 2.7 KiB, and 31 KiB with what each costs.
   await using scene = new H2Scene({ requestFields: 10_000, requestHeadBytes: 32 * 1024 });
   const peer = await scene.connect();
@@ -150,7 +150,7 @@ Deno.test("32 bytes of each field count, whatever it holds", async () => {
   assert.equal((await peer.answer(3)).status, 431);
 });
 
-Deno.test("a table that a head too large has changed is in step for the next head", async () => {
+Deno.test("a table changed by a head that is too large is in sync for the next head", async () => {
   await using scene = new H2Scene(LIMITS);
   const peer = await scene.connect();
   // What enters the table behind the limit counts too: the next head names it.
@@ -170,7 +170,7 @@ Deno.test("a table that a head too large has changed is in step for the next hea
   assert.match(body, /\r\nx-third: 3\r\nx-second: 2\r\nx-first: 1\r\n/i);
 });
 
-Deno.test("a head too large whose body follows gets 431, and the body is not waited for", async () => {
+Deno.test("a head that is too large gets 431, and its body is not waited for", async () => {
   await using scene = new H2Scene(LIMITS);
   const peer = await scene.connect();
   await peer.send(head(1, join(literals(post("/echo")), literals(fields(101))), false));
@@ -180,7 +180,7 @@ Deno.test("a head too large whose body follows gets 431, and the body is not wai
   assert.equal(scene.origin.hits, 1);
 });
 
-Deno.test("trailers too large reset their stream alone", async () => {
+Deno.test("trailers that are too large reset only their stream", async () => {
   await using scene = new H2Scene(LIMITS);
   const peer = await scene.connect();
   await peer.send(headers(1, post("/hold")), head(1, literals(fields(200))));
@@ -240,7 +240,7 @@ const BROKEN: readonly (readonly [says: string, block: Uint8Array])[] = [
 ];
 
 for (const [says, block] of BROKEN) {
-  Deno.test(`${says} ends the connection: COMPRESSION_ERROR`, async () => {
+  Deno.test(`${says} closes the connection: COMPRESSION_ERROR`, async () => {
     await using scene = new H2Scene();
     await scene.startCanary();
     const peer = await scene.connect();
@@ -254,7 +254,7 @@ for (const [says, block] of BROKEN) {
   });
 }
 
-Deno.test("a table may be made small, emptied, and large again", async () => {
+Deno.test("a table may shrink, be emptied, and grow again", async () => {
   await using scene = new H2Scene();
   const peer = await scene.connect();
   const echo = literals(get("/echo"));
@@ -286,7 +286,7 @@ Deno.test("an entry larger than the table empties it", async () => {
   assert.equal(codeName(peer.goAway?.code), "COMPRESSION_ERROR");
 });
 
-Deno.test("our answers fit a client without a table of its own", async () => {
+Deno.test("our responses work for a client without a dynamic table", async () => {
   await using scene = new H2Scene();
   const peer = await scene.connect({ settings: [[SETTING.HEADER_TABLE_SIZE, 0]] });
   for (let i = 0; i < 5; i++) assert.equal((await peer.ask("/ok")).body, "ok");
@@ -313,7 +313,7 @@ const BEGINNINGS: readonly (readonly [says: string, bytes: Uint8Array])[] = [
 ];
 
 for (const [says, bytes] of BEGINNINGS) {
-  Deno.test(`${says}, and then nothing: closed in the time of a head`, async () => {
+  Deno.test(`${says}, and then nothing: closed after the head timeout`, async () => {
     await using scene = new H2Scene(SLOW);
     await scene.startCanary();
     const peer = await scene.connect({ rude: true });
@@ -323,7 +323,7 @@ for (const [says, bytes] of BEGINNINGS) {
     await scene.checkCanary();
   });
 
-  Deno.test(`${says}, byte by byte and then nothing: closed just so`, async () => {
+  Deno.test(`${says}, byte by byte and then nothing: closed after the head timeout`, async () => {
     await using scene = new H2Scene(SLOW);
     const peer = await scene.connect({ rude: true });
     for (const byte of bytes) {
@@ -335,7 +335,7 @@ for (const [says, bytes] of BEGINNINGS) {
   });
 }
 
-Deno.test("a head that trickles is given up after the time of a head, whatever comes of it", async () => {
+Deno.test("a head that trickles is aborted after the head timeout, whatever arrives of it", async () => {
   await using scene = new H2Scene(SLOW);
   const peer = await scene.connect();
   await peer.send(headers(1, HEAD.subarray(0, 1), { endHeaders: false }));
@@ -347,7 +347,7 @@ Deno.test("a head that trickles is given up after the time of a head, whatever c
   assert.equal(scene.origin.hits, 0);
 });
 
-Deno.test("a connection with a whole beginning is not closed for its slow start", async () => {
+Deno.test("a connection with a complete preface is not closed for its slow start", async () => {
   await using scene = new H2Scene(SLOW);
   const peer = await scene.connect();
   assert.ok(await peer.isAlive());
@@ -355,7 +355,7 @@ Deno.test("a connection with a whole beginning is not closed for its slow start"
   assert.equal((await peer.ask("/ok")).body, "ok");
 });
 
-Deno.test("a connection may begin byte by byte", async () => {
+Deno.test("a connection may start byte by byte", async () => {
   await using scene = new H2Scene();
   const peer = await scene.connect({ rude: true });
   for (const byte of join(PREFACE, settings(), headers(1, get("/ok"), { end: true }), ping(7))) {
@@ -373,7 +373,7 @@ for (
     ["an acknowledgement in place of SETTINGS", join(PREFACE, latin1("\0\0\0\x04\x01\0\0\0\0"))],
   ] as const
 ) {
-  Deno.test(`${says} is no beginning`, async () => {
+  Deno.test(`${says} is not a valid start of a connection`, async () => {
     await using scene = new H2Scene();
     const peer = await scene.connect({ rude: true });
     await peer.send(bytes, new Uint8Array(100));
@@ -382,7 +382,7 @@ for (
   });
 }
 
-Deno.test("a preface on a connection under way is a malformed frame", async () => {
+Deno.test("a preface within a connection is a malformed frame", async () => {
   await using scene = new H2Scene();
   const peer = await scene.connect();
   assert.ok(await peer.isAlive());

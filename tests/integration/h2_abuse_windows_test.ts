@@ -50,7 +50,7 @@ async function allAsked(scene: H2Scene): Promise<void> {
 
 const HASTY = { writeTimeout: 300 };
 
-Deno.test("windows of zero: each stream is given up after the write timeout", async () => {
+Deno.test("windows of zero: each stream is reset after the write timeout", async () => {
   await using scene = new H2Scene(HASTY);
   await scene.startCanary();
   const peer = await scene.connect({ settings: [[SETTING.INITIAL_WINDOW_SIZE, 0]] });
@@ -61,7 +61,7 @@ Deno.test("windows of zero: each stream is given up after the write timeout", as
   await scene.checkCanary();
 });
 
-Deno.test("windows of zero that open before that are no fault", async () => {
+Deno.test("windows of zero that open before the timeout are accepted", async () => {
   await using scene = new H2Scene();
   const peer = await scene.connect({ settings: [[SETTING.INITIAL_WINDOW_SIZE, 0]] });
   const stream = peer.nextStream();
@@ -74,7 +74,7 @@ Deno.test("windows of zero that open before that are no fault", async () => {
   assert.equal((await peer.answer(stream)).body, "ok");
 });
 
-Deno.test("a connection's window that is never opened: its streams are given up", async () => {
+Deno.test("a connection window that never opens: its streams are reset", async () => {
   await using scene = new H2Scene(HASTY);
   await scene.startCanary();
   const peer = await scene.connect({ keepsWindows: true });
@@ -88,7 +88,7 @@ Deno.test("a connection's window that is never opened: its streams are given up"
   await scene.checkCanary();
 });
 
-Deno.test("windows that open by a byte are a flood of WINDOW_UPDATE", async () => {
+Deno.test("windows that open by single bytes are a flood of WINDOW_UPDATE", async () => {
   await using scene = new H2Scene();
   await scene.startCanary();
   const peer = await scene.connect({ settings: [[SETTING.INITIAL_WINDOW_SIZE, 1]] });
@@ -104,7 +104,7 @@ Deno.test("windows that open by a byte are a flood of WINDOW_UPDATE", async () =
   await scene.checkCanary();
 });
 
-Deno.test("windows that open by a byte now and then are too slow a pace", async () => {
+Deno.test("windows that open by a byte now and then are below the minimum rate", async () => {
   await using scene = new H2Scene({ writeTimeout: 300, writeRate: 240 });
   await scene.startCanary();
   const peer = await scene.connect({
@@ -138,7 +138,7 @@ Deno.test("a client that does not read its socket is closed after the write time
   await until("its connection is forgotten", () => scene.proxy.proxy.server.connectionCount <= 1);
 });
 
-Deno.test("tens of thousands of streams, opened and left: they end with their bodies' timeout", async () => {
+Deno.test("tens of thousands of abandoned streams end at their body timeout", async () => {
   await using scene = new H2Scene({ bodyTimeout: 1_000 });
   await scene.startCanary();
   const peers: H2Peer[] = [];
@@ -156,7 +156,7 @@ Deno.test("tens of thousands of streams, opened and left: they end with their bo
   await scene.checkCanary();
 });
 
-Deno.test("as many streams as allowed, opened and left, get 408", async () => {
+Deno.test("as many abandoned streams as allowed get 408", async () => {
   await using scene = new H2Scene({ bodyTimeout: 300 });
   await scene.startCanary();
   const peer = await scene.connect();
@@ -173,7 +173,7 @@ Deno.test("as many streams as allowed, opened and left, get 408", async () => {
 });
 
 for (const leaves of ["closes", "half-closes"] as const) {
-  Deno.test(`a client ${leaves} its socket with streams under way: the backend's side ends`, async () => {
+  Deno.test(`a client ${leaves} its socket with open streams: the backend's side ends`, async () => {
     await using scene = new H2Scene();
     const peer = await scene.connect();
     await peer.send(repeat(50, () => headers(peer.nextStream(), get("/hold"), { end: true })));
@@ -210,7 +210,7 @@ function granted(peer: H2Peer, stream: number): number {
   return sum;
 }
 
-Deno.test("what waits for a backend is bounded by the windows, which are said at once", async () => {
+Deno.test("data buffered for a backend is bounded by the windows, which are announced at once", async () => {
   await using scene = new H2Scene(WINDOWS, true);
   const peer = await scene.connect();
   await peer.until("SETTINGS", () => peer.count(FRAME.SETTINGS) > 0);
@@ -253,7 +253,7 @@ for (
   });
 }
 
-Deno.test("padding up to the window's end is taken", async () => {
+Deno.test("padding up to the end of the window is accepted", async () => {
   await using scene = new H2Scene(WINDOWS, true);
   const peer = await scene.connect();
   await peer.send(
@@ -265,7 +265,7 @@ Deno.test("padding up to the window's end is taken", async () => {
   assert.ok(!peer.stream(1).over);
 });
 
-Deno.test("windows are given back, padding included, so that an upload goes on for ever", async () => {
+Deno.test("windows are restored, padding included, so that an upload can continue forever", async () => {
   await using scene = new H2Scene({ ...WINDOWS, http2StreamWindow: 16_384 });
   const peer = await scene.connect();
   await peer.until("SETTINGS", () => peer.count(FRAME.SETTINGS) > 0);
@@ -285,7 +285,7 @@ Deno.test("windows are given back, padding included, so that an upload goes on f
   assert.equal((await peer.answer(1)).body, String(sent / 600 * 512));
 });
 
-Deno.test("the room of a stream that is reset with its body unread comes back to the connection", async () => {
+Deno.test("the window of a stream that is reset with an unread body returns to the connection", async () => {
   await using scene = new H2Scene({ ...WINDOWS, http2Resets: 1_000 }, true);
   const peer = await scene.connect();
   for (let i = 0; i < 64; i++) {
@@ -330,7 +330,7 @@ const OVERFLOWS: readonly (readonly [string, (peer: H2Peer) => Uint8Array[], key
   ];
 
 for (const [says, parts, code] of OVERFLOWS) {
-  Deno.test(`${says} ends the connection: ${code}`, async () => {
+  Deno.test(`${says} closes the connection: ${code}`, async () => {
     await using scene = new H2Scene();
     await scene.startCanary();
     const peer = await scene.connect();
@@ -344,7 +344,7 @@ for (const [says, parts, code] of OVERFLOWS) {
   });
 }
 
-Deno.test("a stream's window above 2^31-1 resets that stream alone", async () => {
+Deno.test("a stream window above 2^31-1 resets only that stream", async () => {
   await using scene = new H2Scene();
   const peer = await scene.connect();
   await peer.send(headers(1, get("/hold"), { end: true }), windowUpdate(1, MAX_WINDOW));
@@ -354,7 +354,7 @@ Deno.test("a stream's window above 2^31-1 resets that stream alone", async () =>
   await scene.settled();
 });
 
-Deno.test("a window below zero opens when all that was lent is given back (§6.9.2)", async () => {
+Deno.test("a negative window opens once its deficit is returned (§6.9.2)", async () => {
   await using scene = new H2Scene();
   const peer = await scene.connect({ keepsWindows: true });
   await peer.send(windowUpdate(0, 1_000_000), headers(1, get("/big"), { end: true }));
@@ -372,7 +372,7 @@ Deno.test("a window below zero opens when all that was lent is given back (§6.9
   assert.equal(peer.stream(1).bytes, DEFAULT_WINDOW + 15);
 });
 
-Deno.test("a stream whose client does not take it holds up no other", async () => {
+Deno.test("a stream whose client does not read blocks no other", async () => {
   await using scene = new H2Scene();
   const peer = await scene.connect({ keepsWindows: true });
   // Ten streams with their windows used up, and room in the connection for more.
@@ -386,7 +386,7 @@ Deno.test("a stream whose client does not take it holds up no other", async () =
   assert.ok(await peer.isAlive());
 });
 
-Deno.test("uploads that no backend takes hold up no other", async () => {
+Deno.test("uploads that no backend reads block no other stream", async () => {
   await using scene = new H2Scene();
   const peer = await scene.connect();
   const open: number[] = [];

@@ -4,7 +4,7 @@ import { until } from "../support/backend.ts";
 import { Http2Backend } from "../support/http2_backend.ts";
 import { Http2Client } from "../support/http2_client.ts";
 
-Deno.test("a stream lasts for as long as messages come", async () => {
+Deno.test("a stream lasts as long as messages arrive", async () => {
   const patience = 200;
   await using backend = await Http2Backend.start();
   for (;;) {
@@ -35,7 +35,7 @@ Deno.test("a stream lasts for as long as messages come", async () => {
   }
 });
 
-Deno.test("a stream on which nothing comes fails, and says why", async () => {
+Deno.test("a stream without messages fails with the reason", async () => {
   await using backend = await Http2Backend.start();
   using client = await Http2Client.connect(backend.port, { patience: 50 });
   const call = client.call();
@@ -44,7 +44,7 @@ Deno.test("a stream on which nothing comes fails, and says why", async () => {
   await assert.rejects(call.answer, why);
 });
 
-Deno.test("a connection that ends before an answer has none", async () => {
+Deno.test("a connection that closes before a response has none", async () => {
   await using backend = await Http2Backend.start();
   using client = await Http2Client.connect(backend.port);
   const call = client.open({ method: "POST", path: "/upload" });

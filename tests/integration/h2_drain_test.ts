@@ -44,7 +44,7 @@ function goAways(peer: H2Peer): [lastStream: number, code: number][] {
   return all.filter(([last], i) => i === 0 || last !== all[i - 1][0]);
 }
 
-Deno.test("an answer under way is finished, and then the connection closes", async () => {
+Deno.test("a response in progress is completed, and then the connection closes", async () => {
   const finish = signal();
   await using backend = halting(finish.promise);
   using proxy = new TestProxy([backend.port]);
@@ -61,7 +61,7 @@ Deno.test("an answer under way is finished, and then the connection closes", asy
   assert.equal(proxy.server.connectionCount, 0);
 });
 
-Deno.test("requests that are on their way when the drain begins are answered", async () => {
+Deno.test("requests in transit when the drain begins get their responses", async () => {
   const finish = signal();
   await using backend = halting(finish.promise);
   using proxy = new TestProxy([backend.port]);
@@ -80,7 +80,7 @@ Deno.test("requests that are on their way when the drain begins are answered", a
   assert.deepEqual(goAways(peer), [[LAST_OF_ALL, CODE.NO_ERROR], [3, CODE.NO_ERROR]]);
 });
 
-Deno.test("an upload under way is taken to its end", async () => {
+Deno.test("an upload in progress is completed", async () => {
   await using backend = await Http2Backend.start();
   using proxy = new TestProxy([]);
   proxy.server.apply(http2SnapshotOf([backend.port]));
@@ -95,7 +95,7 @@ Deno.test("an upload under way is taken to its end", async () => {
   await draining;
 });
 
-Deno.test("a gRPC stream goes on in both ways until it ends by itself", async () => {
+Deno.test("a gRPC stream continues in both directions until it ends by itself", async () => {
   await using backend = await Http2Backend.start();
   using proxy = new TestProxy([]);
   proxy.server.apply(http2SnapshotOf([backend.port]));
@@ -112,7 +112,7 @@ Deno.test("a gRPC stream goes on in both ways until it ends by itself", async ()
   assert.ok(client.goAways.every(({ code }) => code === 0));
 });
 
-Deno.test("a connection without a request under way closes at once, and no other is taken", async () => {
+Deno.test("a connection without open streams closes at once, and no new one is accepted", async () => {
   await using backend = new Backend(playOk);
   using proxy = new TestProxy([backend.port]);
   await using peer = await H2Peer.connect(proxy.port);
@@ -124,7 +124,7 @@ Deno.test("a connection without a request under way closes at once, and no other
   await assert.rejects(Peer.connect(proxy.port));
 });
 
-Deno.test("during the delay new connections are served over TLS too, and then told to go", async () => {
+Deno.test("during the delay new connections are served over TLS too, and then get GOAWAY", async () => {
   await using backend = new Backend(playOk);
   const certificates = [await certificateFor("one", { names: ["a.test"] })];
   using proxy = await TlsProxy.start({ certificates, endpoints: [backend.port] });
@@ -136,7 +136,7 @@ Deno.test("during the delay new connections are served over TLS too, and then to
   assert.ok(client.goAways.length > 0);
 });
 
-Deno.test("what does not end in time is cut", async () => {
+Deno.test("streams that do not end in time are cut", async () => {
   const never = signal();
   await using backend = halting(never.promise);
   using proxy = new TestProxy([backend.port]);

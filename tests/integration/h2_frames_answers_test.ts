@@ -64,7 +64,7 @@ function namesOf(fields: readonly Field[]): string[] {
   return fields.map(([name]) => name);
 }
 
-Deno.test("fields come in lower case, without what is hop by hop or framing of HTTP/1.1", async () => {
+Deno.test("fields are sent in lower case, without connection-specific ones and HTTP/1.1 framing", async () => {
   await using scene = new Scene(says(
     "HTTP/1.1 200 Fine\r\nTransfer-Encoding: chunked\r\nConnection: X-Hop, keep-alive\r\n" +
       "X-Hop: 1\r\nKeep-Alive: timeout=5\r\nX-MiXed: YeS\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2\r\n" +
@@ -95,7 +95,7 @@ Deno.test("fields come in lower case, without what is hop by hop or framing of H
   ]);
 });
 
-Deno.test("trailers of chunks come as a last HEADERS with END_STREAM", async () => {
+Deno.test("trailers of a chunked body become a last HEADERS with END_STREAM", async () => {
   await using scene = new Scene(says(
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n3\r\nabc\r\n0\r\n" +
       "X-Sum: 42\r\nX-More: 1\r\n\r\n",
@@ -137,7 +137,7 @@ for (
   });
 }
 
-Deno.test("interim answers come before the final one", async () => {
+Deno.test("interim responses are sent before the final one", async () => {
   await using scene = new Scene(says(
     "HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n" +
       "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
@@ -153,7 +153,7 @@ Deno.test("interim answers come before the final one", async () => {
   assert.equal(body, "ok");
 });
 
-Deno.test("a backend that switches protocols unasked is 502", async () => {
+Deno.test("a backend that switches protocols unasked gives 502", async () => {
   await using scene = new Scene(says(
     "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n",
   ));
@@ -162,7 +162,7 @@ Deno.test("a backend that switches protocols unasked is 502", async () => {
   assert.equal((await peer.ask("/ok")).body, "ok");
 });
 
-Deno.test("a head larger than a frame comes in HEADERS and CONTINUATION, none above 16 KiB", async () => {
+Deno.test("a head larger than a frame is sent in HEADERS and CONTINUATION, none above 16 KiB", async () => {
   const value = "v".repeat(40_000);
   await using scene = new Scene(
     says(`HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-A: ${value}\r\n\r\nok`),
@@ -177,7 +177,7 @@ Deno.test("a head larger than a frame comes in HEADERS and CONTINUATION, none ab
 
 // ── Early and broken ──────────────────────────────────────────────────────────────────────────
 
-Deno.test("an answer before the upload's end comes whole, and then the upload is stopped: NO_ERROR", async () => {
+Deno.test("a response before the end of an upload is sent completely, then the upload is stopped: NO_ERROR", async () => {
   await using scene = new Scene(async (peer) => {
     await peer.send("HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\nConnection: close\r\n\r\nbig");
     peer.close();
@@ -194,7 +194,7 @@ Deno.test("an answer before the upload's end comes whole, and then the upload is
   assert.equal((await peer.ask("/ok")).body, "ok");
 });
 
-Deno.test("our own answer before the upload's end comes whole, and the connection goes on", async () => {
+Deno.test("a local reply before the end of an upload is sent completely, and the connection continues", async () => {
   await using scene = new Scene(says(""));
   const peer = await scene.connect();
   await peer.send(headers(1, request("TRACE", "/x"), { end: true }));
@@ -215,7 +215,7 @@ const BROKEN: readonly (readonly [says: string, framing: string, last: string])[
 ];
 
 for (const [name, framing, last] of BROKEN) {
-  Deno.test(`a backend that breaks off with ${name}: INTERNAL_ERROR, never END_STREAM`, async () => {
+  Deno.test(`a backend that aborts with ${name}: INTERNAL_ERROR, never END_STREAM`, async () => {
     const headed = signal();
     await using scene = new Scene(async (peer, head) => {
       if (!head.startsWith("GET /x ")) return void await peer.ended();
@@ -238,7 +238,7 @@ for (const [name, framing, last] of BROKEN) {
   });
 }
 
-Deno.test("a backend that closes before it answers is 502, and the connection goes on", async () => {
+Deno.test("a backend that closes before its response gives 502, and the connection continues", async () => {
   await using scene = new Scene((peer) => Promise.resolve(peer.close()));
   const peer = await scene.connect();
   await peer.send(headers(1, post("/x"), {}), data(1, "abc", { end: true }));
@@ -246,7 +246,7 @@ Deno.test("a backend that closes before it answers is 502, and the connection go
   assert.equal((await peer.ask("/ok")).body, "ok");
 });
 
-Deno.test("a slow answer does not hold up the others on its connection", async () => {
+Deno.test("a slow response does not block others on its connection", async () => {
   const finish = signal();
   await using scene = new Scene(async (peer) => {
     await peer.send("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nabc");
@@ -262,7 +262,7 @@ Deno.test("a slow answer does not hold up the others on its connection", async (
   assert.equal((await peer.answer(slow)).body, "abcdef");
 });
 
-Deno.test("DATA is never larger than what the client takes, and may be as large", async () => {
+Deno.test("DATA is never larger than the client's maximum, and may reach it", async () => {
   const body = "x".repeat(500_000);
   await using scene = new Scene(says(reply(body)));
   await using peer = await H2Peer.connect(scene.proxy.port, {
@@ -338,7 +338,7 @@ Deno.test("extended CONNECT opens a WebSocket that is a stream like any other (R
   assert.ok((await peer.answer(1)).ended);
 });
 
-Deno.test("a WebSocket that the backend refuses gets the backend's answer", async () => {
+Deno.test("a WebSocket that the backend rejects gets the backend's response", async () => {
   await using scene = new Scene(says("HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno"));
   const peer = await scene.connect();
   await peer.send(headers(1, WEBSOCKET));
@@ -358,7 +358,7 @@ Deno.test("a client that resets a WebSocket ends it at the backend", async () =>
   assert.equal((await peer.ask("/ok")).body, "ok");
 });
 
-Deno.test("a tunnel of another protocol than was asked for is none", async () => {
+Deno.test("a switch to another protocol than requested opens no tunnel", async () => {
   await using scene = new Scene(tunnels);
   const peer = await scene.connect();
   await peer.send(
@@ -381,7 +381,7 @@ for (const protocol of ["h2c", "H2C", "http/1.1", "a b", ""]) {
 
 // ── Ends ──────────────────────────────────────────────────────────────────────────────────────
 
-Deno.test("a drain says GOAWAY in two steps, and streams that cross the first are served (§6.8)", async () => {
+Deno.test("a drain sends GOAWAY in two steps, and streams that cross the first are served (§6.8)", async () => {
   const finish = signal();
   await using scene = new Scene(async (peer) => {
     await finish.promise;
@@ -414,7 +414,7 @@ Deno.test("a drain says GOAWAY in two steps, and streams that cross the first ar
   await peer[Symbol.asyncDispose]();
 });
 
-Deno.test("a drain ends an idle connection at once", async () => {
+Deno.test("a drain closes an idle connection at once", async () => {
   await using scene = new Scene(says(""));
   const peer = await scene.connect();
   assert.equal((await peer.ask("/ok")).body, "ok");
@@ -433,7 +433,7 @@ Deno.test("a connection that is idle for too long ends with GOAWAY, NO_ERROR", a
   assert.equal(codeName(peer.goAway?.code), "NO_ERROR");
 });
 
-Deno.test("PINGs do not keep an idle connection", async () => {
+Deno.test("PINGs do not keep an idle connection open", async () => {
   await using scene = new Scene(says(""), { clientIdleTimeout: 300 });
   const peer = await scene.connect();
   while (peer.ending === "") {
@@ -443,7 +443,7 @@ Deno.test("PINGs do not keep an idle connection", async () => {
   assert.equal(codeName(peer.goAway?.code), "NO_ERROR");
 });
 
-Deno.test("after as many requests as a connection may carry it says GOAWAY, and answers all", async () => {
+Deno.test("after the maximum number of requests a connection sends GOAWAY, and all get responses", async () => {
   await using scene = new Scene(says(""), { requestsPerConnection: 10 });
   const peer = await scene.connect();
   let answered = 0;
@@ -455,7 +455,7 @@ Deno.test("after as many requests as a connection may carry it says GOAWAY, and 
   await peer.ended();
 });
 
-Deno.test("a peer that says nothing is asked by PING, and given up when it does not answer", async () => {
+Deno.test("a silent peer gets a PING, and is closed if it does not respond", async () => {
   await using scene = new Scene(async (peer) => {
     await peer.ended();
   }, { http2PingTimeout: 200 });
@@ -466,7 +466,7 @@ Deno.test("a peer that says nothing is asked by PING, and given up when it does 
   await until("the backend's end", () => scene.backend.open.size === 0);
 });
 
-Deno.test("a peer that answers PING may be silent for as long as it likes", async () => {
+Deno.test("a peer that acknowledges PINGs may stay silent forever", async () => {
   const finish = signal();
   await using scene = new Scene(async (peer) => {
     await finish.promise;

@@ -44,7 +44,7 @@ function onRequest(act: (peer: H2Peer, stream: number) => Promise<unknown>): H2P
 
 const HEAD = [[":status", "200"]] as const;
 
-Deno.test("an answer a byte at a time, ten thousand of them, is no abuse", async () => {
+Deno.test("a response of ten thousand single bytes is not abuse", async () => {
   await using scene = new Scene(onRequest(async (peer, stream) => {
     await peer.send(headers(stream, HEAD));
     for (let i = 0; i < 100; i++) await peer.send(repeat(100, () => data(stream, "x")));
@@ -54,7 +54,7 @@ Deno.test("an answer a byte at a time, ten thousand of them, is no abuse", async
   assert.equal((await peer.ask("/x")).body, "x".repeat(10_000));
 });
 
-Deno.test("a backend may ping as often as it gets data", async () => {
+Deno.test("a backend may send a PING for each received DATA", async () => {
   await using scene = new Scene(async (peer) => {
     let pinged = 0;
     await peer.until("the upload's end", () => {
@@ -76,7 +76,7 @@ Deno.test("a backend may ping as often as it gets data", async () => {
   assert.equal((await peer.answer(1)).body, "30000");
 });
 
-Deno.test("trailers without a body, and a body without a byte, cross", async () => {
+Deno.test("trailers without a body, and an empty body, are forwarded", async () => {
   const came: (readonly (readonly [string, string])[] | null)[] = [];
   await using scene = new Scene(async (peer) => {
     for (const stream of [1, 3]) {
@@ -94,7 +94,7 @@ Deno.test("trailers without a body, and a body without a byte, cross", async () 
   assert.deepEqual(came, [[["x-sum", "1"]], null]);
 });
 
-Deno.test("a slow stream of a shared connection to a backend holds up no other", async () => {
+Deno.test("a slow stream of a shared backend connection blocks no other", async () => {
   await using scene = new Scene(answerOk);
   const slow = await scene.connect();
   const others = await Promise.all([scene.connect(), scene.connect()]);

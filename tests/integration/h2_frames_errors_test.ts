@@ -117,7 +117,7 @@ const ENDS: readonly (readonly [says: string, code: Code, parts: readonly Uint8A
 const SIZE_OR_PROTOCOL = /without a length of padding|bytes of its priority/;
 
 for (const [says, code, parts] of ENDS) {
-  Deno.test(`${says} ends the connection: ${code}`, async () => {
+  Deno.test(`${says} closes the connection: ${code}`, async () => {
     await using scene = new H2Scene();
     await scene.startCanary();
     const peer = await scene.connect();
@@ -133,7 +133,7 @@ for (const [says, code, parts] of ENDS) {
   });
 }
 
-Deno.test("a client that numbers its streams as a server does is told so", async () => {
+Deno.test("a client that uses even stream ids gets the reason", async () => {
   await using scene = new H2Scene();
   const peer = await scene.connect();
   await peer.send(headers(2, HEAD, { end: true }));
@@ -149,7 +149,7 @@ const CLOSED: readonly (readonly [says: string, behind: (stream: number) => Uint
 ];
 
 for (const [says, behind] of CLOSED) {
-  Deno.test(`${says} behind END_STREAM, while the answer is awaited, is STREAM_CLOSED`, async () => {
+  Deno.test(`${says} after END_STREAM, before the response, is STREAM_CLOSED`, async () => {
     await using scene = new H2Scene();
     const peer = await scene.connect();
     await peer.send(headers(1, get("/hold"), { end: true }), behind(1));
@@ -158,7 +158,7 @@ for (const [says, behind] of CLOSED) {
     await scene.settled();
   });
 
-  Deno.test(`${says} on a stream that has been answered is no request`, async () => {
+  Deno.test(`${says} on a completed stream is not a request`, async () => {
     await using scene = new H2Scene();
     const peer = await scene.connect();
     assert.equal((await peer.ask("/ok")).body, "ok");
@@ -168,7 +168,7 @@ for (const [says, behind] of CLOSED) {
     assert.equal(scene.origin.hits, 1);
   });
 
-  Deno.test(`${says} behind the client's own RST_STREAM is no request`, async () => {
+  Deno.test(`${says} after the client's own RST_STREAM is not a request`, async () => {
     await using scene = new H2Scene();
     const peer = await scene.connect();
     await peer.send(headers(1, post("/hold")), rstStream(1), behind(1));
@@ -179,7 +179,7 @@ for (const [says, behind] of CLOSED) {
   });
 }
 
-Deno.test("what was on its way to a stream that we have reset is borne", async () => {
+Deno.test("frames in transit to a stream that we have reset are accepted", async () => {
   await using scene = new H2Scene();
   const peer = await scene.connect();
   await peer.send(
@@ -207,7 +207,7 @@ const RESETS: readonly (readonly [says: string, code: Code, (stream: number) => 
 ];
 
 for (const [says, code, part] of RESETS) {
-  Deno.test(`${says} resets its stream alone: ${code}`, async () => {
+  Deno.test(`${says} resets only its stream: ${code}`, async () => {
     await using scene = new H2Scene();
     const peer = await scene.connect();
     const other = peer.nextStream();
@@ -221,7 +221,7 @@ for (const [says, code, part] of RESETS) {
   });
 }
 
-Deno.test("HEADERS that depend on themselves reset their stream, and the table stays in step", async () => {
+Deno.test("HEADERS that depend on themselves reset their stream, and the table stays in sync", async () => {
   await using scene = new H2Scene();
   const peer = await scene.connect();
   await peer.send(headers(1, get("/hold"), { end: true, priority: priorityOn(1) }));
@@ -254,7 +254,7 @@ const BORNE: readonly (readonly [says: string, (peer: H2Peer) => Uint8Array])[] 
 ];
 
 for (const [says, part] of BORNE) {
-  Deno.test(`${says} is borne`, async () => {
+  Deno.test(`${says} is accepted`, async () => {
     await using scene = new H2Scene();
     const peer = await scene.connect();
     await peer.send(part(peer));
@@ -264,7 +264,7 @@ for (const [says, part] of BORNE) {
   });
 }
 
-Deno.test("streams past the limit are refused, those within it go on, and room comes back", async () => {
+Deno.test("streams over the limit are refused, others continue, and closed ones make room", async () => {
   await using scene = new H2Scene({ http2Streams: 5 });
   const peer = await scene.connect();
   await peer.until("SETTINGS", () => peer.count(FRAME.SETTINGS) > 0);
@@ -283,7 +283,7 @@ Deno.test("streams past the limit are refused, those within it go on, and room c
   assert.equal((await peer.answer(17)).body, "ok");
 });
 
-Deno.test("a refused stream's head counts for the table", async () => {
+Deno.test("a refused stream's head still updates the HPACK table", async () => {
   await using scene = new H2Scene({ http2Streams: 1 });
   const peer = await scene.connect();
   const named = join(literals(get("/echo")), latin1("\x40\x03x-a\x01b"));
@@ -297,7 +297,7 @@ Deno.test("a refused stream's head counts for the table", async () => {
   assert.match((await peer.answer(5)).body, /x-a: b/i);
 });
 
-Deno.test("a client's GOAWAY lets what is under way finish", async () => {
+Deno.test("a client's GOAWAY lets open streams finish", async () => {
   await using scene = new H2Scene();
   const peer = await scene.connect();
   await peer.send(headers(1, post("/echo")), goAway(0));
@@ -305,7 +305,7 @@ Deno.test("a client's GOAWAY lets what is under way finish", async () => {
   assert.match((await peer.answer(1)).body, /\r\n\r\nabc$/);
 });
 
-Deno.test("PING is answered with its own bytes, and SETTINGS before what comes after it", async () => {
+Deno.test("PING is acknowledged with its own bytes, and SETTINGS before later frames", async () => {
   await using scene = new H2Scene();
   const peer = await scene.connect();
   const bytes = Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 255);
@@ -318,7 +318,7 @@ Deno.test("PING is answered with its own bytes, and SETTINGS before what comes a
   assert.equal(acks.length, 2);
 });
 
-Deno.test("PING is answered while all windows are shut and streams wait", async () => {
+Deno.test("PING is acknowledged while all windows are closed and streams wait", async () => {
   await using scene = new H2Scene();
   const peer = await scene.connect({ settings: [[SETTING.INITIAL_WINDOW_SIZE, 0]] });
   await peer.send(repeat(20, () => headers(peer.nextStream(), get("/big"), { end: true })));

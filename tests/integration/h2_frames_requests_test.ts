@@ -88,7 +88,7 @@ for (const [place, valueOf, isWhiteSpaceFine] of VALUE_PLACES) {
   });
 }
 
-Deno.test("each byte in a pseudo-field: nothing but what may stand there reaches a backend", async () => {
+Deno.test("each byte in a pseudo-header field: only valid ones reach a backend", async () => {
   await using scene = new H2Scene(PATIENT);
   const peer = await scene.connect();
   const wrong: string[] = [];
@@ -114,7 +114,7 @@ Deno.test("each byte in a pseudo-field: nothing but what may stand there reaches
   assert.deepEqual(wrong, []);
 });
 
-Deno.test("fields are validated however they are coded", async () => {
+Deno.test("fields are validated in every encoding", async () => {
   await using scene = new H2Scene(PATIENT);
   const peer = await scene.connect();
   for (const bad of [["X-Upper", "v"], ["x", "a\r\nb"], ["x", " v"], ["a:b", "v"]] as const) {
@@ -226,7 +226,7 @@ const TRAILERS: readonly (readonly [says: string, fields: readonly Field[], end:
 ];
 
 for (const [says, fields, end] of TRAILERS) {
-  Deno.test(`trailers with ${says} are malformed, and the backend's request is cut off`, async () => {
+  Deno.test(`trailers with ${says} are malformed, and the backend's request is aborted`, async () => {
     await using scene = new H2Scene();
     const peer = await scene.connect();
     await peer.send(headers(1, post("/hold")), data(1, "abc"), headers(1, fields, { end }));
@@ -247,7 +247,7 @@ const BODIES: readonly (readonly [says: string, length: string, parts: readonly 
 ];
 
 for (const [says, length, parts] of BODIES) {
-  Deno.test(`a body that is ${says} is PROTOCOL_ERROR, and no backend takes it for whole`, async () => {
+  Deno.test(`a body that is ${says} is PROTOCOL_ERROR, and no backend sees it as complete`, async () => {
     await using scene = new H2Scene();
     const peer = await scene.connect();
     await peer.send(headers(1, post("/echo", [["content-length", length]])));
@@ -259,7 +259,7 @@ for (const [says, length, parts] of BODIES) {
   });
 }
 
-Deno.test("a body that ends with trailers before it is as long as said is PROTOCOL_ERROR", async () => {
+Deno.test("a body that ends with trailers before its content-length is PROTOCOL_ERROR", async () => {
   await using scene = new H2Scene();
   const peer = await scene.connect();
   await peer.send(
@@ -299,7 +299,7 @@ function values(lines: readonly string[], name: string): string[] {
     .map((line) => line.slice(name.length + 2));
 }
 
-Deno.test("a request reaches the backend as HTTP/1.1, with Host and no pseudo-fields", async () => {
+Deno.test("a request reaches the backend as HTTP/1.1, with Host and no pseudo-header fields", async () => {
   await using scene = new H2Scene();
   const peer = await scene.connect();
   const { lines } = await echo(peer, get("/echo?a=%2F", [["accept", "*/*"], ["x", ""]]));
@@ -314,7 +314,7 @@ Deno.test("a request reaches the backend as HTTP/1.1, with Host and no pseudo-fi
   assert.deepEqual([values(lines, "connection"), values(lines, "te")], [["TE"], ["trailers"]]);
 });
 
-Deno.test("one Host reaches the backend, whether authority, host or both were given", async () => {
+Deno.test("one Host reaches the backend for :authority, Host or both", async () => {
   await using scene = new H2Scene();
   const peer = await scene.connect();
   const bare = get("/echo").filter(([name]) => name !== ":authority");
@@ -329,7 +329,7 @@ Deno.test("one Host reaches the backend, whether authority, host or both were gi
   }
 });
 
-Deno.test("crumbs of cookies reach the backend as one field (§8.2.3)", async () => {
+Deno.test("split Cookie fields reach the backend as one (§8.2.3)", async () => {
   await using scene = new H2Scene();
   const peer = await scene.connect();
   const { lines } = await echo(
@@ -339,7 +339,7 @@ Deno.test("crumbs of cookies reach the backend as one field (§8.2.3)", async ()
   assert.deepEqual(values(lines, "cookie"), ["a=1; b=2; c=3; d=4"]);
 });
 
-Deno.test("a body with a length keeps it, one without is chunked by us", async () => {
+Deno.test("a body with a length keeps it, one without is sent chunked", async () => {
   await using scene = new H2Scene();
   const peer = await scene.connect();
   for (const more of [[], [["content-length", "5"]]] as const) {
@@ -359,7 +359,7 @@ Deno.test("a body with a length keeps it, one without is chunked by us", async (
   assert.equal(unknown.body, "abcde");
 });
 
-Deno.test("padding is no part of a body, nor of a head", async () => {
+Deno.test("padding is neither part of a body nor of a head", async () => {
   await using scene = new H2Scene();
   const peer = await scene.connect();
   await peer.send(
@@ -371,7 +371,7 @@ Deno.test("padding is no part of a body, nor of a head", async () => {
   assert.match((await peer.answer(1)).body, /\r\n\r\nabcde$/);
 });
 
-Deno.test("trailers behind a body do not reach a backend of HTTP/1.1", async () => {
+Deno.test("trailers of a request do not reach an HTTP/1.1 backend", async () => {
   await using scene = new H2Scene();
   const peer = await scene.connect();
   const { body } = await echo(
@@ -383,7 +383,7 @@ Deno.test("trailers behind a body do not reach a backend of HTTP/1.1", async () 
   assert.equal(body, "abc");
 });
 
-Deno.test("a body whose end comes by itself, with the head or later, is an empty body", async () => {
+Deno.test("a body that ends without DATA, with the head or later, is an empty body", async () => {
   await using scene = new H2Scene();
   const peer = await scene.connect();
   for (const kind of [[], [["content-type", "application/grpc"]]] as const) {
@@ -409,7 +409,7 @@ Deno.test("trailers without DATA before them end an empty body", async () => {
   assert.equal(body, "");
 });
 
-Deno.test("fields of framing in trailers are malformed or do not reach the backend", async () => {
+Deno.test("framing fields in trailers are malformed or do not reach the backend", async () => {
   await using scene = new H2Scene();
   const peer = await scene.connect();
   for (const name of ["content-length", "host", "content-type", "authorization"]) {
@@ -425,7 +425,7 @@ Deno.test("fields of framing in trailers are malformed or do not reach the backe
   }
 });
 
-Deno.test("te, and what HTTP/1.1 says hop by hop, does not reach the backend", async () => {
+Deno.test("te, and connection-specific fields of HTTP/1.1, do not reach the backend", async () => {
   await using scene = new H2Scene();
   const peer = await scene.connect();
   const { lines } = await echo(
@@ -440,7 +440,7 @@ Deno.test("te, and what HTTP/1.1 says hop by hop, does not reach the backend", a
   }
 });
 
-Deno.test("no bytes of a body are taken for a request by the backend", async () => {
+Deno.test("the backend parses no bytes of a body as a request", async () => {
   await using scene = new H2Scene();
   const peer = await scene.connect();
   const smuggled = "GET /smuggled HTTP/1.1\r\nHost: a.test\r\n\r\n";
@@ -468,7 +468,7 @@ Deno.test("no bytes of a body are taken for a request by the backend", async () 
   assert.equal(before, 2 * kinds.length - 1);
 });
 
-Deno.test("expect: 100-continue is answered by 100 when the backend asks for the body", async () => {
+Deno.test("expect: 100-continue gets 100 when the backend asks for the body", async () => {
   await using scene = new H2Scene();
   const peer = await scene.connect();
   await peer.send(headers(1, post("/echo", [["expect", "100-continue"]])));
@@ -477,7 +477,7 @@ Deno.test("expect: 100-continue is answered by 100 when the backend asks for the
   assert.match((await peer.answer(1)).body, /\r\n\r\nabc$/);
 });
 
-Deno.test("unknown frames, flags and the reserved bit change nothing", async () => {
+Deno.test("unknown frames, flags and the reserved bit have no effect", async () => {
   await using scene = new H2Scene();
   const peer = await scene.connect();
   const block = literals(post("/echo"));

@@ -45,7 +45,7 @@ const HOSTS: readonly (readonly [name: string, host: string, status: number])[] 
 ];
 
 for (const [name, host, status] of HOSTS) {
-  Deno.test(`a connection to ${name} that is used for ${host} gets ${status}, and goes on`, async () => {
+  Deno.test(`a connection to ${name} that is used for ${host} gets ${status}, and continues`, async () => {
     await using backend = new Backend();
     using proxy = await TlsProxy.start({ certificates: ALL, endpoints: [backend.port] });
     await using peer = await connect(proxy, name);
@@ -64,7 +64,7 @@ const PROTOCOLS: readonly (readonly [offered: readonly string[] | undefined, spo
 ];
 
 for (const [offered, spoken] of PROTOCOLS) {
-  Deno.test(`a client that offers ${offered ?? "no protocol"} is spoken to in ${spoken}`, async () => {
+  Deno.test(`a client that offers ${offered ?? "no protocol"} gets ${spoken}`, async () => {
     await using backend = new Backend();
     using proxy = await TlsProxy.start({ certificates: ALL, endpoints: [backend.port] });
     using client = await TlsClient.connect(proxy.port, {
@@ -80,7 +80,7 @@ for (const [offered, spoken] of PROTOCOLS) {
   });
 }
 
-Deno.test("with --http2=false whoever offers both versions is spoken to in HTTP/1.1", async () => {
+Deno.test("with --http2=false a client that offers both versions gets HTTP/1.1", async () => {
   await using backend = new Backend();
   const endpoints = [backend.port];
   using proxy = await TlsProxy.start({ certificates: ALL, endpoints, http2: false });
@@ -89,7 +89,7 @@ Deno.test("with --http2=false whoever offers both versions is spoken to in HTTP/
   assert.match(await client.ask("GET / HTTP/1.1\r\nHost: a.test"), /^HTTP\/1\.1 200 /);
 });
 
-Deno.test("HTTP/1.1 where h2 was agreed on is no beginning", async () => {
+Deno.test("HTTP/1.1 after h2 was negotiated is not a valid start of a connection", async () => {
   await using backend = new Backend();
   using proxy = await TlsProxy.start({ certificates: ALL, endpoints: [backend.port] });
   using client = await TlsClient.connect(proxy.port, { protocols: ["h2"] });
@@ -100,7 +100,7 @@ Deno.test("HTTP/1.1 where h2 was agreed on is no beginning", async () => {
 });
 
 for (const attack of FLOODS.filter(({ says }) => /^(rapid reset|PING|SETTINGS|empty)/.test(says))) {
-  Deno.test(`${attack.says} is cut on TLS too`, async () => {
+  Deno.test(`${attack.says} closes the connection on TLS too`, async () => {
     await using origin = new Origin();
     using proxy = await TlsProxy.start({ certificates: ALL, endpoints: [origin.port] });
     await using peer = await connect(proxy, "a.test");

@@ -35,7 +35,7 @@ async function receivedFor(frames: (stream: number) => Uint8Array): Promise<Wire
 for (const type of ["application/grpc", "application/grpc-web+proto", "text/plain"]) {
   for (const length of [null, String(BODY.length)]) {
     const how = length === null ? "of unknown length" : "whose length is said";
-    Deno.test(`a body of ${type} ${how} is no other request`, async () => {
+    Deno.test(`a body of ${type} ${how} is not parsed as another request`, async () => {
       const fields: Field[] = [["content-type", type]];
       if (length !== null) fields.push(["content-length", length]);
       const received = await receivedFor((stream) =>
@@ -48,7 +48,7 @@ for (const type of ["application/grpc", "application/grpc-web+proto", "text/plai
 }
 
 for (const type of ["application/grpc", "text/plain"]) {
-  Deno.test(`trailers without a body, of ${type}, end a body of chunks, and are dropped`, async () => {
+  Deno.test(`trailers without a body, of ${type}, end a chunked body, and are dropped`, async () => {
     const received = await receivedFor((stream) =>
       join(
         headers(stream, post("/", [["content-type", type]])),

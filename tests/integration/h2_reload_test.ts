@@ -8,7 +8,7 @@ import { authority, certificateFor, TlsProxy } from "../support/tls_proxy.ts";
 
 const GRPC = { "content-type": "application/grpc", te: "trailers" };
 
-Deno.test("a stream under way never notices a change, not even that its backend has left", async () => {
+Deno.test("an open stream is not affected by a change, even if its backend is removed", async () => {
   await using first = await Http2Backend.start();
   await using second = await Http2Backend.start();
   using proxy = new TestProxy([]);
@@ -41,7 +41,7 @@ Deno.test("a stream under way never notices a change, not even that its backend 
   await until("the connection to who has left ends", () => first.sessions.size === 0);
 });
 
-Deno.test("requests of one connection go where the configuration of their moment says", async () => {
+Deno.test("requests of one connection are routed by the configuration at their time", async () => {
   await using blue = new Backend(playOk);
   await using green = new Backend(playOk);
   using proxy = new TestProxy([blue.port]);
@@ -110,7 +110,7 @@ for (
     ["the proxy hears of only afterwards", true],
   ] as const
 ) {
-  Deno.test(`pods that are replaced, which ${says}, cost no gRPC call`, async () => {
+  Deno.test(`replaced pods, which ${says}, fail no gRPC call`, async () => {
     const pods = [await Http2Backend.start(), await Http2Backend.start()];
     // Pods are replaced within a second here, so that calls of all of them are tried again at once.
     using proxy = new TestProxy([], { retryBudget: 100 });

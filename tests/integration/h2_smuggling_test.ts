@@ -33,7 +33,7 @@ class Hasty {
   }
 }
 
-Deno.test("a body whose trailers are too large is never announced to a backend and then left out", async () => {
+Deno.test("a body whose trailers are too large is never announced to a backend and then omitted", async () => {
   await using backend = new Hasty();
   using proxy = new TestProxy([backend.port]);
   await using peer = await H2Peer.connect(proxy.port);
@@ -51,7 +51,7 @@ Deno.test("a body whose trailers are too large is never announced to a backend a
 
 for (const end of [false, true]) {
   const how = end ? ", and ends," : "";
-  Deno.test(`what a WebSocket client says${how} before it has an answer is no request`, async () => {
+  Deno.test(`bytes that a WebSocket client sends${how} before its response are not parsed as a request`, async () => {
     await using backend = new Hasty();
     using proxy = new TestProxy([backend.port]);
     await using peer = await H2Peer.connect(proxy.port);

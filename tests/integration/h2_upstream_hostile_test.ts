@@ -373,7 +373,7 @@ const CASES: readonly HostileCase[] = [
 ];
 
 for (const one of CASES) {
-  Deno.test(`a backend of HTTP/2 errs: ${one.name}`, async () => {
+  Deno.test(`an HTTP/2 backend misbehaves: ${one.name}`, async () => {
     const options: H2PeerOptions = one.greets === undefined ? {} : { rude: true };
     const parts = one.says instanceof Uint8Array ? [one.says] : one.says;
     let told: number | null = null;

@@ -43,7 +43,7 @@ function notingBody(note: (body: string) => void): H2Play {
 const asked = (peer: H2Peer, id: number) => peer.stream(id).heads.length > 0;
 
 for (const limit of [1, 10]) {
-  Deno.test(`a hundred requests at once to a backend that takes ${limit} a connection`, async () => {
+  Deno.test(`a hundred simultaneous requests to a backend that allows ${limit} a connection`, async () => {
     const streams = new Map<unknown, number>();
     let most = 0;
     await using backend = await H2Server.start(async (stream) => {
@@ -64,7 +64,7 @@ for (const limit of [1, 10]) {
   });
 }
 
-Deno.test("our own limit of streams holds where the backend's is higher", async () => {
+Deno.test("our own limit of streams applies if the backend's is higher", async () => {
   let under = 0;
   let most = 0;
   await using backend = await H2Server.start(async (stream) => {
@@ -81,7 +81,7 @@ Deno.test("our own limit of streams holds where the backend's is higher", async 
   assert.equal(most <= 4 * backend.connections, true);
 });
 
-Deno.test("windows and streams as large as they may be are taken by a backend", async () => {
+Deno.test("a backend accepts windows and stream limits of the maximum size", async () => {
   await using backend = await H2Server.start(answerText("ok"));
   using proxy = new H2UpstreamProxy([backend.port], {
     limits: { http2StreamWindow: 16 * 1024 * 1024, http2UpstreamStreams: 10_000 },
@@ -89,7 +89,7 @@ Deno.test("windows and streams as large as they may be are taken by a backend", 
   assert.equal(await ask(proxy.port), 200);
 });
 
-Deno.test("requests go to the endpoints in turn, though each has one connection", async () => {
+Deno.test("requests alternate between the endpoints, although each has one connection", async () => {
   const backends = await Promise.all(
     ["a", "b", "c"].map((name) => H2Server.start(answerText(name))),
   );
@@ -108,7 +108,7 @@ Deno.test("requests go to the endpoints in turn, though each has one connection"
   }
 });
 
-Deno.test("after GOAWAY requests under way finish, and new ones go to another connection", async () => {
+Deno.test("after GOAWAY open requests finish, and new ones use another connection", async () => {
   const peers: H2Peer[] = [];
   await using backend = new H2Backend(async (peer, index) => {
     peers.push(peer);
@@ -133,7 +133,7 @@ Deno.test("after GOAWAY requests under way finish, and new ones go to another co
 for (
   const [name, request] of [["GET", GET], ["POST with its body at hand", POST]] as const
 ) {
-  Deno.test(`what GOAWAY says was not looked at is asked again, whatever its method: ${name}`, async () => {
+  Deno.test(`streams that GOAWAY declares unprocessed are retried, whatever their method: ${name}`, async () => {
     await using backend = new H2Backend(async (peer, index) => {
       if (index > 0) return answerOk(peer);
       await peer.until("the request", () => asked(peer, 1));
@@ -147,7 +147,7 @@ for (
   });
 }
 
-Deno.test("a body that has only begun to come is sent anew where the first stream was refused", async () => {
+Deno.test("a partly received body is resent if the first stream was refused", async () => {
   let isRefused = false;
   await using refusing = new H2Backend(async (peer) => {
     await peer.until("the request", () => asked(peer, 1));
@@ -170,7 +170,7 @@ Deno.test("a body that has only begun to come is sent anew where the first strea
   assert.equal(body, "one two three");
 });
 
-Deno.test("a body that has come as a whole is sent anew as a whole", async () => {
+Deno.test("a completely received body is resent completely", async () => {
   await using refusing = new H2Backend(async (peer) => {
     await peer.until("the whole request", () => asked(peer, 1) && peer.stream(1).over);
     await peer.send(rstStream(1, CODE.REFUSED_STREAM));
@@ -187,7 +187,7 @@ Deno.test("a body that has come as a whole is sent anew as a whole", async () =>
   assert.equal(body, "one");
 });
 
-Deno.test("what was never looked at costs nothing of the budget of retries", async () => {
+Deno.test("a retry of an unprocessed stream does not use the retry budget", async () => {
   const count = 100;
   await using backend = new H2Backend(async (peer, index) => {
     if (index > 0) return answerOk(peer);
@@ -201,7 +201,7 @@ Deno.test("what was never looked at costs nothing of the budget of retries", asy
   assert.equal(backend.accepted, 2);
 });
 
-Deno.test("a stream that is refused goes to another endpoint, whatever its method", async () => {
+Deno.test("a refused stream is retried on another endpoint, whatever its method", async () => {
   let refusals = 0;
   await using refusing = new H2Backend(async (peer) => {
     for (let id = 1; peer.ending === ""; id += 2) {
@@ -223,7 +223,7 @@ Deno.test("a stream that is refused goes to another endpoint, whatever its metho
   );
 });
 
-Deno.test("a backend that refuses every stream is asked a few times only", async () => {
+Deno.test("a backend that refuses every stream is tried a few times only", async () => {
   let refusals = 0;
   await using backend = new H2Backend(async (peer) => {
     for (let id = 1; peer.ending === ""; id += 2) {
@@ -239,7 +239,7 @@ Deno.test("a backend that refuses every stream is asked a few times only", async
   assert.match(proxy.failures[0], /^upstream_closed: reset the stream with REFUSED_STREAM/);
 });
 
-Deno.test("a request that died without a byte is asked again where it may be, and only then", async () => {
+Deno.test("a request that failed without a byte of response is retried if allowed, and only then", async () => {
   await using backend = new H2Backend(async (peer, index) => {
     if (index > 1) return answerOk(peer);
     await peer.until("the request", () => asked(peer, 1));
@@ -251,7 +251,7 @@ Deno.test("a request that died without a byte is asked again where it may be, an
   assert.equal(await ask(proxy.port, GET), 200);
 });
 
-Deno.test("a backend that resets every stream is left out, like one that closes", async () => {
+Deno.test("a backend that resets every stream is ejected, like one that closes", async () => {
   await using failing = new H2Backend(async (peer) => {
     for (let id = 1; peer.ending === ""; id += 2) {
       await peer.until("a request", () => asked(peer, id));
@@ -280,7 +280,7 @@ Deno.test("streams on an open connection count as reuse of it", async () => {
   assert.equal(series.get("pingress_upstream_connections_reused_total"), 10);
 });
 
-Deno.test("a connection's death fails the requests on it, and no others", async () => {
+Deno.test("a failed connection fails its own requests, and no others", async () => {
   let isDead = false;
   await using dying = new H2Backend(async (peer) => {
     await peer.until("the requests", () => asked(peer, 5));
@@ -295,7 +295,7 @@ Deno.test("a connection's death fails the requests on it, and no others", async 
   assert.equal(await ask(proxy.port), 200);
 });
 
-Deno.test("a stream that errs harms none of the others on its connection", async () => {
+Deno.test("a stream error affects no other stream of its connection", async () => {
   const faults: readonly Uint8Array[] = [
     headers(1, [["server", "x"]]),
     headers(1, [...OK, ["connection", "close"]]),
@@ -326,7 +326,7 @@ Deno.test("a stream that errs harms none of the others on its connection", async
   }
 });
 
-Deno.test("a slow reader stalls nobody else on the same connection", async () => {
+Deno.test("a slow reader blocks nobody else on the same connection", async () => {
   const part = "x".repeat(64 * 1024);
   await using backend = await H2Server.start((stream, head) => {
     stream.respond({ ":status": 200 });
@@ -356,7 +356,7 @@ Deno.test("a slow reader stalls nobody else on the same connection", async () =>
   for (let i = 0; i < 20; i++) assert.equal(await ask(proxy.port), 200);
 });
 
-Deno.test("what waits for a slow reader stays within the stream's window", async () => {
+Deno.test("data buffered for a slow reader stays within the stream's window", async () => {
   let sent = 0;
   await using backend = new H2Backend(async (peer) => {
     await peer.until("the request", () => asked(peer, 1));
@@ -409,7 +409,7 @@ Deno.test("an idle connection is closed after its time, with GOAWAY", async () =
   assert.equal(backend.accepted, 2);
 });
 
-Deno.test("an old connection takes no more requests", async () => {
+Deno.test("an old connection gets no new requests", async () => {
   await using backend = new H2Backend(answerOk);
   using proxy = new H2UpstreamProxy([backend.port], { limits: { upstreamConnectionAge: 200 } });
   for (let i = 0; i < 100 && backend.accepted < 2; i++) {
@@ -420,7 +420,7 @@ Deno.test("an old connection takes no more requests", async () => {
   await until("the old one's end", () => backend.open.size === 1);
 });
 
-Deno.test("an endpoint that leaves the list finishes what it has, and then is left", async () => {
+Deno.test("a removed endpoint completes its requests, and is then closed", async () => {
   const peers: H2Peer[] = [];
   await using leaving = new H2Backend(async (peer) => {
     peers.push(peer);
@@ -437,7 +437,7 @@ Deno.test("an endpoint that leaves the list finishes what it has, and then is le
   await until("the connection's end", () => leaving.open.size === 0);
 });
 
-Deno.test("a peer that falls silent is asked by PING, and given up", async () => {
+Deno.test("a peer that becomes silent gets a PING, and is closed if it does not respond", async () => {
   await using backend = new H2Backend(async (peer) => {
     await peer.until("PING", () => peer.count(FRAME.PING) > 0);
     await peer.ended();
@@ -455,7 +455,7 @@ Deno.test("a peer that falls silent is asked by PING, and given up", async () =>
   client.close();
 });
 
-Deno.test("a hundred requests to a cold endpoint that is not there fail, and leave nothing behind", async () => {
+Deno.test("a hundred requests to an unreachable cold endpoint fail, and leave nothing behind", async () => {
   const gone = await H2Server.start(answerText("x"));
   const { port } = gone;
   await gone[Symbol.asyncDispose]();

@@ -14,7 +14,7 @@ function signal() {
   return { promise, give: resolve };
 }
 
-Deno.test("a request reaches the backend with its pseudo-fields, and no field of the connection", async () => {
+Deno.test("a request reaches the backend with its pseudo-header fields, and no connection-specific ones", async () => {
   await using backend = await H2Server.start(answerText("hello"));
   using proxy = new H2UpstreamProxy([backend.port]);
   using client = await Peer.connect(proxy.port);
@@ -49,7 +49,7 @@ Deno.test("a request reaches the backend with its pseudo-fields, and no field of
   ) assert.equal(head[name], undefined, name);
 });
 
-Deno.test("a body of known length keeps its length, both ways", async () => {
+Deno.test("a body of known length keeps its length, in both directions", async () => {
   await using backend = await H2Server.start((stream, head) => {
     stream.respond({ ":status": 201, "content-length": head["content-length"] });
     stream.pipe(stream);
@@ -69,7 +69,7 @@ Deno.test("a body of known length keeps its length, both ways", async () => {
   assert.equal(backend.connections, 1);
 });
 
-Deno.test("a chunked body goes on without a length, and trailers come back behind it", async () => {
+Deno.test("a chunked body is forwarded without a length, and trailers are returned", async () => {
   await using backend = await H2Server.start((stream) => {
     stream.respond({ ":status": 200 }, { waitForTrailers: true });
     stream.on("wantTrailers", () => stream.sendTrailers({ "x-sum": "42", "content-length": "7" }));
@@ -87,7 +87,7 @@ Deno.test("a chunked body goes on without a length, and trailers come back behin
   assert.equal(backend.heads[0]["transfer-encoding"], undefined);
 });
 
-Deno.test("trailers of a gRPC request reach the backend, and its own the client", async () => {
+Deno.test("trailers of a gRPC request reach the backend, and the backend's reach the client", async () => {
   await using backend = await H2Server.start(echo);
   using proxy = new H2UpstreamProxy([backend.port]);
   using client = await Peer.connect(proxy.port);
@@ -100,7 +100,7 @@ Deno.test("trailers of a gRPC request reach the backend, and its own the client"
   assert.equal(backend.heads[0].te, "trailers");
 });
 
-Deno.test("trailers reach a backend of HTTP/2, but none that means something before the body", async () => {
+Deno.test("trailers reach an HTTP/2 backend, except fields that are only valid before the body", async () => {
   await using backend = await H2Server.start(echo);
   using proxy = new H2UpstreamProxy([backend.port]);
   const refused = [
@@ -136,7 +136,7 @@ Deno.test("trailers reach a backend of HTTP/2, but none that means something bef
   assert.match(answer.trailers, /^x-seen: yes\r\n$/i);
 });
 
-Deno.test("a hundred requests that come at once share one connection", async () => {
+Deno.test("a hundred simultaneous requests share one connection", async () => {
   let most = 0;
   let under = 0;
   const all = signal();
@@ -158,7 +158,7 @@ Deno.test("a hundred requests that come at once share one connection", async () 
   assert.equal(backend.connections, 1);
 });
 
-Deno.test("interim answers come before the final one, each as it was", async () => {
+Deno.test("interim responses are sent before the final one, each unchanged", async () => {
   await using backend = await H2Server.start((stream) => {
     stream.additionalHeaders({ ":status": 103, link: "</a.css>; rel=preload" });
     stream.additionalHeaders({ ":status": 103, link: "</b.css>; rel=preload" });
@@ -175,7 +175,7 @@ Deno.test("interim answers come before the final one, each as it was", async () 
   assert.match(heads[2], /^HTTP\/1\.1 200 /);
 });
 
-Deno.test("who waits for 100 (Continue) gets it from the backend", async () => {
+Deno.test("a client that waits for 100 (Continue) gets it from the backend", async () => {
   await using backend = await H2Server.start((stream, head) => {
     if (head.expect === "100-continue") stream.additionalHeaders({ ":status": 100 });
     return echo(stream, head, backend);
@@ -196,7 +196,7 @@ for (
     ["204", GET, 204, {}],
   ] as const
 ) {
-  Deno.test(`an answer without a body is whole: ${name}`, async () => {
+  Deno.test(`a response without a body is complete: ${name}`, async () => {
     await using backend = await H2Server.start((stream) => {
       stream.respond({ ":status": status, ...head }, { endStream: true });
     });
@@ -213,7 +213,7 @@ for (
   });
 }
 
-Deno.test("an answer comes as the backend writes it, not when it is whole", async () => {
+Deno.test("a response is forwarded as the backend writes it, not when it is complete", async () => {
   const seen = signal();
   await using backend = await H2Server.start(async (stream) => {
     stream.respond({ ":status": 200, "content-type": "text/event-stream" });
@@ -231,7 +231,7 @@ Deno.test("an answer comes as the backend writes it, not when it is whole", asyn
   while (!text.includes("second")) text += new TextDecoder().decode((await client.read())!);
 });
 
-Deno.test("an answer may come a byte at a time", async () => {
+Deno.test("a response may arrive a byte at a time", async () => {
   const count = 20_000;
   await using backend = new H2Backend(async (peer) => {
     await peer.until("the request", () => peer.stream(1).heads.length > 0);
@@ -265,7 +265,7 @@ Deno.test("a client that leaves cancels its stream, and the connection serves th
   await until("no request is under way", () => proxy.server.upstreamRequestCount === 0);
 });
 
-Deno.test("a backend that answers before the upload's end may leave the rest unread", async () => {
+Deno.test("a backend that responds before the end of the upload may leave the rest unread", async () => {
   await using backend = await H2Server.start((stream) => {
     stream.respond({ ":status": 403 });
     stream.end("no");

@@ -25,7 +25,7 @@ const version = (stream: { session?: { encrypted?: boolean; alpnProtocol?: strin
   `${stream.session?.alpnProtocol}`;
 
 for (const protocol of ["https", "h2"] as const) {
-  Deno.test(`${protocol}: a backend that knows both is asked by HTTP/2, over one connection`, async () => {
+  Deno.test(`${protocol}: a backend that supports both versions gets HTTP/2, over one connection`, async () => {
     await using backend = await H2Server.start((stream, head) => {
       stream.respond({ ":status": 200 });
       stream.end(`${version(stream)} ${head[":scheme"]}`);
@@ -38,7 +38,7 @@ for (const protocol of ["https", "h2"] as const) {
   });
 }
 
-Deno.test("https: a backend that knows HTTP/1.1 alone is asked by that, a connection each", async () => {
+Deno.test("https: a backend that supports only HTTP/1.1 gets that, with a connection per request", async () => {
   await using backend = await TlsBackend.start(WEB);
   using proxy = new H2UpstreamProxy([backend.port], { protocol: "https", tls: TLS });
   const answers = await Promise.all(Array.from({ length: 20 }, () => ask(proxy.port)));
@@ -48,7 +48,7 @@ Deno.test("https: a backend that knows HTTP/1.1 alone is asked by that, a connec
   assert.equal(backend.connections, opened, "idle connections are used again");
 });
 
-Deno.test("https: a backend without ALPN is asked by HTTP/1.1", async () => {
+Deno.test("https: a backend without ALPN gets HTTP/1.1", async () => {
   await using backend = await TlsBackend.start(WEB, { ALPNProtocols: undefined });
   using proxy = new H2UpstreamProxy([backend.port], { protocol: "https", tls: TLS });
   assert.match(await ask(proxy.port), /^200 web\.default\.svc unknown -$/);
@@ -77,7 +77,7 @@ for (
   });
 }
 
-Deno.test("https: a backend is followed when it changes its mind", async () => {
+Deno.test("https: a change of a backend's version is followed", async () => {
   const first = await TlsBackend.start(WEB);
   const { port } = first;
   using proxy = new H2UpstreamProxy([port], { protocol: "https", tls: TLS });
@@ -96,7 +96,7 @@ Deno.test("https: a backend is followed when it changes its mind", async () => {
   assert.match(await ask(proxy.port), /^200 .* http\/1\.1$/);
 });
 
-Deno.test("https: a call's deadline passes while a backend that changed its mind is waited for", async () => {
+Deno.test("https: a call's deadline expires during the wait for a backend that changed its version", async () => {
   const first = await TlsBackend.start(WEB);
   const { port } = first;
   using proxy = new H2UpstreamProxy([port], {
@@ -126,7 +126,7 @@ Deno.test("https: a call's deadline passes while a backend that changed its mind
   }
 });
 
-Deno.test("https: a backend that wants HTTP/1.1 after all is asked by that from then on", async () => {
+Deno.test("https: a backend that demands HTTP/1.1 later gets that from then on", async () => {
   await using backend = await H2Server.start((stream) => stream.close(13), {
     certificate: WEB,
     allowHTTP1: true,
@@ -138,7 +138,7 @@ Deno.test("https: a backend that wants HTTP/1.1 after all is asked by that from 
   assert.deepEqual(proxy.failures, []);
 });
 
-Deno.test("a certificate that is not trusted gives 502 by HTTP/2 too", async () => {
+Deno.test("an untrusted certificate gives 502 over HTTP/2 too", async () => {
   await using backend = await H2Server.start(answerText("x"), { certificate: WEB });
   using proxy = new H2UpstreamProxy([backend.port], {
     protocol: "h2",

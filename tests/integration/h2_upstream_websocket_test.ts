@@ -27,7 +27,7 @@ async function expect(client: Peer, text: string): Promise<void> {
   }
 }
 
-Deno.test("a WebSocket goes by extended CONNECT, and bytes pass both ways to both ends", async () => {
+Deno.test("a WebSocket uses extended CONNECT, and bytes are forwarded both ways until both ends close", async () => {
   let head: Record<string, string> = {};
   await using backend = new H2Backend(async (peer) => {
     await peer.until("the request", () => asked(peer));
@@ -70,7 +70,7 @@ Deno.test("a WebSocket goes by extended CONNECT, and bytes pass both ways to bot
   assert.deepEqual(proxy.failures, []);
 });
 
-Deno.test("much passes both ways at once, within the windows", async () => {
+Deno.test("large amounts are forwarded both ways at once, within the windows", async () => {
   const size = 2_000_000;
   await using backend = await H2Server.start((stream) => {
     stream.respond({ ":status": 200 });
@@ -87,7 +87,7 @@ Deno.test("much passes both ways at once, within the windows", async () => {
   assert.equal(client.received - before, size);
 });
 
-Deno.test("a handshake that the backend refuses is answered as it says", async () => {
+Deno.test("a handshake that the backend rejects gets the backend's response", async () => {
   await using backend = new H2Backend(async (peer) => {
     await peer.until("the request", () => asked(peer));
     await peer.send(headers(1, [[":status", "403"], ["content-length", "2"]]));
@@ -114,7 +114,7 @@ Deno.test("a backend that resets the tunnel ends it for the client", async () =>
   await until("no request is under way", () => proxy.server.upstreamRequestCount === 0);
 });
 
-Deno.test("a client that leaves resets the tunnel, and the connection lives on", async () => {
+Deno.test("a client that leaves resets the tunnel, and the connection stays open", async () => {
   let code: number | null = null;
   await using backend = new H2Backend(async (peer) => {
     await peer.until("the request", () => asked(peer));
@@ -143,7 +143,7 @@ for (
     ["another protocol", TUNNELS, "chat/1"],
   ] as const
 ) {
-  Deno.test(`h2c: a backend that takes no tunnels gives 502 with a remedy: ${name}`, async () => {
+  Deno.test(`h2c: a backend without extended CONNECT gives 502 with a remedy: ${name}`, async () => {
     await using backend = new H2Backend(async (peer) => {
       await peer.until("a request", () => asked(peer));
       await peer.send(headers(1, [[":status", "204"]], { end: true }));
@@ -166,7 +166,7 @@ for (
   });
 }
 
-Deno.test("https: a WebSocket goes by HTTP/1.1 where HTTP/2 does not take it", async () => {
+Deno.test("https: a WebSocket uses HTTP/1.1 if HTTP/2 does not support it", async () => {
   const certificate = await certificateFor("web", { names: ["web.default.svc"] });
   await using backend = await H2Server.start((stream) => {
     stream.respond({ ":status": 200 });

@@ -13,7 +13,7 @@ import { H2UpstreamProxy } from "../support/h2_upstream.ts";
 const LIMITS = { http2StreamWindow: 65_535, http2UpstreamStreams: 1, responseBodyTimeout: 2_000 };
 const SIZE = 20_000;
 
-Deno.test("answers that are left when they have come as a whole take nothing of others' window", async () => {
+Deno.test("abandoned responses that have arrived completely use no window of others", async () => {
   await using backend = await H2Server.start(answerText("x".repeat(SIZE)));
   using proxy = new H2UpstreamProxy([backend.port], { limits: LIMITS });
   await using deaf = await H2Peer.connect(proxy.port, {
@@ -33,7 +33,7 @@ Deno.test("answers that are left when they have come as a whole take nothing of 
   assert.equal(backend.connections, 1);
 });
 
-Deno.test("answers that are too long take nothing of others' window", async () => {
+Deno.test("abandoned responses that are too long use no window of others", async () => {
   const wrong = 6;
   await using backend = new H2Backend(async (peer) => {
     for (let id = 1; id <= 2 * wrong + 1; id += 2) {

@@ -199,7 +199,7 @@ const REQUESTS: readonly Request[] = [
 const CLIENTS: readonly [string, Ask][] = [["HTTP/1.1", askHttp1], ["HTTP/2", askHttp2]];
 const BACKENDS = ["http", "https", "h2c", "h2"] as const;
 
-Deno.test("each client gets the same of each backend, and each backend is asked the same", async (t) => {
+Deno.test("each client gets the same from each backend, and each backend gets the same requests", async (t) => {
   let first: { answers: Answered[]; asked: Asked[] } | null = null;
   for (const protocol of BACKENDS) {
     for (const [name, ask] of CLIENTS) {

@@ -59,7 +59,7 @@ Deno.test("a WebSocket that outlives a drain gets 1001 and the end of its stream
   await draining;
 });
 
-Deno.test("a backend that opens no WebSocket gives 502 with its reason, and stays in use", async () => {
+Deno.test("a backend that rejects a WebSocket gives 502 with the reason, and stays in use", async () => {
   await using backend = new Backend(async (peer) => {
     for (;;) {
       const message = await peer.reader.message("request");

@@ -17,7 +17,7 @@ const REQUESTS: readonly { readonly text: string; readonly answers: number }[] =
 ];
 
 for (const wait of [0, 1_300]) {
-  Deno.test(`requests and FIN get their answers after ${wait} ms`, async () => {
+  Deno.test(`requests followed by FIN get their responses after ${wait} ms`, async () => {
     await using backend = new Backend(async (peer) => {
       while (await peer.request() !== null) {
         await pause(wait);
@@ -39,7 +39,7 @@ for (const wait of [0, 1_300]) {
   });
 }
 
-Deno.test("a half-closed client gets a long body whole, though it pauses in the middle", async () => {
+Deno.test("a half-closed client gets a long body completely, although it pauses in the middle", async () => {
   const size = 8 << 20;
   await using backend = new Backend(async (peer) => {
     await peer.request();
@@ -78,7 +78,7 @@ Deno.test("a half-closed client gets a body that pauses in the middle", async ()
   }));
 });
 
-Deno.test("a client that closes while it waits is told from a half-closed one", async () => {
+Deno.test("a client that closes while it waits is distinguished from a half-closed one", async () => {
   const ended = signal();
   const arrived = signal();
   await using backend = new Backend(async (peer, index) => {
@@ -98,7 +98,7 @@ Deno.test("a client that closes while it waits is told from a half-closed one", 
   await until("the connection is forgotten", () => proxy.server.connectionCount === 0);
 });
 
-Deno.test("a client that closes during an event stream ends it, though the backend is silent", async () => {
+Deno.test("a client that closes during an event stream ends it, although the backend is silent", async () => {
   const ended = signal();
   await using backend = new Backend(async (peer) => {
     await peer.request();

@@ -20,7 +20,7 @@ async function heldClients(proxy: TestProxy, count: number): Promise<Peer[]> {
   return clients;
 }
 
-Deno.test("requests to a Service that is scaled from zero wait, and each is served once", async () => {
+Deno.test("requests to a Service that scales from zero wait, and each is served once", async () => {
   const seen: string[] = [];
   await using backend = new Backend(async (peer) => {
     for (let request = await peer.request(); request !== null; request = await peer.request()) {
@@ -50,7 +50,7 @@ Deno.test("requests to a Service that is scaled from zero wait, and each is serv
   assert.equal(server.upstreamRequestCount, 0);
 });
 
-Deno.test("a body is not read while its request waits, and all of it arrives", async () => {
+Deno.test("a body is not read while its request waits, and arrives completely", async () => {
   const length = 64 * 1024 * 1024;
   let received = 0;
   await using backend = new Backend(async (peer) => {
@@ -81,7 +81,7 @@ Deno.test("a body is not read while its request waits, and all of it arrives", a
   assert.ok(received >= length);
 });
 
-Deno.test("when time is up, 503 comes with Retry-After in whole seconds", async () => {
+Deno.test("at the timeout, 503 is sent with Retry-After in whole seconds", async () => {
   using observed = new ObservedProxy([], { limits: { holdTimeout: 30 } });
   using client = await Peer.connect(observed.port);
   const answer = await client.ask(GET);
@@ -93,7 +93,7 @@ Deno.test("when time is up, 503 comes with Retry-After in whole seconds", async 
   assert.equal((await client.ask(GET)).body, "ok");
 });
 
-Deno.test("a client that goes waits no longer, and its request is never sent", async () => {
+Deno.test("a client that leaves stops waiting, and its request is never sent", async () => {
   using observed = new ObservedProxy([], { limits: WAITS });
   const { server } = observed.proxy;
   const clients = await heldClients(observed.proxy, 3);
@@ -108,7 +108,7 @@ Deno.test("a client that goes waits no longer, and its request is never sent", a
   assert.equal(backend.accepted, 1);
 });
 
-Deno.test("one request more than --hold-limit gets 503 at once", async () => {
+Deno.test("one request over --hold-limit gets 503 at once", async () => {
   using observed = new ObservedProxy([], { limits: { ...WAITS, holdLimit: 2 } });
   const clients = await heldClients(observed.proxy, 2);
   using third = await Peer.connect(observed.port);
@@ -122,7 +122,7 @@ Deno.test("one request more than --hold-limit gets 503 at once", async () => {
   }
 });
 
-Deno.test("a Service that does not exist is not waited for, and one that goes no longer", async () => {
+Deno.test("requests do not wait for a missing Service, nor for a deleted one", async () => {
   using proxy = new TestProxy([], WAITS);
   const [client] = await heldClients(proxy, 1);
   const snapshot = snapshotOf([]);
@@ -134,7 +134,7 @@ Deno.test("a Service that does not exist is not waited for, and one that goes no
   client.close();
 });
 
-Deno.test("a request whose only endpoint refuses and leaves the list waits for the next one", async () => {
+Deno.test("a request whose only endpoint refuses and is removed waits for the next one", async () => {
   const gone = new Backend();
   const { port } = gone;
   await gone[Symbol.asyncDispose]();
@@ -151,7 +151,7 @@ Deno.test("a request whose only endpoint refuses and leaves the list waits for t
   assert.equal((await answer).body, "ok");
 });
 
-Deno.test("a request whose endpoints all refuse waits for others: pods go sooner than lists say so", async () => {
+Deno.test("a request whose endpoints all refuse waits for others: pods end before the list changes", async () => {
   const seen: string[] = [];
   await using backend = new Backend(async (peer) => {
     for (let request = await peer.request(); request !== null; request = await peer.request()) {
@@ -176,14 +176,14 @@ Deno.test("a request whose endpoints all refuse waits for others: pods go sooner
   assert.deepEqual(seen, ["2", "3"]);
 });
 
-Deno.test("a request whose endpoint goes on refusing gets 502 when its time is up", async () => {
+Deno.test("a request whose endpoint keeps refusing gets 502 at the timeout", async () => {
   using observed = new ObservedProxy([refusingPort()], { limits: { holdTimeout: 50, tries: 1 } });
   using client = await Peer.connect(observed.port);
   assert.equal(statusOf(await client.ask(GET)), 502);
   assert.equal((await observed.series()).get('pingress_holds_total{outcome="timeout"}'), 1);
 });
 
-Deno.test("a request that has used up its tries does not wait while there are others to ask", async () => {
+Deno.test("a request that has used up its tries does not wait while there are other endpoints", async () => {
   await using backend = new Backend();
   using proxy = new TestProxy([refusingPort(), backend.port], { ...WAITS, tries: 1 });
   const statuses = new Set<number>();
@@ -194,7 +194,7 @@ Deno.test("a request that has used up its tries does not wait while there are ot
   assert.deepEqual([...statuses].sort(), [200, 502]);
 });
 
-Deno.test("who waits when a drain begins is served by an endpoint that comes", async () => {
+Deno.test("requests waiting when a drain begins are served by a new endpoint", async () => {
   await using backend = new Backend(playOk);
   using proxy = new TestProxy([], WAITS);
   const [client] = await heldClients(proxy, 1);
@@ -206,7 +206,7 @@ Deno.test("who waits when a drain begins is served by an endpoint that comes", a
   client.close();
 });
 
-Deno.test("who still waits when a drain ends gets 503, and is not cut off", async () => {
+Deno.test("requests still waiting when a drain ends get 503, and are not cut", async () => {
   using observed = new ObservedProxy([], { limits: WAITS });
   const clients = await heldClients(observed.proxy, 3);
   const draining = observed.proxy.server.drain({ delay: 0, timeout: 100 });

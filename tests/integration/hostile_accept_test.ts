@@ -18,7 +18,7 @@ const COUNT = 30;
 /** With its name and 32 bytes just as large as the table that a client may fill. */
 const DEAR = ["accept", ';""'.repeat((4096 - 32 - "accept".length) / 3)] as const;
 
-Deno.test("a burst of requests with a hostile Accept is answered, and harms nobody else", async () => {
+Deno.test("a burst of requests with a hostile Accept gets responses, and affects nobody else", async () => {
   await using proxy = await ProxyProcess.start({
     snapshot: { ...snapshotOf([]), routes: [], upstreams: [] },
     args: ["--workers=2"],

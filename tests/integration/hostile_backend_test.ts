@@ -149,7 +149,7 @@ const CASES: readonly HostileCase[] = [
 ];
 
 for (const { name, says, closes = false, request = GET, client: expected } of CASES) {
-  Deno.test(`a backend says ${name}: ${outcome(expected)}, and the next request is whole`, async () => {
+  Deno.test(`a backend sends ${name}: ${outcome(expected)}, and the next request is complete`, async () => {
     await using backend = new Backend(async (peer, index) => {
       if (index > 0) return await playOk(peer);
       await peer.reader.head("request");
@@ -189,7 +189,7 @@ async function assertServes(client: Peer): Promise<void> {
   assert.ok(answer.complete);
 }
 
-Deno.test("a backend that resets in the middle of a body up to the close cuts the answer", async () => {
+Deno.test("a backend that resets within a body without a length cuts the response", async () => {
   await using backend = await ResettingBackend.listen(`${OK}\r\n${"x".repeat(1000)}`);
   using proxy = new TestProxy([backend.port]);
   using client = await Peer.connect(proxy.port);
@@ -201,7 +201,7 @@ Deno.test("a backend that resets in the middle of a body up to the close cuts th
   assert.ok(!answer.complete);
 });
 
-Deno.test("bytes on an idle pooled connection close it, and the next request gets its own answer", async () => {
+Deno.test("bytes on an idle pooled connection close it, and the next request gets its own response", async () => {
   const speak = signal();
   await using backend = new Backend(async (peer, index) => {
     if (index > 0) return await playOk(peer);
@@ -221,7 +221,7 @@ Deno.test("bytes on an idle pooled connection close it, and the next request get
   assert.equal(backend.accepted, 2);
 });
 
-Deno.test("chunks that go wrong after good ones cut the answer", async () => {
+Deno.test("invalid chunks after valid ones cut the response", async () => {
   const go = signal();
   await using backend = new Backend(async (peer, index) => {
     if (index > 0) return await playOk(peer);
@@ -242,7 +242,7 @@ Deno.test("chunks that go wrong after good ones cut the answer", async () => {
   await assertServes(another);
 });
 
-Deno.test("while one backend connection misbehaves, others answer", async () => {
+Deno.test("while one backend connection misbehaves, others work", async () => {
   await using backend = new Backend(async (peer) => {
     for (;;) {
       const request = await peer.request();

@@ -118,7 +118,7 @@ for (const leaves of ["closes", "resets"] as const) {
 
 for (const leaves of ["closes", "resets"] as const) {
   for (const text of ["", "G", "GET / HTTP/1.1\r\nHost: a.te", "\r\n"]) {
-    Deno.test(`a client ${leaves} after ${JSON.stringify(text)}: nothing goes to the backend`, async () => {
+    Deno.test(`a client ${leaves} after ${JSON.stringify(text)}: nothing reaches the backend`, async () => {
       await using backend = new Backend();
       using proxy = new TestProxy([backend.port]);
       if (leaves === "resets") {
@@ -138,7 +138,7 @@ for (const leaves of ["closes", "resets"] as const) {
   }
 }
 
-Deno.test("a client that goes while a connection is made leaves nothing behind", async () => {
+Deno.test("a client that leaves while a connection opens leaves nothing behind", async () => {
   await using backend = new Backend();
   using proxy = new TestProxy([backend.port]);
   const waves = Array.from({ length: 50 }, async () => {
@@ -167,7 +167,7 @@ for (const blank of [" ", "\t"]) {
   });
 }
 
-Deno.test("a head that trickles is cut after the head's total time, with 408", async () => {
+Deno.test("a head that trickles gets 408 after the head's total timeout", async () => {
   await using backend = new Backend();
   using proxy = new TestProxy([backend.port], { requestHeadTimeout: 300 });
   using client = await Peer.connect(proxy.port);
@@ -186,7 +186,7 @@ Deno.test("a head that trickles is cut after the head's total time, with 408", a
   assert.equal(backend.accepted, 0);
 });
 
-Deno.test("a body that trickles goes on for as long as it does", async () => {
+Deno.test("a body that trickles is accepted as long as it continues", async () => {
   await using backend = new Backend(async (peer) => {
     while (true) {
       const message = await peer.request();
@@ -219,7 +219,7 @@ Deno.test("a body that stops gets 408, and the backend's side ends without it", 
   assert.equal(await client.ended(), "closes");
 });
 
-Deno.test("a reader that stops is cut after the write timeout, and so is the backend's side", async () => {
+Deno.test("a reader that stops is closed after the write timeout, and so is the backend's side", async () => {
   const ended = signal();
   await using backend = new Backend(async (peer) => {
     await peer.request();
@@ -237,7 +237,7 @@ Deno.test("a reader that stops is cut after the write timeout, and so is the bac
   assert.ok(!answer.complete);
 });
 
-Deno.test("a reader that stops holds up its pipelined requests, not memory", async () => {
+Deno.test("a reader that stops delays its own pipelined requests, and uses no more memory", async () => {
   let served = 0;
   await using backend = new Backend(async (peer) => {
     const body = "x".repeat(100_000);

@@ -172,14 +172,14 @@ function check(
   assert.deepEqual(answer.trailers, one.method === "HEAD" ? [] : one.answer.trailers);
 }
 
-Deno.test("a backend of HTTP/1.1 gets the same by either version, and so does its client", async () => {
+Deno.test("an HTTP/1.1 backend and its client get the same with either version", async () => {
   const recorder = new Recorder();
   await using backend = new Backend(recorder.playHttp1);
   using proxy = new TestProxy([backend.port]);
   await compare(proxy.port, recorder, true);
 });
 
-Deno.test("a backend of HTTP/2 gets the same by either version, and so does its client", async () => {
+Deno.test("an HTTP/2 backend and its client get the same with either version", async () => {
   const recorder = new Recorder();
   await using backend = new H2Backend(recorder.playHttp2);
   using proxy = new TestProxy([]);

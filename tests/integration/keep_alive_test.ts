@@ -37,7 +37,7 @@ for (const [name, request, kept] of CASES) {
   });
 }
 
-Deno.test("our own answers keep the connection where the request was understood", async () => {
+Deno.test("local replies keep the connection open if the request was valid", async () => {
   using proxy = new TestProxy([]);
   using refused = new TestProxy([refusingPort()]);
   for (const [{ port }, status] of [[proxy, 503], [refused, 502]] as const) {
@@ -46,7 +46,7 @@ Deno.test("our own answers keep the connection where the request was understood"
   }
 });
 
-Deno.test("a thousand pipelined requests are answered in order", async () => {
+Deno.test("a thousand pipelined requests get their responses in order", async () => {
   await using backend = new Backend(async (peer) => {
     for (;;) {
       const request = await peer.request();
@@ -91,7 +91,7 @@ Deno.test("pipelined requests of all framings, large and small, keep their bodie
   assert.ok(await sending);
 });
 
-Deno.test("an answer of every kind is followed by the next one on the same connection", async () => {
+Deno.test("a response of every kind is followed by the next one on the same connection", async () => {
   const answers = [
     reply("length"),
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n7\r\nchunked\r\n0\r\n\r\n",
@@ -125,7 +125,7 @@ Deno.test("an answer of every kind is followed by the next one on the same conne
   assert.deepEqual(bodies, [...expected, ...expected]);
 });
 
-Deno.test("many clients at once each get their own answers", async () => {
+Deno.test("many clients at once each get their own responses", async () => {
   await using backend = new Backend(async (peer) => {
     for (;;) {
       const request = await peer.request();
@@ -143,7 +143,7 @@ Deno.test("many clients at once each get their own answers", async () => {
   }));
 });
 
-Deno.test("a client that stays idle is still served", async () => {
+Deno.test("a client that was idle is still served", async () => {
   await using backend = new Backend(playOk);
   using proxy = new TestProxy([backend.port]);
   using client = await Peer.connect(proxy.port);

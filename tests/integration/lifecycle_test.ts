@@ -22,7 +22,7 @@ async function ask(port: number): Promise<number> {
 }
 
 for (const workers of [1, 2]) {
-  Deno.test(`SIGTERM with ${workers} workers: readiness fails, then accepting stops, then it ends with 0`, async () => {
+  Deno.test(`SIGTERM with ${workers} workers: readiness fails, then accepting stops, then the process exits with 0`, async () => {
     const going = signal();
     await using backend = new Backend(async (peer) => {
       while (await peer.reader.head("request") !== null) {
@@ -62,7 +62,7 @@ for (const workers of [1, 2]) {
   });
 }
 
-Deno.test("a second SIGTERM ends it at once", async () => {
+Deno.test("a second SIGTERM exits at once", async () => {
   await using backend = new Backend(async (peer) => void await peer.ended());
   await using proxy = await start(backend, "--drain-delay=60s");
   using client = await Peer.connect(proxy.httpPort);
@@ -75,7 +75,7 @@ Deno.test("a second SIGTERM ends it at once", async () => {
   assert.notEqual(await client.ended(), "");
 });
 
-Deno.test("a log that nobody reads any more stops nothing", async () => {
+Deno.test("a log that nobody reads any more blocks nothing", async () => {
   await using backend = new Backend();
   await using proxy = await start(backend, "--log-level=debug");
   proxy.stopReading();
@@ -89,7 +89,7 @@ Deno.test("a log that nobody reads any more stops nothing", async () => {
   assert.equal(await proxy.ended, 0);
 });
 
-Deno.test("readiness comes only when the configuration is in force and the listeners stand", async () => {
+Deno.test("the proxy is ready only with an active snapshot and open listeners", async () => {
   await using backend = new Backend();
   const [admin, http] = [refusingPort(), refusingPort()];
   const flags = [`--admin=127.0.0.1:${admin}`, `--listen-http=127.0.0.1:${http}`, "--workers=2"];
@@ -120,7 +120,7 @@ function hearsSigterm(pid: number): boolean {
 }
 
 Deno.test({
-  name: "SIGTERM at any moment of the start ends it with 0, from the first on that it can be heard",
+  name: "SIGTERM at any moment of the start exits with 0",
   ignore: Deno.build.os !== "linux",
   async fn() {
     const folder = await Deno.makeTempDir();
@@ -147,7 +147,7 @@ Deno.test({
   },
 });
 
-Deno.test("SIGINT drains as SIGTERM does, and one that is passed on twice is one", async () => {
+Deno.test("SIGINT drains like SIGTERM, and a forwarded duplicate counts once", async () => {
   await using backend = new Backend();
   await using proxy = await start(backend);
   assert.equal(await ask(proxy.httpPort), 200);
@@ -157,7 +157,7 @@ Deno.test("SIGINT drains as SIGTERM does, and one that is passed on twice is one
   await proxy.line("Stopped");
 });
 
-Deno.test("the exit code tells how it ended: 2 for the command line, 1 for a start that cannot be", async () => {
+Deno.test("exit codes: 2 for an invalid command line, 1 for a failed start", async () => {
   const taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const folder = await Deno.makeTempDir();
   const good = `${folder}/good.json`;

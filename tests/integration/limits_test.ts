@@ -60,7 +60,7 @@ const REQUESTS: readonly {
 
 for (const { limits, within, beyond, status } of REQUESTS) {
   const [name, value] = Object.entries(limits)[0];
-  Deno.test(`${name} ${value}: a request past it is ${status} (${JSON.stringify(beyond.slice(-12))})`, async () => {
+  Deno.test(`${name} ${value}: a request over it gets ${status} (${JSON.stringify(beyond.slice(-12))})`, async () => {
     await using backend = new Backend();
     using proxy = new TestProxy([backend.port], limits);
     using client = await Peer.connect(proxy.port);
@@ -96,7 +96,7 @@ const RESPONSES: readonly {
 
 for (const { limits, within, beyond } of RESPONSES) {
   const [name, value] = Object.entries(limits)[0];
-  Deno.test(`${name} ${value}: an answer past it is 502`, async () => {
+  Deno.test(`${name} ${value}: a response over it gives 502`, async () => {
     await using backend = new Backend(async (peer) => {
       for (;;) {
         const request = await peer.request();
@@ -112,7 +112,7 @@ for (const { limits, within, beyond } of RESPONSES) {
   });
 }
 
-Deno.test("a head that fills the default limit passes, however it is cut", async () => {
+Deno.test("a head that fills the default limit is accepted, however it is split", async () => {
   await using backend = new Backend(async (peer) => {
     for (;;) {
       const request = await peer.request();
@@ -130,7 +130,7 @@ Deno.test("a head that fills the default limit passes, however it is cut", async
   assert.equal(statusOf(await client.ask(head.replace("X: ", "X: x"))), 431);
 });
 
-Deno.test("requestsPerConnection 3: the third answer closes the connection, and says so", async () => {
+Deno.test("requestsPerConnection 3: the third response has Connection: close and closes", async () => {
   await using backend = new Backend();
   using proxy = new TestProxy([backend.port], { requestsPerConnection: 3 });
   using client = await Peer.connect(proxy.port);

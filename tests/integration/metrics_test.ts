@@ -18,7 +18,7 @@ function errors(code: string): string {
   return `pingress_request_errors_total{code="${code}"}`;
 }
 
-Deno.test("requests, bytes and connections are counted to the last one", async () => {
+Deno.test("requests, bytes and connections are counted exactly", async () => {
   await using backend = new Backend();
   using observed = new ObservedProxy([backend.port]);
   const client = await Peer.connect(observed.port);
@@ -44,7 +44,7 @@ Deno.test("requests, bytes and connections are counted to the last one", async (
   while (await open() > 0) await new Promise((resume) => setTimeout(resume, 5));
 });
 
-Deno.test("a request refused at its first byte has taken no longer than its client waited", async () => {
+Deno.test("the duration of a request rejected at its first byte is no longer than its client waited", async () => {
   using observed = new ObservedProxy([]);
   const start = performance.now();
   for (const byte of ["\x00", "\x16"]) {
@@ -61,7 +61,7 @@ Deno.test("a request refused at its first byte has taken no longer than its clie
   }
 });
 
-Deno.test("what a drain cuts off is logged and counted", async () => {
+Deno.test("an exchange that a drain cuts is logged and counted", async () => {
   const arrived = signal();
   await using backend = new Backend(async (peer) => {
     await peer.reader.head("request");
@@ -81,7 +81,7 @@ Deno.test("what a drain cuts off is logged and counted", async () => {
   client.close();
 });
 
-Deno.test("bodies in chunks count as what they carry on the way in, and as sent on the way out", async () => {
+Deno.test("chunked bodies count without framing when received, and as sent when sent", async () => {
   await using backend = new Backend(async (peer) => {
     await peer.request();
     await peer.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n");
@@ -111,7 +111,7 @@ Deno.test("a backend that refuses counts as failed connects, a retry, and an err
   assert.equal(backend.accepted, 0);
 });
 
-Deno.test("requests that are refused before they are exchanges count, each with its status", async () => {
+Deno.test("requests rejected before they become exchanges count, each with its status", async () => {
   using observed = new ObservedProxy([refusingPort()], {
     limits: { requestHeadTimeout: 50 },
   });
@@ -143,7 +143,7 @@ Deno.test("requests that are refused before they are exchanges count, each with 
   ) assert.equal(series.get(errors(code)), count, code);
 });
 
-Deno.test("a body that is larger than its route allows counts for that route", async () => {
+Deno.test("a body over its route's limit counts for that route", async () => {
   using observed = new ObservedProxy([refusingPort()], { limits: { bodyBytes: 10 } });
   using client = await Peer.connect(observed.port);
   const text = "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 11\r\n\r\n";
@@ -153,7 +153,7 @@ Deno.test("a body that is larger than its route allows counts for that route", a
   assert.equal(series.get(errors("body_too_large")), 1);
 });
 
-Deno.test("a client that leaves before its answer counts once, without a status", async () => {
+Deno.test("a client that leaves before its response counts once, without a status", async () => {
   const asked = signal();
   await using backend = new Backend(async (peer) => {
     await peer.request();
@@ -173,7 +173,7 @@ Deno.test("a client that leaves before its answer counts once, without a status"
   assert.equal(series.get(`pingress_request_duration_seconds_count{${ROUTE}}`), 1);
 });
 
-Deno.test("a tunnel counts while it is open and when it ends, and not as a slow answer", async () => {
+Deno.test("a tunnel counts while it is open and when it ends, and not as a slow response", async () => {
   await using backend = new Backend(async (peer) => {
     await peer.request();
     await peer.send("HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: echo\r\n\r\n");
@@ -202,7 +202,7 @@ Deno.test("a tunnel counts while it is open and when it ends, and not as a slow 
   assert.equal(series.get(`pingress_request_duration_seconds_count{${ROUTE}}`), undefined);
 });
 
-Deno.test("no client can add series: ten thousand hosts, paths and methods leave as many as before", async () => {
+Deno.test("no client can add series: ten thousand hosts, paths and methods add none", async () => {
   await using backend = new Backend();
   using observed = new ObservedProxy([backend.port], { query: null });
   const any = snapshotOf([backend.port]);
@@ -235,7 +235,7 @@ Deno.test("no client can add series: ten thousand hosts, paths and methods leave
   assert.equal(series.get(errors("no_route")), 5_001);
 });
 
-Deno.test("connections beyond the limit are counted as shed", async () => {
+Deno.test("connections over the limit are counted as shed", async () => {
   await using backend = new Backend();
   using observed = new ObservedProxy([backend.port], { limits: { connections: 1 } });
   const first = await Peer.connect(observed.port);

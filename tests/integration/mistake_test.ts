@@ -12,7 +12,7 @@ for (
     ["behind an interim answer", "HTTP/1.1 103 Early Hints\r\n\r\nnonsense\r\n\r\n"],
   ] as const
 ) {
-  Deno.test(`a mistake of the proxy's ${where} ends its client's connection, no other`, async () => {
+  Deno.test(`an internal error ${where} ends its client's connection, and no other`, async () => {
     await using backend = new Backend(async (peer, index) => {
       if (index > 0) return await playOk(peer);
       await peer.request();

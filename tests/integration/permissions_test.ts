@@ -67,7 +67,7 @@ async function probe(flags: readonly string[], dial: readonly string[]): Promise
   }
 }
 
-Deno.test("bound to networks, code in the proxy reaches them and its own listeners, reads its folder, and nothing else", async () => {
+Deno.test("with networks, code in the proxy reaches them and its own listeners, reads its folder, and nothing else", async () => {
   using inside = watchedPort("127.0.0.2");
   using outside = watchedPort("0.0.0.0");
   const own = refusingPort();
@@ -109,7 +109,7 @@ Deno.test("bound to networks, code in the proxy reaches them and its own listene
   assert.equal(outside.calls, 0);
 });
 
-Deno.test("with a controller, code in the proxy reaches that one port too, and reads its two files' folder", async () => {
+Deno.test("with a controller, code in the proxy also reaches that port, and reads its two files' folder", async () => {
   using controller = watchedPort("127.0.0.1");
   using other = watchedPort("127.0.0.1");
   const folder = await Deno.makeTempDir();
@@ -141,7 +141,7 @@ Deno.test("with a controller, code in the proxy reaches that one port too, and r
 
 // Deno 2.9 cannot permit a block of IPv6 addresses: then `networks.ts` is the bound.
 for (const networks of [null, "127.0.0.2/32,fd12::/64"]) {
-  Deno.test(`bound to ${networks ?? "no networks"}, code in the proxy reaches all but the metadata of clouds`, async () => {
+  Deno.test(`with ${networks ?? "no networks"}, code in the proxy reaches everything but cloud metadata services`, async () => {
     using inside = watchedPort("127.0.0.2");
     const dial = `127.0.0.2 ${inside.port}`;
     const flags = networks === null ? [] : [`--upstream-networks=${networks}`];
@@ -158,7 +158,7 @@ for (const networks of [null, "127.0.0.2/32,fd12::/64"]) {
 }
 
 for (const workers of [1, 2]) {
-  Deno.test(`with ${workers} workers, endpoints that nobody may dial get 502, and no call`, async () => {
+  Deno.test(`with ${workers} workers, denied endpoints give 502, without a connection attempt`, async () => {
     using local = watchedPort("0.0.0.0");
     const { port } = local;
     const addresses = [
@@ -194,7 +194,7 @@ for (const workers of [1, 2]) {
   });
 }
 
-Deno.test("endpoints that are the proxy's own listeners get 502, its admin port among them", async () => {
+Deno.test("endpoints that are the proxy's own listeners give 502, including its admin port", async () => {
   const flags = ["--allow-loopback-upstreams", "--workers=2"];
   await using proxy = await ProxyProcess.start({ snapshot: snapshotOf([]), args: flags });
   const own = [proxy.httpPort, proxy.httpsPort, proxy.adminPort];
@@ -217,7 +217,7 @@ Deno.test("endpoints that are the proxy's own listeners get 502, its admin port 
 });
 
 for (const workers of [1, 2]) {
-  Deno.test(`with ${workers} workers, a proxy bound to networks serves what is in them`, async () => {
+  Deno.test(`with ${workers} workers, a proxy with networks serves the endpoints in them`, async () => {
     await using backend = new Backend();
     const args = [`--workers=${workers}`, "--allow-loopback-upstreams"];
     await using proxy = await ProxyProcess.start({
@@ -236,7 +236,7 @@ for (const workers of [1, 2]) {
   });
 }
 
-Deno.test("a certificate in another folder is not read, and the log says what to do", async () => {
+Deno.test("a certificate in another folder is not read, and the log has the remedy", async () => {
   const elsewhere = await Deno.makeTempDir();
   const golden = join(ROOT, "tests/golden/certificates");
   for (const name of ["app.crt", "app.key"]) {
@@ -265,7 +265,7 @@ Deno.test("a certificate in another folder is not read, and the log says what to
   }
 });
 
-Deno.test("a proxy that may not read its configuration says which flag is missing", async () => {
+Deno.test("a proxy without permission to read its configuration reports the missing flag", async () => {
   const { code, stdout } = await new Deno.Command(Deno.execPath(), {
     args: [
       ...["run", "-P=proxy", "--no-prompt", `--allow-read=${ROOT}`, "proxy/main.ts"],
@@ -278,7 +278,7 @@ Deno.test("a proxy that may not read its configuration says which flag is missin
   assert.match(new TextDecoder().decode(stdout), /add --allow-read=\/etc\/pingress/);
 });
 
-Deno.test("a proxy that was started with less serves with less", async () => {
+Deno.test("a proxy that is started with fewer permissions serves with them", async () => {
   using inside = watchedPort("127.0.0.2");
   const folder = await Deno.makeTempDir();
   const { tasks } = JSON.parse(await Deno.readTextFile(join(ROOT, "deno.json")));
@@ -313,7 +313,7 @@ Deno.test("a proxy that was started with less serves with less", async () => {
   }
 });
 
-Deno.test("name servers are those of resolv.conf that can be dialled", async () => {
+Deno.test("name servers are those of resolv.conf that may be dialed", async () => {
   const file = await Deno.makeTempFile();
   try {
     await Deno.writeTextFile(

@@ -23,7 +23,7 @@ class CountedCalls extends SelfProbes {
   }
 }
 
-Deno.test("the proxy's own calls close no idle connection of a client", async () => {
+Deno.test("the proxy's own probes close no idle connection of a client", async () => {
   await using backend = new Backend();
   const ownCalls = new CountedCalls();
   using proxy = await TlsProxy.start({
@@ -43,7 +43,7 @@ Deno.test("the proxy's own calls close no idle connection of a client", async ()
   }
 });
 
-Deno.test("the proxy's own calls do not count among connections shed", async () => {
+Deno.test("the proxy's own probes do not count as shed connections", async () => {
   const ownCalls = new CountedCalls();
   const output = new LineOutput({ write: (bytes) => Promise.resolve(bytes.length) });
   const hub = new TelemetryHub({ accessLog: null, output });
@@ -65,7 +65,7 @@ Deno.test("the proxy's own calls do not count among connections shed", async () 
   assert.deepEqual(shed.filter(([, value]) => value !== 0), []);
 });
 
-Deno.test("a port that has fallen deaf is an obstacle until it is listened on anew", async () => {
+Deno.test("a port that has stopped accepting is an obstacle to readiness until it is reopened", async () => {
   await using backend = new Backend();
   using ports = new DeafPorts();
   const told: [string, string | null][] = [];

@@ -32,7 +32,7 @@ async function answerTo(
 const isFrame = (answer: string) => answer.length >= 9;
 const toTheEnd = () => false;
 
-Deno.test("a client that begins with the preface is answered in HTTP/2", async (t) => {
+Deno.test("a client that starts with the preface gets HTTP/2", async (t) => {
   using proxy = new TestProxy([]);
   const whole = PREFACE + SETTINGS;
   const ways: [name: string, pieces: string[]][] = [
@@ -49,20 +49,20 @@ Deno.test("a client that begins with the preface is answered in HTTP/2", async (
   }
 });
 
-Deno.test("with --h2c=false the preface is a request of a version that is not served", async () => {
+Deno.test("with --h2c=false the preface is a request with an unsupported version", async () => {
   using proxy = new TestProxy([], {}, { h2c: false });
   const answer = await answerTo(proxy.port, [PREFACE + SETTINGS], toTheEnd);
   assert.match(answer, /^HTTP\/1\.1 505 /);
 });
 
-Deno.test("the preface behind a request is none", async () => {
+Deno.test("the preface after a request is an invalid request", async () => {
   using proxy = new TestProxy([]);
   const get = "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n";
   const answer = await answerTo(proxy.port, [get + PREFACE + SETTINGS], toTheEnd);
   assert.match(answer, /^HTTP\/1\.1 503 [^]*HTTP\/1\.1 505 /);
 });
 
-Deno.test("a protocol that is neither version of HTTP is not answered in one", async () => {
+Deno.test("bytes of neither version of HTTP get no HTTP response", async () => {
   using proxy = new TestProxy([]);
   for (const line of ["INVALID CONNECTION PREFACE", "HELO mail example"]) {
     assert.equal(await answerTo(proxy.port, [`${line}\r\n\r\n`], toTheEnd), "", line);

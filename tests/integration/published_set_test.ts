@@ -77,7 +77,7 @@ async function status(port: number): Promise<number> {
   return response.status;
 }
 
-Deno.test("a proxy without a configuration lives, is not ready, and serves once it is complete", async () => {
+Deno.test("a proxy without a configuration stays alive and unready, and serves once it is complete", async () => {
   await using backend = new Backend();
   const { publish, volume } = publisher();
   await using proxy = await ProxyProcess.start({
@@ -118,7 +118,7 @@ Deno.test("a proxy without a configuration lives, is not ready, and serves once 
   assert.ok(!JSON.stringify(proxy.lines).includes("PRIVATE KEY"));
 });
 
-Deno.test("a proxy that waits for its configuration ends when it is told to", async () => {
+Deno.test("a proxy that waits for its configuration stops on a signal", async () => {
   const { publish } = publisher();
   await using proxy = await ProxyProcess.start({
     snapshot: snapshotOf([]),

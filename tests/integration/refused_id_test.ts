@@ -12,7 +12,7 @@ const REFUSED = [
 ];
 
 for (const isTrusted of [true, false]) {
-  Deno.test(`a refused request has ${isTrusted ? "the trusted proxy's" : "a new"} id`, async () => {
+  Deno.test(`a rejected request has ${isTrusted ? "the trusted proxy's" : "a new"} id`, async () => {
     await using backend = new Backend();
     using proxy = new TestProxy([backend.port], {}, {
       trustedProxies: isTrusted ? CidrList.parse("127.0.0.0/8") as CidrList : CidrList.empty,

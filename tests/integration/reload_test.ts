@@ -38,7 +38,7 @@ for (const [says, workers, publish] of CASES) {
   });
 }
 
-Deno.test("pooled connections to an endpoint outlive changes around it", async () => {
+Deno.test("pooled connections to an endpoint survive changes around it", async () => {
   await using backend = new Backend();
   await using other = new Backend();
   using proxy = new TestProxy([backend.port]);

@@ -22,7 +22,7 @@ function named(name: string, seen: string[] = []): Backend {
   });
 }
 
-Deno.test("a removed endpoint's idle connections close, and the next request goes elsewhere", async () => {
+Deno.test("a removed endpoint's idle connections close, and the next request uses another endpoint", async () => {
   await using a = named("a");
   await using b = named("b");
   using proxy = new TestProxy([a.port]);
@@ -34,7 +34,7 @@ Deno.test("a removed endpoint's idle connections close, and the next request goe
   assert.equal(a.accepted, 1);
 });
 
-Deno.test("a request that waits for a connection to an endpoint that is removed goes elsewhere, once", async () => {
+Deno.test("a request that waits for a connection to a removed endpoint uses another one, once", async () => {
   const seen: string[] = [];
   await using a = named("a", seen);
   await using b = named("b");
@@ -54,7 +54,7 @@ Deno.test("a request that waits for a connection to an endpoint that is removed 
   assert.deepEqual([b.accepted, proxy.server.upstreamRequestCount], [1, 0]);
 });
 
-Deno.test("when the last endpoint is removed while a connection to it is made, 503 comes", async () => {
+Deno.test("when the last endpoint is removed during a connect, 503 is sent", async () => {
   const seen: string[] = [];
   await using a = named("a", seen);
   using proxy = new TestProxy([a.port]);
@@ -68,7 +68,7 @@ Deno.test("when the last endpoint is removed while a connection to it is made, 5
   assert.deepEqual(seen, []);
 });
 
-Deno.test("a request that is sent again does not go back to an endpoint that was removed", async () => {
+Deno.test("a retry does not return to a removed endpoint", async () => {
   const seen: string[] = [];
   const second = signal();
   const close = signal();
@@ -95,7 +95,7 @@ Deno.test("a request that is sent again does not go back to an endpoint that was
   assert.deepEqual(seen, ["a", "a"]);
 });
 
-Deno.test("an answer under way at a removed endpoint is finished, and its connection not used again", async () => {
+Deno.test("a response in progress from a removed endpoint is completed, and its connection not reused", async () => {
   const finish = signal();
   await using a = new Backend(async (peer) => {
     while (await peer.request() !== null) {
@@ -120,7 +120,7 @@ Deno.test("an answer under way at a removed endpoint is finished, and its connec
   assert.equal(a.accepted, 1);
 });
 
-Deno.test("a tunnel stays with its endpoint after that was removed, its whole Service too", async () => {
+Deno.test("a tunnel stays open after its endpoint, or its whole Service, was removed", async () => {
   await using a = new Backend(async (peer) => {
     if (await peer.request() === null) return;
     await peer.send(
@@ -149,7 +149,7 @@ Deno.test("a tunnel stays with its endpoint after that was removed, its whole Se
   await until("nobody is asked", () => proxy.server.upstreamRequestCount === 0);
 });
 
-Deno.test("a request that waited goes to an endpoint of the newest list only", async () => {
+Deno.test("a request that waited uses only endpoints of the newest list", async () => {
   const seen: string[] = [];
   await using a = named("a", seen);
   await using b = named("b");
@@ -166,7 +166,7 @@ Deno.test("a request that waited goes to an endpoint of the newest list only", a
   assert.deepEqual(seen, []);
 });
 
-Deno.test("a list that comes and goes before a waiting request can use it leaves it waiting", async () => {
+Deno.test("a list that is replaced before a pending request can use it leaves the request waiting", async () => {
   await using a = new Backend(playOk);
   using proxy = new TestProxy([], { holdTimeout: 60_000 });
   using client = await Peer.connect(proxy.port);

@@ -68,7 +68,7 @@ class Pod {
 }
 
 for (const balance of ["round-robin", "least-requests"] as Balance[]) {
-  Deno.test(`${balance}: whatever ends requests, none counts in the end, and none comes to a removed endpoint`, async () => {
+  Deno.test(`${balance}: however requests end, none counts as active afterwards, and none reaches a removed endpoint`, async () => {
     const random = new Random(balance.length);
     const late: string[] = [];
     const pods = Array.from({ length: 5 }, () => new Pod(random.fork(), late));
@@ -141,7 +141,7 @@ for (const balance of ["round-robin", "least-requests"] as Balance[]) {
   });
 }
 
-Deno.test("least-requests: an endpoint that is slow is asked less than those that are fast", async () => {
+Deno.test("least-requests: a slow endpoint gets fewer requests than fast ones", async () => {
   let slowOnes = 0;
   let fastOnes = 0;
   await using slow = new Backend(async (peer) => {

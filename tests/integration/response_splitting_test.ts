@@ -20,7 +20,7 @@ function randomText(random: Random): string {
   return Array.from({ length: random.below(5) }, () => random.pick(TEXT)).join("");
 }
 
-Deno.test("redirects and error pages are whole, whatever stands in target, Host and request id", async () => {
+Deno.test("redirects and error pages are well-formed for any target, Host and request id", async () => {
   using proxy = await TlsProxy.start({
     certificates: [CERTIFICATE],
     sslRedirect: true,

@@ -20,7 +20,7 @@ async function playTold(peer: Peer): Promise<void> {
 
 const head = (path: string, fields = "") => `GET ${path} HTTP/1.1\r\nHost: a.test\r\n${fields}\r\n`;
 
-Deno.test("a request after a rest is told as it is, with nothing of the one before", async () => {
+Deno.test("a request after an idle period is read unmodified, with nothing of the previous one", async () => {
   await using backend = new Backend(playTold);
   using proxy = new TestProxy([backend.port]);
   using client = await Peer.connect(proxy.port);
@@ -37,7 +37,7 @@ Deno.test("a request after a rest is told as it is, with nothing of the one befo
   }
 });
 
-Deno.test("a head after a rest may be of any size, and come in pieces", async () => {
+Deno.test("a head after an idle period may have any size, and arrive in parts", async () => {
   await using backend = new Backend(playTold);
   using proxy = new TestProxy([backend.port]);
   using client = await Peer.connect(proxy.port);
@@ -52,7 +52,7 @@ Deno.test("a head after a rest may be of any size, and come in pieces", async ()
   }
 });
 
-Deno.test("a client that leaves while its connection rests is noticed", async () => {
+Deno.test("a client that closes an idle connection is noticed", async () => {
   await using backend = new Backend(playTold);
   using proxy = new TestProxy([backend.port]);
   {

@@ -27,7 +27,7 @@ class ClosingBackend extends Backend {
 }
 
 for (const method of ["GET", "HEAD", "OPTIONS", "PUT", "DELETE"]) {
-  Deno.test(`${method} is sent once more when its reused connection dies before an answer`, async () => {
+  Deno.test(`${method} is retried once when its reused connection fails before a response`, async () => {
     const seen: string[] = [];
     await using backend = new ClosingBackend(seen);
     using proxy = new TestProxy([backend.port]);
@@ -40,7 +40,7 @@ for (const method of ["GET", "HEAD", "OPTIONS", "PUT", "DELETE"]) {
   });
 }
 
-Deno.test("PUT with a body that came along with its head is sent once more, whole", async () => {
+Deno.test("PUT with a body that arrived with its head is retried once, completely", async () => {
   const seen: string[] = [];
   await using backend = new ClosingBackend(seen);
   using proxy = new TestProxy([backend.port]);
@@ -61,7 +61,7 @@ const NEVER: readonly (readonly [name: string, text: string])[] = [
   ],
 ];
 for (const [name, text] of NEVER) {
-  Deno.test(`${name} is never sent twice`, async () => {
+  Deno.test(`${name} is never retried`, async () => {
     const seen: string[] = [];
     await using backend = new ClosingBackend(seen);
     using proxy = new TestProxy([backend.port]);
@@ -75,7 +75,7 @@ for (const [name, text] of NEVER) {
   });
 }
 
-Deno.test("a request whose answer has begun is never sent twice", async () => {
+Deno.test("a request is never retried after its response has begun", async () => {
   const seen: string[] = [];
   await using backend = new ClosingBackend(seen, "H");
   using proxy = new TestProxy([backend.port]);
@@ -95,7 +95,7 @@ class CrashingBackend extends Backend {
   }
 }
 
-Deno.test("what may be sent twice goes to another endpoint when its own crashes", async () => {
+Deno.test("an idempotent request is retried on another endpoint when its own crashes", async () => {
   for (const method of ["GET", "HEAD", "OPTIONS", "PUT", "DELETE"]) {
     const seen: string[] = [];
     await using crashing = new CrashingBackend(seen);
@@ -110,7 +110,7 @@ Deno.test("what may be sent twice goes to another endpoint when its own crashes"
   }
 });
 
-Deno.test("a request that crashes endpoints is tried on as many as the limit says", async () => {
+Deno.test("a request that crashes endpoints is tried on as many as the limit allows", async () => {
   const seen: string[] = [];
   await using one = new CrashingBackend(seen);
   await using two = new CrashingBackend(seen);
@@ -121,7 +121,7 @@ Deno.test("a request that crashes endpoints is tried on as many as the limit say
   assert.deepEqual(seen, ["GET", "GET"]);
 });
 
-Deno.test("what may not be sent twice never goes to another endpoint", async () => {
+Deno.test("a request that is not idempotent is never retried on another endpoint", async () => {
   for (const [, text] of NEVER) {
     const seen: string[] = [];
     await using crashing = new CrashingBackend(seen);
@@ -133,7 +133,7 @@ Deno.test("what may not be sent twice never goes to another endpoint", async () 
   }
 });
 
-Deno.test("a request on a fresh connection that dies is not sent again to its endpoint", async () => {
+Deno.test("a request that fails on a fresh connection is not retried on the same endpoint", async () => {
   await using backend = new Backend(async (peer) => void await peer.request());
   using proxy = new TestProxy([backend.port]);
   using client = await Peer.connect(proxy.port);
@@ -141,7 +141,7 @@ Deno.test("a request on a fresh connection that dies is not sent again to its en
   assert.equal(backend.accepted, 1);
 });
 
-Deno.test("a replay goes out once: a second death is 502", async () => {
+Deno.test("a retry is sent once: a second failure is 502", async () => {
   let requests = 0;
   await using backend = new Backend(async (peer, index) => {
     await peer.request();
@@ -158,7 +158,7 @@ Deno.test("a replay goes out once: a second death is 502", async () => {
   assert.equal(requests, 3);
 });
 
-Deno.test("an endpoint that refuses costs no request, whatever the method", async () => {
+Deno.test("an endpoint that refuses connections fails no request, whatever the method", async () => {
   await using backend = new Backend();
   using proxy = new TestProxy([refusingPort(), backend.port]);
   using client = await Peer.connect(proxy.port);
@@ -167,7 +167,7 @@ Deno.test("an endpoint that refuses costs no request, whatever the method", asyn
   }
 });
 
-Deno.test("a body that has not come yet goes to the endpoint that takes the connection", async () => {
+Deno.test("a body that has not arrived yet is sent to the endpoint that accepts the connection", async () => {
   await using backend = new Backend(async (peer) => {
     const message = await peer.request();
     await peer.send(reply(message?.body ?? ""));
@@ -181,7 +181,7 @@ Deno.test("a body that has not come yet goes to the endpoint that takes the conn
   assert.equal((await client.answer()).body.length, 100_000);
 });
 
-Deno.test("endpoints that refuse use up no try, however many pods are replaced at a time", async () => {
+Deno.test("refused connections use up no try, however many pods are replaced at a time", async () => {
   await using backend = new Backend();
   const ports = [...Array.from({ length: 5 }, refusingPort), backend.port];
   // Nothing is left out, and nothing may be sent twice: what is answered was sent once.
@@ -194,7 +194,7 @@ Deno.test("endpoints that refuse use up no try, however many pods are replaced a
   }
 });
 
-Deno.test("refusals over TLS use up no try", async () => {
+Deno.test("connections refused over TLS use up no try", async () => {
   await using backend = new Backend();
   const ports = [refusingPort(), refusingPort(), backend.port];
   using proxy = new TestProxy(ports, { tries: 2, ejectionFailures: 0 });
@@ -209,7 +209,7 @@ Deno.test("refusals over TLS use up no try", async () => {
   assert.equal(backend.accepted, 1);
 });
 
-Deno.test("502 when all refuse, without a thousand connects for one request", async () => {
+Deno.test("502 when all endpoints refuse, without a thousand connects for one request", async () => {
   const ports = Array.from({ length: 40 }, refusingPort);
   using observed = new ObservedProxy(ports, { limits: { tries: 2, ejectionFailures: 0 } });
   using client = await Peer.connect(observed.port);
@@ -225,7 +225,7 @@ Deno.test("502 when all refuse, without a thousand connects for one request", as
   assert.equal(statusOf(await another.ask(GET)), 502);
 });
 
-Deno.test("an endpoint that does not take connections is left for another in time", async () => {
+Deno.test("an endpoint that does not accept connections is skipped after the connect timeout", async () => {
   using deaf = new DeafPort();
   await using backend = new Backend();
   using proxy = new TestProxy([deaf.port, backend.port], { connectTimeout: 200 });
@@ -237,7 +237,7 @@ Deno.test("an endpoint that does not take connections is left for another in tim
   assert.equal(statusOf(await another.ask(GET)), 502);
 });
 
-Deno.test("a backend that closes each connection after one request loses none of them", async () => {
+Deno.test("a backend that closes each connection after one request fails none of them", async () => {
   await using backend = new Backend(async (peer, index) => {
     await peer.request();
     await peer.send(reply("ok"));

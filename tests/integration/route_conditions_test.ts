@@ -99,7 +99,7 @@ class Scene implements AsyncDisposable {
   }
 }
 
-Deno.test("a route is taken by method, headers, query and path as it says", async () => {
+Deno.test("a route matches by method, headers, query and path", async () => {
   await using scene = await Scene.start({
     method: { match: { method: "POST" } },
     header: { match: { headers: [{ name: "x-beta", type: "Exact", value: "yes,no" }] } },
@@ -124,7 +124,7 @@ Deno.test("a route is taken by method, headers, query and path as it says", asyn
   assert.equal(await scene.http2("GET /", { "x-beta": "yes,no" }), "header");
 });
 
-Deno.test("regular expressions match whole paths and values, in linear time whatever a client sends", async () => {
+Deno.test("regular expressions match whole paths and values, in linear time for any request", async () => {
   const header = (value: string) => [{ name: "x-beta", type: "Regex", value }] as const;
   await using scene = await Scene.start({
     path: { match: { path: { type: "Regex", value: "/v[12]/(a+)+b" } } },
@@ -171,7 +171,7 @@ Deno.test("a route whose pattern does not compile responds with 500, and no othe
   ]);
 });
 
-Deno.test("a route is served on its listeners only, and each listener matches hosts as it says", async () => {
+Deno.test("a route is served on its listeners only, and each listener matches hosts by its own rules", async () => {
   const { origin } = snapshotOf([]).routes[0];
   const listener = { port: 80, socket: "http", protocol: "HTTP", origin } as const;
   await using scene = await Scene.start({
@@ -189,7 +189,7 @@ Deno.test("a route is served on its listeners only, and each listener matches ho
   assert.equal(await scene.http1("GET /s", [], "test"), "rest");
 });
 
-Deno.test("/explain of a proxy takes a method and headers, and says which condition a route misses", async () => {
+Deno.test("a proxy's /explain takes a method and headers, and says which condition of a route is not met", async () => {
   await using scene = await Scene.start({
     beta: {
       match: { method: "POST", headers: [{ name: "x-beta", type: "Exact", value: "yes" }] },

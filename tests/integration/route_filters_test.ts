@@ -169,7 +169,7 @@ for (const [version, ask] of CLIENTS) {
   }
 }
 
-Deno.test("the 408 for a body that stops passes the filters, by HTTP/1.1 and HTTP/2", async () => {
+Deno.test("the 408 for a body that stops passes the filters, over HTTP/1.1 and HTTP/2", async () => {
   await using backend = new Backend(async (peer) => {
     await peer.ended();
   });
@@ -190,7 +190,7 @@ Deno.test("the 408 for a body that stops passes the filters, by HTTP/1.1 and HTT
   assert.equal(message.field("x-mark"), "seen");
 });
 
-Deno.test("a route's filters come before those of the backend that is chosen", async () => {
+Deno.test("a route's filters run before those of the chosen backend", async () => {
   await using backend = echo();
   using proxy = new TestProxy([]);
   const set = (value: string): FilterSpec => {
@@ -211,7 +211,7 @@ Deno.test("a route's filters come before those of the backend that is chosen", a
   assert.deepEqual(valuesOf(linesOf(body), "x-set"), ["backend"]);
 });
 
-Deno.test("a filter set that changes under its id holds for the next request", async () => {
+Deno.test("a filter set that changes under the same id applies to the next request", async () => {
   await using backend = echo();
   using proxy = new TestProxy([]);
   const withMark = (value: string): Snapshot => {

@@ -16,7 +16,7 @@ async function statusFor(port: number, text: string): Promise<number> {
 
 const TIMES: RouteSpec = { policy: { timeouts: { responseHead: 100, responseBody: 100 } } };
 
-Deno.test("a backend of HTTP/1.1 that does not answer within the route's time is 504", async () => {
+Deno.test("an HTTP/1.1 backend that does not respond within the route's timeout gives 504", async () => {
   await using backend = new Backend(async (peer) => {
     const asked = await peer.request();
     if (asked?.head.startsWith("GET /plain")) await peer.send(reply("ok"));
@@ -30,7 +30,7 @@ Deno.test("a backend of HTTP/1.1 that does not answer within the route's time is
   assert.equal(await statusFor(proxy.port, request("/plain")), 200);
 });
 
-Deno.test("a backend of HTTP/2 that does not answer within the route's time is 504", async () => {
+Deno.test("an HTTP/2 backend that does not respond within the route's timeout gives 504", async () => {
   await using backend = await H2Server.start((stream, head) => {
     if (head[":path"] === "/short") return;
     stream.respond({ ":status": 200 });
@@ -44,7 +44,7 @@ Deno.test("a backend of HTTP/2 that does not answer within the route's time is 5
   assert.equal(await statusFor(proxy.port, request("/plain")), 200);
 });
 
-Deno.test("an endpoint that cannot be connected to within the route's time is 502", async () => {
+Deno.test("an endpoint that does not connect within the route's timeout gives 502", async () => {
   // A connection of HTTP/2 is there once the backend's SETTINGS have come.
   await using silent = new Backend(async (peer) => {
     await peer.ended();
@@ -57,7 +57,7 @@ Deno.test("an endpoint that cannot be connected to within the route's time is 50
   assert.equal(await statusFor(proxy.port, request("/short")), 502);
 });
 
-Deno.test("a response whose body stops for longer than the route's time is cut", async () => {
+Deno.test("a response whose body stops for longer than the route's timeout is cut", async () => {
   await using backend = new Backend(async (peer) => {
     await peer.request();
     await peer.send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc");
@@ -82,7 +82,7 @@ Deno.test("a response whose body stops for longer than the route's time is cut",
   }
 });
 
-Deno.test("a route that allows one try asks one endpoint, others ask another", async () => {
+Deno.test("a route that allows one try uses one endpoint, others retry on another", async () => {
   await using closing = new Backend(async (peer) => {
     await peer.request();
   });
@@ -103,7 +103,7 @@ const FIVE = "Content-Length: 5\r\n\r\nabcde";
 const SIX = "Content-Length: 6\r\n\r\nabcdef";
 const CHUNKED = "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n3\r\nabc\r\n0\r\n\r\n";
 
-Deno.test("a body is held to the limit of its route, which may be above that of the process", async () => {
+Deno.test("a body is limited by its route, whose limit may be above the default", async () => {
   await using backend = new Backend();
   const routes: Record<string, RouteSpec> = {
     five: { policy: { bodyLimit: 5 } },
@@ -124,7 +124,7 @@ Deno.test("a body is held to the limit of its route, which may be above that of 
   }
 });
 
-Deno.test("a body by HTTP/2 is held to the limit of its route", async () => {
+Deno.test("a body over HTTP/2 is limited by its route", async () => {
   await using backend = new Backend();
   using proxy = new TestProxy([], { bodyBytes: 5 });
   const routes = { five: {}, any: { policy: { bodyLimit: 0 } } };

@@ -15,7 +15,7 @@ async function idleClient(proxy: TestProxy): Promise<Peer> {
   return client;
 }
 
-Deno.test("one connection too many is closed at once, and the others are served on", async () => {
+Deno.test("one connection over the limit is closed at once, and the others are still served", async () => {
   await using backend = new Backend();
   using proxy = new TestProxy([backend.port], { connections: 3 });
   const clients = await Promise.all([1, 2, 3].map(() => idleClient(proxy)));
@@ -29,7 +29,7 @@ Deno.test("one connection too many is closed at once, and the others are served 
   for (const client of clients) client.close();
 });
 
-Deno.test("idle connections make way for new ones, those with a request under way stay", async () => {
+Deno.test("idle connections are closed for new ones, those with a request in progress stay", async () => {
   const going = signal();
   await using backend = new Backend(async (peer) => {
     for (;;) {
@@ -56,7 +56,7 @@ Deno.test("idle connections make way for new ones, those with a request under wa
   for (const client of [...idle, ...late]) client.close();
 });
 
-Deno.test("one address gets its share of connections, a trusted proxy what it needs", async () => {
+Deno.test("one address gets its share of connections, a trusted proxy is not limited", async () => {
   await using backend = new Backend();
   const limits = { connectionsPerAddress: 2 };
   using proxy = new TestProxy([backend.port], limits);
@@ -108,7 +108,7 @@ Deno.test("workers of one process share the limit", async () => {
   for (const client of clients) client.close();
 });
 
-Deno.test("short of memory, keep-alive ends first, then requests are refused, then all is well", async () => {
+Deno.test("under memory pressure, keep-alive ends first, then requests are rejected, then all recovers", async () => {
   await using backend = new Backend();
   let used = 0;
   using proxy = new TestProxy([backend.port], { memoryBytes: 1_000 }, { memoryInUse: () => used });
@@ -149,7 +149,7 @@ Deno.test("short of memory, keep-alive ends first, then requests are refused, th
   assert.doesNotMatch(answer.head, closes);
 });
 
-Deno.test("a body that trickles below the rate gets 408, a slow one that keeps it up goes on", async () => {
+Deno.test("a body below the minimum rate gets 408, a slow one above it continues", async () => {
   await using backend = new Backend(async (peer) => {
     const request = await peer.request();
     await peer.send(reply(`${request?.body.length}`));
@@ -171,7 +171,7 @@ Deno.test("a body that trickles below the rate gets 408, a slow one that keeps i
   assert.equal(slow.body, "1250");
 });
 
-Deno.test("a reader that trickles is cut, though each write gets on", async () => {
+Deno.test("a reader that trickles is closed, although each write progresses", async () => {
   const sent = signal();
   await using backend = new Backend(async (peer) => {
     await peer.request();

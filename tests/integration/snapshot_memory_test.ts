@@ -50,7 +50,7 @@ for (const [shape, limit] of SIZES) {
 
 const PRESSURE = "Memory pressure changed";
 
-Deno.test("a file that does not fit --memory-limit is refused, and the last good one stays", async () => {
+Deno.test("a file that does not fit --memory-limit is rejected, and the active snapshot stays", async () => {
   await using backend = new Backend();
   const good = snapshotOf([backend.port]);
   await using proxy = await ProxyProcess.start({

@@ -3,7 +3,7 @@ import { parseSnapshot } from "../../shared/snapshot/parse.ts";
 import { serialiseSnapshot } from "../../shared/snapshot/serialise.ts";
 import { caseNames, readCase, runCase } from "../golden/translate_case.ts";
 
-Deno.test("the proxy reads whatever the translation writes, to the same bytes and without a problem", () => {
+Deno.test("the proxy reads every translated snapshot, to the same bytes and without a problem", () => {
   const names = caseNames();
   assert.ok(names.length > 0);
   for (const name of names) {

@@ -40,7 +40,7 @@ for (
     ],
   ] as const
 ) {
-  Deno.test(`a body that came while the proxy stood still is in time: ${name}`, async () => {
+  Deno.test(`a body that arrived while the proxy was suspended is in time: ${name}`, async () => {
     await using backend = new Backend(playOk);
     using proxy = new TestProxy([backend.port], { bodyTimeout: BODY_TIMEOUT }, { h2c: true });
     const url = URL.createObjectURL(new Blob([CLIENT], { type: "text/javascript" }));

@@ -86,7 +86,7 @@ async function follow(port: number) {
   };
 }
 
-Deno.test("whatever changes, a proxy has what its controller has, over streams that end and replicas that come", async () => {
+Deno.test("after any changes a proxy has its controller's snapshot, over reconnects and new replicas", async () => {
   const claims: SnapshotVersion[] = [];
   // Streams that are old after a moment, so that changes meet goodbyes.
   let server = await serve(0, claims, { age: 300 });
@@ -118,7 +118,7 @@ Deno.test("whatever changes, a proxy has what its controller has, over streams t
   await server.stop();
 });
 
-Deno.test("a replica that has seen less is told so, and what it sends then is taken", async () => {
+Deno.test("a replica that has seen less is told so, and its next update is applied", async () => {
   const claims: SnapshotVersion[] = [];
   let server = await serve(0, claims);
   const { port } = server.address;

@@ -31,7 +31,7 @@ async function resumes(scene: StreamScene, index: number, content: Content): Pro
   await stream.report("applied");
 }
 
-Deno.test("a stream that is cut in the middle of a line leaves no trace, and the next one goes on", async () => {
+Deno.test("a stream that breaks within a line has no effect, and the next one continues", async () => {
   const { scene, stream, content } = await synced();
   await using _ = scene;
   const line = deltaLine(content, Content.of(seeing(6, ["half.test"]), content));
@@ -43,7 +43,7 @@ Deno.test("a stream that is cut in the middle of a line leaves no trace, and the
   assert.deepEqual(scene.revisions, [5, 101]);
 });
 
-Deno.test("a line without its end is no line", async () => {
+Deno.test("a line without its end is ignored", async () => {
   const { scene, stream, content } = await synced();
   await using _ = scene;
   stream.write(deltaLine(content, Content.of(seeing(6), content)).trimEnd());
@@ -52,7 +52,7 @@ Deno.test("a line without its end is no line", async () => {
   assert.deepEqual(scene.revisions, [5, 101]);
 });
 
-Deno.test("a controller that falls silent is taken for dead, and one that pings is not", async () => {
+Deno.test("a silent controller is considered dead, one that pings is not", async () => {
   const { scene, stream, content } = await synced({ stream: { times: { silence: 400 } } });
   await using _ = scene;
   for (let ping = 0; ping < 8; ping++) {
@@ -66,7 +66,7 @@ Deno.test("a controller that falls silent is taken for dead, and one that pings 
   assert.deepEqual(scene.failures, ["the controller has said nothing for 0.4 s"]);
 });
 
-Deno.test("a whole configuration that comes byte by byte is waited for", async () => {
+Deno.test("a full snapshot that arrives byte by byte is waited for", async () => {
   await using scene = await StreamScene.start(null, { stream: { times: { silence: 300 } } });
   const stream = await scene.controller.stream(0);
   stream.hello();
@@ -80,7 +80,7 @@ Deno.test("a whole configuration that comes byte by byte is waited for", async (
   assert.equal(scene.controller.streams.length, 1);
 });
 
-Deno.test("a line beyond the limit ends the stream, and is not kept in memory", async () => {
+Deno.test("a line over the limit ends the stream, and is not kept in memory", async () => {
   const { scene, stream, content } = await synced({ stream: { maxLine: 4096 } });
   await using _ = scene;
   stream.write(`{"kind":"snapshot","x":"${"x".repeat(5000)}`);
@@ -90,7 +90,7 @@ Deno.test("a line beyond the limit ends the stream, and is not kept in memory", 
   assert.equal(ended?.fields.reason, "a line is longer than 4096 bytes");
 });
 
-Deno.test("after goodbye another stream is begun at once", async () => {
+Deno.test("after bye the proxy reconnects at once", async () => {
   const { scene, stream, content } = await synced();
   await using _ = scene;
   stream.say({ kind: "bye", reason: "draining" });
@@ -99,7 +99,7 @@ Deno.test("after goodbye another stream is begun at once", async () => {
   assert.deepEqual(scene.failures, []);
 });
 
-Deno.test("while the controller is gone what is in force stays; once back it goes on from there", async () => {
+Deno.test("while the controller is down the active snapshot stays, and then the stream continues from there", async () => {
   const { scene, content } = await synced();
   await using _ = scene;
   const { controller } = scene;
@@ -114,7 +114,7 @@ Deno.test("while the controller is gone what is in force stays; once back it goe
   assert.deepEqual(scene.revisions, [5, 101]);
 });
 
-Deno.test("a certificate of a stranger, for another name, or expired is not taken, and the right one is", async (t) => {
+Deno.test("a foreign, misnamed or expired certificate is rejected, and the right one is accepted", async (t) => {
   const stranger = await CertificateAuthority.create("Stranger");
   const table: [says: string, show: (scene: StreamScene) => Promise<void>, reason: RegExp][] = [
     [
@@ -150,7 +150,7 @@ Deno.test("a certificate of a stranger, for another name, or expired is not take
   }
 });
 
-Deno.test("authorities are read anew: one that is added to the bundle is trusted", async () => {
+Deno.test("the CA bundle is read again: a CA added to it is trusted", async () => {
   const { scene, stream, content } = await synced();
   await using _ = scene;
   const { controller } = scene;
@@ -162,7 +162,7 @@ Deno.test("authorities are read anew: one that is added to the bundle is trusted
   await resumes(scene, 1, content);
 });
 
-Deno.test("an authority's or a token's file that is missing or wrong is said, and waited for", async (t) => {
+Deno.test("a missing or invalid CA or token file is reported, and waited for", async (t) => {
   const table: [says: string, spoil: (scene: StreamScene) => void, reason: RegExp][] = [
     [
       "no authority",
@@ -199,7 +199,7 @@ Deno.test("an authority's or a token's file that is missing or wrong is said, an
   }
 });
 
-Deno.test("a refused token is read anew for each attempt, and taken once it will do", async () => {
+Deno.test("a rejected token is read again for each attempt, and used once it is valid", async () => {
   const wanted: Answer = ({ headers }) => headers.authorization === "Bearer token-2" ? null : 401;
   await using scene = await StreamScene.start(seeing(1), {}, wanted);
   const { controller } = scene;
@@ -212,7 +212,7 @@ Deno.test("a refused token is read anew for each attempt, and taken once it will
   assert.equal(scene.failures.length, 1);
 });
 
-Deno.test("an answer that is no stream is told with its status and remedy", async (t) => {
+Deno.test("a response that is not a stream is reported with its status and a remedy", async (t) => {
   const table: [answer: number | "silence", reason: RegExp, remedy: RegExp][] = [
     [400, /^it answered 400: because/, /versions that understand/],
     [403, /^it answered 403: because/, /service account/],
@@ -237,7 +237,7 @@ Deno.test("an answer that is no stream is told with its status and remedy", asyn
   }
 });
 
-Deno.test("a controller that is slow to answer is given more time each time, until there is a stream", async () => {
+Deno.test("a slow controller gets a longer timeout at each attempt, until there is a stream", async () => {
   const times = { head: 100 };
   await using scene = await StreamScene.start(seeing(1), { stream: { times } }, () => "silence");
   await until(() => scene.controller.requests > 0, "a request");
@@ -259,7 +259,7 @@ Deno.test("a controller that is slow to answer is given more time each time, unt
   );
 });
 
-Deno.test("the proxy says that it is alive, with the token of now and what is in force", async () => {
+Deno.test("the proxy sends heartbeats with the current token and the active version", async () => {
   const { scene, stream } = await synced({ stream: { times: { alive: 50 } } });
   await using _ = scene;
   const { token, hash } = await stream.report("alive");
@@ -269,13 +269,13 @@ Deno.test("the proxy says that it is alive, with the token of now and what is in
   assert.equal((await stream.report("alive", from)).token.reveal(), "token-2");
 });
 
-Deno.test("no token, and no key of a certificate, is in what is logged", async () => {
+Deno.test("no token, and no key of a certificate, is logged", async () => {
   await using scene = await StreamScene.start(seeing(1), {}, () => 401);
   await until(() => scene.sources.scraped!.failed > 0, "an attempt has failed");
   assert.equal(JSON.stringify(scene.lines).includes("token-1"), false);
 });
 
-Deno.test("a proxy that is busy for longer than a silence may last does not take its controller for dead", async () => {
+Deno.test("a proxy that is busy for longer than the silence timeout does not consider its controller dead", async () => {
   const { scene, stream, content } = await synced({ stream: { times: { silence: 300 } } });
   await using _ = scene;
   const pings = setInterval(() => stream.say({ kind: "ping" }), 50);
@@ -304,7 +304,7 @@ function newerLine(snapshot: Snapshot): object {
   return { ...message, hash: sum.toHex() };
 }
 
-Deno.test("a field that a newer controller has in every part has no effect, and is told of once", async () => {
+Deno.test("a field that a newer controller adds to every part has no effect, and is reported once", async () => {
   await using scene = await StreamScene.start();
   const stream = await scene.controller.stream(0);
   stream.hello();

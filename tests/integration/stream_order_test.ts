@@ -47,7 +47,7 @@ async function changes(port: number, count: number): Promise<Snapshot[]> {
   });
 }
 
-Deno.test("under load, no request meets a route without its upstream, and no handshake a host without its certificate", async () => {
+Deno.test("under load, no request matches a route without its upstream, and no handshake a host without its certificate", async () => {
   await using backend = new Backend();
   const snapshots = await changes(backend.port, 60);
   const fleet = startFleet(2);
@@ -101,7 +101,7 @@ Deno.test("under load, no request meets a route without its upstream, and no han
   }
 });
 
-Deno.test("'applied' waits for every worker that lives, and for none that died", async () => {
+Deno.test("'applied' waits for every live worker, and for no lost one", async () => {
   const fleet = startFleet(2);
   const apply = (epoch: string) => fleet.apply({ ...seeing(1), version: { epoch, seen: {} } }, []);
   try {

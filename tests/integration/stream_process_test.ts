@@ -67,7 +67,7 @@ for (const workers of [1, 2]) {
   });
 }
 
-Deno.test("with a file a proxy serves without any controller, says so, and takes up the stream when it comes", async () => {
+Deno.test("with a file a proxy serves without a controller, reports it, and connects when one starts", async () => {
   await using backend = new Backend();
   await using controller = await MisbehavingController.start();
   await controller.leave();
@@ -88,7 +88,7 @@ Deno.test("with a file a proxy serves without any controller, says so, and takes
   assert.equal(await statusFor(proxy, "a.test"), 404);
 });
 
-Deno.test("a file that is broken at the start is told, and the stream gives the configuration", async () => {
+Deno.test("an invalid file at the start is reported, and the stream provides the configuration", async () => {
   await using controller = await MisbehavingController.start();
   await using proxy = await ProxyProcess.start({
     snapshot: snapshotOf([]),
@@ -103,7 +103,7 @@ Deno.test("a file that is broken at the start is told, and the stream gives the 
   await proxy.line("Ready");
 });
 
-Deno.test("a clock that is an hour off, either way, is no hindrance", async () => {
+Deno.test("a clock that is an hour off in either direction does no harm", async () => {
   const isHere = await Deno.stat(FAKETIME).then(() => true, () => false);
   if (!isHere) return console.log("skipped: Debian's package faketime is not installed");
   await using controller = await MisbehavingController.start();
@@ -130,7 +130,7 @@ Deno.test("a clock that is an hour off, either way, is no hindrance", async () =
   }
 });
 
-Deno.test("a folder that is full, with half a file in it, leaves the last good configuration in force", async () => {
+Deno.test("a full folder with a truncated file leaves the active snapshot", async () => {
   const folder = await Deno.makeTempDir();
   const mounted = await new Deno.Command("mount", {
     args: ["-t", "tmpfs", "-o", "size=64k", "tmpfs", folder],

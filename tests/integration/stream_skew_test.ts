@@ -66,7 +66,7 @@ async function replay(stream: ServedStream, name: string): Promise<void> {
 }
 
 for (const name of ["v2-controller.ndjson", "newer-controller.ndjson"]) {
-  Deno.test(`${name}: a proxy serves what the stream says, and comes again with it`, async () => {
+  Deno.test(`${name}: a proxy serves the stream's configuration, and reconnects with it`, async () => {
     await using controller = await MisbehavingController.start();
     await using proxy = await startProxy(controller);
     const first = await controller.stream(0);
@@ -91,7 +91,7 @@ for (const name of ["v2-controller.ndjson", "newer-controller.ndjson"]) {
   });
 }
 
-Deno.test("what a newer controller means and a proxy cannot do is refused by name, and the last good one serves", async () => {
+Deno.test("a newer controller's feature that a proxy lacks is rejected by name, and the active snapshot stays", async () => {
   await using controller = await MisbehavingController.start();
   await using proxy = await startProxy(controller);
   const stream = await controller.stream(0);
@@ -119,7 +119,7 @@ Deno.test("what a newer controller means and a proxy cannot do is refused by nam
   assert.equal(stream.hasEnded, false);
 });
 
-Deno.test("files of the first and of a newer controller are served, and one that is beyond a proxy leaves the last good one", async () => {
+Deno.test("files of the first and of a newer controller are served, and one beyond the proxy leaves the active snapshot", async () => {
   const [first, newer, unreadable] = ["v2-controller", "newer-controller", "newer-unreadable"]
     .map((name) => fileOf(`${name}.ndjson`));
   let next = first;

@@ -6,7 +6,7 @@ import type { Report } from "../../shared/stream/messages.ts";
 import { largeSnapshot, toFiles } from "../support/published_scene.ts";
 import { seeing, StreamScene, until } from "../support/stream_scene.ts";
 
-Deno.test("a fresh cluster: without a file the stream alone gives the configuration, which is reported", async () => {
+Deno.test("in a fresh cluster without a file the stream alone provides the configuration, which is reported", async () => {
   await using scene = await StreamScene.start();
   const stream = await scene.controller.stream(0);
   assert.match(scene.lacks, /^the file: it does not exist; the controller: it has sent none yet$/);
@@ -26,7 +26,7 @@ Deno.test("a fresh cluster: without a file the stream alone gives the configurat
   assert.deepEqual(state?.controller, { name: "test", build: "0" });
 });
 
-Deno.test("a zone that one replica does not know is still the one that another knew", async () => {
+Deno.test("a zone that one replica does not know is still the one from another replica", async () => {
   await using scene = await StreamScene.start(seeing(5));
   const first = await scene.controller.stream(0);
   first.hello("zone-a");
@@ -41,7 +41,7 @@ Deno.test("a zone that one replica does not know is still the one that another k
   assert.equal(scene.sources.state.stream?.zone, "zone-a");
 });
 
-Deno.test("deltas follow the whole, and what did not change stays the same object", async () => {
+Deno.test("deltas follow the full snapshot, and unchanged parts stay the same objects", async () => {
   await using scene = await StreamScene.start();
   const stream = await scene.controller.stream(0);
   stream.hello();
@@ -58,7 +58,7 @@ Deno.test("deltas follow the whole, and what did not change stays the same objec
   assert.equal(scene.applied[2].upstreams, scene.applied[0].upstreams);
 });
 
-Deno.test("with the file's content the controller need not send it, and deltas follow it", async () => {
+Deno.test("with the file's content the controller sends no snapshot, and deltas apply to it", async () => {
   const file = seeing(5, ["a.test", "b.test"]);
   await using scene = await StreamScene.start(file);
   assert.deepEqual(scene.revisions, [5]);
@@ -80,7 +80,7 @@ function hashIn(report: Report): string | null {
   return "hash" in report ? report.hash : null;
 }
 
-Deno.test("what a proxy says that it has is what every worker serves by, and not what is on its way", async () => {
+Deno.test("the version that a proxy reports is the one that every worker serves, not one in transit", async () => {
   await using scene = await StreamScene.start(null, { stream: { times: { alive: 50 } } });
   const first = await scene.controller.stream(0);
   first.hello();
@@ -113,7 +113,7 @@ Deno.test("what a proxy says that it has is what every worker serves by, and not
   assert.equal(scene.sources.state.hash, after.hash);
 });
 
-Deno.test("mounted files and the stream have one hash for one content, keys included, in one part or many", async () => {
+Deno.test("mounted files and the stream have the same hash for the same content, including keys, in one part or many", async () => {
   for (const size of [{ routes: 20, certificates: 3 }, { routes: 6000, certificates: 30 }]) {
     const snapshot = largeSnapshot({ ...size, seen: "5" });
     const fill = (folder: string) => {
@@ -140,7 +140,7 @@ Deno.test("mounted files and the stream have one hash for one content, keys incl
   }
 });
 
-Deno.test("the same content under a newer version brings that version", async () => {
+Deno.test("the same content with a newer version updates the version", async () => {
   const file = seeing(5);
   await using scene = await StreamScene.start(file);
   const stream = await scene.controller.stream(0);
@@ -151,7 +151,7 @@ Deno.test("the same content under a newer version brings that version", async ()
   assert.equal(scene.applied.at(-1)!.routes, scene.applied[0].routes);
 });
 
-Deno.test("applied is reported when every worker has it, not before", async () => {
+Deno.test("applied is reported once every worker has the snapshot, not before", async () => {
   await using scene = await StreamScene.start();
   const gate = Promise.withResolvers<void>();
   scene.gate = gate.promise;
@@ -165,7 +165,7 @@ Deno.test("applied is reported when every worker has it, not before", async () =
   await stream.report("applied");
 });
 
-Deno.test("what is sent again while it is being applied is not in force sooner for it", async () => {
+Deno.test("an update that is sent again while it is applied is not active any sooner", async () => {
   await using scene = await StreamScene.start();
   const gate = Promise.withResolvers<void>();
   scene.gate = gate.promise;
@@ -182,7 +182,7 @@ Deno.test("what is sent again while it is being applied is not in force sooner f
   assert.equal(scene.applied.length, 1);
 });
 
-Deno.test("what is older, mixed, empty, too great a loss or broken is refused, said why, and stays the base", async (t) => {
+Deno.test("an older, mixed, empty, invalid or too much smaller snapshot is rejected with a reason, and stays the base", async (t) => {
   const many = Array.from({ length: 10 }, (_, i) => `h${i}.test`);
   const mixed = {
     ...seeing(10),
@@ -223,7 +223,7 @@ Deno.test("what is older, mixed, empty, too great a loss or broken is refused, s
   }
 });
 
-Deno.test("by a delta all routes may go: each of them was taken away", async () => {
+Deno.test("a delta may remove all routes: each of them was removed explicitly", async () => {
   await using scene = await StreamScene.start();
   const stream = await scene.controller.stream(0);
   stream.hello();
@@ -233,7 +233,7 @@ Deno.test("by a delta all routes may go: each of them was taken away", async () 
   assert.deepEqual(scene.applied[1].routes, []);
 });
 
-Deno.test("what was refused for being empty does not come in by a change of its version either", async () => {
+Deno.test("a snapshot rejected as empty is not accepted with another version either", async () => {
   await using scene = await StreamScene.start(seeing(1));
   const stream = await scene.controller.stream(0);
   stream.hello();
@@ -255,7 +255,7 @@ Deno.test("what was refused for being empty does not come in by a change of its 
   assert.deepEqual(scene.revisions, [1, 7, 8]);
 });
 
-Deno.test("what cannot be applied is refused, and the next change is tried", async () => {
+Deno.test("an update that cannot be applied is rejected, and the next change is tried", async () => {
   await using scene = await StreamScene.start(seeing(1));
   const stream = await scene.controller.stream(0);
   stream.hello();
@@ -271,7 +271,7 @@ Deno.test("what cannot be applied is refused, and the next change is tried", asy
   assert.deepEqual(scene.revisions, [1, 6]);
 });
 
-Deno.test("a mistake of ours with what comes ends that stream alone, and the next is begun", async () => {
+Deno.test("an internal error during an update ends only that stream, and the proxy reconnects", async () => {
   let zones = 0;
   const onZone = () => {
     if (++zones === 1) throw new Error("a mistake");
@@ -289,7 +289,7 @@ Deno.test("a mistake of ours with what comes ends that stream alone, and the nex
   assert.deepEqual(scene.revisions, [1, 2]);
 });
 
-Deno.test("another cluster is taken from the stream, and from a file no more", async () => {
+Deno.test("another cluster is accepted from the stream, and no longer from a file", async () => {
   await using scene = await StreamScene.start(seeing(500));
   const stream = await scene.controller.stream(0);
   stream.hello();
@@ -303,7 +303,7 @@ Deno.test("another cluster is taken from the stream, and from a file no more", a
   assert.match(String(said?.fields.problem), /another cluster/);
 });
 
-Deno.test("files that come later than the stream are passed over in silence, newer ones are taken", async () => {
+Deno.test("files older than the stream are ignored without a log line, newer ones are applied", async () => {
   await using scene = await StreamScene.start(seeing(1));
   const stream = await scene.controller.stream(0);
   stream.hello();
@@ -325,7 +325,7 @@ Deno.test("files that come later than the stream are passed over in silence, new
   assert.equal(code, "older");
 });
 
-Deno.test("a delta for something else is asked for as a whole, and so is one that cannot be read", async () => {
+Deno.test("a full snapshot is requested for a delta with another base, and for an unreadable one", async () => {
   await using scene = await StreamScene.start();
   const stream = await scene.controller.stream(0);
   stream.hello();
@@ -345,7 +345,7 @@ Deno.test("a delta for something else is asked for as a whole, and so is one tha
   assert.deepEqual(scene.sources.scraped?.updates.delta, { applied: 0, refused: 0, lost: 1 });
 });
 
-Deno.test("a controller that sends what cannot be read again and again gets another stream each time, ever later", async () => {
+Deno.test("a controller that keeps sending invalid data gets new streams with growing delays", async () => {
   await using scene = await StreamScene.start(seeing(1));
   for (const index of [0, 1]) {
     const stream = await scene.controller.stream(index);
@@ -359,7 +359,7 @@ Deno.test("a controller that sends what cannot be read again and again gets anot
   assert.match(scene.failures[0], /cannot be read/);
 });
 
-Deno.test("what a newer controller says besides is ignored, and told of once", async () => {
+Deno.test("unknown messages of a newer controller are ignored, and reported once", async () => {
   await using scene = await StreamScene.start();
   const stream = await scene.controller.stream(0);
   stream.hello();

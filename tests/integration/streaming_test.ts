@@ -6,7 +6,7 @@ import { TestProxy } from "../support/test_proxy.ts";
 const GET = "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n";
 const POST = "POST / HTTP/1.1\r\nHost: a.test\r\n";
 
-Deno.test("each event of a stream arrives before the next one is made", async () => {
+Deno.test("each event of a stream arrives before the next one is written", async () => {
   let heard = 0;
   await using backend = new Backend(async (peer) => {
     await peer.request();
@@ -53,7 +53,7 @@ for (const framing of ["Content-Length: 20", "Transfer-Encoding: chunked"]) {
   });
 }
 
-Deno.test("bodies come through to the byte, whatever their framing and however they are cut", async () => {
+Deno.test("bodies are forwarded byte for byte, in any framing and however they are split", async () => {
   await using backend = new Backend(async (peer) => {
     for (;;) {
       const request = await peer.request();
@@ -97,7 +97,7 @@ Deno.test("bodies come through to the byte, whatever their framing and however t
   }
 });
 
-Deno.test("an answer up to the close ends with the connection for HTTP/1.0", async () => {
+Deno.test("a chunked response to an HTTP/1.0 client ends with the connection", async () => {
   await using backend = new Backend(async (peer) => {
     await peer.request();
     await peer.send(
@@ -112,7 +112,7 @@ Deno.test("an answer up to the close ends with the connection for HTTP/1.0", asy
   assert.equal(answer.body, "abcdef");
 });
 
-Deno.test("100 (Continue) comes from the backend, and the body after it", async () => {
+Deno.test("100 (Continue) is sent by the backend, and the body follows it", async () => {
   await using backend = new Backend(async (peer) => {
     for (;;) {
       const request = await peer.reader.head("request");
@@ -133,7 +133,7 @@ Deno.test("100 (Continue) comes from the backend, and the body after it", async 
   assert.equal(backend.accepted, 1);
 });
 
-Deno.test("trailers reach the client that asked for them, and no other", async () => {
+Deno.test("trailers reach the client that accepts them, and no other", async () => {
   await using backend = new Backend(async (peer) => {
     while (await peer.request() !== null) {
       await peer.send(
@@ -155,7 +155,7 @@ Deno.test("trailers reach the client that asked for them, and no other", async (
 const BUFFERED = 32 << 20;
 const LARGE = 128 << 20;
 
-Deno.test("a slow reader stops the backend, and gets all once it reads", async () => {
+Deno.test("a slow reader pauses the backend, and gets everything once it reads", async () => {
   let sent = 0;
   const end = signal();
   await using backend = new Backend(async (peer) => {
@@ -176,7 +176,7 @@ Deno.test("a slow reader stops the backend, and gets all once it reads", async (
   end.resolve();
 });
 
-Deno.test("a slow backend stops the client, and gets all once it reads", async () => {
+Deno.test("a slow backend pauses the client, and gets everything once it reads", async () => {
   const read = signal();
   let received = 0;
   await using backend = new Backend(async (peer) => {

@@ -12,7 +12,7 @@ const PATIENCE = 60_000;
 /** Longer than the thread that serves may be silent in `stuck_process.ts`. */
 const QUIET = 4_000;
 
-Deno.test("with --workers 1 the process ends with 1 when the thread that serves hangs, and not before", async () => {
+Deno.test("with --workers 1 the process exits with 1 when its serving thread hangs, and not before", async () => {
   const folder = await Deno.makeTempDir();
   try {
     await Deno.writeTextFile(

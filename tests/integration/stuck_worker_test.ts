@@ -96,7 +96,7 @@ function socketsOn(port: number): number {
   return lines.filter((line) => line.includes(` ${local} 00000000:0000 0A `)).length;
 }
 
-Deno.test("a worker that is silent for a moment is told and counted, and goes on", async () => {
+Deno.test("a worker that is silent for a moment is logged and counted, and continues", async () => {
   await using scene = new Scene(2, { stuck: Infinity });
   await scene.listen();
   const applied = scene.apply("green", "hang-0");
@@ -114,7 +114,7 @@ Deno.test("a worker that is silent for a moment is told and counted, and goes on
 const LINUX = { ignore: Deno.build.os !== "linux" };
 
 Deno.test(
-  "beside a stuck worker nearly all connections are served, and all once it answers",
+  "beside a stuck worker nearly all connections are served, and all once it responds",
   LINUX,
   async () => {
     await using scene = new Scene(2);
@@ -174,7 +174,7 @@ Deno.test("a second stuck worker ends the process, after a delay", async () => {
   assert.deepEqual(scene.ends, ["a second worker is stuck"]);
 });
 
-Deno.test("the process does not end if all workers answer in time", async () => {
+Deno.test("the process does not end if all workers respond in time", async () => {
   const over = signal();
   await using scene = new Scene(3, { endDelay: () => over.promise });
   await scene.listen();

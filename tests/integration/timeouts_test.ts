@@ -6,7 +6,7 @@ import { TestProxy } from "../support/test_proxy.ts";
 const GET = "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n";
 const POST = "POST / HTTP/1.1\r\nHost: a.test\r\n";
 
-Deno.test("a client that connects and says nothing is closed without a word", async () => {
+Deno.test("a client that connects and sends nothing is closed without a response", async () => {
   using proxy = new TestProxy([], { requestHeadTimeout: 150 });
   using client = await Peer.connect(proxy.port);
   assert.equal(await client.ended(), "closes");
@@ -24,7 +24,7 @@ for (const text of ["G", "GET / HTTP/1.1\r\n", "GET / HTTP/1.1\r\nHost: a.test\r
   });
 }
 
-Deno.test("a later head on the same connection has its own time", async () => {
+Deno.test("a later head on the same connection has its own timeout", async () => {
   await using backend = new Backend();
   using proxy = new TestProxy([backend.port], { requestHeadTimeout: 150 });
   using client = await Peer.connect(proxy.port);
@@ -35,7 +35,7 @@ Deno.test("a later head on the same connection has its own time", async () => {
   assert.equal(statusOf(await client.ask("GET /")), 408);
 });
 
-Deno.test("an idle connection is closed without a word", async () => {
+Deno.test("an idle connection is closed without a response", async () => {
   await using backend = new Backend();
   using proxy = new TestProxy([backend.port], { clientIdleTimeout: 150 });
   using client = await Peer.connect(proxy.port);
@@ -45,7 +45,7 @@ Deno.test("an idle connection is closed without a word", async () => {
   assert.equal(client.received, received);
 });
 
-Deno.test("a steady upload outlasts the time that its connection may be idle in the pool", async () => {
+Deno.test("a steady upload may last longer than the idle timeout of its pooled connection", async () => {
   await using backend = new Backend(async (peer) => {
     for (let message; (message = await peer.request()) !== null;) {
       await peer.send(reply(message.body));
@@ -63,7 +63,7 @@ Deno.test("a steady upload outlasts the time that its connection may be idle in 
   assert.equal(backend.accepted, 1);
 });
 
-Deno.test("an upload that stalls on a pooled connection is its client's fault", async () => {
+Deno.test("an upload that stalls on a pooled connection counts against its client", async () => {
   await using backend = new Backend();
   using proxy = new TestProxy([backend.port], { upstreamIdleTimeout: 100, bodyTimeout: 300 });
   using client = await Peer.connect(proxy.port);
@@ -71,7 +71,7 @@ Deno.test("an upload that stalls on a pooled connection is its client's fault", 
   assert.equal(statusOf(await client.ask(`${POST}Content-Length: 10\r\n\r\nabc`)), 408);
 });
 
-Deno.test("a backend that never answers is 504, and its connection is not used again", async () => {
+Deno.test("a backend that never responds gives 504, and its connection is not reused", async () => {
   const ended = signal();
   await using backend = new Backend(async (peer, index) => {
     if (index > 0) return await playOk(peer);
@@ -85,7 +85,7 @@ Deno.test("a backend that never answers is 504, and its connection is not used a
   assert.equal((await client.ask(GET)).body, "ok");
 });
 
-Deno.test("an answer whose head trickles is 504 after the head's total time", async () => {
+Deno.test("a response whose head trickles gives 504 after the head's total timeout", async () => {
   await using backend = new Backend(async (peer) => {
     await peer.request();
     for (const char of `HTTP/1.1 200 OK\r\nX: ${"x".repeat(1000)}`) {
@@ -98,7 +98,7 @@ Deno.test("an answer whose head trickles is 504 after the head's total time", as
   assert.equal(statusOf(await client.ask(GET)), 504);
 });
 
-Deno.test("interim answers do not extend the time for the final one", async () => {
+Deno.test("interim responses do not extend the timeout for the final one", async () => {
   await using backend = new Backend(async (peer) => {
     await peer.request();
     while (await peer.send("HTTP/1.1 102 Processing\r\n\r\n")) await pause(50);
@@ -108,7 +108,7 @@ Deno.test("interim answers do not extend the time for the final one", async () =
   assert.equal(statusOf(await client.ask(GET)), 504);
 });
 
-Deno.test("the time for an answer begins when the upload has ended", async () => {
+Deno.test("the timeout for a response starts when the upload has ended", async () => {
   await using backend = new Backend(async (peer) => {
     await peer.request();
     await peer.send(reply("ok"));
@@ -125,7 +125,7 @@ Deno.test("the time for an answer begins when the upload has ended", async () =>
 });
 
 for (const framing of ["Content-Length: 5", "Transfer-Encoding: chunked"]) {
-  Deno.test(`a backend that takes an upload (${framing}) and never answers is 504`, async () => {
+  Deno.test(`a backend that reads an upload (${framing}) and never responds gives 504`, async () => {
     await using backend = new Backend(async (peer) => void await peer.ended());
     using proxy = new TestProxy([backend.port], { responseHeadTimeout: 200 });
     using client = await Peer.connect(proxy.port);
@@ -136,7 +136,7 @@ for (const framing of ["Content-Length: 5", "Transfer-Encoding: chunked"]) {
   });
 }
 
-Deno.test("a backend that says 100, takes the upload and never answers is 504", async () => {
+Deno.test("a backend that sends 100, reads the upload and never responds gives 504", async () => {
   await using backend = new Backend(async (peer) => {
     const message = (await peer.reader.head("request"))!;
     await peer.send("HTTP/1.1 100 Continue\r\n\r\n");
@@ -150,7 +150,7 @@ Deno.test("a backend that says 100, takes the upload and never answers is 504", 
   assert.equal(statusOf(await client.ask("abcde")), 504);
 });
 
-Deno.test("a backend that never says 100 is 504, and not the waiting client's fault", async () => {
+Deno.test("a backend that never sends 100 gives 504, and the waiting client is not at fault", async () => {
   await using backend = new Backend(async (peer) => void await peer.ended());
   using proxy = new TestProxy([backend.port], { responseHeadTimeout: 300, bodyTimeout: 150 });
   using client = await Peer.connect(proxy.port);
@@ -171,7 +171,7 @@ Deno.test("a client that stops after its 100 gets 408", async () => {
   assert.equal(statusOf(await client.ask("abc")), 408);
 });
 
-Deno.test("an answer's body that stops is cut, and one that trickles goes on", async () => {
+Deno.test("a response body that stops is cut, and one that trickles continues", async () => {
   await using backend = new Backend(async (peer) => {
     const { head } = (await peer.request())!;
     await peer.send("HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n");
@@ -193,7 +193,7 @@ Deno.test("an answer's body that stops is cut, and one that trickles goes on", a
   assert.ok(trickled.complete);
 });
 
-Deno.test("a backend that stops reading an upload is 504", async () => {
+Deno.test("a backend that stops reading an upload gives 504", async () => {
   const end = signal();
   await using backend = new Backend(() => end.promise);
   using proxy = new TestProxy([backend.port], { writeTimeout: 200 });

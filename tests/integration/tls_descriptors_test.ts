@@ -93,7 +93,7 @@ const REQUEST = "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n";
 
 for (const scheme of ["http", "https"] as const) {
   Deno.test({
-    name: `${CLIENTS} clients of ${scheme} at 256 descriptors end nothing but themselves`,
+    name: `${CLIENTS} clients of ${scheme} at 256 descriptors affect only themselves`,
     ignore: !hasPrlimit,
     // Each client is a socket of this process, closed by whichever side is first.
     sanitizeResources: false,

@@ -5,7 +5,7 @@ import { ProxyProcess } from "../support/proxy_process.ts";
 import { snapshotOf } from "../support/test_proxy.ts";
 import { certificateFor } from "../support/tls_proxy.ts";
 
-Deno.test("a running proxy warns when a certificate expires, and counts those refused", async () => {
+Deno.test("a running proxy warns when a certificate expires, and counts rejected ones", async () => {
   const [brief, long] = await Promise.all([
     certificateFor("brief", { names: ["brief.test"], validTo: Date.now() + 5_000 }),
     certificateFor("long", { names: ["long.test"] }),

@@ -23,7 +23,7 @@ async function endAfter(port: number, bytes: Uint8Array): Promise<"ends" | "rese
 /** The first bytes of a handshake: its record is announced and does not come whole. */
 const BEGUN = new Uint8Array([0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xfc, 0x03, 0x03]);
 
-Deno.test("a handshake that stalls ends at its deadline, and keeps nobody waiting", async () => {
+Deno.test("a handshake that stalls ends at its deadline, and delays nobody", async () => {
   await using backend = new Backend();
   using proxy = await TlsProxy.start({
     certificates: [A],
@@ -49,7 +49,7 @@ Deno.test("a handshake that stalls ends at its deadline, and keeps nobody waitin
   assert.equal(told().reduce((sum, { fields }) => sum + Number(fields.count), 0), 90);
 });
 
-Deno.test("stalled handshakes give way to new ones when there are too many", async () => {
+Deno.test("stalled handshakes are closed for new ones when there are too many", async () => {
   await using backend = new Backend();
   using proxy = await TlsProxy.start({
     certificates: [A],
@@ -70,7 +70,7 @@ Deno.test("stalled handshakes give way to new ones when there are too many", asy
   await Promise.all(stalled);
 });
 
-Deno.test("junk on the port ends its own connection", async (t) => {
+Deno.test("invalid data on the port closes only its own connection", async (t) => {
   await using backend = new Backend();
   using proxy = await TlsProxy.start({ certificates: [A], endpoints: [backend.port] });
   using bystander = await proxy.connect();
@@ -107,7 +107,7 @@ Deno.test("junk on the port ends its own connection", async (t) => {
   }
 });
 
-Deno.test("a client that leaves in the middle of its handshake is forgotten", async () => {
+Deno.test("a client that leaves during its handshake leaves nothing behind", async () => {
   await using backend = new Backend();
   using proxy = await TlsProxy.start({
     certificates: [A],
@@ -125,7 +125,7 @@ Deno.test("a client that leaves in the middle of its handshake is forgotten", as
   await until("nothing but that client is left", () => proxy.server.connectionCount === 1);
 });
 
-Deno.test("a full house has no room for one more handshake, and has it again later", async () => {
+Deno.test("at the connection limit there is no room for one more handshake, and later there is", async () => {
   await using backend = new Backend();
   using proxy = await TlsProxy.start({
     certificates: [A],
@@ -141,7 +141,7 @@ Deno.test("a full house has no room for one more handshake, and has it again lat
   for (const client of [second, third]) assert.match(await client.ask(GET), /^HTTP\/1\.1 200 /);
 });
 
-Deno.test("a session is resumed, for its own name alone", async (t) => {
+Deno.test("a session is resumed, for its own name only", async (t) => {
   const hasOpenssl = await new Deno.Command("openssl", { args: ["version"], stdout: "null" })
     .output().then(({ success }) => success, () => false);
   if (!hasOpenssl) {
@@ -188,7 +188,7 @@ Deno.test("a session is resumed, for its own name alone", async (t) => {
   }
 });
 
-Deno.test("ten thousand certificates cost memory, not time in handshakes", async () => {
+Deno.test("ten thousand certificates cost memory, not handshake time", async () => {
   await using backend = new Backend();
   const copy = (i: number) => ({ ...A, id: `n${i}`, hosts: [`n${i}.test`], chain: `${A.chain}\n` });
   const handshakes = async (proxy: TlsProxy, names: readonly string[]) => {

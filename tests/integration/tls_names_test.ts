@@ -51,7 +51,7 @@ Deno.test("a name gets the certificate of its host, then of its wildcard, then t
   }
 });
 
-Deno.test("a last dot is no part of a name", async () => {
+Deno.test("a trailing dot is not part of a name", async () => {
   using proxy = await TlsProxy.start({ certificates: ALL });
   // The client library takes it off, so the bytes are our own: a ClientHello with its dot.
   const hello = clientHello("a.test.");
@@ -62,7 +62,7 @@ Deno.test("a last dot is no part of a name", async () => {
   assert.deepEqual([answer[0], answer[5]], [0x16, 0x02], "a ServerHello");
 });
 
-Deno.test("a refused name costs nobody else anything", async () => {
+Deno.test("a rejected name affects nobody else", async () => {
   await using backend = new Backend();
   using proxy = await TlsProxy.start({ certificates: [EXACT], endpoints: [backend.port] });
   using before = await proxy.connect();
@@ -76,7 +76,7 @@ Deno.test("a refused name costs nobody else anything", async () => {
   assert.match(await before.ask(GET("a.test")), /^HTTP\/1\.1 200 /);
 });
 
-Deno.test("TLS 1.2 and 1.3 are spoken, and nothing older", async () => {
+Deno.test("TLS 1.2 and 1.3 are supported, and nothing older", async () => {
   await using backend = new Backend();
   using proxy = await TlsProxy.start({ certificates: ALL, endpoints: [backend.port] });
   for (const version of ["TLSv1.2", "TLSv1.3"] as const) {
@@ -93,7 +93,7 @@ Deno.test("TLS 1.2 and 1.3 are spoken, and nothing older", async () => {
   assert.deepEqual([answer[0], answer[6]], [0x15, 70], "the alert protocol_version");
 });
 
-Deno.test("the protocol is the best that both know, and a client that knows only others is told so", async () => {
+Deno.test("the best common protocol is negotiated, and a client without one gets an alert", async () => {
   using proxy = await TlsProxy.start({ certificates: ALL });
   for (
     const [offered, chosen] of [
@@ -111,7 +111,7 @@ Deno.test("the protocol is the best that both know, and a client that knows only
   assert.match(error, /NoApplicationProtocol/);
 });
 
-Deno.test("a host that has another certificate than the one shown is asked elsewhere", async () => {
+Deno.test("a host with another certificate than the one of the connection gets 421", async () => {
   await using backend = new Backend();
   using proxy = await TlsProxy.start({
     certificates: ALL,

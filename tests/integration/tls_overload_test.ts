@@ -10,7 +10,7 @@ async function noticed({ lines }: TlsProxy, pressure: string): Promise<void> {
   await until(`pressure is ${pressure}`, () => lines.at(-1)?.fields.pressure === pressure);
 }
 
-Deno.test("short of memory, clients of HTTPS get 503, and plain ones too instead of 308", async () => {
+Deno.test("under memory pressure, HTTPS clients get 503, and plain ones too instead of 308", async () => {
   await using backend = new Backend();
   let used = 0;
   using proxy = await TlsProxy.start({
@@ -42,7 +42,7 @@ Deno.test("short of memory, clients of HTTPS get 503, and plain ones too instead
   assert.match(await client.ask(GET), /^HTTP\/1\.1 200 /);
 });
 
-Deno.test("short of memory, a crowd of handshakes is dropped but for a few", async () => {
+Deno.test("under memory pressure, all but a few of many handshakes are dropped", async () => {
   let used = 960;
   using proxy = await TlsProxy.start({
     certificates: CERTIFICATES,

@@ -35,7 +35,7 @@ async function answers(
 const get = (target: string, host: string, more = "") =>
   `GET ${target} HTTP/1.1\r\nHost: ${host}${more}`;
 
-Deno.test("a plain request is sent to HTTPS with method, path and query", async () => {
+Deno.test("a plain request is redirected to HTTPS with method, path and query", async () => {
   assert.deepEqual(
     await answers({}, [
       get("/", "a.test"),
@@ -58,7 +58,7 @@ Deno.test("a plain request is sent to HTTPS with method, path and query", async 
   );
 });
 
-Deno.test("a certificate that does not decide on a host sends nobody to HTTPS", async () => {
+Deno.test("a certificate that does not apply to a host causes no redirect", async () => {
   const unnamed = await certificateFor("u", { names: ["u.test"] });
   const certificates = [
     { ...unnamed, hosts: ["u.test", "unnamed.test"], plain: ["unnamed.test"] },
@@ -75,7 +75,7 @@ Deno.test("a certificate that does not decide on a host sends nobody to HTTPS", 
   );
 });
 
-Deno.test("clients ask again after five minutes whether a redirect holds", async () => {
+Deno.test("redirects are cached for five minutes", async () => {
   using proxy = await TlsProxy.start({ certificates: CERTIFICATES, sslRedirect: true });
   const { port } = proxy.server.listen({ hostname: "127.0.0.1", port: 0 });
   using client = await Peer.connect(port);
@@ -84,7 +84,7 @@ Deno.test("clients ask again after five minutes whether a redirect holds", async
   assert.match(head, /\r\ncache-control: max-age=300\r\n/i);
 });
 
-Deno.test("the port is the one that clients know; 443 goes without saying", async () => {
+Deno.test("the port is the public one; 443 is omitted", async () => {
   assert.deepEqual(
     [
       await answers({ sslRedirectPort: 8443 }, [get("/", "a.test")]),
@@ -94,7 +94,7 @@ Deno.test("the port is the one that clients know; 443 goes without saying", asyn
   );
 });
 
-Deno.test("challenges of certificate authorities stay on plain HTTP", async () => {
+Deno.test("ACME challenges stay on plain HTTP", async () => {
   assert.deepEqual(
     await answers({}, [
       get("/.well-known/acme-challenge/token", "a.test"),
@@ -109,7 +109,7 @@ Deno.test("challenges of certificate authorities stay on plain HTTP", async () =
   );
 });
 
-Deno.test("what a trusted proxy has had from HTTPS stays", async () => {
+Deno.test("requests that a trusted proxy received over HTTPS are not redirected", async () => {
   const requests = [
     get("/", "a.test", "\r\nX-Forwarded-Proto: https"),
     get("/", "a.test", "\r\nX-Forwarded-Proto: HTTPS"),

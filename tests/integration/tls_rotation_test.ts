@@ -22,7 +22,7 @@ function version(name: string): Promise<ServerCertificate> {
   return certificateFor(name, { names: ["a.test", `${name}.test`] });
 }
 
-Deno.test("a rotated certificate is shown from the next handshake on; connections stay", async () => {
+Deno.test("a rotated certificate is used from the next handshake on, and connections stay", async () => {
   await using backend = new Backend();
   const [one, two, other] = await Promise.all([
     version("one"),
@@ -94,7 +94,7 @@ class SlowClient {
   }
 }
 
-Deno.test("a certificate that goes in mid-handshake is still the one that was shown", async () => {
+Deno.test("a certificate that is removed during a handshake is still used for it", async () => {
   await using backend = new Backend();
   const [one, other] = await Promise.all([
     version("one"),
@@ -146,7 +146,7 @@ function asWritten({ id, hosts, chain, key }: ServerCertificate): Certificate {
 
 const half = (text: string) => text.slice(0, text.length / 2);
 
-Deno.test("a broken pair leaves out its own host, whose last good certificate stays", async (t) => {
+Deno.test("an invalid pair affects only its own host, whose last good certificate stays", async (t) => {
   const [good, other, stranger] = await Promise.all([
     version("good"),
     certificateFor("other", { names: ["b.test"] }),
@@ -207,7 +207,7 @@ Deno.test("a broken pair leaves out its own host, whose last good certificate st
   }
 });
 
-Deno.test("an expired certificate is served, and said to be expired", async () => {
+Deno.test("an expired certificate is served, and reported as expired", async () => {
   const expired = await certificateFor("expired", {
     names: ["a.test"],
     validFrom: Date.now() - 2_000_000_000,
@@ -224,7 +224,7 @@ Deno.test("an expired certificate is served, and said to be expired", async () =
   assert.deepEqual(logged[0].fields.hosts, ["a.test"]);
 });
 
-Deno.test("what is wrong with a certificate is said once, however often others change", async () => {
+Deno.test("an error of a certificate is logged once, however often others change", async () => {
   const [good, stranger] = await Promise.all([version("good"), version("stranger")]);
   const expired = await certificateFor("expired", {
     names: ["b.test"],
@@ -247,7 +247,7 @@ Deno.test("what is wrong with a certificate is said once, however often others c
   assert.deepEqual(load(bad, asWritten(expired)), both, "it is back");
 });
 
-Deno.test("files of a certificate are read anew, and may vanish for a while", async () => {
+Deno.test("certificate files are read again, and may be missing for a while", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const [one, two] = await Promise.all([version("one"), version("two")]);
@@ -285,7 +285,7 @@ Deno.test("files of a certificate are read anew, and may vanish for a while", as
   }
 });
 
-Deno.test("the default certificate stays while its file is half written", async () => {
+Deno.test("the default certificate stays while its file is partly written", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const [one, two] = await Promise.all([version("one"), version("two")]);
@@ -329,7 +329,7 @@ Deno.test("the default certificate stays while its file is half written", async 
   }
 });
 
-Deno.test("a default under another id that is broken leaves the one before", async () => {
+Deno.test("an invalid default with another id leaves the previous one", async () => {
   const [good, stranger] = await Promise.all([version("good"), version("stranger")]);
   const { loader } = startLoading();
   using proxy = await TlsProxy.start({});

@@ -63,7 +63,7 @@ function mib(bytes: number): string {
   return `${(bytes / MIB).toFixed(1)} MiB`;
 }
 
-Deno.test("a backend that does not read holds its client back", async () => {
+Deno.test("a backend that does not read pauses its client", async () => {
   const done = signal();
   await using backend = new Backend(async (peer) => {
     // Its head, and a bit of its body, is all that is read.
@@ -87,7 +87,7 @@ Deno.test("a backend that does not read holds its client back", async () => {
   assert.ok(growth <= GROWTH, `memory grew by ${mib(growth)}`);
 });
 
-Deno.test("a client that does not read holds its backend back", async () => {
+Deno.test("a client that does not read pauses its backend", async () => {
   const result = signal<number>();
   await using backend = new Backend(async (peer) => {
     await peer.request();
@@ -109,7 +109,7 @@ Deno.test("a client that does not read holds its backend back", async () => {
   assert.ok(growth <= GROWTH, `memory grew by ${mib(growth)}`);
 });
 
-Deno.test("what was held back arrives whole when the reading goes on", async () => {
+Deno.test("paused data arrives completely when reading continues", async () => {
   // More than any kernel takes on the way, with buffers that grow to several MiB on each side.
   const size = 32 * MIB;
   const body = Buffer.from(new Uint8Array(size).map((_, i) => (i * 7 + (i >> 8)) & 0xff));
@@ -165,7 +165,7 @@ async function readAll(client: Deno.TlsConn): Promise<{ text: string; cut: boole
   }
 }
 
-Deno.test("a client that ends its half hears its answer out", async () => {
+Deno.test("a client that half-closes receives its complete response", async () => {
   const half = signal();
   await using backend = new Backend(async (peer) => {
     await peer.request();
@@ -181,7 +181,7 @@ Deno.test("a client that ends its half hears its answer out", async () => {
   assert.match(text, /HTTP\/1\.1 200 [\s\S]*\r\n\r\nthe answer$/);
 });
 
-Deno.test("an answer that ends with its connection ends with a farewell, a cut one without", async () => {
+Deno.test("a response that ends with its connection ends with close_notify, a cut one without", async () => {
   await using backend = new Backend(async (peer, index) => {
     await peer.request();
     await peer.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n");
@@ -197,7 +197,7 @@ Deno.test("an answer that ends with its connection ends with a farewell, a cut o
   }
 });
 
-Deno.test("a WebSocket runs through HTTPS, and each end may be the first to end", async () => {
+Deno.test("a WebSocket works over HTTPS, and either side may close first", async () => {
   await using backend = new Backend(async (peer: Peer) => {
     await peer.reader.head("request");
     await peer.send(

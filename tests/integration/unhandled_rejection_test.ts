@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 
-Deno.test("a rejection that nobody handles fails the test run", async () => {
+Deno.test("an unhandled rejection fails the test run", async () => {
   const file = await Deno.makeTempFile({ suffix: "_test.ts" });
   await Deno.writeTextFile(
     file,
@@ -49,7 +49,7 @@ async function stray(args: readonly string[], lines: string[]): Promise<[number,
   return [(await child.status).code, said];
 }
 
-Deno.test("a rejection that nobody handles is logged, and the proxy waits on for its configuration", async () => {
+Deno.test("an unhandled rejection is logged, and the proxy keeps waiting for its configuration", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const files = [`--config=${folder}/proxy.json`, `--watch=${folder}`];
@@ -64,7 +64,7 @@ Deno.test("a rejection that nobody handles is logged, and the proxy waits on for
   }
 });
 
-Deno.test("a start that cannot succeed ends all the same", async () => {
+Deno.test("a start that cannot succeed still exits", async () => {
   const files = ["--config=/nonexistent/proxy.json", "--admin=127.0.0.1:0"];
   const [code, said] = await stray(files, ["Not ready"]);
   assert.equal(code, 1, said);

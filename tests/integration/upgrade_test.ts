@@ -137,7 +137,7 @@ Deno.test("a WebSocket carries messages both ways, small and large, and closes w
   }
 });
 
-Deno.test("any other protocol becomes a raw tunnel after its 101, and half-closes", async () => {
+Deno.test("any other protocol becomes a raw tunnel after its 101, with half-close", async () => {
   const backend = startRawBackend(`${SWITCHING}Echo/1\r\n\r\nwelcome `);
   const { proxy, port } = startProxy(backend.port);
   try {
@@ -156,7 +156,7 @@ Deno.test("any other protocol becomes a raw tunnel after its 101, and half-close
   }
 });
 
-Deno.test("bytes behind an upgrade request stay here until the backend has switched", async () => {
+Deno.test("bytes after an upgrade request are held until the backend has switched", async () => {
   const backend = startRawBackend("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
   const { proxy, port } = startProxy(backend.port);
   try {
@@ -189,7 +189,7 @@ const PLAIN: [string, string][] = [
 ];
 
 for (const [name, request] of PLAIN) {
-  Deno.test(`${name} goes on as a plain request`, async () => {
+  Deno.test(`${name} is forwarded as a plain request`, async () => {
     const backend = startRawBackend("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
     const { proxy, port } = startProxy(backend.port);
     try {
@@ -229,7 +229,7 @@ for (const [name, request, answer] of REFUSED) {
   });
 }
 
-Deno.test("a refused upgrade leaves the connection usable", async () => {
+Deno.test("a rejected upgrade leaves the connection usable", async () => {
   const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, () => {
     return new Response("no", { status: 426 });
   });
@@ -246,7 +246,7 @@ Deno.test("a refused upgrade leaves the connection usable", async () => {
   }
 });
 
-Deno.test("a tunnel in which nothing moves is closed on both sides", async () => {
+Deno.test("an idle tunnel is closed on both sides", async () => {
   const backend = startRawBackend(`${SWITCHING}websocket\r\n\r\n`);
   const { proxy, port } = startProxy(backend.port, { tunnelIdleTimeout: 200 });
   try {

@@ -38,7 +38,7 @@ for (
     ["with bytes behind it", `${reply("ok")}x`, false],
   ] as const
 ) {
-  Deno.test(`after an answer ${name} the connection is ${kept ? "kept" : "closed"}`, async () => {
+  Deno.test(`after a response ${name} the connection is ${kept ? "kept" : "closed"}`, async () => {
     await using backend = new Backend(async (peer) => {
       while (await peer.request() !== null) await peer.send(answer);
     });
@@ -56,7 +56,7 @@ for (
   });
 }
 
-Deno.test("no more idle connections are kept than the limit says", async () => {
+Deno.test("the number of idle connections is limited", async () => {
   await using backend = new Backend(async (peer) => {
     while (await peer.request() !== null) {
       await until("all requests are here", () => backend.accepted === 5);
@@ -69,7 +69,7 @@ Deno.test("no more idle connections are kept than the limit says", async () => {
   assert.equal(proxy.server.idleUpstreamCount, 2);
 });
 
-Deno.test("an idle connection is closed after its time, and a new one serves", async () => {
+Deno.test("an idle connection is closed after its timeout, and a new one is used", async () => {
   await using backend = new Backend();
   using proxy = new TestProxy([backend.port], { upstreamIdleTimeout: 100 });
   await askAlone(proxy.port, 1);
@@ -79,7 +79,7 @@ Deno.test("an idle connection is closed after its time, and a new one serves", a
   assert.equal(backend.accepted, 2);
 });
 
-Deno.test("a connection past its age is not used again, though it is in use all the time", async () => {
+Deno.test("a connection past its maximum age is not reused, even if it is always in use", async () => {
   await using backend = new Backend();
   using proxy = new TestProxy([backend.port], { upstreamConnectionAge: 200 });
   using client = await Peer.connect(proxy.port);
@@ -91,7 +91,7 @@ Deno.test("a connection past its age is not used again, though it is in use all 
   assert.equal(backend.accepted, 2);
 });
 
-Deno.test("a backend that closes an idle connection costs no request", async () => {
+Deno.test("a backend that closes an idle connection fails no request", async () => {
   await using backend = new Backend(async (peer) => {
     await peer.request();
     await peer.send(reply("ok"));
@@ -104,7 +104,7 @@ Deno.test("a backend that closes an idle connection costs no request", async () 
   assert.equal(backend.accepted, 10);
 });
 
-Deno.test("three endpoints get the same share", async () => {
+Deno.test("three endpoints get equal shares", async () => {
   await using a = named("a");
   await using b = named("b");
   await using c = named("c");
@@ -112,7 +112,7 @@ Deno.test("three endpoints get the same share", async () => {
   assert.equal((await askAlone(proxy.port, 30)).sort().join(""), shares({ a: 10, b: 10, c: 10 }));
 });
 
-Deno.test("with one of three endpoints down the others share its part alike", async () => {
+Deno.test("with one of three endpoints down the others share its part evenly", async () => {
   await using a = named("a");
   await using c = named("c");
   // It stays in turn: every request of its share is tried again.
@@ -121,7 +121,7 @@ Deno.test("with one of three endpoints down the others share its part alike", as
   assert.equal(bodies.sort().join(""), shares({ a: 15, c: 15 }));
 });
 
-Deno.test("a new snapshot keeps the connections to endpoints that stay, and closes the others", async () => {
+Deno.test("a new snapshot keeps the connections to remaining endpoints, and closes the others", async () => {
   await using a = named("a");
   await using b = named("b");
   using proxy = new TestProxy([a.port, b.port]);
@@ -133,7 +133,7 @@ Deno.test("a new snapshot keeps the connections to endpoints that stay, and clos
   assert.equal(a.accepted, 1);
 });
 
-Deno.test("an exchange under way outlives the snapshot that took its endpoint away", async () => {
+Deno.test("an exchange in progress survives the snapshot that removed its endpoint", async () => {
   let released = false;
   await using backend = new Backend(async (peer) => {
     while (await peer.request() !== null) {
@@ -160,7 +160,7 @@ Deno.test("an endpoint on IPv6 is reached", async () => {
   assert.deepEqual(await askAlone(proxy.port, 2), ["ok", "ok"]);
 });
 
-Deno.test("without an endpoint the answer is 503 with Retry-After, as JSON where that is asked for", async () => {
+Deno.test("without an endpoint the response is 503 with Retry-After, as JSON if accepted", async () => {
   using proxy = new TestProxy([]);
   using client = await Peer.connect(proxy.port);
   const plain = await client.ask(GET);

@@ -69,7 +69,7 @@ async function ask(annotations: Readonly<Record<string, string>>, port: number):
   }
 }
 
-Deno.test("annotations of a Service say how its backend is verified, and what it is shown", async () => {
+Deno.test("annotations of a Service set how its backend is verified, and the client certificate", async () => {
   await using backend = await TlsBackend.start(WEB, DEMANDS);
   const settings = {
     "pingress.io/upstream-tls-ca": "web-ca",
@@ -82,14 +82,14 @@ Deno.test("annotations of a Service say how its backend is verified, and what it
   assert.match(await ask(without, backend.port), /^502 /);
 });
 
-Deno.test("a backend that no annotation vouches for is not believed", async () => {
+Deno.test("a backend that no annotation configures is not trusted", async () => {
   await using backend = await TlsBackend.start(WEB);
   assert.match(await ask({}, backend.port), /^502 /);
   const unverified = { "pingress.io/upstream-tls-verify": "false" };
   assert.equal(await ask(unverified, backend.port), "200 web.default.svc unknown http/1.1");
 });
 
-Deno.test("a sample backend speaks plain text, and what annotations say of TLS is no mistake", () => {
+Deno.test("a sample backend uses plain text, and TLS annotations are not a problem", () => {
   const annotations = { "pingress.io/upstream-tls-ca": "missing" };
   const plan = planFor({ "a.yaml": manifests(annotations) });
   assert.deepEqual(plan.snapshot.upstreams.map(({ protocol, tls }) => [protocol, tls]), [

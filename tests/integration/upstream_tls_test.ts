@@ -106,7 +106,7 @@ const UNTRUSTED =
   /^502 upstream_untrusted: .* as web\.default\.svc failed: .*issuer is not trusted$/;
 const NAMED: UpstreamTls = { serverName: "web.default.svc", ca };
 
-Deno.test("a backend is believed by its certificate's name and issuer alone", async (t) => {
+Deno.test("a backend is trusted only by its certificate's name and issuer", async (t) => {
   const cases: readonly [string, ServerCertificate, UpstreamTls | undefined, RegExp][] = [
     ["the right name", WEB, NAMED, /^200 web\.default\.svc unknown /],
     ["a key of RSA", RSA, NAMED, /^200 web\.default\.svc /],
@@ -138,7 +138,7 @@ Deno.test("a backend is believed by its certificate's name and issuer alone", as
   }
 });
 
-Deno.test("a backend that demands a certificate is shown the one given, and verified", async () => {
+Deno.test("a backend that requires a certificate gets the configured one, and is verified", async () => {
   const demands = { requestCert: true, rejectUnauthorized: true, ca: authority.certificate };
   await using backend = await TlsBackend.start(WEB, demands);
   await using wrong = await TlsBackend.start(OTHER, demands);
@@ -157,7 +157,7 @@ Deno.test("a backend that demands a certificate is shown the one given, and veri
   assert.match(await proxy.ask("/3"), /^502 upstream_untrusted: .*altnames/);
 });
 
-Deno.test("a client certificate that is broken leaves the last good one for backends", async () => {
+Deno.test("an invalid client certificate leaves the last good one for backends", async () => {
   await using backend = await TlsBackend.start(WEB, {
     requestCert: true,
     rejectUnauthorized: true,
@@ -199,7 +199,7 @@ Deno.test("a client certificate that is broken leaves the last good one for back
   ]);
 });
 
-Deno.test("connections are shared only by those who secure them alike", async () => {
+Deno.test("connections are shared only with the same TLS settings", async () => {
   await using backend = await TlsBackend.start(WEB);
   using proxy = new Proxy([
     { port: backend.port, tls: NAMED },
@@ -215,7 +215,7 @@ Deno.test("connections are shared only by those who secure them alike", async ()
   for (const path of ["/3", "/4"]) assert.match(await proxy.ask(path), /^502 /);
 });
 
-Deno.test("what is changed of the settings holds from the next request on", async () => {
+Deno.test("changed settings apply from the next request on", async () => {
   await using backend = await TlsBackend.start(WEB);
   using proxy = new Proxy([{ port: backend.port, tls: NAMED }]);
   assert.match(await proxy.ask("/0"), /^200 /);
@@ -225,7 +225,7 @@ Deno.test("what is changed of the settings holds from the next request on", asyn
   assert.match(await proxy.ask("/0"), /^200 /);
 });
 
-Deno.test("a backend that speaks no TLS, or stalls in it, fails in time", async () => {
+Deno.test("a backend that does not speak TLS, or stalls in the handshake, fails in time", async () => {
   const accepted: Deno.TcpConn[] = [];
   const silent = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const accepting = (async () => {
@@ -256,7 +256,7 @@ Deno.test("a backend that speaks no TLS, or stalls in it, fails in time", async 
   await plain.shutdown();
 });
 
-Deno.test("an upgraded connection runs through TLS to the backend, whole both ways", async () => {
+Deno.test("an upgraded connection works over TLS to the backend, completely in both directions", async () => {
   const server = tls.createServer({ cert: WEB.chain, key: WEB.key.reveal() }, (socket) => {
     socket.on("error", () => {});
     socket.once("data", () => {
@@ -292,7 +292,7 @@ Deno.test("an upgraded connection runs through TLS to the backend, whole both wa
   }
 });
 
-Deno.test("a worker, which may read nothing, believes backends by the same rules", async () => {
+Deno.test("a worker without read permission verifies backends by the same rules", async () => {
   const demands = { requestCert: true, rejectUnauthorized: true, ca: authority.certificate };
   await using backend = await TlsBackend.start(WEB, demands);
   const settings = { ...NAMED, clientCertificate: "client" };

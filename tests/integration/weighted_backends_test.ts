@@ -62,7 +62,7 @@ Deno.test("a backend without an endpoint leaves its share to the others", async 
   assert.equal(await responses(proxy, 4), "a a b b");
 });
 
-Deno.test("a retry stays with the backend that was chosen", async () => {
+Deno.test("a retry stays with the chosen backend", async () => {
   await using a = named("a");
   await using b = named("b");
   using proxy = new TestProxy([], { ejectionFailures: 0 });
@@ -73,7 +73,7 @@ Deno.test("a retry stays with the backend that was chosen", async () => {
   assert.equal(await responses(proxy, 4), "502 502 b b");
 });
 
-Deno.test("a backend's filters are met by its requests alone", async () => {
+Deno.test("a backend's filters apply to its requests only", async () => {
   await using a = named("a");
   await using b = named("b");
   using proxy = new TestProxy([]);

@@ -24,7 +24,7 @@ async function until(condition: () => boolean | Promise<boolean>): Promise<void>
   while (!await condition()) await new Promise((resume) => setTimeout(resume, 20));
 }
 
-Deno.test("workers share a port, and all of them learn of a change", async () => {
+Deno.test("workers share a port, and all of them apply a change", async () => {
   const [blue, green] = [startBackend("blue"), startBackend("green")];
   const fleet = startFleet(3);
   try {
@@ -46,7 +46,7 @@ Deno.test("workers share a port, and all of them learn of a change", async () =>
   }
 });
 
-Deno.test("workers that throw are replaced, and the new ones serve what is in force", async () => {
+Deno.test("workers that throw are replaced, and the new ones serve the active snapshot", async () => {
   const [blue, green] = [startBackend("blue"), startBackend("green")];
   const fleet = startFleet(2);
   try {
@@ -66,7 +66,7 @@ Deno.test("workers that throw are replaced, and the new ones serve what is in fo
   }
 });
 
-Deno.test("all workers learn of their zone, and the new ones in place of those that died", async () => {
+Deno.test("all workers learn their zone, including replacements", async () => {
   const [near, far] = [startBackend("near"), startBackend("far")];
   const fleet = startFleet(2);
   const inZones = (epoch: string): Snapshot => {
@@ -110,7 +110,7 @@ Deno.test("all workers learn of their zone, and the new ones in place of those t
   }
 });
 
-Deno.test("a worker that runs out of heap ends the process, so that it is started anew", async () => {
+Deno.test("a worker that runs out of heap ends the process, so that it is restarted", async () => {
   const script = new URL("../support/stuck_fleet.ts", import.meta.url).pathname;
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["run", "-A", "--v8-flags=--max-old-space-size=48", script, "swell"],
@@ -122,7 +122,7 @@ Deno.test("a worker that runs out of heap ends the process, so that it is starte
   assert.equal(new TextDecoder().decode(stdout), "");
 });
 
-Deno.test("a drain ends though a worker hangs", async () => {
+Deno.test("a drain ends even if a worker hangs", async () => {
   const script = new URL("../support/stuck_fleet.ts", import.meta.url).pathname;
   const { stdout } = await new Deno.Command(Deno.execPath(), {
     args: ["run", "-A", script],
@@ -131,7 +131,7 @@ Deno.test("a drain ends though a worker hangs", async () => {
   assert.equal(new TextDecoder().decode(stdout), "drained\n");
 });
 
-Deno.test("a worker whose replacement cannot start is replaced all the same", async () => {
+Deno.test("a worker whose replacement fails to start is still replaced", async () => {
   const backend = startBackend("blue");
   const fleet = startFleet(2);
   try {
@@ -147,7 +147,7 @@ Deno.test("a worker whose replacement cannot start is replaced all the same", as
   }
 });
 
-Deno.test("a pause of the main thread is not taken for a worker's silence", async () => {
+Deno.test("a pause of the main thread does not count as a worker's silence", async () => {
   const hub = unheardHub();
   const fleet = startFleet(1, { hub });
   try {
@@ -164,7 +164,7 @@ Deno.test("a pause of the main thread is not taken for a worker's silence", asyn
   }
 });
 
-Deno.test("a port in use is refused with a line that says so", async () => {
+Deno.test("a port in use is reported with a line that says so", async () => {
   const taken = Deno.listen({ hostname: "127.0.0.1", port: 0, reusePort: true });
   const fleet = startFleet(2);
   try {
@@ -180,7 +180,7 @@ Deno.test("a port in use is refused with a line that says so", async () => {
   }
 });
 
-Deno.test("a drain lets the exchange under way finish, then closes every worker's port", async () => {
+Deno.test("a drain completes the exchange in progress, then closes every worker's port", async () => {
   const answer = Promise.withResolvers<void>();
   const begun = Promise.withResolvers<void>();
   const slow = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async () => {
@@ -213,7 +213,7 @@ Deno.test("a drain lets the exchange under way finish, then closes every worker'
   }
 });
 
-Deno.test("a worker whose port has fallen deaf is an obstacle, until it hears or is replaced", async () => {
+Deno.test("a worker whose port has stopped accepting is an obstacle to readiness, until it accepts or is replaced", async () => {
   const lifecycle = new Lifecycle();
   lifecycle.enter("ready");
   const reason = () => {
