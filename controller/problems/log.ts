@@ -34,7 +34,7 @@ export class ProblemLog {
     }
     const more = Math.max(0, came.length - MAX_LINES) + Math.max(0, went.length - MAX_LINES);
     if (more > 0) {
-      this.#log.warn("More problems appeared or were resolved; /problems lists all", {
+      this.#log.warn("More problems came up or were resolved; /problems lists all", {
         count: more,
       });
     }

@@ -168,7 +168,7 @@ export class Reconciler {
       return done;
     }
     const { log } = this.#options;
-    log.warn("Many objects disappeared at once, listing everything again first", { loss });
+    log.warn("Many objects are gone at once, listing everything again first", { loss });
     const confirmed = await this.confirm();
     if (confirmed === null) {
       return { kind: "failed", reason: `${loss} would go, and new lists cannot be had` };

@@ -17,7 +17,7 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-clusterTest("a new cluster gets an authority, and every replica serves by it", async (cluster) => {
+clusterTest("a new cluster gets a CA, and every replica serves with it", async (cluster) => {
   using scene = await AuthorityScene.create(cluster);
   const replicas = [scene.replica(), scene.replica()];
   await replicas[0].refresh();
@@ -44,7 +44,7 @@ clusterTest("a new cluster gets an authority, and every replica serves by it", a
 });
 
 clusterTest(
-  "a client that trusts the bundle takes a replica by its Service's name alone",
+  "a client with the CA bundle verifies a replica by its Service's name only",
   async (cluster) => {
     using scene = await AuthorityScene.create(cluster);
     await scene.keep(scene.leader());
@@ -87,7 +87,7 @@ clusterTest(
   },
 );
 
-clusterTest("two that take themselves for the leader make one authority", async (cluster) => {
+clusterTest("two replicas that both consider themselves leader create one CA", async (cluster) => {
   for (let round = 0; round < 8; round++) {
     using scene = await AuthorityScene.create(cluster);
     const leaders = [scene.leader(), scene.leader(), scene.leader()];
@@ -97,12 +97,12 @@ clusterTest("two that take themselves for the leader make one authority", async 
     deepEqual((await scene.bundle()).map(({ fingerprint }) => fingerprint), [
       authority.fingerprint,
     ]);
-    equal(scene.lines.filter((line) => line.includes("has a new authority")).length, 1);
+    equal(scene.lines.filter((line) => line.includes("has a new CA")).length, 1);
   }
 });
 
 clusterTest(
-  "through a whole rotation proxies trust every replica, however late each learns of it",
+  "during a whole rotation proxies trust every replica, however late each notices it",
   async (cluster) => {
     using scene = await AuthorityScene.create(cluster);
     const { clock } = scene;
@@ -159,7 +159,7 @@ clusterTest(
   },
 );
 
-clusterTest("a Secret that is deleted is made anew, and replicas stay trusted", async (cluster) => {
+clusterTest("a deleted Secret is recreated, and replicas stay trusted", async (cluster) => {
   using scene = await AuthorityScene.create(cluster);
   const leader = scene.leader();
   const replica = scene.replica();
@@ -182,7 +182,7 @@ clusterTest("a Secret that is deleted is made anew, and replicas stay trusted", 
 });
 
 clusterTest(
-  "a ConfigMap that is deleted or changed is as it was a minute later",
+  "a ConfigMap that is deleted or changed is restored within a minute",
   async (cluster) => {
     using scene = await AuthorityScene.create(cluster);
     const leader = scene.leader();
@@ -219,7 +219,7 @@ const BROKEN: Readonly<Record<string, (data: Record<string, string>) => Record<s
 };
 
 for (const [name, spoil] of Object.entries(BROKEN)) {
-  clusterTest(`a Secret with ${name} is told of, and gets a new authority`, async (cluster) => {
+  clusterTest(`a Secret with ${name} is reported, and gets a new CA`, async (cluster) => {
     using scene = await AuthorityScene.create(cluster);
     using elsewhere = await AuthorityScene.create(cluster);
     await elsewhere.keep(elsewhere.leader());
@@ -247,7 +247,9 @@ for (const [name, spoil] of Object.entries(BROKEN)) {
     await replica.refresh();
     equal(replica.current, before, "what cannot be read changes nothing");
     await scene.keep(leader);
-    const told = scene.lines.filter((line) => line.includes("cannot be used as it is stored"));
+    const told = scene.lines.filter((line) =>
+      line.includes("The Secret with the stream's CA is invalid")
+    );
     equal(told.length, 1);
     equal(told[0].includes("PRIVATE"), false);
     await replica.refresh();
@@ -261,23 +263,26 @@ for (const [name, spoil] of Object.entries(BROKEN)) {
   });
 }
 
-clusterTest("a Secret of somebody else's is used, and keeps what is theirs", async (cluster) => {
-  using scene = await AuthorityScene.create(cluster);
-  await cluster.apply({
-    apiVersion: "v1",
-    kind: "Secret",
-    metadata: { name: NAME, namespace: scene.namespace, labels: { mine: "yes" } },
-    type: "kubernetes.io/tls",
-    data: { "tls.crt": btoa("mine"), "tls.key": btoa("mine") },
-  });
-  await scene.keep(scene.leader());
-  const secret = await scene.get("Secret");
-  deepEqual([secret?.type, secret?.metadata.labels?.mine], ["kubernetes.io/tls", "yes"]);
-  ok(secret?.data?.["next.key"] !== undefined);
-});
+clusterTest(
+  "a Secret created by somebody else is used, and keeps its other data",
+  async (cluster) => {
+    using scene = await AuthorityScene.create(cluster);
+    await cluster.apply({
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { name: NAME, namespace: scene.namespace, labels: { mine: "yes" } },
+      type: "kubernetes.io/tls",
+      data: { "tls.crt": btoa("mine"), "tls.key": btoa("mine") },
+    });
+    await scene.keep(scene.leader());
+    const secret = await scene.get("Secret");
+    deepEqual([secret?.type, secret?.metadata.labels?.mine], ["kubernetes.io/tls", "yes"]);
+    ok(secret?.data?.["next.key"] !== undefined);
+  },
+);
 
 clusterTest(
-  "keys that somebody else has set too are gone when they are over, and others' stay",
+  "keys also set by others are removed once unused, and other data stays",
   async (cluster) => {
     using scene = await AuthorityScene.create(cluster);
     const leader = scene.leader();
@@ -314,7 +319,7 @@ clusterTest(
   },
 );
 
-clusterTest("one that nobody may change is a problem that says what to do", async (cluster) => {
+clusterTest("a Secret that cannot be changed is a problem with a remedy", async (cluster) => {
   for (const kind of ["Secret", "ConfigMap"] as const) {
     using scene = await AuthorityScene.create(cluster);
     const { namespace } = scene;
@@ -332,7 +337,7 @@ clusterTest("one that nobody may change is a problem that says what to do", asyn
   }
 });
 
-clusterTest("a leader may end at any call: the next one brings it to its end", async (cluster) => {
+clusterTest("a leader may stop at any call: the next one completes its work", async (cluster) => {
   for (let calls = 1; calls <= 8; calls++) {
     using scene = await AuthorityScene.create(cluster);
     let left = calls;
@@ -357,7 +362,7 @@ clusterTest("a leader may end at any call: the next one brings it to its end", a
 });
 
 clusterTest(
-  "a replica begins to serve as soon as there is an authority, and ends when told to",
+  "a replica serves as soon as there is a CA, and stops on request",
   async (cluster) => {
     using scene = await AuthorityScene.create(cluster);
     const replica = scene.replica();

@@ -126,7 +126,7 @@ function actionAt(snapshot: Snapshot | null, { name }: Mistake): Mistake["gets"]
   return action.kind === "forward" ? "backend" : action.status as 404 | 500 | 503;
 }
 
-clusterTest("users' mistakes", async (cluster, context) => {
+clusterTest("errors in users' objects", async (cluster, context) => {
   await using scene = await ControllerScene.start(cluster, {
     args: ["--publish-address=203.0.113.1"],
   });
@@ -149,7 +149,7 @@ clusterTest("users' mistakes", async (cluster, context) => {
   await settled(scene);
 
   for (const mistake of MISTAKES) {
-    await context.step(`${mistake.name} is told of`, async () => {
+    await context.step(`${mistake.name} is reported`, async () => {
       for (const told of mistake.told) await eventuallyTold(scene, mistake.name, told);
       const reasons = (await described(scene, "Ingress", mistake.name)).map((one) => one.reason);
       const wanted = mistake.told.filter(({ kind }) => kind === "Ingress");
@@ -158,7 +158,7 @@ clusterTest("users' mistakes", async (cluster, context) => {
     });
   }
 
-  await context.step("nobody else is told anything, or served otherwise", async () => {
+  await context.step("no other object has a problem, or is served differently", async () => {
     assert.equal(partOf((await scene.published())!, "neighbour"), neighbour);
     const names = new Set((await eventsOf(scene)).map(({ involvedObject }) => involvedObject.name));
     const mistaken = MISTAKES.map(({ name }) => name);
@@ -173,7 +173,7 @@ clusterTest("users' mistakes", async (cluster, context) => {
     assert.deepEqual([...new Set(objects)].sort(), [...mistaken].sort());
   });
 
-  await context.step("one Event each, after more translations and a restart too", async () => {
+  await context.step("one Event each, also after more translations and a restart", async () => {
     const told = await eventsOf(scene);
     const keys = told.map(({ reason, involvedObject }) => `${involvedObject.uid} ${reason}`);
     assert.equal(new Set(keys).size, keys.length);
@@ -195,18 +195,23 @@ clusterTest("users' mistakes", async (cluster, context) => {
 
   for (const { name, mend } of MISTAKES) await (mend ?? mendIngress)(scene, name);
   for (const mistake of MISTAKES) {
-    await context.step(`${mistake.name} is over once it is mended`, async () => {
+    await context.step(`${mistake.name} is resolved once it is fixed`, async () => {
       await eventuallyOver(scene, mistake);
     });
   }
 
-  await context.step("nothing is left in metrics, and the neighbour is as it was", async () => {
-    const { text } = await scene.controller.admin("/metrics");
-    const left = text.split("\n").filter((line) => /^pingress_config_problems.* [1-9]/.test(line));
-    assert.deepEqual(left, []);
-    assert.equal(partOf((await scene.published())!, "neighbour"), neighbour);
-    assert.deepEqual(scene.controller.noise, []);
-  });
+  await context.step(
+    "no problem is left in metrics, and the other Ingress is unchanged",
+    async () => {
+      const { text } = await scene.controller.admin("/metrics");
+      const left = text.split("\n").filter((line) =>
+        /^pingress_config_problems.* [1-9]/.test(line)
+      );
+      assert.deepEqual(left, []);
+      assert.equal(partOf((await scene.published())!, "neighbour"), neighbour);
+      assert.deepEqual(scene.controller.noise, []);
+    },
+  );
 });
 
 async function mendIngress(scene: ControllerScene, name: string): Promise<void> {
@@ -239,32 +244,35 @@ async function eventuallyOver(scene: ControllerScene, mistake: Mistake): Promise
   }
 }
 
-clusterTest("what the API server refuses, it says at once", async (cluster, context) => {
-  const namespace = await cluster.newNamespace();
-  const isRefused = (object: Partial<KubeObject>) =>
-    assert.rejects(cluster.apply(object, { namespace }), (error) => {
-      assert.ok(error instanceof ApiRefusal && error.status === 422, String(error));
-      return true;
-    });
-  for (const address of REFUSED_ENDPOINTS) {
-    await context.step(`endpoint ${address}`, () => isRefused(endpointsAt("refused", address)));
-  }
-  for (const [what, spec] of REFUSED) {
-    await context.step(what, async () => {
-      const ingress = {
-        apiVersion: "networking.k8s.io/v1",
-        kind: "Ingress",
-        metadata: { name: "refused" },
-        spec: {
-          ingressClassName: "pingress",
-          rules: [rule("refused.example.com", "/", "web")],
-          ...spec,
-        },
-      } as unknown as KubeObject;
-      await isRefused(ingress);
-    });
-  }
-});
+clusterTest(
+  "objects that the API server rejects are reported by it at once",
+  async (cluster, context) => {
+    const namespace = await cluster.newNamespace();
+    const isRefused = (object: Partial<KubeObject>) =>
+      assert.rejects(cluster.apply(object, { namespace }), (error) => {
+        assert.ok(error instanceof ApiRefusal && error.status === 422, String(error));
+        return true;
+      });
+    for (const address of REFUSED_ENDPOINTS) {
+      await context.step(`endpoint ${address}`, () => isRefused(endpointsAt("refused", address)));
+    }
+    for (const [what, spec] of REFUSED) {
+      await context.step(what, async () => {
+        const ingress = {
+          apiVersion: "networking.k8s.io/v1",
+          kind: "Ingress",
+          metadata: { name: "refused" },
+          spec: {
+            ingressClassName: "pingress",
+            rules: [rule("refused.example.com", "/", "web")],
+            ...spec,
+          },
+        } as unknown as KubeObject;
+        await isRefused(ingress);
+      });
+    }
+  },
+);
 
 /** An Ingress of a name in any namespace, with `web` for its backend. */
 async function ingressIn(
@@ -289,7 +297,7 @@ async function nextSecond(): Promise<void> {
 }
 
 clusterTest(
-  "of two Ingresses at war, the older one wins, and the other is told",
+  "of two conflicting Ingresses the older one wins, and the other is reported",
   async (cluster) => {
     // The newer one's name comes first in every order, and it has the certificate that fits.
     const [newer, older] = [await cluster.newNamespace("a"), await cluster.newNamespace("z")];
@@ -377,7 +385,7 @@ clusterTest(
   },
 );
 
-clusterTest("whatever an object says, it breaks nothing and forges nothing", async (cluster) => {
+clusterTest("no content of an object breaks or forges anything", async (cluster) => {
   await using scene = await ControllerScene.start(cluster);
   await makeNeighbour(scene);
   const before = await scene.eventuallyPublished(
@@ -438,7 +446,9 @@ clusterTest("whatever an object says, it breaks nothing and forges nothing", asy
     assert.doesNotMatch(JSON.stringify(line.message), /forged|red/);
     assert.ok(JSON.stringify(line).length < 20_000);
   }
-  const unhandled = controller.lines.filter(({ message }) => /Unhandled|broke/.test(`${message}`));
+  const unhandled = controller.lines.filter(({ message }) =>
+    /Unhandled|aborted/.test(`${message}`)
+  );
   assert.deepEqual(unhandled, []);
   const { text } = await controller.admin("/metrics");
   // deno-lint-ignore no-control-regex

@@ -103,7 +103,7 @@ async function grant(cluster: TestCluster, name: string, verbs: readonly string[
   });
 }
 
-clusterTest("the data of wanted Secrets is read, and of no others", async (cluster) => {
+clusterTest("the data of referenced Secrets is read, and of no others", async (cluster) => {
   const [one, two] = [await cluster.newNamespace(), await cluster.newNamespace()];
   await cluster.apply([
     secret(one, "web", "wanted-one"),
@@ -130,7 +130,7 @@ clusterTest("the data of wanted Secrets is read, and of no others", async (clust
 });
 
 clusterTest(
-  "a Secret that is deleted goes, and comes back when it is made anew",
+  "a deleted Secret is removed, and returns when it is recreated",
   async (cluster) => {
     const namespace = await cluster.newNamespace();
     await cluster.apply(secret(namespace, "web", "first"));
@@ -148,22 +148,25 @@ clusterTest(
   },
 );
 
-clusterTest("a change of metadata alone is no change, and raises what is seen", async (cluster) => {
-  const namespace = await cluster.newNamespace();
-  await cluster.apply(secret(namespace, "web", "text"));
-  await using scene = new SecretScene(cluster.kubeconfig);
-  await scene.want(`${namespace}/web`);
-  const { changes } = scene;
-  const path = `/api/v1/namespaces/${namespace}/secrets/web`;
-  const patch = { metadata: { labels: { a: "b" } } };
-  const { body } = await cluster.request("PATCH", path, patch, "application/merge-patch+json");
-  const version = BigInt(body.metadata!.resourceVersion!);
-  await eventually("the version", () => BigInt(scene.secrets.seen) >= version);
-  assert.ok(BigInt(scene.secrets.revision) >= version);
-  assert.equal(scene.changes, changes);
-});
+clusterTest(
+  "a change of metadata only is not a change, and raises the version",
+  async (cluster) => {
+    const namespace = await cluster.newNamespace();
+    await cluster.apply(secret(namespace, "web", "text"));
+    await using scene = new SecretScene(cluster.kubeconfig);
+    await scene.want(`${namespace}/web`);
+    const { changes } = scene;
+    const path = `/api/v1/namespaces/${namespace}/secrets/web`;
+    const patch = { metadata: { labels: { a: "b" } } };
+    const { body } = await cluster.request("PATCH", path, patch, "application/merge-patch+json");
+    const version = BigInt(body.metadata!.resourceVersion!);
+    await eventually("the version", () => BigInt(scene.secrets.seen) >= version);
+    assert.ok(BigInt(scene.secrets.revision) >= version);
+    assert.equal(scene.changes, changes);
+  },
+);
 
-clusterTest("what is not wanted any more is forgotten", async (cluster) => {
+clusterTest("Secrets that are no longer referenced are dropped", async (cluster) => {
   const namespace = await cluster.newNamespace();
   await cluster.apply([secret(namespace, "a", "a"), secret(namespace, "b", "b")]);
   await using scene = new SecretScene(cluster.kubeconfig);
@@ -193,7 +196,7 @@ clusterTest("300 Secrets are read a few at a time", async (cluster) => {
   assert.ok(most <= 8, String(most));
 });
 
-clusterTest("a read that fails leaves the last copy, and is tried again", async (cluster) => {
+clusterTest("a failed read leaves the last copy, and is retried", async (cluster) => {
   const namespace = await cluster.newNamespace();
   await cluster.apply(secret(namespace, "web", "first"));
   await using gateway = await startGateway(cluster);
@@ -218,38 +221,41 @@ clusterTest("a read that fails leaves the last copy, and is tried again", async 
   assert.ok(!JSON.stringify(scene.logged).includes(btoa("first")));
 });
 
-clusterTest("with the right to get alone, wanted Secrets are asked for", async (cluster) => {
-  const namespace = await cluster.newNamespace();
-  await cluster.apply(secret(namespace, "web", "first"));
-  await using gateway = await startGateway(cluster);
-  const kubeconfig = await account(cluster, namespace, ["get"], gateway.server);
-  await using scene = new SecretScene(kubeconfig);
-  await eventually("the fall-back", () => scene.secrets.isSynced);
-  assert.equal(scene.secrets.isPolling, true);
-  await scene.want(`${namespace}/web`, `${namespace}/late`);
-  assert.deepEqual(scene.content, { web: "first" });
-  await cluster.apply([secret(namespace, "web", "second"), secret(namespace, "late", "late")]);
-  await eventually("both", () => scene.content.web === "second" && scene.content.late === "late");
-  await cluster.delete("v1", "Secret", "late", namespace);
-  assert.deepEqual(await scene.secrets.relist(), { ok: true });
-  assert.deepEqual(scene.content, { web: "second" });
-  const told = scene.logged.filter(({ message }) => message.startsWith("Asking for each Secret"));
-  assert.equal(told.length, 1);
-  const names = gateway.recorded({ verb: "get", resource: "secrets" }).map(({ name }) => name);
-  assert.deepEqual([...new Set(names)].sort(), ["late", "web"]);
-  // An outage says nothing of rights.
-  const broken = gateway.inject({ verb: "list", resource: "secrets" }, failure(500));
-  await eventually("failures", () => broken.hits >= 2);
-  assert.equal(scene.secrets.isPolling && scene.secrets.isSynced, true);
-  broken.remove();
-  // With the rights of the manifests it watches again, and asks no more.
-  await grant(cluster, namespace, ["get", "list", "watch"]);
-  await eventually("watching", () => !scene.secrets.isPolling && scene.secrets.isSynced);
-  await cluster.apply(secret(namespace, "web", "third"));
-  await eventually("a rotation", () => scene.content.web === "third");
-});
+clusterTest(
+  "with only the permission to get, referenced Secrets are read one by one",
+  async (cluster) => {
+    const namespace = await cluster.newNamespace();
+    await cluster.apply(secret(namespace, "web", "first"));
+    await using gateway = await startGateway(cluster);
+    const kubeconfig = await account(cluster, namespace, ["get"], gateway.server);
+    await using scene = new SecretScene(kubeconfig);
+    await eventually("the fall-back", () => scene.secrets.isSynced);
+    assert.equal(scene.secrets.isPolling, true);
+    await scene.want(`${namespace}/web`, `${namespace}/late`);
+    assert.deepEqual(scene.content, { web: "first" });
+    await cluster.apply([secret(namespace, "web", "second"), secret(namespace, "late", "late")]);
+    await eventually("both", () => scene.content.web === "second" && scene.content.late === "late");
+    await cluster.delete("v1", "Secret", "late", namespace);
+    assert.deepEqual(await scene.secrets.relist(), { ok: true });
+    assert.deepEqual(scene.content, { web: "second" });
+    const told = scene.logged.filter(({ message }) => message.startsWith("Cannot watch Secrets"));
+    assert.equal(told.length, 1);
+    const names = gateway.recorded({ verb: "get", resource: "secrets" }).map(({ name }) => name);
+    assert.deepEqual([...new Set(names)].sort(), ["late", "web"]);
+    // An outage says nothing of rights.
+    const broken = gateway.inject({ verb: "list", resource: "secrets" }, failure(500));
+    await eventually("failures", () => broken.hits >= 2);
+    assert.equal(scene.secrets.isPolling && scene.secrets.isSynced, true);
+    broken.remove();
+    // With the rights of the manifests it watches again, and asks no more.
+    await grant(cluster, namespace, ["get", "list", "watch"]);
+    await eventually("watching", () => !scene.secrets.isPolling && scene.secrets.isSynced);
+    await cluster.apply(secret(namespace, "web", "third"));
+    await eventually("a rotation", () => scene.content.web === "third");
+  },
+);
 
-clusterTest("rights on Secrets taken away leave what was read", async (cluster) => {
+clusterTest("revoked permissions on Secrets leave the data already read", async (cluster) => {
   const namespace = await cluster.newNamespace();
   await cluster.apply(secret(namespace, "web", "first"));
   const kubeconfig = await account(cluster, namespace, ["get", "list", "watch"]);
@@ -268,7 +274,7 @@ clusterTest("rights on Secrets taken away leave what was read", async (cluster) 
 });
 
 clusterTest(
-  "all of type kubernetes.io/tls are listed at once; others are asked for",
+  "Secrets of type kubernetes.io/tls are listed at once, others are read one by one",
   async (cluster) => {
     const namespace = await cluster.newNamespace();
     const type = "kubernetes.io/tls";
@@ -299,7 +305,7 @@ clusterTest(
   },
 );
 
-clusterTest("Secrets of the namespaces that are watched are followed there", async (cluster) => {
+clusterTest("Secrets of watched namespaces are followed there", async (cluster) => {
   const [one, two] = [await cluster.newNamespace(), await cluster.newNamespace()];
   await cluster.apply([secret(one, "a", "a"), secret(two, "b", "b")]);
   await using scene = new SecretScene(cluster.kubeconfig, { namespaces: [one, two] });

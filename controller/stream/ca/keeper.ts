@@ -158,7 +158,7 @@ export class AuthorityKeeper {
   #complain(complaints: readonly string[]): void {
     const reason = complaints.join("; ");
     if (reason !== "" && reason !== this.#complained) {
-      this.#options.log.warn("The stored CA of the stream is invalid", {
+      this.#options.log.warn("The Secret with the stream's CA is invalid", {
         secret: `${this.#options.namespace}/${STREAM.authority}`,
         reason,
         remedy: "Nothing: what cannot be used is made anew, and proxies go on trusting the rest",
