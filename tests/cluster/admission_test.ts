@@ -202,23 +202,26 @@ const FORBIDDEN: readonly [what: string, change: (spec: JsonObject) => JsonObjec
     ],
   ];
 
-policyTest("no stolen token of the controller makes pods that reach the node", async (cluster) => {
-  for (const options of [HOST_PORT, LOAD_BALANCER]) {
-    for (const [what, change, says] of FORBIDDEN) {
-      const { code, stderr } = await write(cluster, withPod(workload(options), change));
-      equal(code, 1, `${options.backend} with ${what} was admitted`);
-      match(stderr, says, what);
+policyTest(
+  "a stolen token of the controller cannot create pods that reach the node",
+  async (cluster) => {
+    for (const options of [HOST_PORT, LOAD_BALANCER]) {
+      for (const [what, change, says] of FORBIDDEN) {
+        const { code, stderr } = await write(cluster, withPod(workload(options), change));
+        equal(code, 1, `${options.backend} with ${what} was admitted`);
+        match(stderr, says, what);
+      }
     }
-  }
-});
+  },
+);
 
-policyTest("administrators write what they like", async (cluster) => {
+policyTest("administrators may write anything", async (cluster) => {
   const object = withPod(workload(), inHostNetwork);
   const { code, stderr } = await write(cluster, object, "--field-manager=tests");
   deepEqual([code, stderr], [0, ""]);
 });
 
-policyTest("only pingress-system has pods of the PriorityClass of proxies", async (cluster) => {
+policyTest("only pingress-system may have pods of the proxies' PriorityClass", async (cluster) => {
   const namespace = await cluster.newNamespace();
   const refused = await createPod(cluster, namespace, "pingress-proxy");
   equal(refused.code, 1);
@@ -227,7 +230,7 @@ policyTest("only pingress-system has pods of the PriorityClass of proxies", asyn
   equal((await createPod(cluster, NAMESPACE, "pingress-proxy")).code, 0);
 });
 
-policyTest("without the ConfigMap of the policy the controller writes nothing", async (cluster) => {
+policyTest("without the policy's ConfigMap the controller may write nothing", async (cluster) => {
   const path = await cluster.pathOf("v1", "ConfigMap", "pingress-admission", NAMESPACE);
   const { body } = await cluster.request("GET", path);
   await cluster.request("DELETE", path);

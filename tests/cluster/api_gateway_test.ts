@@ -40,7 +40,7 @@ async function withGateway(cluster: TestCluster) {
   };
 }
 
-clusterTest("a gateway forwards, and records what came", async (cluster) => {
+clusterTest("a gateway forwards requests and records them", async (cluster) => {
   await using scene = await withGateway(cluster);
   const { gateway, client, namespace, configMap } = scene;
   await client.apply(configMap("one"), { fieldManager: "somebody" });
@@ -56,7 +56,7 @@ clusterTest("a gateway forwards, and records what came", async (cluster) => {
   assert.equal(gateway.recorded({ namespace, verb: "delete" }).length, 0);
 });
 
-clusterTest("a gateway gives other answers, as often as it is told", async (cluster) => {
+clusterTest("a gateway sends other responses, as often as configured", async (cluster) => {
   await using scene = await withGateway(cluster);
   const { gateway, client, path, configMap } = scene;
   await client.apply(["a", "b", "c"].map(configMap));
@@ -115,7 +115,7 @@ clusterTest("a watch streams through a gateway, which can end it", async (cluste
   }
 });
 
-clusterTest("a gateway notices that a watcher has left", async (cluster) => {
+clusterTest("a gateway notices that a watcher has closed", async (cluster) => {
   await using scene = await withGateway(cluster);
   const { gateway, client, path } = scene;
   const response = await client.open("GET", `${path}?watch=true`);
@@ -123,7 +123,7 @@ clusterTest("a gateway notices that a watcher has left", async (cluster) => {
   await eventually("end of the watch", () => !gateway.recorded({ verb: "watch" })[0].isOpen);
 });
 
-clusterTest("kubeconfigs of gateways and fault proxies are good for clients", async (cluster) => {
+clusterTest("kubeconfigs of gateways and fault proxies work with clients", async (cluster) => {
   await using scene = await withGateway(cluster);
   await using proxy = await startFaultProxy(scene.gateway.port);
   const direct = await scene.gateway.kubeconfigFor(cluster.adminToken);

@@ -66,7 +66,7 @@ clusterTest("an object is applied, read, patched, replaced and deleted", async (
   ]);
 });
 
-clusterTest("writes that expect another state are refused", async (cluster) => {
+clusterTest("writes with a stale resourceVersion are rejected", async (cluster) => {
   const namespace = await cluster.newNamespace();
   using scene = new ClientScene(cluster.kubeconfig);
   const { client } = scene;
@@ -98,7 +98,7 @@ clusterTest("a dry run stores nothing", async (cluster) => {
   assert.equal(reasonOf(await scene.client.get(CONFIG_MAPS, namespace, "one")), "NotFound");
 });
 
-clusterTest("a name that is none leads nowhere else", async (cluster) => {
+clusterTest("an invalid name reaches no other object", async (cluster) => {
   const namespace = await cluster.newNamespace();
   using scene = new ClientScene(cluster.kubeconfig);
   for (const name of ["a/b", "../../namespaces", "a?watch=1", "%2e%2e", "a#b", "ä"]) {
@@ -109,7 +109,7 @@ clusterTest("a name that is none leads nowhere else", async (cluster) => {
 });
 
 clusterTest(
-  "an answer that does not come ends the call in its time, or when it is given up",
+  "a call without a response ends at its timeout or when it is cancelled",
   async (cluster) => {
     await using gateway = await startGateway(cluster);
     using scene = new ClientScene(await gateway.kubeconfigFor(cluster.adminToken));
@@ -133,7 +133,7 @@ clusterTest(
 );
 
 clusterTest(
-  "dead connections cost one call its time, and the next takes a new one",
+  "dead connections cost one call its timeout, and the next opens a new one",
   async (cluster) => {
     await using proxy = await startFaultProxy(cluster.port);
     const file = await cluster.writeFile(cluster.kubeconfigFor(cluster.adminToken, proxy.server));
@@ -152,7 +152,7 @@ clusterTest(
 );
 
 clusterTest(
-  "a server that is not there, or another's, is a failure with its reason",
+  "a missing or foreign server is an error with its reason",
   async (cluster) => {
     await using proxy = await startFaultProxy(cluster.port);
     const file = await cluster.writeFile(cluster.kubeconfigFor(cluster.adminToken, proxy.server));
@@ -181,7 +181,7 @@ clusterTest(
   },
 );
 
-clusterTest("an answer that is cut off is no answer", async (cluster) => {
+clusterTest("a truncated response is an error", async (cluster) => {
   const namespace = await cluster.newNamespace();
   await cluster.apply({
     apiVersion: "v1",
@@ -203,7 +203,7 @@ clusterTest("an answer that is cut off is no answer", async (cluster) => {
   assert.ok(!result.error.message.includes("xxx"));
 });
 
-clusterTest("what the server asks to wait is told", async (cluster) => {
+clusterTest("Retry-After of the server is reported", async (cluster) => {
   await using gateway = await startGateway(cluster);
   gateway.inject({ resource: "secrets" }, tooManyRequests(7));
   using scene = new ClientScene(await gateway.kubeconfigFor(cluster.adminToken));
@@ -213,7 +213,7 @@ clusterTest("what the server asks to wait is told", async (cluster) => {
 });
 
 clusterTest(
-  "a service account's token is read anew when the server does not take it",
+  "a service account's token is read again when the server rejects it",
   async (cluster) => {
     const namespace = await cluster.newNamespace();
     await cluster.apply([{
@@ -251,7 +251,7 @@ clusterTest(
   },
 );
 
-clusterTest("a list of no metadata is a list", async (cluster) => {
+clusterTest("an empty list of metadata is a list", async (cluster) => {
   const namespace = await cluster.newNamespace();
   using scene = new ClientScene(cluster.kubeconfig);
   const selection = { namespace, metadataOnly: true };

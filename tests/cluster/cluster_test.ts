@@ -3,7 +3,7 @@ import { startCluster } from "./support/cluster.ts";
 import { clusterTest } from "./support/cluster_case.ts";
 import { eventually } from "./support/condition.ts";
 
-clusterTest("what is applied can be read, listed and deleted", async (cluster) => {
+clusterTest("applied objects can be read, listed and deleted", async (cluster) => {
   const namespace = await cluster.newNamespace();
   await cluster.apply(
     `
@@ -64,7 +64,7 @@ clusterTest("a stopped API server comes back with its data", async (cluster) => 
   assert.notEqual(await cluster.get("v1", "Namespace", namespace), null);
 });
 
-clusterTest("old resourceVersions are gone when they have expired", async (cluster) => {
+clusterTest("expired resourceVersions are gone", async (cluster) => {
   const namespace = await cluster.newNamespace();
   const path = `/api/v1/namespaces/${namespace}/configmaps`;
   for (const name of ["one", "two"]) {
@@ -81,7 +81,7 @@ clusterTest("old resourceVersions are gone when they have expired", async (clust
   assert.match(watched.text, /"code":410/);
 });
 
-clusterTest("an API server that is frozen says nothing until it goes on", async (cluster) => {
+clusterTest("a suspended API server does not respond until it resumes", async (cluster) => {
   cluster.pause();
   try {
     await assert.rejects(
@@ -93,7 +93,7 @@ clusterTest("an API server that is frozen says nothing until it goes on", async 
   await cluster.waitUntilReady();
 });
 
-Deno.test("flags of a test's own win over the harness's", async () => {
+Deno.test("a test's own flags override those of the harness", async () => {
   const cluster = await startCluster({
     name: "flags of a test's own",
     apiServerFlags: ["--authorization-mode=AlwaysAllow", "--watch-cache=false"],
@@ -110,7 +110,7 @@ Deno.test("flags of a test's own win over the harness's", async () => {
   assert.match((await cluster.request("GET", path)).text, /"code":410/);
 });
 
-Deno.test("a test that is killed leaves no server behind", async () => {
+Deno.test("a test that is killed leaves no server running", async () => {
   const script = `
     import { startCluster } from ${JSON.stringify(import.meta.resolve("./support/cluster.ts"))};
     const cluster = await startCluster({ name: "a test that is killed" });

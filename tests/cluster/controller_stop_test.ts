@@ -12,7 +12,7 @@ function pem(name: string): string {
 }
 
 clusterTest(
-  "who is stopped while it waits for Secrets or lists publishes nothing of it",
+  "a controller stopped while it waits for Secrets or lists publishes nothing",
   async (cluster) => {
     const waits = [
       {

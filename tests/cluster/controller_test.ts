@@ -46,7 +46,7 @@ clusterTest("an Ingress becomes a configuration, proxies, and nothing else", asy
   assert.equal(await scene.controller.stop(), 0);
 });
 
-clusterTest("where no Ingress is served, nothing is made", async (cluster) => {
+clusterTest("without a served Ingress nothing is created", async (cluster) => {
   await using scene = await ControllerScene.start(cluster);
   await scene.service("web");
   await scene.ingress("foreign", { ingressClassName: "another" });
@@ -91,7 +91,7 @@ clusterTest("nothing is published before every kind has been listed", async (clu
   }
 });
 
-clusterTest("what has not changed is not written, whatever else does", async (cluster) => {
+clusterTest("unchanged objects are not written, whatever else changes", async (cluster) => {
   await using scene = await ControllerScene.start(cluster, { gateway: true });
   await scene.service("web");
   await scene.ingress("shop");
@@ -121,7 +121,7 @@ clusterTest("what has not changed is not written, whatever else does", async (cl
   assert.deepEqual(writes.map(({ method, path }) => `${method} ${path}`), []);
 });
 
-clusterTest("many changes at a time are one write", async (cluster) => {
+clusterTest("many simultaneous changes are one write", async (cluster) => {
   await using scene = await ControllerScene.start(cluster, {
     gateway: true,
     args: ["--gather-time=500ms", "--gather-limit=10s"],
@@ -140,7 +140,7 @@ clusterTest("many changes at a time are one write", async (cluster) => {
 });
 
 clusterTest(
-  "endpoints alone are written when their turn comes, routes at once",
+  "changes of endpoints only are rate limited, changes of routes are written at once",
   async (cluster) => {
     await using scene = await ControllerScene.start(cluster, { args: ["--endpoint-interval=3s"] });
     await scene.service("web", ["10.0.0.1"]);
@@ -170,7 +170,7 @@ clusterTest(
   },
 );
 
-clusterTest("what others do to the configuration is put back", async (cluster) => {
+clusterTest("changes to the configuration by others are reverted", async (cluster) => {
   await using scene = await ControllerScene.start(cluster);
   await scene.service("web");
   await scene.tlsSecret("shop-tls", { "tls.crt": pem("app.crt"), "tls.key": pem("app.key") });
@@ -200,7 +200,7 @@ clusterTest("what others do to the configuration is put back", async (cluster) =
   await isBack("keys after their deletion");
 });
 
-clusterTest("a list that comes back empty takes nothing away", async (cluster) => {
+clusterTest("a wrongly empty list deletes nothing", async (cluster) => {
   await using scene = await ControllerScene.start(cluster, { gateway: true });
   await scene.service("web");
   for (const name of ["a", "b", "c"]) await scene.ingress(name);
@@ -223,7 +223,7 @@ clusterTest("a list that comes back empty takes nothing away", async (cluster) =
   }
 });
 
-clusterTest("a deletion that is meant goes through", async (cluster) => {
+clusterTest("an intended deletion is published", async (cluster) => {
   await using scene = await ControllerScene.start(cluster);
   await scene.service("web");
   for (const name of ["a", "b"]) await scene.ingress(name);
@@ -239,86 +239,92 @@ const NO_PODS = {
   numberReady: 0,
 };
 
-clusterTest("proxies go when there has been no Ingress for --cleanup-delay", async (cluster) => {
-  await using scene = await ControllerScene.start(cluster, { args: ["--cleanup-delay=1s"] });
-  await scene.service("web");
-  await scene.tlsSecret("shop-tls", { "tls.crt": pem("app.crt"), "tls.key": pem("app.key") });
-  await scene.ingress("app", { tls: [{ hosts: ["app.example.com"], secretName: "shop-tls" }] });
-  await scene.eventuallyPublished("certificate", ({ certificates }) => certificates.length === 1);
-  await eventually(
-    "DaemonSet",
-    () => cluster.get("apps/v1", "DaemonSet", "pingress-proxy-server", scene.system),
-  );
-  // As its controller says it where no node fits: a problem as long as the DaemonSet is there.
-  await cluster.apply({
-    apiVersion: "apps/v1",
-    kind: "DaemonSet",
-    metadata: { name: "pingress-proxy-server", namespace: scene.system },
-    status: { observedGeneration: 1, ...NO_PODS },
-  }, { subresource: "status" });
-  await eventually(
-    "problem",
-    async () => (await scene.problems()).some(({ reason }) => reason === "NoNodeForProxies"),
-  );
-  await scene.remove("Ingress", "app");
-  await eventually(
-    "end of the DaemonSet",
-    async () =>
-      await cluster.get("apps/v1", "DaemonSet", "pingress-proxy-server", scene.system) === null,
-  );
-  await eventually("end of the configuration", async () => {
-    const namespace = scene.system;
-    const left = [
-      ...await cluster.list("v1", "ConfigMap", { namespace }),
-      ...await cluster.list("v1", "Secret", { namespace }),
-    ].filter(({ metadata }) => metadata.name.startsWith("pingress"));
-    // The controller's own identity, as its Lease is, and no part of what proxies serve.
-    return left.every(({ metadata }) => metadata.name === "pingress-stream-ca");
-  });
-  assert.deepEqual(await scene.problems(), []);
-  const { lines } = scene.controller;
-  await scene.controller.line("Published configuration removed");
-  const taken = lines.findIndex(({ message }) => message?.startsWith("Removing the proxies"));
-  const made = lines.slice(taken).filter(({ message, verb }) =>
-    message === "Published" || verb === "applied"
-  );
-  assert.deepEqual(made, []);
-  // And come back with the next one.
-  await scene.ingress("app");
-  await scene.eventuallyRouted("app.example.com");
-  await eventually(
-    "DaemonSet again",
-    () => cluster.get("apps/v1", "DaemonSet", "pingress-proxy-server", scene.system),
-  );
-});
-
-clusterTest("a LoadBalancer's Service is kept, unless --cleanup-service", async (cluster) => {
-  for (const isCleaned of [false, true]) {
-    await using scene = await ControllerScene.start(cluster, {
-      args: [
-        "--backend=LoadBalancer",
-        "--cleanup-delay=1s",
-        ...(isCleaned ? ["--cleanup-service"] : []),
-      ],
-    });
+clusterTest(
+  "proxies are removed when there has been no Ingress for --cleanup-delay",
+  async (cluster) => {
+    await using scene = await ControllerScene.start(cluster, { args: ["--cleanup-delay=1s"] });
     await scene.service("web");
-    await scene.ingress("app");
-    const there = (kind: string, apiVersion = "v1") =>
-      cluster.get(apiVersion, kind, "pingress-proxy-server", scene.system);
-    await eventually("Deployment", () => there("Deployment", "apps/v1"));
-    await eventually("Service", () => there("Service"));
+    await scene.tlsSecret("shop-tls", { "tls.crt": pem("app.crt"), "tls.key": pem("app.key") });
+    await scene.ingress("app", { tls: [{ hosts: ["app.example.com"], secretName: "shop-tls" }] });
+    await scene.eventuallyPublished("certificate", ({ certificates }) => certificates.length === 1);
+    await eventually(
+      "DaemonSet",
+      () => cluster.get("apps/v1", "DaemonSet", "pingress-proxy-server", scene.system),
+    );
+    // As its controller says it where no node fits: a problem as long as the DaemonSet is there.
+    await cluster.apply({
+      apiVersion: "apps/v1",
+      kind: "DaemonSet",
+      metadata: { name: "pingress-proxy-server", namespace: scene.system },
+      status: { observedGeneration: 1, ...NO_PODS },
+    }, { subresource: "status" });
+    await eventually(
+      "problem",
+      async () => (await scene.problems()).some(({ reason }) => reason === "NoNodeForProxies"),
+    );
     await scene.remove("Ingress", "app");
     await eventually(
-      "end of the Deployment",
-      async () => await there("Deployment", "apps/v1") === null,
+      "end of the DaemonSet",
+      async () =>
+        await cluster.get("apps/v1", "DaemonSet", "pingress-proxy-server", scene.system) === null,
     );
-    if (isCleaned) {
-      await eventually("end of the Service", async () => await there("Service") === null);
-    } else assert.notEqual(await there("Service"), null);
-  }
-});
+    await eventually("end of the configuration", async () => {
+      const namespace = scene.system;
+      const left = [
+        ...await cluster.list("v1", "ConfigMap", { namespace }),
+        ...await cluster.list("v1", "Secret", { namespace }),
+      ].filter(({ metadata }) => metadata.name.startsWith("pingress"));
+      // The controller's own identity, as its Lease is, and no part of what proxies serve.
+      return left.every(({ metadata }) => metadata.name === "pingress-stream-ca");
+    });
+    assert.deepEqual(await scene.problems(), []);
+    const { lines } = scene.controller;
+    await scene.controller.line("Published configuration removed");
+    const taken = lines.findIndex(({ message }) => message?.startsWith("Removing the proxies"));
+    const made = lines.slice(taken).filter(({ message, verb }) =>
+      message === "Published" || verb === "applied"
+    );
+    assert.deepEqual(made, []);
+    // And come back with the next one.
+    await scene.ingress("app");
+    await scene.eventuallyRouted("app.example.com");
+    await eventually(
+      "DaemonSet again",
+      () => cluster.get("apps/v1", "DaemonSet", "pingress-proxy-server", scene.system),
+    );
+  },
+);
 
-clusterTest("proxies that somebody deletes come back, whatever else fails", async (cluster) => {
+clusterTest(
+  "a LoadBalancer's Service is kept, unless --cleanup-service is set",
+  async (cluster) => {
+    for (const isCleaned of [false, true]) {
+      await using scene = await ControllerScene.start(cluster, {
+        args: [
+          "--backend=LoadBalancer",
+          "--cleanup-delay=1s",
+          ...(isCleaned ? ["--cleanup-service"] : []),
+        ],
+      });
+      await scene.service("web");
+      await scene.ingress("app");
+      const there = (kind: string, apiVersion = "v1") =>
+        cluster.get(apiVersion, kind, "pingress-proxy-server", scene.system);
+      await eventually("Deployment", () => there("Deployment", "apps/v1"));
+      await eventually("Service", () => there("Service"));
+      await scene.remove("Ingress", "app");
+      await eventually(
+        "end of the Deployment",
+        async () => await there("Deployment", "apps/v1") === null,
+      );
+      if (isCleaned) {
+        await eventually("end of the Service", async () => await there("Service") === null);
+      } else assert.notEqual(await there("Service"), null);
+    }
+  },
+);
+
+clusterTest("deleted proxies are recreated, whatever else fails", async (cluster) => {
   await using scene = await ControllerScene.start(cluster, { gateway: true });
   await scene.service("web");
   // A Secret of the controller before us, whose removal is refused all the time.
@@ -359,7 +365,7 @@ clusterTest("proxies that somebody deletes come back, whatever else fails", asyn
 });
 
 clusterTest(
-  "classes: by name, by controller, and without one where that is asked for",
+  "classes: by name, by controller, and none if enabled",
   async (cluster) => {
     const suffix = crypto.randomUUID().slice(0, 8);
     const classes = [["ours", "pingress.io/ingress-controller"], [
@@ -425,7 +431,7 @@ clusterTest("only the namespaces of --watch-namespace are served", async (cluste
 });
 
 clusterTest(
-  "a certificate that breaks keeps its last good version, over a restart too",
+  "an invalid certificate leaves its last good version, also after a restart",
   async (cluster) => {
     await using scene = await ControllerScene.start(cluster);
     await scene.service("web");

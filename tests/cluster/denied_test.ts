@@ -5,7 +5,7 @@ import { eventually } from "./support/condition.ts";
 import { ControllerScene, rule } from "./support/controller_scene.ts";
 
 clusterTest(
-  "endpoints on nodes and ClusterIPs are left out, from when these are known",
+  "endpoints on nodes and ClusterIPs are removed as soon as these are known",
   async (cluster) => {
     await using scene = await ControllerScene.start(cluster, { watchesAll: true });
     const addresses = async () => {

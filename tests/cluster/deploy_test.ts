@@ -72,7 +72,7 @@ async function admissionObjects(cluster: TestCluster): Promise<string[]> {
   );
 }
 
-clusterTest("deploy --dry-run says what would be made, and makes nothing", async (cluster) => {
+clusterTest("deploy --dry-run lists the objects, and creates nothing", async (cluster) => {
   const tried = await deployTask(cluster, "deploy", ["--dry-run"]);
   if (tried === null) return;
   deepEqual([tried.code, tried.stderr], [0, ""]);
@@ -83,7 +83,7 @@ clusterTest("deploy --dry-run says what would be made, and makes nothing", async
   equal(await cluster.get("v1", "Namespace", NAMESPACE), null);
 });
 
-clusterTest("deploy changes nothing where the API server refuses a part", async (cluster) => {
+clusterTest("deploy changes nothing if the API server rejects a part", async (cluster) => {
   const kubeconfig = await cluster.serviceAccountKubeconfig(await cluster.newNamespace(), "nobody");
   const refused = await deployTask(cluster, "deploy", ["--kubeconfig", kubeconfig]);
   if (refused === null) return;
@@ -95,7 +95,7 @@ clusterTest("deploy changes nothing where the API server refuses a part", async 
   match(lost!.stderr, /context was not found for specified context: nowhere/);
 });
 
-clusterTest("deploy that does not finish says what is missing", async (cluster) => {
+clusterTest("deploy reports what is missing if it does not finish", async (cluster) => {
   const deployed = await deployTask(cluster, "deploy", ["--timeout=1s"]);
   if (deployed === null) return;
   equal(deployed.code, 1, deployed.stderr);
@@ -106,7 +106,7 @@ clusterTest("deploy that does not finish says what is missing", async (cluster) 
 });
 
 clusterTest(
-  "deploy shows what a container said that has restarted, and waits on",
+  "deploy shows the log of a restarted container, and continues to wait",
   async (cluster) => {
     await cluster.apply(await manifest<KubeObject>("00-namespace.yaml"));
     const name = { name: "pingress-controller", namespace: NAMESPACE };
@@ -155,53 +155,65 @@ clusterTest(
   },
 );
 
-clusterTest("deploy ends with what to try and how to remove it", async (cluster) => {
-  await cluster.apply(await manifest<KubeObject>("00-namespace.yaml"));
-  await cluster.apply({ apiVersion: "v1", kind: "Node", metadata: { name: "one" } });
-  await cluster.apply({
-    apiVersion: "v1",
-    kind: "Node",
-    metadata: { name: "one" },
-    status: { addresses: [{ type: "InternalIP", address: "192.0.2.7" }] },
-  }, { subresource: "status" });
-  const images = ["--registry=registry.example.com/team", "--tag=7"];
-  const running = deployTask(cluster, "deploy", [...images, "--timeout=60s"]);
-  await eventually("the Deployment has the image", async () => {
-    const live = await controllerOf(cluster);
-    const [container] = live?.spec.template.spec.containers ?? [];
-    return container?.image === "registry.example.com/team/pingress-controller:7" ||
-      cluster.programs.kubectl === null;
-  });
-  if (cluster.programs.kubectl !== null) await makeReady(cluster);
-  const deployed = await running;
-  if (deployed === null) return;
-  deepEqual([deployed.code, deployed.stderr], [0, ""]);
-  const [{ args }] = (await controllerOf(cluster))!.spec.template.spec.containers;
-  ok(args.includes("--proxy-server-image=registry.example.com/team/pingress-proxy-server:7"));
-  match(deployed.stdout, /^controller: 2 of 2 ready$/m);
-  match(deployed.stdout, /kubectl apply -f manifests\/sample\/sample\.yaml$/m);
-  match(
-    deployed.stdout,
-    /^Try it: +curl --resolve test\.example\.com:80:192\.0\.2\.7 http:\/\/test\.example\.com\/$/m,
-  );
-  match(deployed.stdout, /^Remove it: deno task undeploy$/m);
-  deepEqual(await admissionObjects(cluster), [...POLICIES, ...POLICIES]);
-  const config = await cluster.get<KubeObject & { data: unknown }>(
-    "v1",
-    "ConfigMap",
-    "pingress-admission",
-    NAMESPACE,
-  );
-  deepEqual(config?.data, { imagePrefix: "registry.example.com/team/" });
-});
+clusterTest(
+  "deploy ends with a first request and the way to remove everything",
+  async (cluster) => {
+    await cluster.apply(await manifest<KubeObject>("00-namespace.yaml"));
+    await cluster.apply({ apiVersion: "v1", kind: "Node", metadata: { name: "one" } });
+    await cluster.apply({
+      apiVersion: "v1",
+      kind: "Node",
+      metadata: { name: "one" },
+      status: { addresses: [{ type: "InternalIP", address: "192.0.2.7" }] },
+    }, { subresource: "status" });
+    const images = ["--registry=registry.example.com/team", "--tag=7"];
+    const running = deployTask(cluster, "deploy", [...images, "--timeout=60s"]);
+    await eventually("the Deployment has the image", async () => {
+      const live = await controllerOf(cluster);
+      const [container] = live?.spec.template.spec.containers ?? [];
+      return container?.image === "registry.example.com/team/pingress-controller:7" ||
+        cluster.programs.kubectl === null;
+    });
+    if (cluster.programs.kubectl !== null) await makeReady(cluster);
+    const deployed = await running;
+    if (deployed === null) return;
+    deepEqual([deployed.code, deployed.stderr], [0, ""]);
+    const [{ args }] = (await controllerOf(cluster))!.spec.template.spec.containers;
+    ok(args.includes("--proxy-server-image=registry.example.com/team/pingress-proxy-server:7"));
+    match(deployed.stdout, /^controller: 2 of 2 ready$/m);
+    match(deployed.stdout, /kubectl apply -f manifests\/sample\/sample\.yaml$/m);
+    match(
+      deployed.stdout,
+      /^Try it: +curl --resolve test\.example\.com:80:192\.0\.2\.7 http:\/\/test\.example\.com\/$/m,
+    );
+    match(deployed.stdout, /^Remove it: deno task undeploy$/m);
+    deepEqual(await admissionObjects(cluster), [...POLICIES, ...POLICIES]);
+    const config = await cluster.get<KubeObject & { data: unknown }>(
+      "v1",
+      "ConfigMap",
+      "pingress-admission",
+      NAMESPACE,
+    );
+    deepEqual(config?.data, { imagePrefix: "registry.example.com/team/" });
+  },
+);
 
-clusterTest("deploy takes another backend and the usual images on top", async (cluster) => {
-  const deployed = await deployTask(cluster, "deploy", ["--backend=LoadBalancer", "--dry-run"]);
-  if (deployed === null) return;
-  deepEqual([deployed.code, deployed.stderr], [0, ""]);
-  match(deployed.stdout, /^Deployment pingress-system\/pingress-controller: would be configured$/m);
-  match(deployed.stdout, new RegExp(`^ +ghcr.io/pingress/pingress-proxy-server:${VERSION}$`, "m"));
-});
+clusterTest(
+  "deploy accepts another backend and the default images over an installation",
+  async (cluster) => {
+    const deployed = await deployTask(cluster, "deploy", ["--backend=LoadBalancer", "--dry-run"]);
+    if (deployed === null) return;
+    deepEqual([deployed.code, deployed.stderr], [0, ""]);
+    match(
+      deployed.stdout,
+      /^Deployment pingress-system\/pingress-controller: would be configured$/m,
+    );
+    match(
+      deployed.stdout,
+      new RegExp(`^ +ghcr.io/pingress/pingress-proxy-server:${VERSION}$`, "m"),
+    );
+  },
+);
 
 clusterTest("undeploy asks before it deletes, and leaves nothing", async (cluster) => {
   const namespace = await cluster.newNamespace();
@@ -245,65 +257,68 @@ clusterTest("undeploy asks before it deletes, and leaves nothing", async (cluste
   match(again!.stdout, /^There is nothing of Pingress in it\.$/m);
 });
 
-clusterTest("undeploy goes on when an Ingress and its namespace go meanwhile", async (cluster) => {
-  await cluster.apply(await manifest<KubeObject>("00-namespace.yaml"));
-  await cluster.apply(await manifest<KubeObject>("pingress-controller.yaml"));
-  // A pod that is still there holds undeploy between its list of Ingresses and their patches.
-  const pod = {
-    apiVersion: "v1",
-    kind: "Pod",
-    metadata: {
-      name: "ending",
-      namespace: NAMESPACE,
-      labels: { "app.kubernetes.io/name": "pingress-controller" },
-    },
-  };
-  await cluster.apply({
-    apiVersion: "v1",
-    kind: "ServiceAccount",
-    metadata: { name: "pingress-controller", namespace: NAMESPACE },
-  });
-  await cluster.apply({
-    ...pod,
-    spec: {
-      serviceAccountName: "pingress-controller",
-      automountServiceAccountToken: false,
-      containers: [{ name: "one", image: "example.com/one" }],
-    },
-  });
-  const namespace = await cluster.newNamespace();
-  const ingress = {
-    apiVersion: "networking.k8s.io/v1",
-    kind: "Ingress",
-    metadata: { name: "web", namespace },
-  };
-  const spec = { defaultBackend: { service: { name: "web", port: { number: 80 } } } };
-  await cluster.apply({ ...ingress, spec });
-  await cluster.apply(
-    { ...ingress, status: { loadBalancer: { ingress: [{ ip: "192.0.2.7" }] } } },
-    { subresource: "status", fieldManager: "pingress-controller" },
-  );
-  const running = deployTask(cluster, "undeploy", ["--yes"]);
-  if (cluster.programs.kubectl === null) return;
-  await eventually("the Deployment is deleted", async () => await controllerOf(cluster) === null);
-  await cluster.request("DELETE", `/api/v1/namespaces/${namespace}`);
-  await cluster.request(
-    "DELETE",
-    `/apis/networking.k8s.io/v1/namespaces/${namespace}/ingresses/web`,
-  );
-  await finishNamespace(cluster, namespace);
-  await cluster.request(
-    "DELETE",
-    `/api/v1/namespaces/${NAMESPACE}/pods/ending?gracePeriodSeconds=0`,
-  );
-  await finishNamespace(cluster);
-  const removed = await running;
-  deepEqual([removed?.code, removed?.stderr], [0, ""]);
-  match(removed!.stdout, new RegExp(`^ingress.* "web" in ${namespace} is gone$`, "m"));
-  match(removed!.stdout, /^Nothing of Pingress is left\.$/m);
-});
+clusterTest(
+  "undeploy continues if an Ingress and its namespace are deleted meanwhile",
+  async (cluster) => {
+    await cluster.apply(await manifest<KubeObject>("00-namespace.yaml"));
+    await cluster.apply(await manifest<KubeObject>("pingress-controller.yaml"));
+    // A pod that is still there holds undeploy between its list of Ingresses and their patches.
+    const pod = {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: {
+        name: "ending",
+        namespace: NAMESPACE,
+        labels: { "app.kubernetes.io/name": "pingress-controller" },
+      },
+    };
+    await cluster.apply({
+      apiVersion: "v1",
+      kind: "ServiceAccount",
+      metadata: { name: "pingress-controller", namespace: NAMESPACE },
+    });
+    await cluster.apply({
+      ...pod,
+      spec: {
+        serviceAccountName: "pingress-controller",
+        automountServiceAccountToken: false,
+        containers: [{ name: "one", image: "example.com/one" }],
+      },
+    });
+    const namespace = await cluster.newNamespace();
+    const ingress = {
+      apiVersion: "networking.k8s.io/v1",
+      kind: "Ingress",
+      metadata: { name: "web", namespace },
+    };
+    const spec = { defaultBackend: { service: { name: "web", port: { number: 80 } } } };
+    await cluster.apply({ ...ingress, spec });
+    await cluster.apply(
+      { ...ingress, status: { loadBalancer: { ingress: [{ ip: "192.0.2.7" }] } } },
+      { subresource: "status", fieldManager: "pingress-controller" },
+    );
+    const running = deployTask(cluster, "undeploy", ["--yes"]);
+    if (cluster.programs.kubectl === null) return;
+    await eventually("the Deployment is deleted", async () => await controllerOf(cluster) === null);
+    await cluster.request("DELETE", `/api/v1/namespaces/${namespace}`);
+    await cluster.request(
+      "DELETE",
+      `/apis/networking.k8s.io/v1/namespaces/${namespace}/ingresses/web`,
+    );
+    await finishNamespace(cluster, namespace);
+    await cluster.request(
+      "DELETE",
+      `/api/v1/namespaces/${NAMESPACE}/pods/ending?gracePeriodSeconds=0`,
+    );
+    await finishNamespace(cluster);
+    const removed = await running;
+    deepEqual([removed?.code, removed?.stderr], [0, ""]);
+    match(removed!.stdout, new RegExp(`^ingress.* "web" in ${namespace} is gone$`, "m"));
+    match(removed!.stdout, /^Nothing of Pingress is left\.$/m);
+  },
+);
 
-clusterTest("undeploy says what keeps something from going", async (cluster) => {
+clusterTest("undeploy reports what blocks a deletion", async (cluster) => {
   await cluster.apply(await manifest<KubeObject>("00-namespace.yaml"));
   const held = await deployTask(cluster, "undeploy", ["--yes", "--timeout=1s"]);
   if (held === null) return;
@@ -315,7 +330,7 @@ clusterTest("undeploy says what keeps something from going", async (cluster) => 
   match(held.stderr, /finalizers kubernetes/);
 });
 
-Deno.test("without admission policies deploy says what is not bounded, and undeploy works", async () => {
+Deno.test("without admission policies deploy reports what is not restricted, and undeploy works", async () => {
   const cluster = await startCluster({
     name: "no admission policies",
     apiServerFlags: [

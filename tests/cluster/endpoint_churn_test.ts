@@ -102,7 +102,7 @@ class Load {
 
 for (const way of ["mounted files", "the stream"]) {
   clusterTest(
-    `pods are replaced under load without a failed request, known by ${way}`,
+    `pods are replaced under load without a failed request, learned by ${way}`,
     async (cluster) => {
       if (address === undefined) {
         console.log(

@@ -31,7 +31,7 @@ function serviceWith(annotations: Record<string, string>): Partial<KubeObject> {
 }
 
 clusterTest(
-  "zone hints and a Service's way of balancing are published, and follow their changes",
+  "zone hints and a Service's load balancing mode are published, and follow changes",
   async (cluster) => {
     await using scene = await ControllerScene.start(cluster, { args: ["--endpoint-interval=0s"] });
     const { app: namespace } = scene;

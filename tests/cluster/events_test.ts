@@ -77,7 +77,7 @@ async function written(writer: EventWriter): Promise<void> {
 }
 
 clusterTest(
-  "a problem is an Event on its object, with what kubectl describe asks for",
+  "a problem is an Event on its object, visible in kubectl describe",
   async (cluster) => {
     await using scene = await WritingScene.create(cluster);
     await scene.ingress("web");
@@ -137,7 +137,7 @@ clusterTest(
 );
 
 clusterTest(
-  "other replicas, and this one after a restart, find the Event that is there",
+  "other replicas, and this one after a restart, find the existing Event",
   async (cluster) => {
     await using scene = await WritingScene.create(cluster);
     await scene.ingress("web");
@@ -162,7 +162,7 @@ clusterTest(
 );
 
 clusterTest(
-  "a new message, or a problem that comes back, counts one more, and not at once",
+  "a new message, or a problem that returns, increments the count, and not at once",
   async (cluster) => {
     await using scene = await WritingScene.create(cluster);
     await scene.ingress("web");
@@ -194,7 +194,7 @@ clusterTest(
   },
 );
 
-clusterTest("a problem that stays is told of again every half hour", async (cluster) => {
+clusterTest("the Event of a lasting problem is updated every half hour", async (cluster) => {
   await using scene = await WritingScene.create(cluster);
   await scene.ingress("web");
   const time = manualTime();
@@ -222,7 +222,7 @@ clusterTest("a problem that stays is told of again every half hour", async (clus
   assert.equal(again.count, 1);
 });
 
-clusterTest("an object that was made anew gets an Event of its own", async (cluster) => {
+clusterTest("a recreated object gets its own Event", async (cluster) => {
   await using scene = await WritingScene.create(cluster);
   await scene.ingress("web");
   const replica = await scene.replica();
@@ -257,7 +257,7 @@ clusterTest("a problem of a class is an Event in the namespace default", async (
 });
 
 clusterTest(
-  "a problem of nothing, of what is not there or not known gets no Event",
+  "a problem without an object, or of a missing or unknown one, gets no Event",
   async (cluster) => {
     await using scene = await WritingScene.create(cluster);
     const writer = writerOf(await scene.replica());
@@ -271,20 +271,23 @@ clusterTest(
   },
 );
 
-clusterTest("who does not lead writes none, and all of them once it leads", async (cluster) => {
-  await using scene = await WritingScene.create(cluster);
-  await scene.ingress("web");
-  const replica = await scene.replica();
-  replica.fence.leads = false;
-  const writer = writerOf(replica);
-  writer.sync([problem(scene, "web")]);
-  assert.equal(writer.backlog, 1);
-  replica.fence.leads = true;
-  await written(writer);
-  assert.equal((await eventsOf(scene)).length, 1);
-});
+clusterTest(
+  "a replica that does not lead writes no Events, and all of them once it leads",
+  async (cluster) => {
+    await using scene = await WritingScene.create(cluster);
+    await scene.ingress("web");
+    const replica = await scene.replica();
+    replica.fence.leads = false;
+    const writer = writerOf(replica);
+    writer.sync([problem(scene, "web")]);
+    assert.equal(writer.backlog, 1);
+    replica.fence.leads = true;
+    await written(writer);
+    assert.equal((await eventsOf(scene)).length, 1);
+  },
+);
 
-clusterTest("a problem that has gone before its turn is not told of", async (cluster) => {
+clusterTest("a problem resolved before its Event is written gets none", async (cluster) => {
   await using scene = await WritingScene.create(cluster);
   await scene.ingress("web");
   const replica = await scene.replica();
@@ -298,7 +301,7 @@ clusterTest("a problem that has gone before its turn is not told of", async (clu
 });
 
 clusterTest(
-  "a problem is told of once it has lasted for a second, and not before",
+  "a problem gets an Event once it has lasted for a second, and not before",
   async (cluster) => {
     await using scene = await WritingScene.create(cluster);
     for (const name of ["web", "api"]) await scene.ingress(name);
@@ -320,7 +323,7 @@ clusterTest(
   },
 );
 
-clusterTest("an Event that cannot be written is tried again", async (cluster) => {
+clusterTest("an Event that cannot be written is retried", async (cluster) => {
   await using scene = await WritingScene.create(cluster);
   await scene.ingress("web");
   const writer = writerOf(await scene.replica());
@@ -332,7 +335,7 @@ clusterTest("an Event that cannot be written is tried again", async (cluster) =>
 });
 
 clusterTest(
-  "hundreds of broken Ingresses do not storm the API, and a new one is told of soon",
+  "hundreds of broken Ingresses do not flood the API, and a new one gets its Event soon",
   async (cluster) => {
     await using scene = await WritingScene.create(cluster);
     await scene.ingress("web");
@@ -356,7 +359,7 @@ clusterTest(
 );
 
 clusterTest(
-  "what is too much for Events is left to the list of problems, and that is said once",
+  "problems beyond the limit of Events are only in /problems, which is logged once",
   async (cluster) => {
     await using scene = await WritingScene.create(cluster);
     await scene.ingress("web");
@@ -373,7 +376,7 @@ clusterTest(
   },
 );
 
-Deno.test("an Event that the API server has forgotten is made again", async () => {
+Deno.test("an Event that the API server has expired is recreated", async () => {
   const cluster = await startCluster({
     name: "an Event that the API server has forgotten is made again",
     apiServerFlags: ["--event-ttl=3s"],

@@ -34,7 +34,7 @@ async function hear(client: Deno.Conn): Promise<string | null> {
   return count === null ? null : new TextDecoder().decode(bytes.subarray(0, count));
 }
 
-Deno.test("a fault proxy carries bytes, and both ends of a connection", async () => {
+Deno.test("a fault proxy forwards bytes, and both ends of a connection", async () => {
   await using echo = startEcho();
   await using proxy = await startFaultProxy(echo.port);
   using client = await Deno.connect({ port: proxy.port });
@@ -63,7 +63,7 @@ Deno.test("a reset reaches the client as a reset, and a cut as an end", async ()
   await eventually("ends at the target", () => echo.open.size === 0);
 });
 
-Deno.test("a proxy that refuses keeps what is open", async () => {
+Deno.test("a refusing proxy keeps open connections", async () => {
   await using echo = startEcho();
   await using proxy = await startFaultProxy(echo.port);
   using first = await Deno.connect({ port: proxy.port });
@@ -83,7 +83,7 @@ Deno.test("a proxy that refuses keeps what is open", async () => {
   assert.deepEqual([proxy.accepted, proxy.refused], [3, 1]);
 });
 
-Deno.test("a stalled proxy is silent, and passes what came when it goes on", async () => {
+Deno.test("a stalled proxy is silent, and forwards received bytes when it resumes", async () => {
   await using echo = startEcho();
   await using proxy = await startFaultProxy(echo.port);
   using client = await Deno.connect({ port: proxy.port });
@@ -104,7 +104,7 @@ Deno.test("a stalled proxy is silent, and passes what came when it goes on", asy
   assert.equal(await hear(client), "three");
 });
 
-Deno.test("a stalled proxy hides that one side has gone", async () => {
+Deno.test("a stalled proxy hides that one side has closed", async () => {
   await using echo = startEcho();
   await using proxy = await startFaultProxy(echo.port);
   using client = await Deno.connect({ port: proxy.port });
@@ -131,7 +131,7 @@ Deno.test("a stalled proxy can be closed", async () => {
   await assert.rejects(hear(client), Deno.errors.ConnectionReset);
 });
 
-Deno.test("connections that were forgotten stay open and silent; new ones are good", async () => {
+Deno.test("blackholed connections stay open and silent, and new ones work", async () => {
   await using echo = startEcho();
   await using proxy = await startFaultProxy(echo.port);
   using old = await Deno.connect({ port: proxy.port });

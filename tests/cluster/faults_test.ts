@@ -27,7 +27,7 @@ const FAKETIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1";
 
 const HOUR = 3_600_000;
 
-clusterTest("an API server that answers badly is waited for", async (cluster, context) => {
+clusterTest("an API server that returns errors is waited for", async (cluster, context) => {
   const leaderChanged = failure(503, "ServiceUnavailable", "etcdserver: leader changed");
   await together(context, {
     "429 with Retry-After": () => bearsAnswer(cluster, tooManyRequests(2)),
@@ -37,7 +37,7 @@ clusterTest("an API server that answers badly is waited for", async (cluster, co
   });
 });
 
-clusterTest("a network that breaks is borne", async (cluster, context) => {
+clusterTest("network failures do no harm", async (cluster, context) => {
   await together(context, {
     "resets at random": () => bearsResets(cluster),
     "silence": () => bearsSilence(cluster),
@@ -46,7 +46,7 @@ clusterTest("a network that breaks is borne", async (cluster, context) => {
   });
 });
 
-clusterTest("credentials and rights come and go at run time", async (cluster, context) => {
+clusterTest("credentials and permissions change at run time", async (cluster, context) => {
   await together(context, {
     "a token is renewed in time": () => bearsRenewal(cluster),
     "a token is good no more": () => bearsRevocation(cluster),
@@ -55,7 +55,7 @@ clusterTest("credentials and rights come and go at run time", async (cluster, co
   });
 });
 
-clusterTest("an API server that goes is waited for", async (cluster, context) => {
+clusterTest("a stopped API server is waited for", async (cluster, context) => {
   await using faults = await FaultScene.start(cluster, { direct: true });
   const outages: Readonly<Record<string, () => Promise<void>>> = {
     "stopped and started": async () => {
@@ -96,7 +96,7 @@ clusterTest("an API server that goes is waited for", async (cluster, context) =>
       await leadsAgain(scene);
     });
   }
-  await context.step("a controller ends while the server is silent", async () => {
+  await context.step("a controller stops while the server is silent", async () => {
     const { scene } = faults;
     cluster.pause();
     // Whatever it waits for, it waits for it now.
@@ -107,7 +107,7 @@ clusterTest("an API server that goes is waited for", async (cluster, context) =>
     cluster.resume();
     await cluster.waitUntilReady();
   });
-  await context.step("a controller starts before the server", async () => {
+  await context.step("a controller may start before the server", async () => {
     const { scene } = faults;
     const before = await scene.indexVersion();
     await cluster.stopApiServer("SIGKILL");

@@ -17,7 +17,7 @@ async function hasFinalizers(scene: WritingScene, name: string, wanted: readonly
 }
 
 clusterTest(
-  "the old finalizer goes from Ingresses of every class, and no other does",
+  "the old finalizer is removed from Ingresses of every class, and no other finalizer is",
   async (cluster) => {
     await using scene = await WritingScene.create(cluster);
     await scene.ingress("ours", "pingress", { finalizers: [OLD_FINALIZER] });
@@ -44,17 +44,20 @@ clusterTest(
   },
 );
 
-clusterTest("an Ingress whose deletion hangs on the old finalizer vanishes", async (cluster) => {
-  await using scene = await WritingScene.create(cluster);
-  await scene.ingress("web", "nginx", { finalizers: [OLD_FINALIZER] });
-  await cluster.delete("networking.k8s.io/v1", "Ingress", "web", scene.namespace);
-  assert.notEqual((await scene.get("web"))!.metadata.deletionTimestamp, undefined);
-  const replica = await scene.replica();
-  replica.owns(new FinalizerRemover({ ...replica, ingresses: replica.ingresses.store }));
-  await eventually("no Ingress", async () => await scene.get("web") === null);
-});
+clusterTest(
+  "an Ingress whose deletion is blocked by the old finalizer is deleted",
+  async (cluster) => {
+    await using scene = await WritingScene.create(cluster);
+    await scene.ingress("web", "nginx", { finalizers: [OLD_FINALIZER] });
+    await cluster.delete("networking.k8s.io/v1", "Ingress", "web", scene.namespace);
+    assert.notEqual((await scene.get("web"))!.metadata.deletionTimestamp, undefined);
+    const replica = await scene.replica();
+    replica.owns(new FinalizerRemover({ ...replica, ingresses: replica.ingresses.store }));
+    await eventually("no Ingress", async () => await scene.get("web") === null);
+  },
+);
 
-clusterTest("a list of finalizers that has changed meanwhile loses no other", async (cluster) => {
+clusterTest("a list of finalizers that changed meanwhile loses no other one", async (cluster) => {
   await using scene = await WritingScene.create(cluster);
   await scene.ingress("web", "pingress", { finalizers: [OLD_FINALIZER] });
   const replica = await scene.replica();
@@ -75,7 +78,7 @@ clusterTest("a list of finalizers that has changed meanwhile loses no other", as
 });
 
 clusterTest(
-  "while the old controller puts it back, it goes once in ten seconds",
+  "while the old controller restores it, it is removed once in ten seconds",
   async (cluster) => {
     await using scene = await WritingScene.create(cluster);
     await scene.ingress("web", "pingress", { finalizers: [OLD_FINALIZER] });
@@ -100,7 +103,7 @@ clusterTest(
 );
 
 clusterTest(
-  "who does not lead takes nothing off; a removal that fails is tried again",
+  "a replica that does not lead removes nothing, and a failed removal is retried",
   async (cluster) => {
     await using scene = await WritingScene.create(cluster);
     await scene.ingress("web", "pingress", { finalizers: [OLD_FINALIZER] });

@@ -61,7 +61,7 @@ function show(times: readonly number[]): string {
 }
 
 clusterTest(
-  "20 Ingresses of 1 MB and 12,000 paths of one tenant leave everybody else served",
+  "20 Ingresses of 1 MB and 12,000 paths of one tenant leave all others served",
   async (cluster) => {
     // They go last, when the processes in them have ended.
     using controllerGroup = MemoryCgroup.create(LIMITS.controller);

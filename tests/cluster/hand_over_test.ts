@@ -48,7 +48,7 @@ clusterTest("a leader that is stopped hands over at once", async (cluster) => {
   assert.deepEqual(replicas.steps(), []);
 });
 
-clusterTest("a leader that dies in the middle of a write leaves nothing half", async (cluster) => {
+clusterTest("a leader that dies during a write leaves nothing incomplete", async (cluster) => {
   await using pair = await Pair.start(cluster, FAST_ELECTION);
   const { scene, replicas } = pair;
   await scene.tlsSecret("web-tls", await newCertificate(cluster));
@@ -133,7 +133,7 @@ for (const when of ["after", "before"] as const) {
   });
 }
 
-clusterTest("where something is published, a lease that is gone is waited for", async (cluster) => {
+clusterTest("if a configuration is published, a missing lease is waited for", async (cluster) => {
   await using pair = await Pair.start(cluster, FAST_ELECTION);
   const { scene, replicas } = pair;
   await scene.ingress("before");
@@ -148,7 +148,7 @@ clusterTest("where something is published, a lease that is gone is waited for", 
   assert.equal(await replicas.leader(), one);
 });
 
-clusterTest("an older configuration that somebody brings back does not stay", async (cluster) => {
+clusterTest("an older configuration that somebody restores does not stay", async (cluster) => {
   // However long endpoints may wait.
   await using scene = await ControllerScene.start(cluster, { args: ["--endpoint-interval=10m"] });
   await scene.service("web");
@@ -168,7 +168,7 @@ clusterTest("an older configuration that somebody brings back does not stay", as
   await scene.eventuallyRouted("new.example.com");
 });
 
-clusterTest("a leader that was frozen writes nothing when it goes on", async (cluster) => {
+clusterTest("a leader that was suspended writes nothing when it resumes", async (cluster) => {
   await using pair = await Pair.start(cluster, FAST_ELECTION);
   const { scene, replicas } = pair;
   const leader = await replicas.leader();
@@ -190,7 +190,7 @@ clusterTest("a leader that was frozen writes nothing when it goes on", async (cl
   assert.deepEqual(replicas.steps(), []);
 });
 
-clusterTest("a leader that has seen less than the last one lists anew", async (cluster) => {
+clusterTest("a leader that has seen less than the last one lists again", async (cluster) => {
   await using pair = await Pair.start(cluster, FAST_ELECTION);
   const { scene, replicas } = pair;
   const leader = await replicas.leader();

@@ -54,53 +54,56 @@ async function originsOf(scene: ControllerScene): Promise<string[]> {
   );
 }
 
-clusterTest("a host stays with its namespace, whatever becomes of the record", async (cluster) => {
-  const other = await cluster.newNamespace("other");
-  await using scene = await ControllerScene.start(cluster, {
-    args: [`--watch-namespace=${other}`],
-  });
-  const { app, system } = scene;
-  await scene.service("web");
-  await scene.ingress("shop", { rules: [rule(HOST, "/shop", "web")] });
-  await scene.eventuallyRouted(`${HOST} Prefix /shop`);
-  await eventuallyClaimed(scene, [app]);
+clusterTest(
+  "a host stays with its namespace, even if the record is damaged or deleted",
+  async (cluster) => {
+    const other = await cluster.newNamespace("other");
+    await using scene = await ControllerScene.start(cluster, {
+      args: [`--watch-namespace=${other}`],
+    });
+    const { app, system } = scene;
+    await scene.service("web");
+    await scene.ingress("shop", { rules: [rule(HOST, "/shop", "web")] });
+    await scene.eventuallyRouted(`${HOST} Prefix /shop`);
+    await eventuallyClaimed(scene, [app]);
 
-  await claim(cluster, other, "/shop/login");
-  const refused = await scene.eventuallyProblem("HostNotOwned");
-  match(refused.message, new RegExp(`belongs to namespace ${app}`));
-  equal((await scene.eventuallyProblem("HostNamedByOthers")).object, `Ingress ${app}/shop`);
-  await eventuallyClaimed(scene, [app, other]);
-  deepEqual(await originsOf(scene), [`/shop ${app}`]);
+    await claim(cluster, other, "/shop/login");
+    const refused = await scene.eventuallyProblem("HostNotOwned");
+    match(refused.message, new RegExp(`belongs to namespace ${app}`));
+    equal((await scene.eventuallyProblem("HostNamedByOthers")).object, `Ingress ${app}/shop`);
+    await eventuallyClaimed(scene, [app, other]);
+    deepEqual(await originsOf(scene), [`/shop ${app}`]);
 
-  await cluster.delete("v1", "ConfigMap", "pingress-claims", system);
-  await eventuallyClaimed(scene, [app, other]);
-  await cluster.apply({
-    apiVersion: "v1",
-    kind: "ConfigMap",
-    metadata: { name: "pingress-claims", namespace: system },
-    data: { "claims.json": "damaged" },
-  } as Partial<KubeObject>);
-  await eventuallyClaimed(scene, [app, other]);
-  deepEqual(await originsOf(scene), [`/shop ${app}`]);
+    await cluster.delete("v1", "ConfigMap", "pingress-claims", system);
+    await eventuallyClaimed(scene, [app, other]);
+    await cluster.apply({
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { name: "pingress-claims", namespace: system },
+      data: { "claims.json": "damaged" },
+    } as Partial<KubeObject>);
+    await eventuallyClaimed(scene, [app, other]);
+    deepEqual(await originsOf(scene), [`/shop ${app}`]);
 
-  equal(await scene.controller.stop(), 0);
-  await cluster.delete("v1", "ConfigMap", "pingress-claims", system);
-  // The older object is now that of the other namespace.
-  await scene.remove("Ingress", "shop");
-  await scene.ingress("shop", { rules: [rule(HOST, "/shop", "web")] });
-  await scene.startController();
-  await eventuallyClaimed(scene, [app, other]);
-  deepEqual(await originsOf(scene), [`/shop ${app}`]);
+    equal(await scene.controller.stop(), 0);
+    await cluster.delete("v1", "ConfigMap", "pingress-claims", system);
+    // The older object is now that of the other namespace.
+    await scene.remove("Ingress", "shop");
+    await scene.ingress("shop", { rules: [rule(HOST, "/shop", "web")] });
+    await scene.startController();
+    await eventuallyClaimed(scene, [app, other]);
+    deepEqual(await originsOf(scene), [`/shop ${app}`]);
 
-  await scene.remove("Ingress", "shop");
-  await scene.eventuallyRouted(`${HOST} Prefix /shop/login`);
-  await eventuallyClaimed(scene, [other]);
-  deepEqual(await originsOf(scene), [`/shop/login ${other}`]);
-  equal(await scene.controller.stop(), 0);
-});
+    await scene.remove("Ingress", "shop");
+    await scene.eventuallyRouted(`${HOST} Prefix /shop/login`);
+    await eventuallyClaimed(scene, [other]);
+    deepEqual(await originsOf(scene), [`/shop/login ${other}`]);
+    equal(await scene.controller.stop(), 0);
+  },
+);
 
 clusterTest(
-  "what several namespaces served before goes on, and is said to be shared",
+  "a host that several namespaces served before stays shared, and is reported",
   async (cluster) => {
     const [other, third] = [
       await cluster.newNamespace("other"),
@@ -143,7 +146,7 @@ clusterTest(
 );
 
 clusterTest(
-  "a Namespace object says whose a host is, and one being deleted loses it",
+  "a Namespace object sets a host's owner, and one being deleted loses it",
   async (cluster) => {
     const className = `owners-${crypto.randomUUID().slice(0, 8)}`;
     const flags = ["--backend=HostPort", `--ingress-class=${className}`];

@@ -32,7 +32,7 @@ const DEFINITION = {
 };
 
 clusterTest(
-  "a custom kind comes, goes and comes again, and its informer with it",
+  "a custom kind is added, removed and added again, and its informer with it",
   async (cluster) => {
     const namespace = await cluster.newNamespace();
     const path = `/apis/${WIDGETS.group}/${WIDGETS.version}/namespaces/${namespace}/widgets`;

@@ -37,7 +37,7 @@ async function arrives(
   await eventually(`${name} in the store`, () => scene.names.includes(name));
 }
 
-clusterTest("a list of 1,200 objects comes in pages, whole", async (cluster) => {
+clusterTest("a list of 1,200 objects is read in pages, completely", async (cluster) => {
   const namespace = await cluster.newNamespace();
   const names = Array.from({ length: 1_200 }, (_, i) => `map-${String(i).padStart(4, "0")}`);
   await createAll(cluster, namespace, names);
@@ -57,7 +57,7 @@ clusterTest("a list of 1,200 objects comes in pages, whole", async (cluster) => 
   assert.equal(scene.informer.stats.objects, 1_200);
 });
 
-clusterTest("what is added, changed and deleted is in the store", async (cluster) => {
+clusterTest("added, changed and deleted objects reach the store", async (cluster) => {
   const namespace = await cluster.newNamespace();
   await cluster.apply(configMap(namespace, "first", { a: "1" }));
   await using scene = new InformerScene(cluster.kubeconfig, { namespaces: [namespace] });
@@ -78,7 +78,7 @@ clusterTest("what is added, changed and deleted is in the store", async (cluster
 });
 
 clusterTest(
-  "a change of what is not kept is none, though its version is known",
+  "a change of ignored fields is not a change, but its version is recorded",
   async (cluster) => {
     const namespace = await cluster.newNamespace();
     await cluster.apply(configMap(namespace, "one"));
@@ -97,7 +97,7 @@ clusterTest(
 );
 
 clusterTest(
-  "a quiet watch is renewed from its bookmark, and nothing is listed",
+  "a quiet watch is renewed from its bookmark, without a list",
   async (cluster) => {
     const [namespace, other] = [await cluster.newNamespace(), await cluster.newNamespace()];
     await using gateway = await startGateway(cluster);
@@ -126,7 +126,7 @@ clusterTest(
   },
 );
 
-Deno.test("an etcd restored from a backup is believed, though its revisions are older", async () => {
+Deno.test("objects of an etcd restored from a backup are accepted, although their revisions are older", async () => {
   const cluster = await startCluster();
   if (cluster === null) return;
   await using _ = cluster;
@@ -145,7 +145,7 @@ Deno.test("an etcd restored from a backup is believed, though its revisions are 
   await arrives(cluster, "default", scene, "new");
 });
 
-Deno.test("a restarted API server that remembers is resumed from, without a list", async () => {
+Deno.test("after an API server restart the watch resumes without a list", async () => {
   const cluster = await startCluster({ apiServerFlags: ["--watch-cache=false"] });
   if (cluster === null) return;
   await using _ = cluster;
@@ -162,67 +162,76 @@ Deno.test("a restarted API server that remembers is resumed from, without a list
   assert.deepEqual(scene.gone, []);
 });
 
-clusterTest("after etcd was compacted everything is listed, and nothing goes", async (cluster) => {
-  const namespace = await cluster.newNamespace();
-  await createAll(cluster, namespace, ["a", "b", "c"]);
-  await using scene = new InformerScene(cluster.kubeconfig, { namespaces: [namespace] });
-  const { informer } = scene;
-  await informer.synced;
-  const before = informer.store.get(namespace, "a");
-  const expiring = cluster.expireWatches();
-  await expiring;
-  await arrives(cluster, namespace, scene, "d");
-  assert.ok(informer.stats.restarts.expired > 0, JSON.stringify(informer.stats));
-  assert.deepEqual(scene.gone, []);
-  assert.deepEqual(scene.names, ["a", "b", "c", "d"]);
-  assert.equal(informer.store.get(namespace, "a"), before);
-});
+clusterTest(
+  "after an etcd compaction everything is listed, and nothing is removed",
+  async (cluster) => {
+    const namespace = await cluster.newNamespace();
+    await createAll(cluster, namespace, ["a", "b", "c"]);
+    await using scene = new InformerScene(cluster.kubeconfig, { namespaces: [namespace] });
+    const { informer } = scene;
+    await informer.synced;
+    const before = informer.store.get(namespace, "a");
+    const expiring = cluster.expireWatches();
+    await expiring;
+    await arrives(cluster, namespace, scene, "d");
+    assert.ok(informer.stats.restarts.expired > 0, JSON.stringify(informer.stats));
+    assert.deepEqual(scene.gone, []);
+    assert.deepEqual(scene.names, ["a", "b", "c", "d"]);
+    assert.equal(informer.store.get(namespace, "a"), before);
+  },
+);
 
 for (const [how, answer] of [["status", gone()], ["event", goneInWatch()]] as const) {
-  clusterTest(`410 as ${how}: what went meanwhile goes, and nothing else`, async (cluster) => {
+  clusterTest(
+    `410 as ${how}: objects deleted meanwhile are removed, and nothing else`,
+    async (cluster) => {
+      const namespace = await cluster.newNamespace();
+      await createAll(cluster, namespace, ["a", "b"]);
+      await using gateway = await startGateway(cluster);
+      const kubeconfig = await gateway.kubeconfigFor(cluster.adminToken);
+      await using scene = new InformerScene(kubeconfig, { namespaces: [namespace] });
+      await scene.informer.synced;
+      await eventually("a watch", () => scene.informer.stats.state === "watching");
+      const watches = { verb: "watch", resource: "configmaps" } as const;
+      const once = gateway.inject(watches, answer, 1);
+      const held = gateway.inject(OF_PAGES, failure(500), 2);
+      gateway.endStreams(watches);
+      await cluster.delete("v1", "ConfigMap", "b", namespace);
+      await eventually("b to go", () => scene.gone.includes("b"));
+      assert.deepEqual(scene.gone, ["b"]);
+      assert.deepEqual(scene.names, ["a"]);
+      // Whatever ended the watch first, the deletion may have come by an event before the 410.
+      await eventually("an expired watch", () => once.hits === 1 && held.hits === 2);
+      await arrives(cluster, namespace, scene, "c");
+      assert.deepEqual(scene.gone, ["b"]);
+    },
+  );
+}
+
+clusterTest(
+  "a continue token that expires during a list restarts the whole list",
+  async (cluster) => {
     const namespace = await cluster.newNamespace();
-    await createAll(cluster, namespace, ["a", "b"]);
+    const names = Array.from({ length: 60 }, (_, i) => `map-${i + 100}`);
+    await createAll(cluster, namespace, names);
     await using gateway = await startGateway(cluster);
+    gateway.inject(OF_PAGES, async (request, forward) => {
+      if (!request.query.has("continue")) return await forward();
+      return await gone()(request, forward);
+    });
     const kubeconfig = await gateway.kubeconfigFor(cluster.adminToken);
     await using scene = new InformerScene(kubeconfig, { namespaces: [namespace] });
     await scene.informer.synced;
-    await eventually("a watch", () => scene.informer.stats.state === "watching");
-    const watches = { verb: "watch", resource: "configmaps" } as const;
-    const once = gateway.inject(watches, answer, 1);
-    const held = gateway.inject(OF_PAGES, failure(500), 2);
-    gateway.endStreams(watches);
-    await cluster.delete("v1", "ConfigMap", "b", namespace);
-    await eventually("b to go", () => scene.gone.includes("b"));
-    assert.deepEqual(scene.gone, ["b"]);
-    assert.deepEqual(scene.names, ["a"]);
-    // Whatever ended the watch first, the deletion may have come by an event before the 410.
-    await eventually("an expired watch", () => once.hits === 1 && held.hits === 2);
-    await arrives(cluster, namespace, scene, "c");
-    assert.deepEqual(scene.gone, ["b"]);
-  });
-}
+    assert.deepEqual(scene.names, names);
+    assert.deepEqual(gateway.recorded(OF_PAGES).map(({ query }) => query.get("limit")), [
+      "50",
+      "500",
+      null,
+    ]);
+  },
+);
 
-clusterTest("a moment forgotten within a list is listed anew, in one piece", async (cluster) => {
-  const namespace = await cluster.newNamespace();
-  const names = Array.from({ length: 60 }, (_, i) => `map-${i + 100}`);
-  await createAll(cluster, namespace, names);
-  await using gateway = await startGateway(cluster);
-  gateway.inject(OF_PAGES, async (request, forward) => {
-    if (!request.query.has("continue")) return await forward();
-    return await gone()(request, forward);
-  });
-  const kubeconfig = await gateway.kubeconfigFor(cluster.adminToken);
-  await using scene = new InformerScene(kubeconfig, { namespaces: [namespace] });
-  await scene.informer.synced;
-  assert.deepEqual(scene.names, names);
-  assert.deepEqual(gateway.recorded(OF_PAGES).map(({ query }) => query.get("limit")), [
-    "50",
-    "500",
-    null,
-  ]);
-});
-
-clusterTest("a list that breaks off half-way takes nothing away", async (cluster) => {
+clusterTest("a list that fails halfway removes nothing", async (cluster) => {
   const namespace = await cluster.newNamespace();
   const names = Array.from({ length: 600 }, (_, i) => `map-${i + 1000}`);
   await createAll(cluster, namespace, names);
@@ -253,7 +262,7 @@ clusterTest("a list that breaks off half-way takes nothing away", async (cluster
   assert.deepEqual(scene.names, [...names, "later"].sort());
 });
 
-clusterTest("relist shows what a watch has not told of", async (cluster) => {
+clusterTest("relist shows changes that a watch has missed", async (cluster) => {
   const namespace = await cluster.newNamespace();
   await using gateway = await startGateway(cluster);
   const kubeconfig = await gateway.kubeconfigFor(cluster.adminToken);
@@ -267,7 +276,7 @@ clusterTest("relist shows what a watch has not told of", async (cluster) => {
   assert.ok(BigInt(scene.informer.seen) >= BigInt(metadata.resourceVersion!));
 });
 
-clusterTest("a watch through a dead connection is renewed", async (cluster) => {
+clusterTest("a watch on a dead connection is renewed", async (cluster) => {
   const namespace = await cluster.newNamespace();
   await using proxy = await startFaultProxy(cluster.port);
   const kubeconfig = await cluster.writeFile(
@@ -290,7 +299,7 @@ clusterTest("a watch through a dead connection is renewed", async (cluster) => {
 });
 
 clusterTest(
-  "resets at random for 20 s leave the store as the API server has it",
+  "random resets for 20 s leave the store equal to the API server",
   async (cluster) => {
     const namespace = await cluster.newNamespace();
     await using proxy = await startFaultProxy(cluster.port);
@@ -328,7 +337,7 @@ clusterTest(
 );
 
 clusterTest(
-  "while the API server is away everything stays, and the log says so once",
+  "while the API server is down everything stays, and it is logged once",
   async (cluster) => {
     const namespace = await cluster.newNamespace();
     await createAll(cluster, namespace, ["a", "b"]);
@@ -355,7 +364,7 @@ clusterTest(
 );
 
 clusterTest(
-  "when the server answers others again, a watch does not wait its pause out",
+  "when the server responds to others again, a watch does not finish its backoff",
   async (cluster) => {
     const namespace = await cluster.newNamespace();
     await using proxy = await startFaultProxy(cluster.port);
@@ -376,7 +385,7 @@ clusterTest(
 );
 
 clusterTest(
-  "when the server has refused everything and no longer does, a watch does not wait either",
+  "when the server no longer rejects everything, a watch does not finish its backoff either",
   async (cluster) => {
     await Promise.all([500, 429, 403].map(async (status) => {
       const namespace = await cluster.newNamespace();
@@ -403,7 +412,7 @@ clusterTest(
 );
 
 clusterTest(
-  "a watch that alone is refused is not tried again for what others get",
+  "a watch that alone is rejected is not retried because others succeed",
   async (cluster) => {
     const namespace = await cluster.newNamespace();
     await using gateway = await startGateway(cluster);
@@ -430,7 +439,7 @@ clusterTest(
 );
 
 clusterTest(
-  "a server that is restarted again and forgets again does not make a watch wait",
+  "a server that restarts and expires versions repeatedly does not make a watch wait",
   async (cluster) => {
     const namespace = await cluster.newNamespace();
     await using gateway = await startGateway(cluster);
@@ -462,7 +471,7 @@ clusterTest(
   },
 );
 
-clusterTest("429 is tried again no sooner than the server asks", async (cluster) => {
+clusterTest("429 is retried no sooner than the server's Retry-After", async (cluster) => {
   const namespace = await cluster.newNamespace();
   await using gateway = await startGateway(cluster);
   const kubeconfig = await gateway.kubeconfigFor(cluster.adminToken);
@@ -484,7 +493,7 @@ const BAD_WATCHES: Readonly<Record<string, string>> = {
 };
 
 for (const [what, text] of Object.entries(BAD_WATCHES)) {
-  clusterTest(`a watch that ${what} is tried ever more slowly`, async (cluster) => {
+  clusterTest(`a watch that ${what} is retried with growing delays`, async (cluster) => {
     const namespace = await cluster.newNamespace();
     await createAll(cluster, namespace, ["a"]);
     await using gateway = await startGateway(cluster);
@@ -506,7 +515,7 @@ for (const [what, text] of Object.entries(BAD_WATCHES)) {
   });
 }
 
-clusterTest("a token that the server no longer takes is read anew at once", async (cluster) => {
+clusterTest("a token that the server no longer accepts is read again at once", async (cluster) => {
   const namespace = await cluster.newNamespace();
   await using gateway = await startGateway(cluster);
   const tokenFile = await cluster.writeFile("first");
@@ -534,7 +543,7 @@ clusterTest("a token that the server no longer takes is read anew at once", asyn
 });
 
 clusterTest(
-  "rights taken away and given back: nothing is lost, and the log says what to do",
+  "permissions revoked and restored: nothing is lost, and the log has the remedy",
   async (cluster) => {
     const namespace = await cluster.newNamespace();
     const kubeconfig = await cluster.serviceAccountKubeconfig(namespace, "watcher");
@@ -594,7 +603,7 @@ clusterTest("several namespaces are watched, and no others", async (cluster) => 
   assert.deepEqual(scene.names, ["a", "d"]);
 });
 
-clusterTest("of metadata alone, nothing else crosses the wire", async (cluster) => {
+clusterTest("for metadata only, nothing else is transferred", async (cluster) => {
   const namespace = await cluster.newNamespace();
   await cluster.apply(configMap(namespace, "one", { secret: "hidden-value" }));
   await using gateway = await startGateway(cluster);
@@ -619,7 +628,7 @@ clusterTest("of metadata alone, nothing else crosses the wire", async (cluster) 
   assert.ok(!text.includes("hidden-value"));
 });
 
-clusterTest("stop ends watches and pauses, and the store stays", async (cluster) => {
+clusterTest("stop ends watches and delays, and the store stays", async (cluster) => {
   const namespace = await cluster.newNamespace();
   await cluster.apply(configMap(namespace, "a"));
   const scene = new InformerScene(cluster.kubeconfig, { namespaces: [namespace] });

@@ -46,7 +46,7 @@ for (
   ]
 ) {
   clusterTest(
-    `kubectl apply -k overlays/${overlay} makes proxies of ${backend}`,
+    `kubectl apply -k overlays/${overlay} creates proxies of ${backend}`,
     async (cluster) => {
       const folder = join(ROOT, "overlays", overlay);
       const objects = await build(cluster, folder);
@@ -79,7 +79,7 @@ clusterTest("the base has every object of manifests/", async (cluster) => {
   if (built !== null) deepEqual(built.map(keyOf).sort(), objects.map(keyOf).sort());
 });
 
-clusterTest("the overlay in docs/deploy.md takes images from another registry", async (cluster) => {
+clusterTest("the overlay in docs/deploy.md uses images from another registry", async (cluster) => {
   const page = await Deno.readTextFile(join(ROOT, "docs", "deploy.md"));
   const [, text] = page.match(/```yaml\n(# kustomization\.yaml\n[^]*?)```/)!;
   const folder = await Deno.makeTempDir();

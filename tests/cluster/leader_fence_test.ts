@@ -40,7 +40,7 @@ function report(what: string, findings: Findings): void {
   );
 }
 
-clusterTest("the audit sees a write without the lease", async (cluster) => {
+clusterTest("the audit detects a write without the lease", async (cluster) => {
   await using writers = await LeaseWriters.create(cluster, SHORT);
   const replica = await writers.start();
   await writesOf(writers, replica);
@@ -58,7 +58,7 @@ clusterTest("the audit sees a write without the lease", async (cluster) => {
   assert.deepEqual(violations, [`replica-1 wrote ${count} while null held the lease`]);
 });
 
-clusterTest("a frozen leader writes nothing when it goes on", async (cluster) => {
+clusterTest("a suspended leader writes nothing when it resumes", async (cluster) => {
   await using writers = await LeaseWriters.create(cluster, IS_FULL ? REAL : SHORT);
   const frozen = await writers.start();
   await writesOf(writers, frozen);
@@ -84,39 +84,42 @@ clusterTest("a frozen leader writes nothing when it goes on", async (cluster) =>
   assert.equal(countOf(findings, frozen), before, "nothing was written after it went on");
 });
 
-clusterTest("a leader that cannot reach the server ends before another begins", async (cluster) => {
-  for (const fault of ["stall", "refuse"] as const) {
-    await using writers = await LeaseWriters.create(cluster, IS_FULL ? REAL : SHORT);
-    await using proxy = await startFaultProxy(cluster.port);
-    const kubeconfig = await cluster.writeFile(
-      cluster.kubeconfigFor(cluster.adminToken, proxy.server),
-    );
-    const lonely = await writers.start(kubeconfig);
-    await writesOf(writers, lonely);
-    const other = await writers.start();
-    await eventually(
-      "look of the other",
-      async () => (await other.log()).includes("Another replica leads"),
-    );
-    proxy[fault](true);
-    if (fault === "refuse") proxy.reset();
-    await writesOf(writers, other);
-    assert.match(await lonely.log(), /Not leading any more.*was not renewed/);
-    proxy[fault](false);
-    await eventually(
-      "word of the other",
-      async () => (await lonely.log()).includes("Another replica leads"),
-    );
-    await writesOf(writers, other);
-    const findings = await writers.audit.finish();
-    report(`cut off by ${fault}`, findings);
-    assert.deepEqual(findings.violations, []);
-    const order = findings.writes.map(({ writer }) => writer);
-    assert.ok(order.lastIndexOf(lonely.identity) < order.indexOf(other.identity));
-  }
-});
+clusterTest(
+  "a leader that cannot reach the server stops before another starts",
+  async (cluster) => {
+    for (const fault of ["stall", "refuse"] as const) {
+      await using writers = await LeaseWriters.create(cluster, IS_FULL ? REAL : SHORT);
+      await using proxy = await startFaultProxy(cluster.port);
+      const kubeconfig = await cluster.writeFile(
+        cluster.kubeconfigFor(cluster.adminToken, proxy.server),
+      );
+      const lonely = await writers.start(kubeconfig);
+      await writesOf(writers, lonely);
+      const other = await writers.start();
+      await eventually(
+        "look of the other",
+        async () => (await other.log()).includes("Another replica leads"),
+      );
+      proxy[fault](true);
+      if (fault === "refuse") proxy.reset();
+      await writesOf(writers, other);
+      assert.match(await lonely.log(), /Not leading any more.*was not renewed/);
+      proxy[fault](false);
+      await eventually(
+        "word of the other",
+        async () => (await lonely.log()).includes("Another replica leads"),
+      );
+      await writesOf(writers, other);
+      const findings = await writers.audit.finish();
+      report(`cut off by ${fault}`, findings);
+      assert.deepEqual(findings.violations, []);
+      const order = findings.writes.map(({ writer }) => writer);
+      assert.ok(order.lastIndexOf(lonely.identity) < order.indexOf(other.identity));
+    }
+  },
+);
 
-clusterTest("replicas that come, go, freeze and die never write without the lease", async (
+clusterTest("replicas that start, stop, freeze and die never write without the lease", async (
   cluster,
 ) => {
   await using writers = await LeaseWriters.create(cluster, SHORT);

@@ -162,7 +162,7 @@ clusterTest("a lease is released when writes have ended, and not before", async 
   await b.elector.acquired();
 });
 
-clusterTest("a lease is left to expire when writes do not end in time", async (cluster) => {
+clusterTest("a lease is left to expire if writes do not end in time", async (cluster) => {
   const namespace = await cluster.newNamespace();
   const endings = {
     a: () => new Promise(() => {}),
@@ -180,7 +180,7 @@ clusterTest("a lease is left to expire when writes do not end in time", async (c
   }
 });
 
-clusterTest("clocks that people set change nothing", async (cluster) => {
+clusterTest("changed system clocks have no effect", async (cluster) => {
   const namespace = await cluster.newNamespace();
   let offset = 0;
   const clock: Clock = {
@@ -197,30 +197,33 @@ clusterTest("clocks that people set change nothing", async (cluster) => {
   assert.deepEqual([a.changes, b.changes], [[true], []]);
 });
 
-clusterTest("who was paused may not write before it has asked again", async (cluster) => {
-  const namespace = await cluster.newNamespace();
-  // Time of its own, which stands still: the renewals go on, and time is over when we say so.
-  const clock = new ManualClock(Date.now());
-  await using a = startReplica(cluster, namespace, "a", { clock });
-  await a.elector.acquired();
-  const { elector } = a;
-  const running = elector.writeSignal();
-  assert.equal(elector.writeDeadline(), TIMINGS.renewDeadline);
-  clock.advance(TIMINGS.renewDeadline - 1);
-  assert.equal(elector.mayWrite(), true);
-  clock.advance(1);
-  assert.equal(elector.mayWrite(), false);
-  assert.equal(elector.isLeader, false);
-  assert.equal(elector.writeDeadline(), 0);
-  assert.equal(running.aborted, true);
-  await eventually("new term", () => elector.mayWrite());
-  assert.equal(running.aborted, true, "what began before stays aborted");
-  assert.equal(elector.writeSignal().aborted, false);
-  assert.deepEqual(a.changes, [true, false, true]);
-  assert.equal((await leaseIn(cluster, namespace))?.spec?.leaseTransitions, 0);
-});
+clusterTest(
+  "a suspended replica may not write before it has renewed the lease",
+  async (cluster) => {
+    const namespace = await cluster.newNamespace();
+    // Time of its own, which stands still: the renewals go on, and time is over when we say so.
+    const clock = new ManualClock(Date.now());
+    await using a = startReplica(cluster, namespace, "a", { clock });
+    await a.elector.acquired();
+    const { elector } = a;
+    const running = elector.writeSignal();
+    assert.equal(elector.writeDeadline(), TIMINGS.renewDeadline);
+    clock.advance(TIMINGS.renewDeadline - 1);
+    assert.equal(elector.mayWrite(), true);
+    clock.advance(1);
+    assert.equal(elector.mayWrite(), false);
+    assert.equal(elector.isLeader, false);
+    assert.equal(elector.writeDeadline(), 0);
+    assert.equal(running.aborted, true);
+    await eventually("new term", () => elector.mayWrite());
+    assert.equal(running.aborted, true, "what began before stays aborted");
+    assert.equal(elector.writeSignal().aborted, false);
+    assert.deepEqual(a.changes, [true, false, true]);
+    assert.equal((await leaseIn(cluster, namespace))?.spec?.leaseTransitions, 0);
+  },
+);
 
-clusterTest("a write whose time ends while it is being connected is not sent", async (cluster) => {
+clusterTest("a write whose deadline passes during the connect is not sent", async (cluster) => {
   const namespace = await cluster.newNamespace();
   await using proxy = await startFaultProxy(cluster.port);
   const kubeconfig = cluster.kubeconfigFor(cluster.adminToken, proxy.server);
@@ -241,7 +244,7 @@ clusterTest("a write whose time ends while it is being connected is not sent", a
   client.close();
 });
 
-clusterTest("a write that is given up is not sent again", async (cluster) => {
+clusterTest("an aborted write is not sent again", async (cluster) => {
   const namespace = await cluster.newNamespace();
   await using gateway = await startGateway(cluster);
   const client = clientFor(await gateway.kubeconfigFor(cluster.adminToken));
@@ -265,26 +268,29 @@ clusterTest("a write that is given up is not sent again", async (cluster) => {
   client.close();
 });
 
-clusterTest("a deleted lease is made again by its holder, and taken by nobody", async (cluster) => {
-  const namespace = await cluster.newNamespace();
-  await using a = startReplica(cluster, namespace, "a");
-  await a.elector.acquired();
-  await using b = startReplica(cluster, namespace, "b");
-  await eventually("look of the other", () => b.elector.statistics().holder === "a");
-  for (let time = 0; time < 3; time++) {
-    const { metadata } = (await leaseIn(cluster, namespace))!;
-    assert.equal(await cluster.delete(LEASES, "Lease", NAME, namespace), true);
-    await eventually("new lease", async () => {
-      const lease = await leaseIn(cluster, namespace);
-      return lease !== null && lease.metadata.uid !== metadata.uid;
-    });
-    assert.equal((await leaseIn(cluster, namespace))?.spec?.holderIdentity, "a");
-  }
-  assert.deepEqual([a.changes, b.changes], [[true], []]);
-});
+clusterTest(
+  "a deleted lease is recreated by its holder, and taken by nobody else",
+  async (cluster) => {
+    const namespace = await cluster.newNamespace();
+    await using a = startReplica(cluster, namespace, "a");
+    await a.elector.acquired();
+    await using b = startReplica(cluster, namespace, "b");
+    await eventually("look of the other", () => b.elector.statistics().holder === "a");
+    for (let time = 0; time < 3; time++) {
+      const { metadata } = (await leaseIn(cluster, namespace))!;
+      assert.equal(await cluster.delete(LEASES, "Lease", NAME, namespace), true);
+      await eventually("new lease", async () => {
+        const lease = await leaseIn(cluster, namespace);
+        return lease !== null && lease.metadata.uid !== metadata.uid;
+      });
+      assert.equal((await leaseIn(cluster, namespace))?.spec?.holderIdentity, "a");
+    }
+    assert.deepEqual([a.changes, b.changes], [[true], []]);
+  },
+);
 
 clusterTest(
-  "who first looks at no lease waits where another may lead, and leads then",
+  "a replica that first finds no lease waits if another may lead, and then leads",
   async (cluster) => {
     const namespace = await cluster.newNamespace();
     await using gateway = await startGateway(cluster);
@@ -309,7 +315,7 @@ clusterTest(
   },
 );
 
-clusterTest("a holder stops when somebody else is written into its lease", async (cluster) => {
+clusterTest("a holder stops when another holder is written into its lease", async (cluster) => {
   const namespace = await cluster.newNamespace();
   for (const holderIdentity of ["somebody", ""]) {
     await using a = startReplica(cluster, namespace, `a${holderIdentity}`);
@@ -325,7 +331,7 @@ clusterTest("a holder stops when somebody else is written into its lease", async
   }
 });
 
-clusterTest("a lease that cannot be read is free after a whole lease duration", async (cluster) => {
+clusterTest("an unreadable lease is free after a whole lease duration", async (cluster) => {
   const namespace = await cluster.newNamespace();
   await cluster.create({
     apiVersion: LEASES,
@@ -350,7 +356,7 @@ clusterTest("a lease that cannot be read is free after a whole lease duration", 
 });
 
 clusterTest(
-  "the rights that are needed are three, and what is missing is named",
+  "three permissions are needed, and a missing one is named",
   async (cluster) => {
     const namespace = await cluster.newNamespace();
     const kubeconfig = await cluster.serviceAccountKubeconfig(namespace, "controller");
@@ -389,7 +395,7 @@ clusterTest(
   },
 );
 
-clusterTest("a leader outlives answers that are no answers", async (cluster) => {
+clusterTest("a leader survives invalid responses", async (cluster) => {
   const namespace = await cluster.newNamespace();
   await using gateway = await startGateway(cluster);
   const kubeconfig = await gateway.kubeconfigFor(cluster.adminToken);
@@ -405,7 +411,7 @@ clusterTest("a leader outlives answers that are no answers", async (cluster) => 
   assert.deepEqual(a.changes, [true]);
 });
 
-clusterTest("a server that refuses is not asked in a loop", async (cluster) => {
+clusterTest("a server that rejects calls is not called in a loop", async (cluster) => {
   const namespace = await cluster.newNamespace();
   await using gateway = await startGateway(cluster);
   gateway.inject({ resource: "leases" }, failure(500));
@@ -418,32 +424,35 @@ clusterTest("a server that refuses is not asked in a loop", async (cluster) => {
   assert.equal(a.lines.length, 1, "the failure is told once");
 });
 
-clusterTest("a leader that is cut off stops, and another leads after it", async (cluster) => {
-  const namespace = await cluster.newNamespace();
-  await using proxy = await startFaultProxy(cluster.port);
-  const kubeconfig = await cluster.writeFile(
-    cluster.kubeconfigFor(cluster.adminToken, proxy.server),
-  );
-  await using a = startReplica(cluster, namespace, "a", { kubeconfig });
-  await a.elector.acquired();
-  const order: string[] = [];
-  const lost = new Promise<void>((resolve) =>
-    a.elector.writeSignal().addEventListener("abort", () => resolve(void order.push("a stopped")))
-  );
-  await using b = startReplica(cluster, namespace, "b");
-  await eventually("look of the other", () => b.elector.statistics().holder === "a");
-  proxy.stall(true);
-  const cut = performance.now();
-  await Promise.all([lost, b.elector.acquired().then(() => order.push("b leads"))]);
-  console.log(
-    `cut off: another leads after ${Math.round(performance.now() - cut)} ms ` +
-      `with a lease of ${TIMINGS.leaseDuration} ms`,
-  );
-  assert.deepEqual(order, ["a stopped", "b leads"]);
-  assert.equal(a.elector.mayWrite(), false);
-  const { reason } = a.lines.find(({ message }) => message === "Not leading any more")!;
-  assert.match(String(reason), /not renewed within 2000 ms/);
-  proxy.stall(false);
-  await eventually("word of the other", () => messages(a).includes("Another replica leads"));
-  assert.deepEqual([a.changes, b.changes], [[true, false], [true]]);
-});
+clusterTest(
+  "a leader that loses its connection stops, and another leads after it",
+  async (cluster) => {
+    const namespace = await cluster.newNamespace();
+    await using proxy = await startFaultProxy(cluster.port);
+    const kubeconfig = await cluster.writeFile(
+      cluster.kubeconfigFor(cluster.adminToken, proxy.server),
+    );
+    await using a = startReplica(cluster, namespace, "a", { kubeconfig });
+    await a.elector.acquired();
+    const order: string[] = [];
+    const lost = new Promise<void>((resolve) =>
+      a.elector.writeSignal().addEventListener("abort", () => resolve(void order.push("a stopped")))
+    );
+    await using b = startReplica(cluster, namespace, "b");
+    await eventually("look of the other", () => b.elector.statistics().holder === "a");
+    proxy.stall(true);
+    const cut = performance.now();
+    await Promise.all([lost, b.elector.acquired().then(() => order.push("b leads"))]);
+    console.log(
+      `cut off: another leads after ${Math.round(performance.now() - cut)} ms ` +
+        `with a lease of ${TIMINGS.leaseDuration} ms`,
+    );
+    assert.deepEqual(order, ["a stopped", "b leads"]);
+    assert.equal(a.elector.mayWrite(), false);
+    const { reason } = a.lines.find(({ message }) => message === "Not leading any more")!;
+    assert.match(String(reason), /not renewed within 2000 ms/);
+    proxy.stall(false);
+    await eventually("word of the other", () => messages(a).includes("Another replica leads"));
+    assert.deepEqual([a.changes, b.changes], [[true, false], [true]]);
+  },
+);

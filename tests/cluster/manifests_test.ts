@@ -54,7 +54,7 @@ async function applyManifests(cluster: TestCluster): Promise<string[] | null> {
 }
 
 clusterTest(
-  "kubectl apply -f manifests/ on an empty cluster makes all of it, and the second time nothing",
+  "kubectl apply -f manifests/ creates everything on an empty cluster, and nothing the second time",
   async (cluster) => {
     const first = await applyManifests(cluster);
     if (first === null) return;
@@ -85,7 +85,7 @@ clusterTest(
   },
 );
 
-Deno.test("kubectl apply -f manifests/ over the manifests of the controller in Rust replaces them", async () => {
+Deno.test("kubectl apply -f manifests/ replaces the manifests of the Rust controller", async () => {
   const cluster = await startCluster({ name: "kubectl apply -f manifests/ over the old ones" });
   if (cluster === null) return;
   await using _ = cluster;
@@ -138,7 +138,7 @@ Deno.test("kubectl apply -f manifests/ over the manifests of the controller in R
   }
 });
 
-clusterTest("pod security's level restricted takes the controller's pods", async (cluster) => {
+clusterTest("the restricted pod security level accepts the controller's pods", async (cluster) => {
   const namespace = await cluster.newNamespace();
   const labels = { "pod-security.kubernetes.io/enforce": "restricted" };
   await cluster.apply({
@@ -166,7 +166,7 @@ clusterTest("pod security's level restricted takes the controller's pods", async
   match(refused.text, /violates PodSecurity \\"restricted:latest\\"/);
 });
 
-Deno.test("the controller's Deployment fits its command line, its version and its labels", async () => {
+Deno.test("the controller's Deployment matches its command line, its version and its labels", async () => {
   const { metadata, spec: { selector, template } } = await controllerDeployment();
   equal(metadata.namespace, NAMESPACE);
   deepEqual(selector, { matchLabels: { "app.kubernetes.io/name": "pingress-controller" } });
@@ -189,7 +189,7 @@ Deno.test("the controller's Deployment fits its command line, its version and it
   equal(parsed.options.controllerNames.includes(ingressClass.spec.controller), true);
 });
 
-Deno.test("kubectl apply takes the place of an installation by other means, and of rights for all namespaces", async () => {
+Deno.test("kubectl apply replaces an installation by other means, and permissions for all namespaces", async () => {
   const cluster = await startCluster({ name: "kubectl apply over other installations" });
   if (cluster === null) return;
   await using _ = cluster;
@@ -233,7 +233,7 @@ interface Service extends KubeObject {
   };
 }
 
-Deno.test("the controller's Service leads to the stream of its pods", async () => {
+Deno.test("the controller's Service reaches the stream of its pods", async () => {
   const objects = await manifest<KubeObject>("pingress-controller.yaml");
   const { spec: { template } } = await controllerDeployment();
   const service = objects.find(({ kind }) => kind === "Service") as Service;
@@ -247,7 +247,7 @@ Deno.test("the controller's Service leads to the stream of its pods", async () =
 });
 
 for (const file of ["hostport.yaml", "namespaced/rights.yaml"]) {
-  Deno.test(`proxies' account in ${file} has no right and no token of the API's`, async () => {
+  Deno.test(`the proxies' account in ${file} has no permission and no API token`, async () => {
     const objects = await manifest<
       KubeObject & {
         automountServiceAccountToken?: boolean;
@@ -315,7 +315,7 @@ clusterTest(
   },
 );
 
-clusterTest("the API server takes the network policy of docs/security.md", async (cluster) => {
+clusterTest("the API server accepts the network policy of docs/security.md", async (cluster) => {
   const text = await Deno.readTextFile(join(MANIFESTS, "..", "docs", "security.md"));
   const policies = text.matchAll(
     /```yaml\n(apiVersion: networking.k8s.io\/v1\nkind: NetworkPolicy\n.*?)```/gs,
@@ -342,7 +342,7 @@ function quoted(cell: string): string[] {
   return Array.from(cell.matchAll(/`([^`]+)`/g), ([, text]) => text);
 }
 
-Deno.test("docs/install.md has each right", async () => {
+Deno.test("docs/install.md lists each permission", async () => {
   const grants = grantsOf(await readRules());
   const granted = (isOurs: boolean) =>
     grants.filter(({ namespace }) => (namespace === NAMESPACE) === isOurs)
@@ -362,7 +362,7 @@ Deno.test("docs/install.md has each right", async () => {
 });
 
 for (const file of ["hostport.yaml", "namespaced/rights.yaml"]) {
-  Deno.test(`rights in ${file} are for exactly the names that the controller gives its objects`, async () => {
+  Deno.test(`permissions in ${file} are for exactly the names of the controller's objects`, async () => {
     const count = (length: number, nameOf: (index: number) => string) =>
       Array.from({ length }, (_, index) => nameOf(index));
     const names: Record<string, readonly string[]> = {

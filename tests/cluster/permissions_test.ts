@@ -109,7 +109,7 @@ Deno.test("code in the controller reaches the API server and its own port, reads
   }
 });
 
-Deno.test("code in the controller sees none of the environment's variables, and cannot set one", async () => {
+Deno.test("code in the controller sees no environment variables, and cannot set any", async () => {
   const folder = await kubeconfigFolder("https://127.0.0.1:1");
   try {
     const { worker, first } = await probe([`--kubeconfig=${folder}/kubeconfig`], []);
@@ -124,7 +124,7 @@ Deno.test("code in the controller sees none of the environment's variables, and 
   }
 });
 
-Deno.test("the way to run the controller permits neither everything nor more than net, read and three variables", async () => {
+Deno.test("the controller's command line grants only net, read and three variables", async () => {
   const { permissions } = JSON.parse(await Deno.readTextFile(join(ROOT, "deno.json")));
   const command = await controllerCommand();
   // Flags of V8 decide about memory, none about rights.
@@ -157,7 +157,7 @@ async function runWith(denoFlags: readonly string[], flags: readonly string[]) {
   return { code, said: new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr) };
 }
 
-Deno.test("started with too few permissions, the controller says which flag is missing", async () => {
+Deno.test("a controller without enough permissions reports the missing flag", async () => {
   const folder = await kubeconfigFolder("https://127.0.0.1:18443");
   const template = join(ROOT, "manifests", "sample", "sample.yaml");
   const cases: readonly (readonly [denoFlags: readonly string[], flag: string])[] = [
@@ -182,7 +182,7 @@ Deno.test("started with too few permissions, the controller says which flag is m
   }
 });
 
-Deno.test("a kubeconfig that leaves open who signs the API server's certificate is refused", async () => {
+Deno.test("a kubeconfig without a CA for the API server is rejected", async () => {
   const file = await Deno.makeTempFile();
   const kubeconfig = JSON.parse(
     kubeconfigText({ server: "https://127.0.0.1:1", caPem: "", credentials: { token: "x" } }),
@@ -198,7 +198,7 @@ Deno.test("a kubeconfig that leaves open who signs the API server's certificate 
   }
 });
 
-clusterTest("a controller that was started with no more than it needs works", async (cluster) => {
+clusterTest("a controller with only the required permissions works", async (cluster) => {
   const folder = await Deno.makeTempDir();
   const kubeconfig = join(folder, "kubeconfig");
   await Deno.writeTextFile(kubeconfig, cluster.kubeconfigFor(cluster.adminToken));
@@ -219,7 +219,7 @@ clusterTest("a controller that was started with no more than it needs works", as
 });
 
 clusterTest(
-  "a kubeconfig may name the API server by name, or leave its certificate unchecked",
+  "a kubeconfig may address the API server by name, or skip the verification of its certificate",
   async (cluster) => {
     const byName = cluster.kubeconfigFor(cluster.adminToken, `https://localhost:${cluster.port}`);
     const unchecked = JSON.parse(byName);

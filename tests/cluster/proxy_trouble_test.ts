@@ -131,7 +131,7 @@ const TROUBLES: Readonly<Record<string, readonly [status: unknown, reason: strin
 
 for (const [name, [status, reason, text]] of Object.entries(TROUBLES)) {
   clusterTest(
-    `it is told of ${name}, and the address of that node is left out`,
+    `${name} is reported, and the address of that node is removed`,
     async (cluster) => {
       await using scene = await ControllerScene.start(cluster);
       await troubled(scene, status);
@@ -155,7 +155,7 @@ function accountOf(live: Live | null): unknown {
 }
 
 clusterTest(
-  "a problem of the DaemonSet that is known before a watch shows it becomes an Event all the same",
+  "a problem of the DaemonSet found before its watch event still becomes an Event",
   async (cluster) => {
     await using scene = await ControllerScene.prepare(cluster, { account: false, gateway: true });
     const shown = Promise.withResolvers<void>();
@@ -175,7 +175,7 @@ clusterTest(
 );
 
 clusterTest(
-  "an installation without the proxies' account has proxies that live on files, and says so",
+  "an installation without the proxies' account has proxies that use files only, and reports it",
   async (cluster) => {
     await using scene = await ControllerScene.start(cluster, { account: false });
     await scene.service("web");
@@ -213,7 +213,7 @@ clusterTest(
 );
 
 clusterTest(
-  "with --proxy-updates=files proxies know no controller, and need no account",
+  "with --proxy-updates=files proxies have no controller, and need no account",
   async (cluster) => {
     await using scene = await ControllerScene.start(cluster, {
       args: ["--proxy-updates=files"],

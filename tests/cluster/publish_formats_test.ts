@@ -30,7 +30,7 @@ function format1Of(objects: readonly Live[]): readonly unknown[] {
 }
 
 clusterTest(
-  "an upgrade publishes beside format 1, which stays as it is with its keys",
+  "an upgrade publishes beside format 1, which stays unchanged with its keys",
   async (cluster) => {
     await using scene = await upgraded(cluster);
     const before = format1Of(await scene.list());
@@ -54,7 +54,7 @@ clusterTest(
   },
 );
 
-clusterTest("keys go once format 1 has been deleted by hand", async (cluster) => {
+clusterTest("keys are removed once format 1 has been deleted manually", async (cluster) => {
   await using scene = await upgraded(cluster);
   await scene.done(AFTER);
   for (const name of ["pingress-config", "pingress-config-1", "pingress-config-2"]) {
@@ -69,7 +69,7 @@ clusterTest("keys go once format 1 has been deleted by hand", async (cluster) =>
   equal(Object.keys((await scene.must("Secret", "pingress-keys")).data!).length, 100);
 });
 
-clusterTest("what is removed is removed in both formats", async (cluster) => {
+clusterTest("a removal removes both formats", async (cluster) => {
   await using scene = await upgraded(cluster);
   await scene.done(AFTER);
   equal((await scene.publisher.remove()).ok, true);

@@ -12,7 +12,7 @@ const LATER = largeSnapshot({ routes: 300, certificates: 800, seed: 2, seen: "2"
 
 const FIRST = "ConfigMap pingress-config-v2";
 
-clusterTest("a configuration is published whole, and only once", async (cluster) => {
+clusterTest("a configuration is published completely, and only once", async (cluster) => {
   await using scene = await PublishScene.create(cluster);
   deepEqual(await scene.done(SMALL), ["Secret pingress-keys", FIRST]);
   await scene.expectPublished(SMALL);
@@ -54,7 +54,7 @@ clusterTest(
 );
 
 clusterTest(
-  "whatever write is the last one, what is published is whole, and is finished later",
+  "whichever write is the last one, the published configuration is complete, and is updated later",
   async (cluster) => {
     await using scene = await PublishScene.create(cluster);
     const steps = [LARGE, LATER, SMALL, LARGE, FEWER, LATER];
@@ -78,7 +78,7 @@ clusterTest(
   },
 );
 
-clusterTest("what is superseded stays for two minutes, and goes then", async (cluster) => {
+clusterTest("superseded parts stay for two minutes, and are then removed", async (cluster) => {
   await using scene = await PublishScene.create(cluster);
   await scene.done(LARGE);
   const first = await scene.sync(SMALL);
@@ -108,7 +108,7 @@ clusterTest("what is superseded stays for two minutes, and goes then", async (cl
   equal(Object.keys((await scene.must("Secret", "pingress-keys")).data!).length, 3);
 });
 
-clusterTest("a leader that led before counts the two minutes anew", async (cluster) => {
+clusterTest("a replica that leads again restarts the two minutes", async (cluster) => {
   await using scene = await PublishScene.create(cluster);
   await scene.done(SMALL);
   await scene.done(FEWER);
@@ -119,7 +119,7 @@ clusterTest("a leader that led before counts the two minutes anew", async (clust
   equal(result.ok && result.again, 120_000);
 });
 
-clusterTest("a key that is not used any more is deleted in the end", async (cluster) => {
+clusterTest("an unused key is deleted eventually", async (cluster) => {
   await using scene = await PublishScene.create(cluster);
   await scene.done(SMALL);
   deepEqual(await scene.done(FEWER), [FIRST]);
@@ -131,7 +131,7 @@ clusterTest("a key that is not used any more is deleted in the end", async (clus
   await scene.expectPublished(FEWER);
 });
 
-clusterTest("parts take turns, however often they change", async (cluster) => {
+clusterTest("parts alternate, however often they change", async (cluster) => {
   await using scene = await PublishScene.create(cluster);
   for (let turn = 0; turn < 6; turn++) {
     scene.now += 1000;
@@ -143,7 +143,7 @@ clusterTest("parts take turns, however often they change", async (cluster) => {
   ok((await scene.list()).length <= 12);
 });
 
-clusterTest("foreign changes are put back", async (cluster, context) => {
+clusterTest("foreign changes are reverted", async (cluster, context) => {
   const hash = SMALL.certificates.length > 0 ? "f".repeat(64) : "";
   const cases: [says: string, change: (scene: PublishScene) => Promise<void>][] = [
     [
@@ -216,7 +216,7 @@ clusterTest("foreign changes are put back", async (cluster, context) => {
 });
 
 clusterTest(
-  "what others add that does not matter stays: labels and annotations",
+  "labels and annotations added by others stay",
   async (cluster) => {
     await using scene = await PublishScene.create(cluster);
     await scene.done(SMALL);
@@ -244,7 +244,7 @@ clusterTest("the Rust controller's ConfigMap is taken over", async (cluster) => 
 });
 
 clusterTest(
-  "somebody else's write meanwhile is a conflict, and nothing of it is lost",
+  "a concurrent write by somebody else is a conflict, and nothing of it is lost",
   async (cluster) => {
     await using scene = await PublishScene.create(cluster);
     await using other = await PublishScene.create(cluster, scene.namespace);
@@ -265,7 +265,7 @@ clusterTest(
 );
 
 clusterTest(
-  "without leave nothing is written, and what is right is no matter of leave",
+  "without leadership nothing is written, and a correct state needs no leadership",
   async (cluster) => {
     await using scene = await PublishScene.create(cluster);
     scene.leave = 0;
@@ -279,16 +279,19 @@ clusterTest(
   },
 );
 
-clusterTest("what does not fit is a problem, and what was published stays", async (cluster) => {
-  await using scene = await PublishScene.create(cluster);
-  await scene.done(SMALL);
-  const result = await scene.sync(largeSnapshot({ certificates: 6000, keyBytes: 100 }));
-  ok(!result.ok && result.kind === "too-large");
-  equal(result.problem.reason, "ConfigurationTooLarge");
-  await scene.expectPublished(SMALL);
-});
+clusterTest(
+  "a configuration that does not fit is a problem, and the published one stays",
+  async (cluster) => {
+    await using scene = await PublishScene.create(cluster);
+    await scene.done(SMALL);
+    const result = await scene.sync(largeSnapshot({ certificates: 6000, keyBytes: 100 }));
+    ok(!result.ok && result.kind === "too-large");
+    equal(result.problem.reason, "ConfigurationTooLarge");
+    await scene.expectPublished(SMALL);
+  },
+);
 
-clusterTest("the API server takes a configuration that is nearly too large", async (cluster) => {
+clusterTest("the API server accepts a configuration that is almost too large", async (cluster) => {
   await using scene = await PublishScene.create(cluster);
   const huge = largeSnapshot({ routes: 10_000, certificates: 4000, keyBytes: 3200 });
   const result = await scene.sync(huge);
@@ -296,35 +299,38 @@ clusterTest("the API server takes a configuration that is nearly too large", asy
   await scene.expectPublished(huge);
 });
 
-clusterTest("removing takes away all of it and nothing else, the index first", async (cluster) => {
-  await using scene = await PublishScene.create(cluster);
-  await scene.done(LARGE);
-  await cluster.create({
-    apiVersion: "v1",
-    kind: "ConfigMap",
-    metadata: { name: "another", labels: { "pingress.io/published": "snapshot" } },
-  }, scene.namespace);
-  await scene.settled();
-  const result = await scene.publisher.remove();
-  ok(result.ok);
-  deepEqual(result.removed.map(({ name }) => name), [
-    "pingress-config-v2",
-    "pingress-config-v2-1",
-    "pingress-config-v2-2",
-    "pingress-keys",
-    "pingress-keys-1",
-    "pingress-keys-2",
-    "pingress-keys-3",
-  ]);
-  deepEqual((await scene.list()).map(({ metadata }) => metadata.name), ["another"]);
-  await scene.settled();
-  equal(scene.publisher.published().snapshot, null);
-  deepEqual(await scene.done(SMALL), ["Secret pingress-keys", FIRST]);
-  await scene.expectPublished(SMALL);
-});
+clusterTest(
+  "a removal deletes everything of ours and nothing else, the index first",
+  async (cluster) => {
+    await using scene = await PublishScene.create(cluster);
+    await scene.done(LARGE);
+    await cluster.create({
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { name: "another", labels: { "pingress.io/published": "snapshot" } },
+    }, scene.namespace);
+    await scene.settled();
+    const result = await scene.publisher.remove();
+    ok(result.ok);
+    deepEqual(result.removed.map(({ name }) => name), [
+      "pingress-config-v2",
+      "pingress-config-v2-1",
+      "pingress-config-v2-2",
+      "pingress-keys",
+      "pingress-keys-1",
+      "pingress-keys-2",
+      "pingress-keys-3",
+    ]);
+    deepEqual((await scene.list()).map(({ metadata }) => metadata.name), ["another"]);
+    await scene.settled();
+    equal(scene.publisher.published().snapshot, null);
+    deepEqual(await scene.done(SMALL), ["Secret pingress-keys", FIRST]);
+    await scene.expectPublished(SMALL);
+  },
+);
 
 clusterTest(
-  "certificates live on in what was published, though somebody damages it",
+  "certificates of the published configuration are kept, even if somebody damages it",
   async (cluster) => {
     await using scene = await PublishScene.create(cluster);
     await scene.done(LARGE);

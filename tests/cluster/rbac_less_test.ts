@@ -18,7 +18,7 @@ async function documentedRules(heading: string): Promise<Rules[]> {
   return parseAllDocuments(block).map((document) => document.toJS() as Rules);
 }
 
-Deno.test("with get alone on Secrets the named ones are read all the same", async () => {
+Deno.test("with only get on Secrets the referenced ones are still read", async () => {
   const documented = await documentedRules("Without listing Secrets");
   deepEqual(documented.map(({ kind }) => kind), ["ClusterRole", "Role"]);
   const scene = await RbacScene.create("get alone on Secrets", {
@@ -59,7 +59,7 @@ Deno.test("with get alone on Secrets the named ones are read all the same", asyn
   equal(await controller.stop(), 0);
 });
 
-Deno.test("where nodes cannot be read, everything works but new addresses, and old ones stay", async () => {
+Deno.test("without access to nodes, everything works except new addresses, and old ones stay", async () => {
   const scene = await RbacScene.create("no right to nodes");
   if (scene === null) return;
   await using _ = scene;
@@ -84,7 +84,7 @@ Deno.test("where nodes cannot be read, everything works but new addresses, and o
   equal(await controller.stop(), 0);
 });
 
-Deno.test("where IngressClasses cannot be read, nothing changes, and the log says what to allow", async () => {
+Deno.test("without access to IngressClasses nothing changes, and the log names the missing permission", async () => {
   const scene = await RbacScene.create("no right to IngressClasses");
   if (scene === null) return;
   await using _ = scene;
@@ -107,7 +107,7 @@ Deno.test("where IngressClasses cannot be read, nothing changes, and the log say
   equal(await controller.stop(), 0);
 });
 
-Deno.test("with the rights of the version before everything is served, and a problem says what to apply", async () => {
+Deno.test("with the previous version's permissions everything is served, and a problem names the manifests to apply", async () => {
   const scene = await RbacScene.create("no right to claims and Namespaces", {
     rights: "hostport.yaml",
     change: (rules) =>

@@ -19,7 +19,7 @@ import {
 
 const PLURALS = LOAD_BALANCER_KINDS.map(([, , plural]) => plural);
 
-Deno.test("without any one right the controller says which is missing, and goes on when it is back", async (test) => {
+Deno.test("without any one permission the controller names it, and continues when it is restored", async (test) => {
   const scene = await RbacScene.create("rights that are taken away");
   if (scene === null) return;
   await using _ = scene;
@@ -49,7 +49,7 @@ Deno.test("without any one right the controller says which is missing, and goes 
   const all = toMake.flatMap(({ patch, create }) => [...patch, ...create]);
   await losses.take([...start, ...toLook, ...all]);
   await using first = await way.spawn(...LOAD_BALANCER_ARGS);
-  await test.step("to start and to lead", async () => {
+  await test.step("starting and leading", async () => {
     for (const grant of start) {
       await losses.missed(first, [grant]);
       await losses.giveBack([grant]);
@@ -57,7 +57,7 @@ Deno.test("without any one right the controller says which is missing, and goes 
     await first.ready();
   });
 
-  await test.step("to be known by proxies, and to know them", async () => {
+  await test.step("token reviews and the stream's CA", async () => {
     for (const grant of toLook) {
       await losses.missed(first, [grant]);
       await losses.giveBack([grant]);
@@ -82,12 +82,12 @@ Deno.test("without any one right the controller says which is missing, and goes 
     );
   });
 
-  await test.step("to go on leading", async () => {
+  await test.step("continuing to lead", async () => {
     await losses.lose(first, losses.pick("update", ["leases"]), () => Promise.resolve());
     for (const [apiVersion, kind] of LOAD_BALANCER_KINDS) await scene.has(apiVersion, kind);
   });
 
-  await test.step("to keep Deployment, Service, disruption budget and autoscaler", async () => {
+  await test.step("Deployment, Service, disruption budget and autoscaler", async () => {
     await losses.lose(first, losses.pick("create", PLURALS), async () => {
       for (const [apiVersion, kind] of LOAD_BALANCER_KINDS) {
         await cluster.delete(apiVersion, kind, PROXY, NAMESPACE);
@@ -97,7 +97,7 @@ Deno.test("without any one right the controller says which is missing, and goes 
     await losses.lose(first, losses.pick("patch", PLURALS), spoilAll);
   });
 
-  await test.step("to publish", async () => {
+  await test.step("publishing", async () => {
     for (
       const [kind, name, plural] of [
         ["ConfigMap", "pingress-config-v2", "configmaps"],
@@ -118,7 +118,7 @@ Deno.test("without any one right the controller says which is missing, and goes 
     await losses.lose(first, losses.pick("get", ["secrets"]), () => scene.writeCertificate());
   });
 
-  await test.step("to tell users, and to clear up after the controller in Rust", async () => {
+  await test.step("status, Events and cleanup after the Rust controller", async () => {
     const status = losses.pick("patch", ["ingresses/status"]);
     await losses.lose(first, status, () => scene.giveAddress("192.0.2.3"));
     await losses.lose(first, losses.pick("create", ["events"]), () => scene.writeBad("bad"));
@@ -131,7 +131,7 @@ Deno.test("without any one right the controller says which is missing, and goes 
   });
 
   await using second = await way.start(...HOST_PORT_ARGS);
-  await test.step("to take over, and to keep a DaemonSet", async () => {
+  await test.step("taking over, and a DaemonSet", async () => {
     await losses.lose(second, losses.pick("patch", ["events"]), () => first.stop());
     await scene.has("apps/v1", "DaemonSet");
     const spoil = () => scene.spoil("apps/v1", "DaemonSet");
@@ -153,13 +153,13 @@ Deno.test("without any one right the controller says which is missing, and goes 
     );
   });
 
-  await test.step("to watch", async () => {
+  await test.step("watching", async () => {
     const from = second.lines.length;
     await losses.lose(second, losses.all("watch"), () => endWatches());
     await watchedAgain(second, from);
   });
 
-  await test.step("to list", async () => {
+  await test.step("listing", async () => {
     // The API server has forgotten where the watches were.
     const forgotten = gateway.inject({ verb: "watch" }, gone());
     await losses.lose(second, losses.all("list"), () => endWatches(), () => {
@@ -169,7 +169,7 @@ Deno.test("without any one right the controller says which is missing, and goes 
     forgotten.remove();
   });
 
-  await test.step("to take everything away", async () => {
+  await test.step("removing everything", async () => {
     const all = [
       ...losses.pick("delete", ["daemonsets"]),
       ...losses.pick("delete", ["configmaps"]),
@@ -183,7 +183,7 @@ Deno.test("without any one right the controller says which is missing, and goes 
     }
   });
 
-  await test.step("no right was left out", async () => {
+  await test.step("no permission was left out", async () => {
     deepEqual(losses.untried, []);
     equal(await second.stop(), 0);
   });

@@ -19,7 +19,7 @@ import { connectProxy } from "./support/stream_scene.ts";
 /** For all namespaces, and for one. */
 const FILES = ["hostport.yaml", "namespaced/rights.yaml"];
 
-Deno.test("no right is given twice", async () => {
+Deno.test("no permission is granted twice", async () => {
   for (const file of FILES) {
     const grants = grantsOf(await readRules(file));
     const twice = grants.filter((grant, i) =>
@@ -34,7 +34,7 @@ Deno.test("no right is given twice", async () => {
   }
 });
 
-Deno.test("no right is a wildcard, or one by which others can be had", async () => {
+Deno.test("no permission is a wildcard, or allows privilege escalation", async () => {
   const grants = (await Promise.all(FILES.map(readRules))).flatMap(grantsOf);
   for (const { group, resource, verb } of grants) {
     for (const part of [group, resource, verb]) equal(part.includes("*"), false, part);
@@ -69,7 +69,7 @@ async function doEverything(
     });
 
   await using first = await way.start(...HOST_PORT_ARGS, ...args);
-  await test.step("HostPort: configuration, proxies, status, Events, the old controller's rest", async () => {
+  await test.step("HostPort: configuration, proxies, status, Events, leftovers of the old controller", async () => {
     await scene.has("v1", "ConfigMap", "pingress-config-v2");
     await scene.has("v1", "Secret", "pingress-keys");
     await eventually("address", async () => await scene.addressesOf("web") === addresses.hostPort);
@@ -88,12 +88,12 @@ async function doEverything(
     deepEqual(ingress?.metadata.finalizers ?? [], []);
   });
 
-  await test.step("a proxy's token is checked, and it gets its configuration", async () => {
+  await test.step("a proxy's token is reviewed, and it gets its configuration", async () => {
     await using proxy = await connectProxy({ cluster, system: NAMESPACE, controller: first });
     await proxy.line("snapshot");
   });
 
-  await test.step("what others change or delete is put back", async () => {
+  await test.step("objects changed or deleted by others are restored", async () => {
     const own = [
       ["apps/v1", "DaemonSet", PROXY],
       ["v1", "ConfigMap", "pingress-config-v2"],
@@ -133,7 +133,7 @@ async function doEverything(
   });
 
   await using third = await way.start(...LOAD_BALANCER_ARGS, ...args);
-  await test.step("one of the same kind takes over, and finds the Events of the one before", async () => {
+  await test.step("another replica takes over, and finds the previous one's Events", async () => {
     refusals.push(await countOf(second, 403));
     const from = way.gateway.requests.length;
     equal(await second.stop(), 0);
@@ -150,7 +150,7 @@ async function doEverything(
   });
 
   await using fourth = await way.start(...HOST_PORT_ARGS, ...args);
-  await test.step("another one goes back to HostPort", async () => {
+  await test.step("another replica returns to HostPort", async () => {
     refusals.push(await countOf(third, 403));
     equal(await third.stop(), 0);
     await scene.has("apps/v1", "DaemonSet");
@@ -160,7 +160,7 @@ async function doEverything(
     }
   });
 
-  await test.step("without an Ingress everything is taken away", async () => {
+  await test.step("without an Ingress everything is removed", async () => {
     await scene.deleteIngresses();
     await gone(cluster, "apps/v1", "DaemonSet", PROXY);
     await gone(cluster, "v1", "ConfigMap", "pingress-config-v2");
@@ -169,24 +169,24 @@ async function doEverything(
     equal(await fourth.stop(), 0);
   });
 
-  await test.step("nothing was refused", () => {
+  await test.step("no call was denied", () => {
     deepEqual(way.refused(), []);
     deepEqual(refusals, [0, 0, 0, 0]);
   });
 
-  await test.step("each right was used", () => {
+  await test.step("each permission was used", () => {
     const needs = way.gateway.requests.flatMap(needsOf);
     const unused = grantsOf(rules).filter((grant) => !needs.some((need) => covers(grant, need)));
     deepEqual(unused.map(textOf), []);
   });
 
-  await test.step("nothing but these objects was asked for", () => {
+  await test.step("no other objects were requested", () => {
     for (const { path } of way.gateway.recorded({ verb: "none" })) match(path, /^\/(api|apis)\b/);
     equal(way.gateway.recorded({ verb: "deletecollection" }).length, 0);
   });
 }
 
-Deno.test("with the manifests' rights nothing is refused, and each of them is used", async (test) => {
+Deno.test("with the manifests' permissions no call is denied, and each permission is used", async (test) => {
   const scene = await RbacScene.create("the rights of the manifests");
   if (scene === null) return;
   await using _ = scene;
@@ -194,7 +194,7 @@ Deno.test("with the manifests' rights nothing is refused, and each of them is us
   await doEverything(test, scene, { args: [], addresses });
 });
 
-Deno.test("with rights for one namespace nothing is refused, and each of them is used", async (test) => {
+Deno.test("with permissions for one namespace no call is denied, and each permission is used", async (test) => {
   const scene = await RbacScene.create("the rights for one namespace", {
     rights: "namespaced/rights.yaml",
     namespace: "default",

@@ -24,7 +24,7 @@ interface Event extends KubeObject {
   readonly involvedObject: { readonly kind: string; readonly name: string };
 }
 
-clusterTest("replicas that come and go leave everything right", async (cluster) => {
+clusterTest("replicas that start and stop leave everything correct", async (cluster) => {
   await using scene = await ControllerScene.prepare(cluster, {
     args: [`--publish-address=${ADDRESS}`, ...(IS_FULL ? [] : FAST_ELECTION)],
   });

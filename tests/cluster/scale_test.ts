@@ -83,7 +83,7 @@ async function settled(controller: ControllerProcess): Promise<void> {
 }
 
 clusterTest(
-  `${SIZE.ingresses} Ingresses are published and told, at a pace, and not twice`,
+  `${SIZE.ingresses} Ingresses are published and get their status, at a limited rate, and once`,
   async (cluster) => {
     const namespace = await cluster.newNamespace("system");
     const { resources } = await populate(cluster, SIZE);

@@ -55,7 +55,7 @@ async function shows(scene: WritingScene, name: string, addresses: readonly Ingr
   );
 }
 
-clusterTest("Ingresses that are served show the addresses, others nothing", async (cluster) => {
+clusterTest("served Ingresses have the addresses, others have none", async (cluster) => {
   await using scene = await WritingScene.create(cluster);
   await scene.ingress("web");
   await scene.ingress("foreign", "nginx");
@@ -69,25 +69,28 @@ clusterTest("Ingresses that are served show the addresses, others nothing", asyn
   ]);
 });
 
-clusterTest("what reaches no backend gets no address at first, and keeps one", async (cluster) => {
-  await using scene = await WritingScene.create(cluster);
-  for (const name of ["served", "closed", "later"]) await scene.ingress(name);
-  const replica = await scene.replica();
-  const serving = new Serving(replica);
-  serving.sync(ADDRESSES, ["closed", "later"]);
-  await shows(scene, "served", ADDRESSES);
-  serving.sync(ADDRESSES, ["closed"]);
-  await shows(scene, "later", ADDRESSES);
-  assert.deepEqual(await scene.addresses("closed"), []);
-  for (const name of ["served", "later"]) await replica.caughtUp(scene, name);
-  // Its backends are gone for a while: DNS goes on leading to it, and follows a new address.
-  serving.sync(OTHERS, ["served", "closed"]);
-  await shows(scene, "served", OTHERS);
-  await shows(scene, "later", OTHERS);
-  assert.deepEqual(await scene.addresses("closed"), []);
-});
+clusterTest(
+  "an Ingress without a reachable backend gets no address at first, and keeps an existing one",
+  async (cluster) => {
+    await using scene = await WritingScene.create(cluster);
+    for (const name of ["served", "closed", "later"]) await scene.ingress(name);
+    const replica = await scene.replica();
+    const serving = new Serving(replica);
+    serving.sync(ADDRESSES, ["closed", "later"]);
+    await shows(scene, "served", ADDRESSES);
+    serving.sync(ADDRESSES, ["closed"]);
+    await shows(scene, "later", ADDRESSES);
+    assert.deepEqual(await scene.addresses("closed"), []);
+    for (const name of ["served", "later"]) await replica.caughtUp(scene, name);
+    // Its backends are gone for a while: DNS goes on leading to it, and follows a new address.
+    serving.sync(OTHERS, ["served", "closed"]);
+    await shows(scene, "served", OTHERS);
+    await shows(scene, "later", OTHERS);
+    assert.deepEqual(await scene.addresses("closed"), []);
+  },
+);
 
-clusterTest("what is right is not written again, not even by a new leader", async (cluster) => {
+clusterTest("a correct status is not written again, not even by a new leader", async (cluster) => {
   await using scene = await WritingScene.create(cluster);
   for (let i = 0; i < 5; i++) await scene.ingress(`web${i}`);
   const replica = await scene.replica();
@@ -102,7 +105,7 @@ clusterTest("what is right is not written again, not even by a new leader", asyn
   assert.equal(scene.writes().length, 5);
 });
 
-clusterTest("new addresses replace the old ones, and an unknown one none", async (cluster) => {
+clusterTest("new addresses replace the old ones, and an unknown one does not", async (cluster) => {
   await using scene = await WritingScene.create(cluster);
   await scene.ingress("web");
   const replica = await scene.replica();
@@ -118,7 +121,7 @@ clusterTest("new addresses replace the old ones, and an unknown one none", async
   await shows(scene, "web", []);
 });
 
-clusterTest("what another controller wrote before is replaced where we serve", async (cluster) => {
+clusterTest("a status of another controller is replaced where we serve", async (cluster) => {
   await using scene = await WritingScene.create(cluster);
   await scene.ingress("web");
   await scene.writeAs("nginx-ingress-controller", "web", "198.51.100.7", "198.51.100.8");
@@ -135,7 +138,7 @@ clusterTest("what another controller wrote before is replaced where we serve", a
 });
 
 clusterTest(
-  "an Ingress of another class loses our addresses, also after a restart",
+  "an Ingress that changes its class loses our addresses, also after a restart",
   async (cluster) => {
     await using scene = await WritingScene.create(cluster);
     await scene.ingress("here");
@@ -161,7 +164,7 @@ clusterTest(
   },
 );
 
-clusterTest("what the new class's controller wrote stays", async (cluster) => {
+clusterTest("the status written by the new class's controller stays", async (cluster) => {
   await using scene = await WritingScene.create(cluster);
   await scene.ingress("web");
   const replica = await scene.replica();
@@ -178,7 +181,7 @@ clusterTest("what the new class's controller wrote stays", async (cluster) => {
   assert.deepEqual(scene.writes(before), []);
 });
 
-clusterTest("a class that changes before the write stops it", async (cluster) => {
+clusterTest("a class that changes before the write prevents it", async (cluster) => {
   await using scene = await WritingScene.create(cluster);
   await scene.ingress("web");
   const replica = await scene.replica();
@@ -210,7 +213,7 @@ clusterTest("a class that changes before the write stops it", async (cluster) =>
   assert.deepEqual(await scene.addresses("web"), []);
 });
 
-clusterTest("two that write the same status do not fight", async (cluster) => {
+clusterTest("two controllers that write the same status do not fight", async (cluster) => {
   await using scene = await WritingScene.create(cluster);
   await scene.ingress("web");
   const replica = await scene.replica();
@@ -241,7 +244,7 @@ clusterTest("two that write the same status do not fight", async (cluster) => {
   ]);
 });
 
-clusterTest("who overwrites our addresses once is overwritten once", async (cluster) => {
+clusterTest("a single overwrite of our addresses is reverted once", async (cluster) => {
   await using scene = await WritingScene.create(cluster);
   await scene.ingress("web");
   const replica = await scene.replica();
@@ -256,21 +259,24 @@ clusterTest("who overwrites our addresses once is overwritten once", async (clus
   assert.equal(scene.writes(0, "web").length, 2);
 });
 
-clusterTest("who does not lead writes nothing, and all of it once it leads", async (cluster) => {
-  await using scene = await WritingScene.create(cluster);
-  for (let i = 0; i < 3; i++) await scene.ingress(`web${i}`);
-  const replica = await scene.replica();
-  replica.fence.leads = false;
-  const serving = new Serving(replica);
-  serving.sync(OTHERS);
-  serving.sync(ADDRESSES);
-  assert.equal(serving.writer.backlog, 3);
-  replica.fence.leads = true;
-  for (let i = 0; i < 3; i++) await shows(scene, `web${i}`, ADDRESSES);
-  assert.equal(scene.writes().length, 3);
-});
+clusterTest(
+  "a replica that does not lead writes no status, and all of them once it leads",
+  async (cluster) => {
+    await using scene = await WritingScene.create(cluster);
+    for (let i = 0; i < 3; i++) await scene.ingress(`web${i}`);
+    const replica = await scene.replica();
+    replica.fence.leads = false;
+    const serving = new Serving(replica);
+    serving.sync(OTHERS);
+    serving.sync(ADDRESSES);
+    assert.equal(serving.writer.backlog, 3);
+    replica.fence.leads = true;
+    for (let i = 0; i < 3; i++) await shows(scene, `web${i}`, ADDRESSES);
+    assert.equal(scene.writes().length, 3);
+  },
+);
 
-clusterTest("a write that fails is tried again, until it is done", async (cluster) => {
+clusterTest("a failed write is retried until it succeeds", async (cluster) => {
   await using scene = await WritingScene.create(cluster);
   await scene.ingress("web");
   const replica = await scene.replica();
@@ -284,7 +290,7 @@ clusterTest("a write that fails is tried again, until it is done", async (cluste
   assert.deepEqual(await scene.statuses(), [409, 429, 500, 200]);
 });
 
-clusterTest("an Ingress that is gone is not tried again", async (cluster) => {
+clusterTest("a deleted Ingress is not retried", async (cluster) => {
   await using scene = await WritingScene.create(cluster);
   await scene.ingress("web");
   const replica = await scene.replica();
@@ -298,7 +304,7 @@ clusterTest("an Ingress that is gone is not tried again", async (cluster) => {
 });
 
 clusterTest(
-  "three hundred Ingresses do not storm the API, nor keep a new one waiting",
+  "three hundred Ingresses do not flood the API, nor delay a new one",
   async (cluster) => {
     await using scene = await WritingScene.create(cluster);
     for (let i = 0; i < 300; i += 20) {
@@ -328,7 +334,7 @@ clusterTest(
   },
 );
 
-clusterTest("where no class is served any more, none of our addresses is left", async (cluster) => {
+clusterTest("if no class is served any more, none of our addresses is left", async (cluster) => {
   await using scene = await WritingScene.create(cluster);
   for (const name of ["web", "api"]) await scene.ingress(name);
   await scene.ingress("foreign", "nginx");

@@ -35,7 +35,7 @@ async function writeMany(scene: ControllerScene, round: number): Promise<void> {
 }
 
 clusterTest(
-  "streams that break in the middle of lines end in what the controller has",
+  "streams that break within lines end with the controller's snapshot",
   async (cluster) => {
     await using scene = await prepare(cluster);
     const { controller } = scene;
@@ -72,7 +72,7 @@ clusterTest(
 );
 
 clusterTest(
-  "a network that falls silent is taken for a dead controller, and then for a live one",
+  "a silent network makes the controller count as dead, and later as alive again",
   async (cluster) => {
     await using scene = await prepare(cluster);
     await using network: FaultProxy = await startFaultProxy(await streamPort(scene.controller));

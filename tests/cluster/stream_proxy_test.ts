@@ -11,7 +11,7 @@ import { answerOf, startStreamedProxy } from "./support/streamed_proxy.ts";
 const CHANGES = IS_FULL ? 200 : 50;
 
 clusterTest(
-  "an Ingress is served by a proxy milliseconds after it was written",
+  "a proxy serves an Ingress milliseconds after it was written",
   async (cluster) => {
     await using scene = await ControllerScene.prepare(cluster, {
       args: ["--stream-name=127.0.0.1"],
@@ -50,7 +50,7 @@ clusterTest(
 );
 
 clusterTest(
-  "a proxy goes on while no controller is there, and has the next one's word at once",
+  "a proxy keeps serving without a controller, and gets the next one's updates at once",
   async (cluster) => {
     await using scene = await ControllerScene.prepare(cluster, {
       args: ["--stream-name=127.0.0.1", ...FAST_ELECTION],

@@ -37,7 +37,7 @@ async function write(cluster: TestCluster, count: number): Promise<void> {
   }));
 }
 
-Deno.test("after an etcd was put back to a backup proxies keep what they have, which is told of, until they are restarted", async () => {
+Deno.test("after an etcd restore proxies keep their snapshot, which is reported, until they are restarted", async () => {
   const cluster = await startCluster({ name: "an etcd that is put back" });
   if (cluster === null) return;
   await using _ = cluster;
@@ -98,7 +98,7 @@ Deno.test("after an etcd was put back to a backup proxies keep what they have, w
   });
 });
 
-Deno.test("a cluster that is made anew empties no proxy, and takes it over with its first route", async () => {
+Deno.test("a recreated cluster empties no proxy, and replaces the snapshot with its first route", async () => {
   const cluster = await startCluster({ name: "a cluster that is made anew" });
   if (cluster === null) return;
   await using _ = cluster;

@@ -146,7 +146,7 @@ function failures(proxy: ProxyProcess): unknown[] {
 }
 
 clusterTest(
-  "authorities and certificates change under a proxy that reconnects, which never notices",
+  "CAs and certificates change under a reconnecting proxy, without an interruption",
   async (cluster) => {
     const namespace = await cluster.newNamespace("system");
     const times: AuthorityTimes = {
@@ -196,7 +196,7 @@ async function shorten(cluster: TestCluster, token: string, seconds: number): Pr
 }
 
 clusterTest(
-  "a stream outlives its tokens as long as newer ones come, and ends with the last",
+  "a stream continues as long as newer tokens arrive, and ends with the last",
   async (cluster) => {
     const namespace = await cluster.newNamespace("system");
     await using controller = new ShortLived(cluster, namespace, {});

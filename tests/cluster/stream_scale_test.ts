@@ -88,7 +88,7 @@ clusterTest("two hundred proxies follow a burst of changes", async (cluster) => 
   }
 });
 
-clusterTest("made-up tokens neither keep proxies out nor hurry the API server", async (cluster) => {
+clusterTest("forged tokens neither keep proxies out nor flood the API server", async (cluster) => {
   await using scene = await ControllerScene.start(cluster, { gateway: true });
   const token = await proxyToken(cluster, scene.system);
   const target = {
@@ -129,7 +129,7 @@ clusterTest("made-up tokens neither keep proxies out nor hurry the API server", 
   );
 });
 
-clusterTest("proxies that do not read cost no memory", async (cluster) => {
+clusterTest("proxies that do not read use no memory", async (cluster) => {
   await using scene = await ControllerScene.prepare(cluster);
   await scene.service("web");
   for (let part = 0; part < 10; part++) {

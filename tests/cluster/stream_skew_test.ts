@@ -39,7 +39,7 @@ function reportsOf(name: string, token: string): Report[] {
 }
 
 clusterTest(
-  "a newer proxy is served, and shown with its version and what it refuses",
+  "a newer proxy is served, and shown with its version and its rejections",
   async (cluster) => {
     await using scene = await ControllerScene.prepare(cluster);
     await scene.service("web");
@@ -68,7 +68,7 @@ clusterTest(
 );
 
 clusterTest(
-  "the first proxy is served, gets all again where it is lost, and may come again",
+  "the first proxy is served, gets a full snapshot on request, and may reconnect",
   async (cluster) => {
     await using scene = await ControllerScene.prepare(cluster);
     await scene.service("web");
@@ -97,7 +97,7 @@ clusterTest(
 );
 
 clusterTest(
-  "a proxy that speaks another protocol is refused, told which one is spoken, and told of",
+  "a proxy with another protocol is rejected, gets the supported one, and is logged",
   async (cluster) => {
     await using scene = await ControllerScene.start(cluster);
     const { controller } = scene;
@@ -119,7 +119,7 @@ clusterTest(
 );
 
 clusterTest(
-  "what a real proxy says of a newer controller is an Event that names it and the way out",
+  "a real proxy's rejection of a newer controller is an Event with its name and the remedy",
   async (cluster) => {
     await using scene = await ControllerScene.prepare(cluster);
     await scene.service("web");
@@ -142,7 +142,7 @@ clusterTest(
 );
 
 clusterTest(
-  "a proxy of the version before is sent nothing that it cannot read, and an Event says what to do",
+  "a proxy of the previous version is sent nothing that it cannot read, and an Event has the remedy",
   async (cluster) => {
     await using scene = await ControllerScene.prepare(cluster);
     await scene.service("web");
@@ -179,7 +179,7 @@ async function wordOfOldProxy(): Promise<{ code: string; reason: string }> {
 }
 
 clusterTest(
-  "what a newer controller has published is no hindrance for an older one in its place",
+  "a newer controller's published configuration does not block an older one in its place",
   async (cluster) => {
     await using scene = await ControllerScene.prepare(cluster);
     const [, , line] = Deno.readTextFileSync(new URL("newer-controller.ndjson", FOLDER)).split(
@@ -209,7 +209,7 @@ clusterTest(
   },
 );
 
-Deno.test("two clusters behind one name: a proxy keeps to its own, and says why", async () => {
+Deno.test("two clusters behind one name: a proxy keeps to its own, and reports why", async () => {
   const own = await startCluster({ name: "two clusters behind one name" });
   const other = own === null ? null : await startCluster();
   if (own === null || other === null) return;

@@ -31,7 +31,7 @@ function hostsOf(line: Line): string[] {
 }
 
 clusterTest(
-  "a proxy gets the whole configuration, then each change within moments",
+  "a proxy gets a full snapshot, then each change within moments",
   async (cluster) => {
     await using scene = await ControllerScene.prepare(cluster);
     await scene.service("web");
@@ -69,7 +69,7 @@ clusterTest(
   },
 );
 
-clusterTest("whose token is not a proxy's of this stream is not let in", async (cluster) => {
+clusterTest("a token that is not a proxy's of this stream is rejected", async (cluster) => {
   await using scene = await ControllerScene.start(cluster);
   const { system, app } = scene;
   const good = await proxyToken(cluster, system);
@@ -95,7 +95,7 @@ clusterTest("whose token is not a proxy's of this stream is not let in", async (
   assert.deepEqual(scene.controller.noise, []);
 });
 
-clusterTest("a token that is bound to no pod lets nobody in", async (cluster) => {
+clusterTest("a token without a bound pod is rejected", async (cluster) => {
   await using scene = await ControllerScene.start(cluster, {
     args: ["--allow-unbound-tokens=false"],
   });
@@ -126,7 +126,7 @@ clusterTest("the stream of a pod's token ends when the pod is deleted", async (c
   assert.equal(await again.answered(), 401);
 });
 
-clusterTest("a token of a pod that is gone lets nobody in", async (cluster) => {
+clusterTest("a token of a deleted pod is rejected", async (cluster) => {
   await using scene = await ControllerScene.start(cluster);
   const pod = { name: "proxy-gone", node: "" };
   const token = await proxyToken(cluster, scene.system, { pod });
@@ -138,7 +138,7 @@ clusterTest("a token of a pod that is gone lets nobody in", async (cluster) => {
   assert.equal(await proxy.answered(), 401);
 });
 
-clusterTest("a proxy is told the zone of its node, and shown with it", async (cluster) => {
+clusterTest("a proxy is told the zone of its node, and /proxies shows it", async (cluster) => {
   await cluster.apply({
     apiVersion: "v1",
     kind: "Node",
@@ -154,7 +154,7 @@ clusterTest("a proxy is told the zone of its node, and shown with it", async (cl
 });
 
 clusterTest(
-  "a proxy that refuses is a problem of the workload, with its name, until it does not",
+  "a proxy that rejects updates is a problem of the workload, with its name, until it applies one",
   async (cluster) => {
     await using scene = await ControllerScene.prepare(cluster);
     await scene.service("web");
@@ -176,7 +176,7 @@ clusterTest(
   },
 );
 
-clusterTest("SIGTERM says goodbye to proxies, and takes no time for it", async (cluster) => {
+clusterTest("SIGTERM sends bye to proxies, without a delay", async (cluster) => {
   await using scene = await ControllerScene.start(cluster);
   await using proxy = await connectProxy(scene);
   await proxy.line("hello");
@@ -185,7 +185,7 @@ clusterTest("SIGTERM says goodbye to proxies, and takes no time for it", async (
   await proxy.ended();
 });
 
-clusterTest("a follower serves what the leader serves", async (cluster) => {
+clusterTest("a follower sends the same snapshots as the leader", async (cluster) => {
   await using scene = await ControllerScene.prepare(cluster, { args: FAST_ELECTION });
   await scene.service("web");
   await scene.ingress("first");
@@ -218,7 +218,7 @@ clusterTest("a follower serves what the leader serves", async (cluster) => {
 });
 
 clusterTest(
-  "a replica that is behind catches up with what a proxy has, and believes no more",
+  "a replica that is behind catches up with a proxy's version, and accepts no unconfirmed one",
   async (cluster) => {
     await using scene = await ControllerScene.prepare(cluster);
     await scene.service("web");
@@ -248,7 +248,7 @@ clusterTest(
 );
 
 clusterTest(
-  "a proxy that comes from a replica which has seen more keeps what it has, and the second lists anew",
+  "a proxy that reconnects from a newer replica keeps its snapshot, and the second replica lists again",
   async (cluster) => {
     await using scene = await ControllerScene.prepare(cluster, { args: FAST_ELECTION });
     await using replicas = await Replicas.prepare(scene, 2);
@@ -300,7 +300,7 @@ clusterTest(
   },
 );
 
-Deno.test("an API server that is gone ends no stream, and lets nobody new in", async () => {
+Deno.test("without an API server open streams continue, and no new one is accepted", async () => {
   const cluster = await startCluster({ name: "an API server that is gone" });
   if (cluster === null) return;
   await using _ = cluster;
@@ -337,7 +337,7 @@ Deno.test("an API server that is gone ends no stream, and lets nobody new in", a
   await late.line("snapshot");
 });
 
-Deno.test("a replica whose API server is gone sends a proxy that has more elsewhere, and keeps the others", async () => {
+Deno.test("a replica without API server sends newer proxies to other replicas, and keeps the others", async () => {
   const cluster = await startCluster({ name: "a replica that is cut off" });
   if (cluster === null) return;
   await using _ = cluster;

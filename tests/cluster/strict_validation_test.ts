@@ -5,7 +5,7 @@ import { STRICT_MISTAKES, VALID } from "../support/strict_mistakes.ts";
 import type { TestCluster } from "./support/cluster.ts";
 import { clusterTest } from "./support/cluster_case.ts";
 
-clusterTest("the API server takes the manifests without a mistake", async (cluster) => {
+clusterTest("the API server accepts the manifests without an error", async (cluster) => {
   const namespace = await cluster.newNamespace("strict");
   for (const [name, text] of Object.entries(VALID)) {
     const { status, message } = await create(cluster, namespace, text);
@@ -13,7 +13,7 @@ clusterTest("the API server takes the manifests without a mistake", async (clust
   }
 });
 
-clusterTest("the API server refuses each mistake of strict validation", async (cluster) => {
+clusterTest("the API server rejects each error of strict validation", async (cluster) => {
   const namespace = await cluster.newNamespace("strict");
   for (const { name, text, expected } of STRICT_MISTAKES) {
     const { status, message } = await create(cluster, namespace, text);

@@ -71,7 +71,7 @@ async function applyManifests(cluster: TestCluster): Promise<void> {
   else deepEqual([applied.code, applied.stderr], [0, ""]);
 }
 
-Deno.test("the Pingress Controller in Rust is taken over from by kubectl apply -f manifests/", async (test) => {
+Deno.test("kubectl apply -f manifests/ takes over from the Rust controller", async (test) => {
   const cluster = await startCluster({ name: "taking over" });
   if (cluster === null) return;
   await using _ = cluster;
@@ -83,7 +83,7 @@ Deno.test("the Pingress Controller in Rust is taken over from by kubectl apply -
   await rollOut(cluster, "DaemonSet", 2);
   await applyManifests(cluster);
 
-  await test.step("the old controller, which may still run, cannot put its finalizer on Ingresses", async () => {
+  await test.step("the old controller, if still running, cannot set its finalizer on Ingresses", async () => {
     const old = cluster.as(await cluster.serviceAccountToken(NAMESPACE, ACCOUNT));
     const path = await cluster.pathOf(NETWORKING, "Ingress", "web", namespace);
     const patch = { metadata: { finalizers: [OLD_FINALIZER] } };
@@ -99,7 +99,7 @@ Deno.test("the Pingress Controller in Rust is taken over from by kubectl apply -
   const args = spec.template.spec.containers[0].args.filter((arg) => !arg.startsWith("--admin"));
   await using controller = await way.start(...args);
 
-  await test.step("its finalizer is gone from Ingresses of all classes, others' stay", async () => {
+  await test.step("its finalizer is removed from Ingresses of all classes, others stay", async () => {
     const left = { web: [], foreign: [], shared: ["example.com/theirs"] };
     for (const [name, finalizers] of Object.entries(left)) {
       const found = async (): Promise<readonly string[]> => {
@@ -111,7 +111,7 @@ Deno.test("the Pingress Controller in Rust is taken over from by kubectl apply -
     }
   });
 
-  await test.step("an Ingress that waited for it in deletion is gone", async () => {
+  await test.step("an Ingress whose deletion it blocked is gone", async () => {
     await gone(cluster, NETWORKING, "Ingress", "doomed", namespace);
   });
 
@@ -152,7 +152,7 @@ Deno.test("the Pingress Controller in Rust is taken over from by kubectl apply -
     ok(!managers.includes(OLD_MANAGER), String(managers));
   });
 
-  await test.step("the Secret that old proxies mount goes when none of them runs any more", async () => {
+  await test.step("the Secret that old proxies mount is removed when none of them runs any more", async () => {
     const updated = (count: number) =>
       eventually(
         `${count} proxies of the new template`,
@@ -166,7 +166,7 @@ Deno.test("the Pingress Controller in Rust is taken over from by kubectl apply -
     await gone(cluster, "v1", "Secret", OLD_SECRET);
   });
 
-  await test.step("nothing was refused, and nothing was deleted but that Secret", async () => {
+  await test.step("no call was denied, and nothing but that Secret was deleted", async () => {
     deepEqual(way.refused(), []);
     equal(await countOf(controller, 403), 0);
     const deleted = way.gateway.recorded({ verb: ["delete", "deletecollection"] });

@@ -29,7 +29,7 @@ async function addressesOf(scene: ControllerScene): Promise<string[]> {
 }
 
 clusterTest(
-  "an Ingress that grows over a bound serves what was published, with the endpoints of now",
+  "an Ingress that grows over a bound keeps its published routes, with current endpoints",
   async (cluster) => {
     await using scene = await ControllerScene.start(cluster);
     await scene.service("web");
@@ -63,7 +63,7 @@ clusterTest(
 );
 
 clusterTest(
-  "objects that do not fit a namespace are served once others have gone",
+  "objects that do not fit a namespace are served once others are deleted",
   async (cluster) => {
     await using scene = await ControllerScene.start(cluster, {
       args: ["--max-namespace-bytes=30KiB"],
@@ -93,7 +93,7 @@ clusterTest(
   },
 );
 
-clusterTest("a namespace past its routes serves its oldest Ingresses", async (cluster) => {
+clusterTest("a namespace over its bound of routes serves its oldest Ingresses", async (cluster) => {
   await using scene = await ControllerScene.start(cluster, { args: ["--max-namespace-routes=10"] });
   await scene.service("web");
   const three = (name: string) =>
@@ -123,7 +123,7 @@ function randomPath(length: number): string {
 }
 
 clusterTest(
-  "Ingresses past what the proxies' memory holds are refused, the others served",
+  "Ingresses beyond the proxies' memory are rejected, and the others are served",
   async (cluster) => {
     // The bounds of one namespace come first unless they are far above it.
     await using scene = await ControllerScene.start(cluster, {

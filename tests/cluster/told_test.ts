@@ -58,7 +58,7 @@ async function writeStatus(
 }
 
 clusterTest(
-  "--publish-address stands in every Ingress that is served, until it is not",
+  "--publish-address is in the status of every Ingress as long as it is served",
   async (cluster) => {
     await using scene = await ControllerScene.start(cluster, {
       args: ["--publish-address=203.0.113.1", "--publish-address=lb.example.com"],
@@ -73,7 +73,7 @@ clusterTest(
   },
 );
 
-clusterTest("a write of a status is no reason to translate anything", async (cluster) => {
+clusterTest("a status write causes no translation", async (cluster) => {
   await using scene = await ControllerScene.start(cluster, {
     args: ["--publish-address=203.0.113.1"],
     gateway: true,
@@ -124,19 +124,22 @@ clusterTest(
   },
 );
 
-clusterTest("behind a load balancer, Ingresses have what the cloud gave it", async (cluster) => {
-  await using scene = await ControllerScene.start(cluster, { args: ["--backend=LoadBalancer"] });
-  await scene.service("web");
-  await scene.ingress("shop");
-  const name = "pingress-proxy-server";
-  await eventually("Service", () => cluster.get("v1", "Service", name, scene.system));
-  assert.deepEqual(await addresses(scene, "shop"), []);
-  const ingress = [{ hostname: "a.elb.example.com" }, { ip: "203.0.113.9" }];
-  await writeStatus(scene, "v1", "Service", name, scene.system, { loadBalancer: { ingress } });
-  await shows(scene, "shop", ["203.0.113.9", "a.elb.example.com"]);
-});
+clusterTest(
+  "behind a load balancer, Ingresses have the addresses assigned by the cloud",
+  async (cluster) => {
+    await using scene = await ControllerScene.start(cluster, { args: ["--backend=LoadBalancer"] });
+    await scene.service("web");
+    await scene.ingress("shop");
+    const name = "pingress-proxy-server";
+    await eventually("Service", () => cluster.get("v1", "Service", name, scene.system));
+    assert.deepEqual(await addresses(scene, "shop"), []);
+    const ingress = [{ hostname: "a.elb.example.com" }, { ip: "203.0.113.9" }];
+    await writeStatus(scene, "v1", "Service", name, scene.system, { loadBalancer: { ingress } });
+    await shows(scene, "shop", ["203.0.113.9", "a.elb.example.com"]);
+  },
+);
 
-clusterTest("what is wrong with an Ingress or a Secret is an Event on it", async (cluster) => {
+clusterTest("an error in an Ingress or a Secret is an Event on it", async (cluster) => {
   await using scene = await ControllerScene.start(cluster);
   await scene.ingress("shop", { tls: [{ hosts: ["shop.example.com"], secretName: "shop-tls" }] });
   await scene.tlsSecret(
@@ -161,17 +164,20 @@ clusterTest("what is wrong with an Ingress or a Secret is an Event on it", async
   assert.equal(await scene.controller.stop(), 0);
 });
 
-clusterTest("Ingresses that the Rust controller held fast can be deleted", async (cluster) => {
-  await using scene = await ControllerScene.start(cluster);
-  const metadata = { finalizers: ["kinorca.com/pingress-controller"] };
-  await scene.ingress("foreign", { ingressClassName: "nginx" }, metadata);
-  await scene.remove("Ingress", "foreign");
-  await eventually("no Ingress", async () => {
-    return await cluster.get("networking.k8s.io/v1", "Ingress", "foreign", scene.app) === null;
-  });
-});
+clusterTest(
+  "Ingresses blocked by the Rust controller's finalizer can be deleted",
+  async (cluster) => {
+    await using scene = await ControllerScene.start(cluster);
+    const metadata = { finalizers: ["kinorca.com/pingress-controller"] };
+    await scene.ingress("foreign", { ingressClassName: "nginx" }, metadata);
+    await scene.remove("Ingress", "foreign");
+    await eventually("no Ingress", async () => {
+      return await cluster.get("networking.k8s.io/v1", "Ingress", "foreign", scene.app) === null;
+    });
+  },
+);
 
-clusterTest("metrics count the Secrets that are watched, users' and our own", async (cluster) => {
+clusterTest("metrics count the watched Secrets, users' and our own", async (cluster) => {
   await using scene = await ControllerScene.start(cluster, { gateway: true });
   for (const name of ["a", "b"]) {
     await scene.cluster.apply(
@@ -226,7 +232,7 @@ clusterTest("a proxy that is not ready for five minutes is a problem", async (cl
 });
 
 clusterTest(
-  "addresses of pods are not written while those of nodes are awaited",
+  "pod addresses are not written while those of nodes are pending",
   async (cluster) => {
     await using scene = await ControllerScene.prepare(cluster, { gateway: true });
     await cluster.create({ apiVersion: "v1", kind: "Node", metadata: { name: "late" } });

@@ -69,7 +69,7 @@ class WatchesScene implements AsyncDisposable {
 }
 
 clusterTest(
-  "a kind that is stopped has no objects, by one change, and is watched no more",
+  "a stopped kind has no objects, by one change, and is no longer watched",
   async (cluster) => {
     await using scene = await WatchesScene.create(cluster);
     const { watches } = scene;
@@ -102,7 +102,7 @@ clusterTest(
 );
 
 clusterTest(
-  "a kind that is started again is listed anew, and nothing waits for it",
+  "a restarted kind is listed again, and nothing waits for it",
   async (cluster) => {
     await using scene = await WatchesScene.create(cluster);
     const { watches } = scene;
@@ -143,7 +143,7 @@ clusterTest(
 );
 
 clusterTest(
-  "a kind whose API is missing is asked for no more once it is stopped",
+  "a kind with a missing API is not requested any more once it is stopped",
   async (cluster) => {
     await using scene = await WatchesScene.create(cluster);
     const { watches } = scene;
@@ -171,7 +171,7 @@ clusterTest(
 );
 
 clusterTest(
-  "an address that a node gets later is a change, its heartbeat none",
+  "an address added to a node is a change, its heartbeat is not",
   async (cluster) => {
     await using scene = await WatchesScene.create(cluster);
     const { watches } = scene;

@@ -11,26 +11,29 @@ import {
   WorkloadScene,
 } from "./support/workload_scene.ts";
 
-clusterTest("the workload is made once, and left alone while it is as planned", async (cluster) => {
-  using scene = await WorkloadScene.create(cluster);
-  deepEqual(await scene.done(AUTOSCALED), [
-    "applied Service",
-    "applied Deployment",
-    "applied PodDisruptionBudget",
-    "applied HorizontalPodAutoscaler",
-  ]);
-  scene.calls();
-  deepEqual(await scene.done(AUTOSCALED), []);
-  // A rollout writes the status again and again.
-  for (const pods of [1, 2, 3]) await scene.finishRollout("Deployment", pods);
-  await scene.edit("Deployment", { metadata: { annotations: { "example.com/note": "seen" } } });
-  deepEqual(await scene.done(AUTOSCALED), []);
-  deepEqual(scene.calls().filter((call) => call !== "get secrets"), []);
-  equal(fieldOf((await scene.must("Deployment")).metadata, "ownerReferences"), undefined);
-  // A new leader looks for itself, and says nothing where it changes nothing.
-  scene.keeper.reset();
-  deepEqual(await scene.done(AUTOSCALED), []);
-});
+clusterTest(
+  "the workload is created once, and unchanged while it is as planned",
+  async (cluster) => {
+    using scene = await WorkloadScene.create(cluster);
+    deepEqual(await scene.done(AUTOSCALED), [
+      "applied Service",
+      "applied Deployment",
+      "applied PodDisruptionBudget",
+      "applied HorizontalPodAutoscaler",
+    ]);
+    scene.calls();
+    deepEqual(await scene.done(AUTOSCALED), []);
+    // A rollout writes the status again and again.
+    for (const pods of [1, 2, 3]) await scene.finishRollout("Deployment", pods);
+    await scene.edit("Deployment", { metadata: { annotations: { "example.com/note": "seen" } } });
+    deepEqual(await scene.done(AUTOSCALED), []);
+    deepEqual(scene.calls().filter((call) => call !== "get secrets"), []);
+    equal(fieldOf((await scene.must("Deployment")).metadata, "ownerReferences"), undefined);
+    // A new leader looks for itself, and says nothing where it changes nothing.
+    scene.keeper.reset();
+    deepEqual(await scene.done(AUTOSCALED), []);
+  },
+);
 
 clusterTest(
   "another image is one change of the template, a larger set of configurations none",
@@ -78,7 +81,7 @@ const FOREIGN = {
 } as const;
 
 for (const [name, [kind, patch]] of Object.entries(FOREIGN)) {
-  clusterTest(`a foreign change is put back: ${name}`, async (cluster) => {
+  clusterTest(`a foreign change is reverted: ${name}`, async (cluster) => {
     using scene = await WorkloadScene.create(cluster);
     await scene.done(LOAD_BALANCER);
     const before = await scene.must(kind);
@@ -92,7 +95,7 @@ for (const [name, [kind, patch]] of Object.entries(FOREIGN)) {
   });
 }
 
-clusterTest("what others add stays", async (cluster) => {
+clusterTest("fields added by others stay", async (cluster) => {
   using scene = await WorkloadScene.create(cluster);
   await scene.done(LOAD_BALANCER);
   await scene.edit("Deployment", {
@@ -114,21 +117,24 @@ clusterTest("what others add stays", async (cluster) => {
   ok(spec.template.metadata.annotations["kubectl.kubernetes.io/restartedAt"]);
 });
 
-clusterTest("what is deleted is made anew, but not while it is on its way out", async (cluster) => {
-  using scene = await WorkloadScene.create(cluster);
-  await scene.done(HOST_PORT);
-  const before = await scene.must("DaemonSet");
-  await scene.edit("DaemonSet", { metadata: { finalizers: ["example.com/wait"] } });
-  await cluster.delete("apps/v1", "DaemonSet", NAME, scene.namespace);
-  deepEqual(await scene.done({ ...HOST_PORT, image: "proxy:2" }), []);
-  await scene.edit("DaemonSet", { metadata: { finalizers: null } });
-  equal(await scene.get("DaemonSet"), null);
-  deepEqual(await scene.done({ ...HOST_PORT, image: "proxy:2" }), ["applied DaemonSet"]);
-  ok((await scene.must("DaemonSet")).metadata.uid !== before.metadata.uid);
-});
+clusterTest(
+  "a deleted object is recreated, but not while its deletion is in progress",
+  async (cluster) => {
+    using scene = await WorkloadScene.create(cluster);
+    await scene.done(HOST_PORT);
+    const before = await scene.must("DaemonSet");
+    await scene.edit("DaemonSet", { metadata: { finalizers: ["example.com/wait"] } });
+    await cluster.delete("apps/v1", "DaemonSet", NAME, scene.namespace);
+    deepEqual(await scene.done({ ...HOST_PORT, image: "proxy:2" }), []);
+    await scene.edit("DaemonSet", { metadata: { finalizers: null } });
+    equal(await scene.get("DaemonSet"), null);
+    deepEqual(await scene.done({ ...HOST_PORT, image: "proxy:2" }), ["applied DaemonSet"]);
+    ok((await scene.must("DaemonSet")).metadata.uid !== before.metadata.uid);
+  },
+);
 
 clusterTest(
-  "a value that the API server writes differently is no foreign change",
+  "a value that the API server normalizes is not a foreign change",
   async (cluster) => {
     using scene = await WorkloadScene.create(cluster);
     const options = {
@@ -148,7 +154,7 @@ clusterTest(
   },
 );
 
-clusterTest("who insists on a foreign value is met at growing intervals", async (cluster) => {
+clusterTest("a repeated foreign change is reverted at growing intervals", async (cluster) => {
   using scene = await WorkloadScene.create(cluster);
   await scene.done(HOST_PORT);
   let putBack = 0;
@@ -162,7 +168,7 @@ clusterTest("who insists on a foreign value is met at growing intervals", async 
   ok(putBack >= 3 && putBack <= 7, `put back ${putBack} times in a minute`);
 });
 
-clusterTest("nothing is written without the lead", async (cluster) => {
+clusterTest("nothing is written without leadership", async (cluster) => {
   using scene = await WorkloadScene.create(cluster);
   scene.leads = false;
   await scene.sync(LOAD_BALANCER);
@@ -176,7 +182,7 @@ clusterTest("nothing is written without the lead", async (cluster) => {
   equal((await scene.must("Deployment")).spec.template.spec.containers[0].image, "proxy:1");
 });
 
-clusterTest("an autoscaler takes over as many replicas as there are", async (cluster) => {
+clusterTest("an autoscaler starts with the existing number of replicas", async (cluster) => {
   using scene = await WorkloadScene.create(cluster);
   await scene.done({ ...LOAD_BALANCER, replicas: 7 });
   deepEqual(await scene.done(AUTOSCALED), [
@@ -198,7 +204,7 @@ clusterTest("an autoscaler takes over as many replicas as there are", async (clu
 });
 
 clusterTest(
-  "a new Deployment that is scaled begins with the least that is wanted",
+  "a new Deployment with an autoscaler starts with the minimum",
   async (cluster) => {
     using scene = await WorkloadScene.create(cluster);
     await scene.done(AUTOSCALED);
@@ -210,7 +216,7 @@ clusterTest(
   },
 );
 
-clusterTest("a backend goes only when the one in its place is ready", async (cluster) => {
+clusterTest("a backend is removed only when its replacement is ready", async (cluster) => {
   using scene = await WorkloadScene.create(cluster);
   await scene.done(HOST_PORT);
   await scene.finishRollout("DaemonSet");
@@ -231,7 +237,7 @@ clusterTest("a backend goes only when the one in its place is ready", async (clu
   deepEqual(await scene.done({ ...HOST_PORT, cleanupService: true }), ["deleted Service"]);
 });
 
-clusterTest("all of it is removed, the Service only when asked to", async (cluster) => {
+clusterTest("everything is removed, the Service only on request", async (cluster) => {
   using scene = await WorkloadScene.create(cluster);
   await scene.done(AUTOSCALED);
   await scene.look();
@@ -245,7 +251,7 @@ clusterTest("all of it is removed, the Service only when asked to", async (clust
   equal((await scene.done(AUTOSCALED)).length, 4);
 });
 
-clusterTest("an object of that name that is somebody else's is not deleted", async (cluster) => {
+clusterTest("somebody else's object of that name is not deleted", async (cluster) => {
   using scene = await WorkloadScene.create(cluster);
   await cluster.apply({
     apiVersion: "v1",

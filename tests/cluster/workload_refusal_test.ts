@@ -27,48 +27,51 @@ const RULES = [
   { apiGroups: [""], resources: ["secrets"], verbs: ["get"] },
 ];
 
-clusterTest("these rights are enough for both backends, and each is needed", async (cluster) => {
-  const account = await cluster.newNamespace("account");
-  const kubeconfig = await cluster.serviceAccountKubeconfig(account, "controller");
-  const rules = RULES.flatMap(({ apiGroups, resources, verbs }) =>
-    resources.flatMap((resource) => verbs.map((verb) => ({ apiGroups, resource, verb })))
-  );
-  /** Both backends and the removal of all; what was forbidden. */
-  const run = async (granted: typeof rules) => {
-    using scene = await WorkloadScene.create(cluster, { kubeconfig });
-    const metadata = { name: "controller", namespace: scene.namespace };
-    await cluster.apply([
-      {
-        apiVersion: "rbac.authorization.k8s.io/v1",
-        kind: "Role",
-        metadata,
-        rules: granted.map(({ apiGroups, resource, verb }) => ({
-          apiGroups,
-          resources: [resource],
-          verbs: [verb],
-        })),
-      },
-      {
-        apiVersion: "rbac.authorization.k8s.io/v1",
-        kind: "RoleBinding",
-        metadata,
-        roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "controller" },
-        subjects: [{ kind: "ServiceAccount", name: "controller", namespace: account }],
-      },
-    ]);
-    const results = [await scene.sync(HOST_PORT)];
-    if (await scene.get("DaemonSet")) await scene.finishRollout("DaemonSet");
-    results.push(await scene.sync(HOST_PORT), await scene.sync(AUTOSCALED));
-    await scene.look();
-    results.push(await scene.keeper.remove({ service: true }));
-    return results.flatMap(({ failures }) => failures.map(({ error }) => error.reason));
-  };
-  deepEqual(await run(rules), []);
-  for (const one of rules) {
-    const reasons = await run(rules.filter((rule) => rule !== one));
-    ok(reasons.includes("Forbidden"), `${one.verb} ${one.resource} is not needed`);
-  }
-});
+clusterTest(
+  "these permissions are sufficient for both backends, and each is needed",
+  async (cluster) => {
+    const account = await cluster.newNamespace("account");
+    const kubeconfig = await cluster.serviceAccountKubeconfig(account, "controller");
+    const rules = RULES.flatMap(({ apiGroups, resources, verbs }) =>
+      resources.flatMap((resource) => verbs.map((verb) => ({ apiGroups, resource, verb })))
+    );
+    /** Both backends and the removal of all; what was forbidden. */
+    const run = async (granted: typeof rules) => {
+      using scene = await WorkloadScene.create(cluster, { kubeconfig });
+      const metadata = { name: "controller", namespace: scene.namespace };
+      await cluster.apply([
+        {
+          apiVersion: "rbac.authorization.k8s.io/v1",
+          kind: "Role",
+          metadata,
+          rules: granted.map(({ apiGroups, resource, verb }) => ({
+            apiGroups,
+            resources: [resource],
+            verbs: [verb],
+          })),
+        },
+        {
+          apiVersion: "rbac.authorization.k8s.io/v1",
+          kind: "RoleBinding",
+          metadata,
+          roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "controller" },
+          subjects: [{ kind: "ServiceAccount", name: "controller", namespace: account }],
+        },
+      ]);
+      const results = [await scene.sync(HOST_PORT)];
+      if (await scene.get("DaemonSet")) await scene.finishRollout("DaemonSet");
+      results.push(await scene.sync(HOST_PORT), await scene.sync(AUTOSCALED));
+      await scene.look();
+      results.push(await scene.keeper.remove({ service: true }));
+      return results.flatMap(({ failures }) => failures.map(({ error }) => error.reason));
+    };
+    deepEqual(await run(rules), []);
+    for (const one of rules) {
+      const reasons = await run(rules.filter((rule) => rule !== one));
+      ok(reasons.includes("Forbidden"), `${one.verb} ${one.resource} is not needed`);
+    }
+  },
+);
 
 /** What is refused, and what a user reads of it. */
 async function refused(scene: WorkloadScene, options = HOST_PORT) {
@@ -81,7 +84,7 @@ async function refused(scene: WorkloadScene, options = HOST_PORT) {
 }
 
 clusterTest(
-  "a field that pods do not have is a problem that names it, and not tried all the time",
+  "an unknown field of a pod is a problem that names it, and is not retried all the time",
   async (cluster) => {
     using scene = await WorkloadScene.create(cluster);
     const wrong = { ...HOST_PORT, podTemplate: { spec: { dnsPolcy: "None" } } };
@@ -98,7 +101,7 @@ clusterTest(
 );
 
 clusterTest(
-  "a value that the API server refuses is a problem, and the pods stay",
+  "a value that the API server rejects is a problem, and the pods stay",
   async (cluster) => {
     using scene = await WorkloadScene.create(cluster);
     await scene.done(HOST_PORT);
@@ -112,7 +115,7 @@ clusterTest(
   },
 );
 
-clusterTest("a selector of somebody else's is a problem with what to do", async (cluster) => {
+clusterTest("somebody else's selector is a problem with a remedy", async (cluster) => {
   using scene = await WorkloadScene.create(cluster);
   const labels = { app: "mine" };
   await cluster.apply({
@@ -146,7 +149,7 @@ clusterTest("a quota is a problem", async (cluster) => {
   equal(problem.reason, "QuotaExceeded");
 });
 
-clusterTest("a right that the controller lacks is a problem", async (cluster) => {
+clusterTest("a permission that the controller lacks is a problem", async (cluster) => {
   const namespace = await cluster.newNamespace("account");
   const kubeconfig = await cluster.serviceAccountKubeconfig(namespace, "nobody");
   using scene = await WorkloadScene.create(cluster, { kubeconfig });
@@ -155,7 +158,7 @@ clusterTest("a right that the controller lacks is a problem", async (cluster) =>
   match(problem.message, /cannot get resource "daemonsets"/);
 });
 
-clusterTest("a namespace that is not there is a problem", async (cluster) => {
+clusterTest("a missing namespace is a problem", async (cluster) => {
   using scene = await WorkloadScene.create(cluster);
   await removeNamespace(cluster, scene.namespace);
   const problem = await refused(scene);
@@ -174,7 +177,7 @@ async function removeNamespace(cluster: TestCluster, name: string): Promise<void
 }
 
 clusterTest(
-  "an API server that is away is no problem of the user's, and waited for",
+  "an unreachable API server is not a user's problem, and is waited for",
   async (cluster) => {
     using scene = await WorkloadScene.create(cluster);
     await scene.look();

@@ -98,26 +98,29 @@ clusterTest(
   },
 );
 
-clusterTest("an apply alone would leave the old volumes in the pods", async (cluster) => {
-  using scene = await WorkloadScene.create(cluster);
-  await installPredecessor(cluster, scene.namespace);
-  const labels = { "app.kubernetes.io/name": NAME };
-  const [{ spec }] = await cluster.apply<Live>({
-    apiVersion: "apps/v1",
-    kind: "DaemonSet",
-    metadata: { name: NAME, namespace: scene.namespace },
-    spec: {
-      selector: { matchLabels: labels },
-      template: {
-        metadata: { labels },
-        spec: { containers: [{ name: NAME, image: "proxy:1" }] },
+clusterTest(
+  "an apply without the takeover would leave the old volumes in the pods",
+  async (cluster) => {
+    using scene = await WorkloadScene.create(cluster);
+    await installPredecessor(cluster, scene.namespace);
+    const labels = { "app.kubernetes.io/name": NAME };
+    const [{ spec }] = await cluster.apply<Live>({
+      apiVersion: "apps/v1",
+      kind: "DaemonSet",
+      metadata: { name: NAME, namespace: scene.namespace },
+      spec: {
+        selector: { matchLabels: labels },
+        template: {
+          metadata: { labels },
+          spec: { containers: [{ name: NAME, image: "proxy:1" }] },
+        },
       },
-    },
-  }, { fieldManager: "pingress-controller" });
-  equal(spec.template.spec.volumes.length, 2);
-});
+    }, { fieldManager: "pingress-controller" });
+    equal(spec.template.spec.volumes.length, 2);
+  },
+);
 
-clusterTest("the old Secret goes when no pod can mount it any more", async (cluster) => {
+clusterTest("the old Secret is removed when no pod can mount it any more", async (cluster) => {
   using scene = await WorkloadScene.create(cluster);
   await installPredecessor(cluster, scene.namespace);
   // Complete, but with old pods.
@@ -135,7 +138,7 @@ clusterTest("the old Secret goes when no pod can mount it any more", async (clus
 });
 
 clusterTest(
-  "the old Secret goes with the old DaemonSet where the new proxies are a Deployment",
+  "the old Secret is removed with the old DaemonSet if the new proxies are a Deployment",
   async (cluster) => {
     using scene = await WorkloadScene.create(cluster);
     await installPredecessor(cluster, scene.namespace);
@@ -148,7 +151,7 @@ clusterTest(
   },
 );
 
-clusterTest("a Secret of that name that a user has made stays", async (cluster) => {
+clusterTest("a user's Secret of that name stays", async (cluster) => {
   using scene = await WorkloadScene.create(cluster);
   await cluster.apply({
     apiVersion: "v1",
@@ -161,16 +164,19 @@ clusterTest("a Secret of that name that a user has made stays", async (cluster) 
   ok(await secret(scene));
 });
 
-clusterTest("with the last Ingress all that the old controller left goes too", async (cluster) => {
-  using scene = await WorkloadScene.create(cluster);
-  await installPredecessor(cluster, scene.namespace);
-  await scene.look();
-  await scene.keeper.remove({ service: false });
-  await scene.look();
-  await scene.keeper.remove({ service: false });
-  equal(await scene.get("DaemonSet"), null);
-  equal(await secret(scene), null);
-});
+clusterTest(
+  "with the last Ingress everything of the old controller is removed too",
+  async (cluster) => {
+    using scene = await WorkloadScene.create(cluster);
+    await installPredecessor(cluster, scene.namespace);
+    await scene.look();
+    await scene.keeper.remove({ service: false });
+    await scene.look();
+    await scene.keeper.remove({ service: false });
+    equal(await scene.get("DaemonSet"), null);
+    equal(await secret(scene), null);
+  },
+);
 
 clusterTest("the old controller cannot take the DaemonSet back", async (cluster) => {
   using scene = await WorkloadScene.create(cluster);

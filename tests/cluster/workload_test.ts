@@ -42,7 +42,7 @@ const VARIANTS: Readonly<Record<string, WorkloadOptions>> = {
 };
 
 for (const [name, options] of Object.entries(VARIANTS)) {
-  clusterTest(`the API server takes ${name}, each field as it is written`, async (cluster) => {
+  clusterTest(`the API server accepts ${name}, each field as written`, async (cluster) => {
     const namespace = await cluster.newNamespace("workload");
     const { apply, problems } = workloadObjects({ ...options, namespace });
     deepEqual(problems, []);
@@ -91,13 +91,16 @@ async function tryPod(
   return { status, message: String(body.message ?? "") };
 }
 
-clusterTest("a namespace that enforces restricted takes the Deployment's pods", async (cluster) => {
-  const { status, message } = await tryPod(cluster, LOAD_BALANCER, "restricted");
-  equal(status, 201, message);
-});
+clusterTest(
+  "a namespace that enforces restricted accepts the Deployment's pods",
+  async (cluster) => {
+    const { status, message } = await tryPod(cluster, LOAD_BALANCER, "restricted");
+    equal(status, 201, message);
+  },
+);
 
 clusterTest(
-  "a namespace for HostPort must enforce privileged, for nothing but its host ports",
+  "a namespace for HostPort must enforce privileged, only because of its host ports",
   async (cluster) => {
     const withoutHostPorts = (spec: JsonObject) => {
       const [container, ...others] = spec.containers as { ports: JsonObject[] }[];
@@ -180,7 +183,7 @@ const TEMPLATES: readonly JsonObject[] = [
   },
 ];
 
-clusterTest("pod templates merge as the API server merges them", async (cluster) => {
+clusterTest("pod templates are merged as by the API server", async (cluster) => {
   const namespace = await cluster.newNamespace("workload");
   const options = { ...LOAD_BALANCER, namespace, imagePullSecrets: ["a", "b"] };
   const deployment = workloadObjects(options).apply.find(({ kind }) => kind === "Deployment")!;
@@ -221,7 +224,7 @@ function sorted(value: unknown, name = ""): unknown {
   );
 }
 
-clusterTest("lists merge by the keys that the API's own schema has", async (cluster) => {
+clusterTest("lists are merged by the keys of the API's own schema", async (cluster) => {
   const { body } = await cluster.request("GET", "/openapi/v2");
   const definitions = body.definitions as Record<string, Definition>;
   const found: Record<string, string> = {};

@@ -21,7 +21,7 @@ const CASES: readonly [string, string, string][] = [
   ["GET", "/apis/networking.k8s.io/v1", "none    "],
 ];
 
-Deno.test("a request's address is read as RBAC reads it", () => {
+Deno.test("a request's path is parsed as by RBAC", () => {
   for (const [method, url, expected] of CASES) {
     const { verb, resource, subresource, namespace, name } = parseApiRequest(method, url);
     const read = [verb, resource, subresource, namespace, name].join(" ").trimEnd();
