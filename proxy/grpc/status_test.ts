@@ -66,7 +66,7 @@ const EXPECTED: Record<ErrorCode, number | null> = {
 for (const [code, status] of Object.entries(EXPECTED) as [ErrorCode, number | null][]) {
   if (ERROR_KINDS[code].status === 0) continue;
   const what = status === null ? "as HTTP" : `with grpc-status ${status}`;
-  Deno.test(`${code} of a gRPC request becomes ${what}`, () => {
+  Deno.test(`${code} of a gRPC request is sent ${what}`, () => {
     const { head, body } = localReply(code, exchangeOf(GRPC));
     assert.equal(field(head, "x-request-id"), "some-id");
     if (status === null) {

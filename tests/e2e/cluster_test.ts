@@ -65,13 +65,13 @@ async function fromZero(cluster: NodeCluster, step: Step): Promise<void> {
     await buildPingress(cluster);
   });
 
-  await step("the manifests start a controller that is ready", async () => {
+  await step("the manifests start a controller that becomes ready", async () => {
     await cluster.kubectl(["apply", "--filename", MANIFESTS]);
     await pingress.waitForControllers();
   });
 
   await step(
-    "the sample is answered over HTTP, by both of its pods, and so is a WebSocket",
+    "both pods of the sample respond over HTTP, and so does a WebSocket",
     async () => {
       await cluster.kubectl(["apply", "--filename", SAMPLE]);
       await cluster.waitForRollout("Deployment", "sample-nginx", "default");
@@ -90,7 +90,7 @@ async function fromZero(cluster: NodeCluster, step: Step): Promise<void> {
     },
   );
 
-  await step("gRPC is answered by both pods, one connection after another", async () => {
+  await step("both pods respond over gRPC, one connection after another", async () => {
     await cluster.apply(grpcObjects());
     const pods = new Set<string>();
     await eventually("answers of both pods to gRPC", async () => {
@@ -102,14 +102,14 @@ async function fromZero(cluster: NodeCluster, step: Step): Promise<void> {
     }, PATIENCE);
   });
 
-  await step("the Ingress says the node's address", async () => {
+  await step("the Ingress has the node's address", async () => {
     await eventually("address", async () => {
       const text = await cluster.kubectl(["get", "ingress", "sample-nginx", "--output=wide"]);
       return text.includes(cluster.nodeAddress);
     });
   });
 
-  await step("HTTPS is answered with the Secret's certificate", async () => {
+  await step("HTTPS uses the Secret's certificate", async () => {
     await writeCertificate(cluster, first);
     await patchIngress(cluster, { spec: { tls: [{ hosts: [HOST], secretName: "sample" }] } });
     const answer = await eventually("answer over HTTPS", async () => {
@@ -123,12 +123,12 @@ async function fromZero(cluster: NodeCluster, step: Step): Promise<void> {
     assert.equal((await visitor.get(`${HOST}/secure`)).status, 308);
   });
 
-  await step("a WebSocket is answered over TLS", async () => {
+  await step("a WebSocket works over TLS", async () => {
     const ca = first.certificate;
     assert.equal(await visitor.echo(`${HOST}/socket`, "hello again", { ca }), "hello again");
   });
 
-  await step("a new certificate takes the old one's place, and no handshake fails", async () => {
+  await step("a new certificate replaces the old one, and no handshake fails", async () => {
     const ca = first.certificate + second.certificate;
     const old = (await visitor.get(`${HOST}/`, { ca })).serial;
     await writeCertificate(cluster, second);
@@ -141,22 +141,25 @@ async function fromZero(cluster: NodeCluster, step: Step): Promise<void> {
     assert.equal((await visitor.get(`${HOST}/`, { ca: second.certificate })).status, 200);
   });
 
-  await step("a changed Ingress is served under its new name, and not under the old", async () => {
-    const backend = { service: { name: "sample-nginx", port: { name: "http" } } };
-    const paths = [{ path: "/new", pathType: "Exact", backend }];
-    await patchIngress(cluster, {
-      spec: { tls: null, rules: [{ host: "new.example.com", http: { paths } }] },
-    });
-    await eventually("answer under the new name", async () => {
-      return (await visitor.get("new.example.com/new")).status === 200;
-    }, PATIENCE);
-    assert.equal((await visitor.get("new.example.com/newer")).status, 404);
-    await eventually("404 under the old name", async () => {
-      return (await visitor.get(`${HOST}/`)).status === 404;
-    });
-  });
+  await step(
+    "a changed Ingress is served under its new name, and not under the old one",
+    async () => {
+      const backend = { service: { name: "sample-nginx", port: { name: "http" } } };
+      const paths = [{ path: "/new", pathType: "Exact", backend }];
+      await patchIngress(cluster, {
+        spec: { tls: null, rules: [{ host: "new.example.com", http: { paths } }] },
+      });
+      await eventually("answer under the new name", async () => {
+        return (await visitor.get("new.example.com/new")).status === 200;
+      }, PATIENCE);
+      assert.equal((await visitor.get("new.example.com/newer")).status, 404);
+      await eventually("404 under the old name", async () => {
+        return (await visitor.get(`${HOST}/`)).status === 404;
+      });
+    },
+  );
 
-  await step("deleted again, nothing is left", async () => {
+  await step("after the deletion nothing is left", async () => {
     await cluster.kubectl(["delete", "--filename", SAMPLE]);
     await cluster.delete("v1", "Secret", "sample", "default");
     await cluster.delete("v1", "Service", "sample-grpc", "default");

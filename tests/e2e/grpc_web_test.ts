@@ -219,7 +219,7 @@ function startGreeter(goOn: Promise<void>): Promise<GrpcServer> {
   });
 }
 
-Deno.test("a page calls a gRPC server by gRPC-Web, over HTTP/2 with TLS", async () => {
+Deno.test("a page calls a gRPC server with gRPC-Web, over HTTP/2 with TLS", async () => {
   const name = "gRPC-Web from a page";
   const browser = await findBrowser(name);
   if (browser === null || !await canTrust(name)) return;

@@ -56,7 +56,7 @@ function startChat() {
   return { server, closed: closed.promise };
 }
 
-Deno.test("a browser that trusts the made authority opens a page over HTTPS, and a WebSocket from it", async () => {
+Deno.test("a browser that trusts the generated CA opens a page over HTTPS, and a WebSocket from it", async () => {
   const name = "a page and a WebSocket over HTTPS";
   const browser = await findBrowser(name);
   if (browser === null || !await canTrust(name)) return;

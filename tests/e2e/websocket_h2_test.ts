@@ -60,7 +60,7 @@ function startChat() {
   };
 }
 
-Deno.test("a browser's WebSocket goes over its HTTP/2 connection, and is told when the proxy leaves", async () => {
+Deno.test("a browser's WebSocket uses its HTTP/2 connection, and is closed with 1001 when the proxy stops", async () => {
   const name = "a WebSocket over HTTP/2";
   const browser = await findBrowser(name);
   if (browser === null || !await canTrust(name)) return;

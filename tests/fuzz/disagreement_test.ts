@@ -33,7 +33,7 @@ async function disagreements(text: string, ...peers: readonly PeerParser[]): Pro
   return [...judgement.disagreements];
 }
 
-Deno.test("peers that frame as we do agree", async () => {
+Deno.test("peers with our framing agree", async () => {
   assert.deepEqual(await disagreements(TWO, peer("llhttp", alike), peer("go", alike)), []);
 });
 
@@ -72,12 +72,12 @@ for (const [part, change] of Object.entries(CHANGES)) {
   });
 }
 
-Deno.test("what all refuse without a listed reason is a disagreement", async () => {
+Deno.test("an input that all reject without a listed reason is a disagreement", async () => {
   const found = await disagreements(TWO, peer("llhttp", refuses("no")), peer("go", refuses("no")));
   assert.ok(found.includes("request 1: llhttp refuses: no"), found.join("; "));
 });
 
-Deno.test("what all refuse for listed reasons is none", async () => {
+Deno.test("an input that all reject for listed reasons is not a disagreement", async () => {
   const stream = bytesOf(`\r\n${TWO}`);
   const ours = await parseStream(stream);
   const refusing = peer(

@@ -33,7 +33,7 @@ function check(...ours: Uint8Array[]) {
   return checkWritten("server", { written: join(...ours), isWhole: true }, CLIENT, CONTENT);
 }
 
-Deno.test("what RFC 9113 allows is taken, and told by stream", () => {
+Deno.test("frames that RFC 9113 allows are accepted, and reported by stream", () => {
   const { streams, goaway } = check(
     settings(),
     headers(1, [[":status", "103"]]),
@@ -110,7 +110,7 @@ const WRONG: readonly [string, RegExp, readonly Uint8Array[]][] = [
 ];
 
 for (const [what, error, ours] of WRONG) {
-  Deno.test(`${what} is seen`, () => {
+  Deno.test(`${what} is detected`, () => {
     assert.throws(() => check(...ours), error);
   });
 }

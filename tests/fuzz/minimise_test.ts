@@ -4,7 +4,7 @@ import { minimise } from "./minimise.ts";
 import { mutate } from "./mutation.ts";
 import { Random } from "./random.ts";
 
-Deno.test("minimising keeps what matters and nothing else", async () => {
+Deno.test("minimizing keeps the relevant parts and nothing else", async () => {
   const small = await minimise(
     bytesOf("some bytes X, more of them Y and a tail"),
     (streams) => Promise.resolve(streams.map((stream) => /X.*Y/.test(textOf(stream)))),
@@ -12,7 +12,7 @@ Deno.test("minimising keeps what matters and nothing else", async () => {
   assert.equal(textOf(small), "XY");
 });
 
-Deno.test("the same seed makes the same mutations", () => {
+Deno.test("the same seed gives the same mutations", () => {
   const streams = ["GET / HTTP/1.1\r\nHost: a\r\n\r\n", "1\r\nx\r\n0\r\n\r\n"].map(bytesOf);
   const mutations = (seed: number) => {
     const random = new Random(seed);

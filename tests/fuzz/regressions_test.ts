@@ -12,7 +12,7 @@ Deno.test("a request behind a long body in the same read keeps its head", async 
   assert.equal(second, '["GET","/2","","Host=a","X-Mine=1"] ""');
 });
 
-Deno.test("a head holds while its body arrives behind it", async () => {
+Deno.test("a head stays valid while its body arrives after it", async () => {
   const head = "POST / HTTP/1.1\r\nHost: a\r\nX-Mine: 1\r\n";
   const content = "x".repeat(100);
   const bodies = {
@@ -27,7 +27,7 @@ Deno.test("a head holds while its body arrives behind it", async () => {
   }
 });
 
-Deno.test("what came behind a long body is read in order, whatever its length", async () => {
+Deno.test("data after a long body is read in order, whatever its length", async () => {
   for (const count of [1, 100, 2000]) {
     const long = `PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 9000\r\n\r\n${"x".repeat(9000)}`;
     const requests = Array.from(

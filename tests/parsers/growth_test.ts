@@ -12,7 +12,7 @@ const PROGRAM = new URL("./growth_run.ts", import.meta.url).pathname;
 /** Processes that measure beside each other. */
 const SHARES = 2;
 
-Deno.test("a parser that takes quadratic time is found, and no other, beside work too", async () => {
+Deno.test("a parser that takes quadratic time is found, and no other, also under load", async () => {
   const load = [busy(), busy()];
   try {
     const { findings } = await measure("planted", 0, 1);

@@ -78,7 +78,7 @@ Deno.test("grpcurl lists services by reflection, describes and calls them", asyn
   });
 });
 
-Deno.test("our own failures are statuses of gRPC to grpc-go", async (t) => {
+Deno.test("grpc-go gets local replies as gRPC statuses", async (t) => {
   const found = await findPrograms(t.name, [GRPCURL, "grpc_server"]);
   if (found === null) return;
   const [grpcurl, program] = found;
@@ -89,7 +89,7 @@ Deno.test("our own failures are statuses of gRPC to grpc-go", async (t) => {
   );
   const late = '{"responseParameters":[{"size":1,"intervalUs":60000000}]}';
   await eachWay(slow, async (way, options, address) => {
-    await t.step(`${way}: a server that does not answer in time`, async () => {
+    await t.step(`${way}: a server that does not respond in time`, async () => {
       const method = "grpc.testing.TestService/StreamingOutputCall";
       const { code, stderr } = await run(grpcurl, [...options, "-d", late, address, method]);
       // It ends with 64 and the status.

@@ -91,7 +91,7 @@ function startPage() {
   return { server, endless: endless.promise, giveUp: told.resolve };
 }
 
-Deno.test("a browser loads a page with a hundred resources by HTTP/2", async (t) => {
+Deno.test("a browser loads a page with a hundred resources over HTTP/2", async (t) => {
   const browser = await findBrowser(t.name);
   if (browser === null || !await canTrust(t.name)) return;
   for (const protocol of ["http", "h2c"] as const) {

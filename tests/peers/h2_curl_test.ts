@@ -147,7 +147,7 @@ const CASES: readonly Case[] = [
   },
 ];
 
-Deno.test("curl gets by HTTP/2 what it asks for, whatever the backend speaks", async (t) => {
+Deno.test("curl gets complete responses over HTTP/2, whatever the backend speaks", async (t) => {
   if (!await isInstalled(t.name, "curl", "curl")) return;
   const found = await findPrograms(t.name, ["origin"]);
   if (found === null) return;
@@ -170,7 +170,7 @@ Deno.test("curl gets by HTTP/2 what it asks for, whatever the backend speaks", a
   }
 });
 
-Deno.test("curl that offers h2c to HTTP/1.1 is answered in HTTP/1.1", async (t) => {
+Deno.test("curl that offers h2c to HTTP/1.1 gets HTTP/1.1", async (t) => {
   if (!await isInstalled(t.name, "curl", "curl")) return;
   const found = await findPrograms(t.name, ["origin"]);
   if (found === null) return;

@@ -12,7 +12,7 @@ import { Origin, WAYS, withAuthority } from "./origin.ts";
 /** As many as the client has. */
 const CHECKS = 19;
 
-Deno.test("Go's client gets all that it asks for, whatever the backend speaks", async (t) => {
+Deno.test("Go's client gets complete responses, whatever the backend speaks", async (t) => {
   const found = await findPrograms("Go's client", ["origin", "http_client"]);
   if (found === null) return;
   const [server, client] = found;
@@ -36,7 +36,7 @@ Deno.test("Go's client gets all that it asks for, whatever the backend speaks", 
   }
 });
 
-Deno.test("a connection that the proxy ends after 50 requests costs Go's client none", async (t) => {
+Deno.test("a connection that the proxy closes after 50 requests fails none of Go's client", async (t) => {
   const found = await findPrograms(t.name, ["origin", "http_client"]);
   if (found === null) return;
   const [server, client] = found;

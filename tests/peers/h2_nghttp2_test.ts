@@ -117,7 +117,7 @@ function basesOf({ port, securePort }: Front): [string, string][] {
   ];
 }
 
-Deno.test("nghttp gets what it asks for, whatever the backend speaks", async (t) => {
+Deno.test("nghttp gets complete responses, whatever the backend speaks", async (t) => {
   if (!await isInstalled(t.name, "nghttp", "nghttp2-client")) return;
   const found = await findPrograms(t.name, ["origin"]);
   if (found === null) return;
@@ -136,7 +136,7 @@ Deno.test("nghttp gets what it asks for, whatever the backend speaks", async (t)
   });
 });
 
-Deno.test("h2load has no request fail, whatever the backend speaks", async (t) => {
+Deno.test("no request of h2load fails, whatever the backend speaks", async (t) => {
   if (!await isInstalled(t.name, "h2load", "nghttp2-client")) return;
   const found = await findPrograms(t.name, ["origin"]);
   if (found === null) return;

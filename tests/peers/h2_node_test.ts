@@ -14,7 +14,7 @@ const CLIENT = join(import.meta.dirname!, "programs", "node_client.mjs");
 /** As many as the client has. */
 const CHECKS = 14;
 
-Deno.test("Node's client gets all that it asks for, whatever the backend speaks", async (t) => {
+Deno.test("Node's client gets complete responses, whatever the backend speaks", async (t) => {
   if (!await isInstalled(t.name, "node", "nodejs")) return;
   const found = await findPrograms(t.name, ["origin"]);
   if (found === null) return;

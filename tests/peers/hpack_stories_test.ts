@@ -21,7 +21,7 @@ const TABLE_SIZE = 4096;
 /** Sizes that a peer may announce, in turn: what the encoder must follow at once. */
 const TABLE_SIZES = [4096, 0, 256, 1024, 65_536, 100, 4096];
 
-Deno.test("what others encode is decoded as it was", async (t) => {
+Deno.test("heads encoded by others are decoded correctly", async (t) => {
   const stories = await findStories();
   if (stories === null) return void skip("the HPACK test cases", MISSING);
   for (const [implementation, told] of stories) {
@@ -37,13 +37,13 @@ Deno.test("what others encode is decoded as it was", async (t) => {
   assert.ok(stories.size >= 11, `only by ${[...stories.keys()]}`);
 });
 
-Deno.test("what we encode is decoded by Go's HPACK", async (t) => {
+Deno.test("heads that we encode are decoded by Go's HPACK", async (t) => {
   const heads = await headsOfStories(t.name);
   const found = await findPrograms(t.name, ["hpack"]);
   if (heads === null || found === null) return;
   await using peer = HpackPeer.start(found[0]);
 
-  await t.step("with the table that it has at first", async () => {
+  await t.step("with the initial table size", async () => {
     for (const { name, blocks } of heads) {
       const encoder = new HpackEncoder();
       const wires = blocks.map(({ fields }) => encode(encoder, fields));
@@ -54,7 +54,7 @@ Deno.test("what we encode is decoded by Go's HPACK", async (t) => {
     }
   });
 
-  await t.step("with a table that the peer makes smaller and larger", async () => {
+  await t.step("with a table that the peer shrinks and grows", async () => {
     for (const { name, blocks } of heads) {
       const encoder = new HpackEncoder();
       const sizes = blocks.map((_, i) => i % 3 === 1 ? TABLE_SIZES[i % TABLE_SIZES.length] : null);
@@ -73,7 +73,7 @@ Deno.test("what we encode is decoded by Go's HPACK", async (t) => {
   });
 });
 
-Deno.test("what Go's HPACK encodes now is decoded as it was", async (t) => {
+Deno.test("heads encoded by Go's HPACK are decoded correctly", async (t) => {
   const heads = await headsOfStories(t.name);
   const found = await findPrograms(t.name, ["hpack"]);
   if (heads === null || found === null) return;

@@ -173,7 +173,7 @@ function assertAlike<T>(
   assert.deepEqual(idle.map(({ what }) => what), [], "listed differences that are none");
 }
 
-Deno.test("a thousand requests are to backend and client what they are through nginx", async (t) => {
+Deno.test("a thousand requests give backend and client the same as through nginx", async (t) => {
   const program = await findNginx();
   if (program === null) {
     console.log(`skipped: a thousand requests beside nginx: ${MISSING}`);
@@ -182,7 +182,7 @@ Deno.test("a thousand requests are to backend and client what they are through n
   const groups = randomGroups();
   const runs: [Run, Run] = [await runPingress(groups), await runNginx(program, groups)];
 
-  await t.step("every request is answered, and comes to the backend once", () => {
+  await t.step("every request gets a response, and reaches the backend once", () => {
     for (const { errors, received, seen } of runs) {
       assert.deepEqual(errors, []);
       assert.equal(seen.size, CASES);
@@ -190,10 +190,10 @@ Deno.test("a thousand requests are to backend and client what they are through n
       assert.equal(received.size, CASES);
     }
   });
-  await t.step("the backend sees the same but for the listed differences", () => {
+  await t.step("the backend sees the same except for the listed differences", () => {
     assertAlike(({ received }, id) => received.get(id)![0], runs, REQUEST_DIFFERENCES);
   });
-  await t.step("the client sees the same but for the listed differences", () => {
+  await t.step("the client sees the same except for the listed differences", () => {
     assertAlike(({ seen }, id) => seen.get(id)!, runs, RESPONSE_DIFFERENCES);
   });
 });

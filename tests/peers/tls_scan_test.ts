@@ -18,7 +18,7 @@ const PYTHON = Deno.env.get("SSLYZE_PYTHON") ?? "python3";
 /** How long a scan may take, in ms. */
 const PATIENCE = 300_000;
 
-Deno.test("sslyze finds Mozilla's intermediate profile, with keys of both kinds", async (t) => {
+Deno.test("sslyze finds Mozilla's intermediate profile, with both key types", async (t) => {
   if (await run(PYTHON, ["-c", "import sslyze"]) === null) {
     console.log(
       "skipped: sslyze: it is not installed (remedy: pip install sslyze==6.3.1, or " +
@@ -56,7 +56,7 @@ Deno.test("sslyze finds Mozilla's intermediate profile, with keys of both kinds"
   });
 });
 
-Deno.test("testssl.sh finds nothing vulnerable", async () => {
+Deno.test("testssl.sh finds no vulnerability", async () => {
   const program = await findTestssl();
   if (program === null) {
     console.log("skipped: testssl.sh: it is not installed (remedy: apt-get install testssl.sh)");
@@ -128,7 +128,7 @@ Deno.test("OpenSSL sees names, versions, resumption and rotation", async (t) => 
     assert.match(text, /Cipher is \(NONE\)/);
   });
 
-  await t.step("a session is resumed, by ticket", async () => {
+  await t.step("a session is resumed with a ticket", async () => {
     for (const version of ["-tls1_2", "-tls1_3"]) {
       await inFolder(async (folder) => {
         const session = join(folder, "session");
@@ -139,7 +139,7 @@ Deno.test("OpenSSL sees names, versions, resumption and rotation", async (t) => 
     }
   });
 
-  await t.step("the next handshake has a rotated certificate", async () => {
+  await t.step("the next handshake uses a rotated certificate", async () => {
     const before = await openssl(proxy.port, "rsa.test", []);
     const rotated = await certificateFor("rsa 2", { names: ["rsa.test"], key: "rsa" });
     proxy.apply([LEAF, rotated, WILDCARD], LEAF.id);

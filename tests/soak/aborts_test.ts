@@ -26,7 +26,7 @@ async function abortMany(port: number, count: number): Promise<void> {
   }));
 }
 
-Deno.test(`${COUNT} clients that break off leave sockets, pool and memory as they were`, async () => {
+Deno.test(`${COUNT} clients that abort leave sockets, pool and memory unchanged`, async () => {
   await using backend = new Backend(play);
   await using proxy = await ProxyProcess.start({
     snapshot: snapshotOf([backend.port]),
@@ -54,7 +54,7 @@ Deno.test(`${COUNT} clients that break off leave sockets, pool and memory as the
   }
 });
 
-Deno.test("connections opened for clients that have left close when they have been idle", async () => {
+Deno.test("connections opened for clients that have left close after the idle timeout", async () => {
   await using backend = new Backend(play);
   await using proxy = await ProxyProcess.start({
     snapshot: snapshotOf([backend.port]),

@@ -62,7 +62,7 @@ async function inTurns<T>(count: number, one: (index: number) => Promise<T>): Pr
   return results;
 }
 
-Deno.test(`${COUNT} connections at once, ${LIMIT} of them welcome`, async () => {
+Deno.test(`${COUNT} connections at once, ${LIMIT} of them accepted`, async () => {
   assert.ok(await descriptorLimit() >= COUNT + 1_000, `raise the limit (ulimit -n ${DESCRIPTORS})`);
   await using backend = new Backend(playOk);
   await using proxy = await ProxyProcess.start({

@@ -17,7 +17,7 @@ const FRAMINGS = ["Content-Length", "Transfer-Encoding"] as const;
 type Framing = typeof FRAMINGS[number];
 
 for (const framing of FRAMINGS) {
-  Deno.test(`${mib(SIZE)} to a slow client (${framing}) leave memory flat`, async () => {
+  Deno.test(`${mib(SIZE)} to a slow client (${framing}) do not increase memory`, async () => {
     const flow = new Flow();
     const end = signal();
     await using backend = new Backend(async (peer) => {
@@ -38,7 +38,7 @@ for (const framing of FRAMINGS) {
     report(`to a slow client (${framing})`, memory, flow);
   });
 
-  Deno.test(`${mib(SIZE)} to a slow backend (${framing}) leave memory flat`, async () => {
+  Deno.test(`${mib(SIZE)} to a slow backend (${framing}) do not increase memory`, async () => {
     const flow = new Flow();
     await using backend = new Backend(async (peer) => {
       await flow.read(peer, "request", framing);

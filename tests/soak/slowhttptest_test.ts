@@ -116,7 +116,7 @@ async function slowhttptest(url: string, { args, count = COUNT }: Mode): Promise
 
 for (const mode of MODES) {
   const { name, path = "/ok", count = COUNT } = mode;
-  Deno.test(`${count} clients with ${name} keep nobody waiting`, async () => {
+  Deno.test(`${count} clients with ${name} delay nobody`, async () => {
     if (!isInstalled) {
       const remedy = "apt-get install slowhttptest";
       console.log(`skipped: ${name}: slowhttptest is not installed (remedy: ${remedy})`);

@@ -123,7 +123,7 @@ const TABLES: readonly ByteTable[] = [
 ];
 
 for (const table of TABLES) {
-  Deno.test(`wire: ${table.name} has one fate`, async (t) => {
+  Deno.test(`wire: each byte has one outcome: ${table.name}`, async (t) => {
     const place = (table.client ?? table.reply)!.replaceAll(/\\[rn]/g, "!").indexOf("<byte>");
     await replayTranscript(t, transcriptOf(table), ({ isPlainClient }: Case) => {
       const cuts = [place, place + 1];

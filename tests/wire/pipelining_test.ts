@@ -5,7 +5,7 @@ import { differences, Lane, WHOLE } from "./replay.ts";
 
 const COUNT = 1000;
 
-Deno.test("wire: a thousand pipelined requests are answered in their order", async () => {
+Deno.test("wire: a thousand pipelined requests get their responses in order", async () => {
   const { headings } = await readTranscript(transcript());
   const lane = new Lane("{}");
   try {

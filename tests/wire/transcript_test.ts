@@ -31,7 +31,7 @@ const CASE = [
   "",
 ].join("\n");
 
-Deno.test("a row of a table is a case of its own", async () => {
+Deno.test("a row of a table is a separate case", async () => {
   const { title, headings } = await readTranscript(CASE);
   assert.equal(title, "Title");
   assert.deepEqual(headings.map(({ name }) => name), ["Name"]);
@@ -42,7 +42,7 @@ Deno.test("a row of a table is a case of its own", async () => {
   assert.match(cases[0].answers[0].alternatives[0].head, /^HTTP\/1.1 404 Not Found\r\n/);
 });
 
-Deno.test("a transcript that breaks the rules is refused with the case's name", async (t) => {
+Deno.test("an invalid transcript is rejected with the case's name", async (t) => {
   const broken: [what: string, markdown: string, reason: RegExp][] = [
     ["no end is told", CASE.replace("answer closes", "answer"), /says `closes` or `stays`/],
     ["no backend block", CASE.replace("```backend", "```reply"), /no backend block/],
@@ -70,7 +70,7 @@ Deno.test("every byte can be written, and is written back", () => {
   assert.equal(bytesOf("a\\r\\n\nb<\\0*3>"), "a\r\nb\0\0\0");
 });
 
-Deno.test("a message is read with its chunks put together", async () => {
+Deno.test("a message is parsed with its chunks joined", async () => {
   const text = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" +
     "3\r\nabc\r\n2\r\nde\r\n0\r\nX: y\r\n\r\nHTTP/1.1 204 No Content\r\n\r\nrest";
   const reader = MessageReader.of(text);
@@ -81,7 +81,7 @@ Deno.test("a message is read with its chunks put together", async () => {
   assert.equal(reader.rest, "rest");
 });
 
-Deno.test("a message that breaks off or is badly framed is never complete", async () => {
+Deno.test("a truncated or badly framed message is never complete", async () => {
   for (
     const text of [
       "HTTP/1.1 200 OK\r\n",
@@ -100,7 +100,7 @@ Deno.test("a message that breaks off or is badly framed is never complete", asyn
   }
 });
 
-Deno.test("an outcome that differs in anything is told", async (t) => {
+Deno.test("any difference from the expected outcome is reported", async (t) => {
   const [test] = (await readTranscript(CASE)).headings[0].cases;
   const request = test.requests[0].message;
   const answer = test.answers[0].alternatives[0];

@@ -49,7 +49,7 @@ function backend(
 
 for (const method of ["GET", "POST"] as const) {
   for (const connections of ["kept", "new"] as const) {
-    Deno.test(`${method} on ${connections} connections is answered without a failure`, async () => {
+    Deno.test(`${method} on ${connections} connections gets responses without a failure`, async () => {
       await using server = backend();
       await using load = await Load.start(planFor(server.port, { method, connections }));
       await load.answers(20);
@@ -110,7 +110,7 @@ for (const { name, how, status = 0, does } of MISTAKES) {
   });
 }
 
-Deno.test("a refused connection is a failure each time", async () => {
+Deno.test("each refused connection is a failure", async () => {
   await using load = await Load.start(planFor(refusingPort(), { connections: "new" }));
   await load.lasts(200);
   const { streams: [result] } = await load.stop();
@@ -119,7 +119,7 @@ Deno.test("a refused connection is a failure each time", async () => {
   assert.ok(load.failures.every(({ how }) => how === "refused"), load.failures[0].how);
 });
 
-Deno.test("a reset is told from a close", async () => {
+Deno.test("a reset is distinguished from a close", async () => {
   await using server = await ResettingBackend.listen("");
   server.reset = true;
   await using load = await Load.start(planFor(server.port, { connections: "new" }));
@@ -129,7 +129,7 @@ Deno.test("a reset is told from a close", async () => {
   assert.ok(load.failures.every(({ how }) => how === "reset"), load.failures[0].how);
 });
 
-Deno.test("a kept connection that is closed while nobody uses it is no failure", async () => {
+Deno.test("a kept connection that closes while unused is not a failure", async () => {
   await using server = new Backend(async (peer) => {
     const request = await peer.request();
     if (request !== null) await peer.send(reply(rightAnswer(request.head, request.body)));
@@ -150,7 +150,7 @@ Deno.test("a slow backend gets as many requests as a fast one", async () => {
   assert.ok(p50 >= 290, `${p50} ms`);
 });
 
-Deno.test("an echo that does not come back, and the code of an end, are seen", async () => {
+Deno.test("a missing echo and a close code are reported", async () => {
   const upgrade = (key: string) => {
     const accept = createHash("sha1").update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`);
     return "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n" +
@@ -173,7 +173,7 @@ Deno.test("an echo that does not come back, and the code of an end, are seen", a
   assert.deepEqual(load.failures.map(({ how }) => how), ["body"]);
 });
 
-Deno.test("a change of certificate is seen in the handshakes, and failed ones are", async () => {
+Deno.test("a change of certificate is seen in the handshakes, and failed ones are failures", async () => {
   const [one, two] = await Promise.all(
     ["one", "two"].map((id) => certificateFor(id, { names: ["a.test"] })),
   );
@@ -204,7 +204,7 @@ Deno.test("a change of certificate is seen in the handshakes, and failed ones ar
   assert.equal(failures()[0], "handshake");
 });
 
-Deno.test("calls of gRPC are answered, move on at GOAWAY, and fail where they are not", async () => {
+Deno.test("gRPC calls get responses, move to another connection at GOAWAY, and fail without a response", async () => {
   const first = await Http2Backend.start();
   const calls = [{ name: "calls", rate: 50, host: "a.test", path: "/test.Echo/Say" }];
   await using load = await Load.start({ ...planFor(first.port), streams: [], calls });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Finding, percentile } from "./finding.ts";
 
-Deno.test("a count breaks a promise at once, with reasons", () => {
+Deno.test("a nonzero count breaks a promise, with reasons", () => {
   const finding = new Finding("p");
   finding.count("failed", 0, 0, ["no"]);
   assert.deepEqual(finding.broken, []);
@@ -10,7 +10,7 @@ Deno.test("a count breaks a promise at once, with reasons", () => {
   assert.match(finding.toString(), /^p: failed: 2 \(aim 0, NOT MET\)$/m);
 });
 
-Deno.test("a time that misses its aim is shown, and breaks a promise where it is ten times it", () => {
+Deno.test("a time over its target is shown, and breaks a promise at ten times the target", () => {
   const finding = new Finding("p");
   finding.time("p50", 150, 100);
   assert.deepEqual(finding.broken, []);

@@ -10,7 +10,7 @@ Deno.test("the page has a place for the results", async () => {
   assert.notEqual(replaceMarked(page, PROMISES_BEGIN, "x"), null);
 });
 
-Deno.test("each promise has its figures, and says which aims were missed", () => {
+Deno.test("each promise has its measured values, and says which targets were missed", () => {
   const finding = new Finding("change");
   finding.note("times", 200);
   finding.time("p50", 150, 100);

@@ -34,7 +34,7 @@ function seen(began: number, at: number, fingerprint: string): CertificateSeen {
   return { kind: "certificate", stream: "handshakes", began, at, fingerprint };
 }
 
-Deno.test("an old certificate after a new one is found, unless the handshake had begun before", () => {
+Deno.test("an old certificate after a new one is found, unless the handshake had started before", () => {
   const order = ["a", "b"];
   assert.deepEqual(backwards([seen(0, 10, "a"), seen(20, 30, "b")], order), []);
   assert.deepEqual(backwards([seen(0, 10, "a"), seen(20, 30, "b"), seen(25, 35, "a")], order), []);
