@@ -6,6 +6,7 @@ import { FLAGS_PAGE } from "./flags_page.ts";
 import { DIFFERENCES_PAGE } from "./differences_page.ts";
 import { STATUS_PAGE } from "./status_page.ts";
 import { ACCESS_LOG_PAGE, METRICS_PAGE } from "./telemetry_pages.ts";
+import { REPLACED, replacedIn } from "./replaced_words.ts";
 import { PERFORMANCE_PAGE } from "../bench/performance_page.ts";
 
 const ROOT = join(import.meta.dirname!, "..");
@@ -21,22 +22,6 @@ const GENERATED = [
     METRICS_PAGE,
     PERFORMANCE_PAGE,
   ],
-];
-
-/** Words that no other proxy's documentation uses, each with what to write instead. */
-const REPLACED: readonly (readonly [word: RegExp, instead: string])[] = [
-  [/\bin force\b/i, "active"],
-  [/\b(tell|tells|told) of\b/i, "reports"],
-  [/\b(asked|tried) again\b/i, "retried"],
-  [/\bstand-?ins?\b/i, "replacement, sample backend"],
-  [/\bdesks?\b/i, "exchange"],
-  [/\bis laid\b|\blays\b/i, "is built, is merged"],
-  [/\b(lend|lends|lent)\b/i, "provides"],
-  [/\bwhat there is\b/i, "a noun: features, test data"],
-  [/\bwhat is (kept|left|wrong|served|published|checked)\b/i, "a noun: problems, routes"],
-  [/\bmistake of ours\b/i, "bug"],
-  [/takes? (it|them) off/i, "remove"],
-  [/\bwhosoever\b|\bbe it\b/i, "any, for example"],
 ];
 
 function handWrittenPages(): string[] {
@@ -60,10 +45,7 @@ Deno.test("hand-written pages use the words of the glossary", () => {
   assert.ok(pages.length > 20);
   const found = pages.flatMap((page) => {
     const text = prose(Deno.readTextFileSync(join(ROOT, page)));
-    return REPLACED.flatMap(([word, instead]) => {
-      const match = word.exec(text);
-      return match === null ? [] : [`${page}: "${match[0]}": write ${instead}`];
-    });
+    return replacedIn(text, REPLACED).map((found) => `${page}: ${found}`);
   });
   assert.deepEqual(found, []);
 });

@@ -63,7 +63,7 @@ for (
     ["least requests", new LeastRequests<Server>(seeded(2))],
   ] as const
 ) {
-  Deno.test(`${name}: a tried endpoint is not tried again, and in the end there is none`, () => {
+  Deno.test(`${name}: a tried endpoint is not picked twice, and in the end there is none`, () => {
     const all = servers("abcd");
     for (let i = 0; i < 100; i++) {
       const tried: Server[] = [];

@@ -96,7 +96,7 @@ Deno.test("an invalid value of what protects closes its paths, unless the paths 
   assert.deepEqual(covered, ["ssl-redirect", "proxy-ssl-server-name", "proxy-ssl-verify"]);
 });
 
-Deno.test("what an annotation adds to is a row, and closes paths itself", () => {
+Deno.test("the main annotation of another one is a row, and closes paths itself", () => {
   for (const [name, { beside = [] }] of ROWS) {
     for (const main of beside) {
       const row = ROWS.get(main);

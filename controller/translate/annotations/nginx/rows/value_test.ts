@@ -122,7 +122,7 @@ Deno.test("a template has literals and variables that are known", () => {
   }
 });
 
-Deno.test("the scheme of an authentication URL is no variable", () => {
+Deno.test("the scheme of an authentication URL cannot be a variable", () => {
   assert.ok(URL_TEMPLATE.read("https://$host/oauth2/auth") !== null);
   for (const text of ["$scheme://auth/", "auth.example.com", "https://", "off", "https://a b"]) {
     assert.equal(URL_TEMPLATE.read(text), null, text);
