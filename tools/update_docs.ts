@@ -4,7 +4,7 @@
  * catalogue of problems, the table of annotations, and `bench/results`. Out: `docs/flags.md`,
  * `docs/metrics.md`, `docs/access-log.md`, `docs/differences-from-nginx.md`, `docs/status.md`,
  * `docs/annotations.md`, and `docs/performance.md` with its plots; and from the models of the
- * Kubernetes client `dev/manifests/known_fields.json`.
+ * Kubernetes client `dev/manifests/known_fields.json`, and `overlays/warn/nginx-annotations.yaml`.
  *
  *     deno task docs:update
  */
@@ -14,6 +14,7 @@ import { DIFFERENCES_PAGE, differencesPage } from "./differences_page.ts";
 import { FLAGS_PAGE, flagsPage } from "./flags_page.ts";
 import { KNOWN_FIELDS, knownFieldsText } from "./known_fields.ts";
 import { STATUS_PAGE, statusPage } from "./status_page.ts";
+import { WARN_POLICY, warnPolicy } from "./warn_policy.ts";
 import { ACCESS_LOG_PAGE, accessLogPage, METRICS_PAGE, metricsPage } from "./telemetry_pages.ts";
 
 const pages = [
@@ -23,6 +24,7 @@ const pages = [
   [DIFFERENCES_PAGE, differencesPage()],
   [STATUS_PAGE, statusPage()],
   [ANNOTATIONS_PAGE, annotationsPage()],
+  [WARN_POLICY, warnPolicy()],
   [KNOWN_FIELDS, knownFieldsText()],
 ];
 for (const [path, text] of pages) {

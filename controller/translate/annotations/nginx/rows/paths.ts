@@ -28,7 +28,6 @@ export const PATHS = {
     closedRemedy:
       "Write paths without patterns, of type Prefix or Exact, then remove the annotation",
     does: "makes all paths of the host regular expressions, whatever their case",
-    isHarmless: (isOn) => !isOn,
   }),
   "server-alias": row({
     ...PATH_ROW,

@@ -1,0 +1,161 @@
+/**
+ * What overlays/warn makes the API server say of annotations of ingress-nginx. The same values as the
+ * controller sees decide: a warning that paths answer 503 and a refusal go together.
+ */
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { dirname, join } from "node:path";
+import { NginxAnnotations } from "../../controller/translate/annotations/nginx/nginx_annotations.ts";
+import { readRefusals } from "../../controller/translate/annotations/nginx/refusals.ts";
+import { BY_NAME, NGINX_PREFIX } from "../../controller/translate/annotations/nginx/table.ts";
+import type { TestCluster } from "./support/cluster.ts";
+import { clusterTest } from "./support/cluster_case.ts";
+import { eventually } from "./support/condition.ts";
+import { kubectl, MANIFESTS } from "./support/kubectl.ts";
+
+const OVERLAY = join(dirname(MANIFESTS), "overlays", "warn");
+
+type Values = Readonly<Record<string, string>>;
+
+interface Placed {
+  readonly className?: string;
+  readonly path?: string;
+  readonly tls?: readonly string[];
+}
+
+/** Installed once; null where there is no kubectl. */
+let installed: Promise<boolean> | null = null;
+
+async function installPolicy(cluster: TestCluster): Promise<boolean> {
+  const applied = await kubectl(cluster, ["apply", "-k", OVERLAY]);
+  if (applied === null) {
+    console.log("skipped: kubectl is not among the programs");
+    return false;
+  }
+  equal(applied.code, 0, applied.stderr);
+  // An expression that does not compile, or compares what cannot be compared.
+  ok(!/warning/i.test(applied.stderr), applied.stderr);
+  await eventually(
+    "the policy is active",
+    async () => (await warningsOf(cluster, { "auth-url": "https://auth.example.com/" })).length > 0,
+  );
+  return true;
+}
+
+function policyTest(name: string, run: (cluster: TestCluster) => Promise<void>): void {
+  clusterTest(name, async (cluster) => {
+    if (await (installed ??= installPolicy(cluster))) await run(cluster);
+  });
+}
+
+function specOf({ className = "pingress", path = "/", tls }: Placed) {
+  const service = { name: "web", port: { number: 80 } };
+  return {
+    ingressClassName: className,
+    ...tls === undefined ? {} : { tls: [{ hosts: tls, secretName: "tls" }] },
+    rules: [{
+      host: "app.example.com",
+      http: { paths: [{ path, pathType: "Prefix", backend: { service } }] },
+    }],
+  };
+}
+
+function prefixed(values: Values): Values {
+  return Object.fromEntries(
+    Object.entries(values).map(([name, text]) => [NGINX_PREFIX + name, text]),
+  );
+}
+
+/** What who applies such an Ingress reads; nothing is kept. */
+async function warningsOf(
+  cluster: TestCluster,
+  values: Values,
+  placed: Placed = {},
+): Promise<string[]> {
+  const metadata = { name: "web", namespace: "default", annotations: prefixed(values) };
+  const ingress = {
+    apiVersion: "networking.k8s.io/v1",
+    kind: "Ingress",
+    metadata,
+    spec: specOf(placed),
+  };
+  const args = ["create", "--dry-run=server", "--validate=false", "--filename=-"];
+  const answer = (await kubectl(cluster, args, JSON.stringify(ingress)))!;
+  equal(answer.code, 0, answer.stderr);
+  return answer.stderr.split("\n").filter((line) => line.includes("pingress-nginx-annotations"));
+}
+
+function closes(values: Values, placed: Placed): boolean {
+  return readRefusals(new NginxAnnotations(prefixed(values), specOf(placed))).length > 0;
+}
+
+/** Values that the expressions look into, with what stands around them. */
+const CASES: readonly (readonly [values: Values, placed?: Placed])[] = [
+  [{ "auth-url": "off" }],
+  [{ "auth-url": "" }],
+  [{ "auth-type": "off" }],
+  [{ "enable-modsecurity": "False" }],
+  [{ "enable-modsecurity": "yes" }],
+  [{ "limit-rps": "0" }],
+  [{ "limit-rps": "10" }],
+  [{ "allowlist-source-range": "0.0.0.0/0, ::/0" }],
+  [{ "whitelist-source-range": "0.0.0.0/0,::/0" }],
+  [{ "allowlist-source-range": "0.0.0.0/0" }],
+  [{ "allowlist-source-range": "0.0.0.0/0,::/0,nonsense" }],
+  [{ "proxy-body-size": "0" }],
+  [{ "proxy-body-size": "8m" }],
+  [{ "proxy-body-size": "512k" }],
+  [{ "proxy-body-size": "1024k" }],
+  [{ "proxy-body-size": "1048576" }],
+  [{ "proxy-body-size": "8mb" }],
+  [{ "proxy-ssl-protocols": "TLSv1.2 TLSv1.3" }],
+  [{ "proxy-ssl-protocols": "TLSv1.3" }],
+  [{ "rewrite-target": "/" }],
+  [{ "rewrite-target": "/" }, { path: "/app" }],
+  [{ "use-regex": "false" }],
+  [{ "use-regex": "true" }],
+  [{ "auth-tls-secret": "default/ca" }],
+  [{ "auth-tls-secret": "default/ca", "auth-tls-verify-client": "off" }],
+  [{ "force-ssl-redirect": "true" }],
+  [{ "force-ssl-redirect": "true" }, { tls: ["app.example.com"] }],
+  [{ "force-ssl-redirect": "true" }, { tls: ["*.example.com"] }],
+  [{ "force-ssl-redirect": "true" }, { tls: ["other.example.com"] }],
+  [{ "auth-realm": "x" }],
+  [{ "ssl-redirect": "true" }],
+];
+
+policyTest("the API server warns of 503 where the controller closes paths", async (cluster) => {
+  for (const [values, placed = {}] of CASES) {
+    const warnings = await warningsOf(cluster, values, placed);
+    const warnsOf503 = warnings.some((line) => line.includes("503"));
+    equal(warnsOf503, closes(values, placed), `${JSON.stringify([values, placed])} ${warnings}`);
+  }
+});
+
+/** The API server cuts the warnings of one request at 4 KiB. */
+const AT_ONCE = 8;
+
+policyTest("each annotation without an effect has one warning that names it", async (cluster) => {
+  const names = [...BY_NAME.keys()];
+  for (let i = 0; i < names.length; i += AT_ONCE) {
+    const written = names.slice(i, i + AT_ONCE);
+    const values = Object.fromEntries(written.map((name) => [name, "something"]));
+    const warned = (await warningsOf(cluster, values)).map((line) =>
+      /'pingress-nginx-annotations': ([a-z\d-]+) /.exec(line)?.[1]
+    );
+    deepEqual(warned, written);
+  }
+});
+
+policyTest("a name that ingress-nginx does not have is named", async (cluster) => {
+  const [warning, ...more] = await warningsOf(cluster, { "rewrite-traget": "/" });
+  match(warning, /ingress-nginx has no annotation nginx\.ingress\.kubernetes\.io\/rewrite-traget/);
+  deepEqual(more, []);
+});
+
+policyTest(
+  "Ingresses of other classes and without such annotations have no warning",
+  async (cluster) => {
+    deepEqual(await warningsOf(cluster, { "auth-url": "x" }, { className: "nginx" }), []);
+    deepEqual(await warningsOf(cluster, {}), []);
+  },
+);
