@@ -79,7 +79,7 @@ const CASES: readonly Case[] = [
     expected: { "default/web:80": [[ONE, TWO], "sample backend"] },
   },
   {
-    name: "an endpoint that is not ready gets nothing while another one is",
+    name: "an endpoint that is not ready gets no request while another one is",
     yaml: ingressTo("web", "80") + service(HTTP) +
       slice(
         "a",
@@ -88,7 +88,7 @@ const CASES: readonly Case[] = [
     expected: { "default/web:80": [[TWO], "sample backend"] },
   },
   {
-    name: "a Service of which no endpoint is ready answers 503, as in a cluster",
+    name: "a Service without a ready endpoint responds with 503, as in a cluster",
     yaml: ingressTo("web", "80") + service(HTTP) +
       slice("a", "[{ addresses: [10.0.0.1], conditions: { ready: false } }]"),
     expected: { "default/web:80": [[], "nothing ready (503)"] },
@@ -138,7 +138,7 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    name: "--map goes before the annotation, and for one port before one for all",
+    name: "--map overrides the annotation, and a port's mapping one for all ports",
     yaml: ingressTo("web", "80") + ingressTo("web", "admin") +
       service(TWO_PORTS, "dev.pingress.io/endpoint: '127.0.0.1:3000'"),
     input: { map: ["default/web=127.0.0.1:5000", "default/web:admin=127.0.0.1:5001"] },
@@ -174,7 +174,7 @@ const CASES: readonly Case[] = [
     ],
   },
   {
-    name: "an annotation that is no address is a problem, and a sample backend stands in",
+    name: "an annotation without a valid address is a problem, and a sample backend is used",
     yaml: ingressTo("web", "80") + service(HTTP, "dev.pingress.io/endpoint: 'port 3000'"),
     expected: { "default/web:80": [[ONE, TWO], "sample backend"] },
     problems: [

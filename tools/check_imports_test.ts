@@ -135,7 +135,7 @@ const BREACHES: { name: string; files: Record<string, string>; breach: RegExp }[
     breach: /^proxy\/extra\/x\.ts: proxy\/extra has no row in tools\/import_table\.ts$/,
   },
   {
-    name: "a file stands beside main",
+    name: "a file beside main",
     files: { "proxy/x.ts": "export {};\n" },
     breach: /^proxy\/x\.ts: proxy\/x\.ts has no row/,
   },
@@ -154,7 +154,7 @@ const BREACHES: { name: string; files: Record<string, string>; breach: RegExp }[
     breach: /^controller\/translate\/translator\.ts uses Deno: translate is a pure function/,
   },
   {
-    name: "translate asks the network",
+    name: "translate uses the network",
     files: { "controller/translate/x.ts": 'export const x = () => fetch("http://x");\n' },
     breach: /^controller\/translate\/x\.ts uses fetch/,
   },
@@ -187,7 +187,7 @@ const BREACHES: { name: string; files: Record<string, string>; breach: RegExp }[
     breach: /^controller\/translate\/x\.ts keeps known, made by new WeakMap: only a Translator /,
   },
   {
-    name: "what translate stands on counts its calls",
+    name: "a module under translate counts its calls",
     files: { "controller/base/x.ts": "let calls = 0;\nexport const x = () => calls++;\n" },
     breach: /^controller\/base\/x\.ts declares calls with let: only a Translator remembers/,
   },
@@ -212,7 +212,7 @@ const BREACHES: { name: string; files: Record<string, string>; breach: RegExp }[
     breach: /^proxy\/io\/x\.ts imports a computed path/,
   },
   {
-    name: "a test swallows what nobody caught",
+    name: "a test swallows uncaught errors",
     files: { "proxy/x_test.ts": `addEventListener("unhandled${"rejection"}", () => {});\n` },
     breach: /^proxy\/x_test\.ts listens for what nobody caught: only a main or a worker may/,
   },

@@ -85,7 +85,7 @@ const WRONG: readonly [string, readonly string[], RegExp][] = [
     ["--default-ssl-certificate=ops/tls", "--watch-namespace=shop"],
     /--default-ssl-certificate .* add --watch-namespace ops/,
   ],
-  ["a proxy's argument that is no flag", ["--proxy-arg=workers"], /a flag of the proxy/],
+  ["a proxy argument that is not a flag", ["--proxy-arg=workers"], /a flag of the proxy/],
 ];
 
 for (const [name, args, expected] of WRONG) {

@@ -42,7 +42,7 @@ Deno.test("a lease is free once its holder may no longer lead", () => {
     ["without a spec", [lease()], 15_000],
     ["deleted by hand", [held("a"), null], 15_000],
     ["deleted by hand under one with a longer lease", [held("a", microTime(0), 60), null], 60_000],
-    ["deleted after a release, by whoever may have held it since", [released, null], 15_000],
+    ["deleted after a release, possibly held by another since", [released, null], 15_000],
     ["deleted, made again and deleted", [held("a"), null, held("a"), null], 15_000],
   ];
   for (const [what, seen, patience] of cases) {

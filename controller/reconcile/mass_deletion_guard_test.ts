@@ -41,7 +41,7 @@ function list<T>(length: number, make: (index: number) => T): T[] {
 }
 
 const CASES: readonly [string, Snapshot, Snapshot, string | null][] = [
-  ["nothing lost is no loss", snapshot(30, 20, 5), snapshot(31, 20, 5), null],
+  ["no lost route is no loss", snapshot(30, 20, 5), snapshot(31, 20, 5), null],
   ["one of thirty is a change", snapshot(30, 20, 5), snapshot(29, 20, 5), null],
   [
     "the only one is a loss",

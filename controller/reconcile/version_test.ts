@@ -23,7 +23,7 @@ const CASES: readonly {
     behind: false,
   },
   {
-    name: "a bookmark tells that nothing came since what another replica saw",
+    name: "a bookmark shows that nothing changed since another replica's version",
     kind: { seen: "90", revision: "120", isFresh: false },
     published: "100",
     version: "100",
@@ -37,7 +37,7 @@ const CASES: readonly {
     behind: true,
   },
   {
-    name: "a list made since stands for more than was published, whatever its number",
+    name: "a later list covers more than was published, whatever its number",
     kind: { seen: "90", revision: "90", isFresh: true },
     published: "100",
     version: "100",
@@ -68,7 +68,7 @@ Deno.test("resource versions of another cluster do not count", () => {
 for (
   const [name, claimed, published, version, behind] of [
     ["what a proxy has is the least", "95", undefined, "95", false],
-    ["what was seen later than a proxy has it stands", "80", undefined, "90", false],
+    ["a version later than a proxy's is kept", "80", undefined, "90", false],
     ["what a proxy has may be newer than what is published", "110", "100", "110", false],
     ["what is published may be newer than what a proxy has", "95", "100", "100", true],
   ] as const

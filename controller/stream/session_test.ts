@@ -143,7 +143,7 @@ function helloOf(seen: string): Report & { readonly kind: "hello" } {
 }
 
 const AHEAD: readonly [name: string, inForce: string, isCutOff: boolean, ends: string[]][] = [
-  ["more, and we are cut off: it goes elsewhere", "3", true, ["behind"]],
+  ["more, and this replica is cut off: it is sent elsewhere", "3", true, ["behind"]],
   ["more, and we are not: we catch up", "3", false, []],
   ["less, and we are cut off: it has what we have", "1", true, []],
 ];

@@ -173,7 +173,7 @@ Deno.test("data sent before the token is checked is kept up to the size of a rep
 });
 
 const REPORTS: readonly [string, string][] = [
-  ["what is no JSON", "{\n"],
+  ["invalid JSON", "{\n"],
   ["a line without an end", "x".repeat(70_000)],
   ["no hello at first", `${JSON.stringify({ kind: "lost", reason: "" })}\n`],
   ["reports without a pause", `${JSON.stringify(HELLO)}\n${'{"kind":"x"}\n'.repeat(2000)}`],

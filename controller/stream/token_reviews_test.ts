@@ -99,11 +99,11 @@ Deno.test("a proxy's token identifies its pod and node, and is valid until it ex
 });
 
 const REFUSED: readonly [string, string, Answer, unknown, number][] = [
-  ["what is no token", "abc", "good", 401, 0],
+  ["an invalid token", "abc", "good", 401, 0],
   ["what looks like one", "a.b.c", "good", 401, 0],
   ["a token that is too long", token({ x: "y".repeat(20_000) }), "good", 401, 0],
-  ["another audience by its own word", token({ aud: ["kubernetes"] }), "good", 401, 0],
-  ["another account by its own word", token({ sub: "system:node:a" }), "good", 403, 0],
+  ["another audience in its claims", token({ aud: ["kubernetes"] }), "good", 401, 0],
+  ["another account in its claims", token({ sub: "system:node:a" }), "good", 403, 0],
   ["a wrong signature", token(), "bad", 401, 1],
   ["another account", token(), "foreign", 403, 1],
   ["another audience", token(), "audience", 401, 1],

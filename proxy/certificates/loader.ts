@@ -136,7 +136,7 @@ export class CertificateLoader {
   ): void {
     this.#complaints.set(id, problem);
     if (before.get(id) === problem) return;
-    this.#options.log.error("Certificate refused", {
+    this.#options.log.error("Certificate rejected", {
       certificate: id,
       hosts: use.hosts,
       problem,

@@ -68,21 +68,21 @@ for (const { says, act, end } of FLOODS) {
 
 const HONEST: readonly { readonly says: string; readonly act: Act }[] = [
   {
-    says: "each DATA frame is answered by room for the stream, for the connection, and a PING",
+    says: "each DATA frame is followed by two WINDOW_UPDATE and a PING",
     act: (budget, now) => {
       budget.dataSent(20, false);
       return budget.control(now) ?? budget.control(now) ?? budget.control(now);
     },
   },
   {
-    says: "frames as large as a small window are each made room for",
+    says: "frames as large as a small window each get a WINDOW_UPDATE",
     act: (budget, now) => {
       budget.dataSent(16_384, true);
       return budget.control(now) ?? budget.control(now);
     },
   },
   {
-    says: "each request is given room and a priority",
+    says: "each request has a WINDOW_UPDATE and a PRIORITY",
     act: (budget, now) => {
       budget.opened();
       return budget.control(now) ?? budget.control(now);
@@ -95,10 +95,10 @@ const HONEST: readonly { readonly says: string; readonly act: Act }[] = [
       return budget.reset(now, now);
     },
   },
-  { says: "requests are given up after a second", act: (b, now) => b.reset(now, now - 1_000) },
+  { says: "requests are cancelled after a second", act: (b, now) => b.reset(now, now - 1_000) },
   { says: "a gRPC stream has empty messages only", act: data(5) },
   {
-    says: "commas of one byte stand between records",
+    says: "single-byte commas separate records",
     act: (budget, now) => budget.dataReceived(now, 1) ?? budget.dataReceived(now, 200),
   },
   {

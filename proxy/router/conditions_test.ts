@@ -102,7 +102,7 @@ const CASES: readonly Case[] = [
     leaves: [{ query: "?tag=1" }, { query: "?tags" }, { query: "" }],
   },
   {
-    says: "an escape that is none stands for itself",
+    says: "an invalid escape is literal text",
     match: parameter("100%"),
     takes: [{ query: "?tag=100%" }, { query: "?tag=100%25" }],
     leaves: [{ query: "?tag=100" }],

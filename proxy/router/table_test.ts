@@ -41,7 +41,7 @@ interface Rule {
 
 const rules: readonly Rule[] = [
   {
-    says: "an exact host goes before a wildcard, and that before any host",
+    says: "an exact host precedes a wildcard, which precedes any host",
     routes: ["* Prefix /", "*.example.com Prefix /", "app.example.com Prefix /"],
     requests: {
       "app.example.com /": "app.example.com Prefix /",
@@ -52,7 +52,7 @@ const rules: readonly Rule[] = [
     },
   },
   {
-    says: "a wildcard stands for exactly one label",
+    says: "a wildcard matches exactly one label",
     routes: ["*.example.com Prefix /"],
     requests: {
       "a.example.com /": "*.example.com Prefix /",
@@ -75,7 +75,7 @@ const rules: readonly Rule[] = [
     },
   },
   {
-    says: "a prefix takes whole segments only",
+    says: "a prefix matches whole segments only",
     routes: ["h Prefix /foo"],
     requests: {
       "h /foo": "h Prefix /foo",
@@ -109,7 +109,7 @@ const rules: readonly Rule[] = [
     },
   },
   {
-    says: "an Exact path goes before every Prefix, and takes only itself",
+    says: "an Exact path precedes every Prefix, and matches only itself",
     routes: ["h Prefix /foo/bar", "h Exact /foo/bar", "h Exact /foo/", "h Prefix /"],
     requests: {
       "h /foo/bar": "h Exact /foo/bar",

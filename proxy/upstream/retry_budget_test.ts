@@ -14,7 +14,7 @@ const CASES: readonly Case[] = [
   { says: "a lone request is tried again", steps: [[0, 1, 1, 1]] },
   { says: "30 retries are allowed in a window, however few requests", steps: [[0, 1, 40, 30]] },
   { says: "with many requests a fifth of them is tried again", steps: [[0, 1000, 1000, 200]] },
-  { says: "what was taken is not given twice", steps: [[0, 1000, 150, 150], [1, 0, 100, 50]] },
+  { says: "spent budget is not granted twice", steps: [[0, 1000, 150, 150], [1, 0, 100, 50]] },
   { says: "more requests make room for more", steps: [[0, 500, 500, 100], [1, 500, 500, 100]] },
   {
     says: "the window slides: old requests and retries count less and less",
@@ -26,7 +26,7 @@ const CASES: readonly Case[] = [
     steps: [[0, 1, 40, 30], [10, 0, 1, 0], [15, 1, 40, 15], [20, 0, 40, 15]],
   },
   {
-    says: "after a pause of two windows nothing of before counts",
+    says: "after a pause of two windows earlier requests do not count",
     steps: [[0, 1000, 1000, 200], [20, 1, 40, 30], [500, 200, 200, 40]],
   },
   { says: "0 percent leave the 30", percent: 0, steps: [[0, 1000, 1000, 30]] },

@@ -11,7 +11,7 @@ function chosen(zone: string | null, hints: string): string {
 }
 
 const CASES: readonly [says: string, zone: string | null, hints: string, expected: string][] = [
-  ["only endpoints hinted for its zone are asked", "a", "a,b,ab,c", "1010"],
+  ["only endpoints hinted for its zone are used", "a", "a,b,ab,c", "1010"],
   ["without a zone all are", null, "a,b", "all"],
   ["where one has no hints all are", "a", "a,-,b", "all"],
   ["an empty list of hints is none", "a", "a,,b", "all"],

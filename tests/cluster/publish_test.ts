@@ -156,7 +156,7 @@ clusterTest("foreign changes are reverted", async (cluster, context) => {
       const [key] = Object.keys(data!);
       await scene.edit("Secret", "pingress-keys", { data: { [key]: btoa("another") } });
     }],
-    ["a key is taken away", async (scene) => {
+    ["a key is removed", async (scene) => {
       const { data } = await scene.must("Secret", "pingress-keys");
       const [key] = Object.keys(data!);
       await scene.edit("Secret", "pingress-keys", { data: { [key]: null } });

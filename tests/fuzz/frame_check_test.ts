@@ -51,7 +51,7 @@ Deno.test("frames that RFC 9113 allows are accepted, and reported by stream", ()
 
 const WRONG: readonly [string, RegExp, readonly Uint8Array[]][] = [
   ["no SETTINGS first", /no SETTINGS first/, [ping(1, true)]],
-  ["a stream that nobody began", /nobody began/, [settings(), headers(3, OK)]],
+  ["a stream that was never opened", /nobody began/, [settings(), headers(3, OK)]],
   ["DATA before a head", /before a head/, [settings(), data(1, "")]],
   ["DATA behind an interim head", /before a head/, [
     settings(),
@@ -93,7 +93,7 @@ const WRONG: readonly [string, RegExp, readonly Uint8Array[]][] = [
     headers(1, [...OK, ["content-length", "2"]]),
     data(1, BODY.subarray(0, 1), { end: true }),
   ]],
-  ["an increment of nothing", /increment/, [settings(), windowUpdate(0, 0)]],
+  ["an increment of zero", /increment/, [settings(), windowUpdate(0, 0)]],
   ["a frame that is too large", /larger/, [
     settings(),
     headers(1, OK),

@@ -68,7 +68,7 @@ Deno.test("/snapshot and /explain show the active snapshot, and no key is shown 
     const other = Deno.readTextFileSync(join(GOLDEN, "two.crt"));
     const broken = { kind: "pem" as const, pem: other };
     await proxy.replace({ ...snapshot, certificates: [{ ...certificate, chain: broken }] });
-    await proxy.line("Certificate refused");
+    await proxy.line("Certificate rejected");
     const after = await proxy.admin("/snapshot");
     const log = JSON.stringify(proxy.lines);
     for (const secret of key.split("\n").filter((line) => line !== "" && !line.includes("---"))) {

@@ -40,9 +40,9 @@ Deno.test("with --ejection-failures=0 it is tried at every turn", async () => {
 /** What it says, and of the requests that it gets, whether others answer them in its place. */
 const BROKEN: readonly [says: string, send: string, isMended?: boolean][] = [
   ["closes instead of answering", "", true],
-  ["breaks off in the head", "HTTP/1.1 200 OK\r\nContent-"],
-  ["answers garbage", "SSH-2.0-OpenSSH_9.2\r\n"],
-  ["breaks off after an interim answer", "HTTP/1.1 103 Early Hints\r\n\r\n"],
+  ["closes within the head", "HTTP/1.1 200 OK\r\nContent-"],
+  ["responds with garbage", "SSH-2.0-OpenSSH_9.2\r\n"],
+  ["closes after an interim response", "HTTP/1.1 103 Early Hints\r\n\r\n"],
 ];
 for (const [says, send, isMended = false] of BROKEN) {
   Deno.test(`an endpoint that ${says} is ejected after three failures`, async () => {

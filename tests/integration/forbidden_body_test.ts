@@ -12,7 +12,7 @@ const VICTIM = "GET /victim HTTP/1.1\r\nHost: a.test\r\n\r\n";
 
 for (
   const [name, method, answer] of [
-    ["a body behind the answer to HEAD", "HEAD", "HTTP/1.1 200 OK\r\nContent-Length: 40\r\n\r\n"],
+    ["a body after the response to HEAD", "HEAD", "HTTP/1.1 200 OK\r\nContent-Length: 40\r\n\r\n"],
     ["a body behind 204", "GET", "HTTP/1.1 204 No Content\r\n\r\n"],
     ["a body behind 304", "GET", "HTTP/1.1 304 Not Modified\r\n\r\n"],
   ] as const

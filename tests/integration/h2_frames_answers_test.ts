@@ -209,7 +209,7 @@ Deno.test("a local reply before the end of an upload is sent completely, and the
 
 /** What a backend says at last, once its head has come. */
 const BROKEN: readonly (readonly [says: string, framing: string, last: string])[] = [
-  ["a body shorter than said", "Content-Length: 10", "abc"],
+  ["a body shorter than its content-length", "Content-Length: 10", "abc"],
   ["chunks without an end", "Transfer-Encoding: chunked", "3\r\nabc\r\n"],
   ["a malformed chunk", "Transfer-Encoding: chunked", "3\r\nabc\r\nzzz\r\n"],
 ];

@@ -239,7 +239,7 @@ const BORNE: readonly (readonly [says: string, (peer: H2Peer) => Uint8Array])[] 
     "PRIORITY_UPDATE that is no structured field",
     () => frame(FRAME.PRIORITY_UPDATE, 0, 0, join(u32(1), latin1("\xff\xff"))),
   ],
-  ["settings that nobody knows", () => settings([[0xabcd, 0xffffffff], [0, 1]])],
+  ["unknown settings", () => settings([[0xabcd, 0xffffffff], [0, 1]])],
   [
     "the same setting twice",
     () => settings([[SETTING.INITIAL_WINDOW_SIZE, 0], [SETTING.INITIAL_WINDOW_SIZE, 65_535]]),

@@ -149,10 +149,10 @@ const FATES: readonly (readonly [says: string, fields: readonly Field[], fate: s
     ["a pseudo-field behind a field", [["x", "v"], ...get("/ok")], PE],
     ["one of them behind a field", [...without(":path"), ["x", "v"], [":path", "/ok"]], PE],
     ["an unknown pseudo-field", [[":unknown", "x"], ...get("/ok")], PE],
-    ["a pseudo-field of answers", [[":status", "200"], ...get("/ok")], PE],
+    ["a pseudo-header field of responses", [[":status", "200"], ...get("/ok")], PE],
     [":protocol without CONNECT", [[":protocol", "websocket"], ...get("/ok")], PE],
     ["connection", get("/ok", [["connection", "close"]]), PE],
-    ["connection that names nothing", get("/ok", [["connection", ""]]), PE],
+    ["an empty connection field", get("/ok", [["connection", ""]]), PE],
     ["keep-alive", get("/ok", [["keep-alive", "5"]]), PE],
     ["proxy-connection", get("/ok", [["proxy-connection", "keep-alive"]]), PE],
     ["transfer-encoding", get("/ok", [["transfer-encoding", "chunked"]]), PE],
@@ -161,7 +161,7 @@ const FATES: readonly (readonly [says: string, fields: readonly Field[], fate: s
     ["te: trailers, gzip", get("/ok", [["te", "trailers, gzip"]]), PE],
     ["te: trailers", get("/ok", [["te", "trailers"]]), "200"],
     ["a path without a slash", request("GET", "ok"), /^(400|PROTOCOL_ERROR)$/],
-    ["a whole URL as path", request("GET", "http://a.test/ok"), /^(400|PROTOCOL_ERROR)$/],
+    ["an absolute URL as path", request("GET", "http://a.test/ok"), /^(400|PROTOCOL_ERROR)$/],
     ["* as path of GET", request("GET", "*"), /^(400|PROTOCOL_ERROR)$/],
     ["no authority and no host", without(":authority"), /^(400|PROTOCOL_ERROR)$/],
     ["a host in place of an authority", [...without(":authority"), ["host", "a.test"]], "200"],
@@ -239,11 +239,11 @@ for (const [says, fields, end] of TRAILERS) {
 // ── Bodies ────────────────────────────────────────────────────────────────────────────────────
 
 const BODIES: readonly (readonly [says: string, length: string, parts: readonly string[]])[] = [
-  ["shorter than said", "5", ["abcd"]],
-  ["empty, when more was said", "1", [""]],
-  ["longer than said", "3", ["abcd"]],
+  ["shorter than its content-length", "5", ["abcd"]],
+  ["empty, with a content-length", "1", [""]],
+  ["longer than its content-length", "3", ["abcd"]],
   ["longer by a frame", "4", ["abcd", "e"]],
-  ["there, when none was said", "0", ["a"]],
+  ["present, with a content-length of 0", "0", ["a"]],
 ];
 
 for (const [says, length, parts] of BODIES) {

@@ -71,14 +71,14 @@ const malformed = /^upstream_malformed: /;
 const CASES: readonly HostileCase[] = [
   // Not HTTP/2 at all.
   {
-    name: "answers in HTTP/1.1",
+    name: "responds in HTTP/1.1",
     greets: latin1("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"),
     says: [],
     client: 502,
     log: /^upstream_malformed: .*an answer of HTTP\/1\.1 to the preface of HTTP\/2/,
   },
   {
-    name: "answers in another protocol",
+    name: "responds in another protocol",
     greets: latin1("220 mail.example ESMTP ready, and waiting for you\r\n"),
     says: [],
     client: 502,
@@ -93,7 +93,7 @@ const CASES: readonly HostileCase[] = [
     told: CODE.PROTOCOL_ERROR,
   },
   {
-    name: "closes without a word",
+    name: "closes without a response",
     greets: new Uint8Array(0),
     says: [],
     closes: true,
@@ -242,7 +242,7 @@ const CASES: readonly HostileCase[] = [
     log: /^upstream_closed: reset the stream with INTERNAL_ERROR/,
   },
   {
-    name: "resets the stream behind a whole answer",
+    name: "resets the stream after a complete response",
     says: join(headers(1, OK), data(1, "xyz", { end: true }), rstStream(1, CODE.NO_ERROR)),
     client: { whole: "xyz" },
   },
@@ -268,7 +268,7 @@ const CASES: readonly HostileCase[] = [
     /^upstream_closed: asked for HTTP\/1\.1 \(HTTP_1_1_REQUIRED\)/,
   ),
   {
-    name: "says nothing",
+    name: "sends nothing",
     says: [],
     client: 504,
     log: /^upstream_timeout: /,

@@ -83,7 +83,7 @@ const CASES: readonly HostileCase[] = [
   { name: "nothing, and closes", says: "", closes: true, client: 502 },
   { name: "half a status line", says: "HTTP/1.1 2", closes: true, client: 502 },
   { name: "half a head", says: `${OK}Content-Le`, closes: true, client: 502 },
-  { name: "interim answers alone", says: "HTTP/1.1 103 H\r\n\r\n", closes: true, client: 502 },
+  { name: "interim responses only", says: "HTTP/1.1 103 H\r\n\r\n", closes: true, client: 502 },
   {
     name: "a body too short",
     says: `${OK}Content-Length: 9\r\n\r\nabc`,
@@ -115,7 +115,7 @@ const CASES: readonly HostileCase[] = [
     says: `${OK}Content-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison`,
     client: { whole: "ok" },
   },
-  { name: "two answers", says: reply("ok") + reply("poison"), client: { whole: "ok" } },
+  { name: "two responses", says: reply("ok") + reply("poison"), client: { whole: "ok" } },
   {
     name: "bytes behind the last chunk",
     says: `${OK}Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n${reply("poison")}`,
@@ -141,7 +141,7 @@ const CASES: readonly HostileCase[] = [
     client: { whole: "abc" },
   },
   {
-    name: "many interim answers",
+    name: "many interim responses",
     says: "HTTP/1.1 102 Processing\r\n\r\n".repeat(500) + reply("ok"),
     closes: true,
     client: { whole: "ok" },

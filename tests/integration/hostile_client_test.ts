@@ -25,7 +25,7 @@ const STAGES: readonly {
   /** A body that the backend must not take for whole. */
   readonly partial?: boolean;
 }[] = [
-  { name: "waiting for an answer", request: GET },
+  { name: "waiting for a response", request: GET },
   { name: "waiting, with an empty line behind its request", request: `${GET}\r\n` },
   { name: "waiting, with a byte behind its request", request: `${GET}G` },
   { name: "waiting, with a request behind its request", request: `${GET}${GET}` },
@@ -34,8 +34,8 @@ const STAGES: readonly {
     name: "waiting, with a byte behind its upload",
     request: `${POST}Content-Length: 3\r\n\r\nabcG`,
   },
-  { name: "waiting for an answer to HTTP/1.0", request: "GET / HTTP/1.0\r\n\r\n" },
-  { name: "waiting for an answer to an upload", request: `${POST}Content-Length: 3\r\n\r\nabc` },
+  { name: "waiting for a response to HTTP/1.0", request: "GET / HTTP/1.0\r\n\r\n" },
+  { name: "waiting for a response to an upload", request: `${POST}Content-Length: 3\r\n\r\nabc` },
   { name: "mid-body", request: `${POST}Content-Length: 9\r\n\r\nabc`, partial: true },
   {
     name: "mid-chunk",
@@ -58,22 +58,22 @@ const STAGES: readonly {
     partial: true,
   },
   {
-    name: "mid-answer",
+    name: "during a response",
     request: GET,
     answer: "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc",
   },
   {
-    name: "mid-answer, with a request behind its request",
+    name: "during a response, with a pipelined request",
     request: `${GET}${GET}`,
     answer: "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc",
   },
   {
-    name: "mid-answer in chunks",
+    name: "during a chunked response",
     request: GET,
     answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n",
   },
   {
-    name: "mid-answer to an upload that goes on",
+    name: "during the response to a continuing upload",
     request: `${POST}Content-Length: 9\r\n\r\nabc`,
     answer: "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc",
     partial: true,

@@ -7,9 +7,9 @@ const REQUEST = "POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 0\r\n\r\n";
 
 for (
   const [where, answer] of [
-    ["while it answers for a backend", "nonsense\r\n\r\n"],
-    ["in the midst of an answer", "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\nbegun"],
-    ["behind an interim answer", "HTTP/1.1 103 Early Hints\r\n\r\nnonsense\r\n\r\n"],
+    ["while it replies for a backend", "nonsense\r\n\r\n"],
+    ["during a response", "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\nbegun"],
+    ["after an interim response", "HTTP/1.1 103 Early Hints\r\n\r\nnonsense\r\n\r\n"],
   ] as const
 ) {
   Deno.test(`an internal error ${where} ends its client's connection, and no other`, async () => {

@@ -255,11 +255,11 @@ Deno.test("a certificate in another folder is not read, and the log has the reme
   try {
     {
       await using proxy = await ProxyProcess.start({ snapshot });
-      const { problem } = await proxy.line("Certificate refused");
+      const { problem } = await proxy.line("Certificate rejected");
       assert.match(String(problem), /app\.crt is in neither .*: name its folder with --watch/);
     }
     await using proxy = await ProxyProcess.start({ snapshot, args: [`--watch=${elsewhere}`] });
-    assert.ok(proxy.lines.every(({ message }) => message !== "Certificate refused"));
+    assert.ok(proxy.lines.every(({ message }) => message !== "Certificate rejected"));
   } finally {
     await Deno.remove(elsewhere, { recursive: true });
   }

@@ -192,7 +192,7 @@ Deno.test("an invalid pair affects only its own host, whose last good certificat
       }
       const [{ message, fields }, ...more] = logged;
       assert.equal(more.length, 0);
-      assert.equal(message, "Certificate refused");
+      assert.equal(message, "Certificate rejected");
       assert.match(String(fields.problem), reason);
       assert.equal(fields.consequence, "the last good one stays for its hosts");
       assert.ok(!JSON.stringify(logged).includes(good.key.reveal().split("\n")[1]));
@@ -239,10 +239,10 @@ Deno.test("an error of a certificate is logged once, however often others change
     loader.load(snapshotWith(certificates));
     return logged.map(({ message }) => message);
   };
-  const both = ["Certificate refused", "Certificate has expired"];
+  const both = ["Certificate rejected", "Certificate has expired"];
   assert.deepEqual(load(bad, asWritten(expired)), both);
   assert.deepEqual(load(bad, asWritten(expired)), []);
-  assert.deepEqual(load(junk, asWritten(expired)), ["Certificate refused"], "another problem");
+  assert.deepEqual(load(junk, asWritten(expired)), ["Certificate rejected"], "another problem");
   assert.deepEqual(load(asWritten(good)), []);
   assert.deepEqual(load(bad, asWritten(expired)), both, "it is back");
 });

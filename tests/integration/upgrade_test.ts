@@ -205,7 +205,7 @@ for (const [name, request] of PLAIN) {
 }
 
 const REFUSED: [string, string, string][] = [
-  ["another protocol than was asked for", upgradeRequest(WEBSOCKET), `${SWITCHING}echo\r\n\r\n`],
+  ["another protocol than requested", upgradeRequest(WEBSOCKET), `${SWITCHING}echo\r\n\r\n`],
   ["no protocol", upgradeRequest(WEBSOCKET), "HTTP/1.1 101 Switching Protocols\r\n\r\n"],
   [
     "a protocol to a plain request",

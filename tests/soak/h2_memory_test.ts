@@ -84,7 +84,7 @@ const HOLDS: readonly Hold[] = [
       ),
   },
   {
-    says: "uploads that nobody takes, up to all windows",
+    says: "unread uploads that fill all windows",
     connections: FULL ? 50 : 20,
     each: 2 * MIB,
     run: async (peer) => {
@@ -99,7 +99,7 @@ const HOLDS: readonly Hold[] = [
     },
   },
   {
-    says: "answers without end, windows of zero",
+    says: "endless responses, windows of zero",
     options: SHUT,
     connections: FULL ? 5 : 2,
     // A buffer a stream: 64 KiB.
@@ -107,7 +107,7 @@ const HOLDS: readonly Hold[] = [
     run: (peer) => ask(peer, 128, literals(get("/big"))),
   },
   {
-    says: "answers without end that are not read",
+    says: "endless responses that are not read",
     options: { deaf: true, settings: [[SETTING.INITIAL_WINDOW_SIZE, 0x7fffffff]] },
     connections: FULL ? 5 : 2,
     each: 128 * 2 * 64 * 1024,

@@ -38,7 +38,7 @@ const MODES: readonly Mode[] = [
   { name: "slow reading", args: READ_SLOWLY, path: "/page" },
   // On the loopback interface the system takes megabytes off the hands of each that writes: a
   // thousand would use up all the memory that it has for TCP, and stall everybody by that.
-  { name: "slow reading of large answers", args: READ_SLOWLY, path: "/large", count: 150 },
+  { name: "slow reading of large responses", args: READ_SLOWLY, path: "/large", count: 150 },
 ];
 
 /** The system takes the first off the proxy's hands for a slow reader; of the other, a part. */

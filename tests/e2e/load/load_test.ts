@@ -70,12 +70,12 @@ const MISTAKES: readonly {
   readonly does: (peer: Peer) => Promise<boolean>;
 }[] = [
   {
-    name: "a connection closed in place of an answer",
+    name: "a connection closed instead of a response",
     how: "closed",
     does: () => Promise.resolve(true),
   },
   {
-    name: "an answer that is cut",
+    name: "a truncated response",
     how: "cut",
     does: (peer) => peer.send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc").then(() => true),
   },
@@ -87,12 +87,12 @@ const MISTAKES: readonly {
       peer.send("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n").then(() => true),
   },
   {
-    name: "the answer to another request",
+    name: "the response to another request",
     how: "body",
     does: (peer) => peer.send(reply("pod 1234")).then(() => true),
   },
   {
-    name: "an answer that does not come",
+    name: "a missing response",
     how: "timeout",
     does: (peer) => peer.ended().then(() => true),
   },

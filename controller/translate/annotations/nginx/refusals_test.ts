@@ -31,7 +31,7 @@ const CASES: readonly (readonly [what: string, values: Values, closes: readonly 
     { "allowlist-source-range": "", "whitelist-source-range": "10.0.0.0/8" },
     ["whitelist-source-range"],
   ],
-  ["a value that is no text", { "auth-url": ["https://auth/"] }, ["auth-url"]],
+  ["a value that is not a string", { "auth-url": ["https://auth/"] }, ["auth-url"]],
   ["a URL that is none", { "auth-url": "off" }, ["auth-url"]],
   ["a Secret of the name off", { "auth-secret": "off" }, ["auth-secret"]],
   ["a list of networks that is a word", { "denylist-source-range": "false" }, [

@@ -30,7 +30,7 @@ const CASES: readonly (readonly [
     ["tRUE", null],
     ["on", null],
   ]],
-  ["on and off are no booleans", ON_OFF, [["on", true], ["off", false], ["true", null]]],
+  ["on and off are not booleans", ON_OFF, [["on", true], ["off", false], ["true", null]]],
   ["an integer has no unit and no fraction", int(0), [
     ["10", 10],
     ["+5", 5],
@@ -72,7 +72,7 @@ const CASES: readonly (readonly [
     ["Http", "HTTP"],
     ["HTTPPS", null],
   ]],
-  ["case matters unless it is said otherwise", oneOf(["any", "all"]), [["any", "any"], [
+  ["values are case-sensitive unless ignoreCase is set", oneOf(["any", "all"]), [["any", "any"], [
     "ANY",
     null,
   ]]],
