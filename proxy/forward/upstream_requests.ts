@@ -9,6 +9,7 @@ import { Http1ClientConnection, type Http1ClientContext } from "../http1/client_
 import { Http2ClientConnection } from "../http2/client_connection.ts";
 import type { ClientStream } from "../http2/client_stream.ts";
 import type { Exchange, RequestHead, ResponseHead } from "../http/message.ts";
+import { Timeout } from "../io/timeout.ts";
 import { closeQuietly } from "../io/transport.ts";
 import type { HttpEndpoint } from "../route/route.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
@@ -135,14 +136,14 @@ export class UpstreamRequests {
     const stop = (reason: ProxyError) => waiting.cancel(reason);
     exchange.cancellation.register(stop);
     // Opening has a limit of its own; this is for connections that are all full, and stay so.
-    const timer = timeout === 0 ? undefined : setTimeout(() => {
+    const timer = new Timeout(2 * timeout, () => {
       const why = `no stream to ${endpoint.address}:${endpoint.port} was free in time`;
       waiting.cancel(new ProxyError("connect_failed", why));
-    }, 2 * timeout);
+    });
     try {
       return await waiting.promise;
     } finally {
-      clearTimeout(timer);
+      timer.cancel();
       exchange.cancellation.unregister(stop);
     }
   }
@@ -183,10 +184,10 @@ export class UpstreamRequests {
         endpoint.sharing = false;
       };
     }
-    const timer = timeout === 0 ? undefined : setTimeout(() => {
+    const timer = new Timeout(timeout, () => {
       const why = `no SETTINGS from ${where} in ${timeout} ms`;
       connection.close(new ProxyError("connect_failed", why));
-    }, timeout);
+    });
     try {
       await connection.ready;
       this.#metrics.upstreamConnected();
@@ -194,7 +195,7 @@ export class UpstreamRequests {
       this.#metrics.upstreamConnectFailed();
       throw error;
     } finally {
-      clearTimeout(timer);
+      timer.cancel();
     }
     if (connection.limit > 0) return connection;
     connection.leave();

@@ -10,6 +10,7 @@ import { type Address, withoutIpv6 } from "../../shared/net/address.ts";
 import { isExhaustion } from "../io/descriptors.ts";
 import type { SelfProbes } from "./self_probes.ts";
 import { connectTcp } from "../io/tcp_connect.ts";
+import { Timeout } from "../io/timeout.ts";
 import { closeQuietly } from "../io/transport.ts";
 
 /** Between two looks, in ms. */
@@ -88,7 +89,7 @@ export class PortWatch {
     const { address, ownCalls, onExhausted } = this.#options;
     const limit = new AbortController();
     this.#calls.add(limit);
-    const timer = setTimeout(() => limit.abort(), PATIENCE);
+    const timer = new Timeout(PATIENCE, () => limit.abort());
     let connection: Deno.TcpConn | null = null;
     const call = ownCalls.begin();
     try {
@@ -110,7 +111,7 @@ export class PortWatch {
         ? "none"
         : "unknown";
     } finally {
-      clearTimeout(timer);
+      timer.cancel();
       ownCalls.end(call);
       this.#calls.delete(limit);
       if (connection !== null) closeQuietly(connection);

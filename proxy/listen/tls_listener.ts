@@ -19,6 +19,7 @@ import { ClientHelloReader } from "./client_hello.ts";
 import { type Peer, plainAddress } from "./listener.ts";
 import type { SelfProbes } from "./self_probes.ts";
 import { PortWatch } from "./port_watch.ts";
+import { Timeout } from "../io/timeout.ts";
 import { TlsTransport } from "../io/tls_transport.ts";
 import type { Transport } from "../io/transport.ts";
 
@@ -234,14 +235,14 @@ export class TlsListener {
       raw.destroy();
     };
     const settle = () => {
-      clearTimeout(timer);
+      timer.cancel();
       raw.off("end", onEnd);
       this.#handshakes.delete(raw);
     };
-    const timer = setTimeout(() => {
+    const timer = new Timeout(handshakeTimeout, () => {
       onHandshakeError(address, `not done in ${handshakeTimeout} ms`);
       raw.destroy();
-    }, handshakeTimeout);
+    });
     // Strangers may begin as many as they like: it is the others that have stalled that give way.
     if (this.#handshakes.size >= this.#options.handshakes) this.shed(1);
     this.#handshakes.set(raw, performance.now());

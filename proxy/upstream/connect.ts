@@ -9,6 +9,7 @@ import { isExhaustion } from "../io/descriptors.ts";
 import { ProxyError } from "../errors.ts";
 import { connectTcp } from "../io/tcp_connect.ts";
 import { tcpTransport } from "../io/tcp_transport.ts";
+import { Timeout } from "../io/timeout.ts";
 import { closeQuietly, type Transport } from "../io/transport.ts";
 import type { UpstreamNetworks } from "./networks.ts";
 import { type ClientCertificate, dialForTls, secure, type Security } from "./tls.ts";
@@ -57,7 +58,7 @@ export async function connect(
   if (refusal !== null) throw refused(address, port, refusal);
   const limit = new AbortController();
   const end = () => limit.abort();
-  const timer = timeout === 0 ? undefined : setTimeout(end, timeout);
+  const timer = new Timeout(timeout, end);
   abort.addEventListener("abort", end, { once: true });
   try {
     const connected = await open(destination, limit.signal, options);
@@ -74,7 +75,7 @@ export async function connect(
       cause: error,
     });
   } finally {
-    clearTimeout(timer);
+    timer.cancel();
     abort.removeEventListener("abort", end);
   }
 }

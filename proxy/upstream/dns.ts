@@ -6,6 +6,7 @@ import { lookup, resolve4, resolve6 } from "node:dns/promises";
 import { isIP } from "node:net";
 import { type Logger, silentLogger } from "../../shared/log.ts";
 import type { Endpoint } from "../../shared/snapshot/types.ts";
+import { Timeout } from "../io/timeout.ts";
 import type { DeniedAddresses } from "./denied_addresses.ts";
 
 /** What a lookup found. No addresses: the name does not exist, or has none. */
@@ -116,10 +117,10 @@ export class DnsEndpoints {
   async ready(): Promise<readonly Endpoint[]> {
     this.current();
     if (this.#pending === null) return this.#endpoints;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const late = new Promise<void>((resume) => timer = setTimeout(resume, this.#patience));
-    await Promise.race([this.#pending, late]);
-    clearTimeout(timer);
+    const late = Promise.withResolvers<void>();
+    const timer = new Timeout(this.#patience, late.resolve);
+    await Promise.race([this.#pending, late.promise]);
+    timer.cancel();
     return this.#endpoints;
   }
 

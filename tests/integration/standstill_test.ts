@@ -64,3 +64,26 @@ for (
     }
   });
 }
+
+Deno.test("an endpoint that accepted a connection while the proxy stood still is used", async () => {
+  await using backend = new Backend(playOk);
+  using proxy = new TestProxy([backend.port], { connectTimeout: 200 });
+  const connect = Deno.connect;
+  // The kernel completes the handshake while neither a timer nor a read gets its turn.
+  const standStill = (options: Deno.ConnectOptions) => {
+    const connection = connect(options);
+    if (options.port === backend.port) {
+      for (const end = performance.now() + STANDSTILL; performance.now() < end;);
+    }
+    return connection;
+  };
+  try {
+    Deno.connect = standStill as typeof Deno.connect;
+    const client = await connect({ hostname: "127.0.0.1", port: proxy.port });
+    await client.write(latin1("GET / HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n"));
+    const answer = await new Response(client.readable).text();
+    assert.match(answer, /^HTTP\/1\.1 200 OK\r\n/);
+  } finally {
+    Deno.connect = connect;
+  }
+});

@@ -8,6 +8,7 @@ import type { LogFields } from "../../shared/log.ts";
 import type { Route, Snapshot } from "../../shared/snapshot/types.ts";
 import { DEFAULT_LIMITS, type Limits } from "../../proxy/http/limits.ts";
 import { ProxyServer } from "../../proxy/server.ts";
+import { afterLoopTime, withinLoopTime } from "../support/loop_time.ts";
 import { messageText, type WireMessage } from "../support/wire_message.ts";
 import { WireBackend, WireClient } from "../support/wire_peer.ts";
 import { SOME_DATE, SOME_ID, SOME_MARK, SOME_PORT, writeNotation } from "./notation.ts";
@@ -23,7 +24,7 @@ export interface Split {
 
 export const WHOLE: Split = { client: 0, reply: 0 };
 
-/** A replay that has not ended by then hangs, in ms. */
+/** A replay that has not ended by then hangs, in ms of loop time. */
 const PATIENCE = 8_000;
 
 /** Asks the proxy itself, so that no backend sees it: an open connection in step answers 404. */
@@ -94,17 +95,17 @@ export class Lane {
     const answers: WireMessage[] = [];
     const client = await WireClient.connect(this.#port);
     let late = false;
-    const timer = setTimeout(() => {
+    const inTime = afterLoopTime(PATIENCE, () => {
       late = true;
       client.close();
-    }, PATIENCE);
+    });
     const got = new Turnstile();
     const sending = this.#send(client, test, split.client, got);
     let ending = await this.#receive(client, test, answers, got);
     got.open();
     await sending;
     if (ending === "") ending = await this.#end(client, test, answers);
-    clearTimeout(timer);
+    inTime();
     client.close();
     if (late) ending = `hangs, with ${writeNotation(client.answers.rest) || "nothing"} unread`;
     // Taken before the afterthought: it must not be waited for by what the case has left undone.
@@ -191,10 +192,10 @@ export class Lane {
   /** Whatever the backend did, the next request is served as ever. */
   async #askAfterwards(): Promise<void> {
     const client = await WireClient.connect(this.#port);
-    const timer = setTimeout(() => client.close(), PATIENCE);
+    const inTime = afterLoopTime(PATIENCE, () => client.close());
     await client.send(AFTERWARDS);
     const message = await client.answers.message("response");
-    clearTimeout(timer);
+    inTime();
     client.close();
     const text = message === null ? "nothing" : messageText(this.#plain(message));
     if (!/^HTTP\/1.1 200 OK\r\n[^]*\r\n\r\nok$/.test(text)) {
@@ -204,14 +205,7 @@ export class Lane {
   }
 
   async #until(condition: () => boolean, otherwise: string): Promise<void> {
-    const end = performance.now() + 2_000;
-    while (!condition()) {
-      if (performance.now() > end) {
-        this.#faults.push(otherwise);
-        return;
-      }
-      await new Promise((resume) => setTimeout(resume, 0));
-    }
+    if (!await withinLoopTime(2_000, condition)) this.#faults.push(otherwise);
   }
 
   /** With ids, dates and ports made the same. */
