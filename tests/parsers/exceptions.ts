@@ -336,6 +336,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
     functions: {
       "proxy/config/part_diff.ts": ["PartDiffer.update"],
       "controller/reconcile/quarantine.ts": ["translateOrQuarantine"],
+      "controller/translate/routes/routes.ts": ["buildGroup"],
       "controller/stream/listener.ts": ["StreamListener.welcome"],
     },
   },
@@ -344,7 +345,17 @@ export const EXCEPTIONS: readonly Exceptions[] = [
     functions: {
       "controller/base/json.ts": ["describe"],
       "controller/translate/hosts/ownership.ts": ["Ownership.isOwn"],
-      "controller/translate/routes/route_claims.ts": ["RouteClaims.find", "RouteClaims.hostOwner"],
+      "controller/translate/routes/route_claims.ts": [
+        "RouteClaims.find",
+        "RouteClaims.hasHost",
+        "RouteClaims.hostOwner",
+      ],
+    },
+  },
+  {
+    reason: "Visits each host and Ingress of a group once, by sets; reads no text.",
+    functions: {
+      "controller/translate/routes/host_index.ts": ["HostIndex.group"],
     },
   },
 ];
