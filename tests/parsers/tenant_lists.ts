@@ -326,7 +326,6 @@ const TRANSLATED: readonly string[] = [
   "controller/translate/certificates/tls_admission.ts TlsAdmission.admit",
   "controller/translate/certificates/tls_admission.ts TlsAdmission.exactBelow",
   "controller/translate/hosts/host_owner.ts standingOf",
-  "controller/translate/hosts/ownership.ts Ownership.differsOnlyIn",
   "controller/translate/hosts/ownership.ts Ownership.standing",
   "controller/translate/hosts/ownership_problems.ts reportOwnership",
   "controller/translate/ingress/class.ts ownIngresses",
