@@ -1,5 +1,9 @@
 /** Paths that close and open between translations, where little else changes. */
 import assert from "node:assert/strict";
+import { readIdentity } from "../../base/identity.ts";
+import { ProblemList } from "../../base/problems.ts";
+import { readIngress } from "../ingress/ingress.ts";
+import { Closures } from "./closures.ts";
 import { translate, type TranslateOptions } from "../translator.ts";
 
 const OPTIONS: TranslateOptions = {
@@ -63,6 +67,26 @@ Deno.test("a host-wide annotation closes and opens other Ingresses' paths of the
   assert.equal(statusesOf([...OTHERS, web, plain])["web.example.com"], 200);
   assert.equal(statusesOf([...OTHERS, web, host])["web.example.com"], 503);
   assert.equal(statusesOf([...OTHERS, web])["web.example.com"], 200);
+});
+
+Deno.test("an invalid value of an honoured annotation cannot be accepted", () => {
+  const problems = new ProblemList();
+  const object = ingress("web", "web.example.com", {});
+  const source = readIngress(readIdentity("Ingress", object)!, object);
+  const refusal = {
+    name: "limit-rps",
+    field: "metadata",
+    isHostWide: false,
+    fault: "is not valid",
+    remedy: "Write an integer",
+  };
+  const refusals = { ...OPTIONS, acceptUnsupported: ["limit-rps"] };
+  const refused = { ...source, refusals: [refusal] };
+  const closures = new Closures([refused], refusals, problems);
+  assert.equal(closures.of(refused, "web.example.com")?.status, 503);
+  const [{ message, remedy }] = problems.sorted();
+  assert.match(message, /limit-rps" is not valid, so paths answer 503$/);
+  assert.equal(remedy, "Write an integer");
 });
 
 /** 200 for a route to a backend, by host; of several the last in order. */

@@ -4,7 +4,7 @@
  */
 import { asObject, isAbsent } from "../../../base/json.ts";
 import type { Group, Row, Surroundings } from "./rows/row.ts";
-import { BY_NAME, isOff, NGINX_PREFIX } from "./table.ts";
+import { BY_NAME, isOff, type NamedRow, NGINX_PREFIX } from "./table.ts";
 
 /** One annotation as it is written. */
 export interface WrittenAnnotation {
@@ -23,10 +23,13 @@ type ValueOf<R> = R extends Row<infer T> ? T : never;
 export class NginxAnnotations {
   /** In the order of their names. */
   readonly written: readonly WrittenAnnotation[];
+  readonly #table: ReadonlyMap<string, NamedRow>;
   readonly #texts: ReadonlyMap<string, string | null>;
   readonly #surroundings: Surroundings;
 
-  constructor(annotations: unknown, spec: unknown) {
+  /** @param table Rows by names and aliases; tests have their own. */
+  constructor(annotations: unknown, spec: unknown, table = BY_NAME) {
+    this.#table = table;
     const object = asObject(annotations) ?? {};
     const names = Object.keys(object).filter((name) => name.startsWith(NGINX_PREFIX)).sort();
     this.#texts = new Map(
@@ -40,7 +43,7 @@ export class NginxAnnotations {
   textOf(name: string): string | null {
     const own = this.#texts.get(name);
     if (own !== undefined && own !== "") return own;
-    const alias = BY_NAME.get(name)?.row.aliases?.find((each) =>
+    const alias = this.#table.get(name)?.row.aliases?.find((each) =>
       (this.#texts.get(each) ?? "") !== ""
     );
     return alias === undefined ? own ?? null : this.#texts.get(alias) ?? null;
@@ -63,7 +66,7 @@ export class NginxAnnotations {
   }
 
   #written(name: string, text: string | null): WrittenAnnotation {
-    const known = BY_NAME.get(name);
+    const known = this.#table.get(name);
     if (known === undefined) return { name, row: null, text, replacedBy: null };
     const own = known.name === name ? undefined : this.#texts.get(known.name);
     return {

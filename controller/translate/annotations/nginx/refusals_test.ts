@@ -1,9 +1,13 @@
 /** Which values of annotations that protect close the paths of their Ingress. */
 import assert from "node:assert/strict";
+import { reportNginxAnnotations } from "./annotations.ts";
 import { NginxAnnotations } from "./nginx_annotations.ts";
 import { readProtocolWish, readRefusals } from "./refusals.ts";
 import { LIMITS } from "./rows/limits.ts";
+import type { Row } from "./rows/row.ts";
+import { int } from "./rows/value.ts";
 import { NGINX_PREFIX } from "./table.ts";
+import { ProblemList } from "../../../base/problems.ts";
 
 const SPEC = {
   rules: [{ host: "app.example.com", http: { paths: [{ path: "/", pathType: "Prefix" }] } }],
@@ -86,3 +90,46 @@ function annotationsOf(values: Values): NginxAnnotations {
   );
   return new NginxAnnotations(annotations, SPEC);
 }
+
+const HONOURED: Omit<Row<number>, "invalid"> = {
+  risk: "Low",
+  scope: "path",
+  value: int(1),
+  protects: true,
+  verdict: { kind: "honoured" },
+  does: "limits something",
+};
+
+/** Two annotations that have an effect, as no row has yet. */
+const SAMPLE = new Map(
+  Object.entries(
+    {
+      "limit-a": { ...HONOURED, invalid: "close" },
+      "limit-b": { ...HONOURED, invalid: "default", protects: false },
+    } satisfies Record<string, Row>,
+  ).map(([name, row]) => [name, { name, row }]),
+);
+
+Deno.test("an honoured annotation that protects closes its paths when its value is invalid", () => {
+  const values = { "limit-a": "five", "limit-b": "five" };
+  const annotations = Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [NGINX_PREFIX + name, value]),
+  );
+  const read = new NginxAnnotations(annotations, SPEC, SAMPLE);
+  const [refusal, ...more] = readRefusals(read);
+  assert.deepEqual([refusal.name, more], ["limit-a", []]);
+  assert.equal(refusal.fault, "is not valid: integer of at least 1 is expected");
+  const problems = new ProblemList();
+  const object = { kind: "Ingress", namespace: "default", name: "web" };
+  reportNginxAnnotations(read, new Set(["limit-a"]), problems.about(object));
+  assert.deepEqual(problems.sorted().map(({ message, remedy }) => [message, remedy]), [[
+    `annotation "${NGINX_PREFIX}limit-b" is not valid, so it has no effect: integer of at least 1 is expected`,
+    "Write integer of at least 1",
+  ]]);
+});
+
+Deno.test("an honoured annotation with a valid value has no problem", () => {
+  const annotations = { [`${NGINX_PREFIX}limit-a`]: "5", [`${NGINX_PREFIX}limit-b`]: "0" };
+  const read = new NginxAnnotations(annotations, SPEC, SAMPLE);
+  assert.deepEqual(readRefusals(read), []);
+});
