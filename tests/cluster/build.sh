@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Builds the programs of a real cluster from their Go modules: build.sh [api|node]
-#   api   etcd, kube-apiserver and kubectl (the default): about 5 minutes of two cores
-#   node  also kube-controller-manager, kube-scheduler, kubelet, kube-proxy and CoreDNS
+# Builds the programs of a real cluster from their Go modules: build.sh [api|control|node]
+#   api      etcd, kube-apiserver and kubectl (the default): about 5 minutes of two cores
+#   control  also kube-controller-manager and kube-scheduler
+#   node     also kubelet, kube-proxy and CoreDNS
 # Out: $PINGRESS_CLUSTER/bin, by default ~/.cache/pingress-cluster/bin. What is there stays: delete
 # it after a change of go.mod. Needs Go 1.24, whose module cache it fills.
 set -euo pipefail
@@ -20,12 +21,16 @@ api)
   wanted="etcd kubectl kube-apiserver"
   instead=", or let KUBEBUILDER_ASSETS name a folder with etcd and kube-apiserver"
   ;;
+control)
+  wanted="etcd kubectl kube-apiserver kube-controller-manager kube-scheduler"
+  instead=
+  ;;
 node)
   wanted="etcd kubectl kube-apiserver kube-controller-manager kube-scheduler kubelet kube-proxy"
   wanted="$wanted coredns"
   instead=
   ;;
-*) fail "there is no tier $tier" "build.sh api or build.sh node" ;;
+*) fail "there is no tier $tier" "build.sh api, build.sh control or build.sh node" ;;
 esac
 
 minor=24 # as in go.mod

@@ -18,14 +18,14 @@ export class Scheduling {
     this.#processes = processes;
   }
 
-  /** Null, and a line that says so, where the programs of a node cluster were not built. */
+  /** Null, and a line that says so, where the programs of a control plane were not built. */
   static async start(cluster: TestCluster, name: string): Promise<Scheduling | null> {
     const bin = dirname(cluster.programs.etcd);
     const [controllers, scheduler] = ["kube-controller-manager", "kube-scheduler"]
       .map((program) => join(bin, program));
     for (const program of [controllers, scheduler]) {
       if (await Deno.stat(program).then(() => true, () => false)) continue;
-      console.log(`skipped: ${name}: there is no ${program}; tests/cluster/build.sh node makes it`);
+      console.log(`skipped: ${name}: there is no ${program}; tests/cluster/build.sh control makes it`);
       return null;
     }
     const folder = await Deno.makeTempDir({ prefix: "pingress-scheduling-" });
