@@ -12,7 +12,7 @@ for (const count of [1, 7, 10_000]) {
   });
 }
 
-Deno.test("neighbors in the configuration are not requested one after the other", () => {
+Deno.test("neighbours in the configuration are not requested one after the other", () => {
   const hosts = requestsOf({ routes: 10_000 }).map(({ host }) => host);
   assert.ok(hosts.every((host, index) => index === 0 || host !== hosts[index - 1]));
 });

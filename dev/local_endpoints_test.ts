@@ -97,7 +97,7 @@ const CASES: readonly Case[] = [
     ],
   },
   {
-    name: "an address of this machine in an EndpointSlice is dialled as it is",
+    name: "an address of this machine in an EndpointSlice is dialled unchanged",
     yaml: ingressTo("web", "80") + service(HTTP) + slice("a", "[{ addresses: [127.0.0.1] }]"),
     expected: { "default/web:80": [["127.0.0.1:8080"], "127.0.0.1:8080"] },
   },
@@ -164,7 +164,7 @@ const CASES: readonly Case[] = [
     expected: { "default/web:80": [["127.0.0.1:5000"], "127.0.0.1:5000 (--map)"] },
   },
   {
-    name: "--map of what no Ingress names, or of a port that is not there, is a warning",
+    name: "--map of a Service that no Ingress names, or of a missing port, is a warning",
     yaml: ingressTo("web", "80") + service(HTTP),
     input: { map: ["other/web=127.0.0.1:5000", "default/web:82=127.0.0.1:5000"] },
     expected: { "default/web:80": [[ONE, TWO], "sample backend"] },
@@ -190,7 +190,7 @@ const CASES: readonly Case[] = [
     ],
   },
   {
-    name: "an annotation for a port that is not there is a problem",
+    name: "an annotation for a missing port is a problem",
     yaml: ingressTo("web", "80") + service(HTTP, "dev.pingress.io/endpoint: 'x=127.0.0.1:80'"),
     expected: { "default/web:80": [[ONE, TWO], "sample backend"] },
     problems: [

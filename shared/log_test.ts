@@ -36,7 +36,7 @@ Deno.test("levels below the lowest are not written", () => {
   assert.deepEqual(lines.map((line) => JSON.parse(line).message), ["c", "d"]);
 });
 
-Deno.test("no value starts a new line, colors a terminal or reverses text", () => {
+Deno.test("no value starts a new line, colours a terminal or reverses text", () => {
   const nasty = "a\nb\r\x1b[31mc\x00\x7f\x85\x9b\u2028\u2029\u202e\u2066";
   for (const format of ["json", "text"] as const) {
     const line = logged(format, nasty, { [nasty]: nasty, list: [nasty], map: { [nasty]: nasty } });
@@ -66,7 +66,7 @@ Deno.test("secrets are redacted at any depth", () => {
   }
 });
 
-Deno.test("a value that cannot be serialized is replaced by a note, and the event is still written", () => {
+Deno.test("a value that cannot be serialised is replaced by a note, and the event is still written", () => {
   const circle: LogFields = {};
   circle.self = circle;
   const throwing = {

@@ -17,7 +17,7 @@ Deno.test("a delay gets up to half of it as jitter, so that clients do not recon
   assert.equal(backoff.next(), 1_500);
 });
 
-Deno.test("a longer Retry-After of the server is honored, up to a limit", () => {
+Deno.test("a longer Retry-After of the server is honoured, up to a limit", () => {
   const backoff = new Backoff(LIMITS, () => 0);
   assert.equal(backoff.next(10_000), 10_000);
   assert.equal(backoff.next(0), 2_000);

@@ -28,7 +28,7 @@ function* sources(folder: URL): Generator<string> {
 
 const CODE = [...sources(new URL("../", import.meta.url))].join("\n");
 
-Deno.test("the catalog of problems has every reason in the code, and no other", () => {
+Deno.test("the catalogue of problems has every reason in the code, and no other", () => {
   const words = new Set(CODE.match(/(?<=")[A-Z][a-z]+(?:[A-Z][A-Za-z]*)(?=")/g));
   const listed = PROBLEM_REASONS.map(({ reason }) => reason);
   const unlisted = [...words].filter((word) => !listed.includes(word) && !OTHER_WORDS.has(word));
@@ -38,7 +38,7 @@ Deno.test("the catalog of problems has every reason in the code, and no other", 
   assert.equal(new Set(listed).size, listed.length, "one stands there twice");
 });
 
-Deno.test("problems in golden cases have the kinds and severities of the catalog", () => {
+Deno.test("problems in golden cases have the kinds and severities of the catalogue", () => {
   const byReason = new Map(PROBLEM_REASONS.map((one) => [one.reason, one]));
   const seen = new Set<string>();
   for (const name of caseNames()) {

@@ -9,14 +9,14 @@ const CASES: readonly {
   readonly behind: boolean;
 }[] = [
   {
-    name: "the first version is what was seen",
+    name: "the first version is the observed one",
     kind: { seen: "7", revision: "9", isFresh: false },
     published: undefined,
     version: "7",
     behind: false,
   },
   {
-    name: "what was seen later is newer",
+    name: "a later version is newer",
     kind: { seen: "1000", revision: "1000", isFresh: false },
     published: "999",
     version: "1000",
@@ -30,7 +30,7 @@ const CASES: readonly {
     behind: false,
   },
   {
-    name: "what has not seen the published state must catch up",
+    name: "a replica behind the published state must catch up",
     kind: { seen: "90", revision: "95", isFresh: false },
     published: "100",
     version: "100",

@@ -184,7 +184,7 @@ for (const [name, text, expected] of BAD) {
   });
 }
 
-Deno.test("a template is reported with the advice to render it, a misspelled kind with its spelling", () => {
+Deno.test("a template is reported with the advice to render it, a misspelt kind with its spelling", () => {
   const remedyOf = (text: string) => planFor({ "a.yaml": text }).problems[0].problem.remedy;
   assert.match(remedyOf("kind: {{ .Values.kind }}\n"), /helm template/);
   assert.match(remedyOf("name: {{ .x }}-{{ .y }}\n"), /helm template/);

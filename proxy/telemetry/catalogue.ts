@@ -60,7 +60,7 @@ export const METRICS = {
   },
   pingress_http2_connections_ended_total: {
     type: "counter",
-    help: "Client HTTP/2 connections closed with GOAWAY because of the client's behavior.",
+    help: "Client HTTP/2 connections closed with GOAWAY because of the client's behaviour.",
     labels: {
       reason: "Limit exceeded: `resets`, `control_frames`, `unread_acks`, `empty_frames`, " +
         "`tiny_frames`, `continuations`, `large_heads`. Violation of RFC 9113: `protocol_error`, " +

@@ -11,9 +11,9 @@ interface Case {
 }
 
 const CASES: readonly Case[] = [
-  { says: "a lone request is tried again", steps: [[0, 1, 1, 1]] },
+  { says: "a lone request is retried", steps: [[0, 1, 1, 1]] },
   { says: "30 retries are allowed in a window, however few requests", steps: [[0, 1, 40, 30]] },
-  { says: "with many requests a fifth of them is tried again", steps: [[0, 1000, 1000, 200]] },
+  { says: "with many requests a fifth of them is retried", steps: [[0, 1000, 1000, 200]] },
   { says: "spent budget is not granted twice", steps: [[0, 1000, 150, 150], [1, 0, 100, 50]] },
   { says: "more requests make room for more", steps: [[0, 500, 500, 100], [1, 500, 500, 100]] },
   {
@@ -22,7 +22,7 @@ const CASES: readonly Case[] = [
     steps: [[0, 1000, 1000, 200], [9.9, 0, 1, 0], [15, 0, 1, 0], [15, 1000, 1000, 200]],
   },
   {
-    says: "the few of before leave room as they get old",
+    says: "old requests make room as they expire",
     steps: [[0, 1, 40, 30], [10, 0, 1, 0], [15, 1, 40, 15], [20, 0, 40, 15]],
   },
   {

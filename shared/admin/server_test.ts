@@ -116,7 +116,7 @@ Deno.test("an invalid request gets 400 or 431, and no log line", async () => {
   assert.equal(log, "");
 });
 
-Deno.test("a page is chunked, and an aborted one is recognizably incomplete", async () => {
+Deno.test("a page is chunked, and an aborted one is recognisably incomplete", async () => {
   let log = "";
   const logger = createLogger({ level: "info", format: "json", write: (line) => log += line });
   const pieces = (...pieces: string[]) =>

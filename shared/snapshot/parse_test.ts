@@ -109,7 +109,7 @@ function parsed(value: unknown): Snapshot {
   return snapshot;
 }
 
-Deno.test("a snapshot is parsed completely, and serialized to the same bytes", () => {
+Deno.test("a snapshot is parsed completely, and serialised to the same bytes", () => {
   const snapshot = parsed(WHOLE);
   const key = snapshot.certificates[0].key;
   assert.equal(key.kind === "secret" && key.pem.reveal(), KEY);
@@ -120,7 +120,7 @@ Deno.test("a snapshot is parsed completely, and serialized to the same bytes", (
   assert.equal(serialiseSnapshot(again, { revealKeys: true }), text);
 });
 
-Deno.test("the order of fields does not affect the serialized snapshot", () => {
+Deno.test("the order of fields does not affect the serialised snapshot", () => {
   const shuffled = JSON.parse(JSON.stringify(WHOLE), (_key, value) => {
     if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
     return Object.fromEntries(Object.entries(value).reverse());

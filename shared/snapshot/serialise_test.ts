@@ -30,14 +30,14 @@ const SNAPSHOT: Snapshot = {
   defaultCertificate: null,
 };
 
-Deno.test("a snapshot is serialized as the JSON of its fields, every time", () => {
+Deno.test("a snapshot is serialised as the JSON of its fields, every time", () => {
   const expected = JSON.stringify(SNAPSHOT);
   assert.equal(serialiseSnapshot(SNAPSHOT, { revealKeys: false }), expected);
   assert.equal(serialiseSnapshot(SNAPSHOT, { revealKeys: false }), expected);
   assert.equal(serialiseSnapshot(structured(), { revealKeys: false }), expected);
 });
 
-Deno.test("keys appear only where they are revealed, whatever was serialized before", () => {
+Deno.test("keys appear only where they are revealed, whatever was serialised before", () => {
   const revealed = JSON.stringify(SNAPSHOT).replace("[redacted]", "key\\n");
   for (const revealKeys of [true, false, true, false]) {
     const text = serialiseSnapshot(SNAPSHOT, { revealKeys });
@@ -45,7 +45,7 @@ Deno.test("keys appear only where they are revealed, whatever was serialized bef
   }
 });
 
-Deno.test("an empty snapshot and one with every field are serialized", () => {
+Deno.test("an empty snapshot and one with every field are serialised", () => {
   const nothing = { ...SNAPSHOT, routes: [], upstreams: [], certificates: [] };
   assert.equal(serialiseSnapshot(nothing, { revealKeys: false }), JSON.stringify(nothing));
   const everything: Snapshot = {

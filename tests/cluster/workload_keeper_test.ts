@@ -134,7 +134,7 @@ clusterTest(
 );
 
 clusterTest(
-  "a value that the API server normalizes is not a foreign change",
+  "a value that the API server normalises is not a foreign change",
   async (cluster) => {
     using scene = await WorkloadScene.create(cluster);
     const options = {

@@ -4,7 +4,7 @@ import { minimise } from "./minimise.ts";
 import { mutate } from "./mutation.ts";
 import { Random } from "./random.ts";
 
-Deno.test("minimizing keeps the relevant parts and nothing else", async () => {
+Deno.test("minimising keeps the relevant parts and nothing else", async () => {
   const small = await minimise(
     bytesOf("some bytes X, more of them Y and a tail"),
     (streams) => Promise.resolve(streams.map((stream) => /X.*Y/.test(textOf(stream)))),

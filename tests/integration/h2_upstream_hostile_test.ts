@@ -109,7 +109,7 @@ const CASES: readonly HostileCase[] = [
     limits: { connectTimeout: 100 },
   },
   {
-    name: "takes no streams",
+    name: "allows no streams",
     greets: settings([[SETTING.MAX_CONCURRENT_STREAMS, 0]]),
     says: [],
     client: 502,
@@ -276,7 +276,7 @@ const CASES: readonly HostileCase[] = [
     limits: { responseHeadTimeout: 300 },
   },
   {
-    name: "keeps its window shut",
+    name: "never opens its window",
     greets: settings([[SETTING.INITIAL_WINDOW_SIZE, 0]]),
     says: [],
     request: "POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 5\r\n\r\nhello",

@@ -313,7 +313,7 @@ Deno.test("a proxy that is started with fewer permissions serves with them", asy
   }
 });
 
-Deno.test("name servers are those of resolv.conf that may be dialed", async () => {
+Deno.test("name servers are those of resolv.conf that may be dialled", async () => {
   const file = await Deno.makeTempFile();
   try {
     await Deno.writeTextFile(
