@@ -105,6 +105,21 @@ Deno.test("the main annotation of another one is a row, and closes paths itself"
   }
 });
 
+Deno.test("annotations that name an object say of which kind it is", () => {
+  const referring = [...ROWS].flatMap(([name, { value }]) =>
+    value.refersTo === null ? [] : [`${name} ${value.refersTo}`]
+  );
+  assert.deepEqual(referring.sort(), [
+    "auth-proxy-set-headers ConfigMap",
+    "auth-secret Secret",
+    "auth-tls-secret Secret",
+    "custom-headers ConfigMap",
+    "default-backend Service",
+    "fastcgi-params-configmap ConfigMap",
+    "proxy-ssl-secret Secret",
+  ]);
+});
+
 Deno.test("flags that an annotation's row names exist", () => {
   const page = Deno.readTextFileSync(new URL("../../../../docs/flags.md", import.meta.url));
   const flags = [...ROWS.values()].flatMap(({ verdict, closedRemedy }) =>

@@ -1,6 +1,6 @@
 /** Annotations about what clients receive: headers, cookies, and replies in place of errors. */
 import { always, type Group, instead, NOT_YET, row } from "./row.ts";
-import { BOOL, LINE, objectName, STATUS_CODES, text } from "./value.ts";
+import { BOOL, LINE, objectName, SERVICE, STATUS_CODES } from "./value.ts";
 
 const RESPONSE = { scope: "path", invalid: "default", protects: false, verdict: NOT_YET } as const;
 
@@ -22,7 +22,7 @@ export const RESPONSES = {
   "default-backend": row({
     ...RESPONSE,
     risk: "Low",
-    value: text(/^[a-z](?:[-a-z\d]{0,61}[a-z\d])?$/, "name of a Service"),
+    value: SERVICE,
     verdict: instead(
       "spec.defaultBackend gets what no path takes; nothing yet takes requests whose Service has no endpoints",
     ),

@@ -112,7 +112,7 @@ function networkOf(text: string): string | null {
   return /^\d{1,3}$/.test(bits) && Number(bits) <= width ? `${address}/${Number(bits)}` : null;
 }
 
-/** One of some words; of words in lower case, case does not matter where `ignoreCase` says so. */
+/** One of some words, whose case matters unless all are upper case and `ignoreCase` is set. */
 export function oneOf<const T extends string>(
   words: readonly T[],
   { ignoreCase = false } = {},
@@ -218,5 +218,15 @@ export function objectName(
     },
   };
 }
+
+/** A Service of the Ingress's own namespace. */
+export const SERVICE: ValueType<ObjectName> = {
+  hasOff: false,
+  refersTo: "Service",
+  what: "name of a Service",
+  read: (value) => SERVICE_NAME.test(value) ? { namespace: null, name: value } : null,
+};
+
+const SERVICE_NAME = /^[a-z](?:[-a-z\d]{0,61}[a-z\d])?$/;
 
 const OBJECT_NAME = /^[a-z\d](?:[-a-z\d.]{0,251}[a-z\d])?$/;
