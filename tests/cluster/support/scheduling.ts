@@ -25,7 +25,9 @@ export class Scheduling {
       .map((program) => join(bin, program));
     for (const program of [controllers, scheduler]) {
       if (await Deno.stat(program).then(() => true, () => false)) continue;
-      console.log(`skipped: ${name}: there is no ${program}; tests/cluster/build.sh control makes it`);
+      console.log(
+        `skipped: ${name}: there is no ${program}; tests/cluster/build.sh control makes it`,
+      );
       return null;
     }
     const folder = await Deno.makeTempDir({ prefix: "pingress-scheduling-" });
