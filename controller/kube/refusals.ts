@@ -3,6 +3,7 @@
  * Out: one line for each right that RBAC does not give, whoever made the call.
  */
 import type { Logger } from "../../shared/log.ts";
+import type { ApiError } from "./types.ts";
 
 /** Milliseconds until the same right is told of again, if it is still missing. */
 const REPETITION = 600_000;
@@ -10,6 +11,11 @@ const REPETITION = 600_000;
 /** What RBAC's answer ends with; admission's and quotas' refusals say other things. */
 const MISSING =
   /cannot (\w+) resource "([^"]*)" in API group "([^"]*)" (?:in the namespace "([^"]*)"|at the cluster scope)/;
+
+/** Whether RBAC denied the call, and not admission, a quota or the end of a namespace. */
+export function isMissingPermission({ code, message }: ApiError): boolean {
+  return code === 403 && MISSING.test(message);
+}
 
 export class RefusalLog {
   readonly #log: Logger;

@@ -60,7 +60,7 @@ export class Outputs {
     });
     this.#workload = new WorkloadOutput(options, options.workload, {
       confirm,
-      mayBegin: () => this.published().digest !== null && this.#authority.hasTried,
+      mayBegin: () => this.#publish.isUsable && this.#authority.hasTried,
       removeConfiguration: () => this.#publish.remove(),
       onProblems: () => this.#problems.reportNews(),
     });

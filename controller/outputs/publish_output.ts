@@ -58,6 +58,13 @@ export class PublishOutput implements Output {
     return { ...this.#publication.published(), claims: this.#claims.claims() };
   }
 
+  /** Whether proxies have a configuration to start from: a kubelet mounts later what is made later. */
+  get isUsable(): boolean {
+    const { digest, snapshot } = this.published();
+    // Without the permission to publish, one of an earlier format, which the stream then replaces.
+    return digest !== null || (this.#publication.isDenied && snapshot !== null);
+  }
+
   /** Some have no object: nobody would look for an Event of a ConfigMap. */
   get problems(): readonly Problem[] {
     return [...this.#publication.problems, ...this.#claims.problems];

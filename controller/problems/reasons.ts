@@ -239,6 +239,13 @@ const SECTIONS: readonly (readonly [title: string, rows: readonly Row[]])[] = [
     ["ConfigurationNearlyTooLarge", WORKLOAD, WARNING, "it will soon not fit into its objects"],
     ["ConfigurationTooLarge", WORKLOAD, ERROR, "it does not fit; what was published before stays"],
     [
+      "ConfigurationNotPublished",
+      WORKLOAD,
+      ERROR,
+      "a permission to write the ConfigMaps or Secrets is missing; what was published before stays, " +
+      "and proxies with the stream follow that",
+    ],
+    [
       "ConfigurationTooLargeForStream",
       WORKLOAD,
       ERROR,

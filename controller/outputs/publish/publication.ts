@@ -4,9 +4,11 @@
  * alone waits for its turn.
  */
 import { isSamePart } from "../../../shared/snapshot/equality.ts";
-import { formatObject, type Problem } from "../../../shared/problem.ts";
+import { formatObject, type ObjectRef, type Problem } from "../../../shared/problem.ts";
 import type { Snapshot, Upstream } from "../../../shared/snapshot/types.ts";
 import { compareVersions } from "../../../shared/snapshot/version_order.ts";
+import { isMissingPermission } from "../../kube/refusals.ts";
+import type { ApiError } from "../../kube/types.ts";
 import { DONE, type JobOutcome } from "../write/job.ts";
 import { type Publisher, type PublishResult } from "./publisher.ts";
 import { sameButEndpoints } from "./content.ts";
@@ -33,15 +35,21 @@ export class Publication {
   #writtenDigest: string | null = null;
   #writtenAt = -Infinity;
   #problems: readonly Problem[] = [];
+  #isDenied = false;
   #bytes: Readonly<Record<"ConfigMap" | "Secret", number>> = { ConfigMap: 0, Secret: 0 };
 
   constructor(options: PublicationOptions) {
     this.#options = options;
   }
 
-  /** That it does not fit, or soon will not. */
+  /** That it does not fit, or soon will not, or that a permission is missing. */
   get problems(): readonly Problem[] {
     return this.#problems;
+  }
+
+  /** Whether RBAC denied a write since the last one that succeeded. */
+  get isDenied(): boolean {
+    return this.#isDenied;
   }
 
   /** Of what was published last, by kind. */
@@ -58,6 +66,7 @@ export class Publication {
     this.#written = null;
     this.#writtenAt = -Infinity;
     this.#problems = [];
+    this.#isDenied = false;
     this.#options.publisher.reset();
   }
 
@@ -105,9 +114,14 @@ export class Publication {
       }
       const { object, error } = result;
       const reason = `${formatObject(object)}: ${error.message}`;
+      if (isMissingPermission(error)) {
+        this.#isDenied = true;
+        this.#problems = [deniedProblem(object, error)];
+      }
       return { kind: "failed", reason, retryAfter: error.retryAfter };
     }
     this.#problems = result.warnings;
+    this.#isDenied = false;
     this.#written = snapshot;
     this.#writtenDigest = result.digest;
     if (result.written.length > 0) this.#writtenAt = this.#options.now();
@@ -116,6 +130,20 @@ export class Publication {
     this.#bytes = { ConfigMap: sum("ConfigMap"), Secret: sum("Secret") };
     return result.again === null ? DONE : { kind: "again", after: result.again };
   }
+}
+
+/** After an upgrade of the controller alone: a version may publish in objects with other names. */
+function deniedProblem(object: ObjectRef, error: ApiError): Problem {
+  return {
+    object: null,
+    field: "",
+    reason: "ConfigurationNotPublished",
+    message:
+      `the configuration cannot be published in ${formatObject(object)} (${error.message}), ` +
+      "so what was published before stays, and a proxy that starts without the stream uses that",
+    remedy: "Apply the manifests of this version, which grant create, patch and delete on it",
+    severity: "error",
+  };
 }
 
 /**

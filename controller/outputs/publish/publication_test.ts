@@ -207,3 +207,30 @@ Deno.test("a failed write is retried no sooner than the API server's Retry-After
     retryAfter: 7000,
   });
 });
+
+Deno.test("a missing permission to publish is a problem with its remedy until it is granted", async () => {
+  const one = scene();
+  const denied = 'cannot patch resource "configmaps" in API group "" in the namespace "a"';
+  const error = { code: 403, reason: "Forbidden", message: denied, retryAfter: null };
+  one.answer({ ok: false, kind: "failed", object: INDEX, error });
+  await one.publication.run(result(snapshot()));
+  const [problem, ...others] = one.publication.problems;
+  assert.deepEqual(others, []);
+  assert.equal(problem.reason, "ConfigurationNotPublished");
+  assert.match(problem.message, /pingress-system\/pingress-config-v2 \(cannot patch resource/);
+  assert.match(problem.remedy, /^Apply the manifests of this version, .*create, patch and delete/);
+  assert.equal(one.publication.isDenied, true);
+  one.answer(null);
+  await one.publication.run(result(snapshot()));
+  assert.deepEqual(one.publication.problems, []);
+  assert.equal(one.publication.isDenied, false);
+});
+
+Deno.test("a write that a quota denies does not blame the permissions", async () => {
+  const one = scene();
+  const error = { code: 403, reason: "Forbidden", message: "exceeded quota", retryAfter: null };
+  one.answer({ ok: false, kind: "failed", object: INDEX, error });
+  await one.publication.run(result(snapshot()));
+  assert.deepEqual(one.publication.problems, []);
+  assert.equal(one.publication.isDenied, false);
+});
