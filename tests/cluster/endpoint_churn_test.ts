@@ -10,110 +10,24 @@ import { ProxyProcess } from "../support/proxy_process.ts";
 import type { KubeObject } from "./support/api_client.ts";
 import { clusterTest } from "./support/cluster_case.ts";
 import { eventually } from "./support/condition.ts";
+import { ClientLoad } from "./support/client_load.ts";
 import { ControllerScene, rule } from "./support/controller_scene.ts";
 import { IS_FULL } from "./support/fault_scene.ts";
 import { KubeletVolume } from "./support/kubelet_volume.ts";
+import { hasPodAddress, Pod, type PodState } from "./support/pod.ts";
 import { startStreamedProxy } from "./support/streamed_proxy.ts";
 
 const SWAPS = IS_FULL ? 100 : 12;
-
-/** Where pods of this test listen: the controller refuses those of loopback, as no pod is there. */
-const address = Deno.networkInterfaces().find(({ family, address }) =>
-  family === "IPv4" && !address.startsWith("127.") && !address.startsWith("169.254.")
-)?.address;
-
-type State = "ready" | "terminating";
-
-/** A backend that ends as a good pod does: it takes no more, and finishes what it has. */
-class Pod {
-  readonly #server: Deno.HttpServer<Deno.NetAddr>;
-  served = 0;
-
-  constructor(readonly name: string) {
-    this.#server = Deno.serve(
-      { hostname: address, port: 0, onListen: () => {} },
-      async (request) => {
-        this.served++;
-        await request.text();
-        // Some are under way whenever the pod ends.
-        await sleep(Math.random() * 10);
-        return new Response(this.name);
-      },
-    );
-  }
-
-  /** As the API server shows it; pods have different ports here, so each is in a slice of its own. */
-  slice(service: string, state: State): Partial<KubeObject> {
-    const isReady = state === "ready";
-    return {
-      apiVersion: "discovery.k8s.io/v1",
-      kind: "EndpointSlice",
-      metadata: {
-        name: `${service}-${this.name}`,
-        labels: { "kubernetes.io/service-name": service },
-      },
-      addressType: "IPv4",
-      ports: [{ name: "http", port: this.#server.addr.port, protocol: "TCP" }],
-      endpoints: [{
-        addresses: [address],
-        conditions: { ready: isReady, serving: true, terminating: !isReady },
-      }],
-    } as unknown as Partial<KubeObject>;
-  }
-
-  end(): Promise<void> {
-    return this.#server.shutdown();
-  }
-}
-
-/** Clients that ask without pause until they are stopped. */
-class Load {
-  answered = 0;
-  readonly failures: string[] = [];
-  readonly #stop = new AbortController();
-  readonly #clients: readonly Promise<void>[];
-
-  constructor(port: number, clients: number) {
-    this.#clients = Array.from({ length: clients }, (_, i) => this.#ask(port, i % 2 === 0));
-  }
-
-  async end(): Promise<void> {
-    this.#stop.abort();
-    await Promise.all(this.#clients);
-  }
-
-  async #ask(port: number, isGet: boolean): Promise<void> {
-    while (!this.#stop.signal.aborted) {
-      try {
-        const response = await fetch(
-          `http://127.0.0.1:${port}/`,
-          isGet ? {} : { method: "PUT", body: "abc" },
-        );
-        const text = await response.text();
-        if (response.status === 200) this.answered++;
-        else this.failures.push(`${response.status} ${text}`);
-      } catch (error) {
-        this.failures.push(String(error));
-      }
-      await sleep(8);
-    }
-  }
-}
 
 for (const way of ["mounted files", "the stream"]) {
   clusterTest(
     `pods are replaced under load without a failed request, learned by ${way}`,
     async (cluster) => {
-      if (address === undefined) {
-        console.log(
-          "skipped: pods are replaced under load: this machine has loopback addresses only",
-        );
-        return;
-      }
+      if (!hasPodAddress("pods are replaced under load")) return;
       await using scene = await ControllerScene.start(cluster, {
         args: ["--endpoint-interval=0s", "--stream-name=127.0.0.1"],
       });
-      const show = (pod: Pod, state: State) =>
+      const show = (pod: Pod, state: PodState) =>
         cluster.apply(pod.slice("web", state), { namespace: scene.app });
       let pods = [1, 2, 3].map((i) => new Pod(`pod-${i}`));
       const ended: Promise<void>[] = [];
@@ -143,7 +57,7 @@ for (const way of ["mounted files", "the stream"]) {
             publish: (folder) => volume.mount(folder, files),
           });
         if (!isStreamed) volume.start();
-        const load = new Load(proxy.httpPort, 6);
+        const load = new ClientLoad(proxy.httpPort, 6);
         const took: number[] = [];
         for (let i = 0; i < SWAPS; i++) {
           const next = new Pod(`pod-${i + 4}`);

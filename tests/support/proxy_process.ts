@@ -20,6 +20,10 @@ export interface ProxyProcessOptions {
   readonly publish?: Publish;
   /** Goes before `deno`: `prlimit --nofile=256`. */
   readonly wrapper?: readonly string[];
+  /** The name of the first file in the folder, which `publish` writes; default: `snapshot.json`. */
+  readonly config?: string;
+  /** The checkout that it runs from; default: this one. */
+  readonly root?: string;
 }
 
 export type Publish = (folder: string, text: string) => void;
@@ -47,18 +51,18 @@ export class ProxyProcess {
   }
 
   /** Listens on ports of the system's choosing, for HTTP, HTTPS and the admin port. */
-  static async start(
-    { snapshot, args = [], wrapper = [], publish = rename, started = "Ready" }: ProxyProcessOptions,
-  ): Promise<ProxyProcess> {
+  static async start(options: ProxyProcessOptions): Promise<ProxyProcess> {
+    const { snapshot, args = [], wrapper = [], publish = rename, started = "Ready" } = options;
+    const { config = "snapshot.json", root = ROOT } = options;
     const folder = await Deno.makeTempDir();
     publish(folder, serialiseSnapshot(snapshot, { revealKeys: true }));
-    const config = JSON.parse(await Deno.readTextFile(join(ROOT, "deno.json")));
-    const task: string[] = config.tasks.proxy.command.split(" ").slice(1);
+    const { tasks } = JSON.parse(await Deno.readTextFile(join(root, "deno.json")));
+    const task: string[] = tasks.proxy.command.split(" ").slice(1);
     const command = [
       ...wrapper,
       Deno.execPath(),
       ...task,
-      `--config=${join(folder, "snapshot.json")}`,
+      `--config=${join(folder, config)}`,
       `--watch=${folder}`,
       "--listen-http=127.0.0.1:0",
       "--listen-https=127.0.0.1:0",
@@ -70,7 +74,7 @@ export class ProxyProcess {
     ];
     const child = new Deno.Command(command[0], {
       args: command.slice(1),
-      cwd: ROOT,
+      cwd: root,
       stdin: "null",
       stdout: "piped",
       stderr: "inherit",

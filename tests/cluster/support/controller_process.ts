@@ -17,6 +17,8 @@ export interface ControllerOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Of Deno, beside the permission set; each replaces its kind in the set. */
   readonly denoFlags?: readonly string[];
+  /** The checkout that it runs from; default: this one. */
+  readonly root?: string;
 }
 
 export interface AdminAnswer {
@@ -44,8 +46,9 @@ export class ControllerProcess {
   }
 
   /** Starts it and waits for nothing: `ready`, `line` and `ended` do. */
-  static async spawn({ kubeconfig, args = [], env = {}, denoFlags = [] }: ControllerOptions) {
-    const config = JSON.parse(await Deno.readTextFile(join(ROOT, "deno.json")));
+  static async spawn(options: ControllerOptions): Promise<ControllerProcess> {
+    const { kubeconfig, args = [], env = {}, denoFlags = [], root = ROOT } = options;
+    const config = JSON.parse(await Deno.readTextFile(join(root, "deno.json")));
     const own = ["--admin=127.0.0.1:0", "--stream=127.0.0.1:0", "--allow-unbound-tokens"];
     if (kubeconfig !== undefined) own.push(`--kubeconfig=${kubeconfig}`);
     const guard = new ProcessGuard(await Deno.makeTempDir({ prefix: "pingress-controller-" }));
@@ -56,7 +59,7 @@ export class ControllerProcess {
         ...own.filter((flag) => !given.has(flag.split("=")[0])),
         ...args,
       ],
-      cwd: ROOT,
+      cwd: root,
       env: { NO_COLOR: "1", ...env },
       stdin: "null",
       stdout: "piped",

@@ -9,7 +9,9 @@ import {
   configKey,
   configMapName,
   isKeySecretName,
+  MAX_PARTS,
 } from "../../../shared/snapshot/published_set.ts";
+import { SNAPSHOT_FORMAT } from "../../../shared/snapshot/types.ts";
 import { MountedVolume } from "../../support/mounted_volume.ts";
 import type { KubeObject } from "./api_client.ts";
 import type { TestCluster } from "./cluster.ts";
@@ -27,15 +29,23 @@ export class KubeletVolume {
   readonly #namespace: string;
   /** The name under which the proxy is given the first file. */
   readonly #first: string;
+  readonly #formats: readonly number[];
   #volume: MountedVolume | null = null;
   #shown = "";
   readonly #stop = new AbortController();
   #looking: Promise<void> = Promise.resolve();
 
-  constructor(cluster: TestCluster, namespace: string, first: string) {
+  /** @param formats Those whose ConfigMaps the pod mounts; `first` is the file of the first one. */
+  constructor(
+    cluster: TestCluster,
+    namespace: string,
+    first: string,
+    formats: readonly number[] = [SNAPSHOT_FORMAT],
+  ) {
     this.#cluster = cluster;
     this.#namespace = namespace;
     this.#first = first;
+    this.#formats = formats;
   }
 
   /** Fills the folder, which is empty; `start` follows what is published from then on. */
@@ -91,14 +101,19 @@ export class KubeletVolume {
     const versions: string[] = [];
     const see = ({ metadata: { name, resourceVersion } }: Content) =>
       versions.push(`${name} ${resourceVersion}`);
-    for (let index = 0; index < 8; index++) {
-      const found = configMaps.find(({ metadata }) => metadata.name === configMapName(index));
-      if (found === undefined) continue;
-      see(found);
-      const text = found.data?.[configKey()];
-      files[index === 0 ? this.#first : configFileName(index)] = text === undefined
-        ? Uint8Array.fromBase64(found.binaryData?.[configKey()] ?? "")
-        : new TextEncoder().encode(text);
+    for (const format of this.#formats) {
+      for (let index = 0; index <= MAX_PARTS; index++) {
+        const name = configMapName(index, format);
+        const found = configMaps.find(({ metadata }) => metadata.name === name);
+        if (found === undefined) continue;
+        see(found);
+        const key = configKey(format);
+        const text = found.data?.[key];
+        const isFirst = index === 0 && format === this.#formats[0];
+        files[isFirst ? this.#first : configFileName(index, format)] = text === undefined
+          ? Uint8Array.fromBase64(found.binaryData?.[key] ?? "")
+          : new TextEncoder().encode(text);
+      }
     }
     for (const secret of secrets.filter(({ metadata }) => isKeySecretName(metadata.name))) {
       see(secret);
