@@ -58,7 +58,7 @@ export class ActiveRoutes {
 
   apply(delta: SnapshotDelta): void {
     if (this.#denied.replace(delta.denied)) {
-      for (const upstream of this.#upstreams.values()) upstream.recheck();
+      for (const upstream of this.#upstreams.values()) upstream.recheck(this.#denied);
     }
     for (const spec of delta.upstreams) this.#applyUpstream(spec);
     this.certificates.apply(delta.certificates, delta.defaultCertificate);

@@ -6,6 +6,7 @@
  */
 import type * as snapshot from "../../shared/snapshot/types.ts";
 import { type Balancer, LeastRequests, RoundRobin } from "./balancer.ts";
+import type { DeniedAddresses } from "./denied_addresses.ts";
 import { OutlierDetection, type OutlierLimits } from "./outlier_detection.ts";
 import type { Endpoint, EndpointRegistry, Protocol } from "./endpoint.ts";
 import type { PooledConnection } from "./pool.ts";
@@ -51,6 +52,8 @@ export class Upstream<C extends PooledConnection, U = unknown> {
   /** Endpoints of before `#source` serve while its first answer is waited for. */
   #awaits: "nothing" | "a request" | "an answer" = "nothing";
   #listed: readonly snapshot.Endpoint[] = [];
+  /** `#listed` are addresses of a name, of `#source` or of the one before. */
+  #areResolved = false;
   /** All of them, and those that take their turn here: the very same list where all do. */
   #endpoints: readonly Endpoint<C, U>[] = [];
   #near: readonly Endpoint<C, U>[] = [];
@@ -100,6 +103,7 @@ export class Upstream<C extends PooledConnection, U = unknown> {
   list(endpoints: readonly snapshot.Endpoint[]): void {
     this.#source?.close();
     this.#source = null;
+    this.#areResolved = false;
     this.#update(endpoints);
   }
 
@@ -115,9 +119,15 @@ export class Upstream<C extends PooledConnection, U = unknown> {
     this.#tell(true);
   }
 
-  /** What is denied has changed. */
-  recheck(): void {
+  /**
+   * Other addresses are denied to names from now on. Those of a name that is being replaced serve
+   * until the next one is resolved, and no source checks them any more.
+   */
+  recheck(denied: Pick<DeniedAddresses, "has">): void {
     this.#source?.recheck();
+    if (!this.#areResolved) return;
+    const allowed = this.#listed.filter(({ address }) => !denied.has(address));
+    if (allowed.length < this.#listed.length) this.#update(allowed);
   }
 
   /**
@@ -220,7 +230,10 @@ export class Upstream<C extends PooledConnection, U = unknown> {
   #follow(source: AddressSource): void {
     const current = source.current();
     if (current.length > 0) this.#awaits = "nothing";
-    if (this.#awaits === "nothing") return this.#update(current);
+    if (this.#awaits === "nothing") {
+      this.#areResolved = true;
+      return this.#update(current);
+    }
     if (this.#awaits === "an answer") return;
     this.#awaits = "an answer";
     source.ready().then(() => {

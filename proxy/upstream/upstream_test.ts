@@ -52,6 +52,31 @@ function listed(...addresses: string[]): EndpointSpec[] {
   return addresses.map((address) => ({ address, port: 80 }));
 }
 
+Deno.test("addresses of a replaced name are dropped when they are denied", async () => {
+  const { upstream } = newUpstream();
+  const [before, now] = [new FakeName(), new FakeName()];
+  upstream.resolve(before);
+  upstream.pick(null);
+  before.answer("10.0.0.1", "10.0.0.2");
+  await upstream.resolving;
+  assert.notEqual(upstream.pick(null), null);
+  upstream.resolve(now);
+  assert.notEqual(upstream.pick(null), null);
+  upstream.recheck({ has: (address) => address === "10.0.0.1" });
+  assert.equal(upstream.pick(null)?.address, "10.0.0.2");
+  assert.equal(upstream.pick(null)?.address, "10.0.0.2");
+  upstream.recheck({ has: () => true });
+  assert.equal(upstream.pick(null), null);
+});
+
+Deno.test("listed endpoints are not dropped when their addresses are denied to names", () => {
+  const { upstream } = newUpstream();
+  upstream.list(listed("10.0.0.1"));
+  upstream.resolve(new FakeName());
+  upstream.recheck({ has: () => true });
+  assert.equal(upstream.pick(null)?.address, "10.0.0.1");
+});
+
 Deno.test("a name's addresses are waited for, and followed", async () => {
   const { upstream, registry } = newUpstream();
   const name = new FakeName();
