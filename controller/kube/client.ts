@@ -98,6 +98,7 @@ export class KubeClient {
   readonly #credentials: Credentials;
   readonly #onCall: (report: CallReport) => void;
   readonly #recoveries = new Set<() => void>();
+  readonly #reads = new AbortController();
   #isAnswering = true;
   #isUnwell = false;
   /** When an answer came last that was none of an outage; milliseconds of the monotonic clock. */
@@ -118,7 +119,7 @@ export class KubeClient {
     return this.#call("get", resource, "", {
       method: "GET",
       path: pathOf(resource, namespace, name),
-      ...limits(options),
+      ...this.#readLimits(options),
     });
   }
 
@@ -137,7 +138,7 @@ export class KubeClient {
       method: "GET",
       path: pathOf(resource, selection.namespace, null, query),
       headers: accept(selection, "PartialObjectMetadataList"),
-      ...limits(options),
+      ...this.#readLimits(options),
     });
     const result = readAnswer<KubeList<T>>(answer);
     if (!result.ok) return result;
@@ -329,9 +330,25 @@ export class KubeClient {
     return this.#isUnwell ? performance.now() - this.#wellAt : 0;
   }
 
+  /**
+   * Ends reads that have no deadline of their own, now and from now on. A process that stops waits for
+   * its writes alone: an API server that does not answer would hold it up for longer than its pod has.
+   */
+  abandonReads(): void {
+    this.#reads.abort();
+  }
+
   /** Closes idle connections. */
   close(): void {
     this.#credentials.close();
+  }
+
+  #readLimits(options: CallOptions): { deadline: number; signal?: AbortSignal } {
+    if (options.deadline !== undefined) return limits(options);
+    const { signal } = this.#reads;
+    return limits({
+      signal: options.signal === undefined ? signal : AbortSignal.any([signal, options.signal]),
+    });
   }
 
   async #call<T>(

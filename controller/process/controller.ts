@@ -260,6 +260,7 @@ class Controller {
     const reconciled = this.#reconciler?.stop();
     // Lists and Secrets that are still waited for end with them.
     const watched = this.#watches.stop();
+    this.#client.abandonReads();
     await Promise.all([reconciled, streamed]);
     await this.#outputs.stop();
     await this.#leader.stop();

@@ -203,6 +203,40 @@ clusterTest("a truncated response is an error", async (cluster) => {
   assert.ok(!result.error.message.includes("xxx"));
 });
 
+clusterTest(
+  "a client that stops ends its reads, but no write and no call with a deadline",
+  async (cluster) => {
+    const namespace = await cluster.newNamespace();
+    await cluster.apply({
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { namespace, name: "one" },
+    });
+    await using gateway = await startGateway(cluster);
+    const released = Promise.withResolvers<void>();
+    const held = gateway.inject({ resource: "configmaps" }, heldUntil(released.promise));
+    using scene = new ClientScene(await gateway.kubeconfigFor(cluster.adminToken));
+    const { client } = scene;
+    const reads = [
+      client.get(CONFIG_MAPS, namespace, "one"),
+      client.list(CONFIG_MAPS, { namespace }),
+    ];
+    const others = [
+      client.get(CONFIG_MAPS, namespace, "one", { deadline: 30_000 }),
+      client.patch(CONFIG_MAPS, namespace, "one", { data: { a: "1" } }, { type: "merge" }),
+    ];
+    await eventually("four calls", () => held.hits === 4 || null);
+    let ended = 0;
+    for (const other of others) other.then(() => ended++);
+    client.abandonReads();
+    for (const read of reads) assert.equal(reasonOf(await read), "Aborted");
+    assert.equal(reasonOf(await client.get(CONFIG_MAPS, namespace, "one")), "Aborted");
+    assert.equal(ended, 0);
+    released.resolve();
+    for (const other of others) assert.equal(reasonOf(await other), "none");
+  },
+);
+
 clusterTest("Retry-After of the server is reported", async (cluster) => {
   await using gateway = await startGateway(cluster);
   gateway.inject({ resource: "secrets" }, tooManyRequests(7));

@@ -98,13 +98,18 @@ clusterTest("a stopped API server is waited for", async (cluster, context) => {
   }
   await context.step("a controller stops while the server is silent", async () => {
     const { scene } = faults;
+    const before = scene.controller.lines.length;
     cluster.pause();
-    // Whatever it waits for, it waits for it now.
-    await scene.controller.line("Cannot access the lease, will retry");
-    const started = performance.now();
-    assert.equal(await scene.controller.stop(), 0);
-    console.log(`ended after ${Math.round(performance.now() - started)} ms`);
-    cluster.resume();
+    try {
+      // Whatever it waits for, it waits for it now.
+      await scene.controller.line("Cannot access the lease, will retry", before);
+      const started = performance.now();
+      assert.equal(await scene.controller.stop(), 0);
+      console.log(`ended after ${Math.round(performance.now() - started)} ms`);
+    } finally {
+      // Nothing could be cleaned up, and the test would never end.
+      cluster.resume();
+    }
     await cluster.waitUntilReady();
   });
   await context.step("a controller may start before the server", async () => {
