@@ -62,8 +62,15 @@ done
 build() { # build MODULE-FOLDER PACKAGE NAME
   [ -x "$bin/$3" ] && return
   echo "building $3" >&2
-  # Under another name until it is whole: a build that was interrupted must not count as one.
-  (cd "$1" && go build -trimpath -ldflags "$flags" -o "$bin/.$3" "$2")
+  # Under another name until it is whole: a build that was interrupted must not count as one. Modules
+  # are downloaded on the way: a name server that does not answer once must not cost a whole run.
+  local pause
+  for pause in 5 20 60 0; do
+    (cd "$1" && go build -trimpath -ldflags "$flags" -o "$bin/.$3" "$2") && break
+    [ "$pause" != 0 ] || return 1
+    echo "building $3 again in $pause s" >&2
+    sleep "$pause"
+  done
   mv "$bin/.$3" "$bin/$3"
 }
 
