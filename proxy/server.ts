@@ -110,7 +110,7 @@ export class ProxyServer {
     const telemetry = options.telemetry ?? Telemetry.unheard();
     this.#metrics = telemetry.metrics;
     this.#handshakeFailures = new HandshakeFailures(log);
-    this.#tunnels = new Tunnels(limits.tunnelIdleTimeout, this.#deadlines);
+    this.#tunnels = new Tunnels(this.#deadlines);
     this.#holds = new PendingRequests(limits, this.#metrics);
     this.#admission = new Admission({
       limits,

@@ -53,7 +53,7 @@ export const LIMIT_OPTIONS = defineOptions({
     group: "Limits",
     default: DEFAULT_LIMITS.bodyBytes,
     reason: "none: how large an upload may be is the application's business",
-    help: "Body of a request; past it 413. 0 is no limit.",
+    help: "Body of a request; past it 413. 0 is no limit. Routes may have a lower limit.",
   },
   bodyTimeout: {
     type: "duration",

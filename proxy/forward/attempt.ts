@@ -10,12 +10,13 @@ import { asProxyError, ProxyError } from "../errors.ts";
 import type { GrpcDeadlines } from "../grpc/deadline.ts";
 import { prepareResponse } from "../http/forwarded_headers.ts";
 import type { Exchange } from "../http/message.ts";
-import type { Timeouts } from "../http/limits.ts";
+import type { RetryState } from "./retry.ts";
 import { turnNow } from "../io/turn_clock.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { EndpointHealth } from "./endpoint_health.ts";
 import type { ReplayBody } from "./replay_body.ts";
 import type { Tunnels } from "./tunnel.ts";
+import type { RoutePolicy } from "../route/policy.ts";
 import type { HttpEndpoint, HttpUpstream } from "../route/route.ts";
 import type { HttpCall, UpstreamRequests } from "./upstream_requests.ts";
 
@@ -36,27 +37,36 @@ export class Attempt {
   failure: ProxyError | null = null;
   /** The body that is sent, where it is kept for another attempt. */
   replay: ReplayBody | null = null;
+  /** It has failed by a response, in place of which the request is sent to another endpoint. */
+  isDeclined = false;
   readonly #context: AttemptContext;
   readonly #exchange: Exchange;
   readonly #upstream: HttpUpstream;
-  readonly #timeouts: Timeouts;
+  readonly #policy: RoutePolicy;
+  readonly #retries: RetryState | null;
   #ended: () => void = noOne;
   #broke: (mistake: unknown) => void = noOne;
 
-  /** From now on it counts among the requests of its endpoint, until it ends. */
+  /**
+   * From now on it counts among the requests of its endpoint, until it ends.
+   *
+   * @param retries null where no response is a reason for another attempt.
+   */
   constructor(
     context: AttemptContext,
     exchange: Exchange,
     upstream: HttpUpstream,
     endpoint: HttpEndpoint,
-    timeouts: Timeouts,
+    policy: RoutePolicy,
+    retries: RetryState | null,
   ) {
     const { record } = exchange;
     this.endpoint = endpoint;
     this.#context = context;
     this.#exchange = exchange;
     this.#upstream = upstream;
-    this.#timeouts = timeouts;
+    this.#policy = policy;
+    this.#retries = retries;
     record.endpoint = endpoint;
     record.tries++;
     if (context.telemetry.isLogging) record.triedAt = turnNow();
@@ -79,7 +89,7 @@ export class Attempt {
       call = await this.#context.requests.open(
         endpoint,
         this.#exchange,
-        this.#timeouts.connectTimeout,
+        this.#policy.timeouts.connectTimeout,
       );
     } catch (thrown) {
       this.failure = asProxyError(thrown, "connect_failed");
@@ -121,7 +131,7 @@ export class Attempt {
     const received = (error: unknown) => this.#received(call, error);
     try {
       const body = replay ?? exchange.body;
-      call.send(request, exchange.added, request.authority, payload, body, this.#timeouts);
+      call.send(request, exchange.added, request.authority, payload, body, this.#policy.timeouts);
     } catch (thrown) {
       return received(thrown);
     }
@@ -132,8 +142,9 @@ export class Attempt {
   #received(call: HttpCall, error: unknown): void {
     try {
       if (error !== null) return this.#fail(call, error);
-      this.replay?.forget();
       const { status } = call.response;
+      if (this.#retries !== null && this.#declines(status)) return this.#decline(call, status);
+      this.replay?.forget();
       if (status >= 200) this.#respond(call);
       else {
         const passing = status === 101 ? this.#tunnel(call) : this.#interim(call);
@@ -142,6 +153,17 @@ export class Attempt {
     } catch (mistake) {
       this.#lose(mistake);
     }
+  }
+
+  #declines(status: number): boolean {
+    return this.#retries!.declines(status, this.#exchange, this.#upstream, this);
+  }
+
+  #decline(call: HttpCall, status: number): void {
+    const { address, port } = this.endpoint;
+    this.#context.health.answered(this.#upstream, this.endpoint, status);
+    this.isDeclined = true;
+    this.#fail(call, new ProxyError("no_endpoint", `${address}:${port} responded with ${status}`));
   }
 
   /** Responds with the final head that has come, and the body behind it. */
@@ -176,7 +198,12 @@ export class Attempt {
     this.#prepare(call);
     const client = await exchange.upgrade(call.response);
     metrics.tunnelOpened();
-    const outcome = await tunnels.run(client, call.duplex(), isWebSocket);
+    const outcome = await tunnels.run(
+      client,
+      call.duplex(),
+      isWebSocket,
+      this.#policy.timeouts.tunnelIdleTimeout,
+    );
     metrics.tunnelClosed();
     // Where the client broke off, all that the tunnel may have seen is that the backend was closed.
     const error = outcome === null ? null : call.failure ?? outcome;
@@ -198,7 +225,8 @@ export class Attempt {
   #responded(call: HttpCall): void {
     const exchange = this.#exchange;
     exchange.cancellation.unregister(call.abort);
-    this.#context.requests.release(this.endpoint, call, exchange.request);
+    const { upstreamKeepAlive } = this.#policy;
+    this.#context.requests.release(this.endpoint, call, exchange.request, upstreamKeepAlive);
     this.#end(null);
   }
 

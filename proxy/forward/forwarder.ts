@@ -92,7 +92,8 @@ export class Forwarder {
     const filters = action.kind === "forward"
       ? route.filters.chainFor(request, action.upstream.grpcWeb)
       : route.filters.chain;
-    const { bodyLimit } = route.policy;
+    const { bodyLimit, accessLog } = route.policy;
+    if (!accessLog) exchange.record.isLogged = false;
     const isTooLarge = bodyLimit !== 0 && request.bodyLength !== 0 && exceeds(exchange, bodyLimit);
     if (filters !== null) {
       return this.#serveFiltered(new FilteredExchange(exchange, filters), route, isTooLarge);
@@ -181,31 +182,35 @@ export class Forwarder {
     exchange.record.upstream = upstream.id;
     upstream.requested();
     const endpoint = upstream.pick(null);
-    if (endpoint === null) return this.#forwardOn(exchange, upstream, policy, null);
-    const attempt = new Attempt(this.#attempts, exchange, upstream, endpoint, policy.timeouts);
+    const retries = policy.retry === null ? null : new RetryState(policy);
+    if (endpoint === null) return this.#forwardOn(exchange, upstream, policy, retries, null);
+    const attempt = new Attempt(this.#attempts, exchange, upstream, endpoint, policy, retries);
     const call = attempt.take(false);
-    if (call === null) return this.#forwardOn(exchange, upstream, policy, attempt);
+    if (call === null) return this.#forwardOn(exchange, upstream, policy, retries, attempt);
     return new Promise((resolve, reject) => {
       const ended = () => {
         if (attempt.failure === null) resolve();
-        else this.#forwardOn(exchange, upstream, policy, attempt).then(resolve, reject);
+        else this.#forwardOn(exchange, upstream, policy, retries, attempt).then(resolve, reject);
       };
-      attempt.run(call, replayBody(exchange, endpoint), ended, reject);
+      attempt.run(call, replayBody(exchange, endpoint, policy), ended, reject);
     });
   }
 
   /**
    * Goes on from an attempt that has failed, or needs a connection; from the very beginning where
    * there is none.
+   *
+   * @param known null where the route has no policy for retries: nothing is known yet.
    */
   async #forwardOn(
     exchange: Exchange,
     upstream: HttpUpstream,
     policy: RoutePolicy,
+    known: RetryState | null,
     first: Attempt | null,
   ): Promise<void> {
     const { cancellation } = exchange;
-    const retries = new RetryState(policy.tries);
+    const retries = known ?? new RetryState(policy);
     let replay = first === null ? null : first.replay;
     for (let begun = first;; begun = null) {
       const attempt = begun ?? await this.#next(exchange, upstream, policy, retries);
@@ -215,7 +220,7 @@ export class Forwarder {
         const taken = begun === null ? attempt.take(retries.avoidsIdle) : null;
         const call = taken ?? await attempt.open();
         if (call !== null) {
-          if (replay === null) replay = replayBody(exchange, endpoint);
+          if (replay === null) replay = replayBody(exchange, endpoint, policy);
           else replay.rewind();
           await new Promise<void>((ended, broke) => attempt.run(call, replay, ended, broke));
           if (attempt.failure === null) return;
@@ -224,7 +229,9 @@ export class Forwarder {
       const { call, failure } = attempt;
       if (failure === null) continue;
       if (exchange.responded) return this.#report(exchange, failure);
-      if (call === null || !isBlameless(call)) this.#health.failed(upstream, endpoint, failure);
+      if (!attempt.isDeclined && (call === null || !isBlameless(call))) {
+        this.#health.failed(upstream, endpoint, failure);
+      }
       const { reason } = cancellation;
       if (exchange.isOver || reason !== null) {
         return this.#localReply(exchange, reason ?? new ProxyError("client_gone"));
@@ -254,7 +261,9 @@ export class Forwarder {
       const { failure } = retries;
       if (endpoint !== null) {
         if (failure === null || !retries.needsBudget || upstream.takeRetry()) {
-          return new Attempt(this.#attempts, exchange, upstream, endpoint, policy.timeouts);
+          retries.begin();
+          const forStatus = policy.retry === null ? null : retries;
+          return new Attempt(this.#attempts, exchange, upstream, endpoint, policy, forStatus);
         }
         telemetry.metrics.upstreamRetryDenied();
         return failure;

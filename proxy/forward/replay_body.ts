@@ -8,11 +8,9 @@
 import type { Fields } from "../http/fields.ts";
 import type { Body } from "../http/message.ts";
 
-/** What is kept of a body, at most, in bytes. */
-const MAX_KEPT = 16 * 1024;
-
 export class ReplayBody implements Body {
   readonly #source: Body;
+  readonly #limit: number;
   /** Copies of the views so far; null once they are too much, or not wanted any more. */
   #kept: Uint8Array[] | null = [];
   #size = 0;
@@ -25,8 +23,10 @@ export class ReplayBody implements Body {
   /** More has come than is kept for another time: the rest of `#kept` is read but once. */
   #isFull = false;
 
-  constructor(source: Body) {
+  /** @param limit of what is kept, in bytes. */
+  constructor(source: Body, limit: number) {
     this.#source = source;
+    this.#limit = limit;
   }
 
   /** It can be read from its beginning. */
@@ -86,7 +86,7 @@ export class ReplayBody implements Body {
   #take(view: Uint8Array | null): Uint8Array | null {
     if (view === null || this.#kept === null) return view;
     this.#size += view.length;
-    if (this.#size > MAX_KEPT) this.#isFull = true;
+    if (this.#size > this.#limit) this.#isFull = true;
     if (this.#isFull && this.#isAwaited) this.#kept = null;
     else {
       this.#kept.push(view.slice());

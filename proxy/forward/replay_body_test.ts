@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import type { Body } from "../http/message.ts";
 import { ReplayBody } from "./replay_body.ts";
 
+const LIMIT = 16 * 1024;
+
 /** Gives these views, each from one buffer that is used again; a promise of those that are late. */
 class Source implements Body {
   readonly trailers = null;
@@ -43,7 +45,7 @@ async function rest(body: Body): Promise<string> {
 }
 
 Deno.test("a body is read as sent, and again from its beginning", async () => {
-  const body = new ReplayBody(new Source(["one ", "two ", "three"]));
+  const body = new ReplayBody(new Source(["one ", "two ", "three"]), LIMIT);
   assert.equal(body.done, false);
   assert.equal(await rest(body), "one two three");
   assert.equal(body.done, true);
@@ -56,7 +58,7 @@ Deno.test("a body is read as sent, and again from its beginning", async () => {
 
 Deno.test("a read in progress during a replay comes after the buffered bytes, once", async () => {
   const source = new Source(["one ", "late", "two ", "three"]);
-  const body = new ReplayBody(source);
+  const body = new ReplayBody(source, LIMIT);
   await body.read();
   const lost = body.read();
   body.rewind();
@@ -71,7 +73,7 @@ Deno.test("a read in progress during a replay comes after the buffered bytes, on
 for (const late of ["two ", "x".repeat(20_000)]) {
   Deno.test(`${late.length} bytes that arrive before the buffered bytes are replayed are not lost`, async () => {
     const source = new Source(["one ", "late", late, "three"]);
-    const body = new ReplayBody(source);
+    const body = new ReplayBody(source, LIMIT);
     await body.read();
     const lost = body.read();
     body.rewind();
@@ -86,7 +88,7 @@ for (const late of ["two ", "x".repeat(20_000)]) {
 
 Deno.test("an end that arrives before the buffered bytes are replayed is an end", async () => {
   const source = new Source(["one", "late"]);
-  const body = new ReplayBody(source);
+  const body = new ReplayBody(source, LIMIT);
   await body.read();
   const lost = body.read();
   body.rewind();
@@ -96,12 +98,12 @@ Deno.test("an end that arrives before the buffered bytes are replayed is an end"
 });
 
 Deno.test("a large body, or one that will not be retried, is not buffered", async () => {
-  const large = new ReplayBody(new Source(["x".repeat(10_000), "y".repeat(10_000)]));
+  const large = new ReplayBody(new Source(["x".repeat(10_000), "y".repeat(10_000)]), LIMIT);
   await large.read();
   assert.equal(large.isWhole, true);
   await large.read();
   assert.equal(large.isWhole, false);
-  const forgotten = new ReplayBody(new Source(["one ", "two"]));
+  const forgotten = new ReplayBody(new Source(["one ", "two"]), LIMIT);
   await forgotten.read();
   forgotten.forget();
   assert.equal(forgotten.isWhole, false);
@@ -109,7 +111,7 @@ Deno.test("a large body, or one that will not be retried, is not buffered", asyn
 });
 
 Deno.test("a replayed body is released only after it has been read", async () => {
-  const body = new ReplayBody(new Source(["one ", "two ", "three"]));
+  const body = new ReplayBody(new Source(["one ", "two ", "three"]), LIMIT);
   await body.read();
   await body.read();
   body.rewind();
@@ -124,7 +126,7 @@ Deno.test("an aborted body fails for every reader", async () => {
     trailers: null,
     read: () => Promise.reject(new Error("gone")),
   };
-  const body = new ReplayBody(source);
+  const body = new ReplayBody(source, LIMIT);
   await assert.rejects(Promise.resolve(body.read()), /gone/);
   body.rewind();
   await assert.rejects(Promise.resolve(body.read()), /gone/);

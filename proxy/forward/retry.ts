@@ -4,13 +4,15 @@
  * body that it sends.
  *
  * The two questions are apart: whether the request may be sent twice, which is for its method, its
- * body and `UpstreamExchange.retry` to say, and how many endpoints are asked for it (`--tries`).
+ * body and `UpstreamExchange.retry` to say, and how many endpoints are asked for it (`--tries`). A
+ * route's policy may say after which failures (`RetryConditions`).
  */
 import { isExhaustion } from "../io/descriptors.ts";
 import type { ProxyError } from "../errors.ts";
-import type { Exchange, RetryReason, UpstreamExchange } from "../http/message.ts";
+import type { Exchange, UpstreamExchange } from "../http/message.ts";
 import { ReplayBody } from "./replay_body.ts";
-import type { HttpEndpoint } from "../route/route.ts";
+import { DEFAULT_RETRY_BODY, type RetryConditions, type RoutePolicy } from "../route/policy.ts";
+import type { HttpEndpoint, HttpUpstream } from "../route/route.ts";
 
 /** RFC 9110 §9.2.2: sending these twice has the effect of once. */
 const IDEMPOTENT: ReadonlySet<string> = new Set([
@@ -38,11 +40,17 @@ export interface FailedAttempt {
   readonly replay: ReplayBody | null;
 }
 
-/** What is known of the attempts for one request, once the first did not respond. */
+/**
+ * What is known of the attempts for one request: from the beginning where its route has a
+ * `RetryPolicy`, else once the first did not respond.
+ */
 export class RetryState {
   /** When the request began to wait for an endpoint for the first time, in ms; 0 before that. */
   heldSince = 0;
   readonly #tries: number;
+  readonly #conditions: RetryConditions | null;
+  /** No attempt begins later, in ms; Infinity for any time. */
+  readonly #end: number;
   #failure: ProxyError | null = null;
   #tried: HttpEndpoint[] | null = null;
   /** Endpoints in `#tried` that refused the connection, and count as no try. */
@@ -50,10 +58,14 @@ export class RetryState {
   /** The last attempt never reached the backend: another adds nothing to its load. */
   #isUnseen = false;
   #isReplayed = false;
+  /** Another attempt has been decided on, and taken from the budget, because of a status. */
+  #isDecided = false;
 
-  /** @param tries endpoints that are asked for one request, at most. */
-  constructor(tries: number) {
+  constructor({ tries, retry }: Pick<RoutePolicy, "tries" | "retry">) {
     this.#tries = tries;
+    this.#conditions = retry?.conditions ?? null;
+    const timeout = retry?.timeout ?? 0;
+    this.#end = timeout === 0 ? Infinity : performance.now() + timeout;
   }
 
   /** Why the last attempt failed; null where none has since `reset`. */
@@ -73,7 +85,7 @@ export class RetryState {
 
   /** The next attempt adds to the load of the upstream: it is taken from the budget of retries. */
   get needsBudget(): boolean {
-    return this.#failure !== null && !this.#isUnseen;
+    return this.#failure !== null && !this.#isUnseen && !this.#isDecided;
   }
 
   /** The endpoints are others now: all may be asked. */
@@ -85,6 +97,8 @@ export class RetryState {
   /** Whether the request may be sent once more, after this attempt. */
   allows(exchange: Exchange, { endpoint, call, failure, replay }: FailedAttempt): boolean {
     this.#failure = failure;
+    if (this.#isDecided) return true;
+    if (performance.now() >= this.#end || !this.#counts(call, failure)) return false;
     if (call === null) {
       // Pods that are replaced may be gone before their removal is known, several at a time.
       this.#isUnseen = this.#tries > 1 && this.#refusals < FREE_REFUSALS && wasRefused(failure);
@@ -92,10 +106,47 @@ export class RetryState {
       return this.#allowsOther(endpoint);
     }
     this.#isUnseen = call.retry === "unprocessed" && !this.#isReplayed;
-    if (!maySendTwice(exchange, call.retry, replay)) return false;
+    const isIdempotent = this.#conditions?.anyMethod === true || hasIdempotentMethod(exchange);
+    if (!isUnprocessed(call) && !isIdempotent) return false;
+    if (!canSendTwice(exchange, replay)) return false;
     if (isBlameless(call) && !this.#isReplayed) return this.#isReplayed = true;
     // It may have crashed, by this very request perhaps: one more is asked, not all of them.
     return this.#allowsOther(endpoint);
+  }
+
+  /**
+   * Whether the request is sent to another endpoint in place of this response. Then that has been
+   * taken from the budget, and `allows` is true.
+   */
+  declines(
+    status: number,
+    exchange: Exchange,
+    upstream: HttpUpstream,
+    { endpoint, replay }: Pick<FailedAttempt, "endpoint" | "replay">,
+  ): boolean {
+    const conditions = this.#conditions;
+    if (conditions === null || !conditions.statuses.has(status)) return false;
+    if (performance.now() >= this.#end) return false;
+    if (!conditions.anyMethod && !hasIdempotentMethod(exchange)) return false;
+    if (!canSendTwice(exchange, replay) || !this.#allowsOther(endpoint)) return false;
+    // Without another endpoint, the client gets this response.
+    return this.#isDecided = upstream.hasOther(this.#tried ?? []) && upstream.takeRetry();
+  }
+
+  /** An attempt begins. */
+  begin(): void {
+    this.#isDecided = false;
+  }
+
+  /** Whether the route's policy has other attempts after such a failure. */
+  #counts(call: UpstreamExchange | null, { code }: ProxyError): boolean {
+    const conditions = this.#conditions;
+    if (conditions === null) return call === null || call.retry !== null;
+    if (call === null) return conditions.onError;
+    // What an endpoint has not begun with, or closed as idle, is no failure of the request.
+    if (call.retry !== null) return conditions.onError || isBlameless(call);
+    if (code === "upstream_timeout") return conditions.onTimeout;
+    return code === "upstream_malformed" && conditions.onMalformed;
   }
 
   #allowsOther(endpoint: HttpEndpoint): boolean {
@@ -105,10 +156,18 @@ export class RetryState {
   }
 }
 
-/** The request's body, kept for another attempt where the endpoint may ask for one; else null. */
-export function replayBody({ payload, body }: Exchange, endpoint: HttpEndpoint): ReplayBody | null {
-  // A backend of HTTP/2 may say that it has not begun with the request.
-  return endpoint.sharing === true && payload === null && !body.done ? new ReplayBody(body) : null;
+/** The request's body, kept for another attempt where there may be one; else null. */
+export function replayBody(
+  exchange: Exchange,
+  endpoint: HttpEndpoint,
+  { retry }: Pick<RoutePolicy, "retry">,
+): ReplayBody | null {
+  const { payload, body } = exchange;
+  if (payload !== null || body.done) return null;
+  // A backend of HTTP/2 may say that it has not begun with the request, whatever its method.
+  const isKept = endpoint.sharing === true ||
+    (retry !== null && (retry.conditions?.anyMethod === true || hasIdempotentMethod(exchange)));
+  return isKept ? new ReplayBody(body, retry?.bodyBytes ?? DEFAULT_RETRY_BODY) : null;
 }
 
 /** Nothing was sent, as nobody was there; not for want of something here. */
@@ -129,18 +188,17 @@ function wasRefused(failure: ProxyError): boolean {
       (cause as { readonly code?: unknown } | null | undefined)?.code === "ECONNREFUSED");
 }
 
-/**
- * Of a request that ended without a byte of a response: whether it may be sent twice, and still can
- * be. One that the backend has not begun with may be, whatever its method.
- */
-function maySendTwice(
-  { request, payload, body }: Exchange,
-  reason: RetryReason | null,
-  replay: ReplayBody | null,
-): boolean {
-  if (reason === null) return false;
-  const isUnprocessed = reason === "unprocessed" || reason === "refused";
-  if (!isUnprocessed && !IDEMPOTENT.has(request.method)) return false;
+/** The backend has not begun with it: it may be sent again, whatever its method. */
+function isUnprocessed({ retry }: UpstreamExchange): boolean {
+  return retry === "unprocessed" || retry === "refused";
+}
+
+function hasIdempotentMethod({ request }: Exchange): boolean {
+  return IDEMPOTENT.has(request.method);
+}
+
+/** Whether all that has been sent of a request without a response is still there. */
+function canSendTwice({ request, payload, body }: Exchange, replay: ReplayBody | null): boolean {
   // Before a tunnel is there, nothing of what is for it has been read.
   if (request.upgrade !== "") return true;
   if (replay !== null) return replay.isWhole;

@@ -17,6 +17,9 @@ const endpoint = (sharing: boolean | null = false) => ({ sharing }) as unknown a
 
 const call = (retry: RetryReason | null) => ({ retry }) as unknown as UpstreamExchange;
 
+/** The policy of routes that say nothing. */
+const TWO = { tries: 2, retry: null };
+
 interface Sent {
   readonly method?: string;
   /** How the body stands when the attempt has failed. */
@@ -38,9 +41,9 @@ function exchangeOf({ method = "GET", body = "none", upgrade = "" }: Sent): Exch
 function isSentAgain(sent: Sent, retry: RetryReason | null): boolean {
   const exchange = exchangeOf(sent);
   const asked = endpoint(sent.body === "kept");
-  const replay = replayBody(exchange, asked);
+  const replay = replayBody(exchange, asked, TWO);
   assert.equal(replay !== null, sent.body === "kept");
-  return new RetryState(2).allows(exchange, {
+  return new RetryState(TWO).allows(exchange, {
     endpoint: asked,
     call: call(retry),
     failure: CLOSED,
@@ -107,7 +110,7 @@ Deno.test("only an endpoint that may have processed a request is charged with it
 
 /** A request that fails by turns, and what is known after each: tries that the budget pays. */
 function failures(tries: number, ...turns: readonly (RetryReason | ProxyError)[]) {
-  const retries = new RetryState(tries);
+  const retries = new RetryState({ tries, retry: null });
   const exchange = exchangeOf({});
   return turns.map((turn) => {
     const allowed = turn instanceof ProxyError
@@ -166,7 +169,7 @@ Deno.test("sixteen refused connections use up no try, the next one does; with on
 });
 
 Deno.test("other endpoints start over, except for the connection closed as idle", () => {
-  const retries = new RetryState(2);
+  const retries = new RetryState(TWO);
   const failed = { endpoint: endpoint(), failure: CLOSED, replay: null };
   assert.equal(retries.allows(exchangeOf({}), { ...failed, call: call("closed_idle") }), true);
   assert.equal(retries.allows(exchangeOf({}), { ...failed, call: call("closed") }), true);

@@ -15,12 +15,9 @@ import { FrameBoundary, goingAwayFrame } from "../http/websocket_frames.ts";
 /** The tunnels of one event loop. */
 export class Tunnels {
   readonly #open = new Set<Tunnel>();
-  readonly #idleTimeout: number;
   readonly #deadlines: Deadlines;
 
-  /** @param idleTimeout of silence on both sides, in ms. */
-  constructor(idleTimeout: number, deadlines: Deadlines) {
-    this.#idleTimeout = idleTimeout;
+  constructor(deadlines: Deadlines) {
     this.#deadlines = deadlines;
   }
 
@@ -30,9 +27,16 @@ export class Tunnels {
 
   /**
    * Runs a tunnel to its end. Resolves with null, or with why it was cut; both ends are closed then.
+   *
+   * @param idleTimeout of silence on both sides, in ms.
    */
-  async run(client: Duplex, backend: Duplex, isWebSocket: boolean): Promise<ProxyError | null> {
-    const tunnel = new Tunnel(client, backend, isWebSocket, this.#idleTimeout, this.#deadlines);
+  async run(
+    client: Duplex,
+    backend: Duplex,
+    isWebSocket: boolean,
+    idleTimeout: number,
+  ): Promise<ProxyError | null> {
+    const tunnel = new Tunnel(client, backend, isWebSocket, idleTimeout, this.#deadlines);
     this.#open.add(tunnel);
     this.#deadlines.add(tunnel);
     try {

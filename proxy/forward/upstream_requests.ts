@@ -109,14 +109,19 @@ export class UpstreamRequests {
     return this.#openOwn(endpoint, exchange, offersTo(endpoint), timeout);
   }
 
-  /** Ends one whose answer has been handed on as a whole. */
+  /**
+   * Ends one whose response has been handed on as a whole. `keeps` where its connection may serve
+   * other requests.
+   */
   release(
     endpoint: HttpEndpoint,
     call: HttpCall,
     request: RequestHead,
+    keeps: boolean,
   ): void {
     if (call.protocol === "h2") return call.release();
     if (!call.finish()) return;
+    if (!keeps) return call.close();
     const give = () => endpoint.pool.give(call, this.#context.deadlines.now);
     if (!hasNoBody(request, call.response)) give();
     else {

@@ -89,7 +89,11 @@ export interface Limits extends PathOptions {
 /** Those of one attempt, which a route may set. */
 export type Timeouts = Pick<
   Limits,
-  "connectTimeout" | "responseHeadTimeout" | "responseBodyTimeout"
+  | "connectTimeout"
+  | "writeTimeout"
+  | "responseHeadTimeout"
+  | "responseBodyTimeout"
+  | "tunnelIdleTimeout"
 >;
 
 export const DEFAULT_LIMITS: Limits = {

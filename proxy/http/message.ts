@@ -160,6 +160,8 @@ export class ExchangeRecord {
   version = 11;
   /** The request's host and fields are its own, not those of the one before. */
   hasHead = false;
+  /** It has a line in the access log, where one is written. */
+  isLogged = true;
   /** `forwarded_headers.ts` has prepared it: it has an id. */
   prepared = false;
   /**
@@ -200,6 +202,7 @@ export class ExchangeRecord {
     this.method = "";
     this.version = 11;
     this.hasHead = false;
+    this.isLogged = true;
     this.prepared = false;
     this.clientAddress = "";
     this.bodyCounts = null;
@@ -294,7 +297,7 @@ export interface UpstreamExchange {
   /**
    * Sends a request. `payload` is its whole body where that is at hand; otherwise `body` is pulled
    * while `receiveThen` waits. `host` is the authority that the backend is asked as;
-   * `timeouts` are those of its response.
+   * `timeouts` are those of the attempt.
    */
   send(
     request: RequestHead,

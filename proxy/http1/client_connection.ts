@@ -138,7 +138,7 @@ export class Http1ClientConnection implements UpstreamExchange, Deadlined {
   /**
    * Sends a request. `payload` is its whole body where that is at hand; otherwise `body` is pulled
    * while `receiveThen` waits. `host` is the value of its Host field,
-   * `timeouts` are those of the response.
+   * `timeouts` are those of the attempt.
    */
   send(
     request: RequestHead,
@@ -150,6 +150,7 @@ export class Http1ClientConnection implements UpstreamExchange, Deadlined {
   ): void {
     const { buffers } = this.#context;
     this.#timeouts = timeouts;
+    this.#output.timeout = timeouts.writeTimeout;
     this.#idle = false;
     this.#deadline = NO_DEADLINE; // That of its time in the pool.
     this.#hasResponded = false;

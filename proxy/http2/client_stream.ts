@@ -99,6 +99,7 @@ export class ClientStream extends Stream implements UpstreamExchange {
   #tunnelKey: string | null = null;
   #headTimeout = 0;
   #bodyTimeout = 0;
+  #tunnelIdleTimeout = 0;
   #deadline = NO_DEADLINE;
   /** Bytes sent before any of the body, where the client waits for a 100; -1 where it does not. */
   #sentUnasked = -1;
@@ -146,9 +147,9 @@ export class ClientStream extends Stream implements UpstreamExchange {
     body: Body,
     timeouts: Timeouts,
   ): void {
-    const { limits } = this.connection.options;
     if (!this.#client.takesHeads) return this.#refuse();
     this.begin();
+    this.sender.timeout = timeouts.writeTimeout;
     // Until its head has come there is no body.
     this.body.begin(0, 0, 0);
     this.connection.requestBegun();
@@ -160,9 +161,10 @@ export class ClientStream extends Stream implements UpstreamExchange {
     request.isGrpcByHttp2 = request.isGrpc;
     // A client that says how long it waits ends its call itself.
     this.#headTimeout = request.isGrpc && request.fields.find(GRPC_TIMEOUT) !== -1
-      ? limits.tunnelIdleTimeout
+      ? timeouts.tunnelIdleTimeout
       : timeouts.responseHeadTimeout;
     this.#bodyTimeout = timeouts.responseBodyTimeout;
+    this.#tunnelIdleTimeout = timeouts.tunnelIdleTimeout;
     const isTunnel = this.#tunnelKey !== null;
     let sending: Promise<void> | void;
     try {
@@ -362,9 +364,8 @@ export class ClientStream extends Stream implements UpstreamExchange {
       this.sender.end();
     }
     const expected = hasNoBody(this.#method, status) ? 0 : head.contentLength;
-    const { tunnelIdleTimeout } = this.connection.options.limits;
     const isGrpc = this.#request!.isGrpc && hasGrpc(head.fields);
-    this.body.begin(expected, isGrpc ? tunnelIdleTimeout : this.#bodyTimeout, 0);
+    this.body.begin(expected, isGrpc ? this.#tunnelIdleTimeout : this.#bodyTimeout, 0);
     if (isEnd) this.body.finish(null);
   }
 

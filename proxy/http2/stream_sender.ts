@@ -51,6 +51,8 @@ export class StreamSender<S extends SendingStream = SendingStream> {
   isHeadDue = false;
   /** A read of the body is under way: what it gives may come after the stream has ended. */
   isReading = false;
+  /** Of a peer that grants no window, in ms. */
+  timeout = 0;
   readonly stream: S;
   #connection!: SenderConnection<S>;
   #body: Body | null = null;
@@ -75,6 +77,7 @@ export class StreamSender<S extends SendingStream = SendingStream> {
   begin(connection: SenderConnection<S>, window: number): void {
     this.#connection = connection;
     this.window.available = window;
+    this.timeout = connection.options.limits.writeTimeout;
     this.sent = 0;
     this.isQueued = this.isHeadDue = this.isReading = false;
     this.#body = this.#view = null;
@@ -252,10 +255,10 @@ export class StreamSender<S extends SendingStream = SendingStream> {
   /** Waits for the peer: its time runs. */
   #blocked(): void {
     if (this.#deadline !== NO_DEADLINE) return;
-    const { deadlines, limits, writeRate } = this.#connection.options;
-    this.#deadline = deadlines.in(limits.writeTimeout);
+    const { deadlines, writeRate } = this.#connection.options;
+    this.#deadline = deadlines.in(this.timeout);
     if (writeRate === 0 || this.#pace !== null) return;
-    this.#pace = new MinRate(writeRate, limits.writeTimeout);
+    this.#pace = new MinRate(writeRate, this.timeout);
     this.#pace.begin(this.sent);
   }
 

@@ -22,12 +22,13 @@ export class Output {
   pending: Promise<void> | null = null;
   readonly #transport: Transport;
   readonly #deadlines: Deadlines;
-  readonly #timeout: number;
+  /** Of a write without progress, in ms; of the next write on. */
+  timeout: number;
   readonly #pace: MinRate;
   readonly #broke: (cause: unknown) => ProxyError;
 
   /**
-   * @param timeout of a write without progress, in ms.
+   * @param timeout of a write without progress, in ms, until it is set anew.
    * @param rate that the peer must take on average, in bytes a second; 0 takes any.
    * @param broke ends the connection when a write fails; what it returns is what `write` rejects
    * with.
@@ -41,7 +42,7 @@ export class Output {
   ) {
     this.#transport = transport;
     this.#deadlines = deadlines;
-    this.#timeout = timeout;
+    this.timeout = timeout;
     this.#pace = new MinRate(rate, timeout);
     this.#broke = broke;
   }
@@ -60,7 +61,7 @@ export class Output {
 
   /** No async function: it runs twice a request, and the frames of those show in the benchmark. */
   #write(view: Uint8Array): Promise<void> {
-    this.deadline = this.#deadlines.in(this.#timeout);
+    this.deadline = this.#deadlines.in(this.timeout);
     return this.#transport.write(view).then((count) => {
       this.#taken += count;
       if (count < view.length) return this.#write(view.subarray(count));
@@ -101,7 +102,7 @@ export class Output {
   ): Promise<void> {
     this.writing = true;
     this.sent += view.length;
-    this.deadline = this.#deadlines.in(this.#timeout);
+    this.deadline = this.#deadlines.in(this.timeout);
     return this.#transport.write(view).then((count) => {
       this.#taken += count;
       if (count < view.length) return this.#write(view.subarray(count)).then(done, failed);

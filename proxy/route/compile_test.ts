@@ -44,11 +44,18 @@ Deno.test("routes with equal settings share one object, and one policy object if
 
 Deno.test("a policy overrides what it sets, and inherits the rest from the process", () => {
   const { policy } = compilerOf().compile(TO_A, { policy: "p" });
-  const { responseHeadTimeout, responseBodyTimeout, bodyBytes } = DEFAULT_LIMITS;
+  const { writeTimeout, responseHeadTimeout, responseBodyTimeout, tunnelIdleTimeout } =
+    DEFAULT_LIMITS;
   assert.deepEqual(policy, {
-    timeouts: { connectTimeout: 5, responseHeadTimeout, responseBodyTimeout },
+    timeouts: {
+      connectTimeout: 5,
+      ...{ writeTimeout, responseHeadTimeout, responseBodyTimeout, tunnelIdleTimeout },
+    },
     tries: 1,
-    bodyLimit: bodyBytes,
+    bodyLimit: DEFAULT_LIMITS.bodyBytes,
+    retry: null,
+    upstreamKeepAlive: true,
+    accessLog: true,
   });
 });
 

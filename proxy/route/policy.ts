@@ -11,18 +11,70 @@ export interface RoutePolicy {
   readonly tries: number;
   /** Of a request's body, in bytes; 0 for no limit. */
   readonly bodyLimit: number;
+  /** Null for a route that says nothing: then there is no state before a first attempt has failed. */
+  readonly retry: RetryPolicy | null;
+  /** Connections of HTTP/1.1 serve other requests after this one. */
+  readonly upstreamKeepAlive: boolean;
+  readonly accessLog: boolean;
 }
+
+/** When a request is sent again, and for how long. */
+export interface RetryPolicy {
+  /** Null: as routes without a policy. */
+  readonly conditions: RetryConditions | null;
+  /** Of all attempts together, in ms; 0 for none. */
+  readonly timeout: number;
+  /** Of a request's body that is kept, in bytes. */
+  readonly bodyBytes: number;
+}
+
+export interface RetryConditions {
+  readonly onError: boolean;
+  readonly onTimeout: boolean;
+  readonly onMalformed: boolean;
+  readonly statuses: ReadonlySet<number>;
+  /** Whether a request may be sent twice whose method is not idempotent. */
+  readonly anyMethod: boolean;
+}
+
+/** What is kept of a body where its route does not say, in bytes: little of it has been sent mostly. */
+export const DEFAULT_RETRY_BODY = 16 * 1024;
 
 /** @param policy null for a route that has none. */
 export function compilePolicy(policy: Policy | null, limits: Limits): RoutePolicy {
-  const { connect, responseHead, responseBody } = policy?.timeouts ?? {};
+  const { connect, send, responseHead, responseBody, tunnelIdle } = policy?.timeouts ?? {};
   return Object.freeze({
     timeouts: Object.freeze({
       connectTimeout: connect ?? limits.connectTimeout,
+      writeTimeout: send ?? limits.writeTimeout,
       responseHeadTimeout: responseHead ?? limits.responseHeadTimeout,
       responseBodyTimeout: responseBody ?? limits.responseBodyTimeout,
+      tunnelIdleTimeout: tunnelIdle ?? limits.tunnelIdleTimeout,
     }),
     tries: policy?.tries ?? limits.tries,
-    bodyLimit: policy?.bodyLimit ?? limits.bodyBytes,
+    bodyLimit: lowerLimit(policy?.bodyLimit ?? 0, limits.bodyBytes),
+    retry: policy?.retry === undefined ? null : compileRetry(policy.retry),
+    upstreamKeepAlive: policy?.upstreamKeepAlive ?? true,
+    accessLog: policy?.accessLog ?? true,
   });
+}
+
+function compileRetry({ on, timeout, bodyBytes }: NonNullable<Policy["retry"]>): RetryPolicy {
+  return Object.freeze({
+    conditions: on === undefined ? null : Object.freeze({
+      onError: on.includes("error"),
+      onTimeout: on.includes("timeout"),
+      onMalformed: on.includes("malformed"),
+      statuses: new Set(on.map(Number).filter((status) => !Number.isNaN(status))),
+      anyMethod: on.includes("non-idempotent"),
+    }),
+    timeout: timeout ?? 0,
+    bodyBytes: bodyBytes ?? DEFAULT_RETRY_BODY,
+  });
+}
+
+/** Of two limits, 0 being none: who writes routes may not lift the limit of who runs the proxy. */
+function lowerLimit(a: number, b: number): number {
+  if (a === 0) return b;
+  return b === 0 ? a : Math.min(a, b);
 }

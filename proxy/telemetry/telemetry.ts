@@ -90,7 +90,7 @@ export class Telemetry {
   exchangeEnded(exchange: Exchange): void {
     const { record } = exchange;
     this.metrics.exchangeEnded(record, record.method);
-    this.#accessLog?.add(exchange, Date.now());
+    if (record.isLogged) this.#accessLog?.add(exchange, Date.now());
   }
 
   /** Hands over the lines that wait. */

@@ -264,9 +264,15 @@ Deno.test("each error is reported with its place, and rejects the file", async (
     [
       "policies",
       [{ id: "p", timeouts: { connect: 0 } }],
-      "$.policies[0].timeouts.connect: 0 is not a whole number 1 or more",
+      "$.policies[0].timeouts.connect: 0 is not a whole number from 1 to 1000000000",
     ],
     ["policies", [{ id: "p", retries: 1 }], "$.policies[0].retries: the field is not known"],
+    [
+      "policies",
+      [{ id: "p", retry: { on: ["error", "501"] } }],
+      '$.policies[0].retry.on[1]: "501" is none of "error", "timeout", "malformed", ' +
+      '"non-idempotent", "403", "404", "429", "500", "502", "503", "504"',
+    ],
     [
       "listeners",
       [{ id: "x", port: 0 }],

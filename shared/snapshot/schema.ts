@@ -239,20 +239,60 @@ export const FILTER_SET = object({
   filters: Type.Array(FILTER),
 }, { strict: true });
 
+/** Timers know no more than 2^31 ms, and some wait twice as long. */
+const TIMEOUT = Type.Integer({ minimum: 1, maximum: 1_000_000_000 });
+
+/** Of a request body, kept for another attempt: each request in progress may hold as much. */
+export const MAX_RETRY_BODY = 1024 * 1024;
+
+/** Most that one request may try. */
+export const MAX_TRIES = 10;
+
+/**
+ * Failures of an attempt. `error`: no connection, or one that ends without a byte of a response.
+ * `timeout`: no response in time. `malformed`: a response that cannot be read. A status: such a
+ * response, as long as another attempt may follow. `non-idempotent` is no failure: methods count too
+ * that are not idempotent (RFC 9110 §9.2.2).
+ */
+const RETRY_CONDITION = Type.Enum([
+  ...["error", "timeout", "malformed", "non-idempotent"] as const,
+  ...["403", "404", "429", "500", "502", "503", "504"] as const,
+]);
+
 /** Settings of routes. A missing one is that of the process. Times in ms, sizes in bytes. */
 export const POLICY = object({
   /** Hash of the content. */
   id: NAME,
   timeouts: Type.Optional(object({
-    connect: Type.Optional(Type.Integer({ minimum: 1 })),
-    responseHead: Type.Optional(Type.Integer({ minimum: 1 })),
+    connect: Type.Optional(TIMEOUT),
+    /** Without a byte that the backend takes. */
+    send: Type.Optional(TIMEOUT),
+    responseHead: Type.Optional(TIMEOUT),
     /** Without a byte of the response's body. */
-    responseBody: Type.Optional(Type.Integer({ minimum: 1 })),
+    responseBody: Type.Optional(TIMEOUT),
+    /** Without a byte, either way, through a WebSocket, another tunnel or a gRPC stream. */
+    tunnelIdle: Type.Optional(TIMEOUT),
   }, { strict: true })),
   /** How many endpoints are tried at most, the first included. */
-  tries: Type.Optional(Type.Integer({ minimum: 1, maximum: 10 })),
-  /** Of a request; 0: no limit. */
+  tries: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_TRIES })),
+  retry: Type.Optional(object({
+    /** Missing: after an `error`, where the method is idempotent or nothing was sent. */
+    on: Type.Optional(Type.Array(RETRY_CONDITION)),
+    /** No attempt begins later than this after the first; missing: any time. */
+    timeout: Type.Optional(TIMEOUT),
+    /** How much of a request body is kept for another attempt; longer ones are sent once. */
+    bodyBytes: Type.Optional(Type.Integer({ minimum: 0, maximum: MAX_RETRY_BODY })),
+  }, { strict: true })),
+  /** Of a request; 0: no limit. A lower limit of the process holds. */
   bodyLimit: Type.Optional(Type.Integer({ minimum: 0 })),
+  /** Only ever false: a connection of HTTP/1.1 to a backend is closed after a response. */
+  upstreamKeepAlive: Type.Optional(Type.Literal(false, {
+    remedy: "remove it: connections are kept unless it is false",
+  })),
+  /** Only ever false: its requests have no line in the access log. */
+  accessLog: Type.Optional(Type.Literal(false, {
+    remedy: "remove it: requests have a line unless it is false",
+  })),
 }, { strict: true });
 
 /** A certificate that stands in the snapshot itself. */

@@ -48,7 +48,15 @@ const WHOLE = {
   }],
   defaultAction: { kind: "reply", status: 503, reason: "gone", closed: true },
   filterSets: [{ id: "f", filters: [{ kind: "request-headers", remove: ["x"] }] }],
-  policies: [{ id: "p", timeouts: { connect: 1 }, tries: 1, bodyLimit: 1 }],
+  policies: [{
+    id: "p",
+    timeouts: { connect: 1, send: 1, tunnelIdle: 1 },
+    tries: 1,
+    retry: { on: ["error", "503"], timeout: 1, bodyBytes: 1 },
+    bodyLimit: 1,
+    upstreamKeepAlive: false,
+    accessLog: false,
+  }],
   upstreams: [{
     id: "u",
     protocol: "https",

@@ -1,10 +1,11 @@
 /** Time-outs, tries and body limits of a route, in place of those of the process. */
 import assert from "node:assert/strict";
-import { Backend, Peer, reply, statusOf } from "../support/backend.ts";
+import { Backend, Peer, reply, signal, statusOf, until } from "../support/backend.ts";
 import { filteredSnapshot, type RouteSpec, upstreamTo, WEB } from "../support/filtered_routes.ts";
 import { data, headers, post } from "../support/h2_frames.ts";
 import { H2Server } from "../support/h2_backend.ts";
 import { H2Peer } from "../support/h2_peer.ts";
+import { ObservedProxy } from "../support/observed_proxy.ts";
 import { TestProxy } from "../support/test_proxy.ts";
 
 const request = (path: string, more = "") => `GET ${path} HTTP/1.1\r\nHost: a.test\r\n${more}\r\n`;
@@ -82,6 +83,54 @@ Deno.test("a response whose body stops for longer than the route's timeout is cu
   }
 });
 
+Deno.test("a backend that stops reading for longer than the route's timeout gives 504", async () => {
+  const end = signal();
+  await using backend = new Backend(() => end.promise);
+  await using other = await H2Server.start(() => {});
+  using proxy = new TestProxy([], { writeTimeout: 0, responseHeadTimeout: 0 });
+  const route = { policy: { timeouts: { send: 100 } } };
+  for (
+    const upstream of [
+      upstreamTo(WEB, [backend.port]),
+      upstreamTo(WEB, [other.port], "h2c"),
+    ]
+  ) {
+    proxy.server.apply(filteredSnapshot({ short: route }, [upstream]));
+    using client = await Peer.connect(proxy.port);
+    await client.send(PUT("/short", "Content-Length: 1000000000\r\n\r\n"));
+    const uploading = (async () => {
+      const part = new Uint8Array(1 << 20);
+      while (await client.send(part));
+    })();
+    assert.equal(statusOf(await client.answer()), 504, upstream.protocol);
+    client.close();
+    await uploading;
+  }
+  end.resolve();
+});
+
+Deno.test("a WebSocket that is silent for longer than the route's timeout is closed", async () => {
+  await using backend = new Backend(async (peer) => {
+    await peer.request();
+    await peer.send(
+      "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n",
+    );
+    await peer.ended();
+  });
+  using proxy = new TestProxy([], { tunnelIdleTimeout: 0 });
+  const route = { policy: { timeouts: { tunnelIdle: 100 } } };
+  proxy.server.apply(filteredSnapshot({ short: route }, [upstreamTo(WEB, [backend.port])]));
+  using client = await Peer.connect(proxy.port);
+  await client.send(request(
+    "/short",
+    "Connection: upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n" +
+      "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n",
+  ));
+  await client.ended();
+  assert.ok(client.received > 0);
+  assert.ok(proxy.codes.includes("tunnel_idle"));
+});
+
 Deno.test("a route that allows one try uses one endpoint, others retry on another", async () => {
   await using closing = new Backend(async (peer) => {
     await peer.request();
@@ -98,36 +147,81 @@ Deno.test("a route that allows one try uses one endpoint, others retry on anothe
   assert.deepEqual(plain, [200, 200, 200, 200]);
 });
 
+Deno.test("a route may use each connection to a backend for one request", async () => {
+  await using backend = new Backend();
+  using proxy = new TestProxy([]);
+  const routes = { once: { policy: { upstreamKeepAlive: false as const } }, plain: {} };
+  proxy.server.apply(filteredSnapshot(routes, [upstreamTo(WEB, [backend.port])]));
+  using client = await Peer.connect(proxy.port);
+  await using overHttp2 = await H2Peer.connect(proxy.port);
+  for (
+    const [connections, ask] of [
+      [1, async () => statusOf(await client.ask(request("/once")))],
+      [2, async () => statusOf(await client.ask(request("/once")))],
+      [3, async () => {
+        await overHttp2.send(headers(1, post("/once")), data(1, "a", { end: true }));
+        return (await overHttp2.answer(1)).status;
+      }],
+      [4, async () => statusOf(await client.ask(request("/plain")))],
+      [4, async () => statusOf(await client.ask(request("/plain")))],
+    ] as const
+  ) {
+    assert.equal(await ask(), 200);
+    assert.equal(backend.accepted, connections);
+  }
+});
+
+Deno.test("requests of a route without access log have no line, whatever becomes of them", async () => {
+  await using backend = new Backend();
+  using observed = new ObservedProxy([]);
+  const policy = { accessLog: false as const, bodyLimit: 2 };
+  const routes = { quiet: { policy }, plain: {} };
+  observed.proxy.server.apply(filteredSnapshot(routes, [upstreamTo(WEB, [backend.port])]));
+  using client = await Peer.connect(observed.port);
+  for (const path of ["/quiet/1", "/plain/2", "/quiet/3", "/none/4"]) {
+    await client.ask(request(path));
+  }
+  assert.equal(statusOf(await client.ask(PUT("/quiet/5", FIVE))), 413);
+  await using overHttp2 = await H2Peer.connect(observed.port);
+  for (const [id, path] of [[1, "/quiet/6"], [3, "/plain/7"]] as const) {
+    await overHttp2.send(headers(id, post(path)), data(id, "a", { end: true }));
+    await overHttp2.answer(id);
+  }
+  await until("the last line is there", () => observed.written.includes("/plain/7"));
+  const paths = (await observed.lines()).map(({ path }) => path);
+  assert.deepEqual(paths, ["/plain/2", "/none/4", "/plain/7"]);
+});
+
 const PUT = (path: string, framing: string) => `PUT ${path} HTTP/1.1\r\nHost: a.test\r\n${framing}`;
 const FIVE = "Content-Length: 5\r\n\r\nabcde";
 const SIX = "Content-Length: 6\r\n\r\nabcdef";
 const CHUNKED = "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n3\r\nabc\r\n0\r\n\r\n";
 
-Deno.test("a body is limited by its route, whose limit may be above the default", async () => {
+Deno.test("a body is limited by its route, and by the limit of the process", async () => {
   await using backend = new Backend();
   const routes: Record<string, RouteSpec> = {
     five: { policy: { bodyLimit: 5 } },
     any: { policy: { bodyLimit: 0 } },
     plain: {},
   };
-  for (const [bodyBytes, plain] of [[0, 200], [5, 413]] as const) {
+  for (const [bodyBytes, five, six] of [[0, 200, 200], [5, 200, 413], [4, 413, 413]] as const) {
     using proxy = new TestProxy([], { bodyBytes });
     proxy.server.apply(filteredSnapshot(routes, [upstreamTo(WEB, [backend.port])]));
     const ask = (path: string, framing: string) => statusFor(proxy.port, PUT(path, framing));
-    assert.equal(await ask("/five", FIVE), 200);
+    assert.equal(await ask("/five", FIVE), five);
     assert.equal(await ask("/five", SIX), 413);
     assert.equal(await ask("/five", CHUNKED), 413);
-    assert.equal(await ask("/any", SIX), 200);
-    assert.equal(await ask("/any", CHUNKED), 200);
-    assert.equal(await ask("/plain", SIX), plain);
-    assert.equal(await ask("/plain", CHUNKED), plain);
+    assert.equal(await ask("/any", SIX), six);
+    assert.equal(await ask("/any", CHUNKED), six);
+    assert.equal(await ask("/plain", SIX), six);
+    assert.equal(await ask("/plain", CHUNKED), six);
   }
 });
 
 Deno.test("a body over HTTP/2 is limited by its route", async () => {
   await using backend = new Backend();
-  using proxy = new TestProxy([], { bodyBytes: 5 });
-  const routes = { five: {}, any: { policy: { bodyLimit: 0 } } };
+  using proxy = new TestProxy([]);
+  const routes = { five: { policy: { bodyLimit: 5 } }, any: { policy: { bodyLimit: 0 } } };
   proxy.server.apply(filteredSnapshot(routes, [upstreamTo(WEB, [backend.port])]));
   await using client = await H2Peer.connect(proxy.port);
   const bodies = [
