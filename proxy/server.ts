@@ -132,6 +132,7 @@ export class ProxyServer {
       clock: this.#deadlines,
       balance: options.balance ?? "round-robin",
       grpcWeb: options.grpcWeb ?? false,
+      filterMakers: options.filterMakers,
       loopMark,
     });
     const { bodies = new ConnectionCounts() } = options;

@@ -5,6 +5,7 @@ import type { CidrList } from "../shared/net/cidr.ts";
 import type { Logger } from "../shared/log.ts";
 import type { Balance } from "../shared/snapshot/types.ts";
 import type { ConnectionCounts } from "./listen/connection_counts.ts";
+import type { FilterMakers } from "./filters/registry.ts";
 import type { Limits } from "./http/limits.ts";
 import type { SelfProbes } from "./listen/self_probes.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
@@ -20,6 +21,8 @@ export interface ProxyServerOptions {
   readonly balance?: Balance;
   /** Translates gRPC-Web for upstreams of HTTP/2 that do not say whether; false by default. */
   readonly grpcWeb?: boolean;
+  /** Makes filters, by kind; those of the registry by default. */
+  readonly filterMakers?: FilterMakers;
   /** The own element of `CDN-Loop`; workers of one process share it. One of its own by default. */
   readonly loopMark?: string;
   readonly log: Logger;

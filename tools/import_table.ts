@@ -257,7 +257,7 @@ const PROXY: Readonly<Record<string, readonly string[]>> = {
     "proxy/telemetry",
     "proxy/upstream",
   ],
-  "proxy/server_options.ts": ["proxy/http", "proxy/listen", "proxy/telemetry"],
+  "proxy/server_options.ts": ["proxy/filters", "proxy/http", "proxy/listen", "proxy/telemetry"],
   "proxy/telemetry": [
     "proxy/config",
     "proxy/config/stream",

@@ -15,7 +15,10 @@ import { maxForwards } from "./max_forwards.ts";
 
 type Kind = FilterSpec["kind"];
 
-const MAKERS: Readonly<Record<Kind, (spec: FilterSpec) => Filter>> = {
+/** Throws for a spec that it cannot make a filter of: its routes are replied to with 500. */
+export type FilterMakers = Readonly<Record<Kind, (spec: FilterSpec) => Filter>>;
+
+export const MAKERS: FilterMakers = {
   "request-headers": requestHeaders,
   "response-headers": responseHeaders,
 };
@@ -53,8 +56,8 @@ export class RouteFilters {
   readonly #extended = new Map<Made, FilterChain>();
   readonly chain: FilterChain | null;
 
-  constructor(specs: readonly FilterSpec[]) {
-    this.#made = specs.map((spec) => ({ kind: spec.kind, filter: MAKERS[spec.kind](spec) }));
+  constructor(specs: readonly FilterSpec[], makers: FilterMakers = MAKERS) {
+    this.#made = specs.map((spec) => ({ kind: spec.kind, filter: makers[spec.kind](spec) }));
     this.chain = this.#made.length === 0 ? null : chainOf(this.#made);
   }
 

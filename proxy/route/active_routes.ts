@@ -8,6 +8,7 @@
 import type { Logger } from "../../shared/log.ts";
 import type { Action, Route, Upstream as UpstreamSpec } from "../../shared/snapshot/types.ts";
 import { Certificates } from "../certificates/store.ts";
+import type { FilterMakers } from "../filters/registry.ts";
 import type { Limits } from "../http/limits.ts";
 import type { LoopMark } from "../http/loop_mark.ts";
 import { brokenMatch } from "../router/conditions.ts";
@@ -25,6 +26,8 @@ import type { CompiledRoute, HttpEndpoints, HttpUpstream } from "./route.ts";
 export interface ActiveRoutesContext extends UpstreamContext {
   /** Of routes that say nothing. */
   readonly limits: Limits;
+  /** By kind; those of the registry by default. */
+  readonly filterMakers?: FilterMakers;
   /** Translates gRPC-Web for upstreams of HTTP/2 that do not say whether; false by default. */
   readonly grpcWeb?: boolean;
   readonly loopMark: LoopMark;
@@ -53,7 +56,7 @@ export class ActiveRoutes {
     this.#log = log;
     this.#metrics = metrics;
     this.#context = context;
-    this.#compiler = new RouteCompiler(this.#upstreams, context.limits);
+    this.#compiler = new RouteCompiler(this.#upstreams, context.limits, context.filterMakers);
   }
 
   apply(delta: SnapshotDelta): void {

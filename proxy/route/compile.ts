@@ -4,7 +4,7 @@
  */
 import type { Action, FilterSet, Policy, Route } from "../../shared/snapshot/types.ts";
 import type { PartDelta } from "../config/part_diff.ts";
-import { NO_FILTERS, RouteFilters } from "../filters/registry.ts";
+import { type FilterMakers, MAKERS, NO_FILTERS, RouteFilters } from "../filters/registry.ts";
 import type { Limits } from "../http/limits.ts";
 import { compilePolicy, type RoutePolicy } from "./policy.ts";
 import type { CompiledAction, CompiledRoute, HttpUpstream } from "./route.ts";
@@ -18,6 +18,7 @@ const NO_SETTINGS: Settings = {};
 export class RouteCompiler {
   readonly #limits: Limits;
   readonly #upstreams: ReadonlyMap<string, HttpUpstream>;
+  readonly #makers: FilterMakers;
   readonly #defaultPolicy: RoutePolicy;
   readonly #filterSets = new Map<string, FilterSet>();
   readonly #policies = new Map<string, RoutePolicy>();
@@ -30,9 +31,14 @@ export class RouteCompiler {
   /** Splits of the delta under way: kept for longer, those of weights that change would pile up. */
   #splits = new Map<string, CompiledRoute>();
 
-  constructor(upstreams: ReadonlyMap<string, HttpUpstream>, limits: Limits) {
+  constructor(
+    upstreams: ReadonlyMap<string, HttpUpstream>,
+    limits: Limits,
+    makers: FilterMakers = MAKERS,
+  ) {
     this.#limits = limits;
     this.#upstreams = upstreams;
+    this.#makers = makers;
     this.#defaultPolicy = compilePolicy(null, limits);
   }
 
@@ -148,7 +154,8 @@ export class RouteCompiler {
     const key = JSON.stringify([ofRoute, ofBackend]);
     let filters = this.#filters.get(key);
     if (filters === undefined) {
-      filters = new RouteFilters([...this.#specsOf(ofRoute), ...this.#specsOf(ofBackend)]);
+      const specs = [...this.#specsOf(ofRoute), ...this.#specsOf(ofBackend)];
+      filters = new RouteFilters(specs, this.#makers);
       this.#filters.set(key, filters);
     }
     return filters;
