@@ -7,7 +7,7 @@ import { upstreamsOf } from "../shared/snapshot/forward_action.ts";
 import { X509Certificate } from "node:crypto";
 import { asList, fieldOf, isAbsent } from "../controller/base/json.ts";
 import { httpsLocation } from "../proxy/http/https_location.ts";
-import { explain, type Explanation, redirectsToHttps } from "../proxy/router/explain.ts";
+import { explain, type Explanation, turnedOffBy } from "../proxy/router/explain.ts";
 import { hostPatternTakes } from "../proxy/router/host.ts";
 import type { PathOptions } from "../shared/path/canonical_path.ts";
 import { formatAddress } from "../shared/net/address.ts";
@@ -92,17 +92,20 @@ function describeRequest({ url, method, headers }: Question, { path }: Explanati
   ]);
 }
 
-/** Before any route is matched. */
+/** Whether plain HTTP is redirected, and which setting decides. */
 function redirect(question: Question, explanation: Explanation): string[] {
   const { url, plan, sslRedirect } = question;
   const { host, path } = explanation;
   if (url.scheme !== "http" || !path.ok) return [];
   const request = { host, path: path.path };
-  if (redirectsToHttps(explanation)) {
+  const setting = explanation.redirect;
+  const turnedOff = turnedOffBy(setting);
+  if (turnedOff !== null) return [`Redirect: none, as ${turnedOff}`];
+  if (setting?.redirects) {
     const location = httpsLocation(request, 443);
     if (location === null) return [];
     return [lines([
-      `Redirect: 308 to ${location}, as the host has a certificate; what follows is for HTTPS`,
+      `Redirect: 308 to ${location}, as ${setting.because}; what follows is for HTTPS`,
       sslRedirect
         ? "  deno task dev redirects to its own port for HTTPS"
         : "  deno task dev does so with --ssl-redirect only, a cluster's proxies unless told not to",

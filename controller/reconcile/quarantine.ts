@@ -124,8 +124,18 @@ function keep(snapshot: Snapshot, published: Snapshot | null, routes: readonly R
     const kept = certificate.hosts.filter((host) => hosts.has(host) && !covered.has(host));
     return kept.length > 0 || needed.has(certificate.id) ? [{ ...certificate, hosts: kept }] : [];
   });
+  const wildcards = new Set(certificates.flatMap((certificate) => certificate.hosts));
+  const settled = new Set(snapshot.hostSettings?.map(({ id }) => id));
+  // Those of kept routes, and of hosts below a wildcard of a kept certificate: without them, another
+  // namespace's certificate would decide that the host is HTTPS only.
+  const settings = (published.hostSettings ?? []).filter(({ id }) =>
+    !settled.has(id) && (hosts.has(id) || wildcards.has(`*${id.slice(id.indexOf("."))}`))
+  );
   return {
     ...snapshot,
+    ...(settings.length === 0
+      ? {}
+      : { hostSettings: [...snapshot.hostSettings ?? [], ...settings].sort(byId) }),
     routes: [...snapshot.routes, ...routes].sort(compareRoutes),
     upstreams: [...upstreams.values()].sort(byId),
     certificates: [...snapshot.certificates, ...certificates].sort(byId),

@@ -82,6 +82,21 @@ Deno.test("upstreams that only a kept route uses stay with it", () => {
   assert.deepEqual(translated.snapshot.upstreams, before.snapshot.upstreams);
 });
 
+Deno.test("hosts of kept routes keep their settings, and other published settings go", () => {
+  const before = translate(resources(ingress("bad"), ingress("good")), null, OPTIONS, () => 0);
+  const [kept, gone] = ["bad", "good"].map((name) => {
+    return { id: `${name}.example.com`, httpsRedirect: false };
+  });
+  const translated = translateOrQuarantine(
+    failingOn("bad"),
+    resources(ingress("bad"), ingress("good")),
+    { ...before.snapshot, hostSettings: [kept, gone] },
+    OPTIONS,
+    () => 0,
+  )!;
+  assert.deepEqual(translated.snapshot.hostSettings, [kept]);
+});
+
 Deno.test("an object that was never published is left out", () => {
   const translated = translateOrQuarantine(
     failingOn("bad"),

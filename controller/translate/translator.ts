@@ -206,6 +206,7 @@ export class Translator {
       snapshot: {
         format: SNAPSHOT_FORMAT,
         version: options.version,
+        ...(tls.hostSettings.length === 0 ? {} : { hostSettings: tls.hostSettings }),
         routes: routing.routes,
         defaultAction: routing.defaultAction,
         upstreams: backends.upstreams(),

@@ -10,6 +10,7 @@
 import type {
   Action,
   FilterSet,
+  HostSettings,
   Listener,
   Policy,
   Route,
@@ -27,6 +28,7 @@ export interface SnapshotDelta {
   readonly version: SnapshotVersion;
   /** All of them. */
   readonly listeners: readonly Listener[];
+  readonly hostSettings: PartDelta<HostSettings>;
   /** Hosts whose routes changed, with all of their routes now, in order; none for a removed host. */
   readonly hosts: readonly HostRoutes[];
   readonly defaultAction: Action | null;
@@ -50,6 +52,7 @@ export interface HostRoutes {
 }
 
 const NO_LISTENERS: readonly Listener[] = [];
+const NO_SETTINGS: readonly HostSettings[] = [];
 const NO_FILTER_SETS: readonly FilterSet[] = [];
 const NO_POLICIES: readonly Policy[] = [];
 const NONE_DENIED: readonly string[] = [];
@@ -57,6 +60,7 @@ const NONE_DENIED: readonly string[] = [];
 /** Compares each snapshot with the one before. */
 export class SnapshotDiffer {
   readonly #routes = new RouteDiffer();
+  readonly #hostSettings = new PartDiffer<HostSettings>();
   readonly #filterSets = new PartDiffer<FilterSet>();
   readonly #policies = new PartDiffer<Policy>();
   readonly #upstreams = new PartDiffer<Upstream>();
@@ -75,6 +79,7 @@ export class SnapshotDiffer {
     return {
       version: snapshot.version,
       listeners: snapshot.listeners ?? NO_LISTENERS,
+      hostSettings: this.#hostSettings.update(snapshot.hostSettings ?? NO_SETTINGS, new Set()),
       hosts: replaced.size === 0 ? hosts : [...hosts, ...dependants(routes, replaced, hosts)],
       defaultAction: snapshot.defaultAction,
       ...settings,

@@ -15,7 +15,7 @@ import type { GrpcDeadlines } from "../grpc/deadline.ts";
 import { prepareRequest, requestIdOf } from "../http/forwarded_headers.ts";
 import type { Limits } from "../http/limits.ts";
 import { type LoopMark, MAX_OWN_MARKS } from "../http/loop_mark.ts";
-import { httpsRedirect } from "../filters/https_redirect.ts";
+import { redirectLocation, redirectTo } from "../filters/https_redirect.ts";
 import { FilteredExchange } from "../filters/filtered_exchange.ts";
 import { type Body, type Exchange, NO_BODY, type ResponseHead } from "../http/message.ts";
 import { localReply } from "./local_reply.ts";
@@ -69,21 +69,23 @@ export class Forwarder {
   readonly handle = (exchange: Exchange): Promise<void> | void => {
     const { request, client } = exchange;
     const isOverloaded = this.#context.isOverloaded();
-    // Who is sent to HTTPS only comes back, with a handshake to do.
-    const redirect = isOverloaded ? null : this.#redirect(exchange);
-    if (redirect !== null) return this.#respond(exchange, redirect, NO_BODY);
-    const { trustedProxies, loopMark } = this.#context;
+    // A redirected client only comes back, with a handshake to do.
+    const location = isOverloaded || client.secure ? null : this.#redirectLocation(exchange);
+    const { table, telemetry, trustedProxies, loopMark } = this.#context;
     const ownMarks = prepareRequest(exchange, trustedProxies, loopMark.value);
     exchange.record.prepared = true;
     if (isOverloaded) return this.#localReply(exchange, new ProxyError("overloaded"));
+    const place = table.find(request.host, request.path, request, client.listener);
+    // Before all else, as whatever the request gets, it must not get it over plain HTTP.
+    if (location !== null && this.#isRedirected(request.host, place)) {
+      return this.#respond(exchange, redirectTo(location, request), NO_BODY);
+    }
     if (client.certificate !== null && this.#isMisdirected(request.host, client.certificate)) {
       return this.#localReply(exchange, new ProxyError("misdirected"));
     }
     if (ownMarks >= MAX_OWN_MARKS) {
       return this.#localReply(exchange, new ProxyError("loop_detected"));
     }
-    const { table, telemetry } = this.#context;
-    const place = table.find(request.host, request.path, request, client.listener);
     if (place === NO_ROUTE) return this.#localReply(exchange, new ProxyError("no_route"));
     telemetry.routed(exchange.record, table.counters(place));
     let route = table.target(place);
@@ -150,12 +152,23 @@ export class Forwarder {
     return !shown.covers(host) && this.#context.certificates.covering(host) !== null;
   }
 
-  #redirect(exchange: Exchange): ResponseHead | null {
+  /** Where plain HTTP goes if the settings of route and host have it redirected; else null. */
+  #redirectLocation(exchange: Exchange): string | null {
     const { redirectPort, certificates } = this.#context;
+    if (certificates.size === 0) return null;
     const port = redirectPort();
-    if (port === null || exchange.client.secure || certificates.size === 0) return null;
-    const isRedirected = (host: string) => certificates.covering(host)?.redirects(host) ?? false;
-    return httpsRedirect(exchange, { port, isRedirected });
+    if (port === null) return null;
+    const { host } = exchange.request;
+    // A certificate that does not name the host would only be refused.
+    if (certificates.covering(host)?.redirects(host) !== true) return null;
+    return redirectLocation(exchange, port);
+  }
+
+  /** The setting of the route, if it has one; else that of the host, also where no route matches. */
+  #isRedirected(host: string, place: number): boolean {
+    const { table } = this.#context;
+    const ofRoute = place === NO_ROUTE ? null : table.target(place).httpsRedirect;
+    return ofRoute ?? table.redirectsToHttps(host);
   }
 
   /** Forwards within the time that the client gives, if it does. */

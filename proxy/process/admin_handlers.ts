@@ -18,7 +18,7 @@ import { serialiseSnapshot } from "../../shared/snapshot/serialise.ts";
 import { prefersJson } from "../http/accept.ts";
 import { httpsLocation } from "../http/https_location.ts";
 import { memoryInUse } from "../listen/overload.ts";
-import { explain, type Explanation, redirectsToHttps } from "../router/explain.ts";
+import { explain, type Explanation, turnedOffBy } from "../router/explain.ts";
 import { METRICS_CONTENT_TYPE, streamPieces } from "../telemetry/exposition.ts";
 import type { ConfigurationState } from "./sources.ts";
 import type { TelemetryHub } from "../telemetry/hub.ts";
@@ -116,18 +116,25 @@ function showExplanation(
   });
   const redirect = redirectOf(url, explanation, redirectPort);
   return prefersJson([request.headers.get("accept") ?? ""])
-    ? json(JSON.stringify({ ...plain(url, explanation, inForce.snapshot), redirect }))
+    ? json(JSON.stringify({
+      ...plain(url, explanation, inForce.snapshot),
+      redirect,
+      redirectBy: explanation.redirect?.by ?? null,
+      redirectBecause: explanation.redirect?.because ?? null,
+    }))
     : text(200, describe(url, explanation, inForce.snapshot, redirect));
 }
 
-/** Where plain HTTP is redirected to before any route is matched; null where it is not. */
+/** Where plain HTTP is redirected to; null where it is not. */
 function redirectOf(
   { scheme }: RequestedUrl,
   explanation: Explanation,
   port: number | null,
 ): string | null {
   const { host, path } = explanation;
-  if (scheme !== "http" || port === null || !path.ok || !redirectsToHttps(explanation)) return null;
+  if (scheme !== "http" || port === null || !path.ok || explanation.redirect?.redirects !== true) {
+    return null;
+  }
   return httpsLocation({ host, path: path.path }, port);
 }
 
@@ -158,14 +165,17 @@ function describe(
   snapshot: Snapshot,
   redirect: string | null,
 ): string {
-  const { path, outcome, considered, certificate: choice } = explanation;
+  const { path, outcome, considered, certificate: choice, redirect: setting } = explanation;
   const action = actionOf(explanation);
+  const turnedOff = turnedOffBy(setting);
   const lines = [`${url.scheme}://${url.host}${url.rawPath}${url.query}`];
   if (path.ok && path.path !== url.rawPath) lines.push(`  matched as ${path.path}`);
   if (redirect !== null) {
     lines.push(
-      `Redirect: 308 to ${redirect}, as the host has a certificate; what follows is for HTTPS`,
+      `Redirect: 308 to ${redirect}, as ${setting?.because}; what follows is for HTTPS`,
     );
+  } else if (url.scheme === "http" && turnedOff !== null) {
+    lines.push(`Redirect: none, as ${turnedOff}`);
   }
   if (outcome.kind === "route") {
     const { kind, namespace, name, field } = outcome.route.origin;

@@ -67,6 +67,7 @@ export class ActiveRoutes {
     this.certificates.apply(delta.certificates, delta.defaultCertificate);
     this.#context.loopMark.publish(delta.loopMark);
     this.table.replaceListeners(delta.listeners);
+    this.table.updateHostSettings(delta.hostSettings.changed, delta.hostSettings.removed);
     this.#compiler.begin(delta.filterSets, delta.policies);
     for (const { host, routes } of delta.hosts) {
       this.table.replaceHost(host, routes, (route) => this.#bind(route.action, route));

@@ -11,7 +11,7 @@ import type { CompiledAction, CompiledRoute, HttpUpstream } from "./route.ts";
 import { WeightedChoice } from "./weighted_choice.ts";
 
 /** What of a route decides what its requests get, besides the action. */
-type Settings = Pick<Route, "filterSet" | "policy">;
+type Settings = Pick<Route, "filterSet" | "policy" | "httpsRedirect">;
 
 const NO_SETTINGS: Settings = {};
 
@@ -73,7 +73,8 @@ export class RouteCompiler {
       const [{ upstream, filterSet }] = backends;
       return this.#forward(upstream, settings, filterSet);
     }
-    const key = JSON.stringify([settings.filterSet, settings.policy, backends]);
+    const { filterSet, policy, httpsRedirect } = settings;
+    const key = JSON.stringify([filterSet, policy, httpsRedirect, backends]);
     let route = this.#splits.get(key);
     if (route === undefined) this.#splits.set(key, route = this.#split(backends, settings));
     return route;
@@ -113,7 +114,8 @@ export class RouteCompiler {
       const reason = `no upstream ${id}`;
       return this.#route({ kind: "reply", code: "route_broken", reason }, settings, filterSet);
     }
-    if ((settings.filterSet ?? filterSet ?? settings.policy) === undefined) {
+    const { policy, httpsRedirect } = settings;
+    if ((settings.filterSet ?? filterSet ?? policy ?? httpsRedirect) === undefined) {
       let plain = this.#plain.get(upstream);
       if (plain === undefined) {
         plain = this.#route({ kind: "forward", upstream }, NO_SETTINGS, undefined);
@@ -123,7 +125,7 @@ export class RouteCompiler {
     }
     let known = this.#forwards.get(upstream);
     if (known === undefined) this.#forwards.set(upstream, known = new Map());
-    const key = `${settings.filterSet ?? ""}\n${filterSet ?? ""}\n${settings.policy ?? ""}`;
+    const key = [settings.filterSet, filterSet, policy, httpsRedirect].join("\n");
     let route = known.get(key);
     if (route === undefined) {
       route = this.#route({ kind: "forward", upstream }, settings, filterSet);
@@ -139,7 +141,8 @@ export class RouteCompiler {
   ): CompiledRoute {
     const policy = this.#policyOf(settings.policy);
     const filters = this.#filtersOf(settings.filterSet, backendFilters);
-    return Object.freeze({ action, policy, filters });
+    const { httpsRedirect = null } = settings;
+    return Object.freeze({ action, policy, filters, httpsRedirect });
   }
 
   #policyOf(id: string | undefined): RoutePolicy {

@@ -78,3 +78,20 @@ Deno.test("a missing backend fails only its own share of requests", () => {
     .map(({ action }) => action.kind);
   assert.deepEqual(kinds.sort(), ["forward", "forward", "reply", "reply"]);
 });
+
+Deno.test("routes that override the redirect to HTTPS are objects of their own, shared by equals", () => {
+  const compiler = compilerOf();
+  const plain = compiler.compile(TO_A);
+  const stays = compiler.compile(TO_A, { httpsRedirect: false });
+  const redirects = compiler.compile(TO_A, { httpsRedirect: true });
+  assert.deepEqual(
+    [plain, stays, redirects].map(({ httpsRedirect }) => httpsRedirect),
+    [null, false, true],
+  );
+  assert.equal(compiler.compile(TO_A, { httpsRedirect: false }), stays);
+  assert.equal(compiler.compile(TO_A), plain);
+  assert.equal(compiler.compile(SPLIT, { httpsRedirect: false }).httpsRedirect, false);
+  assert.equal(compiler.compile(SPLIT).httpsRedirect, null);
+  const reply: Action = { kind: "reply", status: 503, reason: "" };
+  assert.equal(compiler.compile(reply, { httpsRedirect: true }).httpsRedirect, true);
+});

@@ -26,6 +26,8 @@ export interface CompiledRoute {
   /** The very same object for all routes that say nothing. */
   readonly policy: RoutePolicy;
   readonly filters: RouteFilters;
+  /** Whether plain HTTP is redirected to HTTPS; null: as the host's settings have it. */
+  readonly httpsRedirect: boolean | null;
 }
 
 export interface Choice<T> {

@@ -31,6 +31,23 @@ export interface Explanation {
   /** In order of precedence: the routes of hosts that take this host, but for the winner. */
   readonly considered: readonly Considered[];
   readonly certificate: CertificateChoice;
+  /** Null where the path is refused. */
+  readonly redirect: RedirectChoice | null;
+}
+
+/** Whether plain HTTP is redirected to HTTPS, where a proxy does so at all. */
+export interface RedirectChoice {
+  readonly redirects: boolean;
+  /** Which setting decided. */
+  readonly by: "certificate" | "host" | "route";
+  /** As a clause: "the host has a certificate". */
+  readonly because: string;
+}
+
+/** Which setting keeps plain HTTP although a certificate names the host; null where none does. */
+export function turnedOffBy(redirect: RedirectChoice | null): string | null {
+  if (redirect === null || redirect.redirects || redirect.by === "certificate") return null;
+  return redirect.because;
 }
 
 export type Outcome =
@@ -66,7 +83,7 @@ export function explain(
   const certificate = chooseCertificate(snapshot, host);
   if (!path.ok) {
     const outcome: Outcome = { kind: "refused", reason: `the path ${path.reason}` };
-    return { host, rawPath, path, outcome, considered: [], certificate };
+    return { host, rawPath, path, outcome, considered: [], certificate, redirect: null };
   }
   const table = compileTable<Outcome>(snapshot, (action, route) => {
     if (route === null) return { kind: "default", action };
@@ -78,16 +95,45 @@ export function explain(
   const outcome = table.match(host, path.path, matchedRequest(asked), listener) ?? { kind: "none" };
   const winner = outcome.kind === "route" ? outcome.route : null;
   const considered = losers(snapshot, asked, winner);
-  return { host, rawPath, path, outcome, considered, certificate };
+  const redirect = chooseRedirect(snapshot, host, winner, certificate);
+  return { host, rawPath, path, outcome, considered, certificate, redirect };
 }
 
 /**
- * Whether plain HTTP to this host goes to HTTPS before any route is matched, where that is not turned
- * off: the default certificate is made out for nobody, so it redirects nobody.
+ * As the proxy decides it: without a certificate that names the host never; else as the route says, or
+ * as the most specific pattern with a setting does. The default certificate names no host.
  */
-export function redirectsToHttps({ host, path, certificate }: Explanation): boolean {
-  return path.ok && (certificate.by === "exact" || certificate.by === "wildcard") &&
-    certificate.certificate !== null && !staysPlain(certificate.certificate, host);
+function chooseRedirect(
+  { hostSettings = [] }: Snapshot,
+  host: string,
+  route: Route | null,
+  { by, certificate }: CertificateChoice,
+): RedirectChoice {
+  if (certificate === null || by === "default" || by === "none") {
+    return { redirects: false, by: "certificate", because: "no certificate names the host" };
+  }
+  if (staysPlain(certificate, host)) {
+    return {
+      redirects: false,
+      by: "certificate",
+      because: "its certificate does not name the host",
+    };
+  }
+  if (route?.httpsRedirect !== undefined) {
+    const because = `the route ${route.id} says ${route.httpsRedirect ? "so" : "no redirect"}`;
+    return { redirects: route.httpsRedirect, by: "route", because };
+  }
+  const index = new HostIndex();
+  for (const [i, { id, httpsRedirect }] of hostSettings.entries()) {
+    if (httpsRedirect !== undefined) index.set(id, i);
+  }
+  const number = index.find(host);
+  if (number === NO_HOST) {
+    return { redirects: true, by: "certificate", because: "the host has a certificate" };
+  }
+  const { id, httpsRedirect = true } = hostSettings[number];
+  const because = `the settings of host ${id} say ${httpsRedirect ? "so" : "no redirect"}`;
+  return { redirects: httpsRedirect, by: "host", because };
 }
 
 /** The certificate for a name that a client asks for ("" for none). */

@@ -109,6 +109,7 @@ Deno.test("explain says why a path is rejected", () => {
       certificate: null,
       because: "no certificate names it and there is no default",
     },
+    redirect: null,
   });
 });
 
@@ -273,5 +274,39 @@ Deno.test("explain gives a reason for every route of random tables, and names th
     );
     assert.equal(considered.length, outcome.kind === "route" ? 11 : 12);
     assert.ok(considered.every(({ lostBecause }) => lostBecause.length > 0));
+  }
+});
+
+Deno.test("explain says which setting redirects plain HTTP, or keeps it", () => {
+  const source = snapshot(["a.test Prefix /", "b.test Prefix /"], {
+    certificates: [
+      certificate("a", "*.test", "a.test"),
+      { ...certificate("b", "unnamed.org"), plain: ["unnamed.org"] },
+      certificate("default"),
+    ],
+    defaultCertificate: "default",
+    hostSettings: [
+      { id: "*.test", httpsRedirect: false },
+      { id: "c.test" },
+      { id: "d.test", httpsRedirect: true },
+    ],
+  });
+  const [a, b] = source.routes;
+  const overridden = {
+    ...source,
+    routes: [{ ...a, httpsRedirect: true }, { ...b, httpsRedirect: false }],
+  };
+  const table: [Snapshot, host: string, redirects: boolean, by: string, because: string][] = [
+    [source, "a.test", false, "host", "the settings of host *.test say no redirect"],
+    [source, "c.test", false, "host", "the settings of host *.test say no redirect"],
+    [source, "d.test", true, "host", "the settings of host d.test say so"],
+    [{ ...source, hostSettings: [] }, "a.test", true, "certificate", "the host has a certificate"],
+    [source, "other.org", false, "certificate", "no certificate names the host"],
+    [source, "unnamed.org", false, "certificate", "its certificate does not name the host"],
+    [overridden, "a.test", true, "route", "the route a.test Prefix / says so"],
+    [overridden, "b.test", false, "route", "the route b.test Prefix / says no redirect"],
+  ];
+  for (const [source, host, redirects, by, because] of table) {
+    assert.deepEqual(explain(source, host, "/").redirect, { redirects, by, because }, host);
   }
 });

@@ -1,8 +1,18 @@
 /** Tables with all conditions and listeners agree with a linear scan, also after changes. */
 import assert from "node:assert/strict";
-import type { Listener, PathMatch, Route, Snapshot } from "../../shared/snapshot/types.ts";
+import type {
+  HostSettings,
+  Listener,
+  PathMatch,
+  Route,
+  Snapshot,
+} from "../../shared/snapshot/types.ts";
 import { Random } from "../../tests/fuzz/random.ts";
-import { type LinearRequest, matchLinearly } from "../../tests/support/linear_matcher.ts";
+import {
+  type LinearRequest,
+  matchLinearly,
+  redirectsLinearly,
+} from "../../tests/support/linear_matcher.ts";
 import { type CompiledPattern, wholeText } from "./pattern.ts";
 import type { MatchedRequest } from "./request_view.ts";
 import { compileTable } from "./table.ts";
@@ -50,8 +60,16 @@ function randomRoute(random: Random, host: string, conditions: number): Route {
       ...(query.length > 0 ? { query } : {}),
     },
     action: { kind: "reply", status: 503, reason: "" },
+    ...(random.oneIn(4) ? { httpsRedirect: random.oneIn(2) } : {}),
     origin: ORIGIN,
   };
+}
+
+/** Some settle nothing. */
+function randomSettings(random: Random): HostSettings[] {
+  return PATTERNS.filter(() => random.oneIn(3)).map((id) => {
+    return random.oneIn(4) ? { id } : { id, httpsRedirect: random.oneIn(2) };
+  });
 }
 
 function randomListeners(random: Random): Listener[] {
@@ -99,11 +117,16 @@ function compileUnchecked(pattern: string): CompiledPattern {
   return { ok: true, expression: wholeText(pattern) };
 }
 
-function snapshotOf(routes: readonly Route[], listeners: readonly Listener[]): Snapshot {
+function snapshotOf(
+  routes: readonly Route[],
+  listeners: readonly Listener[],
+  hostSettings: readonly HostSettings[],
+): Snapshot {
   return {
     format: 2,
     version: { epoch: "test", seen: {} },
     ...(listeners.length === 0 ? {} : { listeners }),
+    ...(hostSettings.length === 0 ? {} : { hostSettings }),
     routes: routes.map((route, i) => ({ ...route, id: String(i) })),
     defaultAction: null,
     upstreams: [],
@@ -115,6 +138,7 @@ function snapshotOf(routes: readonly Route[], listeners: readonly Listener[]): S
 Deno.test("routes with conditions are chosen as by a linear scan, in 1,000 random tables", () => {
   let hits = 0;
   let other = 0;
+  let stays = 0;
   for (let seed = 1; seed <= 1000; seed++) {
     const random = new Random(seed);
     const conditions = random.pick([0, 40, 90]);
@@ -123,16 +147,25 @@ Deno.test("routes with conditions are chosen as by a linear scan, in 1,000 rando
       { length: 1 + random.below(40) },
       () => randomRoute(random, random.pick([...hosts, "*"]), conditions),
     );
-    let source = snapshotOf(routes, random.oneIn(2) ? [] : randomListeners(random));
+    let source = snapshotOf(
+      routes,
+      random.oneIn(2) ? [] : randomListeners(random),
+      randomSettings(random),
+    );
     const bind = (route: Route) => ({ target: route.id, counters: 0 });
     const table = compileTable(source, (_, route) => route!.id, compileUnchecked);
     for (let turn = 0; turn < 3; turn++) {
       for (let i = 0; i < 50; i++) {
         const request = randomRequest(random);
         const { host, path, listener } = request;
-        const winner = matchLinearly(source, request)?.id ?? null;
+        const route = matchLinearly(source, request);
+        const winner = route?.id ?? null;
         const found = table.match(host, path, matched(request), listener);
         assert.equal(found, winner, `seed ${seed}: ${JSON.stringify(request)}`);
+        const redirects = source.routes[Number(found ?? -1)]?.httpsRedirect ??
+          table.redirectsToHttps(host);
+        assert.equal(redirects, redirectsLinearly(source, request, route), `seed ${seed}: ${host}`);
+        if (!redirects) stays++;
         if (winner === null) continue;
         hits++;
         const { match } = source.routes[Number(winner)];
@@ -144,7 +177,17 @@ Deno.test("routes with conditions are chosen as by a linear scan, in 1,000 rando
         const route = randomRoute(random, random.pick(PATTERNS), conditions);
         routes.splice(random.below(routes.length + 1), 0, route);
       }
-      source = snapshotOf(routes, random.oneIn(2) ? [] : randomListeners(random));
+      const before = source.hostSettings ?? [];
+      source = snapshotOf(
+        routes,
+        random.oneIn(2) ? [] : randomListeners(random),
+        randomSettings(random),
+      );
+      const after = source.hostSettings ?? [];
+      table.updateHostSettings(
+        after,
+        before.map(({ id }) => id).filter((id) => after.every((other) => other.id !== id)),
+      );
       table.replaceListeners(source.listeners ?? []);
       for (const host of PATTERNS) {
         table.replaceHost(host, source.routes.filter((route) => route.host === host), bind);
@@ -152,5 +195,6 @@ Deno.test("routes with conditions are chosen as by a linear scan, in 1,000 rando
     }
   }
   assert.ok(hits > 20_000 && hits < 140_000, `${hits} of 150,000 requests took a route`);
+  assert.ok(stays > 20_000 && stays < 130_000, `${stays} of 150,000 requests stay on plain HTTP`);
   assert.ok(other > 2_000, `${other} took one with conditions on headers or the query`);
 });

@@ -8,10 +8,17 @@
  * within one call, so that no request sees half of it.
  */
 import { BUILT_IN_LISTENERS } from "../../shared/snapshot/built_in_listeners.ts";
-import type { Action, Route, RouteMatch, Snapshot } from "../../shared/snapshot/types.ts";
+import type {
+  Action,
+  HostSettings,
+  Route,
+  RouteMatch,
+  Snapshot,
+} from "../../shared/snapshot/types.ts";
 import { Bindings, type NumberedBinding } from "./bindings.ts";
 import { NONE } from "./candidates.ts";
 import { NO_HOST } from "./host.ts";
+import { HttpsRedirects } from "./https_redirects.ts";
 import { Interned } from "./interned.ts";
 import { type HostEntry, type HostRules, ListenerIndex } from "./listener_hosts.ts";
 import { PathTrees } from "./path.ts";
@@ -47,6 +54,7 @@ export class RouteTable<T> {
   readonly #trees: PathTrees;
   readonly #targets = new Interned<T>();
   readonly #bindings = new Bindings();
+  readonly #redirects = new HttpsRedirects();
   /** Where the list of the default action begins. */
   #fallback = NO_HOST;
 
@@ -57,6 +65,19 @@ export class RouteTable<T> {
   /** How hosts are matched on listeners; those that are not named as Ingress has it. */
   replaceListeners(listeners: readonly (HostRules & { readonly id: string })[]): void {
     this.#hosts.setListeners(listeners);
+  }
+
+  /** Settings of hosts that are new or others now, and patterns without settings from now on. */
+  updateHostSettings(changed: readonly HostSettings[], removed: readonly string[]): void {
+    this.#redirects.update(changed, removed);
+  }
+
+  /**
+   * Whether plain HTTP to `host` is redirected to HTTPS where the route says nothing, or none
+   * matches, as far as the snapshot's settings decide it; see `HostSettings.httpsRedirect`.
+   */
+  redirectsToHttps(host: string): boolean {
+    return this.#redirects.find(host) ?? true;
   }
 
   /**
@@ -176,7 +197,7 @@ function byListener(routes: readonly Route[]): ListenerRoutes[] {
  * take a request the first wins.
  */
 export function compileTable<T>(
-  { routes, listeners, defaultAction }: Snapshot,
+  { routes, listeners, hostSettings, defaultAction }: Snapshot,
   bind: (action: Action, route: Route | null) => T,
   compile?: PatternCompiler,
 ): RouteTable<T> {
@@ -185,6 +206,7 @@ export function compileTable<T>(
     return { target: bind(action, route), counters: 0 };
   };
   table.replaceListeners(listeners ?? []);
+  table.updateHostSettings(hostSettings ?? [], []);
   for (const [host, group] of Map.groupBy(routes, (route) => route.host)) {
     table.replaceHost(host, group, (route) => bound(route.action, route));
   }

@@ -12,7 +12,15 @@
  * bench:memory` measures them again; docs/workload.md has its output beside the estimates.
  */
 import { upstreamsOf } from "./forward_action.ts";
-import type { Action, Certificate, Route, RouteMatch, Snapshot, Upstream } from "./types.ts";
+import type {
+  Action,
+  Certificate,
+  HostSettings,
+  Route,
+  RouteMatch,
+  Snapshot,
+  Upstream,
+} from "./types.ts";
 
 /** Bytes, of the process and of each of its workers. */
 interface Cost {
@@ -65,6 +73,9 @@ const CONDITION_CHARACTERS = 150;
  * to compile them to machine code, 6 KiB each in a worker.
  */
 const PATTERN_CHARACTERS = 1_000;
+
+/** What the settings of a host take beside its name, in characters: as a condition, not measured. */
+const SETTINGS_CHARACTERS = 150;
 
 /** Of an RSA key of 2,048 bits in PEM. Keys are not read for this: files hold them apart. */
 const KEY_CHARACTERS = 1_700;
@@ -121,7 +132,9 @@ export function memoryOf(weight: Weight, workers: number): number {
     weight.characters * costOf(CHARACTER, workers);
 }
 
-export function weightOf({ routes, upstreams, certificates }: Snapshot): Weight {
+export function weightOf(
+  { routes, hostSettings = NO_SETTINGS, upstreams, certificates }: Snapshot,
+): Weight {
   const [ofRoutes, ofUpstreams, ofCertificates] = [
     weightOfRoutes(routes),
     weightOfUpstreams(upstreams),
@@ -131,9 +144,12 @@ export function weightOf({ routes, upstreams, certificates }: Snapshot): Weight 
     ...ofRoutes,
     ...ofUpstreams,
     certificates: certificates.length,
-    characters: ofRoutes.characters + ofUpstreams.characters + ofCertificates,
+    characters: ofRoutes.characters + ofUpstreams.characters + ofCertificates +
+      weightOfSettings(hostSettings),
   };
 }
+
+const NO_SETTINGS: readonly HostSettings[] = [];
 
 /** A list that did not change keeps its identity, so a change of endpoints weighs no route again. */
 const weightOfRoutes = oncePerList((routes: readonly Route[]) => {
@@ -149,6 +165,10 @@ const weightOfRoutes = oncePerList((routes: readonly Route[]) => {
   }
   return { routes: routes.length, hosts, characters };
 });
+
+const weightOfSettings = oncePerList((settings: readonly HostSettings[]) =>
+  settings.reduce((characters, { id }) => characters + SETTINGS_CHARACTERS + id.length, 0)
+);
 
 const weightOfUpstreams = oncePerList((upstreams: readonly Upstream[]) => {
   let endpoints = 0;

@@ -138,6 +138,7 @@ function readSnapshot(root: JsonObject, check: ConfigCheck): Snapshot | null {
   check.unknownFields(root, "$", [...Object.keys(schema.SNAPSHOT.properties), ...ENVELOPE]);
   const lists = {
     listeners: readList(schema.LISTENER, root.listeners, "$.listeners", check),
+    hostSettings: readList(schema.HOST_SETTINGS, root.hostSettings, "$.hostSettings", check),
     filterSets: readList(schema.FILTER_SET, root.filterSets, "$.filterSets", check),
     policies: readList(schema.POLICY, root.policies, "$.policies", check),
     upstreams: readList(schema.UPSTREAM, root.upstreams, "$.upstreams", check),
@@ -173,6 +174,7 @@ function readSnapshot(root: JsonObject, check: ConfigCheck): Snapshot | null {
     format,
     version: readVersion(root.version, check),
     ...(root.listeners === undefined ? {} : { listeners: lists.listeners.parts }),
+    ...(root.hostSettings === undefined ? {} : { hostSettings: lists.hostSettings.parts }),
     routes,
     defaultAction,
     ...(root.filterSets === undefined ? {} : { filterSets: lists.filterSets.parts }),
@@ -213,6 +215,7 @@ function readList<S extends typeof PARTS[number]>(
 
 const PARTS = [
   schema.LISTENER,
+  schema.HOST_SETTINGS,
   schema.FILTER_SET,
   schema.POLICY,
   schema.UPSTREAM,

@@ -274,6 +274,19 @@ Deno.test("each error is reported with its place, and rejects the file", async (
       '"non-idempotent", "403", "404", "429", "500", "502", "503", "504"',
     ],
     [
+      "hostSettings",
+      [{ id: "a..test", httpsRedirect: "no" }],
+      '$.hostSettings[0].id: the host "a..test" has an empty label',
+      '$.hostSettings[0].httpsRedirect: "no" is neither true nor false',
+    ],
+    [
+      "hostSettings",
+      [{ id: "a.test" }, { id: "a.test" }],
+      '$.hostSettings[1].id: another has the id "a.test"',
+    ],
+    ["hostSettings", [{ id: "a.test", hsts: 1 }], "$.hostSettings[0].hsts: the field is not known"],
+    ["routes.0.httpsRedirect", 1, "$.routes[0].httpsRedirect: 1 is neither true nor false"],
+    [
       "listeners",
       [{ id: "x", port: 0 }],
       "$.listeners[0].port: 0 is no port",

@@ -196,7 +196,23 @@ export const ROUTE = object({
   filterSet: Type.Optional(ID),
   /** Id of its time-outs and limits; missing: those that the process was started with. */
   policy: Type.Optional(ID),
+  /** In place of `HostSettings.httpsRedirect`. */
+  httpsRedirect: Type.Optional(Type.Boolean()),
   origin: ORIGIN,
+}, { strict: true });
+
+/** Settings of a host, which hold where its routes say nothing, and where no route matches. */
+export const HOST_SETTINGS = object({
+  /**
+   * A host pattern as in Route.host. Of several that match a host and have a setting, the most
+   * specific one decides: the name itself, then a star for its first label, then `*`.
+   */
+  id: formed(routeHost),
+  /**
+   * Whether plain HTTP is redirected to HTTPS; missing: true. It never is without a certificate that
+   * names the host, nor by a proxy that was started with `--ssl-redirect=false`.
+   */
+  httpsRedirect: Type.Optional(Type.Boolean()),
 }, { strict: true });
 
 /** A socket of the proxy, and which hosts are served on it. */
@@ -391,8 +407,9 @@ export const CERTIFICATE = object({
   /** Host patterns (as in Route.host, never `*`), sorted. */
   hosts: Type.Array(formed(certificateHost)),
   /**
-   * Hosts that it is shown for, but to which plain HTTP is not redirected: those of `hosts` that it
-   * does not name, and names below one of its wildcards that another namespace owns. Sorted.
+   * Hosts that it is shown for and does not name: clients refuse it there, so plain HTTP is never
+   * redirected. Sorted. A file of format 1 also lists names below one of its wildcards that another
+   * namespace owns, for which format 2 has `hostSettings`.
    */
   plain: Type.Optional(Type.Array(formed(certificateHost))),
   /** PEM, the leaf first. */
@@ -414,6 +431,8 @@ export const SNAPSHOT = object({
   version: VERSION,
   /** Sorted by id; missing: the two built-in ones, one-label and without falling through. */
   listeners: Type.Optional(Type.Array(LISTENER)),
+  /** Sorted by id; missing for none. */
+  hostSettings: Type.Optional(Type.Array(HOST_SETTINGS)),
   /**
    * In order of precedence: of those of a host (and listener), the first that matches wins. The most
    * specific host stands first; among routes of an Ingress, the longest path, and Exact before Prefix.

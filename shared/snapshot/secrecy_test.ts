@@ -31,6 +31,7 @@ const WHOLE = {
     fallThrough: true,
     origin: ORIGIN,
   }],
+  hostSettings: [{ id: "*.a.test", httpsRedirect: false }],
   routes: [{
     id: "r",
     listeners: ["l"],
@@ -44,6 +45,7 @@ const WHOLE = {
     action: { kind: "forward", backends: [{ upstream: "u", weight: 1, filterSet: "f" }] },
     filterSet: "f",
     policy: "p",
+    httpsRedirect: true,
     origin: ORIGIN,
   }],
   defaultAction: { kind: "reply", status: 503, reason: "gone", closed: true },

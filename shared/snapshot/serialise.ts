@@ -9,6 +9,7 @@ import * as schema from "./schema.ts";
 import type {
   Certificate,
   FilterSet,
+  HostSettings,
   Listener,
   Policy,
   Route,
@@ -28,6 +29,7 @@ export interface SerialiseOptions {
 export function serialiseSnapshot(snapshot: Snapshot, options: SerialiseOptions): string {
   const texts: Readonly<Record<string, (part: never) => string>> = {
     listeners: listenerText,
+    hostSettings: hostSettingsText,
     routes: routeText,
     filterSets: filterSetText,
     policies: policyText,
@@ -80,6 +82,7 @@ const UPSTREAMS = new PartTexts((one: Upstream) => nodeText(schema.UPSTREAM, one
 const FILTER_SETS = new PartTexts((one: FilterSet) => nodeText(schema.FILTER_SET, one));
 const POLICIES = new PartTexts((one: Policy) => nodeText(schema.POLICY, one));
 const LISTENERS = new PartTexts((one: Listener) => nodeText(schema.LISTENER, one));
+const HOST_SETTINGS = new PartTexts((one: HostSettings) => nodeText(schema.HOST_SETTINGS, one));
 /** Without keys: a text that has one is not kept. */
 const KEYLESS = new PartTexts((one: Certificate) => nodeText(schema.CERTIFICATE, one));
 
@@ -89,6 +92,7 @@ export const upstreamText = UPSTREAMS.of;
 export const filterSetText = FILTER_SETS.of;
 export const policyText = POLICIES.of;
 export const listenerText = LISTENERS.of;
+export const hostSettingsText = HOST_SETTINGS.of;
 
 /** The JSON of a certificate with its key, for a destination that may hold it; made anew each time. */
 export function certificateText(certificate: Certificate): string {

@@ -17,6 +17,7 @@ type Of<S extends TSchema> = Frozen<Static<S>>;
 export interface Snapshot extends Of<typeof schema.SNAPSHOT> {}
 export interface SnapshotVersion extends Of<typeof schema.VERSION> {}
 export interface Listener extends Of<typeof schema.LISTENER> {}
+export interface HostSettings extends Of<typeof schema.HOST_SETTINGS> {}
 export interface Route extends Of<typeof schema.ROUTE> {}
 export interface RouteMatch extends Of<typeof schema.ROUTE_MATCH> {}
 export interface PathMatch extends Of<typeof schema.PATH_MATCH> {}

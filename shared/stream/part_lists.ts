@@ -7,6 +7,7 @@ import * as schema from "../snapshot/schema.ts";
 import {
   certificateText,
   filterSetText,
+  hostSettingsText,
   listenerText,
   policyText,
   upstreamText,
@@ -17,6 +18,7 @@ import type { PartSection } from "./unit.ts";
 /** In the order in which a reader needs them: what others refer to comes first. */
 export const PART_LISTS = [
   "listeners",
+  "hostSettings",
   "filterSets",
   "policies",
   "upstreams",
@@ -49,6 +51,12 @@ export const PART_LIST: OfLists<PartListSpec> = {
     section: "listener",
     schema: schema.LISTENER,
     text: listenerText,
+    isOptional: true,
+  },
+  hostSettings: {
+    section: "host settings",
+    schema: schema.HOST_SETTINGS,
+    text: hostSettingsText,
     isOptional: true,
   },
   filterSets: {

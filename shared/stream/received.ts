@@ -243,6 +243,7 @@ export class ReceivedContent {
       format: SNAPSHOT_FORMAT,
       version,
       ...optional("listeners"),
+      ...optional("hostSettings"),
       routes: last?.sections.hosts === hosts ? last.snapshot.routes : valuesOf(hosts).flat(),
       defaultAction: rest.value?.defaultAction ?? null,
       ...optional("filterSets"),

@@ -11,7 +11,13 @@ import { hash } from "node:crypto";
 import { compareHosts } from "../host/host_order.ts";
 
 /** Of parts that have an id. */
-export type PartSection = "listener" | "filter set" | "policy" | "upstream" | "certificate";
+export type PartSection =
+  | "listener"
+  | "host settings"
+  | "filter set"
+  | "policy"
+  | "upstream"
+  | "certificate";
 
 export type Section = "host" | PartSection | "rest";
 

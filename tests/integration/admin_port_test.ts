@@ -34,6 +34,27 @@ function snapshotWithKey(): { snapshot: Snapshot; key: string } {
   return { snapshot, key };
 }
 
+Deno.test("/explain shows which setting redirects plain HTTP, or keeps it", async () => {
+  const { snapshot } = snapshotWithKey();
+  const hostSettings = [{ id: "app.example.com", httpsRedirect: false }];
+  await using proxy = await ProxyProcess.start({ snapshot: { ...snapshot, hostSettings } });
+  const explained = async (scheme: string, accept: string) => {
+    const url = encodeURIComponent(`${scheme}://app.example.com/x`);
+    return (await proxy.admin(`/explain?url=${url}`, { accept })).text;
+  };
+  const line = /^Redirect: none, as the settings of host app\.example\.com say no redirect$/m;
+  assert.match(await explained("http", "text/plain"), line);
+  assert.doesNotMatch(await explained("https", "text/plain"), /^Redirect/m);
+  const { redirect, redirectBy, redirectBecause } = JSON.parse(
+    await explained("http", "application/json"),
+  );
+  assert.deepEqual([redirect, redirectBy, redirectBecause], [
+    null,
+    "host",
+    "the settings of host app.example.com say no redirect",
+  ]);
+});
+
 Deno.test("/snapshot and /explain show the active snapshot, and no key is shown or logged", async () => {
   const { snapshot, key } = snapshotWithKey();
   for (const workers of [1, 2]) {

@@ -22,8 +22,10 @@ export const EXCEPTIONS: readonly Exceptions[] = [
     reason: "Looks at a pattern of at most 1,024 characters, or a host of at most 255.",
     functions: {
       "proxy/router/host.ts": ["patternsOf"],
+      "proxy/router/https_redirects.ts": ["HttpsRedirects.find"],
       "proxy/router/listener_hosts.ts": ["ListenerIndex.find"],
       "proxy/router/pattern.ts": ["compilePattern", "literalStart", "wholeText"],
+      "proxy/router/table.ts": ["RouteTable.redirectsToHttps"],
     },
   },
   {
@@ -200,6 +202,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
         "Http1ClientConnection.receiveThen",
         "Http1ClientConnection.send",
       ],
+      "proxy/filters/https_redirect.ts": ["redirectTo"],
       "proxy/http1/head_writer.ts": ["writeNumberField"],
       "proxy/http1/http1_exchange.ts": [
         "Http1Exchange.endRefused",
@@ -335,6 +338,8 @@ export const EXCEPTIONS: readonly Exceptions[] = [
     reason: "Calls what has a row here, once for an object or a connection.",
     functions: {
       "proxy/config/part_diff.ts": ["PartDiffer.update"],
+      "proxy/router/https_redirects.ts": ["HttpsRedirects.update"],
+      "proxy/router/table.ts": ["RouteTable.updateHostSettings"],
       "controller/reconcile/quarantine.ts": ["translateOrQuarantine"],
       "controller/translate/routes/routes.ts": ["buildGroup"],
       "controller/stream/listener.ts": ["StreamListener.welcome"],
@@ -355,6 +360,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
   {
     reason: "Visits each host and Ingress of a group once, by sets; reads no text.",
     functions: {
+      "controller/translate/certificates/plain_hosts.ts": ["PlainHosts.of"],
       "controller/translate/routes/host_index.ts": ["HostIndex.group"],
     },
   },

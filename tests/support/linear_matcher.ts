@@ -37,6 +37,27 @@ export function matchLinearly(snapshot: Snapshot, request: LinearRequest): Route
   return best?.route ?? null;
 }
 
+/**
+ * Whether plain HTTP is redirected to HTTPS, given a certificate that names the host: as the winning
+ * route says, else as the most specific pattern with a setting, else it is.
+ */
+export function redirectsLinearly(
+  { hostSettings = [] }: Snapshot,
+  { host }: LinearRequest,
+  winner: Route | null,
+): boolean {
+  if (winner?.httpsRedirect !== undefined) return winner.httpsRedirect;
+  let best = 0;
+  let redirects = true;
+  for (const { id, httpsRedirect } of hostSettings) {
+    const rank = specificity(id, host);
+    if (httpsRedirect === undefined || rank <= best) continue;
+    best = rank;
+    redirects = httpsRedirect;
+  }
+  return redirects;
+}
+
 /** The more labels the more; 0 for no match, 1 for any host. */
 function specificity(pattern: string, host: string, listener?: Listener): number {
   if (pattern === host) return 1000;

@@ -116,8 +116,11 @@ export class ProxyProcess {
   }
 
   /** The admin port's answer to `path`: status and text. */
-  async admin(path: string): Promise<{ status: number; text: string }> {
-    const response = await fetch(`http://127.0.0.1:${this.adminPort}${path}`);
+  async admin(
+    path: string,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<{ status: number; text: string }> {
+    const response = await fetch(`http://127.0.0.1:${this.adminPort}${path}`, { headers });
     return { status: response.status, text: await response.text() };
   }
 

@@ -33,6 +33,8 @@ export interface TlsProxyOptions {
   readonly defaultCertificate?: string;
   /** Ports on 127.0.0.1. */
   readonly endpoints?: readonly number[];
+  /** In place of those of `snapshotOf`. */
+  readonly parts?: Partial<Pick<Snapshot, "routes" | "hostSettings" | "defaultAction">>;
   readonly limits?: Partial<Limits>;
   readonly sslRedirect?: boolean;
   readonly sslRedirectPort?: number;
@@ -73,7 +75,7 @@ export class TlsProxy {
       ...(telemetry === undefined ? {} : { telemetry }),
       ...(http2 === undefined ? {} : { http2 }),
     });
-    this.#snapshot = snapshotOf(options.endpoints ?? []);
+    this.#snapshot = { ...snapshotOf(options.endpoints ?? []), ...options.parts };
     this.apply(options.certificates ?? [], options.defaultCertificate);
   }
 

@@ -164,6 +164,7 @@ function isStale(next: Snapshot, { version, snapshot }: PublishedState): boolean
 function isAlikeButEndpoints(a: Snapshot, b: Snapshot): boolean {
   return isSameList(a.routes, b.routes) && isSameList(a.certificates, b.certificates) &&
     isSameList(a.listeners ?? [], b.listeners ?? []) &&
+    isSameList(a.hostSettings ?? [], b.hostSettings ?? []) &&
     isSameList(a.filterSets ?? [], b.filterSets ?? []) &&
     isSameList(a.policies ?? [], b.policies ?? []) &&
     a.defaultCertificate === b.defaultCertificate && a.loopMark === b.loopMark &&

@@ -8,12 +8,13 @@
  * keeps the certificate that it was published with, so that half an update takes nobody down; but
  * only one that came from the same namespace, or another tenant's key could be had by asking for it.
  */
-import type { Certificate, Snapshot } from "../../../shared/snapshot/types.ts";
+import type { Certificate, HostSettings, Snapshot } from "../../../shared/snapshot/types.ts";
 import type { CertificateSources, FoundSources } from "./certificate_source.ts";
 import { isSameJson } from "../../base/json.ts";
 import { differenceOf, isSameList, LastResult } from "../../base/memo.ts";
 import { type ProblemList, type Recorded, recordProblems } from "../../base/problems.ts";
 import type { Ownership } from "../hosts/ownership.ts";
+import { PlainHosts } from "./plain_hosts.ts";
 import type { TlsStatus } from "../model/status.ts";
 import { TlsAdmission } from "./tls_admission.ts";
 import { ServedCertificates, TlsClaims } from "./tls_claims.ts";
@@ -22,6 +23,8 @@ import type { Source } from "../model/source.ts";
 export interface TlsLayout {
   /** In no order. */
   readonly certificates: readonly Certificate[];
+  /** Sorted by id. */
+  readonly hostSettings: readonly HostSettings[];
   /** Of each Ingress, in the order given. */
   readonly statuses: readonly (readonly TlsStatus[])[];
 }
@@ -36,6 +39,7 @@ interface TlsInputs {
 export class CertificateAssigner {
   readonly #last = new LastResult<TlsInputs, Recorded<TlsLayout>>();
   readonly #served = new ServedCertificates();
+  readonly #plainHosts = new PlainHosts();
 
   /** The very same as before where Ingresses, owners, Secrets and what counts of `published` are. */
   assign(
@@ -78,7 +82,11 @@ export class CertificateAssigner {
           : each;
         return isSameList(old, each) ? old : each;
       });
-      return { certificates: claims.certificates(admission, this.#served), statuses };
+      return {
+        certificates: claims.certificates(this.#served),
+        hostSettings: this.#plainHosts.of(claims.plainHosts(admission)),
+        statuses,
+      };
     });
   }
 }

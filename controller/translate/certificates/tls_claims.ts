@@ -220,25 +220,30 @@ export class TlsClaims {
     reportTaken(this.#problems.about(ingress.identity.ref), ingress, field, host, other);
   }
 
-  certificates(admission: TlsAdmission, served: ServedCertificates): Certificate[] {
-    for (const [pattern, claim] of this.#claims) {
-      if (pattern.startsWith("*.")) this.#keepForeignPlain(pattern, claim, admission);
-    }
+  certificates(served: ServedCertificates): Certificate[] {
     return [...this.#used.values()].map((used) => served.of(used));
   }
 
+  /** Hosts to which plain HTTP is not redirected although a certificate names them; sorted. */
+  plainHosts(admission: TlsAdmission): readonly string[] {
+    const hosts = new Set<string>();
+    for (const [pattern, claim] of this.#claims) {
+      if (!pattern.startsWith("*.")) continue;
+      for (const host of this.#foreignBelow(pattern, claim, admission)) hosts.add(host);
+    }
+    return [...hosts].sort();
+  }
+
   /** Whoever owns a wildcard does not decide that hosts of others below it are HTTPS only. */
-  #keepForeignPlain(pattern: string, claim: HostClaim, admission: TlsAdmission): void {
+  #foreignBelow(pattern: string, claim: HostClaim, admission: TlsAdmission): readonly string[] {
     const { owner: { identity: { ref } }, field, certificateId } = claim;
     const { mode, assigned } = this.#ownership;
-    const used = certificateId === null ? undefined : this.#used.get(certificateId);
-    if (used === undefined || mode === "shared") return;
-    if (assigned.get(pattern)?.namespace === ref.namespace) return;
+    if (certificateId === null || mode === "shared") return [];
+    if (assigned.get(pattern)?.namespace === ref.namespace) return [];
     const foreign = admission.exactBelow(pattern).filter((host) =>
       !this.#claims.has(host) && this.#ownership.standing(host, ref.namespace) !== "owner"
     );
-    if (foreign.length === 0) return;
-    used.plain.push(...foreign);
+    if (foreign.length === 0) return foreign;
     this.#problems.about(ref).warning(field, {
       reason: "RedirectLeftOut",
       message: `other namespaces own hosts below ${pattern}, so plain HTTP to them is not ` +
@@ -246,6 +251,7 @@ export class TlsClaims {
       remedy: `Nothing to do; to have them redirected, annotate Namespace ${ref.namespace} with ` +
         `${HOSTS_ANNOTATION}: "${pattern}"`,
     });
+    return foreign;
   }
 
   /** The hosts of an entry that lists none. */
