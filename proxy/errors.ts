@@ -21,6 +21,7 @@ export const ERROR_KINDS = {
   bad_host: { side: "downstream", status: 400, text: "The request's host is missing or malformed" },
   bad_target: { side: "downstream", status: 400, text: "The request's target is malformed" },
   bad_chunk: { side: "downstream", status: 400, text: "The request's body is malformed" },
+  forbidden: { side: "downstream", status: 403, text: "This client may not send requests here" },
   no_route: { side: "internal", status: 404, text: "No route for this host and path" },
   method_refused: { side: "downstream", status: 405, text: "This method is not served" },
   head_timeout: { side: "downstream", status: 408, text: "The request took too long to arrive" },

@@ -133,6 +133,7 @@ function keep(snapshot: Snapshot, published: Snapshot | null, routes: readonly R
   );
   return {
     ...snapshot,
+    ...keepSettings(snapshot, published, routes),
     ...(settings.length === 0
       ? {}
       : { hostSettings: [...snapshot.hostSettings ?? [], ...settings].sort(byId) }),
@@ -140,6 +141,35 @@ function keep(snapshot: Snapshot, published: Snapshot | null, routes: readonly R
     upstreams: [...upstreams.values()].sort(byId),
     certificates: [...snapshot.certificates, ...certificates].sort(byId),
   };
+}
+
+/** The filter sets and policies of kept routes: without its filters a route is refused, or unprotected. */
+function keepSettings(
+  snapshot: Snapshot,
+  published: Snapshot,
+  routes: readonly Route[],
+): Pick<Snapshot, "filterSets" | "policies"> {
+  const used = new Set(routes.flatMap(({ filterSet, policy, action }) => [
+    ...(filterSet === undefined ? [] : [filterSet]),
+    ...(policy === undefined ? [] : [policy]),
+    ...(action.kind === "forward" ? action.backends.flatMap((each) => each.filterSet ?? []) : []),
+  ]));
+  const filterSets = withUsed(snapshot.filterSets ?? [], published.filterSets ?? [], used);
+  const policies = withUsed(snapshot.policies ?? [], published.policies ?? [], used);
+  return {
+    ...(filterSets.length === 0 ? {} : { filterSets }),
+    ...(policies.length === 0 ? {} : { policies }),
+  };
+}
+
+function withUsed<T extends { readonly id: string }>(
+  parts: readonly T[],
+  before: readonly T[],
+  used: ReadonlySet<string>,
+): readonly T[] {
+  const ids = new Set(parts.map(({ id }) => id));
+  const kept = before.filter(({ id }) => used.has(id) && !ids.has(id));
+  return kept.length === 0 ? parts : [...parts, ...kept].sort(byId);
 }
 
 function byId(a: { readonly id: string }, b: { readonly id: string }): number {

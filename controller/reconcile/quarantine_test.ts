@@ -82,6 +82,30 @@ Deno.test("upstreams that only a kept route uses stay with it", () => {
   assert.deepEqual(translated.snapshot.upstreams, before.snapshot.upstreams);
 });
 
+Deno.test("kept routes keep their filter sets, also where nobody else has them", () => {
+  const annotated = (name: string, networks: string): Ingress => {
+    const annotations = { "nginx.ingress.kubernetes.io/allowlist-source-range": networks };
+    const one = ingress(name);
+    return { ...one, metadata: { ...one.metadata, annotations } };
+  };
+  const now = resources(
+    annotated("bad", "10.0.0.0/8"),
+    annotated("good", "192.0.2.0/24"),
+  );
+  const before = translate(now, null, OPTIONS, () => 0);
+  const gone = { id: "gone", filters: [] };
+  const published = {
+    ...before.snapshot,
+    filterSets: [...before.snapshot.filterSets!, gone],
+    policies: [{ id: "gone" }],
+  };
+  const translated = translateOrQuarantine(failingOn("bad"), now, published, OPTIONS, () => 0)!;
+  assert.equal(translated.snapshot.filterSets?.length, 2);
+  assert.deepEqual(translated.snapshot.filterSets, before.snapshot.filterSets);
+  assert.equal(translated.snapshot.policies, undefined);
+  assert.deepEqual(translated.snapshot.routes, before.snapshot.routes);
+});
+
 Deno.test("hosts of kept routes keep their settings, and other published settings go", () => {
   const before = translate(resources(ingress("bad"), ingress("good")), null, OPTIONS, () => 0);
   const [kept, gone] = ["bad", "good"].map((name) => {

@@ -20,6 +20,7 @@ import { NamespaceReader } from "./hosts/namespace_facts.ts";
 import { labelOrder } from "../base/problems.ts";
 import { PublishedModels } from "./bounds/published_sources.ts";
 import { RouteBuilder } from "./routes/routing.ts";
+import { UsedSettings } from "./routes/used_settings.ts";
 import { SortedList } from "../base/sorted_list.ts";
 import { StatusCollector } from "./statuses.ts";
 import { compareText } from "../base/text_order.ts";
@@ -41,6 +42,7 @@ export class StageMemory {
   readonly ownership = new OwnershipResolver();
   readonly backends: BackendMemory;
   readonly routes = new RouteBuilder();
+  readonly usedSettings = new UsedSettings();
   readonly certificates = new CertificateAssigner();
   readonly statuses = new StatusCollector();
   /** Of the snapshot, by id. */

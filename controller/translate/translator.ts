@@ -209,6 +209,7 @@ export class Translator {
         ...(tls.hostSettings.length === 0 ? {} : { hostSettings: tls.hostSettings }),
         routes: routing.routes,
         defaultAction: routing.defaultAction,
+        ...memory.usedSettings.of(ingresses),
         upstreams: backends.upstreams(),
         certificates: memory.certificateOrder.of(allCertificates(tls.certificates, unnamed)),
         defaultCertificate: byDefault?.id ?? null,

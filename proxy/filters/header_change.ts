@@ -15,7 +15,9 @@ interface Change {
   readonly fields: Fields;
 }
 
-function changeOf({ set = [], add = [], remove = [] }: FilterSpec): Change {
+type HeaderChange = Extract<FilterSpec, { readonly kind: "request-headers" | "response-headers" }>;
+
+function changeOf({ set = [], add = [], remove = [] }: HeaderChange): Change {
   return {
     removed: [...remove, ...set.map(({ name }) => name)].map(asciiBytes),
     fields: fieldsOf([...set, ...add].map(({ name, value }) => [name, value] as const)),
@@ -23,7 +25,7 @@ function changeOf({ set = [], add = [], remove = [] }: FilterSpec): Change {
 }
 
 /** Changes what the upstream gets, `X-Forwarded-For` and the like included. */
-export function requestHeaders(spec: FilterSpec): Filter {
+export function requestHeaders(spec: HeaderChange): Filter {
   const { removed, fields } = changeOf(spec);
   return {
     request: (x) => {
@@ -35,7 +37,7 @@ export function requestHeaders(spec: FilterSpec): Filter {
 }
 
 /** Changes what the client gets, of the proxy's own replies too. */
-export function responseHeaders(spec: FilterSpec): Filter {
+export function responseHeaders(spec: HeaderChange): Filter {
   const { removed, fields } = changeOf(spec);
   return {
     response: (_, head) => {

@@ -7,6 +7,7 @@
  */
 import type { FilterSpec } from "../../shared/snapshot/types.ts";
 import type { RequestHead } from "../http/message.ts";
+import { access } from "./access.ts";
 import type { Filter } from "./filter.ts";
 import { FilterChain } from "./filter_chain.ts";
 import { grpcWeb, isGrpcWeb } from "./grpc_web.ts";
@@ -15,10 +16,13 @@ import { maxForwards } from "./max_forwards.ts";
 
 type Kind = FilterSpec["kind"];
 
+type SpecOf<K extends Kind> = Extract<FilterSpec, { readonly kind: K }>;
+
 /** Throws for a spec that it cannot make a filter of: its routes are replied to with 500. */
-export type FilterMakers = Readonly<Record<Kind, (spec: FilterSpec) => Filter>>;
+export type FilterMakers = { readonly [K in Kind]: (spec: SpecOf<K>) => Filter };
 
 export const MAKERS: FilterMakers = {
+  "access": access,
   "request-headers": requestHeaders,
   "response-headers": responseHeaders,
 };
@@ -28,6 +32,7 @@ type OwnKind = "max-forwards" | "grpc-web";
 
 /** Filters of one kind keep the order of the snapshot: those of the route, then the backend's. */
 const REQUEST_ORDER: readonly (Kind | OwnKind)[] = [
+  "access",
   "max-forwards",
   "request-headers",
   "response-headers",
@@ -39,6 +44,7 @@ const RESPONSE_ORDER: readonly (Kind | OwnKind)[] = [
   "request-headers",
   "response-headers",
   "max-forwards",
+  "access",
 ];
 
 interface Made {
@@ -57,7 +63,7 @@ export class RouteFilters {
   readonly chain: FilterChain | null;
 
   constructor(specs: readonly FilterSpec[], makers: FilterMakers = MAKERS) {
-    this.#made = specs.map((spec) => ({ kind: spec.kind, filter: makers[spec.kind](spec) }));
+    this.#made = specs.map((spec) => ({ kind: spec.kind, filter: make(makers, spec.kind, spec) }));
     this.chain = this.#made.length === 0 ? null : chainOf(this.#made);
   }
 
@@ -80,6 +86,10 @@ export class RouteFilters {
 
 /** Of routes that have no filters. */
 export const NO_FILTERS = new RouteFilters([]);
+
+function make<K extends Kind>(makers: FilterMakers, kind: K, spec: SpecOf<K>): Filter {
+  return makers[kind](spec);
+}
 
 function chainOf(made: readonly Made[]): FilterChain {
   return new FilterChain(sorted(made, REQUEST_ORDER), sorted(made, RESPONSE_ORDER));

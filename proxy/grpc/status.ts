@@ -8,6 +8,7 @@ import type { ErrorCode } from "../errors.ts";
 export const GRPC_CODES = {
   UNKNOWN: 2,
   DEADLINE_EXCEEDED: 4,
+  PERMISSION_DENIED: 7,
   RESOURCE_EXHAUSTED: 8,
   FAILED_PRECONDITION: 9,
   UNIMPLEMENTED: 12,
@@ -30,6 +31,7 @@ export const GRPC_STATUS_OF = {
   bad_host: "INTERNAL",
   bad_target: "INTERNAL",
   bad_chunk: "INTERNAL",
+  forbidden: "PERMISSION_DENIED",
   // As of a service or method that a server does not have.
   no_route: "UNIMPLEMENTED",
   method_refused: "UNIMPLEMENTED",

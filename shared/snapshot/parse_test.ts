@@ -238,7 +238,7 @@ Deno.test("each error is reported with its place, and rejects the file", async (
     [
       "filterSets",
       [{ id: "f", filters: [{ kind: "rewrite" }] }],
-      '$.filterSets[0].filters[0].kind: "rewrite" is none of "request-headers", "response-headers"',
+      '$.filterSets[0].filters[0].kind: "rewrite" is none of "request-headers", "response-headers", "access"',
     ],
     [
       "filterSets",

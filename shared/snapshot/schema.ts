@@ -237,16 +237,34 @@ const HEADER_LINE = object(
   { strict: true },
 );
 
-const HEADER_CHANGE = object({
-  kind: Type.Enum(["request-headers", "response-headers"]),
+const HEADER_CHANGE = {
   /** In place of all that have the name. */
   set: Type.Optional(Type.Array(HEADER_LINE)),
   add: Type.Optional(Type.Array(HEADER_LINE)),
   remove: Type.Optional(Type.Array(formed(changeableHeader))),
+};
+
+const REQUEST_HEADERS = object(
+  { kind: Type.Literal("request-headers"), ...HEADER_CHANGE },
+  { strict: true },
+);
+
+const RESPONSE_HEADERS = object(
+  { kind: Type.Literal("response-headers"), ...HEADER_CHANGE },
+  { strict: true },
+);
+
+/** Who may send requests: others get 403, before any other filter of the route runs. */
+const ACCESS = object({
+  kind: Type.Literal("access"),
+  /** Networks whose clients are rejected; it counts before `allow`. */
+  deny: Type.Optional(Type.Array(formed(network), { minItems: 1 })),
+  /** Networks whose clients are admitted; missing: all. */
+  allow: Type.Optional(Type.Array(formed(network), { minItems: 1 })),
 }, { strict: true });
 
 /** One vocabulary for annotations, filters of the Gateway API and policies. */
-export const FILTER = HEADER_CHANGE;
+export const FILTER = Type.Union([REQUEST_HEADERS, RESPONSE_HEADERS, ACCESS]);
 
 export const FILTER_SET = object({
   /** Hash of the content. */

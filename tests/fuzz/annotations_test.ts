@@ -3,8 +3,10 @@
  * path may be forwarded only where every value is known to ask for nothing.
  */
 import assert from "node:assert/strict";
+import { isIP } from "node:net";
 import { NGINX_PREFIX, ROWS } from "../../controller/translate/annotations/nginx/table.ts";
 import { translate, type TranslateOptions } from "../../controller/translate/translator.ts";
+import type { FilterSpec } from "../../shared/snapshot/types.ts";
 import { Random } from "./random.ts";
 
 const VALUES = 10_000;
@@ -58,15 +60,20 @@ Deno.test("no random value of what protects stops the translation, or forwards u
     const chosen = Array.from({ length: BATCH }, () => annotations(random));
     const { snapshot } = translate(clusterOf(chosen), null, OPTIONS, () => 0);
     assert.equal(snapshot.routes.length, BATCH);
-    for (const { host, action } of snapshot.routes) {
+    const sets = new Map(snapshot.filterSets?.map(({ id, filters }) => [id, filters]));
+    for (const { host, action, filterSet } of snapshot.routes) {
       if (action.kind === "reply") {
         assert.equal(action.status, 503);
         continue;
       }
       forwarded++;
       const values = chosen[Number(host.split(".")[0])];
+      const [access] = filterSet === undefined ? [] : sets.get(filterSet)!;
       for (const [name, value] of Object.entries(values)) {
-        assert.ok(asksForNothing(name, value), `${name}: ${JSON.stringify(value)}`);
+        assert.ok(
+          asksForNothing(name, value) || isEnforced(name, value, access),
+          `${name}: ${JSON.stringify(value)}`,
+        );
       }
     }
   }
@@ -82,7 +89,7 @@ const ADDING =
 function asksForNothing(name: string, value: unknown): boolean {
   if (ADDING.test(name)) return true;
   const text = String(value ?? "").trim();
-  if (text === "" && !Array.isArray(value)) return true;
+  if (text === "" && !Array.isArray(value)) return !name.endsWith("-source-range");
   switch (name) {
     case "allowlist-source-range":
     case "whitelist-source-range":
@@ -113,6 +120,16 @@ function asksForNothing(name: string, value: unknown): boolean {
     default:
       return false;
   }
+}
+
+/** Whether a filter of the route does what a list of networks asks for. */
+function isEnforced(name: string, value: unknown, filter: FilterSpec | undefined): boolean {
+  if (!name.endsWith("-source-range") || filter?.kind !== "access") return false;
+  const parts = String(value).trim().split(",").map((part) => part.trim());
+  const networks = name.startsWith("deny") ? filter.deny : filter.allow;
+  const isList = parts.every((part) => isIP(part.split("/")[0]) !== 0);
+  return isList && networks !== undefined && networks.length === new Set(networks).size &&
+    networks.length <= parts.length;
 }
 
 function megabytes(text: string): number {

@@ -18,6 +18,7 @@ const CLIENTS = 8;
 const NAMES = ["x-a", "x-b", "x-identity", "x-forwarded-host", "x-real-ip"];
 
 type Line = readonly [name: string, value: string];
+type HeaderChange = Extract<FilterSpec, { kind: "request-headers" | "response-headers" }>;
 
 function randomLines(random: Random, tag: string): { name: string; value: string }[] {
   return Array.from({ length: random.below(3) }, (_, i) => {
@@ -26,9 +27,9 @@ function randomLines(random: Random, tag: string): { name: string; value: string
 }
 
 /** None at all for every third route. */
-function randomChain(random: Random, tag: string): FilterSpec[] {
+function randomChain(random: Random, tag: string): HeaderChange[] {
   if (random.oneIn(3)) return [];
-  return Array.from({ length: random.between(1, 4) }, (_, i): FilterSpec => {
+  return Array.from({ length: random.between(1, 4) }, (_, i): HeaderChange => {
     return {
       kind: random.oneIn(4) ? "response-headers" : "request-headers",
       set: randomLines(random, `${tag}-${i}-set`),
@@ -39,7 +40,7 @@ function randomChain(random: Random, tag: string): FilterSpec[] {
 }
 
 /** What the backend is to see of `NAMES`, applied one filter after another. */
-function changed(lines: readonly Line[], chain: readonly FilterSpec[]): Line[] {
+function changed(lines: readonly Line[], chain: readonly HeaderChange[]): Line[] {
   let result = [...lines];
   for (const { kind, set = [], add = [], remove = [] } of chain) {
     if (kind !== "request-headers") continue;

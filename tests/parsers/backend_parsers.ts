@@ -4,6 +4,7 @@
  */
 import { Denied } from "../../controller/translate/backends/denied.ts";
 import { CidrList } from "../../shared/net/cidr.ts";
+import { NetworkSet } from "../../shared/net/network_set.ts";
 import { reservedAddress } from "../../shared/net/reserved_address.ts";
 import { asciiBytes } from "../../proxy/http/fields.ts";
 import { HeadParser } from "../../proxy/http1/head_parser.ts";
@@ -50,6 +51,8 @@ function addressesParser(name: string, address: (i: number) => string): Parser {
     functions: [
       "proxy/upstream/networks.ts UpstreamNetworks.refusal",
       "shared/net/cidr.ts CidrList.contains",
+      "shared/net/network_set.ts NetworkSet.contains",
+      "shared/net/network_set.ts new NetworkSet",
       "shared/net/reserved_address.ts reservedAddress",
       "shared/net/reserved_address.ts addressForms",
       "proxy/upstream/denied_addresses.ts DeniedAddresses.has",
@@ -68,9 +71,11 @@ function addressesParser(name: string, address: (i: number) => string): Parser {
           meantFor("zone-1", hints);
           const denied = new DeniedAddresses();
           denied.replace([...list, "10.96.0.0/16"]);
+          const set = new NetworkSet(list);
           const endpoints = new Denied(new Map(list.map((one) => [one, "node"])), new Set(), []);
           for (const one of list) {
             denied.has(one);
+            set.contains(one);
             endpoints.refusal(one, 80, false);
             networks.refusal(one, 80);
             reservedAddress(one);

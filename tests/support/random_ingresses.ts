@@ -15,6 +15,8 @@ const ANNOTATIONS: readonly Readonly<Record<string, string>>[] = [
   { "nginx.ingress.kubernetes.io/server-alias": "alias.test" },
   { "nginx.ingress.kubernetes.io/auth-tls-secret": "a/ca" },
   { "nginx.ingress.kubernetes.io/backend-protocol": "GRPC" },
+  { "nginx.ingress.kubernetes.io/denylist-source-range": "10.0.0.0/8" },
+  { "nginx.ingress.kubernetes.io/whitelist-source-range": "192.0.2.0/24, ::1" },
 ];
 
 export class RandomIngresses {

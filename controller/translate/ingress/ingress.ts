@@ -22,7 +22,9 @@ import { readBackend } from "./backend.ts";
 import { HostPlaces, RoutePlace, WHOLE_HOST } from "../model/route_place.ts";
 import { NginxAnnotations } from "../annotations/nginx/nginx_annotations.ts";
 import { isCanary, readProtocolWish, readRefusals } from "../annotations/nginx/refusals.ts";
+import { readRouteSettings } from "../annotations/nginx/route_settings.ts";
 import { NGINX_PREFIX } from "../annotations/nginx/table.ts";
+import { NO_SETTINGS, RouteSettingsPool } from "../model/route_settings.ts";
 import { LastStatus, LastTlsStatus } from "../model/status.ts";
 import type { BackendRef } from "../model/backend_ref.ts";
 import { hostFields } from "../model/host_field.ts";
@@ -43,14 +45,23 @@ interface Reading {
 }
 
 /** What the object says by itself; with a problem for each field that cannot be read. */
-export function readIngress(identity: Identity, object: unknown): Source {
+export function readIngress(
+  identity: Identity,
+  object: unknown,
+  pool: RouteSettingsPool = new RouteSettingsPool(),
+): Source {
   const { value, problems } = recordProblems((list) =>
-    readSpec(identity, object, list.about(identity.ref))
+    readSpec(identity, object, list.about(identity.ref), pool)
   );
   return { ...value, identity, problems, hostPlaces: new HostPlaces(), status: new LastStatus() };
 }
 
-function readSpec(identity: Identity, object: unknown, report: Report) {
+function readSpec(
+  identity: Identity,
+  object: unknown,
+  report: Report,
+  pool: RouteSettingsPool,
+) {
   const { namespace } = identity.ref;
   const annotations = fieldOf(fieldOf(object, "metadata"), "annotations");
   reportOwnAnnotations(annotations, report);
@@ -89,6 +100,7 @@ function readSpec(identity: Identity, object: unknown, report: Report) {
     tls: Array.from(tls, (entry, i) => readTls(entry, `spec.tls[${i}]`, reading)),
     refusals,
     protocolWish: readProtocolWish(nginx),
+    settings: readRouteSettings(nginx, pool),
     accepted: readAccepted(annotations),
     excess,
   };
@@ -104,7 +116,7 @@ function canary(report: Report) {
   return {
     ...{ rules: [], hasRules: true, defaultBackend: null, tls: [] },
     ...{ hosts: [], takesAnyHost: false, sharesWith: [], isDying: false },
-    ...{ refusals: [], protocolWish: null, accepted: null, excess: null },
+    ...{ refusals: [], protocolWish: null, settings: NO_SETTINGS, accepted: null, excess: null },
   };
 }
 

@@ -9,7 +9,9 @@ import type { IngressObject } from "./ingress_object.ts";
 import { differenceOf, isSameList, LastResult } from "../../base/memo.ts";
 import type { NamespaceFacts } from "../hosts/namespace_facts.ts";
 import { type ProblemList, recordProblems } from "../../base/problems.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { SortedList } from "../../base/sorted_list.ts";
+import { RouteSettingsPool } from "../model/route_settings.ts";
 import type { Source, SourceList } from "../model/source.ts";
 
 interface Ordered {
@@ -20,6 +22,7 @@ interface Ordered {
 export class IngressReader {
   readonly #lastList = new LastResult<readonly IngressObject[], SourceList>();
   readonly #lastOrder = new LastResult<Ordered, SourceList>();
+  readonly #settings = new RouteSettingsPool();
   readonly #byAge = new SortedList<Source>((a, b) => compareAge(a.identity, b.identity));
 
   /**
@@ -29,7 +32,7 @@ export class IngressReader {
   read(objects: readonly IngressObject[]): SourceList {
     return this.#lastList.recall((before) =>
       isSameList(before, objects) || takeModels(before, objects)
-    ) ?? this.#lastList.keep(objects, readAll(objects, this.#byAge));
+    ) ?? this.#lastList.keep(objects, readAll(objects, this.#settings, this.#byAge));
   }
 
   /**
@@ -54,6 +57,7 @@ function takeModels(before: readonly IngressObject[], now: readonly IngressObjec
 
 function readAll(
   objects: readonly IngressObject[],
+  settings: RouteSettingsPool,
   byAge: SortedList<Source>,
 ): SourceList {
   let named = 0;
@@ -65,7 +69,9 @@ function readAll(
         addToIndex(index, ingress, list);
       } else reportNameless(ingress.ref, list);
     }
-    const models = byAge.of([...index.values()].map((ingress) => ingress.model(readIngress)));
+    const read = (identity: Identity, object: JsonObject) =>
+      readIngress(identity, object, settings);
+    const models = byAge.of([...index.values()].map((ingress) => ingress.model(read)));
     for (const model of models) {
       if (model.problems.length > 0) list.addAll(model.problems);
     }

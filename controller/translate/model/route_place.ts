@@ -6,6 +6,7 @@
 import { isSamePart } from "../../../shared/snapshot/equality.ts";
 import type { Action, Origin, PathMatch, Route } from "../../../shared/snapshot/types.ts";
 import type { Identity } from "../../base/identity.ts";
+import { NO_SETTINGS, type RouteSettings } from "./route_settings.ts";
 import type { PathStatus } from "./status.ts";
 
 /** All paths of a host. */
@@ -29,17 +30,21 @@ export class RoutePlace {
     this.origin = { kind, namespace, name, field };
   }
 
-  route(action: Action): Route {
-    if (this.#route === null || !isSamePart(this.#route.action, action)) {
-      this.#route = {
-        id: this.id,
-        host: this.host,
-        match: { path: this.match },
-        action,
-        origin: this.origin,
-      };
-    }
-    return this.#route;
+  route(action: Action, { filterSet, policy }: RouteSettings = NO_SETTINGS): Route {
+    const last = this.#route;
+    if (
+      last !== null && last.filterSet === filterSet?.id && last.policy === policy?.id &&
+      isSamePart(last.action, action)
+    ) return last;
+    return this.#route = {
+      id: this.id,
+      host: this.host,
+      match: { path: this.match },
+      action,
+      ...(filterSet === null ? {} : { filterSet: filterSet.id }),
+      ...(policy === null ? {} : { policy: policy.id }),
+      origin: this.origin,
+    };
   }
 
   /** Of a path that became this route and nothing else. */

@@ -8,6 +8,7 @@ import type { Excess } from "../../kube/excess.ts";
 import type { Identity, SecretName } from "../../base/identity.ts";
 import type { ObjectProblem } from "../../base/problems.ts";
 import type { HostPlaces, RoutePlace } from "./route_place.ts";
+import type { RouteSettings } from "./route_settings.ts";
 import type { LastStatus, LastTlsStatus, PathStatus } from "./status.ts";
 import type { BackendRef } from "./backend_ref.ts";
 import type { HostField } from "./host_field.ts";
@@ -37,6 +38,8 @@ export interface Source {
   readonly refusals: readonly Refusal[];
   /** What `backend-protocol` asks for; null where it is not there. */
   readonly protocolWish: ProtocolWish | null;
+  /** Of all of its routes that are not closed. */
+  readonly settings: RouteSettings;
   /** Annotations that the Ingress itself says it can do without; null where it says nothing. */
   readonly accepted: readonly string[] | null;
   /** Why its rules and TLS entries were not kept; null where all of it is there. */

@@ -8,6 +8,7 @@ import type { Resolution } from "../backends/backend_plan.ts";
 import type { Closures } from "./closures.ts";
 import type { ProblemList } from "../../base/problems.ts";
 import { routeId, type RoutePlace, WHOLE_HOST } from "../model/route_place.ts";
+import { NO_SETTINGS } from "../model/route_settings.ts";
 import type { BackendRef } from "../model/backend_ref.ts";
 import type { Source } from "../model/source.ts";
 
@@ -25,6 +26,11 @@ interface NamedHost {
   readonly field: string;
   /** Whether any Ingress has a path of it. */
   hasRoutes: boolean;
+}
+
+/** What requests for a backend get, unless an annotation closes the paths. */
+interface ClosableResolution extends Resolution {
+  readonly isClosed?: true;
 }
 
 /** What requests to a host get that none of its paths takes. */
@@ -70,8 +76,9 @@ export class RouteClaims {
 
   /** Makes the route for a place that nobody has, on a host that is claimed. */
   claim(place: RoutePlace, owner: Source, backend: BackendRef): Claim {
-    const { action, isServed } = this.resolve(place.host, owner, backend);
-    const claim = { route: place.route(action), owner, isServed };
+    const { action, isServed, isClosed } = this.resolve(place.host, owner, backend);
+    const route = place.route(action, isClosed ? NO_SETTINGS : owner.settings);
+    const claim = { route, owner, isServed };
     this.#claims.set(place.id, claim);
     const named = this.#hosts.get(place.host);
     if (named !== undefined) named.hasRoutes = true;
@@ -79,9 +86,9 @@ export class RouteClaims {
   }
 
   /** What requests for a backend get. `host` is null for what no rule takes. */
-  resolve(host: string | null, owner: Source, backend: BackendRef): Resolution {
+  resolve(host: string | null, owner: Source, backend: BackendRef): ClosableResolution {
     const closed = this.#closures.of(owner, host);
-    if (closed !== null) return { action: closed, isServed: false };
+    if (closed !== null) return { action: closed, isServed: false, isClosed: true };
     if (backend.kind === "service") this.#countRequest(owner, backend.id);
     const resolution = this.#backends.resolve(
       backend,
@@ -89,7 +96,7 @@ export class RouteClaims {
     );
     if (owner.protocolWish === null) return resolution;
     const action = this.#closures.ofProtocol(owner, this.#backends.protocolOf(backend));
-    return action === null ? resolution : { action, isServed: false };
+    return action === null ? resolution : { action, isServed: false, isClosed: true };
   }
 
   #countRequest(owner: Source, id: string): void {

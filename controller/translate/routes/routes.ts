@@ -93,7 +93,7 @@ export function buildAll(
     } else {
       chosen = ingress;
       const resolution = claims.resolve(null, ingress, ingress.defaultBackend);
-      action = resolution.action;
+      action = withFilters(resolution.action, ingress);
       statuses[i].push(defaultStatus([], resolution.isServed ? "served" : "failing"));
     }
   }
@@ -313,6 +313,15 @@ function refuseDefault(
     remedy: "Take one of the two out, or add rules to this one",
   });
   return defaultStatus([], "taken");
+}
+
+/** A default action is no route, so the filters of its Ingress stand at its backends. */
+function withFilters(action: Action, { settings: { filterSet } }: Source): Action {
+  if (action.kind !== "forward" || filterSet === null) return action;
+  return {
+    ...action,
+    backends: action.backends.map((backend) => ({ ...backend, filterSet: filterSet.id })),
+  };
 }
 
 function defaultStatus(routes: readonly string[], outcome: PathStatus["outcome"]): PathStatus {

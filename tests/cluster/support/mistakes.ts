@@ -355,7 +355,7 @@ export const MISTAKES: readonly Mistake[] = [
         "Ingress",
         "NginxAnnotation",
         'metadata.annotations["nginx.ingress.kubernetes.io/whitelist-source-range"]',
-        /not supported, so paths answer 503.*--accept-unsupported/,
+        /not valid.*so paths answer 503.*Write addresses and networks/,
       ),
     ],
     gets: 503,

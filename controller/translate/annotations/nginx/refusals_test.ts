@@ -17,7 +17,9 @@ type Values = Readonly<Record<string, unknown>>;
 
 const CASES: readonly (readonly [what: string, values: Values, closes: readonly string[]])[] = [
   ["a list that admits everybody", { "allowlist-source-range": "::/0, 0.0.0.0/0" }, []],
-  ["a list that admits IPv4", { "allowlist-source-range": "0.0.0.0/0" }, [
+  ["a list of networks", { "allowlist-source-range": "10.0.0.0/8, 192.0.2.1,fd00::/8" }, []],
+  ["a list of networks that is empty", { "denylist-source-range": " " }, ["denylist-source-range"]],
+  ["a list of networks with an empty part", { "allowlist-source-range": "10.0.0.0/8," }, [
     "allowlist-source-range",
   ]],
   [
@@ -33,7 +35,7 @@ const CASES: readonly (readonly [what: string, values: Values, closes: readonly 
   [
     "an old name beside its newer one, which is empty",
     { "allowlist-source-range": "", "whitelist-source-range": "10.0.0.0/8" },
-    ["whitelist-source-range"],
+    ["allowlist-source-range"],
   ],
   ["a value that is not a string", { "auth-url": ["https://auth/"] }, ["auth-url"]],
   ["a URL that is none", { "auth-url": "off" }, ["auth-url"]],

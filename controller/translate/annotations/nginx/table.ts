@@ -84,6 +84,7 @@ export function isHonoured({ verdict }: Row): boolean {
 const OFF: ReadonlySet<string> = new Set(["false", "f", "off", "0"]);
 
 /** Whether a value asks for nothing; it need not be valid. */
-export function isOff({ value, protects }: Row, text: string): boolean {
-  return text === "" || ((value.hasOff || !protects) && OFF.has(text.toLowerCase()));
+export function isOff({ value, protects, needsValue }: Row, text: string): boolean {
+  return (text === "" && needsValue !== true) ||
+    ((value.hasOff || !protects) && OFF.has(text.toLowerCase()));
 }

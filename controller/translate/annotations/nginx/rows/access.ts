@@ -10,12 +10,10 @@ export const ACCESS = {
     value: NETWORKS,
     invalid: "close",
     protects: true,
-    verdict: NOT_YET,
+    needsValue: true,
+    verdict: { kind: "honoured" },
     does: "admits clients of these networks only; others get 403",
-    // cert-manager sets such a list on the Ingress of every HTTP-01 solver.
-    isHarmless: (networks) =>
-      networks.some((network) => /^[\d.]+\/0$/.test(network)) &&
-      networks.some((network) => /^[\da-f:]+\/0$/i.test(network)),
+    isHarmless: admitAll,
   }),
   "denylist-source-range": row({
     risk: "Medium",
@@ -23,7 +21,8 @@ export const ACCESS = {
     value: NETWORKS,
     invalid: "close",
     protects: true,
-    verdict: NOT_YET,
+    needsValue: true,
+    verdict: { kind: "honoured" },
     does: "rejects clients of these networks with 403, before the allowlist is checked",
   }),
   "satisfy": row({
@@ -45,3 +44,9 @@ export const ACCESS = {
     does: '"false" exempts the paths from the external authentication of all hosts',
   }),
 } satisfies Group;
+
+/** Whether all clients are admitted. cert-manager sets such a list for every HTTP-01 challenge. */
+export function admitAll(networks: readonly string[]): boolean {
+  return networks.some((network) => /^[\d.]+\/0$/.test(network)) &&
+    networks.some((network) => /^[\da-f:]+\/0$/i.test(network));
+}

@@ -17,6 +17,8 @@ export interface Row<T = unknown> {
   readonly invalid: "close" | "default";
   /** Whether paths are less protected without it. */
   readonly protects: boolean;
+  /** Whether an empty value is invalid, too. */
+  readonly needsValue?: true;
   /** Those that it adds to; without one of them it has no effect in ingress-nginx either. */
   readonly beside?: readonly string[];
   /** Whether the paths are served at least as strictly without it, whatever its value. */

@@ -5,6 +5,7 @@
  * https://kubernetes.github.io/ingress-nginx/user-guide/nginx-configuration/annotations/
  */
 import { isIP } from "node:net";
+import { canonicalNetwork } from "../../../../../shared/net/network_set.ts";
 
 /** How values of one type are written and read. */
 export interface ValueType<T> {
@@ -101,7 +102,7 @@ export const NETWORKS: ValueType<readonly string[]> = {
   },
 };
 
-/** Go's net.ParseCIDR accepts bits behind the prefix, too. */
+/** With a prefix, and without bits behind it, which Go's net.ParseCIDR accepts. */
 function networkOf(text: string): string | null {
   if (text.length > 64 || text.includes("%")) return null;
   const [address, bits, ...more] = text.split("/");
@@ -109,7 +110,9 @@ function networkOf(text: string): string | null {
   if (version === 0 || more.length > 0) return null;
   const width = version === 4 ? 32 : 128;
   if (bits === undefined) return `${address}/${width}`;
-  return /^\d{1,3}$/.test(bits) && Number(bits) <= width ? `${address}/${Number(bits)}` : null;
+  return /^\d{1,3}$/.test(bits) && Number(bits) <= width
+    ? canonicalNetwork(address, Number(bits))
+    : null;
 }
 
 /** One of some words, whose case matters unless all are upper case and `ignoreCase` is set. */

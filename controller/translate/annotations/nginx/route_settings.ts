@@ -1,0 +1,28 @@
+/**
+ * What annotations of ingress-nginx say about routes. In: the annotations of one Ingress, of which none
+ * closes its paths. Out: filters and a policy for all of its routes. Each feature is one reader.
+ *
+ * Values that are missing, empty or invalid give nothing: `refusals.ts` closes the paths of those that
+ * must not be ignored.
+ */
+import type { FilterSpec } from "../../../../shared/snapshot/types.ts";
+import type { PolicySpec, RouteSettings, RouteSettingsPool } from "../../model/route_settings.ts";
+import { readAccess } from "./access.ts";
+import type { NginxAnnotations } from "./nginx_annotations.ts";
+
+/** In the order in which filters of one kind meet requests; that of the kinds is the proxy's. */
+const FILTERS: readonly ((annotations: NginxAnnotations) => FilterSpec | null)[] = [
+  readAccess,
+];
+
+/** Fields of two readers must not have the same names. */
+const POLICIES: readonly ((annotations: NginxAnnotations) => PolicySpec)[] = [];
+
+export function readRouteSettings(
+  annotations: NginxAnnotations,
+  pool: RouteSettingsPool,
+): RouteSettings {
+  const filters = FILTERS.flatMap((read) => read(annotations) ?? []);
+  const policy = Object.assign({}, ...POLICIES.map((read) => read(annotations)));
+  return pool.of(filters, policy);
+}

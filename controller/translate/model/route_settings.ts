@@ -1,0 +1,45 @@
+/**
+ * What one object says about all of its routes beside their backends. In: filters and a policy. Out:
+ * both with their ids by content; the very same object for the same content.
+ */
+import { sha256Of } from "../../../shared/snapshot/published_set.ts";
+import type { FilterSet, FilterSpec, Policy } from "../../../shared/snapshot/types.ts";
+
+export type PolicySpec = Omit<Policy, "id">;
+
+export interface RouteSettings {
+  readonly filterSet: FilterSet | null;
+  readonly policy: Policy | null;
+}
+
+export const NO_SETTINGS: RouteSettings = { filterSet: null, policy: null };
+
+/** Beyond it, settings that nobody has any more would pile up; all are made again. */
+const MAX_KEPT = 20_000;
+
+/** Thousands of objects have the same few settings, and an id costs a hash. */
+export class RouteSettingsPool {
+  readonly #known = new Map<string, RouteSettings>();
+
+  /** `NO_SETTINGS` for neither filters nor a policy. */
+  of(filters: readonly FilterSpec[], policy: PolicySpec): RouteSettings {
+    const hasPolicy = Object.keys(policy).length > 0;
+    if (filters.length === 0 && !hasPolicy) return NO_SETTINGS;
+    const key = JSON.stringify([filters, policy]);
+    let settings = this.#known.get(key);
+    if (settings === undefined) {
+      settings = {
+        filterSet: filters.length === 0 ? null : { id: idOf(filters), filters },
+        policy: hasPolicy ? { id: idOf(policy), ...policy } : null,
+      };
+      if (this.#known.size >= MAX_KEPT) this.#known.clear();
+      this.#known.set(key, settings);
+    }
+    return settings;
+  }
+}
+
+/** Readers write the fields of one kind in one order, so the same content has the same text. */
+function idOf(content: readonly FilterSpec[] | PolicySpec): string {
+  return sha256Of(JSON.stringify(content)).slice(0, 32);
+}
