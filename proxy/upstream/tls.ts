@@ -44,8 +44,10 @@ export class Security {
   #shows: ClientCertificate | null = null;
 
   constructor(settings: UpstreamTls) {
-    const { serverName, ca, clientCertificate, verify } = settings;
-    const parts = JSON.stringify([serverName, ca?.pem, clientCertificate, verify]);
+    const { serverName, sni, ca, clientCertificate, verify, verifyDepth, version } = settings;
+    const parts = JSON.stringify([
+      ...[serverName, sni, ca?.pem, clientCertificate, verify, verifyDepth, version],
+    ]);
     this.tls = settings;
     this.key = createHash("sha256").update(parts).digest("base64");
   }
@@ -53,9 +55,10 @@ export class Security {
   /** Made once for many connections, for it takes longer than a handshake. */
   context(certificate: ClientCertificate | null): tls.SecureContext {
     if (this.#context === null || this.#shows !== certificate) {
-      const { ca } = this.tls;
+      const { ca, version } = this.tls;
       this.#context = tls.createSecureContext({
-        minVersion: "TLSv1.2",
+        minVersion: version ?? "TLSv1.2",
+        ...(version === undefined ? {} : { maxVersion: version }),
         ...(ca === undefined ? {} : { ca: ca.pem }),
         ...(certificate === null ? {} : { cert: certificate.chain, key: certificate.key.reveal() }),
       });
@@ -93,7 +96,7 @@ export function secure(
   { security, certificate, protocols }: Terms,
   signal: AbortSignal,
 ): Promise<Secured> {
-  const { serverName, verify } = security.tls;
+  const { serverName, sni, verify, verifyDepth } = security.tls;
   return new Promise((resolve, reject) => {
     const fail = (error: Error) => {
       settle();
@@ -113,7 +116,7 @@ export function secure(
       socket = tls.connect({
         socket: raw,
         // SNI holds no addresses (RFC 6066, section 3).
-        servername: net.isIP(serverName) === 0 ? serverName : "",
+        servername: sni !== false && net.isIP(serverName) === 0 ? serverName : "",
         ALPNProtocols: [...protocols],
         secureContext: security.context(certificate),
         allowHalfOpen: true,
@@ -127,11 +130,35 @@ export function secure(
     socket.once("close", closed);
     signal.addEventListener("abort", end, { once: true });
     socket.once("secureConnect", () => {
+      if (verify !== false && verifyDepth !== undefined) {
+        const count = intermediatesOf(socket!.getPeerCertificate(true));
+        if (count > verifyDepth) {
+          return fail(
+            new Error(`its chain has ${count} intermediate certificates, more than ${verifyDepth}`),
+          );
+        }
+      }
       settle();
       const transport = new TlsTransport(socket!, raw);
       resolve({ transport, protocol: socket!.alpnProtocol || null });
     });
   });
+}
+
+/**
+ * Certificates between the leaf and the authority, which is not counted where it is in the chain. All
+ * that the backend has sent count, so that no path that was verified has more.
+ */
+function intermediatesOf(leaf: tls.DetailedPeerCertificate): number {
+  const seen = new Set<tls.DetailedPeerCertificate>([leaf]);
+  let count = 0;
+  for (let each = leaf.issuerCertificate; each !== undefined && each !== null;) {
+    if (seen.has(each) || each.issuerCertificate === each) break;
+    seen.add(each);
+    count++;
+    each = each.issuerCertificate;
+  }
+  return count;
 }
 
 /** Deno has one reason for every chain that it does not accept. */

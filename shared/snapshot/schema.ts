@@ -24,6 +24,7 @@ import {
   routeHost,
   serverName,
 } from "./leaves.ts";
+import { MAX_RETRY_BODY, MAX_TIMEOUT, MAX_TRIES } from "./policy_limits.ts";
 import { isCanonicalPath, readRoutePath } from "./route_path.ts";
 
 /** What a schema says besides JSON Schema; `node_reader.ts` reads it. */
@@ -273,14 +274,7 @@ export const FILTER_SET = object({
   filters: Type.Array(FILTER),
 }, { strict: true });
 
-/** Timers know no more than 2^31 ms, and some wait twice as long. */
-const TIMEOUT = Type.Integer({ minimum: 1, maximum: 1_000_000_000 });
-
-/** Of a request body, kept for another attempt: each request in progress may hold as much. */
-export const MAX_RETRY_BODY = 1024 * 1024;
-
-/** Most that one request may try. */
-export const MAX_TRIES = 10;
+const TIMEOUT = Type.Integer({ minimum: 1, maximum: MAX_TIMEOUT });
 
 /**
  * Failures of an attempt. `error`: no connection, or one that ends without a byte of a response.
@@ -344,6 +338,10 @@ export const PEM_FILE = object({ kind: Type.Literal("file"), path: NAME });
 export const UPSTREAM_TLS = object({
   /** The name that its certificate must be for, sent as SNI; DNS or IP. */
   serverName: formed(serverName),
+  /** Only ever false: no SNI is sent. */
+  sni: Type.Optional(Type.Literal(false, {
+    remedy: "remove it: the name is sent unless it is false",
+  })),
   /** Authorities to trust, in place of the public ones. */
   ca: Type.Optional(PEM_TEXT),
   /** Id of the certificate to show to a backend that asks for one; one that is gone costs no file. */
@@ -352,6 +350,10 @@ export const UPSTREAM_TLS = object({
   verify: Type.Optional(Type.Literal(false, {
     remedy: "remove it: certificates are verified unless it is false",
   })),
+  /** Intermediate certificates in a chain that is verified, at most; missing: any number. */
+  verifyDepth: Type.Optional(Type.Integer({ minimum: 0 })),
+  /** The only version of TLS; missing: both. */
+  version: Type.Optional(Type.Enum(["TLSv1.2", "TLSv1.3"])),
 });
 
 /** One ip:port. IPv6 without brackets. */

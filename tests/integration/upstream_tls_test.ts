@@ -1,6 +1,8 @@
 /** Backends that speak TLS: whom the proxy believes, and what a client gets where it does not. */
 import assert from "node:assert/strict";
 import type { AddressInfo } from "node:net";
+import "reflect-metadata";
+import * as x509 from "@peculiar/x509";
 import tls from "node:tls";
 import { CertificateAuthority } from "../../dev/certificate_authority.ts";
 import { CertificateLoader } from "../../proxy/certificates/loader.ts";
@@ -9,6 +11,7 @@ import { DEFAULT_LIMITS } from "../../proxy/http/limits.ts";
 import { ProxyServer } from "../../proxy/server.ts";
 import { CidrList } from "../../shared/net/cidr.ts";
 import { type LogFields, silentLogger } from "../../shared/log.ts";
+import { Redacted } from "../../shared/redacted.ts";
 import type { Snapshot, Upstream, UpstreamTls } from "../../shared/snapshot/types.ts";
 import { Peer, statusOf, until } from "../support/backend.ts";
 import { startFleet } from "../support/fleet.ts";
@@ -198,6 +201,111 @@ Deno.test("an invalid client certificate leaves the last good one for backends",
     "the last good one stays for backends",
   ]);
 });
+
+Deno.test("a backend gets no name by SNI if the settings say so, and is verified by it", async () => {
+  await using backend = await TlsBackend.start(WEB);
+  await using wrong = await TlsBackend.start(OTHER);
+  using proxy = new Proxy([
+    { port: backend.port, tls: { ...NAMED, sni: false } },
+    { port: backend.port, tls: NAMED },
+    { port: wrong.port, tls: { ...NAMED, sni: false } },
+  ]);
+  assert.match(await proxy.ask("/0"), /^200 - /);
+  assert.match(await proxy.ask("/1"), /^200 web\.default\.svc /);
+  assert.match(await proxy.ask("/2"), /^502 upstream_untrusted: .*altnames/);
+});
+
+Deno.test("a backend that does not speak the version of TLS in the settings gets no request", async () => {
+  for (const version of ["TLSv1.2", "TLSv1.3"] as const) {
+    await using backend = await TlsBackend.start(WEB, { minVersion: version, maxVersion: version });
+    using proxy = new Proxy([
+      { port: backend.port, tls: { ...NAMED, version: "TLSv1.2" } },
+      { port: backend.port, tls: { ...NAMED, version: "TLSv1.3" } },
+      { port: backend.port, tls: NAMED },
+    ]);
+    const statuses = [];
+    for (const path of ["/0", "/1", "/2"]) statuses.push((await proxy.ask(path)).slice(0, 3));
+    assert.deepEqual(
+      statuses,
+      version === "TLSv1.2" ? ["200", "502", "200"] : ["502", "200", "200"],
+    );
+  }
+});
+
+Deno.test("a chain with more intermediate certificates than the settings allow is not trusted", async () => {
+  for (
+    const [intermediates, allowed, expected] of [
+      [0, 0, /^200 /],
+      [1, 0, /^502 upstream_untrusted: .*1 intermediate certificates, more than 0$/],
+      [1, 1, /^200 /],
+      [2, 1, /^502 upstream_untrusted: .*2 intermediate certificates, more than 1$/],
+      [2, 2, /^200 /],
+      [2, undefined, /^200 /],
+    ] as const
+  ) {
+    for (const withRoot of [false, true]) {
+      const { root, server } = await chainOf(intermediates, withRoot);
+      await using backend = await TlsBackend.start(server);
+      const settings: UpstreamTls = {
+        serverName: "web.default.svc",
+        ca: { kind: "pem", pem: root },
+        ...(allowed === undefined ? {} : { verifyDepth: allowed }),
+      };
+      using proxy = new Proxy([{ port: backend.port, tls: settings }]);
+      assert.match(await proxy.ask("/0"), expected, `${intermediates} of ${allowed}, ${withRoot}`);
+    }
+  }
+});
+
+/** A certificate below so many intermediate authorities. */
+async function chainOf(
+  intermediates: number,
+  withRoot: boolean,
+): Promise<{ readonly root: string; readonly server: ServerCertificate }> {
+  const signingAlgorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
+  const validity = {
+    notBefore: new Date(Date.now() - 1_000_000),
+    notAfter: new Date(Date.now() + 1_000_000_000),
+  };
+  const authority = [
+    new x509.BasicConstraintsExtension(true, undefined, true),
+    new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign, true),
+  ];
+  const newKeys = () => crypto.subtle.generateKey(signingAlgorithm, true, ["sign", "verify"]);
+  let keys = await newKeys();
+  let issuer = await x509.X509CertificateGenerator.createSelfSigned({
+    name: [{ CN: ["Root"] }],
+    keys,
+    signingAlgorithm,
+    ...validity,
+    extensions: authority,
+  });
+  const root = issuer.toString("pem");
+  const chain = withRoot ? [root] : [];
+  for (let i = 0; i <= intermediates; i++) {
+    const isLeaf = i === intermediates;
+    const own = await newKeys();
+    issuer = await x509.X509CertificateGenerator.create({
+      subject: [{ CN: [isLeaf ? "web" : `Intermediate ${i}`] }],
+      issuer: issuer.subject,
+      publicKey: own.publicKey,
+      signingKey: keys.privateKey,
+      signingAlgorithm,
+      ...validity,
+      extensions: isLeaf
+        ? [new x509.SubjectAlternativeNameExtension([{ type: "dns", value: "web.default.svc" }])]
+        : authority,
+    });
+    keys = own;
+    chain.unshift(issuer.toString("pem"));
+  }
+  const key = await crypto.subtle.exportKey("pkcs8", keys.privateKey);
+  const pem = x509.PemConverter.encode(key, "PRIVATE KEY");
+  return {
+    root,
+    server: { id: "chain", hosts: [], chain: chain.join("\n"), key: new Redacted(pem) },
+  };
+}
 
 Deno.test("connections are shared only with the same TLS settings", async () => {
   await using backend = await TlsBackend.start(WEB);
