@@ -172,6 +172,8 @@ const CONTROLLER: Readonly<Record<string, readonly string[]>> = {
     "controller/outputs/workload",
     "controller/reconcile",
     "controller/translate/annotations",
+    "controller/translate/annotations/nginx",
+    "controller/translate/annotations/nginx/rows",
     "controller/translate/backends",
     "controller/translate/certificates",
     "controller/translate/ingress",

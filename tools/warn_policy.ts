@@ -29,17 +29,12 @@ export const HARMLESS: Readonly<Record<string, string>> = {
   "allowlist-source-range": everybody("text"),
   "auth-tls-secret": `${key("auth-tls-verify-client")} in variables.nginx && ` +
     `variables.nginx[${key("auth-tls-verify-client")}].trim().lowerAscii() == 'off'`,
-  // The Service's appProtocol decides; HTTP is what most have.
-  "backend-protocol": "text.upperAscii() in ['', 'HTTP', 'AUTO_HTTP']",
   "force-ssl-redirect": "has(object.spec.rules) && has(object.spec.tls) && " +
     "object.spec.rules.all(rule, has(rule.host) && object.spec.tls.exists(tls, has(tls.hosts) && " +
     "(rule.host in tls.hosts || rule.host.indexOf('.') >= 0 && " +
     "('*' + rule.host.substring(rule.host.indexOf('.'))) in tls.hosts)))",
-  "proxy-body-size": "text.matches('^(0+[kmgKMG]?|0*[1-9][0-9]*[mgMG])$') || " +
-    "text.matches('^[0-9]{1,12}$') && int(text) >= 1048576 || " +
-    "text.matches('^[0-9]{1,12}[kK]$') && int(text.replace('k', '').replace('K', '')) >= 1024",
-  "proxy-ssl-protocols": "text.matches('^((SSLv2|SSLv3|TLSv1|TLSv1.1|TLSv1.2|TLSv1.3) *)+$') && " +
-    "text.split(' ').exists(version, version == 'TLSv1.2')",
+  "proxy-ssl-ciphers": "text.matches('^(DEFAULT|HIGH|ALL|ECDHE|EECDH)" +
+    "([:, ]!(aNULL|eNULL|NULL|ADH|EXPORT|EXP|LOW|MEDIUM|MD5|SHA1|RC4|DES|3DES|PSK|SRP|DSS|kRSA))*$')",
   "rewrite-target": "has(object.spec.rules) && object.spec.rules.all(rule, !has(rule.http) || " +
     "rule.http.paths.all(path, has(path.path) && path.path == text))",
 };
@@ -134,9 +129,6 @@ function offExpression(row: Row, text: string): string {
 function messageFor(name: string, row: Row): string {
   const { verdict, beside } = row;
   if (name === "canary") return "canary is not supported by Pingress: the Ingress gets no routes";
-  if (name === "backend-protocol") {
-    return `${name} closes paths (503) in Pingress where the Service's port differs: write its appProtocol`;
-  }
   if (canClose(row)) {
     const paths = row.protects && row.scope === "host" ? "all paths of its hosts" : "its paths";
     const remedy = row.closedRemedy ?? "remove the annotation, or have it accepted";

@@ -16,6 +16,7 @@ export interface ProblemReason {
 const INGRESS = ["Ingress"];
 const SECRET = ["Secret"];
 const SERVICE = ["Service"];
+const INGRESS_OR_SERVICE = ["Ingress", "Service"];
 const WORKLOAD = ["DaemonSet", "Deployment"];
 const MANAGED = [...WORKLOAD, "Service", "HorizontalPodAutoscaler", "PodDisruptionBudget"];
 
@@ -167,8 +168,19 @@ const SECTIONS: readonly (readonly [title: string, rows: readonly Row[]])[] = [
     ["ClientCertificateUnusable", SERVICE, ERROR, "the client certificate's Secret is not usable"],
     ["UpstreamNameInvalid", SERVICE, ERROR, "the name to verify is none; requests get 503"],
     ["UpstreamVerifyInvalid", SERVICE, ERROR, "it is neither true nor false and counts as true"],
-    ["UpstreamUnverified", SERVICE, WARNING, "the backend's certificate is not verified"],
-    ["UpstreamTlsUnused", SERVICE, WARNING, "an annotation has no effect on a port in plain text"],
+    [
+      "UpstreamUnverified",
+      INGRESS_OR_SERVICE,
+      WARNING,
+      "the backend's certificate is not verified",
+    ],
+    [
+      "UpstreamTlsUnused",
+      INGRESS_OR_SERVICE,
+      WARNING,
+      "an annotation has no effect on a port in plain text",
+    ],
+    ["UpstreamSecretUnusable", INGRESS, BOTH, "the Secret of proxy-ssl-secret is not usable"],
     ["UpstreamTlsUnknown", SERVICE, WARNING, "there is no such annotation"],
   ]],
   ["Certificates", [

@@ -152,7 +152,9 @@ function keepSettings(
   const used = new Set(routes.flatMap(({ filterSet, policy, action }) => [
     ...(filterSet === undefined ? [] : [filterSet]),
     ...(policy === undefined ? [] : [policy]),
-    ...(action.kind === "forward" ? action.backends.flatMap((each) => each.filterSet ?? []) : []),
+    ...(action.kind === "forward"
+      ? action.backends.flatMap(({ filterSet, policy }) => [filterSet ?? [], policy ?? []].flat())
+      : []),
   ]));
   const filterSets = withUsed(snapshot.filterSets ?? [], published.filterSets ?? [], used);
   const policies = withUsed(snapshot.policies ?? [], published.policies ?? [], used);

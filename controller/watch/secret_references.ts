@@ -7,14 +7,17 @@
 import type { Resources } from "../kube/resources.ts";
 import { type ClassOptions, ownIngresses } from "../translate/ingress/class.ts";
 import type { DefaultCertificate } from "../translate/certificates/default_certificate.ts";
-import { keyOf, type ObjectIndex } from "../base/identity.ts";
+import { type Identity, keyOf, type ObjectIndex } from "../base/identity.ts";
 import type { IngressObject, IngressObjects } from "../translate/ingress/ingress_object.ts";
-import { asList, fieldOf } from "../base/json.ts";
+import { asList, fieldOf, type JsonObject } from "../base/json.ts";
 import { ObjectCache } from "../base/memo.ts";
 import { isDnsName } from "../base/names.ts";
 import { ProblemList } from "../base/problems.ts";
 import type { DefaultBackend } from "../translate/routes/routes.ts";
 import type { ServiceModel } from "../translate/backends/service.ts";
+import { NginxAnnotations } from "../translate/annotations/nginx/nginx_annotations.ts";
+import type { ObjectName } from "../translate/annotations/nginx/rows/value.ts";
+import { isHonoured } from "../translate/annotations/nginx/table.ts";
 import { SECRET_ANNOTATIONS } from "../translate/annotations/own_annotation_names.ts";
 
 export interface ReferenceOptions extends ClassOptions {
@@ -41,9 +44,9 @@ export class SecretReferences {
   }
 
   /**
-   * The Secrets of `spec.tls` of each Ingress that is ours, those that a Service which one of them
-   * leads to names for TLS to its endpoints, and the default certificate's; as `namespace/name`. A
-   * name that no Secret can have is left out.
+   * The Secrets of `spec.tls` and of annotations of each Ingress that is ours, those that a Service
+   * which one of them leads to names for TLS to its endpoints, and the default certificate's; as
+   * `namespace/name`. A name that no Secret can have is left out.
    */
   of(resources: Pick<Resources, "ingresses" | "ingressClasses" | "services">): Set<string> {
     const { defaultBackend, defaultCertificate } = this.#options;
@@ -87,16 +90,31 @@ function readReferences({ identity, object: ingress }: IngressObject): Reference
     .flatMap((rule) => asList(fieldOf(fieldOf(rule, "http"), "paths")) ?? [])
     .map((path) => fieldOf(path, "backend"));
   return {
-    secrets: keys(
-      namespace,
-      (asList(fieldOf(spec, "tls")) ?? []).map((entry) => fieldOf(entry, "secretName")),
-    ),
+    secrets: [
+      ...keys(
+        namespace,
+        (asList(fieldOf(spec, "tls")) ?? []).map((entry) => fieldOf(entry, "secretName")),
+      ),
+      ...annotatedSecrets(identity, ingress, spec),
+    ],
     services: keys(
       namespace,
       [fieldOf(spec, "defaultBackend"), ...backends]
         .map((backend) => fieldOf(fieldOf(backend, "service"), "name")),
     ),
   };
+}
+
+/** Those of its own namespace: others are never used. */
+function annotatedSecrets({ ref }: Identity, ingress: JsonObject, spec: unknown): string[] {
+  const written = fieldOf(fieldOf(ingress, "metadata"), "annotations");
+  const annotations = new NginxAnnotations(written, spec);
+  return annotations.written.flatMap(({ row, text }) => {
+    if (row === null || row.value.refersTo !== "Secret" || !isHonoured(row)) return [];
+    const named = text === null ? null : row.value.read(text) as ObjectName | null;
+    if (named === null || (named.namespace ?? ref.namespace) !== ref.namespace) return [];
+    return keyOf({ namespace: ref.namespace, name: named.name });
+  });
 }
 
 function readSecrets({ identity, object: service }: ServiceModel): readonly string[] {

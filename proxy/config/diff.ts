@@ -111,5 +111,7 @@ function dependants(
 function uses({ action, filterSet = "", policy = "" }: Route, ids: ReadonlySet<string>): boolean {
   return ids.has(filterSet) || ids.has(policy) ||
     (action.kind === "forward" &&
-      action.backends.some(({ filterSet = "" }) => ids.has(filterSet)));
+      action.backends.some(({ filterSet = "", policy = "" }) =>
+        ids.has(filterSet) || ids.has(policy)
+      ));
 }

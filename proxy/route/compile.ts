@@ -70,8 +70,8 @@ export class RouteCompiler {
     }
     const { backends } = action;
     if (backends.length === 1) {
-      const [{ upstream, filterSet }] = backends;
-      return this.#forward(upstream, settings, filterSet);
+      const [{ upstream, filterSet, policy }] = backends;
+      return this.#forward(upstream, withPolicy(settings, policy), filterSet);
     }
     const { filterSet, policy, httpsRedirect } = settings;
     const key = JSON.stringify([filterSet, policy, httpsRedirect, backends]);
@@ -89,10 +89,10 @@ export class RouteCompiler {
     backends: (Action & { readonly kind: "forward" })["backends"],
     settings: Settings,
   ): CompiledRoute {
-    const options = backends.map(({ upstream: id, weight = 1, filterSet }) => {
+    const options = backends.map(({ upstream: id, weight = 1, filterSet, policy }) => {
       const upstream = this.#upstreams.get(id);
       return {
-        option: this.#forward(id, settings, filterSet),
+        option: this.#forward(id, withPolicy(settings, policy), filterSet),
         weight,
         isUsable: () => upstream === undefined || !upstream.isEmpty,
       };
@@ -170,6 +170,11 @@ export class RouteCompiler {
     if (set === undefined) throw new Error(`no filter set ${id}`);
     return set.filters;
   }
+}
+
+/** @param policy of a backend, if it has one. */
+function withPolicy(settings: Settings, policy: string | undefined): Settings {
+  return policy === undefined ? settings : { ...settings, policy };
 }
 
 const REPLY_CODES = { 404: "no_route", 500: "route_broken", 503: "no_endpoint" } as const;

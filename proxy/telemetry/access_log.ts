@@ -34,7 +34,9 @@ export const ACCESS_LOG_FIELDS = {
   upstreamMs:
     "From the choice of the endpoint, including the connect, to the head of its response.",
   route: "Id of the route; omitted if none matched.",
-  upstream: "Namespace, Service and port.",
+  upstream:
+    "Namespace, Service and port; `+https` or the like if an annotation of the Ingress sets the " +
+    "protocol.",
   endpoint: "Address and port of the pod of the last attempt.",
   tries: "Number of attempts.",
   error: "The error code, as in `pingress_request_errors_total`.",

@@ -43,11 +43,14 @@ export function strayOfAction(
   known: KnownIds,
 ): StrayReference | null {
   if (action.kind !== "forward") return null;
-  for (const [i, { upstream, filterSet }] of action.backends.entries()) {
+  for (const [i, { upstream, filterSet, policy }] of action.backends.entries()) {
     const place = `${field}.backends[${i}]`;
     if (!known.upstreams.has(upstream)) return stray(`${place}.upstream`, upstream, UPSTREAM);
     if (filterSet !== undefined && !known.filterSets.has(filterSet)) {
       return stray(`${place}.filterSet`, filterSet, FILTER_SET);
+    }
+    if (policy !== undefined && !known.policies.has(policy)) {
+      return stray(`${place}.policy`, policy, POLICY);
     }
   }
   return null;

@@ -163,6 +163,8 @@ export const FORWARD = object({
       weight: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000 })),
       /** Filters for its requests only, after those of the route. */
       filterSet: Type.Optional(ID),
+      /** Settings of its requests, in place of the policy of the route. */
+      policy: Type.Optional(ID),
     }, { strict: true }),
     { minItems: 1 },
   ),
@@ -392,7 +394,10 @@ export const ADDRESSES = Type.Union([ENDPOINT_LIST, DNS_NAME]);
 
 /** A resolved Service port: where requests may go, and how to speak to it. */
 export const UPSTREAM = object({
-  /** `<namespace>/<service>:<port>`, where port is what the Ingress names (a number or a name). */
+  /**
+   * `<namespace>/<service>:<port>`, where port is what the Ingress names (a number or a name), and
+   * `+<protocol>` or the like where it is not spoken to as the Service says.
+   */
   id: NAME,
   /**
    * `http`: HTTP/1.1 in plain text. `https`: TLS, and in it HTTP/2 or HTTP/1.1, as the endpoint

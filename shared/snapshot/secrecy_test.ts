@@ -42,7 +42,10 @@ const WHOLE = {
       headers: [{ name: "x", type: "Exact", value: "1" }],
       query: [{ name: "x", type: "Regex", value: "1" }],
     },
-    action: { kind: "forward", backends: [{ upstream: "u", weight: 1, filterSet: "f" }] },
+    action: {
+      kind: "forward",
+      backends: [{ upstream: "u", weight: 1, filterSet: "f", policy: "p" }],
+    },
     filterSet: "f",
     policy: "p",
     httpsRedirect: true,

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { isIP } from "node:net";
 import { NGINX_PREFIX, ROWS } from "../../controller/translate/annotations/nginx/table.ts";
 import { translate, type TranslateOptions } from "../../controller/translate/translator.ts";
-import type { FilterSpec } from "../../shared/snapshot/types.ts";
+import type { Action, FilterSpec, Policy } from "../../shared/snapshot/types.ts";
 import { Random } from "./random.ts";
 
 const VALUES = 10_000;
@@ -39,7 +39,7 @@ const MAIN: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 const AUTH_URL: Readonly<Record<string, string>> = { "auth-url": "https://auth.example.com/" };
 
 /** Served at least as strictly without them, whatever their value. */
-const COVERED: readonly string[] = ["ssl-redirect", "proxy-ssl-verify", "proxy-ssl-server-name"];
+const COVERED: readonly string[] = ["ssl-redirect"];
 
 const PROTECTING = [...ROWS].filter(([name, { protects }]) => protects && !COVERED.includes(name))
   .flatMap(([name, { aliases = [] }]) => [name, ...aliases]);
@@ -61,7 +61,8 @@ Deno.test("no random value of what protects stops the translation, or forwards u
     const { snapshot } = translate(clusterOf(chosen), null, OPTIONS, () => 0);
     assert.equal(snapshot.routes.length, BATCH);
     const sets = new Map(snapshot.filterSets?.map(({ id, filters }) => [id, filters]));
-    for (const { host, action, filterSet } of snapshot.routes) {
+    const policies = new Map(snapshot.policies?.map((policy) => [policy.id, policy]));
+    for (const { host, action, filterSet, policy } of snapshot.routes) {
       if (action.kind === "reply") {
         assert.equal(action.status, 503);
         continue;
@@ -71,7 +72,8 @@ Deno.test("no random value of what protects stops the translation, or forwards u
       const [access] = filterSet === undefined ? [] : sets.get(filterSet)!;
       for (const [name, value] of Object.entries(values)) {
         assert.ok(
-          asksForNothing(name, value) || isEnforced(name, value, access),
+          asksForNothing(name, value) || isEnforced(name, value, access) ||
+            isSet(name, value, policies.get(policy ?? ""), action),
           `${name}: ${JSON.stringify(value)}`,
         );
       }
@@ -95,11 +97,11 @@ function asksForNothing(name: string, value: unknown): boolean {
     case "whitelist-source-range":
       return text === "0.0.0.0/0,::/0";
     case "proxy-body-size":
-      return /^(0+[kmg]?|\d+g|false|off|f)$/i.test(text) || megabytes(text) >= 1;
-    case "proxy-ssl-protocols":
-      return /^((SSLv[23]|TLSv1(\.[123])?) *)*$/.test(text) && /TLSv1\.2/.test(text);
+    case "proxy-ssl-server-name":
+    case "proxy-ssl-verify":
+      return /^(false|off|f|0)$/i.test(text);
     case "backend-protocol":
-      return text.toUpperCase() === "HTTP" || text.toUpperCase() === "AUTO_HTTP";
+      return text.toUpperCase() === "HTTP";
     case "auth-type":
     case "auth-tls-verify-client":
     case "enable-global-auth":
@@ -132,10 +134,35 @@ function isEnforced(name: string, value: unknown, filter: FilterSpec | undefined
     networks.length <= parts.length;
 }
 
-function megabytes(text: string): number {
-  const size = /^(\d+)([km]?)$/i.exec(text);
-  if (size === null) return 0;
-  return Number(size[1]) / { "": 2 ** 20, k: 1024, m: 1 }[size[2].toLowerCase()]!;
+/** Whether the route's policy and upstream are as a value says. */
+function isSet(name: string, value: unknown, policy: Policy | undefined, action: Action): boolean {
+  const text = String(value).trim();
+  switch (name) {
+    case "proxy-body-size": {
+      const size = /^(\d+)([kmg]?)$/i.exec(text);
+      const unit = { "": 1, k: 1024, m: 2 ** 20, g: 2 ** 30 }[size?.[2].toLowerCase() ?? ""]!;
+      return size !== null && policy?.bodyLimit === Number(size[1]) * unit;
+    }
+    case "backend-protocol": {
+      const protocol = { GRPC: "h2c", GRPCS: "h2", HTTPS: "https" }[text.toUpperCase()];
+      return protocol !== undefined && action.kind === "forward" &&
+        action.backends[0].upstream.split("+")[1] === protocol;
+    }
+    case "proxy-ssl-server-name":
+    case "proxy-ssl-verify":
+      return text === "on";
+    case "proxy-ssl-verify-depth":
+      return /^\+?\d+$/.test(text);
+    case "proxy-ssl-protocols":
+      return /^((SSLv[23]|TLSv1(\.[123])?)( |$) *)+$/.test(text) && /TLSv1\.[23]/.test(text);
+    case "proxy-ssl-name":
+      return /^[a-z\d]([-a-z\d.]*[a-z\d])?$/i.test(text) && !/\.[.-]|-\./.test(text);
+    // Without TLS to the backend it has no effect.
+    case "proxy-ssl-secret":
+      return /^[a-z\d.-]+\/[a-z\d.-]+$/.test(text);
+    default:
+      return false;
+  }
 }
 
 /** One or two that protect, each with what it needs. */

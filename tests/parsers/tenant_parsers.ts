@@ -116,6 +116,9 @@ const READ_FURTHER = [
   "whitelist-source-range",
   "proxy-body-size",
   "proxy-ssl-protocols",
+  "proxy-ssl-ciphers",
+  "proxy-ssl-name",
+  "proxy-next-upstream",
   "rewrite-target",
   "backend-protocol",
   "canary",
@@ -302,6 +305,7 @@ export const TENANT_PARSERS: readonly Parser[] = [
     name: "all annotations of ingress-nginx",
     functions: [
       "controller/translate/annotations/nginx/annotations.ts reportNginxAnnotations",
+      "controller/translate/annotations/nginx/backend_wish.ts readBackendWish",
       "controller/translate/annotations/nginx/nginx_annotations.ts NginxAnnotations.isHarmless",
       "controller/translate/annotations/nginx/nginx_annotations.ts NginxAnnotations.textOf",
       "controller/translate/annotations/nginx/nginx_annotations.ts new NginxAnnotations",
@@ -364,7 +368,7 @@ export const TENANT_PARSERS: readonly Parser[] = [
     (object, problems) => {
       const name = annotationsOf(object)["with the name of a Service"];
       const report = problems.about(readIdentity("Ingress", object)!.ref);
-      readBackend({ service: { name, port: { name } } }, "a", "spec", report);
+      readBackend({ service: { name, port: { name } } }, "a", null, "spec", report);
     },
   ),
   textParser({

@@ -8,6 +8,8 @@ import {
   type BackendOptions,
   type Finding,
   notReached,
+  type Plan,
+  type Reached,
   reached,
   type Resolution,
 } from "./backend_plan.ts";
@@ -16,13 +18,16 @@ import { isSamePart } from "../../../shared/snapshot/equality.ts";
 import { type EndpointBound, endpointLimits } from "./endpoint_bound.ts";
 import { EndpointIndex, type Slice, type SlicesByService } from "./endpoints.ts";
 import { keyOf, ObjectIndex } from "../../base/identity.ts";
-import { PlanCache } from "./plan_cache.ts";
+import type { Fault, Note } from "./fault.ts";
+import { type KnownPlan, PlanCache } from "./plan_cache.ts";
 import type { ProblemList, Report } from "../../base/problems.ts";
 import type { ServiceModel } from "./service.ts";
 import { SortedList } from "../../base/sorted_list.ts";
-import type { UpstreamTlsReader } from "./upstream_tls.ts";
+import { hasTlsSettings, UNUSED_TLS, type UpstreamTlsReader } from "./upstream_tls.ts";
+import { wishedProtocol } from "./wished_protocol.ts";
 import { compareText } from "../../base/text_order.ts";
 import type { BackendRef } from "../model/backend_ref.ts";
+import type { BackendWish } from "../model/backend_wish.ts";
 
 /** What resolvers know from one translation to the next. */
 export class BackendMemory {
@@ -89,12 +94,15 @@ export class BackendResolver {
     found.users++;
     const { fault, resolution } = found.finding;
     if (fault !== null) {
-      const field = fault.at === "port" ? backend.portField : backend.nameField;
-      report().error(field, {
+      report().error(fieldOfFault(fault, backend), {
         reason: fault.reason,
         message: `${fault.message}, so requests get ${fault.status}`,
         remedy: fault.remedy,
       });
+    }
+    if (found.finding.upstream !== null && found.finding.note !== null) {
+      const { field, ...text } = found.finding.note;
+      report().warning(field, text);
     }
     return resolution;
   }
@@ -107,9 +115,12 @@ export class BackendResolver {
 
   /** Every upstream that a resolved route forwards to, sorted by id. */
   upstreams(): readonly Upstream[] {
-    return this.#memory.byId.of(
-      [...this.#found.values()].flatMap(({ finding }) => finding.upstream ?? []),
-    );
+    // Who wishes what the Service says has the Service's own.
+    const upstreams = new Map<string, Upstream>();
+    for (const { finding: { upstream } } of this.#found.values()) {
+      if (upstream !== null) upstreams.set(upstream.id, upstream);
+    }
+    return this.#memory.byId.of([...upstreams.values()]);
   }
 
   /** What was found until now, for `findsAgain` of a later resolver. */
@@ -153,7 +164,7 @@ export class BackendResolver {
     return found;
   }
 
-  #find({ namespace, name, port }: ServiceBackend): Finding {
+  #find({ namespace, name, port, id, wish }: ServiceBackend): Finding {
     const key = keyOf({ namespace, name });
     const service = this.#services.get(key);
     if (service === undefined) {
@@ -168,6 +179,10 @@ export class BackendResolver {
     const limit = this.#limits.get(namespace) ?? Infinity;
     const slices = this.#slicesOf(key);
     const known = this.#memory.plans.of(service, port, slices, limit, this.#options);
+    if (wish !== null) {
+      const finding = this.#findWished(known, id, wish, service);
+      if (finding !== null) return finding;
+    }
     this.#problems.addAll(known.problems);
     const { plan } = known;
     if (plan.kind === "settled") return plan.finding;
@@ -179,6 +194,86 @@ export class BackendResolver {
     }
     return known.secured;
   }
+
+  /** Null where the Service says the same, or what must not be weakened. */
+  #findWished(
+    known: KnownPlan,
+    id: string,
+    wish: BackendWish,
+    service: ServiceModel,
+  ): Finding | null {
+    const { plan } = known;
+    const planned = plan.kind === "settled" ? plan.finding : plan;
+    if (planned.upstream === null) return null;
+    const wished = wishedProtocol(planned.upstream.protocol, wish, hasTlsSettings(service));
+    if (wished === null) return unusedTls(plan, wish);
+    const { protocol, tls } = wished;
+    const { ref } = service.identity;
+    this.#problems.addAll(
+      known.problems.filter(({ reason }) => tls === null || reason !== UNUSED_TLS),
+    );
+    const upstream = { ...planned.upstream, id, protocol };
+    const { fault } = planned;
+    if (tls === null) return keep(known, id, reached(upstream, fault));
+    const externalName = plan.kind === "secured"
+      ? plan.externalName
+      : upstream.addresses.kind === "dns"
+      ? upstream.addresses.name
+      : null;
+    const secured = { id, service, externalName };
+    if (tls === "of the Service") {
+      const read = this.#tls.read(secured);
+      if (read === null) return insecure(ref.name);
+      return keep(known, id, reached({ ...upstream, tls: read }, fault, overruled(wish)));
+    }
+    const read = this.#tls.readWished(secured, tls);
+    if (read.tls === null) return notReached(read.fault);
+    return keep(known, id, reached({ ...upstream, tls: read.tls }, fault, read.note));
+  }
+}
+
+/** Null where nothing is to be said of it. */
+function overruled({ tls }: BackendWish): Note | null {
+  return tls && {
+    field: tls.field,
+    reason: UNUSED_TLS,
+    message: "the annotation has no effect beside pingress.io/upstream-tls-… of the Service",
+    remedy: "Remove the annotation",
+  };
+}
+
+/** Null where nothing is to be said of it. */
+function unusedTls(plan: Plan, { tls }: BackendWish): Finding | null {
+  if (tls === null || plan.kind !== "settled" || plan.finding.upstream === null) return null;
+  const { upstream, fault } = plan.finding;
+  return reached(upstream, fault, {
+    field: tls.field,
+    reason: UNUSED_TLS,
+    message: "the annotation has no effect, as the backend is spoken to in plain text",
+    remedy: "Set backend-protocol to HTTPS or GRPCS, or remove the annotation",
+  });
+}
+
+/** The very same as before where it says the same. */
+function keep({ wished }: KnownPlan, id: string, now: Reached): Reached {
+  const before = wished.get(id);
+  const isSame = before !== undefined && isSamePart(before.upstream, now.upstream) &&
+    isSameNote(before.note, now.note) && before.fault?.message === now.fault?.message;
+  if (isSame) return before;
+  if (wished.size >= MAX_WISHED) wished.clear();
+  wished.set(id, now);
+  return now;
+}
+
+/** Of one port, since Ingresses may wish anything, and something else every minute. */
+const MAX_WISHED = 100;
+
+function isSameNote(a: Note | null, b: Note | null): boolean {
+  return a?.field === b?.field && a?.message === b?.message && a?.remedy === b?.remedy;
+}
+
+function fieldOfFault({ at }: Fault, { nameField, portField }: ServiceBackend): string {
+  return at === "port" ? portField : at === "name" ? nameField : at.field;
 }
 
 const NO_SLICES: readonly Slice[] = [];
@@ -200,9 +295,15 @@ function isSameOutcome(a: Finding, b: Finding): boolean {
   return a === b ||
     (isSamePart(a.resolution.action, b.resolution.action) &&
       a.resolution.isServed === b.resolution.isServed &&
-      a.upstream?.protocol === b.upstream?.protocol && a.fault?.at === b.fault?.at &&
+      a.upstream?.protocol === b.upstream?.protocol &&
+      JSON.stringify(a.fault?.at) === JSON.stringify(b.fault?.at) &&
+      isSameNote(noteOf(a), noteOf(b)) &&
       a.fault?.reason === b.fault?.reason && a.fault?.message === b.fault?.message &&
       a.fault?.remedy === b.fault?.remedy);
+}
+
+function noteOf(finding: Finding): Note | null {
+  return finding.upstream === null ? null : finding.note;
 }
 
 /** The Service's own problem says what of its annotations is wrong. */

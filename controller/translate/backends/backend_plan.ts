@@ -11,6 +11,7 @@ import { type EndpointOptions, readEndpoints, type Slice } from "./endpoints.ts"
 import { readGrpcWeb } from "./grpc_web.ts";
 import { fieldOf, quote, showSome } from "../../base/json.ts";
 import { isDnsName } from "../../base/names.ts";
+import type { Fault, Note } from "./fault.ts";
 import type { ProblemList } from "../../base/problems.ts";
 import { type PortModel, type ServiceModel, showPort } from "./service.ts";
 import { reportUnusedTls } from "./upstream_tls.ts";
@@ -36,16 +37,9 @@ export type Finding = Reached | {
 export interface Reached {
   readonly upstream: Upstream;
   readonly fault: Fault | null;
+  /** It serves, but worth a look for whoever names the backend. */
+  readonly note: Note | null;
   readonly resolution: Resolution;
-}
-
-export interface Fault {
-  /** Which field of the backend is to blame. */
-  readonly at: "name" | "port";
-  readonly status: ReplyAction["status"];
-  readonly reason: string;
-  readonly message: string;
-  readonly remedy: string;
 }
 
 export type Plan =
@@ -208,10 +202,15 @@ export function isSamePlan(a: Plan, b: Plan): boolean {
     isSamePart(before.upstream.addresses, now.upstream.addresses);
 }
 
-export function reached(upstream: Upstream, fault: Fault | null): Reached {
+export function reached(
+  upstream: Upstream,
+  fault: Fault | null,
+  note: Note | null = null,
+): Reached {
   return {
     upstream,
     fault,
+    note,
     resolution: {
       action: { kind: "forward", backends: [{ upstream: upstream.id }] },
       isServed: fault === null,
@@ -233,7 +232,7 @@ function missing(at: Fault["at"], fault: Omit<Fault, "at" | "status">): Plan {
 }
 
 /** Whether it is spoken over TLS. */
-function isSecured(protocol: Upstream["protocol"]): boolean {
+export function isSecured(protocol: Upstream["protocol"]): boolean {
   return protocol === "https" || protocol === "h2";
 }
 

@@ -24,6 +24,8 @@ export interface KnownPlan {
   readonly problems: readonly ObjectProblem[];
   /** What became of it when it was last secured. */
   secured: Reached | null;
+  /** The same, and of what was last spoken to otherwise than the Service says; by key of the wish. */
+  readonly wished: Map<string, Reached>;
 }
 
 /** Of one Service, since Ingresses may name any port, and another one every minute. */
@@ -58,7 +60,7 @@ export class PlanCache {
     );
     const known = sameOptions && isSamePlan(before.plan, value)
       ? { ...before, slices, limit, problems }
-      : { options, slices, limit, plan: value, problems, secured: null };
+      : { options, slices, limit, plan: value, problems, secured: null, wished: new Map() };
     if (plans.size >= MAX_PLANS) plans.clear();
     plans.set(port, known);
     return known;

@@ -19,7 +19,9 @@ import { type SecretModel, showTime } from "../certificates/certificate_source.t
 import { type Identified, keyOf } from "../../base/identity.ts";
 import { asObject, describe, fieldOf, isAbsent, quote } from "../../base/json.ts";
 import { isDnsName } from "../../base/names.ts";
-import type { ProblemList, Report } from "../../base/problems.ts";
+import type { ProblemList, ProblemText, Report } from "../../base/problems.ts";
+import type { Fault, Note } from "./fault.ts";
+import type { TlsWish } from "../model/backend_wish.ts";
 import {
   UPSTREAM_TLS,
   UPSTREAM_TLS_ANNOTATIONS,
@@ -89,6 +91,73 @@ export class UpstreamTlsReader {
       ...(ca === undefined ? {} : { ca }),
       ...(clientCertificate === undefined ? {} : { clientCertificate }),
       ...(verify ? {} : { verify: false }),
+    };
+  }
+
+  /** As a source wishes, in place of what the Service's annotations say. */
+  readWished(
+    { id, service, externalName }: SecuredUpstream,
+    wish: TlsWish,
+  ): WishedTls {
+    const { ref } = service.identity;
+    const parts = wish.secret === null ? NO_PARTS : this.#partsOf(wish.secret, ref.namespace);
+    if (typeof parts === "string") {
+      const kept = this.#published.settings(id);
+      const { field } = wish;
+      // What was published stays, with the certificate that it shows.
+      const shown = this.#published.clientCertificate(id);
+      if (kept === undefined || (kept.clientCertificate !== undefined && shown === undefined)) {
+        return { tls: null, fault: secretFault(field, parts) };
+      }
+      if (shown !== undefined) this.#show({ ...shown, hosts: [] });
+      return { tls: kept, note: { field, ...secretText(`${parts}, so what was published stays`) } };
+    }
+    if (parts.certificate !== null) this.#show(parts.certificate);
+    const { serverName, sni, verify, verifyDepth, version } = wish;
+    return {
+      tls: {
+        serverName: serverName ?? externalName ?? `${ref.name}.${ref.namespace}.svc`,
+        ...(sni ? {} : { sni: false }),
+        ...(parts.authority === null ? {} : { ca: parts.authority }),
+        ...(parts.certificate === null ? {} : { clientCertificate: parts.certificate.id }),
+        ...(verify ? verifyDepth === null ? {} : { verifyDepth } : { verify: false }),
+        ...(version === null ? {} : { version }),
+      },
+      note: verify ? null : {
+        field: wish.verifyField,
+        reason: "UpstreamUnverified",
+        message: `the certificates of the endpoints of Service ${ref.name} are not verified, so ` +
+          "anybody on the way may pose as it",
+        remedy: "Name a Secret with its authority as ca.crt by proxy-ssl-secret and set " +
+          `proxy-ssl-verify to "on", or annotate the Service with ${CA}`,
+      },
+    };
+  }
+
+  /** A clause where the Secret cannot be used. */
+  #partsOf(
+    { namespace, name }: NonNullable<TlsWish["secret"]>,
+    own: string,
+  ): SecretParts | string {
+    if (namespace !== own) {
+      return `Secret ${name} is in namespace ${namespace}, not in ${own} as the Ingress`;
+    }
+    const secret = this.#secrets.get(keyOf({ namespace, name }));
+    if (secret === undefined) return `there is no Secret ${name} in namespace ${namespace}`;
+    const data = fieldOf(secret.object, "data");
+    const has = (key: string) => !isAbsent(fieldOf(data, key));
+    if (!["ca.crt", "tls.crt", "tls.key"].some(has)) {
+      return `Secret ${name} has neither ca.crt nor tls.crt and tls.key`;
+    }
+    const { authority, reading, shown } = secret;
+    if (has("ca.crt") && typeof authority === "string") {
+      return `Secret ${name} cannot be used: ${authority}`;
+    }
+    const hasPair = has("tls.crt") || has("tls.key");
+    if (hasPair && !reading.ok) return `Secret ${name} cannot be used: ${reading.message}`;
+    return {
+      authority: typeof authority === "string" ? null : authority,
+      certificate: hasPair ? shown : null,
     };
   }
 
@@ -204,13 +273,47 @@ class PublishedTls {
   }
 }
 
+/** What a Secret says about connections to backends. */
+interface SecretParts {
+  readonly authority: PemText | null;
+  /** To be shown. */
+  readonly certificate: Certificate | null;
+}
+
+const NO_PARTS: SecretParts = { authority: null, certificate: null };
+
+type WishedTls =
+  | { readonly tls: UpstreamTls; readonly note: Note | null; readonly fault?: undefined }
+  | { readonly tls: null; readonly fault: Fault };
+
+function secretText(message: string): ProblemText {
+  return {
+    reason: "UpstreamSecretUnusable",
+    message,
+    remedy: "Write namespace/name of a Secret of the Ingress's namespace that has the backend's " +
+      "authority as ca.crt, and the certificate to show as tls.crt and tls.key",
+  };
+}
+
+function secretFault(field: string, message: string): Fault {
+  return { at: { field }, status: 503, ...secretText(message) };
+}
+
+/** Whether a Service says how TLS to its endpoints is secured. */
+export function hasTlsSettings(service: Identified): boolean {
+  return UPSTREAM_TLS_ANNOTATIONS.some((name) => !isAbsent(fieldOf(annotationsOf(service), name)));
+}
+
+/** Of problems with settings that are not used. */
+export const UNUSED_TLS = "UpstreamTlsUnused";
+
 /** Settings of a Service that is spoken to in plain text protect nothing. */
 export function reportUnusedTls(service: Identified, problems: ProblemList): void {
   const report = problems.about(service.identity.ref);
   for (const name of Object.keys(annotationsOf(service) ?? {}).sort()) {
     if (!name.startsWith(UPSTREAM_TLS_PREFIX)) continue;
     report.warning(fieldNamed(name), {
-      reason: "UpstreamTlsUnused",
+      reason: UNUSED_TLS,
       message: `annotation ${quote(name)} has no effect: the Service is spoken to in plain text`,
       remedy:
         "Write appProtocol: https (or grpcs) at the Service's port, or take the annotation off",

@@ -78,7 +78,7 @@ export class PublishedModels {
     if (last !== undefined && last.tls === tlsText && isSameRoutes(last.routes, routes)) {
       return last.model;
     }
-    const rules = rulesOf(ingress.identity, routes);
+    const rules = rulesOf(ingress, routes);
     const model: Source = {
       ...ingress,
       problems: [],
@@ -105,28 +105,33 @@ function isSameRoutes(a: readonly Route[], b: readonly Route[]): boolean {
   });
 }
 
-function rulesOf(identity: Identity, routes: readonly Route[]): readonly RuleModel[] {
+function rulesOf(ingress: Source, routes: readonly Route[]): readonly RuleModel[] {
   return [...Map.groupBy(routes, ({ host }) => host)].map(([host, own]) => ({
     field: own[0].origin.field.replace(/\.http\b.*$/, ""),
     host,
-    paths: own.map((route) => pathOf(identity, route)),
+    paths: own.map((route) => pathOf(ingress, route)),
   }));
 }
 
-function pathOf(identity: Identity, { host, match, action, origin: { field } }: Route): PathModel {
+function pathOf(ingress: Source, { host, match, action, origin: { field } }: Route): PathModel {
+  const { identity } = ingress;
   const backend: BackendRef = action.kind === "forward"
-    ? serviceOf(identity, action.backends[0].upstream, field)
+    ? serviceOf(ingress, action.backends[0].upstream, field)
     : { kind: "broken", action };
   const place = new RoutePlace(host, match.path, identity, field);
   return { field, place, backend, dropped: { field, routes: [], outcome: "dropped" } };
 }
 
 /** The Service of an upstream; see `Upstream.id`. */
-function serviceOf({ ref }: Identity, upstream: string, field: string): BackendRef {
-  const { namespace } = ref;
+function serviceOf(
+  { identity, backendWish: wish }: Source,
+  upstream: string,
+  field: string,
+): BackendRef {
+  const { namespace } = identity.ref;
   const colon = upstream.lastIndexOf(":");
   const name = upstream.slice(namespace.length + 1, colon);
-  const written = upstream.slice(colon + 1);
+  const [written] = upstream.slice(colon + 1).split("+");
   const port = /^\d+$/.test(written) ? Number(written) : written;
   const at = field.startsWith("spec.defaultBackend") ? field : `${field}.backend`;
   return {
@@ -134,7 +139,8 @@ function serviceOf({ ref }: Identity, upstream: string, field: string): BackendR
     namespace,
     name,
     port,
-    id: upstreamId(namespace, name, port),
+    id: upstreamId(namespace, name, port, wish),
+    wish,
     nameField: `${at}.service.name`,
     portField: `${at}.service.port.${typeof port === "number" ? "number" : "name"}`,
   };

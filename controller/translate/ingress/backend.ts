@@ -6,11 +6,13 @@ import { asObject, asPort, fieldOf, isAbsent, quote } from "../../base/json.ts";
 import { isDnsLabel, isPortName } from "../../base/names.ts";
 import type { Report } from "../../base/problems.ts";
 import { type BackendRef, upstreamId } from "../model/backend_ref.ts";
+import type { BackendWish } from "../model/backend_wish.ts";
 
 /** Reports what cannot be read; a backend that is left out answers 503, any other such one 500. */
 export function readBackend(
   value: unknown,
   namespace: string,
+  wish: BackendWish | null,
   field: string,
   report: Report,
 ): BackendRef {
@@ -56,7 +58,8 @@ export function readBackend(
     namespace,
     name,
     port: port.value,
-    id: upstreamId(namespace, name, port.value),
+    id: upstreamId(namespace, name, port.value, wish),
+    wish,
     nameField,
     portField: `${portField}.${typeof port.value === "number" ? "number" : "name"}`,
   };

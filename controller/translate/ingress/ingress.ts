@@ -20,6 +20,7 @@ import { explainPath, looksLikePattern, readPath, readPathType } from "./path.ts
 import { recordProblems, type Report } from "../../base/problems.ts";
 import { readBackend } from "./backend.ts";
 import { HostPlaces, RoutePlace, WHOLE_HOST } from "../model/route_place.ts";
+import { readBackendWish } from "../annotations/nginx/backend_wish.ts";
 import { NginxAnnotations } from "../annotations/nginx/nginx_annotations.ts";
 import { isCanary, readProtocolWish, readRefusals } from "../annotations/nginx/refusals.ts";
 import { readRouteSettings } from "../annotations/nginx/route_settings.ts";
@@ -27,6 +28,7 @@ import { NGINX_PREFIX } from "../annotations/nginx/table.ts";
 import { NO_SETTINGS, RouteSettingsPool } from "../model/route_settings.ts";
 import { LastStatus, LastTlsStatus } from "../model/status.ts";
 import type { BackendRef } from "../model/backend_ref.ts";
+import type { BackendWish } from "../model/backend_wish.ts";
 import { hostFields } from "../model/host_field.ts";
 import {
   DEFAULT_BACKEND_FIELD,
@@ -42,6 +44,7 @@ interface Reading {
   readonly identity: Identity;
   readonly report: Report;
   readonly hasDefaultBackend: boolean;
+  readonly backendWish: BackendWish | null;
 }
 
 /** What the object says by itself; with a problem for each field that cannot be read. */
@@ -71,10 +74,11 @@ function readSpec(
   const refusals = readRefusals(nginx);
   const reported = new Set(["backend-protocol", ...refusals.map(({ name }) => name)]);
   reportNginxAnnotations(nginx, reported, report);
+  const backendWish = readBackendWish(nginx, namespace);
   const written = fieldOf(spec, "defaultBackend");
   const defaultBackend = isAbsent(written)
     ? null
-    : readBackend(written, namespace, DEFAULT_BACKEND_FIELD, report);
+    : readBackend(written, namespace, backendWish, DEFAULT_BACKEND_FIELD, report);
   const writtenRules = fieldOf(spec, "rules");
   const rules = readList(writtenRules, "spec.rules", report);
   const tls = readList(fieldOf(spec, "tls"), "spec.tls", report);
@@ -86,7 +90,7 @@ function readSpec(
       remedy: "Add spec.rules or spec.defaultBackend",
     });
   }
-  const reading = { identity, report, hasDefaultBackend: defaultBackend !== null };
+  const reading = { identity, report, hasDefaultBackend: defaultBackend !== null, backendWish };
   const read = Array.from(rules, (rule, i) => readRule(rule, `spec.rules[${i}]`, reading));
   return {
     rules: read,
@@ -101,6 +105,7 @@ function readSpec(
     refusals,
     protocolWish: readProtocolWish(nginx),
     settings: readRouteSettings(nginx, pool),
+    backendWish,
     accepted: readAccepted(annotations),
     excess,
   };
@@ -116,7 +121,8 @@ function canary(report: Report) {
   return {
     ...{ rules: [], hasRules: true, defaultBackend: null, tls: [] },
     ...{ hosts: [], takesAnyHost: false, sharesWith: [], isDying: false },
-    ...{ refusals: [], protocolWish: null, settings: NO_SETTINGS, accepted: null, excess: null },
+    ...{ refusals: [], protocolWish: null, backendWish: null, settings: NO_SETTINGS },
+    ...{ accepted: null, excess: null },
   };
 }
 
@@ -189,7 +195,7 @@ function readPathEntry(
   entry: unknown,
   field: string,
   host: string | null,
-  { identity, report }: Reading,
+  { identity, report, backendWish }: Reading,
 ): PathModel {
   if (asObject(entry) === null) {
     reportShape(entry, field, "an object with path, pathType and backend", report);
@@ -212,9 +218,13 @@ function readPathEntry(
   return {
     ...unreadPath(field),
     place: new RoutePlace(host, match, identity, field),
-    backend: type === null
-      ? broken(500, "the pathType is not known")
-      : readBackend(fieldOf(entry, "backend"), identity.ref.namespace, `${field}.backend`, report),
+    backend: type === null ? broken(500, "the pathType is not known") : readBackend(
+      fieldOf(entry, "backend"),
+      identity.ref.namespace,
+      backendWish,
+      `${field}.backend`,
+      report,
+    ),
   };
 }
 

@@ -3,6 +3,7 @@
  * requests get because there is no such thing.
  */
 import type { ReplyAction } from "../../../shared/snapshot/types.ts";
+import { type BackendWish, wishKey } from "./backend_wish.ts";
 
 export type BackendRef =
   | {
@@ -10,8 +11,10 @@ export type BackendRef =
     readonly namespace: string;
     readonly name: string;
     readonly port: number | string;
-    /** Of the upstream that it becomes. */
+    /** Of the upstream that it becomes, unless the Service says itself what is wished. */
     readonly id: string;
+    /** Null: as the Service says. */
+    readonly wish: BackendWish | null;
     /** Fields of the Service's name and port, for problems with them. */
     readonly nameField: string;
     readonly portField: string;
@@ -19,6 +22,11 @@ export type BackendRef =
   | { readonly kind: "broken"; readonly action: ReplyAction };
 
 /** See `Upstream.id`. */
-export function upstreamId(namespace: string, name: string, port: number | string): string {
-  return `${namespace}/${name}:${port}`;
+export function upstreamId(
+  namespace: string,
+  name: string,
+  port: number | string,
+  wish: BackendWish | null = null,
+): string {
+  return `${namespace}/${name}:${port}${wish === null ? "" : wishKey(wish)}`;
 }

@@ -11,6 +11,7 @@ import type { HostPlaces, RoutePlace } from "./route_place.ts";
 import type { RouteSettings } from "./route_settings.ts";
 import type { LastStatus, LastTlsStatus, PathStatus } from "./status.ts";
 import type { BackendRef } from "./backend_ref.ts";
+import type { BackendWish } from "./backend_wish.ts";
 import type { HostField } from "./host_field.ts";
 
 /** All that one object says by itself; one object has one source. */
@@ -36,10 +37,12 @@ export interface Source {
   readonly status: LastStatus;
   /** Annotations that close its paths, unless they are accepted. */
   readonly refusals: readonly Refusal[];
-  /** What `backend-protocol` asks for; null where it is not there. */
+  /** What a Service must say for the paths to be served; null for anything. */
   readonly protocolWish: ProtocolWish | null;
   /** Of all of its routes that are not closed. */
   readonly settings: RouteSettings;
+  /** How its backends are spoken to; null where their Services decide. */
+  readonly backendWish: BackendWish | null;
   /** Annotations that the Ingress itself says it can do without; null where it says nothing. */
   readonly accepted: readonly string[] | null;
   /** Why its rules and TLS entries were not kept; null where all of it is there. */
@@ -93,7 +96,7 @@ export interface Refusal {
   readonly remedy: string;
 }
 
-/** What `backend-protocol` asks of the Service's port. */
+/** What `backend-protocol` requires of the Service's port. */
 export interface ProtocolWish {
   readonly protocols: readonly Upstream["protocol"][];
   readonly remedy: string;

@@ -41,20 +41,22 @@ Deno.test("a path opens when its annotation is accepted, and closes again", () =
   assert.equal(statusesOf(all)["web.example.com"], 503);
 });
 
-Deno.test("a path opens when its Service gets the appProtocol that backend-protocol asks for", () => {
+Deno.test("a path in plain text closes while the appProtocol of its Service says TLS", () => {
   const all = [...OTHERS, ingress("web", "web.example.com", { "backend-protocol": "GRPC" }, "api")];
-  assert.equal(statusesOf(all)["web.example.com"], 503);
+  assert.equal(statusesOf(all, OPTIONS, "grpcs")["web.example.com"], 503);
   assert.equal(statusesOf(all, OPTIONS, "kubernetes.io/h2c")["web.example.com"], 200);
-  assert.equal(statusesOf(all, OPTIONS, "http")["web.example.com"], 503);
+  assert.equal(statusesOf(all, OPTIONS, "https")["web.example.com"], 503);
+  assert.equal(statusesOf(all, OPTIONS, "http")["web.example.com"], 200);
 });
 
-Deno.test("backend-protocol is reported once where the Service differs, and never where it agrees", () => {
+Deno.test("backend-protocol is reported once where the Service says TLS, and never where it agrees", () => {
   const all = [ingress("web", "web.example.com", { "backend-protocol": "GRPC" }, "api")];
   const found = (appProtocol: string) =>
     run(all, OPTIONS, appProtocol).problems
       .filter(({ field }) => field.includes("backend-protocol"))
       .map(({ severity }) => severity);
-  assert.deepEqual(found("http"), ["error"]);
+  assert.deepEqual(found("https"), ["error"]);
+  assert.deepEqual(found("http"), []);
   assert.deepEqual(found("kubernetes.io/h2c"), []);
 });
 

@@ -93,7 +93,7 @@ export function buildAll(
     } else {
       chosen = ingress;
       const resolution = claims.resolve(null, ingress, ingress.defaultBackend);
-      action = withFilters(resolution.action, ingress);
+      action = withSettings(resolution.action, ingress);
       statuses[i].push(defaultStatus([], resolution.isServed ? "served" : "failing"));
     }
   }
@@ -315,12 +315,16 @@ function refuseDefault(
   return defaultStatus([], "taken");
 }
 
-/** A default action is no route, so the filters of its Ingress stand at its backends. */
-function withFilters(action: Action, { settings: { filterSet } }: Source): Action {
-  if (action.kind !== "forward" || filterSet === null) return action;
+/** A default action is no route, so the settings of its Ingress stand at its backends. */
+function withSettings(action: Action, { settings: { filterSet, policy } }: Source): Action {
+  if (action.kind !== "forward" || (filterSet === null && policy === null)) return action;
   return {
     ...action,
-    backends: action.backends.map((backend) => ({ ...backend, filterSet: filterSet.id })),
+    backends: action.backends.map((backend) => ({
+      ...backend,
+      ...(filterSet === null ? {} : { filterSet: filterSet.id }),
+      ...(policy === null ? {} : { policy: policy.id }),
+    })),
   };
 }
 
@@ -338,7 +342,7 @@ function resolveProcessBackend(
   const ref = {
     kind: "service",
     id: upstreamId(namespace, name, port),
-    ...{ namespace, name, port },
+    ...{ namespace, name, port, wish: null },
     nameField: "",
     portField: "spec.ports",
   } as const;

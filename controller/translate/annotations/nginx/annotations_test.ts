@@ -7,10 +7,8 @@ import { ProblemList } from "../../../base/problems.ts";
 Deno.test("a flag that replaces an annotation is named with its default", () => {
   const table: [name: string, remedy: RegExp][] = [
     ["ssl-redirect", /sent to HTTPS unless the proxy's --ssl-redirect is false/],
-    ["proxy-read-timeout", /--response-head-timeout \(1m\)/],
-    ["proxy-connect-timeout", /--connect-timeout \(3s\)/],
-    ["proxy-body-size", /--body-limit/],
     ["limit-connections", /--connections-per-address/],
+    ["proxy-buffer-size", /--response-head-limit \(64 KiB\)/],
   ];
   for (const [name, remedy] of table) {
     const [problem] = problemsOf({ [NGINX_PREFIX + name]: "x" });

@@ -63,7 +63,10 @@ export function fieldOfAnnotation(name: string): string {
   return `metadata.annotations[${JSON.stringify(NGINX_PREFIX + name)}]`;
 }
 
-/** Null without the annotation; an empty value is HTTP. */
+/**
+ * Null without the annotation; an empty value is HTTP. Of what a Service says, only TLS must not be
+ * weakened: other protocols are spoken in place of its own (`backend_wish.ts`).
+ */
 export function readProtocolWish(annotations: NginxAnnotations): ProtocolWish | null {
   const written = annotations.written.find(({ name }) => name === PROTOCOL);
   if (written === undefined) return null;
@@ -77,21 +80,19 @@ const INVALID: ProtocolWish = {
   remedy: `Write one of ${BACKENDS[PROTOCOL].value.what}`,
 };
 
+const PLAIN: ProtocolWish = {
+  protocols: ["http", "h2c"],
+  remedy: "Remove appProtocol from the Service's port, which says TLS, or remove the annotation",
+};
+const SECURED: ProtocolWish = { protocols: ["https", "h2"], remedy: "Write HTTPS or GRPCS" };
+
 const WISHES = {
-  HTTP: {
-    protocols: ["http"],
-    remedy: "Write appProtocol: http at the Service's port, or remove the annotation",
-  },
-  AUTO_HTTP: {
-    protocols: ["http", "https"],
-    remedy: "Write appProtocol: http or https at the Service's port",
-  },
-  HTTPS: { protocols: ["https"], remedy: "Write appProtocol: https at the Service's port" },
-  GRPC: {
-    protocols: ["h2c"],
-    remedy: "Write appProtocol: kubernetes.io/h2c at the Service's port",
-  },
-  GRPCS: { protocols: ["h2"], remedy: "Write appProtocol: grpcs at the Service's port" },
+  HTTP: PLAIN,
+  GRPC: PLAIN,
+  HTTPS: SECURED,
+  GRPCS: SECURED,
+  // By TLS for clients of HTTPS, and in plain text for others: nobody gets less than TLS here.
+  AUTO_HTTP: { protocols: ["https"], remedy: 'Write "HTTPS", or "HTTP" for plain text' },
   FCGI: { protocols: [], remedy: "Put an HTTP server before the FastCGI backend" },
 } satisfies Record<string, ProtocolWish>;
 

@@ -59,7 +59,21 @@ const CASES: readonly (readonly [what: string, values: Values, closes: readonly 
     ["auth-url"],
   ],
   ["HTTPS redirects, which hosts with a certificate have", { "ssl-redirect": "maybe" }, []],
-  ["verification of backends, which is on", { "proxy-ssl-verify": "maybe" }, []],
+  ["verification of backends neither on nor off", { "proxy-ssl-verify": "maybe" }, [
+    "proxy-ssl-verify",
+  ]],
+  ["a name of backends with a variable", { "proxy-ssl-name": "$host" }, ["proxy-ssl-name"]],
+  ["a Secret without its namespace", { "proxy-ssl-secret": "ca" }, ["proxy-ssl-secret"]],
+  ["versions of TLS that are not spoken", { "proxy-ssl-protocols": "SSLv3 TLSv1.1" }, [
+    "proxy-ssl-protocols",
+  ]],
+  ["ciphers that have all that is offered", { "proxy-ssl-ciphers": "HIGH:!aNULL:!MD5" }, []],
+  ["ciphers without one that is offered", { "proxy-ssl-ciphers": "HIGH:!AESGCM" }, [
+    "proxy-ssl-ciphers",
+  ]],
+  ["a single cipher", { "proxy-ssl-ciphers": "ECDHE-RSA-AES128-GCM-SHA256" }, [
+    "proxy-ssl-ciphers",
+  ]],
 ];
 
 for (const [what, values, closes] of CASES) {
@@ -75,6 +89,7 @@ Deno.test("a backend-protocol that is misspelt agrees with no Service", () => {
   );
   assert.deepEqual(readProtocolWish(annotationsOf({ "backend-protocol": "" }))?.protocols, [
     "http",
+    "h2c",
   ]);
   assert.equal(readProtocolWish(annotationsOf({})), null);
 });

@@ -9,6 +9,7 @@ import type { FilterSpec } from "../../../../shared/snapshot/types.ts";
 import type { PolicySpec, RouteSettings, RouteSettingsPool } from "../../model/route_settings.ts";
 import { readAccess } from "./access.ts";
 import type { NginxAnnotations } from "./nginx_annotations.ts";
+import { readPolicy } from "./policy.ts";
 
 /** In the order in which filters of one kind meet requests; that of the kinds is the proxy's. */
 const FILTERS: readonly ((annotations: NginxAnnotations) => FilterSpec | null)[] = [
@@ -16,7 +17,9 @@ const FILTERS: readonly ((annotations: NginxAnnotations) => FilterSpec | null)[]
 ];
 
 /** Fields of two readers must not have the same names. */
-const POLICIES: readonly ((annotations: NginxAnnotations) => PolicySpec)[] = [];
+const POLICIES: readonly ((annotations: NginxAnnotations) => PolicySpec)[] = [
+  readPolicy,
+];
 
 export function readRouteSettings(
   annotations: NginxAnnotations,

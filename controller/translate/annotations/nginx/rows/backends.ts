@@ -1,30 +1,50 @@
 /** Annotations about how backends are contacted: protocol, TLS, and the Service's own address. */
-import { always, type Group, instead, NOT_YET, row } from "./row.ts";
-import { BOOL, int, listOf, objectName, ON_OFF, oneOf, text } from "./value.ts";
+import { always, differs, type Group, NOT_YET, row } from "./row.ts";
+import { BOOL, int, listOf, objectName, ON_OFF, oneOf, text, type ValueType } from "./value.ts";
 
 const BACKEND = { scope: "path", invalid: "default", protects: false, verdict: NOT_YET } as const;
 const SECURE = { ...BACKEND, invalid: "close", protects: true } as const;
 
-const PROTOCOLS = ["SSLv2", "SSLv3", "TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3"] as const;
+const LISTED: Readonly<ValueType<readonly string[]>> = listOf(
+  ["SSLv2", "SSLv3", "TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3"],
+  " ",
+  'versions such as "TLSv1.2 TLSv1.3"',
+);
+
+/** With none of those that are spoken here, there is nothing that the list allows. */
+const TLS_VERSIONS: ValueType<readonly string[]> = {
+  ...LISTED,
+  what: 'versions with "TLSv1.2" or "TLSv1.3"',
+  read: (value) => {
+    const versions = LISTED.read(value);
+    return versions?.some((version) => version === "TLSv1.2" || version === "TLSv1.3")
+      ? versions
+      : null;
+  },
+};
+
+/** As certificates name hosts. */
+const HOST_NAME =
+  /^(?=.{1,253}$)[a-z\d](?:[-a-z\d]{0,61}[a-z\d])?(?:\.[a-z\d](?:[-a-z\d]{0,61}[a-z\d])?)*$/i;
 
 export const BACKENDS = {
-  // Compared with the Service's port (`refusals.ts`), so that paths close where they differ.
+  // Compared with the Service's port (`refusals.ts`), too: TLS that it says must not be weakened.
   "backend-protocol": row({
     ...SECURE,
     risk: "Low",
     value: oneOf(["HTTP", "HTTPS", "GRPC", "GRPCS", "AUTO_HTTP", "FCGI"], { ignoreCase: true }),
-    verdict: instead(
-      "Write appProtocol at the Service's port: kubernetes.io/h2c for GRPC, grpcs for GRPCS, https " +
-        "for HTTPS; for AUTO_HTTP say which; FastCGI is not spoken to backends",
+    verdict: differs(
+      "AUTO_HTTP and FCGI close the paths, as do HTTP and GRPC for a Service whose appProtocol says TLS; " +
+        "with HTTPS, the backend may choose HTTP/2",
     ),
-    does: "sets the protocol of the backend",
+    does: "sets the protocol of the backend, whose certificate is not verified by default",
   }),
   "proxy-http-version": row({
     ...BACKEND,
     risk: "Low",
     value: oneOf(["1.0", "1.1"]),
-    verdict: instead(
-      "Write appProtocol at the Service's port for HTTP/2; backends are spoken to in HTTP/1.1 without it",
+    verdict: differs(
+      'with "1.0", requests are HTTP/1.1, on connections that are closed after the response',
     ),
     does: "sets the version of HTTP to the backend",
   }),
@@ -49,65 +69,89 @@ export const BACKENDS = {
   }),
 } satisfies Group;
 
+/** Of an Ingress; without it they count, too, unlike in ingress-nginx. */
+const BESIDE_SECRET = "without proxy-ssl-secret, it has its effect, too";
+const OWN = "a Service with annotations pingress.io/upstream-tls-… is spoken to as these say";
+
 export const BACKEND_TLS = {
   "proxy-ssl-secret": row({
     ...SECURE,
     risk: "Medium",
     value: objectName("Secret", { needsNamespace: true }),
-    verdict: instead(
-      "Annotate the Service with pingress.io/upstream-tls-ca and " +
-        "pingress.io/upstream-tls-client-certificate",
-    ),
-    closedRemedy: "Annotate the Service with pingress.io/upstream-tls-ca and " +
-      "pingress.io/upstream-tls-client-certificate, then remove the annotation",
+    verdict: differs(OWN),
     does: "names the Secret with CAs and client certificate for the backend",
   }),
   "proxy-ssl-name": row({
     ...SECURE,
     risk: "High",
-    value: text(/^[-\w.~/:^$[\](){}*+?|&=\\]+$/, "name in a certificate"),
-    verdict: instead("Annotate the Service with pingress.io/upstream-tls-name"),
-    closedRemedy:
-      "Annotate the Service with pingress.io/upstream-tls-name, then remove the annotation",
+    value: text(HOST_NAME, "DNS name or IPv4 address, without variables"),
+    verdict: differs(`${BESIDE_SECRET}; variables are not supported`),
     does: "sets the name that the backend's certificate is verified against",
   }),
   "proxy-ssl-server-name": row({
     ...SECURE,
     risk: "Low",
     value: ON_OFF,
-    verdict: always("backends that are spoken to by TLS are sent the name that is verified"),
-    does: "sends the name to the backend in the TLS handshake",
-    isCovered: true,
+    verdict: differs(BESIDE_SECRET),
+    does: "sends the name to the backend in the TLS handshake; off by default",
   }),
   "proxy-ssl-verify": row({
     ...SECURE,
     risk: "Low",
     value: ON_OFF,
-    verdict: always(
-      "backends are verified unless their Service says otherwise (pingress.io/upstream-tls-verify)",
+    verdict: differs(
+      `${OWN}, and one whose appProtocol says TLS is verified unless proxy-ssl-secret is set; ` +
+        'without ca.crt, "on" verifies with the public CAs',
     ),
     does: "verifies the backend's certificate; off by default",
-    isCovered: true,
   }),
   "proxy-ssl-verify-depth": row({
     ...SECURE,
     risk: "Low",
     value: int(0),
-    does: "limits the length of the chain of the backend's certificate",
+    verdict: differs("all intermediate certificates that the backend sends are counted"),
+    does: "limits the intermediate certificates of the backend's chain; 1 by default",
   }),
   "proxy-ssl-protocols": row({
     ...SECURE,
     risk: "Low",
-    value: listOf(PROTOCOLS, " ", 'versions such as "TLSv1.2 TLSv1.3"'),
-    verdict: always("backends are spoken to by TLS 1.2 or 1.3"),
+    value: TLS_VERSIONS,
+    verdict: differs(`versions before TLSv1.2 are never used; ${BESIDE_SECRET}`),
     does: "lists the versions of TLS to the backend",
-    isHarmless: (versions) => versions.includes("TLSv1.2"),
   }),
   "proxy-ssl-ciphers": row({
     ...SECURE,
     risk: "Medium",
-    value: text(/^[A-Za-z\d+:_!@=-]+$/, "list of ciphers, as OpenSSL writes it"),
-    verdict: always("backends are spoken to by TLS 1.2 or 1.3, whose ciphers cannot be chosen"),
+    value: text(/^[A-Za-z\d+:_!@=, -]+$/, "list of ciphers, as OpenSSL writes it"),
+    verdict: always(
+      "TLS 1.3, and ECDHE with AES-GCM or ChaCha20-Poly1305 in TLS 1.2, are offered, where the list allows all of these",
+    ),
     does: "lists the ciphers of TLS to the backend",
+    isHarmless: allowsModernCiphers,
   }),
 } satisfies Group;
+
+/** What is never offered, so that leaving it out changes nothing. */
+const NEVER_OFFERED: ReadonlySet<string> = new Set([
+  ...["aNULL", "eNULL", "NULL", "ADH", "AECDH", "EXPORT", "EXP", "LOW", "MEDIUM", "MD5", "SHA1"],
+  ...["SHA", "RC2", "RC4", "DES", "3DES", "IDEA", "SEED", "CAMELLIA", "ARIA", "PSK", "SRP", "DSS"],
+  ...["kRSA", "kECDH", "kDHE", "DHE", "EDH", "AESCCM", "AESCCM8"],
+]);
+
+/** Each stands for all that is offered. */
+const ALL_OFFERED: ReadonlySet<string> = new Set(["DEFAULT", "HIGH", "ALL", "ECDHE", "EECDH"]);
+
+const OFFERED: readonly string[] = ["ECDSA", "RSA"].flatMap((key) => [
+  ...[`ECDHE-${key}-AES128-GCM-SHA256`, `ECDHE-${key}-AES256-GCM-SHA384`],
+  `ECDHE-${key}-CHACHA20-POLY1305`,
+]);
+
+/** Whether an OpenSSL list has all ciphers that are offered, so that none is used against it. */
+function allowsModernCiphers(list: string): boolean {
+  const words = list.split(/[:, ]/).filter((word) => word !== "" && !word.startsWith("@"));
+  const left = words.filter((word) => /^[!-]/.test(word)).map((word) => word.slice(1));
+  const taken = new Set(words.filter((word) => !/^[!+-]/.test(word)));
+  return left.every((word) => NEVER_OFFERED.has(word)) &&
+    ([...taken].some((word) => ALL_OFFERED.has(word)) ||
+      OFFERED.every((cipher) => taken.has(cipher)));
+}

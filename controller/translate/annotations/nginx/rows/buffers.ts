@@ -1,6 +1,6 @@
 /** Annotations about time-outs, retries and buffers of one request. */
-import { flag, type Group, row, STREAMED } from "./row.ts";
-import { int, listOf, ON_OFF, SECONDS, SIZE } from "./value.ts";
+import { differs, flag, type Group, HONOURED, row, STREAMED } from "./row.ts";
+import { int, listOf, ON_OFF, SECONDS, SIZE, SOME_SECONDS } from "./value.ts";
 
 const TIMING = { scope: "path", invalid: "default", protects: false } as const;
 const BUFFER = { ...TIMING, verdict: STREAMED } as const;
@@ -9,24 +9,25 @@ export const TIMEOUTS = {
   "proxy-connect-timeout": row({
     ...TIMING,
     risk: "Low",
-    value: SECONDS,
-    verdict: flag("The proxy's --connect-timeout (3s) stands in for it"),
+    value: SOME_SECONDS,
+    verdict: differs("the status is 502, not 504, if no endpoint accepts the connection in time"),
     does: "limits the time to connect to an endpoint",
   }),
   "proxy-read-timeout": row({
     ...TIMING,
     risk: "Low",
-    value: SECONDS,
-    verdict: flag(
-      "The proxy's --response-head-timeout (1m) and --response-body-timeout (1m) stand in for it, and --tunnel-idle-timeout (1h) for WebSockets",
-    ),
-    does: "limits the time between two reads of the backend's response",
+    value: SOME_SECONDS,
+    verdict: HONOURED,
+    does:
+      "limits the time between two reads of the backend's response, and the silence of WebSockets",
   }),
   "proxy-send-timeout": row({
     ...TIMING,
     risk: "Low",
-    value: SECONDS,
-    verdict: flag("The proxy's --write-timeout (30s) stands in for it"),
+    value: SOME_SECONDS,
+    verdict: differs(
+      "the proxy's --write-timeout is the limit for a connection of HTTP/2 as a whole",
+    ),
     does: "limits the time between two writes to the backend",
   }),
   "proxy-next-upstream": row({
@@ -40,8 +41,11 @@ export const TIMEOUTS = {
       " ",
       'failures such as "error timeout", or "off"',
     ),
-    verdict: flag(
-      "Another endpoint is tried where that does no harm (the proxy's --tries); which failures count cannot be chosen",
+    verdict: differs(
+      "retries go to other endpoints, within the proxy's --retry-budget; request bodies up to " +
+        "client-body-buffer-size (16k) are sent again; a connection that cannot be made in time " +
+        "is an error; PUT, DELETE, GET, HEAD and OPTIONS are idempotent; a connection that the " +
+        'backend closes as idle is replaced once, also with "off"',
     ),
     does: "says after which failures the request is retried at another endpoint",
   }),
@@ -49,19 +53,17 @@ export const TIMEOUTS = {
     ...TIMING,
     risk: "Low",
     value: SECONDS,
-    verdict: flag(
-      "The proxy's --tries and --connect-timeout bound the time that it takes to find an endpoint",
-    ),
+    verdict: HONOURED,
     does: "limits the time for retries",
   }),
   "proxy-next-upstream-tries": row({
     ...TIMING,
     risk: "Low",
     value: int(0),
-    verdict: flag(
-      "The proxy's --tries (2) stands in for it, and --retry-budget bounds tries in all",
+    verdict: differs(
+      "0 and more than 10 are 10; endpoints that refuse the connection are not counted, up to 16",
     ),
-    does: "limits the number of attempts",
+    does: "limits the number of attempts, 0 for no limit",
   }),
 } satisfies Group;
 
@@ -70,6 +72,9 @@ export const BUFFERS = {
     ...BUFFER,
     risk: "Low",
     value: SIZE,
+    verdict: differs(
+      "so much of a request body is kept for a retry, at most 1m; bodies are streamed, never written to files",
+    ),
     does: "sets how much of a request body is kept in memory",
   }),
   "proxy-buffering": row({

@@ -1,12 +1,9 @@
 /** Annotations that limit clients: requests, connections, rates and sizes of bodies. */
-import { flag, type Group, NOT_YET, row } from "./row.ts";
+import { differs, flag, type Group, NOT_YET, row } from "./row.ts";
 import { int, NETWORKS, SIZE } from "./value.ts";
 
 const LIMIT = { scope: "path", invalid: "close", protects: true, verdict: NOT_YET } as const;
 const COUNTED: readonly string[] = ["limit-connections", "limit-rps", "limit-rpm"];
-
-/** The limit that ingress-nginx has without the annotation: a larger one only loosens it. */
-const NGINX_BODY_LIMIT = 2 ** 20;
 
 export const LIMITS = {
   "limit-connections": row({
@@ -60,9 +57,7 @@ export const LIMITS = {
     ...LIMIT,
     risk: "Medium",
     value: SIZE,
-    verdict: flag("Bodies may be of any size, unless the proxy's --body-limit says otherwise"),
-    closedRemedy: "Set the proxy's --body-limit, then remove the annotation",
+    verdict: differs("a lower --body-limit of the proxy is the limit"),
     does: "limits the size of request bodies, 0 for no limit; larger ones get 413",
-    isHarmless: (bytes) => bytes === 0 || bytes >= NGINX_BODY_LIMIT,
   }),
 } satisfies Group;

@@ -1,6 +1,6 @@
 /** Annotations about which requests a path takes, and what the backend receives of them. */
 import { asList, fieldOf } from "../../../../base/json.ts";
-import { always, type Group, instead, NOT_YET, row } from "./row.ts";
+import { differs, type Group, instead, NOT_YET, row } from "./row.ts";
 import { TEMPLATE, URL_TEMPLATE } from "./template.ts";
 import { BOOL, LINE, listOf, oneOf, text } from "./value.ts";
 
@@ -53,7 +53,9 @@ export const PATHS = {
     ...PATH_ROW,
     risk: "Low",
     value: oneOf(["keep-alive", "close"]),
-    verdict: always("connections to backends are kept, and upgrades passed on"),
+    verdict: differs(
+      'with "close", the connection is closed after the response, without the header; upgrades and HTTP/2 are not affected',
+    ),
     does: "sets Connection of the request for the backend",
   }),
   "mirror-target": row({

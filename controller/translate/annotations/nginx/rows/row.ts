@@ -74,6 +74,13 @@ export function flag(remedy: string): Verdict {
   return { kind: "not-yet", remedy, flag: true };
 }
 
+/** As in ingress-nginx, but for this; a clause. */
+export function differs(difference: string): Verdict {
+  return { kind: "differs", difference };
+}
+
+export const HONOURED: Verdict = { kind: "honoured" };
+
 export function always(because: string): Verdict {
   return { kind: "always", because };
 }

@@ -1,5 +1,5 @@
 /** Annotations about TLS of a host, logs and traces. */
-import { always, flag, type Group, NOT_YET, row } from "./row.ts";
+import { always, type Group, HONOURED, NOT_YET, row } from "./row.ts";
 import { BOOL, text } from "./value.ts";
 
 const HOST_TLS = { scope: "host", invalid: "close", protects: true, verdict: NOT_YET } as const;
@@ -44,7 +44,7 @@ export const TELEMETRY = {
     ...LOG,
     risk: "Low",
     value: BOOL,
-    verdict: flag("The proxy's --access-log writes one, unless it is false"),
+    verdict: HONOURED,
     does: '"false" leaves the paths out of the access log',
   }),
   "enable-rewrite-log": row({

@@ -70,6 +70,12 @@ export function int(min: number, max = 2 ** 31 - 1): ValueType<number> {
 /** Whole seconds. */
 export const SECONDS: ValueType<number> = { ...int(0), what: "integer, in seconds" };
 
+/** nginx gives up at once with 0, so that nothing is served. */
+export const SOME_SECONDS: ValueType<number> = {
+  ...int(1),
+  what: "integer of at least 1, in seconds",
+};
+
 const UNITS: ReadonlyMap<string, number> = new Map([["", 1], ["k", 1024], ["m", 2 ** 20], [
   "g",
   2 ** 30,
