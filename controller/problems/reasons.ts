@@ -126,12 +126,13 @@ const SECTIONS: readonly (readonly [title: string, rows: readonly Row[]])[] = [
     [
       "ServiceNotFound",
       ["Ingress", "Service"],
-      ERROR,
+      BOTH,
       "there is no such Service; the path answers 503. On a Service that is not there it is about " +
       "`--default-backend`, and no Event",
     ],
-    ["ServicePortNotFound", INGRESS, ERROR, "the Service has no such port; the path answers 503"],
-    ["EndpointsMissing", INGRESS, ERROR, "the Service has no ready endpoint; the path answers 503"],
+    ["ServicePortNotFound", INGRESS, BOTH, "the Service has no such port; the path answers 503"],
+    ["EndpointsMissing", INGRESS, BOTH, "the Service has no ready endpoint; the path answers 503"],
+    ["DefaultBackendUnusable", INGRESS, WARNING, "the Service of default-backend has no endpoint"],
     ["EndpointInvalid", ["EndpointSlice"], ERROR, "an endpoint has no address; it is left out"],
     [
       "EndpointNotAllowed",

@@ -319,7 +319,20 @@ class ChangingCluster {
           ...(this.#rarely(9) ? { "nginx.ingress.kubernetes.io/app-root": "/" } : {}),
           ...(this.#rarely(9) ? { "nginx.ingress.kubernetes.io/auth-tls-secret": "a/ca" } : {}),
           ...(this.#rarely(9) ? { "nginx.ingress.kubernetes.io/auth-url": "https://a/" } : {}),
-          ...(this.#rarely(9) ? { "nginx.ingress.kubernetes.io/backend-protocol": "GRPC" } : {}),
+          ...(this.#rarely(5)
+            ? {
+              "nginx.ingress.kubernetes.io/backend-protocol": ["GRPC", "HTTPS"][this.#below(2)],
+            }
+            : {}),
+          ...(this.#rarely(5)
+            ? { "nginx.ingress.kubernetes.io/default-backend": "abcdx"[this.#below(5)] }
+            : {}),
+          ...(this.#rarely(9)
+            ? { "nginx.ingress.kubernetes.io/proxy-ssl-secret": `team-a/${this.#secretName()}` }
+            : {}),
+          ...(this.#rarely(5)
+            ? { "nginx.ingress.kubernetes.io/proxy-read-timeout": `${1 + this.#below(3)}` }
+            : {}),
           ...(this.#rarely(9) ? { "nginx.ingress.kubernetes.io/canary": "true" } : {}),
           ...(this.#rarely(9) ? { "pingress.io/accept-unsupported": "auth-url" } : {}),
         },

@@ -9,7 +9,7 @@ import { type ClassOptions, ownIngresses } from "../translate/ingress/class.ts";
 import type { DefaultCertificate } from "../translate/certificates/default_certificate.ts";
 import { type Identity, keyOf, type ObjectIndex } from "../base/identity.ts";
 import type { IngressObject, IngressObjects } from "../translate/ingress/ingress_object.ts";
-import { asList, fieldOf, type JsonObject } from "../base/json.ts";
+import { asList, fieldOf } from "../base/json.ts";
 import { ObjectCache } from "../base/memo.ts";
 import { isDnsName } from "../base/names.ts";
 import { ProblemList } from "../base/problems.ts";
@@ -86,6 +86,8 @@ function readReferences({ identity, object: ingress }: IngressObject): Reference
   if (identity === null) return NONE;
   const { namespace } = identity.ref;
   const spec = fieldOf(ingress, "spec");
+  const annotations = fieldOf(fieldOf(ingress, "metadata"), "annotations");
+  const nginx = new NginxAnnotations(annotations, spec);
   const backends = (asList(fieldOf(spec, "rules")) ?? [])
     .flatMap((rule) => asList(fieldOf(fieldOf(rule, "http"), "paths")) ?? [])
     .map((path) => fieldOf(path, "backend"));
@@ -95,22 +97,27 @@ function readReferences({ identity, object: ingress }: IngressObject): Reference
         namespace,
         (asList(fieldOf(spec, "tls")) ?? []).map((entry) => fieldOf(entry, "secretName")),
       ),
-      ...annotatedSecrets(identity, ingress, spec),
+      ...annotated("Secret", identity, nginx),
     ],
-    services: keys(
-      namespace,
-      [fieldOf(spec, "defaultBackend"), ...backends]
-        .map((backend) => fieldOf(fieldOf(backend, "service"), "name")),
-    ),
+    services: [
+      ...keys(
+        namespace,
+        [fieldOf(spec, "defaultBackend"), ...backends]
+          .map((backend) => fieldOf(fieldOf(backend, "service"), "name")),
+      ),
+      ...annotated("Service", identity, nginx),
+    ],
   };
 }
 
-/** Those of its own namespace: others are never used. */
-function annotatedSecrets({ ref }: Identity, ingress: JsonObject, spec: unknown): string[] {
-  const written = fieldOf(fieldOf(ingress, "metadata"), "annotations");
-  const annotations = new NginxAnnotations(written, spec);
-  return annotations.written.flatMap(({ row, text }) => {
-    if (row === null || row.value.refersTo !== "Secret" || !isHonoured(row)) return [];
+/** Objects of its own namespace that annotations name: others are never used. */
+function annotated(
+  kind: "Secret" | "Service",
+  { ref }: Identity,
+  { written }: NginxAnnotations,
+): string[] {
+  return written.flatMap(({ row, text }) => {
+    if (row === null || row.value.refersTo !== kind || !isHonoured(row)) return [];
     const named = text === null ? null : row.value.read(text) as ObjectName | null;
     if (named === null || (named.namespace ?? ref.namespace) !== ref.namespace) return [];
     return keyOf({ namespace: ref.namespace, name: named.name });

@@ -26,19 +26,33 @@ const OPTIONS: TranslateOptions = {
 
 type Annotations = Readonly<Record<string, string>>;
 
-/** The path `/NAME` of any host, with the annotations of each name, to endpoints on these ports. */
-function snapshotOf(routes: Readonly<Record<string, Annotations>>, ports: readonly number[]) {
-  const metadata = { namespace: "default", name: "web" };
-  const service = { metadata, spec: { ports: [{ port: 80 }] } };
-  const slices = ports.map((port, i) => ({
+/** Endpoints of a Service on these ports. */
+function slicesOf(service: string, ports: readonly number[]) {
+  return ports.map((port, i) => ({
     metadata: {
-      ...metadata,
-      name: `web-${i}`,
-      labels: { "kubernetes.io/service-name": "web" },
+      namespace: "default",
+      name: `${service}-${i}`,
+      labels: { "kubernetes.io/service-name": service },
     },
     addressType: "IPv4",
     ports: [{ port }],
     endpoints: [{ addresses: ["127.0.0.1"] }],
+  }));
+}
+
+/**
+ * The path `/NAME` of any host, with the annotations of each name, to endpoints on these ports.
+ *
+ * @param errors of the Service `errors`.
+ */
+function snapshotOf(
+  routes: Readonly<Record<string, Annotations>>,
+  ports: readonly number[],
+  errors: readonly number[] = [],
+) {
+  const services = ["web", "errors"].map((name) => ({
+    metadata: { namespace: "default", name },
+    spec: { ports: [{ port: 80 }] },
   }));
   const ingresses = Object.entries(routes).map(([name, annotations]) => ({
     metadata: {
@@ -66,8 +80,8 @@ function snapshotOf(routes: Readonly<Record<string, Annotations>>, ports: readon
   const resources = {
     ingresses,
     ingressClasses: [],
-    services: [service],
-    endpointSlices: slices,
+    services,
+    endpointSlices: [...slicesOf("web", ports), ...slicesOf("errors", errors)],
     secrets: [],
     namespaces: [],
   };
@@ -191,6 +205,30 @@ Deno.test("proxy-ssl-verify lets no request through to a backend that is not tru
   proxy.server.apply(snapshotOf({ a: values }, [secure.port]));
   assert.equal(await statusFor(proxy.port, GET("/a")), 502);
   assert.deepEqual(proxy.codes, ["upstream_untrusted"]);
+});
+
+Deno.test("default-backend gets the requests for a Service without endpoints", async () => {
+  await using backend = new Backend();
+  await using errors = new Backend(async (peer) => {
+    while (await peer.request() !== null) await peer.send(reply("we are back soon"));
+  });
+  using proxy = new TestProxy([]);
+  const routes = { a: { "default-backend": "errors" }, plain: {} };
+  for (
+    const [ports, others, a, plain] of [
+      [[], [errors.port], "200 we are back soon", "503"],
+      [[backend.port], [errors.port], "200 ok", "200 ok"],
+      [[], [], "503", "503"],
+    ] as const
+  ) {
+    proxy.server.apply(snapshotOf(routes, ports, others));
+    for (const [path, expected] of [["/a", a], ["/plain", plain]]) {
+      using client = await Peer.connect(proxy.port);
+      const answer = await client.ask(GET(path));
+      const status = statusOf(answer);
+      assert.equal(status === 200 ? `200 ${answer.body}` : String(status), expected, path);
+    }
+  }
 });
 
 Deno.test("enable-access-log and connection-proxy-header concern their Ingress alone", async () => {

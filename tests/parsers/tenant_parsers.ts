@@ -306,6 +306,7 @@ export const TENANT_PARSERS: readonly Parser[] = [
     functions: [
       "controller/translate/annotations/nginx/annotations.ts reportNginxAnnotations",
       "controller/translate/annotations/nginx/backend_wish.ts readBackendWish",
+      "controller/translate/annotations/nginx/backend_wish.ts readFallback",
       "controller/translate/annotations/nginx/nginx_annotations.ts NginxAnnotations.isHarmless",
       "controller/translate/annotations/nginx/nginx_annotations.ts NginxAnnotations.textOf",
       "controller/translate/annotations/nginx/nginx_annotations.ts new NginxAnnotations",

@@ -26,7 +26,7 @@ import { SortedList } from "../../base/sorted_list.ts";
 import { hasTlsSettings, UNUSED_TLS, type UpstreamTlsReader } from "./upstream_tls.ts";
 import { wishedProtocol } from "./wished_protocol.ts";
 import { compareText } from "../../base/text_order.ts";
-import type { BackendRef } from "../model/backend_ref.ts";
+import type { BackendRef, ServiceBackend } from "../model/backend_ref.ts";
 import type { BackendWish } from "../model/backend_wish.ts";
 
 /** What resolvers know from one translation to the next. */
@@ -87,12 +87,24 @@ export class BackendResolver {
     );
   }
 
-  /** Problems go to the report that is asked for, of the object that names the backend. */
-  resolve(backend: BackendRef, report: () => Report): Resolution {
+  /**
+   * Problems go to the report that is asked for, of the object that names the backend.
+   *
+   * @param fallback gets the requests where the Service has no endpoints, and it has some.
+   */
+  resolve(
+    backend: BackendRef,
+    report: () => Report,
+    fallback: ServiceBackend | null = null,
+  ): Resolution {
     if (backend.kind === "broken") return { action: backend.action, isServed: false };
     const found = this.#findOnce(backend);
     found.users++;
     const { fault, resolution } = found.finding;
+    if (fallback !== null) {
+      const instead = this.#resolveFallback(backend, fault, fallback, report);
+      if (instead !== null) return instead;
+    }
     if (fault !== null) {
       report().error(fieldOfFault(fault, backend), {
         reason: fault.reason,
@@ -104,6 +116,34 @@ export class BackendResolver {
       const { field, ...text } = found.finding.note;
       report().warning(field, text);
     }
+    return resolution;
+  }
+
+  /** Null where it is not needed, or has no endpoints itself. */
+  #resolveFallback(
+    backend: ServiceBackend,
+    fault: Fault | null,
+    fallback: ServiceBackend,
+    report: () => Report,
+  ): Resolution | null {
+    // Found, whether it is needed or not: so that a change of it is noticed.
+    const found = this.#findOnce(fallback);
+    found.users++;
+    const { fault: own, resolution } = found.finding;
+    if (own !== null) {
+      report().warning(fallback.nameField, {
+        reason: "DefaultBackendUnusable",
+        message: `${own.message}, so it gets no requests for backends without endpoints`,
+        remedy: own.remedy,
+      });
+      return null;
+    }
+    if (fault === null || !WITHOUT_ENDPOINTS.includes(fault.reason)) return null;
+    report().warning(fieldOfFault(fault, backend), {
+      reason: fault.reason,
+      message: `${fault.message}, so requests go to Service ${fallback.name}`,
+      remedy: fault.remedy,
+    });
     return resolution;
   }
 
@@ -254,6 +294,9 @@ function unusedTls(plan: Plan, { tls }: BackendWish): Finding | null {
   });
 }
 
+/** Faults of Services that have no endpoints, or would have none if they existed. */
+const WITHOUT_ENDPOINTS = ["EndpointsMissing", "ServiceNotFound", "ServicePortNotFound"];
+
 /** The very same as before where it says the same. */
 function keep({ wished }: KnownPlan, id: string, now: Reached): Reached {
   const before = wished.get(id);
@@ -277,8 +320,6 @@ function fieldOfFault({ at }: Fault, { nameField, portField }: ServiceBackend): 
 }
 
 const NO_SLICES: readonly Slice[] = [];
-
-type ServiceBackend = Extract<BackendRef, { readonly kind: "service" }>;
 
 interface FoundBackend {
   readonly backend: ServiceBackend;

@@ -15,7 +15,7 @@ import type { Fault, Note } from "./fault.ts";
 import type { ProblemList } from "../../base/problems.ts";
 import { type PortModel, type ServiceModel, showPort } from "./service.ts";
 import { reportUnusedTls } from "./upstream_tls.ts";
-import { upstreamId } from "../model/backend_ref.ts";
+import { FIRST_PORT, upstreamId } from "../model/backend_ref.ts";
 
 export interface BackendOptions extends EndpointOptions {
   readonly allowExternalName: boolean;
@@ -79,7 +79,7 @@ export function planBackend(
   if (chosen === undefined) {
     return missing("port", {
       reason: "ServicePortNotFound",
-      message: `Service ${name} has no TCP port ${port}`,
+      message: `Service ${name} has no TCP port${port === FIRST_PORT ? "" : ` ${port}`}`,
       remedy: service.ports.length === 0
         ? "Add the port to the Service"
         : `Write one of its ports: ${showSome(service.ports.map(showPort))}`,
@@ -105,7 +105,9 @@ export function planBackend(
       at: "name",
       status: 503,
       reason: "EndpointsMissing",
-      message: `Service ${name} has no endpoints for port ${port} (${absence})`,
+      message: `Service ${name} has no endpoints for port ${
+        port === FIRST_PORT ? chosen.port : port
+      } (${absence})`,
       remedy: `See whether its pods are ready: kubectl -n ${namespace} get endpointslices ` +
         `-l kubernetes.io/service-name=${name}`,
     },

@@ -13,6 +13,7 @@ import {
 import type { Slice } from "./endpoints.ts";
 import { isSameList } from "../../base/memo.ts";
 import { type ObjectProblem, recordProblems } from "../../base/problems.ts";
+import { FIRST_PORT } from "../model/backend_ref.ts";
 import type { ServiceModel } from "./service.ts";
 
 /** A plan with all that it was made of beside the Service and its port. */
@@ -53,7 +54,7 @@ export class PlanCache {
     const isSame = sameOptions && before.limit === limit && isSameList(before.slices, slices);
     if (isSame) return before;
     const chosen = service.ports.find((each) =>
-      typeof port === "number" ? each.port === port : each.name === port
+      typeof port === "number" ? each.port === port : port === FIRST_PORT || each.name === port
     );
     const { value, problems } = recordProblems((list) =>
       planBackend({ service, port, chosen, slices, limit }, options, list)

@@ -26,10 +26,11 @@ export class Demands {
   }
 }
 
-function readDemand({ rules, tls }: Source): Demand {
+function readDemand({ rules, tls, fallback }: Source): Demand {
   const routes = new Map<string, number>();
   const hosts = new Set<string>();
   const upstreams = new Set<string>();
+  if (fallback !== null) upstreams.add(fallback.id);
   let bytes = 0;
   const add = (id: string, host: string, path: string) => {
     if (routes.has(id)) return;

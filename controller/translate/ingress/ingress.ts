@@ -20,7 +20,7 @@ import { explainPath, looksLikePattern, readPath, readPathType } from "./path.ts
 import { recordProblems, type Report } from "../../base/problems.ts";
 import { readBackend } from "./backend.ts";
 import { HostPlaces, RoutePlace, WHOLE_HOST } from "../model/route_place.ts";
-import { readBackendWish } from "../annotations/nginx/backend_wish.ts";
+import { readBackendWish, readFallback } from "../annotations/nginx/backend_wish.ts";
 import { NginxAnnotations } from "../annotations/nginx/nginx_annotations.ts";
 import { isCanary, readProtocolWish, readRefusals } from "../annotations/nginx/refusals.ts";
 import { readRouteSettings } from "../annotations/nginx/route_settings.ts";
@@ -105,6 +105,7 @@ function readSpec(
     refusals,
     protocolWish: readProtocolWish(nginx),
     settings: readRouteSettings(nginx, pool),
+    fallback: readFallback(nginx, namespace, backendWish),
     backendWish,
     accepted: readAccepted(annotations),
     excess,
@@ -122,7 +123,7 @@ function canary(report: Report) {
     ...{ rules: [], hasRules: true, defaultBackend: null, tls: [] },
     ...{ hosts: [], takesAnyHost: false, sharesWith: [], isDying: false },
     ...{ refusals: [], protocolWish: null, backendWish: null, settings: NO_SETTINGS },
-    ...{ accepted: null, excess: null },
+    ...{ fallback: null, accepted: null, excess: null },
   };
 }
 

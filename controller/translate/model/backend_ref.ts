@@ -10,6 +10,7 @@ export type BackendRef =
     readonly kind: "service";
     readonly namespace: string;
     readonly name: string;
+    /** Its number, its name, or `FIRST_PORT`. */
     readonly port: number | string;
     /** Of the upstream that it becomes, unless the Service says itself what is wished. */
     readonly id: string;
@@ -20,6 +21,11 @@ export type BackendRef =
     readonly portField: string;
   }
   | { readonly kind: "broken"; readonly action: ReplyAction };
+
+export type ServiceBackend = Extract<BackendRef, { readonly kind: "service" }>;
+
+/** Whichever port a Service has first; no port has that name. */
+export const FIRST_PORT = "*";
 
 /** See `Upstream.id`. */
 export function upstreamId(

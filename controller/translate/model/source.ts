@@ -10,7 +10,7 @@ import type { ObjectProblem } from "../../base/problems.ts";
 import type { HostPlaces, RoutePlace } from "./route_place.ts";
 import type { RouteSettings } from "./route_settings.ts";
 import type { LastStatus, LastTlsStatus, PathStatus } from "./status.ts";
-import type { BackendRef } from "./backend_ref.ts";
+import type { BackendRef, ServiceBackend } from "./backend_ref.ts";
 import type { BackendWish } from "./backend_wish.ts";
 import type { HostField } from "./host_field.ts";
 
@@ -41,6 +41,8 @@ export interface Source {
   readonly protocolWish: ProtocolWish | null;
   /** Of all of its routes that are not closed. */
   readonly settings: RouteSettings;
+  /** Gets requests for backends without endpoints; null for none. */
+  readonly fallback: ServiceBackend | null;
   /** How its backends are spoken to; null where their Services decide. */
   readonly backendWish: BackendWish | null;
   /** Annotations that the Ingress itself says it can do without; null where it says nothing. */

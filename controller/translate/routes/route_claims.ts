@@ -89,10 +89,14 @@ export class RouteClaims {
   resolve(host: string | null, owner: Source, backend: BackendRef): ClosableResolution {
     const closed = this.#closures.of(owner, host);
     if (closed !== null) return { action: closed, isServed: false, isClosed: true };
-    if (backend.kind === "service") this.#countRequest(owner, backend.id);
+    if (backend.kind === "service") {
+      this.#countRequest(owner, backend.id);
+      if (owner.fallback !== null) this.#countRequest(owner, owner.fallback.id);
+    }
     const resolution = this.#backends.resolve(
       backend,
       () => this.#problems.about(owner.identity.ref),
+      owner.fallback,
     );
     if (owner.protocolWish === null) return resolution;
     const action = this.#closures.ofProtocol(owner, this.#backends.protocolOf(backend));

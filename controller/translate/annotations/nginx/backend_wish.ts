@@ -2,10 +2,12 @@
  * How backends are spoken to. In: annotations of one Ingress. Out: the protocol and the settings of TLS
  * that it wants in place of those of its Services; null where it says nothing.
  */
+import { FIRST_PORT, type ServiceBackend, upstreamId } from "../../model/backend_ref.ts";
 import type { BackendWish, TlsWish } from "../../model/backend_wish.ts";
 import type { NginxAnnotations } from "./nginx_annotations.ts";
 import { fieldOfAnnotation } from "./refusals.ts";
 import { BACKEND_TLS, BACKENDS } from "./rows/backends.ts";
+import { RESPONSES } from "./rows/responses.ts";
 
 const PROTOCOLS = { HTTP: "http", HTTPS: "https", GRPC: "h2c", GRPCS: "h2" } as const;
 
@@ -24,6 +26,31 @@ export function readBackendWish(
   const tls = readTls(annotations, namespace);
   if (protocol === null && tls === null) return null;
   return { protocol, protocolField: fieldOfAnnotation("backend-protocol"), tls };
+}
+
+/**
+ * The Service that gets requests for backends without endpoints; null for none.
+ *
+ * @param namespace Of the Ingress.
+ * @param wish How all of its backends are spoken to.
+ */
+export function readFallback(
+  annotations: NginxAnnotations,
+  namespace: string,
+  wish: BackendWish | null,
+): ServiceBackend | null {
+  const service = annotations.valueOf(RESPONSES, "default-backend");
+  if (service === null) return null;
+  const { name } = service;
+  const field = fieldOfAnnotation("default-backend");
+  return {
+    kind: "service",
+    ...{ namespace, name, wish },
+    port: FIRST_PORT,
+    id: upstreamId(namespace, name, FIRST_PORT, wish),
+    nameField: field,
+    portField: field,
+  };
 }
 
 /** Null where no annotation says anything. */

@@ -53,6 +53,12 @@ export const BACKENDS = {
     risk: "Low",
     scope: "service",
     value: BOOL,
+    verdict: {
+      kind: "refused",
+      because: "requests go to endpoints, which are checked one by one; behind the address of a " +
+        "Service, its EndpointSlices may lead anywhere",
+      remedy: "Remove the annotation",
+    },
     does: "sends requests to the Service's cluster address in place of its endpoints",
   }),
   "fastcgi-index": row({

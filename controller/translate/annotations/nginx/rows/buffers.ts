@@ -81,13 +81,15 @@ export const BUFFERS = {
     ...BUFFER,
     risk: "Low",
     value: ON_OFF,
-    does: "reads the backend's response ahead of the client",
+    verdict: differs('responses are streamed, as with "off"'),
+    does: "reads the backend's response ahead of the client; on by default",
   }),
   "proxy-request-buffering": row({
     ...BUFFER,
     risk: "Low",
     value: ON_OFF,
-    does: "reads the whole request body before the backend is contacted",
+    verdict: differs('request bodies are streamed, as with "off"'),
+    does: "reads the whole request body before the backend is contacted; on by default",
   }),
   "proxy-buffer-size": row({
     ...BUFFER,

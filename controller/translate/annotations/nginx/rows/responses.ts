@@ -1,5 +1,5 @@
 /** Annotations about what clients receive: headers, cookies, and replies in place of errors. */
-import { always, type Group, instead, NOT_YET, row } from "./row.ts";
+import { always, differs, type Group, NOT_YET, row } from "./row.ts";
 import { BOOL, LINE, objectName, SERVICE, STATUS_CODES } from "./value.ts";
 
 const RESPONSE = { scope: "path", invalid: "default", protects: false, verdict: NOT_YET } as const;
@@ -23,10 +23,8 @@ export const RESPONSES = {
     ...RESPONSE,
     risk: "Low",
     value: SERVICE,
-    verdict: instead(
-      "spec.defaultBackend gets what no path takes; nothing yet takes requests whose Service has no endpoints",
-    ),
-    does: "names the Service for requests whose backend has no endpoints",
+    verdict: differs("requests have no X-Code and other headers about the error"),
+    does: "names the Service for requests whose backend has no endpoints; its first port is used",
   }),
   "disable-proxy-intercept-errors": row({
     ...RESPONSE,
