@@ -166,6 +166,46 @@ Deno.test("a streamed body is sent again as a whole if it is kept, and once if i
   }
 });
 
+Deno.test("a body that is still arriving is sent on whole after an early response", async () => {
+  const body = "0123456789".repeat(5_000);
+  const early = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n";
+  await using hasty = new Backend(async (peer) => {
+    // The head and some of the body.
+    await peer.read();
+    await peer.send(early);
+    await peer.ended();
+  });
+  await using hastyOverHttp2 = await H2Server.start((stream) => {
+    stream.respond({ ":status": 503 }, { endStream: true });
+  });
+  await using other = echoingBackend();
+  await using otherOverHttp2 = await H2Server.start((stream) => {
+    stream.respond({ ":status": 200 });
+    stream.pipe(stream);
+  });
+  const retry: Policy["retry"] = { on: ["503"], bodyBytes: body.length };
+  for (
+    const upstream of [
+      upstreamTo(WEB, [hasty.port, other.port]),
+      upstreamTo(WEB, [hastyOverHttp2.port, otherOverHttp2.port], "h2c"),
+    ]
+  ) {
+    using proxy = proxyTo(upstream, { retry });
+    for (let i = 0; i < 6; i++) {
+      using client = await Peer.connect(proxy.port);
+      await client.send(text("PUT", body).slice(0, -body.length + 100));
+      // While the first endpoint responds, more comes by and by.
+      for (let at = 100; at < body.length; at += 7_000) {
+        await new Promise((resume) => setTimeout(resume, i));
+        await client.send(body.slice(at, at + 7_000));
+      }
+      const answer = await client.answer();
+      assert.equal(statusOf(answer), 200, upstream.protocol);
+      assert.equal(answer.body, body);
+    }
+  }
+});
+
 Deno.test("HTTP/2 backends are retried after a status and a timeout, with the body", async () => {
   await using failing = await H2Server.start((stream, head) => {
     if (head["x-silent"] !== undefined) return;
