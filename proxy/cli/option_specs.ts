@@ -4,7 +4,7 @@
  */
 import { LOG_FORMATS, LOG_LEVELS } from "../../shared/log.ts";
 import { defineOptions } from "../../shared/options.ts";
-import { BALANCES } from "../../shared/snapshot/balances.ts";
+import { BALANCES } from "../../shared/snapshot/setting_values.ts";
 import { parseControllerUrl } from "../config/stream/controller_address.ts";
 
 /** As a label's value is: https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/ */

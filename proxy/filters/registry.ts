@@ -13,6 +13,8 @@ import { FilterChain } from "./filter_chain.ts";
 import { grpcWeb, isGrpcWeb } from "./grpc_web.ts";
 import { requestHeaders, responseHeaders } from "./header_change.ts";
 import { maxForwards } from "./max_forwards.ts";
+import { redirect } from "./redirect.ts";
+import { requestHost } from "./request_host.ts";
 
 type Kind = FilterSpec["kind"];
 
@@ -23,6 +25,8 @@ export type FilterMakers = { readonly [K in Kind]: (spec: SpecOf<K>) => Filter }
 
 export const MAKERS: FilterMakers = {
   "access": access,
+  "redirect": redirect,
+  "request-host": requestHost,
   "request-headers": requestHeaders,
   "response-headers": responseHeaders,
 };
@@ -32,8 +36,11 @@ type OwnKind = "max-forwards" | "grpc-web";
 
 /** Filters of one kind keep the order of the snapshot: those of the route, then the backend's. */
 const REQUEST_ORDER: readonly (Kind | OwnKind)[] = [
+  // nginx responds with `return` before it checks who sends the request.
+  "redirect",
   "access",
   "max-forwards",
+  "request-host",
   "request-headers",
   "response-headers",
   "grpc-web",
@@ -43,8 +50,10 @@ const RESPONSE_ORDER: readonly (Kind | OwnKind)[] = [
   "grpc-web",
   "request-headers",
   "response-headers",
+  "request-host",
   "max-forwards",
   "access",
+  "redirect",
 ];
 
 interface Made {

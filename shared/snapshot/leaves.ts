@@ -164,3 +164,23 @@ export const headerValue: Leaf = plain(
   "no value of a header",
   "write visible characters of latin1, without blanks at both ends",
 );
+
+/** Only visible ASCII: nothing of it ends the line. `//host` would be a host, not a path. */
+export const redirectLocation: Leaf = plain(
+  (text) => /^(?:https?:\/\/[-\w.[]|\/(?![/\\]))[\x21-\x7e]*$/i.test(text),
+  "no location of a redirect",
+  "write a URL with http or https, or an absolute path",
+);
+
+export const redirectedPath: Leaf = plain(
+  (text) => /^\/[\x21-\x7e]*$/.test(text),
+  "no path",
+  "write an absolute path",
+);
+
+/** A part of an authority (RFC 3986 §3.2). */
+export const hostText: Leaf = plain(
+  (text) => /^[-.:\w[\]]+$/.test(text),
+  "no part of a host",
+  "write letters, digits, dots, hyphens and colons",
+);

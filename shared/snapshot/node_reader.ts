@@ -10,8 +10,7 @@ import type { Static, TSchema } from "typebox";
 import { Compile, type Validator } from "typebox/compile";
 import { Redacted } from "../redacted.ts";
 import { type ConfigCheck, describe, isObject, kindOf } from "./config_check.ts";
-import type { Frozen } from "./frozen.ts";
-import type { Hints } from "./schema.ts";
+import type { Frozen, Hints } from "./schema_hints.ts";
 
 /** A schema as its own description: JSON Schema, and what `Hints` adds. */
 export interface Node extends Hints {

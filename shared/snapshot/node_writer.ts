@@ -4,7 +4,7 @@
  */
 import type { Static, TSchema } from "typebox";
 import type { Secret } from "../redacted.ts";
-import type { Frozen } from "./frozen.ts";
+import type { Frozen } from "./schema_hints.ts";
 import type { Node } from "./node_reader.ts";
 import { sha256Of } from "./published_set.ts";
 

@@ -238,7 +238,36 @@ Deno.test("each error is reported with its place, and rejects the file", async (
     [
       "filterSets",
       [{ id: "f", filters: [{ kind: "rewrite" }] }],
-      '$.filterSets[0].filters[0].kind: "rewrite" is none of "request-headers", "response-headers", "access"',
+      '$.filterSets[0].filters[0].kind: "rewrite" is none of "request-headers", "response-headers", ' +
+      '"access", "redirect", "request-host"',
+    ],
+    [
+      "filterSets",
+      [{
+        id: "f",
+        filters: ["//evil.test/", "https:///a", "a", "/a\r\nx: y", "/\\a"].map((location) => {
+          return { kind: "redirect", status: 302, location };
+        }),
+      }],
+      '$.filterSets[0].filters[0].location: "//evil.test/" is no location of a redirect',
+      '$.filterSets[0].filters[1].location: "https:///a" is no location of a redirect',
+      '$.filterSets[0].filters[2].location: "a" is no location of a redirect',
+      '$.filterSets[0].filters[3].location: "/a\\r\\nx: y" is no location of a redirect',
+      '$.filterSets[0].filters[4].location: "/\\\\a" is no location of a redirect',
+    ],
+    [
+      "filterSets",
+      [{
+        id: "f",
+        filters: [
+          { kind: "redirect", status: 304, location: "/a" },
+          { kind: "request-host", parts: [] },
+          { kind: "request-host", parts: [{ kind: "text", text: "a\r\nx: y" }] },
+        ],
+      }],
+      "$.filterSets[0].filters[0].status: 304 is none of 301, 302, 303, 307, 308",
+      "$.filterSets[0].filters[1].parts: it is empty",
+      '$.filterSets[0].filters[2].parts[0].text: "a\\r\\nx: y" is no part of a host',
     ],
     [
       "filterSets",

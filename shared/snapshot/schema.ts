@@ -6,17 +6,14 @@
  * (`node_reader.ts`), JSON, equality and ids by content (`node_writer.ts`). A field is added in this
  * one place.
  */
-import Type, { type TProperties } from "typebox";
+import Type from "typebox";
 import type { Secret } from "../redacted.ts";
-import { BALANCES } from "./balances.ts";
+import { FILTER } from "./filter_schema.ts";
 import {
   certificateHost,
-  changeableHeader,
   endpointAddress,
   headerName,
-  headerValue,
   httpMethod,
-  type Leaf,
   loopMark,
   network,
   resolvableName,
@@ -24,51 +21,9 @@ import {
   routeHost,
   serverName,
 } from "./leaves.ts";
-import { MAX_RETRY_BODY, MAX_TIMEOUT, MAX_TRIES } from "./policy_limits.ts";
 import { isCanonicalPath, readRoutePath } from "./route_path.ts";
-
-/** What a schema says besides JSON Schema; `node_reader.ts` reads it. */
-export interface Hints {
-  /** The form of a text. */
-  readonly leaf?: Leaf;
-  /** A text that is held as a `Secret`, and written only where keys may be. */
-  readonly secret?: true;
-  /** An unknown field refuses the object; elsewhere it costs a warning and has no effect. */
-  readonly strict?: true;
-  /** What a value is that is left out; `path` is where it would be. */
-  readonly missing?: (path: string) => unknown;
-  /** An unknown choice costs a warning and the field, not the file: `what` it is, and the remedy. */
-  readonly lenient?: { readonly what: string; readonly remedy: string };
-  /** What to write in place of a value that is not the constant. */
-  readonly remedy?: string;
-  /** The key of an element; one with the key of an earlier one is left out with a warning. */
-  readonly uniqueBy?: readonly string[];
-  /** The one form of an object whose fields are right each. */
-  readonly form?: Form;
-}
-
-export type FormReading =
-  | { readonly ok: true; readonly value: object }
-  | {
-    readonly ok: false;
-    /** Of the wrong field. */
-    readonly field: string;
-    readonly message: string;
-    readonly remedy: string;
-    /** The object is left out of its list, and the file goes on. */
-    readonly isLeftOut: boolean;
-  };
-
-export type Form = (value: never) => FormReading;
-
-function object<P extends TProperties>(properties: P, hints: Hints = {}) {
-  return Type.Object(properties, { additionalProperties: false, ...hints });
-}
-
-/** A text of a form that compiled checks and readers share. */
-function formed(leaf: Leaf) {
-  return Type.Refine(Type.String({ leaf }), leaf.isCanonical);
-}
+import { formed, object } from "./schema_hints.ts";
+import { BALANCES, MAX_RETRY_BODY, MAX_TIMEOUT, MAX_TRIES } from "./setting_values.ts";
 
 const NAME = Type.String({ minLength: 1 });
 const PORT = Type.Integer({ minimum: 1, maximum: 65535 });
@@ -234,40 +189,6 @@ export const LISTENER = object({
   fallThrough: Type.Boolean(),
   origin: ORIGIN,
 }, { strict: true });
-
-const HEADER_LINE = object(
-  { name: formed(changeableHeader), value: formed(headerValue) },
-  { strict: true },
-);
-
-const HEADER_CHANGE = {
-  /** In place of all that have the name. */
-  set: Type.Optional(Type.Array(HEADER_LINE)),
-  add: Type.Optional(Type.Array(HEADER_LINE)),
-  remove: Type.Optional(Type.Array(formed(changeableHeader))),
-};
-
-const REQUEST_HEADERS = object(
-  { kind: Type.Literal("request-headers"), ...HEADER_CHANGE },
-  { strict: true },
-);
-
-const RESPONSE_HEADERS = object(
-  { kind: Type.Literal("response-headers"), ...HEADER_CHANGE },
-  { strict: true },
-);
-
-/** Who may send requests: others get 403, before any other filter of the route runs. */
-const ACCESS = object({
-  kind: Type.Literal("access"),
-  /** Networks whose clients are rejected; it counts before `allow`. */
-  deny: Type.Optional(Type.Array(formed(network), { minItems: 1 })),
-  /** Networks whose clients are admitted; missing: all. */
-  allow: Type.Optional(Type.Array(formed(network), { minItems: 1 })),
-}, { strict: true });
-
-/** One vocabulary for annotations, filters of the Gateway API and policies. */
-export const FILTER = Type.Union([REQUEST_HEADERS, RESPONSE_HEADERS, ACCESS]);
 
 export const FILTER_SET = object({
   /** Hash of the content. */

@@ -6,7 +6,8 @@
  * are `Secret` values so that they never print.
  */
 import type { Static, TSchema } from "typebox";
-import type { Frozen } from "./frozen.ts";
+import type { Frozen } from "./schema_hints.ts";
+import type { FILTER } from "./filter_schema.ts";
 import type * as schema from "./schema.ts";
 
 /** Raised when an older reader would misunderstand the file, or would refuse a part of it. */
@@ -25,11 +26,11 @@ export interface ForwardAction extends Of<typeof schema.FORWARD> {}
 export interface ReplyAction extends Of<typeof schema.REPLY> {}
 export type Action = ForwardAction | ReplyAction;
 export interface FilterSet extends Of<typeof schema.FILTER_SET> {}
-export type FilterSpec = Of<typeof schema.FILTER>;
+export type FilterSpec = Of<typeof FILTER>;
 export interface Policy extends Of<typeof schema.POLICY> {}
 export interface Origin extends Of<typeof schema.ORIGIN> {}
 export interface Upstream extends Of<typeof schema.UPSTREAM> {}
-export type { Balance } from "./balances.ts";
+export type { Balance } from "./setting_values.ts";
 export interface UpstreamTls extends Of<typeof schema.UPSTREAM_TLS> {}
 export interface EndpointList extends Of<typeof schema.ENDPOINT_LIST> {}
 export interface DnsName extends Of<typeof schema.DNS_NAME> {}

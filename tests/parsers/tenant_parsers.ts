@@ -311,6 +311,8 @@ export const TENANT_PARSERS: readonly Parser[] = [
       "controller/translate/annotations/nginx/nginx_annotations.ts NginxAnnotations.textOf",
       "controller/translate/annotations/nginx/nginx_annotations.ts new NginxAnnotations",
       "controller/translate/annotations/nginx/refusals.ts fieldOfAnnotation",
+      "controller/translate/annotations/nginx/request_host.ts readRequestHost",
+      "controller/translate/annotations/nginx/route_settings.ts readRouteSettings",
       "controller/translate/annotations/nginx/rows/access.ts admitAll",
       "controller/translate/annotations/nginx/table.ts isOff",
       "shared/net/network_set.ts canonicalNetwork",

@@ -17,6 +17,8 @@ const ANNOTATIONS: readonly Readonly<Record<string, string>>[] = [
   { "nginx.ingress.kubernetes.io/backend-protocol": "GRPC" },
   { "nginx.ingress.kubernetes.io/denylist-source-range": "10.0.0.0/8" },
   { "nginx.ingress.kubernetes.io/whitelist-source-range": "192.0.2.0/24, ::1" },
+  { "nginx.ingress.kubernetes.io/app-root": "/app" },
+  { "nginx.ingress.kubernetes.io/upstream-vhost": "web.$namespace" },
 ];
 
 export class RandomIngresses {

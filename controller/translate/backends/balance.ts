@@ -3,7 +3,7 @@
  * that it asks for, or none, for which the proxy has a default.
  */
 import type { Balance } from "../../../shared/snapshot/types.ts";
-import { BALANCES } from "../../../shared/snapshot/balances.ts";
+import { BALANCES } from "../../../shared/snapshot/setting_values.ts";
 import type { Identified } from "../../base/identity.ts";
 import { fieldOf, isAbsent, quote } from "../../base/json.ts";
 import type { ProblemList } from "../../base/problems.ts";

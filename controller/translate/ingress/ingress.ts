@@ -104,7 +104,7 @@ function readSpec(
     tls: Array.from(tls, (entry, i) => readTls(entry, `spec.tls[${i}]`, reading)),
     refusals,
     protocolWish: readProtocolWish(nginx),
-    settings: readRouteSettings(nginx, pool),
+    settings: readRouteSettings(nginx, namespace, pool),
     fallback: readFallback(nginx, namespace, backendWish),
     backendWish,
     accepted: readAccepted(annotations),

@@ -6,7 +6,7 @@ import {
   MAX_RETRY_BODY,
   MAX_TIMEOUT,
   MAX_TRIES,
-} from "../../../../shared/snapshot/policy_limits.ts";
+} from "../../../../shared/snapshot/setting_values.ts";
 import type { Policy } from "../../../../shared/snapshot/types.ts";
 import type { PolicySpec } from "../../model/route_settings.ts";
 import type { NginxAnnotations } from "./nginx_annotations.ts";

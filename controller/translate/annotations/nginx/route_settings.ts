@@ -10,10 +10,15 @@ import type { PolicySpec, RouteSettings, RouteSettingsPool } from "../../model/r
 import { readAccess } from "./access.ts";
 import type { NginxAnnotations } from "./nginx_annotations.ts";
 import { readPolicy } from "./policy.ts";
+import { readAppRoot, readRedirect } from "./redirects.ts";
+import { readRequestHost } from "./request_host.ts";
 
 /** In the order in which filters of one kind meet requests; that of the kinds is the proxy's. */
-const FILTERS: readonly ((annotations: NginxAnnotations) => FilterSpec | null)[] = [
+const FILTERS: readonly ((a: NginxAnnotations, namespace: string) => FilterSpec | null)[] = [
+  readAppRoot,
+  readRedirect,
   readAccess,
+  readRequestHost,
 ];
 
 /** Fields of two readers must not have the same names. */
@@ -21,11 +26,13 @@ const POLICIES: readonly ((annotations: NginxAnnotations) => PolicySpec)[] = [
   readPolicy,
 ];
 
+/** @param namespace Of the Ingress. */
 export function readRouteSettings(
   annotations: NginxAnnotations,
+  namespace: string,
   pool: RouteSettingsPool,
 ): RouteSettings {
-  const filters = FILTERS.flatMap((read) => read(annotations) ?? []);
+  const filters = FILTERS.flatMap((read) => read(annotations, namespace) ?? []);
   const policy = Object.assign({}, ...POLICIES.map((read) => read(annotations)));
   return pool.of(filters, policy);
 }

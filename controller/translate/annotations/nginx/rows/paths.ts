@@ -1,7 +1,7 @@
 /** Annotations about which requests a path takes, and what the backend receives of them. */
 import { asList, fieldOf } from "../../../../base/json.ts";
 import { differs, type Group, instead, NOT_YET, row } from "./row.ts";
-import { TEMPLATE, URL_TEMPLATE } from "./template.ts";
+import { HOST_TEMPLATE, TEMPLATE, URL_TEMPLATE } from "./template.ts";
 import { BOOL, LINE, listOf, oneOf, text } from "./value.ts";
 
 const PATH_ROW = { scope: "path", invalid: "default", protects: false, verdict: NOT_YET } as const;
@@ -40,7 +40,9 @@ export const PATHS = {
   "upstream-vhost": row({
     ...PATH_ROW,
     risk: "Low",
-    value: TEMPLATE,
+    value: HOST_TEMPLATE,
+    verdict: differs("of variables, $host, $http_host, $best_http_host and $namespace are known"),
+    invalid: "close",
     does: "sets Host of the request for the backend",
   }),
   "x-forwarded-prefix": row({

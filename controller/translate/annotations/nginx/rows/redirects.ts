@@ -1,35 +1,40 @@
 /** Annotations that answer requests with a redirect. */
 import { asList, fieldOf } from "../../../../base/json.ts";
-import { always, flag, type Group, instead, NOT_YET, row } from "./row.ts";
-import { ABSOLUTE_PATH, BOOL, int, URL_TEXT } from "./value.ts";
+import { always, differs, flag, type Group, HONOURED, instead, NOT_YET, row } from "./row.ts";
+import { BOOL, REDIRECT_PATH, REDIRECT_URL, redirectCode } from "./value.ts";
 
 const REDIRECT = { scope: "path", invalid: "default", protects: false, verdict: NOT_YET } as const;
+
+/** The redirect to HTTPS may concern what must not be sent in plain text, so it comes first here. */
+const AFTER_HTTPS = "plain HTTP to a host with a certificate is redirected to HTTPS first";
 
 export const REDIRECTS = {
   "permanent-redirect": row({
     ...REDIRECT,
     risk: "Medium",
-    value: URL_TEXT,
-    breaks: true,
-    does: "answers with 301 to this URL",
+    value: REDIRECT_URL,
+    verdict: differs(AFTER_HTTPS),
+    does: "responds with 301 and this URL",
   }),
   "permanent-redirect-code": row({
     ...REDIRECT,
     risk: "Low",
-    value: int(300, 308),
+    value: redirectCode([301, 302, 303, 307, 308]),
+    verdict: HONOURED,
     does: "replaces 301 of permanent-redirect",
   }),
   "temporal-redirect": row({
     ...REDIRECT,
     risk: "Medium",
-    value: URL_TEXT,
-    breaks: true,
-    does: "answers with 302 to this URL",
+    value: REDIRECT_URL,
+    verdict: differs(AFTER_HTTPS),
+    does: "responds with 302 and this URL",
   }),
   "temporal-redirect-code": row({
     ...REDIRECT,
     risk: "Low",
-    value: int(300, 307),
+    value: redirectCode([301, 302, 303, 307]),
+    verdict: HONOURED,
     does: "replaces 302 of temporal-redirect",
   }),
   "from-to-www-redirect": row({
@@ -43,8 +48,11 @@ export const REDIRECTS = {
     ...REDIRECT,
     risk: "Medium",
     scope: "host",
-    value: ABSOLUTE_PATH,
-    does: "redirects requests for / to this path",
+    value: REDIRECT_PATH,
+    verdict: differs(
+      `requests for / are redirected where a path of the same Ingress takes them; ${AFTER_HTTPS}`,
+    ),
+    does: "redirects requests for / to this path with 302",
   }),
   "ssl-redirect": row({
     ...REDIRECT,

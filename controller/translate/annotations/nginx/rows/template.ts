@@ -61,3 +61,22 @@ export const URL_TEMPLATE: ValueType<readonly TemplatePart[]> = {
   read: (text) =>
     /^https?:\/\/[^/?#\s]/i.test(text) && !/\s/.test(text) ? parseTemplate(text) : null,
 };
+
+/** Variables of the client's host, and of the Ingress. */
+const HOST_VARIABLES: ReadonlySet<string> = new Set([
+  ...["best_http_host", "host", "http_host", "namespace"],
+]);
+
+/** A host that may be made of the client's. */
+export const HOST_TEMPLATE: ValueType<readonly TemplatePart[]> = {
+  ...TEMPLATE,
+  what: "host, which may have $host, $http_host and $namespace",
+  read: (text) => {
+    const parts = parseTemplate(text);
+    return parts?.every((part) =>
+        part.kind === "variable" ? HOST_VARIABLES.has(part.name) : /^[-.:\w[\]]+$/.test(part.text)
+      )
+      ? parts
+      : null;
+  },
+};

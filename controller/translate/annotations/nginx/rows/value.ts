@@ -184,16 +184,31 @@ export const HEADER_NAME_TEXT: Readonly<ValueType<string>> = text(HEADER_NAME, "
 /** One line without control characters; its feature checks more. */
 export const LINE: Readonly<ValueType<string>> = text(/^[^\p{Cc}]+$/u, "text");
 
-/** An absolute http or https URL. */
-export const URL_TEXT: Readonly<ValueType<string>> = text(
-  /^https?:\/\/[^\s"'\\<>{}]+$/i,
-  "http or https URL",
-);
-
 export const ABSOLUTE_PATH: Readonly<ValueType<string>> = text(
   /^\/[^\s"'\\<>{}]*$/,
   "absolute path",
 );
+
+/** Of a redirect: it goes into a header as it stands, and `$` is a variable of nginx. */
+export const REDIRECT_URL: Readonly<ValueType<string>> = text(
+  /^https?:\/\/[-\w.[][^\s$"'\\<>{}\x80-\uffff]*$/i,
+  "http or https URL without variables",
+);
+
+/** `//host` would be a host, and a redirect from `/` to `/` never ends. */
+export const REDIRECT_PATH: Readonly<ValueType<string>> = text(
+  /^\/(?!\/)[^\s$"'\\<>{}\x80-\uffff]+$/,
+  "absolute path other than / without variables",
+);
+
+/** Of the codes that ingress-nginx accepts those with which nginx sends a Location. */
+export function redirectCode<const T extends number>(codes: readonly T[]): ValueType<T> {
+  return {
+    ...SWITCH,
+    what: `one of ${codes.join(", ")}`,
+    read: (value) => codes.find((code) => String(code) === value) ?? null,
+  };
+}
 
 /** Characters of a regular expression that ingress-nginx accepts; its syntax is checked by its feature. */
 export const PATTERN: Readonly<ValueType<string>> = text(

@@ -10,9 +10,11 @@ import {
   objectName,
   ON_OFF,
   oneOf,
+  REDIRECT_PATH,
+  REDIRECT_URL,
+  redirectCode,
   SIZE,
   STATUS_CODES,
-  URL_TEXT,
   type ValueType,
 } from "./value.ts";
 
@@ -82,11 +84,22 @@ const CASES: readonly (readonly [
     [" ", null],
   ]],
   ["status codes have three digits", STATUS_CODES, [["404, 503", ["404", "503"]], ["4xx", null]]],
-  ["a URL is http or https", URL_TEXT, [
+  ["a URL is http or https, with a host and without variables", REDIRECT_URL, [
     ["https://example.com/x?y=z", "https://example.com/x?y=z"],
-    ["//example.com/", null],
-    ["javascript:alert(1)", null],
-    ["https://a b/", null],
+    ["HTTP://[::1]:8080/#a", "HTTP://[::1]:8080/#a"],
+    ...["//example.com/", "javascript:alert(1)", "https://a b/", "https:///a", "https://@a/"]
+      .map((text) => [text, null] as const),
+    ...["https://$host/", "https://a/é", "https://a/\r\nX: y", 'https://a/"', "https:/\\a"]
+      .map((text) => [text, null] as const),
+  ]],
+  ["a path to redirect to is neither a host nor /", REDIRECT_PATH, [
+    ["/a/?b=c", "/a/?b=c"],
+    ...["/", "//a", "a", "https://a/", "/$a", "/a b", "/\\a", "/é"]
+      .map((text) => [text, null] as const),
+  ]],
+  ["a redirect has a code with a Location", redirectCode([301, 302]), [
+    ["302", 302],
+    ...["304", "0302", "+302", "302 "].map((text) => [text, null] as const),
   ]],
   ["a line has no control characters", LINE, [["a b", "a b"], ["a\nb", null], ["a\u0000", null]]],
   ["an object's name may have a namespace", objectName("Secret"), [

@@ -1,0 +1,34 @@
+/**
+ * Redirects of a route. In: a status and a location. Out: a filter that responds with both in place of
+ * an upstream. The schema has refused locations that would end their line, or lead to another host
+ * although they look like a path.
+ */
+import { STATUS_CODES } from "node:http";
+import type { FilterSpec } from "../../shared/snapshot/types.ts";
+import { fieldsOf } from "../http/fields.ts";
+import { type Exchange, NO_BODY, ResponseHead } from "../http/message.ts";
+import type { Filter } from "./filter.ts";
+
+type Redirect = Extract<FilterSpec, { readonly kind: "redirect" }>;
+
+export function redirect({ status, location, path }: Redirect): Filter {
+  const isPath = location.startsWith("/");
+  return {
+    request: (x) => {
+      if (path !== undefined && x.request.path !== path) return null;
+      const head = new ResponseHead();
+      head.status = status;
+      head.reason = STATUS_CODES[status] ?? "";
+      head.fields = fieldsOf([["Location", isPath ? origin(x) + location : location]]);
+      head.bodyLength = head.contentLength = 0;
+      // Whether the request's body has come already, or is still to be waited for, is chance.
+      head.closes = x.request.bodyLength !== 0;
+      return { head, body: NO_BODY };
+    },
+  };
+}
+
+/** Of the URL that the client has requested; "" where it named no host, as HTTP/1.0 may. */
+function origin({ client, request: { authority } }: Exchange): string {
+  return authority === "" ? "" : `${client.secure ? "https" : "http"}://${authority}`;
+}

@@ -1,0 +1,78 @@
+/**
+ * Schemas of the filters of a snapshot. In: nothing. Out: one object for each kind, and their union.
+ */
+import Type from "typebox";
+import {
+  changeableHeader,
+  headerValue,
+  hostText,
+  network,
+  redirectedPath,
+  redirectLocation,
+} from "./leaves.ts";
+import { formed, object } from "./schema_hints.ts";
+
+const HEADER_LINE = object(
+  { name: formed(changeableHeader), value: formed(headerValue) },
+  { strict: true },
+);
+
+const HEADER_CHANGE = {
+  /** In place of all that have the name. */
+  set: Type.Optional(Type.Array(HEADER_LINE)),
+  add: Type.Optional(Type.Array(HEADER_LINE)),
+  remove: Type.Optional(Type.Array(formed(changeableHeader))),
+};
+
+const REQUEST_HEADERS = object(
+  { kind: Type.Literal("request-headers"), ...HEADER_CHANGE },
+  { strict: true },
+);
+
+const RESPONSE_HEADERS = object(
+  { kind: Type.Literal("response-headers"), ...HEADER_CHANGE },
+  { strict: true },
+);
+
+/** Who may send requests: others get 403. Only redirects come before. */
+const ACCESS = object({
+  kind: Type.Literal("access"),
+  /** Networks whose clients are rejected; it counts before `allow`. */
+  deny: Type.Optional(Type.Array(formed(network), { minItems: 1 })),
+  /** Networks whose clients are admitted; missing: all. */
+  allow: Type.Optional(Type.Array(formed(network), { minItems: 1 })),
+}, { strict: true });
+
+/** A redirect in place of the upstream's response; of several the first counts. */
+const REDIRECT = object({
+  kind: Type.Literal("redirect"),
+  status: Type.Enum([301, 302, 303, 307, 308]),
+  /** A URL, or a path on the scheme, host and port that the client has requested. */
+  location: formed(redirectLocation),
+  /** The only path that is redirected; missing: all of the route. */
+  path: Type.Optional(formed(redirectedPath)),
+}, { strict: true });
+
+/** Host of requests to the upstream: its parts in one. */
+const REQUEST_HOST = object({
+  kind: Type.Literal("request-host"),
+  parts: Type.Array(
+    Type.Union([
+      object({ kind: Type.Literal("text"), text: formed(hostText) }, { strict: true }),
+      /** The host that the client has requested, in lower case and without port. */
+      object({ kind: Type.Literal("host") }, { strict: true }),
+      /** Host as the client has sent it. */
+      object({ kind: Type.Literal("authority") }, { strict: true }),
+    ]),
+    { minItems: 1 },
+  ),
+}, { strict: true });
+
+/** One vocabulary for annotations, filters of the Gateway API and policies. */
+export const FILTER = Type.Union([
+  REQUEST_HEADERS,
+  RESPONSE_HEADERS,
+  ACCESS,
+  REDIRECT,
+  REQUEST_HOST,
+]);

@@ -1,0 +1,76 @@
+/**
+ * Ingresses with annotations of ingress-nginx, for tests. In: annotations and paths by name. Out: the
+ * snapshot that the controller makes of them, with one Service behind all paths.
+ */
+import { translate, type TranslateOptions } from "../../controller/translate/translator.ts";
+import type { Snapshot } from "../../shared/snapshot/types.ts";
+
+export interface AnnotatedIngress {
+  /** By names without the prefix. */
+  readonly annotations: Readonly<Record<string, string>>;
+  /** Missing: any host. */
+  readonly host?: string;
+  readonly paths: readonly (readonly [path: string, pathType: string])[];
+}
+
+const OPTIONS: TranslateOptions = {
+  ingressClasses: ["pingress"],
+  controllerNames: [],
+  watchIngressWithoutClass: false,
+  defaultBackend: null,
+  allowExternalName: false,
+  defaultCertificate: null,
+  acceptUnsupported: [],
+  allowAcceptUnsupportedAnnotation: false,
+  allowLocalEndpoints: true,
+  hostOwnership: "namespace",
+  version: { epoch: "test", seen: {} },
+};
+
+/** @param ports Of the endpoints, on the loopback address. */
+export function annotatedSnapshot(
+  ingresses: Readonly<Record<string, AnnotatedIngress>>,
+  ports: readonly number[],
+): Snapshot {
+  const service = {
+    metadata: { namespace: "default", name: "web" },
+    spec: { ports: [{ port: 80 }] },
+  };
+  const slices = ports.map((port) => ({
+    metadata: {
+      namespace: "default",
+      name: `web-${port}`,
+      labels: { "kubernetes.io/service-name": "web" },
+    },
+    addressType: "IPv4",
+    ports: [{ port }],
+    endpoints: [{ addresses: ["127.0.0.1"] }],
+  }));
+  const backend = { service: { name: "web", port: { number: 80 } } };
+  const objects = Object.entries(ingresses).map(([name, { annotations, host, paths }]) => ({
+    metadata: {
+      namespace: "default",
+      name,
+      annotations: Object.fromEntries(
+        Object.entries(annotations)
+          .map(([key, text]) => [`nginx.ingress.kubernetes.io/${key}`, text]),
+      ),
+    },
+    spec: {
+      ingressClassName: "pingress",
+      rules: [{
+        ...(host === undefined ? {} : { host }),
+        http: { paths: paths.map(([path, pathType]) => ({ path, pathType, backend })) },
+      }],
+    },
+  }));
+  const cluster = {
+    ingresses: objects,
+    ingressClasses: [],
+    services: [service],
+    endpointSlices: slices,
+    secrets: [],
+    namespaces: [],
+  };
+  return translate(cluster, null, OPTIONS, () => 0).snapshot;
+}
