@@ -16,7 +16,9 @@ import { prepareRequest, requestIdOf } from "../http/forwarded_headers.ts";
 import type { Limits } from "../http/limits.ts";
 import { type LoopMark, MAX_OWN_MARKS } from "../http/loop_mark.ts";
 import { redirectLocation, redirectTo } from "../filters/https_redirect.ts";
+import { FilterChain } from "../filters/filter_chain.ts";
 import { FilteredExchange } from "../filters/filtered_exchange.ts";
+import { canGather, gather, type GatheredBody } from "./gathered_body.ts";
 import { type Body, type Exchange, NO_BODY, type ResponseHead } from "../http/message.ts";
 import { localReply } from "./local_reply.ts";
 import { isBlameless, isUnreachable, replayBody, RetryState } from "./retry.ts";
@@ -116,9 +118,39 @@ export class Forwarder {
       return this.#localReply(exchange, new ProxyError("too_many_bodies"));
     }
     this.#context.telemetry.exchangeBegun(exchange);
+    if (policy.requestBuffer !== 0 && canGather(exchange)) {
+      return this.#forwardGathered(exchange, action.upstream, policy);
+    }
     return exchange.request.isGrpc
       ? this.#forwardGrpc(exchange, action.upstream, policy)
       : this.#forward(exchange, action.upstream, policy);
+  }
+
+  /** Forwards once the body is there, or as much of it as the policy says. */
+  async #forwardGathered(
+    exchange: Exchange,
+    upstream: HttpUpstream,
+    policy: RoutePolicy,
+  ): Promise<void> {
+    let gathered: GatheredBody;
+    try {
+      gathered = await gather(exchange.body, policy.requestBuffer);
+    } catch (thrown) {
+      return this.#localReply(exchange, asProxyError(thrown, "internal"));
+    }
+    const { reason } = exchange.cancellation;
+    if (exchange.isOver || reason !== null) {
+      return this.#localReply(exchange, reason ?? new ProxyError("client_gone"));
+    }
+    const own = exchange instanceof FilteredExchange
+      ? exchange
+      : new FilteredExchange(exchange, NOTHING);
+    own.payload = gathered.whole;
+    own.body = gathered.body;
+    if (gathered.whole !== null && gathered.body.trailers === null) {
+      own.request.bodyLength = own.request.contentLength = gathered.whole.length;
+    }
+    return this.#forward(own, upstream, policy);
   }
 
   /** What a filter throws ends the request: one that decides must not be passed by its failure. */
@@ -335,6 +367,9 @@ export class Forwarder {
     });
   }
 }
+
+/** Of an exchange that differs from its connection's in its body alone. */
+const NOTHING = new FilterChain([], []);
 
 /** Whether the body is known to be too large; if not, what comes of it is held to the limit (bytes). */
 function exceeds(exchange: Exchange, limit: number): boolean {

@@ -54,6 +54,7 @@ Deno.test("a policy overrides what it sets, and inherits the rest from the proce
     tries: 1,
     bodyLimit: DEFAULT_LIMITS.bodyBytes,
     retry: null,
+    requestBuffer: 0,
     upstreamKeepAlive: true,
     accessLog: true,
   });

@@ -13,6 +13,8 @@ export interface RoutePolicy {
   readonly bodyLimit: number;
   /** Null for a route that says nothing: then there is no state before a first attempt has failed. */
   readonly retry: RetryPolicy | null;
+  /** Of a request's body that is read before an endpoint is chosen, in bytes; 0 for none. */
+  readonly requestBuffer: number;
   /** Connections of HTTP/1.1 serve other requests after this one. */
   readonly upstreamKeepAlive: boolean;
   readonly accessLog: boolean;
@@ -54,6 +56,7 @@ export function compilePolicy(policy: Policy | null, limits: Limits): RoutePolic
     tries: policy?.tries ?? limits.tries,
     bodyLimit: lowerLimit(policy?.bodyLimit ?? 0, limits.bodyBytes),
     retry: policy?.retry === undefined ? null : compileRetry(policy.retry),
+    requestBuffer: policy?.requestBuffer ?? 0,
     upstreamKeepAlive: policy?.upstreamKeepAlive ?? true,
     accessLog: policy?.accessLog ?? true,
   });

@@ -236,6 +236,8 @@ export const POLICY = object({
   }, { strict: true })),
   /** Of a request; 0: no limit. A lower limit of the process holds. */
   bodyLimit: Type.Optional(Type.Integer({ minimum: 0 })),
+  /** How much of a request body is read before an endpoint is chosen; missing: it is streamed. */
+  requestBuffer: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_RETRY_BODY })),
   /** Only ever false: a connection of HTTP/1.1 to a backend is closed after a response. */
   upstreamKeepAlive: Type.Optional(Type.Literal(false, {
     remedy: "remove it: connections are kept unless it is false",

@@ -59,6 +59,7 @@ const WHOLE = {
     tries: 1,
     retry: { on: ["error", "503"], timeout: 1, bodyBytes: 1 },
     bodyLimit: 1,
+    requestBuffer: 1,
     upstreamKeepAlive: false,
     accessLog: false,
   }],

@@ -14,7 +14,10 @@ export type Balance = typeof BALANCES[number];
 /** In ms. Timers know no more than 2^31 ms, and some wait twice as long. */
 export const MAX_TIMEOUT = 1_000_000_000;
 
-/** Of a request body, in bytes, kept for another attempt: each request in progress may hold as much. */
+/**
+ * Of a request body, in bytes, that is kept for another attempt or read before the first one: each
+ * request in progress may hold as much.
+ */
 export const MAX_RETRY_BODY = 1024 * 1024;
 
 /** Of one request. */

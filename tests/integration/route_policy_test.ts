@@ -171,6 +171,81 @@ Deno.test("a route may use each connection to a backend for one request", async 
   }
 });
 
+const BUFFERED: RouteSpec = { policy: { requestBuffer: 10_000 } };
+
+Deno.test("a route with a request buffer contacts no endpoint before the body is there", async () => {
+  const seen: string[] = [];
+  await using backend = new Backend(async (peer) => {
+    for (let asked = await peer.request(); asked !== null; asked = await peer.request()) {
+      seen.push(asked.head.split("\r\n").find((line) => /^(content-length|transfer)/i.test(line))!);
+      await peer.send(reply(asked.body));
+    }
+  });
+  using proxy = new TestProxy([]);
+  const upstreams = [upstreamTo(WEB, [backend.port])];
+  proxy.server.apply(filteredSnapshot({ buffered: BUFFERED, plain: {} }, upstreams));
+  const body = "0123456789".repeat(900);
+  const chunks = ["3\r\nabc\r\n", "2\r\nde\r\n0\r\n\r\n"] as const;
+  for (
+    const [framing, first, rest, expected] of [
+      [`Content-Length: ${body.length}\r\n\r\n`, body.slice(0, 100), body.slice(100), body],
+      ["Transfer-Encoding: chunked\r\n\r\n", ...chunks, "abcde"],
+    ]
+  ) {
+    using client = await Peer.connect(proxy.port);
+    const before = backend.accepted;
+    await client.send(PUT("/buffered", framing) + first);
+    // The proxy has read what came before, and has no connection of its own to use again.
+    for (let i = 0; i < 3; i++) {
+      using other = await Peer.connect(proxy.port);
+      await other.ask("GET /none HTTP/1.1\r\nHost: a.test\r\n\r\n");
+    }
+    assert.equal(backend.accepted, before);
+    await client.send(rest);
+    const answer = await client.answer();
+    assert.deepEqual([statusOf(answer), answer.body], [200, expected]);
+    proxy.server.apply(filteredSnapshot({ plain: {} }, []));
+    proxy.server.apply(filteredSnapshot({ buffered: BUFFERED, plain: {} }, upstreams));
+  }
+  assert.deepEqual(seen.map((line) => line.toLowerCase()), [
+    `content-length: ${body.length}`,
+    "content-length: 5",
+  ]);
+});
+
+Deno.test("a longer body than the request buffer is streamed, whole, also over HTTP/2", async () => {
+  await using backend = new Backend(async (peer) => {
+    for (let asked = await peer.request(); asked !== null; asked = await peer.request()) {
+      await peer.send(reply(asked.body));
+    }
+  });
+  using proxy = new TestProxy([]);
+  proxy.server.apply(filteredSnapshot({ buffered: BUFFERED }, [upstreamTo(WEB, [backend.port])]));
+  const body = "0123456789".repeat(5_000);
+  using client = await Peer.connect(proxy.port);
+  await client.send(PUT("/buffered", `Content-Length: ${body.length}\r\n\r\n`));
+  for (let at = 0; at < 40_000; at += 8_000) await client.send(body.slice(at, at + 8_000));
+  await until("the backend is contacted", () => backend.accepted === 1);
+  await client.send(body.slice(40_000));
+  assert.equal((await client.answer()).body, body);
+  await using overHttp2 = await H2Peer.connect(proxy.port);
+  for (const [id, sent] of [[1, "abc"], [3, "x".repeat(15_000)]] as const) {
+    await overHttp2.send(headers(id, post("/buffered")), data(id, sent, { end: true }));
+    const answer = await overHttp2.answer(id);
+    assert.deepEqual([answer.status, answer.body], [200, sent]);
+  }
+});
+
+Deno.test("a body that is too large or never comes is replied to, and no endpoint is contacted", async () => {
+  await using backend = new Backend();
+  using proxy = new TestProxy([], { bodyTimeout: 200 });
+  const routes = { buffered: { policy: { requestBuffer: 10_000, bodyLimit: 5 } } };
+  proxy.server.apply(filteredSnapshot(routes, [upstreamTo(WEB, [backend.port])]));
+  assert.equal(await statusFor(proxy.port, PUT("/buffered", CHUNKED)), 413);
+  assert.equal(await statusFor(proxy.port, PUT("/buffered", "Content-Length: 5\r\n\r\nab")), 408);
+  assert.equal(backend.accepted, 0);
+});
+
 Deno.test("requests of a route without access log have no line, whatever becomes of them", async () => {
   await using backend = new Backend();
   using observed = new ObservedProxy([]);

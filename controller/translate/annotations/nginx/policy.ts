@@ -28,6 +28,7 @@ export function readPolicy(annotations: NginxAnnotations): PolicySpec {
     ...tries === null ? {} : { tries: tries === 0 ? MAX_TRIES : Math.min(tries, MAX_TRIES) },
     ...retry === null ? {} : { retry },
     ...bodyLimit === null ? {} : { bodyLimit },
+    ...readRequestBuffer(annotations),
     ...closesConnections(annotations) ? { upstreamKeepAlive: false } : {},
     ...annotations.valueOf(TELEMETRY, "enable-access-log") === false ? { accessLog: false } : {},
   };
@@ -60,6 +61,15 @@ function readRetry(annotations: NginxAnnotations): Policy["retry"] | null {
     ...timeout === 0 ? {} : { timeout: milliseconds(timeout) },
     ...bodyBytes === null ? {} : { bodyBytes: Math.min(bodyBytes, MAX_RETRY_BODY) },
   };
+}
+
+/** Held for each upload in progress; most forms and API requests are smaller. */
+const DEFAULT_REQUEST_BUFFER = 64 * 1024;
+
+function readRequestBuffer(annotations: NginxAnnotations): Pick<PolicySpec, "requestBuffer"> {
+  if (annotations.valueOf(BUFFERS, "proxy-request-buffering") !== true) return {};
+  const size = annotations.valueOf(BUFFERS, "client-body-buffer-size") || DEFAULT_REQUEST_BUFFER;
+  return { requestBuffer: Math.min(size, MAX_RETRY_BODY) };
 }
 
 const CONDITIONS: ReadonlyMap<string, Condition> = new Map([

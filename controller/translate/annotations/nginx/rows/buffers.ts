@@ -88,7 +88,11 @@ export const BUFFERS = {
     ...BUFFER,
     risk: "Low",
     value: ON_OFF,
-    verdict: differs('request bodies are streamed, as with "off"'),
+    verdict: differs(
+      'with "on", client-body-buffer-size (64k, at most 1m) is read before the backend is contacted, ' +
+        "and the rest of a longer body streamed; without the annotation, with Expect: 100-continue " +
+        "and for gRPC, bodies are streamed",
+    ),
     does: "reads the whole request body before the backend is contacted; on by default",
   }),
   "proxy-buffer-size": row({
