@@ -37,13 +37,18 @@ export class Nginx {
   }
 
   /** Starts `program` before the backend at `backendPort`; settles once it takes connections. */
-  static async start(program: string, backendPort: number): Promise<Nginx> {
+  static start(program: string, backendPort: number): Promise<Nginx> {
+    return Nginx.startWith(program, (port) => configuration(port, backendPort));
+  }
+
+  /** @param http What its `http` block says, for the port to listen on. */
+  static async startWith(program: string, http: (port: number) => string): Promise<Nginx> {
     const folder = await Deno.makeTempDir({ prefix: "nginx-" });
     // Its worker drops root's rights and must still be able to pass.
     await Deno.chmod(folder, 0o755);
     const port = freePort();
     const file = join(folder, "nginx.conf");
-    await Deno.writeTextFile(file, configuration(folder, port, backendPort));
+    await Deno.writeTextFile(file, nginxConf(folder, 1, http(port)));
     const process = new Deno.Command(program, {
       args: ["-p", folder, "-c", file, "-e", "stderr"],
       stdin: "null",
@@ -87,11 +92,8 @@ function freePort(): number {
   return listener.addr.port;
 }
 
-function configuration(folder: string, port: number, backendPort: number): string {
-  return nginxConf(
-    folder,
-    1,
-    `  client_max_body_size 0;
+function configuration(port: number, backendPort: number): string {
+  return `  client_max_body_size 0;
   large_client_header_buffers 8 32k;
   upstream backend {
     server 127.0.0.1:${backendPort};
@@ -120,6 +122,5 @@ function configuration(folder: string, port: number, backendPort: number): strin
       proxy_set_header X-Forwarded-Host $http_host;
     }
   }
-`,
-  );
+`;
 }

@@ -1,0 +1,87 @@
+/**
+ * nginx as ingress-nginx configures it. In: Ingresses with annotations, each with a host of its own.
+ * Out: the server blocks that its template writes for them, as far as no Lua is needed.
+ *
+ * Written by hand after rootfs/etc/nginx/template/nginx.tmpl and internal/ingress/annotations of
+ * k8s.io/ingress-nginx v0.0.0-20240708192948-52c50467d67d; temporal-redirect-code came later.
+ */
+import type { AnnotatedIngress } from "../support/annotated_ingresses.ts";
+
+export interface HostedIngress extends AnnotatedIngress {
+  readonly host: string;
+}
+
+/** Of `http`, for a port to listen on and that of the backend. */
+export function ingressServers(
+  ingresses: readonly HostedIngress[],
+  port: number,
+  backendPort: number,
+): string {
+  const servers = ingresses.map((ingress) => serverOf(ingress, port));
+  return `  error_log /dev/null crit;
+  server_names_hash_bucket_size 128;
+  port_in_redirect off;
+  upstream backend {
+    server 127.0.0.1:${backendPort};
+  }
+${servers.join("")}`;
+}
+
+function serverOf({ host, annotations, paths }: HostedIngress, port: number): string {
+  const locations = paths.flatMap(([path, type]) => {
+    const body = locationBody(annotations);
+    if (type === "Exact") return [`location = ${path} {${body}}`];
+    if (path === "/") return [`location / {${body}}`];
+    // A Prefix takes whole segments: updateServerLocations in internal/ingress/controller.
+    return [`location ${path}/ {${body}}`, `location = ${path} {${body}}`];
+  });
+  // What no path takes is the default backend's.
+  if (!paths.some(([path, type]) => path === "/" && type !== "Exact")) {
+    locations.push("location / { return 404; }");
+  }
+  const appRoot = annotations["app-root"];
+  return `  server {
+    listen 127.0.0.1:${port};
+    server_name ${host};
+    set $namespace default;
+    ${appRoot === undefined ? "" : `if ($uri = /) { return 302 $scheme://$http_host${appRoot}; }`}
+    ${locations.join("\n    ")}
+  }
+`;
+}
+
+function locationBody(annotations: AnnotatedIngress["annotations"]): string {
+  const directives = [
+    ...networks(annotations["denylist-source-range"]).map((network) => `deny ${network}`),
+    ...allowed(networks(annotations["allowlist-source-range"])),
+    "proxy_http_version 1.1",
+    `proxy_set_header Host ${JSON.stringify(annotations["upstream-vhost"] ?? "$http_host")}`,
+    ...returned(annotations),
+    "proxy_pass http://backend",
+  ];
+  return ` ${directives.join("; ")}; `;
+}
+
+function networks(list: string | undefined): string[] {
+  return list === undefined ? [] : list.split(",").map((network) => network.trim());
+}
+
+function allowed(list: readonly string[]): string[] {
+  return list.length === 0 ? [] : [...list.map((network) => `allow ${network}`), "deny all"];
+}
+
+/** As redirect.go reads them: a code out of range is that without the annotation. */
+function returned(annotations: AnnotatedIngress["annotations"]): string[] {
+  const temporal = annotations["temporal-redirect"];
+  if (temporal !== undefined) {
+    return [`return ${codeOf(annotations["temporal-redirect-code"], 307, 302)} ${temporal}`];
+  }
+  const permanent = annotations["permanent-redirect"];
+  if (permanent === undefined) return [];
+  return [`return ${codeOf(annotations["permanent-redirect-code"], 308, 301)} ${permanent}`];
+}
+
+function codeOf(text: string | undefined, highest: number, otherwise: number): number {
+  const code = Number(text ?? 0);
+  return code >= 300 && code <= highest ? code : otherwise;
+}
