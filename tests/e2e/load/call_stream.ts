@@ -1,17 +1,27 @@
 /**
  * Calls of gRPC at a fixed rate, many at a time on one connection. In: a plan, and the time now. Out:
  * what failed, each as it does, and how fast the others were answered. A connection that is told to
- * go (GOAWAY) is replaced, and a call that was refused unseen (RFC 9113 §8.7) is made once more, as
- * gRPC's clients do; no call that may have been seen is sent twice.
+ * go (GOAWAY) is replaced, a call that was refused unseen (RFC 9113 §8.7) is made once more, and a
+ * call beyond SETTINGS_MAX_CONCURRENT_STREAMS waits for another to end (RFC 9113 §5.1.2), as in gRPC's
+ * clients: after a standstill of this process, all that is due starts at once. No call that may have
+ * been seen is sent twice.
  *
  * By frames of our tests' own: Deno's `node:http2` ends its process at a GOAWAY now and then (2.9.6: an
  * assertion of nghttp2, or a pointer that is freed twice), and what was measured is lost with it.
  */
-import { CODE, data, type Field, FRAME, headers } from "../../support/h2_frames.ts";
+import { CODE, data, type Field, FRAME, headers, SETTING } from "../../support/h2_frames.ts";
 import { type H2Message, H2Peer } from "../../support/h2_peer.ts";
 import type { Latencies } from "./latencies.ts";
 import { OpenLoop } from "./open_loop.ts";
 import type { CallsPlan, Failure, FailureKind, LoadPlan, StreamResult } from "./plan.ts";
+
+/** A connection, and how many more calls the other end takes on it. */
+interface Connection {
+  readonly peer: H2Peer;
+  free: number;
+  /** Settles when a call on it has ended. */
+  freed: PromiseWithResolvers<void>;
+}
 
 export class CallStream {
   readonly loop: OpenLoop;
@@ -19,7 +29,7 @@ export class CallStream {
   readonly #load: LoadPlan;
   readonly #onFailure: (failure: Failure) => void;
   /** The one in use, or being opened. */
-  #peer: Promise<H2Peer> | null = null;
+  #connecting: Promise<Connection> | null = null;
   /** All that are open, also those that calls only end on. */
   readonly #peers = new Set<H2Peer>();
   #opened = 0;
@@ -61,9 +71,9 @@ export class CallStream {
       const stream = this.#plan.name;
       this.#onFailure({ kind: "failure", stream, how, at, after, status, detail, before: 0 });
     };
-    let peer: H2Peer;
+    let connection: Connection;
     try {
-      peer = await this.#connection();
+      connection = await this.#takeStream();
     } catch (error) {
       return fail(
         error instanceof Deno.errors.ConnectionRefused ? "refused" : "connect",
@@ -71,6 +81,7 @@ export class CallStream {
         `${error}`,
       );
     }
+    const { peer } = connection;
     const id = peer.nextStream();
     const answer = peer.stream(id);
     const message = messageOf(crypto.randomUUID());
@@ -79,6 +90,10 @@ export class CallStream {
       await peer.until("an answer", () => answer.over || isBeyond(id, peer));
     } catch (error) {
       return fail("timeout", 0, String(error));
+    } finally {
+      connection.free++;
+      connection.freed.resolve();
+      connection.freed = Promise.withResolvers();
     }
     if (isUnseen(id, answer, peer) && !isAgain) return await this.#one(late, true);
     if (!answer.ended || answer.reset !== null) {
@@ -109,20 +124,34 @@ export class CallStream {
     ];
   }
 
-  async #connection(): Promise<H2Peer> {
-    const before = this.#peer;
-    if (before !== null) {
-      const peer = await before.catch(() => null);
-      if (peer !== null && peer.goAway === null && peer.ending === "") return peer;
-      // Another call may have replaced it meanwhile.
-      if (this.#peer !== before) return await this.#connection();
+  /** Waits while all streams of the connection are taken, and takes one. */
+  async #takeStream(): Promise<Connection> {
+    for (;;) {
+      const connection = await this.#connection();
+      if (connection.free > 0) {
+        connection.free--;
+        return connection;
+      }
+      await connection.freed.promise;
     }
-    this.#peer = this.#connect();
-    return await this.#peer;
+  }
+
+  async #connection(): Promise<Connection> {
+    const before = this.#connecting;
+    if (before !== null) {
+      const connection = await before.catch(() => null);
+      if (connection !== null && connection.peer.goAway === null && connection.peer.ending === "") {
+        return connection;
+      }
+      // Another call may have replaced it meanwhile.
+      if (this.#connecting !== before) return await this.#connection();
+    }
+    this.#connecting = this.#connect();
+    return await this.#connecting;
   }
 
   /** Rejects where it ends before the first SETTINGS. */
-  async #connect(): Promise<H2Peer> {
+  async #connect(): Promise<Connection> {
     const { host, secure = false } = this.#plan;
     const { address, httpPort, httpsPort, authority: ca } = this.#load;
     for (const peer of this.#peers) {
@@ -138,7 +167,8 @@ export class CallStream {
     this.#peers.add(peer);
     await peer.until("SETTINGS", () => peer.count(FRAME.SETTINGS) > 0);
     if (peer.ending !== "") throw new Error("closed before SETTINGS");
-    return peer;
+    const free = peer.setting(SETTING.MAX_CONCURRENT_STREAMS) ?? Infinity;
+    return { peer, free, freed: Promise.withResolvers() };
   }
 }
 

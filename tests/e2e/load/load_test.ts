@@ -8,10 +8,14 @@ import {
   reply,
   ResettingBackend,
 } from "../../support/backend.ts";
+import { CODE, data, headers, rstStream, SETTING } from "../../support/h2_frames.ts";
+import { H2Backend } from "../../support/h2_peer.ts";
 import { Http2Backend } from "../../support/http2_backend.ts";
 import { authority, certificateFor, TlsProxy } from "../../support/tls_proxy.ts";
+import { CallStream } from "./call_stream.ts";
+import { Latencies } from "./latencies.ts";
 import { Load } from "./load.ts";
-import type { LoadPlan, StreamPlan } from "./plan.ts";
+import type { Failure, LoadPlan, StreamPlan } from "./plan.ts";
 
 const STREAM: StreamPlan = {
   name: "requests",
@@ -217,4 +221,39 @@ Deno.test("gRPC calls get responses, move to another connection at GOAWAY, and f
   await load.lasts(200);
   await load.stop();
   assert.ok(load.failures.some(({ how }) => how === "refused"));
+});
+
+Deno.test("calls that are due at once wait for free streams", async () => {
+  const limit = 4;
+  let refused = 0;
+  await using server = new H2Backend(async (peer) => {
+    const answered = new Set<number>();
+    while (peer.ending === "") {
+      const count = peer.frames.length;
+      const running = [...peer.streams].filter(([id]) => !answered.has(id));
+      for (const [id] of running.slice(limit)) {
+        refused++;
+        answered.add(id);
+        await peer.send(rstStream(id, CODE.REFUSED_STREAM));
+      }
+      for (const [id, { body, ended }] of running.slice(0, limit)) {
+        if (!ended) continue;
+        answered.add(id);
+        await peer.send(
+          headers(id, [[":status", "200"], ["content-type", "application/grpc"]]),
+          data(id, body),
+          headers(id, [["grpc-status", "0"]], { end: true }),
+        );
+      }
+      await peer.until("a frame", () => peer.frames.length !== count);
+    }
+  }, { settings: [[SETTING.MAX_CONCURRENT_STREAMS, limit]] });
+  const plan = { name: "calls", rate: 1_000, host: "a.test", path: "/" };
+  const failures: Failure[] = [];
+  const load = { ...planFor(server.port), streams: [] };
+  const calls = new CallStream(plan, load, new Latencies(), (failure) => failures.push(failure));
+  await calls.open();
+  calls.loop.tick(50);
+  const { answered } = await calls.end();
+  assert.deepEqual({ answered, failures, refused }, { answered: 50, failures: [], refused: 0 });
 });
