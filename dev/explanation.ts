@@ -9,11 +9,20 @@ import { asList, fieldOf, isAbsent } from "../controller/base/json.ts";
 import { httpsLocation } from "../proxy/http/https_location.ts";
 import { explain, type Explanation, turnedOffBy } from "../proxy/router/explain.ts";
 import { hostPatternTakes } from "../proxy/router/host.ts";
-import type { PathOptions } from "../shared/path/canonical_path.ts";
+import { ProxyError } from "../proxy/errors.ts";
+import { rewriting } from "../proxy/filters/rewrite.ts";
+import type { CanonicalPath, PathOptions } from "../shared/path/canonical_path.ts";
 import { formatAddress } from "../shared/net/address.ts";
 import { parseHostPattern } from "../shared/host/host_pattern.ts";
 import { formatObject, type ObjectRef, type Problem } from "../shared/problem.ts";
-import type { Action, Certificate, Origin, Snapshot, Upstream } from "../shared/snapshot/types.ts";
+import type {
+  Action,
+  Certificate,
+  Origin,
+  Route,
+  Snapshot,
+  Upstream,
+} from "../shared/snapshot/types.ts";
 import { leftOutPaths } from "./left_out_paths.ts";
 import { madeFor } from "./made_certificates.ts";
 import type { LocatedProblem } from "./manifests/file.ts";
@@ -108,7 +117,7 @@ function redirect(question: Question, explanation: Explanation): string[] {
       `Redirect: 308 to ${location}, as ${setting.because}; what follows is for HTTPS`,
       sslRedirect
         ? "  deno task dev redirects to its own port for HTTPS"
-        : "  deno task dev does so with --ssl-redirect only, a cluster's proxies unless told not to",
+        : "  deno task dev does so with --ssl-redirect only, proxies in a cluster by default",
     ])];
   }
   // Certificates that are made here redirect too, where that was asked for.
@@ -117,7 +126,7 @@ function redirect(question: Question, explanation: Explanation): string[] {
   if (location === null) return [];
   return [lines([
     `Redirect: 308 to ${location} by deno task dev, which makes a certificate for the host`,
-    "  a cluster's proxies do not redirect it, as no certificate names it",
+    "  proxies in a cluster do not redirect it, as no certificate names it",
   ])];
 }
 
@@ -138,7 +147,7 @@ function owner({ plan, url: { host } }: Question): string {
   ]);
 }
 
-function winner(question: Question, { outcome, host }: Explanation): string {
+function winner(question: Question, { outcome, host, path }: Explanation): string {
   switch (outcome.kind) {
     case "route":
       return lines([
@@ -146,28 +155,48 @@ function winner(question: Question, { outcome, host }: Explanation): string {
         `  ${
           outcome.problem === undefined
             ? describeAction(outcome.route.action)
-            : `answers 500: ${outcome.problem}`
+            : `returns 500: ${outcome.problem}`
         }`,
+        ...describeRewrite(question, outcome.route, path),
         `  from ${describeOrigin(question, outcome.route.origin)}`,
       ]);
     case "default":
       return lines([
-        "Route: none, so the default backend takes it",
+        "Route: none, so the default backend gets it",
         `  ${describeAction(outcome.action)}`,
       ]);
     case "none":
       return lines([
-        `Route: none takes this path of ${host}, and there is no default backend: 404`,
+        `Route: none matches this path of ${host}, and there is no default backend: 404`,
       ]);
     case "refused":
       return lines([`Route: none, since ${outcome.reason}: 400`]);
   }
 }
 
+/** What the backend gets in place of the request's path. */
+function describeRewrite(
+  { url, plan }: Question,
+  { filterSet }: Route,
+  path: CanonicalPath,
+): string[] {
+  const filters = plan.snapshot.filterSets?.find(({ id }) => id === filterSet)?.filters ?? [];
+  const filter = filters.find((each) => each.kind === "rewrite");
+  if (filter === undefined || !path.ok) return [];
+  try {
+    const target = rewriting(filter)(path.path, url.query);
+    const verb = filter.redirects === true ? "redirects with 302 to" : "with the path";
+    return [`  ${verb} ${target.path}${target.query}`];
+  } catch (error) {
+    const status = error instanceof ProxyError ? error.status : 500;
+    return [`  returns ${status}: ${error instanceof Error ? error.message : String(error)}`];
+  }
+}
+
 function describeAction(action: Action): string {
   return action.kind === "forward"
-    ? `goes to ${upstreamsOf(action).join(" or ")}`
-    : `answers ${action.status}: ${action.reason}`;
+    ? `forwards to ${upstreamsOf(action).join(" or ")}`
+    : `returns ${action.status}: ${action.reason}`;
 }
 
 function describeOrigin({ manifests }: Question, origin: Origin): string {
@@ -180,7 +209,7 @@ function losers(question: Question, { considered }: Explanation): string {
   const { manifests, plan, url } = question;
   const leftOut = leftOutPaths(manifests, plan, (host) => ruleNames(host, url.host));
   if (considered.length + leftOut.length === 0) {
-    return "Considered: no other route takes this host";
+    return "Considered: no other route has this host";
   }
   const entries = [
     ...leftOut.map(({ object, field, written, because }) => [
@@ -218,11 +247,10 @@ function certificate(question: Question, { certificate: choice, host }: Explanat
 }
 
 const MADE_HERE = {
-  host: "deno task dev makes one for it",
-  machine: "deno task dev makes one for this machine's own names",
+  host: "deno task dev generates one",
+  machine: "deno task dev generates one for this machine's names",
   nobody:
-    "deno task dev makes none for it, as no rule names it: clients get the one for localhost, " +
-    "and refuse it",
+    "deno task dev generates none, as no rule has the host: clients get that of localhost, and reject it",
 } as const;
 
 /** Names, issuer and last day of the leaf. */
@@ -278,7 +306,7 @@ function endpoints({ plan, clusterSnapshot, manifests }: Question, id: string): 
   if (rows.length === 0) rows.push(["", "none in these manifests"]);
   return lines([
     `Endpoints of ${id}:`,
-    ...(upstream === undefined ? [] : [`  spoken to in ${SPOKEN[upstream.protocol]}`]),
+    ...(upstream === undefined ? [] : [`  protocol: ${SPOKEN[upstream.protocol]}`]),
     ...alignColumns(rows),
     `  deno task dev sends it to: ${describeUpstream(plan, id)}`,
   ]);

@@ -45,7 +45,10 @@ function explainText(
 Deno.test("the matching route is named with its object, field and place", () => {
   const { text, isForwarded } = explainText("https://app.example.com/api/users?x=1");
   assert.ok(isForwarded);
-  assert.match(text, /\nRoute: app\.example\.com Prefix \/api\n {2}goes to default\/api:rest\n/);
+  assert.match(
+    text,
+    /\nRoute: app\.example\.com Prefix \/api\n {2}forwards to default\/api:rest\n/,
+  );
   assert.match(
     text,
     / from Ingress default\/app, spec\.rules\[0\]\.http\.paths\[1\] \(3-app\.yaml:\d+:\d+\)/,
@@ -65,7 +68,7 @@ Deno.test("every other route of the host is named with the reason why it lost", 
   const { text } = explainText("https://app.example.com/api/users");
   assert.match(
     text,
-    /\n {2}app\.example\.com Exact \/api\/about\n {4}lost because Exact \/api\/about takes only/,
+    /\n {2}app\.example\.com Exact \/api\/about\n {4}lost because Exact \/api\/about matches this path only/,
   );
   assert.match(text, /\n {2}app\.example\.com Prefix \/\n {4}lost because the longer Prefix \/api/);
   assert.match(text, /\n {2}\* Exact \/status\n {4}lost because its host \* is less specific/);
@@ -86,7 +89,7 @@ spec: {rules: [{host: ${host}, http: {paths: [
   };
   const { text } = explainText("http://shop.test/", files);
   assert.match(text, /\nOwner: namespace victim, which has shop\.test: it has the oldest claim/);
-  assert.match(text, /host shop\.test belongs to namespace victim, [^\n]*so the rule is refused/);
+  assert.match(text, /host shop\.test belongs to namespace victim, [^\n]*so the rule is rejected/);
   const namespace = `kind: Namespace
 apiVersion: v1
 metadata: {name: evil, annotations: {pingress.io/hosts: shop.test}}
@@ -112,7 +115,7 @@ Deno.test("endpoints are those of the manifests, with their local replacements",
   const { text } = explainText("https://app.example.com/api");
   assert.match(
     text,
-    /\nEndpoints of default\/api:rest:\n {2}spoken to in HTTP\/1\.1 in plain text\n/,
+    /\nEndpoints of default\/api:rest:\n {2}protocol: HTTP\/1\.1 in plain text\n/,
   );
   assert.match(text, /\n {2}10\.1\.0\.21:8000 +gets requests\n/);
   assert.match(text, /\n {2}10\.1\.0\.22 +gets none: not ready\n/);
@@ -120,7 +123,7 @@ Deno.test("endpoints are those of the manifests, with their local replacements",
   const rpc = explainText("http://grpc.example.com/").text;
   assert.match(
     rpc,
-    /\nEndpoints of default\/greeter:grpc:\n {2}spoken to in HTTP\/2 in plain text\n/,
+    /\nEndpoints of default\/greeter:grpc:\n {2}protocol: HTTP\/2 in plain text\n/,
   );
 });
 
@@ -136,7 +139,7 @@ Deno.test("a missing route and a rejected path are reported", () => {
   delete files["4-wildcard-and-default.yaml"];
   const none = explainText("http://nobody.example.com/", files);
   assert.equal(none.isForwarded, false);
-  assert.match(none.text, /\nRoute: none takes this path of nobody\.example\.com.*: 404\n/);
+  assert.match(none.text, /\nRoute: none matches this path of nobody\.example\.com.*: 404\n/);
   const refused = explainText("http://app.example.com/%zz", files);
   assert.equal(refused.isForwarded, false);
   assert.match(refused.text, /\nRoute: none, since the path has a broken escape.*: 400\n/);
@@ -182,7 +185,7 @@ Deno.test("a host whose paths are all rejected is reported as not served", () =>
   const files = { "a.yaml": ingressFor("a.example.com", '"/%zz"') };
   const { text, isForwarded } = explainText("http://a.example.com/", files);
   assert.equal(isForwarded, false);
-  assert.match(text, /\n {2}answers 404: the host has no path that can be served/);
+  assert.match(text, /\n {2}returns 404: the host has no path that can be served/);
 });
 
 Deno.test("a path is explained as by proxies with --merge-slashes and --refuse-escaped-slashes", () => {
@@ -255,10 +258,10 @@ Deno.test("only hosts of rules are shown with a generated certificate", () => {
       ingressFor("", "/", "name: any"),
   };
   const table: [host: string, says: RegExp][] = [
-    ["a.example.com", /deno task dev makes one for it\n/],
-    ["x.b.example.com", /deno task dev makes one for it\n/],
-    ["other.example.com", /deno task dev makes none for it, as no rule names it/],
-    ["localhost", /deno task dev makes one for this machine's own names/],
+    ["a.example.com", /deno task dev generates one\n/],
+    ["x.b.example.com", /deno task dev generates one\n/],
+    ["other.example.com", /deno task dev generates none, as no rule has the host/],
+    ["localhost", /deno task dev generates one for this machine's names/],
   ];
   for (const [host, says] of table) assert.match(explainText(`https://${host}/`, files).text, says);
 });

@@ -237,7 +237,7 @@ class LocalService {
         object: this.#ref,
         field: `metadata.annotations["${ENDPOINT_ANNOTATION}"]`,
         reason: "AnnotationInvalid",
-        message: `${message}, so a sample backend stands in`,
+        message: `${message}, so a sample backend is used`,
         remedy,
         severity: "error",
       });

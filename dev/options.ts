@@ -19,7 +19,7 @@ export const DEV_PROGRAM: Program = {
   summary: "Serves the Ingresses of a folder on this machine, without a cluster.",
   positionals: {
     name: "DIR…",
-    help: "Folders or files of Kubernetes YAML or JSON. Without one: examples.",
+    help: "Folders or files of Kubernetes YAML or JSON. Default: examples.",
     min: 0,
     max: 1000,
   },
@@ -27,7 +27,7 @@ export const DEV_PROGRAM: Program = {
 
 export const EXPLAIN_PROGRAM: Program = {
   name: "deno task explain",
-  summary: "Says which route a URL takes, and why.",
+  summary: "Shows which route matches a URL, and why.",
   positionals: {
     name: "DIR… URL",
     help: "Folders or files of Kubernetes YAML or JSON, then one URL: " +
@@ -44,8 +44,16 @@ const PLAN_OPTIONS = defineOptions({
     value: "NAME",
     repeatable: true,
     check: (value) => isDnsName(value) ? null : "the name of an IngressClass",
-    help: "Serves Ingresses of this class too. Those of class pingress and those without a class " +
-      "always are.",
+    help:
+      "Also serves Ingresses of this class. Those of class pingress and those without a class " +
+      "are always served.",
+  },
+  nginxClass: {
+    type: "string",
+    value: "NAME",
+    repeatable: true,
+    check: (value) => isDnsName(value) ? null : "the name of an IngressClass",
+    help: "Also serves Ingresses of this class, with the profile nginx.",
   },
   map: {
     type: "string",
@@ -55,49 +63,51 @@ const PLAN_OPTIONS = defineOptions({
       const mapping = parseServiceMapping(value);
       return typeof mapping === "string" ? mapping : null;
     },
-    help:
-      "Sends a Service, or one of its ports, to a program of yours: default/web=127.0.0.1:3000. " +
-      "Goes before the annotation dev.pingress.io/endpoint.",
+    help: "Forwards requests for a Service, or one of its ports, to a program on this machine: " +
+      "default/web=127.0.0.1:3000. Takes precedence over the annotation " +
+      "dev.pingress.io/endpoint.",
   },
   allowExternalName: {
     type: "boolean",
-    reason: "such a Service makes this machine dial any name that a manifest holds",
+    reason: "such a Service makes this machine connect to any name in a manifest",
     help:
-      "Lets a Service of type ExternalName be a backend. deno task dev may reach this machine " +
+      "Allows Services of type ExternalName as backends. deno task dev may connect to this machine " +
       `only, so start it with ${START_WITH_NETWORK} --allow-external-name (${NPX} in place of deno ` +
-      "where it is not installed); explain dials nothing and needs no more.",
+      "where it is not installed); deno task explain connects to nothing and needs no more.",
   },
   defaultBackend: {
     type: "string",
     value: "NAMESPACE/SERVICE:PORT",
     check: (value) => parseDefaultBackend(value) === null ? "of the form default/web:80" : null,
-    help: "Gets the requests that no Ingress takes, in place of a 404.",
+    help: "Receives requests that match no Ingress. Without the flag, they get 404.",
   },
   acceptUnsupported: {
     type: "string",
     value: "NAME,…",
     repeatable: true,
     check: acceptCheck,
-    help: "Serves Ingresses with these annotations of ingress-nginx, such as limit-rps, without " +
-      "what they ask for. Without it their paths answer 503.",
+    help:
+      "Serves Ingresses with these unsupported annotations of ingress-nginx, such as limit-rps, " +
+      "and ignores the annotations. Without the flag, their paths return 503.",
   },
   allowAcceptUnsupportedAnnotation: {
     type: "boolean",
-    reason: "owners of Ingresses may otherwise drop protection that the operator relies on",
-    help: "Lets an Ingress name such annotations itself, by pingress.io/accept-unsupported.",
+    reason: "otherwise owners of Ingresses could drop protection that the operator relies on",
+    help: "Allows the annotation pingress.io/accept-unsupported, by which an Ingress accepts " +
+      "unsupported annotations for itself.",
   },
 });
 
 const SLASH_OPTIONS = defineOptions({
   mergeSlashes: {
     type: "boolean",
-    reason: "that of the proxies",
-    help: "Reads the path as proxies with --merge-slashes do.",
+    reason: "as for proxies",
+    help: "Merges repeated slashes of paths, as proxies with --merge-slashes.",
   },
   refuseEscapedSlashes: {
     type: "boolean",
-    reason: "that of the proxies",
-    help: "Reads the path as proxies with --refuse-escaped-slashes do.",
+    reason: "as for proxies",
+    help: "Rejects paths with escaped slashes, as proxies with --refuse-escaped-slashes.",
   },
 });
 
@@ -107,23 +117,22 @@ export const DEV_OPTIONS = defineOptions({
     repeatable: true,
     default: { hostname: "127.0.0.1", port: 8080 },
     reason: "only this machine can reach it",
-    help: "Takes HTTP requests on this address; port 0 is any free one. Given once or more, it " +
-      "replaces the default.",
+    help: "Listens for HTTP on this address; port 0 is any free port. Replaces the default.",
   },
   listenHttps: {
     type: "address",
     repeatable: true,
     default: { hostname: "127.0.0.1", port: 8443 },
     reason: "only this machine can reach it",
-    help:
-      "Takes HTTPS requests on this address, with the Secrets' certificates and, for hosts that " +
-      "have none, with ones made here. Given once or more, it replaces the default.",
+    help: "Listens for HTTPS on this address, with the certificates of Secrets, and generated " +
+      "certificates for other hosts. Replaces the default.",
   },
   sslRedirect: {
     type: "boolean",
-    reason: "a name that leads nowhere but here is easier to try without TLS",
-    help: "Answers plain HTTP to hosts that have a certificate, be it one made here, with 308 to " +
-      "HTTPS, as the proxy does elsewhere to hosts with a certificate of their own.",
+    reason: "names that exist on this machine only are easier to try without TLS",
+    help: "Redirects plain HTTP with 308 to HTTPS for hosts with a certificate, generated " +
+      "certificates included. Proxies in a cluster redirect hosts with a certificate of their " +
+      "own.",
   },
   admin: {
     type: "address",
@@ -136,8 +145,8 @@ export const DEV_OPTIONS = defineOptions({
     type: "choice",
     choices: LOG_LEVELS,
     default: "warn",
-    reason: "the table and the problems are printed anyway",
-    help: "Writes the proxy's events of this level and above.",
+    reason: "the table and the problems are always printed",
+    help: "Lowest level of the proxy's log entries that are written.",
   },
 });
 
@@ -146,24 +155,24 @@ export const EXPLAIN_OPTIONS = defineOptions({
     type: "string",
     value: "METHOD",
     default: "GET",
-    reason: "that of curl",
+    reason: "as in curl",
     check: (value) => isToken(value) ? null : "a method such as POST",
-    help: "Explains a request with this method.",
+    help: "Method of the request.",
   },
   header: {
     type: "string",
     value: "'NAME: VALUE'",
     repeatable: true,
     check: (value) => parseRequestedHeader(value) === null ? "of the form 'X-Beta: yes'" : null,
-    help: "Explains a request with this header, written as for curl.",
+    help: "Header of the request, in the syntax of curl.",
   },
   ...SLASH_OPTIONS,
   sslRedirect: {
     type: "boolean",
-    reason: "that of deno task dev",
+    reason: "as for deno task dev",
     help:
-      "Shows the redirect to HTTPS as deno task dev --ssl-redirect makes it: also of hosts whose " +
-      "certificate is made there. That of hosts with a certificate of their own is always shown.",
+      "Also shows the redirect to HTTPS of hosts with generated certificates, as deno task dev " +
+      "--ssl-redirect. That of hosts with a certificate of their own is always shown.",
   },
   ...PLAN_OPTIONS,
 });
@@ -238,6 +247,7 @@ export function parseExplainOptions(args: readonly string[]): Parsed<ExplainOpti
 
 function toPlanOptions(options: {
   readonly ingressClass: readonly string[];
+  readonly nginxClass: readonly string[];
   readonly map: readonly string[];
   readonly allowExternalName: boolean;
   readonly defaultBackend: string | undefined;
@@ -246,6 +256,7 @@ function toPlanOptions(options: {
 }): PlanOptions {
   return {
     ingressClasses: options.ingressClass,
+    nginxClasses: options.nginxClass,
     mappings: options.map.map(parseServiceMapping)
       .filter((mapping): mapping is ServiceMapping => typeof mapping !== "string"),
     allowExternalName: options.allowExternalName,

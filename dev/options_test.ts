@@ -18,6 +18,7 @@ Deno.test("flags that affect the configuration are the same in both programs", (
     "--map=default/web:http=127.0.0.1:3000",
     "--allow-external-name",
     "--default-backend=default/web:80",
+    "--nginx-class=legacy",
   ];
   const dev = parseDevOptions(["a", ...flags]);
   const explain = parseExplainOptions(["a", "b.yaml", "http://x/", ...flags]);
@@ -27,6 +28,7 @@ Deno.test("flags that affect the configuration are the same in both programs", (
   assert.equal(explain.options.url, "http://x/");
   const { ingressClasses, mappings, allowExternalName, defaultBackend } = dev.options.plan;
   assert.deepEqual(ingressClasses, ["nginx", "other"]);
+  assert.deepEqual(dev.options.plan.nginxClasses, ["legacy"]);
   assert.equal(mappings[0].port, "http");
   assert.equal(allowExternalName, true);
   assert.deepEqual(defaultBackend, { namespace: "default", name: "web", port: 80 });

@@ -31,6 +31,8 @@ const CLASS_ANNOTATION = "kubernetes.io/ingress.class";
 export interface PlanOptions extends RefusalOptions {
   /** Classes beside our own. */
   readonly ingressClasses: readonly string[];
+  /** Classes that are served in the profile nginx. */
+  readonly nginxClasses: readonly string[];
   readonly mappings: readonly ServiceMapping[];
   readonly defaultBackend: DefaultBackend | null;
   readonly allowExternalName: boolean;
@@ -80,7 +82,8 @@ export function makePlan(
 
 export function toTranslateOptions(options: PlanOptions): TranslateOptions {
   return {
-    ingressClasses: [CLASS, ...options.ingressClasses],
+    ingressClasses: [CLASS, ...options.ingressClasses, ...options.nginxClasses],
+    nginxClasses: options.nginxClasses,
     controllerNames: [CONTROLLER],
     watchIngressWithoutClass: true,
     defaultBackend: options.defaultBackend,
@@ -104,7 +107,7 @@ function inWordsOfDev(problem: Problem): Problem {
           `--allow-external-name (${NPX} in place of deno where it is not installed)`,
       };
     case "SecretNotFound":
-    case "SecretUnusable":
+    case "SecretInvalid":
       return {
         ...problem,
         remedy: `${problem.remedy}; until then hosts of rules are shown one that is made here`,

@@ -77,7 +77,7 @@ function mapHint({ standIns }: Plan): string | null {
   for (const [id, { kind }] of standIns) {
     if (kind === "map" || kind === "annotation") continue;
     const service = id.slice(0, id.lastIndexOf(":"));
-    return "A sample backend is a program on this machine that stands in for pods. To send a " +
+    return "A sample backend is a program on this machine in place of pods. To send a " +
       `Service to yours:\n  --map ${service}=127.0.0.1:3000`;
   }
   return null;
@@ -221,7 +221,7 @@ function findRequest(
 /** Exact hosts before wildcards before none, whole hosts before single paths. */
 function easiness({ host, match: { path } }: Route): number {
   const hostRank = host === "*" ? 4 : host.startsWith("*.") ? 2 : 0;
-  return hostRank + (path.type === "Prefix" ? 0 : 1);
+  return hostRank + (path.type === "Exact" ? 1 : 0);
 }
 
 /** An address to connect to where the program listens on all of them. */

@@ -184,7 +184,7 @@ export function parseOptions<const S extends OptionSpecs>(
       const before = given.get(key);
       if (before === undefined) given.set(key, [value]);
       else if (isList(spec)) before.push(value);
-      else errors.push(`--${token.name} is given twice; it takes one value`);
+      else errors.push(`--${token.name} is given twice; it accepts one value`);
     }
   }
   for (const [key, spec] of Object.entries(specs)) {
@@ -400,7 +400,7 @@ function wrongPositionals(program: Program, got: readonly string[]): string[] {
   const extra = got[max];
   if (extra === undefined) return [];
   const takesWhat = max === 0 ? "no arguments without a flag" : `${name} and no more`;
-  return [`${quote(extra)} is one argument too many; ${program.name} takes ${takesWhat}`];
+  return [`${quote(extra)} is an unexpected argument; ${program.name} takes ${takesWhat}`];
 }
 
 function placeholder(spec: Exclude<OptionSpec, BooleanSpec>): string {

@@ -173,15 +173,15 @@ Deno.test("an error names the flag, its value and the allowed values", async (t)
     [["--config", "--verbose"], "(write --config=--verbose if you mean it)"],
     [["--log-level", "loud"], '--log-level got "loud"; it takes one of info, warn'],
     [["--trusted", "10.0.0.1/8"], '--trusted: "10.0.0.1/8" has bits behind its prefix'],
-    [["--tries", "1", "--tries", "2"], "--tries is given twice; it takes one value"],
+    [["--tries", "1", "--tries", "2"], "--tries is given twice; it accepts one value"],
     [["--confg", "x"], '"--confg" is no flag; did you mean --config?'],
     [["--listenHttp", ":80"], '"--listenHttp" is no flag; did you mean --listen-http?'],
     [["--xyzzy"], '"--xyzzy" is no flag\n'],
     [["-c"], '"-c" is no flag'],
     [["--toString"], '"--toString" is no flag'],
     [["--__proto__=x"], '"--__proto__" is no flag'],
-    [["surplus"], '"surplus" is one argument too many'],
-    [["--", "--config"], '"--config" is one argument too many'],
+    [["surplus"], '"surplus" is an unexpected argument'],
+    [["--", "--config"], '"--config" is an unexpected argument'],
   ];
   for (const [args, text] of table) {
     await t.step(args.join(" "), () => {

@@ -4,7 +4,10 @@ import { HOSTS_ANNOTATION } from "../controller/translate/hosts/namespace_facts.
 import { SERVICE_ANNOTATIONS } from "../controller/translate/annotations/own_annotations.ts";
 import { ANNOTATIONS_PAGE, annotationsPage } from "./annotations_page.ts";
 import { ENDPOINT_ANNOTATION } from "../dev/local_endpoints.ts";
-import { SHARE_ANNOTATION } from "../controller/translate/annotations/own_annotation_names.ts";
+import {
+  PROFILE_ANNOTATION,
+  SHARE_ANNOTATION,
+} from "../controller/translate/annotations/own_annotation_names.ts";
 
 Deno.test("docs/annotations.md is made from the table of annotations", () => {
   const page = Deno.readTextFileSync(new URL(`../${ANNOTATIONS_PAGE}`, import.meta.url));
@@ -30,6 +33,7 @@ Deno.test("docs/annotations.md has a row for each annotation of ours that is rea
   assert.deepEqual(rows, [
     ...SERVICE_ANNOTATIONS,
     SHARE_ANNOTATION,
+    PROFILE_ANNOTATION,
     HOSTS_ANNOTATION,
     ENDPOINT_ANNOTATION,
   ]);

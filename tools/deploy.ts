@@ -75,7 +75,7 @@ async function deploy(): Promise<void> {
   }
   await tryOut(objects, isThere);
   if (options.dryRun) {
-    console.log("\nThe API server takes all of it. Nothing was changed.");
+    console.log("\nThe API server accepts everything. Nothing was changed.");
     return;
   }
   const applied = await kubectl.answer(["apply", "--filename=-"], listText(objects));

@@ -22,7 +22,7 @@ const DEFAULT_REGISTRY = "ghcr.io/pingress";
 
 export const COMPILE_PROGRAM: Program = {
   name: "deno task compile",
-  summary: "Makes executables of controller and proxy in dist/, with their permissions in them.",
+  summary: "Compiles controller and proxy to executables in dist/, with their permissions.",
 };
 
 export const COMPILE_OPTIONS = defineOptions({
@@ -30,13 +30,13 @@ export const COMPILE_OPTIONS = defineOptions({
     type: "choice",
     choices: COMPILE_TARGETS,
     repeatable: true,
-    help: "Makes them for these systems, with the system in their names, in place of this one.",
+    help: "Compiles for these systems instead of this one; the file names contain the system.",
   },
 });
 
 export const IMAGES_PROGRAM: Program = {
   name: "deno task images",
-  summary: "Builds the images of controller and proxy, and pushes them where asked to.",
+  summary: "Builds the images of controller and proxy, and optionally pushes them.",
 };
 
 const REGISTRY = {
@@ -62,19 +62,18 @@ export const IMAGES_OPTIONS = defineOptions({
   engine: {
     type: "choice",
     choices: ENGINES,
-    help: "Builds with this one. Without the flag, with the first of them that works here.",
+    help: "Container engine. Without the flag: the first of these that works.",
   },
   target: {
     type: "choice",
     choices: IMAGE_TARGETS,
     default: "compiled",
     reason:
-      "no deno command is left in it; run is for where the download that it needs is out of " +
-      "reach",
-    help: "compiled puts in an executable, run Deno itself and the cached sources.",
+      "it contains no deno command; use run where the download that compiling needs is not reachable",
+    help: "compiled: images with an executable. run: images with Deno and the cached sources.",
   },
-  registry: { ...REGISTRY, help: "Begins the images' names." },
-  tag: { ...TAG, help: "Ends the images' names." },
+  registry: { ...REGISTRY, help: "Registry and path of the images." },
+  tag: { ...TAG, help: "Tag of the images." },
   platform: {
     type: "string",
     value: "OS/ARCH,…",
@@ -82,82 +81,83 @@ export const IMAGES_OPTIONS = defineOptions({
       /^linux\/(amd64|arm64)(,linux\/(amd64|arm64))*$/.test(value)
         ? null
         : "linux/amd64, linux/arm64, or both with a comma between",
-    help: "Builds for these platforms, in place of this machine's; several only with --push.",
+    help: "Builds for these platforms instead of this machine's. Several require --push.",
   },
   push: { type: "boolean", help: "Pushes the images to the registry." },
   offline: {
     type: "boolean",
     help:
-      "Takes npm's packages from Deno's cache of this machine, and base images that are here, " +
-      "and asks no registry. With --target run, nothing is downloaded then.",
+      "Uses npm packages of Deno's cache and local base images only, and contacts no registry. With " +
+      "--target run, nothing is downloaded.",
   },
   buildArg: {
     type: "string",
     value: "NAME=VALUE",
     repeatable: true,
     check: (value) => /^\w+=/.test(value) ? null : "of the form NAME=VALUE",
-    help: "Sets what a Dockerfile takes: DENO and RUNTIME, the base images, and " +
+    help: "Build argument of the Dockerfiles: DENO and RUNTIME, the base images, and " +
       "NPM_CONFIG_REGISTRY.",
   },
-  dryRun: { type: "boolean", help: "Prints the commands, and runs none." },
+  dryRun: { type: "boolean", help: "Prints the commands without running them." },
 });
 
 const CLUSTER_OPTIONS = defineOptions({
   context: {
     type: "string",
     value: "NAME",
-    help: "The kubeconfig's context. Without the flag, the current one.",
+    help: "Context of the kubeconfig. Without the flag: its current context.",
   },
   kubeconfig: {
     type: "string",
     value: "FILE",
-    help: "The kubeconfig. Without the flag, the one that kubectl takes.",
+    help: "The kubeconfig. Without the flag: the one that kubectl uses.",
   },
 });
 
 export const DEPLOY_PROGRAM: Program = {
   name: "deno task deploy",
-  summary: "Installs Pingress in the cluster of a kubeconfig, and waits until it runs.",
+  summary: "Installs Pingress in the cluster of a kubeconfig, and waits until it is ready.",
 };
 
 export const DEPLOY_OPTIONS = defineOptions({
   ...CLUSTER_OPTIONS,
-  registry: { ...REGISTRY, help: "Begins the images' names." },
-  tag: { ...TAG, help: "Ends the images' names." },
+  registry: { ...REGISTRY, help: "Registry and path of the images." },
+  tag: { ...TAG, help: "Tag of the images." },
   backend: {
     type: "choice",
     choices: BACKENDS,
     default: "HostPort",
     reason: "it works in any cluster",
-    help: "HostPort runs a proxy on each node, on its ports 80 and 443; LoadBalancer runs some, " +
-      "behind a Service.",
+    help: "HostPort: a DaemonSet of proxies on ports 80 and 443 of the nodes. LoadBalancer: a " +
+      "Deployment of proxies behind a Service.",
   },
   timeout: {
     type: "duration",
     default: 300_000,
     min: 1000,
-    help: "Waits this long for everything to run, and then says what is missing.",
+    help: "Maximum time to wait until everything is ready. After it, prints what is missing.",
   },
   dryRun: {
     type: "boolean",
-    help: "Has the API server check everything, prints what would be done, and changes nothing.",
+    help:
+      "Validates everything with the API server and prints what would be done, without changes.",
   },
 });
 
 export const UNDEPLOY_PROGRAM: Program = {
   name: "deno task undeploy",
-  summary: "Removes Pingress from the cluster of a kubeconfig, and all that it has made there.",
+  summary: "Removes Pingress and everything it created from the cluster of a kubeconfig.",
 };
 
 export const UNDEPLOY_OPTIONS = defineOptions({
   ...CLUSTER_OPTIONS,
-  yes: { type: "boolean", help: "Asks nothing." },
+  yes: { type: "boolean", help: "Does not ask for confirmation." },
   timeout: {
     type: "duration",
     default: 420_000,
-    reason: "proxies may let requests finish for five minutes",
+    reason: "proxies drain for up to five minutes",
     min: 1000,
-    help: "Waits this long for what is deleted to be gone.",
+    help: "Maximum time to wait until everything is deleted.",
   },
-  dryRun: { type: "boolean", help: "Prints what would be deleted, and deletes nothing." },
+  dryRun: { type: "boolean", help: "Prints what would be deleted, without deleting it." },
 });

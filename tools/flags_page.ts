@@ -2,6 +2,7 @@
  * The page of all flags. In: each program's specs. Out: the text of `docs/flags.md`, so that what
  * users read is what the programs take.
  */
+import { LINT_OPTIONS, LINT_PROGRAM } from "../cli/lint/options.ts";
 import { CONTROLLER_OPTIONS, CONTROLLER_PROGRAM } from "../controller/cli/options.ts";
 import { DEV_OPTIONS, DEV_PROGRAM, EXPLAIN_OPTIONS, EXPLAIN_PROGRAM } from "../dev/options.ts";
 import { PROXY_OPTIONS, PROXY_PROGRAM } from "../proxy/cli/options.ts";
@@ -31,6 +32,7 @@ interface Documented {
 const PROGRAMS: readonly Documented[] = [
   { program: DEV_PROGRAM, specs: DEV_OPTIONS },
   { program: EXPLAIN_PROGRAM, specs: EXPLAIN_OPTIONS },
+  { program: LINT_PROGRAM, specs: LINT_OPTIONS },
   { program: CONTROLLER_PROGRAM, specs: CONTROLLER_OPTIONS },
   { program: PROXY_PROGRAM, specs: PROXY_OPTIONS },
   { program: IMAGES_PROGRAM, specs: IMAGES_OPTIONS },

@@ -51,6 +51,10 @@ export function isTest(path: string): boolean {
 /** Folders that users run, and which others each may import, itself aside. */
 const LAYERS: Readonly<Record<string, { readonly may: readonly string[]; readonly rule: string }>> =
   {
+    cli: {
+      may: ["shared", "controller", "dev"],
+      rule: "what users run imports no tests, tools or benchmarks",
+    },
     shared: { may: [], rule: "shared imports nothing of ours outside shared" },
     controller: { may: ["shared"], rule: "controller and proxy never import each other" },
     proxy: { may: ["shared"], rule: "controller and proxy never import each other" },

@@ -242,7 +242,7 @@ const PROXY: Readonly<Record<string, readonly string[]>> = {
     "proxy/telemetry",
     "proxy/upstream",
   ],
-  "proxy/router": [],
+  "proxy/router": ["proxy/http"],
   "proxy/server.ts": [
     "proxy/certificates",
     "proxy/config",

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { REPLACED_IN_NAMES, replacedIn } from "./replaced_words.ts";
 
 const ROOT = join(import.meta.dirname!, "..");
-const FOLDERS = ["bench", "controller", "dev", "proxy", "shared", "tests", "tools"];
+const FOLDERS = ["bench", "cli", "controller", "dev", "proxy", "shared", "tests", "tools"];
 
 const TEST =
   /\b(?:Deno\.test|clusterTest|\w+\.step)\(\s*(?:\{\s*name:\s*)?(?:"([^"\n]+)"|`([^`]+)`)/g;

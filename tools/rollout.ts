@@ -71,7 +71,7 @@ function workloadState(
     return {
       // Whoever has scaled it to none wants it so; a DaemonSet without a node serves nobody.
       isDone: kind === "Deployment" && isComplete,
-      lines: [kind === "Deployment" ? `${name}: scaled to 0` : `${name}: no node takes them`],
+      lines: [kind === "Deployment" ? `${name}: scaled to 0` : `${name}: no node accepts them`],
     };
   }
   const old = updated < desired ? `, ${desired - updated} of them still old` : "";

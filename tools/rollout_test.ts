@@ -94,7 +94,7 @@ const CASES: Record<string, [KubeObject[], Wanted, boolean, string[]]> = {
   ]],
   "no node for proxies": [[deployment(2), daemonSet(0, IMAGE, 0)], ALL, false, [
     "controller: 2 of 2 ready",
-    "proxies: no node takes them",
+    "proxies: no node accepts them",
   ]],
 };
 

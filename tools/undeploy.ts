@@ -59,7 +59,7 @@ async function undeploy(): Promise<void> {
   }
   if (options.dryRun) return;
   if (!options.yes && !confirm("Delete it?")) {
-    throw new Refusal("Nothing was deleted. Where nobody can be asked, --yes says it.");
+    throw new Refusal("Nothing was deleted. Without a terminal, confirm with --yes.");
   }
   const deadline = performance.now() + options.timeout;
   await remove("deployment", CONTROLLER, deadline, ["--namespace", NAMESPACE]);

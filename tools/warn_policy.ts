@@ -35,8 +35,6 @@ export const HARMLESS: Readonly<Record<string, string>> = {
     "('*' + rule.host.substring(rule.host.indexOf('.'))) in tls.hosts)))",
   "proxy-ssl-ciphers": "text.matches('^(DEFAULT|HIGH|ALL|ECDHE|EECDH)" +
     "([:, ]!(aNULL|eNULL|NULL|ADH|EXPORT|EXP|LOW|MEDIUM|MD5|SHA1|RC4|DES|3DES|PSK|SRP|DSS|kRSA))*$')",
-  "rewrite-target": "has(object.spec.rules) && object.spec.rules.all(rule, !has(rule.http) || " +
-    "rule.http.paths.all(path, has(path.path) && path.path == text))",
 };
 
 function everybody(text: string): string {

@@ -5,7 +5,7 @@
 import { formatObject, type ObjectRef } from "../../shared/problem.ts";
 import { asObject, fieldOf, isAbsent, stableText } from "./json.ts";
 import { isDnsLabel, isDnsName } from "./names.ts";
-import { isSameList, LastResult, ObjectCache } from "./memo.ts";
+import { differenceOf, isSameList, LastResult, ObjectCache } from "./memo.ts";
 import { type ProblemList, type Recorded, recordProblems } from "./problems.ts";
 import { compareText } from "./text_order.ts";
 
@@ -74,6 +74,9 @@ export function showElder(elder: Identity, than: Identity): string {
 export class ObjectIndex<T extends Identified> {
   readonly #models: ObjectCache<object, T | null>;
   readonly #last = new LastResult<readonly unknown[], Recorded<ReadonlyMap<string, T>>>();
+  /** How the last index was made of the one before. */
+  #change: { readonly from: ReadonlyMap<string, T>; readonly keys: ReadonlySet<string> } | null =
+    null;
 
   /** @param read Gives null for an object that has no identity. */
   constructor(read: (object: object) => T | null) {
@@ -88,10 +91,59 @@ export class ObjectIndex<T extends Identified> {
 
   /** The very same as before where the objects are. */
   of(objects: readonly unknown[], problems: ProblemList): ReadonlyMap<string, T> {
+    const before = this.#last.last;
     const index = this.#last.recall((before) => isSameList(before, objects)) ??
-      this.#last.keep(objects, recordProblems((list) => this.#index(objects, list)));
+      this.#last.keep(objects, this.#read(objects));
+    if (index !== before?.result && this.#change?.from !== before?.result.value) {
+      this.#change = null;
+    }
     problems.addAll(index.problems);
     return index.value;
+  }
+
+  /** Names of which the model may differ between an index and the last one; null for all. */
+  changedSince(before: ReadonlyMap<string, T> | null): ReadonlySet<string> | null {
+    if (before !== null && before === this.#last.last?.result.value) return NOTHING;
+    return before !== null && this.#change?.from === before ? this.#change.keys : null;
+  }
+
+  #read(objects: readonly unknown[]): Recorded<ReadonlyMap<string, T>> {
+    const last = this.#last.last;
+    return (last === null ? null : this.#update(last.inputs, last.result, objects)) ??
+      recordProblems((list) => this.#index(objects, list));
+  }
+
+  /** Null where names are repeated: then it takes all objects to decide. */
+  #update(
+    before: readonly unknown[],
+    { value: from, problems }: Recorded<ReadonlyMap<string, T>>,
+    objects: readonly unknown[],
+  ): Recorded<ReadonlyMap<string, T>> | null {
+    const { removed, added } = differenceOf(before, objects);
+    if (problems.length > 0) return null;
+    const keys = new Set<string>();
+    const index = new Map(from);
+    const coming = new Map<string, T>();
+    for (const object of added) {
+      const model = this.model(object);
+      if (model === null) continue;
+      const { key } = model.identity;
+      if (coming.has(key)) return null;
+      coming.set(key, model);
+      keys.add(key);
+    }
+    for (const object of removed) {
+      const key = this.model(object)?.identity.key;
+      if (key === undefined) continue;
+      keys.add(key);
+      index.delete(key);
+    }
+    for (const [key, model] of coming) {
+      if (index.has(key)) return null;
+      index.set(key, model);
+    }
+    this.#change = { from, keys };
+    return { value: index, problems };
   }
 
   #index(objects: readonly unknown[], problems: ProblemList): ReadonlyMap<string, T> {
@@ -103,6 +155,8 @@ export class ObjectIndex<T extends Identified> {
     return index;
   }
 }
+
+const NOTHING: ReadonlySet<string> = new Set();
 
 /** See `ObjectIndex`. */
 export function addToIndex<T extends Identified>(
@@ -117,7 +171,7 @@ export function addToIndex<T extends Identified>(
       reason: "ObjectDuplicated",
       message: `there are several objects of kind ${ref.kind} with this name, and one of them ` +
         "counts",
-      remedy: "Take all but one out, or give them other names",
+      remedy: "Remove or rename all but one",
     });
     if (stableText(other.object) <= stableText(model.object)) return;
   }

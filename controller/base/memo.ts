@@ -46,6 +46,7 @@ export function differenceOf<T>(
   before: readonly T[],
   now: readonly T[],
 ): { readonly removed: T[]; readonly added: T[] } {
+  if (before === now) return { removed: [], added: [] };
   let start = 0;
   const shorter = Math.min(before.length, now.length);
   while (start < shorter && before[start] === now[start]) start++;
@@ -75,13 +76,42 @@ export function carryOver<T, V>(
   now: readonly T[],
   found: ReadonlyMap<T, V>,
 ): V[] {
+  const carried: V[] = [];
   let at = 0;
-  return now.map((item) => {
-    const value = found.get(item);
-    if (value !== undefined) return value;
-    at = before.indexOf(item, at);
-    return values[at++];
-  });
+  for (const item of now) {
+    // Nearly all are in their place: comparing them is far cheaper than looking each one up.
+    if (item === before[at]) {
+      carried.push(values[at++]);
+    } else if (found.has(item)) {
+      carried.push(found.get(item)!);
+    } else {
+      at = before.indexOf(item, at);
+      carried.push(values[at++]);
+    }
+  }
+  // What stands in its place may have another value nevertheless.
+  for (const [i, item] of placesOf(found, now)) carried[i] = found.get(item)!;
+  return carried;
+}
+
+/** Up to this many are searched for one by one; more are looked up in one pass over the list. */
+const FEW = 16;
+
+/** Those of `list` that are among `wanted`, each with its index, in the order of the list. */
+export function placesOf<T>(
+  wanted: ReadonlySet<T> | ReadonlyMap<T, unknown>,
+  list: readonly T[],
+): [index: number, item: T][] {
+  const places: [number, T][] = [];
+  if (wanted.size > FEW) {
+    for (let i = 0; i < list.length; i++) if (wanted.has(list[i])) places.push([i, list[i]]);
+    return places;
+  }
+  for (const item of wanted.keys()) {
+    const i = list.indexOf(item);
+    if (i !== -1) places.push([i, item]);
+  }
+  return places.sort(([a], [b]) => a - b);
 }
 
 /** The result of one call, and what it was made of. */

@@ -28,20 +28,20 @@ export const CLUSTER_OPTIONS = defineOptions({
   kubeconfig: {
     type: "string",
     value: "FILE",
-    help:
-      "Reaches the API server as this kubeconfig says. Without it, as the pod's service account.",
+    help: "Connects to the API server with this kubeconfig. Without the flag: with the service " +
+      "account of the pod.",
   },
   context: {
     type: "string",
     value: "NAME",
-    help: "The kubeconfig's context to use, in place of its current one.",
+    help: "Context of the kubeconfig. Without the flag: its current context.",
   },
   namespace: {
     type: "string",
     value: "NAME",
     default: "pingress-system",
     check: labelCheck("the name of a namespace"),
-    help: "Where the proxies run, and what they need is written.",
+    help: "Namespace of the proxies and of the configuration that is published for them.",
   },
 });
 
@@ -52,7 +52,7 @@ export const WATCH_OPTIONS = defineOptions({
     repeatable: true,
     check: labelCheck("the name of a namespace"),
     group: "What is served",
-    help: "Serves the Ingresses of this namespace alone, and reads nothing of others.",
+    help: "Serves Ingresses of this namespace only, and reads no objects of other namespaces.",
   },
   ingressClass: {
     type: "string",
@@ -61,17 +61,28 @@ export const WATCH_OPTIONS = defineOptions({
     default: "pingress",
     check: (value) => isDnsName(value) ? null : "the name of an IngressClass",
     group: "What is served",
-    help: "Serves Ingresses of this class, whether or not there is an IngressClass of that name. " +
-      "Given once or more, it replaces the default.",
+    help: "Serves Ingresses of this class, whether or not an IngressClass of that name exists. " +
+      "Replaces the default.",
+  },
+  nginxClass: {
+    type: "string",
+    value: "NAME",
+    repeatable: true,
+    check: (value) => isDnsName(value) ? null : "the name of an IngressClass",
+    group: "What is served",
+    help:
+      "Serves Ingresses of this class as well, with the profile nginx, as if its IngressClass had " +
+      "the annotation pingress.io/profile: nginx.",
   },
   controllerName: {
     type: "string",
     value: "NAME",
     repeatable: true,
     default: ["pingress.io/ingress-controller", "networking.kinorca.com/pingress-controller"],
-    reason: "the second is that of the controller in Rust, and an IngressClass cannot change it",
+    reason: "the second is that of the controller in Rust, since spec.controller is immutable",
     group: "What is served",
-    help: "Serves Ingresses of each IngressClass whose spec.controller is this.",
+    help: "Serves Ingresses of every IngressClass with this spec.controller; those of " +
+      "k8s.io/ingress-nginx with the profile nginx.",
   },
   hostOwnership: {
     type: "choice",
@@ -80,47 +91,50 @@ export const WATCH_OPTIONS = defineOptions({
       "namespace; shared, as in ingress-nginx, where every --ingress-class is nginx and every " +
       "--controller-name is k8s.io/ingress-nginx",
     group: "What is served",
-    help: "namespace lets a host belong to one namespace, and refuses rules and TLS entries of " +
-      "others; shared gives each path to the oldest Ingress of any namespace.",
+    help:
+      "namespace: a host belongs to one namespace, and rules and TLS entries of others for it " +
+      "are rejected. shared: the oldest Ingress of any namespace gets a path.",
   },
   watchIngressWithoutClass: {
     type: "boolean",
     reason: "they may be meant for another controller",
     group: "What is served",
-    help: "Serves Ingresses that name no class, although no class of ours is the default one.",
+    help: "Serves Ingresses without a class even if none of the served classes is the default " +
+      "class.",
   },
   defaultBackend: {
     type: "string",
     value: "NAMESPACE/SERVICE:PORT",
     check: (value) => parseDefaultBackend(value) === null ? "of the form default/web:80" : null,
     group: "What is served",
-    help: "Gets the requests that no Ingress takes, in place of a 404.",
+    help: "Receives requests that match no Ingress. Without the flag, they get 404.",
   },
   defaultSslCertificate: {
     type: "string",
     value: "NAMESPACE/NAME",
     check: (value) => parseSecretName(value) === null ? "of the form default/wildcard-tls" : null,
     group: "What is served",
-    help:
-      "The Secret of type kubernetes.io/tls whose certificate clients get that ask for no name, " +
-      "or for one that no certificate is for. Without it, they get the TLS alert unrecognized_name. " +
-      "It redirects nobody to HTTPS. With --watch-namespace, its namespace must be one of those.",
+    help: "Secret of type kubernetes.io/tls with the certificate for clients that send no server " +
+      "name, or one without a certificate. Without the flag, they get the TLS alert " +
+      "unrecognized_name. Hosts that only this certificate covers are not redirected to HTTPS. " +
+      "With --watch-namespace, the Secret must be in a watched namespace.",
   },
   allowExternalName: {
     type: "boolean",
-    reason: "such a Service makes proxies dial any name that a user writes",
+    reason: "such a Service makes proxies connect to any name that a user writes",
     group: "What is served",
-    help: "Lets a Service of type ExternalName be a backend.",
+    help: "Allows Services of type ExternalName as backends.",
   },
   maxRsaBits: {
     type: "integer",
     default: DEFAULT_MAX_RSA_BITS,
     min: 2048,
     max: 16_384,
-    reason: "a handshake with 8192 bits takes 66 ms of a proxy's event loop, for everybody",
+    reason: "a handshake with 8192 bits blocks the event loop of a proxy for 66 ms",
     group: "What is served",
-    help: "Uses no certificate whose RSA key has more bits; one that was published before such a " +
-      "limit is used on, with a warning.",
+    help:
+      "Maximum key size of RSA certificates. Larger ones are rejected; one that was published " +
+      "before stays in use, with a warning.",
   },
   acceptUnsupported: {
     type: "string",
@@ -128,24 +142,26 @@ export const WATCH_OPTIONS = defineOptions({
     repeatable: true,
     check: acceptCheck,
     group: "What is served",
-    help: "Serves Ingresses with these annotations of ingress-nginx, such as limit-rps, without " +
-      "what they ask for. Without it their paths answer 503.",
+    help:
+      "Serves Ingresses with these unsupported annotations of ingress-nginx, such as limit-rps, " +
+      "and ignores the annotations. Without the flag, their paths return 503.",
   },
   allowAcceptUnsupportedAnnotation: {
     type: "boolean",
-    reason: "owners of Ingresses may otherwise drop protection that the operator relies on",
+    reason: "otherwise owners of Ingresses could drop protection that the operator relies on",
     group: "What is served",
-    help: "Lets an Ingress name such annotations itself, by pingress.io/accept-unsupported.",
+    help: "Allows the annotation pingress.io/accept-unsupported, by which an Ingress accepts " +
+      "unsupported annotations for itself.",
   },
   secrets: {
     type: "choice",
     choices: SECRET_MODES,
     default: "named",
-    reason: "no other Secret's data ever reaches the controller",
+    reason: "the controller receives no other Secret's data",
     group: "What is served",
     help:
-      "named reads the Secrets that accepted Ingresses name, of any type; tls lists all of type " +
-      "kubernetes.io/tls at once, for clusters with thousands of certificates.",
+      "named: reads the Secrets that accepted Ingresses reference, of any type. tls: lists all " +
+      "Secrets of type kubernetes.io/tls at once, for clusters with thousands of certificates.",
   },
 });
 
@@ -155,16 +171,16 @@ export const WORKLOAD_OPTIONS = defineOptions({
     choices: BACKENDS,
     required: true,
     group: "The proxies",
-    help: "HostPort runs a proxy on each node, on its ports 80 and 443; LoadBalancer runs some, " +
-      "behind a Service.",
+    help: "HostPort: a DaemonSet of proxies on ports 80 and 443 of the nodes. LoadBalancer: a " +
+      "Deployment of proxies behind a Service.",
   },
   proxyServerImage: {
     type: "string",
     value: "IMAGE",
     default: `ghcr.io/pingress/pingress-proxy-server:${VERSION}`,
-    reason: "the proxy of the controller's own version",
+    reason: "the proxy of the same version as the controller",
     group: "The proxies",
-    help: "The proxies' image.",
+    help: "Image of the proxies.",
   },
   imagePullSecret: {
     type: "string",
@@ -172,7 +188,7 @@ export const WORKLOAD_OPTIONS = defineOptions({
     repeatable: true,
     check: (value) => isDnsName(value) ? null : "the name of a Secret",
     group: "The proxies",
-    help: "A Secret to pull the image with, in the proxies' namespace.",
+    help: "Image pull Secret of the proxies, in their namespace.",
   },
   nodeSelector: {
     type: "string",
@@ -180,39 +196,39 @@ export const WORKLOAD_OPTIONS = defineOptions({
     repeatable: true,
     check: (value) => parseLabels(value) === null ? "labels like example.com/edge=true" : null,
     group: "The proxies",
-    help: "Runs proxies on nodes with these labels only.",
+    help: "Node selector of the proxies.",
   },
   proxyReplicas: {
     type: "integer",
     default: 2,
     min: 1,
     max: 1000,
-    reason: "one may go without a request noticing",
+    reason: "one can be replaced without failed requests",
     group: "The proxies",
-    help: "Proxies behind a LoadBalancer.",
+    help: "Number of proxies of --backend LoadBalancer.",
   },
   proxyMaxReplicas: {
     type: "integer",
     min: 1,
     max: 1000,
     group: "The proxies",
-    help: "Lets a HorizontalPodAutoscaler choose between --proxy-replicas and this number.",
+    help: "Creates a HorizontalPodAutoscaler with --proxy-replicas as minimum and this as maximum.",
   },
   proxyCpuTarget: {
     type: "integer",
     default: 70,
     min: 1,
     max: 100,
-    reason: "what is left carries the load until another proxy is ready",
+    reason: "the rest carries the load until another proxy is ready",
     group: "The proxies",
-    help: "CPU, in percent of what proxies request, that the autoscaler aims at.",
+    help: "Target CPU utilization of the autoscaler, in percent of the proxies' CPU request.",
   },
   serviceType: {
     type: "choice",
     choices: SERVICE_TYPES,
     default: "LoadBalancer",
     group: "The proxies",
-    help: "Type of the Service before the proxies of --backend LoadBalancer.",
+    help: "Type of the Service of --backend LoadBalancer.",
   },
   serviceAnnotation: {
     type: "string",
@@ -220,45 +236,46 @@ export const WORKLOAD_OPTIONS = defineOptions({
     repeatable: true,
     check: (value) => parseAnnotation(value) === null ? "an annotation like example.com/a=b" : null,
     group: "The proxies",
-    help: "Stands on that Service, for the cloud that makes its load balancer.",
+    help: "Annotation of the Service of --backend LoadBalancer, for the cloud provider.",
   },
   loadBalancerClass: {
     type: "string",
     value: "CLASS",
     group: "The proxies",
-    help: "spec.loadBalancerClass of that Service.",
+    help: "spec.loadBalancerClass of the Service of --backend LoadBalancer.",
   },
   proxyPriorityClass: {
     type: "string",
     value: "NAME",
     check: (value) => isDnsName(value) ? null : "the name of a PriorityClass",
     group: "The proxies",
-    help: "The proxies' PriorityClass. Without it they have the cluster's default priority.",
+    help: "PriorityClass of the proxies. Without the flag: the default of the cluster.",
   },
   proxyDrainDelay: {
     type: "duration",
     default: 15_000,
     max: 600_000,
-    reason: "load balancers take some seconds to see that a proxy is not ready any more",
+    reason: "the time that load balancers take to notice that a proxy is not ready",
     group: "The proxies",
-    help: "What proxies get as --drain-delay; their time to end follows it.",
+    help: "--drain-delay of the proxies. Their grace period is set accordingly.",
   },
   proxyDrainTimeout: {
     type: "duration",
     default: 300_000,
     max: 86_400_000,
-    reason: "a long upload is over by then",
+    reason: "long uploads complete within it",
     group: "The proxies",
-    help: "What proxies get as --drain-timeout; their time to end follows it.",
+    help: "--drain-timeout of the proxies. Their grace period is set accordingly.",
   },
   proxyUpdates: {
     type: "choice",
     choices: UPDATE_WAYS,
     default: "stream",
-    reason: "a kubelet takes a minute to bring changed files to its pods",
+    reason: "a kubelet takes a minute to update the files of a pod",
     group: "The proxies",
-    help: "stream tells proxies of changes as they happen, and files stay what they start from; " +
-      "with files alone their pods get no token, and do not know the controller.",
+    help: "stream: proxies receive changes at once over the controller's stream, and start from " +
+      "files. files: proxies use files only; their pods have no token and do not connect to the " +
+      "controller.",
   },
   proxyArg: {
     type: "string",
@@ -266,28 +283,29 @@ export const WORKLOAD_OPTIONS = defineOptions({
     repeatable: true,
     check: (value) => /^--[a-z]/.test(value) ? null : "a flag of the proxy, such as --workers=2",
     group: "The proxies",
-    help: "A further flag for proxies: --proxy-arg=--workers=2.",
+    help: "Additional flag of the proxies, for example --proxy-arg=--workers=2.",
   },
   proxyPodTemplate: {
     type: "string",
     value: "FILE",
     group: "The proxies",
-    help: "YAML with parts of a pod template, merged into that of the proxies as kubectl patch " +
-      "does; what stands there wins.",
+    help:
+      "YAML file with parts of a pod template that are merged into the proxies' as by kubectl " +
+      "patch, and take precedence.",
   },
   cleanupDelay: {
     type: "duration",
     never: true,
     default: 600_000,
-    reason: "who replaces the last Ingress takes less",
+    reason: "replacing the last Ingress takes less",
     group: "The proxies",
-    help: "Takes proxies away when there has been no Ingress to serve for this long.",
+    help: "Deletes the proxies when there has been no Ingress to serve for this long.",
   },
   cleanupService: {
     type: "boolean",
     reason: "a new Service gets a new address",
     group: "The proxies",
-    help: "Takes the Service of --backend LoadBalancer away with them.",
+    help: "Also deletes the Service of --backend LoadBalancer then.",
   },
 });
 
@@ -298,7 +316,9 @@ export const WRITE_OPTIONS = defineOptions({
     repeatable: true,
     check: (value) => isIP(value) !== 0 || isDnsName(value) ? null : "an IP address or a host name",
     group: "What is written",
-    help: "Stands in the status of Ingresses in place of what the Service or the nodes say.",
+    help:
+      "Address in the status of Ingresses. Without the flag: the addresses of the Service or of " +
+      "the nodes.",
   },
   gatherTime: {
     type: "duration",
@@ -306,15 +326,15 @@ export const WRITE_OPTIONS = defineOptions({
     max: 10_000,
     reason: "kubectl apply of a folder is one change",
     group: "What is written",
-    help: "Waits for this long after a change for more of them.",
+    help: "Waits this long after a change for further changes before it publishes.",
   },
   gatherLimit: {
     type: "duration",
     default: 500,
     max: 60_000,
-    reason: "a change that is waited for comes soon although others go on",
+    reason: "a change takes effect soon even while others follow",
     group: "What is written",
-    help: "Waits for this long at most.",
+    help: "Maximum time that a change waits for further changes.",
   },
   endpointInterval: {
     type: "duration",
@@ -322,7 +342,7 @@ export const WRITE_OPTIONS = defineOptions({
     max: 600_000,
     reason: "pods come and go often, and each write is stored and sent to every node",
     group: "What is written",
-    help: "Writes changes of nothing but endpoints this far apart.",
+    help: "Minimum interval between writes that change nothing but endpoints.",
   },
 });
 
@@ -331,25 +351,25 @@ export const LEADER_OPTIONS = defineOptions({
     type: "duration",
     default: 15_000,
     min: 1000,
-    reason: "as Kubernetes' own controllers",
+    reason: "as in the controllers of Kubernetes",
     group: "Several replicas",
-    help: "After this long without a renewal another replica may lead.",
+    help: "Another replica may become leader when the lease has not been renewed for this long.",
   },
   renewDeadline: {
     type: "duration",
     default: 10_000,
     min: 500,
-    reason: "as Kubernetes' own controllers",
+    reason: "as in the controllers of Kubernetes",
     group: "Several replicas",
-    help: "A leader that could not renew its lease for this long writes no more.",
+    help: "The leader stops writing when it has failed to renew the lease for this long.",
   },
   retryPeriod: {
     type: "duration",
     default: 2000,
     min: 100,
-    reason: "as Kubernetes' own controllers",
+    reason: "as in the controllers of Kubernetes",
     group: "Several replicas",
-    help: "Time from one attempt to get or renew the lease to the next.",
+    help: "Interval between attempts to acquire or renew the lease.",
   },
 });
 
@@ -357,9 +377,11 @@ export const STREAM_OPTIONS = defineOptions({
   stream: {
     type: "address",
     default: { hostname: "::", port: STREAM_PORT },
-    reason: "the port that proxies are told; IPv4 too, and alone where there is no IPv6",
+    reason:
+      "the port that proxies connect to; both IPv6 and IPv4, or IPv4 alone where there is no " +
+      "IPv6",
     group: "The stream to proxies",
-    help: "Serves proxies their configuration here, over TLS, as it changes.",
+    help: "Serves configuration to proxies on this address, over TLS, as it changes.",
   },
   streamName: {
     type: "string",
@@ -367,15 +389,16 @@ export const STREAM_OPTIONS = defineOptions({
     repeatable: true,
     check: (value) => isIP(value) !== 0 || isDnsName(value) ? null : "an IP address or a host name",
     group: "The stream to proxies",
-    help: "A further name or address for its certificate, which is for the Service " +
+    help: "Additional name or address in the certificate of the stream, besides the Service " +
       "pingress-controller of the proxies' namespace.",
   },
   allowUnboundTokens: {
     type: "boolean",
-    reason: "such a token is good until its time is over, whatever becomes of the pod",
+    reason: "such a token stays valid until it expires, even if it leaks",
     group: "The stream to proxies",
-    help: "Lets in proxies whose token of the account pingress-proxy-server is bound to no pod: " +
-      "proxies that run outside of the cluster.",
+    help:
+      "Accepts proxies with tokens of the account pingress-proxy-server that are not bound to a " +
+      "pod, for proxies outside of the cluster.",
   },
 });
 
@@ -383,25 +406,24 @@ export const PROCESS_OPTIONS = defineOptions({
   admin: {
     type: "address",
     default: { hostname: "127.0.0.1", port: 9091 },
-    reason: "only this machine can reach it, and a proxy beside it has 9090",
+    reason: "not reachable from other machines, and a proxy on the same machine uses 9090",
     group: "The process",
-    help:
-      "Serves /healthz, /readyz, /metrics and, for this machine alone, /problems, /proxies and " +
-      "/snapshot.",
+    help: "Serves /healthz, /readyz and /metrics on this address, and /problems, /proxies and " +
+      "/snapshot to clients on this machine only.",
   },
   logLevel: {
     type: "choice",
     choices: LOG_LEVELS,
     default: "info",
     group: "The process",
-    help: "Writes events of this level and above.",
+    help: "Lowest level of log entries that are written.",
   },
   logFormat: {
     type: "choice",
     choices: LOG_FORMATS,
     default: "json",
-    reason: "logs of a cluster are read by programs first",
+    reason: "logs of a cluster are parsed by programs first",
     group: "The process",
-    help: "The form of events on standard output.",
+    help: "Log format: one JSON object per line, or text for people.",
   },
 });

@@ -58,6 +58,8 @@ export interface ControllerOptions {
   /** Null for all namespaces. */
   readonly watchNamespaces: readonly string[] | null;
   readonly ingressClasses: readonly string[];
+  /** Those of them that have the profile nginx. */
+  readonly nginxClasses: readonly string[];
   readonly controllerNames: readonly string[];
   readonly watchIngressWithoutClass: boolean;
   readonly defaultBackend: DefaultBackend | null;
@@ -125,6 +127,7 @@ export function parseControllerOptions(args: readonly string[]): ParsedControlle
   const complaint = timingComplaint(given) ?? replicaComplaint(given) ??
     certificateComplaint(given);
   if (complaint !== null) return { kind: "error", text: complaint };
+  const ingressClasses = [...new Set([...given.ingressClass, ...given.nginxClass])];
   return {
     kind: "ok",
     options: {
@@ -134,7 +137,8 @@ export function parseControllerOptions(args: readonly string[]): ParsedControlle
       watchNamespaces: given.watchNamespace.length === 0
         ? null
         : [...new Set(given.watchNamespace)],
-      ingressClasses: given.ingressClass,
+      ingressClasses,
+      nginxClasses: given.nginxClass,
       controllerNames: given.controllerName,
       watchIngressWithoutClass: given.watchIngressWithoutClass,
       defaultBackend: given.defaultBackend === undefined
@@ -159,7 +163,7 @@ export function parseControllerOptions(args: readonly string[]): ParsedControlle
       acceptUnsupported: given.acceptUnsupported.flatMap(namesOf),
       allowAcceptUnsupportedAnnotation: given.allowAcceptUnsupportedAnnotation,
       hostOwnership: given.hostOwnership ??
-        defaultOwnership(given.ingressClass, given.controllerName),
+        defaultOwnership(ingressClasses, given.controllerName),
       secrets: given.secrets,
       backend: given.backend,
       proxyServerImage: given.proxyServerImage,

@@ -124,3 +124,29 @@ Deno.test("only three environment variables are read", () => {
     "POD_NAME",
   ]);
 });
+
+Deno.test("--nginx-class is served beside --ingress-class, and does not share hosts by itself", () => {
+  for (
+    const [args, classes, nginx, ownership] of [
+      [["--nginx-class=legacy"], ["pingress", "legacy"], ["legacy"], "namespace"],
+      [["--nginx-class=nginx", "--ingress-class=nginx"], ["nginx"], ["nginx"], "namespace"],
+      [
+        ["--nginx-class=nginx", "--ingress-class=nginx", "--controller-name=k8s.io/ingress-nginx"],
+        ["nginx"],
+        ["nginx"],
+        "shared",
+      ],
+      [
+        ["--nginx-class=other", "--ingress-class=nginx", "--controller-name=k8s.io/ingress-nginx"],
+        ["nginx", "other"],
+        ["other"],
+        "namespace",
+      ],
+    ] as const
+  ) {
+    const parsed = parseControllerOptions(["--backend=HostPort", ...args]);
+    if (parsed.kind !== "ok") throw new Error(parsed.text);
+    const { ingressClasses, nginxClasses, hostOwnership } = parsed.options;
+    assert.deepEqual([ingressClasses, nginxClasses, hostOwnership], [classes, nginx, ownership]);
+  }
+});

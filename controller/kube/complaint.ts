@@ -25,8 +25,7 @@ export function complaintAbout(
 function remedyFor(code: number, reason: string, kind: string, namespace: string | null): string {
   switch (code) {
     case 401:
-      return "Give the controller a token or certificate that the API server takes; it reads them " +
-        "anew at each try";
+      return "Give the controller a token or certificate that the API server accepts; it reads them for each attempt";
     case 403: {
       const where = namespace === null ? "a ClusterRole" : `a Role in namespace ${namespace}`;
       return `Allow the controller's service account the verbs list and watch on ${kind}, in ` +
@@ -38,7 +37,7 @@ function remedyFor(code: number, reason: string, kind: string, namespace: string
       return "Look whether etcd is compacted within seconds, or whether API servers of different " +
         "clusters answer by turns";
     case 429:
-      return "Nothing, if it passes: the API server asks to wait, and the controller does";
+      return "None if it is temporary: the API server asked the controller to wait";
   }
   if (code !== 0) return "Look at the API server's log; the controller tries again by itself";
   return reason === "Failed"

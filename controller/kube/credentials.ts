@@ -35,7 +35,7 @@ export function loadCredentials(source: CredentialSource): CredentialsReading {
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     const remedy = source.kind === "kubeconfig"
-      ? "name a kubeconfig that kubectl takes with --kubeconfig"
+      ? "set --kubeconfig to a kubeconfig that kubectl accepts"
       : "run in a pod with a service account, or give --kubeconfig FILE";
     return { ok: false, message: `${nameOf(source)} cannot be read: ${reason}; ${remedy}` };
   }
@@ -177,7 +177,7 @@ function complaintAbout(config: KubeConfig): string | null {
       "by itself; add certificate-authority-data";
   }
   if (cluster.proxyUrl) {
-    return "it asks for a proxy (proxy-url), and the controller dials its API server only; take it out";
+    return "it has a proxy-url, but the controller connects to its API server only; remove it";
   }
   if (user?.exec) {
     return "its user needs a program (exec), and the controller starts none; use a token or a " +

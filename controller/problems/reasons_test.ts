@@ -12,6 +12,7 @@ const OTHER_WORDS = new Set([
   ...["PodDisruptionBudget", "HostPort", "LoadBalancer", "NodePort", "ClusterIP", "ExternalName"],
   ...["ImplementationSpecific", "ExternalIP", "InternalIP", "RollingUpdate", "RuntimeDefault"],
   ...["PreferDualStack", "ScheduleAnyway", "AlwaysAllow", "FallbackToLogsOnError", "PodTemplate"],
+  ...["StringPrefix", "CapturingGroup", "CharacterClass", "CharacterClassRange", "CharacterSet"],
   ...["PodSecurity", "PodScheduled", "ReplicaFailure", "CrashLoopBackOff"],
 ]);
 

@@ -30,8 +30,7 @@ export function unknownClasses(
       },
       field: "spec.ingressClassName",
       reason: "ClassNotFound",
-      message: `there is no IngressClass ${quote(name)}, so the Ingress is not served here, and ` +
-        "most likely nowhere",
+      message: `IngressClass ${quote(name)} does not exist, so the Ingress is not served`,
       remedy: `Write ${served.join(" or ")} to have it served here, or create the IngressClass`,
       severity: "warning",
     });

@@ -19,8 +19,7 @@ Deno.test("an unknown class is reported together with the served one", () => {
     object: { kind: "Ingress", namespace: "shop", name: "web" },
     field: "spec.ingressClassName",
     reason: "ClassNotFound",
-    message: 'there is no IngressClass "pingres", so the Ingress is not served here, and most ' +
-      "likely nowhere",
+    message: 'IngressClass "pingres" does not exist, so the Ingress is not served',
     remedy: "Write pingress to have it served here, or create the IngressClass",
     severity: "warning",
   });

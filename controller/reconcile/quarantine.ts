@@ -1,6 +1,6 @@
 /**
  * Translation that one object cannot stop. In: what `translate` takes. Out: what it gives; where it
- * fails on an object, that one alone is left out, what was published of it stays, and a problem says
+ * fails on an object, that one alone is left out, its published configuration stays active, and a problem says
  * so. `translate` is not known to throw, and this is why nobody has to trust that.
  */
 import { upstreamsOf } from "../../shared/snapshot/forward_action.ts";
@@ -193,8 +193,8 @@ function problem(ingress: Ingress, reason: string): Problem {
     reason: "Quarantined",
     message: `it could not be translated (${
       reason.slice(0, 200)
-    }), so what was published of it stays`,
-    remedy: "Report this with the object; meanwhile, write it otherwise",
+    }), so its published configuration stays active`,
+    remedy: "Report this with the object; as a workaround, change the object",
     severity: "error",
   };
 }

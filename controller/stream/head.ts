@@ -24,11 +24,11 @@ export function readHead(
   { method, url, headers }: Pick<IncomingMessage, "method" | "url" | "headers">,
 ): Head {
   if (url !== STREAM_PATH) return refused(404, `the stream is at ${STREAM_PATH}`);
-  if (method !== "POST") return refused(405, "the stream is asked for by POST");
+  if (method !== "POST") return refused(405, "the stream requires POST");
   const protocol = headers[PROTOCOL_FIELD];
   if (protocol === undefined) return refused(400, `the field ${PROTOCOL_FIELD} is missing`);
   if (protocol !== STREAM_PROTOCOL) {
-    return refused(426, `protocol ${STREAM_PROTOCOL} of the stream is spoken here`);
+    return refused(426, `only protocol ${STREAM_PROTOCOL} of the stream is supported`);
   }
   if (headers["content-type"] !== STREAM_TYPE) {
     return refused(400, `the content type must be ${STREAM_TYPE}`);

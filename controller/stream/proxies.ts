@@ -129,9 +129,9 @@ export function refusalProblems(
     return {
       object: workload,
       field: "",
-      reason: "ProxyRefusedConfiguration",
-      message: `${who}: the configuration is not put into force (${code}): ${reason}${others}; ` +
-        "what was in force before stays",
+      reason: "ConfigurationRejected",
+      message: `${who}: the configuration was rejected (${code}): ${reason}${others}; ` +
+        "the previous one stays active",
       remedy: REMEDIES[code](by.some(({ build }) => build !== VERSION)),
       severity: "error",
     };
@@ -148,8 +148,8 @@ export function tooLargeProblems(bytes: number | null, workload: ObjectRef): Pro
     field: "",
     reason: "ConfigurationTooLargeForStream",
     message: `the configuration has ${mebibytes(bytes)} MiB, and the stream takes ` +
-      `${mebibytes(MAX_UPDATE_BYTES)} MiB; proxies stay with what they have, and get what fits ` +
-      "into mounted files",
+      `${mebibytes(MAX_UPDATE_BYTES)} MiB; proxies keep their configuration, and receive ` +
+      "what fits into mounted files",
     remedy: "Delete Ingresses and certificates that are not needed, or divide them among several " +
       "controllers by --watch-namespace",
     severity: "error",

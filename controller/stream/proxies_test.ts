@@ -97,7 +97,10 @@ Deno.test("proxies that reject for several reasons are one problem, with the fir
     NOW,
   );
   assert.equal(problems.length, 1);
-  assert.match(problems[0].message, /^a, b: .*: first, and others; \/proxies has all; what was/);
+  assert.match(
+    problems[0].message,
+    /^a, b: .*: first, and others; \/proxies has all; the previous one/,
+  );
 });
 
 Deno.test("each code has its own remedy", () => {

@@ -3,7 +3,7 @@ import { createLogger } from "../../shared/log.ts";
 import { RefusedPeers } from "./refused_peers.ts";
 
 const EXPIRED = { status: 401, reason: "a token is needed" } as const;
-const NEWER = { status: 426, reason: "protocol 1 of the stream is spoken here" } as const;
+const NEWER = { status: 426, reason: "only protocol 1 of the stream is supported" } as const;
 
 function scene() {
   const lines: Record<string, unknown>[] = [];

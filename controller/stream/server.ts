@@ -386,7 +386,10 @@ export class StreamServer {
 
 const DRAINING: Refused = { status: 503, reason: "this controller ends; another one serves" };
 const POD_GONE: Refused = { status: 401, reason: "the pod that the token is bound to is gone" };
-const FULL: Refused = { status: 503, reason: "this controller has as many proxies as it takes" };
+const FULL: Refused = {
+  status: 503,
+  reason: "this controller serves the maximum number of proxies",
+};
 
 /** What comes before it is known from whom: not more than one report may be long. */
 class EarlyBody {

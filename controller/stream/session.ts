@@ -373,7 +373,7 @@ const AHEAD: ReadonlySet<VersionOrder> = new Set(["newer", "mixed"]);
 
 const REASONS: Readonly<Record<Exclude<SessionEnd, "closed" | "slow" | "failed">, string>> = {
   replaced: "the same proxy has opened another stream",
-  aged: "it is time to connect anew",
+  aged: "it is time to reconnect",
   draining: "this controller ends",
   behind: "this controller is cut off from the API server, and has seen less than the proxy has",
   silent: "nothing was heard from the proxy",

@@ -281,7 +281,7 @@ export class TokenReviews {
       const reason = code === 403
         ? "the controller may not check tokens"
         : isOutage(code)
-        ? "the API server cannot be asked for the token now"
+        ? "the API server cannot check the token now"
         : "the API server does not check the token";
       return { kind: "unknown", reason };
     }

@@ -14,8 +14,10 @@ import { readSecret, type SecretModel } from "./certificates/certificate_source.
 import { CertificateAssigner } from "./certificates/tls.ts";
 import { OwnershipResolver } from "./hosts/ownership.ts";
 import { ObjectIndex } from "../base/identity.ts";
+import { OwnIngresses } from "./ingress/class.ts";
 import { IngressReader } from "./ingress/ingress_list.ts";
 import { IngressObjects } from "./ingress/ingress_object.ts";
+import { TooLargeReader } from "./ingress/too_large.ts";
 import { NamespaceReader } from "./hosts/namespace_facts.ts";
 import { labelOrder } from "../base/problems.ts";
 import { PublishedModels } from "./bounds/published_sources.ts";
@@ -36,6 +38,8 @@ export class ObjectReaders {
 /** What the last translation came to, stage by stage. */
 export class StageMemory {
   readonly namespaces = new NamespaceReader();
+  readonly ownIngresses: OwnIngresses;
+  readonly tooLarge = new TooLargeReader();
   readonly ingresses = new IngressReader();
   readonly namespaceBounds: NamespaceAdmission;
   readonly clusterBounds: ClusterAdmission;
@@ -49,7 +53,8 @@ export class StageMemory {
   readonly certificateOrder = new SortedList<Certificate>((a, b) => compareText(a.id, b.id));
   readonly problemOrder = labelOrder();
 
-  constructor({ services }: ObjectReaders) {
+  constructor({ ingresses, services }: ObjectReaders) {
+    this.ownIngresses = new OwnIngresses(ingresses);
     const demands = new Demands();
     this.namespaceBounds = new NamespaceAdmission(demands, new PublishedModels());
     this.clusterBounds = new ClusterAdmission(this.namespaceBounds, demands);

@@ -15,7 +15,6 @@ import {
 import type { Resources } from "../kube/resources.ts";
 import { BackendResolver } from "./backends/backend.ts";
 import { CertificateSources } from "./certificates/certificate_source.ts";
-import { ownIngresses } from "./ingress/class.ts";
 import type { RefusalOptions } from "./routes/closures.ts";
 import {
   type DefaultCertificate,
@@ -30,7 +29,6 @@ import { DEFAULT_NAMESPACE_BOUNDS, type NamespaceBounds } from "./bounds/namespa
 import { ProblemList } from "../base/problems.ts";
 import type { DefaultBackend } from "./routes/routes.ts";
 import type { IngressStatus } from "./model/status.ts";
-import { reportTooLarge } from "./ingress/too_large.ts";
 import { UpstreamTlsReader } from "./backends/upstream_tls.ts";
 
 export type { RefusalOptions } from "./routes/closures.ts";
@@ -50,6 +48,8 @@ export interface TranslateOptions extends RefusalOptions {
   readonly controllerNames: readonly string[];
   /** Whether an Ingress that names no class is served although no default class of ours exists. */
   readonly watchIngressWithoutClass: boolean;
+  /** Those of `ingressClasses` that have the profile nginx, whatever an IngressClass says. */
+  readonly nginxClasses?: readonly string[];
   /** Where requests go that nothing else takes; null answers 404. */
   readonly defaultBackend: DefaultBackend | null;
   /** What clients are shown that ask for no name, or for one that no certificate is for. */
@@ -130,13 +130,13 @@ export class Translator {
   ): Translation {
     const memory = this.#memory;
     const problems = new ProblemList();
-    const own = ownIngresses(
-      resources.ingresses.map((object) => this.readers.ingresses.of(object)),
+    const own = memory.ownIngresses.of(
+      resources.ingresses,
       resources.ingressClasses,
       options,
       problems,
     );
-    reportTooLarge(resources, problems);
+    problems.addAll(memory.tooLarge.read(resources));
     const namespaces = memory.namespaces.read(resources.namespaces);
     const clusterBounds = options.clusterBounds ?? DEFAULT_CLUSTER_BOUNDS;
     const admitted = memory.clusterBounds.admit(

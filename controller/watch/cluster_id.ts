@@ -28,7 +28,7 @@ export async function awaitEpoch(
     const reason = got.ok ? "it has no uid" : got.error.message;
     const remedy = !got.ok && got.error.code === 403
       ? `Let the controller get the namespace ${CLUSTER_NAMESPACE} (manifests/hostport.yaml)`
-      : "Nothing has to be done if the API server is only away for a while";
+      : "None if the API server is only temporarily unavailable";
     // One that cannot be reached says so in ever other words.
     const way = got.ok ? "" : got.error.code === 0 ? got.error.reason : String(got.error.code);
     if (way !== said) log.warn("Cannot identify the cluster", { reason, remedy });

@@ -339,7 +339,7 @@ export class NamedSecrets {
       reason: message,
       remedy: code === 403
         ? "Allow the controller's service account the verb get on secrets; manifests/ has the rules"
-        : "Nothing, if it passes; what was read before stays, and it is tried again",
+        : "None if it is temporary; the last state stays in use, and the controller retries",
     });
   }
 }

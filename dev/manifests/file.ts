@@ -107,7 +107,7 @@ class FileReader implements ManifestFile {
     if (node === null || (!isMap(node) && document.toJS() === null)) return;
     const strange = collectionKey(document);
     if (strange !== null) {
-      this.#unparsable(strange.range?.[0] ?? 0, "a map or list stands where a name belongs");
+      this.#unparsable(strange.range?.[0] ?? 0, "a map or list stands in place of a name");
       return;
     }
     let value: unknown;

@@ -119,9 +119,9 @@ function duplicate(before: ManifestObject, object: ManifestObject): LocatedProbl
       field: "",
       reason: "ObjectDuplicated",
       message:
-        `it is written again at ${formatPosition(object.locate(""))}, which counts, as the ` +
+        `it is written again at ${formatPosition(object.locate(""))}, which is used, as the ` +
         "last one does for kubectl apply",
-      remedy: "Take one of the two out, or give it another name",
+      remedy: "Remove one of the two, or give it another name",
       severity: "error",
     },
   };

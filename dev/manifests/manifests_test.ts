@@ -151,17 +151,17 @@ const BAD: readonly (readonly [string, string, readonly string[]])[] = [
   [
     "an annotation for ingress-nginx",
     "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata:\n  name: bad\n  annotations:\n" +
-    "    a: b\n    nginx.ingress.kubernetes.io/rewrite-target: /$1\n" +
+    "    a: b\n    nginx.ingress.kubernetes.io/mirror-target: https://a.test\n" +
     "spec: { defaultBackend: { service: { name: web, port: { number: 80 } } } }\n",
     [
-      'bad.yaml:7  Ingress/default/bad  metadata.annotations["nginx.ingress.kubernetes.io/rewrite-target"]  ' +
+      'bad.yaml:7  Ingress/default/bad  metadata.annotations["nginx.ingress.kubernetes.io/mirror-target"]  ' +
       "NginxAnnotation",
     ],
   ],
   [
     "a host and path that another Ingress has",
     rule("good.example.com", "path: /\n            pathType: Prefix").replace("bad", "zzz"),
-    ["bad.yaml:10  Ingress/default/zzz  spec.rules[0].http.paths[0].path  PathTaken"],
+    ["bad.yaml:10  Ingress/default/zzz  spec.rules[0].http.paths[0].path  PathConflict"],
   ],
   [
     "an object that is written twice",

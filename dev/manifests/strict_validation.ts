@@ -110,7 +110,7 @@ function checkClass(
     field: `metadata.annotations["${CLASS_ANNOTATION}"]`,
     reason: "ClassesDiffer",
     message: `the annotation says class ${quote(annotated)} and spec.ingressClassName ` +
-      `${quote(written)}, which counts; the API server refuses an Ingress with both`,
+      `${quote(written)}, which is used; the API server rejects an Ingress with both`,
     remedy: "Remove the annotation",
     severity: "error",
   });

@@ -26,9 +26,11 @@ export class ConfigFormats {
 
   /** The one to use, with a stamp of both. Never rejects. */
   async read(): Promise<FileReading> {
-    const given = await readConfigFile(this.#file);
+    let given = await readConfigFile(this.#file);
     if (this.#current === null) return given;
     const current = await readConfigFile(this.#current);
+    // One format may have taken the other's place between the two.
+    if (isMissing(given) && isMissing(current)) given = await readConfigFile(this.#file);
     const stamp = stampsOf(given, current);
     return { ...latestOf(given, current), stamp };
   }
@@ -39,6 +41,10 @@ export class ConfigFormats {
     if (this.#current === null) return given.stamp;
     return stampsOf(given, { stamp: await stampOf(this.#current) });
   }
+}
+
+export function isMissing(reading: FileReading): boolean {
+  return !reading.ok && reading.missing;
 }
 
 function stampsOf(given: { stamp: string }, current: { stamp: string }): string {

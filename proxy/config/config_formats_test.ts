@@ -1,5 +1,6 @@
 /** Two formats in one mounted volume, as an upgrade and a rollback show them to a proxy. */
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { layPublishedSet } from "../../controller/outputs/publish/layout.ts";
 import type { Snapshot } from "../../shared/snapshot/types.ts";
 import { serialiseSnapshot } from "../../shared/snapshot/serialise.ts";
@@ -7,6 +8,7 @@ import { format1Set } from "../../tests/support/format1_set.ts";
 import { MountedVolume } from "../../tests/support/mounted_volume.ts";
 import { filesOf, largeSnapshot, toFiles } from "../../tests/support/published_scene.ts";
 import { scene, until } from "../../tests/support/source_scene.ts";
+import { ConfigFormats, isMissing } from "./config_formats.ts";
 
 const at = (seen: string): Snapshot => largeSnapshot({ routes: 3, certificates: 2, seen });
 const format1 = (snapshot: Snapshot) => filesOf(format1Set(snapshot));
@@ -47,6 +49,25 @@ for (const [says, files, seen] of CASES) {
     );
   });
 }
+
+Deno.test("a file is found while one format takes the place of the other", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const volume = new MountedVolume(folder);
+    const sets = [format1(at("1")), format2(at("2"))];
+    volume.publish(sets[0]);
+    const formats = new ConfigFormats(join(folder, "proxy.json"));
+    for (let i = 1; i <= 400; i++) {
+      const reading = formats.read();
+      // Each time somewhere else between the files that it looks at.
+      for (let turns = i % 8; turns > 0; turns--) await new Promise(setImmediate);
+      volume.publish(sets[i % 2]);
+      assert.deepEqual([i, isMissing(await reading)], [i, false]);
+    }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
 
 Deno.test("a running proxy follows an upgrade and a rollback of the controller", async () => {
   const volumes: MountedVolume[] = [];

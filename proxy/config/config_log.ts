@@ -72,8 +72,7 @@ export class ConfigLog {
     this.#log.error(`Configuration is still incomplete${hasGood ? LAST_GOOD : ""}`, {
       ...this.#from,
       lacks,
-      remedy:
-        "see the controller's log: it publishes ConfigMaps and Secrets anew that were changed",
+      remedy: "see the controller's log: it publishes changed ConfigMaps and Secrets again",
     });
   }
 

@@ -15,7 +15,7 @@ import type { Logger } from "../../shared/log.ts";
 import type { Snapshot } from "../../shared/snapshot/types.ts";
 import { type ConfigProblem, parseSnapshot } from "../../shared/snapshot/parse.ts";
 import { type FileReading, stampOf } from "./config_file.ts";
-import { ConfigFormats } from "./config_formats.ts";
+import { ConfigFormats, isMissing } from "./config_formats.ts";
 import { FolderWatch, type WatchedFolder } from "./folder_watch.ts";
 import { readPublishedSet, withKeys } from "./published_set.ts";
 import type { Objection } from "./guard.ts";
@@ -75,7 +75,7 @@ export type LoadResult =
 type Outcome =
   | { readonly kind: "read"; readonly snapshot: Snapshot; readonly keys: Keys }
   | { readonly kind: "refused" }
-  /** Nothing is wrong, and something later is in force. */
+  /** Nothing is wrong, and a later configuration is active. */
   | { readonly kind: "late" }
   /** `lacks`: what has to come first. */
   | { readonly kind: "incomplete"; readonly lacks: string };
@@ -105,6 +105,8 @@ export class FileSource {
   #waiting: { readonly since: number; overdue: boolean } | null = null;
   #said: ConfigLog;
   #first = Promise.withResolvers<void>();
+  /** Whether the last reading found no file. */
+  #missed = false;
   /** Of the configuration file, before it was last read. */
   #stamp = "";
   /** Of the files that the certificates of the good snapshot name. */
@@ -212,7 +214,12 @@ export class FileSource {
 
   async #reload(): Promise<void> {
     const before = this.#good;
-    await this.#read(await this.#formats.read());
+    const reading = await this.#formats.read();
+    // A kubelet removes the links of one format some moments before it makes those of another.
+    const isFirstMiss = isMissing(reading) && !this.#missed;
+    this.#missed = isMissing(reading);
+    if (isFirstMiss && before !== null) return this.#changed();
+    await this.#read(reading);
     const filesChanged = this.#good === before && await this.#stampCertificates();
     if (this.#stopped || this.#good === null || (this.#good === before && !filesChanged)) return;
     try {
@@ -334,9 +341,9 @@ function foldersToWatch(file: string, watch: readonly string[]): WatchedFolder[]
 }
 
 /** Told of by nobody: a first reading that comes too late. */
-const LATE = { path: "$", message: "something later is in force", remedy: "none is needed" };
+const LATE = { path: "$", message: "a later configuration is active", remedy: "none is needed" };
 
-const AWAITED = "it is taken as soon as it is complete";
+const AWAITED = "it is applied once it is complete";
 
 function unreadable(reading: { message: string; remedy: string }): ConfigProblem {
   return { path: "$", message: reading.message, remedy: reading.remedy, severity: "error" };

@@ -119,27 +119,27 @@ export function isEmpty({ routes, defaultAction }: Snapshot): boolean {
 
 function older(order: VersionOrder): ConfigProblem {
   const seen = {
-    mixed: "of some kinds it has seen less of the cluster than the configuration in force",
-    same: "it has seen as much of the cluster as the configuration in force",
+    mixed: "of some kinds it has seen less of the cluster than the active configuration",
+    same: "it has seen as much of the cluster as the active configuration",
   }[order as string] ?? "it has seen less of the cluster";
   return {
     path: "$.version.seen",
-    message: order === "older" ? `it is older than the configuration in force: ${seen}` : seen,
-    remedy: "write a newer one; to go back on purpose, give it the version in force, or restart",
+    message: order === "older" ? `it is older than the active configuration: ${seen}` : seen,
+    remedy: "write a newer one; to go back on purpose, give it the active version, or restart",
     severity: "error",
   };
 }
 
 const EMPTY: ConfigProblem = {
   path: "$.hosts",
-  message: "it has no route and no default action, and the configuration in force has",
+  message: "it has no route and no default action, and the active configuration has",
   remedy: "see what the controller has found; if it is meant, the configuration's files say so too",
   severity: "error",
 };
 
 const OTHER_EPOCH: ConfigProblem = {
   path: "$.version.epoch",
-  message: "it is of another cluster than the configuration in force",
+  message: "it is of another cluster than the active configuration",
   remedy: "the controller's stream may change to another cluster; for the file alone, restart",
   severity: "error",
 };

@@ -51,7 +51,7 @@ export async function readPublishedSet(
   if (!decoded.ok) return { kind: "unusable", ...decoded };
   if (sha256Of(decoded.text) === set.sha256) return { kind: "whole", text: decoded.text, keys };
   const message = "its parts are those that it names, but make up another text";
-  return { kind: "unusable", ok: false, message, remedy: "publish it anew" };
+  return { kind: "unusable", ok: false, message, remedy: "publish it again" };
 }
 
 /** With the keys of a set in place of files, so that what is used is what has been checked. */

@@ -193,7 +193,7 @@ Deno.test("at the start an incomplete configuration is waited for, and the reaso
     assert.ok(!loaded.ok && loaded.waits);
     assert.match(
       loaded.message,
-      /proxy\.json: \$: proxy-v2-1\.json: it does not exist; it is taken/,
+      /proxy\.json: \$: proxy-v2-1\.json: it does not exist; it is applied/,
     );
     assert.deepEqual(counts.none, ["proxy-v2-1.json: it does not exist"]);
     source.start();

@@ -15,6 +15,7 @@ import { requestHeaders, responseHeaders } from "./header_change.ts";
 import { maxForwards } from "./max_forwards.ts";
 import { redirect } from "./redirect.ts";
 import { requestHost } from "./request_host.ts";
+import { rewrite } from "./rewrite.ts";
 
 type Kind = FilterSpec["kind"];
 
@@ -29,6 +30,7 @@ export const MAKERS: FilterMakers = {
   "request-host": requestHost,
   "request-headers": requestHeaders,
   "response-headers": responseHeaders,
+  "rewrite": rewrite,
 };
 
 /** Kinds that the proxy adds by itself. */
@@ -38,6 +40,7 @@ type OwnKind = "max-forwards" | "grpc-web";
 const REQUEST_ORDER: readonly (Kind | OwnKind)[] = [
   // nginx responds with `return` before it checks who sends the request.
   "redirect",
+  "rewrite",
   "access",
   "max-forwards",
   "request-host",
@@ -53,6 +56,7 @@ const RESPONSE_ORDER: readonly (Kind | OwnKind)[] = [
   "request-host",
   "max-forwards",
   "access",
+  "rewrite",
   "redirect",
 ];
 

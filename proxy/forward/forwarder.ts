@@ -358,7 +358,7 @@ export class Forwarder {
       code: error.code,
       detail: error.message,
       host: exchange.request.host,
-      path: exchange.request.path,
+      path: exchange.record.requestedPath ?? exchange.request.path,
       requestId: requestIdOf(exchange),
       ...(endpoint === null ? {} : {
         upstream,

@@ -187,6 +187,9 @@ export class ExchangeRecord {
   /** When the last try began, and when its answer's head had come; 0 where nobody asks for it. */
   triedAt = 0;
   answeredAt = 0;
+  /** The target as the client has sent it, where a filter has changed it; null where none has. */
+  requestedPath: string | null = null;
+  requestedQuery = "";
   /** Kept for the access log; null until then. */
   userAgent: string | null = null;
   referer: string | null = null;
@@ -216,6 +219,8 @@ export class ExchangeRecord {
     this.tries = 0;
     this.triedAt = 0;
     this.answeredAt = 0;
+    this.requestedPath = null;
+    this.requestedQuery = "";
     this.userAgent = null;
     this.referer = null;
   }

@@ -81,7 +81,7 @@ function seconds(ms: number | null): number | null {
 /** JSON: the snapshot in force, keys redacted, with its age. */
 function showSnapshot(hub: TelemetryHub): Response {
   const { inForce } = hub;
-  if (inForce === null) return text(503, "No snapshot is in force yet");
+  if (inForce === null) return text(503, "No snapshot is active yet");
   const { version } = inForce.snapshot;
   const head = JSON.stringify({ version, ageSeconds: Math.round(inForce.age) / 1000 });
   const snapshot = serialiseSnapshot(inForce.snapshot, { revealKeys: false });
@@ -96,7 +96,7 @@ function showExplanation(
   request: Request,
 ): Response {
   const { inForce } = hub;
-  if (inForce === null) return text(503, "No snapshot is in force yet");
+  if (inForce === null) return text(503, "No snapshot is active yet");
   const { searchParams } = new URL(request.url);
   const asked = searchParams.get("url");
   const url = asked === null ? null : parseRequestedUrl(asked);
@@ -181,16 +181,16 @@ function describe(
     const { kind, namespace, name, field } = outcome.route.origin;
     lines.push(`Route: ${outcome.route.id}`, `  from ${kind} ${namespace}/${name}, ${field}`);
   } else if (outcome.kind === "default") {
-    lines.push("Route: none, so the default backend takes it");
+    lines.push("Route: none, so the default backend gets it");
   } else {
     lines.push(
       outcome.kind === "refused"
         ? `Route: none, since ${outcome.reason}: 400`
-        : "Route: none takes it, and there is no default backend: 404",
+        : "Route: none matches, and there is no default backend: 404",
     );
   }
   if (outcome.kind === "route" && outcome.problem !== undefined) {
-    lines.push(`  answers 500: ${outcome.problem}`);
+    lines.push(`  returns 500: ${outcome.problem}`);
   } else if (action !== null) lines.push(`  ${describeAction(action)}`);
   for (const id of upstreamsOf(action)) lines.push(`  ${describeUpstream(snapshot, id)}`);
   for (const { route, lostBecause } of considered) {
@@ -208,8 +208,8 @@ function actionOf({ outcome }: Explanation): Action | null {
 
 function describeAction(action: Action): string {
   return action.kind === "forward"
-    ? `goes to ${upstreamsOf(action).join(" or ")}`
-    : `answers ${action.status}: ${action.reason}`;
+    ? `forwards to ${upstreamsOf(action).join(" or ")}`
+    : `returns ${action.status}: ${action.reason}`;
 }
 
 function describeUpstream(snapshot: Snapshot, id: string): string {

@@ -12,7 +12,7 @@ import type { FilterMakers } from "../filters/registry.ts";
 import type { Limits } from "../http/limits.ts";
 import type { LoopMark } from "../http/loop_mark.ts";
 import { brokenMatch } from "../router/conditions.ts";
-import { PatternCache } from "../router/pattern.ts";
+import { PatternCache } from "../http/pattern.ts";
 import { type Binding, RouteTable } from "../router/table.ts";
 import type { SnapshotDelta } from "../config/diff.ts";
 import type { Metrics } from "../telemetry/metrics.ts";

@@ -6,7 +6,7 @@
  * keeps its requests, which else would fall to a broader route.
  */
 import type { RouteMatch } from "../../shared/snapshot/types.ts";
-import { type PatternCompiler } from "./pattern.ts";
+import { type PatternCompiler } from "../http/pattern.ts";
 import type { RequestView } from "./request_view.ts";
 
 type ValueMatch = NonNullable<RouteMatch["headers"]>[number];

@@ -19,7 +19,7 @@ import {
   PLAIN_DETAILS,
   type RequestDetails,
 } from "./losers.ts";
-import { compilePattern } from "./pattern.ts";
+import { compilePattern } from "../http/pattern.ts";
 import { compileTable } from "./table.ts";
 
 export interface Explanation {

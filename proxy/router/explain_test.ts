@@ -60,8 +60,8 @@ Deno.test("explain says which route wins and why each other lost", () => {
   ]);
   assert.deepEqual(lines(source, "app.example.com", "/x/%2e./api/v2"), [
     "app.example.com Prefix /api",
-    "app.example.com Exact /api/v1: Exact /api/v1 takes only that very path",
-    "app.example.com Prefix /ap: Prefix /ap takes whole segments, and the path goes on within one",
+    "app.example.com Exact /api/v1: Exact /api/v1 matches this path only",
+    "app.example.com Prefix /ap: Prefix /ap matches whole segments, and the path ends within one",
     "app.example.com Prefix /web: Prefix /web is not how the path begins",
     "app.example.com Prefix /: the longer Prefix /api goes before /",
     "*.example.com Prefix /api: its host *.example.com is less specific than app.example.com, " +
@@ -203,9 +203,9 @@ Deno.test("explain says which condition a request does not meet", () => {
     "a.test Prefix /b pattern: its method is PUT, and the request's is GET",
     'a.test Prefix /b parameter: the query parameter tag is "a+b", not "a b"',
     "a.test StringPrefix /bc: StringPrefix /bc is not how the path begins",
-    "a.test Prefix /b winner: a.test Regex /b( takes the request too, and stands before it",
-    "a.test Prefix /b later: a.test Regex /b( takes the request too, and stands before it",
-    "a.test Prefix /: a.test Regex /b( takes the request too, and stands before it",
+    "a.test Prefix /b winner: a.test Regex /b( matches the request too, and takes precedence",
+    "a.test Prefix /b later: a.test Regex /b( matches the request too, and takes precedence",
+    "a.test Prefix /: a.test Regex /b( matches the request too, and takes precedence",
   ]);
 });
 
@@ -240,7 +240,7 @@ Deno.test("explain compares all hosts of a listener that falls through, by its w
   assert.deepEqual(reasons(source, DETAILS, "a.b.test"), [
     "*.test Prefix /b",
     "a.b.test Prefix /api: Prefix /api is not how the path begins",
-    "*.b.test Exact /: Exact / takes only that very path",
+    "*.b.test Exact /: Exact / matches this path only",
     "* Prefix /: its host * is less specific than *.test, which has a route for it",
   ]);
   const named = { ...source, listeners: [{ ...listener, hostname: "*.other" }] };

@@ -6,7 +6,7 @@ import { BUILT_IN_LISTENERS } from "../../shared/snapshot/built_in_listeners.ts"
 import type { Route, RouteMatch, Snapshot } from "../../shared/snapshot/types.ts";
 import { Conditions, isUnconditional } from "./conditions.ts";
 import { hostPatternTakes, patternsOf } from "./host.ts";
-import { compilePattern, literalStart } from "./pattern.ts";
+import { compilePattern, literalStart } from "../http/pattern.ts";
 import { type MatchedRequest, RequestView } from "./request_view.ts";
 
 /** What a client sends besides host and path. */
@@ -107,15 +107,15 @@ class Reasons {
     return this.#path(match) ?? this.#conditions(match) ?? this.#order(route);
   }
 
-  #path({ path: { type, value } }: RouteMatch): string | null {
+  #path({ path: { type, value, written } }: RouteMatch): string | null {
     const { path } = this.#request;
     switch (type) {
       case "Exact":
-        return value === path ? null : `Exact ${value} takes only that very path`;
+        return value === path ? null : `Exact ${value} matches this path only`;
       case "Prefix":
         if (value === "/" || path === value || path.startsWith(`${value}/`)) return null;
         return path.startsWith(value)
-          ? `Prefix ${value} takes whole segments, and the path goes on within one`
+          ? `Prefix ${value} matches whole segments, and the path ends within one`
           : `Prefix ${value} is not how the path begins`;
       case "StringPrefix":
         return path.startsWith(value) ? null : `StringPrefix ${value} is not how the path begins`;
@@ -124,7 +124,10 @@ class Reasons {
         const takes = compiled.ok
           ? compiled.expression.test(path)
           : path.startsWith(literalStart(value));
-        return takes ? null : `the regular expression ${value} does not match the whole path`;
+        if (takes) return null;
+        return written === undefined
+          ? `the regular expression ${value} does not match the whole path`
+          : `the regular expression ${written} is not how the path begins`;
       }
     }
   }
@@ -160,7 +163,7 @@ class Reasons {
     if (isPlain && mine.type === "Prefix" && other.type === "Prefix" && isLonger) {
       return `the longer Prefix ${other.value} goes before ${mine.value}`;
     }
-    return `${winner.id} takes the request too, and stands before it`;
+    return `${winner.id} matches the request too, and takes precedence`;
   }
 }
 

@@ -15,7 +15,7 @@ import type { PathMatch, RouteMatch } from "../../shared/snapshot/types.ts";
 import { Candidates, NONE } from "./candidates.ts";
 import { Conditions, isUnconditional } from "./conditions.ts";
 import { Interned } from "./interned.ts";
-import { compilePattern, literalStart, type PatternCompiler } from "./pattern.ts";
+import { compilePattern, literalStart, type PatternCompiler } from "../http/pattern.ts";
 import { type MatchedRequest, RequestView } from "./request_view.ts";
 import { Segments } from "./segments.ts";
 

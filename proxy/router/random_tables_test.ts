@@ -13,7 +13,7 @@ import {
   matchLinearly,
   redirectsLinearly,
 } from "../../tests/support/linear_matcher.ts";
-import { type CompiledPattern, wholeText } from "./pattern.ts";
+import { type CompiledPattern, wholeText } from "../http/pattern.ts";
 import type { MatchedRequest } from "./request_view.ts";
 import { compileTable } from "./table.ts";
 

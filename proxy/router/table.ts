@@ -22,7 +22,7 @@ import { HttpsRedirects } from "./https_redirects.ts";
 import { Interned } from "./interned.ts";
 import { type HostEntry, type HostRules, ListenerIndex } from "./listener_hosts.ts";
 import { PathTrees } from "./path.ts";
-import { compilePattern, type PatternCompiler } from "./pattern.ts";
+import { compilePattern, type PatternCompiler } from "../http/pattern.ts";
 import { type MatchedRequest, PLAIN_REQUEST } from "./request_view.ts";
 
 /** No route takes the request, and there is no default action. */

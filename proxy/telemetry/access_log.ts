@@ -167,8 +167,11 @@ export class AccessLog {
     if (record.hasHead) this.#text(PIECES.HOST, request.host);
     if (record.method !== "") {
       out.piece(PIECES.PATH);
-      out.quoted(request.path);
-      if (this.#options.query) this.#text(PIECES.QUERY, request.query);
+      const isRewritten = record.requestedPath !== null;
+      out.quoted(record.requestedPath ?? request.path);
+      if (this.#options.query) {
+        this.#text(PIECES.QUERY, isRewritten ? record.requestedQuery : request.query);
+      }
       out.piece(VERSIONS[record.version] ?? VERSIONS[11]);
     }
     if (record.status !== 0) this.#number(PIECES.STATUS, record.status);

@@ -9,6 +9,7 @@ import {
   network,
   redirectedPath,
   redirectLocation,
+  targetText,
 } from "./leaves.ts";
 import { formed, object } from "./schema_hints.ts";
 
@@ -68,6 +69,35 @@ const REQUEST_HOST = object({
   ),
 }, { strict: true });
 
+const REWRITE_PARTS = Type.Array(
+  Type.Union([
+    object({ kind: Type.Literal("text"), text: formed(targetText) }, { strict: true }),
+    /** What a group of the pattern has matched; nothing where it is not there. */
+    object(
+      { kind: Type.Literal("group"), group: Type.Integer({ minimum: 1, maximum: 9 }) },
+      { strict: true },
+    ),
+  ]),
+  { minItems: 1 },
+);
+
+/** Another path, and query, for the upstream. */
+const REWRITE = object({
+  kind: Type.Literal("rewrite"),
+  /** A regular expression that is searched in the path, for groups. */
+  pattern: Type.Optional(Type.String()),
+  /** The new path; with `redirects` the URL. */
+  path: REWRITE_PARTS,
+  /** Goes before the query of the request. */
+  query: Type.Optional(REWRITE_PARTS),
+  /** The query of the request is left out. */
+  dropsQuery: Type.Optional(Type.Boolean()),
+  /** Clients are redirected there by 302. */
+  redirects: Type.Optional(Type.Boolean()),
+  /** X-Forwarded-Prefix of the request for the upstream, in place of the client's. */
+  forwardedPrefix: Type.Optional(REWRITE_PARTS),
+}, { strict: true });
+
 /** One vocabulary for annotations, filters of the Gateway API and policies. */
 export const FILTER = Type.Union([
   REQUEST_HEADERS,
@@ -75,4 +105,5 @@ export const FILTER = Type.Union([
   ACCESS,
   REDIRECT,
   REQUEST_HOST,
+  REWRITE,
 ]);

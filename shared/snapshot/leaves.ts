@@ -79,7 +79,7 @@ export const resolvableName: Leaf = plain(
 
 export const serverName: Leaf = plain(
   isResolvableName,
-  "no name that a certificate can be for",
+  "not a valid name in a certificate",
   "write a DNS name or an IP address",
 );
 
@@ -183,4 +183,11 @@ export const hostText: Leaf = plain(
   (text) => /^[-.:\w[\]]+$/.test(text),
   "no part of a host",
   "write letters, digits, dots, hyphens and colons",
+);
+
+/** A part of a path, a query or a URL: nothing of it ends a line or begins another part. */
+export const targetText: Leaf = plain(
+  (text) => /^[\x21-\x7e]+$/.test(text),
+  "no part of a target",
+  "write visible characters of ASCII",
 );

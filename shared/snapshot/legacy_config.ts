@@ -204,7 +204,7 @@ class RuleReader {
   #noBackend(path: string, fault: string, status: 500 | 503 = 500): Action {
     this.#check.error(
       path,
-      `the backend ${fault}; its rule answers ${status}`,
+      `the backend ${fault}; its rule returns ${status}`,
       'write {"type": "Service", "name": "web", "namespace": "default", "port": 80}',
     );
     return { kind: "reply", status, reason: `the backend ${fault}` };

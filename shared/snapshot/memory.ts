@@ -15,7 +15,9 @@ import { upstreamsOf } from "./forward_action.ts";
 import type {
   Action,
   Certificate,
+  FilterSet,
   HostSettings,
+  Policy,
   Route,
   RouteMatch,
   Snapshot,
@@ -133,7 +135,7 @@ export function memoryOf(weight: Weight, workers: number): number {
 }
 
 export function weightOf(
-  { routes, hostSettings = NO_SETTINGS, upstreams, certificates }: Snapshot,
+  { routes, hostSettings = NO_SETTINGS, filterSets, policies, upstreams, certificates }: Snapshot,
 ): Weight {
   const [ofRoutes, ofUpstreams, ofCertificates] = [
     weightOfRoutes(routes),
@@ -145,11 +147,13 @@ export function weightOf(
     ...ofUpstreams,
     certificates: certificates.length,
     characters: ofRoutes.characters + ofUpstreams.characters + ofCertificates +
-      weightOfSettings(hostSettings),
+      weightOfSettings(hostSettings) + weightOfParts(filterSets ?? NO_PARTS) +
+      weightOfParts(policies ?? NO_PARTS),
   };
 }
 
 const NO_SETTINGS: readonly HostSettings[] = [];
+const NO_PARTS: readonly (FilterSet | Policy)[] = [];
 
 /** A list that did not change keeps its identity, so a change of endpoints weighs no route again. */
 const weightOfRoutes = oncePerList((routes: readonly Route[]) => {
@@ -168,6 +172,14 @@ const weightOfRoutes = oncePerList((routes: readonly Route[]) => {
 
 const weightOfSettings = oncePerList((settings: readonly HostSettings[]) =>
   settings.reduce((characters, { id }) => characters + SETTINGS_CHARACTERS + id.length, 0)
+);
+
+/** Their text, and what each takes compiled: as settings of a host. */
+const weightOfParts = oncePerList((parts: readonly (FilterSet | Policy)[]) =>
+  parts.reduce(
+    (characters, part) => characters + SETTINGS_CHARACTERS + JSON.stringify(part).length,
+    0,
+  )
 );
 
 const weightOfUpstreams = oncePerList((upstreams: readonly Upstream[]) => {
@@ -202,7 +214,8 @@ const weightOfCertificates = oncePerList((certificates: readonly Certificate[]) 
 });
 
 function textOfMatch({ path, headers, query }: RouteMatch): number {
-  let characters = path.value.length + (path.type === "Regex" ? PATTERN_CHARACTERS : 0);
+  let characters = path.value.length + (path.written?.length ?? 0) +
+    (path.type === "Regex" ? PATTERN_CHARACTERS : 0);
   for (const conditions of [headers, query]) {
     if (conditions === undefined) continue;
     for (const { name, type, value } of conditions) {

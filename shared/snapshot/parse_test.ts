@@ -237,9 +237,25 @@ Deno.test("each error is reported with its place, and rejects the file", async (
     ["routes.0.action.backends", [], "$.routes[0].action.backends: it is empty"],
     [
       "filterSets",
-      [{ id: "f", filters: [{ kind: "rewrite" }] }],
-      '$.filterSets[0].filters[0].kind: "rewrite" is none of "request-headers", "response-headers", ' +
-      '"access", "redirect", "request-host"',
+      [{ id: "f", filters: [{ kind: "mirror" }] }],
+      '$.filterSets[0].filters[0].kind: "mirror" is none of "request-headers", "response-headers", ' +
+      '"access", "redirect", "request-host", "rewrite"',
+    ],
+    [
+      "filterSets",
+      [{
+        id: "f",
+        filters: [
+          { kind: "rewrite", path: [] },
+          { kind: "rewrite", path: [{ kind: "text", text: "/a\r\nx: y" }] },
+          { kind: "rewrite", path: [{ kind: "group", group: 10 }] },
+          { kind: "rewrite", path: [{ kind: "text", text: "/" }], pattern: 1 },
+        ],
+      }],
+      "$.filterSets[0].filters[0].path: it is empty",
+      '$.filterSets[0].filters[1].path[0].text: "/a\\r\\nx: y" is no part of a target',
+      "$.filterSets[0].filters[2].path[0].group: 10 is not a whole number from 1 to 9",
+      "$.filterSets[0].filters[3].pattern: a text is needed, not a number",
     ],
     [
       "filterSets",
@@ -421,7 +437,7 @@ Deno.test("each error is reported with its place, and rejects the file", async (
     [
       "upstreams.0.tls.serverName",
       "*.a.test",
-      '$.upstreams[0].tls.serverName: "*.a.test" is no name that a certificate can be for',
+      '$.upstreams[0].tls.serverName: "*.a.test" is not a valid name in a certificate',
     ],
     ["upstreams.0.tls.ca.kind", "file", '$.upstreams[0].tls.ca.kind: "file" is not "pem"'],
     ["upstreams.0.tls.ca.pem", "", "$.upstreams[0].tls.ca.pem: it is empty"],

@@ -62,16 +62,18 @@ export const VERSION_OF_FILE = { epoch: "file", seen: {} };
  * `/foo/bar`, never `/foobar`); its value carries no last slash, except `/` itself. StringPrefix:
  * every path that begins with it. Regex: one that the whole path must match.
  * Values but those of Regex are canonical as `shared/path/canonical_path.ts` makes them.
+ * `written`, of Regex alone, is the text that a user wrote, where the value was made from it.
  */
 export const PATH_MATCH = Type.Refine(
   object({
     type: Type.Enum(["Exact", "Prefix", "StringPrefix", "Regex"]),
     value: Type.String(),
+    written: Type.Optional(Type.String()),
   }, {
     strict: true,
-    form: ({ type, value }: { type: "Exact"; value: string }) => {
-      const path = readRoutePath(type, value);
-      return path.ok ? { ok: true, value: path.match } : {
+    form: (match: { type: "Exact"; value: string; written?: string }) => {
+      const path = readRoutePath(match.type, match.value);
+      return path.ok ? { ok: true, value: { ...match, ...path.match } } : {
         ok: false,
         field: "value",
         message: `the path ${path.reason}${path.tooLong ? "; its route is left out" : ""}`,
@@ -338,7 +340,7 @@ export const UPSTREAM = object({
    */
   balance: Type.Optional(Type.Enum(BALANCES, {
     lenient: {
-      what: "no way of balancing",
+      what: "no load balancing policy",
       remedy: `write ${BALANCES.map((one) => JSON.stringify(one)).join(" or ")}`,
     },
   })),

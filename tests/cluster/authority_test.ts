@@ -328,7 +328,7 @@ clusterTest("a Secret that cannot be changed is a problem with a remedy", async 
     const leader = scene.leader();
     equal((await leader.run()).kind, "failed");
     const [problem, ...others] = leader.problems;
-    deepEqual([problem.reason, others], ["StreamAuthorityNotKept", []]);
+    deepEqual([problem.reason, others], ["StreamCaNotStored", []]);
     ok(problem.message.startsWith(`${kind} ${namespace}/${NAME} cannot be kept`));
     match(problem.remedy, /^delete the object/);
     await scene.remove(kind);

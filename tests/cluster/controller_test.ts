@@ -470,7 +470,7 @@ clusterTest("no key is in the log, in metrics, in /snapshot or in /problems", as
     ],
   });
   await scene.eventuallyPublished("certificate", ({ certificates }) => certificates.length === 1);
-  await scene.eventuallyProblem("SecretUnusable");
+  await scene.eventuallyProblem("SecretInvalid");
   const shown = [
     ...await Promise.all(
       ["/metrics", "/snapshot", "/problems"].map((path) => scene.controller.admin(path)),

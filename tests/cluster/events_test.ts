@@ -249,10 +249,10 @@ clusterTest("a problem of a class is an Event in the namespace default", async (
   const replica = await scene.replica();
   const object = { kind: "IngressClass", namespace: "", name: scene.namespace };
   const writer = writerOf(replica);
-  writer.sync([problem(scene, "", { object, reason: "DefaultClassRepeated" })]);
+  writer.sync([problem(scene, "", { object, reason: "MultipleDefaultClasses" })]);
   await written(writer);
   const [event] = await eventsOf(scene, scene.namespace, "default");
-  assert.equal(event.reason, "DefaultClassRepeated");
+  assert.equal(event.reason, "MultipleDefaultClasses");
   assert.equal(event.involvedObject.namespace, undefined);
 });
 

@@ -104,7 +104,7 @@ clusterTest(
       [during] = await Promise.all([changing, writing]);
       const problem = await scene.eventuallyProblem("ObjectTooLarge");
       assert.match(String(problem.object), new RegExp(`^Ingress ${flood}/huge-`));
-      await scene.eventuallyProblem("NamespaceFull");
+      await scene.eventuallyProblem("NamespaceLimitExceeded");
       after = await timedChanges(scene, proxy, "after", CHANGES);
       await isServed(proxy);
       const { routes } = await scene.whole();

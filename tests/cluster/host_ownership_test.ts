@@ -70,7 +70,7 @@ clusterTest(
     await claim(cluster, other, "/shop/login");
     const refused = await scene.eventuallyProblem("HostNotOwned");
     match(refused.message, new RegExp(`belongs to namespace ${app}`));
-    equal((await scene.eventuallyProblem("HostNamedByOthers")).object, `Ingress ${app}/shop`);
+    equal((await scene.eventuallyProblem("HostClaimedByOthers")).object, `Ingress ${app}/shop`);
     await eventuallyClaimed(scene, [app, other]);
     deepEqual(await originsOf(scene), [`/shop ${app}`]);
 
@@ -134,7 +134,7 @@ clusterTest(
     deepEqual(
       found.sort(),
       [
-        `HostNamedByOthers Ingress ${app}/shop`,
+        `HostClaimedByOthers Ingress ${app}/shop`,
         `HostNotOwned Ingress ${third}/shop`,
         `HostShared Ingress ${app}/shop`,
         `HostShared Ingress ${other}/shop`,

@@ -55,11 +55,11 @@ Deno.test(NAME, async () => {
     });
   await runPod(cluster, await podOn("free"), "192.0.2.1");
   const object = `DaemonSet ${namespace}/${PROXY_NAME}`;
-  const { message } = await scene.eventuallyProblem("HostPortTaken", object);
+  const { message } = await scene.eventuallyProblem("HostPortConflict", object);
   assert.match(message, / of 2 proxies are ready; .*another pod has port 80 or 443 of the node/);
   const event = await eventually("Event", async () => {
     const events = await cluster.list<LiveEvent>("v1", "Event", { namespace });
-    return events.find(({ reason }) => reason === "HostPortTaken");
+    return events.find(({ reason }) => reason === "HostPortConflict");
   });
   assert.match(event.message, /didn't have free ports.*--node-selector/);
   const addresses = async (count: number) =>
@@ -76,6 +76,6 @@ Deno.test(NAME, async () => {
   assert.deepEqual(await addresses(2), [{ ip: "192.0.2.1" }, { ip: "192.0.2.2" }]);
   await eventually("end of the problem", async () => {
     const reasons = (await scene.problems()).map(({ reason }) => reason);
-    return !reasons.includes("HostPortTaken");
+    return !reasons.includes("HostPortConflict");
   });
 });

@@ -343,7 +343,7 @@ clusterTest(
     );
     await settled(scene);
     const [event, ...others] = (await described(scene, "Ingress", "war", newer))
-      .filter(({ reason }) => reason === "PathTaken");
+      .filter(({ reason }) => reason === "PathConflict");
     assert.deepEqual(others, []);
     assert.match(
       event.message,
@@ -352,10 +352,10 @@ clusterTest(
     assert.match(event.message, /Use another host or path.* \(and 1 more like it\)$/);
     await eventuallyTold(scene, "war", {
       kind: "Ingress",
-      reason: "TlsHostTaken",
+      reason: "TlsHostConflict",
       field: "spec.tls[0].hosts[0]",
       severity: "error",
-      says: /chosen by .*Let both name the same Secret/,
+      says: /chosen by .*Reference the same Secret in both/,
     }, newer);
     const ofWinner = await described(scene, "Ingress", "war", older);
     assert.deepEqual(
@@ -379,7 +379,7 @@ clusterTest(
     assert.ok(free.certificates.some(({ hosts }) => hosts.includes("war.example.com")));
     assert.equal(partOf(free, "neighbour"), neighbour);
     await scene.controller.line((line) =>
-      line.message === "Problem resolved" && line.reason === "PathTaken" &&
+      line.message === "Problem resolved" && line.reason === "PathConflict" &&
       line.object === `Ingress ${newer}/war`
     );
   },

@@ -124,7 +124,7 @@ const TROUBLES: Readonly<Record<string, readonly [status: unknown, reason: strin
           "ports, 1 node(s) didn't satisfy plugin(s) [NodeAffinity].",
       }],
     },
-    "HostPortTaken",
+    "HostPortConflict",
     /pod bad: another pod has port 80 or 443 of the node: .*--node-selector/,
   ],
 };
@@ -206,7 +206,7 @@ clusterTest(
     await scene.startController();
     const problem = await scene.eventuallyProblem("ProxyAccountMissing");
     assert.equal(problem.severity, "error");
-    assert.match(problem.message, /no new proxy can be made; those that run go on/);
+    assert.match(problem.message, /no new proxy can be created; running ones continue/);
     assert.equal((await workload(scene))?.metadata.generation, after.metadata.generation);
     assert.equal(await scene.controller.stop(), 0);
   },

@@ -68,13 +68,12 @@ Deno.test("after an etcd restore proxies keep their snapshot, which is reported,
     // Replicas that catch up are given half a minute.
     const { object, message } = await eventually(
       "a problem",
-      async () =>
-        (await scene.problems()).find(({ reason }) => reason === "ProxyRefusedConfiguration"),
+      async () => (await scene.problems()).find(({ reason }) => reason === "ConfigurationRejected"),
       60_000,
     );
     assert.equal(object, `DaemonSet ${scene.system}/pingress-proxy-server`);
-    assert.match(message, /\(older\).*seen less of the cluster.*what was in force before stays/);
-    const told = await scene.eventuallyEvent("ProxyRefusedConfiguration");
+    assert.match(message, /\(older\).*seen less of the cluster.*the previous one stays active/);
+    const told = await scene.eventuallyEvent("ConfigurationRejected");
     assert.match(told, /restoring etcd from a backup; if so, restart the proxies/);
     assert.equal(await answerOf(proxy, "lost.example.com"), 503);
     assert.equal(await answerOf(proxy, "later.example.com"), 404);
@@ -94,7 +93,7 @@ Deno.test("after an etcd restore proxies keep their snapshot, which is reported,
   );
   await eventually("end of the problem", async () => {
     const reasons = (await scene.problems()).map(({ reason }) => reason);
-    return !reasons.includes("ProxyRefusedConfiguration");
+    return !reasons.includes("ConfigurationRejected");
   });
 });
 

@@ -59,7 +59,7 @@ clusterTest(
       [shown.name, shown.build, shown.refused?.code, shown.refused?.reason],
       ["proxy-new", "7.0.0", "failed", "it is paused"],
     );
-    const { message } = await scene.eventuallyProblem("ProxyRefusedConfiguration");
+    const { message } = await scene.eventuallyProblem("ConfigurationRejected");
     assert.match(message, /proxy-new \(7\.0\.0\)/);
     await scene.ingress("second");
     await proxy.line("delta");
@@ -104,7 +104,10 @@ clusterTest(
     const headers = { "pingress-protocol": "2", "user-agent": "pingress-proxy/9.0.0" };
     await using proxy = await connectProxy(scene, { headers });
     assert.equal(await proxy.answered(), 426);
-    await proxy.until("a reason", () => /protocol 1 of the stream is spoken/.exec(proxy.text));
+    await proxy.until(
+      "a reason",
+      () => /only protocol 1 of the stream is supported/.exec(proxy.text),
+    );
     const { peer, build, status } = await controller.line("A stream request was rejected");
     assert.deepEqual([peer, build, status], ["127.0.0.1", "9.0.0", 426]);
     await using garbage = await connectProxy(scene, {
@@ -132,10 +135,10 @@ clusterTest(
     const { version, hash } = await proxy.line("snapshot");
     const { code, reason } = await wordOfOldProxy();
     proxy.report({ kind: "refused", version, hash, code, reason });
-    const told = await scene.eventuallyEvent("ProxyRefusedConfiguration");
+    const told = await scene.eventuallyEvent("ConfigurationRejected");
     assert.match(
       told,
-      /proxy-behind \(0\.0\.9\): .*"h3" is none of .*what was in force before/,
+      /proxy-behind \(0\.0\.9\): .*"h3" is none of .*the previous one stays active/,
     );
     assert.match(told, /Run proxies of the controller's version, .*--proxy-server-image/);
   },
@@ -152,7 +155,7 @@ clusterTest(
     const token = await proxyToken(cluster, scene.system, { pod });
     const hello = { kind: "hello", proxy: "0.0.9", formats: [1], version: null, hash: null };
     await using proxy = await connectProxy(scene, { token, hello, acknowledges: false });
-    const told = await scene.eventuallyEvent("ProxyRefusedConfiguration");
+    const told = await scene.eventuallyEvent("ConfigurationRejected");
     assert.match(
       told,
       /proxy-before \(0\.0\.9\): .*reads snapshot format 1, and this controller sends format 2/,

@@ -167,10 +167,10 @@ clusterTest(
     const { version, hash } = await proxy.line("snapshot");
     const reason = "$.hosts[0].routes[0].path.type: unknown";
     proxy.report({ kind: "refused", version, hash, code: "invalid", reason });
-    const problem = await scene.eventuallyProblem("ProxyRefusedConfiguration");
+    const problem = await scene.eventuallyProblem("ConfigurationRejected");
     assert.equal(problem.object, `DaemonSet ${scene.system}/pingress-proxy-server`);
     assert.match(problem.message, /proxy-old \(0\.0\.1\).*\$\.hosts\[0\]/);
-    await scene.eventuallyEvent("ProxyRefusedConfiguration", "proxy-old");
+    await scene.eventuallyEvent("ConfigurationRejected", "proxy-old");
     proxy.report({ kind: "applied", version, hash });
     await eventually("end of the problem", async () => (await scene.problems()).length === 0);
   },
@@ -211,7 +211,7 @@ clusterTest("a follower sends the same snapshots as the leader", async (cluster)
     const sent = await refusing.line("snapshot");
     const refused = { kind: "refused", version: sent.version, hash: sent.hash } as const;
     refusing.report({ ...refused, code: "invalid", reason: "heard by a follower" });
-    await scene.eventuallyEvent("ProxyRefusedConfiguration", "heard by a follower");
+    await scene.eventuallyEvent("ConfigurationRejected", "heard by a follower");
   } finally {
     await a.stop();
   }

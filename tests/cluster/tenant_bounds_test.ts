@@ -41,7 +41,7 @@ clusterTest(
     await grow(1_001);
     const problem = await scene.eventuallyProblem("ObjectTooLarge");
     equal(problem.object, `Ingress ${scene.app}/large`);
-    match(problem.message, /more than 1000 paths, so what was published of it stays/);
+    match(problem.message, /more than 1000 paths, so its published configuration stays active/);
     await scene.ingress("small", { rules: [rule("small.example.com", "/", "web")] });
     await scene.endpoints("web", ["10.0.0.9"]);
     await eventually(
@@ -103,7 +103,7 @@ clusterTest("a namespace over its bound of routes serves its oldest Ingresses", 
     if (name === "d") break;
     await eventually(name, async () => await routesOf(scene, `${name}.example.com`) === 3);
   }
-  const problem = await scene.eventuallyProblem("NamespaceFull");
+  const problem = await scene.eventuallyProblem("NamespaceLimitExceeded");
   equal(problem.object, `Ingress ${scene.app}/d`);
   const refused = await cluster.get<KubeObject & { status?: { loadBalancer?: object } }>(
     "networking.k8s.io/v1",
@@ -146,7 +146,7 @@ clusterTest(
       );
       await scene.ingress(name, { rules: [{ host: `${name}.example.com`, http: { paths } }] });
     }
-    const { message, object } = await scene.eventuallyProblem("ClusterFull");
+    const { message, object } = await scene.eventuallyProblem("ClusterLimitExceeded");
     match(String(object), new RegExp(`^Ingress ${scene.app}/large-`));
     match(message, /more than proxies with 1024 MiB of memory and 4 workers hold/);
     await using streamed = await connectProxy(scene);
@@ -165,7 +165,7 @@ clusterTest(
     );
     await eventually("end of the problem", async () => {
       const reasons = (await scene.problems()).map(({ reason }) => reason);
-      return !reasons.includes("ClusterFull");
+      return !reasons.includes("ClusterLimitExceeded");
     });
   },
 );

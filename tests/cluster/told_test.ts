@@ -159,8 +159,8 @@ clusterTest("an error in an Ingress or a Secret is an Event on it", async (clust
   const has = (name: string, reason: string) =>
     eventually(`${reason} on ${name}`, async () => (await reasons(name)).includes(reason));
   await has("shop", "ServiceNotFound");
-  await has("shop", "SecretUnusable");
-  await has("shop-tls", "SecretUnusable");
+  await has("shop", "SecretInvalid");
+  await has("shop-tls", "SecretInvalid");
   assert.equal(await scene.controller.stop(), 0);
 });
 

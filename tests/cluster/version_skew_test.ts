@@ -249,7 +249,7 @@ clusterTest(
     });
     // The controller of before may have written one about the other proxy.
     const refused = "reads snapshot format 1, and this controller sends format 2";
-    await scene.eventuallyEvent("ProxyRefusedConfiguration", refused);
+    await scene.eventuallyEvent("ConfigurationRejected", refused);
     // It retries with the pod that it still knows.
     await replace(young);
     await old.served();

@@ -1,6 +1,6 @@
 /**
  * What overlays/warn makes the API server say of annotations of ingress-nginx. The same values as the
- * controller sees decide: a warning that paths answer 503 and a refusal go together.
+ * controller sees decide: a warning that paths return 503 and a refusal go together.
  */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { dirname, join } from "node:path";
@@ -110,10 +110,6 @@ const CASES: readonly (readonly [values: Values, placed?: Placed])[] = [
   [{ "proxy-ssl-ciphers": "HIGH:!aNULL:!MD5" }],
   [{ "proxy-ssl-ciphers": "DEFAULT" }],
   [{ "proxy-ssl-ciphers": "HIGH:!AESGCM" }],
-  [{ "rewrite-target": "/" }],
-  [{ "rewrite-target": "/" }, { path: "/app" }],
-  [{ "use-regex": "false" }],
-  [{ "use-regex": "true" }],
   [{ "auth-tls-secret": "default/ca" }],
   [{ "auth-tls-secret": "default/ca", "auth-tls-verify-client": "off" }],
   [{ "force-ssl-redirect": "true" }],

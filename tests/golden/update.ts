@@ -1,5 +1,5 @@
 /**
- * Writes the golden files of `translate` anew: a `NAME.out.yaml` for each `translate/NAME.in.yaml`,
+ * Writes the golden files of lint and of `translate` anew: a `NAME.out.yaml` for each `translate/NAME.in.yaml`,
  * and none besides. Read the difference before you commit it: it is the change of behaviour.
  */
 import {
@@ -10,6 +10,7 @@ import {
   readCase,
   runCase,
 } from "./translate_case.ts";
+import { lintOutputs } from "./lint_case.ts";
 
 const names = caseNames();
 let changed = 0;
@@ -24,6 +25,12 @@ for (const name of names) {
 for (const name of outputNames().filter((name) => !names.includes(name))) {
   Deno.removeSync(outputFile(name));
   console.log(`removed: ${name}.out.yaml`);
+  changed++;
+}
+for (const [file, text] of lintOutputs()) {
+  if (textOf(file) === text) continue;
+  Deno.writeTextFileSync(file, text);
+  console.log(`written: ${file.pathname.split("/").at(-1)}`);
   changed++;
 }
 console.log(`${names.length} cases, ${changed} files changed`);

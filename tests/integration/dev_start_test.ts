@@ -63,7 +63,7 @@ Deno.test("explain exits with 0 for a route, 1 for none, 2 for an invalid comman
           /\nRoute: app\.example\.com Prefix \/api\n/,
         ],
         [[EXAMPLES, "http://anything/at/all"], 0, /\nRoute: \* Prefix \/\n/],
-        [[folder, "http://b.example.com/"], 1, /\nRoute: none takes this path/],
+        [[folder, "http://b.example.com/"], 1, /\nRoute: none matches this path/],
         [[folder, "http://a.example.com/%zz"], 1, /400/],
         [[folder, "http://"], 2, /is no URL/],
         [[folder], 2, /needs DIR… URL/],

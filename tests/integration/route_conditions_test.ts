@@ -211,7 +211,7 @@ Deno.test("a proxy's /explain takes a method and headers, and says which conditi
   const broken = (await explained(`${url}%3Ftag%3Dx`)).lines;
   assert.ok(broken.includes("http://a.test/?tag=x"), broken.join("\n"));
   assert.ok(broken.includes("  lost because its method is POST, and the request's is GET"));
-  assert.match(broken.join("\n"), /^Route: broken\n.*\n {2}answers 500: .*in linear time/m);
+  assert.match(broken.join("\n"), /^Route: broken\n.*\n {2}returns 500: .*in linear time/m);
   for (const wrong of ["&method=a%20b", "&method=", "&header=X-Beta", "&header=a%20b:c"]) {
     assert.equal((await explained(url + wrong)).status, 400, wrong);
   }

@@ -105,7 +105,7 @@ Deno.test("while the controller is down the active snapshot stays, and then the 
   const { controller } = scene;
   await controller.leave();
   await until(() => scene.failures.length > 0, "it was missed");
-  assert.match(scene.failures[0], /^nothing takes connections at localhost:\d+$/);
+  assert.match(scene.failures[0], /^nothing accepts connections at localhost:\d+$/);
   assert.equal(scene.sources.scraped?.isConnected, false);
   await until(() => scene.sources.scraped!.failed > 5, "some attempts have failed");
   assert.equal(scene.failures.length, 1, "the reason is said once");

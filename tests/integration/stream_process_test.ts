@@ -76,7 +76,7 @@ Deno.test("with a file a proxy serves without a controller, reports it, and conn
     args: [...controller.flags, "--workers=2", "--allow-loopback-upstreams"],
   });
   const line = await proxy.line("No stream from the controller");
-  assert.match(String(line.reason), /^nothing takes connections at localhost:/);
+  assert.match(String(line.reason), /^nothing accepts connections at localhost:/);
   assert.equal(await statusFor(proxy, "a.test"), 200);
   await controller.listen();
   const stream = await controller.stream(0);

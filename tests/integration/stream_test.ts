@@ -281,7 +281,7 @@ Deno.test("an internal error during an update ends only that stream, and the pro
   first.hello("zone-a");
   await first.ended();
   await until(() => scene.failures.length > 0, "it is told");
-  assert.match(scene.failures[0], /mistake/);
+  assert.match(scene.failures[0], /a bug in the proxy/);
   const next = await scene.controller.stream(1);
   next.hello("zone-b");
   next.whole(seeing(2));

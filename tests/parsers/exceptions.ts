@@ -29,7 +29,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "proxy/router/host.ts": ["patternsOf"],
       "proxy/router/https_redirects.ts": ["HttpsRedirects.find"],
       "proxy/router/listener_hosts.ts": ["ListenerIndex.find"],
-      "proxy/router/pattern.ts": ["compilePattern", "literalStart", "wholeText"],
+      "proxy/http/pattern.ts": ["compilePattern", "compileSearch", "literalStart", "wholeText"],
       "proxy/router/table.ts": ["RouteTable.redirectsToHttps"],
     },
   },
@@ -67,11 +67,25 @@ export const EXCEPTIONS: readonly Exceptions[] = [
     },
   },
   {
+    reason: "One pass over the objects that are there, for those of them that few changes concern.",
+    functions: {
+      "controller/base/memo.ts": ["placesOf"],
+      "controller/translate/certificates/certificate_source.ts": [
+        "CertificateSources.changedSince",
+      ],
+      "controller/translate/certificates/tls_index.ts": [
+        "TlsIndex.group",
+        "TlsIndex.hasSecret",
+        "new TlsIndex",
+      ],
+    },
+  },
+  {
     reason: "Finds, sets or removes one entry of a map or a set, or compares two short names.",
     functions: {
       "controller/reconcile/replica_catch_up.ts": ["ReplicaCatchUp.behind", "ReplicaCatchUp.claim"],
       "controller/kube/excess.ts": ["excessOf"],
-      "controller/translate/backends/endpoint_bound.ts": ["endpointLimits"],
+      "controller/translate/backends/endpoint_bound.ts": ["EndpointLimiter.limits"],
       "controller/translate/bounds/namespace_bounds.ts": ["NamespaceAdmission.apply"],
       "controller/kube/refusals.ts": ["RefusalLog.refused"],
       "controller/kube/revision.ts": ["compareRevisions", "newestRevision", "oldestRevision"],
@@ -95,6 +109,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "controller/stream/server.ts": ["StreamServer.podGone"],
       "controller/stream/refused_peers.ts": ["RefusedPeers.refused", "RefusedPeers.welcomed"],
       "controller/stream/token_reviews.ts": ["TokenReviews.forget", "TokenReviews.review"],
+      "controller/base/identity.ts": ["ObjectIndex.changedSince"],
       "controller/base/problems.ts": ["ProblemList.hasErrors"],
       "controller/watch/watches.ts": ["Watches.workload"],
       "controller/outputs/write/newest_first.ts": [
@@ -346,6 +361,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "proxy/router/https_redirects.ts": ["HttpsRedirects.update"],
       "proxy/router/table.ts": ["RouteTable.updateHostSettings"],
       "controller/reconcile/quarantine.ts": ["translateOrQuarantine"],
+      "controller/translate/annotations/nginx/rewrite.ts": ["rewriteOf"],
       "controller/translate/routes/routes.ts": ["buildGroup"],
       "controller/stream/listener.ts": ["StreamListener.welcome"],
     },
@@ -354,6 +370,8 @@ export const EXCEPTIONS: readonly Exceptions[] = [
     reason: "Takes the same time for every value, or finds it in a map.",
     functions: {
       "controller/base/json.ts": ["describe"],
+      "controller/translate/ingress/path_entry.ts": ["unreadPath"],
+      "controller/translate/routes/path_claims.ts": ["showHost"],
       "controller/translate/hosts/ownership.ts": ["Ownership.isOwn"],
       "controller/translate/routes/route_claims.ts": [
         "RouteClaims.find",

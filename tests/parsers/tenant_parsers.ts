@@ -20,6 +20,9 @@ import { readGrpcWeb } from "../../controller/translate/backends/grpc_web.ts";
 import { explainHost, readHost, readRuleHost } from "../../controller/translate/model/host.ts";
 import { parseClaims } from "../../controller/translate/hosts/host_claims.ts";
 import { readIdentity } from "../../controller/base/identity.ts";
+import { regexLocation } from "../../controller/translate/annotations/nginx/location.ts";
+import { readPcre } from "../../controller/translate/annotations/nginx/pcre_pattern.ts";
+import { writtenOut } from "../../shared/path/pattern_size.ts";
 import { readIngress } from "../../controller/translate/ingress/ingress.ts";
 import { readSharesWith } from "../../controller/translate/ingress/shared_hosts.ts";
 import { quote } from "../../controller/base/json.ts";
@@ -160,7 +163,26 @@ const TEXTS: Readonly<Record<string, TextReader>> = {
     ["/", ""],
     ["/a", "/"],
   ],
-  "controller/translate/ingress/path.ts readPathType": [PATH_BYTES, readPathType],
+  "controller/translate/annotations/nginx/location.ts regexLocation": [
+    MAX_ROUTE_PATH,
+    regexLocation,
+    ["/(", ")"],
+    ["/[", "]"],
+    ["/a|(", "|"],
+    ["/a{2}", "(?=a)"],
+  ],
+  "controller/translate/annotations/nginx/pcre_pattern.ts readPcre": [
+    MAX_ROUTE_PATH,
+    readPcre,
+    ["/(", ")"],
+    ["/[", "]"],
+    ["/", "{2}"],
+  ],
+  "shared/path/pattern_size.ts writtenOut": [MAX_ROUTE_PATH, writtenOut, ["(", "){2}"]],
+  "controller/translate/ingress/path.ts readPathType": [
+    PATH_BYTES,
+    (text) => readPathType(text, "nginx"),
+  ],
   "controller/translate/ingress/path.ts explainPath": [
     PATH_BYTES,
     (text) => explainPath(text, "is bad"),

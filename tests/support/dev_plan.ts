@@ -41,6 +41,7 @@ export function planOptions(input: PlanInput = {}): PlanOptions {
   });
   return {
     ingressClasses: input.ingressClasses ?? [],
+    nginxClasses: input.nginxClasses ?? [],
     mappings,
     defaultBackend: input.defaultBackend ?? null,
     allowExternalName: input.allowExternalName ?? false,

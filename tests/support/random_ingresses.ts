@@ -19,6 +19,8 @@ const ANNOTATIONS: readonly Readonly<Record<string, string>>[] = [
   { "nginx.ingress.kubernetes.io/whitelist-source-range": "192.0.2.0/24, ::1" },
   { "nginx.ingress.kubernetes.io/app-root": "/app" },
   { "nginx.ingress.kubernetes.io/upstream-vhost": "web.$namespace" },
+  { "nginx.ingress.kubernetes.io/use-regex": "true" },
+  { "nginx.ingress.kubernetes.io/rewrite-target": "/a" },
 ];
 
 export class RandomIngresses {

@@ -232,8 +232,7 @@ const TOO_LARGE: Problem = {
   object: null,
   field: "",
   reason: "ClaimsTooLarge",
-  message:
-    `claims to hosts do not fit into ConfigMap ${CLAIMS_NAME}, so what was recorded before ` +
+  message: `claims to hosts do not fit into ConfigMap ${CLAIMS_NAME}, so the previous record ` +
     "stays, and a host named since belongs to its oldest Ingress",
   remedy: "Serve fewer hosts with this controller, or annotate Namespaces with pingress.io/hosts",
   severity: "error",

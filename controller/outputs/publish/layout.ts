@@ -195,21 +195,23 @@ function problemOf(reason: string, message: string, severity: Problem["severity"
 function tooLarge(text: string, packed: number): Problem {
   const message = `the configuration takes ${showBytes(packed)} compressed ` +
     `(${showBytes(Buffer.byteLength(text))} as JSON), more than the ` +
-    `${showBytes(MAX_PARTS * PART_BYTES)} that ${MAX_PARTS} ConfigMaps hold, so what was ` +
-    "published before stays";
+    `${showBytes(MAX_PARTS * PART_BYTES)} that ${MAX_PARTS} ConfigMaps hold, so the last ` +
+    "published configuration stays active";
   return problemOf("ConfigurationTooLarge", message, "error");
 }
 
 function indexTooLarge(keys: readonly string[], bytes: number): Problem {
   const message = `the list of ${keys.length} private keys takes ${showBytes(bytes)}, more than ` +
-    `the ${showBytes(INDEX_BYTES)} that one ConfigMap holds, so what was published before stays`;
+    `the ${
+      showBytes(INDEX_BYTES)
+    } that one ConfigMap holds, so the last published configuration stays active`;
   return problemOf("ConfigurationTooLarge", message, "error");
 }
 
 function tooManyKeys(count: number, { bytes, limit }: { bytes: number; limit: number }): Problem {
   const message = `${count} private keys do not fit into ${MAX_KEY_SECRETS} Secrets: one of them ` +
-    `would take ${showBytes(bytes)}, more than ${showBytes(limit)}, so what was published before ` +
-    "stays";
+    `would take ${showBytes(bytes)}, more than ${showBytes(limit)}, so the last ` +
+    "published configuration stays active";
   return problemOf("KeysTooLarge", message, "error");
 }
 

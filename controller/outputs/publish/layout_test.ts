@@ -116,7 +116,7 @@ Deno.test("a configuration that does not fit is a problem with the excess and a 
     layout.problem.message,
     /^the configuration takes \d+ KiB compressed \(\d+ KiB as JSON\), more than the 6300 KiB that 7 /,
   );
-  assert.match(layout.problem.message, /what was published before stays$/);
+  assert.match(layout.problem.message, /the last published configuration stays active$/);
   assert.notEqual(layout.problem.remedy, "");
 
   const keys = layPublishedSet(largeSnapshot({ certificates: 600, keyBytes: 40_000 }));

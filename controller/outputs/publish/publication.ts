@@ -140,7 +140,7 @@ function deniedProblem(object: ObjectRef, error: ApiError): Problem {
     reason: "ConfigurationNotPublished",
     message:
       `the configuration cannot be published in ${formatObject(object)} (${error.message}), ` +
-      "so what was published before stays, and a proxy that starts without the stream uses that",
+      "so the last published configuration stays active, and a proxy that starts without the stream uses that",
     remedy: "Apply the manifests of this version, which grant create, patch and delete on it",
     severity: "error",
   };

@@ -236,7 +236,7 @@ function unpack(bytes: Buffer, { sha256 }: PublishedSet): ParsedSnapshot {
 }
 
 function unreadable(message: string): ParsedSnapshot {
-  const problem = { path: "$", message, remedy: "publish it anew", severity: "error" } as const;
+  const problem = { path: "$", message, remedy: "publish it again", severity: "error" } as const;
   return { snapshot: null, problems: [problem], set: null };
 }
 

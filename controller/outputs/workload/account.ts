@@ -89,10 +89,10 @@ function problemOf(workload: ObjectRef, isUsed: boolean, error: ApiError): Probl
     field: "spec.template.spec.serviceAccountName",
     reason: "ProxyAccountMissing",
     message: isUsed
-      ? `${what}, so no new proxy can be made; those that run go on`
-      : `${what}, so proxies get changes by mounted files alone, about a minute late`,
-    remedy: "apply the manifests of this version, which have the account and the right to look " +
-      "for it, or give --proxy-updates=files",
+      ? `${what}, so no new proxy can be created; running ones continue`
+      : `${what}, so proxies receive changes through mounted files only, about a minute late`,
+    remedy:
+      "apply the manifests of this version, which contain the account and the permission to get it, or give --proxy-updates=files",
     severity: isUsed ? "error" : "warning",
   };
 }

@@ -50,7 +50,7 @@ for (const [code, why] of [[404, /there is no Serv/], [403, /it cannot be known/
       deepEqual([isUsable, again], [false, 10_000]);
       deepEqual([problem?.reason, problem?.severity], ["ProxyAccountMissing", "warning"]);
       match(problem!.message, why);
-      match(problem!.message, /by mounted files alone/);
+      match(problem!.message, /through mounted files only/);
     }
     state.code = 200;
     state.now = 10_000;
@@ -63,7 +63,7 @@ Deno.test("a deleted service account replaces no proxy, and is an error until it
   state.code = 404;
   const { isUsable, problem } = await look(WITH);
   deepEqual([isUsable, problem?.severity], [true, "error"]);
-  match(problem!.message, /no new proxy can be made; those that run go on/);
+  match(problem!.message, /no new proxy can be created; running ones continue/);
 });
 
 Deno.test("a revoked permission does not change proxies that have the account", async () => {

@@ -90,8 +90,8 @@ export function healthProblems(
   if (kind === "DaemonSet" && desired === 0 && isCounted) {
     return [problem({
       reason: "NoNodeForProxies",
-      message: "no node runs a proxy, since none fits --node-selector and tolerates its pods",
-      remedy: "label the nodes that are to serve, or give --node-selector what they have",
+      message: "no node runs a proxy, since none matches --node-selector and the tolerations",
+      remedy: "label the nodes, or set --node-selector to labels that they have",
     })];
   }
   if (ready >= desired) return [];
@@ -105,8 +105,8 @@ export function healthProblems(
   const isOld = ageOf(live.metadata.creationTimestamp, now) > PATIENCE;
   if (found.size === 0 && pods.length === 0 && isOld) {
     return [problem({
-      reason: "ProxyPodRefused",
-      message: `none of ${desired} proxies could be made`,
+      reason: "ProxyPodRejected",
+      message: `none of ${desired} proxies could be created`,
       remedy: kind === "Deployment" ? describe : `${describe}; host ports need a namespace ` +
         "labelled pod-security.kubernetes.io/enforce=privileged",
     })];
@@ -158,13 +158,13 @@ function ofCondition(condition: unknown): Obstacle[] {
   if (type !== "ReplicaFailure" || status !== "True") return [];
   const text = printable(String(message ?? ""));
   return [{
-    reason: "ProxyPodRefused",
-    message: `the API server takes no pod: ${text}`,
+    reason: "ProxyPodRejected",
+    message: `the API server rejects its pods: ${text}`,
     remedy: text.includes("PodSecurity")
-      ? "let the namespace's pod-security labels allow what --proxy-pod-template adds"
+      ? "allow what --proxy-pod-template adds in the namespace's pod-security labels"
       : text.includes("service account")
-      ? "apply the manifests of this version, which have the account"
-      : "see what it says, be it a quota or an admission webhook",
+      ? "apply the manifests of this version, which contain the account"
+      : "resolve what it reports, such as a quota or an admission webhook",
   }];
 }
 
@@ -187,15 +187,15 @@ function ofScheduler(message: unknown): Obstacle {
   const text = printable(String(message ?? "no reason given"));
   return text.includes("free ports")
     ? {
-      reason: "HostPortTaken",
+      reason: "HostPortConflict",
       message: `another pod has port 80 or 443 of the node: ${text}`,
       remedy: "remove that pod, such as another ingress controller, or leave the node out by " +
         "--node-selector",
     }
     : {
       reason: "ProxyNotScheduled",
-      message: `no node takes the pod: ${text}`,
-      remedy: "make room, or change --node-selector or the tolerations and resources in " +
+      message: `no node accepts the pod: ${text}`,
+      remedy: "free resources, or change --node-selector or the tolerations and resources in " +
         "--proxy-pod-template",
     };
 }
@@ -209,7 +209,7 @@ function ofContainer(container: unknown): Obstacle[] {
       reason: "ImagePullFailed",
       message: text,
       remedy: "give --proxy-server-image an image that the nodes can pull, and " +
-        "--image-pull-secret what its registry asks for",
+        "--image-pull-secret what its registry requires",
     }];
   }
   if (reason === "CrashLoopBackOff") {
@@ -217,9 +217,9 @@ function ofContainer(container: unknown): Obstacle[] {
     const words = String(fieldOf(last, "message") ?? "").trim().split("\n").at(-1) ?? "";
     return [{
       reason: "ProxyCrashes",
-      message: `it ends again and again, at last with exit code ${
+      message: `it keeps crashing, most recently with exit code ${
         fieldOf(last, "exitCode") ?? "unknown"
-      }${words === "" ? "" : ` and the words ${printable(words)}`}`,
+      }${words === "" ? "" : ` and the output ${printable(words)}`}`,
       remedy: "read its log, and correct --proxy-server-image, --proxy-arg or --proxy-pod-template",
     }];
   }
@@ -227,7 +227,7 @@ function ofContainer(container: unknown): Obstacle[] {
     return [{
       reason: "ProxyNotCreated",
       message: text,
-      remedy: "correct --proxy-server-image, or what --proxy-pod-template asks for",
+      remedy: "correct --proxy-server-image, or what --proxy-pod-template requires",
     }];
   }
   return [];

@@ -98,7 +98,7 @@ const OBSTACLES: Readonly<Record<string, readonly [Record<string, unknown>, stri
       }],
     },
     "ProxyCrashes",
-    /exit code 2 and the words --worker is no flag$/,
+    /exit code 2 and the output --worker is no flag$/,
   ],
   "a node whose ports are taken": [
     {
@@ -109,7 +109,7 @@ const OBSTACLES: Readonly<Record<string, readonly [Record<string, unknown>, stri
           "0/3 nodes are available: 1 node(s) didn't have free ports for the requested pod ports.",
       }],
     },
-    "HostPortTaken",
+    "HostPortConflict",
     /another pod has port 80 or 443/,
   ],
   "a node whose kubelet has given a port to a pod of its own": [
@@ -118,7 +118,7 @@ const OBSTACLES: Readonly<Record<string, readonly [Record<string, unknown>, stri
       reason: "NodePorts",
       message: "Pod was rejected: Predicate NodePorts failed: node(s) didn't have free ports",
     },
-    "HostPortTaken",
+    "HostPortConflict",
     /another pod has port 80 or 443.*: Pod was rejected/,
   ],
   "a node without room": [
@@ -166,7 +166,7 @@ Deno.test("pods that the API server rejects are a problem", () => {
     [],
     NOW,
   );
-  equal(problem.reason, "ProxyPodRefused");
+  equal(problem.reason, "ProxyPodRejected");
   match(problem.remedy, /pod-security labels/);
 });
 
@@ -205,7 +205,7 @@ for (const [name, one] of Object.entries(IN_ORDER)) {
 Deno.test("for a DaemonSet without pods the problem names what the namespace must allow", () => {
   const none = daemonSet({ ...READY, numberReady: 0, numberAvailable: 0 });
   const [problem] = healthProblems(none, [], NOW);
-  equal(problem.reason, "ProxyPodRefused");
+  equal(problem.reason, "ProxyPodRejected");
   match(problem.remedy, /enforce=privileged/);
   deepEqual(healthProblems(none, [], Date.parse(CREATED) + 1000), []);
 });

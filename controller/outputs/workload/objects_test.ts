@@ -370,7 +370,7 @@ const BROKEN_TEMPLATES: Readonly<Record<string, readonly [unknown, field: string
     "spec.template.containers",
     /no such field/,
   ],
-  "a spec that is a list": [{ spec: [] }, "spec.template.spec", /a list where a map is meant/],
+  "a spec that is a list": [{ spec: [] }, "spec.template.spec", /a list instead of a map/],
   "another value of the selector's label": [
     { metadata: { labels: { "app.kubernetes.io/name": "mine" } } },
     'spec.template.metadata.labels["app.kubernetes.io/name"]',
@@ -384,7 +384,7 @@ const BROKEN_TEMPLATES: Readonly<Record<string, readonly [unknown, field: string
   "no proxy": [
     { spec: { containers: [{ name: "pingress-proxy-server", $patch: "delete" }] } },
     "spec.template.spec.containers",
-    /container pingress-proxy-server is gone/,
+    /container pingress-proxy-server is missing/,
   ],
 };
 

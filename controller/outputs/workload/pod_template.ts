@@ -44,9 +44,7 @@ function shapeMistakes(theirs: unknown): MergeMistake[] {
       return [{ field, message: "a pod template has no such field", remedy }];
     }
     const isMap = value === null || asObject(value) !== null || field.startsWith("$");
-    return isMap
-      ? []
-      : [{ field, message: `it is ${describe(value)} where a map is meant`, remedy }];
+    return isMap ? [] : [{ field, message: `it is ${describe(value)} instead of a map`, remedy }];
   });
 }
 
@@ -66,8 +64,8 @@ function lost(template: JsonObject, selector: Readonly<Record<string, string>>):
     })),
     ...(hasProxy ? [] : [{
       field: "spec.containers",
-      message: `the container ${PROXY_NAME} is gone, and no proxy would run`,
-      remedy: "take it out of what is deleted or replaced",
+      message: `the container ${PROXY_NAME} is missing, so no proxy would run`,
+      remedy: "do not delete or replace it",
     }]),
   ];
 }

@@ -90,7 +90,7 @@ function mistakesIn(args: readonly string[]): ArgMistake[] {
     const isValue = index > 0 && /^--[^=]+$/.test(args[index - 1]);
     if (flag !== null || isValue) return [];
     return {
-      message: `${JSON.stringify(arg)} is no flag of the proxy, which would not start`,
+      message: `${JSON.stringify(arg)} is not a flag of the proxy, which would not start`,
       remedy: "write it like --proxy-arg=--workers=8",
     };
   });

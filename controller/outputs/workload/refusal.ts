@@ -15,8 +15,8 @@ const CAUSES: readonly (readonly [code: number, text: RegExp, reason: string, re
     [
       code,
       /ValidatingAdmissionPolicy /,
-      "AdmissionRefused",
-      "change --proxy-pod-template or --proxy-server-image as the policy asks, or change the policy " +
+      "AdmissionRejected",
+      "change --proxy-pod-template or --proxy-server-image as the policy requires, or change the policy " +
       "(pingress-controller-workloads is of overlays/admission)",
     ] as const
   ),
@@ -29,14 +29,14 @@ const CAUSES: readonly (readonly [code: number, text: RegExp, reason: string, re
   [
     403,
     /admission webhook|denied the request/,
-    "AdmissionRefused",
-    "change what that admission asks for by --proxy-pod-template, or exempt the namespace",
+    "AdmissionRejected",
+    "change what that admission requires by --proxy-pod-template, or exempt the namespace",
   ],
   [
     403,
     /being terminated/,
     "NamespaceTerminating",
-    "wait until the namespace has gone, and create it anew",
+    "wait until the namespace is deleted, and create it again",
   ],
   [
     403,
@@ -55,7 +55,7 @@ const CAUSES: readonly (readonly [code: number, text: RegExp, reason: string, re
     422,
     /immutable|may not change once set/,
     "ImmutableField",
-    "delete the object, and the controller makes it anew",
+    "delete the object; the controller creates it again",
   ],
   [
     500,
@@ -80,7 +80,7 @@ export function refusalProblem(object: PlannedRef, error: ApiError): Problem | n
     object,
     field: "",
     reason: cause?.[2] ?? "InvalidWorkload",
-    message: `the API server does not take it, and it stays as it was: ${said}`,
+    message: `the API server rejects it, and it stays unchanged: ${said}`,
     remedy: cause?.[3] ?? INVALID,
     severity: "error",
   };

@@ -31,11 +31,11 @@ const LASTING: readonly (readonly [number, string, string])[] = [
     "InvalidWorkload",
   ],
   [403, 'daemonsets.apps "p" is forbidden: exceeded quota: none', "QuotaExceeded"],
-  [403, 'admission webhook "policy.example.com" denied the request: no', "AdmissionRefused"],
+  [403, 'admission webhook "policy.example.com" denied the request: no', "AdmissionRejected"],
   [
     422,
     "daemonsets.apps \"p\" is forbidden: ValidatingAdmissionPolicy 'a' with binding 'a' denied request: no",
-    "AdmissionRefused",
+    "AdmissionRejected",
   ],
   [403, 'User "x" cannot patch resource "daemonsets"', "NotPermitted"],
   [404, 'namespaces "pingress-system" not found', "NamespaceNotFound"],

@@ -122,7 +122,7 @@ class Merge {
       const place = `${field}[${index}]`;
       const map = asObject(member);
       if (map === null) {
-        this.#mistake(place, `it is ${describe(member)} where a map is meant`, REMEDY_SHAPE);
+        this.#mistake(place, `it is ${describe(member)} instead of a map`, REMEDY_SHAPE);
         continue;
       }
       if (isOnlyReplace(member)) continue;
@@ -132,7 +132,7 @@ class Merge {
         this.#mistake(
           place,
           `it has no ${needed}`,
-          `write ${needed}, by which members are told apart`,
+          `write ${needed}, which identifies the members`,
         );
       } else if (map.$patch === "delete") {
         merged.delete(id);
@@ -163,7 +163,7 @@ class Merge {
 }
 
 const REMEDY_DIRECTIVES = "use $patch: replace, $patch: delete or $retainKeys";
-const REMEDY_SHAPE = "write it as the Kubernetes reference of PodTemplateSpec has it";
+const REMEDY_SHAPE = "see PodTemplateSpec in the Kubernetes reference";
 const NAMES = { list: "a list", map: "a map", scalar: "a single value" } as const;
 
 /** Null for a field that is not there yet, which may be anything. */

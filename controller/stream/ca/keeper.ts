@@ -161,7 +161,7 @@ export class AuthorityKeeper {
       this.#options.log.warn("The Secret with the stream's CA is invalid", {
         secret: `${this.#options.namespace}/${STREAM.authority}`,
         reason,
-        remedy: "Nothing: what cannot be used is made anew, and proxies go on trusting the rest",
+        remedy: "None: unusable parts are created again, and proxies continue to trust the rest",
       });
     }
     this.#complained = reason;
@@ -252,7 +252,7 @@ export class AuthorityKeeper {
 const QUARREL: ApiError = {
   code: 409,
   reason: "Conflict",
-  message: "somebody else changes the stream's authority again and again",
+  message: "another writer keeps changing the CA of the stream",
   retryAfter: null,
 };
 
@@ -264,12 +264,12 @@ function problemsOf(object: ObjectRef, error: ApiError): readonly Problem[] {
     // Nothing that users made.
     object: null,
     field: "",
-    reason: "StreamAuthorityNotKept",
+    reason: "StreamCaNotStored",
     message: `${formatObject(object)} cannot be kept, so proxies may not trust the controller's ` +
       `stream, and get changes by mounted files alone: ${printable(error.message)}`,
     remedy: error.code === 403
       ? "give the controller's service account this right; manifests/ has the Role"
-      : "delete the object, and the controller makes it anew",
+      : "delete the object; the controller creates it again",
     severity: "warning",
   }];
 }

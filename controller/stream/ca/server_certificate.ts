@@ -119,7 +119,7 @@ export class AuthorityServer implements ServingCertificates {
     this.#options.log[isAwaited ? "debug" : "warn"]("Cannot read the stream's CA", {
       secret: `${this.#options.namespace}/${STREAM.authority}`,
       reason,
-      remedy: "Nothing, if it passes; the leader makes it, and until then proxies live on files",
+      remedy: "None if it is temporary; the leader creates it, and until then proxies use files",
     });
   }
 }

@@ -33,5 +33,8 @@ export const SECRET_ANNOTATIONS: readonly string[] = [
   UPSTREAM_TLS.clientCertificate,
 ];
 
+/** Of an IngressClass: how its Ingresses are read. */
+export const PROFILE_ANNOTATION = "pingress.io/profile";
+
 /** Of an Ingress: which namespaces may serve its hosts too. */
 export const SHARE_ANNOTATION = "pingress.io/share-host-with";

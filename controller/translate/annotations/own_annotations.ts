@@ -45,7 +45,7 @@ export function reportOwnAnnotations(annotations: unknown, report: Report): void
         : `there is no annotation ${quote(name)}, so it has no effect`,
       remedy: isOfService
         ? "Write it on the Service that the Ingress names"
-        : "Take the annotation off, or write it as docs/annotations.md has it",
+        : "Remove the annotation, or use a name from docs/annotations.md",
     });
   }
 }

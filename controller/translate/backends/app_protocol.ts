@@ -73,7 +73,7 @@ const EXPECTED =
 function mistake(shown: string, remedy: string): ProblemText {
   return {
     reason: "AppProtocolUnknown",
-    message: `${shown} is no protocol that is known here, so HTTP/1.1 in plain text is spoken`,
+    message: `${shown} is not a supported protocol, so HTTP/1.1 without TLS is used`,
     remedy,
   };
 }

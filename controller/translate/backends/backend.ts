@@ -15,7 +15,7 @@ import {
 } from "./backend_plan.ts";
 import { API_SERVICE, type Denied, DeniedReader } from "./denied.ts";
 import { isSamePart } from "../../../shared/snapshot/equality.ts";
-import { type EndpointBound, endpointLimits } from "./endpoint_bound.ts";
+import { type EndpointBound, EndpointLimiter } from "./endpoint_bound.ts";
 import { EndpointIndex, type Slice, type SlicesByService } from "./endpoints.ts";
 import { keyOf, ObjectIndex } from "../../base/identity.ts";
 import type { Fault, Note } from "./fault.ts";
@@ -35,8 +35,13 @@ export class BackendMemory {
   readonly services: ObjectIndex<ServiceModel>;
   readonly endpoints = new EndpointIndex();
   readonly denied = new DeniedReader();
+  readonly limiter = new EndpointLimiter();
   readonly plans = new PlanCache();
   readonly byId = new SortedList<Upstream>((a, b) => compareText(a.id, b.id));
+  /** Of the last resolver. */
+  slices: SlicesByService | null = null;
+  allowsLocalEndpoints = false;
+  upstreams: readonly Upstream[] = [];
 
   constructor(services: ObjectIndex<ServiceModel>) {
     this.services = services;
@@ -54,8 +59,11 @@ export class BackendResolver {
   #problems: ProblemList;
   /** Endpoints that each upstream may have, by namespace, where it is over the bound. */
   #limits: ReadonlyMap<string, number>;
-  /** By upstream id. */
-  #found = new Map<string, FoundBackend>();
+  #found: FoundBackends;
+  /** Of backends that are not as they were found before, by id; null where all may differ. */
+  #touched: Map<string, Upstream | null> | null = null;
+  /** Whether the backend that is being found has problems, or settings of TLS. */
+  #isNoted = false;
 
   constructor(
     memory: BackendMemory,
@@ -78,13 +86,19 @@ export class BackendResolver {
     const { allowExternalName, allowLocalEndpoints } = options;
     this.#options = { allowExternalName, allowLocalEndpoints, denied: this.denied };
     this.#problems = problems;
-    this.#limits = endpointLimits(
+    this.#limits = memory.limiter.limits(
       bound,
       (service) =>
         this.#slicesOf(service)
           .reduce((sum, slice) => sum + slice.addresses(this.#options).value.length, 0),
+      memory.allowsLocalEndpoints === allowLocalEndpoints
+        ? memory.endpoints.changedSince(memory.slices)
+        : null,
       problems,
     );
+    memory.slices = this.#slices;
+    memory.allowsLocalEndpoints = allowLocalEndpoints;
+    this.#found = this.#nothingFound();
   }
 
   /**
@@ -132,7 +146,7 @@ export class BackendResolver {
     const { fault: own, resolution } = found.finding;
     if (own !== null) {
       report().warning(fallback.nameField, {
-        reason: "DefaultBackendUnusable",
+        reason: "DefaultBackendInvalid",
         message: `${own.message}, so it gets no requests for backends without endpoints`,
         remedy: own.remedy,
       });
@@ -150,17 +164,28 @@ export class BackendResolver {
   /** How a resolved backend is spoken to; null where there is none. */
   protocolOf(backend: BackendRef): Upstream["protocol"] | null {
     if (backend.kind === "broken") return null;
-    return this.#found.get(backend.id)?.finding.upstream?.protocol ?? null;
+    return this.#found.byId.get(backend.id)?.finding.upstream?.protocol ?? null;
   }
 
   /** Every upstream that a resolved route forwards to, sorted by id. */
   upstreams(): readonly Upstream[] {
+    const { byId, noted } = this.#found;
+    let isSame = this.#touched !== null;
+    for (const [id, before] of this.#touched ?? []) {
+      if (byId.get(id)?.users === 0) {
+        byId.delete(id);
+        noted.delete(id);
+      }
+      isSame &&= (byId.get(id)?.finding.upstream ?? null) === before;
+    }
+    const memory = this.#memory;
+    if (isSame) return memory.upstreams;
     // Who wishes what the Service says has the Service's own.
     const upstreams = new Map<string, Upstream>();
-    for (const { finding: { upstream } } of this.#found.values()) {
+    for (const { finding: { upstream } } of byId.values()) {
       if (upstream !== null) upstreams.set(upstream.id, upstream);
     }
-    return this.#memory.byId.of([...upstreams.values()]);
+    return memory.upstreams = memory.byId.of([...upstreams.values()]);
   }
 
   /** What was found until now, for `findsAgain` of a later resolver. */
@@ -169,25 +194,72 @@ export class BackendResolver {
   }
 
   /**
-   * Finds the same backends, and says whether the same becomes of requests to all of them.
+   * Finds the same backends, and says whether the same becomes of requests to all of them. Only those
+   * are looked at of which something may have changed. Changes `before`, which is of no use then.
    *
    * @param left How often each, by id, is no longer asked for.
    */
   findsAgain(before: FoundBackends, left: ReadonlyMap<string, number>): boolean {
+    const { byId, noted } = before;
+    const again = this.#changedSince(before) ?? byId.keys();
+    this.#found = { ...this.#nothingFound(), byId, noted };
+    this.#touched = new Map();
+    for (const [id, times] of left) {
+      this.#touch(id);
+      byId.get(id)!.users -= times;
+    }
     let isSame = true;
-    for (const { backend, finding, users } of before.values()) {
-      const remaining = users - (left.get(backend.id) ?? 0);
-      if (remaining === 0) continue;
-      const found = this.#findOnce(backend);
-      found.users = remaining;
-      isSame = isSameOutcome(finding, found.finding) && isSame;
+    for (const id of again) {
+      const found = byId.get(id)!;
+      this.#touch(id);
+      if (found.users === 0) {
+        byId.delete(id);
+        noted.delete(id);
+        continue;
+      }
+      const finding = this.#findNoted(found.backend);
+      isSame = isSameOutcome(found.finding, finding) && isSame;
+      found.finding = finding;
     }
     return isSame;
   }
 
+  /** Ids of backends that may have changed, in the order in which they were found; null for all. */
+  #changedSince(before: FoundBackends): readonly string[] | null {
+    const services = this.#memory.services.changedSince(before.services);
+    const slices = this.#memory.endpoints.changedSince(before.slices);
+    if (
+      services === null || slices === null || !isSameOptions(before.options, this.#options) ||
+      !isSameLimits(before.limits, this.#limits)
+    ) return null;
+    if (services.size + slices.size === 0) return [...before.noted];
+    const changed: string[] = [];
+    for (const [id, { key }] of before.byId) {
+      if (services.has(key) || slices.has(key) || before.noted.has(id)) changed.push(id);
+    }
+    return changed;
+  }
+
   /** As if nothing had been asked for. */
   forget(): void {
-    this.#found.clear();
+    this.#found = this.#nothingFound();
+    this.#touched = null;
+  }
+
+  #nothingFound(): FoundBackends {
+    return {
+      byId: new Map(),
+      noted: new Set(),
+      services: this.#services,
+      slices: this.#slices,
+      options: this.#options,
+      limits: this.#limits,
+    };
+  }
+
+  #touch(id: string): void {
+    if (this.#touched === null || this.#touched.has(id)) return;
+    this.#touched.set(id, this.#found.byId.get(id)?.finding.upstream ?? null);
   }
 
   /** @param key `keyOf` the Service. */
@@ -196,12 +268,21 @@ export class BackendResolver {
   }
 
   #findOnce(backend: ServiceBackend): FoundBackend {
-    let found = this.#found.get(backend.id);
+    let found = this.#found.byId.get(backend.id);
     if (found === undefined) {
-      found = { backend, finding: this.#find(backend), users: 0 };
-      this.#found.set(backend.id, found);
+      this.#touch(backend.id);
+      found = { backend, key: keyOf(backend), finding: this.#findNoted(backend), users: 0 };
+      this.#found.byId.set(backend.id, found);
     }
     return found;
+  }
+
+  #findNoted(backend: ServiceBackend): Finding {
+    this.#isNoted = false;
+    const finding = this.#find(backend);
+    if (this.#isNoted) this.#found.noted.add(backend.id);
+    else this.#found.noted.delete(backend.id);
+    return finding;
   }
 
   #find({ namespace, name, port, id, wish }: ServiceBackend): Finding {
@@ -219,6 +300,7 @@ export class BackendResolver {
     const limit = this.#limits.get(namespace) ?? Infinity;
     const slices = this.#slicesOf(key);
     const known = this.#memory.plans.of(service, port, slices, limit, this.#options);
+    this.#isNoted = known.problems.length > 0 || known.plan.kind === "secured";
     if (wish !== null) {
       const finding = this.#findWished(known, id, wish, service);
       if (finding !== null) return finding;
@@ -255,6 +337,7 @@ export class BackendResolver {
     const upstream = { ...planned.upstream, id, protocol };
     const { fault } = planned;
     if (tls === null) return keep(known, id, reached(upstream, fault));
+    this.#isNoted = true;
     const externalName = plan.kind === "secured"
       ? plan.externalName
       : upstream.addresses.kind === "dns"
@@ -323,13 +406,33 @@ const NO_SLICES: readonly Slice[] = [];
 
 interface FoundBackend {
   readonly backend: ServiceBackend;
-  readonly finding: Finding;
+  /** `keyOf` the Service. */
+  readonly key: string;
+  finding: Finding;
   /** How often it was asked for. */
   users: number;
 }
 
-/** By upstream id, in the order in which they were asked for. */
-export type FoundBackends = ReadonlyMap<string, FoundBackend>;
+/** What one resolver has found, and of what. */
+export interface FoundBackends {
+  /** By upstream id, in the order in which they were asked for. */
+  readonly byId: Map<string, FoundBackend>;
+  /** Ids of those with problems, or settings of TLS: each resolver finds them anew. */
+  readonly noted: Set<string>;
+  readonly services: ReadonlyMap<string, ServiceModel>;
+  readonly slices: SlicesByService;
+  readonly options: BackendOptions;
+  readonly limits: ReadonlyMap<string, number>;
+}
+
+function isSameOptions(a: BackendOptions, b: BackendOptions): boolean {
+  return a.allowExternalName === b.allowExternalName &&
+    a.allowLocalEndpoints === b.allowLocalEndpoints && a.denied === b.denied;
+}
+
+function isSameLimits(a: ReadonlyMap<string, number>, b: ReadonlyMap<string, number>): boolean {
+  return a.size === b.size && a.entries().every(([namespace, limit]) => b.get(namespace) === limit);
+}
 
 /** Whether routes to it, and what is said of them, are the same; endpoints may be others. */
 function isSameOutcome(a: Finding, b: Finding): boolean {
@@ -352,8 +455,8 @@ function insecure(service: string): Finding {
   return notReached({
     at: "name",
     status: 503,
-    reason: "UpstreamTlsUnusable",
-    message: `Service ${service} cannot be spoken to by TLS as its annotations ask for`,
-    remedy: `Mend the annotations; what is wrong is reported for Service ${service}`,
+    reason: "UpstreamTlsInvalid",
+    message: `Service ${service} cannot be accessed over TLS as its annotations require`,
+    remedy: `Correct the annotations; the problems are reported for Service ${service}`,
   });
 }

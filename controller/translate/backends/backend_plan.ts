@@ -108,7 +108,7 @@ export function planBackend(
       message: `Service ${name} has no endpoints for port ${
         port === FIRST_PORT ? chosen.port : port
       } (${absence})`,
-      remedy: `See whether its pods are ready: kubectl -n ${namespace} get endpointslices ` +
+      remedy: `Check whether its pods are ready: kubectl -n ${namespace} get endpointslices ` +
         `-l kubernetes.io/service-name=${name}`,
     },
     null,
@@ -142,7 +142,7 @@ function planExternal(
   if (!options.allowLocalEndpoints && isLocalName(name)) {
     return missing("name", {
       reason: "ExternalNameNotAllowed",
-      message: `externalName ${name} of Service ${service} leads to the proxy itself`,
+      message: `externalName ${name} of Service ${service} resolves to the proxy itself`,
       remedy: "Write the name of another machine",
     });
   }

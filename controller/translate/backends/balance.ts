@@ -22,7 +22,7 @@ export function readBalance(
       `metadata.annotations[${JSON.stringify(BALANCE_ANNOTATION)}]`,
       {
         reason: "BalanceUnknown",
-        message: `${quote(written)} is no way of balancing, so the proxy's default is used`,
+        message: `${quote(written)} is not a load balancing policy, so the proxy's default is used`,
         remedy: `Write ${BALANCES.join(" or ")}`,
       },
     );

@@ -21,18 +21,54 @@ export interface EndpointBound {
 /** Some 45 MiB of a proxy of four workers. A cluster may have 5,000 nodes, and 150,000 pods. */
 export const DEFAULT_NAMESPACE_ENDPOINTS = 20_000;
 
-/**
- * Endpoints that each upstream may have, of the namespaces that are over the bound.
- *
- * @param countOf Endpoints of the Service with this key.
- */
-export function endpointLimits(
-  { upstreams, endpoints, cluster }: EndpointBound,
-  countOf: (service: string) => number,
+interface KnownDemand {
+  /** What it was counted of. */
+  readonly ids: ReadonlySet<string>;
+  readonly demand: Demand;
+}
+
+/** Remembers what each namespace has from one translation to the next. */
+export class EndpointLimiter {
+  /** By namespace. */
+  readonly #known = new Map<string, KnownDemand>();
+
+  /**
+   * Endpoints that each upstream may have, of the namespaces that are over the bound.
+   *
+   * @param countOf Endpoints of the Service with this key.
+   * @param changed Keys of the Services of which the number may differ from last time; null for all.
+   */
+  limits(
+    bound: EndpointBound,
+    countOf: (service: string) => number,
+    changed: ReadonlySet<string> | null,
+    problems: ProblemList,
+  ): ReadonlyMap<string, number> {
+    if (changed === null) this.#known.clear();
+    for (const service of changed ?? []) {
+      this.#known.delete(service.slice(0, service.indexOf("/")));
+    }
+    const demands = Array.from(bound.upstreams, ([namespace, ids]) => {
+      let known = this.#known.get(namespace);
+      if (known === undefined || known.ids !== ids) {
+        known = { ids, demand: demandOf(namespace, ids, countOf) };
+        this.#known.set(namespace, known);
+      }
+      return known.demand;
+    });
+    for (const namespace of this.#known.size > demands.length ? this.#known.keys() : []) {
+      if (!bound.upstreams.has(namespace)) this.#known.delete(namespace);
+    }
+    return limitsOf(demands, bound, problems);
+  }
+}
+
+function limitsOf(
+  demands: readonly Demand[],
+  { endpoints, cluster }: EndpointBound,
   problems: ProblemList,
 ): ReadonlyMap<string, number> {
   const limits = new Map<string, number>();
-  const demands = Array.from(upstreams, ([namespace, ids]) => demandOf(namespace, ids, countOf));
   const wanted = demands.map(({ total }) => Math.min(total, endpoints));
   const isFull = wanted.reduce((sum, count) => sum + count, 0) > cluster;
   const share = isFull ? coarse(limitOf(wanted, cluster)) : endpoints;
@@ -122,7 +158,7 @@ function report(
       "raise --max-namespace-endpoints of the controller",
     ];
   problems.about({ kind: "Service", namespace, name }).error("", {
-    reason: "EndpointsLeftOut",
+    reason: "EndpointLimitExceeded",
     message: `${message}, so some of this Service get no requests`,
     remedy: `Name fewer ports of the Service in Ingresses, or ${remedy}`,
   });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { endpointLimits } from "./endpoint_bound.ts";
+import { type EndpointBound, EndpointLimiter } from "./endpoint_bound.ts";
 import { ProblemList } from "../../base/problems.ts";
 
 Deno.test("over the bound of a namespace its largest backends get fewer endpoints", () => {
@@ -18,7 +18,7 @@ Deno.test("over the bound of a namespace its largest backends get fewer endpoint
       ["b", new Set(["b/web:80"])],
     ]);
     const countOf = (service: string) => service === "b/web" ? 2 : counts[Number(service.slice(3))];
-    const limits = endpointLimits({ upstreams, endpoints, cluster: Infinity }, countOf, problems);
+    const limits = limitsOf({ upstreams, endpoints, cluster: Infinity }, countOf, problems);
     const limit = limits.get("a") ?? Infinity;
     assert.deepEqual(counts.map((count) => Math.min(count, limit)), left, `${counts}`);
     assert.equal(limits.has("b"), false);
@@ -31,7 +31,7 @@ Deno.test("each port of a Service counts, and they share one problem", () => {
   const problems = new ProblemList();
   const upstreams = new Map([["a", new Set(["a/web:80", "a/web:http", "a/small:80"])]]);
   const countOf = (service: string) => service === "a/web" ? 10 : 1;
-  const limits = endpointLimits({ upstreams, endpoints: 11, cluster: Infinity }, countOf, problems);
+  const limits = limitsOf({ upstreams, endpoints: 11, cluster: Infinity }, countOf, problems);
   assert.equal(limits.get("a"), 5);
   const [problem, ...others] = problems.sorted();
   assert.deepEqual(problem.object, { kind: "Service", namespace: "a", name: "web" });
@@ -52,7 +52,7 @@ Deno.test("over the bound of all namespaces the largest get fewer endpoints, sma
       const problems = new ProblemList();
       const upstreams = new Map(namespaces.map((name) => [name, new Set([`${name}/web:80`])]));
       const countOf = (service: string) => counts[service.split("/")[0]];
-      const limits = endpointLimits({ upstreams, endpoints: 10, cluster }, countOf, problems);
+      const limits = limitsOf({ upstreams, endpoints: 10, cluster }, countOf, problems);
       const served = namespaces.map((
         name,
       ) => [name, Math.min(counts[name], limits.get(name) ?? 10)]);
@@ -68,7 +68,7 @@ Deno.test("the problem says whether the namespace or the cluster has too many en
   const messageFor = (cluster: number) => {
     const problems = new ProblemList();
     const upstreams = new Map([["a", new Set(["a/web:80"])], ["b", new Set(["b/web:80"])]]);
-    endpointLimits({ upstreams, endpoints: 10, cluster }, () => 20, problems);
+    limitsOf({ upstreams, endpoints: 10, cluster }, () => 20, problems);
     const [{ message, remedy }] = problems.sorted();
     return `${message}; ${remedy}`;
   };
@@ -89,8 +89,41 @@ Deno.test("one pod more or fewer in a small namespace changes nothing in namespa
     );
     const countOf = (service: string) => service === "small/web" ? small : 20_000;
     const bound = { upstreams, endpoints: 20_000, cluster: 18_000 };
-    return endpointLimits(bound, countOf, new ProblemList()).get("a");
+    return limitsOf(bound, countOf, new ProblemList()).get("a");
   };
   assert.equal(limitFor(10), 8_192);
   for (const small of [0, 9, 11, 500]) assert.equal(limitFor(small), 8_192);
 });
+
+Deno.test("a Service that changes is counted again, and so is a namespace whose backends change", () => {
+  const limiter = new EndpointLimiter();
+  const counts: Record<string, number> = { "a/web": 3, "a/api": 3, "b/web": 3 };
+  const upstreams = new Map([["a", new Set(["a/web:80"])], ["b", new Set(["b/web:80"])]]);
+  const limitsAfter = (changed: readonly string[] | null) => [
+    ...limiter.limits(
+      { upstreams, endpoints: 4, cluster: Infinity },
+      (service) => counts[service],
+      changed && new Set(changed),
+      new ProblemList(),
+    ),
+  ];
+  assert.deepEqual(limitsAfter(null), []);
+  counts["a/web"] = 9;
+  assert.deepEqual(limitsAfter(["a/web"]), [["a", 4]]);
+  assert.deepEqual(limitsAfter([]), [["a", 4]]);
+  counts["a/web"] = 1;
+  assert.deepEqual(limitsAfter(["a/web"]), []);
+  upstreams.set("a", new Set(["a/web:80", "a/api:80"]));
+  counts["a/api"] = 8;
+  assert.deepEqual(limitsAfter([]), [["a", 3]]);
+  upstreams.delete("a");
+  assert.deepEqual(limitsAfter([]), []);
+});
+
+function limitsOf(
+  bound: EndpointBound,
+  countOf: (service: string) => number,
+  problems: ProblemList,
+): ReadonlyMap<string, number> {
+  return new EndpointLimiter().limits(bound, countOf, null, problems);
+}

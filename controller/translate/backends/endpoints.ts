@@ -82,14 +82,52 @@ export type SlicesByService = ReadonlyMap<string, readonly Slice[]>;
 
 export class EndpointIndex {
   readonly #slices = new ObjectIndex(readSlice);
-  readonly #groups = new LastResult<ReadonlyMap<string, Slice>, SlicesByService>();
+  readonly #last = new LastResult<ReadonlyMap<string, Slice>, SlicesByService>();
+  /** How the last groups were made of the ones before. */
+  #change: { readonly from: SlicesByService; readonly keys: ReadonlySet<string> } | null = null;
 
   /** The very same as before where the objects are. */
   of(objects: readonly unknown[], problems: ProblemList): SlicesByService {
     const slices = this.#slices.of(objects, problems);
-    return this.#groups.recall((before) => before === slices) ??
-      this.#groups.keep(slices, groupSlices(slices.values()));
+    const { last } = this.#last;
+    if (last?.inputs === slices) return last.result;
+    const changed = this.#slices.changedSince(last?.inputs ?? null);
+    if (last === null || changed === null) {
+      this.#change = null;
+      return this.#last.keep(slices, groupSlices(slices.values()));
+    }
+    const keys = new Set(
+      [...changed].flatMap((key) =>
+        [last.inputs.get(key), slices.get(key)].flatMap((slice) => slice?.serviceKey ?? [])
+      ),
+    );
+    this.#change = { from: last.result, keys };
+    const coming = Map.groupBy(
+      [...changed].flatMap((key) => slices.get(key) ?? []),
+      ({ serviceKey }) => serviceKey,
+    );
+    const isStaying = ({ identity }: Slice) => !changed.has(identity.key);
+    const groups = new Map(last.result);
+    for (const key of keys) {
+      const staying = (last.result.get(key) ?? []).filter(isStaying);
+      const list = [...staying, ...coming.get(key) ?? []];
+      if (list.length === 0) groups.delete(key);
+      else groups.set(key, list.sort(bySliceName));
+    }
+    return this.#last.keep(slices, groups);
   }
+
+  /** Keys of Services with other slices now than in some groups; null for all. */
+  changedSince(before: SlicesByService | null): ReadonlySet<string> | null {
+    if (before !== null && before === this.#last.last?.result) return NO_SERVICES;
+    return before !== null && this.#change?.from === before ? this.#change.keys : null;
+  }
+}
+
+const NO_SERVICES: ReadonlySet<string> = new Set();
+
+function bySliceName(a: Slice, b: Slice): number {
+  return compareText(a.identity.ref.name, b.identity.ref.name);
 }
 
 function groupSlices(slices: Iterable<Slice>): SlicesByService {
@@ -101,9 +139,7 @@ function groupSlices(slices: Iterable<Slice>): SlicesByService {
     else others.push(slice);
   }
   for (const list of groups.values()) {
-    if (list.length > 1) {
-      list.sort((a, b) => compareText(a.identity.ref.name, b.identity.ref.name));
-    }
+    if (list.length > 1) list.sort(bySliceName);
   }
   return groups;
 }

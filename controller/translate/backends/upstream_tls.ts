@@ -78,12 +78,11 @@ export class UpstreamTlsReader {
     const isPrivate = isAbsent(fieldOf(annotations, NAME)) && externalName === null;
     if (verify && ca === undefined && isPrivate) {
       report.warning(fieldNamed(CA), {
-        reason: "UpstreamAuthorityMissing",
-        message:
-          `no annotation names the authority that issued the certificate for ${serverName}, ` +
-          "and no public one does, so requests get 502",
-        remedy: `Name a Secret that has its certificate as ca.crt by ${CA}, or write ` +
-          `${VERIFY}: "false" where anybody may pose as the backend`,
+        reason: "UpstreamCaMissing",
+        message: `no annotation names the CA of the certificate for ${serverName}, ` +
+          "and it is not issued by a public CA, so requests get 502",
+        remedy: `Reference a Secret with the CA certificate as ca.crt by ${CA}, or write ` +
+          `${VERIFY}: "false" to accept any certificate`,
       });
     }
     return {
@@ -110,7 +109,10 @@ export class UpstreamTlsReader {
         return { tls: null, fault: secretFault(field, parts) };
       }
       if (shown !== undefined) this.#show({ ...shown, hosts: [] });
-      return { tls: kept, note: { field, ...secretText(`${parts}, so what was published stays`) } };
+      return {
+        tls: kept,
+        note: { field, ...secretText(`${parts}, so the published settings stay in use`) },
+      };
     }
     if (parts.certificate !== null) this.#show(parts.certificate);
     const { serverName, sni, verify, verifyDepth, version } = wish;
@@ -184,9 +186,9 @@ export class UpstreamTlsReader {
     }
     const kept = this.#published.settings(upstream)?.ca;
     report.error(fieldNamed(CA), {
-      reason: "UpstreamAuthorityUnusable",
-      message: `${fault}, so ${consequence(kept, "the authority published before stays")}`,
-      remedy: "Name a Secret of this namespace that has the authority's PEM certificate as ca.crt",
+      reason: "UpstreamCaInvalid",
+      message: `${fault}, so ${consequence(kept, "the CA published before stays in use")}`,
+      remedy: "Reference a Secret of this namespace with the CA certificate (PEM) as ca.crt",
     });
     return kept ?? null;
   }
@@ -212,7 +214,7 @@ export class UpstreamTlsReader {
             reason: "CertificateExpired",
             message: `the certificate of Secret ${written} has expired on ${showTime(validTo)}, ` +
               "so backends refuse it",
-            remedy: "Replace the certificate by one that is valid now, and check its renewal",
+            remedy: "Replace the certificate with a valid one, and check its renewal",
           });
         }
         return this.#show(shown);
@@ -221,9 +223,9 @@ export class UpstreamTlsReader {
     }
     const kept = this.#published.clientCertificate(upstream);
     report.error(field, {
-      reason: "ClientCertificateUnusable",
-      message: `${fault}, so ${consequence(kept, "the certificate published before stays")}`,
-      remedy: "Name a Secret of this namespace of type kubernetes.io/tls",
+      reason: "ClientCertificateInvalid",
+      message: `${fault}, so ${consequence(kept, "the certificate published before stays in use")}`,
+      remedy: "Reference a Secret of this namespace of type kubernetes.io/tls",
     });
     return kept === undefined ? null : this.#show({ ...kept, hosts: [] });
   }
@@ -288,7 +290,7 @@ type WishedTls =
 
 function secretText(message: string): ProblemText {
   return {
-    reason: "UpstreamSecretUnusable",
+    reason: "UpstreamSecretInvalid",
     message,
     remedy: "Write namespace/name of a Secret of the Ingress's namespace that has the backend's " +
       "authority as ca.crt, and the certificate to show as tls.crt and tls.key",
@@ -305,7 +307,7 @@ export function hasTlsSettings(service: Identified): boolean {
 }
 
 /** Of problems with settings that are not used. */
-export const UNUSED_TLS = "UpstreamTlsUnused";
+export const UNUSED_TLS = "UpstreamTlsIgnored";
 
 /** Settings of a Service that is spoken to in plain text protect nothing. */
 export function reportUnusedTls(service: Identified, problems: ProblemList): void {
@@ -314,9 +316,8 @@ export function reportUnusedTls(service: Identified, problems: ProblemList): voi
     if (!name.startsWith(UPSTREAM_TLS_PREFIX)) continue;
     report.warning(fieldNamed(name), {
       reason: UNUSED_TLS,
-      message: `annotation ${quote(name)} has no effect: the Service is spoken to in plain text`,
-      remedy:
-        "Write appProtocol: https (or grpcs) at the Service's port, or take the annotation off",
+      message: `annotation ${quote(name)} has no effect: the Service is accessed without TLS`,
+      remedy: "Write appProtocol: https (or grpcs) at the Service's port, or remove the annotation",
     });
   }
 }
@@ -334,7 +335,7 @@ function readServerName(written: unknown, usual: string, report: Report): string
   if (isDnsName(name) || isIP(name) !== 0) return name;
   report.error(fieldNamed(NAME), {
     reason: "UpstreamNameInvalid",
-    message: `${quote(written)} is no name that a certificate can be for, so requests get 503`,
+    message: `${quote(written)} is not a valid name in a certificate, so requests get 503`,
     remedy: "Write the DNS name or IP address that the backend's certificate names",
   });
   return null;
@@ -346,8 +347,9 @@ function readVerify(written: unknown, report: Report): boolean {
   if (written === "false") {
     report.warning(field, {
       reason: "UpstreamUnverified",
-      message: "the backend's certificate is not verified, so anybody on the way may pose as it",
-      remedy: `Name the authority that issued it by ${CA}, and take this off`,
+      message:
+        "the backend's certificate is not verified, so anybody on the network path can impersonate it",
+      remedy: `Reference its CA by ${CA}, and remove this annotation`,
     });
     return false;
   }
@@ -363,7 +365,7 @@ function reportUnknown(annotations: unknown, report: Report): void {
   for (const name of Object.keys(asObject(annotations) ?? {}).sort()) {
     if (!name.startsWith(UPSTREAM_TLS_PREFIX) || UPSTREAM_TLS_ANNOTATIONS.includes(name)) continue;
     report.warning(fieldNamed(name), {
-      reason: "UpstreamTlsUnknown",
+      reason: "UpstreamAnnotationUnknown",
       message: `there is no annotation ${quote(name)}, so it has no effect`,
       remedy: `Write one of ${UPSTREAM_TLS_ANNOTATIONS.join(", ")}`,
     });

@@ -353,9 +353,11 @@ function reportFull(
       "Remove routes or TLS entries, or run another controller with an IngressClass of its own",
     ];
   report.error("spec", {
-    reason: "ClusterFull",
+    reason: "ClusterLimitExceeded",
     message: `with it the configuration would take more than ${what}, ${CONSEQUENCE} ` +
-      (published.rules.length > 0 ? "what was published of it stays" : "it is not served"),
+      (published.rules.length > 0
+        ? "its published configuration stays active"
+        : "it is not served"),
     remedy,
   });
 }

@@ -88,7 +88,7 @@ function routesOf({ snapshot }: Translation): Record<string, number> {
 }
 
 function refused({ problems }: Translation): string[] {
-  return problems.filter(({ reason }) => reason === "ClusterFull")
+  return problems.filter(({ reason }) => reason === "ClusterLimitExceeded")
     .map(({ object }) => `${object?.namespace}/${object?.name}`);
 }
 
@@ -110,7 +110,7 @@ Deno.test("over the cluster's bound the largest namespace adds nothing, others d
   const after = run(cluster(more, "10.0.0.2"), before.snapshot, { memory: SMALL });
   assert.deepEqual(routesOf(after), { small: 150, large: 1_500, new: 50 });
   assert.deepEqual(refused(after), ["large/c", "large/d"]);
-  const [problem] = after.problems.filter(({ reason }) => reason === "ClusterFull");
+  const [problem] = after.problems.filter(({ reason }) => reason === "ClusterLimitExceeded");
   assert.match(problem.message, /240 MiB of memory and 4 workers hold, .* it is not served$/);
   for (const { addresses } of after.snapshot.upstreams) {
     assert.deepEqual(
@@ -259,7 +259,7 @@ Deno.test("with more 4,096-bit keys than Secrets hold, the largest namespace add
   );
   const result = run({ ...cluster(withTls), secrets }, null, { memory: null });
   assert.deepEqual(refused(result), ["large/web"]);
-  const [problem] = result.problems.filter(({ reason }) => reason === "ClusterFull");
+  const [problem] = result.problems.filter(({ reason }) => reason === "ClusterLimitExceeded");
   assert.match(problem.message, /more than the Secrets with private keys hold/);
   assert.deepEqual(Object.keys(routesOf(result)).sort(), ["b", "c", "d"]);
 });

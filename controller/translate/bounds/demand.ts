@@ -3,13 +3,18 @@
  * each once, counted by the bounds of namespaces and of the cluster.
  */
 import { routeId, WHOLE_HOST } from "../model/route_place.ts";
+import { settingsSizes } from "../model/route_settings.ts";
 import { ObjectCache } from "../../base/memo.ts";
-import type { Source } from "../model/source.ts";
+import type { PathMatch } from "../../../shared/snapshot/types.ts";
+import { settingsOf } from "../model/source_settings.ts";
+import type { Source, WrittenPath } from "../model/source.ts";
 
 export interface Demand {
   /** Bytes of host and path, by id of the route. */
   readonly routes: ReadonlyMap<string, number>;
   readonly bytes: number;
+  /** Bytes of filter sets and policies, by id. */
+  readonly settings: ReadonlyMap<string, number>;
   /** Names of Secrets. */
   readonly secrets: ReadonlySet<string>;
   readonly hosts: ReadonlySet<string>;
@@ -26,7 +31,8 @@ export class Demands {
   }
 }
 
-function readDemand({ rules, tls, fallback }: Source): Demand {
+function readDemand(source: Source): Demand {
+  const { rules, tls, fallback } = source;
   const routes = new Map<string, number>();
   const hosts = new Set<string>();
   const upstreams = new Set<string>();
@@ -44,10 +50,16 @@ function readDemand({ rules, tls, fallback }: Source): Demand {
     for (const { backend } of paths) {
       if (backend.kind === "service") upstreams.add(backend.id);
     }
-    const places = paths.flatMap(({ place }) => place ?? []);
-    for (const { id, match } of places) add(id, host, match.value);
-    if (places.length === 0) add(routeId(host, WHOLE_HOST), host, WHOLE_HOST.value);
+    const matches = paths.flatMap(({ place, written }) => place?.match ?? regexOf(written) ?? []);
+    for (const match of matches) add(routeId(host, match), host, match.value);
+    if (matches.length === 0) add(routeId(host, WHOLE_HOST), host, WHOLE_HOST.value);
   }
   const secrets = new Set(tls.flatMap(({ secret }) => secret?.ref.name ?? []));
-  return { routes, bytes, secrets, hosts, upstreams };
+  const settings = new Map(settingsOf(source).flatMap((each) => [...settingsSizes(each)]));
+  return { routes, bytes, settings, secrets, hosts, upstreams };
+}
+
+/** Of a path that is nothing but a regular expression. */
+function regexOf(written: WrittenPath | null): PathMatch | null {
+  return written === null ? null : { type: "Regex", value: written.path };
 }

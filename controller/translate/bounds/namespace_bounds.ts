@@ -11,15 +11,16 @@ import type { Snapshot } from "../../../shared/snapshot/types.ts";
 import { describeExcess, type Excess } from "../../kube/excess.ts";
 import type { Identity } from "../../base/identity.ts";
 import type { Demands } from "./demand.ts";
-import { LastResult } from "../../base/memo.ts";
+import { differenceOf, LastResult } from "../../base/memo.ts";
 import { recordProblems, type Report } from "../../base/problems.ts";
 import { type PublishedModels, PublishedParts } from "./published_sources.ts";
+import { settingsSizes } from "../model/route_settings.ts";
 import type { Source, SourceList } from "../model/source.ts";
 
 export interface NamespaceBounds {
   /** Paths, and hosts without one. */
   readonly routes: number;
-  /** Bytes of hosts and paths; each route has its host once more. */
+  /** Bytes of hosts and paths, each route with its host, and of settings of routes, each once. */
   readonly hostBytes: number;
   /** Secrets that TLS entries name. */
   readonly certificates: number;
@@ -55,10 +56,12 @@ export class NamespaceAdmission {
   readonly #demands: Demands;
   readonly #models: PublishedModels;
   readonly #memory = new LastResult<Inputs, Bounded>();
+  readonly #totals: NamespaceTotals;
 
   constructor(demands: Demands, models: PublishedModels) {
     this.#demands = demands;
     this.#models = models;
+    this.#totals = new NamespaceTotals(demands);
   }
 
   /** The very same list as before where nothing changed, and as given where no namespace is over. */
@@ -68,7 +71,8 @@ export class NamespaceAdmission {
       (before.published === published || this.#memory.last?.result.isOver === false)
     );
     if (last !== null) return last.list;
-    const over = namespacesOver(list.ingresses, bounds, this.#demands);
+    this.#totals.update(list.ingresses);
+    const over = this.#totals.over(bounds);
     const inputs = { list, bounds, published };
     if (over.size === 0) return this.#memory.keep(inputs, { list, isOver: false }).list;
     return this.#memory.keep(inputs, {
@@ -100,14 +104,15 @@ export class NamespaceAdmission {
       list.ingresses.map((ingress) => {
         const ledger = ledgers.get(ingress.identity.ref.namespace);
         if (ledger === undefined) return ingress;
-        const model = this.#models.of(ingress, parts);
         const report = problems.about(ingress.identity.ref);
         if (ingress.excess !== null && refused === undefined) {
+          const model = this.#models.of(ingress, parts, ledger.admitSettings(ingress));
           reportExcess(ingress.excess, model, report);
           return model;
         }
         const bound = ledger.admit(ingress);
         if (bound === null) return ingress;
+        const model = this.#models.of(ingress, parts, ledger.admitSettings(ingress));
         if (refused !== undefined) refused(model, report);
         else reportFull(ingress.identity, model, bound, bounds, report);
         return model;
@@ -121,31 +126,66 @@ function isSameBounds(a: NamespaceBounds, b: NamespaceBounds): boolean {
   return a.routes === b.routes && a.hostBytes === b.hostBytes && a.certificates === b.certificates;
 }
 
-/** Namespaces whose Ingresses ask for more than the bounds together. */
-function namespacesOver(
-  ingresses: readonly Source[],
-  bounds: NamespaceBounds,
-  demands: Demands,
-): ReadonlySet<string> {
-  const totals = new Map<string, { routes: number; bytes: number; secrets: number }>();
-  const over = new Set<string>();
-  for (const ingress of ingresses) {
-    const { namespace } = ingress.identity.ref;
-    const { routes, bytes, secrets } = demands.of(ingress);
-    let total = totals.get(namespace);
-    if (total === undefined) {
-      totals.set(namespace, total = { routes: 0, bytes: 0, secrets: 0 });
-    }
-    total.routes += routes.size;
-    total.bytes += bytes;
-    // Of a Secret that several name, once for each: `Ledger` counts it once.
-    total.secrets += secrets.size;
-    if (
-      ingress.excess !== null || total.routes > bounds.routes || total.bytes > bounds.hostBytes ||
-      total.secrets > bounds.certificates
-    ) over.add(namespace);
+/** What the Ingresses of one namespace ask for together. */
+interface Total {
+  ingresses: number;
+  /** Ingresses with more than one may have. */
+  excesses: number;
+  routes: number;
+  bytes: number;
+  secrets: number;
+}
+
+/**
+ * Of each namespace, added and subtracted as Ingresses come and go: a sum over 10,000 of them takes
+ * 3 ms of every translation.
+ */
+class NamespaceTotals {
+  readonly #demands: Demands;
+  readonly #totals = new Map<string, Total>();
+  #ingresses: readonly Source[] = [];
+
+  constructor(demands: Demands) {
+    this.#demands = demands;
   }
-  return over;
+
+  update(ingresses: readonly Source[]): void {
+    const { removed, added } = differenceOf(this.#ingresses, ingresses);
+    for (const ingress of removed) this.#add(ingress, -1);
+    for (const ingress of added) this.#add(ingress, 1);
+    this.#ingresses = ingresses;
+  }
+
+  /** Namespaces whose Ingresses ask for more than the bounds. */
+  over(bounds: NamespaceBounds): ReadonlySet<string> {
+    const over = new Set<string>();
+    for (const [namespace, { excesses, routes, bytes, secrets }] of this.#totals) {
+      if (
+        excesses > 0 || routes > bounds.routes || bytes > bounds.hostBytes ||
+        secrets > bounds.certificates
+      ) over.add(namespace);
+    }
+    return over;
+  }
+
+  /** @param sign -1 for an Ingress that goes. */
+  #add(ingress: Source, sign: 1 | -1): void {
+    const { namespace } = ingress.identity.ref;
+    const { routes, bytes, settings, secrets } = this.#demands.of(ingress);
+    let total = this.#totals.get(namespace);
+    if (total === undefined) {
+      total = { ingresses: 0, excesses: 0, routes: 0, bytes: 0, secrets: 0 };
+      this.#totals.set(namespace, total);
+    }
+    total.ingresses += sign;
+    if (ingress.excess !== null) total.excesses += sign;
+    total.routes += sign * routes.size;
+    total.bytes += sign * bytes;
+    // Of settings and Secrets that several have, once for each: `Ledger` counts them once.
+    for (const size of settings.values()) total.bytes += sign * size;
+    total.secrets += sign * secrets.size;
+    if (total.ingresses === 0) this.#totals.delete(namespace);
+  }
 }
 
 /** What one namespace has, of what it may have. */
@@ -156,6 +196,8 @@ class Ledger {
   #routes = 0;
   #bytes = 0;
   readonly #secrets: Set<string>;
+  /** Ids of settings that are counted. */
+  readonly #settings = new Set<string>();
 
   /** What was published of the Ingresses is there from the start. */
   constructor(
@@ -173,6 +215,7 @@ class Ledger {
         this.#routes++;
         this.#bytes += host.length + path.value.length;
       }
+      this.#count(settingsSizes(parts.settingsOf(identity)));
     }
     const named = new Set(ingresses.flatMap((ingress) => [...demands.of(ingress).secrets]));
     this.#secrets = new Set(
@@ -194,8 +237,9 @@ class Ledger {
     for (const { id, host, match: { path } } of this.#parts.routesOf(ingress.identity)) {
       if (demand.routes.has(id)) continue;
       routes--;
-      bytes -= host.length + path.value.length;
+      bytes -= host.length + (path.written ?? path.value).length;
     }
+    bytes += this.#newSettings(demand.settings);
     const secrets = [...demand.secrets].filter((name) => !this.#secrets.has(name));
     const { routes: maxRoutes, hostBytes, certificates } = this.#bounds;
     if (routes > 0 && this.#routes + routes > maxRoutes) return "routes";
@@ -205,14 +249,38 @@ class Ledger {
     }
     this.#routes += routes;
     this.#bytes += bytes;
+    for (const id of demand.settings.keys()) this.#settings.add(id);
     for (const name of secrets) this.#secrets.add(name);
     return null;
+  }
+
+  /** Whether the settings alone fit, of an Ingress that does not; they count from now on. */
+  admitSettings(ingress: Source): boolean {
+    const { settings } = this.#demands.of(ingress);
+    const bytes = this.#newSettings(settings);
+    if (bytes > 0 && this.#bytes + bytes > this.#bounds.hostBytes) return false;
+    this.#count(settings);
+    return true;
+  }
+
+  /** Bytes of those that are not counted yet. */
+  #newSettings(settings: ReadonlyMap<string, number>): number {
+    let bytes = 0;
+    for (const [id, size] of settings) {
+      if (!this.#settings.has(id)) bytes += size;
+    }
+    return bytes;
+  }
+
+  #count(settings: ReadonlyMap<string, number>): void {
+    this.#bytes += this.#newSettings(settings);
+    for (const id of settings.keys()) this.#settings.add(id);
   }
 }
 
 const FLAGS: Readonly<Record<keyof NamespaceBounds, readonly [what: string, flag: string]>> = {
   routes: ["routes", "--max-namespace-routes"],
-  hostBytes: ["bytes of hosts and paths", "--max-namespace-host-bytes"],
+  hostBytes: ["bytes of hosts, paths and settings", "--max-namespace-host-bytes"],
   certificates: ["certificates", "--max-namespace-certificates"],
 };
 
@@ -226,7 +294,7 @@ function reportFull(
 ): void {
   const [what, flag] = FLAGS[bound];
   report.error(bound === "certificates" ? "spec.tls" : "spec.rules", {
-    reason: "NamespaceFull",
+    reason: "NamespaceLimitExceeded",
     message: `with it namespace ${namespace} would have more than ${bounds[bound]} ${what}, so ` +
       consequence(published),
     remedy: `Remove routes or TLS entries from the namespace, or raise ${flag} of the controller`,
@@ -240,5 +308,5 @@ function reportExcess(excess: Excess, published: Source, report: Report): void {
 }
 
 function consequence({ rules }: Source): string {
-  return rules.length > 0 ? "what was published of it stays" : "it is not served";
+  return rules.length > 0 ? "its published configuration stays active" : "it is not served";
 }

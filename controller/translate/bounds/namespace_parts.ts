@@ -13,7 +13,7 @@ import type { Source } from "../model/source.ts";
 export interface Parts {
   readonly routes: number;
   readonly hosts: number;
-  /** Of hosts and paths; each route has its host once more. */
+  /** Of hosts and paths, each route with its host, and of settings of routes, each once. */
   readonly bytes: number;
   readonly upstreams: number;
   readonly certificates: number;
@@ -29,6 +29,7 @@ export interface NamespaceParts {
 export class PartsCounter {
   readonly #demands: Demands;
   #ingresses: readonly Source[] = [];
+  readonly #byNamespace = new Map<string, Set<Source>>();
   #counted: NamespaceParts = { parts: new Map(), upstreams: new Map() };
 
   constructor(demands: Demands) {
@@ -39,16 +40,16 @@ export class PartsCounter {
   count(ingresses: readonly Source[]): NamespaceParts {
     const { removed, added } = differenceOf(this.#ingresses, ingresses);
     if (removed.length === 0 && added.length === 0) return this.#counted;
-    const changed = new Set([...removed, ...added].map(({ identity }) => identity.ref.namespace));
+    const changed = this.#regroup(removed, added);
     const tallies = new Tallies();
-    for (const ingress of ingresses) {
-      const { namespace } = ingress.identity.ref;
-      if (!changed.has(namespace)) continue;
-      const tally = tallies.of(namespace);
-      const { routes, bytes, secrets, upstreams, hosts } = this.#demands.of(ingress);
-      tally.routes += routes.size;
-      tally.bytes += bytes;
-      tally.add({ hosts, upstreams, secrets });
+    for (const namespace of changed) {
+      for (const ingress of this.#byNamespace.get(namespace) ?? []) {
+        const tally = tallies.of(namespace);
+        const { routes, bytes, settings, secrets, upstreams, hosts } = this.#demands.of(ingress);
+        tally.routes += routes.size;
+        tally.bytes += bytes;
+        tally.add({ hosts, upstreams, secrets, settings });
+      }
     }
     const parts = new Map(this.#counted.parts);
     const upstreams = new Map(this.#counted.upstreams);
@@ -63,17 +64,46 @@ export class PartsCounter {
     this.#ingresses = ingresses;
     return this.#counted = { parts, upstreams };
   }
+
+  /** The namespaces that are concerned. */
+  #regroup(removed: readonly Source[], added: readonly Source[]): ReadonlySet<string> {
+    const changed = new Set<string>();
+    for (const ingress of removed) {
+      const { namespace } = ingress.identity.ref;
+      changed.add(namespace);
+      const own = this.#byNamespace.get(namespace);
+      own?.delete(ingress);
+      if (own?.size === 0) this.#byNamespace.delete(namespace);
+    }
+    for (const ingress of added) {
+      const { namespace } = ingress.identity.ref;
+      changed.add(namespace);
+      const own = this.#byNamespace.get(namespace);
+      if (own === undefined) this.#byNamespace.set(namespace, new Set([ingress]));
+      else own.add(ingress);
+    }
+    return changed;
+  }
 }
 
 /** By namespace. */
 export function publishedParts(published: Snapshot | null): Map<string, Parts> {
   const tallies = new Tallies();
-  for (const { host, match: { path }, action, origin } of published?.routes ?? []) {
+  const sizes = new Map(
+    [...published?.filterSets ?? [], ...published?.policies ?? []].map((part) =>
+      [part.id, JSON.stringify(part).length] as const
+    ),
+  );
+  for (const route of published?.routes ?? []) {
+    const { host, match: { path }, action, origin, filterSet, policy } = route;
     if (origin.kind !== "Ingress") continue;
     const tally = tallies.of(origin.namespace);
     tally.routes++;
-    tally.bytes += host.length + path.value.length;
-    tally.add({ hosts: [host], upstreams: upstreamsOf(action) });
+    tally.bytes += host.length + (path.written ?? path.value).length;
+    const settings = [filterSet, policy].flatMap((id) =>
+      id === undefined ? [] : [[id, sizes.get(id) ?? 0] as const]
+    );
+    tally.add({ hosts: [host], upstreams: upstreamsOf(action), settings });
   }
   for (const { origin: { kind, namespace, name }, hosts } of published?.certificates ?? []) {
     if (kind === "Secret" && hosts.length > 0) tallies.of(namespace).add({ secrets: [name] });
@@ -88,17 +118,24 @@ class Tally {
   readonly #hosts = new Set<string>();
   readonly #upstreams = new Set<string>();
   readonly #secrets = new Set<string>();
+  readonly #settings = new Set<string>();
 
   add(
     what: {
       readonly hosts?: Iterable<string>;
       readonly upstreams?: Iterable<string>;
       readonly secrets?: Iterable<string>;
+      readonly settings?: Iterable<readonly [id: string, bytes: number]>;
     },
   ): void {
     for (const host of what.hosts ?? []) this.#hosts.add(host);
     for (const upstream of what.upstreams ?? []) this.#upstreams.add(upstream);
     for (const secret of what.secrets ?? []) this.#secrets.add(secret);
+    for (const [id, bytes] of what.settings ?? []) {
+      if (this.#settings.has(id)) continue;
+      this.#settings.add(id);
+      this.bytes += bytes;
+    }
   }
 
   /** Ids. */

@@ -3,16 +3,23 @@
  * snapshot published last. Out: a source with the same hosts and paths, and the backends and Secrets as
  * they are now; the very same one while the same is published of it.
  */
-import type { Route, Snapshot } from "../../../shared/snapshot/types.ts";
+import type {
+  FilterSet,
+  FilterSpec,
+  Policy,
+  Route,
+  Snapshot,
+} from "../../../shared/snapshot/types.ts";
 import { ANY_HOST } from "../model/host.ts";
 import { type Identity, keyOf } from "../../base/identity.ts";
 import { isSamePart } from "../../../shared/snapshot/equality.ts";
-import { HostPlaces, RoutePlace } from "../model/route_place.ts";
+import { HostPlaces, RegexPlaces, RoutePlace } from "../model/route_place.ts";
+import { NO_SETTINGS, type RouteSettings, withRewrite } from "../model/route_settings.ts";
 import { LastStatus, LastTlsStatus } from "../model/status.ts";
 import { formatObject } from "../../../shared/problem.ts";
 import { type BackendRef, upstreamId } from "../model/backend_ref.ts";
 import { hostFields } from "../model/host_field.ts";
-import type { PathModel, RuleModel, Source, TlsModel } from "../model/source.ts";
+import type { PathModel, PathRewrite, RuleModel, Source, TlsModel } from "../model/source.ts";
 
 /** What one snapshot has of the Ingresses of some namespaces. */
 export class PublishedParts {
@@ -22,8 +29,12 @@ export class PublishedParts {
   readonly #secrets = new Map<string, Map<string, string>>();
   /** Ids of all routes. */
   readonly #ids = new Set<string>();
+  readonly #filterSets: ReadonlyMap<string, FilterSet>;
+  readonly #policies: ReadonlyMap<string, Policy>;
 
   constructor(published: Snapshot | null, namespaces: ReadonlySet<string>) {
+    this.#filterSets = new Map(published?.filterSets?.map((each) => [each.id, each]));
+    this.#policies = new Map(published?.policies?.map((each) => [each.id, each]));
     for (const route of published?.routes ?? []) {
       this.#ids.add(route.id);
       const { kind, namespace, name } = route.origin;
@@ -50,6 +61,25 @@ export class PublishedParts {
     return this.#routes.get(key) ?? [];
   }
 
+  /** Those of one Ingress are the same for all of its routes that are not closed, but for rewrites. */
+  settingsOf(identity: Identity): RouteSettings {
+    const route = this.routesOf(identity).find(({ filterSet, policy }) =>
+      filterSet !== undefined || policy !== undefined
+    );
+    if (route === undefined) return NO_SETTINGS;
+    const settings = {
+      filterSet: this.#filterSets.get(route.filterSet ?? "") ?? null,
+      policy: this.#policies.get(route.policy ?? "") ?? null,
+    };
+    return withRewrite(settings, null);
+  }
+
+  /** How the path of a route is rewritten; null where it is not. */
+  rewriteOf({ filterSet }: Route): FilterSpec | null {
+    const filters = this.#filterSets.get(filterSet ?? "")?.filters ?? [];
+    return filters.find(({ kind }) => kind === "rewrite") ?? null;
+  }
+
   /** Names of Secrets of a namespace whose certificates are served, by host. */
   secretsOf(namespace: string): ReadonlyMap<string, string> {
     return this.#secrets.get(namespace) ?? new Map();
@@ -61,24 +91,32 @@ interface KnownModel {
   readonly routes: readonly Route[];
   /** JSON. */
   readonly tls: string;
+  readonly settings: RouteSettings;
   readonly model: Source;
 }
 
 export class PublishedModels {
   readonly #known = new WeakMap<Source, KnownModel>();
 
-  /** @param ingress of which the annotations count as they are now. */
-  of(ingress: Source, parts: PublishedParts): Source {
+  /**
+   * @param ingress of which the annotations count as they are now.
+   * @param hasRoom for the settings that they ask for; else those that were published stay.
+   */
+  of(ingress: Source, parts: PublishedParts, hasRoom: boolean): Source {
+    const settings = hasRoom ? ingress.settings : parts.settingsOf(ingress.identity);
     const routes = parts.routesOf(ingress.identity);
     const hosts = new Set(routes.map(({ host }) => host));
     const { namespace } = ingress.identity.ref;
     const tls = Array.from(parts.secretsOf(namespace)).filter(([host]) => hosts.has(host)).sort();
     const last = this.#known.get(ingress);
     const tlsText = JSON.stringify(tls);
-    if (last !== undefined && last.tls === tlsText && isSameRoutes(last.routes, routes)) {
+    if (
+      last !== undefined && last.tls === tlsText && isSameSettings(last.settings, settings) &&
+      isSameRoutes(last.routes, routes)
+    ) {
       return last.model;
     }
-    const rules = rulesOf(ingress, routes);
+    const rules = rulesOf(ingress, routes, settings, parts);
     const model: Source = {
       ...ingress,
       problems: [],
@@ -88,12 +126,22 @@ export class PublishedModels {
       hasRules: true,
       defaultBackend: null,
       tls: tls.map(([host, name]) => tlsOf(namespace, host, name)),
+      settings,
+      // Its paths are what they were made into already.
+      regex: rules.some(({ paths }) => paths.some(({ rewrite }) => rewrite !== null))
+        ? { usesRegex: false, target: null }
+        : null,
+      regexPlaces: new RegexPlaces(),
       hostPlaces: new HostPlaces(),
       status: new LastStatus(),
     };
-    this.#known.set(ingress, { routes, tls: tlsText, model });
+    this.#known.set(ingress, { routes, tls: tlsText, settings, model });
     return model;
   }
+}
+
+function isSameSettings(a: RouteSettings, b: RouteSettings): boolean {
+  return a.filterSet?.id === b.filterSet?.id && a.policy?.id === b.policy?.id;
 }
 
 function isSameRoutes(a: readonly Route[], b: readonly Route[]): boolean {
@@ -105,21 +153,37 @@ function isSameRoutes(a: readonly Route[], b: readonly Route[]): boolean {
   });
 }
 
-function rulesOf(ingress: Source, routes: readonly Route[]): readonly RuleModel[] {
+function rulesOf(
+  ingress: Source,
+  routes: readonly Route[],
+  settings: RouteSettings,
+  parts: PublishedParts,
+): readonly RuleModel[] {
+  const rewriteOf = (route: Route): PathRewrite | null => {
+    const filter = parts.rewriteOf(route);
+    return filter === null ? null : { settings: withRewrite(settings, filter), fault: null };
+  };
   return [...Map.groupBy(routes, ({ host }) => host)].map(([host, own]) => ({
     field: own[0].origin.field.replace(/\.http\b.*$/, ""),
     host,
-    paths: own.map((route) => pathOf(ingress, route)),
+    paths: own.map((route) => pathOf(ingress, route, rewriteOf(route))),
   }));
 }
 
-function pathOf(ingress: Source, { host, match, action, origin: { field } }: Route): PathModel {
+function pathOf(
+  ingress: Source,
+  { host, match, action, origin: { field } }: Route,
+  rewrite: PathRewrite | null,
+): PathModel {
   const { identity } = ingress;
   const backend: BackendRef = action.kind === "forward"
     ? serviceOf(ingress, action.backends[0].upstream, field)
     : { kind: "broken", action };
   const place = new RoutePlace(host, match.path, identity, field);
-  return { field, place, backend, dropped: { field, routes: [], outcome: "dropped" } };
+  return {
+    ...{ field, place, backend, rewrite, written: null, problems: [] },
+    dropped: { field, routes: [], outcome: "dropped" },
+  };
 }
 
 /** The Service of an upstream; see `Upstream.id`. */

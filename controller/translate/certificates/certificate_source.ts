@@ -63,9 +63,9 @@ export const PAIR_REMEDY = "a PEM chain, the server's certificate first, as tls.
  */
 export const DEFAULT_MAX_RSA_BITS = 4096;
 
-const RSA_REMEDY = "Have the certificate issued for an ECDSA P-256 or RSA 2048 key";
+const RSA_REMEDY = "Reissue the certificate with an ECDSA P-256 or RSA 2048 key";
 
-const DATE_REMEDY = "Replace the certificate by one that is valid now, and check its renewal";
+const DATE_REMEDY = "Replace the certificate with a valid one, and check its renewal";
 
 /** A Secret, with the certificate that it holds once it is asked for. */
 export class SecretModel implements Identified {
@@ -165,7 +165,7 @@ export class CertificateSources {
     this.#maxRsaBits = maxRsaBits;
   }
 
-  /** What was found until now, for `findsAgain` of later sources. */
+  /** What was found until now, for `changedSince` of later sources. */
   found(): FoundSources {
     return this.#sources;
   }
@@ -178,14 +178,19 @@ export class CertificateSources {
     return this.#untimely;
   }
 
-  /** Finds the same Secrets, and says whether all of them are the same. */
-  findsAgain(before: FoundSources): boolean {
-    let isSame = true;
+  /**
+   * Finds the same Secrets, and says which of them have changed, by `namespace/name`.
+   *
+   * @param isUsed Others are left out.
+   */
+  changedSince(before: FoundSources, isUsed: (key: string) => boolean): readonly string[] {
+    const changed: string[] = [];
     for (const [key, source] of before) {
+      if (!isUsed(key)) continue;
       const { secret: ref, label } = source;
-      isSame = isSameSource(source, this.find({ ref, key, label })) && isSame;
+      if (!isSameSource(source, this.find({ ref, key, label }))) changed.push(key);
     }
-    return isSame;
+    return changed;
   }
 
   /** @param secret As an Ingress names it, whatever that is. */
@@ -217,8 +222,8 @@ export class CertificateSources {
       if (untimely !== null) this.#untimely.set(key, untimely);
     } else {
       report.error(reading.field, {
-        reason: "SecretUnusable",
-        message: `${reading.message}, so it gives no certificate`,
+        reason: "SecretInvalid",
+        message: `${reading.message}, so it is not used`,
         remedy: `Write ${PAIR_REMEDY}`,
       });
     }
@@ -235,8 +240,8 @@ export class CertificateSources {
       report.warning(field, { reason: "CertificateKeyTooLong", message, remedy: RSA_REMEDY });
       return null;
     }
-    const message = `${tooLong}, so it gives no certificate`;
-    report.error(field, { reason: "SecretUnusable", message, remedy: RSA_REMEDY });
+    const message = `${tooLong}, so it is not used`;
+    report.error(field, { reason: "SecretInvalid", message, remedy: RSA_REMEDY });
     const { secret, label } = source;
     const why = `Secret ${secret.name} cannot be used: ${tooLong}`;
     return { kind: "unusable", secret, label, reason: why };
@@ -262,7 +267,7 @@ export class CertificateSources {
       report.warning(field, {
         reason: "CertificateWithoutNames",
         message: "the certificate has no subjectAltName of type DNS, so clients refuse it",
-        remedy: "Have it issued anew with its names as subjectAltName",
+        remedy: "Reissue it with its names as subjectAltName",
       });
     }
   }
@@ -317,10 +322,10 @@ function isSameSource(a: CertificateSource, b: CertificateSource): boolean {
 function reportType(type: unknown, report: Report): void {
   if (type === TLS_TYPE) return;
   report.warning("type", {
-    reason: "SecretTypeUnusual",
+    reason: "SecretTypeUnexpected",
     message: `the Secret is of type ${quote(type ?? "Opaque")} and not ${TLS_TYPE}; ` +
-      "its certificate is used all the same",
-    remedy: `Make it anew with type: ${TLS_TYPE}, whose keys the API server checks`,
+      "its certificate is used anyway",
+    remedy: `Recreate it with type: ${TLS_TYPE}, which the API server validates`,
   });
 }
 

@@ -36,11 +36,11 @@ export function readDefaultCertificate(
   );
   const isMissing = source.kind === "missing";
   problems.about(ref).error("", {
-    reason: isMissing ? "SecretNotFound" : "SecretUnusable",
+    reason: isMissing ? "SecretNotFound" : "SecretInvalid",
     message: `${source.reason}, so ` +
       (kept === undefined
         ? "there is no default certificate"
-        : "the default certificate published before stays"),
+        : "the default certificate published before stays in use"),
     remedy: isMissing
       ? "Create the Secret, or name one that exists by --default-ssl-certificate"
       : `Write into the Secret ${PAIR_REMEDY}`,

@@ -30,13 +30,17 @@ export class TlsAdmission {
 
   constructor(ingresses: readonly Source[], ownership: Ownership) {
     this.#ownership = ownership;
-    this.#any = new Set(
-      ingresses.flatMap(({ takesAnyHost, identity }) => takesAnyHost ? identity.ref.namespace : []),
-    );
+    const any = new Set<string>();
+    for (const { takesAnyHost, identity } of ingresses) {
+      if (takesAnyHost) any.add(identity.ref.namespace);
+    }
+    this.#any = any;
   }
 
   /** The same for a host and a namespace each time: entries may list one a thousand times. */
   admit(host: string, namespace: string): Admission {
+    // Of nearly all entries, for which a key would cost more than the answer.
+    if (this.#isOwn(host, namespace)) return OWN;
     const key = `${namespace} ${host}`;
     let admission = this.#known.get(key);
     if (admission === undefined) {
@@ -46,11 +50,16 @@ export class TlsAdmission {
     return admission;
   }
 
+  #isOwn(host: string, namespace: string): boolean {
+    return this.#ownership.mode === "shared" ||
+      (this.#ownership.owners.has(host) &&
+        this.#ownership.standing(host, namespace) === "owner");
+  }
+
+  /** Of a host that is not the namespace's own. */
   #admit(host: string, namespace: string): Admission {
-    const { mode, owners } = this.#ownership;
-    if (mode === "shared") return OWN;
+    const { owners } = this.#ownership;
     const owner = owners.get(host);
-    if (owner !== undefined && this.#ownership.standing(host, namespace) === "owner") return OWN;
     if (host.startsWith("*.")) {
       const hosts = this.exactBelow(host).filter((one) =>
         this.#ownership.standing(one, namespace) === "owner"
@@ -97,7 +106,7 @@ export function reportNotAdmitted(
   }
   report.warning(field, {
     reason: "TlsHostWithoutRule",
-    message: `no rule of this namespace takes host ${host}, so the certificate is not used for it`,
+    message: `no rule of this namespace has host ${host}, so the certificate is not used for it`,
     remedy: "Add a rule for the host, or remove it from the TLS entry",
   });
 }

@@ -34,7 +34,7 @@ interface HostClaim {
 }
 
 /** One entry as far as it counts. */
-interface AdmittedEntry {
+export interface AdmittedEntry {
   readonly source: CertificateSource;
   /** In the order of the entry. */
   readonly hosts: readonly TlsHost[];
@@ -49,10 +49,38 @@ interface AdmittedEntry {
   claimed: Claimed | null;
 }
 
+const NONE: readonly never[] = [];
+
 /** Hosts, or a wildcard in place of them, by how they came out. */
-interface Claimed extends Readonly<Record<Outcome | "taken", readonly string[]>> {
+class Claimed implements Readonly<Record<Outcome | "taken", readonly string[]>> {
+  /** Most entries have hosts of one outcome. */
+  readonly #hosts: Partial<Record<Outcome | "taken", string[]>> = {};
+
+  add(outcome: Outcome | "taken", host: string): void {
+    (this.#hosts[outcome] ??= []).push(host);
+  }
+
+  get served(): readonly string[] {
+    return this.#hosts.served ?? NONE;
+  }
+
+  get kept(): readonly string[] {
+    return this.#hosts.kept ?? NONE;
+  }
+
+  get bare(): readonly string[] {
+    return this.#hosts.bare ?? NONE;
+  }
+
+  get taken(): readonly string[] {
+    return this.#hosts.taken ?? NONE;
+  }
+
   /** Those with a certificate, sorted. */
-  readonly names: readonly string[];
+  get names(): readonly string[] {
+    const { served, kept } = this;
+    return sorted(kept.length === 0 ? served : [...served, ...kept]);
+  }
 }
 
 /** One certificate for the hosts of a namespace below a wildcard. */
@@ -68,6 +96,8 @@ interface WildcardUse {
  */
 const MAX_USES = 8;
 
+const ALL_OWN = { below: NONE, repeated: NONE, crowded: NONE, isRefused: false } as const;
+
 export class TlsClaims {
   #sources: CertificateSources;
   #published: PublishedCertificates;
@@ -76,10 +106,11 @@ export class TlsClaims {
   #claims = new Map<string, HostClaim>();
   /** By id. */
   #used = new Map<string, UsedCertificate>();
-  /** Hosts that entries list. */
-  #listed = new Set<string>();
-  /** Hosts that have an entry whose certificate names them. */
-  #named = new Set<string>();
+  readonly #admitted: AdmittedEntry[] = [];
+  /** Hosts that entries list; null until it matters. */
+  #listed: ReadonlySet<string> | null = null;
+  /** Hosts that have an entry whose certificate names them; null until it matters. */
+  #named: ReadonlySet<string> | null = null;
   /** By namespace and wildcard. */
   #uses = new Map<string, WildcardUse[]>();
   /** The first entry without hosts, by the label of its Secret: all others count for the same. */
@@ -106,6 +137,10 @@ export class TlsClaims {
     const before = entry.hosts === null ? this.#withoutHosts.get(source.label) : undefined;
     if (before !== undefined && this.#namesOf(source).length > 1) return before;
     const listed = entry.hosts ?? this.#namesOf(source).map((host) => ({ field, host }));
+    const isOwn = (one: TlsHost) => admission.admit(one.host, ref.namespace).kind === "own";
+    if (listed.length > 0 && listed.every(isOwn)) {
+      return this.#keep({ ...ALL_OWN, source, hosts: listed, claimed: null }, entry);
+    }
     const hosts: TlsHost[] = [];
     const below: (TlsHost & { readonly use: WildcardUse })[] = [];
     const repeated: { readonly pattern: string; readonly use: WildcardUse }[] = [];
@@ -124,15 +159,39 @@ export class TlsClaims {
         reportNotAdmitted(this.#problems.about(ref), one, admitted);
       }
     }
-    for (const { host } of hosts) this.#listed.add(host);
-    if (source.kind === "usable") {
-      for (const { host } of hosts) if (coversHost(source.nameSet, host)) this.#named.add(host);
-      for (const { host } of below) if (coversHost(source.nameSet, host)) this.#named.add(host);
-    }
     isRefused ||= hosts.length + below.length + repeated.length + crowded.length === 0;
-    const made = { source, hosts, below, repeated, crowded, isRefused, claimed: null };
-    if (entry.hosts === null) this.#withoutHosts.set(source.label, made);
+    return this.#keep(
+      { source, hosts, below, repeated, crowded, isRefused, claimed: null },
+      entry,
+    );
+  }
+
+  #keep(made: AdmittedEntry, { hosts }: TlsModel): AdmittedEntry {
+    this.#admitted.push(made);
+    if (hosts === null) this.#withoutHosts.set(made.source.label, made);
     return made;
+  }
+
+  #isListed(host: string): boolean {
+    this.#listed ??= new Set(
+      this.#admitted.flatMap(({ hosts }) => hosts.map(({ host }) => host)),
+    );
+    return this.#listed.has(host);
+  }
+
+  #isNamed(host: string): boolean {
+    this.#named ??= this.#namedHosts();
+    return this.#named.has(host);
+  }
+
+  #namedHosts(): ReadonlySet<string> {
+    const named = new Set<string>();
+    for (const { source, hosts, below } of this.#admitted) {
+      if (source.kind !== "usable") continue;
+      for (const { host } of hosts) if (coversHost(source.nameSet, host)) named.add(host);
+      for (const { host } of below) if (coversHost(source.nameSet, host)) named.add(host);
+    }
+    return named;
   }
 
   /** What a certificate is for hosts below a wildcard; null where there are too many before it. */
@@ -151,15 +210,13 @@ export class TlsClaims {
     if (admitted === null) return entry.status.of([], "none");
     const { source, hosts, isRefused } = admitted;
     const isAgain = admitted.claimed !== null;
-    const { served, kept, bare, taken, names } = admitted.claimed ??= this.#claimAll(
-      ingress,
-      admitted,
-    );
+    const claimed = admitted.claimed ??= this.#claimAll(ingress, admitted);
+    const { served, kept, bare, taken } = claimed;
     if (isAgain && taken.length > 0) this.#reportAgain(ingress, entry, taken);
     if (
       hosts.length > 0 && hosts.length === entry.hosts?.length && served.length === hosts.length
     ) {
-      return entry.status.served(entry.hosts, () => names);
+      return entry.status.served(entry.hosts, () => claimed.names);
     }
     const lacksNames = entry.hosts === null && this.#namesOf(source).length === 0;
     if (source.kind !== "usable" || lacksNames || entry.hosts?.length === 0) {
@@ -167,7 +224,7 @@ export class TlsClaims {
     }
     const isListed = entry.hosts === null ? !lacksNames : entry.hosts.length > 0;
     return entry.status.of(
-      names,
+      claimed.names,
       !isListed || bare.length > 0
         ? "failing"
         : kept.length > 0
@@ -185,32 +242,27 @@ export class TlsClaims {
     ingress: Source,
     { source, hosts, below, repeated, crowded }: AdmittedEntry,
   ): Claimed {
-    const claimed: Record<Outcome | "taken", string[]> = {
-      served: [],
-      kept: [],
-      bare: [],
-      taken: [],
-    };
-    for (const one of hosts) claimed[this.#claim(ingress, one, source)].push(one.host);
+    const claimed = new Claimed();
+    for (const one of hosts) claimed.add(this.#claim(ingress, one, source), one.host);
     for (const { field, host, use } of below) {
-      if (this.#listed.has(host)) continue;
+      if (this.#isListed(host)) continue;
       const outcome = this.#claim(ingress, { field, host }, source);
       use.outcomes.add(outcome);
-      claimed[outcome].push(host);
+      claimed.add(outcome, host);
     }
     for (const { pattern, use } of repeated) {
-      for (const outcome of use.outcomes) claimed[outcome].push(pattern);
+      for (const outcome of use.outcomes) claimed.add(outcome, pattern);
     }
     for (const { field, host } of crowded) {
-      claimed.taken.push(host);
+      claimed.add("taken", host);
       this.#problems.about(ingress.identity.ref).error(field, {
-        reason: "TlsHostTaken",
+        reason: "TlsHostConflict",
         message: `entries before this one name ${MAX_USES} other certificates for hosts below ` +
           `${host}, so this one is not used for them`,
-        remedy: "Let all name the same Secret, or list the hosts",
+        remedy: "Reference the same Secret in all of them, or list the hosts",
       });
     }
-    return { ...claimed, names: sorted([...claimed.served, ...claimed.kept]) };
+    return claimed;
   }
 
   /** An entry without hosts whose names others have, as those of the same Secret before it. */
@@ -245,10 +297,10 @@ export class TlsClaims {
     );
     if (foreign.length === 0) return foreign;
     this.#problems.about(ref).warning(field, {
-      reason: "RedirectLeftOut",
+      reason: "RedirectSkipped",
       message: `other namespaces own hosts below ${pattern}, so plain HTTP to them is not ` +
         `redirected to HTTPS: ${showSome(foreign.toSorted())}`,
-      remedy: `Nothing to do; to have them redirected, annotate Namespace ${ref.namespace} with ` +
+      remedy: `No action required; to redirect them, annotate Namespace ${ref.namespace} with ` +
         `${HOSTS_ANNOTATION}: "${pattern}"`,
     });
     return foreign;
@@ -271,10 +323,10 @@ export class TlsClaims {
       return "taken";
     }
     const isNamed = source.kind !== "usable" || coversHost(source.nameSet, host);
-    const yields = !isNamed && this.#named.has(host);
+    const yields = !isNamed && this.#isNamed(host);
     if (source.kind === "usable" && !isNamed) {
       this.#problems.about(ingress.identity.ref).warning(field, {
-        reason: "CertificateWithoutHost",
+        reason: "CertificateHostMismatch",
         message: `the certificate of Secret ${source.secret.name} does not name ${host}, so ` +
           (yields
             ? "that of another TLS entry, which does, is used"
@@ -369,9 +421,9 @@ function reportTaken(
     ? "an entry before this one"
     : showElder(other.owner.identity, ingress.identity);
   report.error(field, {
-    reason: "TlsHostTaken",
+    reason: "TlsHostConflict",
     message: `the certificate of ${host} is chosen by ${whose}, so this one is not used for it`,
-    remedy: "Let both name the same Secret, or take the host out of one of the two",
+    remedy: "Reference the same Secret in both, or remove the host from one of the two",
   });
 }
 
@@ -395,12 +447,14 @@ function reportSource(
   // A name that cannot be read has its problem already.
   if (source.secret.name === "") return;
   const consequences = [
-    ...(kept.length > 0 ? [`the certificate published before stays for ${showSome(kept)}`] : []),
+    ...(kept.length > 0
+      ? [`the certificate published before stays in use for ${showSome(kept)}`]
+      : []),
     ...(bare.length > 0 ? [`there is no certificate for ${showSome(bare)}`] : []),
   ];
   const consequence = consequences.length > 0 ? consequences.join(", and ") : "it is not used";
   report.error(`${field}.secretName`, {
-    reason: source.kind === "missing" ? "SecretNotFound" : "SecretUnusable",
+    reason: source.kind === "missing" ? "SecretNotFound" : "SecretInvalid",
     message: `${source.reason}, so ${consequence}`,
     remedy: source.kind === "missing"
       ? "Create the Secret, or write the name of one that exists in this namespace"

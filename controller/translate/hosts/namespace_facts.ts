@@ -103,7 +103,7 @@ function assignHosts(
       assigned.set(host, { namespace: identity.ref.name, place });
     } else if (other.namespace !== identity.ref.name) {
       report.error(HOSTS_FIELD, {
-        reason: "HostAssignedTwice",
+        reason: "HostAlreadyAssigned",
         message: `host ${host} is assigned to namespace ${other.namespace} already, which is older`,
         remedy: "Remove the host from one of the two annotations",
       });

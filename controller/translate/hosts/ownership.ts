@@ -51,6 +51,8 @@ export class Ownership {
   /** To be recorded; null where hosts are shared by all. */
   readonly claims: HostClaims | null;
   readonly problems: readonly ObjectProblem[];
+  #changes: { readonly before: Ownership; readonly changed: readonly string[] | null } | null =
+    null;
 
   constructor(parts: Omit<Ownership, "standing" | "isOwn" | "changedSince">) {
     this.mode = parts.mode;
@@ -73,7 +75,15 @@ export class Ownership {
 
   /** Hosts that have another owner than before; null where all may. */
   changedSince(before: Ownership): readonly string[] | null {
-    if (before === this) return [];
+    if (before === this) return NO_NAMES;
+    // Asked by several stages of one translation.
+    if (this.#changes?.before !== before) {
+      this.#changes = { before, changed: this.#changedSince(before) };
+    }
+    return this.#changes.changed;
+  }
+
+  #changedSince(before: Ownership): readonly string[] | null {
     if (before.mode !== this.mode || before.assigned !== this.assigned) return null;
     // Whether there are owners at all decides what the hosts of others get.
     if ((before.owners.size === 0) !== (this.owners.size === 0)) return null;

@@ -42,17 +42,17 @@ function reportRefused(
     problems.about(ref).error(fieldOfHost(ingress, host), {
       reason: "HostNotOwned",
       message: `host ${host} belongs to namespace ${namespace}${showReason(owner)}, so the rule ` +
-        "is refused",
+        "is rejected",
       remedy: `Use another host, or have an Ingress of ${namespace} that names the host carry ` +
         `${SHARE_ANNOTATION}: ${ref.namespace}`,
     });
     if (own === undefined || warned.has(ref.namespace) || dying.includes(ingress)) continue;
     warned.add(ref.namespace);
     problems.about(own.identity.ref).warning(fieldOfHost(own, host), {
-      reason: "HostNamedByOthers",
+      reason: "HostClaimedByOthers",
       message:
-        `namespace ${ref.namespace} names host ${host} too (${label}); its rules are refused`,
-      remedy: `Nothing to do; to admit them, add ${SHARE_ANNOTATION}: ${ref.namespace}`,
+        `namespace ${ref.namespace} names host ${host} too (${label}); its rules are rejected`,
+      remedy: `No action required; to admit them, add ${SHARE_ANNOTATION}: ${ref.namespace}`,
     });
   }
 }
@@ -78,7 +78,7 @@ function reportSharers(
 
 function showReason({ because, since }: HostOwner): string {
   if (because === "assigned") return `, by ${HOSTS_ANNOTATION} of that Namespace`;
-  return since === null ? "" : ", whose claim counts";
+  return since === null ? "" : ", whose claim is the oldest";
 }
 
 function fieldOfHost({ hosts }: Source, host: string): string {

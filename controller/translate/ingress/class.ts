@@ -1,25 +1,34 @@
 /**
  * Which Ingresses are ours. In: Ingresses, IngressClasses and the classes that are served. Out: the
- * Ingresses of those classes. One of another class is none of our business: no problem, no status.
+ * Ingresses of those classes, each with the profile of its class. One of another class is none of our
+ * business: no problem, no status.
  *
  * https://kubernetes.io/docs/concepts/services-networking/ingress/#ingress-class
  */
 import { creationTime, refOf } from "../../base/identity.ts";
-import type { IngressObject } from "./ingress_object.ts";
-import { asText, fieldOf, isAbsent } from "../../base/json.ts";
+import type { IngressObject, IngressObjects } from "./ingress_object.ts";
+import { asText, fieldOf, isAbsent, quote } from "../../base/json.ts";
+import { carryOver, differenceOf } from "../../base/memo.ts";
 import { isDnsName } from "../../base/names.ts";
 import type { ProblemList } from "../../base/problems.ts";
 import { compareText } from "../../base/text_order.ts";
+import type { Profile } from "../model/profile.ts";
+import { PROFILE_ANNOTATION } from "../annotations/own_annotation_names.ts";
 
 const DEFAULT_ANNOTATION = "ingressclass.kubernetes.io/is-default-class";
+
+/** What `spec.controller` of its classes says; it cannot be changed. */
+const NGINX_CONTROLLER = "k8s.io/ingress-nginx";
 
 export interface ClassOptions {
   readonly ingressClasses: readonly string[];
   readonly controllerNames: readonly string[];
   readonly watchIngressWithoutClass: boolean;
+  /** Those of `ingressClasses` with the profile nginx, whatever an IngressClass says; missing for none. */
+  readonly nginxClasses?: readonly string[];
 }
 
-/** The Ingresses that are served here, in the order given. */
+/** The Ingresses that are served here, in the order given; each is read as its class says. */
 export function ownIngresses(
   ingresses: readonly IngressObject[],
   ingressClasses: readonly unknown[],
@@ -27,13 +36,70 @@ export function ownIngresses(
   problems: ProblemList,
 ): IngressObject[] {
   const classes = readClasses(ingressClasses, options, problems);
-  return ingresses.filter((ingress) => isOwn(ingress, classes, options));
+  return ingresses.flatMap((ingress) => {
+    const profile = profileOf(ingress, classes);
+    return profile === null ? [] : ingress.readAs(profile);
+  });
+}
+
+/** Sorts out the Ingresses of one translation after the other. */
+export class OwnIngresses {
+  readonly #readers: IngressObjects;
+  /** Of the last call; of each object what it is read as, null where it is not served. */
+  #last: {
+    readonly objects: readonly unknown[];
+    readonly classes: Classes;
+    readonly each: readonly (IngressObject | null)[];
+    readonly own: readonly IngressObject[];
+  } | null = null;
+
+  constructor(readers: IngressObjects) {
+    this.#readers = readers;
+  }
+
+  /** See `ownIngresses`. Only objects that came are looked at, while the classes are the same. */
+  of(
+    objects: readonly unknown[],
+    ingressClasses: readonly unknown[],
+    options: ClassOptions,
+    problems: ProblemList,
+  ): readonly IngressObject[] {
+    const classes = readClasses(ingressClasses, options, problems);
+    const before = this.#last;
+    const read = (object: unknown) => {
+      const ingress = this.#readers.of(object);
+      const profile = profileOf(ingress, classes);
+      return profile === null ? null : ingress.readAs(profile);
+    };
+    if (before === null || !isSameClasses(before.classes, classes)) {
+      return this.#keep(objects, classes, objects.map(read));
+    }
+    const { removed, added } = differenceOf(before.objects, objects);
+    if (removed.length + added.length === 0) return before.own;
+    const found = new Map(added.map((object) => [object, read(object)]));
+    return this.#keep(objects, classes, carryOver(before.objects, before.each, objects, found));
+  }
+
+  #keep(
+    objects: readonly unknown[],
+    classes: Classes,
+    each: readonly (IngressObject | null)[],
+  ): readonly IngressObject[] {
+    const own = each.filter((ingress) => ingress !== null);
+    this.#last = { objects, classes, each, own };
+    return own;
+  }
+}
+
+function isSameClasses(a: Classes, b: Classes): boolean {
+  return a.withoutClass === b.withoutClass && a.served.size === b.served.size &&
+    a.served.entries().every(([name, profile]) => b.served.get(name) === profile);
 }
 
 interface Classes {
-  readonly served: ReadonlySet<string>;
-  /** The name of the cluster's default class. */
-  readonly fallback: string | null;
+  readonly served: ReadonlyMap<string, Profile>;
+  /** Of Ingresses that name no class; null where they are not served. */
+  readonly withoutClass: Profile | null;
 }
 
 function readClasses(
@@ -41,13 +107,20 @@ function readClasses(
   options: ClassOptions,
   problems: ProblemList,
 ): Classes {
-  const served = new Set(options.ingressClasses);
+  const nginxClasses = new Set(options.nginxClasses);
+  const byName = (name: string): Profile => nginxClasses.has(name) ? "nginx" : "pingress";
+  const served = new Map(options.ingressClasses.map((name) => [name, byName(name)]));
   const defaults: { readonly name: string; readonly createdAt: number }[] = [];
   for (const object of objects) {
     const { name } = refOf("IngressClass", object);
     if (!isDnsName(name)) continue;
     const controller = asText(fieldOf(fieldOf(object, "spec"), "controller"));
-    if (controller !== null && options.controllerNames.includes(controller)) served.add(name);
+    const isTakenOver = controller !== null && options.controllerNames.includes(controller);
+    if (isTakenOver || served.has(name)) {
+      const isNginx = readProfile(object, name, problems) === "nginx" ||
+        (isTakenOver && controller === NGINX_CONTROLLER);
+      served.set(name, isNginx ? "nginx" : byName(name));
+    }
     if (annotationOf(object, DEFAULT_ANNOTATION) === "true") {
       defaults.push({ name, createdAt: creationTime(object) });
     }
@@ -62,24 +135,49 @@ function readClasses(
     problems.about({ kind: "IngressClass", namespace: "", name }).warning(
       `metadata.annotations[${JSON.stringify(DEFAULT_ANNOTATION)}]`,
       {
-        reason: "DefaultClassRepeated",
-        message: `several classes are marked as the default one, and ${chosen.name} counts`,
-        remedy: "Take the annotation off all but one of them",
+        reason: "MultipleDefaultClasses",
+        message: `several classes are marked as default, and ${chosen.name} counts`,
+        remedy: "Remove the annotation from all but one of them",
       },
     );
   }
-  return { served, fallback: chosen?.name ?? null };
+  const byDefault = chosen === undefined ? undefined : served.get(chosen.name);
+  return { served, withoutClass: byDefault ?? profileWithoutClass(options) };
 }
 
-function isOwn(
+/** Of Ingresses that name no class, where no class of ours is the default one. */
+function profileWithoutClass(options: ClassOptions): Profile | null {
+  if (!options.watchIngressWithoutClass) return null;
+  const { ingressClasses, nginxClasses = [] } = options;
+  // They belong to one class as much as to another.
+  return ingressClasses.every((name) => nginxClasses.includes(name)) ? "nginx" : "pingress";
+}
+
+/** What an IngressClass says; null for nothing, or nothing that is known. */
+function readProfile(object: unknown, name: string, problems: ProblemList): Profile | null {
+  const written = annotationOf(object, PROFILE_ANNOTATION);
+  if (written === "nginx") return written;
+  if (isAbsent(written) || written === "") return null;
+  problems.about({ kind: "IngressClass", namespace: "", name }).warning(
+    `metadata.annotations[${JSON.stringify(PROFILE_ANNOTATION)}]`,
+    {
+      reason: "ProfileUnknown",
+      message: `${quote(written)} is not a known profile, so the annotation has no effect`,
+      remedy: "Set it to nginx, or remove the annotation",
+    },
+  );
+  return null;
+}
+
+/** Null where it is not served. */
+function profileOf(
   { className, classAnnotation }: IngressObject,
-  classes: Classes,
-  options: ClassOptions,
-): boolean {
-  if (!isAbsent(className)) return typeof className === "string" && classes.served.has(className);
-  if (classAnnotation !== null) return classes.served.has(classAnnotation);
-  if (classes.fallback !== null && classes.served.has(classes.fallback)) return true;
-  return options.watchIngressWithoutClass;
+  { served, withoutClass }: Classes,
+): Profile | null {
+  if (!isAbsent(className)) {
+    return typeof className === "string" ? served.get(className) ?? null : null;
+  }
+  return classAnnotation === null ? withoutClass : served.get(classAnnotation) ?? null;
 }
 
 function annotationOf(object: unknown, name: string): unknown {

@@ -7,32 +7,30 @@
  * https://kubernetes.io/docs/reference/kubernetes-api/service-resources/ingress-v1/
  */
 import { formatObject, type ObjectRef } from "../../../shared/problem.ts";
-import type { PathMatch, ReplyAction } from "../../../shared/snapshot/types.ts";
 import { excessOf } from "../../kube/excess.ts";
 import { ANY_HOST, explainHost, HOST_REMEDY, readHost, readRuleHost } from "../model/host.ts";
 import { type Identity, keyOf } from "../../base/identity.ts";
 import { readSharesWith } from "./shared_hosts.ts";
-import { asList, asObject, asText, describe, fieldOf, isAbsent, quote } from "../../base/json.ts";
+import { asList, asObject, asText, fieldOf, isAbsent, quote } from "../../base/json.ts";
 import { isDying } from "../hosts/namespace_facts.ts";
 import { reportNginxAnnotations } from "../annotations/nginx/annotations.ts";
 import { readAccepted, reportOwnAnnotations } from "../annotations/own_annotations.ts";
-import { explainPath, looksLikePattern, readPath, readPathType } from "./path.ts";
+import { type PathReader, readPathEntry, reportShape, unreadPath } from "./path_entry.ts";
 import { recordProblems, type Report } from "../../base/problems.ts";
 import { readBackend } from "./backend.ts";
-import { HostPlaces, RoutePlace, WHOLE_HOST } from "../model/route_place.ts";
+import { HostPlaces, RegexPlaces } from "../model/route_place.ts";
 import { readBackendWish, readFallback } from "../annotations/nginx/backend_wish.ts";
 import { NginxAnnotations } from "../annotations/nginx/nginx_annotations.ts";
 import { isCanary, readProtocolWish, readRefusals } from "../annotations/nginx/refusals.ts";
+import { readRegexWish, readRewriteWish } from "../annotations/nginx/rewrite.ts";
 import { readRouteSettings } from "../annotations/nginx/route_settings.ts";
 import { NGINX_PREFIX } from "../annotations/nginx/table.ts";
+import type { Profile } from "../model/profile.ts";
 import { NO_SETTINGS, RouteSettingsPool } from "../model/route_settings.ts";
 import { LastStatus, LastTlsStatus } from "../model/status.ts";
-import type { BackendRef } from "../model/backend_ref.ts";
-import type { BackendWish } from "../model/backend_wish.ts";
 import { hostFields } from "../model/host_field.ts";
 import {
   DEFAULT_BACKEND_FIELD,
-  type PathModel,
   type RuleModel,
   type Source,
   type TlsHost,
@@ -40,11 +38,8 @@ import {
 } from "../model/source.ts";
 
 /** One Ingress while it is read. */
-interface Reading {
-  readonly identity: Identity;
-  readonly report: Report;
+interface Reading extends PathReader {
   readonly hasDefaultBackend: boolean;
-  readonly backendWish: BackendWish | null;
 }
 
 /** What the object says by itself; with a problem for each field that cannot be read. */
@@ -52,11 +47,19 @@ export function readIngress(
   identity: Identity,
   object: unknown,
   pool: RouteSettingsPool = new RouteSettingsPool(),
+  profile: Profile = "pingress",
 ): Source {
   const { value, problems } = recordProblems((list) =>
-    readSpec(identity, object, list.about(identity.ref), pool)
+    readSpec(identity, object, list.about(identity.ref), pool, profile)
   );
-  return { ...value, identity, problems, hostPlaces: new HostPlaces(), status: new LastStatus() };
+  return {
+    ...value,
+    identity,
+    problems,
+    hostPlaces: new HostPlaces(),
+    regexPlaces: new RegexPlaces(),
+    status: new LastStatus(),
+  };
 }
 
 function readSpec(
@@ -64,6 +67,7 @@ function readSpec(
   object: unknown,
   report: Report,
   pool: RouteSettingsPool,
+  profile: Profile,
 ) {
   const { namespace } = identity.ref;
   const annotations = fieldOf(fieldOf(object, "metadata"), "annotations");
@@ -86,11 +90,18 @@ function readSpec(
   if (isEmpty(writtenRules) && defaultBackend === null && excess === null) {
     report.error("spec", {
       reason: "IngressEmpty",
-      message: "it has neither rules nor a defaultBackend, so it takes no request",
+      message: "it has neither rules nor a defaultBackend, so it receives no requests",
       remedy: "Add spec.rules or spec.defaultBackend",
     });
   }
-  const reading = { identity, report, hasDefaultBackend: defaultBackend !== null, backendWish };
+  const hasDefaultBackend = defaultBackend !== null;
+  const settings = readRouteSettings(nginx, namespace, pool, profile);
+  const regex = readRegexWish(nginx);
+  const wish = readRewriteWish(nginx);
+  const rewrite = wish === null ? null : { wish, settings };
+  const reading = {
+    ...{ identity, report, hasDefaultBackend, backendWish, profile, regex, rewrite, pool },
+  };
   const read = Array.from(rules, (rule, i) => readRule(rule, `spec.rules[${i}]`, reading));
   return {
     rules: read,
@@ -104,7 +115,8 @@ function readSpec(
     tls: Array.from(tls, (entry, i) => readTls(entry, `spec.tls[${i}]`, reading)),
     refusals,
     protocolWish: readProtocolWish(nginx),
-    settings: readRouteSettings(nginx, namespace, pool),
+    settings,
+    regex,
     fallback: readFallback(nginx, namespace, backendWish),
     backendWish,
     accepted: readAccepted(annotations),
@@ -123,7 +135,7 @@ function canary(report: Report) {
     ...{ rules: [], hasRules: true, defaultBackend: null, tls: [] },
     ...{ hosts: [], takesAnyHost: false, sharesWith: [], isDying: false },
     ...{ refusals: [], protocolWish: null, backendWish: null, settings: NO_SETTINGS },
-    ...{ fallback: null, accepted: null, excess: null },
+    ...{ fallback: null, regex: null, accepted: null, excess: null },
   };
 }
 
@@ -192,79 +204,6 @@ function readHostOfRule(value: unknown, field: string, report: Report): string |
   return reading.host;
 }
 
-function readPathEntry(
-  entry: unknown,
-  field: string,
-  host: string | null,
-  { identity, report, backendWish }: Reading,
-): PathModel {
-  if (asObject(entry) === null) {
-    reportShape(entry, field, "an object with path, pathType and backend", report);
-    return unreadPath(field);
-  }
-  const writtenType = fieldOf(entry, "pathType");
-  const type = readPathType(writtenType);
-  const match = readMatch(entry, type ?? "Prefix", field, report);
-  if (type === null) {
-    report.error(`${field}.pathType`, {
-      reason: "PathTypeUnknown",
-      message: `pathType ${
-        isAbsent(writtenType) ? "is missing" : `${quote(writtenType)} is not known`
-      }, so ${match === null ? "the path is left out" : "requests to the path get 500"}`,
-      remedy: "Write Prefix (whole segments), Exact or ImplementationSpecific (as Prefix)",
-    });
-  }
-  // Without a host or a path there is no route, and so nothing to say about its backend.
-  if (match === null || host === null) return unreadPath(field);
-  return {
-    ...unreadPath(field),
-    place: new RoutePlace(host, match, identity, field),
-    backend: type === null ? broken(500, "the pathType is not known") : readBackend(
-      fieldOf(entry, "backend"),
-      identity.ref.namespace,
-      backendWish,
-      `${field}.backend`,
-      report,
-    ),
-  };
-}
-
-function readMatch(
-  entry: unknown,
-  type: "Exact" | "Prefix",
-  field: string,
-  report: Report,
-): PathMatch | null {
-  const written = fieldOf(entry, "path");
-  const isSpecific = fieldOf(entry, "pathType") === "ImplementationSpecific";
-  if (isSpecific && (isAbsent(written) || written === "")) return WHOLE_HOST;
-  const reading = readPath(written, type);
-  if (!reading.ok) {
-    report.error(`${field}.path`, {
-      reason: "PathInvalid",
-      message: `${explainPath(written, reading.reason)}, so it is left out`,
-      remedy: "Write an absolute path such as /api, escaped as in a URL",
-    });
-    return null;
-  }
-  if (reading.normalised) {
-    report.warning(`${field}.path`, {
-      reason: "PathNotCanonical",
-      message: `path ${quote(written)} is served as ${quote(reading.match.value)}, the form in ` +
-        "which requests are compared with it",
-      remedy: `Write ${quote(reading.match.value)}`,
-    });
-  }
-  if (type === "Prefix" && looksLikePattern(reading.match.value)) {
-    report.warning(`${field}.path`, {
-      reason: "PathTakenLiterally",
-      message: `path ${quote(written)} looks like a pattern, but is taken as it stands`,
-      remedy: "Write the path up to the pattern; a Prefix takes everything below it",
-    });
-  }
-  return reading.match;
-}
-
 function readTls(entry: unknown, field: string, { identity, report }: Reading): TlsModel {
   const status = new LastTlsStatus(field);
   if (asObject(entry) === null) {
@@ -331,26 +270,4 @@ function readList(value: unknown, field: string, report: Report): readonly unkno
   const list = asList(value);
   if (list === null) reportShape(value, field, "a list", report);
   return list ?? [];
-}
-
-function reportShape(value: unknown, field: string, wanted: string, report: Report): void {
-  report.error(field, {
-    reason: "FieldInvalid",
-    message: `${describe(value)} stands where ${wanted} is meant, so it is left out`,
-    remedy: `Write ${wanted}`,
-  });
-}
-
-function broken(status: ReplyAction["status"], reason: string): BackendRef {
-  return { kind: "broken", action: { kind: "reply", status, reason } };
-}
-
-/** A path that becomes no route. */
-function unreadPath(field: string): PathModel {
-  return {
-    field,
-    place: null,
-    backend: broken(500, "the path is left out"),
-    dropped: { field, routes: [], outcome: "dropped" },
-  };
 }

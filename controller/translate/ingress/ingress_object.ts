@@ -1,11 +1,13 @@
 /**
  * An Ingress as it came, of whatever class. In: an object of unknown shape. Out: the class that it
- * names, its identity, and once it is asked for, all that it says; the same for the same object.
+ * names, its identity, and once it is asked for, all that it says to a profile; the same for the same
+ * object.
  */
 import type { ObjectRef } from "../../../shared/problem.ts";
 import { type Identity, readIdentity, refOf } from "../../base/identity.ts";
 import { asObject, asText, fieldOf, isSameJson, type JsonObject } from "../../base/json.ts";
 import { ObjectCache } from "../../base/memo.ts";
+import type { Profile } from "../model/profile.ts";
 import type { Source } from "../model/source.ts";
 
 const CLASS_ANNOTATION = "kubernetes.io/ingress.class";
@@ -19,10 +21,15 @@ export class IngressObject {
   readonly className: unknown;
   /** The annotation that named the class before there was a field for it. */
   readonly classAnnotation: string | null;
+  /** By which its model is read. */
+  readonly profile: Profile;
   #model: Source | null = null;
+  /** The same object, read by another profile. */
+  #other: IngressObject | null = null;
 
-  constructor(object: JsonObject) {
+  constructor(object: JsonObject, profile: Profile = "pingress") {
     this.object = object;
+    this.profile = profile;
     this.ref = refOf("Ingress", object);
     this.identity = readIdentity("Ingress", object);
     this.className = fieldOf(fieldOf(object, "spec"), "ingressClassName");
@@ -34,12 +41,19 @@ export class IngressObject {
     return this.identity !== null;
   }
 
+  /** The very same each time for a profile. */
+  readAs(profile: Profile): IngressObject {
+    return profile === this.profile
+      ? this
+      : this.#other ??= new IngressObject(this.object, profile);
+  }
+
   /** What `read` makes of it, which must be the same each time. */
   model(
     this: IngressObject & { readonly identity: Identity },
-    read: (identity: Identity, object: JsonObject) => Source,
+    read: (identity: Identity, object: JsonObject, profile: Profile) => Source,
   ): Source {
-    return this.#model ??= read(this.identity, this.object);
+    return this.#model ??= read(this.identity, this.object, this.profile);
   }
 
   /**
@@ -53,7 +67,7 @@ export class IngressObject {
   }
 
   #saysSameAs(other: IngressObject): boolean {
-    if (this.identity?.key !== other.identity?.key) return false;
+    if (this.identity?.key !== other.identity?.key || this.profile !== other.profile) return false;
     const [a, b] = [this, other].map(({ object }) => {
       const metadata = fieldOf(object, "metadata");
       return [

@@ -6,6 +6,7 @@
  */
 import { readRoutePath } from "../../../shared/snapshot/route_path.ts";
 import type { PathMatch } from "../../../shared/snapshot/types.ts";
+import type { Profile } from "../model/profile.ts";
 import { describe, isAbsent, quote } from "../../base/json.ts";
 
 export type PathReading =
@@ -15,12 +16,16 @@ export type PathReading =
   | { readonly ok: false; readonly reason: string };
 
 /** Of an Ingress. */
-export type PathType = "Exact" | "Prefix";
+export type PathType = "Exact" | "Prefix" | "StringPrefix";
 
-/** Null for what the API does not know. ImplementationSpecific is Prefix here. */
-export function readPathType(value: unknown): PathType | null {
+/**
+ * Null for what the API does not know. ImplementationSpecific is Prefix here, and in the profile nginx
+ * what `location` takes: every path that begins with it.
+ */
+export function readPathType(value: unknown, profile: Profile): PathType | null {
   if (value === "Exact" || value === "Prefix") return value;
-  return value === "ImplementationSpecific" ? "Prefix" : null;
+  if (value !== "ImplementationSpecific") return null;
+  return profile === "nginx" ? "StringPrefix" : "Prefix";
 }
 
 export function readPath(value: unknown, type: PathType): PathReading {
@@ -29,6 +34,8 @@ export function readPath(value: unknown, type: PathType): PathReading {
   }
   const path = readRoutePath(type, value);
   if (!path.ok) return path;
+  // Both take the whole host: an Ingress of another type must not seem to have another path.
+  if (type === "StringPrefix" && path.match.value === "/") return readPath(value, "Prefix");
   // One last slash of a Prefix says the same for whole segments, so it is nothing to warn of.
   const isAsWritten = value === path.match.value ||
     (type === "Prefix" && value === `${path.match.value}/` && path.match.value !== "/");

@@ -77,6 +77,37 @@ export class HostPlaces {
   }
 }
 
-export function routeId(host: string, path: PathMatch): string {
-  return `${host} ${path.type} ${path.value}`;
+/** Places that an Ingress has where its paths are regular expressions. */
+export class RegexPlaces {
+  /** By field, host and path. */
+  #places: Map<string, RegexPlace> | null = null;
+
+  /** @param locate The match for a path, and what is wrong with it. */
+  of(
+    host: string,
+    path: string,
+    field: string,
+    owner: Identity,
+    locate: (path: string) => { readonly match: PathMatch; readonly fault: string | null },
+  ): RegexPlace {
+    const key = `${field} ${host} ${path}`;
+    this.#places ??= new Map();
+    let known = this.#places.get(key);
+    if (known === undefined) {
+      const { match, fault } = locate(path);
+      known = { place: new RoutePlace(host, match, owner, field), fault };
+      this.#places.set(key, known);
+    }
+    return known;
+  }
+}
+
+export interface RegexPlace {
+  readonly place: RoutePlace;
+  /** Why its requests get 500; null where they do not. */
+  readonly fault: string | null;
+}
+
+export function routeId(host: string, { type, value, written }: PathMatch): string {
+  return `${host} ${type} ${written ?? value}`;
 }

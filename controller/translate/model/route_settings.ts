@@ -20,6 +20,8 @@ const MAX_KEPT = 20_000;
 /** Thousands of objects have the same few settings, and an id costs a hash. */
 export class RouteSettingsPool {
   readonly #known = new Map<string, RouteSettings>();
+  /** With a rewrite of paths. */
+  readonly #rewritten = new Map<string, RouteSettings>();
 
   /** `NO_SETTINGS` for neither filters nor a policy. */
   of(filters: readonly FilterSpec[], policy: PolicySpec): RouteSettings {
@@ -37,9 +39,48 @@ export class RouteSettingsPool {
     }
     return settings;
   }
+
+  /** As the function of this name. */
+  withRewrite(settings: RouteSettings, rewrite: FilterSpec): RouteSettings {
+    const { filterSet, policy } = settings;
+    const key = JSON.stringify([filterSet?.id, policy?.id, rewrite]);
+    let rewritten = this.#rewritten.get(key);
+    if (rewritten === undefined) {
+      rewritten = withRewrite(settings, rewrite);
+      if (this.#rewritten.size >= MAX_KEPT) this.#rewritten.clear();
+      this.#rewritten.set(key, rewritten);
+    }
+    return rewritten;
+  }
+}
+
+/** The same with this rewrite in place of another; null for none. */
+export function withRewrite(
+  { filterSet, policy }: RouteSettings,
+  rewrite: FilterSpec | null,
+): RouteSettings {
+  const others = filterSet?.filters.filter(({ kind }) => kind !== "rewrite") ?? [];
+  const filters = rewrite === null ? others : [...others, rewrite];
+  const isSame = filters.length === (filterSet?.filters.length ?? 0) && rewrite === null;
+  if (isSame) return { filterSet, policy };
+  return { filterSet: filters.length === 0 ? null : { id: idOf(filters), filters }, policy };
 }
 
 /** Readers write the fields of one kind in one order, so the same content has the same text. */
 function idOf(content: readonly FilterSpec[] | PolicySpec): string {
   return sha256Of(JSON.stringify(content)).slice(0, 32);
 }
+
+/** Bytes of each part, by id. */
+export function settingsSizes(
+  { filterSet, policy }: RouteSettings,
+): ReadonlyMap<string, number> {
+  if (filterSet === null && policy === null) return NO_SIZES;
+  return new Map(
+    [filterSet, policy].flatMap((part) =>
+      part === null ? [] : [[part.id, JSON.stringify(part).length] as const]
+    ),
+  );
+}
+
+const NO_SIZES: ReadonlyMap<string, number> = new Map();

@@ -7,7 +7,7 @@ import type { Upstream } from "../../../shared/snapshot/types.ts";
 import type { Excess } from "../../kube/excess.ts";
 import type { Identity, SecretName } from "../../base/identity.ts";
 import type { ObjectProblem } from "../../base/problems.ts";
-import type { HostPlaces, RoutePlace } from "./route_place.ts";
+import type { HostPlaces, RegexPlaces, RoutePlace } from "./route_place.ts";
 import type { RouteSettings } from "./route_settings.ts";
 import type { LastStatus, LastTlsStatus, PathStatus } from "./status.ts";
 import type { BackendRef, ServiceBackend } from "./backend_ref.ts";
@@ -43,6 +43,10 @@ export interface Source {
   readonly settings: RouteSettings;
   /** Gets requests for backends without endpoints; null for none. */
   readonly fallback: ServiceBackend | null;
+  /** Null where it leaves the paths of its hosts what they are. */
+  readonly regex: RegexWish | null;
+  /** For its paths on hosts whose paths are regular expressions. */
+  readonly regexPlaces: RegexPlaces;
   /** How its backends are spoken to; null where their Services decide. */
   readonly backendWish: BackendWish | null;
   /** Annotations that the Ingress itself says it can do without; null where it says nothing. */
@@ -67,6 +71,33 @@ export interface PathModel {
   readonly backend: BackendRef;
   /** What becomes of it without a place. */
   readonly dropped: PathStatus;
+  /** Null where its host cannot be read, or its path is no text. */
+  readonly written: WrittenPath | null;
+  /** Why the path is not taken as it is written, where it is no regular expression. */
+  readonly problems: readonly ObjectProblem[];
+  /** Null where its routes have those of the whole object. */
+  readonly rewrite: PathRewrite | null;
+}
+
+/** Path and type as an object has them. */
+export interface WrittenPath {
+  readonly path: string;
+  readonly type: "Exact" | "Prefix" | "ImplementationSpecific";
+}
+
+/** A path that backends get in place of the client's. */
+export interface PathRewrite {
+  readonly settings: RouteSettings;
+  /** Why it cannot be made, so that requests get 500; null where it can. */
+  readonly fault: string | null;
+}
+
+/** What makes the paths of whole hosts regular expressions. */
+export interface RegexWish {
+  /** Whatever its paths. */
+  readonly usesRegex: boolean;
+  /** As soon as one of its paths is another one; null for none. */
+  readonly target: string | null;
 }
 
 export interface TlsModel {
@@ -112,6 +143,8 @@ export interface SourceList {
   readonly problems: readonly ObjectProblem[];
   /** Whether some were left out since another has their name. */
   readonly hasDuplicates: boolean;
+  /** Whether some are being deleted. */
+  readonly hasDying: boolean;
 }
 
 /** Of the only source that has a default backend. */

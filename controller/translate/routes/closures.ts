@@ -1,5 +1,5 @@
 /**
- * Which paths answer 503 for an annotation that is not supported. In: Ingresses with their refusals,
+ * Which paths return 503 for an annotation that is not supported. In: Ingresses with their refusals,
  * and what the operator accepts. Out: the answer for the paths of an Ingress and a host, with an
  * error for each refusal that closes paths and a warning for each one that is accepted.
  */
@@ -66,7 +66,7 @@ export class Closures {
     this.#problems.about(ingress.identity.ref).error(`${rule?.field ?? "spec"}.host`, {
       reason: "NginxAnnotation",
       message: `annotation ${quote(NGINX_PREFIX + closed.name)} of ${closed.by.identity.label} ` +
-        `holds for the whole host and ${closed.fault}, so the paths of the host answer 503`,
+        `holds for the whole host and ${closed.fault}, so the paths of the host return 503`,
       remedy: `Remove the annotation from ${closed.by.identity.label}, or use another host`,
     });
     return closed.action;
@@ -122,8 +122,8 @@ export class Closures {
       reason: "NginxAnnotation",
       message: `annotation ${quote(NGINX_PREFIX + name)} ${fault ?? UNSUPPORTED}, so ` +
         (isHostWide
-          ? "all paths that the namespace has of its hosts answer 503"
-          : "paths answer 503"),
+          ? "all paths of its hosts in this namespace return 503"
+          : "its paths return 503"),
       remedy: fault === null ? `${remedy}, or accept it by --accept-unsupported=${name}` : remedy,
     });
     return closedAnswer(name, fault ?? UNSUPPORTED, ingress.identity.label);

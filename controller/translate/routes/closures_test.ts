@@ -87,7 +87,7 @@ Deno.test("an invalid value of an honoured annotation cannot be accepted", () =>
   const closures = new Closures([refused], refusals, problems);
   assert.equal(closures.of(refused, "web.example.com")?.status, 503);
   const [{ message, remedy }] = problems.sorted();
-  assert.match(message, /limit-rps" is not valid, so paths answer 503$/);
+  assert.match(message, /limit-rps" is not valid, so its paths return 503$/);
   assert.equal(remedy, "Write an integer");
 });
 

@@ -8,7 +8,7 @@ import type { Resolution } from "../backends/backend_plan.ts";
 import type { Closures } from "./closures.ts";
 import type { ProblemList } from "../../base/problems.ts";
 import { routeId, type RoutePlace, WHOLE_HOST } from "../model/route_place.ts";
-import { NO_SETTINGS } from "../model/route_settings.ts";
+import { NO_SETTINGS, type RouteSettings } from "../model/route_settings.ts";
 import type { BackendRef } from "../model/backend_ref.ts";
 import type { Source } from "../model/source.ts";
 
@@ -46,6 +46,8 @@ export class RouteClaims {
   #problems: ProblemList;
   /** By route id. */
   #claims = new Map<string, Claim>();
+  /** Those of regular expressions, by host and expression. */
+  #regexes = new Map<string, Claim>();
   #hosts = new Map<string, NamedHost>();
   #requested = new Map<Source, string[]>();
 
@@ -74,12 +76,31 @@ export class RouteClaims {
     return this.#claims.get(id) ?? null;
   }
 
-  /** Makes the route for a place that nobody has, on a host that is claimed. */
-  claim(place: RoutePlace, owner: Source, backend: BackendRef): Claim {
+  /** Who has a place, if anyone: paths that differ in case are one regular expression. */
+  holderOf({ id, host, match }: RoutePlace): Claim | null {
+    const claim = this.findId(id);
+    if (claim !== null || match.type !== "Regex") return claim;
+    return this.#regexes.get(regexKey(host, match)) ?? null;
+  }
+
+  /**
+   * Makes the route for a place that nobody has, on a host that is claimed.
+   *
+   * @param settings Of the route, unless it is closed.
+   */
+  claim(
+    place: RoutePlace,
+    owner: Source,
+    backend: BackendRef,
+    settings: RouteSettings = owner.settings,
+  ): Claim {
     const { action, isServed, isClosed } = this.resolve(place.host, owner, backend);
-    const route = place.route(action, isClosed ? NO_SETTINGS : owner.settings);
+    const route = place.route(action, isClosed ? NO_SETTINGS : settings);
     const claim = { route, owner, isServed };
     this.#claims.set(place.id, claim);
+    if (place.match.type === "Regex") {
+      this.#regexes.set(regexKey(place.host, place.match), claim);
+    }
     const named = this.#hosts.get(place.host);
     if (named !== undefined) named.hasRoutes = true;
     return claim;
@@ -134,4 +155,8 @@ export class RouteClaims {
     }
     return routes;
   }
+}
+
+function regexKey(host: string, { value }: PathMatch): string {
+  return `${host} ${value}`;
 }

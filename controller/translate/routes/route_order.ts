@@ -1,23 +1,37 @@
 /**
  * The one order of routes, which is their precedence. In: two routes. Out: which comes first: the
- * more specific host, in it the longer path, Exact before Prefix; then by name, so that no two
- * routes with different matches are equal and the order never depends on that of the objects.
+ * more specific host, in it the longer path, Exact before Regex, Prefix and StringPrefix; then by
+ * name, so that no two routes with different matches are equal and the order never depends on that of
+ * the objects.
  */
 import { compareHosts } from "../../../shared/host/host_order.ts";
 import type { Route } from "../../../shared/snapshot/types.ts";
 import { compareText } from "../../base/text_order.ts";
 
+/** Of one length; as nginx, which has `/foo/` for the Prefix `/foo`. */
+const RANKS = { Exact: 0, Regex: 1, Prefix: 2, StringPrefix: 3 } as const;
+
 type Ordered = Pick<Route, "host" | "match">;
 
 export function compareRoutes(a: Ordered, b: Ordered): number {
   return compareHosts(a.host, b.host) || comparePathLength(a, b) || comparePathType(a, b) ||
-    compareText(a.match.path.value, b.match.path.value);
+    compareRegexes(a, b) || compareText(a.match.path.value, b.match.path.value);
+}
+
+/** Several may take a request: as ingress-nginx, which sorts them downwards. */
+function compareRegexes(a: Ordered, b: Ordered): number {
+  return a.match.path.type === "Regex" ? compareText(textOf(b), textOf(a)) : 0;
+}
+
+/** As it was written: what a regular expression was made into says nothing. */
+function textOf({ match: { path } }: Ordered): string {
+  return path.written ?? path.value;
 }
 
 function comparePathLength(a: Ordered, b: Ordered): number {
-  return b.match.path.value.length - a.match.path.value.length;
+  return textOf(b).length - textOf(a).length;
 }
 
 function comparePathType(a: Ordered, b: Ordered): number {
-  return Number(a.match.path.type === "Prefix") - Number(b.match.path.type === "Prefix");
+  return RANKS[a.match.path.type] - RANKS[b.match.path.type];
 }

@@ -9,6 +9,8 @@ const IN_ORDER: readonly { readonly host: string; readonly match: RouteMatch }[]
   { host: "b.example.com", match: { path: { type: "Exact", value: "/foo" } } },
   { host: "b.example.com", match: { path: { type: "Prefix", value: "/bar" } } },
   { host: "b.example.com", match: { path: { type: "Prefix", value: "/foo" } } },
+  { host: "b.example.com", match: { path: { type: "StringPrefix", value: "/bar" } } },
+  { host: "b.example.com", match: { path: { type: "StringPrefix", value: "/foo" } } },
   { host: "b.example.com", match: { path: { type: "Exact", value: "/" } } },
   { host: "b.example.com", match: { path: { type: "Prefix", value: "/" } } },
   { host: "*.a.example.com", match: { path: { type: "Prefix", value: "/" } } },

@@ -7,19 +7,15 @@
  * for the rest of their paths; then the default action is chosen.
  */
 import { formatObject } from "../../../shared/problem.ts";
-import type { Action, Route } from "../../../shared/snapshot/types.ts";
+import type { Action, PathMatch, Route } from "../../../shared/snapshot/types.ts";
 import type { BackendResolver } from "../backends/backend.ts";
 import { Closures, type RefusalOptions } from "./closures.ts";
-import { ANY_HOST } from "../model/host.ts";
 import { showElder } from "../../base/identity.ts";
-import {
-  DEFAULT_BACKEND_FIELD,
-  type PathModel,
-  type RuleModel,
-  type Source,
-} from "../model/source.ts";
+import { DEFAULT_BACKEND_FIELD, type RuleModel, type Source } from "../model/source.ts";
 import type { Ownership } from "../hosts/ownership.ts";
 import type { ProblemList } from "../../base/problems.ts";
+import { claimPath, showHost } from "./path_claims.ts";
+import { regexHosts } from "./regex_hosts.ts";
 import { type Claim, type HostRest, RouteClaims } from "./route_claims.ts";
 import { compareRoutes } from "./route_order.ts";
 import type { SortedList } from "../../base/sorted_list.ts";
@@ -56,6 +52,9 @@ export interface RoutingOptions {
   readonly refusals: RefusalOptions;
   readonly ownership: Ownership;
 }
+
+/** As `WHOLE_HOST` where paths are regular expressions. */
+const WHOLE_REGEX_HOST: PathMatch = { type: "Regex", value: "/" };
 
 /** What requests get that no route takes. */
 export interface Fallback {
@@ -181,6 +180,7 @@ function claimAllPaths(
   problems: ProblemList,
 ): PathStatus[][] {
   const deferred: (() => void)[] = [];
+  const regexes = regexHosts(ingresses, ownership);
   const statuses = ingresses.map((ingress) => {
     const own: PathStatus[] = [];
     for (const rule of ingress.rules) {
@@ -197,7 +197,7 @@ function claimAllPaths(
       const claimRule = () => {
         claims.claimHost(rule.host!, ingress, rule.field);
         for (const [i, path] of rule.paths.entries()) {
-          own[start + i] = claimPath(claims, ingress, path, problems);
+          own[start + i] = claimPath(claims, ingress, rule.host!, path, regexes, problems);
         }
       };
       if (standing === "guest") {
@@ -224,44 +224,6 @@ function dropped({ field, paths }: RuleModel): PathStatus[] {
     : [{ field, routes: [], outcome: "dropped" }];
 }
 
-function claimPath(
-  claims: RouteClaims,
-  ingress: Source,
-  { field, place, backend, dropped }: PathModel,
-  problems: ProblemList,
-): PathStatus {
-  if (place === null) return dropped;
-  const other = claims.findId(place.id);
-  if (other !== null) {
-    reportTaken(ingress, `${field}.path`, other, problems);
-    return { field, routes: [], outcome: "taken" };
-  }
-  return place.status(claims.claim(place, ingress, backend).isServed);
-}
-
-function reportTaken(
-  ingress: Source,
-  field: string,
-  { route, owner }: Claim,
-  problems: ProblemList,
-): void {
-  const report = problems.about(ingress.identity.ref);
-  const match = `${route.match.path.type} ${route.match.path.value} of ${showHost(route.host)}`;
-  if (owner === ingress) {
-    report.error(field, {
-      reason: "PathRepeated",
-      message: `${match} is in this Ingress already, at ${route.origin.field}, which counts`,
-      remedy: "Take one of the two out",
-    });
-    return;
-  }
-  report.error(field, {
-    reason: "PathTaken",
-    message: `${match} belongs to ${showElder(owner.identity, ingress.identity)}`,
-    remedy: "Use another host or path, or take it out of one of the two",
-  });
-}
-
 /** Gives what is left of an Ingress's hosts to its default backend, where it is their oldest. */
 function claimRestOfHosts(
   claims: RouteClaims,
@@ -279,7 +241,7 @@ function claimRestOfHosts(
   const own: Claim[] = [];
   const obstacles: string[] = [];
   for (const host of hosts) {
-    const slash = claims.find(host, WHOLE_HOST);
+    const slash = claims.find(host, WHOLE_HOST) ?? claims.find(host, WHOLE_REGEX_HOST);
     const decider = slash?.owner ?? claims.hostOwner(host);
     if (decider !== null && decider !== ingress) {
       const whose = formatObject(decider.identity.ref);
@@ -295,7 +257,7 @@ function claimRestOfHosts(
   }
   if (obstacles.length === 0) return defaultStatus([], "unused");
   problems.about(ingress.identity.ref).warning(DEFAULT_BACKEND_FIELD, {
-    reason: "DefaultBackendTaken",
+    reason: "DefaultBackendConflict",
     message: `${obstacles[0]}, so this default backend is not used`,
     remedy: "Use another host, or add paths to the rules of this Ingress",
   });
@@ -308,9 +270,11 @@ function refuseDefault(
   problems: ProblemList,
 ): PathStatus {
   problems.about(ingress.identity.ref).error(DEFAULT_BACKEND_FIELD, {
-    reason: "DefaultBackendTaken",
-    message: `what no rule takes belongs to ${showElder(chosen.identity, ingress.identity)}`,
-    remedy: "Take one of the two out, or add rules to this one",
+    reason: "DefaultBackendConflict",
+    message: `requests that match no rule belong to ${
+      showElder(chosen.identity, ingress.identity)
+    }`,
+    remedy: "Remove one of the two, or add rules to this one",
   });
   return defaultStatus([], "taken");
 }
@@ -347,8 +311,4 @@ function resolveProcessBackend(
     portField: "spec.ports",
   } as const;
   return backends.resolve(ref, () => problems.about({ kind: "Service", namespace, name })).action;
-}
-
-function showHost(host: string): string {
-  return host === ANY_HOST ? "any host" : host;
 }

@@ -11,7 +11,7 @@ import { isSamePart } from "../../../shared/snapshot/equality.ts";
 import type { Route } from "../../../shared/snapshot/types.ts";
 import type { BackendResolver, FoundBackends } from "../backends/backend.ts";
 import type { RefusalOptions } from "./closures.ts";
-import { carryOver, differenceOf, isSameList, LastResult } from "../../base/memo.ts";
+import { carryOver, differenceOf, isSameList, LastResult, placesOf } from "../../base/memo.ts";
 import { type ProblemList, type Recorded, recordProblems } from "../../base/problems.ts";
 import { compareRoutes } from "./route_order.ts";
 import { HostIndex, hostsOf } from "./host_index.ts";
@@ -89,7 +89,7 @@ export class RouteBuilder {
     const { routing, requested, fallback } = before.value;
     const replaced = new Set([...removed, ...group.sources]);
     if (!backends.findsAgain(inputs.found, countBackends(replaced, requested))) return null;
-    const sources = ingresses.filter((source) => group.sources.has(source));
+    const sources = placesOf(group.sources, ingresses).map(([, source]) => source);
     const built = recordProblems((list) =>
       buildGroup(sources, group.hosts, backends, fallback, options, list)
     );

@@ -3,48 +3,64 @@
  * each of their parts once, sorted by id; the very same lists as before where nothing has changed.
  */
 import type { FilterSet, Policy } from "../../../shared/snapshot/types.ts";
-import { isSameList } from "../../base/memo.ts";
+import { differenceOf } from "../../base/memo.ts";
 import { compareText } from "../../base/text_order.ts";
+import { settingsOf } from "../model/source_settings.ts";
 import type { Source } from "../model/source.ts";
 
 export class UsedSettings {
   #sources: readonly Source[] = [];
-  #filterSets: readonly FilterSet[] = [];
-  #policies: readonly Policy[] = [];
+  readonly #filterSets = new UsedParts<FilterSet>();
+  readonly #policies = new UsedParts<Policy>();
 
   /** As fields of a snapshot, without empty lists. */
   of(
     sources: readonly Source[],
   ): { readonly filterSets?: readonly FilterSet[]; readonly policies?: readonly Policy[] } {
-    if (sources !== this.#sources) this.#collect(sources);
-    return {
-      ...(this.#filterSets.length === 0 ? {} : { filterSets: this.#filterSets }),
-      ...(this.#policies.length === 0 ? {} : { policies: this.#policies }),
-    };
-  }
-
-  #collect(sources: readonly Source[]): void {
-    const filterSets = new Map<string, FilterSet>();
-    const policies = new Map<string, Policy>();
-    for (const { settings: { filterSet, policy } } of sources) {
-      if (filterSet !== null) filterSets.set(filterSet.id, filterSet);
-      if (policy !== null) policies.set(policy.id, policy);
-    }
+    const { removed, added } = differenceOf(this.#sources, sources);
     this.#sources = sources;
-    this.#filterSets = sorted(filterSets, this.#filterSets);
-    this.#policies = sorted(policies, this.#policies);
+    for (const { filterSet, policy } of added.flatMap(settingsOf)) {
+      this.#filterSets.add(filterSet);
+      this.#policies.add(policy);
+    }
+    for (const { filterSet, policy } of removed.flatMap(settingsOf)) {
+      this.#filterSets.remove(filterSet);
+      this.#policies.remove(policy);
+    }
+    const filterSets = this.#filterSets.list();
+    const policies = this.#policies.list();
+    return {
+      ...(filterSets.length === 0 ? {} : { filterSets }),
+      ...(policies.length === 0 ? {} : { policies }),
+    };
   }
 }
 
-/** @param before The list to keep where it says the same. */
-function sorted<T extends { readonly id: string }>(
-  parts: ReadonlyMap<string, T>,
-  before: readonly T[],
-): readonly T[] {
-  if (parts.size === 0) return [];
-  const known = new Map(before.map((part) => [part.id, part]));
-  const list = [...parts.values()]
-    .map((part) => known.get(part.id) ?? part)
-    .sort((a, b) => compareText(a.id, b.id));
-  return isSameList(list, before) ? before : list;
+/** Parts by id, each for as long as an Ingress has it. */
+class UsedParts<T extends { readonly id: string }> {
+  readonly #byId = new Map<string, { readonly part: T; users: number }>();
+  #list: readonly T[] | null = [];
+
+  add(part: T | null): void {
+    if (part === null) return;
+    const known = this.#byId.get(part.id);
+    if (known !== undefined) {
+      known.users++;
+      return;
+    }
+    this.#byId.set(part.id, { part, users: 1 });
+    this.#list = null;
+  }
+
+  remove(part: T | null): void {
+    const known = part === null ? undefined : this.#byId.get(part.id);
+    if (part === null || known === undefined || --known.users > 0) return;
+    this.#byId.delete(part.id);
+    this.#list = null;
+  }
+
+  list(): readonly T[] {
+    return this.#list ??= Array.from(this.#byId.values(), ({ part }) => part)
+      .sort((a, b) => compareText(a.id, b.id));
+  }
 }

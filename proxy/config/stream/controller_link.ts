@@ -154,7 +154,7 @@ export class ControllerLink {
       log.error("Cannot apply a message from the controller", { error });
       this.fail({
         key: "mistake",
-        message: "what it sends cannot be taken, by a mistake of the proxy's",
+        message: "the proxy cannot process what it sends, which is a bug in the proxy",
         remedy: "report it with the proxy's log; the configuration's files are followed on",
       });
     }

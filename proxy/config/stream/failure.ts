@@ -28,12 +28,12 @@ export function failureOf(
       return {
         key: "name",
         message: `the name ${hostname} cannot be resolved`,
-        remedy: "see whether the Service exists and DNS answers, or correct --controller",
+        remedy: "check that the Service exists and that DNS resolves it, or correct --controller",
       };
     case "ECONNREFUSED":
       return {
         key: "refused",
-        message: `nothing takes connections at ${at}`,
+        message: `nothing accepts connections at ${at}`,
         remedy: "see whether the controller runs, and listens with --stream on that port",
       };
     case "EHOSTUNREACH":
@@ -114,8 +114,8 @@ const REMEDY = "see whether --controller names the controller's --stream port";
 const REMEDIES: Readonly<Record<number, string>> = {
   400: "run proxy and controller of versions that understand each other",
   401: "see whether --controller-token is a mounted token for the audience pingress-stream; " +
-    "what it holds is read anew for each attempt",
+    "it is read for each attempt",
   403: "run the proxy with the service account pingress-proxy-server of the controller's namespace",
   426: "run proxy and controller of versions that understand each other",
-  503: "wait: it ends, or has as many proxies as it takes; another replica may answer",
+  503: "wait: it stops, or serves the maximum number of proxies; another replica may accept",
 };

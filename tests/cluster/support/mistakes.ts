@@ -101,7 +101,12 @@ export const MISTAKES: readonly Mistake[] = [
         "endpoints[0].addresses[0]",
         /"239\.1\.1\.1" is a multicast address.*Use the address of a pod/,
       ),
-      error("Ingress", "EndpointsMissing", SERVICE_NAME, /no usable address.*See whether its pods/),
+      error(
+        "Ingress",
+        "EndpointsMissing",
+        SERVICE_NAME,
+        /no usable address.*Check whether its pods/,
+      ),
     ],
     gets: "backend",
     async make(scene, name) {
@@ -128,9 +133,9 @@ export const MISTAKES: readonly Mistake[] = [
         "Service",
         "UpstreamNameInvalid",
         'metadata.annotations["pingress.io/upstream-tls-name"]',
-        /no name that a certificate can be for.*Write the DNS name/,
+        /not a valid name in a certificate.*Write the DNS name/,
       ),
-      error("Ingress", "UpstreamTlsUnusable", SERVICE_NAME, /Mend the annotations/),
+      error("Ingress", "UpstreamTlsInvalid", SERVICE_NAME, /Correct the annotations/),
     ],
     gets: 503,
     make: withSecuredService({ "pingress.io/upstream-tls-name": GARBAGE }),
@@ -155,7 +160,7 @@ export const MISTAKES: readonly Mistake[] = [
     told: [
       warning(
         "Service",
-        "UpstreamTlsUnknown",
+        "UpstreamAnnotationUnknown",
         'metadata.annotations["pingress.io/upstream-tls-nmae"]',
         /no annotation .*Write one of/,
       ),
@@ -210,13 +215,13 @@ export const MISTAKES: readonly Mistake[] = [
     told: [
       error(
         "Ingress",
-        "SecretUnusable",
+        "SecretInvalid",
         "spec.tls[0].secretName",
         new RegExp(`cannot be used: .*${says.source}.*Write into the Secret a PEM chain`),
       ),
       error(
         "Secret",
-        "SecretUnusable",
+        "SecretInvalid",
         `data["${name.endsWith("pem") ? "tls.crt" : "tls.key"}"]`,
         new RegExp(`${says.source}.*Write a PEM chain`),
       ),
@@ -243,7 +248,7 @@ export const MISTAKES: readonly Mistake[] = [
       ),
       warning(
         "Ingress",
-        "CertificateWithoutHost",
+        "CertificateHostMismatch",
         "spec.tls[0].hosts[0]",
         /does not name secret-expired.*that one is for app\.example\.com/,
       ),
@@ -256,7 +261,7 @@ export const MISTAKES: readonly Mistake[] = [
   {
     name: "secret-of-another-type",
     told: [
-      warning("Secret", "SecretTypeUnusual", "type", /"Opaque" .*Make it anew with type/),
+      warning("Secret", "SecretTypeUnexpected", "type", /"Opaque" .*Recreate it with type/),
     ],
     gets: "backend",
     make: withSecret(GOOD_PAIR, "Opaque"),
@@ -268,7 +273,7 @@ export const MISTAKES: readonly Mistake[] = [
     told: [
       warning(
         "Ingress",
-        "CertificateWithoutHost",
+        "CertificateHostMismatch",
         "spec.tls[0].hosts[0]",
         /does not name secret-for-another-host.*that one is for/,
       ),
@@ -324,7 +329,7 @@ export const MISTAKES: readonly Mistake[] = [
   {
     name: "path-that-is-a-pattern",
     told: [
-      warning("Ingress", "PathTakenLiterally", `${PATH}.path`, /looks like a pattern.*Write/),
+      warning("Ingress", "PathMatchedLiterally", `${PATH}.path`, /looks like a pattern.*Write/),
     ],
     gets: "backend",
     make: withPaths(["/api(/|$)(.*)", "ImplementationSpecific"], ["/", "Prefix"]),
@@ -334,9 +339,9 @@ export const MISTAKES: readonly Mistake[] = [
     told: [
       error(
         "Ingress",
-        "PathRepeated",
+        "PathDuplicated",
         "spec.rules[0].http.paths[1].path",
-        /in this Ingress already, at spec\.rules\[0\]\.http\.paths\[0\].*Take one/,
+        /in this Ingress already, at spec\.rules\[0\]\.http\.paths\[0\].*Remove one of the two/,
       ),
     ],
     gets: "backend",
@@ -355,7 +360,7 @@ export const MISTAKES: readonly Mistake[] = [
         "Ingress",
         "NginxAnnotation",
         'metadata.annotations["nginx.ingress.kubernetes.io/whitelist-source-range"]',
-        /not valid.*so paths answer 503.*Write addresses and networks/,
+        /not valid.*so its paths return 503.*Write addresses and networks/,
       ),
     ],
     gets: 503,
@@ -368,7 +373,7 @@ export const MISTAKES: readonly Mistake[] = [
         "Ingress",
         "AnnotationUnknown",
         'metadata.annotations["pingress.io/rewrite-target"]',
-        /no effect.*Take the annotation off/,
+        /no effect.*Remove the annotation/,
       ),
     ],
     gets: "backend",

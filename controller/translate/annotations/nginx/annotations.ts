@@ -42,8 +42,8 @@ function wordsFor(
 ): Words | null {
   if (row === null) {
     return {
-      message: "has no effect here, and is none that ingress-nginx documents",
-      remedy: "Take the annotation off",
+      message: "has no effect here, and ingress-nginx does not document it",
+      remedy: "Remove the annotation",
     };
   }
   if (replacedBy !== null) {
@@ -68,15 +68,15 @@ function wordsFor(
     case "always":
       return {
         message: `has no effect here: ${verdict.because}`,
-        remedy: "Take the annotation off",
+        remedy: "Remove the annotation",
       };
     case "not-yet":
       break;
   }
   if (verdict.flag) {
     return {
-      message: "has no effect here: flags of the proxy say it for all that it serves",
-      remedy: `${verdict.remedy}; then take the annotation off`,
+      message: "has no effect here: flags of the proxy set this for all routes",
+      remedy: `${verdict.remedy}; then remove the annotation`,
     };
   }
   if (verdict.remedy !== null) return { message: "has no effect here", remedy: verdict.remedy };
@@ -96,6 +96,6 @@ function wordsFor(
     }
     : {
       message: "has no effect here",
-      remedy: "Nothing stands in for it yet; take the annotation off if you can do without",
+      remedy: "There is no replacement yet; remove the annotation if you do not need it",
     };
 }

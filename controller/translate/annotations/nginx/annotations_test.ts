@@ -22,7 +22,7 @@ Deno.test("the problem is at the annotation, whatever its value and name", () =>
     const [{ field, message }] = problemsOf({ [`${NGINX_PREFIX}a"b\u001b`]: value });
     assert.equal(field, `metadata.annotations[${JSON.stringify(`${NGINX_PREFIX}a"b\u001b`)}]`);
     assert.ok(!message.includes("\u001b"));
-    assert.match(message, /none that ingress-nginx documents/);
+    assert.match(message, /ingress-nginx does not document it/);
   }
 });
 

@@ -1,13 +1,16 @@
 /**
  * What annotations of ingress-nginx say about routes. In: the annotations of one Ingress, of which none
- * closes its paths. Out: filters and a policy for all of its routes. Each feature is one reader.
+ * closes its paths, and the profile of its class. Out: filters and a policy for all of its routes.
+ * Each feature is one reader.
  *
  * Values that are missing, empty or invalid give nothing: `refusals.ts` closes the paths of those that
  * must not be ignored.
  */
 import type { FilterSpec } from "../../../../shared/snapshot/types.ts";
+import type { Profile } from "../../model/profile.ts";
 import type { PolicySpec, RouteSettings, RouteSettingsPool } from "../../model/route_settings.ts";
 import { readAccess } from "./access.ts";
+import { withDefaults } from "./defaults.ts";
 import type { NginxAnnotations } from "./nginx_annotations.ts";
 import { readPolicy } from "./policy.ts";
 import { readAppRoot, readRedirect } from "./redirects.ts";
@@ -31,8 +34,9 @@ export function readRouteSettings(
   annotations: NginxAnnotations,
   namespace: string,
   pool: RouteSettingsPool,
+  profile: Profile,
 ): RouteSettings {
   const filters = FILTERS.flatMap((read) => read(annotations, namespace) ?? []);
-  const policy = Object.assign({}, ...POLICIES.map((read) => read(annotations)));
-  return pool.of(filters, policy);
+  const policy: PolicySpec = Object.assign({}, ...POLICIES.map((read) => read(annotations)));
+  return pool.of(filters, profile === "nginx" ? withDefaults(policy) : policy);
 }

@@ -1,8 +1,8 @@
 /** Annotations about which requests a path takes, and what the backend receives of them. */
-import { asList, fieldOf } from "../../../../base/json.ts";
 import { differs, type Group, instead, NOT_YET, row } from "./row.ts";
+import { FORWARDED_PREFIX, REWRITE_TARGET } from "./rewrite_target.ts";
 import { HOST_TEMPLATE, TEMPLATE, URL_TEMPLATE } from "./template.ts";
-import { BOOL, LINE, listOf, oneOf, text } from "./value.ts";
+import { BOOL, listOf, oneOf } from "./value.ts";
 
 const PATH_ROW = { scope: "path", invalid: "default", protects: false, verdict: NOT_YET } as const;
 
@@ -11,22 +11,22 @@ export const PATHS = {
     ...PATH_ROW,
     risk: "Medium",
     scope: "host",
-    value: LINE,
-    breaks: true,
-    closedRemedy:
-      "Let the backend serve the path as clients request it, then remove the annotation",
-    does: "replaces the path; $1 to $9 are the groups of a path that is a regular expression",
-    isHarmless: (target, { spec }) => pathsOf(spec).every((path) => path === target),
+    value: REWRITE_TARGET,
+    verdict: differs(
+      "paths and groups are those of the request with its escapes, requests whose new path has dot segments get 400, and a Prefix that equals the target is not rewritten",
+    ),
+    invalid: "close",
+    does:
+      "replaces the path; $1 to $9 are the groups of a path that is a regular expression, as all paths of the host then are",
   }),
   "use-regex": row({
     ...PATH_ROW,
     risk: "Low",
     scope: "host",
     value: BOOL,
-    breaks: true,
-    verdict: instead("Write paths without patterns, of type Prefix or Exact"),
-    closedRemedy:
-      "Write paths without patterns, of type Prefix or Exact, then remove the annotation",
+    verdict: differs(
+      "expressions must match in linear time: without lookaround, back references and repetitions of more than 16 times; requests of others get 500",
+    ),
     does: "makes all paths of the host regular expressions, whatever their case",
   }),
   "server-alias": row({
@@ -48,7 +48,8 @@ export const PATHS = {
   "x-forwarded-prefix": row({
     ...PATH_ROW,
     risk: "Medium",
-    value: text(/^\/?[-\w.~/:$]*$/, "path"),
+    value: FORWARDED_PREFIX,
+    verdict: differs("variables other than $1 to $9 are not known, and groups have escapes"),
     does: "sets X-Forwarded-Prefix of requests whose path is rewritten",
   }),
   "connection-proxy-header": row({
@@ -82,9 +83,3 @@ export const PATHS = {
     does: "says whether the copy has the body",
   }),
 } satisfies Group;
-
-function pathsOf(spec: unknown): unknown[] {
-  return (asList(fieldOf(spec, "rules")) ?? []).flatMap((rule) =>
-    (asList(fieldOf(fieldOf(rule, "http"), "paths")) ?? []).map((path) => fieldOf(path, "path"))
-  );
-}

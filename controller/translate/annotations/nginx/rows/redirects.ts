@@ -91,6 +91,9 @@ export const REDIRECTS = {
     ...REDIRECT,
     risk: "Low",
     value: BOOL,
+    verdict: always(
+      "each redirect has the URL that its annotation says, or scheme and host of the request",
+    ),
     does: "leaves scheme and host out of Location in redirects of the proxy itself",
   }),
   "use-port-in-redirects": row({

@@ -93,5 +93,5 @@ export const STREAMED: Readonly<Verdict> = always(
 export const NEVER_TEXT: Verdict = {
   kind: "refused",
   because: "configuration is never text that is run",
-  remedy: "Nothing stands in for it; take the annotation off",
+  remedy: "There is no replacement; remove the annotation",
 };

@@ -1,6 +1,6 @@
 /**
- * Regular expressions of routes. In: a pattern of a snapshot. Out: an expression that the whole text
- * must match, or why there is none.
+ * Regular expressions of a snapshot. In: a pattern. Out: an expression that the whole text must match, or
+ * a part of it, or why there is none.
  *
  * Clients choose the texts, so no pattern may backtrack without end. V8 goes over to its linear
  * engine after 1,000 backtracks where the process has been started with
@@ -8,6 +8,7 @@
  * engine knows; whether it does, the flag `l` says (`--enable-experimental-regexp-engine`). So a
  * pattern is refused in a process without these flags too.
  */
+import { MAX_PATTERN, writtenOut } from "../../shared/path/pattern_size.ts";
 
 export type CompiledPattern =
   | { readonly ok: true; readonly expression: RegExp }
@@ -17,18 +18,21 @@ export type CompiledPattern =
 /** Tests give one for a process without V8's flags. */
 export type PatternCompiler = (pattern: string) => CompiledPattern;
 
-/**
- * Characters of a pattern, with what it repeats by `{n,m}` written out: the linear engine takes one
- * step for each with each character of the text. Gateway API allows 1,024 for a path.
- */
-const MAX_PATTERN = 1024;
-
 /** The flag of V8 by which only its linear engine is used; an error for what that cannot do. */
 const LINEAR = "l";
 
 /** As V8 has been started with its flags. */
 export function compilePattern(pattern: string): CompiledPattern {
-  const size = pattern.length > MAX_PATTERN ? pattern.length : writtenOut(pattern);
+  return compileAs(pattern, wholeText);
+}
+
+/** As `compilePattern`, but the pattern may match any part of a text; the first match counts. */
+export function compileSearch(pattern: string): CompiledPattern {
+  return compileAs(pattern, (text) => new RegExp(text));
+}
+
+function compileAs(pattern: string, make: (pattern: string) => RegExp): CompiledPattern {
+  const size = writtenOut(pattern);
   if (size > MAX_PATTERN) {
     return refused(
       pattern,
@@ -54,7 +58,7 @@ export function compilePattern(pattern: string): CompiledPattern {
         : `cannot be compiled (${message.split(": ").at(-1)}): correct it`,
     );
   }
-  return { ok: true, expression: wholeText(pattern) };
+  return { ok: true, expression: make(pattern) };
 }
 
 /** How V8's message ends. */
@@ -111,44 +115,4 @@ function hasLinearEngine(): boolean {
     }
   }
   return linear;
-}
-
-/** Characters of a pattern whose repetitions are written out. */
-function writtenOut(pattern: string): number {
-  /** Of each group that is open, the characters until now. */
-  const sizes = [0];
-  /** Of what a repetition would repeat. */
-  let atom = 0;
-  for (let at = 0; at < pattern.length;) {
-    const char = pattern[at];
-    REPETITION.lastIndex = at;
-    const times = REPETITION.exec(pattern);
-    if (times !== null) {
-      sizes[sizes.length - 1] += atom * (Number(times[1]) - 1);
-      at = REPETITION.lastIndex;
-      continue;
-    }
-    const end = char === "[" ? classEnd(pattern, at) : at + (char === "\\" ? 2 : 1);
-    atom = end - at;
-    at = end;
-    if (char === "(") {
-      sizes.push(atom);
-      continue;
-    }
-    if (char === ")" && sizes.length > 1) atom += sizes.pop()!;
-    sizes[sizes.length - 1] += atom;
-  }
-  return sizes.reduce((sum, size) => sum + size, 0);
-}
-
-/** `{n}`, `{n,}` or `{m,n}`, of which the greatest number counts. */
-const REPETITION = /\{(?:\d{1,9},)?(\d{1,9}),?\}/y;
-
-/** Where the class that begins at `start` has ended. */
-function classEnd(pattern: string, start: number): number {
-  for (let at = start + 1; at < pattern.length; at++) {
-    if (pattern[at] === "\\") at++;
-    else if (pattern[at] === "]") return at + 1;
-  }
-  return pattern.length;
 }

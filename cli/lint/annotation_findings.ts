@@ -1,0 +1,148 @@
+/**
+ * Findings about annotations of ingress-nginx. In: an Ingress and the problems of its translation.
+ * Out: one finding for each annotation, with what its row of the table says and, where the
+ * translation reports it, what becomes of it.
+ */
+import { isCanary } from "../../controller/translate/annotations/nginx/refusals.ts";
+import { fieldOfAnnotation } from "../../controller/translate/annotations/nginx/refusals.ts";
+import {
+  NginxAnnotations,
+  type WrittenAnnotation,
+} from "../../controller/translate/annotations/nginx/nginx_annotations.ts";
+import type { Row } from "../../controller/translate/annotations/nginx/rows/row.ts";
+import {
+  BY_NAME,
+  canClose,
+  isHonoured,
+  isOff,
+} from "../../controller/translate/annotations/nginx/table.ts";
+import { nearestName } from "../../shared/nearest_name.ts";
+import type { Problem } from "../../shared/problem.ts";
+import type { Finding, Verdict } from "./finding.ts";
+import type { JudgedIngress } from "./judgement.ts";
+import { snippetLines } from "./snippet.ts";
+
+/** Of those that close nothing: "false" is what ingress-nginx does without them. */
+const OFF_BY_DEFAULT: ReadonlySet<string> = new Set([
+  "canary",
+  "enable-cors",
+  "enable-influxdb",
+  "enable-opentracing",
+]);
+
+const REMOVE = "Remove the annotation";
+
+type Locate = (field: string) => Finding["at"];
+
+type Judged = Pick<Finding, "verdict" | "difference" | "remedy">;
+
+/** The annotations of an Ingress, read as the controller reads them. */
+export function annotationsOf({ ingress }: JudgedIngress): NginxAnnotations {
+  return new NginxAnnotations(ingress.metadata?.annotations, ingress.spec);
+}
+
+/** In the order of their names. */
+export function annotationFindings(
+  judged: JudgedIngress,
+  acceptUnsupported: readonly string[],
+  locate: Locate,
+): Finding[] {
+  const annotations = annotationsOf(judged);
+  const reported = Map.groupBy(judged.problems, ({ field }) => field);
+  return annotations.written.map((written): Finding => {
+    const field = fieldOfAnnotation(written.name);
+    const problem = worstOf(reported.get(field) ?? []);
+    const snippet = linesOf(written);
+    return {
+      rule: `annotation/${written.row === null ? "unknown" : written.name}`,
+      effect: written.row === null
+        ? `${written.name}: ingress-nginx has no such annotation`
+        : `${written.name}: ${written.row.does}`,
+      ...judgeOne(written, annotations, problem, acceptUnsupported),
+      at: locate(field),
+      ...(snippet === null ? {} : { lines: snippet }),
+    };
+  });
+}
+
+function worstOf(problems: readonly Problem[]): Problem | null {
+  return problems.find(({ severity }) => severity === "error") ?? problems[0] ?? null;
+}
+
+function linesOf({ name, text }: WrittenAnnotation) {
+  return name.endsWith("-snippet") && name !== "modsecurity-snippet" && text !== null
+    ? snippetLines(text)
+    : null;
+}
+
+function judgeOne(
+  { name, row, text, replacedBy }: WrittenAnnotation,
+  annotations: NginxAnnotations,
+  problem: Problem | null,
+  acceptUnsupported: readonly string[],
+): Judged {
+  if (row === null) {
+    const meant = nearestName(name, BY_NAME.keys());
+    return {
+      verdict: "SAME",
+      difference: "it has no effect, there and here",
+      remedy: meant === null ? REMOVE : `Write ${meant} if you mean that, or remove the annotation`,
+    };
+  }
+  if (replacedBy !== null) return said("SAME", problem);
+  if (problem?.severity === "error") return said("BREAKS", problem);
+  const isHarmless = annotations.isHarmless(row, text);
+  if (problem !== null && isServedWithout(name, row, isHarmless, acceptUnsupported)) {
+    return said(row.protects ? "OPENS" : "BREAKS", problem);
+  }
+  if (isHonoured(row)) {
+    // An invalid value that closes nothing is the default in ingress-nginx, too.
+    if (problem !== null) return said("SAME", problem);
+    return row.verdict.kind === "differs" && text !== "" && !isCanary(annotations)
+      ? {
+        verdict: "DIFFERS",
+        difference: row.verdict.difference,
+        remedy: "Check that the difference does not matter to you",
+      }
+      : said("SAME", null);
+  }
+  return said(
+    isSameWithout(name, row, text, isHarmless, annotations) ? "SAME" : "DIFFERS",
+    problem,
+  );
+}
+
+/** Whether its paths would be closed for it, were it not accepted; given that they are not. */
+function isServedWithout(
+  name: string,
+  row: Row,
+  isHarmless: boolean,
+  acceptUnsupported: readonly string[],
+): boolean {
+  if (isHarmless) return false;
+  return isHonoured(row) ? acceptUnsupported.includes(name) : canClose(row);
+}
+
+/** Whether ingress-nginx does as we do; for an annotation without effect here. */
+function isSameWithout(
+  name: string,
+  row: Row,
+  text: string | null,
+  isHarmless: boolean,
+  annotations: NginxAnnotations,
+): boolean {
+  if (row.verdict.kind === "always" || row.risk === null && !row.protects) return true;
+  if (text === "" && row.needsValue !== true) return true;
+  if (row.beside?.every((main) => (annotations.textOf(main) ?? "") === "")) return true;
+  if (row.protects) return isHarmless;
+  return canClose(row) ? isHarmless : OFF_BY_DEFAULT.has(name) && text !== null && isOff(row, text);
+}
+
+function said(verdict: Verdict, problem: Problem | null): Judged {
+  if (problem !== null) {
+    return { verdict, difference: problem.message, remedy: problem.remedy };
+  }
+  return verdict === "SAME"
+    ? { verdict, difference: null, remedy: null }
+    : { verdict, difference: "it has no effect here", remedy: REMOVE };
+}

@@ -1,0 +1,74 @@
+/**
+ * Lint for GitHub's workflows. In: a result. Out: workflow commands, which GitHub shows beside lines.
+ *
+ * https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
+ */
+import {
+  type Finding,
+  type InputProblem,
+  type LintResult,
+  totalsText,
+  type Verdict,
+} from "./finding.ts";
+
+const COMMANDS: Readonly<Record<Verdict, "error" | "warning" | "notice">> = {
+  OPENS: "error",
+  BREAKS: "error",
+  DIFFERS: "warning",
+  SAME: "notice",
+};
+
+export function githubOutput(result: LintResult): string {
+  const { ingresses, cluster, unreadable, notChecked } = result;
+  const lines = [
+    ...unreadable.map((problem) => ofProblem("error", "not readable", problem)),
+    ...cluster.flatMap((finding) => ofFinding("ingress-nginx", finding)),
+    ...ingresses.flatMap(({ name, findings }) =>
+      findings.flatMap((finding) => ofFinding(name, finding))
+    ),
+    ...notChecked.map((problem) => ofProblem("notice", "not checked", problem)),
+    totalsText(result),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+function ofFinding(
+  name: string,
+  { verdict, effect, difference, remedy, at, lines }: Finding,
+): string[] {
+  if (difference === null && remedy === null) return [];
+  const texts = [
+    effect,
+    ...(difference === null ? [] : [difference]),
+    ...(remedy === null ? [] : [remedy]),
+    ...(lines ?? []).map(({ line, directive, remedy }) =>
+      `line ${line} of the snippet, ${directive}: ${remedy}`
+    ),
+  ];
+  return [command(COMMANDS[verdict], `${verdict}: ${name}`, texts, at)];
+}
+
+function ofProblem(
+  kind: "error" | "notice",
+  title: string,
+  { message, remedy, at }: InputProblem,
+): string {
+  return command(kind, title, [message, remedy], at);
+}
+
+function command(kind: string, title: string, texts: readonly string[], at: Finding["at"]): string {
+  const properties = [
+    ...(at === null ? [] : [`file=${property(at.file)}`, `line=${at.line}`, `col=${at.column}`]),
+    `title=${property(title)}`,
+  ];
+  return `::${kind} ${properties.join(",")}::${data(texts.join("\n"))}`;
+}
+
+/** A line break would begin a command of the manifest's own. */
+function data(text: string): string {
+  return text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
+}
+
+function property(text: string): string {
+  return data(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
+}

@@ -1,0 +1,99 @@
+/**
+ * Findings about the rest of an Ingress. In: an Ingress and its translation. Out: a finding for each
+ * problem that is about no annotation of ingress-nginx, and for each path that is not served.
+ */
+import { NGINX_PREFIX } from "../../controller/translate/annotations/nginx/table.ts";
+import { asList, asText, fieldOf } from "../../controller/base/json.ts";
+import type { Problem } from "../../shared/problem.ts";
+import type { Finding, InputProblem, Verdict } from "./finding.ts";
+import type { JudgedIngress } from "./judgement.ts";
+
+type Locate = (field: string) => Finding["at"];
+
+/** The same in ingress-nginx: it answers 503 for these. */
+const SAME_THERE: ReadonlySet<string> = new Set([
+  "ServiceNotFound",
+  "ServicePortNotFound",
+  "EndpointsMissing",
+  "BackendMissing",
+]);
+
+/** Which of two Ingresses wins is decided by their age in both, which files do not say. */
+const BY_AGE: ReadonlySet<string> = new Set(["PathConflict", "DefaultBackendConflict"]);
+
+/** Secrets are seldom in the folder. */
+const SECRET_MISSING = "SecretNotFound";
+
+/** `missingSecrets` and `unnamedTls` have these. */
+const ELSEWHERE: ReadonlySet<string> = new Set([SECRET_MISSING, "SecretNameMissing"]);
+
+const PREFIX = `metadata.annotations["${NGINX_PREFIX}`;
+
+export function ingressFindings(judged: JudgedIngress, locate: Locate): Finding[] {
+  const { problems } = judged;
+  const findings = problems
+    .filter(({ field, reason }) => !field.startsWith(PREFIX) && !ELSEWHERE.has(reason))
+    .map((problem): Finding => ({
+      verdict: verdictOf(problem),
+      rule: `problem/${problem.reason}`,
+      effect: BY_AGE.has(problem.reason)
+        ? "the oldest Ingress with this host and path wins, in ingress-nginx and here"
+        : SAME_THERE.has(problem.reason)
+        ? "ingress-nginx answers 503, too"
+        : `${problem.field === "" ? "the Ingress" : problem.field} as it is written`,
+      difference: problem.message,
+      remedy: problem.remedy,
+      at: locate(problem.field),
+    }));
+  return [...findings, ...unservedPaths(judged, findings, locate), ...unnamedTls(judged, locate)];
+}
+
+/** What was not checked for want of Secrets. */
+export function missingSecrets({ problems }: JudgedIngress, locate: Locate): InputProblem[] {
+  return problems.filter(({ reason }) => reason === SECRET_MISSING).map(({ message, field }) => ({
+    message: `not checked: ${message}`,
+    remedy: "Nothing to do if the Secret is in the cluster",
+    at: locate(field),
+  }));
+}
+
+function verdictOf({ reason, severity }: Problem): Verdict {
+  if (SAME_THERE.has(reason)) return "SAME";
+  return severity === "error" && !BY_AGE.has(reason) ? "BREAKS" : "DIFFERS";
+}
+
+/** Paths that the translation does not serve, where no problem of the Ingress says why. */
+function unservedPaths(
+  { status, problems }: JudgedIngress,
+  findings: readonly Finding[],
+  locate: Locate,
+): Finding[] {
+  const isExplained =
+    problems.some(({ severity, reason }) => severity === "error" || SAME_THERE.has(reason)) ||
+    findings.some(({ verdict }) => verdict === "BREAKS");
+  if (isExplained) return [];
+  return status.paths
+    .filter(({ outcome }) => outcome === "failing" || outcome === "dropped")
+    .map(({ field }): Finding => ({
+      verdict: "BREAKS",
+      rule: "path/not-served",
+      effect: "forwards the requests for the path",
+      difference: "the path is not served: its Service or the Ingress has an error",
+      remedy: "See the problems of the Service with deno task explain",
+      at: locate(field),
+    }));
+}
+
+/** The fake certificate there, `unrecognized_name` here. */
+function unnamedTls({ ingress }: JudgedIngress, locate: Locate): Finding[] {
+  return (asList(fieldOf(ingress.spec, "tls")) ?? []).flatMap((entry, i): Finding[] =>
+    asText(fieldOf(entry, "secretName")) !== null ? [] : [{
+      verdict: "DIFFERS",
+      rule: "tls/no-secret",
+      effect: "shows its default certificate, or a fake one",
+      difference: "without a default certificate, clients get the TLS alert unrecognized_name",
+      remedy: "Write secretName, or start the controller with --default-ssl-certificate",
+      at: locate(`spec.tls[${i}]`),
+    }]
+  );
+}

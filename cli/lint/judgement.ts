@@ -1,0 +1,83 @@
+/**
+ * What the controller would make of a folder. In: its objects and what the cluster sets. Out: the
+ * outcome and the problems of each Ingress, of the very translation that the controller runs. The
+ * Services that no file has are assumed, and every backend has an endpoint. Pure.
+ */
+import { asText, fieldOf } from "../../controller/base/json.ts";
+import type { Ingress, Resources } from "../../controller/kube/resources.ts";
+import {
+  type Clock,
+  type IngressStatus,
+  Translator,
+} from "../../controller/translate/translator.ts";
+import { localEndpoints } from "../../dev/local_endpoints.ts";
+import { refOf } from "../../dev/plan.ts";
+import { formatObject, type Problem } from "../../shared/problem.ts";
+import { assumedServices } from "./assumed_services.ts";
+import type { LintOptions } from "./options.ts";
+
+/** Nothing is dialled: it only shows that there would be an endpoint. */
+const ENDPOINTS = [{ address: "127.0.0.1", port: 1 }];
+
+export interface JudgedIngress {
+  readonly ingress: Ingress;
+  /** `default/web`. */
+  readonly name: string;
+  readonly status: IngressStatus;
+  readonly problems: readonly Problem[];
+}
+
+export interface Judgement {
+  readonly judged: readonly JudgedIngress[];
+  /** Of classes that are not served. */
+  readonly others: readonly Ingress[];
+}
+
+export function judge(resources: Resources, options: LintOptions, clock: Clock): Judgement {
+  const assumed = assumedServices(resources);
+  const local = localEndpoints(
+    { ...resources, services: [...resources.services, ...assumed.services] },
+    { mappings: [], samples: () => ENDPOINTS, defaultBackend: null },
+  );
+  const { problems, statuses } = new Translator().translate(local.resources, null, {
+    ingressClasses: options.nginxClasses,
+    nginxClasses: options.nginxClasses,
+    controllerNames: options.controllerNames,
+    watchIngressWithoutClass: true,
+    defaultBackend: null,
+    // As in ingress-nginx: what it forwards to is no question of lint.
+    allowExternalName: true,
+    allowLocalEndpoints: true,
+    acceptUnsupported: options.acceptUnsupported,
+    allowAcceptUnsupportedAnnotation: options.allowAcceptUnsupportedAnnotation,
+    defaultCertificate: null,
+    hostOwnership: "shared",
+    version: { epoch: "file", seen: {} },
+  }, clock);
+  const byObject = Map.groupBy(
+    problems,
+    ({ object }) => object === null ? "" : formatObject(object),
+  );
+  const statusOf = new Map(statuses.map((status) => [formatObject(status.object), status]));
+  const judged: JudgedIngress[] = [];
+  const others: Ingress[] = [];
+  for (const ingress of resources.ingresses) {
+    const key = formatObject(refOf(ingress));
+    const status = statusOf.get(key);
+    if (status === undefined) others.push(ingress);
+    else judged.push({ ingress, name: nameOf(ingress), status, problems: byObject.get(key) ?? [] });
+  }
+  return { judged, others };
+}
+
+/** `default/web`. */
+export function nameOf(ingress: Ingress): string {
+  const { namespace, name } = refOf(ingress);
+  return `${namespace}/${name}`;
+}
+
+/** The class that an Ingress names; null for none. */
+export function classOf(ingress: Ingress): string | null {
+  return asText(fieldOf(ingress.spec, "ingressClassName")) ??
+    asText(fieldOf(ingress.metadata?.annotations, "kubernetes.io/ingress.class"));
+}

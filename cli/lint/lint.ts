@@ -1,0 +1,109 @@
+/**
+ * Lint of a folder. In: its manifests, the ConfigMap of ingress-nginx, and what the cluster sets.
+ * Out: a verdict for each Ingress with its findings, worst first. Pure but for the clock.
+ */
+import type { Clock } from "../../controller/translate/translator.ts";
+import type { LocatedProblem, ManifestObject } from "../../dev/manifests/file.ts";
+import type { Manifests } from "../../dev/manifests/manifests.ts";
+import { refOf } from "../../dev/plan.ts";
+import { annotationFindings } from "./annotation_findings.ts";
+import { clusterFindings } from "./cluster_findings.ts";
+import {
+  byVerdict,
+  type Finding,
+  type InputProblem,
+  type LintedIngress,
+  type LintResult,
+  redact,
+  redacted,
+  worst,
+} from "./finding.ts";
+import { type HostFinding, hostFindings } from "./host_findings.ts";
+import { ingressFindings, missingSecrets } from "./ingress_findings.ts";
+import { classOf, judge, type JudgedIngress, nameOf } from "./judgement.ts";
+import type { LintOptions } from "./options.ts";
+
+/** Of what `dev/manifests` reports: these leave an object out. */
+const UNREADABLE: ReadonlySet<string> = new Set([
+  "NotParsable",
+  "NotReadable",
+  "NotAnObject",
+  "ApiVersionNotSupported",
+  "NameInvalid",
+  "NamespaceInvalid",
+  "ObjectDuplicated",
+]);
+
+/** Would turn every verdict into DIFFERS. */
+const ALWAYS: readonly string[] = [
+  "ingress-nginx reads whole request bodies before it contacts a backend; here they are streamed " +
+  "unless proxy-request-buffering says otherwise",
+  "ingress-nginx shows a fake certificate for hosts without one; here the TLS handshake ends with " +
+  "the alert unrecognized_name",
+];
+
+export function lint(
+  manifests: Manifests,
+  configMap: ManifestObject | null,
+  options: LintOptions,
+  clock: Clock,
+): LintResult {
+  const { judged, others } = judge(manifests.resources, options, clock);
+  const shared = Map.groupBy(hostFindings(judged, options), ({ name }) => name);
+  const objects = manifests.files.flatMap((file) => file.objects);
+  const ingresses = judged
+    .map((one) => lintOne(one, shared.get(one.name) ?? [], manifests, options))
+    .sort((a, b) => byVerdict(a, b) || (a.name < b.name ? -1 : 1));
+  return {
+    ingresses,
+    cluster: clusterFindings(objects, configMap).map(redacted).sort(byVerdict),
+    unreadable: manifests.problems.filter(isUnreadable).map(unreadable),
+    notChecked: [
+      ...others.map((ingress): InputProblem => {
+        const name = classOf(ingress);
+        return {
+          message: `Ingress ${nameOf(ingress)} is not checked: its class is ${name ?? "another"}`,
+          remedy: name === null ? "Write its class" : `Add --nginx-class ${name}`,
+          at: manifests.locate(refOf(ingress), "spec.ingressClassName"),
+        };
+      }),
+      ...judged.flatMap((one) =>
+        missingSecrets(one, (field) => manifests.locate(one.status.object, field))
+      ),
+    ].map((problem) => ({ ...problem, message: redact(problem.message) })),
+    always: ALWAYS,
+  };
+}
+
+function lintOne(
+  judged: JudgedIngress,
+  shared: readonly HostFinding[],
+  manifests: Manifests,
+  { acceptUnsupported }: LintOptions,
+): LintedIngress {
+  const locate = (field: string) => manifests.locate(judged.status.object, field);
+  const findings = [
+    ...annotationFindings(judged, acceptUnsupported, locate),
+    ...ingressFindings(judged, locate),
+    ...shared.map(({ name: _, field, ...finding }): Finding => ({ ...finding, at: locate(field) })),
+  ].map(redacted).sort(byVerdict);
+  return {
+    name: judged.name,
+    verdict: worst(findings.map(({ verdict }) => verdict)),
+    at: locate(""),
+    findings,
+  };
+}
+
+function isUnreadable({ problem }: LocatedProblem): boolean {
+  return problem.severity === "error" && UNREADABLE.has(problem.reason);
+}
+
+function unreadable({ problem, at }: LocatedProblem): InputProblem {
+  return {
+    message: redact(problem.message),
+    // `deno task dev` serves the rest; lint only goes on with it.
+    remedy: redact(problem.remedy.replace("; the rest is served meanwhile", "")),
+    at,
+  };
+}

@@ -1,0 +1,281 @@
+import assert from "node:assert/strict";
+import type { Row } from "../../controller/translate/annotations/nginx/rows/row.ts";
+import {
+  BY_NAME,
+  canClose,
+  isHonoured,
+  NGINX_PREFIX,
+  ROWS,
+} from "../../controller/translate/annotations/nginx/table.ts";
+import { lintTexts } from "../../tests/golden/lint_case.ts";
+import { type Finding, type LintResult, type Verdict, worst } from "./finding.ts";
+
+interface IngressInput {
+  readonly name?: string;
+  readonly namespace?: string;
+  readonly annotations?: Readonly<Record<string, unknown>>;
+  readonly host?: string;
+  readonly path?: string;
+  readonly spec?: Readonly<Record<string, unknown>>;
+}
+
+/** JSON is YAML. Annotations are named without the prefix, but for those with a slash. */
+function ingress(
+  { name = "web", namespace = "default", annotations = {}, host, path, spec }: IngressInput,
+): string {
+  const service = { name: "web", port: { number: 80 } };
+  return JSON.stringify({
+    apiVersion: "networking.k8s.io/v1",
+    kind: "Ingress",
+    metadata: {
+      name,
+      namespace,
+      annotations: Object.fromEntries(
+        Object.entries(annotations).map((
+          [key, value],
+        ) => [key.includes("/") ? key : `${NGINX_PREFIX}${key}`, value]),
+      ),
+    },
+    spec: {
+      ingressClassName: "nginx",
+      rules: [{
+        host: host ?? "app.example.com",
+        http: { paths: [{ path: path ?? "/", pathType: "Prefix", backend: { service } }] },
+      }],
+      ...spec,
+    },
+  });
+}
+
+function lintIngresses(
+  inputs: readonly IngressInput[],
+  options: Parameters<typeof lintTexts>[1] = {},
+): LintResult {
+  return lintTexts({ "a.yaml": inputs.map(ingress).join("\n---\n") }, options);
+}
+
+function verdicts({ ingresses }: LintResult): Record<string, Verdict> {
+  return Object.fromEntries(ingresses.map(({ name, verdict }) => [name, verdict]));
+}
+
+function findingOf(result: LintResult, rule: string): Finding {
+  const found = result.ingresses.flatMap(({ findings }) => findings).find((each) =>
+    each.rule === rule
+  );
+  assert.ok(found !== undefined, `a finding ${rule}`);
+  return found;
+}
+
+/** One of these is valid for each type of value. */
+const SAMPLES = [
+  ...["true", "on", "1", "30", "8m", "HTTP", "10.0.0.0/8", "default/thing", "thing"],
+  ...["https://example.com/", "GET, POST", "*", "/path", "a=b", "X-Name", "any", "ewma"],
+  ...[
+    "/a /b",
+    "error timeout",
+    "Lax",
+    "cookie",
+    "balanced",
+    "www.example.com",
+    "1.1",
+    "/",
+    "legacy",
+  ],
+  ...["off", "basic", "auth-file", "optional", "TLSv1.2", "round_robin", "$remote_addr", "404,503"],
+];
+
+function validText({ value }: Row): string | null {
+  return SAMPLES.find((text) => value.read(text) !== null) ?? null;
+}
+
+Deno.test("every row of the annotation table gives a finding with its text", () => {
+  for (const [name, row] of BY_NAME) {
+    const text = validText(row.row) ?? "no sample";
+    const result = lintIngresses([{ annotations: { [name]: text } }]);
+    const finding = findingOf(result, `annotation/${name}`);
+    assert.equal(finding.effect, `${name}: ${row.row.does}`);
+    assert.equal(finding.at?.file, "a.yaml");
+    assert.ok(
+      (finding.difference === null) === (finding.remedy === null),
+      `${name}: a difference has a remedy`,
+    );
+    const { verdict } = row.row;
+    if (verdict.kind === "differs" && validText(row.row) !== null && name === row.name) {
+      if (finding.verdict === "DIFFERS") assert.equal(finding.difference, verdict.difference, name);
+    }
+    if (!isHonoured(row.row) && verdict.kind !== "always") {
+      assert.ok(finding.difference !== null, `${name} has no effect, and lint does not say so`);
+    }
+  }
+});
+
+Deno.test("no annotation that protects and is accepted is better than OPENS", () => {
+  for (const [name, row] of ROWS) {
+    const text = validText(row);
+    if (!row.protects || isHonoured(row) || !canClose(row) || text === null) continue;
+    const annotations = { [name]: text };
+    const closed = lintIngresses([{ annotations }]).ingresses[0].verdict;
+    const open = lintIngresses([{ annotations }], { acceptUnsupported: [name] }).ingresses[0];
+    if (closed !== "BREAKS") continue;
+    assert.equal(open.verdict, "OPENS", name);
+    const owned = { ...annotations, "pingress.io/accept-unsupported": name };
+    const options = { allowAcceptUnsupportedAnnotation: true };
+    assert.equal(lintIngresses([{ annotations: owned }], options).ingresses[0].verdict, "OPENS");
+  }
+});
+
+Deno.test("most annotations that protect close their paths and are BREAKS", () => {
+  const broken = [...ROWS].filter(([name, row]) =>
+    row.protects &&
+    lintIngresses([{ annotations: { [name]: validText(row) ?? "x" } }]).ingresses[0].verdict ===
+      "BREAKS"
+  );
+  assert.ok(broken.length > 15, `${broken.length}`);
+});
+
+const CASES: readonly (readonly [what: string, inputs: readonly IngressInput[], Verdict[]])[] = [
+  ["an Ingress without annotations is SAME", [{}], ["SAME"]],
+  ["an honoured annotation is SAME", [{ annotations: { "proxy-read-timeout": "30" } }], ["SAME"]],
+  ["an empty value is SAME", [{ annotations: { "auth-url": "" } }], ["SAME"]],
+  ["a feature that is off is SAME", [{ annotations: { "enable-cors": "false" } }], ["SAME"]],
+  ["a feature without effect DIFFERS", [{ annotations: { "enable-cors": "true" } }], ["DIFFERS"]],
+  ["an unquoted value is read", [{ annotations: { "enable-cors": true } }], ["DIFFERS"]],
+  ["a limit that is not supported BREAKS", [{ annotations: { "limit-rps": "5" } }], ["BREAKS"]],
+  ["an invalid list of networks BREAKS", [{
+    annotations: { "whitelist-source-range": "10.0.0.0/8,nonsense" },
+  }], ["BREAKS"]],
+  ["an unknown pathType BREAKS", [{
+    spec: {
+      rules: [{
+        host: "a.test",
+        http: {
+          paths: [{
+            path: "/",
+            pathType: "Regex",
+            backend: { service: { name: "web", port: { number: 80 } } },
+          }],
+        },
+      }],
+    },
+  }], ["BREAKS"]],
+  ["a missing Service is SAME: ingress-nginx answers 503, too", [{
+    spec: { defaultBackend: { service: { name: "gone", port: { number: 80 } } } },
+  }], ["SAME"]],
+  ["an Ingress with the same host and path as another one DIFFERS", [
+    { name: "a" },
+    { name: "b" },
+  ], ["DIFFERS", "SAME"]],
+  ["an open path above a protected one of the host OPENS", [
+    { name: "admin", path: "/admin", annotations: { "whitelist-source-range": "10.0.0.0/8" } },
+    { name: "open", path: "/" },
+  ], ["OPENS", "SAME"]],
+  ["an open path beside a protected one is SAME", [
+    { name: "admin", path: "/admin", annotations: { "whitelist-source-range": "10.0.0.0/8" } },
+    { name: "open", path: "/public" },
+  ], ["SAME", "SAME"]],
+  ["a path of another namespace below a host-wide client certificate OPENS", [
+    { name: "a", annotations: { "auth-tls-secret": "default/ca" } },
+    { name: "b", namespace: "other", path: "/b" },
+  ], ["OPENS", "BREAKS"]],
+  ["an alias that no Ingress has BREAKS", [{
+    annotations: { "server-alias": "b.example.com" },
+  }], ["BREAKS"]],
+];
+
+for (const [what, inputs, expected] of CASES) {
+  Deno.test(`lint: ${what}`, () => {
+    assert.deepEqual(lintIngresses(inputs).ingresses.map(({ verdict }) => verdict), expected);
+  });
+}
+
+Deno.test("flags of the proxies that merge and reject slashes close the gap beside protected paths", () => {
+  const inputs = [
+    { name: "admin", path: "/admin", annotations: { "whitelist-source-range": "10.0.0.0/8" } },
+    { name: "open", path: "/" },
+  ];
+  const options = { mergeSlashes: true, refuseEscapedSlashes: true };
+  assert.deepEqual(verdicts(lintIngresses(inputs, options)), {
+    "default/admin": "SAME",
+    "default/open": "SAME",
+  });
+  const half = lintIngresses(inputs, { mergeSlashes: true });
+  assert.match(findingOf(half, "host/slashes").remedy!, /with --refuse-escaped-slashes,/);
+});
+
+Deno.test("a host of regular expressions is SAME for Ingresses that do not ask for them", () => {
+  const result = lintIngresses([
+    { name: "regex", path: "/r", annotations: { "use-regex": "true" } },
+    { name: "admin", path: "/admin", annotations: { "whitelist-source-range": "10.0.0.0/8" } },
+    { name: "open", path: "/" },
+  ], { mergeSlashes: true, refuseEscapedSlashes: true });
+  assert.deepEqual(verdicts(result), {
+    "default/admin": "SAME",
+    "default/open": "SAME",
+    "default/regex": "DIFFERS",
+  });
+});
+
+Deno.test("a misspelt annotation gets the nearest name", () => {
+  const result = lintIngresses([{ annotations: { "whitelist-source-rang": "10.0.0.0/8" } }]);
+  const finding = findingOf(result, "annotation/unknown");
+  assert.match(finding.remedy!, /^Write whitelist-source-range /);
+});
+
+Deno.test("an Ingress of another class is not checked, and named with the flag that checks it", () => {
+  const result = lintIngresses([{ spec: { ingressClassName: "internal" } }]);
+  assert.deepEqual(result.ingresses, []);
+  assert.match(result.notChecked[0].remedy, /--nginx-class internal/);
+  const again = lintIngresses([{ spec: { ingressClassName: "internal" } }], {
+    nginxClasses: ["nginx", "internal"],
+  });
+  assert.equal(again.ingresses.length, 1);
+});
+
+Deno.test("a Deployment of ingress-nginx with --configmap is OPENS until the ConfigMap is named", () => {
+  const folder = {
+    "a.yaml": ingress({}),
+    "b.yaml": `
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: { name: controller, namespace: edge }
+spec:
+  template:
+    spec:
+      containers:
+        - { name: controller, image: own, command: [/nginx-ingress-controller, --configmap, $(POD_NAMESPACE)/conf] }
+`,
+    "c.yaml": `
+apiVersion: v1
+kind: ConfigMap
+metadata: { name: conf, namespace: edge }
+data: { whitelist-source-range: 10.0.0.0/8, block-cidrs: "", worker-processes: "4" }
+`,
+  };
+  const [finding] = lintTexts(folder).cluster;
+  assert.equal(finding.verdict, "OPENS");
+  assert.match(finding.remedy!, /--configmap edge\/conf/);
+  const named = lintTexts(folder, {}, "edge/conf").cluster;
+  assert.deepEqual(named.map(({ rule, verdict }) => [rule, verdict]), [
+    ["configmap/whitelist-source-range", "OPENS"],
+    ["configmap/worker-processes", "DIFFERS"],
+    ["configmap/block-cidrs", "SAME"],
+  ]);
+});
+
+Deno.test("manifests of any shape are linted without an exception", () => {
+  const odd: unknown[] = [null, 1, "x", [], {}, [{}], { a: 1 }, "nginx", true];
+  for (const value of odd) {
+    for (const key of ["rules", "tls", "defaultBackend", "ingressClassName"]) {
+      lintIngresses([{ spec: { [key]: value } }]);
+    }
+    for (const name of BY_NAME.keys()) {
+      const result = lintIngresses([{ annotations: { [name]: value } }]);
+      assert.equal(
+        result.ingresses[0].verdict,
+        worst(
+          result.ingresses[0].findings.map(({ verdict }) => verdict),
+        ),
+      );
+    }
+  }
+});

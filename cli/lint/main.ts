@@ -1,0 +1,89 @@
+/**
+ * `deno task lint DIR…`: reads manifests written for ingress-nginx and says what Pingress would do
+ * with them. Exit code 0 where nothing is as bad as `--fail-on`, 1 where something is, 2 for a wrong
+ * command line or input that cannot be read.
+ */
+import { parseManifestFile } from "../../dev/manifests/file.ts";
+import type { ManifestObject } from "../../dev/manifests/file.ts";
+import { ManifestFolder, unreadablePath } from "../../dev/manifests/folder.ts";
+import type { Manifests } from "../../dev/manifests/manifests.ts";
+import { printable } from "../../dev/report.ts";
+import { findConfigMap } from "./cluster_findings.ts";
+import { type LintResult, rankOf, type Verdict, worst } from "./finding.ts";
+import { githubOutput } from "./github_output.ts";
+import { jsonOutput } from "./json_output.ts";
+import { lint } from "./lint.ts";
+import { markdownOutput } from "./markdown_output.ts";
+import { type Format, LINT_PROGRAM, parseLintCommand } from "./options.ts";
+import { sarifOutput } from "./sarif_output.ts";
+import { textOutput } from "./text_output.ts";
+
+/** By `--output`. */
+export const OUTPUTS: Readonly<Record<Format, (result: LintResult) => string>> = {
+  text: textOutput,
+  json: jsonOutput,
+  markdown: markdownOutput,
+  sarif: sarifOutput,
+  github: githubOutput,
+};
+
+/** Prints to standard output and error; returns the exit code. */
+export async function main(args: readonly string[]): Promise<number> {
+  const parsed = parseLintCommand(args);
+  if (parsed.kind !== "ok") {
+    (parsed.kind === "help" ? console.log : console.error)(parsed.text);
+    return parsed.kind === "help" ? 0 : 2;
+  }
+  const { paths, configmap, format, failOn, lint: options } = parsed.command;
+  const unreadable = await unreadablePath(paths);
+  if (unreadable !== null) return refuse(unreadable);
+  const manifests = await new ManifestFolder(paths).read();
+  const configMap = configmap === null ? null : await readConfigMap(configmap, manifests);
+  if (typeof configMap === "string") return refuse(configMap);
+  const result = lint(manifests, configMap, options, Date.now);
+  // console.log would add a line break of its own.
+  await new Response(OUTPUTS[format](result)).body!.pipeTo(Deno.stdout.writable, {
+    preventClose: true,
+  });
+  if (result.ingresses.length + result.notChecked.length + result.unreadable.length === 0) {
+    return refuse(`There is no Ingress in ${paths.join(", ")}; name a folder that has some`);
+  }
+  return exitCode(result, failOn);
+}
+
+/** A result that is not complete never passes. */
+export function exitCode({ ingresses, cluster, unreadable }: LintResult, failOn: Verdict): number {
+  if (unreadable.length > 0) return 2;
+  const found = worst([...ingresses, ...cluster].map(({ verdict }) => verdict));
+  return rankOf(found) <= rankOf(failOn) ? 1 : 0;
+}
+
+/** The ConfigMap, or one line that says why there is none. */
+async function readConfigMap(
+  named: string,
+  manifests: Manifests,
+): Promise<ManifestObject | string> {
+  const inFolder = findConfigMap(manifests.files.flatMap(({ objects }) => objects), named);
+  if (inFolder !== null) return inFolder;
+  let text: string;
+  try {
+    text = await Deno.readTextFile(named);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) {
+      return `Cannot read ${named}: ${error instanceof Error ? error.message : String(error)}`;
+    }
+    return `--configmap: neither a file nor a ConfigMap of the folders is called ${named}; ` +
+      "name a file, or NAMESPACE/NAME of one that is in the folders";
+  }
+  const maps = parseManifestFile(named, text).objects.filter(({ ref }) => ref.kind === "ConfigMap");
+  return maps.length === 1
+    ? maps[0]
+    : `--configmap: ${named} has ${maps.length} ConfigMaps; name a file that has one`;
+}
+
+function refuse(text: string): number {
+  console.error(`${printable(text)}\n${LINT_PROGRAM.name} --help lists the options`);
+  return 2;
+}
+
+if (import.meta.main) Deno.exit(await main(Deno.args));

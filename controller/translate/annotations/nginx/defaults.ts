@@ -1,0 +1,33 @@
+/**
+ * What ingress-nginx does where no annotation says otherwise. In: what the annotations of one Ingress
+ * say. Out: the same, with its defaults for the rest.
+ *
+ * https://kubernetes.github.io/ingress-nginx/user-guide/nginx-configuration/configmap/
+ */
+import type { PolicySpec } from "../../model/route_settings.ts";
+
+/** proxy-read-timeout, which nginx also has for tunnels. */
+const READ_TIMEOUT = 60_000;
+
+const DEFAULTS = {
+  timeouts: {
+    connect: 5_000,
+    send: 60_000,
+    responseHead: READ_TIMEOUT,
+    responseBody: READ_TIMEOUT,
+    tunnelIdle: READ_TIMEOUT,
+  },
+  tries: 3,
+  retry: { on: ["error", "timeout"] },
+  bodyLimit: 1024 * 1024,
+} as const satisfies PolicySpec;
+
+/** Each setting by itself: an Ingress that sets one timeout has the defaults of the others. */
+export function withDefaults(policy: PolicySpec): PolicySpec {
+  return {
+    ...DEFAULTS,
+    ...policy,
+    timeouts: { ...DEFAULTS.timeouts, ...policy.timeouts },
+    retry: { ...DEFAULTS.retry, ...policy.retry },
+  };
+}

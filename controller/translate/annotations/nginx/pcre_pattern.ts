@@ -1,0 +1,257 @@
+/**
+ * Regular expressions as nginx has them. In: the text of one, for PCRE. Out: the same for the proxy, which
+ * matches in linear time and with the case of letters, or why there is none.
+ *
+ * The expression is parsed, and written anew from the tree: only what means the same in both is taken
+ * over. V8's linear engine does not know the flag `i`, so each letter becomes a class.
+ */
+import { type AST, RegExpParser } from "@eslint-community/regexpp";
+import { MAX_PATTERN, writtenOut } from "../../../../shared/path/pattern_size.ts";
+
+export type PatternReading =
+  | { readonly ok: true; readonly pattern: PcrePattern }
+  /** A clause with what is wrong. */
+  | { readonly ok: false; readonly reason: string };
+
+export interface PcrePattern {
+  /** Matches those whole texts in which nginx finds `^` and the expression. */
+  readonly location: string;
+  /** To be searched in a text; its groups are those of the expression. */
+  readonly search: string;
+  /** How many groups it has. */
+  readonly groups: number;
+  /** Numbers of groups that may have another text here, as PCRE keeps that of an earlier repetition. */
+  readonly unsure: ReadonlySet<number>;
+}
+
+/** More than it, the linear engine refuses. */
+const MAX_REPETITION = 16;
+
+/** Reads an expression whose case does not matter. */
+export function readPcre(text: string): PatternReading {
+  if (text.length > MAX_PATTERN) return refused(`has more than ${MAX_PATTERN} characters`);
+  const ascii = inAscii(text);
+  if (ascii === null) return refused("has characters outside ASCII in a class or repetition");
+  let tree: AST.Pattern;
+  try {
+    tree = new RegExpParser({ ecmaVersion: 2022 }).parsePattern(ascii, 0, ascii.length, {
+      unicode: false,
+    });
+  } catch {
+    return refused("cannot be read as one that both PCRE and JavaScript have");
+  }
+  const search = new Writer(true);
+  const groupless = new Writer(false);
+  try {
+    const pattern = {
+      location: locationOf(tree.alternatives, groupless),
+      search: search.alternatives(tree.alternatives),
+      groups: search.groups,
+      unsure: search.unsure,
+    };
+    const size = Math.max(writtenOut(pattern.location), writtenOut(pattern.search));
+    return size > MAX_PATTERN
+      ? refused(`has ${size} characters with its repetitions and cases written out`)
+      : { ok: true, pattern };
+  } catch (error) {
+    if (error instanceof Unsupported) return refused(error.message);
+    throw error;
+  }
+}
+
+/** Paths have escapes of UTF-8 for other characters. Null where these would not be one piece. */
+function inAscii(text: string): string | null {
+  if (!/[^ -~]/.test(text)) return text;
+  if (!text.isWellFormed() || text.includes("[") || /[^ -~][*+?{]/.test(text)) return null;
+  return text.replace(/[^ -~]+/gu, encodeURIComponent);
+}
+
+function refused(reason: string): PatternReading {
+  return { ok: false, reason };
+}
+
+class Unsupported extends Error {}
+
+/**
+ * nginx searches for `^` and the expression, so that what follows the first `|` may begin anywhere in the
+ * path; and it takes every path that goes on behind it.
+ */
+function locationOf(alternatives: readonly AST.Alternative[], writer: Writer): string {
+  return alternatives.map((alternative, i) => {
+    const { elements } = alternative;
+    const first = elements.at(0);
+    const last = elements.at(-1);
+    const isAnchored = i === 0 || (first?.type === "Assertion" && first.kind === "start");
+    const isClosed = last !== undefined && takesRest(last);
+    return (isAnchored ? "" : ".*") + writer.alternative(alternative) + (isClosed ? "" : ".*");
+  }).join("|");
+}
+
+/** Whether nothing can follow what it matches, or all may. */
+function takesRest(element: AST.Element): boolean {
+  if (element.type === "Assertion") return element.kind === "end";
+  if (element.type === "CapturingGroup") {
+    const [{ elements }, ...others] = element.alternatives;
+    return others.length === 0 && elements.length === 1 && takesRest(elements[0]);
+  }
+  return element.type === "Quantifier" && element.min === 0 && element.max === Infinity &&
+    element.element.type === "CharacterSet" && element.element.kind === "any";
+}
+
+class Writer {
+  readonly #capturing: boolean;
+  readonly unsure = new Set<number>();
+  groups = 0;
+  /** How many repetitions are around what is written. */
+  #repeated = 0;
+
+  /** @param capturing Whether groups keep what they match. */
+  constructor(capturing: boolean) {
+    this.#capturing = capturing;
+  }
+
+  alternatives(all: readonly AST.Alternative[]): string {
+    return all.map((one) => this.alternative(one)).join("|");
+  }
+
+  alternative({ elements }: AST.Alternative): string {
+    return elements.map((element) => this.#element(element)).join("");
+  }
+
+  #element(element: AST.Element): string {
+    switch (element.type) {
+      case "Character":
+        return literal(element);
+      case "CharacterSet":
+        return set(element);
+      case "CharacterClass":
+        return characterClass(element);
+      case "Assertion":
+        return assertion(element);
+      case "Quantifier":
+        return this.#quantifier(element);
+      case "Group":
+        if (element.raw[2] !== ":") throw new Unsupported(`has ${shown(element.raw)} in it`);
+        return `(?:${this.alternatives(element.alternatives)})`;
+      case "CapturingGroup":
+        return this.#group(element);
+      default:
+        throw new Unsupported(`has the back reference ${shown(element.raw)}`);
+    }
+  }
+
+  #group({ alternatives }: AST.CapturingGroup): string {
+    const number = ++this.groups;
+    if (this.#repeated > 0) this.unsure.add(number);
+    return `(${this.#capturing ? "" : "?:"}${this.alternatives(alternatives)})`;
+  }
+
+  #quantifier({ element, min, max, greedy }: AST.Quantifier): string {
+    const most = max === Infinity ? min : max;
+    if (most > MAX_REPETITION) {
+      throw new Unsupported(`repeats ${shown(element.raw)} more than ${MAX_REPETITION} times`);
+    }
+    if (max > 1) this.#repeated++;
+    const repeated = this.#element(element);
+    if (max > 1) this.#repeated--;
+    // What is one character to the expression may be several here: an escape.
+    const atom = element.type === "Character" && repeated.startsWith("%")
+      ? `(?:${repeated})`
+      : repeated;
+    return `${atom}${times(min, max)}${greedy ? "" : "?"}`;
+  }
+}
+
+function times(min: number, max: number): string {
+  if (max === Infinity) return min === 0 ? "*" : min === 1 ? "+" : `{${min},}`;
+  if (min === 0 && max === 1) return "?";
+  return min === max ? `{${min}}` : `{${min},${max}}`;
+}
+
+/** Characters that the paths of requests have as escapes alone. */
+const ESCAPED = " #?";
+
+function literal(character: AST.Character): string {
+  const char = charOf(character);
+  if (ESCAPED.includes(char)) return encodeURIComponent(char);
+  // The small one first, so that one expression has one form.
+  return otherCase(char) === null ? quoted(char) : `[${char.toLowerCase()}${char.toUpperCase()}]`;
+}
+
+/** In JavaScript `\A` is A, and `{` alone is itself. */
+function charOf({ raw, value }: AST.Character): string {
+  if (raw === "{" || raw === "}" || (/^\\\w/.test(raw) && !/^\\(?:x[\da-f]{2}|_)$/i.test(raw))) {
+    throw new Unsupported(`has ${shown(raw)} in it`);
+  }
+  // In nginx's configuration a quote ends the text, and a backslash means what follows.
+  if (value < 0x20 || value > 0x7e || raw === '"' || raw === "\\\\") {
+    throw new Unsupported(`has ${shown(raw)} in it`);
+  }
+  return String.fromCharCode(value);
+}
+
+function otherCase(char: string): string | null {
+  if (/[a-z]/.test(char)) return char.toUpperCase();
+  return /[A-Z]/.test(char) ? char.toLowerCase() : null;
+}
+
+function quoted(char: string): string {
+  return /[$()*+.?[\\\]^{|}]/.test(char) ? `\\${char}` : char;
+}
+
+function set(element: AST.CharacterSet): string {
+  if (element.kind === "any") return ".";
+  if (element.kind === "property") throw new Unsupported(`has ${shown(element.raw)} in it`);
+  return element.raw;
+}
+
+function assertion(element: AST.Assertion): string {
+  if (element.kind === "start" || element.kind === "end" || element.kind === "word") {
+    return element.raw;
+  }
+  throw new Unsupported(`has the ${element.kind} ${shown(element.raw)}`);
+}
+
+function characterClass({ elements, negate, raw }: AST.CharacterClass): string {
+  // To PCRE `[]` begins a class with `]`, and `[:alpha:]` is one of its own.
+  if (elements.length === 0 || /\[[:.=]/.test(raw.slice(1))) {
+    throw new Unsupported(`has the class ${shown(raw)}`);
+  }
+  return `[${negate ? "^" : ""}${elements.map(member).join("")}]`;
+}
+
+function member(element: AST.CharacterClassElement): string {
+  switch (element.type) {
+    case "Character": {
+      const char = inClass(element);
+      return char.text + (otherCase(char.char) ?? "");
+    }
+    case "CharacterClassRange": {
+      const from = inClass(element.min);
+      const to = inClass(element.max);
+      return `${from.text}-${to.text}${otherCases(from.char, to.char)}`;
+    }
+    case "CharacterSet":
+      if (element.kind !== "property") return element.raw;
+  }
+  throw new Unsupported(`has ${shown(element.raw)} in a class`);
+}
+
+function inClass(character: AST.Character): { readonly char: string; readonly text: string } {
+  // A brace stands for itself there.
+  const char = /^[{}]$/.test(character.raw) ? character.raw : charOf(character);
+  return { char, text: /[-\\\]^[]/.test(char) ? `\\${char}` : char };
+}
+
+/** What a range has of one case, in the other. */
+function otherCases(from: string, to: string): string {
+  return [["a", "z"], ["A", "Z"]].map(([first, last]) => {
+    const [low, high] = [from > first ? from : first, to < last ? to : last];
+    if (low > high) return "";
+    return `${otherCase(low)}-${otherCase(high)}`;
+  }).join("");
+}
+
+function shown(raw: string): string {
+  return JSON.stringify(raw.length > 40 ? `${raw.slice(0, 40)}…` : raw);
+}

@@ -1,0 +1,91 @@
+/** Settings of routes, such as lists of networks, within the bounds of a namespace. */
+import assert from "node:assert/strict";
+import type { Snapshot } from "../../../shared/snapshot/types.ts";
+import type { Ingress } from "../../kube/resources.ts";
+import { translate, type TranslateOptions } from "../translator.ts";
+import type { NamespaceBounds } from "./namespace_bounds.ts";
+
+const OPTIONS: TranslateOptions = {
+  ingressClasses: ["pingress"],
+  controllerNames: [],
+  watchIngressWithoutClass: false,
+  defaultBackend: null,
+  allowExternalName: false,
+  defaultCertificate: null,
+  acceptUnsupported: [],
+  allowAcceptUnsupportedAnnotation: false,
+  allowLocalEndpoints: false,
+  hostOwnership: "namespace",
+  version: { epoch: "test", seen: {} },
+};
+
+const ROOM: NamespaceBounds = { routes: 10, hostBytes: 600, certificates: 10 };
+
+function ingress(name: string, networks: string, paths: readonly string[] = ["/"]): Ingress {
+  const backend = { service: { name: "web", port: { number: 80 } } };
+  return {
+    metadata: {
+      namespace: "shop",
+      name,
+      creationTimestamp: `2026-01-0${name.length}T00:00:00Z`,
+      annotations: { "nginx.ingress.kubernetes.io/allowlist-source-range": networks },
+    },
+    spec: {
+      ingressClassName: "pingress",
+      rules: [{
+        host: `${name}.example.com`,
+        http: { paths: paths.map((path) => ({ path, pathType: "Prefix", backend })) },
+      }],
+    },
+  };
+}
+
+/** `count` networks, each list another one. */
+function list(first: number, count: number): string {
+  return Array.from({ length: count }, (_, i) => `10.${first}.${i}.0/24`).join(",");
+}
+
+function translated(
+  ingresses: Ingress[],
+  bounds: NamespaceBounds,
+  published: Snapshot | null = null,
+) {
+  const services = [{
+    metadata: { namespace: "shop", name: "web" },
+    spec: { ports: [{ port: 80 }] },
+  }];
+  const resources = { ingresses, ingressClasses: [], services, endpointSlices: [], secrets: [] };
+  const options = { ...OPTIONS, namespaceBounds: bounds };
+  const { snapshot, problems } = translate(resources, published, options, () => 0);
+  const sets = new Map(snapshot.filterSets?.map(({ id, filters }) => [id, filters]));
+  const allowed = snapshot.routes.map(({ id, filterSet }) => {
+    const [filter] = sets.get(filterSet ?? "") ?? [];
+    return `${id}: ${filter?.kind === "access" ? filter.allow?.length : "everybody"}`;
+  });
+  const full = problems.filter(({ reason }) => reason === "NamespaceLimitExceeded");
+  return { snapshot, allowed, full: full.map(({ object }) => object?.name) };
+}
+
+Deno.test("lists of networks count among the bytes of a namespace, equal ones once", () => {
+  const same = [ingress("a", list(0, 20)), ingress("bb", list(0, 20))];
+  assert.deepEqual(translated(same, ROOM).full, []);
+  const { full, allowed } = translated(
+    [ingress("a", list(0, 20)), ingress("bb", list(1, 20))],
+    ROOM,
+  );
+  assert.deepEqual([full, allowed], [["bb"], ["a.example.com Prefix /: 20"]]);
+});
+
+Deno.test("a list that grows past the bound of its namespace stays as it was published", () => {
+  const { snapshot } = translated([ingress("a", list(0, 5))], ROOM);
+  const grown = translated([ingress("a", list(0, 40))], ROOM, snapshot);
+  assert.deepEqual(grown.full, ["a"]);
+  assert.deepEqual(grown.allowed, ["a.example.com Prefix /: 5"]);
+});
+
+Deno.test("an Ingress with too many paths still gets its new list", () => {
+  const one = { ...ROOM, routes: 1 };
+  const { snapshot } = translated([ingress("a", list(0, 5))], one);
+  const { full, allowed } = translated([ingress("a", list(0, 6), ["/", "/b"])], one, snapshot);
+  assert.deepEqual([full, allowed], [["a"], ["a.example.com Prefix /: 6"]]);
+});

@@ -1,0 +1,161 @@
+/**
+ * Paths of one Ingress, read. In: an entry of `paths` of a rule, of unknown shape. Out: its path as a plain
+ * one and as a regular expression, for the routes to choose from, and its backend; with a problem for
+ * each field that cannot be read.
+ */
+import type { PathMatch, ReplyAction } from "../../../shared/snapshot/types.ts";
+import type { Identity } from "../../base/identity.ts";
+import { asObject, describe, fieldOf, isAbsent, quote } from "../../base/json.ts";
+import { recordProblems, type Report } from "../../base/problems.ts";
+import { isRegex, rewriteOf, type RewriteWish } from "../annotations/nginx/rewrite.ts";
+import { NGINX_PREFIX } from "../annotations/nginx/table.ts";
+import type { BackendRef } from "../model/backend_ref.ts";
+import type { BackendWish } from "../model/backend_wish.ts";
+import type { Profile } from "../model/profile.ts";
+import { RoutePlace, WHOLE_HOST } from "../model/route_place.ts";
+import type { RouteSettings, RouteSettingsPool } from "../model/route_settings.ts";
+import type { PathModel, PathRewrite, RegexWish, WrittenPath } from "../model/source.ts";
+import { readBackend } from "./backend.ts";
+import { explainPath, looksLikePattern, type PathType, readPath, readPathType } from "./path.ts";
+
+/** What the Ingress says that its paths depend on. */
+export interface PathReader {
+  readonly identity: Identity;
+  readonly report: Report;
+  readonly backendWish: BackendWish | null;
+  readonly profile: Profile;
+  readonly regex: RegexWish | null;
+  /** Null where no path is rewritten. */
+  readonly rewrite: { readonly wish: RewriteWish; readonly settings: RouteSettings } | null;
+  readonly pool: RouteSettingsPool;
+}
+
+/** Reads an entry of `paths`. `host` is that of its rule, null where it cannot be read. */
+export function readPathEntry(
+  entry: unknown,
+  field: string,
+  host: string | null,
+  reader: PathReader,
+): PathModel {
+  const { identity, report, backendWish, profile } = reader;
+  if (asObject(entry) === null) {
+    reportShape(entry, field, "an object with path, pathType and backend", report);
+    return unreadPath(field);
+  }
+  const writtenType = fieldOf(entry, "pathType");
+  const type = readPathType(writtenType, profile);
+  const written = type === null ? null : readWritten(entry);
+  const isOwnRegex = written !== null && isRegex(written, reader.regex);
+  // On a host whose paths are regular expressions, what is wrong with the path alone is right.
+  const { value: match, problems } = recordProblems((list) =>
+    readMatch(entry, type ?? "Prefix", field, list.about(identity.ref))
+  );
+  if (written === null || host === null) {
+    problems.forEach(({ field, severity, ...text }) => report[severity](field, text));
+  }
+  if (type === null) {
+    report.error(`${field}.pathType`, {
+      reason: "PathTypeUnknown",
+      message: `pathType ${
+        isAbsent(writtenType) ? "is missing" : `${quote(writtenType)} is not known`
+      }, so ${match === null ? "the path is left out" : "requests to the path get 500"}`,
+      remedy: "Write Prefix (whole segments), Exact or ImplementationSpecific",
+    });
+  }
+  // Without a host or a path there is no route, and so nothing to say about its backend.
+  if (host === null || (match === null && written === null)) return unreadPath(field);
+  return {
+    ...unreadPath(field),
+    place: match === null ? null : new RoutePlace(host, match, identity, field),
+    written,
+    problems: written === null || isOwnRegex ? [] : problems,
+    rewrite: isOwnRegex ? readRewrite(written.path, reader) : null,
+    backend: type === null ? broken(500, "the pathType is not known") : readBackend(
+      fieldOf(entry, "backend"),
+      identity.ref.namespace,
+      backendWish,
+      `${field}.backend`,
+      report,
+    ),
+  };
+}
+
+function readMatch(
+  entry: unknown,
+  type: PathType,
+  field: string,
+  report: Report,
+): PathMatch | null {
+  const written = fieldOf(entry, "path");
+  const isSpecific = fieldOf(entry, "pathType") === "ImplementationSpecific";
+  if (isSpecific && (isAbsent(written) || written === "")) return WHOLE_HOST;
+  const reading = readPath(written, type);
+  if (!reading.ok) {
+    report.error(`${field}.path`, {
+      reason: "PathInvalid",
+      message: `${explainPath(written, reading.reason)}, so it is left out`,
+      remedy: "Write an absolute path such as /api, escaped as in a URL",
+    });
+    return null;
+  }
+  if (reading.normalised) {
+    report.warning(`${field}.path`, {
+      reason: "PathNotCanonical",
+      message: `path ${quote(written)} is served as ${quote(reading.match.value)}, the form in ` +
+        "which requests are compared with it",
+      remedy: `Write ${quote(reading.match.value)}`,
+    });
+  }
+  if (type !== "Exact" && looksLikePattern(reading.match.value)) {
+    report.warning(`${field}.path`, {
+      reason: "PathMatchedLiterally",
+      message: `path ${quote(written)} looks like a pattern, but is matched literally`,
+      remedy: "Write the path up to the pattern, as a Prefix matches everything below it, or set " +
+        `${NGINX_PREFIX}use-regex to "true"`,
+    });
+  }
+  return reading.match;
+}
+
+/** Null for a path that is none of nginx either. */
+function readWritten(entry: unknown): WrittenPath | null {
+  const path = fieldOf(entry, "path");
+  const type = fieldOf(entry, "pathType") as WrittenPath["type"];
+  if (type === "ImplementationSpecific" && (isAbsent(path) || path === "")) {
+    return { path: "/", type };
+  }
+  return typeof path === "string" && path.startsWith("/") ? { path, type } : null;
+}
+
+function readRewrite(path: string, { rewrite, regex, pool }: PathReader): PathRewrite | null {
+  if (rewrite === null || regex?.target === path) return null;
+  const { wish, settings } = rewrite;
+  const reading = rewriteOf(wish, path);
+  return reading.ok
+    ? { settings: pool.withRewrite(settings, reading.filter), fault: null }
+    : { settings, fault: reading.reason };
+}
+
+/** Reports a field that is not what it should be. */
+export function reportShape(value: unknown, field: string, wanted: string, report: Report): void {
+  report.error(field, {
+    reason: "FieldInvalid",
+    message: `${describe(value)} instead of ${wanted}, so it is ignored`,
+    remedy: `Write ${wanted}`,
+  });
+}
+
+function broken(status: ReplyAction["status"], reason: string): BackendRef {
+  return { kind: "broken", action: { kind: "reply", status, reason } };
+}
+
+/** A path that becomes no route. */
+export function unreadPath(field: string): PathModel {
+  return {
+    field,
+    place: null,
+    backend: broken(500, "the path is left out"),
+    dropped: { field, routes: [], outcome: "dropped" },
+    ...{ written: null, problems: [], rewrite: null },
+  };
+}

@@ -1,0 +1,113 @@
+/**
+ * Paths that upstreams get in place of the client's. In: the parts of a path and a query, and a pattern
+ * whose groups they name. Out: a filter that rewrites the target of requests, or redirects to it. What
+ * the client has sent stays in the record of the exchange, for logs.
+ *
+ * As nginx's `rewrite`, but for two things: paths are those of the request, with its escapes, and a new
+ * path that an upstream could read in two ways is refused.
+ */
+import { STATUS_CODES } from "node:http";
+import { isCanonicalPath } from "../../shared/path/canonical_path.ts";
+import type { FilterSpec } from "../../shared/snapshot/types.ts";
+import { ProxyError } from "../errors.ts";
+import { changedFields } from "../http/changed_fields.ts";
+import { dropNamed } from "../http/field_values.ts";
+import { asciiBytes, fieldsOf } from "../http/fields.ts";
+import { type Exchange, NO_BODY, ResponseHead } from "../http/message.ts";
+import { compileSearch } from "../http/pattern.ts";
+import type { Filter, Reply } from "./filter.ts";
+
+type Rewrite = Extract<FilterSpec, { readonly kind: "rewrite" }>;
+type Parts = Rewrite["path"];
+
+/** In characters: a target may name one long group many times. As much as a head may have. */
+const MAX_TARGET = 32 * 1024;
+
+/** A path, or the URL to redirect to, and a query with its `?`, or "". */
+export interface Target {
+  readonly path: string;
+  readonly query: string;
+  /** "" takes the header away; null leaves it. */
+  readonly forwardedPrefix: string | null;
+}
+
+export function rewrite(spec: Rewrite): Filter {
+  const targetOf = rewriting(spec);
+  return {
+    request: (x) => {
+      const { request, record } = x;
+      const { path, query, forwardedPrefix } = targetOf(request.path, request.query);
+      if (spec.redirects === true) return found(x, path + query);
+      record.requestedPath = request.path;
+      record.requestedQuery = request.query;
+      request.path = path;
+      request.query = query;
+      if (forwardedPrefix !== null) setForwardedPrefix(x, forwardedPrefix);
+      return null;
+    },
+  };
+}
+
+/** How targets of requests are rewritten; that throws a ProxyError for one that cannot be. */
+export function rewriting(spec: Rewrite): (path: string, query: string) => Target {
+  const { pattern, dropsQuery = false, redirects = false } = spec;
+  const compiled = pattern === undefined ? null : compileSearch(pattern);
+  if (compiled?.ok === false) throw new Error(compiled.reason);
+  const expression = compiled?.expression ?? null;
+  return (requested, requestedQuery) => {
+    const groups = expression === null ? NO_GROUPS : expression.exec(requested);
+    // The route's expression has matched, so that this one must.
+    if (groups === null) throw new ProxyError("route_broken", "rewrite: the pattern has no match");
+    const path = joined(spec.path, groups);
+    const own = spec.query === undefined ? "" : joined(spec.query, groups);
+    const query = queryOf(own, dropsQuery ? "" : requestedQuery);
+    const { forwardedPrefix: prefix } = spec;
+    const forwardedPrefix = prefix === undefined ? null : joined(prefix, groups);
+    const size = path.length + query.length + (forwardedPrefix?.length ?? 0);
+    if (size > MAX_TARGET) throw new ProxyError("target_too_long");
+    if (!redirects && !path.startsWith("/")) {
+      throw new ProxyError("route_broken", "rewrite: the new path does not begin with a slash");
+    }
+    if (!redirects && !isCanonicalPath(path)) {
+      throw new ProxyError("bad_request", "rewrite: the new path is not canonical");
+    }
+    return { path, query, forwardedPrefix };
+  };
+}
+
+const NO_GROUPS: readonly string[] = [];
+
+function joined(parts: Parts, groups: readonly (string | undefined)[]): string {
+  let text = "";
+  for (const part of parts) text += part.kind === "text" ? part.text : groups[part.group] ?? "";
+  return text;
+}
+
+/** With its `?`, or "". */
+function queryOf(own: string, requested: string): string {
+  // A `?` with nothing behind it goes, as in nginx.
+  const rest = requested.length > 1 ? requested.slice(1) : "";
+  if (own === "") return rest === "" ? "" : requested;
+  return rest === "" ? `?${own}` : `?${own}&${rest}`;
+}
+
+const FORWARDED_PREFIX = asciiBytes("x-forwarded-prefix");
+
+function setForwardedPrefix(x: Exchange, value: string): void {
+  dropNamed(x.request.fields, FORWARDED_PREFIX);
+  if (x.added === null) return;
+  // nginx sends no header that is empty.
+  const fields = fieldsOf(value === "" ? [] : [["X-Forwarded-Prefix", value]]);
+  x.added = changedFields(x.added, [FORWARDED_PREFIX], fields);
+}
+
+function found({ request }: Exchange, location: string): Reply {
+  const head = new ResponseHead();
+  head.status = 302;
+  head.reason = STATUS_CODES[302] ?? "";
+  head.fields = fieldsOf([["Location", location]]);
+  head.bodyLength = head.contentLength = 0;
+  // Whether the request's body has come already, or is still to be waited for, is chance.
+  head.closes = request.bodyLength !== 0;
+  return { head, body: NO_BODY };
+}

@@ -1,0 +1,69 @@
+/**
+ * The golden case of lint. In: `lint/folder`. Out: the text of each format, and of the same with the
+ * ConfigMap and an accepted annotation. Files are named as from the root of the repository.
+ */
+import { lint } from "../../cli/lint/lint.ts";
+import type { LintResult } from "../../cli/lint/finding.ts";
+import { FORMATS, type LintOptions } from "../../cli/lint/options.ts";
+import { OUTPUTS } from "../../cli/lint/main.ts";
+import { findConfigMap } from "../../cli/lint/cluster_findings.ts";
+import { parseManifestFile } from "../../dev/manifests/file.ts";
+import { Manifests } from "../../dev/manifests/manifests.ts";
+
+const FOLDER = new URL("lint/folder/", import.meta.url);
+
+const NAME = "tests/golden/lint/folder";
+
+const NOW = Date.parse("2030-01-01T00:00:00Z");
+
+export const LINT_DEFAULTS: LintOptions = {
+  nginxClasses: ["nginx"],
+  controllerNames: ["k8s.io/ingress-nginx"],
+  mergeSlashes: false,
+  refuseEscapedSlashes: false,
+  acceptUnsupported: [],
+  allowAcceptUnsupportedAnnotation: false,
+};
+
+export function lintTexts(
+  files: Readonly<Record<string, string>>,
+  options: Partial<LintOptions> = {},
+  configMap: string | null = null,
+): LintResult {
+  const manifests = new Manifests(
+    Object.entries(files).map(([file, text]) => parseManifestFile(file, text)),
+  );
+  const objects = manifests.files.flatMap((file) => file.objects);
+  return lint(
+    manifests,
+    configMap === null ? null : findConfigMap(objects, configMap),
+    { ...LINT_DEFAULTS, ...options },
+    () => NOW,
+  );
+}
+
+export function folderTexts(): Record<string, string> {
+  const names = Array.from(Deno.readDirSync(FOLDER), ({ name }) => name).sort();
+  return Object.fromEntries(
+    names.map((name) => [`${NAME}/${name}`, Deno.readTextFileSync(new URL(name, FOLDER))]),
+  );
+}
+
+/** The expected text by its file. */
+export function lintOutputs(): readonly (readonly [file: URL, text: string])[] {
+  const files = folderTexts();
+  const plain = lintTexts(files);
+  const accepted = lintTexts(
+    files,
+    { acceptUnsupported: ["limit-rps"], mergeSlashes: true, refuseEscapedSlashes: true },
+    "ingress-nginx/ingress-nginx-controller",
+  );
+  return [
+    ...FORMATS.map((format) => [fileOf(format), OUTPUTS[format](plain)] as const),
+    [fileOf("text-accepted"), OUTPUTS.text(accepted)] as const,
+  ];
+}
+
+function fileOf(name: string): URL {
+  return new URL(`lint/${name}.out`, import.meta.url);
+}

@@ -1,0 +1,99 @@
+/**
+ * nginx as ingress-nginx configures hosts whose paths may be regular expressions. In: Ingresses by host,
+ * oldest first. Out: the server blocks that its template writes for them.
+ *
+ * Written by hand after internal/ingress/controller/{controller,location}.go and template/template.go of
+ * k8s.io/ingress-nginx v0.0.0-20240708192948-52c50467d67d.
+ */
+import type { AnnotatedIngress } from "../support/annotated_ingresses.ts";
+
+/** A host, and its Ingresses by name. */
+export interface RegexHost {
+  readonly host: string;
+  readonly ingresses: Readonly<Record<string, AnnotatedIngress>>;
+}
+
+interface Location {
+  readonly path: string;
+  readonly type: string;
+  readonly name: string;
+  readonly target: string;
+  readonly usesRegex: boolean;
+  readonly prefix: string;
+}
+
+/** Of `http`, for a port to listen on and that of the backend, which gets the Ingress's name as Host. */
+export function regexServers(
+  hosts: readonly RegexHost[],
+  port: number,
+  backendPort: number,
+): string {
+  return `  error_log /dev/null crit;
+  server_names_hash_bucket_size 128;
+  port_in_redirect off;
+  upstream backend {
+    server 127.0.0.1:${backendPort};
+  }
+${hosts.map((host) => serverOf(host, port)).join("")}`;
+}
+
+function serverOf({ host, ingresses }: RegexHost, port: number): string {
+  const all = locationsOf(ingresses);
+  // What no path takes is the default backend's.
+  const locations = all.some(({ path }) => path === "/")
+    ? all
+    : [...all, { path: "/", type: "Prefix", name: "", target: "", usesRegex: false, prefix: "" }];
+  locations.sort((a, b) => a.path < b.path ? 1 : a.path > b.path ? -1 : 0);
+  locations.sort((a, b) => b.path.length - a.path.length);
+  const updated = withExact(locations);
+  const isRegex = updated.some((location) => needsRewrite(location) || location.usesRegex);
+  const blocks = updated.map((location) => {
+    const { path, type } = location;
+    const where = isRegex ? `~* "^${path}"` : type === "Exact" ? `= ${path}` : path;
+    return `location ${where} {${bodyOf(location)}}`;
+  });
+  return `  server {
+    listen 127.0.0.1:${port};
+    server_name ${host};
+    ${blocks.join("\n    ")}
+  }
+`;
+}
+
+function locationsOf(ingresses: RegexHost["ingresses"]): Location[] {
+  const found: Location[] = [];
+  for (const [name, { annotations, paths }] of Object.entries(ingresses)) {
+    for (const [path, type] of paths) {
+      if (found.some((other) => other.path === path && other.type === type)) continue;
+      const target = annotations["rewrite-target"] ?? "";
+      const usesRegex = annotations["use-regex"] === "true";
+      const prefix = annotations["x-forwarded-prefix"] ?? "";
+      found.push({ path, type, name, target, usesRegex, prefix });
+    }
+  }
+  return found;
+}
+
+function needsRewrite({ target, path }: Location): boolean {
+  return target !== "" && target !== path;
+}
+
+/** A Prefix takes whole segments. */
+function withExact(locations: readonly Location[]): Location[] {
+  const exact = new Set(locations.filter(({ type }) => type === "Exact").map(({ path }) => path));
+  return locations.flatMap((location) => {
+    const { path, type, usesRegex } = location;
+    if (path === "/" || type !== "Prefix" || needsRewrite(location) || usesRegex) return [location];
+    const prefix = { ...location, path: path.endsWith("/") ? path : `${path}/` };
+    return exact.has(path) ? [prefix] : [prefix, { ...location, type: "Exact" }];
+  });
+}
+
+function bodyOf(location: Location): string {
+  if (location.name === "") return " return 404; ";
+  const rewrite = needsRewrite(location)
+    ? `rewrite "(?i)${location.path}" ${location.target} break; ` +
+      (location.prefix === "" ? "" : `proxy_set_header X-Forwarded-Prefix "${location.prefix}"; `)
+    : "";
+  return ` proxy_http_version 1.1; proxy_set_header Host ${location.name}; ${rewrite}proxy_pass http://backend; `;
+}
