@@ -21,6 +21,11 @@ export const ERROR_KINDS = {
   bad_host: { side: "downstream", status: 400, text: "The request's host is missing or malformed" },
   bad_target: { side: "downstream", status: 400, text: "The request's target is malformed" },
   bad_chunk: { side: "downstream", status: 400, text: "The request's body is malformed" },
+  unauthorized: {
+    side: "downstream",
+    status: 401,
+    text: "Credentials are missing, or are not valid",
+  },
   forbidden: { side: "downstream", status: 403, text: "This client may not send requests here" },
   no_route: { side: "internal", status: 404, text: "No route for this host and path" },
   method_refused: { side: "downstream", status: 405, text: "This method is not served" },
@@ -69,12 +74,15 @@ export type ErrorCode = keyof typeof ERROR_KINDS;
  */
 export class ProxyError extends Error {
   readonly code: ErrorCode;
+  /** Of a 401: the WWW-Authenticate of its local reply; null for none. */
+  readonly challenge: string | null;
 
   /** `detail` is for the log alone: what the peer did, with no bytes of its message. */
-  constructor(code: ErrorCode, detail?: string, options?: ErrorOptions) {
+  constructor(code: ErrorCode, detail?: string, options?: ErrorOptions & { challenge?: string }) {
     super(detail ?? ERROR_KINDS[code].text, options);
     this.name = "ProxyError";
     this.code = code;
+    this.challenge = options?.challenge ?? null;
   }
 
   get side(): Side {

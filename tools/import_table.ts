@@ -187,7 +187,8 @@ const PROXY: Readonly<Record<string, readonly string[]>> = {
   "proxy/config": ["proxy/certificates"],
   "proxy/config/stream": ["proxy/config"],
   "proxy/errors.ts": [],
-  "proxy/filters": ["proxy/errors.ts", "proxy/grpc", "proxy/http"],
+  "proxy/filters": ["proxy/errors.ts", "proxy/filters/access", "proxy/grpc", "proxy/http"],
+  "proxy/filters/access": ["proxy/errors.ts", "proxy/http"],
   "proxy/forward": [
     "proxy/certificates",
     "proxy/errors.ts",

@@ -17,11 +17,11 @@ import {
   type Exchange,
   type ExchangeRecord,
   NO_BODY,
+  type Reply,
   type RequestHead,
   ResponseHead,
   UNKNOWN_LENGTH,
 } from "../http/message.ts";
-import type { Reply } from "./filter.ts";
 import type { FilterChain } from "./filter_chain.ts";
 
 export class FilteredExchange implements Exchange {

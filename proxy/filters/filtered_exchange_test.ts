@@ -8,10 +8,11 @@ import {
   type Exchange,
   ExchangeRecord,
   NO_BODY,
+  type Reply,
   RequestHead,
   ResponseHead,
 } from "../http/message.ts";
-import type { Filter, Reply } from "./filter.ts";
+import type { Filter } from "./filter.ts";
 import { FilterChain } from "./filter_chain.ts";
 import { FilteredExchange } from "./filtered_exchange.ts";
 

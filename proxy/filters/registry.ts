@@ -7,7 +7,8 @@
  */
 import type { FilterSpec } from "../../shared/snapshot/types.ts";
 import type { RequestHead } from "../http/message.ts";
-import { access } from "./access.ts";
+import { access } from "./access/access.ts";
+import type { AccessServices } from "./access/services.ts";
 import type { Filter } from "./filter.ts";
 import { FilterChain } from "./filter_chain.ts";
 import { grpcWeb, isGrpcWeb } from "./grpc_web.ts";
@@ -21,8 +22,13 @@ type Kind = FilterSpec["kind"];
 
 type SpecOf<K extends Kind> = Extract<FilterSpec, { readonly kind: K }>;
 
+/** What filters need of others, as narrow functions. */
+export type FilterServices = AccessServices;
+
 /** Throws for a spec that it cannot make a filter of: its routes are replied to with 500. */
-export type FilterMakers = { readonly [K in Kind]: (spec: SpecOf<K>) => Filter };
+export type FilterMakers = {
+  readonly [K in Kind]: (spec: SpecOf<K>, services: FilterServices) => Filter;
+};
 
 export const MAKERS: FilterMakers = {
   "access": access,
@@ -75,8 +81,14 @@ export class RouteFilters {
   readonly #extended = new Map<Made, FilterChain>();
   readonly chain: FilterChain | null;
 
-  constructor(specs: readonly FilterSpec[], makers: FilterMakers = MAKERS) {
-    this.#made = specs.map((spec) => ({ kind: spec.kind, filter: make(makers, spec.kind, spec) }));
+  constructor(
+    specs: readonly FilterSpec[],
+    makers: FilterMakers = MAKERS,
+    services: FilterServices = {},
+  ) {
+    this.#made = specs.map((spec) => {
+      return { kind: spec.kind, filter: make(makers, spec.kind, spec, services) };
+    });
     this.chain = this.#made.length === 0 ? null : chainOf(this.#made);
   }
 
@@ -100,8 +112,13 @@ export class RouteFilters {
 /** Of routes that have no filters. */
 export const NO_FILTERS = new RouteFilters([]);
 
-function make<K extends Kind>(makers: FilterMakers, kind: K, spec: SpecOf<K>): Filter {
-  return makers[kind](spec);
+function make<K extends Kind>(
+  makers: FilterMakers,
+  kind: K,
+  spec: SpecOf<K>,
+  services: FilterServices,
+): Filter {
+  return makers[kind](spec, services);
 }
 
 function chainOf(made: readonly Made[]): FilterChain {

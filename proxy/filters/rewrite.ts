@@ -13,9 +13,9 @@ import { ProxyError } from "../errors.ts";
 import { changedFields } from "../http/changed_fields.ts";
 import { dropNamed } from "../http/field_values.ts";
 import { asciiBytes, fieldsOf } from "../http/fields.ts";
-import { type Exchange, NO_BODY, ResponseHead } from "../http/message.ts";
+import { type Exchange, NO_BODY, type Reply, ResponseHead } from "../http/message.ts";
 import { compileSearch } from "../http/pattern.ts";
-import type { Filter, Reply } from "./filter.ts";
+import type { Filter } from "./filter.ts";
 
 type Rewrite = Extract<FilterSpec, { readonly kind: "rewrite" }>;
 type Parts = Rewrite["path"];

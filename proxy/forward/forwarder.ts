@@ -335,7 +335,7 @@ export class Forwarder {
   async #localReply(exchange: Exchange, error: ProxyError): Promise<void> {
     this.#report(exchange, error);
     if (exchange.responded || error.status === 0) return;
-    const { head, body } = localReply(error.code, exchange);
+    const { head, body } = localReply(error.code, exchange, error.challenge);
     await this.#respond(exchange, head, body);
   }
 

@@ -22,15 +22,20 @@ const LARGE_HEAD = 8 * 1024;
 
 const encoder = new TextEncoder();
 
-/** The answer to `code`. `exchange` is null where the request's fields could not be believed. */
+/**
+ * The answer to `code`. `exchange` is null where the request's fields could not be believed.
+ * @param challenge for WWW-Authenticate of a 401 (RFC 9110 §11.6.1); null for none.
+ */
 export function localReply(
   code: ErrorCode,
   exchange: Exchange | null,
+  challenge: string | null = null,
 ): { head: ResponseHead; body: Body } {
   if (exchange === null || exchange.request.fields.extent < LARGE_HEAD) {
-    return replyTo(code, exchange);
+    return replyTo(code, exchange, challenge);
   }
-  const reply = withinTime(() => replyTo(code, exchange)) ?? replyTo(code, null);
+  const reply = withinTime(() => replyTo(code, exchange, challenge)) ??
+    replyTo(code, null, challenge);
   reply.head.closes = exchange.request.bodyLength !== 0;
   return reply;
 }
@@ -53,6 +58,7 @@ export function filteredReply(
 function replyTo(
   code: ErrorCode,
   exchange: Exchange | null,
+  challenge: string | null,
 ): { head: ResponseHead; body: Body } {
   if (exchange !== null && hasGrpc(exchange.request.fields)) {
     const answer = grpcAnswerTo(code, exchange);
@@ -73,6 +79,7 @@ function replyTo(
     ["X-Request-Id", requestId],
   ];
   if (status === 503 && code !== "route_closed") fields.push(["Retry-After", RETRY_AFTER_SECONDS]);
+  if (challenge !== null) fields.push(["WWW-Authenticate", challenge]);
   if (status === 405) fields.push(["Allow", ALLOW]);
   const head = new ResponseHead();
   head.status = status;

@@ -14,6 +14,7 @@ export const GRPC_CODES = {
   UNIMPLEMENTED: 12,
   INTERNAL: 13,
   UNAVAILABLE: 14,
+  UNAUTHENTICATED: 16,
 } as const;
 
 export type GrpcCodeName = keyof typeof GRPC_CODES;
@@ -31,6 +32,7 @@ export const GRPC_STATUS_OF = {
   bad_host: "INTERNAL",
   bad_target: "INTERNAL",
   bad_chunk: "INTERNAL",
+  unauthorized: "UNAUTHENTICATED",
   forbidden: "PERMISSION_DENIED",
   // As of a service or method that a server does not have.
   no_route: "UNIMPLEMENTED",

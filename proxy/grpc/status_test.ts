@@ -32,6 +32,7 @@ const EXPECTED: Record<ErrorCode, number | null> = {
   bad_host: 13,
   bad_target: 13,
   bad_chunk: 13,
+  unauthorized: 16,
   forbidden: 7,
   no_route: 12,
   method_refused: 12,

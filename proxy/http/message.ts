@@ -110,6 +110,12 @@ export class BytesBody implements Body {
   }
 }
 
+/** A response in place of an upstream's. */
+export interface Reply {
+  readonly head: ResponseHead;
+  readonly body: Body;
+}
+
 /** The client's end of a connection, as far as forwarding needs it. */
 export interface Client {
   /** IP address without port; IPv4-mapped IPv6 as IPv4. */
@@ -229,7 +235,7 @@ export class ExchangeRecord {
 /** What a response passes through on its way to the client. */
 export interface ResponseFilters {
   /** Throws a ProxyError where a filter fails. */
-  filter(head: ResponseHead, body: Body): { readonly head: ResponseHead; readonly body: Body };
+  filter(head: ResponseHead, body: Body): Reply;
 }
 
 /** What is needed of an exchange to know whose its body is. */

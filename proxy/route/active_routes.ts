@@ -8,7 +8,7 @@
 import type { Logger } from "../../shared/log.ts";
 import type { Action, Route, Upstream as UpstreamSpec } from "../../shared/snapshot/types.ts";
 import { Certificates } from "../certificates/store.ts";
-import type { FilterMakers } from "../filters/registry.ts";
+import type { FilterMakers, FilterServices } from "../filters/registry.ts";
 import type { Limits } from "../http/limits.ts";
 import type { LoopMark } from "../http/loop_mark.ts";
 import { brokenMatch } from "../router/conditions.ts";
@@ -28,6 +28,8 @@ export interface ActiveRoutesContext extends UpstreamContext {
   readonly limits: Limits;
   /** By kind; those of the registry by default. */
   readonly filterMakers?: FilterMakers;
+  /** What filters need of others; nothing by default. */
+  readonly filterServices?: FilterServices;
   /** Translates gRPC-Web for upstreams of HTTP/2 that do not say whether; false by default. */
   readonly grpcWeb?: boolean;
   readonly loopMark: LoopMark;
@@ -56,7 +58,8 @@ export class ActiveRoutes {
     this.#log = log;
     this.#metrics = metrics;
     this.#context = context;
-    this.#compiler = new RouteCompiler(this.#upstreams, context.limits, context.filterMakers);
+    const { limits, filterMakers, filterServices } = context;
+    this.#compiler = new RouteCompiler(this.#upstreams, limits, filterMakers, filterServices);
   }
 
   apply(delta: SnapshotDelta): void {

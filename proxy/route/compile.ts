@@ -4,7 +4,13 @@
  */
 import type { Action, FilterSet, Policy, Route } from "../../shared/snapshot/types.ts";
 import type { PartDelta } from "../config/part_diff.ts";
-import { type FilterMakers, MAKERS, NO_FILTERS, RouteFilters } from "../filters/registry.ts";
+import {
+  type FilterMakers,
+  type FilterServices,
+  MAKERS,
+  NO_FILTERS,
+  RouteFilters,
+} from "../filters/registry.ts";
 import type { Limits } from "../http/limits.ts";
 import { compilePolicy, type RoutePolicy } from "./policy.ts";
 import type { CompiledAction, CompiledRoute, HttpUpstream } from "./route.ts";
@@ -19,6 +25,7 @@ export class RouteCompiler {
   readonly #limits: Limits;
   readonly #upstreams: ReadonlyMap<string, HttpUpstream>;
   readonly #makers: FilterMakers;
+  readonly #services: FilterServices;
   readonly #defaultPolicy: RoutePolicy;
   readonly #filterSets = new Map<string, FilterSet>();
   readonly #policies = new Map<string, RoutePolicy>();
@@ -35,10 +42,12 @@ export class RouteCompiler {
     upstreams: ReadonlyMap<string, HttpUpstream>,
     limits: Limits,
     makers: FilterMakers = MAKERS,
+    services: FilterServices = {},
   ) {
     this.#limits = limits;
     this.#upstreams = upstreams;
     this.#makers = makers;
+    this.#services = services;
     this.#defaultPolicy = compilePolicy(null, limits);
   }
 
@@ -158,7 +167,7 @@ export class RouteCompiler {
     let filters = this.#filters.get(key);
     if (filters === undefined) {
       const specs = [...this.#specsOf(ofRoute), ...this.#specsOf(ofBackend)];
-      filters = new RouteFilters(specs, this.#makers);
+      filters = new RouteFilters(specs, this.#makers, this.#services);
       this.#filters.set(key, filters);
     }
     return filters;

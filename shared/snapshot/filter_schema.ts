@@ -42,6 +42,8 @@ const ACCESS = object({
   deny: Type.Optional(Type.Array(formed(network), { minItems: 1 })),
   /** Networks whose clients are admitted; missing: all. */
   allow: Type.Optional(Type.Array(formed(network), { minItems: 1 })),
+  /** One check that admits is enough; missing: all must. */
+  satisfy: Type.Optional(Type.Literal("any", { remedy: "remove it: all checks must admit" })),
 }, { strict: true });
 
 /** A redirect in place of the upstream's response; of several the first counts. */

@@ -1,0 +1,19 @@
+/**
+ * One check of who may send a request. In: an exchange. Out: a verdict. `access.ts` combines verdicts.
+ */
+import type { ProxyError } from "../../errors.ts";
+import type { Exchange, Reply } from "../../http/message.ts";
+
+/** The check has nothing to say about this request, as a denylist about clients that it does not name. */
+export const ABSTAINED = Symbol("abstained");
+
+/** What the client gets. A 401, or a redirect to a page for signing in, asks for credentials. */
+export type Rejection = ProxyError | Reply;
+
+/** Null: admitted. */
+export type Verdict = null | typeof ABSTAINED | Rejection;
+
+export interface AccessCheck {
+  /** Without a promise where nothing has to be waited for. One that throws or rejects ends the request. */
+  check(x: Exchange): Verdict | Promise<Verdict>;
+}
