@@ -17,6 +17,8 @@ export interface Outlet {
   readonly progressAt: number;
   /** Bytes that were written. */
   readonly bytes: number;
+  /** Bytes that wait here until the proxy reads what came before. */
+  readonly unsent: number;
   /** To be called when it is free. */
   send(line: Uint8Array): void;
   /** Ends in order after what is being written, or after a while without that. */
@@ -55,6 +57,11 @@ export class ResponseOutlet implements Outlet {
 
   get bytes(): number {
     return this.#bytes;
+  }
+
+  get unsent(): number {
+    const rest = this.#line === null ? 0 : this.#line.length - this.#at;
+    return rest + this.#response.writableLength;
   }
 
   send(line: Uint8Array): void {

@@ -30,6 +30,7 @@ export type ShownSession = Pick<
   | "inForce"
   | "isInSync"
   | "syncedAt"
+  | "unsent"
   | "refusal"
 >;
 
@@ -73,6 +74,7 @@ export function showProxies(
       build,
       inSync: isInSync,
       lastSync: time(session.syncedAt),
+      unsentBytes: session.unsent,
       version: inForce.version,
       hash: inForce.hash,
       refused: refusal === null ? null : {

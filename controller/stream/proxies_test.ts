@@ -24,6 +24,7 @@ function session(name: string, more: Partial<ShownSession> = {}): ShownSession {
     inForce: { version: VERSION_OF_IT, hash: "a" },
     isInSync: true,
     syncedAt: NOW - 1_000,
+    unsent: 0,
     refusal: null,
     ...more,
   };
@@ -54,7 +55,8 @@ Deno.test("objects are programmed when at least one proxy is connected and all h
 
 Deno.test("each proxy is a line of JSON with readable times", () => {
   const wall = Date.parse("2026-01-01T00:01:00Z");
-  const text = showProxies([session("b"), refusing("a", "invalid")], null, NOW, wall);
+  const slow = session("b", { unsent: 65_536 });
+  const text = showProxies([slow, refusing("a", "invalid")], null, NOW, wall);
   const lines = text.split("\n");
   assert.equal(lines.length, 4);
   const { proxies, programmed, hash } = JSON.parse(text);
@@ -63,6 +65,7 @@ Deno.test("each proxy is a line of JSON with readable times", () => {
     null,
     ["a", "b"],
   ]);
+  assert.deepEqual(proxies.map((one: { unsentBytes: number }) => one.unsentBytes), [0, 65_536]);
   assert.equal(proxies[1].connected, "2026-01-01T00:00:00.000Z");
   assert.deepEqual(proxies[0].refused, {
     code: "invalid",

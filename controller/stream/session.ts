@@ -203,6 +203,11 @@ export class Session {
     return this.#options.outlet.bytes;
   }
 
+  /** Bytes that wait until the proxy reads what came before. */
+  get unsent(): number {
+    return this.#options.outlet.unsent;
+  }
+
   receive(report: Report): void {
     if (this.#isEnded) return;
     const { now, listener } = this.#options;

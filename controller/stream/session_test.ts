@@ -29,6 +29,7 @@ function scene(timing: Partial<SessionTiming> = {}) {
     isFree: true as boolean,
     progressAt: 0,
     bytes: 0,
+    unsent: 0,
     send: (line: Uint8Array) => void written.push(new TextDecoder().decode(line)),
     end: () => {},
     destroy: () => {},
