@@ -4,22 +4,26 @@
  */
 import { asList, asText, fieldOf } from "../../controller/base/json.ts";
 import type { ManifestObject } from "../../dev/manifests/file.ts";
+import { type ArgumentContext, argumentFindings } from "./controller_arguments.ts";
 import { judgeKey } from "./config_map_keys.ts";
 import type { Finding } from "./finding.ts";
 
 const WORKLOADS: ReadonlySet<string> = new Set(["Deployment", "DaemonSet"]);
 
-const CONFIG_MAP_FLAG = "--configmap";
-const PREFIX_FLAG = "--annotations-prefix";
-const DEFAULT_PREFIX = "nginx.ingress.kubernetes.io";
+export type ClusterContext = Omit<ArgumentContext, "namespace" | "hasConfigMap">;
 
 export function clusterFindings(
   objects: readonly ManifestObject[],
   configMap: ManifestObject | null,
+  context: ClusterContext,
 ): Finding[] {
   return [
     ...objects.filter(({ ref }) => WORKLOADS.has(ref.kind)).flatMap((object) =>
-      workloadFindings(object, configMap !== null)
+      workloadFindings(object, {
+        ...context,
+        namespace: object.ref.namespace,
+        hasConfigMap: configMap !== null,
+      })
     ),
     ...(configMap === null ? [] : configMapFindings(configMap)),
   ];
@@ -35,51 +39,42 @@ export function findConfigMap(
   ) ?? null;
 }
 
-function workloadFindings(object: ManifestObject, hasConfigMap: boolean): Finding[] {
+function workloadFindings(object: ManifestObject, context: ArgumentContext): Finding[] {
   const containers = asList(
     fieldOf(fieldOf(fieldOf(fieldOf(object.value, "spec"), "template"), "spec"), "containers"),
   ) ?? [];
   return containers.flatMap((container, i): Finding[] => {
-    const words = [fieldOf(container, "command"), fieldOf(container, "args")].flatMap((list) =>
-      (asList(list) ?? []).map((word) => asText(word) ?? "")
-    );
+    const lists = ["command", "args"].map((field) => ({
+      field: `spec.template.spec.containers[${i}].${field}`,
+      words: (asList(fieldOf(container, field)) ?? []).map((word) => asText(word) ?? ""),
+    }));
+    const words = lists.flatMap((list) => list.words);
     const image = asText(fieldOf(container, "image")) ?? "";
-    if (!image.includes("ingress-nginx") && !words.includes("/nginx-ingress-controller")) return [];
-    const at = object.locate(`spec.template.spec.containers[${i}].args`);
-    const findings: Finding[] = [];
-    const named = flagOf(words, CONFIG_MAP_FLAG);
-    if (named !== null && !hasConfigMap) {
-      const name = named.replace("$(POD_NAMESPACE)", object.ref.namespace);
-      findings.push({
-        verdict: "OPENS",
-        rule: "cluster/configmap",
-        effect: `${CONFIG_MAP_FLAG}: settings of the ConfigMap ${name} hold for all Ingresses`,
-        difference: "it is not checked; what it refuses would be forwarded",
-        remedy: `Add ${CONFIG_MAP_FLAG} ${name}, or name a file with it`,
-        at,
-      });
-    }
-    const prefix = flagOf(words, PREFIX_FLAG);
-    if (prefix !== null && prefix !== DEFAULT_PREFIX) {
-      findings.push({
-        verdict: "OPENS",
-        rule: "cluster/annotations-prefix",
-        effect: `${PREFIX_FLAG}: annotations begin with ${prefix}/`,
-        difference: `only those that begin with ${DEFAULT_PREFIX}/ are read`,
-        remedy: `Rename the annotations to ${DEFAULT_PREFIX}/…`,
-        at,
-      });
-    }
-    return findings;
+    if (!IMAGE.test(image) && !words.some((word) => PROGRAM.test(word))) return [];
+    return argumentFindings(words, context).map(({ name, ...finding }): Finding => ({
+      ...finding,
+      rule: `cluster/${name}`,
+      at: object.locate(fieldOfArgument(name, lists)),
+    }));
   });
 }
 
-/** `--flag=value` or `--flag value`; null where it is missing. */
-function flagOf(words: readonly string[], flag: string): string | null {
-  const joined = words.find((word) => word.startsWith(`${flag}=`));
-  if (joined !== undefined) return joined.slice(flag.length + 1);
-  const index = words.indexOf(flag);
-  return index < 0 ? null : words[index + 1] ?? null;
+/** Of the controller, not of the Job that makes the webhook's certificate. */
+const IMAGE = /ingress-nginx\/controller/;
+
+const PROGRAM = /(?:^|\/)nginx-ingress-controller$/;
+
+/** The last one that has it, which counts. */
+function fieldOfArgument(
+  name: string,
+  lists: readonly { readonly field: string; readonly words: readonly string[] }[],
+): string {
+  const places = lists.flatMap(({ field, words }) =>
+    words.flatMap((word, i) =>
+      new RegExp(`^--?${name}(?:=|$)`).test(word) ? [`${field}[${i}]`] : []
+    )
+  );
+  return places.at(-1) ?? lists[1].field;
 }
 
 /** Values are never shown. */

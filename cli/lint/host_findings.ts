@@ -2,28 +2,12 @@
  * What one Ingress does to another through the host that they share. In: all Ingresses. Out:
  * findings by the name of the Ingress that they are about.
  */
-import { asList, asText, fieldOf } from "../../controller/base/json.ts";
-import type { NginxAnnotations } from "../../controller/translate/annotations/nginx/nginx_annotations.ts";
-import { isCanary } from "../../controller/translate/annotations/nginx/refusals.ts";
 import { isHonoured } from "../../controller/translate/annotations/nginx/table.ts";
-import { annotationsOf } from "./annotation_findings.ts";
-import type { Finding } from "./finding.ts";
-import { guardBeside, guardsOf } from "./guarded_paths.ts";
+import { firstOfHost, firstOfService } from "./first_wins.ts";
+import { guardBeside } from "./guarded_paths.ts";
+import { type HostFinding, type Member, memberOf } from "./host_member.ts";
 import type { JudgedIngress } from "./judgement.ts";
-
-interface Member {
-  readonly judged: JudgedIngress;
-  readonly namespace: string;
-  readonly annotations: NginxAnnotations;
-  /** The field of the first rule with a host; "" is any host. */
-  readonly hosts: ReadonlyMap<string, string>;
-  /** Host and path, one text each. */
-  readonly paths: ReadonlySet<string>;
-  readonly guards: ReadonlySet<string>;
-  readonly isCanary: boolean;
-}
-
-export type HostFinding = Omit<Finding, "at"> & { readonly name: string; readonly field: string };
+import { regexNeighbours } from "./regex_mode.ts";
 
 /** Of the proxies: whether all that nginx's paths merge and decode is merged, or refused. */
 export interface SlashOptions {
@@ -48,28 +32,32 @@ export function hostFindings(
     ...[...byHost].flatMap(([host, sharing]) => [
       ...hostWideProtection(host, sharing),
       ...escapedPaths(host, sharing, slashes),
+      ...regexNeighbours(host, sharing),
+      ...firstOfHost(host, sharing),
+      ...sharedAmongNamespaces(host, sharing),
     ]),
     ...members.flatMap((member) => aliases(member, byHost)),
     ...members.flatMap((member) => loneCanary(member, members)),
+    ...firstOfService(members),
   ];
 }
 
-function memberOf(judged: JudgedIngress): Member {
-  const hosts = new Map<string, string>();
-  const paths = new Set<string>();
-  for (const [i, rule] of (asList(fieldOf(judged.ingress.spec, "rules")) ?? []).entries()) {
-    const host = (asText(fieldOf(rule, "host")) ?? "").toLowerCase();
-    if (!hosts.has(host)) hosts.set(host, `spec.rules[${i}].host`);
-    for (const path of asList(fieldOf(fieldOf(rule, "http"), "paths")) ?? []) {
-      paths.add(`${host} ${asText(fieldOf(path, "path")) ?? "/"}`);
-    }
-  }
-  const { namespace } = judged.status.object;
-  const annotations = annotationsOf(judged);
-  return {
-    ...{ judged, namespace, annotations, hosts, paths },
-    ...{ guards: guardsOf(annotations), isCanary: isCanary(annotations) },
-  };
+/** Lint judges hosts as shared; the controller shares them by default only beside no class of its own. */
+function sharedAmongNamespaces(host: string, sharing: readonly Member[]): HostFinding[] {
+  if (host === "") return [];
+  return sharing.flatMap((member): HostFinding[] => {
+    const other = sharing.find(({ namespace }) => namespace !== member.namespace);
+    return other === undefined ? [] : [{
+      name: member.name,
+      field: member.hosts.get(host)!,
+      verdict: "SAME",
+      rule: "host/namespaces",
+      effect: `${host} is shared with ${other.name}, of another namespace`,
+      difference: null,
+      remedy: "Start the controller with --host-ownership=shared, the default where it serves " +
+        "classes of ingress-nginx alone",
+    }];
+  });
 }
 
 /** nginx merges slashes and decodes %2F before it matches: `//admin` takes the path `/admin`. */
@@ -86,13 +74,13 @@ function escapedPaths(
   return sharing.flatMap((member): HostFinding[] => {
     const guard = guardBeside(member, sharing);
     return guard === null ? [] : [{
-      name: member.judged.name,
+      name: member.name,
       field: member.hosts.get(host)!,
       verdict: "OPENS",
       rule: "host/slashes",
       effect: "paths are matched with repeated slashes merged and %2F decoded",
       difference: "paths are matched as they are received, so protected paths of " +
-        `${guard.judged.name}, written with // or %2F, are forwarded here`,
+        `${guard.name}, written with // or %2F, are forwarded here`,
       remedy: `Start the proxies with ${flags}, and lint as well`,
     }];
   });
@@ -107,11 +95,11 @@ function hostWideProtection(host: string, sharing: readonly Member[]): HostFindi
         !isHonoured(row) && replacedBy === null && !by.annotations.isHarmless(row, text);
       if (!isProtection) return [];
       return sharing.filter(({ namespace }) => namespace !== by.namespace).map((member) => ({
-        name: member.judged.name,
+        name: member.name,
         field: member.hosts.get(host)!,
         verdict: "OPENS" as const,
         rule: "host/protected-elsewhere",
-        effect: `${name} of ${by.judged.name} holds for the whole host`,
+        effect: `${name} of ${by.name} holds for the whole host`,
         difference: "it does not hold for this Ingress, which is of another namespace",
         remedy: "Serve the host from one namespace, or protect these paths in the backend",
       }));
@@ -127,7 +115,7 @@ function aliases(member: Member, byHost: ReadonlyMap<string, unknown>): HostFind
   );
   if (names.length === 0) return [];
   return [{
-    name: member.judged.name,
+    name: member.name,
     field: 'metadata.annotations["nginx.ingress.kubernetes.io/server-alias"]',
     verdict: "BREAKS",
     rule: "host/alias",
@@ -145,7 +133,7 @@ function loneCanary(member: Member, members: readonly Member[]): HostFinding[] {
     [...member.paths].some((path) => other.paths.has(path))
   );
   return hasMain ? [] : [{
-    name: member.judged.name,
+    name: member.name,
     field: 'metadata.annotations["nginx.ingress.kubernetes.io/canary"]',
     verdict: "SAME",
     rule: "host/canary-without-main",

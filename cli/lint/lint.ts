@@ -2,6 +2,8 @@
  * Lint of a folder. In: its manifests, the ConfigMap of ingress-nginx, and what the cluster sets.
  * Out: a verdict for each Ingress with its findings, worst first. Pure but for the clock.
  */
+import { asList, asText, fieldOf } from "../../controller/base/json.ts";
+import type { Ingress, Resources } from "../../controller/kube/resources.ts";
 import type { Clock } from "../../controller/translate/translator.ts";
 import type { LocatedProblem, ManifestObject } from "../../dev/manifests/file.ts";
 import type { Manifests } from "../../dev/manifests/manifests.ts";
@@ -18,7 +20,8 @@ import {
   redacted,
   worst,
 } from "./finding.ts";
-import { type HostFinding, hostFindings } from "./host_findings.ts";
+import { hostFindings } from "./host_findings.ts";
+import type { HostFinding } from "./host_member.ts";
 import { ingressFindings, missingSecrets } from "./ingress_findings.ts";
 import { classOf, judge, type JudgedIngress, nameOf } from "./judgement.ts";
 import type { LintOptions } from "./options.ts";
@@ -48,7 +51,8 @@ export function lint(
   options: LintOptions,
   clock: Clock,
 ): LintResult {
-  const { judged, others } = judge(manifests.resources, options, clock);
+  const resources = watched(manifests.resources, options);
+  const { judged, others } = judge(resources, options, clock);
   const shared = Map.groupBy(hostFindings(judged, options), ({ name }) => name);
   const objects = manifests.files.flatMap((file) => file.objects);
   const ingresses = judged
@@ -56,7 +60,10 @@ export function lint(
     .sort((a, b) => byVerdict(a, b) || (a.name < b.name ? -1 : 1));
   return {
     ingresses,
-    cluster: clusterFindings(objects, configMap).map(redacted).sort(byVerdict),
+    cluster: clusterFindings(objects, configMap, {
+      ...options,
+      hasCatchAll: judged.some(({ ingress }) => isCatchAll(ingress)),
+    }).map(redacted).sort(byVerdict),
     unreadable: manifests.problems.filter(isUnreadable).map(unreadable),
     notChecked: [
       ...others.map((ingress): InputProblem => {
@@ -73,6 +80,23 @@ export function lint(
     ].map((problem) => ({ ...problem, message: redact(problem.message) })),
     always: ALWAYS,
   };
+}
+
+/** As with `--watch-namespace`: Ingresses of others are none of the controller's. */
+function watched(resources: Resources, { watchNamespaces }: LintOptions): Resources {
+  if (watchNamespaces.length === 0) return resources;
+  const ingresses = resources.ingresses.filter((ingress) =>
+    watchNamespaces.includes(refOf(ingress).namespace)
+  );
+  return { ...resources, ingresses };
+}
+
+/** Whether it takes requests for any host. */
+function isCatchAll({ spec }: Ingress): boolean {
+  return fieldOf(spec, "defaultBackend") !== undefined ||
+    (asList(fieldOf(spec, "rules")) ?? []).some((rule) =>
+      (asText(fieldOf(rule, "host")) ?? "") === ""
+    );
 }
 
 function lintOne(

@@ -1,5 +1,5 @@
 /** The command line of `deno task lint`. In: arguments. Out: typed options, help, or an error. */
-import { acceptCheck, namesOf } from "../../controller/cli/option_values.ts";
+import { acceptCheck, labelCheck, namesOf } from "../../controller/cli/option_values.ts";
 import { isDnsName } from "../../controller/base/names.ts";
 import { defineOptions, parseOptions, type Program } from "../../shared/options.ts";
 import type { Verdict } from "./finding.ts";
@@ -51,6 +51,13 @@ export const LINT_OPTIONS = defineOptions({
     reason: "that of ingress-nginx",
     help: "Also checks the Ingresses of IngressClasses with this spec.controller.",
   },
+  watchNamespace: {
+    type: "string",
+    value: "NAME",
+    repeatable: true,
+    check: labelCheck("the name of a namespace"),
+    help: "As for the controller: checks Ingresses of this namespace only.",
+  },
   configmap: {
     type: "string",
     value: "FILE|NAMESPACE/NAME",
@@ -83,6 +90,8 @@ export const LINT_OPTIONS = defineOptions({
 export interface LintOptions {
   readonly nginxClasses: readonly string[];
   readonly controllerNames: readonly string[];
+  /** Empty for all. */
+  readonly watchNamespaces: readonly string[];
   readonly mergeSlashes: boolean;
   readonly refuseEscapedSlashes: boolean;
   readonly acceptUnsupported: readonly string[];
@@ -117,6 +126,7 @@ export function parseLintCommand(args: readonly string[]): ParsedCommand {
       lint: {
         nginxClasses: options.nginxClass,
         controllerNames: options.controllerName,
+        watchNamespaces: [...new Set(options.watchNamespace)],
         mergeSlashes: options.mergeSlashes,
         refuseEscapedSlashes: options.refuseEscapedSlashes,
         acceptUnsupported: options.acceptUnsupported.flatMap(namesOf),

@@ -61,6 +61,20 @@ set $y \${z}a;
   }]);
 });
 
+Deno.test("what stands in a block of Lua is no directive", () => {
+  const text = `access_by_lua_block {
+  if x then y = { "s3cr3t" } end
+}
+deny all;
+content_by_lua_block { { }
+allow all;`;
+  assert.deepEqual(snippetLines(text).map(({ line, directive }) => `${line} ${directive}`), [
+    "1 access_by_lua_block",
+    "4 deny",
+    "5 content_by_lua_block",
+  ]);
+});
+
 Deno.test("a line break in a message begins no workflow command of its own", () => {
   const text = githubOutput(resultOf([{ ...FINDING, effect: "a\n::error::b%0A" }]));
   assert.equal(text.split("\n").filter((line) => line.startsWith("::")).length, 1);

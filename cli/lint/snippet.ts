@@ -10,6 +10,12 @@ const MAX_DIRECTIVES = 200;
 /** A longer word is no directive of nginx. */
 const DIRECTIVE = /^[a-z][a-z0-9_]{1,60}$/;
 
+/** `access_by_lua_block { … }`: what stands between the braces is no configuration. */
+const LUA_BLOCK = /_by_lua_block$/;
+
+/** Between the name of a directive and its block. */
+const MAX_BLANKS = 1000;
+
 const OTHER = "There is no replacement; do it in the backend, then remove the line";
 
 const NEEDLESS = "Remove the line: no directive is needed for it here";
@@ -75,10 +81,11 @@ export function snippetLines(text: string): SnippetLine[] {
     } else {
       const end = char === '"' || char === "'" ? quotedEnd(text, at) : wordEnd(text, at);
       const word = text.slice(at, end);
+      const isLua = isStart && LUA_BLOCK.test(word);
       if (isStart) found.push(lineOf(line, word));
-      isStart = false;
-      line += word.split("\n").length - 1;
-      at = end;
+      at = isLua ? luaEnd(text, end) : end;
+      isStart = at > end;
+      line += linesOf(text.slice(end - word.length, at));
     }
   }
   return found;
@@ -93,6 +100,24 @@ function lineOf(line: number, word: string): SnippetLine {
       ? "Remove the line: it does not begin with the name of a directive"
       : REMEDIES.get(word) ?? OTHER,
   };
+}
+
+/** Where the block of a directive ends whose text is Lua: behind the brace that closes it. */
+function luaEnd(text: string, from: number): number {
+  const start = from + (/^\s*\{/.exec(text.slice(from, from + MAX_BLANKS))?.[0].length ?? 0);
+  if (start === from) return from;
+  let depth = 1;
+  let at = start;
+  for (; at < text.length && depth > 0; at++) {
+    if (text[at] === "{") depth++;
+    else if (text[at] === "}") depth--;
+  }
+  // Braces that do not balance: what follows cannot be told from Lua.
+  return depth > 0 ? text.length : at;
+}
+
+function linesOf(text: string): number {
+  return text.split("\n").length - 1;
 }
 
 function endOf(text: string, from: number, mark: string): number {

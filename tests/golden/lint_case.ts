@@ -19,6 +19,7 @@ const NOW = Date.parse("2030-01-01T00:00:00Z");
 export const LINT_DEFAULTS: LintOptions = {
   nginxClasses: ["nginx"],
   controllerNames: ["k8s.io/ingress-nginx"],
+  watchNamespaces: [],
   mergeSlashes: false,
   refuseEscapedSlashes: false,
   acceptUnsupported: [],

@@ -1,0 +1,43 @@
+/**
+ * Hosts of which one Ingress makes all paths regular expressions. In: the Ingresses of a host. Out: a
+ * finding for each other one, whose paths then mean something else than it says, there and here.
+ */
+import { isRegex, readRegexWish } from "../../controller/translate/annotations/nginx/rewrite.ts";
+import type { WrittenPath } from "../../controller/translate/model/source.ts";
+import type { HostFinding, Member, MemberPath } from "./host_member.ts";
+
+const ANNOTATIONS: readonly string[] = ["use-regex", "rewrite-target"];
+
+export function regexNeighbours(host: string, sharing: readonly Member[]): HostFinding[] {
+  if (host === "" || sharing.length < 2) return [];
+  const asking = sharing.filter((member) =>
+    pathsOf(member, host).some((each) => asks(member, each))
+  );
+  if (asking.length === 0) return [];
+  return sharing.flatMap((member): HostFinding[] => {
+    const by = asking.find((other) => other !== member);
+    const changed = pathsOf(member, host).filter((each) => !asks(member, each));
+    if (by === undefined || changed.length === 0 || asking.includes(member)) return [];
+    const [{ path, field }] = changed;
+    const name = ANNOTATIONS.find((each) => (by.annotations.textOf(each) ?? "") !== "");
+    return [{
+      name: member.name,
+      field,
+      verdict: "SAME",
+      rule: "host/regular-expressions",
+      effect:
+        `${name} of ${by.name} makes all paths of ${host} regular expressions, there and here: ` +
+        `${path} has the requests of every path that begins with it, in any case`,
+      difference: null,
+      remedy: "Nothing to do if that is what you want; else give one of them a host of its own",
+    }];
+  });
+}
+
+function pathsOf({ isCanary, written }: Member, host: string): readonly MemberPath[] {
+  return isCanary ? [] : written.filter((each) => each.host === host);
+}
+
+function asks({ annotations }: Member, { path, type }: MemberPath): boolean {
+  return isRegex({ path, type: type as WrittenPath["type"] }, readRegexWish(annotations));
+}

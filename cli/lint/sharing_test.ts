@@ -1,0 +1,141 @@
+import assert from "node:assert/strict";
+import { NGINX_PREFIX } from "../../controller/translate/annotations/nginx/table.ts";
+import { lintTexts } from "../../tests/golden/lint_case.ts";
+import type { Finding, LintResult } from "./finding.ts";
+
+interface IngressInput {
+  readonly name: string;
+  readonly namespace?: string;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly path?: string;
+  readonly pathType?: string;
+  readonly created?: string;
+  readonly service?: string;
+}
+
+function ingress({ name, namespace = "shop", annotations = {}, ...more }: IngressInput): string {
+  const service = { name: more.service ?? name, port: { number: 80 } };
+  return JSON.stringify({
+    apiVersion: "networking.k8s.io/v1",
+    kind: "Ingress",
+    metadata: {
+      ...{ name, namespace },
+      ...(more.created === undefined ? {} : { creationTimestamp: more.created }),
+      annotations: Object.fromEntries(
+        Object.entries(annotations).map(([key, value]) => [`${NGINX_PREFIX}${key}`, value]),
+      ),
+    },
+    spec: {
+      ingressClassName: "nginx",
+      rules: [{
+        host: "app.example.com",
+        http: {
+          paths: [{
+            path: more.path ?? `/${name}`,
+            pathType: more.pathType ?? "Prefix",
+            backend: { service },
+          }],
+        },
+      }],
+    },
+  });
+}
+
+function lintIngresses(...inputs: readonly IngressInput[]): LintResult {
+  return lintTexts({ "a.yaml": inputs.map(ingress).join("\n---\n") });
+}
+
+/** By the name of the Ingress. */
+function findings({ ingresses }: LintResult, rule: string): Record<string, Finding> {
+  return Object.fromEntries(
+    ingresses.flatMap(({ name, findings }) =>
+      findings.filter((each) => each.rule === rule).map((each) => [name, each])
+    ),
+  );
+}
+
+Deno.test("each Ingress on a host of regular expressions learns who made it one", () => {
+  const result = lintIngresses(
+    {
+      name: "v1",
+      namespace: "api",
+      path: "/v1(/|$)(.*)",
+      pathType: "ImplementationSpecific",
+      annotations: { "use-regex": "true", "rewrite-target": "/$2" },
+    },
+    { name: "v2" },
+    { name: "exact", pathType: "Exact" },
+    { name: "own", path: "/own.*", annotations: { "use-regex": "true" } },
+  );
+  const found = findings(result, "host/regular-expressions");
+  assert.deepEqual(Object.keys(found).sort(), ["shop/exact", "shop/v2"]);
+  assert.match(found["shop/v2"].effect, /^use-regex of api\/v1 makes all paths of app\.example/);
+  assert.equal(found["shop/v2"].at?.file, "a.yaml");
+});
+
+Deno.test("a rewrite-target that equals the path makes no regular expressions", () => {
+  const result = lintIngresses(
+    { name: "a", path: "/", annotations: { "rewrite-target": "/" } },
+    { name: "b" },
+  );
+  assert.deepEqual(findings(result, "host/regular-expressions"), {});
+});
+
+Deno.test("of annotations that are read once a host, the oldest Ingress is named", () => {
+  const result = lintIngresses(
+    { name: "late", created: "2024-01-02T00:00:00Z", annotations: { "server-alias": "b.test" } },
+    { name: "old", created: "2024-01-01T00:00:00Z", annotations: { "server-alias": "a.test" } },
+    { name: "same", created: "2024-01-03T00:00:00Z", annotations: { "server-alias": "a.test" } },
+  );
+  const found = findings(result, "host/first-wins");
+  assert.deepEqual(Object.keys(found), ["shop/late"]);
+  assert.match(found["shop/late"].effect, /alone is read, which is shop\/old$/);
+  assert.equal(found["shop/late"].at?.file, "a.yaml");
+});
+
+Deno.test("without times of creation, each of two that disagree names the other", () => {
+  const result = lintIngresses(
+    { name: "a", annotations: { "auth-tls-secret": "shop/one" } },
+    { name: "b", annotations: { "auth-tls-secret": "shop/two" } },
+    { name: "c" },
+  );
+  const found = findings(result, "host/first-wins");
+  assert.deepEqual(Object.keys(found), ["shop/a", "shop/b"]);
+  assert.match(found["shop/a"].effect, /which is this one or shop\/b$/);
+});
+
+Deno.test("a verifying and an optional client certificate of the same Secret disagree", () => {
+  const tls = { "auth-tls-secret": "shop/ca" };
+  const result = lintIngresses(
+    { name: "a", annotations: tls },
+    { name: "b", annotations: { ...tls, "auth-tls-verify-client": "optional" } },
+  );
+  assert.equal(Object.keys(findings(result, "host/first-wins")).length, 2);
+});
+
+Deno.test("of annotations that are read once a Service, an Ingress without them counts as well", () => {
+  const result = lintIngresses(
+    { name: "a", service: "web" },
+    { name: "b", service: "web", annotations: { "upstream-hash-by": "$request_uri" } },
+    { name: "c", annotations: { "upstream-hash-by": "$host" } },
+  );
+  const found = findings(result, "host/first-wins");
+  assert.deepEqual(Object.keys(found).sort(), ["shop/a", "shop/b"]);
+  assert.match(found["shop/a"].effect, /^upstream-hash-by: for the Service shop\/web:80 /);
+  assert.notEqual(found["shop/a"].at, null);
+});
+
+Deno.test("canaries neither win nor lose", () => {
+  const result = lintIngresses(
+    { name: "a", annotations: { "server-snippet": "deny all;" } },
+    { name: "b", annotations: { "server-snippet": "allow all;", canary: "true" } },
+  );
+  assert.deepEqual(findings(result, "host/first-wins"), {});
+});
+
+Deno.test("a host of two namespaces names the flag that shares it", () => {
+  const result = lintIngresses({ name: "a" }, { name: "b", namespace: "blog" }, { name: "c" });
+  const found = findings(result, "host/namespaces");
+  assert.deepEqual(Object.keys(found), ["blog/b", "shop/a", "shop/c"]);
+  assert.match(found["shop/a"].remedy!, /--host-ownership=shared/);
+});
