@@ -9,6 +9,7 @@ import { type Address, describeListenError, formatAddress } from "../shared/net/
 import { startAdmin } from "../shared/admin/server.ts";
 import { Lifecycle } from "../shared/lifecycle.ts";
 import { createLogger, standardOutput } from "../shared/log.ts";
+import { lintSummary } from "./lint_summary.ts";
 import { MadeCertificates } from "./made_certificates.ts";
 import { unreadablePath } from "./manifests/folder.ts";
 import { parseDevOptions } from "./options.ts";
@@ -21,7 +22,7 @@ import {
   printable,
 } from "./report.ts";
 import { requestRights } from "./rights.ts";
-import { Serving } from "./serving.ts";
+import { type Served, Serving } from "./serving.ts";
 import { startWatching } from "./watch.ts";
 
 /** Exchanges under way get this long after Ctrl-C, in ms: nobody waits longer at a terminal. */
@@ -75,11 +76,13 @@ listeners.admin = admin.address;
 serving.proxy.protect(admin.address);
 lifecycle.enter("ready");
 print(
-  `Pingress serves ${options.paths.join(", ")} (${count(first.objects, "object")}) at ` +
+  `Pingress serves ${options.paths.join(", ")} (${
+    count(first.manifests.refs.length, "object")
+  }) at ` +
     `${formatListeners(listeners)}, readiness at http://${formatAddress(admin.address)}/readyz. ` +
     "Ctrl-C ends it.\n",
 );
-print(formatReport(first.plan, listeners));
+report(first);
 
 let firstSignal: number | null = null;
 Deno.addSignalListener("SIGINT", stop);
@@ -87,9 +90,10 @@ if (Deno.build.os !== "windows") Deno.addSignalListener("SIGTERM", stop);
 
 await watch.run(async () => {
   try {
-    const { plan, objects } = await serving.update();
-    print(`\n${"─".repeat(72)}\nChanged, and served: ${count(objects, "object")}.\n`);
-    print(formatReport(plan, listeners));
+    const served = await serving.update();
+    const objects = count(served.manifests.refs.length, "object");
+    print(`\n${"─".repeat(72)}\nChanged, and served: ${objects}.\n`);
+    report(served);
   } catch (error) {
     log.error("Cannot serve the change, still serving the previous configuration", { error });
   }
@@ -120,6 +124,13 @@ async function listen<T>(
   } catch (error) {
     fail(describeListenError(error, address, flag));
   }
+}
+
+function report({ plan, manifests }: Served): void {
+  const { paths, pathOptions } = options;
+  print(formatReport(plan, listeners));
+  const summary = lintSummary(manifests, paths, options.plan, pathOptions, Date.now);
+  if (summary !== null) print(`\n${summary}`);
 }
 
 function authorityFile({ authority }: MadeCertificates): Response {

@@ -13,6 +13,7 @@ import {
   type TranslateOptions,
   Translator,
 } from "../controller/translate/translator.ts";
+import { NGINX_PREFIX } from "../controller/translate/annotations/nginx/table.ts";
 import { isDnsName } from "../controller/base/names.ts";
 import { formatObject, type ObjectRef, type Problem } from "../shared/problem.ts";
 import type { Snapshot } from "../shared/snapshot/types.ts";
@@ -23,6 +24,8 @@ import type { ServiceMapping } from "./service_mapping.ts";
 import { NPX, START_WITH_NETWORK } from "./start_command.ts";
 
 const CLASS = "pingress";
+/** Of ingress-nginx's own manifests. */
+const NGINX_CLASS = "nginx";
 const CONTROLLER = "pingress.io/ingress-controller";
 
 /** By which Ingresses named their class before `spec.ingressClassName`. */
@@ -144,9 +147,17 @@ function notServed(object: ObjectRef, ingress: Ingress): Problem[] {
       : "spec.ingressClassName",
     reason: "ClassNotServed",
     message: `not served: class ${isClass ? name : JSON.stringify(name)}`,
-    remedy: isClass ? `add --ingress-class ${name}` : `write the name of a class, such as ${CLASS}`,
+    remedy: !isClass
+      ? `write the name of a class, such as ${CLASS}`
+      : `add ${isOfNginx(ingress, name) ? "--nginx-class" : "--ingress-class"} ${name}`,
     severity: "warning",
   }];
+}
+
+/** Whether it was most likely written for ingress-nginx. */
+function isOfNginx({ metadata }: Ingress, name: string): boolean {
+  return name === NGINX_CLASS ||
+    Object.keys(metadata?.annotations ?? {}).some((key) => key.startsWith(NGINX_PREFIX));
 }
 
 export function refOf(ingress: Ingress): ObjectRef {

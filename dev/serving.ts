@@ -20,8 +20,7 @@ import { wantsHttp2 } from "./sample/ports.ts";
 export interface Served {
   /** With the certificates that were made here. */
   readonly plan: Plan;
-  /** Objects that were read. */
-  readonly objects: number;
+  readonly manifests: Manifests;
 }
 
 export class Serving {
@@ -66,7 +65,7 @@ export class Serving {
     const snapshot = await this.#made.complete(plan.snapshot);
     this.proxy.apply(snapshot, this.#certificates.load(snapshot));
     this.#plan = plan;
-    return { plan: { ...plan, snapshot }, objects: manifests.refs.length };
+    return { plan: { ...plan, snapshot }, manifests };
   }
 }
 

@@ -59,7 +59,7 @@ const LAYERS: Readonly<Record<string, { readonly may: readonly string[]; readonl
     controller: { may: ["shared"], rule: "controller and proxy never import each other" },
     proxy: { may: ["shared"], rule: "controller and proxy never import each other" },
     dev: {
-      may: ["shared", "controller", "proxy"],
+      may: ["shared", "controller", "proxy", "cli"],
       rule: "what users run imports no tests, tools or benchmarks",
     },
   };

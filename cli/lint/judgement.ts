@@ -5,6 +5,7 @@
  */
 import { asText, fieldOf } from "../../controller/base/json.ts";
 import type { Ingress, Resources } from "../../controller/kube/resources.ts";
+import { PROFILE_ANNOTATION } from "../../controller/translate/annotations/own_annotation_names.ts";
 import {
   type Clock,
   type IngressStatus,
@@ -39,9 +40,10 @@ export function judge(resources: Resources, options: LintOptions, clock: Clock):
     { ...resources, services: [...resources.services, ...assumed.services] },
     { mappings: [], samples: () => ENDPOINTS, defaultBackend: null },
   );
+  const nginxClasses = [...options.nginxClasses, ...classesWithProfile(resources)];
   const { problems, statuses } = new Translator().translate(local.resources, null, {
-    ingressClasses: options.nginxClasses,
-    nginxClasses: options.nginxClasses,
+    ingressClasses: nginxClasses,
+    nginxClasses,
     controllerNames: options.controllerNames,
     watchIngressWithoutClass: true,
     defaultBackend: null,
@@ -68,6 +70,13 @@ export function judge(resources: Resources, options: LintOptions, clock: Clock):
     else judged.push({ ingress, name: nameOf(ingress), status, problems: byObject.get(key) ?? [] });
   }
   return { judged, others };
+}
+
+/** Of Ingresses that have moved already. */
+function classesWithProfile({ ingressClasses }: Resources): string[] {
+  return ingressClasses.flatMap(({ metadata }) =>
+    metadata?.annotations?.[PROFILE_ANNOTATION] === "nginx" ? metadata.name ?? [] : []
+  );
 }
 
 /** `default/web`. */

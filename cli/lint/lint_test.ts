@@ -231,6 +231,19 @@ Deno.test("an Ingress of another class is not checked, and named with the flag t
   assert.equal(again.ingresses.length, 1);
 });
 
+Deno.test("Ingresses of a class with the profile nginx are linted, whatever its name", () => {
+  const files = {
+    "a.yaml": ingress({ spec: { ingressClassName: "edge" } }),
+    "class.yaml": `
+apiVersion: networking.k8s.io/v1
+kind: IngressClass
+metadata: { name: edge, annotations: { pingress.io/profile: nginx } }
+spec: { controller: pingress.io/ingress-controller }
+`,
+  };
+  assert.deepEqual(verdicts(lintTexts(files)), { "default/web": "SAME" });
+});
+
 Deno.test("a Deployment of ingress-nginx with --configmap is OPENS until the ConfigMap is named", () => {
   const folder = {
     "a.yaml": ingress({}),

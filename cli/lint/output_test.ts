@@ -61,7 +61,7 @@ set $y \${z}a;
   }]);
 });
 
-Deno.test("what stands in a block of Lua is no directive", () => {
+Deno.test("lines in a block of Lua are no directives", () => {
   const text = `access_by_lua_block {
   if x then y = { "s3cr3t" } end
 }

@@ -124,7 +124,7 @@ Deno.test("a folder with errors is served as far as it is valid", async () => {
         const line of [
           /broken\.yaml:1:\d+ {2}error\n/,
           /host\.yaml:7:7 {2}error {2}Ingress default\/bad {2}spec\.rules\[0\]\.host\n/,
-          /nginx\.yaml:5:3 {2}warning {2}Ingress default\/nginx {2}spec\.ingressClassName\n {4}not served: class nginx\n {4}→ add --ingress-class nginx\n/,
+          /nginx\.yaml:5:3 {2}warning {2}Ingress default\/nginx {2}spec\.ingressClassName\n {4}not served: class nginx\n {4}→ add --nginx-class nginx\n/,
           /web\.yaml:2:1 {2}warning {2}Deployment default\/web {2}kind\n/,
         ]
       ) await output.match(line);
@@ -135,6 +135,29 @@ Deno.test("a folder with errors is served as far as it is valid", async () => {
     });
     await withDev([folder, "--ingress-class=nginx"], async ({ http }) => {
       assert.equal((await get(http, "nginx.example.com", "/")).status, 200);
+    });
+  });
+});
+
+Deno.test("a folder written for ingress-nginx is served in its profile, with lint in short", async () => {
+  const nginx = (name: string, annotation: string) =>
+    manifest(`${name}.example.com`)
+      .replace("name: app", `name: ${name}, annotations: { ${annotation} }`)
+      .replace("ingressClassName: pingress", "ingressClassName: nginx");
+  const files = {
+    "a.yaml": nginx("regex", 'nginx.ingress.kubernetes.io/use-regex: "true"')
+      .replace("path: /", "path: /v[0-9]+"),
+    "b.yaml":
+      nginx("limited", 'nginx.ingress.kubernetes.io/modsecurity-snippet: "x"').split("---")[0],
+  };
+  await withFolder(files, async (folder) => {
+    await withDev([folder, "--nginx-class=nginx"], async ({ http, output }) => {
+      await output.match(/Compared with ingress-nginx, 2 Ingresses: 0 OPENS, 1 BREAKS, /);
+      await output.match(/ {2}BREAKS {3}default\/limited {2}.*b\.yaml:/);
+      await output.match(/deno task lint .* --nginx-class nginx\n/);
+      assert.equal((await get(http, "regex.example.com", "/V12")).status, 200);
+      assert.equal((await get(http, "regex.example.com", "/w")).status, 404);
+      assert.equal((await get(http, "limited.example.com", "/")).status, 503);
     });
   });
 });

@@ -1,0 +1,71 @@
+/**
+ * What `deno task dev` says of a folder that was written for ingress-nginx. In: its manifests and how it
+ * is served. Out: the verdicts of lint in a few lines; null for a folder without such Ingresses.
+ */
+import type { LintedIngress } from "../cli/lint/finding.ts";
+import { rankOf, totalsText } from "../cli/lint/finding.ts";
+import { lint } from "../cli/lint/lint.ts";
+import { classOf } from "../cli/lint/judgement.ts";
+import { LINT_OPTIONS } from "../cli/lint/options.ts";
+import type { Ingress } from "../controller/kube/resources.ts";
+import { NGINX_PREFIX } from "../controller/translate/annotations/nginx/table.ts";
+import type { Clock } from "../controller/translate/translator.ts";
+import type { PathOptions } from "../shared/path/canonical_path.ts";
+import type { Manifests } from "./manifests/manifests.ts";
+import { formatPosition } from "./manifests/position.ts";
+import type { PlanOptions } from "./plan.ts";
+import { printable } from "./report.ts";
+
+/** Ingresses that are named; the rest is counted. */
+const MAX_NAMED = 10;
+
+const DEFAULT_CLASS = LINT_OPTIONS.nginxClass.default;
+
+/**
+ * @param paths Files and folders, as the user named them.
+ * @param plan How they are served.
+ */
+export function lintSummary(
+  manifests: Manifests,
+  paths: readonly string[],
+  plan: PlanOptions,
+  slashes: PathOptions,
+  clock: Clock,
+): string | null {
+  const served = plan.nginxClasses;
+  const nginxClasses = served.length === 0 ? [DEFAULT_CLASS] : served;
+  const isNginx = (ingress: Ingress) =>
+    nginxClasses.includes(classOf(ingress) ?? "") || hasAnnotation(ingress);
+  if (!manifests.resources.ingresses.some(isNginx)) return null;
+  const result = lint(manifests, null, {
+    nginxClasses,
+    controllerNames: [LINT_OPTIONS.controllerName.default],
+    watchNamespaces: [],
+    ...slashes,
+    acceptUnsupported: plan.acceptUnsupported,
+    allowAcceptUnsupportedAnnotation: plan.allowAcceptUnsupportedAnnotation,
+  }, clock);
+  if (result.ingresses.length === 0) return null;
+  const worse = result.ingresses.filter(({ verdict }) => rankOf(verdict) <= rankOf("BREAKS"));
+  const more = worse.length - MAX_NAMED;
+  const flags = served.map((name) => ` --nginx-class ${name}`).join("");
+  return [
+    `Compared with ingress-nginx, ${totalsText(result)}`,
+    ...worse.slice(0, MAX_NAMED).map(line),
+    ...(more > 0 ? [`  … and ${more} more`] : []),
+    ...(served.length > 0 ? [] : [
+      `To serve class ${DEFAULT_CLASS} here as ingress-nginx does: --nginx-class ${DEFAULT_CLASS}`,
+    ]),
+    `For each difference and its remedy: deno task lint ${paths.map(printable).join(" ")}${flags}`,
+  ].join("\n");
+}
+
+function line({ verdict, name, at }: LintedIngress): string {
+  return `  ${verdict.padEnd(7)}  ${printable(name)}${
+    at === null ? "" : `  ${printable(formatPosition(at))}`
+  }`;
+}
+
+function hasAnnotation({ metadata }: Ingress): boolean {
+  return Object.keys(metadata?.annotations ?? {}).some((name) => name.startsWith(NGINX_PREFIX));
+}
