@@ -7,7 +7,7 @@ import { upstreamsOf } from "../shared/snapshot/forward_action.ts";
 import { X509Certificate } from "node:crypto";
 import { asList, fieldOf, isAbsent } from "../controller/base/json.ts";
 import { httpsLocation } from "../proxy/http/https_location.ts";
-import { explain, type Explanation, turnedOffBy } from "../proxy/router/explain.ts";
+import { explain, type Explanation, matchedPath, turnedOffBy } from "../proxy/router/explain.ts";
 import { hostPatternTakes } from "../proxy/router/host.ts";
 import { ProxyError } from "../proxy/errors.ts";
 import { rewriting } from "../proxy/filters/rewrite.ts";
@@ -90,8 +90,9 @@ export function explainUrl(question: Question): Explained {
   };
 }
 
-function describeRequest({ url, method, headers }: Question, { path }: Explanation): string {
-  const shown = path.ok && path.path !== url.rawPath ? `, matched as ${path.path}` : "";
+function describeRequest({ url, method, headers }: Question, explanation: Explanation): string {
+  const matched = matchedPath(explanation);
+  const shown = matched !== null && matched !== url.rawPath ? `, matched as ${matched}` : "";
   return lines([
     `${url.scheme}://${url.host}${url.rawPath}${url.query}`,
     `  host  ${url.host}`,
@@ -184,7 +185,8 @@ function describeRewrite(
   const filter = filters.find((each) => each.kind === "rewrite");
   if (filter === undefined || !path.ok) return [];
   try {
-    const target = rewriting(filter)(path.path, url.query);
+    const requested = filter.decoded ? url.rawPath : path.path;
+    const target = rewriting(filter)(requested, url.query);
     const verb = filter.redirects === true ? "redirects with 302 to" : "with the path";
     return [`  ${verb} ${target.path}${target.query}`];
   } catch (error) {

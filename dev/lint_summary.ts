@@ -10,7 +10,6 @@ import { LINT_OPTIONS } from "../cli/lint/options.ts";
 import type { Ingress } from "../controller/kube/resources.ts";
 import { NGINX_PREFIX } from "../controller/translate/annotations/nginx/table.ts";
 import type { Clock } from "../controller/translate/translator.ts";
-import type { PathOptions } from "../shared/path/canonical_path.ts";
 import type { Manifests } from "./manifests/manifests.ts";
 import { formatPosition } from "./manifests/position.ts";
 import type { PlanOptions } from "./plan.ts";
@@ -29,7 +28,6 @@ export function lintSummary(
   manifests: Manifests,
   paths: readonly string[],
   plan: PlanOptions,
-  slashes: PathOptions,
   clock: Clock,
 ): string | null {
   const served = plan.nginxClasses;
@@ -41,7 +39,6 @@ export function lintSummary(
     nginxClasses,
     controllerNames: [LINT_OPTIONS.controllerName.default],
     watchNamespaces: [],
-    ...slashes,
     acceptUnsupported: plan.acceptUnsupported,
     allowAcceptUnsupportedAnnotation: plan.allowAcceptUnsupportedAnnotation,
   }, clock);

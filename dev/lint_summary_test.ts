@@ -32,9 +32,8 @@ function summary(inputs: readonly IngressInput[], nginxClasses: string[] = []): 
     acceptUnsupported: [],
     allowAcceptUnsupportedAnnotation: false,
   };
-  const slashes = { mergeSlashes: false, refuseEscapedSlashes: false };
   const manifests = new Manifests([parseManifestFile("apps/a.yaml", text)]);
-  return lintSummary(manifests, ["apps/"], plan, slashes, Date.now);
+  return lintSummary(manifests, ["apps/"], plan, Date.now);
 }
 
 const SNIPPET = { "nginx.ingress.kubernetes.io/server-snippet": "deny all;" };

@@ -127,9 +127,9 @@ async function listen<T>(
 }
 
 function report({ plan, manifests }: Served): void {
-  const { paths, pathOptions } = options;
+  const { paths } = options;
   print(formatReport(plan, listeners));
-  const summary = lintSummary(manifests, paths, options.plan, pathOptions, Date.now);
+  const summary = lintSummary(manifests, paths, options.plan, Date.now);
   if (summary !== null) print(`\n${summary}`);
 }
 

@@ -4,21 +4,11 @@
  */
 import { isHonoured } from "../../controller/translate/annotations/nginx/table.ts";
 import { firstOfHost, firstOfService } from "./first_wins.ts";
-import { guardBeside } from "./guarded_paths.ts";
 import { type HostFinding, type Member, memberOf } from "./host_member.ts";
 import type { JudgedIngress } from "./judgement.ts";
 import { regexNeighbours } from "./regex_mode.ts";
 
-/** Of the proxies: whether all that nginx's paths merge and decode is merged, or refused. */
-export interface SlashOptions {
-  readonly mergeSlashes: boolean;
-  readonly refuseEscapedSlashes: boolean;
-}
-
-export function hostFindings(
-  judged: readonly JudgedIngress[],
-  slashes: SlashOptions,
-): HostFinding[] {
+export function hostFindings(judged: readonly JudgedIngress[]): HostFinding[] {
   const members = judged.map(memberOf);
   const byHost = new Map<string, Member[]>();
   for (const member of members) {
@@ -31,7 +21,6 @@ export function hostFindings(
   return [
     ...[...byHost].flatMap(([host, sharing]) => [
       ...hostWideProtection(host, sharing),
-      ...escapedPaths(host, sharing, slashes),
       ...regexNeighbours(host, sharing),
       ...firstOfHost(host, sharing),
       ...sharedAmongNamespaces(host, sharing),
@@ -56,32 +45,6 @@ function sharedAmongNamespaces(host: string, sharing: readonly Member[]): HostFi
       difference: null,
       remedy: "Start the controller with --host-ownership=shared, the default where it serves " +
         "classes of ingress-nginx alone",
-    }];
-  });
-}
-
-/** nginx merges slashes and decodes %2F before it matches: `//admin` takes the path `/admin`. */
-function escapedPaths(
-  host: string,
-  sharing: readonly Member[],
-  { mergeSlashes, refuseEscapedSlashes }: SlashOptions,
-): HostFinding[] {
-  if (mergeSlashes && refuseEscapedSlashes) return [];
-  const flags = [
-    ...(mergeSlashes ? [] : ["--merge-slashes"]),
-    ...(refuseEscapedSlashes ? [] : ["--refuse-escaped-slashes"]),
-  ].join(" and ");
-  return sharing.flatMap((member): HostFinding[] => {
-    const guard = guardBeside(member, sharing);
-    return guard === null ? [] : [{
-      name: member.name,
-      field: member.hosts.get(host)!,
-      verdict: "OPENS",
-      rule: "host/slashes",
-      effect: "paths are matched with repeated slashes merged and %2F decoded",
-      difference: "paths are matched as they are received, so protected paths of " +
-        `${guard.name}, written with // or %2F, are forwarded here`,
-      remedy: `Start the proxies with ${flags}, and lint as well`,
     }];
   });
 }

@@ -7,7 +7,6 @@ import type { NginxAnnotations } from "../../controller/translate/annotations/ng
 import { isCanary } from "../../controller/translate/annotations/nginx/refusals.ts";
 import { annotationsOf } from "./annotation_findings.ts";
 import type { Finding } from "./finding.ts";
-import { guardsOf } from "./guarded_paths.ts";
 import type { JudgedIngress } from "./judgement.ts";
 
 export interface MemberPath {
@@ -31,7 +30,6 @@ export interface Member {
   readonly paths: ReadonlySet<string>;
   /** By `namespace/service:port`, the field of the first backend. */
   readonly services: ReadonlyMap<string, string>;
-  readonly guards: ReadonlySet<string>;
   readonly isCanary: boolean;
   /** `metadata.creationTimestamp`; null in files that people wrote. */
   readonly created: string | null;
@@ -65,7 +63,6 @@ export function memberOf(judged: JudgedIngress): Member {
   return {
     ...{ judged, name: judged.name, namespace, annotations, hosts, written, services },
     paths: new Set(written.map(({ host, path }) => `${host} ${path}`)),
-    guards: guardsOf(annotations),
     isCanary: isCanary(annotations),
     created: asText(fieldOf(judged.ingress.metadata, "creationTimestamp")),
   };

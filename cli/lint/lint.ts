@@ -53,7 +53,7 @@ export function lint(
 ): LintResult {
   const resources = watched(manifests.resources, options);
   const { judged, others } = judge(resources, options, clock);
-  const shared = Map.groupBy(hostFindings(judged, options), ({ name }) => name);
+  const shared = Map.groupBy(hostFindings(judged), ({ name }) => name);
   const objects = manifests.files.flatMap((file) => file.objects);
   const ingresses = judged
     .map((one) => lintOne(one, shared.get(one.name) ?? [], manifests, options))

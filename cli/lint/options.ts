@@ -63,16 +63,6 @@ export const LINT_OPTIONS = defineOptions({
     value: "FILE|NAMESPACE/NAME",
     help: "The ConfigMap that ingress-nginx was started with: a file, or one in the folders.",
   },
-  mergeSlashes: {
-    type: "boolean",
-    reason: "as for proxies",
-    help: "The proxies run with --merge-slashes.",
-  },
-  refuseEscapedSlashes: {
-    type: "boolean",
-    reason: "as for proxies",
-    help: "The proxies run with --refuse-escaped-slashes.",
-  },
   acceptUnsupported: {
     type: "string",
     value: "NAME,…",
@@ -92,8 +82,6 @@ export interface LintOptions {
   readonly controllerNames: readonly string[];
   /** Empty for all. */
   readonly watchNamespaces: readonly string[];
-  readonly mergeSlashes: boolean;
-  readonly refuseEscapedSlashes: boolean;
   readonly acceptUnsupported: readonly string[];
   readonly allowAcceptUnsupportedAnnotation: boolean;
 }
@@ -127,8 +115,6 @@ export function parseLintCommand(args: readonly string[]): ParsedCommand {
         nginxClasses: options.nginxClass,
         controllerNames: options.controllerName,
         watchNamespaces: [...new Set(options.watchNamespace)],
-        mergeSlashes: options.mergeSlashes,
-        refuseEscapedSlashes: options.refuseEscapedSlashes,
         acceptUnsupported: options.acceptUnsupported.flatMap(namesOf),
         allowAcceptUnsupportedAnnotation: options.allowAcceptUnsupportedAnnotation,
       },

@@ -152,7 +152,10 @@ Deno.test("the task lints a folder, with short and long flags", async () => {
   const folder = await run("tests/golden/lint/folder", "--output=text");
   assert.equal(folder.code, 2);
   assert.match(folder.out, /6-broken\.yaml:4:1/);
-  const opens = await run("tests/golden/lint/folder/4-opens.yaml");
+  const opens = await run(
+    "tests/golden/lint/folder/3-breaks.yaml",
+    "tests/golden/lint/folder/4-opens.yaml",
+  );
   assert.equal(opens.code, 1);
 });
 

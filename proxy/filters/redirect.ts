@@ -4,6 +4,7 @@
  * although they look like a path.
  */
 import { STATUS_CODES } from "node:http";
+import { decodedPath } from "../../shared/path/decoded_path.ts";
 import type { FilterSpec } from "../../shared/snapshot/types.ts";
 import { fieldsOf } from "../http/fields.ts";
 import { type Exchange, NO_BODY, ResponseHead } from "../http/message.ts";
@@ -11,11 +12,13 @@ import type { Filter } from "./filter.ts";
 
 type Redirect = Extract<FilterSpec, { readonly kind: "redirect" }>;
 
-export function redirect({ status, location, path }: Redirect): Filter {
+export function redirect({ status, location, path, decoded }: Redirect): Filter {
   const isPath = location.startsWith("/");
   return {
     request: (x) => {
-      if (path !== undefined && x.request.path !== path) return null;
+      const { path: requested } = x.request;
+      const compared = decoded === true ? decodedPath(requested) : requested;
+      if (path !== undefined && compared !== path) return null;
       const head = new ResponseHead();
       head.status = status;
       head.reason = STATUS_CODES[status] ?? "";

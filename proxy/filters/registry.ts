@@ -14,6 +14,7 @@ import { FilterChain } from "./filter_chain.ts";
 import { grpcWeb, isGrpcWeb } from "./grpc_web.ts";
 import { requestHeaders, responseHeaders } from "./header_change.ts";
 import { maxForwards } from "./max_forwards.ts";
+import { receivedPath } from "./received_path.ts";
 import { redirect } from "./redirect.ts";
 import { requestHost } from "./request_host.ts";
 import { rewrite } from "./rewrite.ts";
@@ -40,10 +41,11 @@ export const MAKERS: FilterMakers = {
 };
 
 /** Kinds that the proxy adds by itself. */
-type OwnKind = "max-forwards" | "grpc-web";
+type OwnKind = "received-path" | "max-forwards" | "grpc-web";
 
 /** Filters of one kind keep the order of the snapshot: those of the route, then the backend's. */
 const REQUEST_ORDER: readonly (Kind | OwnKind)[] = [
+  "received-path",
   // nginx responds with `return` before it checks who sends the request.
   "redirect",
   "rewrite",
@@ -64,6 +66,7 @@ const RESPONSE_ORDER: readonly (Kind | OwnKind)[] = [
   "access",
   "rewrite",
   "redirect",
+  "received-path",
 ];
 
 interface Made {
@@ -71,6 +74,7 @@ interface Made {
   readonly filter: Filter;
 }
 
+const RECEIVED_PATH: Made = { kind: "received-path", filter: receivedPath };
 const MAX_FORWARDS: Made = { kind: "max-forwards", filter: maxForwards };
 const GRPC_WEB: Made = { kind: "grpc-web", filter: grpcWeb };
 
@@ -81,14 +85,17 @@ export class RouteFilters {
   readonly #extended = new Map<Made, FilterChain>();
   readonly chain: FilterChain | null;
 
+  /** @param decoded Whether the routes are compared with decoded paths. */
   constructor(
     specs: readonly FilterSpec[],
     makers: FilterMakers = MAKERS,
     services: FilterServices = {},
+    decoded = false,
   ) {
-    this.#made = specs.map((spec) => {
+    const made = specs.map((spec) => {
       return { kind: spec.kind, filter: make(makers, spec.kind, spec, services) };
     });
+    this.#made = decoded ? [RECEIVED_PATH, ...made] : made;
     this.chain = this.#made.length === 0 ? null : chainOf(this.#made);
   }
 

@@ -3,11 +3,12 @@
  * whose groups they name. Out: a filter that rewrites the target of requests, or redirects to it. What
  * the client has sent stays in the record of the exchange, for logs.
  *
- * As nginx's `rewrite`, but for two things: paths are those of the request, with its escapes, and a new
- * path that an upstream could read in two ways is refused.
+ * As nginx's `rewrite`, but that a new path which an upstream could read in two ways is refused, and that
+ * paths have their escapes unless the route is compared with decoded ones.
  */
 import { STATUS_CODES } from "node:http";
 import { isCanonicalPath } from "../../shared/path/canonical_path.ts";
+import { decodedPath, escapedPath, escapeOf } from "../../shared/path/decoded_path.ts";
 import type { FilterSpec } from "../../shared/snapshot/types.ts";
 import { ProxyError } from "../errors.ts";
 import { changedFields } from "../http/changed_fields.ts";
@@ -51,18 +52,25 @@ export function rewrite(spec: Rewrite): Filter {
 /** How targets of requests are rewritten; that throws a ProxyError for one that cannot be. */
 export function rewriting(spec: Rewrite): (path: string, query: string) => Target {
   const { pattern, dropsQuery = false, redirects = false } = spec;
+  const decoded = spec.decoded === true;
   const compiled = pattern === undefined ? null : compileSearch(pattern);
   if (compiled?.ok === false) throw new Error(compiled.reason);
   const expression = compiled?.expression ?? null;
   return (requested, requestedQuery) => {
-    const groups = expression === null ? NO_GROUPS : expression.exec(requested);
+    const text = decoded ? decodedPath(requested) : requested;
+    if (text === null) throw new ProxyError("bad_target");
+    const groups = expression === null ? NO_GROUPS : expression.exec(text);
     // The route's expression has matched, so that this one must.
     if (groups === null) throw new ProxyError("route_broken", "rewrite: the pattern has no match");
-    const path = joined(spec.path, groups);
-    const own = spec.query === undefined ? "" : joined(spec.query, groups);
+    const inQuery = decoded && /[%+]/.test(requested) ? inArguments : asIs;
+    const written = joined(spec.path, groups, redirects ? inQuery : asIs);
+    const path = !decoded ? written : redirects ? locationOf(written) : escapedPath(written);
+    const own = spec.query === undefined ? "" : joined(spec.query, groups, inQuery);
     const query = queryOf(own, dropsQuery ? "" : requestedQuery);
     const { forwardedPrefix: prefix } = spec;
-    const forwardedPrefix = prefix === undefined ? null : joined(prefix, groups);
+    const forwardedPrefix = prefix === undefined
+      ? null
+      : joined(prefix, groups, decoded ? inHeader : asIs);
     const size = path.length + query.length + (forwardedPrefix?.length ?? 0);
     if (size > MAX_TARGET) throw new ProxyError("target_too_long");
     if (!redirects && !path.startsWith("/")) {
@@ -77,10 +85,41 @@ export function rewriting(spec: Rewrite): (path: string, query: string) => Targe
 
 const NO_GROUPS: readonly string[] = [];
 
-function joined(parts: Parts, groups: readonly (string | undefined)[]): string {
+function joined(
+  parts: Parts,
+  groups: readonly (string | undefined)[],
+  encode: (group: string) => string,
+): string {
   let text = "";
-  for (const part of parts) text += part.kind === "text" ? part.text : groups[part.group] ?? "";
+  for (const part of parts) {
+    text += part.kind === "text" ? part.text : encode(groups[part.group] ?? "");
+  }
   return text;
+}
+
+function asIs(group: string): string {
+  return group;
+}
+
+/** As nginx's NGX_ESCAPE_ARGS, which it uses where the request's path has escapes or a plus. */
+function inArguments(group: string): string {
+  return group.replace(/[^!-~]|[#%&+;?]/g, escapeOf);
+}
+
+/** What nginx leaves of these escapes in a redirect: up to the first question mark it decodes some. */
+function locationOf(url: string): string {
+  const mark = /\?|%3F/.exec(url);
+  const end = mark?.index ?? url.length;
+  const path = url.slice(0, end).replace(
+    /%2[6B]|%3B/g,
+    (digits) => String.fromCharCode(parseInt(digits.slice(1), 16)),
+  );
+  return mark === null ? path : `${path}?${url.slice(end + mark[0].length)}`;
+}
+
+/** Headers have visible ASCII. */
+function inHeader(group: string): string {
+  return group.replace(/[^!-~]/g, escapeOf);
 }
 
 /** With its `?`, or "". */

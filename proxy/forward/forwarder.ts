@@ -22,7 +22,7 @@ import { canGather, gather, type GatheredBody } from "./gathered_body.ts";
 import { type Body, type Exchange, NO_BODY, type ResponseHead } from "../http/message.ts";
 import { localReply } from "./local_reply.ts";
 import { isBlameless, isUnreachable, replayBody, RetryState } from "./retry.ts";
-import { NO_ROUTE, type RouteTable } from "../router/table.ts";
+import { BAD_PATH, type RouteTable } from "../router/table.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { Tunnels } from "./tunnel.ts";
 import type { PendingRequests } from "../upstream/pending_requests.ts";
@@ -88,7 +88,10 @@ export class Forwarder {
     if (ownMarks >= MAX_OWN_MARKS) {
       return this.#localReply(exchange, new ProxyError("loop_detected"));
     }
-    if (place === NO_ROUTE) return this.#localReply(exchange, new ProxyError("no_route"));
+    if (place < 0) {
+      const code = place === BAD_PATH ? "bad_target" : "no_route";
+      return this.#localReply(exchange, new ProxyError(code));
+    }
     telemetry.routed(exchange.record, table.counters(place));
     let route = table.target(place);
     if (route.action.kind === "split") route = route.action.backends.choose();
@@ -199,7 +202,7 @@ export class Forwarder {
   /** The setting of the route, if it has one; else that of the host, also where no route matches. */
   #isRedirected(host: string, place: number): boolean {
     const { table } = this.#context;
-    const ofRoute = place === NO_ROUTE ? null : table.target(place).httpsRedirect;
+    const ofRoute = place < 0 ? null : table.target(place).httpsRedirect;
     return ofRoute ?? table.redirectsToHttps(host);
   }
 

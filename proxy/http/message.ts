@@ -19,6 +19,8 @@ export class RequestHead {
   authority = "";
   /** Canonical, as `shared/path/canonical_path.ts` makes it. */
   path = "";
+  /** The path as the client has sent it. */
+  received = "";
   /** With its `?`, or "". */
   query = "";
   /** 10, 11 or 20 (HTTP/1.0, HTTP/1.1, HTTP/2). */

@@ -156,6 +156,7 @@ function readTarget(
   const canonical = canonicalPath(raw, paths);
   if (!canonical.ok) return "bad_target";
   head.path = canonical.path;
+  head.received = raw;
   return null;
 }
 

@@ -69,6 +69,7 @@ export function readRequestHead(
   head.host =
     head.authority =
     head.path =
+    head.received =
     head.query =
     head.upgrade =
       "";
@@ -136,6 +137,7 @@ function methodProblem(method: string): HeadProblem | null {
 let lastTarget = "";
 let lastPaths: PathOptions | null = null;
 let lastPath = "";
+let lastReceived = "";
 let lastQuery = "";
 
 function readPath(target: string, head: RequestHead, paths: PathOptions): HeadProblem | null {
@@ -144,14 +146,17 @@ function readPath(target: string, head: RequestHead, paths: PathOptions): HeadPr
       if (TARGET[target.charCodeAt(i)] === 0) return malformed("bad byte in :path");
     }
     const mark = target.indexOf("?");
-    const canonical = canonicalPath(mark === -1 ? target : target.slice(0, mark), paths);
+    const received = mark === -1 ? target : target.slice(0, mark);
+    const canonical = canonicalPath(received, paths);
     if (!canonical.ok) return refused("bad_target");
     lastTarget = target;
     lastPaths = paths;
     lastPath = canonical.path;
+    lastReceived = received;
     lastQuery = mark === -1 ? "" : target.slice(mark);
   }
   head.path = lastPath;
+  head.received = lastReceived;
   head.query = lastQuery;
   return null;
 }

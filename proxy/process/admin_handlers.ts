@@ -18,7 +18,7 @@ import { serialiseSnapshot } from "../../shared/snapshot/serialise.ts";
 import { prefersJson } from "../http/accept.ts";
 import { httpsLocation } from "../http/https_location.ts";
 import { memoryInUse } from "../listen/overload.ts";
-import { explain, type Explanation, turnedOffBy } from "../router/explain.ts";
+import { explain, type Explanation, matchedPath, turnedOffBy } from "../router/explain.ts";
 import { METRICS_CONTENT_TYPE, streamPieces } from "../telemetry/exposition.ts";
 import type { ConfigurationState } from "./sources.ts";
 import type { TelemetryHub } from "../telemetry/hub.ts";
@@ -140,13 +140,13 @@ function redirectOf(
 
 /** The explanation as data, without chains and keys. */
 function plain(url: RequestedUrl, explanation: Explanation, snapshot: Snapshot) {
-  const { path, outcome, considered, certificate: { by, certificate, because } } = explanation;
+  const { outcome, considered, certificate: { by, certificate, because } } = explanation;
   const action = actionOf(explanation);
   const upstreams = upstreamsOf(action).flatMap((id) => upstreamOf(snapshot, id) ?? []);
   return {
     url: `${url.scheme}://${url.host}${url.rawPath}${url.query}`,
     host: url.host,
-    path: path.ok ? path.path : null,
+    path: matchedPath(explanation),
     outcome,
     upstream: upstreams[0] ?? null,
     ...(upstreams.length > 1 ? { upstreams } : {}),
@@ -165,11 +165,12 @@ function describe(
   snapshot: Snapshot,
   redirect: string | null,
 ): string {
-  const { path, outcome, considered, certificate: choice, redirect: setting } = explanation;
+  const { outcome, considered, certificate: choice, redirect: setting } = explanation;
   const action = actionOf(explanation);
   const turnedOff = turnedOffBy(setting);
   const lines = [`${url.scheme}://${url.host}${url.rawPath}${url.query}`];
-  if (path.ok && path.path !== url.rawPath) lines.push(`  matched as ${path.path}`);
+  const matched = matchedPath(explanation);
+  if (matched !== null && matched !== url.rawPath) lines.push(`  matched as ${matched}`);
   if (redirect !== null) {
     lines.push(
       `Redirect: 308 to ${redirect}, as ${setting?.because}; what follows is for HTTPS`,

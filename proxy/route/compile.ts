@@ -2,7 +2,7 @@
  * Routes of a snapshot as the forwarder uses them. In: actions, filter sets and policies, and the
  * upstreams that there are. Out: compiled routes, the very same for routes that do the same.
  */
-import type { Action, FilterSet, Policy, Route } from "../../shared/snapshot/types.ts";
+import type { Action, FilterSet, PathMatch, Policy, Route } from "../../shared/snapshot/types.ts";
 import type { PartDelta } from "../config/part_diff.ts";
 import {
   type FilterMakers,
@@ -17,7 +17,9 @@ import type { CompiledAction, CompiledRoute, HttpUpstream } from "./route.ts";
 import { WeightedChoice } from "./weighted_choice.ts";
 
 /** What of a route decides what its requests get, besides the action. */
-type Settings = Pick<Route, "filterSet" | "policy" | "httpsRedirect">;
+type Settings = Pick<Route, "filterSet" | "policy" | "httpsRedirect"> & {
+  readonly match?: { readonly path: Pick<PathMatch, "decoded"> };
+};
 
 const NO_SETTINGS: Settings = {};
 
@@ -29,7 +31,7 @@ export class RouteCompiler {
   readonly #defaultPolicy: RoutePolicy;
   readonly #filterSets = new Map<string, FilterSet>();
   readonly #policies = new Map<string, RoutePolicy>();
-  /** By the ids of the route's filter set and the backend's. */
+  /** By the ids of the route's filter set and the backend's, and what its path is compared with. */
   #filters = new Map<string, RouteFilters>();
   /** Of each upstream the one without filters and policy: a map of its own would cost 200 bytes. */
   readonly #plain = new WeakMap<HttpUpstream, CompiledRoute>();
@@ -83,7 +85,9 @@ export class RouteCompiler {
       return this.#forward(upstream, withPolicy(settings, policy), filterSet);
     }
     const { filterSet, policy, httpsRedirect } = settings;
-    const key = JSON.stringify([filterSet, policy, httpsRedirect, backends]);
+    const key = JSON.stringify([
+      ...[filterSet, policy, httpsRedirect, isDecoded(settings), backends],
+    ]);
     let route = this.#splits.get(key);
     if (route === undefined) this.#splits.set(key, route = this.#split(backends, settings));
     return route;
@@ -124,7 +128,8 @@ export class RouteCompiler {
       return this.#route({ kind: "reply", code: "route_broken", reason }, settings, filterSet);
     }
     const { policy, httpsRedirect } = settings;
-    if ((settings.filterSet ?? filterSet ?? policy ?? httpsRedirect) === undefined) {
+    const decoded = settings.match?.path.decoded;
+    if ((settings.filterSet ?? filterSet ?? policy ?? httpsRedirect ?? decoded) === undefined) {
       let plain = this.#plain.get(upstream);
       if (plain === undefined) {
         plain = this.#route({ kind: "forward", upstream }, NO_SETTINGS, undefined);
@@ -134,7 +139,7 @@ export class RouteCompiler {
     }
     let known = this.#forwards.get(upstream);
     if (known === undefined) this.#forwards.set(upstream, known = new Map());
-    const key = [settings.filterSet, filterSet, policy, httpsRedirect].join("\n");
+    const key = [settings.filterSet, filterSet, policy, httpsRedirect, decoded].join("\n");
     let route = known.get(key);
     if (route === undefined) {
       route = this.#route({ kind: "forward", upstream }, settings, filterSet);
@@ -149,7 +154,7 @@ export class RouteCompiler {
     backendFilters: string | undefined,
   ): CompiledRoute {
     const policy = this.#policyOf(settings.policy);
-    const filters = this.#filtersOf(settings.filterSet, backendFilters);
+    const filters = this.#filtersOf(settings, backendFilters);
     const { httpsRedirect = null } = settings;
     return Object.freeze({ action, policy, filters, httpsRedirect });
   }
@@ -161,13 +166,15 @@ export class RouteCompiler {
     return policy;
   }
 
-  #filtersOf(ofRoute: string | undefined, ofBackend: string | undefined): RouteFilters {
-    if (ofRoute === undefined && ofBackend === undefined) return NO_FILTERS;
-    const key = JSON.stringify([ofRoute, ofBackend]);
+  #filtersOf(settings: Settings, ofBackend: string | undefined): RouteFilters {
+    const { filterSet: ofRoute } = settings;
+    const decoded = isDecoded(settings);
+    if (ofRoute === undefined && ofBackend === undefined && !decoded) return NO_FILTERS;
+    const key = JSON.stringify([ofRoute, ofBackend, decoded]);
     let filters = this.#filters.get(key);
     if (filters === undefined) {
       const specs = [...this.#specsOf(ofRoute), ...this.#specsOf(ofBackend)];
-      filters = new RouteFilters(specs, this.#makers, this.#services);
+      filters = new RouteFilters(specs, this.#makers, this.#services, decoded);
       this.#filters.set(key, filters);
     }
     return filters;
@@ -179,6 +186,10 @@ export class RouteCompiler {
     if (set === undefined) throw new Error(`no filter set ${id}`);
     return set.filters;
   }
+}
+
+function isDecoded({ match }: Settings): boolean {
+  return match?.path.decoded === true;
 }
 
 /** @param policy of a backend, if it has one. */

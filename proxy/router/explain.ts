@@ -8,6 +8,7 @@ import {
   canonicalPath,
   type PathOptions,
 } from "../../shared/path/canonical_path.ts";
+import { decodedPath, escapedPath } from "../../shared/path/decoded_path.ts";
 import { staysPlain } from "../../shared/host/plain_hosts.ts";
 import type { Action, Certificate, Route, Snapshot } from "../../shared/snapshot/types.ts";
 import { brokenMatch } from "./conditions.ts";
@@ -20,7 +21,12 @@ import {
   type RequestDetails,
 } from "./losers.ts";
 import { compilePattern } from "../http/pattern.ts";
-import { compileTable } from "./table.ts";
+import { BAD_PATH, compileTable } from "./table.ts";
+
+/** See `PATH_MATCH`. */
+const UNDECIDED =
+  "routes of the host are compared with the decoded path, which leads above the root " +
+  "or to another route than the path as it is";
 
 export interface Explanation {
   readonly host: string;
@@ -48,6 +54,13 @@ export interface RedirectChoice {
 export function turnedOffBy(redirect: RedirectChoice | null): string | null {
   if (redirect === null || redirect.redirects || redirect.by === "certificate") return null;
   return redirect.because;
+}
+
+/** The path as the winner is compared with it; null where it is refused. */
+export function matchedPath({ path, rawPath, outcome }: Explanation): string | null {
+  if (!path.ok) return null;
+  const isDecoded = outcome.kind === "route" && outcome.route.match.path.decoded === true;
+  return isDecoded ? escapedPath(decodedPath(rawPath) ?? "") : path.path;
 }
 
 export type Outcome =
@@ -91,8 +104,13 @@ export function explain(
     return { kind: "route", route, ...(problem === null ? {} : { problem }) };
   });
   const { listener } = request;
-  const asked = { host, path: path.path, ...request };
-  const outcome = table.match(host, path.path, matchedRequest(asked), listener) ?? { kind: "none" };
+  const asked = { host, path: path.path, received: rawPath, ...request };
+  const place = table.find(host, path.path, matchedRequest(asked), listener);
+  const outcome: Outcome = place >= 0
+    ? table.target(place)
+    : place === BAD_PATH
+    ? { kind: "refused", reason: UNDECIDED }
+    : { kind: "none" };
   const winner = outcome.kind === "route" ? outcome.route : null;
   const considered = losers(snapshot, asked, winner);
   const redirect = chooseRedirect(snapshot, host, winner, certificate);

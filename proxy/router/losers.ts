@@ -3,6 +3,7 @@
  * host takes the request's, each with the first reason against it, in a sentence.
  */
 import { BUILT_IN_LISTENERS } from "../../shared/snapshot/built_in_listeners.ts";
+import { decodedPath, decodedRoutePath } from "../../shared/path/decoded_path.ts";
 import type { Route, RouteMatch, Snapshot } from "../../shared/snapshot/types.ts";
 import { Conditions, isUnconditional } from "./conditions.ts";
 import { hostPatternTakes, patternsOf } from "./host.ts";
@@ -32,6 +33,8 @@ export interface ExplainedRequest extends RequestDetails {
   readonly host: string;
   /** Canonical. */
   readonly path: string;
+  /** As the client has sent it. */
+  readonly received: string;
 }
 
 export interface Considered {
@@ -41,9 +44,12 @@ export interface Considered {
 }
 
 /** As the router looks at it. */
-export function matchedRequest({ method, query, host, headers }: ExplainedRequest): MatchedRequest {
+export function matchedRequest(
+  { method, query, host, headers, received }: ExplainedRequest,
+): MatchedRequest {
   return {
     method,
+    received,
     query,
     header(name) {
       if (name === "host") return host;
@@ -107,8 +113,11 @@ class Reasons {
     return this.#path(match) ?? this.#conditions(match) ?? this.#order(route);
   }
 
-  #path({ path: { type, value, written } }: RouteMatch): string | null {
-    const { path } = this.#request;
+  #path({ path: match }: RouteMatch): string | null {
+    const { type, written, decoded } = match;
+    const { path: canonical, received } = this.#request;
+    const path = decoded ? decodedPath(received) ?? "" : canonical;
+    const value = decoded && type !== "Regex" ? decodedRoutePath(match.value) : match.value;
     switch (type) {
       case "Exact":
         return value === path ? null : `Exact ${value} matches this path only`;
@@ -149,7 +158,8 @@ class Reasons {
 
   /** Of a route that would take the request, were there no other. */
   #order({ match }: Route): string {
-    const winner = this.#winner!;
+    const winner = this.#winner;
+    if (winner === null) return "it matches one form of the path, and another route the other";
     const won = winner.match;
     const [mine, other] = [match.path, won.path];
     const isPlain = isUnconditional(match) && isUnconditional(won);

@@ -10,7 +10,11 @@
  * segment; steps without a choice are joined into one, so memory grows with the number of routes and
  * not with the length of their paths. A lookup reads each byte of the path at most a few times,
  * whatever the path and the routes hold. Only StringPrefix and Regex paths are compared one by one.
+ *
+ * Routes that are compared with decoded paths have a tree of their own within. Where others stand beside
+ * them, a request must lead to the same route in both: what one form protects, the other cannot open.
  */
+import { decodedPath, decodedRoutePath } from "../../shared/path/decoded_path.ts";
 import type { PathMatch, RouteMatch } from "../../shared/snapshot/types.ts";
 import { Candidates, NONE } from "./candidates.ts";
 import { Conditions, isUnconditional } from "./conditions.ts";
@@ -39,6 +43,9 @@ interface Compared {
   readonly conditions: Conditions | null;
 }
 
+/** The path of the request leads nowhere: nginx refuses it, or its two forms have different routes. */
+export const REFUSED = -2;
+
 /** Higher than all numbers. */
 const NO_LIMIT = 0x7fffffff;
 
@@ -50,9 +57,20 @@ export class PathTree {
   #candidates: Candidates | null = null;
   /** In order of precedence; null for none. */
   #compared: Compared[] | null = null;
+  /** For decoded paths; null for most. */
+  #decoded: PathTree | null = null;
+  /** Whether this tree counts too where there is one for decoded paths. */
+  #isMixed = false;
 
   /** Numbers are places in this list. */
   constructor(matches: readonly RouteMatch[], compile: PatternCompiler = compilePattern) {
+    if (matches.some(({ path }) => path.decoded)) {
+      this.#decoded = new PathTree(matches.map(inDecodedForm), compile);
+      // So that `find` looks further.
+      this.#compared = [];
+      this.#isMixed = !matches.every(({ path }) => path.decoded);
+      if (!this.#isMixed) return;
+    }
     for (const [number, match] of matches.entries()) {
       const conditions = isUnconditional(match) ? null : new Conditions(match, compile);
       const { path } = match;
@@ -75,13 +93,21 @@ export class PathTree {
     this.#settle();
   }
 
-  /** The number of the match that wins for a canonical path, or `NONE`. */
+  /** The number of the match that wins for a canonical path, or `NONE`, or `REFUSED`. */
   find(path: string, request: MatchedRequest): number {
     const place = this.#place(path);
     return place >= NONE && this.#compared === null ? place : this.#decide(place, path, request);
   }
 
   #decide(place: number, path: string, request: MatchedRequest): number {
+    if (this.#decoded === null) return this.#compare(place, path, request);
+    const decoded = decodedPath(request.received || path);
+    if (decoded === null) return REFUSED;
+    const found = this.#decoded.find(decoded, request);
+    return !this.#isMixed || found === this.#compare(place, path, request) ? found : REFUSED;
+  }
+
+  #compare(place: number, path: string, request: MatchedRequest): number {
     const view = new RequestView(request);
     let best = place >= 0 ? place : NO_LIMIT;
     if (this.#candidates !== null) best = this.#candidates.find(place, view, best);
@@ -182,12 +208,20 @@ export class PathTrees {
   }
 }
 
+/** To be compared with decoded paths. */
+function inDecodedForm({ path: { type, value }, ...conditions }: RouteMatch): RouteMatch {
+  return {
+    path: { type, value: type === "Regex" ? value : decodedRoutePath(value) },
+    ...conditions,
+  };
+}
+
 /** Canonical paths have no blanks; patterns and conditions may. */
 function keyOf(matches: readonly RouteMatch[]): string {
   let key = "";
   for (const match of matches) {
-    const { type, value } = match.path;
-    const isPlain = type !== "Regex" && isUnconditional(match);
+    const { type, value, decoded = false } = match.path;
+    const isPlain = type !== "Regex" && !decoded && isUnconditional(match);
     key += isPlain ? `${type} ${value} ` : `${JSON.stringify(match)} `;
   }
   return key;

@@ -6,6 +6,8 @@
 /** What a codec has of a request. */
 export interface MatchedRequest {
   readonly method: string;
+  /** The path as the client has sent it; missing or empty: as the canonical one. */
+  readonly received?: string;
   /** With its `?`, or "". */
   readonly query: string;
   /**

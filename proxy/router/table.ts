@@ -16,17 +16,19 @@ import type {
   Snapshot,
 } from "../../shared/snapshot/types.ts";
 import { Bindings, type NumberedBinding } from "./bindings.ts";
-import { NONE } from "./candidates.ts";
 import { NO_HOST } from "./host.ts";
 import { HttpsRedirects } from "./https_redirects.ts";
 import { Interned } from "./interned.ts";
 import { type HostEntry, type HostRules, ListenerIndex } from "./listener_hosts.ts";
-import { PathTrees } from "./path.ts";
+import { PathTrees, REFUSED } from "./path.ts";
 import { compilePattern, type PatternCompiler } from "../http/pattern.ts";
 import { type MatchedRequest, PLAIN_REQUEST } from "./request_view.ts";
 
 /** No route takes the request, and there is no default action. */
 export const NO_ROUTE = -1;
+
+/** The request gets 400: which of the host's routes its path is meant for cannot be told. */
+export const BAD_PATH = -2;
 
 /** What a route is bound to. */
 export interface Binding<T> {
@@ -111,7 +113,8 @@ export class RouteTable<T> {
   }
 
   /**
-   * The place of what the request is bound to, until the table's next change, or `NO_ROUTE`.
+   * The place of what the request is bound to, until the table's next change; below 0 it is `NO_ROUTE` or
+   * `BAD_PATH`.
    * `host` is in lower case without port and last dot ("" for none), `path` canonical.
    */
   find(
@@ -126,12 +129,14 @@ export class RouteTable<T> {
       const start = common.find(host);
       if (start !== NO_HOST) {
         const number = this.#trees.tree(common.beside).find(path, request);
-        if (number !== NONE) return this.#bindings.place(start, number);
+        if (number >= 0) return this.#bindings.place(start, number);
+        if (number === REFUSED) return BAD_PATH;
       }
     } else {
       for (const start of this.#hosts.find(listener, host)) {
         const number = this.#trees.tree(this.#bindings.tree(start)).find(path, request);
-        if (number !== NONE) return this.#bindings.place(start, number);
+        if (number >= 0) return this.#bindings.place(start, number);
+        if (number === REFUSED) return BAD_PATH;
       }
       if (!isBuiltIn) return NO_ROUTE;
     }
@@ -141,7 +146,7 @@ export class RouteTable<T> {
   /** The target of what it finds, or null. */
   match(host: string, path: string, request?: MatchedRequest, listener?: string): T | null {
     const place = this.find(host, path, request, listener);
-    return place === NO_ROUTE ? null : this.target(place);
+    return place < 0 ? null : this.target(place);
   }
 
   /** Of a place, as is the next one; see `Binding`. */

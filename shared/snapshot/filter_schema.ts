@@ -46,6 +46,10 @@ const ACCESS = object({
   satisfy: Type.Optional(Type.Literal("any", { remedy: "remove it: all checks must admit" })),
 }, { strict: true });
 
+const DECODED = Type.Optional(
+  Type.Literal(true, { remedy: "remove it: it is true or missing" }),
+);
+
 /** A redirect in place of the upstream's response; of several the first counts. */
 const REDIRECT = object({
   kind: Type.Literal("redirect"),
@@ -54,6 +58,8 @@ const REDIRECT = object({
   location: formed(redirectLocation),
   /** The only path that is redirected; missing: all of the route. */
   path: Type.Optional(formed(redirectedPath)),
+  /** The path of the request is decoded before it is compared; see `PATH_MATCH`. */
+  decoded: DECODED,
 }, { strict: true });
 
 /** Host of requests to the upstream: its parts in one. */
@@ -98,6 +104,8 @@ const REWRITE = object({
   redirects: Type.Optional(Type.Boolean()),
   /** X-Forwarded-Prefix of the request for the upstream, in place of the client's. */
   forwardedPrefix: Type.Optional(REWRITE_PARTS),
+  /** The pattern is searched in the decoded path, and the new one is escaped; see `PATH_MATCH`. */
+  decoded: DECODED,
 }, { strict: true });
 
 /** One vocabulary for annotations, filters of the Gateway API and policies. */

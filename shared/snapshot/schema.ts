@@ -63,15 +63,19 @@ export const VERSION_OF_FILE = { epoch: "file", seen: {} };
  * every path that begins with it. Regex: one that the whole path must match.
  * Values but those of Regex are canonical as `shared/path/canonical_path.ts` makes them.
  * `written`, of Regex alone, is the text that a user wrote, where the value was made from it.
+ * `decoded`: requests are compared by their path as nginx has it (`shared/path/decoded_path.ts`), with the
+ * value's escapes decoded, and are forwarded with the path that the client has sent. On a host that also
+ * has routes without it, both forms of a path must lead to the same route; others get 400.
  */
 export const PATH_MATCH = Type.Refine(
   object({
     type: Type.Enum(["Exact", "Prefix", "StringPrefix", "Regex"]),
     value: Type.String(),
     written: Type.Optional(Type.String()),
+    decoded: Type.Optional(Type.Literal(true, { remedy: "remove it: it is true or missing" })),
   }, {
     strict: true,
-    form: (match: { type: "Exact"; value: string; written?: string }) => {
+    form: (match: { type: "Exact"; value: string; written?: string; decoded?: true }) => {
       const path = readRoutePath(match.type, match.value);
       return path.ok ? { ok: true, value: { ...match, ...path.match } } : {
         ok: false,

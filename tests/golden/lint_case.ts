@@ -20,8 +20,6 @@ export const LINT_DEFAULTS: LintOptions = {
   nginxClasses: ["nginx"],
   controllerNames: ["k8s.io/ingress-nginx"],
   watchNamespaces: [],
-  mergeSlashes: false,
-  refuseEscapedSlashes: false,
   acceptUnsupported: [],
   allowAcceptUnsupportedAnnotation: false,
 };
@@ -56,7 +54,7 @@ export function lintOutputs(): readonly (readonly [file: URL, text: string])[] {
   const plain = lintTexts(files);
   const accepted = lintTexts(
     files,
-    { acceptUnsupported: ["limit-rps"], mergeSlashes: true, refuseEscapedSlashes: true },
+    { acceptUnsupported: ["limit-rps"] },
     "ingress-nginx/ingress-nginx-controller",
   );
   return [

@@ -3,6 +3,7 @@
  * Out: rows of the table.
  */
 import { canonicalPath, isCanonicalPath } from "../../shared/path/canonical_path.ts";
+import { decodedPath, decodedRoutePath, escapedPath } from "../../shared/path/decoded_path.ts";
 import { CidrList } from "../../shared/net/cidr.ts";
 import {
   isToken,
@@ -133,6 +134,9 @@ const TEXTS: Readonly<
     (text) => canonicalPath(text, MERGING),
   ],
   "shared/path/canonical_path.ts isCanonicalPath": [[["/", ""]], isCanonicalPath],
+  "shared/path/decoded_path.ts decodedPath": [[["/", ""]], decodedPath],
+  "shared/path/decoded_path.ts decodedRoutePath": [[["/", ""]], decodedRoutePath],
+  "shared/path/decoded_path.ts escapedPath": [[["/", ""]], escapedPath],
   "shared/path/requested_url.ts parseRequestedHeader": [[["a: ", ""]], parseRequestedHeader],
   "shared/path/requested_url.ts isToken": [[["a", "a"]], isToken],
   "proxy/http/fields.ts fieldsOf": [[["a", "a"]], (text) => {

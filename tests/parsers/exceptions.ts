@@ -370,6 +370,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
     reason: "Takes the same time for every value, or finds it in a map.",
     functions: {
       "controller/base/json.ts": ["describe"],
+      "shared/path/decoded_path.ts": ["escapeOf"],
       "controller/translate/ingress/path_entry.ts": ["unreadPath"],
       "controller/translate/routes/path_claims.ts": ["showHost"],
       "controller/translate/hosts/ownership.ts": ["Ownership.isOwn"],

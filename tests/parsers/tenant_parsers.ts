@@ -159,13 +159,13 @@ const TEXTS: Readonly<Record<string, TextReader>> = {
   ],
   "controller/translate/ingress/path.ts readPath": [
     MAX_ROUTE_PATH,
-    (text) => readPath(text, "Prefix"),
+    (text) => readPath(text, "Prefix", "nginx"),
     ["/", ""],
     ["/a", "/"],
   ],
   "controller/translate/annotations/nginx/location.ts regexLocation": [
     MAX_ROUTE_PATH,
-    regexLocation,
+    (text) => regexLocation(text, "nginx"),
     ["/(", ")"],
     ["/[", "]"],
     ["/a|(", "|"],
@@ -173,7 +173,7 @@ const TEXTS: Readonly<Record<string, TextReader>> = {
   ],
   "controller/translate/annotations/nginx/pcre_pattern.ts readPcre": [
     MAX_ROUTE_PATH,
-    readPcre,
+    (text) => readPcre(text, "nginx"),
     ["/(", ")"],
     ["/[", "]"],
     ["/", "{2}"],

@@ -31,7 +31,7 @@ function serverOf({ host, annotations, paths }: HostedIngress, port: number): st
   const locations = paths.flatMap(([path, type]) => {
     const body = locationBody(annotations);
     if (type === "Exact") return [`location = ${path} {${body}}`];
-    if (path === "/") return [`location / {${body}}`];
+    if (path === "/" || type !== "Prefix") return [`location ${path} {${body}}`];
     // A Prefix takes whole segments: updateServerLocations in internal/ingress/controller.
     return [`location ${path}/ {${body}}`, `location = ${path} {${body}}`];
   });

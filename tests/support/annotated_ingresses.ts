@@ -11,10 +11,12 @@ export interface AnnotatedIngress {
   /** Missing: any host. */
   readonly host?: string;
   readonly paths: readonly (readonly [path: string, pathType: string])[];
+  /** Whether it is of a class without the profile nginx, whatever the others have. */
+  readonly isOutside?: true;
 }
 
 const OPTIONS: TranslateOptions = {
-  ingressClasses: ["pingress"],
+  ingressClasses: ["pingress", "outside"],
   controllerNames: [],
   watchIngressWithoutClass: false,
   defaultBackend: null,
@@ -27,10 +29,14 @@ const OPTIONS: TranslateOptions = {
   version: { epoch: "test", seen: {} },
 };
 
-/** @param ports Of the endpoints, on the loopback address. */
+/**
+ * @param ports Of the endpoints, on the loopback address.
+ * @param profile Of all, unless `isOutside` says otherwise.
+ */
 export function annotatedSnapshot(
   ingresses: Readonly<Record<string, AnnotatedIngress>>,
   ports: readonly number[],
+  profile: "pingress" | "nginx" = "pingress",
 ): Snapshot {
   const service = {
     metadata: { namespace: "default", name: "web" },
@@ -47,7 +53,9 @@ export function annotatedSnapshot(
     endpoints: [{ addresses: ["127.0.0.1"] }],
   }));
   const backend = { service: { name: "web", port: { number: 80 } } };
-  const objects = Object.entries(ingresses).map(([name, { annotations, host, paths }]) => ({
+  const objects = Object.entries(ingresses).map((
+    [name, { annotations, host, paths, isOutside }],
+  ) => ({
     metadata: {
       namespace: "default",
       name,
@@ -57,7 +65,7 @@ export function annotatedSnapshot(
       ),
     },
     spec: {
-      ingressClassName: "pingress",
+      ingressClassName: isOutside ? "outside" : "pingress",
       rules: [{
         ...(host === undefined ? {} : { host }),
         http: { paths: paths.map(([path, pathType]) => ({ path, pathType, backend })) },
@@ -72,5 +80,6 @@ export function annotatedSnapshot(
     secrets: [],
     namespaces: [],
   };
-  return translate(cluster, null, OPTIONS, () => 0).snapshot;
+  const nginxClasses = profile === "nginx" ? ["pingress"] : [];
+  return translate(cluster, null, { ...OPTIONS, nginxClasses }, () => 0).snapshot;
 }

@@ -132,7 +132,7 @@ export class PublishedModels {
         ? { usesRegex: false, target: null }
         : null,
       regexPlaces: new RegexPlaces(),
-      hostPlaces: new HostPlaces(),
+      hostPlaces: new HostPlaces(ingress.profile),
       status: new LastStatus(),
     };
     this.#known.set(ingress, { routes, tls: tlsText, settings, model });
@@ -149,6 +149,7 @@ function isSameRoutes(a: readonly Route[], b: readonly Route[]): boolean {
     const other = b[i];
     return route === other ||
       (route.id === other.id && isSamePart(route.action, other.action) &&
+        route.match.path.decoded === other.match.path.decoded &&
         route.origin.field === other.origin.field);
   });
 }

@@ -54,9 +54,8 @@ export function readIngress(
   );
   return {
     ...value,
-    identity,
-    problems,
-    hostPlaces: new HostPlaces(),
+    ...{ identity, profile, problems },
+    hostPlaces: new HostPlaces(profile),
     regexPlaces: new RegexPlaces(),
     status: new LastStatus(),
   };

@@ -7,6 +7,7 @@
 import { readRoutePath } from "../../../shared/snapshot/route_path.ts";
 import type { PathMatch } from "../../../shared/snapshot/types.ts";
 import type { Profile } from "../model/profile.ts";
+import { inProfile } from "../model/route_place.ts";
 import { describe, isAbsent, quote } from "../../base/json.ts";
 
 export type PathReading =
@@ -28,18 +29,29 @@ export function readPathType(value: unknown, profile: Profile): PathType | null 
   return profile === "nginx" ? "StringPrefix" : "Prefix";
 }
 
-export function readPath(value: unknown, type: PathType): PathReading {
+/** In the profile nginx the text is what a decoded path must have: in it, a percent sign is one. */
+export function readPath(value: unknown, type: PathType, profile: Profile): PathReading {
   if (typeof value !== "string") {
     return { ok: false, reason: `is ${describe(value)} where text is meant` };
   }
-  const path = readRoutePath(type, value);
+  const isDecoded = profile === "nginx";
+  const text = isDecoded ? escaped(value) : value;
+  const path = readRoutePath(type, text);
   if (!path.ok) return path;
   // Both take the whole host: an Ingress of another type must not seem to have another path.
-  if (type === "StringPrefix" && path.match.value === "/") return readPath(value, "Prefix");
+  if (type === "StringPrefix" && path.match.value === "/") {
+    return readPath(value, "Prefix", profile);
+  }
   // One last slash of a Prefix says the same for whole segments, so it is nothing to warn of.
-  const isAsWritten = value === path.match.value ||
-    (type === "Prefix" && value === `${path.match.value}/` && path.match.value !== "/");
-  return { ok: true, match: path.match, normalised: !isAsWritten };
+  const isAsWritten = text === path.match.value ||
+    (type === "Prefix" && text === `${path.match.value}/` && path.match.value !== "/");
+  return { ok: true, match: inProfile(path.match, profile), normalised: !isAsWritten };
+}
+
+/** What cannot stand in a path, or would begin an escape. */
+function escaped(text: string): string {
+  if (!text.isWellFormed()) return text;
+  return text.replace(/[^!-~]+|[#%?\\]/gu, encodeURIComponent);
 }
 
 /** Shows a path that was refused, with the reason. */

@@ -12,7 +12,7 @@ import { NGINX_PREFIX } from "../annotations/nginx/table.ts";
 import type { BackendRef } from "../model/backend_ref.ts";
 import type { BackendWish } from "../model/backend_wish.ts";
 import type { Profile } from "../model/profile.ts";
-import { RoutePlace, WHOLE_HOST } from "../model/route_place.ts";
+import { inProfile, RoutePlace, WHOLE_HOST } from "../model/route_place.ts";
 import type { RouteSettings, RouteSettingsPool } from "../model/route_settings.ts";
 import type { PathModel, PathRewrite, RegexWish, WrittenPath } from "../model/source.ts";
 import { readBackend } from "./backend.ts";
@@ -48,7 +48,7 @@ export function readPathEntry(
   const isOwnRegex = written !== null && isRegex(written, reader.regex);
   // On a host whose paths are regular expressions, what is wrong with the path alone is right.
   const { value: match, problems } = recordProblems((list) =>
-    readMatch(entry, type ?? "Prefix", field, list.about(identity.ref))
+    readMatch(entry, type ?? "Prefix", field, profile, list.about(identity.ref))
   );
   if (written === null || host === null) {
     problems.forEach(({ field, severity, ...text }) => report[severity](field, text));
@@ -84,12 +84,15 @@ function readMatch(
   entry: unknown,
   type: PathType,
   field: string,
+  profile: Profile,
   report: Report,
 ): PathMatch | null {
   const written = fieldOf(entry, "path");
   const isSpecific = fieldOf(entry, "pathType") === "ImplementationSpecific";
-  if (isSpecific && (isAbsent(written) || written === "")) return WHOLE_HOST;
-  const reading = readPath(written, type);
+  if (isSpecific && (isAbsent(written) || written === "")) {
+    return inProfile(WHOLE_HOST, profile);
+  }
+  const reading = readPath(written, type, profile);
   if (!reading.ok) {
     report.error(`${field}.path`, {
       reason: "PathInvalid",
@@ -104,6 +107,14 @@ function readMatch(
       message: `path ${quote(written)} is served as ${quote(reading.match.value)}, the form in ` +
         "which requests are compared with it",
       remedy: `Write ${quote(reading.match.value)}`,
+    });
+  }
+  if (profile === "nginx" && /%[\da-f]{2}/i.test(String(written))) {
+    report.warning(`${field}.path`, {
+      reason: "PathNotCanonical",
+      message: `path ${quote(written)} has escapes, but is compared with decoded paths, as in ` +
+        `ingress-nginx: clients must send ${quote(reading.match.value)}`,
+      remedy: "Write the characters themselves",
     });
   }
   if (type !== "Exact" && looksLikePattern(reading.match.value)) {
@@ -127,10 +138,13 @@ function readWritten(entry: unknown): WrittenPath | null {
   return typeof path === "string" && path.startsWith("/") ? { path, type } : null;
 }
 
-function readRewrite(path: string, { rewrite, regex, pool }: PathReader): PathRewrite | null {
+function readRewrite(
+  path: string,
+  { rewrite, regex, pool, profile }: PathReader,
+): PathRewrite | null {
   if (rewrite === null || regex?.target === path) return null;
   const { wish, settings } = rewrite;
-  const reading = rewriteOf(wish, path);
+  const reading = rewriteOf(wish, path, profile);
   return reading.ok
     ? { settings: pool.withRewrite(settings, reading.filter), fault: null }
     : { settings, fault: reading.reason };

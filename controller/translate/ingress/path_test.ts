@@ -20,7 +20,7 @@ Deno.test("paths become the corresponding match", () => {
   ];
   for (const [type, written, value, normalised] of cases) {
     assert.deepEqual(
-      readPath(written, type),
+      readPath(written, type, "pingress"),
       { ok: true, match: { type, value }, normalised },
       `${type} ${written}`,
     );
@@ -29,9 +29,9 @@ Deno.test("paths become the corresponding match", () => {
 
 Deno.test("invalid paths are rejected", () => {
   for (const written of ["", "foo", "/a%zz", "/..", "/a?b", "/a\tb", "/\ud800", 5, null, ["/a"]]) {
-    assert.equal(readPath(written, "Prefix").ok, false, `${written}`);
+    assert.equal(readPath(written, "Prefix", "pingress").ok, false, `${written}`);
   }
-  assert.equal(readPath(`/${"a".repeat(40_000)}`, "Prefix").ok, false);
+  assert.equal(readPath(`/${"a".repeat(40_000)}`, "Prefix", "pingress").ok, false);
 });
 
 Deno.test("path types are those of the API, case-sensitive", () => {
@@ -54,7 +54,11 @@ Deno.test("a string prefix keeps its last slash, and / is the whole host in both
       ["/", { type: "Prefix", value: "/" }],
     ] as const
   ) {
-    assert.deepEqual(readPath(written, "StringPrefix"), { ok: true, match, normalised: false });
+    assert.deepEqual(readPath(written, "StringPrefix", "pingress"), {
+      ok: true,
+      match,
+      normalised: false,
+    });
   }
 });
 

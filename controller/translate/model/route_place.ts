@@ -6,11 +6,17 @@
 import { isSamePart } from "../../../shared/snapshot/equality.ts";
 import type { Action, Origin, PathMatch, Route } from "../../../shared/snapshot/types.ts";
 import type { Identity } from "../../base/identity.ts";
+import type { Profile } from "./profile.ts";
 import { NO_SETTINGS, type RouteSettings } from "./route_settings.ts";
 import type { PathStatus } from "./status.ts";
 
 /** All paths of a host. */
 export const WHOLE_HOST: PathMatch = { type: "Prefix", value: "/" };
+
+/** ingress-nginx compares decoded paths. */
+export function inProfile(match: PathMatch, profile: Profile): PathMatch {
+  return profile === "nginx" ? { ...match, decoded: true } : match;
+}
 
 export class RoutePlace {
   /** Of the route. */
@@ -61,8 +67,14 @@ export class RoutePlace {
 
 /** Places that an Ingress has beside those of its paths: the rest of its hosts. */
 export class HostPlaces {
+  readonly #match: PathMatch;
   /** By field and host. */
   #places: Map<string, RoutePlace> | null = null;
+
+  /** @param profile Of the Ingress. */
+  constructor(profile: Profile) {
+    this.#match = inProfile(WHOLE_HOST, profile);
+  }
 
   /** The place of all paths of a host. */
   of(host: string, owner: Identity, field: string): RoutePlace {
@@ -70,7 +82,7 @@ export class HostPlaces {
     this.#places ??= new Map();
     let place = this.#places.get(key);
     if (place === undefined) {
-      place = new RoutePlace(host, WHOLE_HOST, owner, field);
+      place = new RoutePlace(host, this.#match, owner, field);
       this.#places.set(key, place);
     }
     return place;

@@ -13,10 +13,13 @@ import type { LastStatus, LastTlsStatus, PathStatus } from "./status.ts";
 import type { BackendRef, ServiceBackend } from "./backend_ref.ts";
 import type { BackendWish } from "./backend_wish.ts";
 import type { HostField } from "./host_field.ts";
+import type { Profile } from "./profile.ts";
 
 /** All that one object says by itself; one object has one source. */
 export interface Source {
   readonly identity: Identity;
+  /** Of its class. */
+  readonly profile: Profile;
   /** What is wrong with the object by itself. */
   readonly problems: readonly ObjectProblem[];
   readonly rules: readonly RuleModel[];

@@ -52,7 +52,7 @@ function claimRegex(
     text,
     field,
     ingress.identity,
-    regexLocation,
+    (path) => regexLocation(path, ingress.profile),
   );
   // An older Exact path, which is no longer one, takes what is below it too.
   const other = claims.holderOf(place) ?? claims.find(host, { type: "Regex", value: written });

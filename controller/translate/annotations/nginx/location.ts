@@ -3,6 +3,8 @@
  * the requests that `location ~* "^PATH"` takes, and what is wrong with a path that cannot be matched.
  */
 import type { PathMatch } from "../../../../shared/snapshot/types.ts";
+import type { Profile } from "../../model/profile.ts";
+import { inProfile } from "../../model/route_place.ts";
 import { readPcre } from "./pcre_pattern.ts";
 
 export interface Location {
@@ -11,15 +13,16 @@ export interface Location {
   readonly fault: string | null;
 }
 
-export function regexLocation(path: string): Location {
-  const reading = readPcre(path);
+/** @param profile Whether it is compared with decoded paths, as there. */
+export function regexLocation(path: string, profile: Profile): Location {
+  const reading = readPcre(path, profile);
   return reading.ok
-    ? { match: matchOf(reading.pattern.location, path), fault: null }
-    : { match: matchOf(broader(path), path), fault: reading.reason };
+    ? { match: matchOf(reading.pattern.location, path, profile), fault: null }
+    : { match: matchOf(broader(path), path, profile), fault: reading.reason };
 }
 
-function matchOf(value: string, written: string): PathMatch {
-  return { type: "Regex", value, written };
+function matchOf(value: string, written: string, profile: Profile): PathMatch {
+  return inProfile({ type: "Regex", value, written }, profile);
 }
 
 /**
@@ -29,7 +32,9 @@ function matchOf(value: string, written: string): PathMatch {
 function broader(path: string): string {
   const [start] = /^[\w/~%&=:@!,;'-]*/.exec(hasAlternatives(path) ? "" : path.slice(0, MAX_START))!;
   const next = path[start.length] ?? "";
-  const reading = readPcre("*?{".includes(next) ? start.slice(0, -1) : start);
+  // Of either form of a path: what a decoded one has no escapes for is left out here.
+  const [plain] = /^[^%]*/.exec("*?{".includes(next) ? start.slice(0, -1) : start)!;
+  const reading = readPcre(plain, "nginx");
   return reading.ok ? reading.pattern.location : ".*";
 }
 

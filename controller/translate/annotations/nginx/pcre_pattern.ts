@@ -4,9 +4,13 @@
  *
  * The expression is parsed, and written anew from the tree: only what means the same in both is taken
  * over. V8's linear engine does not know the flag `i`, so each letter becomes a class.
+ *
+ * In the profile nginx texts are decoded paths, of which PCRE and the proxy see bytes; else they are
+ * canonical paths, with escapes in place of some characters.
  */
 import { type AST, RegExpParser } from "@eslint-community/regexpp";
 import { MAX_PATTERN, writtenOut } from "../../../../shared/path/pattern_size.ts";
+import type { Profile } from "../../model/profile.ts";
 
 export type PatternReading =
   | { readonly ok: true; readonly pattern: PcrePattern }
@@ -28,10 +32,17 @@ export interface PcrePattern {
 const MAX_REPETITION = 16;
 
 /** Reads an expression whose case does not matter. */
-export function readPcre(text: string): PatternReading {
+export function readPcre(text: string, profile: Profile): PatternReading {
   if (text.length > MAX_PATTERN) return refused(`has more than ${MAX_PATTERN} characters`);
-  const ascii = inAscii(text);
-  if (ascii === null) return refused("has characters outside ASCII in a class or repetition");
+  const isDecoded = profile === "nginx";
+  const ascii = isDecoded ? inBytes(text) : inAscii(text);
+  if (ascii === null) {
+    return refused(
+      isDecoded
+        ? "is not well-formed Unicode"
+        : "has characters outside ASCII in a class or repetition",
+    );
+  }
   let tree: AST.Pattern;
   try {
     tree = new RegExpParser({ ecmaVersion: 2022 }).parsePattern(ascii, 0, ascii.length, {
@@ -40,8 +51,8 @@ export function readPcre(text: string): PatternReading {
   } catch {
     return refused("cannot be read as one that both PCRE and JavaScript have");
   }
-  const search = new Writer(true);
-  const groupless = new Writer(false);
+  const search = new Writer(true, isDecoded);
+  const groupless = new Writer(false, isDecoded);
   try {
     const pattern = {
       location: locationOf(tree.alternatives, groupless),
@@ -57,6 +68,13 @@ export function readPcre(text: string): PatternReading {
     if (error instanceof Unsupported) return refused(error.message);
     throw error;
   }
+}
+
+/** Those of UTF-8, each as one character; null where there are none. */
+function inBytes(text: string): string | null {
+  if (!/[^ -~]/.test(text)) return text;
+  if (!text.isWellFormed()) return null;
+  return Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join("");
 }
 
 /** Paths have escapes of UTF-8 for other characters. Null where these would not be one piece. */
@@ -100,14 +118,19 @@ function takesRest(element: AST.Element): boolean {
 
 class Writer {
   readonly #capturing: boolean;
+  readonly #isDecoded: boolean;
   readonly unsure = new Set<number>();
   groups = 0;
   /** How many repetitions are around what is written. */
   #repeated = 0;
 
-  /** @param capturing Whether groups keep what they match. */
-  constructor(capturing: boolean) {
+  /**
+   * @param capturing Whether groups keep what they match.
+   * @param isDecoded Whether texts are decoded paths.
+   */
+  constructor(capturing: boolean, isDecoded: boolean) {
     this.#capturing = capturing;
+    this.#isDecoded = isDecoded;
   }
 
   alternatives(all: readonly AST.Alternative[]): string {
@@ -121,7 +144,7 @@ class Writer {
   #element(element: AST.Element): string {
     switch (element.type) {
       case "Character":
-        return literal(element);
+        return literal(element, this.#isDecoded);
       case "CharacterSet":
         return set(element);
       case "CharacterClass":
@@ -155,7 +178,7 @@ class Writer {
     const repeated = this.#element(element);
     if (max > 1) this.#repeated--;
     // What is one character to the expression may be several here: an escape.
-    const atom = element.type === "Character" && repeated.startsWith("%")
+    const atom = element.type === "Character" && repeated.startsWith("%") && repeated !== "%"
       ? `(?:${repeated})`
       : repeated;
     return `${atom}${times(min, max)}${greedy ? "" : "?"}`;
@@ -171,9 +194,9 @@ function times(min: number, max: number): string {
 /** Characters that the paths of requests have as escapes alone. */
 const ESCAPED = " #?";
 
-function literal(character: AST.Character): string {
+function literal(character: AST.Character, isDecoded: boolean): string {
   const char = charOf(character);
-  if (ESCAPED.includes(char)) return encodeURIComponent(char);
+  if (ESCAPED.includes(char) && !isDecoded) return encodeURIComponent(char);
   // The small one first, so that one expression has one form.
   return otherCase(char) === null ? quoted(char) : `[${char.toLowerCase()}${char.toUpperCase()}]`;
 }
@@ -184,7 +207,10 @@ function charOf({ raw, value }: AST.Character): string {
     throw new Unsupported(`has ${shown(raw)} in it`);
   }
   // In nginx's configuration a quote ends the text, and a backslash means what follows.
-  if (value < 0x20 || value > 0x7e || raw === '"' || raw === "\\\\") {
+  const isControl = value < 0x20 || value === 0x7f;
+  if (
+    isControl || value > 0xff || (value > 0x7e && raw.length > 1) || raw === '"' || raw === "\\\\"
+  ) {
     throw new Unsupported(`has ${shown(raw)} in it`);
   }
   return String.fromCharCode(value);
@@ -196,13 +222,19 @@ function otherCase(char: string): string | null {
 }
 
 function quoted(char: string): string {
+  if (char > "~") return `\\x${char.charCodeAt(0).toString(16)}`;
   return /[$()*+.?[\\\]^{|}]/.test(char) ? `\\${char}` : char;
 }
 
 function set(element: AST.CharacterSet): string {
   if (element.kind === "any") return ".";
   if (element.kind === "property") throw new Unsupported(`has ${shown(element.raw)} in it`);
-  return element.raw;
+  return element.kind === "space" ? `[${spaces(element.negate)}]` : element.raw;
+}
+
+/** To JavaScript the byte 0xa0 is one too. */
+function spaces(negate: boolean): string {
+  return negate ? "\\0-\\x08\\x0e-\\x1f!-\\xff" : "\\t-\\r ";
 }
 
 function assertion(element: AST.Assertion): string {
@@ -232,6 +264,7 @@ function member(element: AST.CharacterClassElement): string {
       return `${from.text}-${to.text}${otherCases(from.char, to.char)}`;
     }
     case "CharacterSet":
+      if (element.kind === "space") return spaces(element.negate);
       if (element.kind !== "property") return element.raw;
   }
   throw new Unsupported(`has ${shown(element.raw)} in a class`);
@@ -240,6 +273,7 @@ function member(element: AST.CharacterClassElement): string {
 function inClass(character: AST.Character): { readonly char: string; readonly text: string } {
   // A brace stands for itself there.
   const char = /^[{}]$/.test(character.raw) ? character.raw : charOf(character);
+  if (char > "~") return { char, text: quoted(char) };
   return { char, text: /[-\\\]^[]/.test(char) ? `\\${char}` : char };
 }
 

@@ -22,7 +22,7 @@ const LOCATIONS: Readonly<Record<string, readonly [takes: string[], leaves: stri
 
 for (const [path, [takes, leaves]] of Object.entries(LOCATIONS)) {
   Deno.test(`the regular expression ${path} takes the paths that nginx gives it`, () => {
-    const { match, fault } = regexLocation(path);
+    const { match, fault } = regexLocation(path, "pingress");
     assert.equal(fault, null);
     const expression = new RegExp(`^(?:${match.value})$`);
     for (const one of takes) assert.ok(expression.test(one), `${one} ${match.value}`);
@@ -61,7 +61,7 @@ const UNSUPPORTED: Readonly<Record<string, readonly string[]>> = {
 
 for (const [path, taken] of Object.entries(UNSUPPORTED)) {
   Deno.test(`the unsupported expression ${path.slice(0, 40)} takes all that it may be meant for`, () => {
-    const { match, fault } = regexLocation(path);
+    const { match, fault } = regexLocation(path, "pingress");
     assert.notEqual(fault, null);
     const expression = new RegExp(`^(?:${match.value})$`);
     for (const one of taken) assert.ok(expression.test(one), `${one} ${match.value}`);
@@ -75,7 +75,7 @@ Deno.test("groups are searched as nginx searches them, whatever the case", () =>
     ["/a/(.)|/(b)", "/x/B", ["", "B"]],
   ];
   for (const [pattern, text, groups] of searches) {
-    const reading = readPcre(pattern);
+    const reading = readPcre(pattern, "pingress");
     assert.ok(reading.ok);
     const found = new RegExp(reading.pattern.search).exec(text);
     assert.deepEqual(found?.slice(1).map((group) => group ?? ""), groups);
@@ -83,5 +83,28 @@ Deno.test("groups are searched as nginx searches them, whatever the case", () =>
 });
 
 Deno.test("paths that differ in case alone are one expression", () => {
-  assert.equal(regexLocation("/Files/A").match.value, regexLocation("/fILES/a").match.value);
+  assert.equal(
+    regexLocation("/Files/A", "pingress").match.value,
+    regexLocation("/fILES/a", "pingress").match.value,
+  );
+});
+
+Deno.test("in the profile nginx, expressions are compared with decoded paths, byte by byte", () => {
+  const locations: Readonly<Record<string, readonly [takes: string[], leaves: string[]]>> = {
+    "/a b/\\?c?": [["/a b/?", "/A b/?c"], ["/a%20b/%3F", "/ab/"]],
+    "/é": [["/\xc3\xa9", "/\xc3\xa9x"], ["/%C3%A9", "/\xe9"]],
+    "/[é]$": [["/\xc3", "/\xa9"], ["/\xc3\xa9", "/e"]],
+    "/é+$": [["/\xc3\xa9\xa9"], ["/\xc3\xa9\xc3\xa9"]],
+    "/100%": [["/100%", "/100%25"], ["/100"]],
+    "/\\s/[\\s]/[^\\S]$": [["/ / / "], ["/\xa0/ / ", "/ /\xa0/ ", "/ / /\xa0"]],
+    "/a\\W": [["/a\xff", "/a%"], ["/ab"]],
+  };
+  for (const [path, [takes, leaves]] of Object.entries(locations)) {
+    const { match, fault } = regexLocation(path, "nginx");
+    assert.equal(fault, null, path);
+    assert.ok(match.decoded);
+    const expression = new RegExp(`^(?:${match.value})$`);
+    for (const one of takes) assert.ok(expression.test(one), `${one} ${match.value}`);
+    for (const one of leaves) assert.ok(!expression.test(one), `${one} ${match.value}`);
+  }
 });

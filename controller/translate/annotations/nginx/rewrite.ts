@@ -5,6 +5,7 @@
  */
 import type { FilterSpec } from "../../../../shared/snapshot/types.ts";
 import type { RegexWish, WrittenPath } from "../../model/source.ts";
+import type { Profile } from "../../model/profile.ts";
 import type { NginxAnnotations } from "./nginx_annotations.ts";
 import { readPcre } from "./pcre_pattern.ts";
 import { PATHS } from "./rows/paths.ts";
@@ -44,7 +45,7 @@ export function isRegex({ path }: WrittenPath, regex: RegexWish | null): boolean
 }
 
 /** The rewrite of requests for one path, which is a regular expression. */
-export function rewriteOf(wish: RewriteWish, path: string): RewriteReading {
+export function rewriteOf(wish: RewriteWish, path: string, profile: Profile): RewriteReading {
   const { target, forwardedPrefix } = wish;
   const { redirects, dropsQuery, path: parts, query } = target;
   const groups = target.groups.union(groupsOf(forwardedPrefix ?? []));
@@ -55,9 +56,10 @@ export function rewriteOf(wish: RewriteWish, path: string): RewriteReading {
     ...(dropsQuery ? { dropsQuery } : {}),
     ...(redirects ? { redirects } : {}),
     ...(forwardedPrefix === null ? {} : { forwardedPrefix }),
+    ...(profile === "nginx" ? { decoded: true as const } : {}),
   };
   if (groups.size === 0) return { ok: true, filter };
-  const reading = readPcre(path);
+  const reading = readPcre(path, profile);
   if (!reading.ok) return reading;
   const { search, unsure } = reading.pattern;
   const repeated = [...groups].find((group) => unsure.has(group));

@@ -36,7 +36,16 @@ export function readRouteSettings(
   pool: RouteSettingsPool,
   profile: Profile,
 ): RouteSettings {
-  const filters = FILTERS.flatMap((read) => read(annotations, namespace) ?? []);
+  const isDecoded = profile === "nginx";
+  const filters = FILTERS.flatMap((read) => read(annotations, namespace) ?? [])
+    .map((filter) => isDecoded ? inDecodedForm(filter) : filter);
   const policy: PolicySpec = Object.assign({}, ...POLICIES.map((read) => read(annotations)));
-  return pool.of(filters, profile === "nginx" ? withDefaults(policy) : policy);
+  return pool.of(filters, isDecoded ? withDefaults(policy) : policy);
+}
+
+/** As the paths of its routes are. */
+function inDecodedForm(filter: FilterSpec): FilterSpec {
+  return filter.kind === "redirect" && filter.path !== undefined
+    ? { ...filter, decoded: true }
+    : filter;
 }

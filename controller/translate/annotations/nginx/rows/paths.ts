@@ -13,7 +13,7 @@ export const PATHS = {
     scope: "host",
     value: REWRITE_TARGET,
     verdict: differs(
-      "paths and groups are those of the request with its escapes, requests whose new path has dot segments get 400, and a Prefix that equals the target is not rewritten",
+      "requests whose new path has dot segments get 400, a Prefix that equals the target is not rewritten, and outside of the profile nginx paths and groups have their escapes",
     ),
     invalid: "close",
     does:
@@ -49,7 +49,9 @@ export const PATHS = {
     ...PATH_ROW,
     risk: "Medium",
     value: FORWARDED_PREFIX,
-    verdict: differs("variables other than $1 to $9 are not known, and groups have escapes"),
+    verdict: differs(
+      "variables other than $1 to $9 are not known, and groups have escapes of what is not visible ASCII, outside of the profile nginx all",
+    ),
     does: "sets X-Forwarded-Prefix of requests whose path is rewritten",
   }),
   "connection-proxy-header": row({

@@ -1,0 +1,151 @@
+/**
+ * Paths that the profile nginx protects, in all spellings, from the Ingress to what clients and backends see,
+ * over HTTP/1.1 and HTTP/2.
+ */
+import assert from "node:assert/strict";
+import { type AnnotatedIngress, annotatedSnapshot } from "../support/annotated_ingresses.ts";
+import { Backend, Peer, reply, statusOf } from "../support/backend.ts";
+import { H2Peer } from "../support/h2_peer.ts";
+import { ProxyProcess } from "../support/proxy_process.ts";
+
+const DENIES = { "allowlist-source-range": "10.0.0.0/8" };
+const ROOT = ["/", "Prefix"] as const;
+
+/** Spellings of /admin/x, or of what is below it. */
+const OF_ADMIN = [
+  ...[
+    "/admin/x",
+    "//admin/x",
+    "/./admin/x",
+    "/x/../admin/x",
+    "/x/..%2fadmin/x",
+    "/x%2f..%2fadmin/x",
+  ],
+  ...["/%61dmin/x", "/admi%6E/x", "/admin%2Fx", "/admin%2fx", "/%2Fadmin/x", "/x//../admin/x"],
+  ...[
+    "/admin/x%20",
+    "/admin/x;a",
+    "/admin/./x",
+    "/admin/y/..%2F/x",
+    "/%2e/admin/x",
+    "/x/%2E%2E/admin/x",
+  ],
+  ...["/open/..%2fadmin/x", "/open/y%2F..%2F..%2fadmin%2Fy%2F..%2f", "/x/..//admin//x", "/admin//"],
+];
+
+/** Spellings of other paths, or of none. */
+const OTHERS = [
+  ...["/", "/x", "/Admin/x", "/admin;a/x", "/%2561dmin/x", "/adminx", "/admin%20/x", "/admin%25/x"],
+  ...["/admin/../x", "/admin%2F..%2Fx", "/admin./x", "/.admin/x"],
+];
+
+/** What nginx refuses. */
+const REFUSED = [
+  "/..%2f",
+  "//../admin/x",
+  "/admin/%00",
+  "/%2e%2e%2fadmin",
+  "/%zz",
+  "/x%2f..%2f..%2fadmin",
+];
+
+/** The status for a target, over HTTP/1.1 and HTTP/2, and what the backend has got. */
+async function served(
+  ingresses: Readonly<Record<string, AnnotatedIngress>>,
+  expected: readonly (readonly [targets: readonly string[], status: number])[],
+) {
+  const received: string[] = [];
+  await using backend = new Backend(async (peer) => {
+    for (let asked = await peer.request(); asked !== null; asked = await peer.request()) {
+      received.push(asked.head.split(" ")[1]);
+      await peer.send(reply("ok"));
+    }
+  });
+  await using proxy = await ProxyProcess.start({
+    snapshot: annotatedSnapshot(ingresses, [backend.port], "nginx"),
+    args: ["--allow-loopback-upstreams"],
+  });
+  await using http2 = await H2Peer.connect(proxy.httpPort);
+  for (const [targets, status] of expected) {
+    for (const target of targets) {
+      received.length = 0;
+      using client = await Peer.connect(proxy.httpPort);
+      const answer = await client.ask(`GET ${target} HTTP/1.1\r\nHost: a.test\r\n\r\n`);
+      const { status: overHttp2 } = await http2.ask(target);
+      assert.deepEqual([statusOf(answer), overHttp2], [status, status], target);
+      // As the client has sent it, each time.
+      assert.deepEqual(received, status === 200 ? [target, target] : []);
+    }
+  }
+}
+
+const PROTECTED: Readonly<Record<string, AnnotatedIngress["paths"]>> = {
+  "a Prefix": [["/admin", "Prefix"]],
+  "an ImplementationSpecific path": [["/admin/", "ImplementationSpecific"]],
+};
+
+for (const [what, paths] of Object.entries(PROTECTED)) {
+  Deno.test(`${what} of the profile nginx is protected in all spellings`, async () => {
+    await served({
+      open: { annotations: {}, paths: [ROOT, ["/open", "Prefix"]] },
+      protected: { annotations: DENIES, paths },
+    }, [[OF_ADMIN, 403], [OTHERS, 200], [REFUSED, 400]]);
+  });
+}
+
+Deno.test("a regular expression of the profile nginx is protected in all spellings", async () => {
+  await served({
+    open: { annotations: {}, paths: [ROOT] },
+    protected: {
+      annotations: { ...DENIES, "use-regex": "true" },
+      paths: [["/admin/", "ImplementationSpecific"]],
+    },
+  }, [[[...OF_ADMIN, "/ADMIN/x"], 403], [OTHERS.filter((path) => path !== "/Admin/x"), 200]]);
+});
+
+Deno.test("an open path in a protected host of the profile nginx is what it is in nginx", async () => {
+  await served({
+    protected: { annotations: DENIES, paths: [ROOT] },
+    open: { annotations: {}, paths: [["/open", "Prefix"]] },
+  }, [
+    [
+      ["/open", "/open/x", "//open", "/op%65n/", "/x/../open", "/open/%2e/x", "/x%2f..%2fopen"],
+      200,
+    ],
+    [["/open/../x", "/open%2f..%2fadmin", "/openx", "/OPEN", "/%6Fpenx"], 403],
+  ]);
+});
+
+Deno.test("a path leads nowhere if its host has routes with the profile and without it that differ on it", async () => {
+  const open: AnnotatedIngress = { annotations: {}, paths: [ROOT] };
+  const admin: AnnotatedIngress = { annotations: DENIES, paths: [["/admin", "Prefix"]] };
+  for (const isOutside of [true, false]) {
+    const outside = { isOutside: true } as const;
+    await served({
+      open: isOutside ? { ...open, ...outside } : open,
+      protected: isOutside ? admin : { ...admin, ...outside },
+    }, [
+      [["/admin", "/admin/x", "/%61dmin", "/x/../admin", "/admin/%2e/"], 403],
+      [["//admin", "/x%2f..%2fadmin", "/admin%2fx", "/admin/..%2fx", "/x//../admin"], 400],
+    ]);
+  }
+});
+
+Deno.test("a path without the profile is compared and sent on as it was before", async () => {
+  const received: string[] = [];
+  await using backend = new Backend(async (peer) => {
+    for (let asked = await peer.request(); asked !== null; asked = await peer.request()) {
+      received.push(asked.head.split(" ")[1]);
+      await peer.send(reply("ok"));
+    }
+  });
+  await using proxy = await ProxyProcess.start({
+    snapshot: annotatedSnapshot({ web: { annotations: {}, paths: [ROOT] } }, [backend.port]),
+    args: ["--allow-loopback-upstreams"],
+  });
+  using client = await Peer.connect(proxy.httpPort);
+  for (const target of ["//a", "/x/../a", "/%61%2f"]) {
+    await client.ask(`GET ${target} HTTP/1.1\r\nHost: a.test\r\n\r\n`);
+  }
+  assert.deepEqual(received, ["//a", "/a", "/a%2F"]);
+});
