@@ -6,8 +6,14 @@
 import { upstreamsOf } from "../shared/snapshot/forward_action.ts";
 import { X509Certificate } from "node:crypto";
 import { asList, fieldOf, isAbsent } from "../controller/base/json.ts";
-import { httpsLocation } from "../proxy/http/https_location.ts";
-import { explain, type Explanation, matchedPath, turnedOffBy } from "../proxy/router/explain.ts";
+import { httpsLocation, isAcmeChallenge } from "../proxy/http/https_location.ts";
+import {
+  explain,
+  type Explanation,
+  matchedPath,
+  redirectUrl,
+  turnedOffBy,
+} from "../proxy/router/explain.ts";
 import { hostPatternTakes } from "../proxy/router/host.ts";
 import { ProxyError } from "../proxy/errors.ts";
 import { rewriting } from "../proxy/filters/rewrite.ts";
@@ -107,28 +113,41 @@ function redirect(question: Question, explanation: Explanation): string[] {
   const { url, plan, sslRedirect } = question;
   const { host, path } = explanation;
   if (url.scheme !== "http" || !path.ok) return [];
-  const request = { host, path: path.path };
   const setting = explanation.redirect;
   const turnedOff = turnedOffBy(setting);
   if (turnedOff !== null) return [`Redirect: none, as ${turnedOff}`];
-  if (setting?.redirects) {
-    const location = httpsLocation(request, 443);
-    if (location === null) return [];
+  const location = redirectUrl(explanation, url.query, 443);
+  if (location !== null) {
+    const follows = redirectsOf(question, explanation).length > 0
+      ? "redirects of the route come first"
+      : "what follows is for HTTPS";
     return [lines([
-      `Redirect: 308 to ${location}, as ${setting.because}; what follows is for HTTPS`,
-      sslRedirect
+      `Redirect: 308 to ${location}, as ${setting!.because}; ${follows}`,
+      setting!.isForced || sslRedirect
         ? "  deno task dev redirects to its own port for HTTPS"
         : "  deno task dev does so with --ssl-redirect only, proxies in a cluster by default",
     ])];
   }
   // Certificates that are made here redirect too, where that was asked for.
-  if (!sslRedirect || madeFor(plan.snapshot, host) !== "host") return [];
-  const location = httpsLocation(request, 443);
-  if (location === null) return [];
+  if (!sslRedirect || madeFor(plan.snapshot, host) !== "host" || isAcmeChallenge(path.path)) {
+    return [];
+  }
+  const made = httpsLocation({ host, path: path.path, query: url.query }, 443, setting?.style);
   return [lines([
-    `Redirect: 308 to ${location} by deno task dev, which makes a certificate for the host`,
+    `Redirect: 308 to ${made} by deno task dev, which makes a certificate for the host`,
     "  proxies in a cluster do not redirect it, as no certificate names it",
   ])];
+}
+
+/** What the filters of the route redirect of this request, before all else. */
+function redirectsOf({ plan }: Question, { outcome, path }: Explanation): string[] {
+  if (outcome.kind !== "route" || !path.ok) return [];
+  const { filterSet } = outcome.route;
+  const filters = plan.snapshot.filterSets?.find(({ id }) => id === filterSet)?.filters ?? [];
+  const found = filters.find((each) =>
+    each.kind === "redirect" && (each.path === undefined || each.path === path.path)
+  );
+  return found?.kind === "redirect" ? [`redirects with ${found.status} to ${found.location}`] : [];
 }
 
 /** Whose the host is; of the wildcard that takes it where nobody owns the name itself. */
@@ -148,7 +167,8 @@ function owner({ plan, url: { host } }: Question): string {
   ]);
 }
 
-function winner(question: Question, { outcome, host, path }: Explanation): string {
+function winner(question: Question, explanation: Explanation): string {
+  const { outcome, host, path } = explanation;
   switch (outcome.kind) {
     case "route":
       return lines([
@@ -158,6 +178,7 @@ function winner(question: Question, { outcome, host, path }: Explanation): strin
             ? describeAction(outcome.route.action)
             : `returns 500: ${outcome.problem}`
         }`,
+        ...redirectsOf(question, explanation).map((text) => `  ${text}`),
         ...describeRewrite(question, outcome.route, path),
         `  from ${describeOrigin(question, outcome.route.origin)}`,
       ]);

@@ -93,7 +93,7 @@ export class ProxyServer {
   #draining = false;
   /** How long (ms) draining connections may be idle; 0 before. */
   #grace = 0;
-  #redirectPort: number | null = null;
+  #httpsPort: number | null = null;
 
   constructor(options: ProxyServerOptions) {
     const { limits, log, trustedProxies } = options;
@@ -151,7 +151,8 @@ export class ProxyServer {
       grpcDeadlines: new GrpcDeadlines(this.#deadlines),
       holds: this.#holds,
       isOverloaded: () => this.#overload.isCritical,
-      redirectPort: () => this.#redirectPort,
+      httpsPort: () => this.#httpsPort,
+      redirects: options.sslRedirect,
       onExhausted: this.#exhausted,
     });
     this.#context = {
@@ -256,8 +257,7 @@ export class ProxyServer {
     this.#listeners.push(listener);
     address = await listener.listen(hostname, port, reusePort ?? false);
     this.protect(address);
-    const { sslRedirect, sslRedirectPort } = this.#options;
-    if (sslRedirect) this.#redirectPort ??= sslRedirectPort || address.port;
+    this.#httpsPort ??= this.#options.sslRedirectPort || address.port;
     return address;
   }
 

@@ -124,7 +124,7 @@ const CONTROLLER: Readonly<Record<string, readonly string[]>> = {
     "controller/translate/annotations/nginx/rows",
     "controller/translate/model",
   ],
-  "controller/translate/annotations/nginx/rows": ["controller/base"],
+  "controller/translate/annotations/nginx/rows": [],
   "controller/translate/backends": [
     "controller/base",
     "controller/kube",

@@ -29,10 +29,6 @@ export const HARMLESS: Readonly<Record<string, string>> = {
   "allowlist-source-range": everybody("text"),
   "auth-tls-secret": `${key("auth-tls-verify-client")} in variables.nginx && ` +
     `variables.nginx[${key("auth-tls-verify-client")}].trim().lowerAscii() == 'off'`,
-  "force-ssl-redirect": "has(object.spec.rules) && has(object.spec.tls) && " +
-    "object.spec.rules.all(rule, has(rule.host) && object.spec.tls.exists(tls, has(tls.hosts) && " +
-    "(rule.host in tls.hosts || rule.host.indexOf('.') >= 0 && " +
-    "('*' + rule.host.substring(rule.host.indexOf('.'))) in tls.hosts)))",
   "proxy-ssl-ciphers": "text.matches('^(DEFAULT|HIGH|ALL|ECDHE|EECDH)" +
     "([:, ]!(aNULL|eNULL|NULL|ADH|EXPORT|EXP|LOW|MEDIUM|MD5|SHA1|RC4|DES|3DES|PSK|SRP|DSS|kRSA))*$')",
 };

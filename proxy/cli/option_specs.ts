@@ -109,7 +109,7 @@ export const GENERAL_OPTIONS = defineOptions({
     reason: "a host with a certificate is meant for HTTPS; ingress-nginx does the same",
     help:
       "Redirects plain HTTP with 308 to HTTPS for hosts that have a certificate, if the proxy " +
-      "listens for HTTPS. /.well-known/acme-challenge/ is exempt.",
+      "listens for HTTPS and no route says otherwise. /.well-known/acme-challenge/ is exempt.",
   },
   sslRedirectPort: {
     type: "integer",

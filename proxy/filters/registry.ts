@@ -43,12 +43,16 @@ export const MAKERS: FilterMakers = {
 /** Kinds that the proxy adds by itself. */
 type OwnKind = "received-path" | "max-forwards" | "grpc-web";
 
+/** What the order also knows: the redirect to HTTPS, which is no filter of a route. */
+const HTTPS_REDIRECT = "https-redirect";
+
 /** Filters of one kind keep the order of the snapshot: those of the route, then the backend's. */
-const REQUEST_ORDER: readonly (Kind | OwnKind)[] = [
+const REQUEST_ORDER: readonly (Kind | OwnKind | typeof HTTPS_REDIRECT)[] = [
   "received-path",
-  // nginx responds with `return` before it checks who sends the request.
+  // nginx responds with `return` before it checks who sends the request, and how.
   "redirect",
   "rewrite",
+  HTTPS_REDIRECT,
   "access",
   "max-forwards",
   "request-host",
@@ -84,6 +88,8 @@ export class RouteFilters {
   /** With each filter of the proxy's own, made when first needed. */
   readonly #extended = new Map<Made, FilterChain>();
   readonly chain: FilterChain | null;
+  /** Of what may reply to a request that is redirected to HTTPS; null where nothing does. */
+  readonly beforeHttps: FilterChain | null;
 
   /** @param decoded Whether the routes are compared with decoded paths. */
   constructor(
@@ -97,6 +103,11 @@ export class RouteFilters {
     });
     this.#made = decoded ? [RECEIVED_PATH, ...made] : made;
     this.chain = this.#made.length === 0 ? null : chainOf(this.#made);
+    const first = made.filter((_, i) => repliesBeforeHttps(specs[i]));
+    const begun = decoded ? [RECEIVED_PATH, ...first] : first;
+    this.beforeHttps = first.length === 0
+      ? null
+      : new FilterChain(sorted(begun, REQUEST_ORDER), sorted(this.#made, RESPONSE_ORDER));
   }
 
   /**
@@ -119,6 +130,12 @@ export class RouteFilters {
 /** Of routes that have no filters. */
 export const NO_FILTERS = new RouteFilters([]);
 
+/** Another path for a backend is of no use to a request that no backend gets. */
+function repliesBeforeHttps(spec: FilterSpec): boolean {
+  return REQUEST_ORDER.indexOf(spec.kind) < REQUEST_ORDER.indexOf(HTTPS_REDIRECT) &&
+    (spec.kind !== "rewrite" || spec.redirects === true);
+}
+
 function make<K extends Kind>(
   makers: FilterMakers,
   kind: K,
@@ -132,7 +149,7 @@ function chainOf(made: readonly Made[]): FilterChain {
   return new FilterChain(sorted(made, REQUEST_ORDER), sorted(made, RESPONSE_ORDER));
 }
 
-function sorted(made: readonly Made[], order: readonly (Kind | OwnKind)[]): Filter[] {
+function sorted(made: readonly Made[], order: readonly string[]): Filter[] {
   return made.toSorted((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind))
     .map(({ filter }) => filter);
 }

@@ -13,13 +13,20 @@ import { Attempt, type AttemptContext } from "./attempt.ts";
 import { EndpointHealth } from "./endpoint_health.ts";
 import type { GrpcDeadlines } from "../grpc/deadline.ts";
 import { prepareRequest, requestIdOf } from "../http/forwarded_headers.ts";
+import { httpsLocation, isAcmeChallenge } from "../http/https_location.ts";
 import type { Limits } from "../http/limits.ts";
 import { type LoopMark, MAX_OWN_MARKS } from "../http/loop_mark.ts";
-import { redirectLocation, redirectTo } from "../filters/https_redirect.ts";
+import { cameOverHttps, redirectTo } from "../filters/https_redirect.ts";
 import { FilterChain } from "../filters/filter_chain.ts";
 import { FilteredExchange } from "../filters/filtered_exchange.ts";
 import { canGather, gather, type GatheredBody } from "./gathered_body.ts";
-import { type Body, type Exchange, NO_BODY, type ResponseHead } from "../http/message.ts";
+import {
+  type Body,
+  type Exchange,
+  NO_BODY,
+  type RequestHead,
+  type ResponseHead,
+} from "../http/message.ts";
 import { localReply } from "./local_reply.ts";
 import { isBlameless, isUnreachable, replayBody, RetryState } from "./retry.ts";
 import { BAD_PATH, type RouteTable } from "../router/table.ts";
@@ -46,11 +53,16 @@ export interface ForwarderContext extends UpstreamRequestsContext {
   readonly holds: PendingRequests;
   /** True while memory is too short for another request. */
   readonly isOverloaded: () => boolean;
-  /** The port of HTTPS that plain requests are sent to; null sends none. */
-  readonly redirectPort: () => number | null;
+  /** The port of HTTPS that clients know; null where there is none. */
+  readonly httpsPort: () => number | null;
+  /** Whether plain HTTP is redirected to HTTPS where no route says otherwise. */
+  readonly redirects: boolean;
   /** The routes in force; an exchange asks once and keeps what it got. */
   readonly table: RouteTable<CompiledRoute>;
 }
+
+/** Where TLS ends before this proxy, which has none of its own. */
+const HTTPS_PORT = 443;
 
 export class Forwarder {
   readonly #context: ForwarderContext;
@@ -71,16 +83,15 @@ export class Forwarder {
   readonly handle = (exchange: Exchange): Promise<void> | void => {
     const { request, client } = exchange;
     const isOverloaded = this.#context.isOverloaded();
-    // A redirected client only comes back, with a handshake to do.
-    const location = isOverloaded || client.secure ? null : this.#redirectLocation(exchange);
     const { table, telemetry, trustedProxies, loopMark } = this.#context;
     const ownMarks = prepareRequest(exchange, trustedProxies, loopMark.value);
     exchange.record.prepared = true;
+    // A redirected client would only come back, with a handshake to do.
     if (isOverloaded) return this.#localReply(exchange, new ProxyError("overloaded"));
     const place = table.find(request.host, request.path, request, client.listener);
-    // Before all else, as whatever the request gets, it must not get it over plain HTTP.
-    if (location !== null && this.#isRedirected(request.host, place)) {
-      return this.#respond(exchange, redirectTo(location, request), NO_BODY);
+    if (!client.secure) {
+      const redirecting = this.#redirectToHttps(exchange, place);
+      if (redirecting !== null) return redirecting;
     }
     if (client.certificate !== null && this.#isMisdirected(request.host, client.certificate)) {
       return this.#localReply(exchange, new ProxyError("misdirected"));
@@ -187,23 +198,59 @@ export class Forwarder {
     return !shown.covers(host) && this.#context.certificates.covering(host) !== null;
   }
 
-  /** Where plain HTTP goes if the settings of route and host have it redirected; else null. */
-  #redirectLocation(exchange: Exchange): string | null {
-    const { redirectPort, certificates } = this.#context;
-    if (certificates.size === 0) return null;
-    const port = redirectPort();
-    if (port === null) return null;
-    const { host } = exchange.request;
-    // A certificate that does not name the host would only be refused.
-    if (certificates.covering(host)?.redirects(host) !== true) return null;
-    return redirectLocation(exchange, port);
+  /**
+   * Redirects a plain request to HTTPS if the settings of its route and host say so; else null. No
+   * backend gets it then, but redirects of the route itself come first, as in nginx.
+   */
+  #redirectToHttps(exchange: Exchange, place: number): Promise<void> | null {
+    const { certificates, httpsPort, table } = this.#context;
+    const route = place < 0 ? null : table.target(place);
+    const policy = route === null ? null : route.policy.httpsRedirect;
+    // So of all requests where nothing is about TLS.
+    if (policy === null && certificates.size === 0) return null;
+    const { request } = exchange;
+    if (!this.#isRedirected(request, route) || cameOverHttps(exchange)) return null;
+    // HTTP/1.0 needs no Host, and there is no URL without one.
+    if (request.host === "") {
+      return this.#localReply(exchange, new ProxyError("bad_request", "no host for HTTPS"));
+    }
+    const head = redirectTo(httpsLocation(request, httpsPort() ?? HTTPS_PORT, policy));
+    const filters = route === null ? null : route.filters.beforeHttps;
+    return filters === null
+      ? this.#respond(exchange, head, NO_BODY)
+      : this.#redirectFiltered(new FilteredExchange(exchange, filters), head, place);
   }
 
-  /** The setting of the route, if it has one; else that of the host, also where no route matches. */
-  #isRedirected(host: string, place: number): boolean {
-    const { table } = this.#context;
-    const ofRoute = place < 0 ? null : table.target(place).httpsRedirect;
-    return ofRoute ?? table.redirectsToHttps(host);
+  /** As the route says, if it does; else as the host's settings do, if there is a certificate. */
+  #isRedirected({ host, path }: RequestHead, route: CompiledRoute | null): boolean {
+    const { certificates, httpsPort, redirects, table } = this.#context;
+    const ofRoute = route?.httpsRedirect ?? null;
+    const when = ofRoute === null ? route?.policy.httpsRedirect?.when ?? null : null;
+    if (ofRoute === false || when === "never") return false;
+    if (when === "always") return true;
+    if (httpsPort() === null || isAcmeChallenge(path)) return false;
+    // A certificate that does not name the host would only be refused.
+    if (certificates.covering(host)?.redirects(host) !== true) return false;
+    return when === "certificate" || (redirects && (ofRoute ?? table.redirectsToHttps(host)));
+  }
+
+  /** Responds with a redirect of the route's own filters, if there is one, or to HTTPS. */
+  async #redirectFiltered(
+    exchange: FilteredExchange,
+    toHttps: ResponseHead,
+    place: number,
+  ): Promise<void> {
+    const { table, telemetry } = this.#context;
+    try {
+      telemetry.routed(exchange.record, table.counters(place));
+      telemetry.filtersBegin(exchange);
+      const reply = await exchange.begin();
+      await this.#respond(exchange, reply?.head ?? toHttps, reply?.body ?? NO_BODY);
+    } catch (thrown) {
+      await this.#localReply(exchange, asProxyError(thrown, "internal"));
+    } finally {
+      exchange.end();
+    }
   }
 
   /** Forwards within the time that the client gives, if it does. */

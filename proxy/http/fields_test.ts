@@ -3,7 +3,8 @@ import { Random } from "../../tests/fuzz/random.ts";
 import { CidrList } from "../../shared/net/cidr.ts";
 import { ERROR_KINDS, type ErrorCode } from "../errors.ts";
 import { type Fields, fieldsOf, latin1 as textOf, X_REAL_IP } from "./fields.ts";
-import { redirectLocation, redirectTo } from "../filters/https_redirect.ts";
+import { redirectTo } from "../filters/https_redirect.ts";
+import { httpsLocation } from "./https_location.ts";
 import { prepareRequest } from "./forwarded_headers.ts";
 import { fieldsSize, writeFields } from "../http1/head_writer.ts";
 import { responseHeadSize, writeResponseHead } from "../http1/response_writer.ts";
@@ -135,7 +136,7 @@ Deno.test("a redirect has one Location, with any host, path and query", () => {
     });
     let head: ResponseHead;
     try {
-      head = redirectTo(redirectLocation(exchange, 8443)!, exchange.request);
+      head = redirectTo(httpsLocation(exchange.request, 8443));
     } catch (error) {
       assert.ok(error instanceof TypeError);
       continue;

@@ -16,20 +16,31 @@ import {
 import type { Action, Snapshot } from "../../shared/snapshot/types.ts";
 import { serialiseSnapshot } from "../../shared/snapshot/serialise.ts";
 import { prefersJson } from "../http/accept.ts";
-import { httpsLocation } from "../http/https_location.ts";
 import { memoryInUse } from "../listen/overload.ts";
-import { explain, type Explanation, matchedPath, turnedOffBy } from "../router/explain.ts";
+import {
+  explain,
+  type Explanation,
+  matchedPath,
+  redirectUrl,
+  turnedOffBy,
+} from "../router/explain.ts";
 import { METRICS_CONTENT_TYPE, streamPieces } from "../telemetry/exposition.ts";
 import type { ConfigurationState } from "./sources.ts";
 import type { TelemetryHub } from "../telemetry/hub.ts";
+
+/**
+ * The port to which plain HTTP is redirected; null where it is not, or not yet.
+ *
+ * @param isForced Whether a route is redirected whatever `--ssl-redirect` says.
+ */
+type RedirectPort = (isForced: boolean) => number | null;
 
 export interface AdminHandlersOptions {
   readonly hub: TelemetryHub;
   /** Of Pingress. */
   readonly version: string;
   readonly state: () => ConfigurationState;
-  /** The port to which plain HTTP is redirected; null where it is not, or not yet. */
-  readonly redirectPort: () => number | null;
+  readonly redirectPort: RedirectPort;
   /** As requests' paths are read. */
   readonly paths: PathOptions;
 }
@@ -53,7 +64,7 @@ export function adminHandlers(
     },
     "/configuration": loopbackOnly(() => showConfiguration(state())),
     "/snapshot": loopbackOnly(() => showSnapshot(hub)),
-    "/explain": loopbackOnly((request) => showExplanation(hub, redirectPort(), paths, request)),
+    "/explain": loopbackOnly((request) => showExplanation(hub, redirectPort, paths, request)),
   };
 }
 
@@ -91,7 +102,7 @@ function showSnapshot(hub: TelemetryHub): Response {
 /** Why `?url=` takes its route: text, or JSON by Accept. */
 function showExplanation(
   hub: TelemetryHub,
-  redirectPort: number | null,
+  redirectPort: RedirectPort,
   paths: PathOptions,
   request: Request,
 ): Response {
@@ -127,15 +138,13 @@ function showExplanation(
 
 /** Where plain HTTP is redirected to; null where it is not. */
 function redirectOf(
-  { scheme }: RequestedUrl,
+  { scheme, query }: RequestedUrl,
   explanation: Explanation,
-  port: number | null,
+  redirectPort: RedirectPort,
 ): string | null {
-  const { host, path } = explanation;
-  if (scheme !== "http" || port === null || !path.ok || explanation.redirect?.redirects !== true) {
-    return null;
-  }
-  return httpsLocation({ host, path: path.path }, port);
+  const { redirect } = explanation;
+  const port = redirectPort(redirect?.isForced ?? false);
+  return scheme !== "http" || port === null ? null : redirectUrl(explanation, query, port);
 }
 
 /** The explanation as data, without chains and keys. */

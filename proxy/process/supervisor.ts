@@ -55,7 +55,8 @@ class Supervisor {
   readonly #sources: SnapshotSources;
   #admin: AdminServer | null = null;
   /** The port to which plain HTTP is redirected, once one is known. */
-  #redirectPort: number | null = null;
+  /** Of HTTPS, as clients know it. */
+  #httpsPort: number | null = null;
 
   constructor(options: ProxyOptions) {
     this.#options = options;
@@ -177,10 +178,10 @@ class Supervisor {
 
   /** @throws Error where an address cannot be listened on. */
   async #listen(): Promise<void> {
-    const { listenHttp: http, listenHttps: https, sslRedirect, sslRedirectPort } = this.#options;
+    const { listenHttp: http, listenHttps: https, sslRedirectPort } = this.#options;
     const listening = await this.#plane.listen({ http, https });
     const [first] = listening.https;
-    if (sslRedirect && first !== undefined) this.#redirectPort = sslRedirectPort || first.port;
+    if (first !== undefined) this.#httpsPort = sslRedirectPort || first.port;
     this.#log.info("Listening", {
       http: listening.http.map(formatAddress),
       https: listening.https.map(formatAddress),
@@ -189,13 +190,13 @@ class Supervisor {
 
   /** The admin port, or why it cannot be had. */
   #startAdmin(): AdminServer | string {
-    const { admin, limits } = this.#options;
+    const { admin, limits, sslRedirect } = this.#options;
     try {
       const handlers = adminHandlers({
         hub: this.#hub,
         version: VERSION,
         state: () => this.#sources.state,
-        redirectPort: () => this.#redirectPort,
+        redirectPort: (isForced) => isForced || sslRedirect ? this.#httpsPort : null,
         paths: limits,
       });
       return startAdmin({ ...admin, lifecycle: this.#lifecycle, handlers, logger: this.#log });

@@ -57,6 +57,7 @@ Deno.test("a policy overrides what it sets, and inherits the rest from the proce
     requestBuffer: 0,
     upstreamKeepAlive: true,
     accessLog: true,
+    httpsRedirect: null,
   });
 });
 

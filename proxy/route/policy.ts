@@ -3,6 +3,7 @@
  * all of them, where the policy says nothing those of the process.
  */
 import type { Policy } from "../../shared/snapshot/types.ts";
+import type { HttpsUrlStyle } from "../http/https_location.ts";
 import type { Limits, Timeouts } from "../http/limits.ts";
 
 export interface RoutePolicy {
@@ -18,6 +19,14 @@ export interface RoutePolicy {
   /** Connections of HTTP/1.1 serve other requests after this one. */
   readonly upstreamKeepAlive: boolean;
   readonly accessLog: boolean;
+  /** Null: as the settings of the host say. */
+  readonly httpsRedirect: HttpsRedirectPolicy | null;
+}
+
+/** How plain HTTP is redirected to HTTPS. */
+export interface HttpsRedirectPolicy extends HttpsUrlStyle {
+  /** Null: as the settings of the host say. */
+  readonly when: "never" | "certificate" | "always" | null;
 }
 
 /** When a request is sent again, and for how long. */
@@ -59,7 +68,14 @@ export function compilePolicy(policy: Policy | null, limits: Limits): RoutePolic
     requestBuffer: policy?.requestBuffer ?? 0,
     upstreamKeepAlive: policy?.upstreamKeepAlive ?? true,
     accessLog: policy?.accessLog ?? true,
+    httpsRedirect: compileHttpsRedirect(policy?.httpsRedirect),
   });
+}
+
+function compileHttpsRedirect(settings: Policy["httpsRedirect"]): HttpsRedirectPolicy | null {
+  if (settings === undefined) return null;
+  const { when = null, port = false, cutsSlash = false } = settings;
+  return Object.freeze({ when, port, cutsSlash });
 }
 
 function compileRetry({ on, timeout, bodyBytes }: NonNullable<Policy["retry"]>): RetryPolicy {

@@ -20,6 +20,7 @@ import {
   PLAIN_DETAILS,
   type RequestDetails,
 } from "./losers.ts";
+import { httpsLocation, type HttpsUrlStyle, isAcmeChallenge } from "../http/https_location.ts";
 import { compilePattern } from "../http/pattern.ts";
 import { BAD_PATH, compileTable } from "./table.ts";
 
@@ -45,15 +46,34 @@ export interface Explanation {
 export interface RedirectChoice {
   readonly redirects: boolean;
   /** Which setting decided. */
-  readonly by: "certificate" | "host" | "route";
+  readonly by: "certificate" | "path" | "host" | "route";
   /** As a clause: "the host has a certificate". */
   readonly because: string;
+  /** Whether it is so by a proxy that was started with `--ssl-redirect=false`, too. */
+  readonly isForced: boolean;
+  /** How the URL is written; null as by default. */
+  readonly style: HttpsUrlStyle | null;
+}
+
+/**
+ * Where plain HTTP is redirected to, by a proxy that does so; null where it is not.
+ *
+ * @param query with its `?`, or "".
+ */
+export function redirectUrl(
+  { host, path, redirect }: Explanation,
+  query: string,
+  port: number,
+): string | null {
+  return redirect?.redirects === true && path.ok
+    ? httpsLocation({ host, path: path.path, query }, port, redirect.style)
+    : null;
 }
 
 /** Which setting keeps plain HTTP although a certificate names the host; null where none does. */
 export function turnedOffBy(redirect: RedirectChoice | null): string | null {
-  if (redirect === null || redirect.redirects || redirect.by === "certificate") return null;
-  return redirect.because;
+  if (redirect === null || redirect.redirects) return null;
+  return redirect.by === "host" || redirect.by === "route" ? redirect.because : null;
 }
 
 /** The path as the winner is compared with it; null where it is refused. */
@@ -113,45 +133,57 @@ export function explain(
     : { kind: "none" };
   const winner = outcome.kind === "route" ? outcome.route : null;
   const considered = losers(snapshot, asked, winner);
-  const redirect = chooseRedirect(snapshot, host, winner, certificate);
+  const redirect = chooseRedirect(snapshot, asked, winner, certificate);
   return { host, rawPath, path, outcome, considered, certificate, redirect };
 }
 
 /**
- * As the proxy decides it: without a certificate that names the host never; else as the route says, or
- * as the most specific pattern with a setting does. The default certificate names no host.
+ * As the proxy decides it: as the route says; without a certificate that names the host else never; or as
+ * the most specific pattern with a setting does. The default certificate names no host.
  */
 function chooseRedirect(
-  { hostSettings = [] }: Snapshot,
-  host: string,
+  { hostSettings = [], policies = [] }: Snapshot,
+  { host, path }: { readonly host: string; readonly path: string },
   route: Route | null,
   { by, certificate }: CertificateChoice,
 ): RedirectChoice {
+  const policy = policies.find(({ id }) => id === route?.policy)?.httpsRedirect;
+  const { when: ofPolicy, port = false, cutsSlash = false } = policy ?? {};
+  const style = policy === undefined ? null : { port, cutsSlash };
+  const choice = (redirects: boolean, by: RedirectChoice["by"], because: string) => {
+    return { redirects, by, because, isForced: false, style };
+  };
+  const ofRoute = route?.httpsRedirect;
+  const when = ofRoute === undefined ? ofPolicy : undefined;
+  if (ofRoute === false || when === "never") {
+    return choice(false, "route", `the route ${route!.id} says no redirect`);
+  }
+  if (when === "always") {
+    const because = `the route ${route!.id} says so, with or without a certificate`;
+    return { ...choice(true, "route", because), isForced: true };
+  }
   if (certificate === null || by === "default" || by === "none") {
-    return { redirects: false, by: "certificate", because: "no certificate names the host" };
+    return choice(false, "certificate", "no certificate names the host");
   }
   if (staysPlain(certificate, host)) {
-    return {
-      redirects: false,
-      by: "certificate",
-      because: "its certificate does not name the host",
-    };
+    return choice(false, "certificate", "its certificate does not name the host");
   }
-  if (route?.httpsRedirect !== undefined) {
-    const because = `the route ${route.id} says ${route.httpsRedirect ? "so" : "no redirect"}`;
-    return { redirects: route.httpsRedirect, by: "route", because };
+  if (isAcmeChallenge(path)) {
+    return choice(false, "path", "certificate authorities request this path over plain HTTP");
+  }
+  if (when === "certificate" || ofRoute === true) {
+    const because = `the route ${route!.id} says so`;
+    return { ...choice(true, "route", because), isForced: when !== undefined };
   }
   const index = new HostIndex();
   for (const [i, { id, httpsRedirect }] of hostSettings.entries()) {
     if (httpsRedirect !== undefined) index.set(id, i);
   }
   const number = index.find(host);
-  if (number === NO_HOST) {
-    return { redirects: true, by: "certificate", because: "the host has a certificate" };
-  }
+  if (number === NO_HOST) return choice(true, "certificate", "the host has a certificate");
   const { id, httpsRedirect = true } = hostSettings[number];
   const because = `the settings of host ${id} say ${httpsRedirect ? "so" : "no redirect"}`;
-  return { redirects: httpsRedirect, by: "host", because };
+  return choice(httpsRedirect, "host", because);
 }
 
 /** The certificate for a name that a client asks for ("" for none). */

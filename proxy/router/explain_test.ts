@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Random } from "../../tests/fuzz/random.ts";
 import type { Certificate, Route, RouteMatch, Snapshot } from "../../shared/snapshot/types.ts";
-import { explain } from "./explain.ts";
+import { explain, redirectUrl } from "./explain.ts";
 import type { RequestDetails } from "./losers.ts";
 
 const ORIGIN = { kind: "Ingress", namespace: "default", name: "web", field: "" };
@@ -307,6 +307,35 @@ Deno.test("explain says which setting redirects plain HTTP, or keeps it", () => 
     [overridden, "b.test", false, "route", "the route b.test Prefix / says no redirect"],
   ];
   for (const [source, host, redirects, by, because] of table) {
-    assert.deepEqual(explain(source, host, "/").redirect, { redirects, by, because }, host);
+    const found = explain(source, host, "/").redirect;
+    assert.deepEqual([found?.redirects, found?.by, found?.because], [redirects, by, because], host);
+  }
+});
+
+Deno.test("explain shows how a route redirects plain HTTP, and to which URL", () => {
+  const source = snapshot(["a.test Prefix /", "b.test Prefix /"], {
+    certificates: [certificate("a", "a.test")],
+    hostSettings: [{ id: "a.test", httpsRedirect: false }],
+  });
+  type HttpsRedirect = NonNullable<NonNullable<Snapshot["policies"]>[number]["httpsRedirect"]>;
+  const table: [HttpsRedirect, url: string, isForced: boolean, location: string | null][] = [
+    [{ when: "never" }, "a.test/x/", false, null],
+    [{}, "a.test/x/", false, null],
+    [{ when: "certificate" }, "a.test/x/", true, "https://a.test/x/"],
+    [{ when: "certificate", cutsSlash: true }, "a.test/x/", true, "https://a.test/x"],
+    [{ when: "certificate", port: true }, "a.test/", true, "https://a.test:443/"],
+    [{ when: "certificate" }, "a.test/.well-known/acme-challenge/x", false, null],
+    [{ when: "certificate" }, "b.test/", false, null],
+    [{ when: "always" }, "b.test/", true, "https://b.test/"],
+    [{ when: "always" }, "b.test/.well-known/acme-challenge/x", true, "https://b.test/.well-kn"],
+  ];
+  for (const [httpsRedirect, url, isForced, location] of table) {
+    const policies = [{ id: "p", httpsRedirect }];
+    const routes = source.routes.map((route) => ({ ...route, policy: "p" }));
+    const [host] = url.split("/");
+    const explanation = explain({ ...source, policies, routes }, host, url.slice(host.length));
+    assert.equal(explanation.redirect?.isForced, isForced, url);
+    const found = redirectUrl(explanation, "", 443);
+    assert.equal(found?.slice(0, location?.length) ?? null, location, url);
   }
 });

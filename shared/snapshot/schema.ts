@@ -160,7 +160,7 @@ export const ROUTE = object({
   filterSet: Type.Optional(ID),
   /** Id of its time-outs and limits; missing: those that the process was started with. */
   policy: Type.Optional(ID),
-  /** In place of `HostSettings.httpsRedirect`. */
+  /** In place of `HostSettings.httpsRedirect`, and of `httpsRedirect.when` of the policy. */
   httpsRedirect: Type.Optional(Type.Boolean()),
   origin: ORIGIN,
 }, { strict: true });
@@ -248,6 +248,19 @@ export const POLICY = object({
   upstreamKeepAlive: Type.Optional(Type.Literal(false, {
     remedy: "remove it: connections are kept unless it is false",
   })),
+  /** How plain HTTP is redirected to HTTPS. */
+  httpsRedirect: Type.Optional(object({
+    /**
+     * In place of `HostSettings.httpsRedirect`. `certificate`: if a certificate names the host, also
+     * by a proxy that was started with `--ssl-redirect=false`. `always`: without a certificate, too,
+     * and ACME challenges as well.
+     */
+    when: Type.Optional(Type.Enum(["never", "certificate", "always"])),
+    /** Only ever true: the port is in the URL, also if it is 443. */
+    port: Type.Optional(Type.Literal(true, { remedy: "remove it: it is true or missing" })),
+    /** Only ever true: a slash at the end of path and query is left out. */
+    cutsSlash: Type.Optional(Type.Literal(true, { remedy: "remove it: it is true or missing" })),
+  }, { strict: true })),
   /** Only ever false: its requests have no line in the access log. */
   accessLog: Type.Optional(Type.Literal(false, {
     remedy: "remove it: requests have a line unless it is false",

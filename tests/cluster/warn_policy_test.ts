@@ -113,11 +113,10 @@ const CASES: readonly (readonly [values: Values, placed?: Placed])[] = [
   [{ "auth-tls-secret": "default/ca" }],
   [{ "auth-tls-secret": "default/ca", "auth-tls-verify-client": "off" }],
   [{ "force-ssl-redirect": "true" }],
-  [{ "force-ssl-redirect": "true" }, { tls: ["app.example.com"] }],
-  [{ "force-ssl-redirect": "true" }, { tls: ["*.example.com"] }],
-  [{ "force-ssl-redirect": "true" }, { tls: ["other.example.com"] }],
+  [{ "force-ssl-redirect": "maybe" }],
   [{ "auth-realm": "x" }],
   [{ "ssl-redirect": "true" }],
+  [{ "ssl-redirect": "maybe" }],
 ];
 
 policyTest("the API server warns of 503 where the controller closes paths", async (cluster) => {

@@ -38,10 +38,7 @@ const MAIN: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 };
 const AUTH_URL: Readonly<Record<string, string>> = { "auth-url": "https://auth.example.com/" };
 
-/** Served at least as strictly without them, whatever their value. */
-const COVERED: readonly string[] = ["ssl-redirect"];
-
-const PROTECTING = [...ROWS].filter(([name, { protects }]) => protects && !COVERED.includes(name))
+const PROTECTING = [...ROWS].filter(([, { protects }]) => protects)
   .flatMap(([name, { aliases = [] }]) => [name, ...aliases]);
 
 /** Valid values of all types, which are cut, joined and changed. */
@@ -118,6 +115,7 @@ function asksForNothing(name: string, value: unknown): boolean {
     case "auth-tls-pass-certificate-to-upstream":
     case "satisfy":
     case "ssl-passthrough":
+    case "ssl-redirect":
       return /^(false|f|off|0)$/i.test(text);
     default:
       return false;
@@ -143,6 +141,11 @@ function isSet(name: string, value: unknown, policy: Policy | undefined, action:
       const unit = { "": 1, k: 1024, m: 2 ** 20, g: 2 ** 30 }[size?.[2].toLowerCase() ?? ""]!;
       return size !== null && policy?.bodyLimit === Number(size[1]) * unit;
     }
+    case "force-ssl-redirect":
+      return /^(1|t|true)$/i.test(text) && policy?.httpsRedirect?.when === "always";
+    case "ssl-redirect":
+      return /^(1|t|true)$/i.test(text) &&
+        /^(always|certificate)$/.test(policy?.httpsRedirect?.when ?? "");
     case "backend-protocol": {
       const protocol = { GRPC: "h2c", GRPCS: "h2", HTTPS: "https" }[text.toUpperCase()];
       return protocol !== undefined && action.kind === "forward" &&

@@ -259,7 +259,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       ],
       "proxy/http2/stream.ts": ["Stream.encodeHead"],
       "proxy/http2/stream_sender.ts": ["StreamSender.send", "StreamSender.write"],
-      "proxy/http/https_location.ts": ["httpsLocation"],
+      "proxy/router/explain.ts": ["redirectUrl"],
       "proxy/http/message.ts": ["new BytesBody", "new RequestHead"],
       "proxy/io/output.ts": ["Output.writeLater", "Output.writeThen", "new Output"],
       "proxy/http/request_id.ts": ["writeRequestId"],
@@ -369,6 +369,8 @@ export const EXCEPTIONS: readonly Exceptions[] = [
   {
     reason: "Takes the same time for every value, or finds it in a map.",
     functions: {
+      "controller/translate/model/route_settings.ts": ["isAcmeLocation", "settingsOfPath"],
+      "proxy/http/https_location.ts": ["isAcmeChallenge"],
       "controller/base/json.ts": ["describe"],
       "shared/path/decoded_path.ts": ["escapeOf"],
       "controller/translate/ingress/path_entry.ts": ["unreadPath"],

@@ -44,7 +44,7 @@ import {
 } from "../../controller/translate/annotations/nginx/refusals.ts";
 import { parseTemplate } from "../../controller/translate/annotations/nginx/rows/template.ts";
 import { BY_NAME, NGINX_PREFIX, ROWS } from "../../controller/translate/annotations/nginx/table.ts";
-import { listParser, type Parser, textParser } from "./parser.ts";
+import { type Parser, textParser } from "./parser.ts";
 import type { Frame } from "./pumps.ts";
 
 /** Of all annotations of an object together (k8s.io/apimachinery, TotalAnnotationSizeLimitB). */
@@ -59,9 +59,6 @@ const HOST_BYTES = 253;
 const PATH_BYTES = 256 * 1024;
 /** Of a port's appProtocol, which is a qualified name. */
 const PROTOCOL_BYTES = 316;
-
-/** Of one Ingress, within the 1.5 MiB that etcd takes. */
-const RULES = 8192;
 
 /** What may stand in a value of an annotation, a host or a path, each of its kind. */
 const VALUE_PUMPS: readonly string[] = [
@@ -139,8 +136,6 @@ const TYPED_PUMPS: readonly string[] = [
   "https://",
 ];
 const TYPED_FRAMES: readonly Frame[] = [["https://", "$"], ["CN=", "\n"], ["200 ", "5m x"]];
-
-const FORCED = { [`${NGINX_PREFIX}force-ssl-redirect`]: "true" };
 
 const SPEC = { rules: [{ host: "a.test", http: { paths: [{ path: "/", pathType: "Prefix" }] } }] };
 
@@ -303,24 +298,6 @@ export const TENANT_PARSERS: readonly Parser[] = [
         for (const type of types) type.read(text);
         parseTemplate(text);
       };
-    },
-  }),
-  listParser({
-    name: "hosts that are forced to HTTPS",
-    functions: [],
-    count: RULES,
-    read: {
-      rules: (count) => {
-        const hosts = Array.from({ length: count }, (_, i) => `${i}.test`);
-        const spec = { rules: hosts.map((host) => ({ host })), tls: [{ hosts }] };
-        return () => readRefusals(new NginxAnnotations(FORCED, spec));
-      },
-      "rules of wildcards": (count) => {
-        const names = Array.from({ length: count }, (_, i) => `${i}.test`);
-        const tls = names.map((name) => ({ hosts: [`*.${name}`] }));
-        const spec = { rules: names.map((name) => ({ host: `a.${name}` })), tls };
-        return () => readRefusals(new NginxAnnotations(FORCED, spec));
-      },
     },
   }),
   textParser({

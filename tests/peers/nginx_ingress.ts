@@ -9,7 +9,12 @@ import type { AnnotatedIngress } from "../support/annotated_ingresses.ts";
 
 export interface HostedIngress extends AnnotatedIngress {
   readonly host: string;
+  /** Whether a certificate names the host. */
+  readonly isSecure?: boolean;
 }
+
+/** Of HTTPS, as clients know it. */
+export const HTTPS_PORT = 443;
 
 /** Of `http`, for a port to listen on and that of the backend. */
 export function ingressServers(
@@ -21,15 +26,20 @@ export function ingressServers(
   return `  error_log /dev/null crit;
   server_names_hash_bucket_size 128;
   port_in_redirect off;
+  map $request_uri $cut_uri {
+    ~^(?<start>.*)/$ $start;
+    default $request_uri;
+  }
   upstream backend {
     server 127.0.0.1:${backendPort};
   }
 ${servers.join("")}`;
 }
 
-function serverOf({ host, annotations, paths }: HostedIngress, port: number): string {
+function serverOf(ingress: HostedIngress, port: number): string {
+  const { host, annotations, paths } = ingress;
   const locations = paths.flatMap(([path, type]) => {
-    const body = locationBody(annotations);
+    const body = locationBody(ingress);
     if (type === "Exact") return [`location = ${path} {${body}}`];
     if (path === "/" || type !== "Prefix") return [`location ${path} {${body}}`];
     // A Prefix takes whole segments: updateServerLocations in internal/ingress/controller.
@@ -50,13 +60,15 @@ function serverOf({ host, annotations, paths }: HostedIngress, port: number): st
 `;
 }
 
-function locationBody(annotations: AnnotatedIngress["annotations"]): string {
+function locationBody(ingress: HostedIngress): string {
+  const { annotations } = ingress;
   const directives = [
     ...networks(annotations["denylist-source-range"]).map((network) => `deny ${network}`),
     ...allowed(networks(annotations["allowlist-source-range"])),
     "proxy_http_version 1.1",
     `proxy_set_header Host ${JSON.stringify(annotations["upstream-vhost"] ?? "$http_host")}`,
     ...returned(annotations),
+    ...toHttps(ingress),
     "proxy_pass http://backend",
   ];
   return ` ${directives.join("; ")}; `;
@@ -84,4 +96,18 @@ function returned(annotations: AnnotatedIngress["annotations"]): string[] {
 function codeOf(text: string | undefined, highest: number, otherwise: number): number {
   const code = Number(text ?? 0);
   return code >= 300 && code <= highest ? code : otherwise;
+}
+
+/**
+ * As rewrite() in rootfs/etc/nginx/lua/lua_ingress.lua does for plain HTTP, which nginx calls after
+ * `return`. $host is Host in lower case and without its port, as is the name that is matched.
+ */
+function toHttps({ annotations, isSecure }: HostedIngress): string[] {
+  const isOn = (name: string) => annotations[name] === "true";
+  const redirects = isOn("force-ssl-redirect") ||
+    (isSecure === true && (annotations["ssl-redirect"] ?? "true") === "true");
+  if (!redirects) return [];
+  const port = isOn("use-port-in-redirects") ? `:${HTTPS_PORT}` : "";
+  const uri = isOn("preserve-trailing-slash") ? "$request_uri" : "$cut_uri";
+  return [`return 308 https://$host${port}${uri}`];
 }

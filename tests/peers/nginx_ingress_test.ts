@@ -2,20 +2,23 @@
  * Random pairs of Ingress and request, through ingress-nginx's configuration of nginx and through us. In:
  * a seed. Out: the same status, Location and request to the backend, or the pair that differs.
  *
- * Left out is what the table of annotations says we do otherwise: hosts with certificates, codes with
- * which nginx sends no Location, and paths that nginx normalises.
+ * Left out is what the table of annotations says we do otherwise: codes with which nginx sends no
+ * Location, paths that nginx normalises, and targets without a path on hosts that are redirected to HTTPS.
  */
 import assert from "node:assert/strict";
 import { Random } from "../fuzz/random.ts";
 import { annotatedSnapshot } from "../support/annotated_ingresses.ts";
 import { Backend, Peer, reply, statusOf } from "../support/backend.ts";
 import { TestProxy } from "../support/test_proxy.ts";
+import { certificateFor } from "../support/tls_proxy.ts";
 import { findNginx, MISSING, Nginx } from "./nginx.ts";
-import { type HostedIngress, ingressServers } from "./nginx_ingress.ts";
+import { type HostedIngress, HTTPS_PORT, ingressServers } from "./nginx_ingress.ts";
 
 /** PEERS_SEED=N takes another one. */
 const SEED = Number(Deno.env.get("PEERS_SEED") ?? 20_261_123);
-const INGRESSES = 100;
+const INGRESSES = 400;
+/** Of each annotation, at least. */
+const PAIRS = 100;
 const REQUESTS = 5;
 
 const PATHS = ["/", "/a", "/a/b", "/ab", "/c"];
@@ -35,6 +38,14 @@ const NETWORKS = [
   "127.0.0.1/32, 10.1.0.0/16",
 ];
 const CODES = ["301", "302", "303", "307", "200", "400", "0"];
+
+/** Of the redirect to HTTPS, and one of how many Ingresses has them. */
+const TO_HTTPS: readonly (readonly [name: string, rarity: number])[] = [
+  ["ssl-redirect", 2],
+  ["force-ssl-redirect", 5],
+  ["preserve-trailing-slash", 2],
+  ["use-port-in-redirects", 3],
+];
 
 /** What a client and the backend get. */
 interface Outcome {
@@ -61,6 +72,12 @@ function randomIngress(random: Random, index: number): HostedIngress {
   });
   sometimes("denylist-source-range", 5, () => random.pick(NETWORKS));
   sometimes("allowlist-source-range", 5, () => random.pick(NETWORKS));
+  const isSecure = hasRoot && random.oneIn(2);
+  if (hasRoot) {
+    for (const [name, rarity] of TO_HTTPS) {
+      sometimes(name, rarity, () => random.pick(["true", "true", "false"]));
+    }
+  }
   const others = PATHS.filter((path) => path !== "/" && random.oneIn(2));
   const paths = [
     ...(hasRoot ? ["/"] : []),
@@ -69,7 +86,7 @@ function randomIngress(random: Random, index: number): HostedIngress {
     const type = path === "/" || random.oneIn(2) ? "Prefix" : "Exact";
     return [path, type] as const;
   });
-  return { host: `h${index}.test`, annotations, paths };
+  return { host: `h${index}.test`, annotations, paths, isSecure };
 }
 
 function randomRequest(random: Random, { host }: HostedIngress): string {
@@ -114,10 +131,14 @@ Deno.test("redirects, hosts and access lists of Ingresses are as with ingress-ng
     (port) => ingressServers(ingresses, port, backend.port),
   );
   try {
-    using proxy = new TestProxy([]);
+    const names = ingresses.flatMap(({ host, isSecure }) => isSecure === true ? host : []);
+    const certificates = [await certificateFor("all", { names })];
+    using proxy = new TestProxy([], {}, { sslRedirect: true, sslRedirectPort: HTTPS_PORT });
+    await proxy.server.listenTls({ hostname: "127.0.0.1", port: 0 });
     const byName = Object.fromEntries(ingresses.map((ingress, i) => [`i${i}`, ingress]));
-    proxy.server.apply(annotatedSnapshot(byName, [backend.port]));
+    proxy.server.apply(annotatedSnapshot(byName, [backend.port], "nginx"), certificates);
     const kinds = new Map<string, number>();
+    const pairs = new Map<string, number>();
     for (const ingress of ingresses) {
       for (let i = 0; i < REQUESTS; i++) {
         const request = randomRequest(random, ingress);
@@ -126,9 +147,13 @@ Deno.test("redirects, hosts and access lists of Ingresses are as with ingress-ng
         assert.deepEqual(ours, theirs, `${JSON.stringify(ingress)} ${JSON.stringify(request)}`);
         const kind = theirs.received === null ? String(theirs.status) : "forwarded";
         kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
+        for (const name of Object.keys(ingress.annotations)) {
+          pairs.set(name, (pairs.get(name) ?? 0) + 1);
+        }
       }
     }
-    for (const kind of ["301", "302", "303", "307", "403", "404", "forwarded"]) {
+    for (const [name, count] of pairs) assert.ok(count >= PAIRS, `${count} pairs with ${name}`);
+    for (const kind of ["301", "302", "303", "307", "308", "403", "404", "forwarded"]) {
       assert.ok(kinds.has(kind), `no pair led to ${kind}`);
     }
   } finally {

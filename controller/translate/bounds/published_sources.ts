@@ -14,7 +14,13 @@ import { ANY_HOST } from "../model/host.ts";
 import { type Identity, keyOf } from "../../base/identity.ts";
 import { isSamePart } from "../../../shared/snapshot/equality.ts";
 import { HostPlaces, RegexPlaces, RoutePlace } from "../model/route_place.ts";
-import { NO_SETTINGS, type RouteSettings, withRewrite } from "../model/route_settings.ts";
+import {
+  isAcmeLocation,
+  NO_SETTINGS,
+  type RouteSettings,
+  settingsOfPath,
+  withRewrite,
+} from "../model/route_settings.ts";
 import { LastStatus, LastTlsStatus } from "../model/status.ts";
 import { formatObject } from "../../../shared/problem.ts";
 import { type BackendRef, upstreamId } from "../model/backend_ref.ts";
@@ -61,10 +67,14 @@ export class PublishedParts {
     return this.#routes.get(key) ?? [];
   }
 
-  /** Those of one Ingress are the same for all of its routes that are not closed, but for rewrites. */
+  /**
+   * Those of one Ingress are the same for all of its routes that are not closed, but for rewrites and
+   * challenges of certificates.
+   */
   settingsOf(identity: Identity): RouteSettings {
-    const route = this.routesOf(identity).find(({ filterSet, policy }) =>
-      filterSet !== undefined || policy !== undefined
+    const route = this.routesOf(identity).find(({ filterSet, policy, match: { path } }) =>
+      (filterSet !== undefined || policy !== undefined) &&
+      !isAcmeLocation(path.written ?? path.value)
     );
     if (route === undefined) return NO_SETTINGS;
     const settings = {
@@ -160,20 +170,26 @@ function rulesOf(
   settings: RouteSettings,
   parts: PublishedParts,
 ): readonly RuleModel[] {
-  const rewriteOf = (route: Route): PathRewrite | null => {
+  const path = (route: Route): PathModel => {
+    const { written, value } = route.match.path;
+    const own = settingsOfPath(written ?? value, settings);
     const filter = parts.rewriteOf(route);
-    return filter === null ? null : { settings: withRewrite(settings, filter), fault: null };
+    const rewrite = filter === null
+      ? null
+      : { settings: withRewrite(own ?? settings, filter), fault: null };
+    return pathOf(ingress, route, own, rewrite);
   };
   return [...Map.groupBy(routes, ({ host }) => host)].map(([host, own]) => ({
     field: own[0].origin.field.replace(/\.http\b.*$/, ""),
     host,
-    paths: own.map((route) => pathOf(ingress, route, rewriteOf(route))),
+    paths: own.map(path),
   }));
 }
 
 function pathOf(
   ingress: Source,
   { host, match, action, origin: { field } }: Route,
+  settings: RouteSettings | null,
   rewrite: PathRewrite | null,
 ): PathModel {
   const { identity } = ingress;
@@ -182,7 +198,7 @@ function pathOf(
     : { kind: "broken", action };
   const place = new RoutePlace(host, match.path, identity, field);
   return {
-    ...{ field, place, backend, rewrite, written: null, problems: [] },
+    ...{ field, place, backend, rewrite, settings, written: null, problems: [] },
     dropped: { field, routes: [], outcome: "dropped" },
   };
 }

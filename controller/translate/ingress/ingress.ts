@@ -96,10 +96,19 @@ function readSpec(
   const hasDefaultBackend = defaultBackend !== null;
   const settings = readRouteSettings(nginx, namespace, pool, profile);
   const regex = readRegexWish(nginx);
-  const wish = readRewriteWish(nginx);
-  const rewrite = wish === null ? null : { wish, settings };
+  const rewrite = readRewriteWish(nginx);
   const reading = {
-    ...{ identity, report, hasDefaultBackend, backendWish, profile, regex, rewrite, pool },
+    ...{
+      identity,
+      report,
+      hasDefaultBackend,
+      backendWish,
+      profile,
+      settings,
+      regex,
+      rewrite,
+      pool,
+    },
   };
   const read = Array.from(rules, (rule, i) => readRule(rule, `spec.rules[${i}]`, reading));
   return {

@@ -13,7 +13,11 @@ import type { BackendRef } from "../model/backend_ref.ts";
 import type { BackendWish } from "../model/backend_wish.ts";
 import type { Profile } from "../model/profile.ts";
 import { inProfile, RoutePlace, WHOLE_HOST } from "../model/route_place.ts";
-import type { RouteSettings, RouteSettingsPool } from "../model/route_settings.ts";
+import {
+  type RouteSettings,
+  type RouteSettingsPool,
+  settingsOfPath,
+} from "../model/route_settings.ts";
 import type { PathModel, PathRewrite, RegexWish, WrittenPath } from "../model/source.ts";
 import { readBackend } from "./backend.ts";
 import { explainPath, looksLikePattern, type PathType, readPath, readPathType } from "./path.ts";
@@ -25,8 +29,9 @@ export interface PathReader {
   readonly backendWish: BackendWish | null;
   readonly profile: Profile;
   readonly regex: RegexWish | null;
+  readonly settings: RouteSettings;
   /** Null where no path is rewritten. */
-  readonly rewrite: { readonly wish: RewriteWish; readonly settings: RouteSettings } | null;
+  readonly rewrite: RewriteWish | null;
   readonly pool: RouteSettingsPool;
 }
 
@@ -62,6 +67,7 @@ export function readPathEntry(
       remedy: "Write Prefix (whole segments), Exact or ImplementationSpecific",
     });
   }
+  const settings = written === null ? null : settingsOfPath(written.path, reader.settings);
   // Without a host or a path there is no route, and so nothing to say about its backend.
   if (host === null || (match === null && written === null)) return unreadPath(field);
   return {
@@ -69,7 +75,8 @@ export function readPathEntry(
     place: match === null ? null : new RoutePlace(host, match, identity, field),
     written,
     problems: written === null || isOwnRegex ? [] : problems,
-    rewrite: isOwnRegex ? readRewrite(written.path, reader) : null,
+    settings,
+    rewrite: isOwnRegex ? readRewrite(written.path, settings ?? reader.settings, reader) : null,
     backend: type === null ? broken(500, "the pathType is not known") : readBackend(
       fieldOf(entry, "backend"),
       identity.ref.namespace,
@@ -140,11 +147,11 @@ function readWritten(entry: unknown): WrittenPath | null {
 
 function readRewrite(
   path: string,
+  settings: RouteSettings,
   { rewrite, regex, pool, profile }: PathReader,
 ): PathRewrite | null {
   if (rewrite === null || regex?.target === path) return null;
-  const { wish, settings } = rewrite;
-  const reading = rewriteOf(wish, path, profile);
+  const reading = rewriteOf(rewrite, path, profile);
   return reading.ok
     ? { settings: pool.withRewrite(settings, reading.filter), fault: null }
     : { settings, fault: reading.reason };
@@ -170,6 +177,6 @@ export function unreadPath(field: string): PathModel {
     place: null,
     backend: broken(500, "the path is left out"),
     dropped: { field, routes: [], outcome: "dropped" },
-    ...{ written: null, problems: [], rewrite: null },
+    ...{ written: null, problems: [], settings: null, rewrite: null },
   };
 }

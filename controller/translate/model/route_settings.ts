@@ -54,6 +54,25 @@ export class RouteSettingsPool {
   }
 }
 
+/** Where certificate authorities look, over plain HTTP (RFC 8555 §8.3). */
+const ACME_LOCATION = "/.well-known/acme-challenge";
+
+/** Whether requests for a path of an Ingress, as it is written, are challenges of certificates. */
+export function isAcmeLocation(path: string): boolean {
+  return path.startsWith(ACME_LOCATION);
+}
+
+/** Those of a path of an object that has others; null where they are the same. */
+export function settingsOfPath(path: string, settings: RouteSettings): RouteSettings | null {
+  const { filterSet, policy } = settings;
+  const { when = "never" } = policy?.httpsRedirect ?? {};
+  if (policy === null || when === "never" || !isAcmeLocation(path)) return null;
+  const { id: _, ...spec } = policy;
+  // As ingress-nginx does by default (no-tls-redirect-locations).
+  const plain = { ...spec, httpsRedirect: { ...spec.httpsRedirect, when: "never" as const } };
+  return { filterSet, policy: { id: idOf(plain), ...plain } };
+}
+
 /** The same with this rewrite in place of another; null for none. */
 export function withRewrite(
   { filterSet, policy }: RouteSettings,

@@ -79,6 +79,8 @@ export interface PathModel {
   /** Why the path is not taken as it is written, where it is no regular expression. */
   readonly problems: readonly ObjectProblem[];
   /** Null where its routes have those of the whole object. */
+  readonly settings: RouteSettings | null;
+  /** Null where its path is not rewritten. */
   readonly rewrite: PathRewrite | null;
 }
 

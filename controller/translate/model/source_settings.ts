@@ -5,8 +5,10 @@ import type { RouteSettings } from "./route_settings.ts";
 import type { Source } from "./source.ts";
 
 export function settingsOf({ settings, rules, regex }: Source): RouteSettings[] {
-  // Thousands of objects rewrite nothing.
-  if (regex === null) return [settings];
-  const rewrites = rules.flatMap(({ paths }) => paths.flatMap(({ rewrite }) => rewrite ?? []));
-  return [settings, ...rewrites.map((rewrite) => rewrite.settings)];
+  // Thousands of objects have the same for all of their paths.
+  if (regex === null && settings.policy?.httpsRedirect === undefined) return [settings];
+  const ofPaths = rules.flatMap(({ paths }) =>
+    paths.flatMap(({ settings, rewrite }) => [settings ?? [], rewrite?.settings ?? []].flat())
+  );
+  return [settings, ...ofPaths];
 }

@@ -27,7 +27,7 @@ export function claimPath(
     const text = regexOf(path.written, ingress.regex, exact);
     return claimRegex(claims, ingress, host, path, { text, written: path.written.path }, problems);
   }
-  const { field, place, backend, dropped, rewrite } = path;
+  const { field, place, backend, dropped, rewrite, settings: own } = path;
   problems.addAll(path.problems);
   if (place === null) return dropped;
   const other = claims.holderOf(place);
@@ -35,7 +35,7 @@ export function claimPath(
     reportTaken(ingress, `${field}.path`, other, problems);
     return { field, routes: [], outcome: "taken" };
   }
-  const settings = place.match.type === "Regex" ? rewrite?.settings : undefined;
+  const settings = (place.match.type === "Regex" ? rewrite?.settings : null) ?? own ?? undefined;
   return place.status(claims.claim(place, ingress, backend, settings).isServed);
 }
 
@@ -43,7 +43,7 @@ function claimRegex(
   claims: RouteClaims,
   ingress: Source,
   host: string,
-  { field, backend, rewrite }: PathModel,
+  { field, backend, settings, rewrite }: PathModel,
   { text, written }: { readonly text: string; readonly written: string },
   problems: ProblemList,
 ): PathStatus {
@@ -63,7 +63,9 @@ function claimRegex(
   const fault = ofPath ?? rewrite?.fault ?? null;
   if (fault !== null) reportFault(ingress, `${field}.path`, text, fault, problems);
   const target = fault === null ? backend : brokenBy(text, fault);
-  return place.status(claims.claim(place, ingress, target, rewrite?.settings).isServed);
+  return place.status(
+    claims.claim(place, ingress, target, rewrite?.settings ?? settings ?? undefined).isServed,
+  );
 }
 
 function reportFault(

@@ -6,7 +6,6 @@ import { ProblemList } from "../../../base/problems.ts";
 
 Deno.test("a flag that replaces an annotation is named with its default", () => {
   const table: [name: string, remedy: RegExp][] = [
-    ["ssl-redirect", /sent to HTTPS unless the proxy's --ssl-redirect is false/],
     ["limit-connections", /--connections-per-address/],
     ["proxy-buffer-size", /--response-head-limit \(64 KiB\)/],
   ];

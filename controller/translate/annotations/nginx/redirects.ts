@@ -1,8 +1,11 @@
 /**
  * Redirects in place of backends. In: annotations of one Ingress. Out: the filters of its routes that
- * redirect, as nginx's `return` does: before clients are authenticated or limited.
+ * redirect, as nginx's `return` does: before clients are authenticated or limited; and how its routes
+ * redirect plain HTTP to HTTPS, which comes next.
  */
 import type { FilterSpec } from "../../../../shared/snapshot/types.ts";
+import type { Profile } from "../../model/profile.ts";
+import type { PolicySpec } from "../../model/route_settings.ts";
 import type { NginxAnnotations } from "./nginx_annotations.ts";
 import { REDIRECTS } from "./rows/redirects.ts";
 
@@ -23,4 +26,32 @@ export function readRedirect(annotations: NginxAnnotations): FilterSpec | null {
   if (permanent === null) return null;
   const status = annotations.valueOf(REDIRECTS, "permanent-redirect-code") ?? 301;
   return { kind: "redirect", status, location: permanent };
+}
+
+/**
+ * Of plain HTTP to HTTPS. `force-ssl-redirect` counts beside `ssl-redirect: "false"`, as in
+ * ingress-nginx.
+ */
+export function readHttpsRedirect(
+  annotations: NginxAnnotations,
+  profile: Profile,
+): Pick<PolicySpec, "httpsRedirect"> {
+  const isForced = annotations.valueOf(REDIRECTS, "force-ssl-redirect") === true;
+  const redirects = annotations.valueOf(REDIRECTS, "ssl-redirect");
+  const when = isForced
+    ? "always" as const
+    : redirects === null
+    ? null
+    : redirects
+    ? "certificate" as const
+    : "never" as const;
+  const port = annotations.valueOf(REDIRECTS, "use-port-in-redirects") === true;
+  const keepsSlash = annotations.valueOf(REDIRECTS, "preserve-trailing-slash") ??
+    profile !== "nginx";
+  const httpsRedirect = {
+    ...(when === null ? {} : { when }),
+    ...(port ? { port } : {}),
+    ...(keepsSlash ? {} : { cutsSlash: true as const }),
+  };
+  return Object.keys(httpsRedirect).length === 0 ? {} : { httpsRedirect };
 }

@@ -58,7 +58,11 @@ const CASES: readonly (readonly [what: string, values: Values, closes: readonly 
     { "auth-url": "https://auth/", "auth-method": "nonsense" },
     ["auth-url"],
   ],
-  ["HTTPS redirects, which hosts with a certificate have", { "ssl-redirect": "maybe" }, []],
+  ["redirects to HTTPS", { "ssl-redirect": "true", "force-ssl-redirect": "true" }, []],
+  ["redirects to HTTPS that are neither on nor off", {
+    "ssl-redirect": "maybe",
+    "force-ssl-redirect": "yes",
+  }, ["force-ssl-redirect", "ssl-redirect"]],
   ["verification of backends neither on nor off", { "proxy-ssl-verify": "maybe" }, [
     "proxy-ssl-verify",
   ]],

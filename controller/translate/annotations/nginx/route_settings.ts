@@ -13,7 +13,7 @@ import { readAccess } from "./access.ts";
 import { withDefaults } from "./defaults.ts";
 import type { NginxAnnotations } from "./nginx_annotations.ts";
 import { readPolicy } from "./policy.ts";
-import { readAppRoot, readRedirect } from "./redirects.ts";
+import { readAppRoot, readHttpsRedirect, readRedirect } from "./redirects.ts";
 import { readRequestHost } from "./request_host.ts";
 
 /** In the order in which filters of one kind meet requests; that of the kinds is the proxy's. */
@@ -25,8 +25,9 @@ const FILTERS: readonly ((a: NginxAnnotations, namespace: string) => FilterSpec 
 ];
 
 /** Fields of two readers must not have the same names. */
-const POLICIES: readonly ((annotations: NginxAnnotations) => PolicySpec)[] = [
+const POLICIES: readonly ((a: NginxAnnotations, profile: Profile) => PolicySpec)[] = [
   readPolicy,
+  readHttpsRedirect,
 ];
 
 /** @param namespace Of the Ingress. */
@@ -39,7 +40,10 @@ export function readRouteSettings(
   const isDecoded = profile === "nginx";
   const filters = FILTERS.flatMap((read) => read(annotations, namespace) ?? [])
     .map((filter) => isDecoded ? inDecodedForm(filter) : filter);
-  const policy: PolicySpec = Object.assign({}, ...POLICIES.map((read) => read(annotations)));
+  const policy: PolicySpec = Object.assign(
+    {},
+    ...POLICIES.map((read) => read(annotations, profile)),
+  );
   return pool.of(filters, isDecoded ? withDefaults(policy) : policy);
 }
 

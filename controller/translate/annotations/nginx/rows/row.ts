@@ -21,8 +21,6 @@ export interface Row<T = unknown> {
   readonly needsValue?: true;
   /** Those that it adds to; without one of them it has no effect in ingress-nginx either. */
   readonly beside?: readonly string[];
-  /** Whether the paths are served at least as strictly without it, whatever its value. */
-  readonly isCovered?: boolean;
   /** Whether its paths are closed although it protects nothing: without it they mean something else. */
   readonly breaks?: boolean;
   readonly verdict: Verdict;
