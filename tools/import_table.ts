@@ -262,7 +262,6 @@ const PROXY: Readonly<Record<string, readonly string[]>> = {
   ],
   "proxy/server_options.ts": ["proxy/filters", "proxy/http", "proxy/listen", "proxy/telemetry"],
   "proxy/telemetry": [
-    "proxy/config",
     "proxy/config/stream",
     "proxy/errors.ts",
     "proxy/http",

@@ -75,13 +75,15 @@ export class CertificateLoader {
     const lastGood = new CertificateFallback();
     const complaints = this.#complaints;
     this.#complaints = new Map();
-    const shown = new Set(snapshot.upstreams.map(({ tls }) => tls?.clientCertificate));
+    const shown = shownTo(snapshot);
     for (const certificate of snapshot.certificates) {
       const { id } = certificate;
       const use = {
         hosts: certificate.hosts,
         isDefault: id === snapshot.defaultCertificate,
-        isShown: shown.has(id),
+        get isShown() {
+          return shown().has(id);
+        },
       };
       const reading = this.#inline.get(certificate) ?? this.#read(certificate, checked);
       if (typeof reading === "string") {
@@ -197,6 +199,12 @@ export class CertificateLoader {
       return `${file} cannot be read: ${error instanceof Error ? error.message : error}`;
     }
   }
+}
+
+/** Ids of certificates that backends are shown, looked for when they are first of use. */
+function shownTo({ upstreams }: Snapshot): () => ReadonlySet<string | undefined> {
+  let ids: ReadonlySet<string | undefined> | null = null;
+  return () => ids ??= new Set(upstreams.map(({ tls }) => tls?.clientCertificate));
 }
 
 function isInline({ chain, key }: Certificate): boolean {

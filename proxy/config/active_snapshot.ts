@@ -6,7 +6,7 @@
  *     files ──▶ guard ──▶ apply ──▶ in force
  *     stream ─────┘
  */
-import type { Snapshot, SnapshotVersion } from "../../shared/snapshot/types.ts";
+import type { Snapshot, SnapshotChange, SnapshotVersion } from "../../shared/snapshot/types.ts";
 import { compareVersions } from "../../shared/snapshot/version_order.ts";
 import type { RefusalCode } from "../../shared/stream/messages.ts";
 import { Content } from "../../shared/stream/content.ts";
@@ -46,8 +46,10 @@ export interface ActiveSnapshotOptions extends GuardRules {
   /**
    * Puts a snapshot in force; settles when every worker serves by it. What it throws leaves the one
    * before in force.
+   *
+   * @param change What it differs in, and from which, where that is known.
    */
-  readonly apply: (snapshot: Snapshot) => Promise<void>;
+  readonly apply: (snapshot: Snapshot, change: SnapshotChange | null) => Promise<void>;
   /** Monotonic, in ms. */
   readonly now?: () => number;
 }
@@ -117,12 +119,21 @@ export class ActiveSnapshot {
    */
   takeFile(snapshot: Snapshot): void {
     if (this.objectionToFile(snapshot) !== null) return;
-    this.#apply(snapshot, "file", null);
+    this.#apply(snapshot, null, "file", null);
   }
 
-  /** @param hash as the controller tells it. */
-  takeStream(snapshot: Snapshot, hash: string, isWhole: boolean): Verdict {
-    const objection = this.#objectionTo({ snapshot, origin: "stream", isWhole });
+  /**
+   * @param hash as the controller tells it.
+   * @param change What it differs in from another that has come, in force or not; null where that is
+   *   not known.
+   */
+  takeStream(
+    snapshot: Snapshot,
+    hash: string,
+    isWhole: boolean,
+    change: SnapshotChange | null = null,
+  ): Verdict {
+    const objection = this.#objectionTo({ snapshot, change, origin: "stream", isWhole });
     if (objection !== null) {
       return { kind: "refused", code: objection.code, reason: objection.problem.message };
     }
@@ -130,7 +141,7 @@ export class ActiveSnapshot {
       return { kind: "taken", applied: this.#current.applied };
     }
     try {
-      return { kind: "taken", applied: this.#apply(snapshot, "stream", hash) };
+      return { kind: "taken", applied: this.#apply(snapshot, change, "stream", hash) };
     } catch (error) {
       const reason = `it could not be applied: ${error instanceof Error ? error.message : error}`;
       return { kind: "refused", code: "failed", reason };
@@ -162,9 +173,14 @@ export class ActiveSnapshot {
     return objectionTo(offer, this.#current, this.#options);
   }
 
-  #apply(snapshot: Snapshot, origin: Origin, told: string | null): Promise<void> {
+  #apply(
+    snapshot: Snapshot,
+    change: SnapshotChange | null,
+    origin: Origin,
+    told: string | null,
+  ): Promise<void> {
     const taken = ++this.#taken;
-    const applied = this.#options.apply(snapshot).then(() => {
+    const applied = this.#options.apply(snapshot, change).then(() => {
       // Whoever is slow with one may have had the next one meanwhile.
       if (taken > this.#appliedAs) this.#applied = held;
       this.#appliedAs = Math.max(taken, this.#appliedAs);

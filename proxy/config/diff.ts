@@ -10,11 +10,16 @@
 import type {
   Action,
   FilterSet,
+  HostChange,
   HostSettings,
   Listener,
+  PartChange,
+  PartList,
+  PartOf,
   Policy,
   Route,
   Snapshot,
+  SnapshotChange,
   SnapshotVersion,
   Upstream,
 } from "../../shared/snapshot/types.ts";
@@ -51,14 +56,18 @@ export interface HostRoutes {
   readonly routes: readonly Route[];
 }
 
-const NO_LISTENERS: readonly Listener[] = [];
-const NO_SETTINGS: readonly HostSettings[] = [];
-const NO_FILTER_SETS: readonly FilterSet[] = [];
-const NO_POLICIES: readonly Policy[] = [];
-const NONE_DENIED: readonly string[] = [];
+/** As it is known in the main thread, with what there was before. */
+export interface SupervisedDelta extends SnapshotDelta {
+  readonly hosts: readonly HostChange[];
+}
 
-/** Compares each snapshot with the one before. */
+/**
+ * Compares each snapshot with the one before, or follows the change from one to the other where that
+ * is known: a delta of the stream names it.
+ */
 export class SnapshotDiffer {
+  /** The last one. */
+  #snapshot: Snapshot | null = null;
   readonly #routes = new RouteDiffer();
   readonly #hostSettings = new PartDiffer<HostSettings>();
   readonly #filterSets = new PartDiffer<FilterSet>();
@@ -66,23 +75,34 @@ export class SnapshotDiffer {
   readonly #upstreams = new PartDiffer<Upstream>();
   readonly #certificates = new CertificateDiffer();
 
-  /** What changed since the last call; everything at the first. */
-  diff(snapshot: Snapshot, certificates: readonly ServerCertificate[]): SnapshotDelta {
-    const { routes, filterSets = NO_FILTER_SETS, policies = NO_POLICIES } = snapshot;
-    const replaced = new Set<string>();
-    const settings = {
-      filterSets: this.#filterSets.update(filterSets, replaced),
-      policies: this.#policies.update(policies, replaced),
-    };
-    const hosts = this.#routes.update(routes).map(({ host, routes }) => ({ host, routes }));
-    const upstreams = this.#upstreams.update(snapshot.upstreams, new Set());
+  /**
+   * What changed since the last call; everything at the first.
+   *
+   * @param carried What the snapshot differs in, and from which. It counts where that is the very one
+   *   of the last call; otherwise the two are compared.
+   */
+  diff(
+    snapshot: Snapshot,
+    certificates: readonly ServerCertificate[],
+    carried: SnapshotChange | null = null,
+  ): SupervisedDelta {
+    const change = carried !== null && carried.base === this.#snapshot
+      ? this.#follow(snapshot, carried)
+      : this.#compare(snapshot);
+    this.#snapshot = snapshot;
+    const { hosts, parts } = change;
+    const { hostSettings, filterSets, policies, upstreams } = parts;
+    const replaced = new Set([...filterSets.replaced, ...policies.replaced].map(({ id }) => id));
     return {
       version: snapshot.version,
-      listeners: snapshot.listeners ?? NO_LISTENERS,
-      hostSettings: this.#hostSettings.update(snapshot.hostSettings ?? NO_SETTINGS, new Set()),
-      hosts: replaced.size === 0 ? hosts : [...hosts, ...dependants(routes, replaced, hosts)],
+      listeners: listOf(snapshot, "listeners"),
+      hostSettings: deltaOf(hostSettings),
+      hosts: replaced.size === 0
+        ? hosts
+        : [...hosts, ...dependants(snapshot.routes, replaced, hosts)],
       defaultAction: snapshot.defaultAction,
-      ...settings,
+      filterSets: deltaOf(filterSets),
+      policies: deltaOf(policies),
       upstreams: upstreams.changed,
       removedUpstreams: upstreams.removed,
       certificates: this.#certificates.diff(certificates),
@@ -91,7 +111,46 @@ export class SnapshotDiffer {
       denied: snapshot.denied ?? NONE_DENIED,
     };
   }
+
+  #compare(snapshot: Snapshot): FollowedChange {
+    return {
+      hosts: this.#routes.update(snapshot.routes),
+      parts: {
+        hostSettings: this.#hostSettings.update(listOf(snapshot, "hostSettings")),
+        filterSets: this.#filterSets.update(listOf(snapshot, "filterSets")),
+        policies: this.#policies.update(listOf(snapshot, "policies")),
+        upstreams: this.#upstreams.update(snapshot.upstreams),
+      },
+    };
+  }
+
+  #follow(snapshot: Snapshot, change: SnapshotChange): FollowedChange {
+    const { hosts, parts } = change;
+    this.#routes.follow(snapshot.routes, hosts);
+    this.#hostSettings.follow(listOf(snapshot, "hostSettings"), parts.hostSettings);
+    this.#filterSets.follow(listOf(snapshot, "filterSets"), parts.filterSets);
+    this.#policies.follow(listOf(snapshot, "policies"), parts.policies);
+    this.#upstreams.follow(snapshot.upstreams, parts.upstreams);
+    return change;
+  }
 }
+
+/** Listeners go to workers whole, and certificates are compared as they are used. */
+interface FollowedChange extends Pick<SnapshotChange, "hosts"> {
+  readonly parts: Omit<SnapshotChange["parts"], "listeners" | "certificates">;
+}
+
+function listOf<L extends PartList>(snapshot: Snapshot, list: L): readonly PartOf<L>[] {
+  return (snapshot[list] ?? NONE) as readonly PartOf<L>[];
+}
+
+function deltaOf<T>({ changed, removed }: PartChange<T>): PartDelta<T> {
+  return { changed, removed };
+}
+
+/** The same list each time, so that nothing seems to have changed. */
+const NONE: readonly never[] = [];
+const NONE_DENIED: readonly string[] = [];
 
 /**
  * The other hosts with routes that use one of these filter sets and policies: what a controller writes
@@ -101,11 +160,11 @@ function dependants(
   routes: readonly Route[],
   ids: ReadonlySet<string>,
   hosts: readonly HostRoutes[],
-): HostRoutes[] {
+): HostChange[] {
   const stale = new Set(routes.filter((route) => uses(route, ids)).map(({ host }) => host));
   for (const { host } of hosts) stale.delete(host);
   const theirs = Map.groupBy(routes.filter(({ host }) => stale.has(host)), ({ host }) => host);
-  return [...theirs].map(([host, routes]) => ({ host, routes }));
+  return [...theirs].map(([host, routes]) => ({ host, before: routes, routes }));
 }
 
 function uses({ action, filterSet = "", policy = "" }: Route, ids: ReadonlySet<string>): boolean {

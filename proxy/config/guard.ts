@@ -6,12 +6,13 @@
  * Files and stream tell of the same cluster, and each may be late. So the version decides, and where
  * it does not, the stream does: it is the younger way, and hears of what was refused.
  */
-import type { Snapshot } from "../../shared/snapshot/types.ts";
+import type { Snapshot, SnapshotChange } from "../../shared/snapshot/types.ts";
 import {
   ACCEPTED_SHARE,
   type ProxyMemory,
   snapshotBudget,
   snapshotMemory,
+  weighChange,
 } from "../../shared/snapshot/memory.ts";
 import { compareVersions, type VersionOrder } from "../../shared/snapshot/version_order.ts";
 import type { ConfigProblem } from "../../shared/snapshot/parse.ts";
@@ -22,6 +23,8 @@ export type Origin = "file" | "stream";
 
 export interface SnapshotOffer {
   readonly snapshot: Snapshot;
+  /** What it differs in from another; null or left out where that is not known. */
+  readonly change?: SnapshotChange | null;
   readonly origin: Origin;
   /** It has come at once, or as a change of nothing, so that no route was taken away by itself. */
   readonly isWhole: boolean;
@@ -46,14 +49,12 @@ export interface Objection {
 
 /** Null where it may come into force. */
 export function objectionTo(
-  { snapshot, origin, isWhole }: SnapshotOffer,
+  offer: SnapshotOffer,
   current: { readonly snapshot: Snapshot; readonly origin: Origin } | null,
   rules: GuardRules,
 ): Objection | null {
-  const change = current === null
-    ? null
-    : objectionToChange({ snapshot, origin, isWhole }, current, rules);
-  return change ?? objectionToSize(snapshot, rules.memory);
+  const objection = current === null ? null : objectionToChange(offer, current, rules);
+  return objection ?? objectionToSize(offer, rules.memory);
 }
 
 function objectionToChange(
@@ -88,8 +89,12 @@ function objectionToChange(
 }
 
 /** Compiled, it would end the process, and each one that starts with it. */
-function objectionToSize(snapshot: Snapshot, memory: ProxyMemory | null): Objection | null {
+function objectionToSize(
+  { snapshot, change = null }: SnapshotOffer,
+  memory: ProxyMemory | null,
+): Objection | null {
   if (memory === null) return null;
+  if (change !== null) weighChange(snapshot, change);
   const needed = snapshotMemory(snapshot, memory.workers);
   const budget = snapshotBudget(memory, ACCEPTED_SHARE);
   if (needed <= budget) return null;

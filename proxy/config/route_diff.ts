@@ -6,15 +6,7 @@
  * Routes are compared by identity, then by their JSON, which is what made them.
  */
 import { isSamePart } from "../../shared/snapshot/equality.ts";
-import type { Route } from "../../shared/snapshot/types.ts";
-
-export interface HostChange {
-  readonly host: string;
-  /** All of its routes until now, in order; none for a new host. */
-  readonly before: readonly Route[];
-  /** All of its routes from now on, in order; none for a removed host. */
-  readonly routes: readonly Route[];
-}
+import type { HostChange, Route } from "../../shared/snapshot/types.ts";
 
 interface Host {
   readonly host: string;
@@ -36,6 +28,18 @@ export class RouteDiffer {
     if (routes === this.#routes) return [];
     this.#routes = routes;
     return this.#settle(this.#followRuns(routes) ?? this.#followGroups(routes));
+  }
+
+  /** Takes in a change that is known, at the cost of that change; `routes` are all after it. */
+  follow(routes: readonly Route[], changes: readonly HostChange[]): void {
+    this.#routes = routes;
+    for (const { host, routes: now } of changes) {
+      if (now.length === 0) {
+        this.#hosts.delete(host);
+        continue;
+      }
+      this.#entryOf(host).routes = now;
+    }
   }
 
   /**

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Random } from "../../tests/fuzz/random.ts";
 import { route } from "../../tests/support/streamed_snapshots.ts";
-import type { Route } from "../../shared/snapshot/types.ts";
+import type { HostChange, Route } from "../../shared/snapshot/types.ts";
 import { RouteDiffer } from "./route_diff.ts";
 
 /** What each host is served by, put together from the changes alone. */
@@ -53,4 +53,26 @@ Deno.test("the order of a host's routes is a change", () => {
   assert.deepEqual(runs.update([two, one]), [
     { host: "a.test", before: [one, two], routes: [two, one] },
   ]);
+});
+
+Deno.test("a change that is followed is known to the next comparison, as if it had been compared", () => {
+  const random = new Random(12);
+  const [followed, compared] = [new RouteDiffer(), new RouteDiffer()];
+  const sorted = (changes: readonly HostChange[]) =>
+    changes.toSorted((a, b) => a.host < b.host ? -1 : 1);
+  let follows = 0;
+  for (let turn = 0; turn < 500; turn++) {
+    // Few enough that hosts come back as they were.
+    const routes = Array.from(
+      { length: 4 },
+      (_, host) => random.oneIn(3) ? [] : [route(`h${host}.test`, `/${random.below(2)}`)],
+    ).flat();
+    const changes = compared.update(routes);
+    if (random.oneIn(3)) assert.deepEqual(sorted(followed.update(routes)), sorted(changes));
+    else {
+      followed.follow(routes, changes);
+      follows += changes.length;
+    }
+  }
+  assert.ok(follows > 100);
 });

@@ -4,6 +4,7 @@
  * workers.
  */
 import type { Snapshot } from "../../shared/snapshot/types.ts";
+import type { SnapshotDelta } from "../config/diff.ts";
 import { type Address, describeListenError } from "../../shared/net/address.ts";
 import type { ServerCertificate } from "../certificates/store.ts";
 import { type DrainOptions, ProxyServer, type ProxyServerOptions } from "../server.ts";
@@ -11,13 +12,22 @@ import type { TelemetryHub } from "../telemetry/hub.ts";
 import { Telemetry } from "../telemetry/telemetry.ts";
 import type { Listening } from "./worker_protocol.ts";
 
+/** A snapshot, and its certificates as they can be used. */
+export interface ServedSnapshot {
+  readonly snapshot: Snapshot;
+  readonly certificates: readonly ServerCertificate[];
+}
+
 export interface DataPlane {
   /**
-   * Puts a snapshot in force; before `listen`, it is what listening begins with. Settles when every
+   * Puts a change in force; before `listen`, it is what listening begins with. Settles when every
    * event loop serves by it, and by nothing older; one that is stuck is not waited for: it serves
    * nobody, and catches up before it does. Never rejects.
+   *
+   * @param delta From what it was given last.
+   * @param whole All after that, with which an event loop begins that starts later.
    */
-  apply(snapshot: Snapshot, certificates: readonly ServerCertificate[]): Promise<void>;
+  apply(delta: SnapshotDelta, whole: ServedSnapshot): Promise<void>;
   /**
    * Endpoints that are meant for this zone are asked, from now on; null for no zone.
    * https://kubernetes.io/docs/concepts/services-networking/topology-aware-routing/
@@ -43,8 +53,8 @@ export class LocalPlane implements DataPlane {
     this.#server = new ProxyServer({ ...options, telemetry: this.#telemetry });
   }
 
-  apply(snapshot: Snapshot, certificates: readonly ServerCertificate[]): Promise<void> {
-    this.#server.apply(snapshot, certificates);
+  apply(delta: SnapshotDelta): Promise<void> {
+    this.#server.applyDelta(delta);
     return Promise.resolve();
   }
 

@@ -7,11 +7,11 @@
  * younger way. `guard.ts` says which of them counts.
  */
 import type { Logger } from "../../shared/log.ts";
-import type { Snapshot, SnapshotVersion } from "../../shared/snapshot/types.ts";
+import type { SnapshotVersion } from "../../shared/snapshot/types.ts";
 import type { ProxyMemory } from "../../shared/snapshot/memory.ts";
 import type { ControllerOptions } from "../config/stream/controller_address.ts";
 import type { Origin } from "../config/guard.ts";
-import { ActiveSnapshot } from "../config/active_snapshot.ts";
+import { ActiveSnapshot, type ActiveSnapshotOptions } from "../config/active_snapshot.ts";
 import { FileSource, type LoadResult } from "../config/file_source.ts";
 import type { ScrapedStream } from "../config/stream/stream_stats.ts";
 import {
@@ -32,7 +32,7 @@ export interface SnapshotSourcesOptions {
   readonly controller: ControllerOptions | null;
   readonly log: Logger;
   /** As `ActiveSnapshotOptions` has it. */
-  readonly apply: (snapshot: Snapshot) => Promise<void>;
+  readonly apply: ActiveSnapshotOptions["apply"];
   /** Told of each snapshot that is refused or stays incomplete, for counters. */
   readonly onRefused: () => void;
   /** Told what is waited for while there is none. */

@@ -14,12 +14,13 @@ import { type AdminServer, startAdmin } from "../../shared/admin/server.ts";
 import { describeListenError, formatAddress } from "../../shared/net/address.ts";
 import { Lifecycle } from "../../shared/lifecycle.ts";
 import { createLogger, type Logger, standardOutput } from "../../shared/log.ts";
-import type { Snapshot } from "../../shared/snapshot/types.ts";
+import type { Snapshot, SnapshotChange } from "../../shared/snapshot/types.ts";
 import { newLoopMark } from "../../shared/loop_mark.ts";
 import { VERSION } from "../../shared/version.ts";
 import { adminHandlers } from "./admin_handlers.ts";
 import { CertificateLoader } from "../certificates/loader.ts";
 import { type DataPlane, LocalPlane } from "./data_plane.ts";
+import { SnapshotDiffer } from "../config/diff.ts";
 import { ExpiryTimer } from "../certificates/expiry.ts";
 import { onIpv4 } from "../cli/listen_addresses.ts";
 import { parseProxyOptions, type ProxyOptions } from "../cli/options.ts";
@@ -53,6 +54,7 @@ class Supervisor {
   readonly #certificates: CertificateLoader;
   readonly #expiry: ExpiryTimer;
   readonly #sources: SnapshotSources;
+  readonly #differ = new SnapshotDiffer();
   #admin: AdminServer | null = null;
   /** The port to which plain HTTP is redirected, once one is known. */
   /** Of HTTPS, as clients know it. */
@@ -160,18 +162,19 @@ class Supervisor {
       memory: limit === 0 ? null : { limit, workers },
       controller: options.controller,
       log: this.#log,
-      apply: (snapshot) => this.#apply(snapshot),
+      apply: (snapshot, change) => this.#apply(snapshot, change),
       onRefused: () => this.#hub.snapshotRefused(),
       onNone: (reason) => this.#lifecycle.setObstacle("configuration", reason),
       onZone: (zone) => options.zone === null && this.#plane.setZone(zone),
     });
   }
 
-  #apply(snapshot: Snapshot): ReturnType<DataPlane["apply"]> {
+  #apply(snapshot: Snapshot, change: SnapshotChange | null): ReturnType<DataPlane["apply"]> {
     const usable = this.#certificates.load(snapshot);
     this.#expiry.restart();
-    this.#hub.snapshotComes(snapshot);
-    const applied = this.#plane.apply(snapshot, usable);
+    const delta = this.#differ.diff(snapshot, usable, change);
+    this.#hub.hostsChange(delta.hosts);
+    const applied = this.#plane.apply(delta, { snapshot, certificates: usable });
     this.#hub.snapshotApplied(snapshot, usable, this.#certificates.refused);
     return applied;
   }

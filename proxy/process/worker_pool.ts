@@ -12,13 +12,11 @@
  */
 import { type Address, describeListenError } from "../../shared/net/address.ts";
 import type { Logger } from "../../shared/log.ts";
-import type { Snapshot } from "../../shared/snapshot/types.ts";
-import type { ServerCertificate } from "../certificates/store.ts";
 import { ConnectionCounts } from "../listen/connection_counts.ts";
-import type { DataPlane } from "./data_plane.ts";
+import type { DataPlane, ServedSnapshot } from "./data_plane.ts";
 import { SelfProbes } from "../listen/self_probes.ts";
 import type { DrainOptions } from "../server.ts";
-import { SnapshotDiffer } from "../config/diff.ts";
+import { type SnapshotDelta, SnapshotDiffer } from "../config/diff.ts";
 import { STALL_LIMITS, type StallLimits, StallWatch } from "./stall_watch.ts";
 import type { TelemetryHub } from "../telemetry/hub.ts";
 import { WorkerMember } from "./worker_member.ts";
@@ -57,9 +55,8 @@ const LISTENERS_BESIDE_STUCK = 16;
 export class WorkerPool implements DataPlane {
   readonly #options: WorkerPoolOptions;
   readonly #members = new Set<WorkerMember>();
-  readonly #differ = new SnapshotDiffer();
-  #snapshot: Snapshot | null = null;
-  #certificates: readonly ServerCertificate[] = [];
+  /** Null before the first. */
+  #whole: ServedSnapshot | null = null;
   #zone: string | null = null;
   #listening: Listening = { http: [], https: [] };
   readonly #protected: Address[] = [];
@@ -92,10 +89,9 @@ export class WorkerPool implements DataPlane {
     return this.#restarts;
   }
 
-  apply(snapshot: Snapshot, certificates: readonly ServerCertificate[]): Promise<void> {
-    this.#snapshot = snapshot;
-    this.#certificates = certificates;
-    const delta = packDelta(this.#differ.diff(snapshot, certificates));
+  apply(change: SnapshotDelta, whole: ServedSnapshot): Promise<void> {
+    this.#whole = whole;
+    const delta = packDelta(change);
     const sequence = ++this.#sequence;
     // One that dies meanwhile is replaced by one that begins with all that is in force.
     const applied = [...this.#members].map((member) => member.apply(delta, sequence));
@@ -165,7 +161,8 @@ export class WorkerPool implements DataPlane {
     );
     this.#members.add(member);
     // A new differ has seen nothing: its delta is the whole.
-    const delta = packDelta(new SnapshotDiffer().diff(this.#snapshot!, this.#certificates));
+    const { snapshot, certificates } = this.#whole!;
+    const delta = packDelta(new SnapshotDiffer().diff(snapshot, certificates));
     const cells = {
       counts: this.#counts,
       bodies: this.#bodies,

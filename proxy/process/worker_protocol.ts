@@ -111,7 +111,9 @@ interface PostedCertificate {
 export function packDelta(delta: SnapshotDelta): PostedDelta {
   const { certificates } = delta;
   const changed = certificates.changed.map(packCertificate);
-  return { ...delta, certificates: { ...certificates, changed } };
+  // What there was before stays here.
+  const hosts = delta.hosts.map(({ host, routes }) => ({ host, routes }));
+  return { ...delta, hosts, certificates: { ...certificates, changed } };
 }
 
 export function unpackDelta(delta: PostedDelta): SnapshotDelta {

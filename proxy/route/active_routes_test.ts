@@ -293,8 +293,9 @@ Deno.test("a route counts in its own slot from its activation on, whichever rout
   const configuration = new ActiveRoutes(registry, silentLogger, metrics, STILL);
   const differ = new SnapshotDiffer();
   const apply = ({ snapshot, certificates }: Configured) => {
-    hub.snapshotComes(snapshot);
-    configuration.apply(differ.diff(snapshot, certificates));
+    const delta = differ.diff(snapshot, certificates);
+    hub.hostsChange(delta.hosts);
+    configuration.apply(delta);
   };
   const end = (host: string) => {
     const record = new ExchangeRecord();

@@ -6,8 +6,7 @@
  * Counters never go down: what a worker has counted is kept when it is replaced.
  */
 import type { LineOutput } from "../../shared/log.ts";
-import type { Snapshot } from "../../shared/snapshot/types.ts";
-import { RouteDiffer } from "../config/route_diff.ts";
+import type { HostChange, Snapshot } from "../../shared/snapshot/types.ts";
 import type { ScrapedStream } from "../config/stream/stream_stats.ts";
 import type { AccessLogOptions } from "./access_log.ts";
 import { Block, cellAt, indexInChunk, ROUTE_CELLS, SLOTS_PER_CHUNK } from "./block.ts";
@@ -40,7 +39,6 @@ export class TelemetryHub {
   readonly #options: TelemetryHubOptions;
   readonly #now: () => number;
   readonly #slots: RouteSlots;
-  readonly #runs = new RouteDiffer();
   /** What replaced workers have counted, less what reused slots had counted for others. */
   readonly #base = new Block();
   readonly #workers = new Map<Block, (message: HubMessage) => void>();
@@ -49,8 +47,6 @@ export class TelemetryHub {
   #stalls = 0;
   #applied = 0;
   #refused = 0;
-  /** Of the snapshot that came last. */
-  #routes: Snapshot["routes"] | null = null;
   #snapshot: Snapshot | null = null;
   #appliedAt = 0;
   #certificates: Scraped["certificates"] = { usable: [], refused: 0 };
@@ -87,13 +83,11 @@ export class TelemetryHub {
   }
 
   /**
-   * A snapshot is about to be put in force: gives its routes their slots. Comes before the workers
-   * get the snapshot itself.
+   * These hosts are about to change: gives their routes slots. Comes before the workers get the
+   * change itself.
    */
-  snapshotComes(snapshot: Snapshot): void {
-    if (snapshot.routes === this.#routes) return;
-    this.#routes = snapshot.routes;
-    const hosts = this.#runs.update(snapshot.routes);
+  hostsChange(hosts: readonly HostChange[]): void {
+    if (hosts.length === 0) return;
     const come = hosts.flatMap(({ routes }) => routes.map(({ id }) => id));
     const gone = hosts.flatMap(({ before }) => before.map(({ id }) => id));
     const change = this.#slots.update(come, gone, (slot) => this.#clear(slot));

@@ -4,6 +4,7 @@ import { textOf } from "../../tests/support/observed_proxy.ts";
 import { LineOutput } from "../../shared/log.ts";
 import { type Route, type Snapshot, SNAPSHOT_FORMAT } from "../../shared/snapshot/types.ts";
 import { ExchangeRecord } from "../http/message.ts";
+import { RouteDiffer } from "../config/route_diff.ts";
 import { TelemetryHub, type WorkerTelemetry } from "./hub.ts";
 import { type HubMessage, Telemetry } from "./telemetry.ts";
 
@@ -28,6 +29,7 @@ function snapshotWith(hosts: readonly string[]): Snapshot {
 
 /** A hub with a clock, and workers whose messages pass as posted ones do: copied, and later. */
 class Process {
+  readonly #routes = new RouteDiffer();
   now = 0;
   readonly output = new LineOutput({ write: (bytes) => Promise.resolve(bytes.length) });
   readonly hub = new TelemetryHub({
@@ -35,6 +37,10 @@ class Process {
     output: this.output,
     now: () => this.now,
   });
+
+  comes({ routes }: Snapshot): void {
+    this.hub.hostsChange(this.#routes.update(routes));
+  }
 
   start(): { telemetry: Telemetry; attached: WorkerTelemetry; deliver: () => void } {
     const waiting: HubMessage[] = [];
@@ -75,7 +81,7 @@ const GET_OTHER = 'pingress_requests_total{route="other",method="GET",status="2x
 
 Deno.test("counters are summed over workers, and survive the replacement of a worker", async () => {
   const process = new Process();
-  process.hub.snapshotComes(snapshotWith(["a"]));
+  process.comes(snapshotWith(["a"]));
   const one = process.start();
   const two = process.start();
   for (const { telemetry } of [one, two]) {
@@ -119,13 +125,13 @@ Deno.test("closed HTTP/2 connections are counted by reason", async () => {
 
 Deno.test("a route that reuses a slot counts from zero, in every worker", async () => {
   const process = new Process();
-  process.hub.snapshotComes(snapshotWith(["a"]));
+  process.comes(snapshotWith(["a"]));
   const workers = [process.start(), process.start(), process.start()];
   for (const { telemetry } of workers) end(telemetry, "a");
   workers[2].attached.detach();
-  process.hub.snapshotComes(snapshotWith([]));
+  process.comes(snapshotWith([]));
   process.now += 60_000;
-  process.hub.snapshotComes(snapshotWith(["b"]));
+  process.comes(snapshotWith(["b"]));
   for (const { deliver } of workers) deliver();
   const cleared = await process.series();
   assert.deepEqual([...cleared.keys()].filter((key) => key.includes('route="')), []);
@@ -139,13 +145,13 @@ Deno.test("a route that reuses a slot counts from zero, in every worker", async 
 
 Deno.test("an exchange that outlives its route counts as other, never for another route", async () => {
   const process = new Process();
-  process.hub.snapshotComes(snapshotWith(["a"]));
+  process.comes(snapshotWith(["a"]));
   const { telemetry, deliver } = process.start();
   const record = new ExchangeRecord();
   routed(telemetry, record, "a");
-  process.hub.snapshotComes(snapshotWith([]));
+  process.comes(snapshotWith([]));
   process.now += 60_000;
-  process.hub.snapshotComes(snapshotWith(["b"]));
+  process.comes(snapshotWith(["b"]));
   deliver();
   record.status = 200;
   telemetry.metrics.exchangeEnded(record, "GET");
@@ -158,7 +164,7 @@ Deno.test("a hundred thousand routes are distinguished, whenever a worker starts
   const process = new Process();
   const early = process.start();
   const ids = Array.from({ length: 100_000 }, (_, i) => `host-${i}.example.com Prefix /`);
-  process.hub.snapshotComes(snapshotWith(ids));
+  process.comes(snapshotWith(ids));
   early.deliver();
   const late = process.start();
   for (const { telemetry } of [early, late]) {
@@ -178,7 +184,7 @@ Deno.test("a hundred thousand routes are distinguished, whenever a worker starts
 
 Deno.test("methods, statuses and durations are counted under the right labels", async () => {
   const process = new Process();
-  process.hub.snapshotComes(snapshotWith(["a"]));
+  process.comes(snapshotWith(["a"]));
   const { telemetry } = process.start();
   const record = new ExchangeRecord();
   routed(telemetry, record, "a");
@@ -202,7 +208,7 @@ Deno.test("methods, statuses and durations are counted under the right labels", 
 Deno.test("names of routes and hosts cannot break out of their labels", async () => {
   const process = new Process();
   const id = 'a"} 1\nevil_total{x="\\';
-  process.hub.snapshotComes(snapshotWith([id]));
+  process.comes(snapshotWith([id]));
   const { telemetry } = process.start();
   end(telemetry, id);
   process.hub.snapshotApplied(snapshotWith([id]), [
@@ -218,7 +224,7 @@ Deno.test("the active snapshot, its loads and its certificates have metrics", as
   process.hub.snapshotRefused();
   assert.equal((await process.series()).get("pingress_snapshot_age_seconds"), undefined);
   const snapshot = snapshotWith(["a", "b"]);
-  process.hub.snapshotComes(snapshot);
+  process.comes(snapshot);
   const day = 24 * 60 * 60 * 1000;
   const term = { isDefault: false, name: "test/web" };
   process.hub.snapshotApplied(snapshot, [

@@ -21,6 +21,7 @@ import type {
   Route,
   RouteMatch,
   Snapshot,
+  SnapshotChange,
   Upstream,
 } from "./types.ts";
 
@@ -134,6 +135,21 @@ export function memoryOf(weight: Weight, workers: number): number {
     weight.characters * costOf(CHARACTER, workers);
 }
 
+/** Takes note of a snapshot's weight by what differs from one that has been weighed. */
+export function weighChange(next: Snapshot, { base, hosts, parts }: SnapshotChange): void {
+  const before = hosts.flatMap(({ before }) => before);
+  const now = hosts.flatMap(({ routes }) => routes);
+  weightOfRoutes.follow(base.routes, next.routes, before, now);
+  const { upstreams, certificates } = parts;
+  weightOfUpstreams.follow(base.upstreams, next.upstreams, upstreams.replaced, upstreams.changed);
+  weightOfCertificates.follow(
+    base.certificates,
+    next.certificates,
+    certificates.replaced,
+    certificates.changed,
+  );
+}
+
 export function weightOf(
   { routes, hostSettings = NO_SETTINGS, filterSets, policies, upstreams, certificates }: Snapshot,
 ): Weight {
@@ -146,9 +162,14 @@ export function weightOf(
     ...ofRoutes,
     ...ofUpstreams,
     certificates: certificates.length,
-    characters: ofRoutes.characters + ofUpstreams.characters + ofCertificates +
-      weightOfSettings(hostSettings) + weightOfParts(filterSets ?? NO_PARTS) +
+    characters: [
+      ofRoutes,
+      ofUpstreams,
+      ofCertificates,
+      weightOfSettings(hostSettings),
+      weightOfParts(filterSets ?? NO_PARTS),
       weightOfParts(policies ?? NO_PARTS),
+    ].reduce((sum, { characters }) => sum + characters, 0),
   };
 }
 
@@ -170,17 +191,17 @@ const weightOfRoutes = oncePerList((routes: readonly Route[]) => {
   return { routes: routes.length, hosts, characters };
 });
 
-const weightOfSettings = oncePerList((settings: readonly HostSettings[]) =>
-  settings.reduce((characters, { id }) => characters + SETTINGS_CHARACTERS + id.length, 0)
-);
+const weightOfSettings = oncePerList((settings: readonly HostSettings[]) => ({
+  characters: settings.reduce((sum, { id }) => sum + SETTINGS_CHARACTERS + id.length, 0),
+}));
 
 /** Their text, and what each takes compiled: as settings of a host. */
-const weightOfParts = oncePerList((parts: readonly (FilterSet | Policy)[]) =>
-  parts.reduce(
-    (characters, part) => characters + SETTINGS_CHARACTERS + JSON.stringify(part).length,
+const weightOfParts = oncePerList((parts: readonly (FilterSet | Policy)[]) => ({
+  characters: parts.reduce(
+    (sum, part) => sum + SETTINGS_CHARACTERS + JSON.stringify(part).length,
     0,
-  )
-);
+  ),
+}));
 
 const weightOfUpstreams = oncePerList((upstreams: readonly Upstream[]) => {
   let endpoints = 0;
@@ -210,7 +231,7 @@ const weightOfCertificates = oncePerList((certificates: readonly Certificate[]) 
     if (chain.kind === "pem") characters += chain.pem.length;
     if (key.kind === "secret") characters += KEY_CHARACTERS;
   }
-  return characters;
+  return { characters };
 });
 
 function textOfMatch({ path, headers, query }: RouteMatch): number {
@@ -234,14 +255,36 @@ function costOf({ process, worker }: Cost, workers: number): number {
   return process + worker * workers;
 }
 
-function oncePerList<T, R>(weigh: (list: readonly T[]) => R): (list: readonly T[]) => R {
-  const known = new WeakMap<readonly T[], { readonly value: R }>();
-  return (list) => {
-    let entry = known.get(list);
-    if (entry === undefined) {
-      entry = { value: weigh(list) };
-      known.set(list, entry);
-    }
-    return entry.value;
+type Sums<R> = { readonly [K in keyof R]: number };
+
+interface Weigher<T, R> {
+  (list: readonly T[]): R;
+  /** Knows the weight of `next` where it knows that of `base`, of which it is a change. */
+  follow(
+    base: readonly T[],
+    next: readonly T[],
+    replaced: readonly T[],
+    changed: readonly T[],
+  ): void;
+}
+
+/** A weight is a sum over the parts of a list, and of hosts, where their routes stand together. */
+function oncePerList<T, R extends Sums<R>>(weigh: (list: readonly T[]) => R): Weigher<T, R> {
+  const known = new WeakMap<readonly T[], R>();
+  const weightOf = (list: readonly T[]): R => {
+    let weight = known.get(list);
+    if (weight === undefined) known.set(list, weight = weigh(list));
+    return weight;
   };
+  const follow: Weigher<T, R>["follow"] = (base, next, replaced, changed) => {
+    const before = known.get(base);
+    if (before === undefined || known.has(next)) return;
+    const [less, more] = [weigh(replaced), weigh(changed)];
+    const after = Object.entries<number>(before).map(([name, sum]) => {
+      const key = name as keyof R;
+      return [name, sum - less[key] + more[key]];
+    });
+    known.set(next, Object.fromEntries(after) as R);
+  };
+  return Object.assign(weightOf, { follow });
 }

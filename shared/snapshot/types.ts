@@ -39,3 +39,44 @@ export interface Certificate extends Of<typeof schema.CERTIFICATE> {}
 export interface PemText extends Of<typeof schema.PEM_TEXT> {}
 export interface PemSecret extends Of<typeof schema.PEM_SECRET> {}
 export interface PemFile extends Of<typeof schema.PEM_FILE> {}
+
+/** Names of the lists whose parts have ids, but for routes, which belong to their hosts. */
+export type PartList = Exclude<
+  {
+    [K in keyof Snapshot]-?: NonNullable<Snapshot[K]> extends readonly { readonly id: string }[] ? K
+      : never;
+  }[keyof Snapshot],
+  "routes"
+>;
+
+export type PartOf<L extends PartList> = NonNullable<Snapshot[L]>[number];
+
+export interface HostChange {
+  readonly host: string;
+  /** All of its routes until now, in order; none for a new host. */
+  readonly before: readonly Route[];
+  /** All of its routes from now on, in order; none for a removed host. */
+  readonly routes: readonly Route[];
+}
+
+export interface PartChange<T> {
+  /** New and changed ones, as they are now. */
+  readonly changed: readonly T[];
+  /** Changed and removed ones, as they were. */
+  readonly replaced: readonly T[];
+  /** Ids. */
+  readonly removed: readonly string[];
+}
+
+export type PartChanges = { readonly [L in PartList]: PartChange<PartOf<L>> };
+
+/**
+ * What differs between two snapshots, by the parts that both are made of: whoever follows snapshots
+ * looks at what changed, and at nothing else.
+ */
+export interface SnapshotChange {
+  /** What it is a change of: for whoever follows another snapshot it means nothing. */
+  readonly base: Snapshot;
+  readonly hosts: readonly HostChange[];
+  readonly parts: PartChanges;
+}

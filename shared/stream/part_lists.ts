@@ -12,22 +12,22 @@ import {
   policyText,
   upstreamText,
 } from "../snapshot/serialise.ts";
-import type { Snapshot } from "../snapshot/types.ts";
+import type { PartList } from "../snapshot/types.ts";
 import type { PartSection } from "./unit.ts";
 
-/** In the order in which a reader needs them: what others refer to comes first. */
-export const PART_LISTS = [
-  "listeners",
-  "hostSettings",
-  "filterSets",
-  "policies",
-  "upstreams",
-  "certificates",
-] as const;
+export type { PartList, PartOf } from "../snapshot/types.ts";
 
-export type PartList = typeof PART_LISTS[number];
-
-export type PartOf<L extends PartList> = NonNullable<Snapshot[L]>[number];
+/** All of them, in the order in which a reader needs them: what others refer to comes first. */
+export const PART_LISTS = Object.keys(
+  {
+    listeners: true,
+    hostSettings: true,
+    filterSets: true,
+    policies: true,
+    upstreams: true,
+    certificates: true,
+  } satisfies Readonly<Record<PartList, true>>,
+) as readonly PartList[];
 
 /** Something for each list. */
 export type OfLists<T> = { readonly [L in PartList]: T };

@@ -7,22 +7,16 @@
  * Nothing that a peer sends throws.
  */
 import { ConfigCheck, type ConfigProblem, describe } from "../snapshot/config_check.ts";
+import { compareHosts } from "../host/host_order.ts";
 import { BUILT_IN_LISTENERS } from "../snapshot/built_in_listeners.ts";
 import { type Ids, type KnownIds, strayOfAction } from "../snapshot/references.ts";
 import {
-  type Route,
   type Snapshot,
   SNAPSHOT_FORMAT,
+  type SnapshotChange,
   type SnapshotVersion,
 } from "../snapshot/types.ts";
-import {
-  type OfLists,
-  ofLists,
-  PART_LIST,
-  PART_LISTS,
-  type PartList,
-  type PartOf,
-} from "./part_lists.ts";
+import { ofLists, PART_LIST, PART_LISTS, type PartList, type PartOf } from "./part_lists.ts";
 import type { Content, PartUnit } from "./content.ts";
 import type { DeltaMessage, SnapshotMessage } from "./messages.ts";
 import {
@@ -34,12 +28,24 @@ import {
   readRestUnit,
   readUnit,
   type ReceivedUnit,
-  type Rest,
   type UnitReader,
 } from "./received_units.ts";
+import {
+  changeOf,
+  type Difference,
+  differenceBetween,
+  differenceOfMessage,
+  EMPTY,
+  goneIds,
+  type RawMessage,
+  type RawUnits,
+  type ReceivedParts,
+  routesAfter,
+  type Sections,
+  valuesOf,
+} from "./received_sections.ts";
 import { SoundRoutes } from "./sound_routes.ts";
 import {
-  differenceOf,
   findUnit,
   HashSum,
   inOrder,
@@ -55,6 +61,8 @@ export type Taken =
   | {
     readonly ok: true;
     readonly snapshot: Snapshot;
+    /** From the one that could be used before; null where that is not known. */
+    readonly change: SnapshotChange | null;
     readonly version: SnapshotVersion;
     /** Content hash, as the message has it. */
     readonly hash: string;
@@ -73,33 +81,6 @@ export type Taken =
     readonly reason: string;
   };
 
-type ReceivedParts = { readonly [L in PartList]: readonly ReceivedUnit<PartOf<L>>[] };
-
-interface Sections {
-  readonly hosts: readonly ReceivedUnit<readonly Route[]>[];
-  readonly parts: ReceivedParts;
-  readonly rest: ReceivedUnit<Rest>;
-}
-
-interface RawMessage {
-  readonly hosts: RawUnits;
-  readonly parts: OfLists<RawUnits>;
-  readonly rest: RawUnit;
-}
-
-/** Of one section. */
-interface RawUnits {
-  readonly units: readonly RawUnit[];
-  /** Keys of those that are gone. */
-  readonly removed: readonly string[];
-}
-
-const EMPTY: Sections = {
-  hosts: [],
-  parts: ofLists(() => []),
-  rest: { key: "", hash: "\0".repeat(32), value: null, fault: null },
-};
-
 /** What one proxy has been sent. It outlives connections: a delta fits whoever sends it. */
 export class ReceivedContent {
   /** Of the last content that was known; units are of use by their hashes even when it is lost. */
@@ -107,8 +88,8 @@ export class ReceivedContent {
   #sum = new HashSum();
   #hash: string | null = null;
   /** The last that could be used, whose lists are used again. */
-  #last: { readonly snapshot: Snapshot; readonly sections: Sections } | null = null;
-  /** Of that one. */
+  #last: Usable | null = null;
+  /** Its routes; none while it is the one that this began with, which was checked elsewhere. */
   readonly #routes = new SoundRoutes();
 
   /** Begins with a content that the proxy has from elsewhere. */
@@ -126,7 +107,9 @@ export class ReceivedContent {
     };
     received.#sum = content.sum();
     received.#hash = content.hash;
-    received.#last = { snapshot: content.snapshot, sections: received.#sections };
+    const { snapshot } = content;
+    // A file's routes may stand in another order of their hosts.
+    received.#last = { snapshot, sections: received.#sections, isChecked: false };
     return received;
   }
 
@@ -161,22 +144,30 @@ export class ReceivedContent {
       const [{ path, message }] = check.refusals;
       return this.#forget(failure, `${path}: ${message}`);
     }
+    const before = this.#sections;
     const sections = this.#merge(raw, isWhole, check);
-    const sum = this.#sumWith(sections);
+    const difference = isWhole
+      ? differenceBetween(before, sections)
+      : differenceOfMessage(before, sections, raw);
+    const sum = this.#sumWith(before.rest, sections.rest, difference);
     if (sum.toHex() !== message.hash) {
       return this.#forget(failure, `its hash is ${sum.toHex()}, and should be ${message.hash}`);
     }
     this.#sections = sections;
     this.#sum = sum;
     this.#hash = message.hash;
-    const last = this.#last?.sections;
-    const fault = faultIn(sections, last) ??
-      this.#routes.take(sections.hosts, knownIds(sections), isSameParts(sections, last));
+    const last = this.#last;
+    const sound = last?.isChecked ? last.sections : EMPTY;
+    const news = sound === before ? difference : differenceBetween(sound, sections);
+    const known = knownIds(sections);
+    const fault = faultIn(sections, news) ??
+      this.#routes.take(sections.hosts, news.hosts, known, goneIds(news));
     if (fault !== null) return { ok: false, kind: "invalid", reason: fault };
     const { version, hash } = message;
-    const snapshot = this.#snapshotOf(sections, version);
-    this.#last = { snapshot, sections };
-    return { ok: true, snapshot, version, hash, problems: check.problems() };
+    const change = last?.isChecked ? changeOf(last.snapshot, news) : null;
+    const snapshot = this.#snapshotOf(sections, version, change);
+    this.#last = { snapshot, sections, isChecked: true };
+    return { ok: true, snapshot, change, version, hash, problems: check.problems() };
   }
 
   #forget(kind: "lost" | "invalid", reason: string): Taken {
@@ -215,22 +206,22 @@ export class ReceivedContent {
     };
   }
 
-  #sumWith(now: Sections): HashSum {
+  #sumWith(before: Unit, rest: Unit, { hosts, parts }: Difference): HashSum {
     const sum = new HashSum(this.#sum);
-    const before = this.#sections;
-    const follow = (before: readonly Unit[], now: readonly Unit[], order: KeyOrder) => {
-      const { changed, replaced } = differenceOf(before, now, order);
+    for (const { changed, replaced } of [hosts, ...PART_LISTS.map((list) => parts[list])]) {
       sum.toggleAll(replaced);
       sum.toggleAll(changed);
-    };
-    follow(before.hosts, now.hosts, ORDER.host);
-    for (const list of PART_LISTS) follow(before.parts[list], now.parts[list], ORDER.part);
-    sum.toggle(before.rest);
-    sum.toggle(now.rest);
+    }
+    sum.toggle(before);
+    sum.toggle(rest);
     return sum;
   }
 
-  #snapshotOf(sections: Sections, version: SnapshotVersion): Snapshot {
+  #snapshotOf(
+    sections: Sections,
+    version: SnapshotVersion,
+    change: SnapshotChange | null,
+  ): Snapshot {
     const last = this.#last;
     const { hosts, parts, rest } = sections;
     const listOf = <L extends PartList>(list: L): readonly PartOf<L>[] =>
@@ -244,7 +235,11 @@ export class ReceivedContent {
       version,
       ...optional("listeners"),
       ...optional("hostSettings"),
-      routes: last?.sections.hosts === hosts ? last.snapshot.routes : valuesOf(hosts).flat(),
+      routes: last?.sections.hosts === hosts
+        ? last.snapshot.routes
+        : change === null
+        ? valuesOf(hosts).flat()
+        : routesAfter(change.base.routes, change.hosts, compareHosts),
       defaultAction: rest.value?.defaultAction ?? null,
       ...optional("filterSets"),
       ...optional("policies"),
@@ -306,19 +301,27 @@ function refuseRepeated(key: string | null, path: string, check: ConfigCheck): v
   check.refuse(path, `${describe(key)} is in it twice`, "write each part once");
 }
 
+/** A content that could be used. */
+interface Usable {
+  readonly snapshot: Snapshot;
+  readonly sections: Sections;
+  /** Its parts and routes were checked here, and its routes stand in the order of their hosts. */
+  readonly isChecked: boolean;
+}
+
 /**
- * Why the content cannot be used, its routes' ids and references apart; null where it can. `sound` is
- * the last that could.
+ * Why the content cannot be used, its routes' ids and references apart; null where it can.
+ *
+ * @param news What differs from the last that could.
  */
-function faultIn(sections: Sections, sound: Sections | undefined): string | null {
-  const { hosts, parts, rest } = sections;
+function faultIn(sections: Sections, news: Difference): string | null {
+  const { parts, rest } = sections;
   if (rest.fault !== null) return rest.fault;
-  for (const list of PART_LISTS) {
-    const fault = firstFault(parts[list], sound?.parts[list]);
+  for (const { changed } of [...PART_LISTS.map((list) => news.parts[list]), news.hosts]) {
+    const units: readonly ReceivedUnit<unknown>[] = changed;
+    const fault = units.find(({ fault }) => fault !== null)?.fault ?? null;
     if (fault !== null) return fault;
   }
-  const bad = firstFault(hosts, sound?.hosts);
-  if (bad !== null) return bad;
   const wanted = rest.value?.defaultCertificate ?? null;
   if (wanted !== null && findUnit(parts.certificates, wanted, ORDER.part) === undefined) {
     return `$.defaultCertificate: ${describe(wanted)} is the id of no certificate`;
@@ -340,28 +343,6 @@ function knownIds({ parts }: Sections): KnownIds {
     policies: idsOf("policies"),
     listeners: { has: (id) => BUILT_IN_LISTENERS.has(id) || listeners.has(id) },
   };
-}
-
-/** Whether there are parts with the same ids as in `sound`; certificates apart, which no route names. */
-function isSameParts(now: Sections, sound: Sections | undefined): boolean {
-  if (sound === undefined) return false;
-  const isSame = (a: readonly Unit[], b: readonly Unit[]) =>
-    a === b || (a.length === b.length && a.every(({ key }, i) => key === b[i].key));
-  return PART_LISTS.every((list) =>
-    list === "certificates" || isSame(now.parts[list], sound.parts[list])
-  );
-}
-
-function firstFault(
-  units: readonly ReceivedUnit<unknown>[],
-  sound: readonly ReceivedUnit<unknown>[] | undefined,
-): string | null {
-  if (units === sound) return null;
-  return units.find(({ fault }) => fault !== null)?.fault ?? null;
-}
-
-function valuesOf<V>(units: readonly ReceivedUnit<V>[]): V[] {
-  return units.flatMap(({ value }) => value === null ? [] : [value]);
 }
 
 function isSameList(a: readonly unknown[], b: readonly unknown[]): boolean {

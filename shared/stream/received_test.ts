@@ -14,7 +14,7 @@ import type { Snapshot } from "../snapshot/types.ts";
 import { parseSnapshot } from "../snapshot/parse.ts";
 import { certificateText, routeText, upstreamText } from "../snapshot/serialise.ts";
 import { deltaLine, wholeLine } from "./change.ts";
-import { Content } from "./content.ts";
+import { Content, hostText } from "./content.ts";
 import { ReceivedContent } from "./received.ts";
 
 const BASE = snapshotWith({
@@ -239,3 +239,58 @@ Deno.test("received keys are printed nowhere", () => {
   const { key } = snapshot.certificates[0];
   assert.equal(key.kind === "secret" && key.pem.reveal(), "key 1");
 });
+
+Deno.test("the change that a message makes names what differs, and nothing that it repeats", () => {
+  const { received, from, snapshot } = afterBase();
+  const moved = upstream("a/web:80", "10.0.0.9");
+  const to = Content.of({
+    ...BASE,
+    routes: [...BASE.routes.slice(0, 2), route("c.test", "/")],
+    upstreams: [moved],
+  }, from);
+  // Of the host that stays, as it is.
+  const fields = JSON.parse(deltaLine(from, to));
+  fields.hosts.push(JSON.parse(hostText("a.test", BASE.routes.slice(0, 2))));
+  const taken = takeLine(received, JSON.stringify(fields));
+  assert.ok(taken.ok && taken.change !== null);
+  assert.equal(taken.change.base, snapshot);
+  const hosts = taken.change.hosts.map(({ host, before, routes }) => [
+    host,
+    before.map(({ id }) => id),
+    routes.map(({ id }) => id),
+  ]);
+  assert.deepEqual(hosts, [
+    ["b.test", ["b.test Prefix /"], []],
+    ["c.test", [], ["c.test Prefix /"]],
+  ]);
+  const { upstreams, certificates } = taken.change.parts;
+  assert.deepEqual(upstreams.changed, [moved]);
+  assert.deepEqual(upstreams.replaced.map(({ id }) => id), ["a/web:80", "b/web:80"]);
+  assert.deepEqual(upstreams.removed, ["b/web:80"]);
+  assert.deepEqual(certificates, { changed: [], replaced: [], removed: [] });
+});
+
+const BROKEN: readonly [name: string, parts: Partial<Snapshot>, reason: RegExp][] = [
+  [
+    "an upstream that goes while a route leads to it",
+    { upstreams: BASE.upstreams.slice(0, 1) },
+    /^route "b\.test Prefix \/", action\.backends\[0\]\.upstream: /,
+  ],
+  [
+    "a route of another host with an id that there is",
+    { routes: [...BASE.routes, { ...route("c.test", "/"), id: BASE.routes[0].id }] },
+    /^two routes have the id "a\.test Prefix \/"$/,
+  ],
+];
+
+for (const [name, parts, reason] of BROKEN) {
+  Deno.test(`a delta is not used that brings ${name}, whatever the state before came from`, () => {
+    const from = Content.of(BASE);
+    const line = deltaLine(from, Content.of({ ...BASE, ...parts }, from));
+    for (const received of [afterBase().received, ReceivedContent.from(from)]) {
+      const taken = takeLine(received, line);
+      assert.ok(!taken.ok && taken.kind === "invalid");
+      assert.match(taken.reason, reason);
+    }
+  });
+}

@@ -3,46 +3,63 @@
  * there are. Out: why its routes cannot be used, at the cost of a look at what has changed alone.
  */
 import { describe } from "../snapshot/config_check.ts";
-import { type KnownIds, strayReference } from "../snapshot/references.ts";
+import { type Ids, type KnownIds, strayReference } from "../snapshot/references.ts";
 import type { Route } from "../snapshot/types.ts";
+import type { OfLists } from "./part_lists.ts";
 import type { ReceivedUnit } from "./received_units.ts";
-import { differenceOf, ORDER } from "./unit.ts";
+import type { UnitDifference } from "./unit.ts";
 
 type HostUnits = readonly ReceivedUnit<readonly Route[]>[];
 
 export class SoundRoutes {
-  #hosts: HostUnits = [];
-  /** Of all routes of those hosts. */
+  /** Of all routes that were taken last. */
   readonly #ids = new Set<string>();
 
   /**
    * Two routes of one id, or one that refers to a part that does not exist; null where there is
-   * nothing of that kind, and then these are the ones that the next are compared with. The list is in
-   * order.
+   * nothing of that kind, and then these are the ones that the next differ from.
    *
-   * @param isSameParts The parts are those that the last routes were checked with, by their ids.
+   * @param news How the hosts differ from those that were taken last.
+   * @param gone Ids of parts that are gone since then.
    */
-  take(hosts: HostUnits, known: KnownIds, isSameParts: boolean): string | null {
-    const { changed, replaced } = hosts === this.#hosts
-      ? { changed: [], replaced: [] }
-      : differenceOf(this.#hosts, hosts, ORDER.host);
-    const gone = new Set(idsOf(replaced));
+  take(
+    hosts: HostUnits,
+    { changed, replaced }: Pick<UnitDifference<HostUnits[number]>, "changed" | "replaced">,
+    known: KnownIds,
+    gone: OfLists<ReadonlySet<string>>,
+  ): string | null {
+    const left = new Set(idsOf(replaced));
     const come = new Set<string>();
     for (const id of idsOf(changed)) {
-      if (come.has(id) || (this.#ids.has(id) && !gone.has(id))) {
+      if (come.has(id) || (this.#ids.has(id) && !left.has(id))) {
         return `two routes have the id ${describe(id)}`;
       }
       come.add(id);
     }
-    // Where the same parts are there, what has not changed still has its own.
-    const stray = strayRoute(isSameParts ? changed : hosts, known);
+    const stray = strayRoute(changed, known) ?? this.#bereft(hosts, gone, known);
     if (stray !== null) return stray;
-    for (const id of gone) this.#ids.delete(id);
+    for (const id of left) this.#ids.delete(id);
     for (const id of come) this.#ids.add(id);
-    this.#hosts = hosts;
     return null;
   }
+
+  /** A route that refers to a part that is gone: what has not changed had all of its parts before. */
+  #bereft(
+    hosts: HostUnits,
+    gone: OfLists<ReadonlySet<string>>,
+    known: KnownIds,
+  ): string | null {
+    if (REFERRED.every((list) => gone[list].size === 0)) return null;
+    const left = (list: typeof REFERRED[number]): Ids => ({
+      has: (id) => !gone[list].has(id) || known[list].has(id),
+    });
+    const [listeners, filterSets, policies, upstreams] = REFERRED.map(left);
+    return strayRoute(hosts, { listeners, filterSets, policies, upstreams });
+  }
 }
+
+/** Lists whose parts routes refer to, as `KnownIds` has them. */
+const REFERRED = ["listeners", "filterSets", "policies", "upstreams"] as const;
 
 function* idsOf(hosts: HostUnits): Generator<string> {
   for (const { value } of hosts) for (const { id } of value ?? []) yield id;

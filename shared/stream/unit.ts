@@ -132,6 +132,34 @@ export function differenceOf<U extends Unit>(
   return { changed, replaced, removed };
 }
 
+/**
+ * The same for a list that has come of another by edits: of units with keys that either has, and no
+ * others. At the cost of a search for each edit.
+ */
+export function differenceOfEdits<U extends Unit>(
+  before: readonly U[],
+  edited: readonly U[],
+  gone: readonly string[],
+  order: KeyOrder,
+): UnitDifference<U> {
+  const changed: U[] = [];
+  const replaced: U[] = [];
+  const removed: string[] = [];
+  for (const unit of edited) {
+    const old = findUnit(before, unit.key, order);
+    if (old?.hash === unit.hash) continue;
+    if (old !== undefined) replaced.push(old);
+    changed.push(unit);
+  }
+  for (const key of new Set(gone)) {
+    const old = findUnit(before, key, order);
+    if (old === undefined) continue;
+    replaced.push(old);
+    removed.push(key);
+  }
+  return { changed, replaced, removed };
+}
+
 /** The unit with a key, among some that are in order. */
 export function findUnit<U extends Unit>(
   units: readonly U[],

@@ -208,8 +208,7 @@ Deno.test("no client can add series: ten thousand hosts, paths and methods add n
   const any = snapshotOf([backend.port]);
   const known = { ...any.routes[0], id: "known.example.com Prefix /", host: "known.example.com" };
   const snapshot = { ...any, routes: [known] };
-  observed.hub.snapshotComes(snapshot);
-  observed.proxy.server.apply(snapshot);
+  observed.apply(snapshot);
   const send = async (count: number) => {
     const client = await Peer.connect(observed.port);
     for (let i = 0; i < count; i++) {

@@ -59,7 +59,7 @@ Deno.test("under load, no request matches a route without its upstream, and no h
     assert.ok(read.ok && (read.message.kind === "snapshot" || read.message.kind === "delta"));
     const taken = received.take(read.message);
     assert.ok(taken.ok);
-    return fleet.apply(taken.snapshot, loader.load(taken.snapshot));
+    return fleet.serve(taken.snapshot, loader.load(taken.snapshot), taken.change);
   };
   try {
     let content = Content.of(snapshots[0]);
@@ -103,7 +103,7 @@ Deno.test("under load, no request matches a route without its upstream, and no h
 
 Deno.test("'applied' waits for every live worker, and for no lost one", async () => {
   const fleet = startFleet(2);
-  const apply = (epoch: string) => fleet.apply({ ...seeing(1), version: { epoch, seen: {} } }, []);
+  const apply = (epoch: string) => fleet.serve({ ...seeing(1), version: { epoch, seen: {} } }, []);
   try {
     const first = apply("file");
     await fleet.listen({ http: [{ hostname: "127.0.0.1", port: 0 }], https: [] });

@@ -44,7 +44,7 @@ class Scene implements AsyncDisposable {
 
   apply(backend: "blue" | "green", epoch?: string): Promise<void> {
     const { port } = this.#backends[backend === "blue" ? 0 : 1].addr;
-    return this.fleet.apply(snapshotOf(port, epoch), []);
+    return this.fleet.serve(snapshotOf(port, epoch), []);
   }
 
   /** Who hangs goes on. */

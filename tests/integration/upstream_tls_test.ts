@@ -406,7 +406,7 @@ Deno.test("a worker without read permission verifies backends by the same rules"
   const settings = { ...NAMED, clientCertificate: "client" };
   const fleet = startFleet(1);
   try {
-    fleet.apply(
+    fleet.serve(
       snapshotOf([
         { port: backend.port, tls: settings },
         { port: backend.port, tls: { ...settings, serverName: "other.default.svc" } },

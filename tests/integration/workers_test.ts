@@ -28,13 +28,13 @@ Deno.test("workers share a port, and all of them apply a change", async () => {
   const [blue, green] = [startBackend("blue"), startBackend("green")];
   const fleet = startFleet(3);
   try {
-    fleet.apply(snapshotOf(blue.addr.port), []);
+    fleet.serve(snapshotOf(blue.addr.port), []);
     const { http } = await fleet.listen({ http: [{ hostname: "127.0.0.1", port: 0 }], https: [] });
     const { port } = http[0];
     // Thirty connections land on each of three workers but once in hundreds of thousands of runs.
     const before = await Promise.all(Array.from({ length: 30 }, () => ask(port)));
     assert.deepEqual(new Set(before), new Set(["blue"]));
-    fleet.apply(snapshotOf(green.addr.port), []);
+    fleet.serve(snapshotOf(green.addr.port), []);
     await until(async () => {
       const after = await Promise.all(Array.from({ length: 30 }, () => ask(port)));
       assert.ok(after.every((text) => text === "blue" || text === "green"));
@@ -50,11 +50,11 @@ Deno.test("workers that throw are replaced, and the new ones serve the active sn
   const [blue, green] = [startBackend("blue"), startBackend("green")];
   const fleet = startFleet(2);
   try {
-    fleet.apply(snapshotOf(blue.addr.port), []);
+    fleet.serve(snapshotOf(blue.addr.port), []);
     const { http } = await fleet.listen({ http: [{ hostname: "127.0.0.1", port: 0 }], https: [] });
     const { port } = http[0];
     assert.equal(await ask(port), "blue");
-    fleet.apply(snapshotOf(green.addr.port, "throw"), []);
+    fleet.serve(snapshotOf(green.addr.port, "throw"), []);
     await until(() => fleet.restarts === 2);
     await until(async () => {
       const after = await Promise.all(Array.from({ length: 20 }, () => ask(port).catch(() => "")));
@@ -88,7 +88,7 @@ Deno.test("all workers learn their zone, including replacements", async () => {
     };
   };
   try {
-    fleet.apply(inZones("file"), []);
+    fleet.serve(inZones("file"), []);
     const { http } = await fleet.listen({ http: [{ hostname: "127.0.0.1", port: 0 }], https: [] });
     const answers = async () => {
       const texts = await Promise.all(
@@ -101,7 +101,7 @@ Deno.test("all workers learn their zone, including replacements", async () => {
     await until(async () => await answers() === "near");
     fleet.setZone("b");
     await until(async () => await answers() === "far");
-    fleet.apply(inZones("throw"), []);
+    fleet.serve(inZones("throw"), []);
     await until(() => fleet.restarts === 2);
     await until(async () => await answers() === "far");
   } finally {
@@ -135,11 +135,11 @@ Deno.test("a worker whose replacement fails to start is still replaced", async (
   const backend = startBackend("blue");
   const fleet = startFleet(2);
   try {
-    fleet.apply(snapshotOf(backend.addr.port), []);
+    fleet.serve(snapshotOf(backend.addr.port), []);
     const { http } = await fleet.listen({ http: [{ hostname: "127.0.0.1", port: 0 }], https: [] });
-    fleet.apply(snapshotOf(backend.addr.port, "fail"), []);
+    fleet.serve(snapshotOf(backend.addr.port, "fail"), []);
     await until(() => fleet.restarts >= 4);
-    fleet.apply(snapshotOf(backend.addr.port), []);
+    fleet.serve(snapshotOf(backend.addr.port), []);
     await until(async () => await ask(http[0].port).catch(() => "") === "blue");
   } finally {
     fleet.close();
@@ -151,7 +151,7 @@ Deno.test("a pause of the main thread does not count as a worker's silence", asy
   const hub = unheardHub();
   const fleet = startFleet(1, { hub });
   try {
-    fleet.apply(snapshotOf(1), []);
+    fleet.serve(snapshotOf(1), []);
     await fleet.listen({ http: [{ hostname: "127.0.0.1", port: 0 }], https: [] });
     // Longer than a worker may be silent.
     const end = performance.now() + 1_500;
@@ -168,7 +168,7 @@ Deno.test("a port in use is reported with a line that says so", async () => {
   const taken = Deno.listen({ hostname: "127.0.0.1", port: 0, reusePort: true });
   const fleet = startFleet(2);
   try {
-    fleet.apply(snapshotOf(1), []);
+    fleet.serve(snapshotOf(1), []);
     const { port } = taken.addr;
     await assert.rejects(
       fleet.listen({ http: [{ hostname: "127.0.0.1", port }], https: [] }),
@@ -190,7 +190,7 @@ Deno.test("a drain completes the exchange in progress, then closes every worker'
   });
   const fleet = startFleet(2);
   try {
-    fleet.apply(snapshotOf(slow.addr.port), []);
+    fleet.serve(snapshotOf(slow.addr.port), []);
     const { http } = await fleet.listen({ http: [{ hostname: "127.0.0.1", port: 0 }], https: [] });
     const { port } = http[0];
     const asked = ask(port);
@@ -228,20 +228,20 @@ Deno.test("a worker whose port has stopped accepting is an obstacle to readiness
   });
   try {
     const backend = 1;
-    fleet.apply(snapshotOf(backend), []);
+    fleet.serve(snapshotOf(backend), []);
     const anywhere = [{ hostname: "127.0.0.1", port: 0 }];
     const { https: [{ port }] } = await fleet.listen({ http: [], https: anywhere });
     const deaf = [0, 1].map((worker) =>
       `listener 127.0.0.1:${port} of worker ${worker}: the port does not answer`
     );
     const bothDeaf = () => reason().split("; ").sort().join("; ") === deaf.join("; ");
-    fleet.apply(snapshotOf(backend, "deafen"), []);
+    fleet.serve(snapshotOf(backend, "deafen"), []);
     await until(bothDeaf);
-    fleet.apply(snapshotOf(backend, "hear"), []);
+    fleet.serve(snapshotOf(backend, "hear"), []);
     await until(() => reason() === "");
-    fleet.apply(snapshotOf(backend, "deafen"), []);
+    fleet.serve(snapshotOf(backend, "deafen"), []);
     await until(bothDeaf);
-    fleet.apply(snapshotOf(backend, "throw"), []);
+    fleet.serve(snapshotOf(backend, "throw"), []);
     await until(() => reason() === "");
     assert.equal(fleet.restarts, 2);
   } finally {

@@ -1,10 +1,16 @@
 /** Worker fleets for tests. In: how many, and what to watch. Out: a fleet on loopback, and snapshots. */
+import type { ServerCertificate } from "../../proxy/certificates/store.ts";
+import { SnapshotDiffer } from "../../proxy/config/diff.ts";
 import { DEFAULT_LIMITS } from "../../proxy/http/limits.ts";
 import { STALL_LIMITS, type StallLimits } from "../../proxy/process/stall_watch.ts";
 import { TelemetryHub } from "../../proxy/telemetry/hub.ts";
 import { WorkerPool, type WorkerPoolOptions } from "../../proxy/process/worker_pool.ts";
 import { LineOutput, silentLogger } from "../../shared/log.ts";
-import { type Snapshot, SNAPSHOT_FORMAT } from "../../shared/snapshot/types.ts";
+import {
+  type Snapshot,
+  SNAPSHOT_FORMAT,
+  type SnapshotChange,
+} from "../../shared/snapshot/types.ts";
 
 const FAULTY = new URL("./faulty_worker.ts", import.meta.url);
 
@@ -24,8 +30,23 @@ export interface FleetOptions
   readonly going?: Int32Array<SharedArrayBuffer>;
 }
 
+/** One that is given whole snapshots, as the supervisor is. */
+export class Fleet extends WorkerPool {
+  readonly #differ = new SnapshotDiffer();
+
+  /** @param change See `SnapshotDiffer.diff`. */
+  serve(
+    snapshot: Snapshot,
+    certificates: readonly ServerCertificate[],
+    change: SnapshotChange | null = null,
+  ): Promise<void> {
+    const delta = this.#differ.diff(snapshot, certificates, change);
+    return this.apply(delta, { snapshot, certificates });
+  }
+}
+
 /** A fleet whose workers take orders for faults by a snapshot's epoch; see `faulty_worker.ts`. */
-export function startFleet(count: number, options: FleetOptions = {}): WorkerPool {
+export function startFleet(count: number, options: FleetOptions = {}): Fleet {
   const { going = new Int32Array(new SharedArrayBuffer(4)), stalls, ...others } = options;
   const settings = {
     limits: DEFAULT_LIMITS,
@@ -43,7 +64,7 @@ export function startFleet(count: number, options: FleetOptions = {}): WorkerPoo
     logFormat: "text",
     going,
   } as const;
-  return new WorkerPool({
+  return new Fleet({
     count,
     settings,
     log: silentLogger,

@@ -2,13 +2,14 @@
  * A proxy in this process that is watched as in production: its metrics as a scraper reads them, and
  * the lines of its access log.
  */
+import { RouteDiffer } from "../../proxy/config/route_diff.ts";
 import { TelemetryHub } from "../../proxy/telemetry/hub.ts";
 import { streamPieces } from "../../proxy/telemetry/exposition.ts";
 import { Telemetry } from "../../proxy/telemetry/telemetry.ts";
 import type { Limits } from "../../proxy/http/limits.ts";
 import type { ProxyServerOptions } from "../../proxy/server.ts";
 import { LineOutput } from "../../shared/log.ts";
-import type { Endpoint } from "../../shared/snapshot/types.ts";
+import type { Endpoint, Snapshot } from "../../shared/snapshot/types.ts";
 import { parseExposition } from "./exposition_parser.ts";
 import { snapshotOf, TestProxy } from "./test_proxy.ts";
 
@@ -31,6 +32,7 @@ export class ObservedProxy {
   readonly proxy: TestProxy;
   readonly #telemetry: Telemetry;
   readonly #output: LineOutput;
+  readonly #routes = new RouteDiffer();
   /** What has been written to the log, as it was written. */
   written = "";
 
@@ -50,12 +52,18 @@ export class ObservedProxy {
     const worker = this.hub.attach((message) => this.#telemetry.receive(message));
     this.#telemetry = new Telemetry(worker.setup, (message) => worker.receive(message));
     const snapshot = snapshotOf(endpoints);
-    this.hub.snapshotComes(snapshot);
+    this.hub.hostsChange(this.#routes.update(snapshot.routes));
     this.proxy = new TestProxy(endpoints, options.limits, {
       telemetry: this.#telemetry,
       ...options.server,
     });
     this.hub.snapshotApplied(snapshot, [], 0);
+  }
+
+  /** Serves by another snapshot, whose routes count in slots of their own. */
+  apply(snapshot: Snapshot): void {
+    this.hub.hostsChange(this.#routes.update(snapshot.routes));
+    this.proxy.server.apply(snapshot);
   }
 
   get port(): number {

@@ -6,9 +6,9 @@ import { snapshotOf, startFleet } from "./fleet.ts";
 
 const swells = Deno.args.includes("swell");
 const fleet = startFleet(2);
-fleet.apply(snapshotOf(1), []);
+fleet.serve(snapshotOf(1), []);
 await fleet.listen({ http: [{ hostname: "127.0.0.1", port: 0 }], https: [] });
-fleet.apply(snapshotOf(2, swells ? "swell" : "hang"), []);
+fleet.serve(snapshotOf(2, swells ? "swell" : "hang"), []);
 if (!swells) {
   await fleet.drain({ delay: 0, timeout: 100 });
   console.log("drained");

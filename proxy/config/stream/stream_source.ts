@@ -210,7 +210,12 @@ export class StreamSource {
     // A change that takes no route away is no reason for those in force to go.
     const isWhole = message.kind !== "delta" || this.#wasEmpty;
     this.#wasEmpty = isEmpty(taken.snapshot);
-    const verdict = this.#options.inForce.takeStream(taken.snapshot, hash, isWhole);
+    const verdict = this.#options.inForce.takeStream(
+      taken.snapshot,
+      hash,
+      isWhole,
+      taken.change,
+    );
     if (verdict.kind === "refused") return this.#refuse(message, verdict.code, verdict.reason);
     this.#refused = null;
     this.#said.accepted();
@@ -230,7 +235,14 @@ export class StreamSource {
     if (begun === null || begun.hash !== hash) {
       return { ok: false, kind: "lost", reason: "it was not told of that content" };
     }
-    return { ok: true, snapshot: { ...begun.snapshot, version }, version, hash, problems: [] };
+    return {
+      ok: true,
+      snapshot: { ...begun.snapshot, version },
+      change: null,
+      version,
+      hash,
+      problems: [],
+    };
   }
 
   /**
