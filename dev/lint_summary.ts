@@ -4,7 +4,7 @@
  */
 import type { LintedIngress } from "../cli/lint/finding.ts";
 import { rankOf, totalsText } from "../cli/lint/finding.ts";
-import { lint } from "../cli/lint/lint.ts";
+import { inputOf, lint } from "../cli/lint/lint.ts";
 import { classOf } from "../cli/lint/judgement.ts";
 import { LINT_OPTIONS } from "../cli/lint/options.ts";
 import type { Ingress } from "../controller/kube/resources.ts";
@@ -35,7 +35,7 @@ export function lintSummary(
   const isNginx = (ingress: Ingress) =>
     nginxClasses.includes(classOf(ingress) ?? "") || hasAnnotation(ingress);
   if (!manifests.resources.ingresses.some(isNginx)) return null;
-  const result = lint(manifests, null, {
+  const result = lint(inputOf(manifests), null, {
     nginxClasses,
     controllerNames: [LINT_OPTIONS.controllerName.default],
     watchNamespaces: [],

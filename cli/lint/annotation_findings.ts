@@ -19,6 +19,7 @@ import {
 import { nearestName } from "../../shared/nearest_name.ts";
 import type { Problem } from "../../shared/problem.ts";
 import type { Finding, Verdict } from "./finding.ts";
+import { isAboutMissingSecret } from "./ingress_findings.ts";
 import type { JudgedIngress } from "./judgement.ts";
 import { snippetLines } from "./snippet.ts";
 
@@ -48,7 +49,8 @@ export function annotationFindings(
   locate: Locate,
 ): Finding[] {
   const annotations = annotationsOf(judged);
-  const reported = Map.groupBy(judged.problems, ({ field }) => field);
+  const problems = judged.problems.filter((problem) => !isAboutMissingSecret(problem));
+  const reported = Map.groupBy(problems, ({ field }) => field);
   return annotations.written.map((written): Finding => {
     const field = fieldOfAnnotation(written.name);
     const problem = worstOf(reported.get(field) ?? []);
@@ -59,6 +61,7 @@ export function annotationFindings(
         ? `${written.name}: ingress-nginx has no such annotation`
         : `${written.name}: ${written.row.does}`,
       ...judgeOne(written, annotations, problem, acceptUnsupported),
+      field,
       at: locate(field),
       ...(snippet === null ? {} : { lines: snippet }),
     };

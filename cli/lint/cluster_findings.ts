@@ -4,17 +4,24 @@
  */
 import { asList, asText, fieldOf } from "../../controller/base/json.ts";
 import type { ManifestObject } from "../../dev/manifests/file.ts";
+import type { Position } from "../../dev/manifests/position.ts";
 import { type ArgumentContext, argumentFindings } from "./controller_arguments.ts";
 import { judgeKey } from "./config_map_keys.ts";
 import type { Finding } from "./finding.ts";
 
 const WORKLOADS: ReadonlySet<string> = new Set(["Deployment", "DaemonSet"]);
 
+/** An object of a file or, without places, of a cluster. */
+export interface LocatedObject {
+  readonly value: Readonly<Record<string, unknown>>;
+  locate(field: string): Position | null;
+}
+
 export type ClusterContext = Omit<ArgumentContext, "namespace" | "hasConfigMap">;
 
 export function clusterFindings(
   objects: readonly ManifestObject[],
-  configMap: ManifestObject | null,
+  configMap: LocatedObject | null,
   context: ClusterContext,
 ): Finding[] {
   return [
@@ -51,11 +58,10 @@ function workloadFindings(object: ManifestObject, context: ArgumentContext): Fin
     const words = lists.flatMap((list) => list.words);
     const image = asText(fieldOf(container, "image")) ?? "";
     if (!IMAGE.test(image) && !words.some((word) => PROGRAM.test(word))) return [];
-    return argumentFindings(words, context).map(({ name, ...finding }): Finding => ({
-      ...finding,
-      rule: `cluster/${name}`,
-      at: object.locate(fieldOfArgument(name, lists)),
-    }));
+    return argumentFindings(words, context).map(({ name, ...finding }): Finding => {
+      const field = fieldOfArgument(name, lists);
+      return { ...finding, rule: `cluster/${name}`, field, at: object.locate(field) };
+    });
   });
 }
 
@@ -78,7 +84,7 @@ function fieldOfArgument(
 }
 
 /** Values are never shown. */
-function configMapFindings(configMap: ManifestObject): Finding[] {
+function configMapFindings(configMap: LocatedObject): Finding[] {
   const data = fieldOf(configMap.value, "data");
   const keys = typeof data === "object" && data !== null ? Object.keys(data).sort() : [];
   return keys.map((key): Finding => {
@@ -90,6 +96,7 @@ function configMapFindings(configMap: ManifestObject): Finding[] {
       effect: `${key} ${effect}`,
       difference: isSame ? null : "the ConfigMap is not read, so it has no effect",
       remedy: isSame ? null : remedy,
+      field: `data.${key}`,
       at: configMap.locate(`data.${key}`),
     };
   });

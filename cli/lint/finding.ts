@@ -30,6 +30,8 @@ export interface Finding {
   readonly difference: string | null;
   /** What to do; null for nothing. */
   readonly remedy: string | null;
+  /** Of the object: `spec.tls[0]`; "" for the object itself. */
+  readonly field: string;
   /** Null for what stands in no file. */
   readonly at: Position | null;
   readonly lines?: readonly SnippetLine[];

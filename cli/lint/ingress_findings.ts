@@ -21,18 +21,17 @@ const SAME_THERE: ReadonlySet<string> = new Set([
 /** Which of two Ingresses wins is decided by their age in both, which files do not say. */
 const BY_AGE: ReadonlySet<string> = new Set(["PathConflict", "DefaultBackendConflict"]);
 
-/** Secrets are seldom in the folder. */
 const SECRET_MISSING = "SecretNotFound";
-
-/** `missingSecrets` and `unnamedTls` have these. */
-const ELSEWHERE: ReadonlySet<string> = new Set([SECRET_MISSING, "SecretNameMissing"]);
 
 const PREFIX = `metadata.annotations["${NGINX_PREFIX}`;
 
 export function ingressFindings(judged: JudgedIngress, locate: Locate): Finding[] {
   const { problems } = judged;
   const findings = problems
-    .filter(({ field, reason }) => !field.startsWith(PREFIX) && !ELSEWHERE.has(reason))
+    .filter((problem) =>
+      !problem.field.startsWith(PREFIX) && problem.reason !== "SecretNameMissing" &&
+      !isAboutMissingSecret(problem)
+    )
     .map((problem): Finding => ({
       verdict: verdictOf(problem),
       rule: `problem/${problem.reason}`,
@@ -43,18 +42,32 @@ export function ingressFindings(judged: JudgedIngress, locate: Locate): Finding[
         : `${problem.field === "" ? "the Ingress" : problem.field} as it is written`,
       difference: problem.message,
       remedy: problem.remedy,
+      field: problem.field,
       at: locate(problem.field),
     }));
   return [...findings, ...unservedPaths(judged, findings, locate), ...unnamedTls(judged, locate)];
 }
 
-/** What was not checked for want of Secrets. */
-export function missingSecrets({ problems }: JudgedIngress, locate: Locate): InputProblem[] {
-  return problems.filter(({ reason }) => reason === SECRET_MISSING).map(({ message, field }) => ({
-    message: `not checked: ${message}`,
-    remedy: "Nothing to do if the Secret is in the cluster",
+/** What was not checked for want of Secrets; without `hasSecrets` none of them was read. */
+export function missingSecrets(
+  { name, problems }: JudgedIngress,
+  hasSecrets: boolean,
+  locate: Locate,
+): InputProblem[] {
+  return problems.filter(isAboutMissingSecret).map(({ message, field }) => ({
+    message: hasSecrets
+      ? `not checked: ${message}`
+      : `not checked, as Secrets are not read: ${field} of Ingress ${name}`,
+    remedy: hasSecrets
+      ? "Nothing to do if the Secret is in the cluster"
+      : "Lint the manifests with the Secrets, if you have them",
     at: locate(field),
   }));
+}
+
+/** Secrets are seldom in the folder, so that it decides nothing. */
+export function isAboutMissingSecret({ reason, message }: Problem): boolean {
+  return reason === SECRET_MISSING || /\bthere is no Secret /.test(message);
 }
 
 function verdictOf({ reason, severity }: Problem): Verdict {
@@ -69,7 +82,10 @@ function unservedPaths(
   locate: Locate,
 ): Finding[] {
   const isExplained =
-    problems.some(({ severity, reason }) => severity === "error" || SAME_THERE.has(reason)) ||
+    problems.some((problem) =>
+      problem.severity === "error" || SAME_THERE.has(problem.reason) ||
+      isAboutMissingSecret(problem)
+    ) ||
     findings.some(({ verdict }) => verdict === "BREAKS");
   if (isExplained) return [];
   return status.paths
@@ -80,6 +96,7 @@ function unservedPaths(
       effect: "forwards the requests for the path",
       difference: "the path is not served: its Service or the Ingress has an error",
       remedy: "See the problems of the Service with deno task explain",
+      field,
       at: locate(field),
     }));
 }
@@ -93,6 +110,7 @@ function unnamedTls({ ingress }: JudgedIngress, locate: Locate): Finding[] {
       effect: "shows its default certificate, or a fake one",
       difference: "without a default certificate, clients get the TLS alert unrecognized_name",
       remedy: "Write secretName, or start the controller with --default-ssl-certificate",
+      field: `spec.tls[${i}]`,
       at: locate(`spec.tls[${i}]`),
     }]
   );

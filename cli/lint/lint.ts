@@ -1,15 +1,15 @@
 /**
- * Lint of a folder. In: its manifests, the ConfigMap of ingress-nginx, and what the cluster sets.
+ * Lint of a folder or a cluster. In: its objects, the ConfigMap of ingress-nginx, and what the cluster sets.
  * Out: a verdict for each Ingress with its findings, worst first. Pure but for the clock.
  */
 import { asList, asText, fieldOf } from "../../controller/base/json.ts";
 import type { Ingress, Resources } from "../../controller/kube/resources.ts";
 import type { Clock } from "../../controller/translate/translator.ts";
-import type { LocatedProblem, ManifestObject } from "../../dev/manifests/file.ts";
+import type { LocatedProblem } from "../../dev/manifests/file.ts";
 import type { Manifests } from "../../dev/manifests/manifests.ts";
 import { refOf } from "../../dev/plan.ts";
 import { annotationFindings } from "./annotation_findings.ts";
-import { clusterFindings } from "./cluster_findings.ts";
+import { clusterFindings, type LocatedObject } from "./cluster_findings.ts";
 import {
   byVerdict,
   type Finding,
@@ -24,6 +24,7 @@ import { hostFindings } from "./host_findings.ts";
 import type { HostFinding } from "./host_member.ts";
 import { ingressFindings, missingSecrets } from "./ingress_findings.ts";
 import { classOf, judge, type JudgedIngress, nameOf } from "./judgement.ts";
+import type { LintInput } from "./lint_input.ts";
 import type { LintOptions } from "./options.ts";
 
 /** Of what `dev/manifests` reports: these leave an object out. */
@@ -45,37 +46,50 @@ const ALWAYS: readonly string[] = [
   "the alert unrecognized_name",
 ];
 
+/** A folder. */
+export function inputOf(manifests: Manifests): LintInput {
+  return {
+    resources: manifests.resources,
+    objects: manifests.files.flatMap((file) => file.objects),
+    problems: manifests.problems,
+    unread: [],
+    notChecked: [],
+    hasSecrets: true,
+    locate: (object, field) => manifests.locate(object, field),
+  };
+}
+
 export function lint(
-  manifests: Manifests,
-  configMap: ManifestObject | null,
+  input: LintInput,
+  configMap: LocatedObject | null,
   options: LintOptions,
   clock: Clock,
 ): LintResult {
-  const resources = watched(manifests.resources, options);
+  const resources = watched(input.resources, options);
   const { judged, others } = judge(resources, options, clock);
   const shared = Map.groupBy(hostFindings(judged), ({ name }) => name);
-  const objects = manifests.files.flatMap((file) => file.objects);
   const ingresses = judged
-    .map((one) => lintOne(one, shared.get(one.name) ?? [], manifests, options))
+    .map((one) => lintOne(one, shared.get(one.name) ?? [], input, options))
     .sort((a, b) => byVerdict(a, b) || (a.name < b.name ? -1 : 1));
   return {
     ingresses,
-    cluster: clusterFindings(objects, configMap, {
+    cluster: clusterFindings(input.objects, configMap, {
       ...options,
       hasCatchAll: judged.some(({ ingress }) => isCatchAll(ingress)),
     }).map(redacted).sort(byVerdict),
-    unreadable: manifests.problems.filter(isUnreadable).map(unreadable),
+    unreadable: [...input.unread, ...input.problems.filter(isUnreadable).map(unreadable)],
     notChecked: [
+      ...input.notChecked,
       ...others.map((ingress): InputProblem => {
         const name = classOf(ingress);
         return {
           message: `Ingress ${nameOf(ingress)} is not checked: its class is ${name ?? "another"}`,
           remedy: name === null ? "Write its class" : `Add --nginx-class ${name}`,
-          at: manifests.locate(refOf(ingress), "spec.ingressClassName"),
+          at: input.locate(refOf(ingress), "spec.ingressClassName"),
         };
       }),
       ...judged.flatMap((one) =>
-        missingSecrets(one, (field) => manifests.locate(one.status.object, field))
+        missingSecrets(one, input.hasSecrets, (field) => input.locate(one.status.object, field))
       ),
     ].map((problem) => ({ ...problem, message: redact(problem.message) })),
     always: ALWAYS,
@@ -102,14 +116,17 @@ function isCatchAll({ spec }: Ingress): boolean {
 function lintOne(
   judged: JudgedIngress,
   shared: readonly HostFinding[],
-  manifests: Manifests,
+  input: LintInput,
   { acceptUnsupported }: LintOptions,
 ): LintedIngress {
-  const locate = (field: string) => manifests.locate(judged.status.object, field);
+  const locate = (field: string) => input.locate(judged.status.object, field);
   const findings = [
     ...annotationFindings(judged, acceptUnsupported, locate),
     ...ingressFindings(judged, locate),
-    ...shared.map(({ name: _, field, ...finding }): Finding => ({ ...finding, at: locate(field) })),
+    ...shared.map(({ name: _, ...finding }): Finding => ({
+      ...finding,
+      at: locate(finding.field),
+    })),
   ].map(redacted).sort(byVerdict);
   return {
     name: judged.name,

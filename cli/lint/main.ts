@@ -1,5 +1,5 @@
 /**
- * `deno task lint DIR…`: reads manifests written for ingress-nginx and says what Pingress would do
+ * `deno task lint`: reads manifests written for ingress-nginx, of a folder or a cluster, and says what Pingress would do
  * with them. Exit code 0 where nothing is as bad as `--fail-on`, 1 where something is, 2 for a wrong
  * command line or input that cannot be read.
  */
@@ -10,13 +10,22 @@ import type { Manifests } from "../../dev/manifests/manifests.ts";
 import { printable } from "../../dev/report.ts";
 import { findConfigMap } from "./cluster_findings.ts";
 import { type LintResult, rankOf, type Verdict, worst } from "./finding.ts";
-import { githubOutput } from "./github_output.ts";
-import { jsonOutput } from "./json_output.ts";
-import { lint } from "./lint.ts";
-import { markdownOutput } from "./markdown_output.ts";
-import { type Format, LINT_PROGRAM, parseLintCommand } from "./options.ts";
-import { sarifOutput } from "./sarif_output.ts";
-import { textOutput } from "./text_output.ts";
+import { githubOutput } from "./output/github_output.ts";
+import { jsonOutput } from "./output/json_output.ts";
+import { dropRights } from "../../shared/rights.ts";
+import { inputOf, lint } from "./lint.ts";
+import type { LiveReading } from "./live.ts";
+import { markdownOutput } from "./output/markdown_output.ts";
+import {
+  defaultKubeconfig,
+  type Format,
+  LINT_PROGRAM,
+  type LintCommand,
+  type LintedCluster,
+  parseLintCommand,
+} from "./options.ts";
+import { sarifOutput } from "./output/sarif_output.ts";
+import { textOutput } from "./output/text_output.ts";
 
 /** By `--output`. */
 export const OUTPUTS: Readonly<Record<Format, (result: LintResult) => string>> = {
@@ -34,21 +43,53 @@ export async function main(args: readonly string[]): Promise<number> {
     (parsed.kind === "help" ? console.log : console.error)(parsed.text);
     return parsed.kind === "help" ? 0 : 2;
   }
-  const { paths, configmap, format, failOn, lint: options } = parsed.command;
-  const unreadable = await unreadablePath(paths);
-  if (unreadable !== null) return refuse(unreadable);
-  const manifests = await new ManifestFolder(paths).read();
-  const configMap = configmap === null ? null : await readConfigMap(configmap, manifests);
-  if (typeof configMap === "string") return refuse(configMap);
-  const result = lint(manifests, configMap, options, Date.now);
+  const { cluster, format, failOn, lint: options } = parsed.command;
+  const read = cluster === null
+    ? await readFolder(parsed.command)
+    : await readCluster(parsed.command, cluster);
+  if (!read.ok) return refuse(read.message);
+  const result = lint(read.input, read.configMap, options, Date.now);
   // console.log would add a line break of its own.
   await new Response(OUTPUTS[format](result)).body!.pipeTo(Deno.stdout.writable, {
     preventClose: true,
   });
   if (result.ingresses.length + result.notChecked.length + result.unreadable.length === 0) {
-    return refuse(`There is no Ingress in ${paths.join(", ")}; name a folder that has some`);
+    return refuse(
+      cluster === null
+        ? `There is no Ingress in ${parsed.command.paths.join(", ")}; name a folder that has some`
+        : `There is no Ingress in the cluster of context ${cluster.context}; name another`,
+    );
   }
   return exitCode(result, failOn);
+}
+
+/** Nothing is dialled for a folder. */
+async function readFolder({ paths, configmap }: LintCommand): Promise<LiveReading> {
+  dropRights(["net"]);
+  const unreadable = await unreadablePath(paths);
+  if (unreadable !== null) return { ok: false, message: unreadable };
+  const manifests = await new ManifestFolder(paths).read();
+  const configMap = configmap === null ? null : await readConfigMap(configmap, manifests);
+  if (typeof configMap === "string") return { ok: false, message: configMap };
+  return { ok: true, input: inputOf(manifests), configMap };
+}
+
+async function readCluster(
+  { configmap, lint: { watchNamespaces } }: LintCommand,
+  { context, kubeconfig, timeout }: LintedCluster,
+): Promise<LiveReading> {
+  const file = kubeconfig ?? defaultKubeconfig((name) => Deno.env.get(name));
+  if (file === null) {
+    return { ok: false, message: "KUBECONFIG and HOME name no single file; add --kubeconfig FILE" };
+  }
+  // Loaded here alone: a folder needs nothing of a cluster's client.
+  const { readLive } = await import("./live.ts");
+  return await readLive({
+    ...{ context, timeout },
+    kubeconfig: file,
+    namespaces: watchNamespaces,
+    configMap: configmap,
+  });
 }
 
 /** A result that is not complete never passes. */

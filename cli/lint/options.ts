@@ -6,11 +6,12 @@ import type { Verdict } from "./finding.ts";
 
 export const LINT_PROGRAM: Program = {
   name: "deno task lint",
-  summary: "Compares what becomes of Ingresses written for ingress-nginx, without a cluster.",
+  summary:
+    "Compares what becomes of Ingresses written for ingress-nginx, in a folder or a cluster.",
   positionals: {
     name: "DIR…",
-    help: "Folders or files of Kubernetes YAML or JSON.",
-    min: 1,
+    help: "Folders or files of Kubernetes YAML or JSON. None with --context.",
+    min: 0,
     max: 1000,
   },
 };
@@ -63,6 +64,26 @@ export const LINT_OPTIONS = defineOptions({
     value: "FILE|NAMESPACE/NAME",
     help: "The ConfigMap that ingress-nginx was started with: a file, or one in the folders.",
   },
+  context: {
+    type: "string",
+    value: "NAME",
+    help:
+      "Reads the cluster of this context of the kubeconfig in place of folders. Needs the rights " +
+      "of the ClusterRole pingress-lint (overlays/lint), and reads no Secrets.",
+  },
+  kubeconfig: {
+    type: "string",
+    value: "FILE",
+    help: "For --context. Without the flag: the file that KUBECONFIG names, or ~/.kube/config.",
+  },
+  timeout: {
+    type: "duration",
+    default: 30_000,
+    min: 100,
+    max: 600_000,
+    reason: "a large cluster takes seconds",
+    help: "For --context: gives up when the API server has not answered all by then.",
+  },
   acceptUnsupported: {
     type: "string",
     value: "NAME,…",
@@ -86,11 +107,22 @@ export interface LintOptions {
   readonly allowAcceptUnsupportedAnnotation: boolean;
 }
 
+/** A cluster in place of folders. */
+export interface LintedCluster {
+  readonly context: string;
+  /** Null where the environment says. */
+  readonly kubeconfig: string | null;
+  /** Milliseconds. */
+  readonly timeout: number;
+}
+
 export interface LintCommand {
+  /** Empty with `cluster`. */
   readonly paths: readonly string[];
   readonly format: Format;
   readonly failOn: Verdict;
-  /** A file, or `NAMESPACE/NAME`. */
+  readonly cluster: LintedCluster | null;
+  /** A file, or `NAMESPACE/NAME`; the latter with `cluster`. */
   readonly configmap: string | null;
   readonly lint: LintOptions;
 }
@@ -104,12 +136,21 @@ export function parseLintCommand(args: readonly string[]): ParsedCommand {
   const parsed = parseOptions(LINT_PROGRAM, LINT_OPTIONS, args.map(withLongName));
   if (parsed.kind !== "ok") return parsed;
   const { options, positionals } = parsed;
+  const fault = faultOf(options, positionals);
+  if (fault !== null) {
+    return { kind: "error", text: `${fault}\n${LINT_PROGRAM.name} --help lists the options` };
+  }
   return {
     kind: "ok",
     command: {
       paths: positionals,
       format: options.output as Format,
       failOn: options.failOn.toUpperCase() as Verdict,
+      cluster: options.context === undefined ? null : {
+        context: options.context,
+        kubeconfig: options.kubeconfig ?? null,
+        timeout: options.timeout,
+      },
       configmap: options.configmap ?? null,
       lint: {
         nginxClasses: options.nginxClass,
@@ -120,6 +161,42 @@ export function parseLintCommand(args: readonly string[]): ParsedCommand {
       },
     },
   };
+}
+
+/** As kubectl finds it; null where that is not one file. https://kubernetes.io/docs/concepts/configuration/organize-cluster-access-kubeconfig/ */
+export function defaultKubeconfig(
+  environment: (name: string) => string | undefined,
+): string | null {
+  const named = environment("KUBECONFIG") ?? "";
+  if (named !== "") {
+    const files = named.split(Deno.build.os === "windows" ? ";" : ":").filter((file) =>
+      file !== ""
+    );
+    return files.length === 1 ? files[0] : null;
+  }
+  const home = environment("HOME") ?? environment("USERPROFILE") ?? "";
+  return home === "" ? null : `${home}/.kube/config`;
+}
+
+/** What does not go together; null for nothing. */
+function faultOf(
+  { context, kubeconfig, configmap }: {
+    readonly context: string | undefined;
+    readonly kubeconfig: string | undefined;
+    readonly configmap: string | undefined;
+  },
+  paths: readonly string[],
+): string | null {
+  if (context === undefined) {
+    if (kubeconfig !== undefined) return "--kubeconfig needs --context NAME";
+    return paths.length === 0 ? `${LINT_PROGRAM.name} needs DIR…, or --context NAME` : null;
+  }
+  if (paths.length > 0) return "--context takes the place of DIR…; give one of them";
+  if (configmap === undefined) return null;
+  const [namespace, name, ...more] = configmap.split("/");
+  return isDnsName(namespace) && isDnsName(name ?? "") && more.length === 0
+    ? null
+    : "with --context, --configmap must be NAMESPACE/NAME";
 }
 
 /** The only short flag of all programs: that of kubectl and linters. */

@@ -165,22 +165,28 @@ interface NamedUser {
 
 /** What cannot work with this controller's rights, and the remedy; null where nothing stands against it. */
 function complaintAbout(config: KubeConfig): string | null {
+  const name = config.getCurrentContext();
+  if (name && config.getContextObject(name) === null) {
+    return `it has no context ${
+      JSON.stringify(name)
+    }; kubectl config get-contexts lists those it has`;
+  }
   const cluster = config.getCurrentCluster();
   const user = config.getCurrentUser();
   if (cluster === null) return "it names no cluster; set its current-context, or give --context";
   if (!URL.canParse(cluster.server)) return `its server ${cluster.server} is no URL; correct it`;
   if (new URL(cluster.server).protocol !== "https:") {
-    return `its server ${cluster.server} is not reached by https; the controller speaks nothing else`;
+    return `its server ${cluster.server} is not reached by https; Pingress speaks nothing else`;
   }
   if (!cluster.caData && !cluster.caFile && !cluster.skipTLSVerify) {
-    return "it names nobody who may sign its server's certificate, and the controller trusts none " +
+    return "it names nobody who may sign its server's certificate, and Pingress trusts none " +
       "by itself; add certificate-authority-data";
   }
   if (cluster.proxyUrl) {
-    return "it has a proxy-url, but the controller connects to its API server only; remove it";
+    return "it has a proxy-url, but Pingress connects to its API server only; remove it";
   }
   if (user?.exec) {
-    return "its user needs a program (exec), and the controller starts none; use a token or a " +
+    return "its user needs a program (exec), and Pingress starts none; use a token or a " +
       "client certificate, for example of `kubectl create token`";
   }
   return null;

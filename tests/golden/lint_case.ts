@@ -2,7 +2,7 @@
  * The golden case of lint. In: `lint/folder`. Out: the text of each format, and of the same with the
  * ConfigMap and an accepted annotation. Files are named as from the root of the repository.
  */
-import { lint } from "../../cli/lint/lint.ts";
+import { inputOf, lint } from "../../cli/lint/lint.ts";
 import type { LintResult } from "../../cli/lint/finding.ts";
 import { FORMATS, type LintOptions } from "../../cli/lint/options.ts";
 import { OUTPUTS } from "../../cli/lint/main.ts";
@@ -34,7 +34,7 @@ export function lintTexts(
   );
   const objects = manifests.files.flatMap((file) => file.objects);
   return lint(
-    manifests,
+    inputOf(manifests),
     configMap === null ? null : findConfigMap(objects, configMap),
     { ...LINT_DEFAULTS, ...options },
     () => NOW,

@@ -1,7 +1,7 @@
 /** Lint for a terminal. In: a result. Out: text, without control characters of the manifests. */
-import { formatPosition } from "../../dev/manifests/position.ts";
-import { printable } from "../../dev/report.ts";
-import { type Finding, type InputProblem, type LintResult, totalsText } from "./finding.ts";
+import { formatPosition } from "../../../dev/manifests/position.ts";
+import { printable } from "../../../dev/report.ts";
+import { type Finding, type InputProblem, type LintResult, totalsText } from "../finding.ts";
 
 /** Findings that say nothing but "as in ingress-nginx" are left out. */
 export function textOutput(result: LintResult): string {
@@ -26,10 +26,12 @@ function section(title: string, lines: readonly string[]): string[] {
   return lines.length === 0 ? [] : [`${title}\n${lines.join("\n")}`];
 }
 
-function findingLines({ verdict, effect, difference, remedy, at, lines }: Finding): string[] {
+function findingLines(
+  { verdict, effect, difference, remedy, field, at, lines }: Finding,
+): string[] {
   if (difference === null && remedy === null) return [];
   return [
-    `  ${verdict.padEnd(7)}  ${place(at)}`,
+    `  ${verdict.padEnd(7)}  ${place(at, field)}`,
     `    ${printable(effect)}`,
     ...(difference === null ? [] : [`    ${printable(difference)}`]),
     ...(remedy === null ? [] : [`    → ${printable(remedy)}`]),
@@ -40,9 +42,14 @@ function findingLines({ verdict, effect, difference, remedy, at, lines }: Findin
 }
 
 function problemLines({ message, remedy, at }: InputProblem): string[] {
-  return [`  ${place(at)}`, `    ${printable(message)}`, `    → ${printable(remedy)}`];
+  return [
+    ...(at === null ? [] : [`  ${place(at, "")}`]),
+    `    ${printable(message)}`,
+    `    → ${printable(remedy)}`,
+  ];
 }
 
-function place(at: Finding["at"]): string {
-  return at === null ? "(no file)" : printable(formatPosition(at));
+/** Of a cluster's objects the field, as they stand in no file. */
+function place(at: Finding["at"], field: string): string {
+  return printable(at === null ? field : formatPosition(at));
 }

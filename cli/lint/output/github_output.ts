@@ -9,7 +9,7 @@ import {
   type LintResult,
   totalsText,
   type Verdict,
-} from "./finding.ts";
+} from "../finding.ts";
 
 const COMMANDS: Readonly<Record<Verdict, "error" | "warning" | "notice">> = {
   OPENS: "error",

@@ -3,8 +3,8 @@
  *
  * https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
  */
-import { VERSION } from "../../shared/version.ts";
-import type { Finding, LintResult, Verdict } from "./finding.ts";
+import { VERSION } from "../../../shared/version.ts";
+import type { Finding, LintResult, Verdict } from "../finding.ts";
 
 const SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json";
 
@@ -60,7 +60,7 @@ function ruleOf(id: string) {
 
 function ofFinding(
   subject: string,
-  { verdict, rule, effect, difference, remedy, at, lines }: Finding,
+  { verdict, rule, effect, difference, remedy, field, at, lines }: Finding,
 ): Result[] {
   if (difference === null && remedy === null) return [];
   const texts = [
@@ -75,7 +75,7 @@ function ofFinding(
     ruleId: rule,
     level: LEVELS[verdict],
     message: { text: `${subject}${texts.join(". ")}.` },
-    locations: locationsOf(at),
+    locations: at === null && subject !== "" ? logicalLocation(subject, field) : locationsOf(at),
     properties: { verdict },
   }];
 }
@@ -87,6 +87,13 @@ function locationsOf(at: Finding["at"]): unknown[] {
       region: { startLine: at.line, startColumn: at.column },
     },
   }];
+}
+
+/** Of a cluster's objects, which stand in no file. */
+function logicalLocation(subject: string, field: string): unknown[] {
+  const name = subject.replace(/: $/, "");
+  const fullyQualifiedName = field === "" ? name : `${name} ${field}`;
+  return [{ logicalLocations: [{ fullyQualifiedName, kind: "member" }] }];
 }
 
 /** Relative to where lint was started, as code scanning expects; "%" and spaces are escaped. */

@@ -1,7 +1,7 @@
 /** Lint for a pull request or a ticket. In: a result. Out: Markdown, with all texts escaped. */
-import { formatPosition } from "../../dev/manifests/position.ts";
-import { printable } from "../../dev/report.ts";
-import { type Finding, type InputProblem, type LintResult, totalsText } from "./finding.ts";
+import { formatPosition } from "../../../dev/manifests/position.ts";
+import { printable } from "../../../dev/report.ts";
+import { type Finding, type InputProblem, type LintResult, totalsText } from "../finding.ts";
 
 export function markdownOutput(result: LintResult): string {
   const { ingresses, cluster, unreadable, notChecked, always } = result;
@@ -35,8 +35,8 @@ function findingTable(findings: readonly Finding[]): string[] {
   return [
     "| verdict | place | in ingress-nginx | here | remedy |",
     "| --- | --- | --- | --- | --- |",
-    ...shown.flatMap(({ verdict, at, effect, difference, remedy, lines }) => [
-      row([verdict, place(at), effect, difference ?? "", remedy ?? ""]),
+    ...shown.flatMap(({ verdict, field, at, effect, difference, remedy, lines }) => [
+      row([verdict, at === null ? field : place(at), effect, difference ?? "", remedy ?? ""]),
       ...(lines ?? []).map(({ line, directive, remedy }) =>
         row(["", `line ${line} of the snippet`, directive, "", remedy])
       ),

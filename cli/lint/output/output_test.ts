@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { folderTexts, lintTexts } from "../../tests/golden/lint_case.ts";
-import { type Finding, type LintResult, redact } from "./finding.ts";
+import { folderTexts, lintTexts } from "../../../tests/golden/lint_case.ts";
+import { type Finding, type LintResult, redact } from "../finding.ts";
 import { githubOutput } from "./github_output.ts";
-import { exitCode, OUTPUTS } from "./main.ts";
-import { FORMATS } from "./options.ts";
-import { snippetLines } from "./snippet.ts";
+import { exitCode, OUTPUTS } from "../main.ts";
+import { FORMATS } from "../options.ts";
+import { snippetLines } from "../snippet.ts";
 
-const ROOT = join(import.meta.dirname!, "../..");
+const ROOT = join(import.meta.dirname!, "../../..");
 
 function resultOf(findings: readonly Finding[]): LintResult {
   return {
@@ -25,6 +25,7 @@ const FINDING: Finding = {
   effect: "authenticates",
   difference: "it does not",
   remedy: "Remove it",
+  field: "",
   at: { file: "a b/ü.yaml", line: 3, column: 5 },
 };
 
