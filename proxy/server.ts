@@ -42,7 +42,7 @@ import { PendingRequests } from "./upstream/pending_requests.ts";
 import { UpstreamNetworks } from "./upstream/networks.ts";
 import type { HttpEndpoints } from "./route/route.ts";
 
-export type { DrainOptions, ProxyServerOptions } from "./server_options.ts";
+export type { DrainOptions, ProxyServerOptions, ServerSettings } from "./server_options.ts";
 
 interface Address {
   readonly hostname: string;

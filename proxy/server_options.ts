@@ -10,30 +10,43 @@ import type { Limits } from "./http/limits.ts";
 import type { SelfProbes } from "./listen/self_probes.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
 
-export interface ProxyServerOptions {
+/**
+ * Settings that all servers of a process share. They can be posted: `worker.ts` passes them on as they
+ * are, so that a setting that is added here reaches every worker.
+ */
+export interface ServerSettings {
   readonly limits: Limits;
-  readonly trustedProxies: CidrList;
-  /** Endpoints outside of these are not dialled; an empty list bounds nothing. */
-  readonly upstreamNetworks: CidrList;
   /** 127.0.0.0/8 and ::1 are dialled too: on a laptop and in tests. */
   readonly allowLoopbackUpstreams: boolean;
-  /** For upstreams that do not say how; endpoints in turn by default. */
-  readonly balance?: Balance;
-  /** Translates gRPC-Web for upstreams of HTTP/2 that do not say whether; false by default. */
-  readonly grpcWeb?: boolean;
-  /** Makes filters, by kind; those of the registry by default. */
-  readonly filterMakers?: FilterMakers;
-  /** The own element of `CDN-Loop`; workers of one process share it. One of its own by default. */
-  readonly loopMark?: string;
-  readonly log: Logger;
-  /** Offers HTTP/2 over TLS; true by default. */
-  readonly http2?: boolean;
-  /** Takes HTTP/2 in plain text from clients that begin with it; true by default. */
-  readonly h2c?: boolean;
+  /** For upstreams that do not say how. */
+  readonly balance: Balance;
+  /** Translates gRPC-Web for upstreams of HTTP/2 that do not say whether. */
+  readonly grpcWeb: boolean;
+  /** The own element of `CDN-Loop`: all add and count the same. */
+  readonly loopMark: string;
+  /** Offers HTTP/2 over TLS. */
+  readonly http2: boolean;
+  /** Takes HTTP/2 in plain text from clients that begin with it. */
+  readonly h2c: boolean;
   /** Plain HTTP to hosts that have a certificate goes to HTTPS, once that is listened for. */
   readonly sslRedirect: boolean;
   /** The port that clients know for HTTPS; 0 is that of the first listener for it. */
   readonly sslRedirectPort: number;
+}
+
+/**
+ * What may be left out: endpoints in turn, no gRPC-Web, a mark of its own, both kinds of HTTP/2.
+ */
+type Defaulted = "balance" | "grpcWeb" | "loopMark" | "http2" | "h2c";
+
+export interface ProxyServerOptions
+  extends Omit<ServerSettings, Defaulted>, Partial<Pick<ServerSettings, Defaulted>> {
+  readonly trustedProxies: CidrList;
+  /** Endpoints outside of these are not dialled; an empty list bounds nothing. */
+  readonly upstreamNetworks: CidrList;
+  /** Makes filters, by kind; those of the registry by default. */
+  readonly filterMakers?: FilterMakers;
+  readonly log: Logger;
   /** Several workers share each port. */
   readonly reusePort?: boolean;
   /** What limits count in; workers that share them count together. Its own by default. */

@@ -68,17 +68,9 @@ function start(
     write: (text) => post({ kind: "lines", text }),
   });
   server = new ProxyServer({
-    limits: settings.limits,
+    ...settings,
     trustedProxies: cidrs(settings.trustedProxies),
     upstreamNetworks: cidrs(settings.upstreamNetworks),
-    allowLoopbackUpstreams: settings.allowLoopbackUpstreams,
-    balance: settings.balance,
-    grpcWeb: settings.grpcWeb,
-    loopMark: settings.loopMark,
-    http2: settings.http2,
-    h2c: settings.h2c,
-    sslRedirect: settings.sslRedirect,
-    sslRedirectPort: settings.sslRedirectPort,
     reusePort: true,
     counts: new ConnectionCounts(cells.counts, cells.worker),
     bodies: new ConnectionCounts(cells.bodies, cells.worker),

@@ -6,33 +6,20 @@
 import type { Address } from "../../shared/net/address.ts";
 import type { LogFormat, LogLevel } from "../../shared/log.ts";
 import { Redacted } from "../../shared/redacted.ts";
-import type { Balance } from "../../shared/snapshot/types.ts";
 import type { CertificateDelta } from "../certificates/store.ts";
 import type { ServerCertificate } from "../certificates/store.ts";
-import type { Limits } from "../http/limits.ts";
-import type { DrainOptions } from "../server.ts";
+import type { DrainOptions, ServerSettings } from "../server.ts";
 import type { SnapshotDelta } from "../config/diff.ts";
 import type { HubMessage, TelemetryMessage, TelemetrySetup } from "../telemetry/telemetry.ts";
 
 /** What a worker must know before it serves. */
-export interface WorkerSettings {
-  readonly limits: Limits;
+export interface WorkerSettings extends ServerSettings {
   /** As `CidrList.parse` takes it. */
   readonly trustedProxies: string;
   /** Likewise; "" for no bound. */
   readonly upstreamNetworks: string;
-  readonly allowLoopbackUpstreams: boolean;
-  /** For upstreams that do not say how. */
-  readonly balance: Balance;
-  readonly grpcWeb: boolean;
   /** Listeners of this process that are not the worker's own: the admin port. */
   readonly protected: readonly Address[];
-  /** See `newLoopMark`: all workers add and count the same. */
-  readonly loopMark: string;
-  readonly http2: boolean;
-  readonly h2c: boolean;
-  readonly sslRedirect: boolean;
-  readonly sslRedirectPort: number;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
 }
