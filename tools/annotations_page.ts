@@ -72,6 +72,10 @@ const OWN: readonly (readonly [name: string, on: string, value: string, does: st
 ];
 
 export function annotationsPage(): string {
+  return [...ownAnnotations(), ...profileOfNginx(), ...annotationsOfNginx()].join("\n");
+}
+
+function ownAnnotations(): string[] {
   return [
     "# Annotations",
     "",
@@ -94,6 +98,11 @@ export function annotationsPage(): string {
     "belongs on the Service.",
     "",
     "",
+  ];
+}
+
+function profileOfNginx(): string[] {
+  return [
     "## The nginx profile",
     "",
     "Ingresses that were written for ingress-nginx can be read in the profile `nginx`. An Ingress has it",
@@ -145,6 +154,11 @@ export function annotationsPage(): string {
     "so that no spelling of a path leads past what protects it. Move all Ingresses of a host to one class",
     "to avoid that.",
     "",
+  ];
+}
+
+function annotationsOfNginx(): string[] {
+  return [
     "## ingress-nginx annotations",
     "",
     "Annotations of ingress-nginx (`nginx.ingress.kubernetes.io/…`) on an Ingress, and what becomes of",
@@ -192,7 +206,7 @@ export function annotationsPage(): string {
       ...Object.entries(group).map(([name, row]) => rowOf(name, row)),
       "",
     ]),
-  ].join("\n");
+  ];
 }
 
 const REGULAR_EXPRESSIONS = [

@@ -22,7 +22,7 @@ import { BUILT_IN_LISTENERS } from "./built_in_listeners.ts";
 import type { Frozen } from "./schema_hints.ts";
 import { readNode } from "./node_reader.ts";
 import { FORMAT_1, type PublishedSet, readSet } from "./published_set.ts";
-import { type Snapshot, SNAPSHOT_FORMAT, type SnapshotVersion } from "./types.ts";
+import { type PartList, type Snapshot, SNAPSHOT_FORMAT, type SnapshotVersion } from "./types.ts";
 import { strayOfAction } from "./references.ts";
 import { RouteReader } from "./route.ts";
 import * as schema from "./schema.ts";
@@ -143,7 +143,7 @@ function readSnapshot(root: JsonObject, check: ConfigCheck): Snapshot | null {
     policies: readList(schema.POLICY, root.policies, "$.policies", check),
     upstreams: readList(schema.UPSTREAM, root.upstreams, "$.upstreams", check),
     certificates: readList(schema.CERTIFICATE, root.certificates, "$.certificates", check),
-  };
+  } satisfies Readonly<Record<PartList, unknown>>;
   const known = {
     upstreams: lists.upstreams.ids,
     filterSets: lists.filterSets.ids,
@@ -169,21 +169,14 @@ function readSnapshot(root: JsonObject, check: ConfigCheck): Snapshot | null {
       "write the id of one, or null for none",
     );
   }
-  const { format, loopMark, denied } = rest;
+  const present = Object.entries(lists).filter(([name]) => root[name] !== undefined);
   return {
-    format,
+    upstreams: [],
+    certificates: [],
+    ...rest,
+    ...Object.fromEntries(present.map(([name, { parts }]) => [name, parts])),
     version: readVersion(root.version, check),
-    ...(root.listeners === undefined ? {} : { listeners: lists.listeners.parts }),
-    ...(root.hostSettings === undefined ? {} : { hostSettings: lists.hostSettings.parts }),
     routes,
-    defaultAction,
-    ...(root.filterSets === undefined ? {} : { filterSets: lists.filterSets.parts }),
-    ...(root.policies === undefined ? {} : { policies: lists.policies.parts }),
-    upstreams: lists.upstreams.parts,
-    certificates: lists.certificates.parts,
-    defaultCertificate,
-    ...(loopMark === undefined ? {} : { loopMark }),
-    ...(denied === undefined ? {} : { denied }),
   };
 }
 

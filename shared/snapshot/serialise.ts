@@ -12,6 +12,7 @@ import type {
   HostSettings,
   Listener,
   Policy,
+  Rest,
   Route,
   Snapshot,
   SnapshotVersion,
@@ -106,8 +107,14 @@ export function versionText(version: SnapshotVersion): string {
 
 /** The JSON of what is neither a list of parts nor the version. */
 export function restText(snapshot: Snapshot): string {
-  const { format, defaultAction, defaultCertificate, loopMark, denied } = snapshot;
-  return nodeText(schema.REST, { format, defaultAction, defaultCertificate, loopMark, denied });
+  return nodeText(schema.REST, restOf(snapshot));
+}
+
+/** The fields of a snapshot that the schema of the rest names. */
+export function restOf(snapshot: Snapshot): Rest {
+  const fields: Readonly<Record<string, unknown>> = { ...snapshot };
+  const rest = Object.keys(schema.REST.properties).filter((name) => fields[name] !== undefined);
+  return Object.fromEntries(rest.map((name) => [name, fields[name]])) as unknown as Rest;
 }
 
 /** The first file of a configuration whose snapshot is in the parts of `set`, as JSON. */

@@ -40,6 +40,9 @@ export interface PemText extends Of<typeof schema.PEM_TEXT> {}
 export interface PemSecret extends Of<typeof schema.PEM_SECRET> {}
 export interface PemFile extends Of<typeof schema.PEM_FILE> {}
 
+/** What is neither a list of parts, nor routes, nor the version. */
+export interface Rest extends Of<typeof schema.REST> {}
+
 /** Names of the lists whose parts have ids, but for routes, which belong to their hosts. */
 export type PartList = Exclude<
   {

@@ -6,6 +6,7 @@
  *
  * Nothing that a peer sends throws.
  */
+import { restOf } from "../snapshot/serialise.ts";
 import { ConfigCheck, type ConfigProblem, describe } from "../snapshot/config_check.ts";
 import { compareHosts } from "../host/host_order.ts";
 import { BUILT_IN_LISTENERS } from "../snapshot/built_in_listeners.ts";
@@ -95,13 +96,12 @@ export class ReceivedContent {
   /** Begins with a content that the proxy has from elsewhere. */
   static from(content: Content): ReceivedContent {
     const received = new ReceivedContent();
-    const { format, defaultAction, defaultCertificate, loopMark, denied } = content.snapshot;
     received.#sections = {
       hosts: content.hosts.map(known),
       parts: ofLists((list) => content.parts[list].map(known<unknown>)) as ReceivedParts,
       rest: {
         ...content.rest,
-        value: { format, defaultAction, defaultCertificate, loopMark, denied },
+        value: restOf(content.snapshot),
         fault: null,
       },
     };
@@ -228,26 +228,20 @@ export class ReceivedContent {
       last?.sections.parts[list] === parts[list]
         ? (last.snapshot[list] ?? []) as readonly PartOf<L>[]
         : valuesOf<PartOf<L>>(parts[list]);
-    const optional = <L extends PartList>(list: L) =>
-      parts[list].length === 0 ? {} : { [list]: listOf(list) };
+    const lists = PART_LISTS.filter((list) => parts[list].length > 0 || !PART_LIST[list].isOptional)
+      .map((list) => [list, listOf(list)]);
     return {
+      defaultAction: null,
+      defaultCertificate: null,
+      ...rest.value,
+      ...Object.fromEntries(lists) as Pick<Snapshot, PartList>,
       format: SNAPSHOT_FORMAT,
       version,
-      ...optional("listeners"),
-      ...optional("hostSettings"),
       routes: last?.sections.hosts === hosts
         ? last.snapshot.routes
         : change === null
         ? valuesOf(hosts).flat()
         : routesAfter(change.base.routes, change.hosts, compareHosts),
-      defaultAction: rest.value?.defaultAction ?? null,
-      ...optional("filterSets"),
-      ...optional("policies"),
-      upstreams: listOf("upstreams"),
-      certificates: listOf("certificates"),
-      defaultCertificate: rest.value?.defaultCertificate ?? null,
-      ...(rest.value?.loopMark === undefined ? {} : { loopMark: rest.value.loopMark }),
-      ...(rest.value?.denied === undefined ? {} : { denied: rest.value.denied }),
     };
   }
 }

@@ -7,12 +7,13 @@ import { compareHosts } from "../host/host_order.ts";
 import type {
   HostChange,
   PartChanges,
+  Rest,
   Route,
   Snapshot,
   SnapshotChange,
 } from "../snapshot/types.ts";
 import { type OfLists, ofLists, type PartList, type PartOf } from "./part_lists.ts";
-import type { RawUnit, ReceivedUnit, Rest } from "./received_units.ts";
+import type { RawUnit, ReceivedUnit } from "./received_units.ts";
 import {
   differenceOf,
   differenceOfEdits,

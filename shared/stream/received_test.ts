@@ -11,10 +11,12 @@ import {
   upstream,
 } from "../../tests/support/streamed_snapshots.ts";
 import type { Snapshot } from "../snapshot/types.ts";
+import { REST, SNAPSHOT } from "../snapshot/schema.ts";
 import { parseSnapshot } from "../snapshot/parse.ts";
 import { certificateText, routeText, upstreamText } from "../snapshot/serialise.ts";
 import { deltaLine, wholeLine } from "./change.ts";
 import { Content, hostText } from "./content.ts";
+import { PART_LISTS } from "./part_lists.ts";
 import { ReceivedContent } from "./received.ts";
 
 const BASE = snapshotWith({
@@ -294,3 +296,8 @@ for (const [name, parts, reason] of BROKEN) {
     }
   });
 }
+
+Deno.test("each field of a snapshot travels: as its version, its routes, a list of parts or the rest", () => {
+  const fields = ["version", "routes", ...PART_LISTS, ...Object.keys(REST.properties)];
+  assert.deepEqual(fields.toSorted(), Object.keys(SNAPSHOT.properties).toSorted());
+});

@@ -18,7 +18,7 @@ import { readRest } from "../snapshot/parse.ts";
 import type { Ids, KnownIds } from "../snapshot/references.ts";
 import { RouteReader } from "../snapshot/route.ts";
 import { REST } from "../snapshot/schema.ts";
-import type { Route, Snapshot } from "../snapshot/types.ts";
+import type { Rest, Route } from "../snapshot/types.ts";
 import { PART_LIST, PART_LISTS, type PartList, type PartOf } from "./part_lists.ts";
 import { type Section, type Unit, unitHash } from "./unit.ts";
 
@@ -29,12 +29,6 @@ export interface ReceivedUnit<V> extends Unit {
   /** Why it cannot be read, one line; null where it can. */
   readonly fault: string | null;
 }
-
-/** What is neither a host nor an upstream nor a certificate. */
-export type Rest = Pick<
-  Snapshot,
-  "format" | "defaultAction" | "defaultCertificate" | "loopMark" | "denied"
->;
 
 /** A unit with its place in the message. */
 export interface RawUnit extends Unit {
