@@ -179,6 +179,7 @@ function winner(question: Question, explanation: Explanation): string {
             : `returns 500: ${outcome.problem}`
         }`,
         ...redirectsOf(question, explanation).map((text) => `  ${text}`),
+        ...describeAuthentication(question, outcome.route),
         ...describeRewrite(question, outcome.route, path),
         `  from ${describeOrigin(question, outcome.route.origin)}`,
       ]);
@@ -194,6 +195,25 @@ function winner(question: Question, explanation: Explanation): string {
     case "refused":
       return lines([`Route: none, since ${outcome.reason}: 400`]);
   }
+}
+
+/** Which subrequest decides on the request. */
+function describeAuthentication({ plan }: Question, { filterSet }: Route): string[] {
+  const filters = plan.snapshot.filterSets?.find(({ id }) => id === filterSet)?.filters ?? [];
+  return filters.flatMap((filter) => {
+    if (filter.kind !== "access" || filter.external === undefined) return [];
+    const { scheme, authority, target, method = "GET", upstream, ownHostsFirst } = filter.external;
+    const text = [...authority, ...target].map((part) =>
+      part.kind === "text" ? part.text : `$${part.name}`
+    );
+    const own = "the route of the host, inside the proxy";
+    const by = upstream === undefined
+      ? own
+      : ownHostsFirst === true
+      ? `${own}, or ${upstream}`
+      : upstream;
+    return [`  authenticates by ${method} ${scheme}://${text.join("")} (${by})`];
+  });
 }
 
 /** What the backend gets in place of the request's path. */

@@ -134,6 +134,35 @@ Deno.test("a path is shown as sent and as matched", () => {
   );
 });
 
+Deno.test("the subrequest that authenticates a request is named", () => {
+  const files = {
+    "web.yaml": `
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: web
+  annotations: {nginx.ingress.kubernetes.io/auth-url: "http://auth.default.svc:4180/auth?x=$arg_x"}
+spec:
+  ingressClassName: pingress
+  rules:
+  - host: app.example.com
+    http:
+      paths:
+      - {path: /, pathType: Prefix, backend: {service: {name: auth, port: {number: 4180}}}}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: auth}
+spec: {ports: [{port: 4180}]}
+`,
+  };
+  const { text } = explainText("http://app.example.com/", files);
+  assert.match(
+    text,
+    /\n {2}authenticates by GET http:\/\/auth\.default\.svc:4180\/auth\?x=\$arg_x \(default\/auth:4180\+http\+auth\)\n/,
+  );
+});
+
 Deno.test("a missing route and a rejected path are reported", () => {
   const files = examples();
   delete files["4-wildcard-and-default.yaml"];

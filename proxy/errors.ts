@@ -56,6 +56,7 @@ export const ERROR_KINDS = {
   route_broken: { side: "internal", status: 500, text: "This route cannot be served" },
   route_closed: { side: "internal", status: 503, text: "This route is closed" },
   overloaded: { side: "internal", status: 503, text: "The proxy is overloaded; try again soon" },
+  auth_failed: { side: "internal", status: 500, text: "The authentication could not be done" },
   internal: { side: "internal", status: 500, text: "Something went wrong here" },
   connect_failed: { side: "upstream", status: 502, text: "The backend cannot be reached" },
   upstream_untrusted: { side: "upstream", status: 502, text: "The backend is not trusted" },

@@ -29,6 +29,7 @@ import type { Client } from "./http/message.ts";
 import { memoryInUse, Overload } from "./listen/overload.ts";
 import { SelfProbes } from "./listen/self_probes.ts";
 import { filteredReply } from "./forward/local_reply.ts";
+import { subrequestServices } from "./forward/subrequest.ts";
 import type { DownstreamConnection } from "./http/downstream.ts";
 import type { DrainOptions, ProxyServerOptions } from "./server_options.ts";
 import { type SnapshotDelta, SnapshotDiffer } from "./config/diff.ts";
@@ -127,12 +128,19 @@ export class ProxyServer {
     });
     this.#overload.start();
     const loopMark = new LoopMark(options.loopMark ?? newLoopMark());
+    const filterServices = subrequestServices({
+      namesHost: (host, listener) => this.#configuration.table.namesHost(host, listener),
+      upstream: (id) => this.#configuration.upstream(id),
+      route: (exchange, isAllowed) => forwarder.route(exchange, isAllowed),
+      forward: (exchange, upstream) => forwarder.forward(exchange, upstream),
+    });
     this.#configuration = new ActiveRoutes(this.#endpoints, log, this.#metrics, {
       limits,
       clock: this.#deadlines,
       balance: options.balance ?? "round-robin",
       grpcWeb: options.grpcWeb ?? false,
       filterMakers: options.filterMakers,
+      filterServices,
       loopMark,
     });
     const { bodies = new ConnectionCounts() } = options;

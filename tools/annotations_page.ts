@@ -198,6 +198,7 @@ function annotationsOfNginx(): string[] {
     "annotations; *invalid* is what a value that is not valid does.",
     "",
     ...REGULAR_EXPRESSIONS,
+    ...EXTERNAL_AUTHENTICATION,
     ...GROUPS.flatMap(([title, group]) => [
       `### ${title}`,
       "",
@@ -208,6 +209,40 @@ function annotationsOfNginx(): string[] {
     ]),
   ];
 }
+
+const EXTERNAL_AUTHENTICATION = [
+  "### How requests are authenticated",
+  "",
+  "`auth-url` is requested before a request goes on, with the headers of the client, without a body, and",
+  "with `X-Original-URL`, `X-Original-Method`, `X-Auth-Request-Redirect` and `X-Sent-From`. A response",
+  "with 2xx admits the request; 401 and 403 are the client's response, or a redirect to `auth-signin` in",
+  "place of 401. With any other status, or without a response in time, the client gets 500. The host of",
+  "the URL decides where it is requested:",
+  "",
+  "- `NAME.NAMESPACE.svc`, also with `.cluster.local`: from the endpoints of this Service, which must be in",
+  "  the Ingress's namespace. Without the Service the paths return 503.",
+  "- `$host`, `$http_host` and names with them: from the route of this host, inside the proxy.",
+  "- A host of an Ingress: the same. The host must belong to the Ingress's namespace or be shared with it;",
+  "  otherwise the paths return 503.",
+  "- Any other name, or an address: from there, if the controller runs with `--allow-external-name`;",
+  "  otherwise requests get 500. The certificate of an `https` URL is verified.",
+  "",
+  "The route of a host of an Ingress applies its own filters, with the address of the client. If it",
+  "requires external authentication itself, requests get 500.",
+  "",
+  "Headers in `auth-response-headers` reach the backend only from the response. A client's headers with",
+  "such a name, also with `_` or `.` in place of `-`, are dropped, and so are its `X-Original-*`,",
+  "`X-Auth-Request-Redirect` and `X-Sent-From`. A client's `Authorization` and `Cookie` still reach",
+  "`auth-url`.",
+  "",
+  "Without `auth-cache-key`, every request is authenticated by itself. With it, a response is used for",
+  "all requests of the route and host whose key has the same parts. The key must name a credential",
+  "(`$http_authorization` or `$cookie_NAME`), and a request without one, or with two cookies of the name,",
+  "is authenticated by itself. Responses with `Set-Cookie`, with `Vary` (other than `Accept-Encoding`),",
+  "with `Cache-Control: no-store`, `no-cache` or `private`, and errors of the server are not kept. Each",
+  "worker of a proxy has a cache of 4 MiB.",
+  "",
+];
 
 const REGULAR_EXPRESSIONS = [
   "### Regular expressions",

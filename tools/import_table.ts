@@ -193,6 +193,7 @@ const PROXY: Readonly<Record<string, readonly string[]>> = {
     "proxy/certificates",
     "proxy/errors.ts",
     "proxy/filters",
+    "proxy/filters/access",
     "proxy/grpc",
     "proxy/http",
     "proxy/http1",

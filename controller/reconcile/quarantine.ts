@@ -5,7 +5,7 @@
  */
 import { upstreamsOf } from "../../shared/snapshot/forward_action.ts";
 import type { ObjectRef, Problem } from "../../shared/problem.ts";
-import type { Route, Snapshot } from "../../shared/snapshot/types.ts";
+import type { FilterSet, Route, Snapshot } from "../../shared/snapshot/types.ts";
 import type { Ingress, Resources } from "../kube/resources.ts";
 import type { Clock, TranslateOptions, Translation } from "../translate/translator.ts";
 import { compareRoutes } from "../translate/routes/route_order.ts";
@@ -109,11 +109,14 @@ function keep(snapshot: Snapshot, published: Snapshot | null, routes: readonly R
   if (published === null || routes.length === 0) return snapshot;
   const upstreams = new Map(snapshot.upstreams.map((upstream) => [upstream.id, upstream]));
   const before = new Map(published.upstreams.map((upstream) => [upstream.id, upstream]));
-  for (const { action } of routes) {
-    for (const id of upstreamsOf(action)) {
-      const upstream = before.get(id);
-      if (upstream !== undefined && !upstreams.has(id)) upstreams.set(id, upstream);
-    }
+  const parts = keepSettings(snapshot, published, routes);
+  const used = [
+    ...routes.flatMap(({ action }) => upstreamsOf(action)),
+    ...(parts.filterSets ?? []).flatMap(authenticatorsOf),
+  ];
+  for (const id of used) {
+    const upstream = before.get(id);
+    if (upstream !== undefined && !upstreams.has(id)) upstreams.set(id, upstream);
   }
   const hosts = new Set(routes.map(({ host }) => host));
   const covered = new Set(snapshot.certificates.flatMap((certificate) => certificate.hosts));
@@ -133,7 +136,7 @@ function keep(snapshot: Snapshot, published: Snapshot | null, routes: readonly R
   );
   return {
     ...snapshot,
-    ...keepSettings(snapshot, published, routes),
+    ...parts,
     ...(settings.length === 0
       ? {}
       : { hostSettings: [...snapshot.hostSettings ?? [], ...settings].sort(byId) }),
@@ -141,6 +144,13 @@ function keep(snapshot: Snapshot, published: Snapshot | null, routes: readonly R
     upstreams: [...upstreams.values()].sort(byId),
     certificates: [...snapshot.certificates, ...certificates].sort(byId),
   };
+}
+
+/** Ids of the upstreams that authenticate requests. */
+function authenticatorsOf({ filters }: FilterSet): string[] {
+  return filters.flatMap((filter) =>
+    filter.kind === "access" ? filter.external?.upstream ?? [] : []
+  );
 }
 
 /** The filter sets and policies of kept routes: without its filters a route is refused, or unprotected. */

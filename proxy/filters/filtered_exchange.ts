@@ -9,6 +9,7 @@
 import { asProxyError } from "../errors.ts";
 import type { Cancellation } from "../http/cancellation.ts";
 import type { Fields } from "../http/fields.ts";
+import { BodyWithoutTrailers } from "../http/folded_names.ts";
 import {
   type Body,
   BytesBody,
@@ -89,6 +90,11 @@ export class FilteredExchange implements Exchange {
     let body = source;
     for (const filter of requestBody) body = filter.requestBody(this, body);
     if (body === source) return;
+    if (body instanceof BodyWithoutTrailers && body.isAround(source)) {
+      // The same bytes: a body that came along with the head has no trailers.
+      if (payload === null) this.body = body;
+      return;
+    }
     this.payload = payload === null ? null : drained(body);
     this.body = this.payload === null ? body : NO_BODY;
     request.bodyLength = request.contentLength = this.payload?.length ?? UNKNOWN_LENGTH;

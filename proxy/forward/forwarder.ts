@@ -33,7 +33,7 @@ import { BAD_PATH, type RouteTable } from "../router/table.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { Tunnels } from "./tunnel.ts";
 import type { PendingRequests } from "../upstream/pending_requests.ts";
-import type { RoutePolicy } from "../route/policy.ts";
+import { compilePolicy, type RoutePolicy } from "../route/policy.ts";
 import type { CompiledRoute, HttpUpstream } from "../route/route.ts";
 import { UpstreamRequests, type UpstreamRequestsContext } from "./upstream_requests.ts";
 
@@ -68,10 +68,13 @@ export class Forwarder {
   readonly #context: ForwarderContext;
   readonly #attempts: AttemptContext;
   readonly #health: EndpointHealth;
+  /** Of routes that say nothing. */
+  readonly #defaultPolicy: RoutePolicy;
 
   constructor(context: ForwarderContext) {
-    const { grpcDeadlines, log, telemetry, tunnels } = context;
+    const { grpcDeadlines, limits, log, telemetry, tunnels } = context;
     const { metrics } = telemetry;
+    this.#defaultPolicy = compilePolicy(null, limits);
     this.#context = context;
     const requests = new UpstreamRequests(context, metrics);
     const health = new EndpointHealth(log, metrics);
@@ -104,8 +107,35 @@ export class Forwarder {
       return this.#localReply(exchange, new ProxyError(code));
     }
     telemetry.routed(exchange.record, table.counters(place));
-    let route = table.target(place);
-    if (route.action.kind === "split") route = route.action.backends.choose();
+    return this.#serveRoute(exchange, chosen(table.target(place)));
+  };
+
+  /** Serves a subrequest by the route that takes it. Never rejects. */
+  readonly route = (
+    exchange: Exchange,
+    isAllowed: (route: CompiledRoute) => boolean,
+  ): Promise<void> | void => {
+    const { table } = this.#context;
+    const { request, client } = exchange;
+    const place = table.find(request.host, request.path, request, client.listener);
+    // A path that cannot be matched, too.
+    if (place < 0) return this.#localReply(exchange, new ProxyError("no_route"));
+    const route = chosen(table.target(place));
+    return isAllowed(route) ? this.#serveRoute(exchange, route) : this.#localReply(
+      exchange,
+      new ProxyError("auth_failed", `${request.host} has a route of another namespace`),
+    );
+  };
+
+  /** Serves a subrequest by an upstream, with the settings of routes that say nothing. */
+  readonly forward = (exchange: Exchange, upstream: HttpUpstream): Promise<void> =>
+    this.#forward(exchange, upstream, this.#defaultPolicy).catch((thrown) =>
+      this.#localReply(exchange, asProxyError(thrown, "internal"))
+    );
+
+  /** Serves an exchange by a route that is no split. */
+  #serveRoute(exchange: Exchange, route: CompiledRoute): Promise<void> | void {
+    const { request } = exchange;
     const { action } = route;
     const filters = action.kind === "forward"
       ? route.filters.chainFor(request, action.upstream.grpcWeb)
@@ -118,7 +148,7 @@ export class Forwarder {
     }
     if (isTooLarge) return this.#localReply(exchange, new ProxyError("body_too_large"));
     return this.#serve(exchange, route);
-  };
+  }
 
   /** Serves an exchange as its route says, once its filters have let it pass. */
   #serve(exchange: Exchange, { action, policy }: CompiledRoute): Promise<void> {
@@ -416,6 +446,11 @@ export class Forwarder {
       }),
     });
   }
+}
+
+/** One of its backends, where there are several. */
+function chosen(route: CompiledRoute): CompiledRoute {
+  return route.action.kind === "split" ? route.action.backends.choose() : route;
 }
 
 /** Of an exchange that differs from its connection's in its body alone. */

@@ -56,6 +56,7 @@ export const GRPC_STATUS_OF = {
   client_stalled: null,
   // Configuration that is broken until somebody mends it: to ask again is of no use.
   route_broken: "INTERNAL",
+  auth_failed: "UNAVAILABLE",
   // UNAVAILABLE is what clients retry.
   route_closed: "FAILED_PRECONDITION",
   // As route_broken.

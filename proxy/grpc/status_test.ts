@@ -51,6 +51,7 @@ const EXPECTED: Record<ErrorCode, number | null> = {
   tunnel_idle: null,
   client_stalled: null,
   route_broken: 13,
+  auth_failed: 14,
   route_closed: 9,
   loop_detected: 13,
   too_many_bodies: 8,

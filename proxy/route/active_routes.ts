@@ -86,6 +86,11 @@ export class ActiveRoutes {
     }
   }
 
+  /** Null for one that there is not. */
+  upstream(id: string): HttpUpstream | null {
+    return this.#upstreams.get(id) ?? null;
+  }
+
   /** Endpoints that are meant for this zone are asked, from now on; null for no zone. */
   setZone(zone: string | null): void {
     this.#zone = zone;

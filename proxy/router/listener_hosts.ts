@@ -106,6 +106,17 @@ export class ListenerIndex {
     return found;
   }
 
+  /** Whether a pattern other than `*` takes the host there. */
+  names(listener: string, host: string): boolean {
+    const hosts = this.#listeners.get(listener);
+    if (hosts === undefined) return false;
+    const isBuiltIn = hosts === this.#http || hosts === this.#https;
+    return patternsOf(host, hosts.rules.wildcards).some((pattern) =>
+      pattern !== "*" && (hosts.own.get(pattern) !== NO_HOST ||
+        (isBuiltIn && this.common.get(pattern) !== NO_HOST))
+    );
+  }
+
   #listener(id: string): ListenerHosts {
     let hosts = this.#listeners.get(id);
     if (hosts === undefined) {

@@ -143,6 +143,11 @@ export class RouteTable<T> {
     return this.#fallback === NO_HOST ? NO_ROUTE : this.#bindings.place(this.#fallback, 0);
   }
 
+  /** Whether a pattern other than `*` takes the host on a listener, be there a route for a path or not. */
+  namesHost(host: string, listener: string): boolean {
+    return this.#hosts.names(listener, host);
+  }
+
   /** The target of what it finds, or null. */
   match(host: string, path: string, request?: MatchedRequest, listener?: string): T | null {
     const place = this.find(host, path, request, listener);

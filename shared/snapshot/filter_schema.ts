@@ -9,7 +9,9 @@ import {
   network,
   redirectedPath,
   redirectLocation,
+  subrequestMethod,
   targetText,
+  templateVariable,
 } from "./leaves.ts";
 import { formed, object } from "./schema_hints.ts";
 
@@ -35,6 +37,61 @@ const RESPONSE_HEADERS = object(
   { strict: true },
 );
 
+/** A text with values of a request; a result that would end a line, or has blanks, is an error. */
+const TEMPLATE = Type.Array(
+  Type.Union([
+    object({ kind: Type.Literal("text"), text: formed(targetText) }, { strict: true }),
+    /** A variable of nginx. */
+    object({ kind: Type.Literal("variable"), name: formed(templateVariable) }, { strict: true }),
+  ]),
+  { minItems: 1 },
+);
+
+/**
+ * A subrequest that decides: a response with 2xx admits the request, 401 and 403 reject it, and
+ * everything else is an error (500).
+ */
+const EXTERNAL = object({
+  scheme: Type.Enum(["http", "https"]),
+  /** Host and port of the URL. */
+  authority: TEMPLATE,
+  /** Path and query of the URL. */
+  target: TEMPLATE,
+  /** Of who writes the filter: hosts with variables may be those of its routes alone. */
+  namespace: Type.String(),
+  /** Id of the upstream that gets the subrequests; missing: a host of routes, inside the process. */
+  upstream: Type.Optional(Type.String({ minLength: 1 })),
+  /** Where routes name the host, the subrequests are theirs, and not the upstream's. */
+  ownHostsFirst: Type.Optional(
+    Type.Literal(true, { remedy: "remove it: it is true or missing" }),
+  ),
+  /** Missing: GET. */
+  method: Type.Optional(formed(subrequestMethod)),
+  /** Clients are redirected there in place of a 401: a URL, or an absolute path. */
+  signin: Type.Optional(TEMPLATE),
+  /** X-Auth-Request-Redirect of the subrequest; missing: the target of the request. */
+  requestRedirect: Type.Optional(TEMPLATE),
+  /** Headers of the response that the upstream of the request gets, in place of the client's. */
+  responseHeaders: Type.Optional(Type.Array(formed(changeableHeader), { minItems: 1 })),
+  /** Clients get its Set-Cookie whatever the status of the response; missing: not with errors. */
+  alwaysSetCookie: Type.Optional(
+    Type.Literal(true, { remedy: "remove it: it is true or missing" }),
+  ),
+  /** Responses are kept; missing: none is, and no two requests share one. */
+  cache: Type.Optional(object({
+    /** It must have a credential of the client. */
+    key: TEMPLATE,
+    /** In ms; of several for a status the first counts. */
+    durations: Type.Array(
+      object({
+        statuses: Type.Array(Type.Integer({ minimum: 200, maximum: 499 }), { minItems: 1 }),
+        time: Type.Integer({ minimum: 1 }),
+      }, { strict: true }),
+      { minItems: 1 },
+    ),
+  }, { strict: true })),
+}, { strict: true });
+
 /** Who may send requests: others get 403. Only redirects come before. */
 const ACCESS = object({
   kind: Type.Literal("access"),
@@ -42,6 +99,7 @@ const ACCESS = object({
   deny: Type.Optional(Type.Array(formed(network), { minItems: 1 })),
   /** Networks whose clients are admitted; missing: all. */
   allow: Type.Optional(Type.Array(formed(network), { minItems: 1 })),
+  external: Type.Optional(EXTERNAL),
   /** One check that admits is enough; missing: all must. */
   satisfy: Type.Optional(Type.Literal("any", { remedy: "remove it: all checks must admit" })),
 }, { strict: true });

@@ -8,6 +8,8 @@ import { isLoopMark } from "../loop_mark.ts";
 import { CidrList } from "../net/cidr.ts";
 import { isToken } from "../path/requested_url.ts";
 import { describe } from "./config_check.ts";
+import { isProxyHeader } from "../path/proxy_headers.ts";
+import { isTemplateVariable } from "../path/template_variables.ts";
 
 export type LeafReading =
   | { readonly ok: true; readonly value: string }
@@ -126,31 +128,10 @@ export const headerName: Leaf = normalised((text) =>
   }
 );
 
-/**
- * What filters leave alone: framing, the connection (RFC 9110 §7.6.1), the host, by which the route
- * was found, and `CDN-Loop`, without which a loop has no end (RFC 8586 §2).
- */
-const PROXY_HEADERS: ReadonlySet<string> = new Set([
-  "cdn-loop",
-  "connection",
-  "content-length",
-  "expect",
-  "host",
-  "http2-settings",
-  "keep-alive",
-  "proxy-authenticate",
-  "proxy-authorization",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-]);
-
 /** The name of a header that a filter may set, add or remove. */
 export const changeableHeader: Leaf = normalised((text) => {
   const name = headerName.read(text);
-  if (!name.ok || !PROXY_HEADERS.has(name.value)) return name;
+  if (!name.ok || !isProxyHeader(name.value)) return name;
   return {
     ok: false,
     message: `${describe(text)} is a header that the proxy writes itself`,
@@ -190,4 +171,18 @@ export const targetText: Leaf = plain(
   (text) => /^[\x21-\x7e]+$/.test(text),
   "no part of a target",
   "write visible characters of ASCII",
+);
+
+/** Only visible ASCII, as of a target; what a variable becomes is checked for each request. */
+export const templateVariable: Leaf = plain(
+  isTemplateVariable,
+  "no variable that a proxy knows",
+  "write the name of a variable of nginx such as request_uri",
+);
+
+/** What a subrequest is sent with: it has no body, and opens no tunnel. */
+export const subrequestMethod: Leaf = plain(
+  (text) => isToken(text) && text !== "CONNECT",
+  "no method of a subrequest",
+  "write a method such as GET",
 );

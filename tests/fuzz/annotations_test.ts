@@ -9,6 +9,8 @@ import { translate, type TranslateOptions } from "../../controller/translate/tra
 import type { Action, FilterSpec, Policy } from "../../shared/snapshot/types.ts";
 import { Random } from "./random.ts";
 
+type External = NonNullable<Extract<FilterSpec, { kind: "access" }>["external"]>;
+
 const VALUES = 10_000;
 /** In one translation. */
 const BATCH = 500;
@@ -67,10 +69,12 @@ Deno.test("no random value of what protects stops the translation, or forwards u
       forwarded++;
       const values = chosen[Number(host.split(".")[0])];
       const [access] = filterSet === undefined ? [] : sets.get(filterSet)!;
+      const external = access?.kind === "access" ? access.external : undefined;
       for (const [name, value] of Object.entries(values)) {
         assert.ok(
           asksForNothing(name, value) || isEnforced(name, value, access) ||
-            isSet(name, value, policies.get(policy ?? ""), action),
+            isSet(name, value, policies.get(policy ?? ""), action) ||
+            (name === "auth-url" && isAsked(value, external)),
           `${name}: ${JSON.stringify(value)}`,
         );
       }
@@ -130,6 +134,23 @@ function isEnforced(name: string, value: unknown, filter: FilterSpec | undefined
   const isList = parts.every((part) => isIP(part.split("/")[0]) !== 0);
   return isList && networks !== undefined && networks.length === new Set(networks).size &&
     networks.length <= parts.length;
+}
+
+/** Whether requests of the route are authenticated at this URL. */
+function isAsked(value: unknown, external: External | undefined): boolean {
+  const [, scheme, authority, rest] = /^(https?):\/\/([^/?]+)(.*)$/i.exec(String(value).trim()) ??
+    [];
+  if (external === undefined || scheme === undefined) return false;
+  const written = (parts: External["target"]) =>
+    parts.map((part) => part.kind === "text" ? part.text : `$${part.name}`).join("");
+  return scheme.toLowerCase() === external.scheme &&
+    written(external.authority) === plain(authority) &&
+    written(external.target) === plain(rest.startsWith("/") ? rest : `/${rest}`);
+}
+
+/** Without braces, and of the namespace its name. */
+function plain(text: string): string {
+  return text.replace(/\$\{(\w+)\}/g, "$$$1").replace("$namespace", "default");
 }
 
 /** Whether the route's policy and upstream are as a value says. */

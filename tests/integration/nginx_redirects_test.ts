@@ -118,7 +118,7 @@ Deno.test("a redirect does not need a backend, and a closed path stays closed", 
   using proxy = new TestProxy([]);
   const snapshot = annotatedSnapshot({
     open: below("/open", { "permanent-redirect": URL }),
-    closed: below("/closed", { "permanent-redirect": URL, "auth-url": "https://auth.test/" }),
+    closed: below("/closed", { "permanent-redirect": URL, "limit-rps": "5" }),
   }, []);
   proxy.server.apply(snapshot);
   using client = await Peer.connect(proxy.port);

@@ -18,6 +18,9 @@ import { splitList } from "../../proxy/http/field_values.ts";
 import { TextBody } from "../../proxy/filters/grpc_web_body.ts";
 import { isGrpcWeb } from "../../proxy/filters/grpc_web.ts";
 import { maxForwards } from "../../proxy/filters/max_forwards.ts";
+import { answerOf, valuesOf } from "../../proxy/filters/access/answer.ts";
+import { cookies, variable } from "../../proxy/filters/access/template.ts";
+import { FoldedNames } from "../../proxy/http/folded_names.ts";
 import { NO_FILTERS } from "../../proxy/filters/registry.ts";
 import { changedFields } from "../../proxy/http/changed_fields.ts";
 import { addressIn, originalClient } from "../../proxy/http/forwarded_for.ts";
@@ -251,6 +254,41 @@ export const CLIENT_PARSERS: readonly Parser[] = [
         changedFields(head.fields, [X_NAME], head.fields);
         head.method = "OPTIONS";
         maxForwards.request!({ request: head } as Exchange);
+      };
+    },
+  }),
+  textParser({
+    name: "what external authentication reads of a head",
+    functions: [
+      "proxy/filters/access/answer.ts answerOf",
+      "proxy/filters/access/answer.ts valuesOf",
+      "proxy/filters/access/template.ts cookies",
+      "proxy/filters/access/template.ts variable",
+      "proxy/http/folded_names.ts FoldedNames.dropFrom",
+      "proxy/http/folded_names.ts FoldedNames.has",
+    ],
+    bytes: HEAD_BYTES,
+    frames: [
+      ...["Cookie", "X-User"].map(fieldFrame),
+      ["GET /?a=", ` HTTP/1.1\r\nHost: a${END}`],
+      [`${START}X.User`, `: a${END}`],
+    ],
+    pumps: ["a=b; ", "s=1;", "a=b&", "X-User: a\r\n", "X.", "Set-Cookie: a=b\r\n"],
+    read: (text) => {
+      const bytes = asciiBytes(text);
+      const { head, parser } = newHead();
+      const names = new FoldedNames(["x-user", "x-original-*"]);
+      return () => {
+        readHead(bytes, head, parser);
+        const x = { request: head, record: new ExchangeRecord(), added: null } as Exchange;
+        for (const name of ["arg_a", "cookie_s", "http_x_user", "escaped_request_uri"]) {
+          variable(name, x);
+        }
+        cookies(x, "s");
+        valuesOf(head.fields, "x-user");
+        answerOf({ status: 200, fields: head.fields }, ["x-user"]);
+        names.has(text);
+        names.dropFrom(head.fields);
       };
     },
   }),

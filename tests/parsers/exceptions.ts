@@ -28,9 +28,11 @@ export const EXCEPTIONS: readonly Exceptions[] = [
     functions: {
       "proxy/router/host.ts": ["patternsOf"],
       "proxy/router/https_redirects.ts": ["HttpsRedirects.find"],
-      "proxy/router/listener_hosts.ts": ["ListenerIndex.find"],
+      "proxy/router/listener_hosts.ts": ["ListenerIndex.find", "ListenerIndex.names"],
       "proxy/http/pattern.ts": ["compilePattern", "compileSearch", "literalStart", "wholeText"],
-      "proxy/router/table.ts": ["RouteTable.redirectsToHttps"],
+      "proxy/router/table.ts": ["RouteTable.namesHost", "RouteTable.redirectsToHttps"],
+      "shared/path/proxy_headers.ts": ["isProxyHeader"],
+      "shared/path/template_variables.ts": ["isCredentialVariable", "isTemplateVariable"],
     },
   },
   {
@@ -140,6 +142,8 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "proxy/router/listener_hosts.ts": ["ListenerIndex.setListeners"],
       "proxy/router/name_table.ts": ["NameTable.delete"],
       "proxy/router/table.ts": ["RouteTable.replaceListeners"],
+      "proxy/filters/access/response_cache.ts": ["ResponseCache.of"],
+      "proxy/route/active_routes.ts": ["ActiveRoutes.upstream"],
       "proxy/telemetry/block.ts": ["methodIndex"],
       "proxy/telemetry/metrics.ts": ["Metrics.countersOf", "Metrics.exchangeEnded"],
       "proxy/telemetry/route_counters.ts": ["RouteCounters.numberOf"],
@@ -195,6 +199,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
   {
     reason: "Writes or sends once what has been read and checked, or what we make ourselves.",
     functions: {
+      "proxy/forward/local_reply.ts": ["localReply"],
       "controller/outputs/events/message.ts": ["eventName"],
       "controller/outputs/events/record.ts": ["newEvent", "repeatedEvent"],
       "controller/kube/client.ts": ["KubeClient.delete", "KubeClient.get", "KubeClient.patch"],
@@ -362,6 +367,8 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "proxy/router/table.ts": ["RouteTable.updateHostSettings"],
       "controller/reconcile/quarantine.ts": ["translateOrQuarantine"],
       "controller/translate/annotations/nginx/rewrite.ts": ["rewriteOf"],
+      "proxy/filters/access/networks.ts": ["networksCheck"],
+      "proxy/http/folded_names.ts": ["new FoldedNames"],
       "controller/translate/routes/routes.ts": ["buildGroup"],
       "controller/stream/listener.ts": ["StreamListener.welcome"],
     },
@@ -376,6 +383,8 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "controller/translate/ingress/path_entry.ts": ["unreadPath"],
       "controller/translate/routes/path_claims.ts": ["showHost"],
       "controller/translate/hosts/ownership.ts": ["Ownership.isOwn"],
+      "controller/translate/backends/renamed_upstreams.ts": ["RenamedUpstreams.of"],
+      "controller/translate/routes/closures.ts": ["Closures.isOwned", "wildcardOver"],
       "controller/translate/routes/route_claims.ts": [
         "RouteClaims.find",
         "RouteClaims.hasHost",

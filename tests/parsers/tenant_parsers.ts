@@ -42,6 +42,13 @@ import {
   readProtocolWish,
   readRefusals,
 } from "../../controller/translate/annotations/nginx/refusals.ts";
+import { readAccess } from "../../controller/translate/annotations/nginx/access.ts";
+import {
+  readAuthenticator,
+  readExternal,
+  refuseAuthenticator,
+} from "../../controller/translate/annotations/nginx/external.ts";
+import { MAX_URL } from "../../controller/translate/annotations/nginx/rows/auth_url.ts";
 import { parseTemplate } from "../../controller/translate/annotations/nginx/rows/template.ts";
 import { BY_NAME, NGINX_PREFIX, ROWS } from "../../controller/translate/annotations/nginx/table.ts";
 import { type Parser, textParser } from "./parser.ts";
@@ -122,6 +129,8 @@ const READ_FURTHER = [
   "rewrite-target",
   "backend-protocol",
   "canary",
+  ...["auth-url", "auth-signin", "auth-signin-redirect-param", "auth-request-redirect"],
+  ...["auth-response-headers", "auth-cache-key", "auth-cache-duration"],
 ];
 
 /** What values of annotations are made of, beside `VALUE_PUMPS`. */
@@ -282,6 +291,35 @@ export const TENANT_PARSERS: readonly Parser[] = [
         readRefusals(read);
         readProtocolWish(read);
         isCanary(read);
+      };
+    },
+  }),
+  textParser({
+    name: "external authentication of ingress-nginx",
+    functions: [
+      "controller/translate/annotations/nginx/access.ts readAccess",
+      ...["readAuthenticator", "readExternal", "refuseAuthenticator"]
+        .map((name) => `controller/translate/annotations/nginx/external.ts ${name}`),
+    ],
+    bytes: MAX_URL,
+    frames: [
+      ...["https://$host/a?b=", "http://auth.default.svc/", "http://a"].map((
+        start,
+      ): Frame => [start, ""]),
+      ["200 ", "5m"],
+    ],
+    only: VALUE_PUMPS,
+    pumps: TYPED_PUMPS,
+    read: (text) => {
+      const annotations = Object.fromEntries(
+        READ_FURTHER.map((name) => [NGINX_PREFIX + name, text]),
+      );
+      const read = new NginxAnnotations(annotations, SPEC);
+      return () => {
+        readAccess(read, "default");
+        readExternal(read, "default");
+        readAuthenticator(read, "default");
+        refuseAuthenticator(read, "default");
       };
     },
   }),

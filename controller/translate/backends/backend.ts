@@ -26,6 +26,7 @@ import { SortedList } from "../../base/sorted_list.ts";
 import { hasTlsSettings, UNUSED_TLS, type UpstreamTlsReader } from "./upstream_tls.ts";
 import { wishedProtocol } from "./wished_protocol.ts";
 import { compareText } from "../../base/text_order.ts";
+import { RenamedUpstreams } from "./renamed_upstreams.ts";
 import type { BackendRef, ServiceBackend } from "../model/backend_ref.ts";
 import type { BackendWish } from "../model/backend_wish.ts";
 
@@ -37,6 +38,7 @@ export class BackendMemory {
   readonly denied = new DeniedReader();
   readonly limiter = new EndpointLimiter();
   readonly plans = new PlanCache();
+  readonly renamed = new RenamedUpstreams();
   readonly byId = new SortedList<Upstream>((a, b) => compareText(a.id, b.id));
   /** Of the last resolver. */
   slices: SlicesByService | null = null;
@@ -159,6 +161,11 @@ export class BackendResolver {
       remedy: fault.remedy,
     });
     return resolution;
+  }
+
+  /** Whether names that users write may be resolved by proxies. */
+  get resolvesNames(): boolean {
+    return this.#options.allowExternalName;
   }
 
   /** How a resolved backend is spoken to; null where there is none. */
@@ -285,7 +292,20 @@ export class BackendResolver {
     return finding;
   }
 
-  #find({ namespace, name, port, id, wish }: ServiceBackend): Finding {
+  #find(backend: ServiceBackend): Finding {
+    const finding = backend.isName === true ? this.#findName(backend) : this.#findService(backend);
+    return backend.keepsId === true ? this.#memory.renamed.of(finding, backend.id) : finding;
+  }
+
+  /** A name that proxies resolve, if that is allowed; else an upstream without endpoints. */
+  #findName({ name, port, id, wish }: ServiceBackend): Finding {
+    const addresses = this.resolvesNames && typeof port === "number"
+      ? { kind: "dns" as const, name, port }
+      : { kind: "endpoints" as const, endpoints: [] };
+    return reached({ id, protocol: wish?.protocol ?? "http", addresses }, null);
+  }
+
+  #findService({ namespace, name, port, id, wish }: ServiceBackend): Finding {
     const key = keyOf({ namespace, name });
     const service = this.#services.get(key);
     if (service === undefined) {

@@ -32,11 +32,12 @@ export class Demands {
 }
 
 function readDemand(source: Source): Demand {
-  const { rules, tls, fallback } = source;
+  const { rules, tls, fallback, authenticator } = source;
   const routes = new Map<string, number>();
   const hosts = new Set<string>();
   const upstreams = new Set<string>();
   if (fallback !== null) upstreams.add(fallback.id);
+  if (authenticator !== null) upstreams.add(authenticator.backend.id);
   let bytes = 0;
   const add = (id: string, host: string, path: string) => {
     if (routes.has(id)) return;

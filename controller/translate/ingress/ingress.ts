@@ -20,6 +20,11 @@ import { recordProblems, type Report } from "../../base/problems.ts";
 import { readBackend } from "./backend.ts";
 import { HostPlaces, RegexPlaces } from "../model/route_place.ts";
 import { readBackendWish, readFallback } from "../annotations/nginx/backend_wish.ts";
+import {
+  readAuthenticator,
+  refuseAuthenticator,
+  reportExternal,
+} from "../annotations/nginx/external.ts";
 import { NginxAnnotations } from "../annotations/nginx/nginx_annotations.ts";
 import { isCanary, readProtocolWish, readRefusals } from "../annotations/nginx/refusals.ts";
 import { readRegexWish, readRewriteWish } from "../annotations/nginx/rewrite.ts";
@@ -74,9 +79,11 @@ function readSpec(
   const spec = fieldOf(object, "spec");
   const nginx = new NginxAnnotations(annotations, spec);
   if (isCanary(nginx)) return canary(report);
-  const refusals = readRefusals(nginx);
+  const ofAuthenticator = refuseAuthenticator(nginx, namespace);
+  const refusals = [...readRefusals(nginx), ...(ofAuthenticator === null ? [] : [ofAuthenticator])];
   const reported = new Set(["backend-protocol", ...refusals.map(({ name }) => name)]);
   reportNginxAnnotations(nginx, reported, report);
+  reportExternal(nginx, report);
   const backendWish = readBackendWish(nginx, namespace);
   const written = fieldOf(spec, "defaultBackend");
   const defaultBackend = isAbsent(written)
@@ -126,6 +133,7 @@ function readSpec(
     settings,
     regex,
     fallback: readFallback(nginx, namespace, backendWish),
+    authenticator: readAuthenticator(nginx, namespace),
     backendWish,
     accepted: readAccepted(annotations),
     excess,
@@ -143,7 +151,7 @@ function canary(report: Report) {
     ...{ rules: [], hasRules: true, defaultBackend: null, tls: [] },
     ...{ hosts: [], takesAnyHost: false, sharesWith: [], isDying: false },
     ...{ refusals: [], protocolWish: null, backendWish: null, settings: NO_SETTINGS },
-    ...{ fallback: null, regex: null, accepted: null, excess: null },
+    ...{ fallback: null, authenticator: null, regex: null, accepted: null, excess: null },
   };
 }
 

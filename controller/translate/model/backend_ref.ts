@@ -16,6 +16,10 @@ export type BackendRef =
     readonly id: string;
     /** Null: as the Service says. */
     readonly wish: BackendWish | null;
+    /** Its upstream has this id, whatever the Service says. */
+    readonly keepsId?: true;
+    /** `name` is a name in the DNS, or an address, in place of a Service. */
+    readonly isName?: true;
     /** Fields of the Service's name and port, for problems with them. */
     readonly nameField: string;
     readonly portField: string;

@@ -46,6 +46,8 @@ export interface Source {
   readonly settings: RouteSettings;
   /** Gets requests for backends without endpoints; null for none. */
   readonly fallback: ServiceBackend | null;
+  /** Is asked whether requests may go on; null for nobody, or hosts that requests name. */
+  readonly authenticator: Authenticator | null;
   /** Null where it leaves the paths of its hosts what they are. */
   readonly regex: RegexWish | null;
   /** For its paths on hosts whose paths are regular expressions. */
@@ -119,6 +121,13 @@ export interface TlsHost {
   /** `spec.tls[0].hosts[1]`. */
   readonly field: string;
   readonly host: string;
+}
+
+/** Who authenticates requests. */
+export interface Authenticator {
+  readonly backend: ServiceBackend;
+  /** Of a name that may be a host of our own; null for a Service. */
+  readonly host: string | null;
 }
 
 /** One annotation that closes paths. */

@@ -9,6 +9,7 @@ import type { ProblemList } from "../../base/problems.ts";
 import { closedAnswer, fieldOfAnnotation, UNSUPPORTED } from "../annotations/nginx/refusals.ts";
 import { NGINX_PREFIX } from "../annotations/nginx/table.ts";
 import { ACCEPT_ANNOTATION } from "../annotations/own_annotations.ts";
+import type { Ownership } from "../hosts/ownership.ts";
 import type { Refusal, Source } from "../model/source.ts";
 
 export interface RefusalOptions {
@@ -27,6 +28,7 @@ interface Closed {
 
 export class Closures {
   readonly #options: RefusalOptions;
+  readonly #ownership: Ownership;
   readonly #problems: ProblemList;
   readonly #ingresses = new Map<Source, ReplyAction>();
   /** By namespace and host. */
@@ -35,9 +37,11 @@ export class Closures {
   constructor(
     ingresses: readonly Source[],
     options: RefusalOptions,
+    ownership: Ownership,
     problems: ProblemList,
   ) {
     this.#options = options;
+    this.#ownership = ownership;
     this.#problems = problems;
     for (const ingress of ingresses) {
       if (ingress.accepted !== null && !options.allowAcceptUnsupportedAnnotation) {
@@ -52,7 +56,14 @@ export class Closures {
         );
       }
       for (const refusal of ingress.refusals) this.#refuse(ingress, refusal);
+      const foreign = foreignAuthenticator(ingress, ownership);
+      if (foreign !== null) this.#refuse(ingress, foreign);
     }
+  }
+
+  /** Whether some namespace owns the host. */
+  isOwned(host: string): boolean {
+    return ownedPattern(host, this.#ownership) !== undefined;
   }
 
   /** The answer for what `ingress` has of `host`, null where its backends decide. */
@@ -128,6 +139,34 @@ export class Closures {
     });
     return closedAnswer(name, fault ?? UNSUPPORTED, ingress.identity.label);
   }
+}
+
+/** Null where it is no host of another namespace, which could let anybody in. */
+function foreignAuthenticator(
+  { authenticator, identity: { ref: { namespace } } }: Source,
+  ownership: Ownership,
+): Refusal | null {
+  const host = authenticator?.host ?? null;
+  if (host === null) return null;
+  const owned = ownedPattern(host, ownership);
+  if (owned === undefined || ownership.standing(owned, namespace) !== "refused") return null;
+  const name = "auth-url";
+  return {
+    ...{ name, field: fieldOfAnnotation(name), isHostWide: false },
+    fault: `names a host of namespace ${ownership.owners.get(owned)!.namespace}`,
+    remedy: "Use a host of the Ingress's namespace, or have the other one share it by " +
+      "pingress.io/share-host-with",
+  };
+}
+
+/** The pattern of the host that a namespace owns: its own, or else the wildcard over it. */
+function ownedPattern(host: string, { owners }: Ownership): string | undefined {
+  return [host, wildcardOver(host)].find((pattern) => owners.has(pattern));
+}
+
+/** The wildcard that takes a host without routes of its own. */
+export function wildcardOver(host: string): string {
+  return `*${host.slice(Math.max(host.indexOf("."), 0))}`;
 }
 
 function hostKey({ identity }: Source, host: string): string {

@@ -1,6 +1,7 @@
 /** Paths that close and open between translations, where little else changes. */
 import assert from "node:assert/strict";
 import { readIdentity } from "../../base/identity.ts";
+import { Ownership } from "../hosts/ownership.ts";
 import { ProblemList } from "../../base/problems.ts";
 import { readIngress } from "../ingress/ingress.ts";
 import { Closures } from "./closures.ts";
@@ -24,10 +25,10 @@ const PREFIX = "nginx.ingress.kubernetes.io/";
 const OTHERS = Array.from({ length: 20 }, (_, i) => ingress(`other-${i}`, `${i}.example.com`, {}));
 
 Deno.test("a Service stays an upstream when an Ingress with a closed path is deleted", () => {
-  const closed = ingress("closed", "closed.example.com", { "auth-url": "https://auth/" });
+  const closed = ingress("closed", "closed.example.com", { "limit-rps": "5" });
   assert.equal(statusesOf([...OTHERS.slice(1), OTHERS[0], closed])["closed.example.com"], 503);
   const web = [ingress("one", "one.example.com", {}, "api")];
-  const guarded = ingress("two", "two.example.com", { "auth-url": "https://auth/" }, "api");
+  const guarded = ingress("two", "two.example.com", { "limit-rps": "5" }, "api");
   run([...OTHERS, ...web, guarded]);
   const after = run([...OTHERS, ...web]);
   assert.ok(after.snapshot.upstreams.some(({ id }) => id === "default/api:80"));
@@ -84,11 +85,20 @@ Deno.test("an invalid value of an honoured annotation cannot be accepted", () =>
   };
   const refusals = { ...OPTIONS, acceptUnsupported: ["limit-rps"] };
   const refused = { ...source, refusals: [refusal] };
-  const closures = new Closures([refused], refusals, problems);
+  const closures = new Closures([refused], refusals, SHARED, problems);
   assert.equal(closures.of(refused, "web.example.com")?.status, 503);
   const [{ message, remedy }] = problems.sorted();
   assert.match(message, /limit-rps" is not valid, so its paths return 503$/);
   assert.equal(remedy, "Write an integer");
+});
+
+const SHARED = new Ownership({
+  mode: "shared",
+  owners: new Map(),
+  assigned: new Map(),
+  contested: new Set(),
+  claims: null,
+  problems: [],
 });
 
 /** 200 for a route to a backend, by host; of several the last in order. */

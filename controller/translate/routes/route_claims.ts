@@ -2,7 +2,7 @@
  * Who has which host and path. In: claims of Ingresses, the oldest Ingress first. Out: one route for
  * each host and path, its first claimant's; and for each host the Ingress that named it first.
  */
-import type { Action, PathMatch, Route } from "../../../shared/snapshot/types.ts";
+import type { Action, PathMatch, ReplyAction, Route } from "../../../shared/snapshot/types.ts";
 import type { BackendResolver } from "../backends/backend.ts";
 import type { Resolution } from "../backends/backend_plan.ts";
 import type { Closures } from "./closures.ts";
@@ -110,6 +110,8 @@ export class RouteClaims {
   resolve(host: string | null, owner: Source, backend: BackendRef): ClosableResolution {
     const closed = this.#closures.of(owner, host);
     if (closed !== null) return { action: closed, isServed: false, isClosed: true };
+    const unasked = this.#withoutAuthenticator(owner);
+    if (unasked !== null) return { action: unasked, isServed: false, isClosed: true };
     if (backend.kind === "service") {
       this.#countRequest(owner, backend.id);
       if (owner.fallback !== null) this.#countRequest(owner, owner.fallback.id);
@@ -122,6 +124,26 @@ export class RouteClaims {
     if (owner.protocolWish === null) return resolution;
     const action = this.#closures.ofProtocol(owner, this.#backends.protocolOf(backend));
     return action === null ? resolution : { action, isServed: false, isClosed: true };
+  }
+
+  /** Null where whoever authenticates can be asked, or nobody is. */
+  #withoutAuthenticator(owner: Source): ReplyAction | null {
+    if (owner.authenticator === null) return null;
+    const { backend, host } = owner.authenticator;
+    this.#countRequest(owner, backend.id);
+    const report = () => this.#problems.about(owner.identity.ref);
+    const { action } = this.#backends.resolve(backend, report);
+    if (host !== null && !this.#backends.resolvesNames && !this.#closures.isOwned(host)) {
+      report().warning(backend.nameField, {
+        reason: "ExternalNameNotAllowed",
+        message:
+          `proxies may not resolve ${host}, so requests get 500 unless an Ingress has the host`,
+        remedy:
+          "Use a host of an Ingress, or a Service of the namespace as NAME.NAMESPACE.svc, or " +
+          "start with --allow-external-name",
+      });
+    }
+    return action.kind === "reply" ? { ...action, closed: true } : null;
   }
 
   #countRequest(owner: Source, id: string): void {

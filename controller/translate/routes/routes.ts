@@ -77,7 +77,7 @@ export function buildAll(
   order: SortedList<Route>,
   problems: ProblemList,
 ): Layout {
-  const closures = new Closures(ingresses, refusals, problems);
+  const closures = new Closures(ingresses, refusals, ownership, problems);
   const claims = new RouteClaims(backends, closures, problems);
   const statuses = claimAllPaths(claims, ingresses, ownership, problems);
   let action: Action | null = null;
@@ -128,7 +128,7 @@ export function buildGroup(
   { refusals, ownership }: RoutingOptions,
   problems: ProblemList,
 ): Layout {
-  const closures = new Closures(ingresses, refusals, problems);
+  const closures = new Closures(ingresses, refusals, ownership, problems);
   const claims = new RouteClaims(backends, closures, problems);
   const statuses = claimAllPaths(claims, ingresses, ownership, problems);
   for (const [i, ingress] of ingresses.entries()) {

@@ -10,7 +10,7 @@ import { compareHosts } from "../../../shared/host/host_order.ts";
 import { isSamePart } from "../../../shared/snapshot/equality.ts";
 import type { Route } from "../../../shared/snapshot/types.ts";
 import type { BackendResolver, FoundBackends } from "../backends/backend.ts";
-import type { RefusalOptions } from "./closures.ts";
+import { type RefusalOptions, wildcardOver } from "./closures.ts";
 import { carryOver, differenceOf, isSameList, LastResult, placesOf } from "../../base/memo.ts";
 import { type ProblemList, type Recorded, recordProblems } from "../../base/problems.ts";
 import { compareRoutes } from "./route_order.ts";
@@ -81,7 +81,7 @@ export class RouteBuilder {
     if (removed.length + added.length > limit) return null;
     if ([...removed, ...added].some(isForAll)) return null;
     const reowned = options.ownership.changedSince(last);
-    if (reowned === null) return null;
+    if (reowned === null || asksAny(ingresses, reowned)) return null;
     for (const source of removed) this.#index.remove(source);
     for (const source of added) this.#index.add(source);
     const group = this.#index.group([...removed.flatMap(hostsOf), ...reowned], added, limit);
@@ -111,6 +111,16 @@ export class RouteBuilder {
       problems: [...before.problems.filter(({ object }) => !gone.has(object)), ...built.problems],
     };
   }
+}
+
+/** Whether some Ingress has its requests authenticated by one of these hosts. */
+function asksAny(ingresses: readonly Source[], hosts: readonly string[]): boolean {
+  if (hosts.length === 0) return false;
+  const some = new Set(hosts);
+  return ingresses.some(({ authenticator }) => {
+    const host = authenticator?.host ?? null;
+    return host !== null && (some.has(host) || some.has(wildcardOver(host)));
+  });
 }
 
 /** What no rule takes, of all hosts, may be its default backend's. */

@@ -10,31 +10,61 @@
  */
 import type { FilterSpec } from "../../../shared/snapshot/types.ts";
 import { ProxyError } from "../../errors.ts";
-import type { Exchange, Reply } from "../../http/message.ts";
+import type { Body, Exchange, Reply, ResponseHead } from "../../http/message.ts";
 import { ABSTAINED, type AccessCheck, type Rejection, type Verdict } from "./check.ts";
+import { externalCheck } from "./external.ts";
 import { networksCheck } from "./networks.ts";
+import type { AccessServices } from "./services.ts";
 
 export type AccessSpec = Extract<FilterSpec, { readonly kind: "access" }>;
 
 interface AccessFilter {
   request(x: Exchange): Reply | null | Promise<Reply | null>;
+  readonly requestBody?: (x: Exchange, body: Body) => Body;
+  readonly response?: (x: Exchange, head: ResponseHead) => void;
 }
 
-export function access(spec: AccessSpec): AccessFilter {
-  return accessOf(checksOf(spec), spec.satisfy === "any");
+export function access(spec: AccessSpec, services: AccessServices): AccessFilter {
+  return accessOf(checksOf(spec, services), spec.satisfy === "any");
 }
 
 /** In nginx's order. */
-function checksOf({ deny, allow }: AccessSpec): readonly AccessCheck[] {
+function checksOf(
+  { deny, allow, external }: AccessSpec,
+  services: AccessServices,
+): readonly AccessCheck[] {
   const checks: AccessCheck[] = [];
   if (deny !== undefined || allow !== undefined) checks.push(networksCheck(deny ?? [], allow));
+  if (external !== undefined) checks.push(externalCheck(external, services));
   return checks;
 }
 
 /** @param isAny one admission is enough. */
 export function accessOf(checks: readonly AccessCheck[], isAny: boolean): AccessFilter {
+  const decide = isAny
+    ? (x: Exchange) => admitAny(checks, x, 0, null)
+    : (x: Exchange) => admitAll(checks, x, 0);
+  const admitted = checks.flatMap((check) => check.admitted ?? []);
+  const admit = (x: Exchange, reply: Reply | null) => {
+    if (reply === null) { for (const each of admitted) each(x); }
+    return reply;
+  };
+  const bodies = checks.flatMap((check) => check.requestBody ?? []);
+  const responses = checks.flatMap((check) => check.response ?? []);
   return {
-    request: isAny ? (x) => admitAny(checks, x, 0, null) : (x) => admitAll(checks, x, 0),
+    request: admitted.length === 0 ? decide : (x) => {
+      const reply = decide(x);
+      return reply instanceof Promise ? reply.then((late) => admit(x, late)) : admit(x, reply);
+    },
+    ...(bodies.length === 0 ? {} : {
+      requestBody: (x: Exchange, body: Body) =>
+        bodies.reduce((before, change) => change(x, before), body),
+    }),
+    ...(responses.length === 0 ? {} : {
+      response: (x: Exchange, head: ResponseHead) => {
+        for (const change of responses) change(x, head);
+      },
+    }),
   };
 }
 

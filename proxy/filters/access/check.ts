@@ -2,7 +2,7 @@
  * One check of who may send a request. In: an exchange. Out: a verdict. `access.ts` combines verdicts.
  */
 import type { ProxyError } from "../../errors.ts";
-import type { Exchange, Reply } from "../../http/message.ts";
+import type { Body, Exchange, Reply, ResponseHead } from "../../http/message.ts";
 
 /** The check has nothing to say about this request, as a denylist about clients that it does not name. */
 export const ABSTAINED = Symbol("abstained");
@@ -16,4 +16,9 @@ export type Verdict = null | typeof ABSTAINED | Rejection;
 export interface AccessCheck {
   /** Without a promise where nothing has to be waited for. One that throws or rejects ends the request. */
   check(x: Exchange): Verdict | Promise<Verdict>;
+  /** The request goes on, whichever check has admitted it. It may change the request. */
+  readonly admitted?: (x: Exchange) => void;
+  /** As the hook of filters of that name, for all requests of the route. */
+  readonly requestBody?: (x: Exchange, body: Body) => Body;
+  readonly response?: (x: Exchange, head: ResponseHead) => void;
 }

@@ -55,8 +55,8 @@ const CASES: readonly (readonly [what: string, values: Values, closes: readonly 
   ["what only adds to another annotation", { "auth-realm": "x", "limit-whitelist": "::1" }, []],
   [
     "what adds to an annotation that closes",
-    { "auth-url": "https://auth/", "auth-method": "nonsense" },
-    ["auth-url"],
+    { "limit-rps": "5", "limit-burst-multiplier": "nonsense" },
+    ["limit-rps"],
   ],
   ["redirects to HTTPS", { "ssl-redirect": "true", "force-ssl-redirect": "true" }, []],
   ["redirects to HTTPS that are neither on nor off", {

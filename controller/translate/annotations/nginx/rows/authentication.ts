@@ -1,21 +1,12 @@
 /** Annotations about basic authentication, and about external authentication by a subrequest. */
-import { type Group, NOT_YET, row } from "./row.ts";
-import { TEMPLATE, URL_TEMPLATE } from "./template.ts";
-import {
-  BOOL,
-  HEADER_NAMES,
-  int,
-  LINE,
-  listOf,
-  objectName,
-  oneOf,
-  SECONDS,
-  text,
-} from "./value.ts";
+import { AUTH_URL, CACHE_TIMES, COPIED_HEADERS, REQUEST_TEXT, SIGNIN_URL } from "./auth_url.ts";
+import { always, differs, type Group, HONOURED, NOT_YET, row } from "./row.ts";
+import { BOOL, int, LINE, objectName, oneOf, SECONDS, text } from "./value.ts";
 
 const BASIC = { scope: "path", invalid: "close", protects: true, verdict: NOT_YET } as const;
 const BESIDE_TYPE = { ...BASIC, beside: ["auth-type", "auth-secret"] } as const;
-const BESIDE_URL = { ...BASIC, beside: ["auth-url"] } as const;
+const EXTERNAL = { scope: "path", invalid: "close", protects: true } as const;
+const BESIDE_URL = { ...EXTERNAL, beside: ["auth-url"] } as const;
 
 export const BASIC_AUTHENTICATION = {
   "auth-type": row({
@@ -46,91 +37,111 @@ export const BASIC_AUTHENTICATION = {
 
 export const EXTERNAL_AUTHENTICATION = {
   "auth-url": row({
-    ...BASIC,
+    ...EXTERNAL,
+    verdict: differs(
+      "a host of other namespaces is refused unless they share it, a name outside of the cluster needs " +
+        "--allow-external-name, and the certificate of such a host is verified; a host that an " +
+        "Ingress serves is served inside of the proxy; a client's headers with names of " +
+        "auth-response-headers are dropped in every spelling; the paths of variables are canonical; " +
+        "a response to a subrequest is dropped but for its headers",
+    ),
     risk: "High",
-    value: URL_TEMPLATE,
+    value: AUTH_URL,
     does: "sends a subrequest to this URL first; 2xx admits the request, 401 and 403 reject it",
   }),
   "auth-method": row({
     ...BESIDE_URL,
+    verdict: HONOURED,
     risk: "Low",
     value: oneOf(
-      ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "CONNECT", "OPTIONS", "TRACE"],
+      ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"],
     ),
     does: "sets the method of the subrequest",
   }),
   "auth-signin": row({
     ...BESIDE_URL,
+    verdict: differs("no part of a request but its host can choose the host of the URL"),
     risk: "High",
-    value: TEMPLATE,
+    value: SIGNIN_URL,
     does: "redirects requests without credentials to this URL in place of 401",
   }),
   "auth-signin-redirect-param": row({
     ...BESIDE_URL,
+    verdict: HONOURED,
     risk: "Medium",
-    value: text(/^[-\w.~/:$]+$/, "name of a query parameter"),
+    value: text(/^[-\w.~]+$/, "name of a query parameter"),
     does: "names the parameter of auth-signin that holds the URL to return to",
   }),
   "auth-request-redirect": row({
     ...BESIDE_URL,
+    verdict: HONOURED,
     risk: "Medium",
-    value: TEMPLATE,
+    value: REQUEST_TEXT,
     does: "sets X-Auth-Request-Redirect of the subrequest",
   }),
   "auth-response-headers": row({
     ...BESIDE_URL,
+    verdict: HONOURED,
     risk: "Medium",
-    value: HEADER_NAMES,
+    value: COPIED_HEADERS,
     does: "copies these headers of the subrequest's response into the request for the backend",
   }),
   "auth-proxy-set-headers": row({
-    ...BESIDE_URL,
+    ...BASIC,
     risk: "Medium",
     value: objectName("ConfigMap"),
     does: "names the ConfigMap with headers of the subrequest",
   }),
   "auth-always-set-cookie": row({
     ...BESIDE_URL,
+    verdict: HONOURED,
     risk: "Low",
     value: BOOL,
     does: "passes Set-Cookie of the subrequest's response on, whatever the status",
   }),
   "auth-cache-key": row({
     ...BESIDE_URL,
+    verdict: differs(
+      "each worker of a proxy has a cache of its own; without a credential in the key there is none; requests " +
+        "without one, and responses that say so, are not cached",
+    ),
     risk: "Medium",
-    value: TEMPLATE,
+    value: REQUEST_TEXT,
     does: "caches responses of the subrequest by this key",
   }),
   "auth-cache-duration": row({
     ...BESIDE_URL,
-    risk: "Medium",
-    value: listOf(
-      /^(?:\d{3} +)*\d+(?:ms|[smhdwMy])(?: +\d+(?:ms|[smhdwMy]))*$/,
-      ",",
-      'status codes and a time, such as "200 202 401 5m"',
+    verdict: differs(
+      "errors of the server are never cached, and Cache-Control can only shorten a time",
     ),
+    risk: "Medium",
+    value: CACHE_TIMES,
     does: "says how long responses of the subrequest are cached, by status",
   }),
   "auth-keepalive": row({
     ...BESIDE_URL,
+    verdict: always("connections to the server are kept, as those to backends are"),
     risk: "Low",
     value: int(0),
     does: "keeps so many connections to the authentication server open",
   }),
   "auth-keepalive-requests": row({
     ...BESIDE_URL,
+    verdict: always("connections to the server are kept, as those to backends are"),
     risk: "Low",
     value: int(1),
     does: "limits the requests of such a connection",
   }),
   "auth-keepalive-share-vars": row({
     ...BESIDE_URL,
+    verdict: always("a subrequest shares nothing with its request"),
     risk: "Low",
     value: BOOL,
     does: "shares variables of nginx with the subrequest",
   }),
   "auth-keepalive-timeout": row({
     ...BESIDE_URL,
+    verdict: always("connections to the server are kept, as those to backends are"),
     risk: "Low",
     value: SECONDS,
     does: "closes such a connection after so long without a request",

@@ -1,0 +1,70 @@
+/**
+ * Responses of external authentication that are kept. In: what a filter says of its cache, and a function
+ * that sends a subrequest. Out: a function that gives what of a response is used, mostly without one.
+ *
+ * A key is the content of the filter, the route and the host, and the user's key, each of its parts by
+ * itself. As in nginx, a response with Set-Cookie is for one client alone, and so is one that says so.
+ */
+import { isCredentialVariable } from "../../../shared/path/template_variables.ts";
+import { SET_COOKIE } from "../../http/fields.ts";
+import type { Exchange } from "../../http/message.ts";
+import { type Answer, answerOf, valuesOf } from "./answer.ts";
+import type { Kept, ResponseCache } from "./response_cache.ts";
+import type { Subresponse } from "./services.ts";
+import { cookies, type External, partsOf, variable } from "./template.ts";
+
+type CacheSpec = NonNullable<External["cache"]>;
+
+export function cachedSubresponse(
+  spec: External,
+  { key, durations }: CacheSpec,
+  cache: ResponseCache,
+  ask: (x: Exchange) => Promise<Subresponse>,
+): (x: Exchange) => Promise<Answer> {
+  const { responseHeaders = [] } = spec;
+  const content = JSON.stringify(spec);
+  const credentials = key.flatMap((part) =>
+    part.kind === "variable" && isCredentialVariable(part.name) ? part.name : []
+  );
+  const get = async (x: Exchange): Promise<Kept<Answer>> => {
+    const response = await ask(x);
+    const value = answerOf(response, responseHeaders);
+    return { value, time: timeOf(response, durations), bytes: bytesOf(value) };
+  };
+  return async (x) => {
+    // Who has none may have been admitted for something that the key does not have, such as an address.
+    const hasCredentials = credentials.some((name) => variable(name, x) !== "");
+    if (!hasCredentials || credentials.some((name) => isRepeated(name, x))) {
+      return (await get(x)).value;
+    }
+    const { request, record, client } = x;
+    const parts = [request.host, record.counters, client.secure, ...partsOf(key, x)];
+    return cache.of(JSON.stringify([content, ...parts]), () => get(x));
+  };
+}
+
+/** Of several cookies of a name, whoever authenticates may believe another one than the key has. */
+function isRepeated(name: string, x: Exchange): boolean {
+  return name.startsWith("cookie_") && cookies(x, name.slice("cookie_".length)).length > 1;
+}
+
+/** In ms; 0 for a response that others may not have. */
+function timeOf(
+  { status, fields }: Subresponse,
+  durations: CacheSpec["durations"],
+): number {
+  const duration = durations.find(({ statuses }) => statuses.includes(status));
+  if (duration === undefined || fields.find(SET_COOKIE) !== -1) return 0;
+  const varies = valuesOf(fields, "vary").join(",").split(",")
+    .some((name) => !["", "accept-encoding"].includes(name.trim().toLowerCase()));
+  if (varies) return 0;
+  const control = valuesOf(fields, "cache-control").join(",").toLowerCase();
+  if (/\b(?:no-store|no-cache|private)\b/.test(control)) return 0;
+  const age = /\b(?:s-maxage|max-age)\s*=\s*"?(\d{1,9})/.exec(control);
+  return age === null ? duration.time : Math.min(duration.time, Number(age[1]) * 1000);
+}
+
+function bytesOf({ headers, challenge }: Answer): number {
+  const text = headers.reduce((sum, [name, value]) => sum + name.length + value.length, 0);
+  return 2 * (text + (challenge?.length ?? 0));
+}

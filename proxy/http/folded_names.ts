@@ -1,0 +1,75 @@
+/**
+ * Names of fields as backends may read them. In: names that only the proxy may write. Out: fields without
+ * those that some backend takes for one of them: CGI and its successors read `X-User`, `x_user` and
+ * `X.User` alike.
+ */
+import { DROPPED, type Fields } from "./fields.ts";
+import type { Body } from "./message.ts";
+
+export class FoldedNames {
+  readonly #names: ReadonlySet<string>;
+  readonly #lengths: ReadonlySet<number>;
+  /** A name that ends so has all that begin with the rest. */
+  readonly #prefixes: readonly string[];
+
+  /** @param names in any case; one that ends with a star stands for all that begin so. */
+  constructor(names: readonly string[]) {
+    const exact = names.filter((name) => !name.endsWith("*"));
+    this.#names = new Set(exact.map(folded));
+    this.#lengths = new Set(exact.map((name) => name.length));
+    this.#prefixes = names.filter((name) => name.endsWith("*"))
+      .map((name) => folded(name.slice(0, -1)));
+  }
+
+  has(name: string): boolean {
+    if (!this.#lengths.has(name.length) && this.#prefixes.length === 0) return false;
+    const text = folded(name);
+    return this.#names.has(text) || this.#prefixes.some((prefix) => text.startsWith(prefix));
+  }
+
+  /** Drops every field with such a name. */
+  dropFrom(fields: Fields): void {
+    for (let i = 0; i < fields.count; i++) {
+      if (fields.ids[i] !== DROPPED && this.has(fields.name(i))) fields.drop(i);
+    }
+  }
+}
+
+/** As CGI does it, which keeps letters and digits alone (RFC 3875 §4.1.18). */
+function folded(name: string): string {
+  return name.toLowerCase().replace(/[^a-z\d]/g, "-");
+}
+
+/** A body whose trailers have none of some names; its bytes and its length are the same. */
+export class BodyWithoutTrailers implements Body {
+  readonly #body: Body;
+  readonly #names: FoldedNames;
+  #cleaned: Fields | null = null;
+
+  constructor(body: Body, names: FoldedNames) {
+    this.#body = body;
+    this.#names = names;
+  }
+
+  get done(): boolean {
+    return this.#body.done;
+  }
+
+  get trailers(): Fields | null {
+    const { trailers } = this.#body;
+    if (trailers !== null && trailers !== this.#cleaned) {
+      this.#names.dropFrom(trailers);
+      this.#cleaned = trailers;
+    }
+    return trailers;
+  }
+
+  /** Whether it has the bytes of `body`, and its length. */
+  isAround(body: Body): boolean {
+    return this.#body === body;
+  }
+
+  read(): Uint8Array | null | Promise<Uint8Array | null> {
+    return this.#body.read();
+  }
+}

@@ -1,0 +1,27 @@
+import assert from "node:assert/strict";
+import { DROPPED, fieldsOf } from "./fields.ts";
+import { FoldedNames } from "./folded_names.ts";
+
+Deno.test("a name is found in every form that a backend may take for it", () => {
+  const names = new FoldedNames(["X-User", "x-auth-*"]);
+  const cases: readonly [name: string, has: boolean][] = [
+    ["X-User", true],
+    ["x-user", true],
+    ["X_USER", true],
+    ["x.user", true],
+    ["x~user", true],
+    ["xuser", false],
+    ["x-users", false],
+    ["x-use", false],
+    ["X.Auth_Request", true],
+    ["x-auth", false],
+    ["x-author", false],
+  ];
+  for (const [name, has] of cases) assert.equal(names.has(name), has, name);
+  const fields = fieldsOf(cases.map(([name]) => [name, "1"]));
+  names.dropFrom(fields);
+  assert.deepEqual(
+    cases.map((_, i) => fields.ids[i] === DROPPED),
+    cases.map(([, has]) => has),
+  );
+});
