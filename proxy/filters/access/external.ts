@@ -108,7 +108,7 @@ function verdictOf(answer: Answer, signin: Template | undefined, x: Exchange): V
   if (status >= 200 && status < 300) return null;
   if (status === 403) return new ProxyError("forbidden", "by auth-url");
   if (status !== 401) throw new ProxyError("auth_failed", `auth-url responded with ${status}`);
-  if (signin !== undefined) return signinAt(rendered(signin, x), x);
+  if (signin !== undefined) return signinAt(rendered(signin, x), challenge, x);
   return new ProxyError(
     "unauthorized",
     "by auth-url",
@@ -119,7 +119,8 @@ function verdictOf(answer: Answer, signin: Template | undefined, x: Exchange): V
 /** Where a client gets credentials. */
 const SIGNIN = /^(?:https?:\/\/[-\w.[]|\/(?![/\\]))/i;
 
-function signinAt(location: string, x: Exchange): Reply {
+/** As nginx does it, with the challenge of the 401. */
+function signinAt(location: string, challenge: string | null, x: Exchange): Reply {
   if (!SIGNIN.test(location)) throw new ProxyError("auth_failed", "auth-signin is no URL");
   const { request: { authority, bodyLength } } = x;
   const isPath = location.startsWith("/");
@@ -127,7 +128,10 @@ function signinAt(location: string, x: Exchange): Reply {
   const head = new ResponseHead();
   head.status = 302;
   head.reason = STATUS_CODES[302] ?? "";
-  head.fields = fieldsOf([["Location", origin + location]]);
+  head.fields = fieldsOf([
+    ["Location", origin + location],
+    ...(challenge === null ? [] : [["WWW-Authenticate", challenge] as const]),
+  ]);
   head.bodyLength = head.contentLength = 0;
   // Whether the request's body has come already, or is still to be waited for, is chance.
   head.closes = bodyLength !== 0;

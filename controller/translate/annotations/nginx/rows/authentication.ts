@@ -60,7 +60,10 @@ export const EXTERNAL_AUTHENTICATION = {
   }),
   "auth-signin": row({
     ...BESIDE_URL,
-    verdict: differs("no part of a request but its host can choose the host of the URL"),
+    verdict: differs(
+      "no part of a request but its host can choose the host of the URL; for an absolute path, the port " +
+        "of the request is kept",
+    ),
     risk: "High",
     value: SIGNIN_URL,
     does: "redirects requests without credentials to this URL in place of 401",
