@@ -19,6 +19,8 @@ import type {
   ServicePort,
   SliceEndpoint,
 } from "../controller/kube/resources.ts";
+import { readAuthenticator } from "../controller/translate/annotations/nginx/external.ts";
+import { NginxAnnotations } from "../controller/translate/annotations/nginx/nginx_annotations.ts";
 import type { DefaultBackend } from "../controller/translate/translator.ts";
 import type { ObjectRef, Problem } from "../shared/problem.ts";
 import type { Endpoint } from "../shared/snapshot/types.ts";
@@ -71,7 +73,7 @@ export function localEndpoints(
 ): LocalEndpoints {
   const problems: Problem[] = [];
   const standIns = new Map<string, StandIn>();
-  const named = namedServices(resources, options.defaultBackend);
+  const named = namedServices(resources, options);
   const services = [
     ...resources.services,
     ...mappedOnly(resources, named, options.mappings, problems),
@@ -230,7 +232,7 @@ class LocalService {
   #readAnnotation(
     service: Service,
   ): { readonly target: Target; takes(port: ServicePort): boolean }[] {
-    const text: unknown = service.metadata?.annotations?.[ENDPOINT_ANNOTATION];
+    const text = annotated(service);
     if (text === undefined || text === null) return [];
     const refuse = (message: string, remedy: string) => {
       this.problems.push({
@@ -289,7 +291,7 @@ type NamedServices = ReadonlyMap<string, ReadonlySet<number | string>>;
 /** Well-formed backends only. */
 function namedServices(
   resources: Resources,
-  defaultBackend: DefaultBackend | null,
+  { defaultBackend, mappings }: LocalEndpointOptions,
 ): NamedServices {
   const named = new Map<string, Set<number | string>>();
   const add = (namespace: string, name: string, port: number | string) => {
@@ -309,7 +311,22 @@ function namedServices(
       add(metadata?.namespace ?? "default", service.name, port);
     }
   }
+  const placed = new Set([
+    ...mappings.map(({ namespace, name }) => `${namespace}/${name}`),
+    ...resources.services.filter((service) => annotated(service) !== undefined).map(keyOf),
+  ]);
+  for (const { metadata, spec } of resources.ingresses) {
+    const annotations = new NginxAnnotations(metadata?.annotations, spec);
+    const asked = readAuthenticator(annotations, metadata?.namespace ?? "default")?.backend;
+    // A sample backend would admit everybody.
+    if (asked === undefined || !placed.has(`${asked.namespace}/${asked.name}`)) continue;
+    add(asked.namespace, asked.name, asked.port);
+  }
   return named;
+}
+
+function annotated({ metadata }: Service): unknown {
+  return metadata?.annotations?.[ENDPOINT_ANNOTATION];
 }
 
 /**

@@ -272,3 +272,15 @@ Deno.test("a sample backend speaks HTTP/2 if the port requires it, with and with
     assert.deepEqual(problemLines(plan), []);
   }
 });
+
+const AUTH = ingressTo("web", "80").replace(
+  "metadata: {",
+  'metadata: { annotations: {nginx.ingress.kubernetes.io/auth-url: "http://auth.default.svc/"},',
+) + service(HTTP) + service(HTTP).replace("name: web", "name: auth");
+
+Deno.test("a Service of auth-url gets a program on this machine, and never a sample backend", () => {
+  const id = "default/auth:80+http+auth";
+  assert.deepEqual(endpointsOf(planFor({ "a.yaml": AUTH }), id), []);
+  const mapped = { map: ["default/auth=127.0.0.1:3000"] };
+  assert.deepEqual(endpointsOf(planFor({ "a.yaml": AUTH }, mapped), id), ["127.0.0.1:3000"]);
+});
