@@ -226,7 +226,7 @@ export function formatHelp(program: Program, specs: OptionSpecs): string {
       lines.push(...wrap(`Default: ${fallback}${reason}.`, "      "));
     }
   }
-  lines.push("", "  --help, -h", "      Print this.");
+  lines.push("", "  --help, -h", "      Prints this help.");
   return lines.join("\n");
 }
 

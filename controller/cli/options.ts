@@ -36,7 +36,7 @@ import {
 
 export const CONTROLLER_PROGRAM: Program = {
   name: "deno task controller",
-  summary: "The Pingress controller: keeps proxies true to the Ingresses of a cluster.",
+  summary: "The Pingress controller: configures reverse proxies from the Ingresses of a cluster.",
 };
 
 /** In the order of help and documentation. */

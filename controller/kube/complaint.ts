@@ -34,7 +34,7 @@ function remedyFor(code: number, reason: string, kind: string, namespace: string
     case 404:
       return `Use a Kubernetes whose API serves ${kind}, or turn off what needs it`;
     case 410:
-      return "Look whether etcd is compacted within seconds, or whether API servers of different " +
+      return "Check whether etcd is compacted within seconds, or whether API servers of different " +
         "clusters answer by turns";
     case 429:
       return "None if it is temporary: the API server asked the controller to wait";

@@ -164,14 +164,14 @@ const REMEDIES: Readonly<Record<RefusalCode, (isOther: boolean) => string>> = {
     isOther
       ? `Run proxies of the controller's version, ${VERSION}: finish the rollout, or give ` +
         "--proxy-server-image the image of that version"
-      : "Change what the reason names, and report it as a mistake of the controller's",
+      : "Change what the reason names, and report it as a bug in the controller",
   loss: () =>
-    "Look whether the routes are meant to go; if so, restart the proxy or raise its " +
+    "Check whether the routes are to be removed; if so, restart the proxy or raise its " +
     "--max-route-loss",
   empty: () =>
-    "Look whether there should be no route at all; if so, the files will say so within minutes",
-  failed: () => "Look into the proxy's log, which says what failed",
+    "Check whether there should be no route at all; if so, the files say so within minutes",
+  failed: () => "Read the proxy's log, which says what failed",
   older: () =>
-    "Look whether the clock of resource versions was set back, as by restoring etcd from a " +
+    "Check whether resource versions went back, as after restoring etcd from a " +
     "backup; if so, restart the proxies",
 };

@@ -81,9 +81,10 @@ function objectionToChange(
   }
   return objection("loss", {
     path: "$.routes",
-    message: `${lost} of ${current.snapshot.routes.length} routes would go at once, more than ` +
+    message:
+      `${lost} of ${current.snapshot.routes.length} routes would be removed at once, more than ` +
       `${maxRouteLoss} % (--max-route-loss)`,
-    remedy: "if that is meant, restart the proxy, or take them away in several steps",
+    remedy: "if that is intended, restart the proxy, or remove them in several steps",
     severity: "error",
   });
 }
@@ -130,7 +131,8 @@ function older(order: VersionOrder): ConfigProblem {
   return {
     path: "$.version.seen",
     message: order === "older" ? `it is older than the active configuration: ${seen}` : seen,
-    remedy: "write a newer one; to go back on purpose, give it the active version, or restart",
+    remedy:
+      "write a newer one; to go back on purpose, give it the version of the active one, or restart the proxy",
     severity: "error",
   };
 }
@@ -138,13 +140,14 @@ function older(order: VersionOrder): ConfigProblem {
 const EMPTY: ConfigProblem = {
   path: "$.hosts",
   message: "it has no route and no default action, and the active configuration has",
-  remedy: "see what the controller has found; if it is meant, the configuration's files say so too",
+  remedy:
+    "check why the controller has no routes; if that is intended, the configuration files say so too",
   severity: "error",
 };
 
 const OTHER_EPOCH: ConfigProblem = {
   path: "$.version.epoch",
   message: "it is of another cluster than the active configuration",
-  remedy: "the controller's stream may change to another cluster; for the file alone, restart",
+  remedy: "restart the proxy; only the controller's stream may change to another cluster",
   severity: "error",
 };

@@ -120,12 +120,12 @@ Deno.test("a foreign, misnamed or expired certificate is rejected, and the right
     [
       "another authority",
       ({ controller }) => controller.show(["localhost"], undefined, stranger),
-      /^its certificate is not valid now, or of no authority in --controller-ca$/,
+      /^its certificate is not valid now, or of no CA in --controller-ca$/,
     ],
     [
       "expired",
       ({ controller }) => controller.show(["localhost"], Date.now() - 1000),
-      /^its certificate is not valid now, or of no authority in --controller-ca$/,
+      /^its certificate is not valid now, or of no CA in --controller-ca$/,
     ],
     [
       "another name",
@@ -204,7 +204,7 @@ Deno.test("a rejected token is read again for each attempt, and used once it is 
   await using scene = await StreamScene.start(seeing(1), {}, wanted);
   const { controller } = scene;
   await until(() => scene.failures.length > 0, "it was refused");
-  assert.equal(scene.failures.at(-1), "it answered 401: because the test says so");
+  assert.equal(scene.failures.at(-1), "it responded with 401: because the test says so");
   const { fields } = scene.lines.at(-1)!;
   assert.match(String(fields.remedy), /--controller-token/);
   controller.writeToken("token-2");
@@ -214,11 +214,11 @@ Deno.test("a rejected token is read again for each attempt, and used once it is 
 
 Deno.test("a response that is not a stream is reported with its status and a remedy", async (t) => {
   const table: [answer: number | "silence", reason: RegExp, remedy: RegExp][] = [
-    [400, /^it answered 400: because/, /versions that understand/],
-    [403, /^it answered 403: because/, /service account/],
-    [404, /^it answered 404: because/, /--controller names/],
-    [426, /^it answered 426: because/, /versions that understand/],
-    [503, /^it answered 503: because/, /wait/],
+    [400, /^it responded with 400: because/, /versions that understand/],
+    [403, /^it responded with 403: because/, /service account/],
+    [404, /^it responded with 404: because/, /--controller names/],
+    [426, /^it responded with 426: because/, /versions that understand/],
+    [503, /^it responded with 503: because/, /wait/],
     ["silence", /^its answer took longer than 0\.2 s$/, /controller runs/],
   ];
   for (const [answer, reason, remedy] of table) {

@@ -154,8 +154,8 @@ export class ControllerLink {
       log.error("Cannot apply a message from the controller", { error });
       this.fail({
         key: "mistake",
-        message: "the proxy cannot process what it sends, which is a bug in the proxy",
-        remedy: "report it with the proxy's log; the configuration's files are followed on",
+        message: "the proxy cannot process its message, which is a bug in the proxy",
+        remedy: "report it with the proxy's log; the proxy still follows the configuration files",
       });
     }
   }

@@ -149,7 +149,7 @@ export class ControllerStream {
       this.end({
         key: "deaf",
         message: `the controller has not read ${MAX_WAITING} reports`,
-        remedy: "see whether the controller has CPU and memory",
+        remedy: "check that the controller has CPU and memory",
       });
     }
   }
@@ -186,13 +186,13 @@ export class ControllerStream {
   }
 }
 
-const ENDED = { key: "ended", remedy: "none is needed: another stream is begun" };
+const ENDED = { key: "ended", remedy: "none is needed: the proxy opens another stream" };
 
 function silentFailure(ms: number): LinkFailure {
   return {
     key: "silent",
     message: `the controller has said nothing for ${ms / 1000} s`,
-    remedy: "see whether its node is reachable, and whether it has CPU",
+    remedy: "check that its node is reachable and that it has CPU",
   };
 }
 

@@ -34,22 +34,22 @@ export function failureOf(
       return {
         key: "refused",
         message: `nothing accepts connections at ${at}`,
-        remedy: "see whether the controller runs, and listens with --stream on that port",
+        remedy: "check that the controller runs, and that --stream is that port",
       };
     case "EHOSTUNREACH":
     case "ENETUNREACH":
     case "ETIMEDOUT":
       return {
         key: "unreachable",
-        message: `${at} is not reached (${error.code})`,
-        remedy: "see whether network policies let the proxy reach the controller",
+        message: `${at} cannot be reached (${error.code})`,
+        remedy: "check that network policies let the proxy reach the controller",
       };
     case "ECONNRESET":
     case "EPIPE":
       return {
         key: "cut",
         message: `the connection to ${at} was cut`,
-        remedy: "see whether the controller runs, and what it logs",
+        remedy: "check that the controller runs, and read its log",
       };
     case "EPERM":
     case "EACCES":
@@ -67,15 +67,16 @@ export function failureOf(
     case "CERT_NOT_YET_VALID":
       return {
         key: "certificate",
-        message: "its certificate is not valid now, or of no authority in --controller-ca",
-        remedy: "see whether --controller-ca is the controller's present bundle, and this clock " +
+        message: "its certificate is not valid now, or of no CA in --controller-ca",
+        remedy:
+          "check that --controller-ca is the controller's current bundle, and that this clock " +
           "is right",
       };
     case "ERR_TLS_CERT_ALTNAME_INVALID":
       return {
         key: "name of the certificate",
         message: `its certificate is not for ${hostname}`,
-        remedy: "name it in --controller as its certificate does, or give the controller " +
+        remedy: "use a name of its certificate in --controller, or give the controller " +
           `--stream-name=${hostname}`,
       };
   }
@@ -84,7 +85,7 @@ export function failureOf(
   return {
     key: error.code ?? message,
     message: `the connection to ${at} failed: ${message}`,
-    remedy: "see whether the controller runs, and what it logs",
+    remedy: "check that the controller runs, and read its log",
   };
 }
 
@@ -97,7 +98,8 @@ export function timeoutFailure(waited: string, ms: number): LinkFailure {
   return {
     key: `timeout of ${waited}`,
     message: `${waited} took longer than ${ms / 1000} s`,
-    remedy: "see whether the controller runs and has CPU, and whether a network policy is between",
+    remedy:
+      "check that the controller runs and has CPU, and that no network policy is between them",
     isTimeout: true,
   };
 }
@@ -105,15 +107,15 @@ export function timeoutFailure(waited: string, ms: number): LinkFailure {
 /** @param text the answer's body, from its beginning. */
 export function refusalFailure(status: number, text: string): LinkFailure {
   const said = text.replace(/[\s\p{Cc}]+/gu, " ").trim().slice(0, 200);
-  const message = `it answered ${status}${said === "" ? "" : `: ${said}`}`;
+  const message = `it responded with ${status}${said === "" ? "" : `: ${said}`}`;
   return { key: `status ${status}`, message, remedy: REMEDIES[status] ?? REMEDY };
 }
 
-const REMEDY = "see whether --controller names the controller's --stream port";
+const REMEDY = "check that --controller names the controller's --stream port";
 
 const REMEDIES: Readonly<Record<number, string>> = {
   400: "run proxy and controller of versions that understand each other",
-  401: "see whether --controller-token is a mounted token for the audience pingress-stream; " +
+  401: "check that --controller-token is a mounted token for the audience pingress-stream; " +
     "it is read for each attempt",
   403: "run the proxy with the service account pingress-proxy-server of the controller's namespace",
   426: "run proxy and controller of versions that understand each other",

@@ -233,7 +233,7 @@ export class StreamSource {
   #same({ version, hash }: SameMessage): Taken {
     const begun = this.#begun;
     if (begun === null || begun.hash !== hash) {
-      return { ok: false, kind: "lost", reason: "it was not told of that content" };
+      return { ok: false, kind: "lost", reason: "it does not have that content" };
     }
     return {
       ok: true,
@@ -292,7 +292,7 @@ export class StreamSource {
     if (this.#isLost) {
       return this.#link.fail({
         key: "lost",
-        message: `what the controller sends cannot be read: ${reason}`,
+        message: `the controller's message cannot be read: ${reason}`,
         remedy: "run proxy and controller of versions that understand each other",
       });
     }
@@ -306,9 +306,9 @@ export class StreamSource {
 const MAX_TOLD = 100;
 
 const REMEDIES: Readonly<Record<Exclude<RefusalCode, "older">, string>> = {
-  empty: "see what the controller has found; if it is meant, the files say so too",
+  empty: "check why the controller has no routes; if that is intended, the files say so too",
   invalid:
     "see the controller's log; run proxy and controller of versions that understand each other",
-  loss: "if that is meant, restart the proxy, or take the routes away in several steps",
+  loss: "if that is intended, restart the proxy, or remove the routes in several steps",
   failed: "see the proxy's log; the next change is tried as well",
 };
