@@ -56,6 +56,11 @@ const KINDS: Readonly<Record<string, Change>> = {
   "path of one route": ({ routes }, round) => ({
     routes: routes.with((round * 97) % ROUTES, route((round * 97) % ROUTES, `/v${round}`)),
   }),
+  // Another id, as of other content: the one before is gone.
+  "policy of one route": ({ routes }, round) => ({
+    routes: routes.with(ROUTES - 1, { ...routes[ROUTES - 1], policy: `policy-${round}` }),
+    policies: [{ id: `policy-${round}`, bodyLimit: round }],
+  }),
   "endpoints of one upstream": ({ upstreams }, round) => ({
     upstreams: upstreams.with((round * 89) % ROUTES, upstream((round * 89) % ROUTES, 9000 + round)),
   }),

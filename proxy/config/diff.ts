@@ -92,7 +92,7 @@ export class SnapshotDiffer {
     this.#snapshot = snapshot;
     const { hosts, parts } = change;
     const { hostSettings, filterSets, policies, upstreams } = parts;
-    const replaced = new Set([...filterSets.replaced, ...policies.replaced].map(({ id }) => id));
+    const replaced = new Set([...idsOfOthers(filterSets), ...idsOfOthers(policies)]);
     return {
       version: snapshot.version,
       listeners: listOf(snapshot, "listeners"),
@@ -142,6 +142,12 @@ interface FollowedChange extends Pick<SnapshotChange, "hosts"> {
 
 function listOf<L extends PartList>(snapshot: Snapshot, list: L): readonly PartOf<L>[] {
   return (snapshot[list] ?? NONE) as readonly PartOf<L>[];
+}
+
+/** Of those that were there before and are others now. */
+function idsOfOthers({ replaced, removed }: PartChange<{ readonly id: string }>): string[] {
+  const gone = new Set(removed);
+  return replaced.map(({ id }) => id).filter((id) => !gone.has(id));
 }
 
 function deltaOf<T>({ changed, removed }: PartChange<T>): PartDelta<T> {
