@@ -39,8 +39,10 @@ export function requestHeaders(spec: HeaderChange): Filter {
 /** Changes what the client gets, of the proxy's own replies too. */
 export function responseHeaders(spec: HeaderChange): Filter {
   const { removed, fields } = changeOf(spec);
+  const hidesServer = spec.remove?.includes("server") ?? false;
   return {
     response: (_, head) => {
+      if (hidesServer) head.hidesServer = true;
       head.fields = changedFields(head.fields, removed, fields);
     },
   };

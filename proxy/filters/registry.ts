@@ -13,7 +13,9 @@ import type { Filter } from "./filter.ts";
 import { FilterChain } from "./filter_chain.ts";
 import { grpcWeb, isGrpcWeb } from "./grpc_web.ts";
 import { requestHeaders, responseHeaders } from "./header_change.ts";
+import { hsts } from "./hsts.ts";
 import { maxForwards } from "./max_forwards.ts";
+import { nginxForwardedHeaders } from "./nginx_forwarded_headers.ts";
 import { receivedPath } from "./received_path.ts";
 import { redirect } from "./redirect.ts";
 import { requestHost } from "./request_host.ts";
@@ -33,6 +35,8 @@ export type FilterMakers = {
 
 export const MAKERS: FilterMakers = {
   "access": access,
+  "hsts": hsts,
+  "nginx-forwarded-headers": () => nginxForwardedHeaders,
   "redirect": redirect,
   "request-host": requestHost,
   "request-headers": requestHeaders,
@@ -56,8 +60,10 @@ const REQUEST_ORDER: readonly (Kind | OwnKind | typeof HTTPS_REDIRECT)[] = [
   "access",
   "max-forwards",
   "request-host",
+  "nginx-forwarded-headers",
   "request-headers",
   "response-headers",
+  "hsts",
   "grpc-web",
 ];
 
@@ -65,6 +71,8 @@ const RESPONSE_ORDER: readonly (Kind | OwnKind)[] = [
   "grpc-web",
   "request-headers",
   "response-headers",
+  "hsts",
+  "nginx-forwarded-headers",
   "request-host",
   "max-forwards",
   "access",

@@ -27,14 +27,12 @@ import {
 import { addressIn, originalClient } from "./forwarded_for.ts";
 import { countMarks } from "./loop_mark.ts";
 import { type Exchange, type RequestHead, type ResponseHead, UNKNOWN_LENGTH } from "./message.ts";
-import { newRequestId, writeRequestId } from "./request_id.ts";
+import { isRequestId, newRequestId, writeRequestId } from "./request_id.ts";
 
 /** Index of X-Request-Id in the fields that `forwardedFields` makes. */
 const REQUEST_ID = 0;
 /** Bytes by which the host of one request may be longer than that of the last one. */
 const HOST_ROOM = 64;
-/** A trusted proxy's id is kept when it is one: not empty, no blanks, no longer than this. */
-const MAX_REQUEST_ID = 128;
 
 /** 1 for ids that a client's request does not carry on as they are. */
 const REPLACED = new Uint8Array(256);
@@ -145,7 +143,7 @@ export function requestIdOf(exchange: Exchange | null): string {
 /** The id that a trusted proxy gives, if it is one. */
 function trustedRequestId(fields: Fields): string | null {
   const id = last(fields, X_REQUEST_ID);
-  return id !== null && id.length <= MAX_REQUEST_ID && /^[\x21-\x7e]+$/.test(id) ? id : null;
+  return id !== null && isRequestId(id) ? id : null;
 }
 
 /** The client that a trusted proxy names; the proxy where it names none. */

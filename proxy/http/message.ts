@@ -67,6 +67,8 @@ export class ResponseHead {
   contentLength = -1;
   /** The client's connection ends with it; HTTP/1 only. */
   closes = false;
+  /** Without a Server, none is added. */
+  hidesServer = false;
 }
 
 /**

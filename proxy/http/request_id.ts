@@ -1,8 +1,11 @@
 /**
- * Ids of requests. In: nothing. Out: 128 random bits as 32 hexadecimal digits, from a store of
+ * Ids of requests. In: nothing, or one that somebody else has given. Out: 128 random bits as 32 hexadecimal digits, from a store of
  * random bytes that is filled a page at a time.
  */
 export const REQUEST_ID_LENGTH = 32;
+
+/** Of an id that others have given. */
+const MAX_REQUEST_ID = 128;
 
 const store = new Uint8Array(4096);
 let used = store.length;
@@ -20,6 +23,11 @@ export function writeRequestId(bytes: Uint8Array, at: number): void {
     bytes[at++] = DIGITS[byte >> 4];
     bytes[at++] = DIGITS[byte & 15];
   }
+}
+
+/** Whether a client's id may be this request's: not empty, no blanks, not too long. */
+export function isRequestId(text: string): boolean {
+  return text.length <= MAX_REQUEST_ID && /^[\x21-\x7e]+$/.test(text);
 }
 
 export function newRequestId(): string {

@@ -54,7 +54,9 @@ export function writeResponseHead(
   const { fields } = head;
   let at = writeStatusLine(out, head);
   at = writeFields(out, at, fields);
-  if (fields.find(SERVER) === -1) at = copyRange(out, at, SERVER_LINE, 0, SERVER_LINE.length);
+  if (fields.find(SERVER) === -1 && !head.hidesServer) {
+    at = copyRange(out, at, SERVER_LINE, 0, SERVER_LINE.length);
+  }
   // RFC 9110 §6.6.1: a recipient with a clock adds the Date that is missing.
   if (fields.find(DATE) === -1) at = writeDate(out, at);
   if (framing === "chunked") {

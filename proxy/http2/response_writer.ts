@@ -29,7 +29,9 @@ export function writeResponseHead(
 ): number {
   const { fields } = head;
   at = writeInterimHead(encoder, out, at, head);
-  if (fields.find(SERVER) === -1) at = encoder.pair(out, at, SERVER_NAME, SERVER_VALUE, SERVER);
+  if (fields.find(SERVER) === -1 && !head.hidesServer) {
+    at = encoder.pair(out, at, SERVER_NAME, SERVER_VALUE, SERVER);
+  }
   // RFC 9110 §6.6.1: a recipient with a clock adds the Date that is missing.
   if (fields.find(DATE) === -1) at = encoder.pair(out, at, DATE_NAME, httpDate(), DATE);
   if (length === -1) return at;

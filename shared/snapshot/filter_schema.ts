@@ -166,6 +166,20 @@ const REWRITE = object({
   decoded: DECODED,
 }, { strict: true });
 
+/** X-Request-ID of clients, X-Scheme and the like, as ingress-nginx sends them to backends. */
+const NGINX_FORWARDED_HEADERS = object(
+  { kind: Type.Literal("nginx-forwarded-headers") },
+  { strict: true },
+);
+
+/** Strict-Transport-Security over TLS, in place of the upstream's. */
+const HSTS = object({
+  kind: Type.Literal("hsts"),
+  /** In seconds. */
+  maxAge: Type.Integer({ minimum: 0 }),
+  includeSubDomains: Type.Optional(Type.Boolean()),
+}, { strict: true });
+
 /** One vocabulary for annotations, filters of the Gateway API and policies. */
 export const FILTER = Type.Union([
   REQUEST_HEADERS,
@@ -174,4 +188,6 @@ export const FILTER = Type.Union([
   REDIRECT,
   REQUEST_HOST,
   REWRITE,
+  NGINX_FORWARDED_HEADERS,
+  HSTS,
 ]);

@@ -40,6 +40,7 @@ import { headError, readRequestFields, readRequestLine } from "../../proxy/http1
 import { requestHeadSize, writeRequestHead } from "../../proxy/http1/request_writer.ts";
 import { DEFAULT_LIMITS } from "../../proxy/http/limits.ts";
 import { BytesBody, type Exchange, ExchangeRecord, RequestHead } from "../../proxy/http/message.ts";
+import { isRequestId } from "../../proxy/http/request_id.ts";
 import { FrameBoundary } from "../../proxy/http/websocket_frames.ts";
 import { LogBuffer } from "../../proxy/telemetry/log_buffer.ts";
 import { listParser, type Parser, textParser } from "./parser.ts";
@@ -128,6 +129,7 @@ const TEXTS: Readonly<
   ],
   "proxy/http/field_values.ts splitList": [[["a", "a"]], splitList],
   "proxy/http/forwarded_for.ts addressIn": [[["[", "]:80"], ["::", "]"]], addressIn],
+  "proxy/http/request_id.ts isRequestId": [[["a", "a"]], isRequestId],
   "proxy/grpc/timeout.ts parseGrpcTimeout": [[["1", "S"]], parseGrpcTimeout],
   "proxy/grpc/content_type.ts webCoding": [[["application/grpc-web", ""]], webCoding],
   "proxy/grpc/content_type.ts withoutWeb": [[["application/grpc-web", ""]], withoutWeb],

@@ -4,6 +4,7 @@
  *
  * https://kubernetes.github.io/ingress-nginx/user-guide/nginx-configuration/configmap/
  */
+import type { FilterSpec } from "../../../../shared/snapshot/types.ts";
 import type { PolicySpec } from "../../model/route_settings.ts";
 
 /** proxy-read-timeout, which nginx also has for tunnels. */
@@ -21,6 +22,18 @@ const DEFAULTS = {
   retry: { on: ["error", "timeout"] },
   bodyLimit: 1024 * 1024,
 } as const satisfies PolicySpec;
+
+/** Headers of requests and responses: the same for all Ingresses, behind all other filters. */
+const FILTERS: readonly FilterSpec[] = [
+  { kind: "nginx-forwarded-headers" },
+  // server-tokens
+  { kind: "response-headers", remove: ["server"] },
+  { kind: "hsts", maxAge: 31_536_000, includeSubDomains: true },
+];
+
+export function withDefaultFilters(filters: readonly FilterSpec[]): readonly FilterSpec[] {
+  return [...filters, ...FILTERS];
+}
 
 /** Each setting by itself: an Ingress that sets one timeout has the defaults of the others. */
 export function withDefaults(policy: PolicySpec): PolicySpec {

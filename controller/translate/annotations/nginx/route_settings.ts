@@ -10,7 +10,7 @@ import type { FilterSpec } from "../../../../shared/snapshot/types.ts";
 import type { Profile } from "../../model/profile.ts";
 import type { PolicySpec, RouteSettings, RouteSettingsPool } from "../../model/route_settings.ts";
 import { readAccess } from "./access.ts";
-import { withDefaults } from "./defaults.ts";
+import { withDefaultFilters, withDefaults } from "./defaults.ts";
 import type { NginxAnnotations } from "./nginx_annotations.ts";
 import { readPolicy } from "./policy.ts";
 import { readAppRoot, readHttpsRedirect, readRedirect } from "./redirects.ts";
@@ -44,7 +44,9 @@ export function readRouteSettings(
     {},
     ...POLICIES.map((read) => read(annotations, profile)),
   );
-  return pool.of(filters, isDecoded ? withDefaults(policy) : policy);
+  return isDecoded
+    ? pool.of(withDefaultFilters(filters), withDefaults(policy))
+    : pool.of(filters, policy);
 }
 
 /** As the paths of its routes are. */
