@@ -179,8 +179,8 @@ const SECTIONS: readonly (readonly [title: string, rows: readonly Row[]])[] = [
     [
       "ExternalNameNotAllowed",
       INGRESS,
-      ERROR,
-      "Services of type ExternalName require `--allow-external-name`; the path returns 503",
+      BOTH,
+      "Services of type ExternalName require `--allow-external-name`; the path returns 503; hosts of `auth-url` outside the cluster require it too, and are a warning",
     ],
     [
       "ExternalNameInvalid",

@@ -362,7 +362,6 @@ export const EXCEPTIONS: readonly Exceptions[] = [
   {
     reason: "Calls what has a row here, once for an object or a connection.",
     functions: {
-      "proxy/config/part_diff.ts": ["PartDiffer.update"],
       "proxy/router/https_redirects.ts": ["HttpsRedirects.update"],
       "proxy/router/table.ts": ["RouteTable.updateHostSettings"],
       "controller/reconcile/quarantine.ts": ["translateOrQuarantine"],
