@@ -15,6 +15,8 @@ import { ConnectionCounts } from "./listen/connection_counts.ts";
 import { Deadlines } from "./io/deadlines.ts";
 import { Descriptors, isExhaustion } from "./io/descriptors.ts";
 import { ProxyError } from "./errors.ts";
+import { CredentialStore } from "./filters/passwords/credential_store.ts";
+import { PasswordQueue } from "./filters/passwords/password_queue.ts";
 import { Forwarder } from "./forward/forwarder.ts";
 import { GrpcDeadlines } from "./grpc/deadline.ts";
 import { HandshakeFailures } from "./listen/handshake_failures.ts";
@@ -90,6 +92,8 @@ export class ProxyServer {
   readonly #ownCalls: SelfProbes;
   readonly #bodies: BodyCounts;
   readonly #handshakeFailures: HandshakeFailures;
+  /** For one that nobody else verifies passwords for. */
+  readonly #passwords = new PasswordQueue();
   #served = 0;
   #draining = false;
   /** How long (ms) draining connections may be idle; 0 before. */
@@ -140,6 +144,7 @@ export class ProxyServer {
       balance: options.balance ?? "round-robin",
       grpcWeb: options.grpcWeb ?? false,
       filterMakers: options.filterMakers,
+      credentials: new CredentialStore(options.verifyPassword ?? this.#passwords.verify),
       filterServices,
       loopMark,
     });
@@ -358,6 +363,7 @@ export class ProxyServer {
     this.#overload.close();
     this.#handshakeFailures.close();
     this.#configuration.close();
+    this.#passwords.close();
   }
 
   #admit = (address: string): boolean => {

@@ -6,6 +6,7 @@ import type { Logger } from "../shared/log.ts";
 import type { Balance } from "../shared/snapshot/types.ts";
 import type { ConnectionCounts } from "./listen/connection_counts.ts";
 import type { FilterMakers } from "./filters/registry.ts";
+import type { VerifyPassword } from "./filters/passwords/messages.ts";
 import type { Limits } from "./http/limits.ts";
 import type { SelfProbes } from "./listen/self_probes.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
@@ -46,6 +47,8 @@ export interface ProxyServerOptions
   readonly upstreamNetworks: CidrList;
   /** Makes filters, by kind; those of the registry by default. */
   readonly filterMakers?: FilterMakers;
+  /** Verifies passwords; by default, a thread that this one starts when it needs it. */
+  readonly verifyPassword?: VerifyPassword;
   readonly log: Logger;
   /** Several workers share each port. */
   readonly reusePort?: boolean;

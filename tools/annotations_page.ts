@@ -208,6 +208,7 @@ function annotationsOfNginx(): string[] {
     "annotations; *invalid* is what a value that is not valid does.",
     "",
     ...REGULAR_EXPRESSIONS,
+    ...LOGINS,
     ...EXTERNAL_AUTHENTICATION,
     ...GROUPS.flatMap(([title, group]) => [
       `### ${title}`,
@@ -277,6 +278,26 @@ const REGULAR_EXPRESSIONS = [
   "query of the request. `http://` and `https://` URLs are redirected to with 302. Requests get 400 where",
   "the new path has dot segments, 414 where it has more than 32 KiB, and 500 where it does not begin with a",
   "slash. Access logs and metrics have the path of the request; `deno task explain` shows the new path.",
+  "",
+];
+
+const LOGINS = [
+  "### Logins and passwords",
+  "",
+  'With `auth-type: "basic"`, requests need a user and a password of the Secret of `auth-secret`; others get',
+  "401 (gRPC: `UNAUTHENTICATED`). Backends get no `Authorization` header then. The Secret must be in the",
+  "Ingress's namespace, and of type `Opaque` or of a type of your own. While it, its key or all of its users",
+  "are missing, requests get 503, and the Ingress has an error with the reason `CredentialsMissing`.",
+  "",
+  "Passwords are verified with hashes of bcrypt (`$2a$`, `$2b$`, `$2y$`, cost 4 to 14), MD5 (`$apr1$`,",
+  "`$1$`), SHA-crypt (`$5$`, `$6$`, up to 100,000 rounds), `{SHA}`, `{SSHA}`, `{PLAIN}` and DES. Users of",
+  "other lines are not admitted; the warning `CredentialsInvalid` has the numbers of these lines. A password",
+  "has at most 512 bytes, and bcrypt reads 72 of them. One thread of each proxy verifies passwords. While 64",
+  "wait for it, or four of the same client's address, other logins get 503 with `Retry-After`. A login that",
+  "was right is not verified again until the Secret changes.",
+  "",
+  "`satisfy` combines networks, logins and external authentication as nginx does: with `all`, each of them",
+  "must admit a request; with `any`, one is enough. A denylist rejects clients, and admits none.",
   "",
 ];
 

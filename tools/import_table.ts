@@ -11,11 +11,12 @@
 const SHARED: Readonly<Record<string, readonly string[]>> = {
   "shared": ["shared/net"],
   "shared/admin": ["shared", "shared/net"],
+  "shared/credentials": ["shared", "shared/snapshot"],
   "shared/host": [],
   "shared/net": [],
   "shared/path": [],
   "shared/snapshot": ["shared", "shared/host", "shared/net", "shared/path"],
-  "shared/stream": ["shared", "shared/host", "shared/snapshot"],
+  "shared/stream": ["shared", "shared/credentials", "shared/host", "shared/snapshot"],
 };
 
 /** Every row of controller and proxy may import all of shared besides. */
@@ -113,6 +114,7 @@ const CONTROLLER: Readonly<Record<string, readonly string[]>> = {
     "controller/translate/backends",
     "controller/translate/bounds",
     "controller/translate/certificates",
+    "controller/translate/credentials",
     "controller/translate/hosts",
     "controller/translate/ingress",
     "controller/translate/model",
@@ -140,6 +142,11 @@ const CONTROLLER: Readonly<Record<string, readonly string[]>> = {
   "controller/translate/certificates": [
     "controller/base",
     "controller/translate/hosts",
+    "controller/translate/model",
+  ],
+  "controller/translate/credentials": [
+    "controller/base",
+    "controller/translate/certificates",
     "controller/translate/model",
   ],
   "controller/translate/hosts": [
@@ -188,7 +195,8 @@ const PROXY: Readonly<Record<string, readonly string[]>> = {
   "proxy/config/stream": ["proxy/config"],
   "proxy/errors.ts": [],
   "proxy/filters": ["proxy/errors.ts", "proxy/filters/access", "proxy/grpc", "proxy/http"],
-  "proxy/filters/access": ["proxy/errors.ts", "proxy/http"],
+  "proxy/filters/access": ["proxy/errors.ts", "proxy/filters/passwords", "proxy/http"],
+  "proxy/filters/passwords": ["proxy/errors.ts"],
   "proxy/forward": [
     "proxy/certificates",
     "proxy/errors.ts",
@@ -226,6 +234,7 @@ const PROXY: Readonly<Record<string, readonly string[]>> = {
     "proxy/cli",
     "proxy/config",
     "proxy/config/stream",
+    "proxy/filters/passwords",
     "proxy/http",
     "proxy/listen",
     "proxy/router",
@@ -237,6 +246,7 @@ const PROXY: Readonly<Record<string, readonly string[]>> = {
     "proxy/config",
     "proxy/errors.ts",
     "proxy/filters",
+    "proxy/filters/passwords",
     "proxy/http",
     "proxy/http1",
     "proxy/http2",
@@ -249,6 +259,7 @@ const PROXY: Readonly<Record<string, readonly string[]>> = {
     "proxy/certificates",
     "proxy/config",
     "proxy/errors.ts",
+    "proxy/filters/passwords",
     "proxy/forward",
     "proxy/grpc",
     "proxy/http",
@@ -261,7 +272,13 @@ const PROXY: Readonly<Record<string, readonly string[]>> = {
     "proxy/telemetry",
     "proxy/upstream",
   ],
-  "proxy/server_options.ts": ["proxy/filters", "proxy/http", "proxy/listen", "proxy/telemetry"],
+  "proxy/server_options.ts": [
+    "proxy/filters",
+    "proxy/filters/passwords",
+    "proxy/http",
+    "proxy/listen",
+    "proxy/telemetry",
+  ],
   "proxy/telemetry": [
     "proxy/config/stream",
     "proxy/errors.ts",

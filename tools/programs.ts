@@ -21,7 +21,12 @@ export const INSTALLED_PROGRAMS: readonly InstalledProgram[] = [
   {
     name: "proxy",
     image: "pingress-proxy-server",
-    entries: ["proxy/main.ts", "proxy/process/supervisor.ts", "proxy/process/worker.ts"],
+    entries: [
+      "proxy/main.ts",
+      "proxy/process/supervisor.ts",
+      "proxy/process/worker.ts",
+      "proxy/filters/passwords/verifier.ts",
+    ],
   },
 ];
 

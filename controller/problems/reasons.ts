@@ -240,7 +240,18 @@ const SECTIONS: readonly (readonly [title: string, rows: readonly Row[]])[] = [
     ["UpstreamAnnotationUnknown", SERVICE, WARNING, "the annotation is unknown"],
   ]],
   ["Certificates", [
-    ["SecretNotFound", ["Ingress", "Secret"], ERROR, "there is no such Secret, so no certificate"],
+    [
+      "CredentialsInvalid",
+      INGRESS,
+      BOTH,
+      "passwords cannot be verified: of some users, or, as an error, of any, so requests get 503",
+    ],
+    [
+      "SecretNotFound",
+      ["Ingress", "Secret"],
+      ERROR,
+      "there is no such Secret, so no certificate, or no login",
+    ],
     ["SecretInvalid", ["Ingress", "Secret"], ERROR, "certificate or key is not valid"],
     [
       "CertificateKeyTooLong",

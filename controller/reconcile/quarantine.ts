@@ -153,12 +153,12 @@ function authenticatorsOf({ filters }: FilterSet): string[] {
   );
 }
 
-/** The filter sets and policies of kept routes: without its filters a route is refused, or unprotected. */
+/** The filter sets, policies and credentials of kept routes: without its filters a route is refused, or unprotected. */
 function keepSettings(
   snapshot: Snapshot,
   published: Snapshot,
   routes: readonly Route[],
-): Pick<Snapshot, "filterSets" | "policies"> {
+): Pick<Snapshot, "filterSets" | "policies" | "credentials"> {
   const used = new Set(routes.flatMap(({ filterSet, policy, action }) => [
     ...(filterSet === undefined ? [] : [filterSet]),
     ...(policy === undefined ? [] : [policy]),
@@ -168,9 +168,18 @@ function keepSettings(
   ]));
   const filterSets = withUsed(snapshot.filterSets ?? [], published.filterSets ?? [], used);
   const policies = withUsed(snapshot.policies ?? [], published.policies ?? [], used);
+  const named = new Set(
+    filterSets.flatMap(({ filters }) =>
+      filters.flatMap((filter) =>
+        filter.kind === "access" && filter.basic !== undefined ? filter.basic.credentials : []
+      )
+    ),
+  );
+  const credentials = withUsed(snapshot.credentials ?? [], published.credentials ?? [], named);
   return {
     ...(filterSets.length === 0 ? {} : { filterSets }),
     ...(policies.length === 0 ? {} : { policies }),
+    ...(credentials.length === 0 ? {} : { credentials }),
   };
 }
 

@@ -12,6 +12,7 @@ import { Demands } from "./bounds/demand.ts";
 import { NamespaceAdmission } from "./bounds/namespace_bounds.ts";
 import { readSecret, type SecretModel } from "./certificates/certificate_source.ts";
 import { CertificateAssigner } from "./certificates/tls.ts";
+import { CredentialsReader } from "./credentials/credentials.ts";
 import { OwnershipResolver } from "./hosts/ownership.ts";
 import { ObjectIndex } from "../base/identity.ts";
 import { OwnIngresses } from "./ingress/class.ts";
@@ -47,6 +48,7 @@ export class StageMemory {
   readonly backends: BackendMemory;
   readonly routes = new RouteBuilder();
   readonly usedSettings = new UsedSettings();
+  readonly credentials = new CredentialsReader();
   readonly certificates = new CertificateAssigner();
   readonly statuses = new StatusCollector();
   /** Of the snapshot, by id. */

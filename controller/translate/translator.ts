@@ -201,6 +201,7 @@ export class Translator {
     const unnamed = byDefault === null
       ? upstreamTls.certificates()
       : withCertificate(upstreamTls.certificates(), byDefault);
+    const credentials = memory.credentials.read(ingresses, secrets, problems);
     const statuses = memory.statuses.collect({ list, routing, tls }, problems);
     return {
       snapshot: {
@@ -211,6 +212,7 @@ export class Translator {
         defaultAction: routing.defaultAction,
         ...memory.usedSettings.of(ingresses),
         upstreams: backends.upstreams(),
+        ...(credentials.length === 0 ? {} : { credentials }),
         certificates: memory.certificateOrder.of(allCertificates(tls.certificates, unnamed)),
         defaultCertificate: byDefault?.id ?? null,
         ...loopMarkOf(published, options),

@@ -9,6 +9,7 @@
  */
 import type {
   Action,
+  Credentials,
   FilterSet,
   HostChange,
   HostSettings,
@@ -23,11 +24,18 @@ import type {
   SnapshotVersion,
   Upstream,
 } from "../../shared/snapshot/types.ts";
+import type { Secret } from "../../shared/redacted.ts";
 import { CertificateDiffer } from "../certificates/diff.ts";
 import type { CertificateDelta } from "../certificates/store.ts";
 import type { ServerCertificate } from "../certificates/store.ts";
 import { type PartDelta, PartDiffer } from "./part_diff.ts";
 import { RouteDiffer } from "./route_diff.ts";
+
+/** As `CredentialStore` keeps them; null where they cannot be used. */
+export interface StoredCredentials {
+  readonly id: string;
+  readonly users: Secret | null;
+}
 
 export interface SnapshotDelta {
   readonly version: SnapshotVersion;
@@ -39,6 +47,7 @@ export interface SnapshotDelta {
   readonly defaultAction: Action | null;
   readonly filterSets: PartDelta<FilterSet>;
   readonly policies: PartDelta<Policy>;
+  readonly credentials: PartDelta<StoredCredentials>;
   /** New and changed ones. */
   readonly upstreams: readonly Upstream[];
   /** Ids. */
@@ -72,6 +81,7 @@ export class SnapshotDiffer {
   readonly #hostSettings = new PartDiffer<HostSettings>();
   readonly #filterSets = new PartDiffer<FilterSet>();
   readonly #policies = new PartDiffer<Policy>();
+  readonly #credentials = new PartDiffer<Credentials>();
   readonly #upstreams = new PartDiffer<Upstream>();
   readonly #certificates = new CertificateDiffer();
 
@@ -91,7 +101,7 @@ export class SnapshotDiffer {
       : this.#compare(snapshot);
     this.#snapshot = snapshot;
     const { hosts, parts } = change;
-    const { hostSettings, filterSets, policies, upstreams } = parts;
+    const { hostSettings, filterSets, policies, credentials, upstreams } = parts;
     const replaced = new Set([...idsOfOthers(filterSets), ...idsOfOthers(policies)]);
     return {
       version: snapshot.version,
@@ -103,6 +113,13 @@ export class SnapshotDiffer {
       defaultAction: snapshot.defaultAction,
       filterSets: deltaOf(filterSets),
       policies: deltaOf(policies),
+      credentials: {
+        changed: credentials.changed.map(({ id, users }) => {
+          // One that is a file here has not been published with its text, so it is as good as none.
+          return { id, users: users.kind === "secret" ? users.text : null };
+        }),
+        removed: credentials.removed,
+      },
       upstreams: upstreams.changed,
       removedUpstreams: upstreams.removed,
       certificates: this.#certificates.diff(certificates),
@@ -119,6 +136,7 @@ export class SnapshotDiffer {
         hostSettings: this.#hostSettings.update(listOf(snapshot, "hostSettings")),
         filterSets: this.#filterSets.update(listOf(snapshot, "filterSets")),
         policies: this.#policies.update(listOf(snapshot, "policies")),
+        credentials: this.#credentials.update(listOf(snapshot, "credentials")),
         upstreams: this.#upstreams.update(snapshot.upstreams),
       },
     };
@@ -130,6 +148,7 @@ export class SnapshotDiffer {
     this.#hostSettings.follow(listOf(snapshot, "hostSettings"), parts.hostSettings);
     this.#filterSets.follow(listOf(snapshot, "filterSets"), parts.filterSets);
     this.#policies.follow(listOf(snapshot, "policies"), parts.policies);
+    this.#credentials.follow(listOf(snapshot, "credentials"), parts.credentials);
     this.#upstreams.follow(snapshot.upstreams, parts.upstreams);
     return change;
   }

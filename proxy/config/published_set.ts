@@ -10,7 +10,8 @@ import { Buffer } from "node:buffer";
 import { join } from "node:path";
 import { type PublishedSet, sha256Of } from "../../shared/snapshot/published_set.ts";
 import { Redacted, type Secret } from "../../shared/redacted.ts";
-import type { Certificate, Snapshot } from "../../shared/snapshot/types.ts";
+import { secretFileName } from "../../shared/credentials/credentials.ts";
+import type { Certificate, Credentials, Snapshot } from "../../shared/snapshot/types.ts";
 import { decodeConfig, MAX_CONFIG_FILE, readBytes, type Unreadable } from "./config_file.ts";
 
 export type SetReading =
@@ -62,7 +63,11 @@ export function withKeys(snapshot: Snapshot, keys: ReadonlyMap<string, Secret>):
     const pem = key.kind === "file" ? keys.get(key.path) : undefined;
     return pem === undefined ? certificate : { ...certificate, key: { kind: "secret", pem } };
   });
-  return { ...snapshot, certificates };
+  const credentials = snapshot.credentials?.map((one): Credentials => {
+    const text = one.users.kind === "file" ? keys.get(one.users.path) : undefined;
+    return text === undefined ? one : { id: one.id, users: { kind: "secret", text } };
+  });
+  return { ...snapshot, ...(credentials === undefined ? {} : { credentials }), certificates };
 }
 
 async function readParts(
@@ -105,6 +110,7 @@ async function readKeys(
 
 async function readKey(path: string, hash: string): Promise<Secret | null> {
   const reading = await readBytes(path);
-  if (!reading.ok || sha256Of(reading.bytes) !== hash) return null;
-  return new Redacted(new TextDecoder().decode(reading.bytes));
+  if (!reading.ok) return null;
+  const text = new TextDecoder().decode(reading.bytes);
+  return secretFileName(text) === hash ? new Redacted(text) : null;
 }

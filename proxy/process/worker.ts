@@ -8,6 +8,7 @@ import { CidrList } from "../../shared/net/cidr.ts";
 import { createLogger, type Logger } from "../../shared/log.ts";
 import { ConnectionCounts } from "../listen/connection_counts.ts";
 import { listenAll } from "./data_plane.ts";
+import { PostedPasswords } from "./posted_passwords.ts";
 import { SelfProbes } from "../listen/self_probes.ts";
 import { ProxyServer } from "../server.ts";
 import { Telemetry } from "../telemetry/telemetry.ts";
@@ -18,6 +19,9 @@ let telemetry: Telemetry | null = null;
 let log: Logger | null = null;
 let draining: Promise<void> | null = null;
 
+/** They are verified for all workers in one place. */
+const passwords = new PostedPasswords((id, check) => post({ kind: "password", id, check }));
+
 self.onmessage = ({ data }: MessageEvent<ToWorker>) => {
   switch (data.kind) {
     case "start":
@@ -26,6 +30,9 @@ self.onmessage = ({ data }: MessageEvent<ToWorker>) => {
     case "delta":
       server?.applyDelta(unpackDelta(data.delta));
       post({ kind: "applied", sequence: data.sequence });
+      break;
+    case "password":
+      passwords.settle(data.id, data.verdict);
       break;
     case "zone":
       server?.setZone(data.zone);
@@ -76,6 +83,7 @@ function start(
     bodies: new ConnectionCounts(cells.bodies, cells.worker),
     ownCalls: new SelfProbes(cells.calls, cells.worker),
     telemetry,
+    verifyPassword: passwords.verify,
     log,
     onObstacle: (name, reason) => post({ kind: "obstacle", name, reason }),
   });

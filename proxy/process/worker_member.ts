@@ -3,6 +3,7 @@
  * serving, stalled, or stuck and asked to retire.
  */
 import { WORKER_RIGHTS } from "../cli/permissions.ts";
+import type { PasswordCheck, VerifyPassword } from "../filters/passwords/messages.ts";
 import type { DrainOptions } from "../server.ts";
 import type { TelemetryHub, WorkerTelemetry } from "../telemetry/hub.ts";
 import type { FromWorker, Listening, PostedDelta, ToWorker } from "./worker_protocol.ts";
@@ -18,6 +19,7 @@ export interface MemberEvents {
   readonly onObstacle: (name: string, reason: string | null) => void;
   /** It is no more, or no use. */
   readonly lost: (reason: string) => void;
+  readonly verifyPassword: VerifyPassword;
 }
 
 export class WorkerMember {
@@ -136,6 +138,9 @@ export class WorkerMember {
       case "applied":
         this.#applied(message.sequence);
         break;
+      case "password":
+        this.#verify(message.id, message.check);
+        break;
       case "obstacle":
         this.#setObstacle(message.name, message.reason);
         break;
@@ -149,6 +154,13 @@ export class WorkerMember {
         this.#drained.resolve();
         break;
     }
+  }
+
+  #verify(id: number, check: PasswordCheck): void {
+    this.#events.verifyPassword(check).then(
+      (verdict) => this.post({ kind: "password", id, verdict }),
+      () => this.post({ kind: "password", id, verdict: null }),
+    );
   }
 
   /** Others have the same listeners: the name says whose it is. */

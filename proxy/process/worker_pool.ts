@@ -15,6 +15,7 @@ import type { Logger } from "../../shared/log.ts";
 import { ConnectionCounts } from "../listen/connection_counts.ts";
 import type { DataPlane, ServedSnapshot } from "./data_plane.ts";
 import { SelfProbes } from "../listen/self_probes.ts";
+import { PasswordQueue } from "../filters/passwords/password_queue.ts";
 import type { DrainOptions } from "../server.ts";
 import { type SnapshotDelta, SnapshotDiffer } from "../config/diff.ts";
 import { STALL_LIMITS, type StallLimits, StallWatch } from "./stall_watch.ts";
@@ -55,6 +56,8 @@ const LISTENERS_BESIDE_STUCK = 16;
 export class WorkerPool implements DataPlane {
   readonly #options: WorkerPoolOptions;
   readonly #members = new Set<WorkerMember>();
+  /** Of all workers. */
+  readonly #passwords = new PasswordQueue();
   /** Null before the first. */
   #whole: ServedSnapshot | null = null;
   #zone: string | null = null;
@@ -138,6 +141,7 @@ export class WorkerPool implements DataPlane {
     this.#watch?.close();
     for (const member of this.#members) member.terminate();
     this.#members.clear();
+    this.#passwords.close();
     this.#up.resolve();
   }
 
@@ -157,7 +161,12 @@ export class WorkerPool implements DataPlane {
       module,
       place,
       hub,
-      { write, onObstacle, lost: (reason) => this.#lost(member, reason) },
+      {
+        write,
+        onObstacle,
+        lost: (reason) => this.#lost(member, reason),
+        verifyPassword: this.#passwords.verify,
+      },
     );
     this.#members.add(member);
     // A new differ has seen nothing: its delta is the whole.

@@ -1,6 +1,6 @@
 /**
  * What the main thread and a worker say to each other. In and out: plain data that can be posted.
- * Keys of certificates cross as text, since a class does not survive the crossing; both ends keep
+ * Keys of certificates, and users, cross as text, since a class does not survive the crossing; both ends keep
  * them wrapped.
  */
 import type { Address } from "../../shared/net/address.ts";
@@ -10,6 +10,8 @@ import type { CertificateDelta } from "../certificates/store.ts";
 import type { ServerCertificate } from "../certificates/store.ts";
 import type { DrainOptions, ServerSettings } from "../server.ts";
 import type { SnapshotDelta } from "../config/diff.ts";
+import type { PartDelta } from "../config/part_diff.ts";
+import type { PasswordCheck, PasswordVerdict } from "../filters/passwords/messages.ts";
 import type { HubMessage, TelemetryMessage, TelemetrySetup } from "../telemetry/telemetry.ts";
 
 /** What a worker must know before it serves. */
@@ -59,6 +61,8 @@ export type ToWorker =
   | { kind: "delta"; delta: PostedDelta; sequence: number }
   /** As `DataPlane.setZone` has it. */
   | { kind: "zone"; zone: string | null }
+  /** Of the check with this id; null where it could not be made. */
+  | { kind: "password"; id: number; verdict: PasswordVerdict | null }
   | { kind: "telemetry"; message: HubMessage }
   | { kind: "ping" }
   /** From now on it has so many listeners on each port. */
@@ -73,6 +77,8 @@ export type FromWorker =
   | { kind: "pong" }
   /** The delta with this sequence, and all before it, are in force. */
   | { kind: "applied"; sequence: number }
+  /** To be verified; a verdict with this id follows. */
+  | { kind: "password"; id: number; check: PasswordCheck }
   /** As `ProxyServerOptions.onObstacle` tells it. */
   | { kind: "obstacle"; name: string; reason: string | null }
   /** Lines for standard output, whole. */
@@ -80,8 +86,9 @@ export type FromWorker =
   | { kind: "telemetry"; message: TelemetryMessage }
   | { kind: "drained" };
 
-/** A delta whose certificates carry their keys as text. */
-export type PostedDelta = Omit<SnapshotDelta, "certificates"> & {
+/** A delta whose certificates and credentials carry their secrets as text. */
+export type PostedDelta = Omit<SnapshotDelta, "certificates" | "credentials"> & {
+  readonly credentials: PartDelta<{ readonly id: string; readonly users: string | null }>;
   readonly certificates: Omit<CertificateDelta, "changed"> & {
     readonly changed: readonly PostedCertificate[];
   };
@@ -96,17 +103,32 @@ interface PostedCertificate {
 }
 
 export function packDelta(delta: SnapshotDelta): PostedDelta {
-  const { certificates } = delta;
+  const { certificates, credentials } = delta;
   const changed = certificates.changed.map(packCertificate);
+  const users = credentials.changed.map(({ id, users }) => {
+    return { id, users: users === null ? null : users.reveal() };
+  });
   // What there was before stays here.
   const hosts = delta.hosts.map(({ host, routes }) => ({ host, routes }));
-  return { ...delta, hosts, certificates: { ...certificates, changed } };
+  return {
+    ...delta,
+    hosts,
+    certificates: { ...certificates, changed },
+    credentials: { ...credentials, changed: users },
+  };
 }
 
 export function unpackDelta(delta: PostedDelta): SnapshotDelta {
-  const { certificates } = delta;
+  const { certificates, credentials } = delta;
   const changed = certificates.changed.map(unpackCertificate);
-  return { ...delta, certificates: { ...certificates, changed } };
+  const users = credentials.changed.map(({ id, users }) => {
+    return { id, users: users === null ? null : new Redacted(users) };
+  });
+  return {
+    ...delta,
+    certificates: { ...certificates, changed },
+    credentials: { ...credentials, changed: users },
+  };
 }
 
 function packCertificate({ id, hosts, plain, chain, key }: ServerCertificate): PostedCertificate {

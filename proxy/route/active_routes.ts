@@ -9,6 +9,7 @@ import type { Logger } from "../../shared/log.ts";
 import type { Action, Route, Upstream as UpstreamSpec } from "../../shared/snapshot/types.ts";
 import { Certificates } from "../certificates/store.ts";
 import type { FilterMakers, FilterServices } from "../filters/registry.ts";
+import type { CredentialStore } from "../filters/passwords/credential_store.ts";
 import type { Limits } from "../http/limits.ts";
 import type { LoopMark } from "../http/loop_mark.ts";
 import { brokenMatch } from "../router/conditions.ts";
@@ -30,6 +31,8 @@ export interface ActiveRoutesContext extends UpstreamContext {
   readonly filterMakers?: FilterMakers;
   /** What filters need of others; nothing by default. */
   readonly filterServices?: FilterServices;
+  /** Follows the credentials of snapshots; nobody by default, so that nothing that needs them is served. */
+  readonly credentials?: CredentialStore;
   /** Translates gRPC-Web for upstreams of HTTP/2 that do not say whether; false by default. */
   readonly grpcWeb?: boolean;
   readonly loopMark: LoopMark;
@@ -58,7 +61,10 @@ export class ActiveRoutes {
     this.#log = log;
     this.#metrics = metrics;
     this.#context = context;
-    const { limits, filterMakers, filterServices } = context;
+    const { limits, filterMakers, credentials } = context;
+    const filterServices = credentials === undefined
+      ? context.filterServices
+      : { loginsOf: credentials.loginsOf, ...context.filterServices };
     this.#compiler = new RouteCompiler(this.#upstreams, limits, filterMakers, filterServices);
   }
 
@@ -71,6 +77,8 @@ export class ActiveRoutes {
     this.#context.loopMark.publish(delta.loopMark);
     this.table.replaceListeners(delta.listeners);
     this.table.updateHostSettings(delta.hostSettings.changed, delta.hostSettings.removed);
+    const { changed, removed } = delta.credentials;
+    this.#context.credentials?.apply(changed, removed);
     this.#compiler.begin(delta.filterSets, delta.policies);
     for (const { host, routes } of delta.hosts) {
       this.table.replaceHost(host, routes, (route) => this.#bind(route.action, route));

@@ -7,6 +7,7 @@ import {
   headerValue,
   hostText,
   network,
+  realmText,
   redirectedPath,
   redirectLocation,
   subrequestMethod,
@@ -99,6 +100,13 @@ const ACCESS = object({
   deny: Type.Optional(Type.Array(formed(network), { minItems: 1 })),
   /** Networks whose clients are admitted; missing: all. */
   allow: Type.Optional(Type.Array(formed(network), { minItems: 1 })),
+  /** Clients need a login of these credentials. */
+  basic: Type.Optional(object({
+    /** The id of one of `Snapshot.credentials`; without it, requests get 500. */
+    credentials: Type.String({ minLength: 1 }),
+    /** Of the challenge; may be empty. */
+    realm: formed(realmText),
+  }, { strict: true })),
   external: Type.Optional(EXTERNAL),
   /** One check that admits is enough; missing: all must. */
   satisfy: Type.Optional(Type.Literal("any", { remedy: "remove it: all checks must admit" })),

@@ -166,6 +166,13 @@ export const hostText: Leaf = plain(
   "write letters, digits, dots, hyphens and colons",
 );
 
+/** A realm (RFC 7617 §2), between quotation marks in a header. */
+export const realmText: Leaf = plain(
+  (text) => /^[\x20-\x7e]{0,4096}$/.test(text),
+  "no realm",
+  "write visible characters of ASCII and blanks",
+);
+
 /** A part of a path, a query or a URL: nothing of it ends a line or begins another part. */
 export const targetText: Leaf = plain(
   (text) => /^[\x21-\x7e]+$/.test(text),

@@ -15,6 +15,7 @@ import { upstreamsOf } from "./forward_action.ts";
 import type {
   Action,
   Certificate,
+  Credentials,
   FilterSet,
   HostSettings,
   Policy,
@@ -151,7 +152,15 @@ export function weighChange(next: Snapshot, { base, hosts, parts }: SnapshotChan
 }
 
 export function weightOf(
-  { routes, hostSettings = NO_SETTINGS, filterSets, policies, upstreams, certificates }: Snapshot,
+  {
+    routes,
+    hostSettings = NO_SETTINGS,
+    filterSets,
+    policies,
+    upstreams,
+    credentials,
+    certificates,
+  }: Snapshot,
 ): Weight {
   const [ofRoutes, ofUpstreams, ofCertificates] = [
     weightOfRoutes(routes),
@@ -169,11 +178,13 @@ export function weightOf(
       weightOfSettings(hostSettings),
       weightOfParts(filterSets ?? NO_PARTS),
       weightOfParts(policies ?? NO_PARTS),
+      weightOfCredentials(credentials ?? NO_CREDENTIALS),
     ].reduce((sum, { characters }) => sum + characters, 0),
   };
 }
 
 const NO_SETTINGS: readonly HostSettings[] = [];
+const NO_CREDENTIALS: readonly Credentials[] = [];
 const NO_PARTS: readonly (FilterSet | Policy)[] = [];
 
 /** A list that did not change keeps its identity, so a change of endpoints weighs no route again. */
@@ -199,6 +210,16 @@ const weightOfSettings = oncePerList((settings: readonly HostSettings[]) => ({
 const weightOfParts = oncePerList((parts: readonly (FilterSet | Policy)[]) => ({
   characters: parts.reduce(
     (sum, part) => sum + SETTINGS_CHARACTERS + JSON.stringify(part).length,
+    0,
+  ),
+}));
+
+/** Their text, as it is read into a map of each worker. */
+const weightOfCredentials = oncePerList((list: readonly Credentials[]) => ({
+  characters: list.reduce(
+    (sum, { id, users }) =>
+      sum + SETTINGS_CHARACTERS + id.length +
+      (users.kind === "secret" ? 2 * users.text.reveal().length : 0),
     0,
   ),
 }));

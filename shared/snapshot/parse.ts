@@ -142,6 +142,7 @@ function readSnapshot(root: JsonObject, check: ConfigCheck): Snapshot | null {
     filterSets: readList(schema.FILTER_SET, root.filterSets, "$.filterSets", check),
     policies: readList(schema.POLICY, root.policies, "$.policies", check),
     upstreams: readList(schema.UPSTREAM, root.upstreams, "$.upstreams", check),
+    credentials: readList(schema.CREDENTIALS, root.credentials, "$.credentials", check),
     certificates: readList(schema.CERTIFICATE, root.certificates, "$.certificates", check),
   } satisfies Readonly<Record<PartList, unknown>>;
   const known = {
@@ -212,6 +213,7 @@ const PARTS = [
   schema.FILTER_SET,
   schema.POLICY,
   schema.UPSTREAM,
+  schema.CREDENTIALS,
   schema.CERTIFICATE,
 ] as const;
 

@@ -385,6 +385,25 @@ export const CERTIFICATE = object({
   origin: ORIGIN,
 });
 
+/** An htpasswd file; `credentials.ts` says how it begins. */
+const USERS_SECRET = object({
+  kind: Type.Literal("secret"),
+  text: Type.Unsafe<Secret>(Type.String({ minLength: 1, secret: true })),
+});
+
+/** Users and passwords for basic authentication. */
+export const CREDENTIALS = object({
+  /** `<namespace>/<Secret> auth-file`, or `auth-map`. */
+  id: NAME,
+  users: Type.Union([
+    USERS_SECRET,
+    /** Where a Secret of the controller holds it, by its name there. */
+    PEM_FILE,
+    /** It cannot be used: routes with it answer 503. */
+    object({ kind: Type.Literal("missing") }),
+  ]),
+}, { strict: true });
+
 const FORMAT = Type.Literal(2);
 export const DEFAULT_ACTION = Type.Union([FORWARD, REPLY, Type.Null()], { missing: () => null });
 const DEFAULT_CERTIFICATE = Type.Union([NAME, Type.Null()], { missing: () => null });
@@ -413,6 +432,8 @@ export const SNAPSHOT = object({
   policies: Type.Optional(Type.Array(POLICY)),
   /** Sorted by id. */
   upstreams: Type.Array(UPSTREAM, NONE),
+  /** Sorted by id; missing for none. */
+  credentials: Type.Optional(Type.Array(CREDENTIALS)),
   /** Sorted by id. */
   certificates: Type.Array(CERTIFICATE, NONE),
   /** Id of the certificate for names that no other covers; null refuses them. */

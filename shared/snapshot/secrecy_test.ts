@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { inspect } from "node:util";
 import { Random } from "../../tests/fuzz/random.ts";
+import { secretFileName } from "../credentials/credentials.ts";
 import { Content } from "../stream/content.ts";
 import { ReceivedContent } from "../stream/received.ts";
 import { readUpdate } from "../stream/messages.ts";
@@ -78,6 +79,10 @@ const WHOLE = {
     balance: "round-robin",
     grpcWeb: true,
   }],
+  credentials: [{
+    id: "a/users auth-file",
+    users: { kind: "secret", text: `#pingress a/users auth-file 1\nann:{PLAIN}${MARK}\n` },
+  }],
   certificates: [{
     id: "c",
     hosts: ["a.test"],
@@ -130,7 +135,7 @@ Deno.test("a key in its field is redacted everywhere, and available where reveal
 });
 
 Deno.test("a key in place of any other value or as a field of any object appears in no problem", () => {
-  const places = placesOf(WHOLE).filter((place) => place.at(-1) !== "pem");
+  const places = placesOf(WHOLE).filter((place) => !["pem", "text"].includes(place.at(-1)!));
   assert.ok(places.length > 80, `${places.length}`);
   for (const place of places) {
     for (const wrong of [KEY, [KEY], { pem: KEY }]) {
@@ -176,4 +181,26 @@ Deno.test("equal content has the same id, in any order of its fields", () => {
   assert.match(id, /^[0-9a-f]{32}$/);
   assert.equal(contentId(FILTER_SET, { filters: [{ remove: spec.remove, kind: spec.kind }] }), id);
   assert.notEqual(contentId(FILTER_SET, { filters: [{ ...spec, remove: ["y"] }] }), id);
+});
+
+Deno.test("a password changes no hash and no name, and its version changes both", () => {
+  const hashesOf = (file: string, revision: string) => {
+    const text = `#pingress a/users auth-file ${revision}\n${file}`;
+    const credentials = [{ id: "a/users auth-file", users: { kind: "secret", text } }];
+    const { snapshot, problems } = parseSnapshot(JSON.stringify({ ...WHOLE, credentials }));
+    assert.deepEqual(problems, []);
+    const content = Content.of(snapshot!);
+    const read = readUpdate(wholeLine(content).trimEnd());
+    assert.ok(read.ok && read.message.kind === "snapshot");
+    const taken = new ReceivedContent().take(read.message);
+    assert.ok(taken.ok, taken.ok ? "" : taken.reason);
+    const [{ users }] = taken.snapshot.credentials!;
+    assert.ok(users.kind === "secret" && users.text.reveal() === text);
+    return [content.hash, secretFileName(text)];
+  };
+  const one = hashesOf("ann:{PLAIN}a\n", "1");
+  assert.deepEqual(hashesOf("ann:{PLAIN}b\n", "1"), one);
+  const other = hashesOf("ann:{PLAIN}a\n", "2");
+  assert.notEqual(other[0], one[0]);
+  assert.notEqual(other[1], one[1]);
 });

@@ -8,6 +8,7 @@ import { plainSet, type PublishedSet } from "./published_set.ts";
 import * as schema from "./schema.ts";
 import type {
   Certificate,
+  Credentials,
   FilterSet,
   HostSettings,
   Listener,
@@ -35,6 +36,7 @@ export function serialiseSnapshot(snapshot: Snapshot, options: SerialiseOptions)
     filterSets: filterSetText,
     policies: policyText,
     upstreams: upstreamText,
+    credentials: options.revealKeys ? credentialsText : credentialsTextWithoutUsers,
     certificates: options.revealKeys ? certificateText : KEYLESS.of,
   };
   // Joined once, as each text of megabytes on the way is garbage that is collected late.
@@ -98,6 +100,15 @@ export const hostSettingsText = HOST_SETTINGS.of;
 /** The JSON of a certificate with its key, for a destination that may hold it; made anew each time. */
 export function certificateText(certificate: Certificate): string {
   return nodeText(schema.CERTIFICATE, certificate, { revealKeys: true });
+}
+
+/** As for certificates. */
+export function credentialsText(credentials: Credentials): string {
+  return nodeText(schema.CREDENTIALS, credentials, { revealKeys: true });
+}
+
+function credentialsTextWithoutUsers(credentials: Credentials): string {
+  return nodeText(schema.CREDENTIALS, credentials);
 }
 
 /** The JSON of a version. */

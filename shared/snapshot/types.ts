@@ -36,6 +36,7 @@ export interface EndpointList extends Of<typeof schema.ENDPOINT_LIST> {}
 export interface DnsName extends Of<typeof schema.DNS_NAME> {}
 export interface Endpoint extends Of<typeof schema.ENDPOINT> {}
 export interface Certificate extends Of<typeof schema.CERTIFICATE> {}
+export interface Credentials extends Of<typeof schema.CREDENTIALS> {}
 export interface PemText extends Of<typeof schema.PEM_TEXT> {}
 export interface PemSecret extends Of<typeof schema.PEM_SECRET> {}
 export interface PemFile extends Of<typeof schema.PEM_FILE> {}

@@ -90,7 +90,7 @@ export class Content implements Sections {
 }
 
 function partUnits(list: PartList, snapshot: Snapshot, before: Content | undefined) {
-  const { section, text } = PART_LIST[list];
+  const { section, text, hashed = text } = PART_LIST[list];
   const parts: readonly { readonly id: string }[] = snapshot[list] ?? [];
   if (before !== undefined && (before.snapshot[list] ?? []) === parts) return before.parts[list];
   const known: readonly PartUnit<{ readonly id: string }>[] | undefined = before?.parts[list];
@@ -98,7 +98,7 @@ function partUnits(list: PartList, snapshot: Snapshot, before: Content | undefin
     parts.map(byId),
     known,
     ORDER.part,
-    (id, part) => unitHash(section, id, text(part as never)),
+    (id, part) => unitHash(section, id, hashed(part as never)),
   );
 }
 

@@ -6,13 +6,15 @@ import type { TSchema } from "typebox";
 import * as schema from "../snapshot/schema.ts";
 import {
   certificateText,
+  credentialsText,
   filterSetText,
   hostSettingsText,
   listenerText,
   policyText,
   upstreamText,
 } from "../snapshot/serialise.ts";
-import type { PartList } from "../snapshot/types.ts";
+import { secretFileName, withoutUsers } from "../credentials/credentials.ts";
+import type { Credentials, PartList } from "../snapshot/types.ts";
 import type { PartSection } from "./unit.ts";
 
 export type { PartList, PartOf } from "../snapshot/types.ts";
@@ -25,6 +27,7 @@ export const PART_LISTS = Object.keys(
     filterSets: true,
     policies: true,
     upstreams: true,
+    credentials: true,
     certificates: true,
   } satisfies Readonly<Record<PartList, true>>,
 ) as readonly PartList[];
@@ -42,6 +45,10 @@ interface PartListSpec {
   readonly schema: TSchema;
   /** The JSON of a part; with its key, where it has one. */
   readonly text: (part: never) => string;
+  /** What of that is hashed, where it is not all. */
+  readonly hashed?: (part: never) => string;
+  /** The same of a part that has come, and has not been read. */
+  readonly hashedRaw?: (part: object) => object;
   /** Whether snapshots and messages leave the list out where it is empty. */
   readonly isOptional: boolean;
 }
@@ -77,6 +84,14 @@ export const PART_LIST: OfLists<PartListSpec> = {
     text: upstreamText,
     isOptional: false,
   },
+  credentials: {
+    section: "credentials",
+    schema: schema.CREDENTIALS,
+    text: credentialsText,
+    hashed: (credentials: Credentials) => credentialsText(withoutUsers(credentials)),
+    hashedRaw: withoutRawUsers,
+    isOptional: true,
+  },
   certificates: {
     section: "certificate",
     schema: schema.CERTIFICATE,
@@ -84,3 +99,12 @@ export const PART_LIST: OfLists<PartListSpec> = {
     isOptional: false,
   },
 };
+
+/** As `withoutUsers`. */
+function withoutRawUsers(part: object): object {
+  const { users } = part as { readonly users?: unknown };
+  if (typeof users !== "object" || users === null) return part;
+  const { kind, text } = users as { readonly kind?: unknown; readonly text?: unknown };
+  if (kind !== "secret" || typeof text !== "string") return part;
+  return { ...part, users: { kind: "file", path: secretFileName(text) } };
+}

@@ -55,6 +55,11 @@ const ENVELOPE = new Set([
 const ANY: Ids = { has: () => true };
 const ANYTHING: KnownIds = { upstreams: ANY, filterSets: ANY, policies: ANY, listeners: ANY };
 
+/** Of sections of which not all is hashed. */
+const HASHED = new Map(
+  Object.values(PART_LIST).map(({ section, hashedRaw }) => [section as Section, hashedRaw]),
+);
+
 /** The units of one section, in the order in which they came; a wrong list is refused. */
 export function rawUnits(
   list: unknown,
@@ -88,7 +93,8 @@ function rawUnit(
   check: ConfigCheck,
 ): RawUnit | null {
   try {
-    return { key, value, path, hash: unitHash(section, key, JSON.stringify(value)) };
+    const hashed = HASHED.get(section)?.(value) ?? value;
+    return { key, value, path, hash: unitHash(section, key, JSON.stringify(hashed)) };
   } catch {
     return check.refuse(path, "it is nested too deeply", "write it as a controller does");
   }

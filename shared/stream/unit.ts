@@ -17,6 +17,7 @@ export type PartSection =
   | "filter set"
   | "policy"
   | "upstream"
+  | "credentials"
   | "certificate";
 
 export type Section = "host" | PartSection | "rest";

@@ -31,8 +31,10 @@ const OPTIONS: TranslateOptions = {
 
 /** What each of them needs beside it; the paths are closed by that one. */
 const MAIN: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  "auth-realm": { "auth-type": "basic" },
-  "auth-secret-type": { "auth-secret": "users" },
+  "auth-realm": { "auth-type": "basic", "auth-secret": "users" },
+  "auth-secret": { "auth-type": "basic" },
+  "auth-secret-type": { "auth-type": "basic", "auth-secret": "users" },
+  "auth-type": { "auth-secret": "users" },
   "limit-allowlist": { "limit-rps": "5" },
   "limit-burst-multiplier": { "limit-rpm": "5" },
   "limit-rate-after": { "limit-rate": "5" },
@@ -117,18 +119,25 @@ function asksForNothing(name: string, value: unknown): boolean {
     case "proxy-ssl-verify-depth":
     case "auth-tls-verify-depth":
     case "auth-tls-pass-certificate-to-upstream":
-    case "satisfy":
     case "ssl-passthrough":
     case "ssl-redirect":
       return /^(false|f|off|0)$/i.test(text);
+    case "satisfy":
+      return /^(false|f|off|0)$/i.test(text) || text === "any" || text === "all";
     default:
       return false;
   }
 }
 
-/** Whether a filter of the route does what a list of networks asks for. */
+/** Whether a filter of the route asks for a login, or does what a list of networks asks for. */
 function isEnforced(name: string, value: unknown, filter: FilterSpec | undefined): boolean {
-  if (!name.endsWith("-source-range") || filter?.kind !== "access") return false;
+  if (filter?.kind !== "access") return false;
+  if (name === "auth-type") return String(value).trim() === "basic" && filter.basic !== undefined;
+  if (name === "auth-secret") {
+    const secret = String(value).trim().replace(/^default\//, "");
+    return filter.basic?.credentials.split(" ")[0] === `default/${secret}`;
+  }
+  if (!name.endsWith("-source-range")) return false;
   const parts = String(value).trim().split(",").map((part) => part.trim());
   const networks = name.startsWith("deny") ? filter.deny : filter.allow;
   const isList = parts.every((part) => isIP(part.split("/")[0]) !== 0);

@@ -16,6 +16,7 @@ import { ClientHelloReader } from "../../proxy/listen/client_hello.ts";
 import { asciiBytes, Fields, fieldsOf, latin1, writeLatin1 } from "../../proxy/http/fields.ts";
 import { splitList } from "../../proxy/http/field_values.ts";
 import { TextBody } from "../../proxy/filters/grpc_web_body.ts";
+import { basicCheck } from "../../proxy/filters/access/basic.ts";
 import { isGrpcWeb } from "../../proxy/filters/grpc_web.ts";
 import { maxForwards } from "../../proxy/filters/max_forwards.ts";
 import { answerOf, valuesOf } from "../../proxy/filters/access/answer.ts";
@@ -143,6 +144,10 @@ const TEXTS: Readonly<
   "shared/path/decoded_path.ts decodedRoutePath": [[["/", ""]], decodedRoutePath],
   "shared/path/decoded_path.ts escapedPath": [[["/", ""]], escapedPath],
   "shared/path/requested_url.ts parseRequestedHeader": [[["a: ", ""]], parseRequestedHeader],
+  "proxy/filters/access/basic.ts basicCheck": [
+    [["Basic ", ""], ["Basic ", "=="], ["basic  ", "="]],
+    (text) => askWithLogin(text),
+  ],
   "shared/path/requested_url.ts isToken": [[["a", "a"]], isToken],
   "proxy/http/fields.ts fieldsOf": [[["a", "a"]], (text) => {
     try {
@@ -152,6 +157,15 @@ const TEXTS: Readonly<
     }
   }],
 };
+
+const LOGINS = { verify: () => false };
+
+function askWithLogin(text: string): unknown {
+  const check = basicCheck({ credentials: "x", realm: "" }, { loginsOf: () => LOGINS });
+  const fields = { find: (_: number, from = 0) => from === 0 ? 0 : -1, value: () => text };
+  const x = { request: { fields }, client: {}, record: { clientAddress: "10.0.0.1" } };
+  return check.check(x as unknown as Exchange);
+}
 
 export const CLIENT_PARSERS: readonly Parser[] = [
   textParser({

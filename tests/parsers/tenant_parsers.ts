@@ -2,6 +2,9 @@
  * Parsers of what tenants write into objects: text of annotations, hosts, paths and Secrets. In:
  * nothing. Out: rows of the table. Lists have a file of their own, `tenant_lists.ts`.
  */
+import { credentialsOf, secretFileName } from "../../shared/credentials/credentials.ts";
+import { readHtpasswd } from "../../shared/credentials/htpasswd.ts";
+import { readCredentialsId } from "../../controller/translate/model/credentials_name.ts";
 import { parseHostPattern } from "../../shared/host/host_pattern.ts";
 import { readChain, readKeyPair } from "../../shared/key_pair.ts";
 import { MAX_ROUTE_PATH, readRoutePath } from "../../shared/snapshot/route_path.ts";
@@ -160,6 +163,28 @@ const TEXTS: Readonly<Record<string, TextReader>> = {
   "shared/snapshot/route_path.ts readRoutePath": [
     PATH_BYTES,
     (text) => readRoutePath("Prefix", text),
+  ],
+  "shared/credentials/htpasswd.ts readHtpasswd": [
+    1024 * 1024,
+    readHtpasswd,
+    ["a:", "\n"],
+    ["a:{SSHA}", "="],
+    ["a:$5$rounds=", "$"],
+    [":", ""],
+  ],
+  "shared/credentials/credentials.ts credentialsOf": [
+    1024 * 1024,
+    (text) => credentialsOf("a/b auth-file", "1", text),
+  ],
+  "shared/credentials/credentials.ts secretFileName": [
+    1024 * 1024,
+    secretFileName,
+    ["#pingress ", "\n"],
+  ],
+  "controller/translate/model/credentials_name.ts readCredentialsId": [
+    512,
+    readCredentialsId,
+    ["a/", " auth-file"],
   ],
   "controller/translate/ingress/path.ts readPath": [
     MAX_ROUTE_PATH,
@@ -341,6 +366,8 @@ export const TENANT_PARSERS: readonly Parser[] = [
   textParser({
     name: "all annotations of ingress-nginx",
     functions: [
+      "controller/translate/annotations/nginx/access.ts readAccess",
+      "controller/translate/annotations/nginx/access.ts readAccessRefusals",
       "controller/translate/annotations/nginx/annotations.ts reportNginxAnnotations",
       "controller/translate/annotations/nginx/backend_wish.ts readBackendWish",
       "controller/translate/annotations/nginx/backend_wish.ts readFallback",

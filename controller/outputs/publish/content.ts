@@ -2,13 +2,14 @@
  * What a snapshot says, apart from when it was made. In: snapshots. Out: their keys apart from the
  * rest, and whether two of them mean the same. Pure.
  */
+import { withoutUsers } from "../../../shared/credentials/credentials.ts";
 import { sha256Of } from "../../../shared/snapshot/published_set.ts";
 import type { Certificate, Snapshot, SnapshotVersion } from "../../../shared/snapshot/types.ts";
 import { serialiseSnapshot } from "../../../shared/snapshot/serialise.ts";
 import type { Secret } from "../../../shared/redacted.ts";
 
 export interface Keyless {
-  /** With each private key as a file, whose name is the sha256 of its PEM. */
+  /** With each private key, and each file of users, as a file by its `secretFileName`. */
   readonly snapshot: Snapshot;
   /** The keys, by that name, in its order. */
   readonly keys: ReadonlyMap<string, Secret>;
@@ -24,8 +25,17 @@ export function withoutKeys(snapshot: Snapshot): Keyless {
     keys.set(keyless.path, key.pem);
     return keyless.certificate;
   });
+  const credentials = snapshot.credentials?.map((one) => {
+    const keyless = withoutUsers(one);
+    const { users } = keyless;
+    if (users.kind === "file" && one.users.kind === "secret") keys.set(users.path, one.users.text);
+    return keyless;
+  });
   const sorted = [...keys].sort(([a], [b]) => a < b ? -1 : 1);
-  return { snapshot: { ...snapshot, certificates }, keys: new Map(sorted) };
+  return {
+    snapshot: { ...snapshot, ...(credentials === undefined ? {} : { credentials }), certificates },
+    keys: new Map(sorted),
+  };
 }
 
 interface KeylessCertificate {

@@ -167,6 +167,7 @@ function isAlikeButEndpoints(a: Snapshot, b: Snapshot): boolean {
     isSameList(a.hostSettings ?? [], b.hostSettings ?? []) &&
     isSameList(a.filterSets ?? [], b.filterSets ?? []) &&
     isSameList(a.policies ?? [], b.policies ?? []) &&
+    isSameList(a.credentials ?? [], b.credentials ?? []) &&
     a.defaultCertificate === b.defaultCertificate && a.loopMark === b.loopMark &&
     isSameList(a.denied ?? [], b.denied ?? []) &&
     isSamePart(a.defaultAction, b.defaultAction) &&

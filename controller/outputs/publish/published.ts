@@ -15,9 +15,11 @@ import {
   type PublishedSet,
   sha256Of,
 } from "../../../shared/snapshot/published_set.ts";
+import { secretFileName } from "../../../shared/credentials/credentials.ts";
 import { Redacted, type Secret } from "../../../shared/redacted.ts";
 import {
   type Certificate,
+  type Credentials,
   type Snapshot,
   SNAPSHOT_FORMAT,
   type SnapshotVersion,
@@ -128,7 +130,13 @@ export class PublishedReader {
     }
     const keys = new Map(secrets.flatMap((secret) => [...this.#keysOf(secret)]));
     const missing = set.keys.filter((hash) => !keys.has(hash));
-    const whole = { ...snapshot, certificates: withKeys(snapshot.certificates, keys) };
+    const whole = {
+      ...snapshot,
+      ...(snapshot.credentials === undefined
+        ? {}
+        : { credentials: withUsers(snapshot.credentials, keys) }),
+      certificates: withKeys(snapshot.certificates, keys),
+    };
     const { version } = snapshot;
     if (missing.length > 0) {
       const problem = `Secrets lack ${missing.length} of ${set.keys.length} private keys`;
@@ -153,7 +161,8 @@ export function keysOf({ metadata, data }: LiveSecret): Map<string, Secret> {
   for (const [hash, value] of Object.entries(data ?? {})) {
     if (!isSha256(hash)) continue;
     const pem = Buffer.from(value, "base64");
-    if (sha256Of(pem) === hash) keys.set(hash, new Redacted(pem.toString()));
+    const text = pem.toString();
+    if (secretFileName(text) === hash) keys.set(hash, new Redacted(text));
   }
   return keys;
 }
@@ -249,6 +258,18 @@ function withKeys(
     if (certificate.key.kind !== "file" || !isSha256(certificate.key.path)) return certificate;
     const pem = keys.get(certificate.key.path);
     return pem === undefined ? [] : { ...certificate, key: { kind: "secret", pem } };
+  });
+}
+
+/** Likewise; who has a filter with credentials that are left out is not admitted. */
+function withUsers(
+  credentials: readonly Credentials[],
+  keys: ReadonlyMap<string, Secret>,
+): Credentials[] {
+  return credentials.flatMap((one) => {
+    if (one.users.kind !== "file") return one;
+    const text = keys.get(one.users.path);
+    return text === undefined ? [] : { id: one.id, users: { kind: "secret", text } };
   });
 }
 

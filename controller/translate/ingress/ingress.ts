@@ -19,6 +19,7 @@ import { type PathReader, readPathEntry, reportShape, unreadPath } from "./path_
 import { recordProblems, type Report } from "../../base/problems.ts";
 import { readBackend } from "./backend.ts";
 import { HostPlaces, RegexPlaces } from "../model/route_place.ts";
+import { readAccessRefusals } from "../annotations/nginx/access.ts";
 import { readBackendWish, readFallback } from "../annotations/nginx/backend_wish.ts";
 import {
   readAuthenticator,
@@ -80,7 +81,11 @@ function readSpec(
   const nginx = new NginxAnnotations(annotations, spec);
   if (isCanary(nginx)) return canary(report);
   const ofAuthenticator = refuseAuthenticator(nginx, namespace);
-  const refusals = [...readRefusals(nginx), ...(ofAuthenticator === null ? [] : [ofAuthenticator])];
+  const refusals = [
+    ...readRefusals(nginx),
+    ...(ofAuthenticator === null ? [] : [ofAuthenticator]),
+    ...readAccessRefusals(nginx, namespace),
+  ];
   const reported = new Set(["backend-protocol", ...refusals.map(({ name }) => name)]);
   reportNginxAnnotations(nginx, reported, report);
   reportExternal(nginx, report);

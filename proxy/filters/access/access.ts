@@ -11,6 +11,7 @@
 import type { FilterSpec } from "../../../shared/snapshot/types.ts";
 import { ProxyError } from "../../errors.ts";
 import type { Body, Exchange, Reply, ResponseHead } from "../../http/message.ts";
+import { basicCheck } from "./basic.ts";
 import { ABSTAINED, type AccessCheck, type Rejection, type Verdict } from "./check.ts";
 import { externalCheck } from "./external.ts";
 import { networksCheck } from "./networks.ts";
@@ -30,11 +31,12 @@ export function access(spec: AccessSpec, services: AccessServices): AccessFilter
 
 /** In nginx's order. */
 function checksOf(
-  { deny, allow, external }: AccessSpec,
+  { deny, allow, basic, external }: AccessSpec,
   services: AccessServices,
 ): readonly AccessCheck[] {
   const checks: AccessCheck[] = [];
   if (deny !== undefined || allow !== undefined) checks.push(networksCheck(deny ?? [], allow));
+  if (basic !== undefined) checks.push(basicCheck(basic, services));
   if (external !== undefined) checks.push(externalCheck(external, services));
   return checks;
 }

@@ -4,6 +4,7 @@
  */
 import type { Fields } from "../../http/fields.ts";
 import type { Exchange } from "../../http/message.ts";
+import type { Logins } from "../passwords/credential_store.ts";
 import type { ResponseCache } from "./response_cache.ts";
 
 /** A request without a body that is sent for another one. */
@@ -31,15 +32,6 @@ export interface Subresponse {
   readonly fields: Fields;
 }
 
-export interface Login {
-  /** Id of the credentials of a snapshot that it must be among. */
-  readonly credentials: string;
-  readonly user: string;
-  readonly password: string;
-  /** The client's address: each may have only so many logins verified at a time. */
-  readonly client: string;
-}
-
 export interface AccessServices {
   /** Rejects with a ProxyError where there is no response. Its body is dropped. */
   readonly subrequest?: (x: Exchange, subrequest: Subrequest) => Promise<Subresponse>;
@@ -47,9 +39,6 @@ export interface AccessServices {
   readonly isSubrequest?: (x: Exchange) => boolean;
   /** Of all routes of a worker. */
   readonly authCache?: ResponseCache;
-  /**
-   * Whether a login is right; without a promise where that is known. Throws or rejects with a
-   * ProxyError where the credentials are missing, or where too many logins are being verified.
-   */
-  readonly verifyLogin?: (login: Login) => boolean | Promise<boolean>;
+  /** As `CredentialStore.loginsOf`. */
+  readonly loginsOf?: (credentials: string) => Logins;
 }

@@ -32,12 +32,12 @@ Deno.test("other annotations have no problem, nor have annotations that are no o
 });
 
 Deno.test("an annotation that adds to another one names it", () => {
-  const realm = `${NGINX_PREFIX}auth-realm`;
-  const [alone] = problemsOf({ [realm]: "x" });
-  assert.match(alone.message, /has no effect without auth-type or auth-secret$/);
-  const [besideType] = problemsOf({ [realm]: "x", [`${NGINX_PREFIX}auth-type`]: "basic" });
-  assert.match(besideType.message, /as auth-type is not supported$/);
-  assert.match(besideType.remedy, /together with auth-type$/);
+  const burst = `${NGINX_PREFIX}limit-burst-multiplier`;
+  const [alone] = problemsOf({ [burst]: "5" });
+  assert.match(alone.message, /has no effect without limit-connections or limit-rps or limit-rpm$/);
+  const [besideRate] = problemsOf({ [burst]: "5", [`${NGINX_PREFIX}limit-rpm`]: "5" });
+  assert.match(besideRate.message, /as limit-rpm is not supported$/);
+  assert.match(besideRate.remedy, /together with limit-rpm$/);
 });
 
 Deno.test("an alias beside its newer name is reported as without effect", () => {

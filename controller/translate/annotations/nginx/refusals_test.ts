@@ -39,7 +39,7 @@ const CASES: readonly (readonly [what: string, values: Values, closes: readonly 
   ],
   ["a value that is not a string", { "auth-url": ["https://auth/"] }, ["auth-url"]],
   ["a URL that is none", { "auth-url": "off" }, ["auth-url"]],
-  ["a Secret of the name off", { "auth-secret": "off" }, ["auth-secret"]],
+  ["a Secret of the name off", { "auth-tls-secret": "off" }, ["auth-tls-secret"]],
   ["a list of networks that is a word", { "denylist-source-range": "false" }, [
     "denylist-source-range",
   ]],

@@ -1,5 +1,5 @@
 /** Annotations about who may send requests at all: lists of networks, and how checks combine. */
-import { type Group, NOT_YET, row } from "./row.ts";
+import { type Group, HONOURED, NOT_YET, row } from "./row.ts";
 import { BOOL, NETWORKS, oneOf } from "./value.ts";
 
 export const ACCESS = {
@@ -31,7 +31,7 @@ export const ACCESS = {
     value: oneOf(["all", "any"]),
     invalid: "close",
     protects: true,
-    verdict: NOT_YET,
+    verdict: HONOURED,
     does: "requires all of, or any of, access lists, basic and external authentication",
   }),
   "enable-global-auth": row({

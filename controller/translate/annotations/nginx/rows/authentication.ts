@@ -3,7 +3,7 @@ import { AUTH_URL, CACHE_TIMES, COPIED_HEADERS, REQUEST_TEXT, SIGNIN_URL } from 
 import { always, differs, type Group, HONOURED, NOT_YET, row } from "./row.ts";
 import { BOOL, int, LINE, objectName, oneOf, SECONDS, text } from "./value.ts";
 
-const BASIC = { scope: "path", invalid: "close", protects: true, verdict: NOT_YET } as const;
+const BASIC = { scope: "path", invalid: "close", protects: true, verdict: HONOURED } as const;
 const BESIDE_TYPE = { ...BASIC, beside: ["auth-type", "auth-secret"] } as const;
 const EXTERNAL = { scope: "path", invalid: "close", protects: true } as const;
 const BESIDE_URL = { ...EXTERNAL, beside: ["auth-url"] } as const;
@@ -12,13 +12,20 @@ export const BASIC_AUTHENTICATION = {
   "auth-type": row({
     ...BASIC,
     risk: "Low",
-    value: oneOf(["basic", "digest"]),
+    value: oneOf(["basic"]),
+    verdict: differs(
+      '"digest" is not supported, so its paths answer 503; a value must be the whole word',
+    ),
     does: "requires a user and password of auth-secret",
   }),
   "auth-secret": row({
     ...BASIC,
     risk: "Medium",
     value: objectName("Secret"),
+    verdict: differs(
+      "without auth-type, the paths answer 503 in place of being open; a file has at most 256 KiB, " +
+        "and those of a namespace 1 MiB",
+    ),
     does: "names the Secret with users and passwords",
   }),
   "auth-secret-type": row({

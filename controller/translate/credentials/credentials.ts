@@ -1,0 +1,227 @@
+/**
+ * Users and passwords for basic authentication. In: sources whose filters name credentials, and Secrets.
+ * Out: the credentials for the snapshot, each once, with a problem for those that cannot be used. Their
+ * routes stay, and answer 503 until the Secret is there.
+ *
+ * https://kubernetes.github.io/ingress-nginx/examples/auth/basic/
+ */
+import { Buffer } from "node:buffer";
+import { readHtpasswd } from "../../../shared/credentials/htpasswd.ts";
+import { credentialsOf } from "../../../shared/credentials/credentials.ts";
+import type { Credentials, FilterSpec } from "../../../shared/snapshot/types.ts";
+import { asObject, fieldOf, quote } from "../../base/json.ts";
+import { differenceOf } from "../../base/memo.ts";
+import type { ProblemList } from "../../base/problems.ts";
+import { compareText } from "../../base/text_order.ts";
+import { readSecretValue } from "../certificates/certificate.ts";
+import type { SecretModel } from "../certificates/certificate_source.ts";
+import { type CredentialsName, readCredentialsId } from "../model/credentials_name.ts";
+import type { Source } from "../model/source.ts";
+import { settingsOf } from "../model/source_settings.ts";
+
+/** Bytes of one file: some four thousand users. */
+const MAX_FILE = 256 * 1024;
+
+/** Bytes of all files of one namespace; the Secrets that carry them are shared by all. */
+const MAX_NAMESPACE = 1024 * 1024;
+
+const REMEDY = {
+  "auth-file": "Store an htpasswd file as the key auth (kubectl create secret generic NAME " +
+    "--from-file=auth)",
+  "auth-map": "Store a key for each user, with the hash of the password as its value",
+} as const;
+
+/** What one Secret gives. */
+interface Reading {
+  readonly credentials: Credentials;
+  readonly bytes: number;
+  /** Why it cannot be used, a clause; null where it can. */
+  readonly fault: string | null;
+  /** Lines, or keys, that are of no use. */
+  readonly broken: readonly number[];
+}
+
+export class CredentialsReader {
+  #sources: readonly Source[] = [];
+  /** By id. */
+  readonly #users = new Map<string, Set<Source>>();
+  readonly #readings = new WeakMap<SecretModel, Map<string, Reading>>();
+  /** The very same list where nothing has changed. */
+  #last: readonly Credentials[] = [];
+
+  read(
+    sources: readonly Source[],
+    secrets: ReadonlyMap<string, SecretModel>,
+    problems: ProblemList,
+  ): readonly Credentials[] {
+    this.#follow(sources);
+    const list: Credentials[] = [];
+    const used = new Map<string, number>();
+    for (const id of [...this.#users.keys()].sort(compareText)) {
+      const name = readCredentialsId(id);
+      if (name === null) continue;
+      const reading = this.#readingOf(id, name, secrets);
+      const bytes = (used.get(name.namespace) ?? 0) + reading.bytes;
+      const isOver = reading.fault === null && bytes > MAX_NAMESPACE;
+      const fault = isOver
+        ? `the password files of namespace ${name.namespace} have more than ${MAX_NAMESPACE} bytes`
+        : reading.fault;
+      if (fault === null) used.set(name.namespace, bytes);
+      list.push(fault === null ? reading.credentials : missing(id));
+      for (const source of this.#users.get(id)!) {
+        report(source, name, fault, reading.broken, problems);
+      }
+    }
+    const isSame = list.length === this.#last.length &&
+      list.every((one, i) => isSameCredentials(one, this.#last[i]));
+    return isSame ? this.#last : this.#last = list;
+  }
+
+  #follow(sources: readonly Source[]): void {
+    const { removed, added } = differenceOf(this.#sources, sources);
+    this.#sources = sources;
+    for (const source of removed) {
+      for (const id of idsOf(source)) {
+        const users = this.#users.get(id);
+        users?.delete(source);
+        if (users?.size === 0) this.#users.delete(id);
+      }
+    }
+    for (const source of added) {
+      for (const id of idsOf(source)) {
+        const users = this.#users.get(id);
+        if (users === undefined) this.#users.set(id, new Set([source]));
+        else users.add(source);
+      }
+    }
+  }
+
+  #readingOf(
+    id: string,
+    name: CredentialsName,
+    secrets: ReadonlyMap<string, SecretModel>,
+  ): Reading {
+    const secret = secrets.get(`${name.namespace}/${name.name}`);
+    if (secret === undefined) {
+      const fault = `there is no Secret ${name.name} in namespace ${name.namespace}`;
+      return { credentials: missing(id), bytes: 0, fault, broken: [] };
+    }
+    let known = this.#readings.get(secret);
+    if (known === undefined) this.#readings.set(secret, known = new Map());
+    let reading = known.get(id);
+    if (reading === undefined) known.set(id, reading = readingOf(id, name, secret));
+    return reading;
+  }
+}
+
+function readingOf(id: string, { name, kind }: CredentialsName, { object }: SecretModel): Reading {
+  const refused = (why: string): Reading => {
+    const fault = `Secret ${name} cannot be used: ${why}`;
+    return { credentials: missing(id), bytes: 0, fault, broken: [] };
+  };
+  const type = fieldOf(object, "type");
+  if (typeof type === "string" && type.startsWith("kubernetes.io/")) {
+    return refused(`it is of type ${quote(type)}, and not Opaque`);
+  }
+  const file = kind === "auth-file" ? valueOf(object, "auth") : mapOf(object);
+  if (!file.ok) return refused(file.message);
+  const { text } = file;
+  if (text.length > MAX_FILE) return refused(`it has more than ${MAX_FILE} bytes`);
+  const { hashes, broken } = readHtpasswd(text);
+  // Nothing else of the Secret leaves it: somebody may have named one with a private key.
+  const lines = [...hashes].flatMap(([user, hash]) => hash === null ? [] : `${user}:${hash}\n`);
+  if (lines.length === 0) return refused("it has no user whose password can be verified");
+  const metadata = fieldOf(object, "metadata");
+  const revision = [fieldOf(metadata, "uid"), fieldOf(metadata, "resourceVersion")]
+    .map((part) => typeof part === "string" && /^[-\w.]{1,128}$/.test(part) ? part : "")
+    .join(".");
+  return {
+    credentials: credentialsOf(id, revision, lines.join("")),
+    bytes: text.length,
+    fault: null,
+    broken,
+  };
+}
+
+type Value =
+  | { readonly ok: true; readonly text: string }
+  | { readonly ok: false; readonly message: string };
+
+/** A character for each byte. */
+function valueOf(secret: object, key: string): Value {
+  const reading = readSecretValue(secret, key);
+  if (!reading.ok) return { ok: false, message: reading.message };
+  const { field, text } = reading;
+  // `stringData` is text, of which the API server makes UTF-8.
+  return { ok: true, text: field.startsWith("stringData") ? latin1Of(text) : text };
+}
+
+function latin1Of(text: string): string {
+  return Buffer.from(text).toString("latin1");
+}
+
+/** A line for each key, in their order: a value that ends its line would make other users. */
+function mapOf(secret: object): Value {
+  const keys = ["data", "stringData"].flatMap((field) =>
+    Object.keys(asObject(fieldOf(secret, field)) ?? {})
+  );
+  const lines: string[] = [];
+  for (const key of [...new Set(keys)].sort(compareText)) {
+    const value = valueOf(secret, key);
+    const hash = value.ok ? value.text.replace(/[\r\n]{1,2}$/, "") : "";
+    lines.push(/[\r\n:]/.test(key) || /[\r\n]/.test(hash) ? ":" : `${latin1Of(key)}:${hash}`);
+  }
+  return lines.length === 0
+    ? { ok: false, message: "it has no keys" }
+    : { ok: true, text: `${lines.join("\n")}\n` };
+}
+
+function missing(id: string): Credentials {
+  return { id, users: { kind: "missing" } };
+}
+
+function report(
+  { identity }: Source,
+  { namespace, name, kind, field }: CredentialsName,
+  fault: string | null,
+  broken: readonly number[],
+  problems: ProblemList,
+): void {
+  const about = problems.about(identity.ref);
+  if (fault !== null) {
+    about.error(field, {
+      reason: "CredentialsMissing",
+      message: `${fault}, so requests get 503`,
+      remedy: `${REMEDY[kind].replace("NAME", name)} in Secret ${namespace}/${name}`,
+    });
+    return;
+  }
+  if (broken.length === 0) return;
+  const shown = broken.slice(0, 10).join(", ") + (broken.length > 10 ? " and more" : "");
+  const [what, remedy] = kind === "auth-file"
+    ? [`lines ${shown}`, "Write user:hash with a hash of htpasswd, of bcrypt with a cost up to 14"]
+    : [
+      `keys ${shown}, in the order of their names,`,
+      "Write a hash of htpasswd, of bcrypt with a cost up to 14",
+    ];
+  about.warning(field, {
+    reason: "CredentialsInvalid",
+    message: `${what} of Secret ${name} cannot be used, so their users are not admitted`,
+    remedy,
+  });
+}
+
+function idsOf(source: Source): string[] {
+  const ids = settingsOf(source).flatMap(({ filterSet }) =>
+    (filterSet?.filters ?? []).flatMap((filter) => credentialsIn(filter) ?? [])
+  );
+  return [...new Set(ids)];
+}
+
+function credentialsIn(filter: FilterSpec): string | null {
+  return filter.kind === "access" ? filter.basic?.credentials ?? null : null;
+}
+
+function isSameCredentials(a: Credentials, b: Credentials): boolean {
+  return a === b || (a.id === b.id && a.users.kind === "missing" && b.users.kind === "missing");
+}

@@ -1,0 +1,76 @@
+/**
+ * Basic authentication (RFC 7617). In: the id of credentials, a realm, and requests. Out: those with a
+ * login of the credentials are admitted; others are asked for one with 401.
+ */
+import { Buffer } from "node:buffer";
+import { timingSafeEqual } from "node:crypto";
+import { ProxyError } from "../../errors.ts";
+import { AUTHORIZATION } from "../../http/fields.ts";
+import type { Client, Exchange } from "../../http/message.ts";
+import { type Logins, MAX_LOGIN } from "../passwords/credential_store.ts";
+import type { AccessCheck, Verdict } from "./check.ts";
+import type { AccessServices } from "./services.ts";
+
+/** The header that a connection was admitted with last; hashing it again costs more than the request. */
+interface Admitted {
+  readonly logins: Logins;
+  readonly value: Buffer;
+}
+
+export function basicCheck(
+  { credentials, realm }: { readonly credentials: string; readonly realm: string },
+  { loginsOf }: AccessServices,
+): AccessCheck {
+  if (loginsOf === undefined) throw new Error("nobody verifies passwords here");
+  const unauthorized = new ProxyError("unauthorized", undefined, {
+    challenge: `Basic realm="${realm.replace(/["\\]/g, "\\$&")}"`,
+  });
+  const admitted = new WeakMap<Client, Admitted>();
+  return {
+    // As in ingress-nginx, it is for the proxy, and no backend sees it.
+    admitted: ({ request: { fields } }) => {
+      for (let i = fields.find(AUTHORIZATION); i !== -1; i = fields.find(AUTHORIZATION, i)) {
+        fields.drop(i);
+      }
+    },
+    check: (x): Verdict | Promise<Verdict> => {
+      // Throws where there are none, whatever the request has.
+      const logins = loginsOf(credentials);
+      const value = authorizationOf(x);
+      if (value === null) return unauthorized;
+      const bytes = Buffer.from(value, "latin1");
+      const last = admitted.get(x.client);
+      if (last !== undefined && last.logins === logins && isSame(last.value, bytes)) return null;
+      const login = loginIn(value);
+      if (login === null) return unauthorized;
+      const verdict = (isRight: boolean) => {
+        if (!isRight) return unauthorized;
+        admitted.set(x.client, { logins, value: bytes });
+        return null;
+      };
+      const isRight = logins.verify({ ...login, client: x.record.clientAddress });
+      return isRight instanceof Promise ? isRight.then(verdict) : verdict(isRight);
+    },
+  };
+}
+
+/** Null for none, and for more than one: whichever is meant, a backend might read another. */
+function authorizationOf({ request: { fields } }: Exchange): string | null {
+  const at = fields.find(AUTHORIZATION);
+  if (at === -1 || fields.find(AUTHORIZATION, at + 1) !== -1) return null;
+  return fields.value(at);
+}
+
+/** User and password, a character for each byte; null where the header is of another kind. */
+function loginIn(value: string): { user: string; password: string } | null {
+  if (value.length > MAX_LOGIN) return null;
+  const [, digits] = /^basic +([A-Za-z0-9+/]+={0,2})$/i.exec(value) ?? [];
+  if (digits === undefined) return null;
+  const text = Buffer.from(digits, "base64").toString("latin1");
+  const colon = text.indexOf(":");
+  return colon === -1 ? null : { user: text.slice(0, colon), password: text.slice(colon + 1) };
+}
+
+function isSame(a: Buffer, b: Buffer): boolean {
+  return a.length === b.length && timingSafeEqual(a, b);
+}

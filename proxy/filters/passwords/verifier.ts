@@ -1,0 +1,28 @@
+/**
+ * The thread that compares passwords with hashes. In: checks, by message. Out: for each whether the
+ * password is right. It has no permissions.
+ */
+/// <reference lib="deno.worker" />
+import { isPasswordOf } from "./password_hash.ts";
+
+export interface VerifierRequest {
+  readonly id: number;
+  readonly hash: string;
+  readonly password: string;
+}
+
+export interface VerifierReply {
+  readonly id: number;
+  readonly isRight: boolean;
+}
+
+self.onmessage = async ({ data: { id, hash, password } }: MessageEvent<VerifierRequest>) => {
+  let isRight = false;
+  try {
+    isRight = await isPasswordOf(hash, password);
+  } catch {
+    // A hash that cannot be compared with is nobody's password.
+  }
+  const reply: VerifierReply = { id, isRight };
+  self.postMessage(reply);
+};
