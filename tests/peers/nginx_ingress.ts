@@ -11,6 +11,8 @@ export interface HostedIngress extends AnnotatedIngress {
   readonly host: string;
   /** Whether a certificate names the host. */
   readonly isSecure?: boolean;
+  /** The file that ingress-nginx writes the Secret of auth-secret to. */
+  readonly users?: string;
 }
 
 /** Of HTTPS, as clients know it. */
@@ -69,9 +71,22 @@ function locationBody(ingress: HostedIngress): string {
     `proxy_set_header Host ${JSON.stringify(annotations["upstream-vhost"] ?? "$http_host")}`,
     ...returned(annotations),
     ...toHttps(ingress),
+    ...authenticated(ingress),
     "proxy_pass http://backend",
   ];
   return ` ${directives.join("; ")}; `;
+}
+
+function authenticated({ annotations, users }: HostedIngress): string[] {
+  const { satisfy } = annotations;
+  return [
+    ...(annotations["auth-type"] !== "basic" ? [] : [
+      `auth_basic ${JSON.stringify(annotations["auth-realm"] ?? "")}`,
+      `auth_basic_user_file ${users}`,
+      'proxy_set_header Authorization ""',
+    ]),
+    ...(satisfy === undefined ? [] : [`satisfy ${satisfy}`]),
+  ];
 }
 
 function networks(list: string | undefined): string[] {

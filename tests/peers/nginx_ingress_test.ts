@@ -11,6 +11,7 @@ import { annotatedSnapshot } from "../support/annotated_ingresses.ts";
 import { Backend, Peer, reply, statusOf } from "../support/backend.ts";
 import { TestProxy } from "../support/test_proxy.ts";
 import { certificateFor } from "../support/tls_proxy.ts";
+import { accessCases, LOGINS, PASSWORD_FILE, USERS } from "../support/access_cases.ts";
 import { findNginx, MISSING, Nginx } from "./nginx.ts";
 import { type HostedIngress, HTTPS_PORT, ingressServers } from "./nginx_ingress.ts";
 
@@ -158,5 +159,60 @@ Deno.test("redirects, hosts and access lists of Ingresses are as with ingress-ng
     }
   } finally {
     await nginx.stop();
+  }
+});
+
+/** What a client gets of access, and whether the backend sees its login. */
+async function accessOutcome(port: number, request: string, received: string[]) {
+  received.length = 0;
+  using client = await Peer.connect(port);
+  const answer = await client.ask(request);
+  const [, challenge = null] = /\r\nWWW-Authenticate: ([^\r]*)/i.exec(answer.head) ?? [];
+  const hasLogin = received.map((head) => /\r\nauthorization:/i.test(head));
+  return { status: statusOf(answer), challenge, hasLogin };
+}
+
+Deno.test("networks, logins and satisfy of Ingresses are as with ingress-nginx", async () => {
+  const program = await findNginx();
+  if (program === null) {
+    console.warn(MISSING);
+    return;
+  }
+  const cases = accessCases();
+  const received: string[] = [];
+  await using backend = new Backend(async (peer) => {
+    for (let asked = await peer.request(); asked !== null; asked = await peer.request()) {
+      received.push(asked.head);
+      await peer.send(reply("ok"));
+    }
+  });
+  const users = await Deno.makeTempFile({ prefix: "users-" });
+  await Deno.writeTextFile(users, PASSWORD_FILE);
+  await Deno.chmod(users, 0o644);
+  const ingresses = cases.map(({ annotations }, i): HostedIngress => {
+    return { host: `h${i}.test`, annotations, users, paths: [["/", "Prefix"]] };
+  });
+  const nginx = await Nginx.startWith(
+    program,
+    (port) => ingressServers(ingresses, port, backend.port),
+  );
+  try {
+    using proxy = new TestProxy([]);
+    const byName = Object.fromEntries(ingresses.map((ingress, i) => [`i${i}`, ingress]));
+    proxy.server.apply(annotatedSnapshot(byName, [backend.port], "pingress", [USERS]));
+    for (const [i, { annotations, expected }] of cases.entries()) {
+      for (const [name, value] of Object.entries(LOGINS)) {
+        const login = value === null ? "" : `Authorization: ${value}\r\n`;
+        const request = `GET / HTTP/1.1\r\nHost: h${i}.test\r\n${login}Connection: close\r\n\r\n`;
+        const theirs = await accessOutcome(nginx.port, request, received);
+        const ours = await accessOutcome(proxy.port, request, received);
+        const words = `${name} ${JSON.stringify(annotations)}`;
+        assert.deepEqual(ours, theirs, words);
+        assert.equal(ours.status, expected(name), words);
+      }
+    }
+  } finally {
+    await nginx.stop();
+    await Deno.remove(users);
   }
 });

@@ -3,6 +3,7 @@
  * snapshot that the controller makes of them, with one Service behind all paths.
  */
 import { translate, type TranslateOptions } from "../../controller/translate/translator.ts";
+import type { KubeSecret } from "../../controller/kube/resources.ts";
 import type { Snapshot } from "../../shared/snapshot/types.ts";
 
 export interface AnnotatedIngress {
@@ -37,6 +38,7 @@ export function annotatedSnapshot(
   ingresses: Readonly<Record<string, AnnotatedIngress>>,
   ports: readonly number[],
   profile: "pingress" | "nginx" = "pingress",
+  secrets: readonly KubeSecret[] = [],
 ): Snapshot {
   const service = {
     metadata: { namespace: "default", name: "web" },
@@ -77,7 +79,7 @@ export function annotatedSnapshot(
     ingressClasses: [],
     services: [service],
     endpointSlices: slices,
-    secrets: [],
+    secrets,
     namespaces: [],
   };
   const nginxClasses = profile === "nginx" ? ["pingress"] : [];

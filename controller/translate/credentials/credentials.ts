@@ -31,12 +31,18 @@ const REMEDY = {
   "auth-map": "Store a key for each user, with the hash of the password as its value",
 } as const;
 
+interface Fault {
+  readonly reason: "SecretNotFound" | "CredentialsInvalid";
+  /** A clause. */
+  readonly clause: string;
+}
+
 /** What one Secret gives. */
 interface Reading {
   readonly credentials: Credentials;
   readonly bytes: number;
-  /** Why it cannot be used, a clause; null where it can. */
-  readonly fault: string | null;
+  /** Why it cannot be used; null where it can. */
+  readonly fault: Fault | null;
   /** Lines, or keys, that are of no use. */
   readonly broken: readonly number[];
 }
@@ -63,9 +69,7 @@ export class CredentialsReader {
       const reading = this.#readingOf(id, name, secrets);
       const bytes = (used.get(name.namespace) ?? 0) + reading.bytes;
       const isOver = reading.fault === null && bytes > MAX_NAMESPACE;
-      const fault = isOver
-        ? `the password files of namespace ${name.namespace} have more than ${MAX_NAMESPACE} bytes`
-        : reading.fault;
+      const fault = isOver ? tooMany(name) : reading.fault;
       if (fault === null) used.set(name.namespace, bytes);
       list.push(fault === null ? reading.credentials : missing(id));
       for (const source of this.#users.get(id)!) {
@@ -103,7 +107,8 @@ export class CredentialsReader {
   ): Reading {
     const secret = secrets.get(`${name.namespace}/${name.name}`);
     if (secret === undefined) {
-      const fault = `there is no Secret ${name.name} in namespace ${name.namespace}`;
+      const clause = `there is no Secret ${name.name} in namespace ${name.namespace}`;
+      const fault = { reason: "SecretNotFound", clause } as const;
       return { credentials: missing(id), bytes: 0, fault, broken: [] };
     }
     let known = this.#readings.get(secret);
@@ -116,7 +121,8 @@ export class CredentialsReader {
 
 function readingOf(id: string, { name, kind }: CredentialsName, { object }: SecretModel): Reading {
   const refused = (why: string): Reading => {
-    const fault = `Secret ${name} cannot be used: ${why}`;
+    const clause = `Secret ${name} cannot be used: ${why}`;
+    const fault = { reason: "CredentialsInvalid", clause } as const;
     return { credentials: missing(id), bytes: 0, fault, broken: [] };
   };
   const type = fieldOf(object, "type");
@@ -176,6 +182,12 @@ function mapOf(secret: object): Value {
     : { ok: true, text: `${lines.join("\n")}\n` };
 }
 
+function tooMany({ namespace }: CredentialsName): Fault {
+  const clause =
+    `the password files of namespace ${namespace} have more than ${MAX_NAMESPACE} bytes`;
+  return { reason: "CredentialsInvalid", clause };
+}
+
 function missing(id: string): Credentials {
   return { id, users: { kind: "missing" } };
 }
@@ -183,15 +195,15 @@ function missing(id: string): Credentials {
 function report(
   { identity }: Source,
   { namespace, name, kind, field }: CredentialsName,
-  fault: string | null,
+  fault: Fault | null,
   broken: readonly number[],
   problems: ProblemList,
 ): void {
   const about = problems.about(identity.ref);
   if (fault !== null) {
     about.error(field, {
-      reason: "CredentialsMissing",
-      message: `${fault}, so requests get 503`,
+      reason: fault.reason,
+      message: `${fault.clause}, so requests get 503`,
       remedy: `${REMEDY[kind].replace("NAME", name)} in Secret ${namespace}/${name}`,
     });
     return;

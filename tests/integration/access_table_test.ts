@@ -1,0 +1,78 @@
+/**
+ * The truth table of access: each pair of lists of networks and basic authentication, with `satisfy`,
+ * and right, wrong and missing logins. In: Ingresses of the profile nginx, and a protected path in every
+ * spelling that nginx takes for it, over HTTP/1.1 and HTTP/2. Out: never a 200 that should not be one.
+ */
+import assert from "node:assert/strict";
+import { annotatedSnapshot } from "../support/annotated_ingresses.ts";
+import { accessCases, LOGINS, USERS } from "../support/access_cases.ts";
+import { Backend, Peer, reply, statusOf } from "../support/backend.ts";
+import { type Field, headers } from "../support/h2_frames.ts";
+import { H2Peer } from "../support/h2_peer.ts";
+import { TestProxy } from "../support/test_proxy.ts";
+
+/** What nginx takes for `/p`, or what a path of type ImplementationSpecific takes. */
+const PROTECTED = [
+  ...["/p", "//p", "/./p", "/x/..%2fp", "/x%2f..%2fp", "/%70", "/p;a", "/p/b", "/x/../p?q=/open"],
+];
+/** Served by the open path beside it, as in nginx. */
+const OPEN = ["/", "/P", "/q", "/x/p"];
+
+async function statusOver2(
+  client: H2Peer,
+  host: string,
+  path: string,
+  authorization: string | null,
+): Promise<number> {
+  const stream = client.nextStream();
+  const fields: Field[] = [
+    [":method", "GET"],
+    [":scheme", "http"],
+    [":authority", host],
+    [":path", path],
+  ];
+  if (authorization !== null) fields.push(["authorization", authorization]);
+  await client.send(headers(stream, fields, { end: true }));
+  return (await client.answer(stream)).status;
+}
+
+Deno.test("no spelling of a protected path is served to who is not admitted", async () => {
+  const cases = accessCases();
+  const forwarded: string[] = [];
+  await using backend = new Backend(async (peer) => {
+    for (let asked = await peer.request(); asked !== null; asked = await peer.request()) {
+      forwarded.push(asked.head);
+      await peer.send(reply("ok"));
+    }
+  });
+  using proxy = new TestProxy([]);
+  const ingresses = Object.fromEntries(cases.flatMap(({ annotations }, i) => {
+    const host = `h${i}.test`;
+    return [
+      [`p${i}`, { host, annotations, paths: [["/p", "ImplementationSpecific"]] as const }],
+      [`open${i}`, { host, annotations: {}, paths: [["/", "Prefix"]] as const }],
+    ];
+  }));
+  proxy.server.apply(annotatedSnapshot(ingresses, [backend.port], "nginx", [USERS]));
+  using client = await Peer.connect(proxy.port);
+  await using other = await H2Peer.connect(proxy.port);
+  for (const [i, { annotations, expected }] of cases.entries()) {
+    for (const [name, value] of Object.entries(LOGINS)) {
+      for (const [paths, status] of [[PROTECTED, expected(name)], [OPEN, 200]] as const) {
+        for (const path of paths) {
+          const words = `${path} ${name} ${JSON.stringify(annotations)}`;
+          const before = forwarded.length;
+          const line = value === null ? "" : `Authorization: ${value}\r\n`;
+          const head = `GET ${path} HTTP/1.1\r\nHost: h${i}.test\r\n${line}\r\n`;
+          assert.equal(statusOf(await client.ask(head)), status, `HTTP/1.1 ${words}`);
+          assert.equal(
+            await statusOver2(other, `h${i}.test`, path, value),
+            status,
+            `HTTP/2 ${words}`,
+          );
+          assert.equal(forwarded.length - before, status === 200 ? 2 : 0, words);
+        }
+      }
+    }
+  }
+});
