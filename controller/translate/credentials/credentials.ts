@@ -19,11 +19,11 @@ import { type CredentialsName, readCredentialsId } from "../model/credentials_na
 import type { Source } from "../model/source.ts";
 import { settingsOf } from "../model/source_settings.ts";
 
-/** Bytes of one file: some four thousand users. */
-const MAX_FILE = 256 * 1024;
+/** Bytes of all files of one namespace: some four thousand users. */
+const MAX_NAMESPACE = 256 * 1024;
 
-/** Bytes of all files of one namespace; the Secrets that carry them are shared by all. */
-const MAX_NAMESPACE = 1024 * 1024;
+/** Bytes of all files; the Secrets that carry them have keys of certificates, too. */
+const MAX_ALL = 4 * 1024 * 1024;
 
 const REMEDY = {
   "auth-file": "Store an htpasswd file as the key auth (kubectl create secret generic NAME " +
@@ -61,20 +61,18 @@ export class CredentialsReader {
     problems: ProblemList,
   ): readonly Credentials[] {
     this.#follow(sources);
-    const list: Credentials[] = [];
-    const used = new Map<string, number>();
-    for (const id of [...this.#users.keys()].sort(compareText)) {
+    const named = [...this.#users.keys()].sort(compareText).flatMap((id) => {
       const name = readCredentialsId(id);
-      if (name === null) continue;
-      const reading = this.#readingOf(id, name, secrets);
-      const bytes = (used.get(name.namespace) ?? 0) + reading.bytes;
-      const isOver = reading.fault === null && bytes > MAX_NAMESPACE;
-      const fault = isOver ? tooMany(name) : reading.fault;
-      if (fault === null) used.set(name.namespace, bytes);
+      return name === null ? [] : [{ id, name, reading: this.#readingOf(id, name, secrets) }];
+    });
+    const excessive = excessiveNamespaces(named);
+    const list: Credentials[] = [];
+    for (const { id, name, reading } of named) {
+      const { bytes, broken } = reading;
+      const why = bytes === 0 ? undefined : excessive.get(name.namespace);
+      const fault = why === undefined ? reading.fault : invalid(why);
       list.push(fault === null ? reading.credentials : missing(id));
-      for (const source of this.#users.get(id)!) {
-        report(source, name, fault, reading.broken, problems);
-      }
+      for (const source of this.#users.get(id)!) report(source, name, fault, broken, problems);
     }
     const isSame = list.length === this.#last.length &&
       list.every((one, i) => isSameCredentials(one, this.#last[i]));
@@ -121,8 +119,7 @@ export class CredentialsReader {
 
 function readingOf(id: string, { name, kind }: CredentialsName, { object }: SecretModel): Reading {
   const refused = (why: string): Reading => {
-    const clause = `Secret ${name} cannot be used: ${why}`;
-    const fault = { reason: "CredentialsInvalid", clause } as const;
+    const fault = invalid(`Secret ${name} cannot be used: ${why}`);
     return { credentials: missing(id), bytes: 0, fault, broken: [] };
   };
   const type = fieldOf(object, "type");
@@ -132,7 +129,7 @@ function readingOf(id: string, { name, kind }: CredentialsName, { object }: Secr
   const file = kind === "auth-file" ? valueOf(object, "auth") : mapOf(object);
   if (!file.ok) return refused(file.message);
   const { text } = file;
-  if (text.length > MAX_FILE) return refused(`it has more than ${MAX_FILE} bytes`);
+  if (text.length > MAX_NAMESPACE) return refused(`it has more than ${MAX_NAMESPACE} bytes`);
   const { hashes, broken } = readHtpasswd(text);
   // Nothing else of the Secret leaves it: somebody may have named one with a private key.
   const lines = [...hashes].flatMap(([user, hash]) => hash === null ? [] : `${user}:${hash}\n`);
@@ -182,10 +179,32 @@ function mapOf(secret: object): Value {
     : { ok: true, text: `${lines.join("\n")}\n` };
 }
 
-function tooMany({ namespace }: CredentialsName): Fault {
-  const clause =
-    `the password files of namespace ${namespace} have more than ${MAX_NAMESPACE} bytes`;
+function invalid(clause: string): Fault {
   return { reason: "CredentialsInvalid", clause };
+}
+
+/** Namespaces whose files are too large, with why; of those that fit, the largest give first. */
+function excessiveNamespaces(
+  named: readonly { readonly name: CredentialsName; readonly reading: Reading }[],
+): ReadonlyMap<string, string> {
+  const sizes = new Map<string, number>();
+  for (const { name: { namespace }, reading: { bytes } } of named) {
+    sizes.set(namespace, (sizes.get(namespace) ?? 0) + bytes);
+  }
+  const excessive = new Map<string, string>();
+  let all = 0;
+  const bySize = [...sizes].sort(([a, x], [b, y]) => x - y || compareText(a, b));
+  for (const [namespace, bytes] of bySize) {
+    if (bytes > MAX_NAMESPACE) {
+      const clause =
+        `the password files of namespace ${namespace} have more than ${MAX_NAMESPACE} bytes`;
+      excessive.set(namespace, clause);
+    } else if ((all += bytes) > MAX_ALL) {
+      const clause = `the password files of all namespaces have more than ${MAX_ALL} bytes`;
+      excessive.set(namespace, clause);
+    }
+  }
+  return excessive;
 }
 
 function missing(id: string): Credentials {

@@ -23,8 +23,8 @@ export const BASIC_AUTHENTICATION = {
     risk: "Medium",
     value: objectName("Secret"),
     verdict: differs(
-      "without auth-type, the paths answer 503 in place of being open; a file has at most 256 KiB, " +
-        "and those of a namespace 1 MiB",
+      "without auth-type, the paths answer 503 in place of being open; the files of a " +
+        "namespace have at most 256 KiB",
     ),
     does: "names the Secret with users and passwords",
   }),
