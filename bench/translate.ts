@@ -29,6 +29,11 @@ const OPTIONS: TranslateOptions = {
 };
 const ROUNDS = 20;
 
+/** Distinct sets of values of annotations; 0 for none. */
+const ANNOTATED_SETS = [0, 20, 10_000];
+
+const ANNOTATED_ROUNDS = 9;
+
 /** One object replaced by one that differs, the `round`th of its kind. */
 const CHANGES: Readonly<Record<string, (from: Resources, round: number) => Resources>> = {
   "nothing, in new lists": (from) => withObject(from, "ingresses", 0, from.ingresses[0]),
@@ -78,6 +83,53 @@ const before = residentMebibytes();
 measure(resources, CHANGES);
 console.log("the same, with two Ingresses of a namespace to a host");
 measure({ ...resources, ingresses: inPairs(resources.ingresses) }, SHARED_CHANGES);
+
+console.log("first translation of Ingresses of ingress-nginx, 8 annotations each, beside none");
+measureAnnotations(resources);
+
+/** Prints a line for each number of distinct sets of values; rounds alternate. */
+function measureAnnotations(resources: Resources): void {
+  const cases = ANNOTATED_SETS.map((sets) => ({
+    sets,
+    resources: { ...resources, ingresses: annotated(resources.ingresses, sets) },
+    millis: [] as number[],
+  }));
+  for (let round = 0; round < ANNOTATED_ROUNDS; round++) {
+    for (const { resources, millis } of cases) {
+      const translator = new Translator();
+      const options = { ...OPTIONS, nginxClasses: OPTIONS.ingressClasses };
+      millis.push(cpuMillis(() => translator.translate(resources, null, options, Date.now)).millis);
+    }
+  }
+  const [plain] = cases.map(({ millis }) => median(millis));
+  for (const { sets, millis } of cases) {
+    const name = sets === 0 ? "no annotations" : `${sets} distinct sets of values`;
+    const ratio = median(cases[0].millis.map((each, i) => millis[i] / each));
+    console.log(
+      `${name.padEnd(30)} translate ${show(median(millis))}, ${ratio.toFixed(2)} of ${show(plain)}`,
+    );
+  }
+}
+
+/** The same Ingresses with 8 annotations of ingress-nginx, of so many different sets of values. */
+function annotated(ingresses: readonly Ingress[], sets: number): Ingress[] {
+  return ingresses.map((ingress, i) => {
+    const set = sets === 0 ? 0 : i % sets;
+    const annotations: Record<string, string> = sets === 0 ? {} : {
+      "nginx.ingress.kubernetes.io/proxy-connect-timeout": String(1 + set % 70),
+      "nginx.ingress.kubernetes.io/proxy-read-timeout": String(60 + set),
+      "nginx.ingress.kubernetes.io/proxy-send-timeout": String(60 + set),
+      "nginx.ingress.kubernetes.io/proxy-body-size": `${1 + set}k`,
+      "nginx.ingress.kubernetes.io/proxy-next-upstream": "error timeout http_502",
+      "nginx.ingress.kubernetes.io/proxy-next-upstream-tries": String(1 + set % 5),
+      "nginx.ingress.kubernetes.io/whitelist-source-range": `10.${set >> 8 & 255}.${
+        set & 255
+      }.0/24,192.168.0.0/16`,
+      "nginx.ingress.kubernetes.io/upstream-vhost": `host-${set}.internal`,
+    };
+    return { ...ingress, metadata: { ...ingress.metadata, annotations } };
+  });
+}
 
 /** Prints a line for the first translation, and one for each kind of change. */
 function measure(resources: Resources, changes: typeof CHANGES): void {

@@ -38,9 +38,19 @@ export class NetworkSet {
 
 /** The network of an address, without bits behind the prefix: `10.1.2.3` and 8 are `10.0.0.0/8`. */
 export function canonicalNetwork(address: string, bits: number): string {
+  if (IPV4.test(address)) return canonicalIpv4(address, bits);
   const bytes = ipaddr.parse(address).toByteArray();
   const network = ipaddr.fromByteArray(bytes.map((byte, i) => byte & mask(bits, i)));
   return `${network}/${bits}`;
+}
+
+/** Decimal numbers without leading zeros, each at most 255. */
+const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
+
+/** ipaddr.js takes ten times as long for the form that nearly all have. */
+function canonicalIpv4(address: string, bits: number): string {
+  const bytes = address.split(".").map((byte, i) => Number(byte) & mask(bits, i));
+  return `${bytes.join(".")}/${bits}`;
 }
 
 function rangeOf(network: string): Range {

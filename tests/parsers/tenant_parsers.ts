@@ -366,12 +366,14 @@ export const TENANT_PARSERS: readonly Parser[] = [
   textParser({
     name: "all annotations of ingress-nginx",
     functions: [
+      "controller/base/text_memo.ts TextMemo.of",
       "controller/translate/annotations/nginx/access.ts readAccess",
       "controller/translate/annotations/nginx/access.ts readAccessRefusals",
       "controller/translate/annotations/nginx/annotations.ts reportNginxAnnotations",
       "controller/translate/annotations/nginx/backend_wish.ts readBackendWish",
       "controller/translate/annotations/nginx/backend_wish.ts readFallback",
       "controller/translate/annotations/nginx/nginx_annotations.ts NginxAnnotations.isHarmless",
+      "controller/translate/annotations/nginx/nginx_annotations.ts NginxAnnotations.read",
       "controller/translate/annotations/nginx/nginx_annotations.ts NginxAnnotations.textOf",
       "controller/translate/annotations/nginx/nginx_annotations.ts new NginxAnnotations",
       "controller/translate/annotations/nginx/refusals.ts fieldOfAnnotation",

@@ -3,7 +3,7 @@
  * each once, counted by the bounds of namespaces and of the cluster.
  */
 import { routeId, WHOLE_HOST } from "../model/route_place.ts";
-import { settingsSizes } from "../model/route_settings.ts";
+import { type RouteSettings, settingsSizes } from "../model/route_settings.ts";
 import { ObjectCache } from "../../base/memo.ts";
 import type { PathMatch } from "../../../shared/snapshot/types.ts";
 import { settingsOf } from "../model/source_settings.ts";
@@ -24,14 +24,19 @@ export interface Demand {
 
 /** Counts each model once. */
 export class Demands {
-  readonly #known = new ObjectCache(readDemand);
+  /** Thousands of objects have the same settings. */
+  readonly #sizes = new ObjectCache(settingsSizes);
+  readonly #known = new ObjectCache((source: Source) => readDemand(source, this.#sizes));
 
   of(model: Source): Demand {
     return this.#known.of(model);
   }
 }
 
-function readDemand(source: Source): Demand {
+function readDemand(
+  source: Source,
+  sizes: ObjectCache<RouteSettings, ReadonlyMap<string, number>>,
+): Demand {
   const { rules, tls, fallback, authenticator } = source;
   const routes = new Map<string, number>();
   const hosts = new Set<string>();
@@ -56,7 +61,10 @@ function readDemand(source: Source): Demand {
     if (matches.length === 0) add(routeId(host, WHOLE_HOST), host, WHOLE_HOST.value);
   }
   const secrets = new Set(tls.flatMap(({ secret }) => secret?.ref.name ?? []));
-  const settings = new Map(settingsOf(source).flatMap((each) => [...settingsSizes(each)]));
+  const [own, ...others] = settingsOf(source).map((each) => sizes.of(each));
+  const settings = others.length === 0
+    ? own
+    : new Map([own, ...others].flatMap((each) => [...each]));
   return { routes, bytes, settings, secrets, hosts, upstreams };
 }
 

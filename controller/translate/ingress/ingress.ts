@@ -30,7 +30,7 @@ import { NginxAnnotations } from "../annotations/nginx/nginx_annotations.ts";
 import { isCanary, readProtocolWish, readRefusals } from "../annotations/nginx/refusals.ts";
 import { readRegexWish, readRewriteWish } from "../annotations/nginx/rewrite.ts";
 import { readRouteSettings } from "../annotations/nginx/route_settings.ts";
-import { NGINX_PREFIX } from "../annotations/nginx/table.ts";
+import { BY_NAME, NGINX_PREFIX } from "../annotations/nginx/table.ts";
 import type { Profile } from "../model/profile.ts";
 import { NO_SETTINGS, RouteSettingsPool } from "../model/route_settings.ts";
 import { LastStatus, LastTlsStatus } from "../model/status.ts";
@@ -78,7 +78,7 @@ function readSpec(
   const annotations = fieldOf(fieldOf(object, "metadata"), "annotations");
   reportOwnAnnotations(annotations, report);
   const spec = fieldOf(object, "spec");
-  const nginx = new NginxAnnotations(annotations, spec);
+  const nginx = new NginxAnnotations(annotations, spec, BY_NAME, pool.texts);
   if (isCanary(nginx)) return canary(report);
   const ofAuthenticator = refuseAuthenticator(nginx, namespace);
   const refusals = [

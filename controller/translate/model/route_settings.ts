@@ -2,6 +2,7 @@
  * What one object says about all of its routes beside their backends. In: filters and a policy. Out:
  * both with their ids by content; the very same object for the same content.
  */
+import { TextMemo } from "../../base/text_memo.ts";
 import { sha256Of } from "../../../shared/snapshot/published_set.ts";
 import type { FilterSet, FilterSpec, Policy } from "../../../shared/snapshot/types.ts";
 
@@ -10,6 +11,8 @@ export type PolicySpec = Omit<Policy, "id">;
 export interface RouteSettings {
   readonly filterSet: FilterSet | null;
   readonly policy: Policy | null;
+  /** Bytes of both by their ids, where they are known: an id is made of the very text that counts. */
+  readonly sizes?: ReadonlyMap<string, number>;
 }
 
 export const NO_SETTINGS: RouteSettings = { filterSet: null, policy: null };
@@ -19,6 +22,8 @@ const MAX_KEPT = 20_000;
 
 /** Thousands of objects have the same few settings, and an id costs a hash. */
 export class RouteSettingsPool {
+  /** Of values of annotations. */
+  readonly texts = new TextMemo();
   readonly #known = new Map<string, RouteSettings>();
   /** With a rewrite of paths. */
   readonly #rewritten = new Map<string, RouteSettings>();
@@ -27,13 +32,11 @@ export class RouteSettingsPool {
   of(filters: readonly FilterSpec[], policy: PolicySpec): RouteSettings {
     const hasPolicy = Object.keys(policy).length > 0;
     if (filters.length === 0 && !hasPolicy) return NO_SETTINGS;
-    const key = JSON.stringify([filters, policy]);
+    const [filtersText, policyText] = [JSON.stringify(filters), JSON.stringify(policy)];
+    const key = `${filtersText}${policyText}`;
     let settings = this.#known.get(key);
     if (settings === undefined) {
-      settings = {
-        filterSet: filters.length === 0 ? null : { id: idOf(filters), filters },
-        policy: hasPolicy ? { id: idOf(policy), ...policy } : null,
-      };
+      settings = made(filters, filtersText, hasPolicy ? policy : null, policyText);
       if (this.#known.size >= MAX_KEPT) this.#known.clear();
       this.#known.set(key, settings);
     }
@@ -73,6 +76,25 @@ export function settingsOfPath(path: string, settings: RouteSettings): RouteSett
   return { filterSet, policy: { id: idOf(plain), ...plain } };
 }
 
+function made(
+  filters: readonly FilterSpec[],
+  filtersText: string,
+  policy: PolicySpec | null,
+  policyText: string,
+): RouteSettings {
+  const sizes = new Map<string, number>();
+  let filterSet: FilterSet | null = null;
+  if (filters.length > 0) {
+    filterSet = { id: idOfText(filtersText), filters };
+    sizes.set(filterSet.id, `{"id":"${filterSet.id}","filters":}`.length + filtersText.length);
+  }
+  if (policy === null) return { filterSet, policy, sizes };
+  const id = idOfText(policyText);
+  // The text of the policy has the braces.
+  sizes.set(id, `"id":"${id}",`.length + policyText.length);
+  return { filterSet, policy: { id, ...policy }, sizes };
+}
+
 /** The same with this rewrite in place of another; null for none. */
 export function withRewrite(
   { filterSet, policy }: RouteSettings,
@@ -87,18 +109,23 @@ export function withRewrite(
 
 /** Readers write the fields of one kind in one order, so the same content has the same text. */
 function idOf(content: readonly FilterSpec[] | PolicySpec): string {
-  return sha256Of(JSON.stringify(content)).slice(0, 32);
+  return idOfText(JSON.stringify(content));
+}
+
+function idOfText(text: string): string {
+  return sha256Of(text).slice(0, 32);
 }
 
 /** Bytes of each part, by id. */
 export function settingsSizes(
-  { filterSet, policy }: RouteSettings,
+  { filterSet, policy, sizes }: RouteSettings,
 ): ReadonlyMap<string, number> {
   if (filterSet === null && policy === null) return NO_SIZES;
+  const parts = [filterSet, policy].filter((part) => part !== null);
+  const isKnown = sizes?.size === parts.length && parts.every(({ id }) => sizes.has(id));
+  if (isKnown) return sizes;
   return new Map(
-    [filterSet, policy].flatMap((part) =>
-      part === null ? [] : [[part.id, JSON.stringify(part).length] as const]
-    ),
+    parts.map((part) => [part.id, JSON.stringify(part).length] as const),
   );
 }
 

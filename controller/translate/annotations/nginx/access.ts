@@ -83,5 +83,7 @@ function refusal(name: string, fault: string, remedy: string): Refusal {
 
 /** Lists that say the same are the same. */
 function sorted(networks: readonly string[]): readonly string[] {
-  return [...new Set(networks)].sort();
+  // Most lists have one, or are written in order.
+  const isSorted = networks.every((network, i) => i === 0 || networks[i - 1] < network);
+  return isSorted ? networks : [...new Set(networks)].sort();
 }

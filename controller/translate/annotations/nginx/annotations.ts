@@ -56,7 +56,7 @@ function wordsFor(
   switch (verdict.kind) {
     case "honoured":
     case "differs":
-      return text === "" || (text !== null && value.read(text) !== null) ? null : {
+      return text === "" || (text !== null && annotations.read(row, text) !== null) ? null : {
         message: `is not valid, so it has no effect: ${value.what} is expected`,
         remedy: `Write ${value.what}`,
       };

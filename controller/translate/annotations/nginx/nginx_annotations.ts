@@ -3,6 +3,7 @@
  * its spec. Out: each annotation with its row, and the values that their types read.
  */
 import { asObject, isAbsent } from "../../../base/json.ts";
+import { TextMemo } from "../../../base/text_memo.ts";
 import type { Group, Row, Surroundings } from "./rows/row.ts";
 import { BY_NAME, isOff, type NamedRow, NGINX_PREFIX } from "./table.ts";
 
@@ -27,9 +28,15 @@ export class NginxAnnotations {
   readonly #texts: ReadonlyMap<string, string | null>;
   readonly #surroundings: Surroundings;
 
-  /** @param table Rows by names and aliases; tests have their own. */
-  constructor(annotations: unknown, spec: unknown, table = BY_NAME) {
+  readonly #memo: TextMemo;
+
+  /**
+   * @param table Rows by names and aliases; tests have their own.
+   * @param memo Of values that were read before; without it, those of this Ingress.
+   */
+  constructor(annotations: unknown, spec: unknown, table = BY_NAME, memo = new TextMemo()) {
     this.#table = table;
+    this.#memo = memo;
     const object = asObject(annotations) ?? {};
     const names = Object.keys(object).filter((name) => name.startsWith(NGINX_PREFIX)).sort();
     this.#texts = new Map(
@@ -54,14 +61,19 @@ export class NginxAnnotations {
     const text = this.textOf(name);
     return text === null || text === ""
       ? null
-      : group[name].value.read(text) as ValueOf<G[N]> | null;
+      : this.read(group[name], text) as ValueOf<G[N]> | null;
+  }
+
+  /** The value of a text; null for one that is invalid. */
+  read<T>({ value }: Pick<Row<T>, "value">, text: string): T | null {
+    return this.#memo.of(value, text);
   }
 
   /** Whether a value asks for nothing, or for nothing stricter than what is done without it. */
   isHarmless(row: Row, text: string | null): boolean {
     if (text === null) return false;
     if (isOff(row, text)) return true;
-    const value = row.value.read(text);
+    const value = this.read(row, text);
     return value !== null && (row.isHarmless?.(value, this.#surroundings) ?? false);
   }
 

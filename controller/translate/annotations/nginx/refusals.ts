@@ -53,7 +53,7 @@ function faultOf(
       ? { fault: null, remedy: row.closedRemedy ?? NO_REMEDY }
       : null;
   }
-  const isValid = text !== null && (isOff(row, text) || row.value.read(text) !== null);
+  const isValid = text !== null && (isOff(row, text) || annotations.read(row, text) !== null);
   return isValid || row.invalid === "default"
     ? null
     : { fault: `is not valid: ${row.value.what} is expected`, remedy: `Write ${row.value.what}` };
