@@ -4,7 +4,12 @@
  * explains what the other does.
  */
 import type { PathOptions } from "../shared/path/canonical_path.ts";
-import { acceptCheck, namesOf, parseDefaultBackend } from "../controller/cli/option_values.ts";
+import {
+  acceptCheck,
+  namesOf,
+  parseConfigMapName,
+  parseDefaultBackend,
+} from "../controller/cli/option_values.ts";
 import { isDnsName } from "../controller/base/names.ts";
 import type { Address } from "../shared/net/address.ts";
 import { LOG_LEVELS, type LogLevel } from "../shared/log.ts";
@@ -80,6 +85,15 @@ const PLAN_OPTIONS = defineOptions({
     value: "NAMESPACE/SERVICE:PORT",
     check: (value) => parseDefaultBackend(value) === null ? "of the form default/web:80" : null,
     help: "Receives requests that match no Ingress. Without the flag, they get 404.",
+  },
+  configmap: {
+    type: "string",
+    value: "NAMESPACE/NAME",
+    check: (value) =>
+      parseConfigMapName(value) === null
+        ? "of the form ingress-nginx/ingress-nginx-controller"
+        : null,
+    help: "ConfigMap of ingress-nginx in the manifests, for all Ingresses of the profile nginx.",
   },
   acceptUnsupported: {
     type: "string",
@@ -251,6 +265,7 @@ function toPlanOptions(options: {
   readonly map: readonly string[];
   readonly allowExternalName: boolean;
   readonly defaultBackend: string | undefined;
+  readonly configmap: string | undefined;
   readonly acceptUnsupported: readonly string[];
   readonly allowAcceptUnsupportedAnnotation: boolean;
 }): PlanOptions {
@@ -260,6 +275,7 @@ function toPlanOptions(options: {
     mappings: options.map.map(parseServiceMapping)
       .filter((mapping): mapping is ServiceMapping => typeof mapping !== "string"),
     allowExternalName: options.allowExternalName,
+    configMap: options.configmap === undefined ? null : parseConfigMapName(options.configmap),
     acceptUnsupported: options.acceptUnsupported.flatMap(namesOf),
     allowAcceptUnsupportedAnnotation: options.allowAcceptUnsupportedAnnotation,
     defaultBackend: options.defaultBackend === undefined

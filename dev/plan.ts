@@ -14,6 +14,7 @@ import {
   Translator,
 } from "../controller/translate/translator.ts";
 import { NGINX_PREFIX } from "../controller/translate/annotations/nginx/table.ts";
+import type { ConfigMapName } from "../controller/translate/model/global_settings.ts";
 import { isDnsName } from "../controller/base/names.ts";
 import { formatObject, type ObjectRef, type Problem } from "../shared/problem.ts";
 import type { Snapshot } from "../shared/snapshot/types.ts";
@@ -36,6 +37,8 @@ export interface PlanOptions extends RefusalOptions {
   readonly ingressClasses: readonly string[];
   /** Classes that are served in the profile nginx. */
   readonly nginxClasses: readonly string[];
+  /** Of ingress-nginx; missing or null for none. */
+  readonly configMap?: ConfigMapName | null;
   readonly mappings: readonly ServiceMapping[];
   readonly defaultBackend: DefaultBackend | null;
   readonly allowExternalName: boolean;
@@ -91,6 +94,7 @@ export function toTranslateOptions(options: PlanOptions): TranslateOptions {
     watchIngressWithoutClass: true,
     defaultBackend: options.defaultBackend,
     allowExternalName: options.allowExternalName,
+    configMap: options.configMap,
     acceptUnsupported: options.acceptUnsupported,
     allowAcceptUnsupportedAnnotation: options.allowAcceptUnsupportedAnnotation,
     defaultCertificate: null,

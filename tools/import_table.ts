@@ -30,7 +30,9 @@ const CONTROLLER: Readonly<Record<string, readonly string[]>> = {
     "controller/translate/backends",
     "controller/translate/bounds",
     "controller/translate/certificates",
+    "controller/translate/config_map",
     "controller/translate/hosts",
+    "controller/translate/model",
   ],
   "controller/kube": [],
   "controller/main.ts": ["controller/cli", "controller/kube", "controller/process"],
@@ -84,6 +86,7 @@ const CONTROLLER: Readonly<Record<string, readonly string[]>> = {
     "controller/reconcile",
     "controller/stream",
     "controller/translate",
+    "controller/translate/ingress",
     "controller/watch",
   ],
   "controller/reconcile": [
@@ -114,6 +117,7 @@ const CONTROLLER: Readonly<Record<string, readonly string[]>> = {
     "controller/translate/backends",
     "controller/translate/bounds",
     "controller/translate/certificates",
+    "controller/translate/config_map",
     "controller/translate/credentials",
     "controller/translate/hosts",
     "controller/translate/ingress",
@@ -142,6 +146,12 @@ const CONTROLLER: Readonly<Record<string, readonly string[]>> = {
   "controller/translate/certificates": [
     "controller/base",
     "controller/translate/hosts",
+    "controller/translate/model",
+  ],
+  "controller/translate/config_map": [
+    "controller/base",
+    "controller/translate/annotations/nginx",
+    "controller/translate/annotations/nginx/rows",
     "controller/translate/model",
   ],
   "controller/translate/credentials": [
@@ -184,6 +194,7 @@ const CONTROLLER: Readonly<Record<string, readonly string[]>> = {
     "controller/translate/backends",
     "controller/translate/certificates",
     "controller/translate/ingress",
+    "controller/translate/model",
     "controller/translate/routes",
   ],
 };

@@ -3,13 +3,14 @@
  * programs' specs, the metrics, the fields of the access log, the differences from nginx, the
  * catalogue of problems, the table of annotations, and `bench/results`. Out: `docs/flags.md`,
  * `docs/metrics.md`, `docs/access-log.md`, `docs/differences-from-nginx.md`, `docs/status.md`,
- * `docs/annotations.md`, and `docs/performance.md` with its plots; and from the models of the
+ * `docs/annotations.md`, `docs/configmap.md`, and `docs/performance.md` with its plots; and from the models of the
  * Kubernetes client `dev/manifests/known_fields.json`, and `overlays/warn/nginx-annotations.yaml`.
  *
  *     deno task docs:update
  */
 import { writePerformancePage } from "../bench/performance_page.ts";
 import { ANNOTATIONS_PAGE, annotationsPage } from "./annotations_page.ts";
+import { CONFIGMAP_PAGE, configmapPage } from "./configmap_page.ts";
 import { DIFFERENCES_PAGE, differencesPage } from "./differences_page.ts";
 import { FLAGS_PAGE, flagsPage } from "./flags_page.ts";
 import { KNOWN_FIELDS, knownFieldsText } from "./known_fields.ts";
@@ -24,6 +25,7 @@ const pages = [
   [DIFFERENCES_PAGE, differencesPage()],
   [STATUS_PAGE, statusPage()],
   [ANNOTATIONS_PAGE, annotationsPage()],
+  [CONFIGMAP_PAGE, configmapPage()],
   [WARN_POLICY, warnPolicy()],
   [KNOWN_FIELDS, knownFieldsText()],
 ];

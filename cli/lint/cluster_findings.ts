@@ -6,8 +6,13 @@ import { asList, asText, fieldOf } from "../../controller/base/json.ts";
 import type { ManifestObject } from "../../dev/manifests/file.ts";
 import type { Position } from "../../dev/manifests/position.ts";
 import { type ArgumentContext, argumentFindings } from "./controller_arguments.ts";
-import { judgeKey } from "./config_map_keys.ts";
-import type { Finding } from "./finding.ts";
+import { fieldOfKey } from "../../controller/translate/config_map/global_settings.ts";
+import { hasEffect, keyCloses } from "../../controller/translate/config_map/key.ts";
+import { KEYS } from "../../controller/translate/config_map/table.ts";
+import { nearestName } from "../../shared/nearest_name.ts";
+import type { Problem } from "../../shared/problem.ts";
+import type { Finding, Verdict } from "./finding.ts";
+import type { LintOptions } from "./options.ts";
 
 const WORKLOADS: ReadonlySet<string> = new Set(["Deployment", "DaemonSet"]);
 
@@ -23,6 +28,8 @@ export function clusterFindings(
   objects: readonly ManifestObject[],
   configMap: LocatedObject | null,
   context: ClusterContext,
+  globalProblems: readonly Problem[],
+  options: Pick<LintOptions, "acceptUnsupported">,
 ): Finding[] {
   return [
     ...objects.filter(({ ref }) => WORKLOADS.has(ref.kind)).flatMap((object) =>
@@ -32,7 +39,7 @@ export function clusterFindings(
         hasConfigMap: configMap !== null,
       })
     ),
-    ...(configMap === null ? [] : configMapFindings(configMap)),
+    ...(configMap === null ? [] : configMapFindings(configMap, globalProblems, options)),
   ];
 }
 
@@ -83,21 +90,50 @@ function fieldOfArgument(
   return places.at(-1) ?? lists[1].field;
 }
 
-/** Values are never shown. */
-function configMapFindings(configMap: LocatedObject): Finding[] {
+/** What the translation makes of each key. Values are never shown. */
+function configMapFindings(
+  configMap: LocatedObject,
+  problems: readonly Problem[],
+  { acceptUnsupported }: Pick<LintOptions, "acceptUnsupported">,
+): Finding[] {
   const data = fieldOf(configMap.value, "data");
   const keys = typeof data === "object" && data !== null ? Object.keys(data).sort() : [];
   return keys.map((key): Finding => {
-    const { verdict, effect, remedy } = judgeKey(key, fieldOf(data, key));
-    const isSame = verdict === "SAME";
-    return {
-      verdict,
-      rule: `configmap/${/^[\w.-]+$/.test(key) ? key : "unknown"}`,
-      effect: `${key} ${effect}`,
-      difference: isSame ? null : "the ConfigMap is not read, so it has no effect",
-      remedy: isSame ? null : remedy,
-      field: `data.${key}`,
-      at: configMap.locate(`data.${key}`),
-    };
+    const row = KEYS.get(key) ?? null;
+    const problem = problems.find(({ field }) => field === fieldOfKey(key)) ?? null;
+    const field = `data.${key}`;
+    const at = configMap.locate(field);
+    if (row === null) {
+      const meant = nearestName(key, KEYS.keys());
+      return {
+        verdict: "SAME",
+        rule: "configmap/unknown",
+        effect: `${/^[\w.-]+$/.test(key) ? key : "a key"}: ingress-nginx has no such key`,
+        difference: "it has no effect, there and here",
+        remedy: meant === null ? "Remove the key" : `Write ${meant} if you mean that`,
+        field,
+        at,
+      };
+    }
+    const isAccepted = keyCloses(row) && acceptUnsupported.includes(key);
+    const found = { rule: `configmap/${key}`, effect: `${key}: ${row.does}`, field, at };
+    if (problem === null) {
+      return hasEffect(row) && row.verdict.kind === "differs"
+        ? {
+          ...found,
+          verdict: "DIFFERS",
+          difference: row.verdict.difference,
+          remedy: "Check that the difference does not matter to you",
+        }
+        : { ...found, verdict: "SAME", difference: null, remedy: null };
+    }
+    const verdict: Verdict = problem.severity === "error"
+      ? "BREAKS"
+      : isAccepted
+      ? "OPENS"
+      : row.verdict.kind === "always"
+      ? "SAME"
+      : "DIFFERS";
+    return { ...found, verdict, difference: problem.message, remedy: problem.remedy };
   });
 }

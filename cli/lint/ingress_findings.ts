@@ -77,7 +77,7 @@ function verdictOf({ reason, severity }: Problem): Verdict {
 
 /** Paths that the translation does not serve, where no problem of the Ingress says why. */
 function unservedPaths(
-  { status, problems }: JudgedIngress,
+  { status, problems, closedBy }: JudgedIngress,
   findings: readonly Finding[],
   locate: Locate,
 ): Finding[] {
@@ -88,6 +88,17 @@ function unservedPaths(
     ) ||
     findings.some(({ verdict }) => verdict === "BREAKS");
   if (isExplained) return [];
+  if (closedBy !== null) {
+    return [{
+      verdict: "BREAKS",
+      rule: "configmap/closed",
+      effect: "forwards the requests for its paths",
+      difference: `ConfigMap: ${closedBy}`,
+      remedy: "See the finding about the ConfigMap",
+      field: "",
+      at: locate(""),
+    }];
+  }
   return status.paths
     .filter(({ outcome }) => outcome === "failing" || outcome === "dropped")
     .map(({ field }): Finding => ({

@@ -4,7 +4,7 @@
  * Services that no file has are assumed, and every backend has an endpoint. Pure.
  */
 import { asText, fieldOf } from "../../controller/base/json.ts";
-import type { Ingress, Resources } from "../../controller/kube/resources.ts";
+import type { Ingress, KubeConfigMap, Resources } from "../../controller/kube/resources.ts";
 import { PROFILE_ANNOTATION } from "../../controller/translate/annotations/own_annotation_names.ts";
 import {
   type Clock,
@@ -12,6 +12,7 @@ import {
   Translator,
 } from "../../controller/translate/translator.ts";
 import { localEndpoints } from "../../dev/local_endpoints.ts";
+import type { LocatedObject } from "./cluster_findings.ts";
 import { refOf } from "../../dev/plan.ts";
 import { formatObject, type Problem } from "../../shared/problem.ts";
 import { assumedServices } from "./assumed_services.ts";
@@ -20,24 +21,41 @@ import type { LintOptions } from "./options.ts";
 /** Nothing is dialled: it only shows that there would be an endpoint. */
 const ENDPOINTS = [{ address: "127.0.0.1", port: 1 }];
 
+/** Whatever the name of the one that the user gave. */
+const CONFIG_MAP = { namespace: "ingress-nginx", name: "ingress-nginx-controller" };
+
 export interface JudgedIngress {
   readonly ingress: Ingress;
   /** `default/web`. */
   readonly name: string;
   readonly status: IngressStatus;
   readonly problems: readonly Problem[];
+  /** What of the ConfigMap closes all paths; null where they are not closed. */
+  readonly closedBy: string | null;
 }
 
 export interface Judgement {
   readonly judged: readonly JudgedIngress[];
   /** Of classes that are not served. */
   readonly others: readonly Ingress[];
+  /** Of the ConfigMap. */
+  readonly globalProblems: readonly Problem[];
 }
 
-export function judge(resources: Resources, options: LintOptions, clock: Clock): Judgement {
+/** @param configMap Of ingress-nginx; null for none. */
+export function judge(
+  resources: Resources,
+  configMap: LocatedObject | null,
+  options: LintOptions,
+  clock: Clock,
+): Judgement {
   const assumed = assumedServices(resources);
   const local = localEndpoints(
-    { ...resources, services: [...resources.services, ...assumed.services] },
+    {
+      ...resources,
+      services: [...resources.services, ...assumed.services],
+      configMaps: configMap === null ? null : [named(configMap)],
+    },
     { mappings: [], samples: () => ENDPOINTS, defaultBackend: null },
   );
   const nginxClasses = [...options.nginxClasses, ...classesWithProfile(resources)];
@@ -50,6 +68,7 @@ export function judge(resources: Resources, options: LintOptions, clock: Clock):
     // As in ingress-nginx: what it forwards to is no question of lint.
     allowExternalName: true,
     allowLocalEndpoints: true,
+    configMap: configMap === null ? null : CONFIG_MAP,
     acceptUnsupported: options.acceptUnsupported,
     allowAcceptUnsupportedAnnotation: options.allowAcceptUnsupportedAnnotation,
     defaultCertificate: null,
@@ -61,15 +80,26 @@ export function judge(resources: Resources, options: LintOptions, clock: Clock):
     ({ object }) => object === null ? "" : formatObject(object),
   );
   const statusOf = new Map(statuses.map((status) => [formatObject(status.object), status]));
+  const globalProblems = configMap === null
+    ? []
+    : byObject.get(formatObject({ kind: "ConfigMap", ...CONFIG_MAP })) ?? [];
+  const closedBy = globalProblems.find(({ severity }) => severity === "error")?.message ?? null;
   const judged: JudgedIngress[] = [];
   const others: Ingress[] = [];
   for (const ingress of resources.ingresses) {
     const key = formatObject(refOf(ingress));
     const status = statusOf.get(key);
     if (status === undefined) others.push(ingress);
-    else judged.push({ ingress, name: nameOf(ingress), status, problems: byObject.get(key) ?? [] });
+    else {
+      const problems = byObject.get(key) ?? [];
+      judged.push({ ingress, name: nameOf(ingress), status, problems, closedBy });
+    }
   }
-  return { judged, others };
+  return { judged, others, globalProblems };
+}
+
+function named({ value }: LocatedObject): KubeConfigMap {
+  return { ...value, metadata: CONFIG_MAP } as KubeConfigMap;
 }
 
 /** Of Ingresses that have moved already. */

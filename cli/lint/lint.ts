@@ -66,17 +66,20 @@ export function lint(
   clock: Clock,
 ): LintResult {
   const resources = watched(input.resources, options);
-  const { judged, others } = judge(resources, options, clock);
+  const { judged, others, globalProblems } = judge(resources, configMap, options, clock);
   const shared = Map.groupBy(hostFindings(judged), ({ name }) => name);
   const ingresses = judged
     .map((one) => lintOne(one, shared.get(one.name) ?? [], input, options))
     .sort((a, b) => byVerdict(a, b) || (a.name < b.name ? -1 : 1));
   return {
     ingresses,
-    cluster: clusterFindings(input.objects, configMap, {
-      ...options,
-      hasCatchAll: judged.some(({ ingress }) => isCatchAll(ingress)),
-    }).map(redacted).sort(byVerdict),
+    cluster: clusterFindings(
+      input.objects,
+      configMap,
+      { ...options, hasCatchAll: judged.some(({ ingress }) => isCatchAll(ingress)) },
+      globalProblems,
+      options,
+    ).map(redacted).sort(byVerdict),
     unreadable: [...input.unread, ...input.problems.filter(isUnreadable).map(unreadable)],
     notChecked: [
       ...input.notChecked,

@@ -243,15 +243,16 @@ spec:
 apiVersion: v1
 kind: ConfigMap
 metadata: { name: conf, namespace: edge }
-data: { whitelist-source-range: 10.0.0.0/8, block-cidrs: "", worker-processes: "4" }
+data: { enable-modsecurity: "true", block-cidrs: "", worker-processes: "4" }
 `,
   };
   const [finding] = lintTexts(folder).cluster;
   assert.equal(finding.verdict, "OPENS");
   assert.match(finding.remedy!, /--configmap edge\/conf/);
-  const named = lintTexts(folder, {}, "edge/conf").cluster;
+  const { cluster: named, ingresses } = lintTexts(folder, {}, "edge/conf");
+  assert.equal(ingresses[0].verdict, "BREAKS");
   assert.deepEqual(named.map(({ rule, verdict }) => [rule, verdict]), [
-    ["configmap/whitelist-source-range", "OPENS"],
+    ["configmap/enable-modsecurity", "BREAKS"],
     ["configmap/worker-processes", "DIFFERS"],
     ["configmap/block-cidrs", "SAME"],
   ]);

@@ -11,6 +11,7 @@ import {
   acceptCheck,
   labelCheck,
   parseAnnotation,
+  parseConfigMapName,
   parseDefaultBackend,
   parseLabels,
   parseSecretName,
@@ -136,6 +137,18 @@ export const WATCH_OPTIONS = defineOptions({
       "Maximum key size of RSA certificates. Larger ones are rejected; one that was published " +
       "before stays in use, with a warning.",
   },
+  configmap: {
+    type: "string",
+    value: "NAMESPACE/NAME",
+    check: (value) =>
+      parseConfigMapName(value) === null
+        ? "of the form ingress-nginx/ingress-nginx-controller"
+        : null,
+    group: "What is served",
+    help: "ConfigMap of ingress-nginx, for all Ingresses of the profile nginx. Keys that protect " +
+      "and have no effect here close their paths, which return 503, as they do without the " +
+      "ConfigMap. The controller needs the right to watch it: overlays/configmap.",
+  },
   acceptUnsupported: {
     type: "string",
     value: "NAME,…",
@@ -144,7 +157,8 @@ export const WATCH_OPTIONS = defineOptions({
     group: "What is served",
     help:
       "Serves Ingresses with these unsupported annotations of ingress-nginx, such as limit-rps, " +
-      "and ignores the annotations. Without the flag, their paths return 503.",
+      "and ignores the annotations. Without the flag, their paths return 503. Also keys of the " +
+      "ConfigMap of --configmap.",
   },
   allowAcceptUnsupportedAnnotation: {
     type: "boolean",

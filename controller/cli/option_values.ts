@@ -3,6 +3,8 @@
  * null.
  */
 import type { DefaultCertificate } from "../translate/certificates/default_certificate.ts";
+import { REFUSABLE_KEYS } from "../translate/config_map/table.ts";
+import type { ConfigMapName } from "../translate/model/global_settings.ts";
 import type { DefaultBackend } from "../translate/translator.ts";
 import { REFUSABLE } from "../translate/annotations/nginx/refusals.ts";
 import { isDnsLabel, isDnsName, isPortName } from "../base/names.ts";
@@ -24,13 +26,18 @@ export function namesOf(text: string): string[] {
 }
 
 export function acceptCheck(text: string): string | null {
-  return namesOf(text).every((name) => REFUSABLE.includes(name))
+  return namesOf(text).every((name) => REFUSABLE.includes(name) || REFUSABLE_KEYS.includes(name))
     ? null
-    : "names of annotations that close paths, such as auth-url,limit-rps";
+    : "names of annotations, or keys of the ConfigMap, that close paths, such as limit-rps";
 }
 
 /** `NAMESPACE/NAME` of a Secret. */
 export function parseSecretName(text: string): DefaultCertificate | null {
+  return parseConfigMapName(text);
+}
+
+/** `NAMESPACE/NAME` of a ConfigMap. */
+export function parseConfigMapName(text: string): ConfigMapName | null {
   const [namespace, name, ...more] = text.split("/");
   return isDnsLabel(namespace) && isDnsName(name ?? "") && more.length === 0
     ? { namespace, name }

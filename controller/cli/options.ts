@@ -12,6 +12,7 @@ import type { ObjectBounds } from "../kube/object_bounds.ts";
 import type { NamespaceBounds } from "../translate/bounds/namespace_bounds.ts";
 import { defineOptions, parseOptions, type Program } from "../../shared/options.ts";
 import type { DefaultCertificate } from "../translate/certificates/default_certificate.ts";
+import type { ConfigMapName } from "../translate/model/global_settings.ts";
 import type { DefaultBackend, HostOwnershipMode } from "../translate/translator.ts";
 import {
   type BACKENDS,
@@ -29,6 +30,7 @@ import {
 import {
   namesOf,
   parseAnnotation,
+  parseConfigMapName,
   parseDefaultBackend,
   parseLabels,
   parseSecretName,
@@ -72,6 +74,8 @@ export interface ControllerOptions {
   readonly namespaceEndpoints: number;
   /** What is kept of the objects of one. */
   readonly objectBounds: ObjectBounds;
+  /** Of ingress-nginx; null for none. */
+  readonly configMap: ConfigMapName | null;
   readonly acceptUnsupported: readonly string[];
   readonly allowAcceptUnsupportedAnnotation: boolean;
   readonly hostOwnership: HostOwnershipMode;
@@ -160,6 +164,7 @@ export function parseControllerOptions(args: readonly string[]): ParsedControlle
         objectBytes: given.maxObjectBytes,
         namespaceBytes: given.maxNamespaceBytes,
       },
+      configMap: given.configmap === undefined ? null : parseConfigMapName(given.configmap),
       acceptUnsupported: given.acceptUnsupported.flatMap(namesOf),
       allowAcceptUnsupportedAnnotation: given.allowAcceptUnsupportedAnnotation,
       hostOwnership: given.hostOwnership ??

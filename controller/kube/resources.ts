@@ -13,6 +13,8 @@ export interface Resources {
   readonly services: readonly Service[];
   readonly endpointSlices: readonly EndpointSlice[];
   readonly secrets: readonly KubeSecret[];
+  /** Those that options name, or more; missing or null where they cannot be read. */
+  readonly configMaps?: readonly KubeConfigMap[] | null;
   /** Their metadata; missing or null where they cannot be read. */
   readonly namespaces?: readonly Namespace[] | null;
   /** Missing or null where they cannot be read. */
@@ -124,6 +126,11 @@ export interface SlicePort {
   readonly name?: string | null;
   readonly port?: number | null;
   readonly protocol?: string | null;
+}
+
+/** https://kubernetes.io/docs/reference/kubernetes-api/config-and-storage-resources/config-map-v1/ */
+export interface KubeConfigMap extends KubeObject {
+  readonly data?: Readonly<Record<string, string>> | null;
 }
 
 /**

@@ -105,6 +105,20 @@ const SECTIONS: readonly (readonly [title: string, rows: readonly Row[]])[] = [
       BOTH,
       "an annotation of ingress-nginx has no effect here, or closes its paths",
     ],
+    [
+      "NginxConfigMap",
+      ["ConfigMap"],
+      BOTH,
+      "a key of [ingress-nginx's ConfigMap](configmap.md) has no effect here, or closes all paths " +
+      "of the profile nginx",
+    ],
+    [
+      "ConfigMapNotFound",
+      ["ConfigMap"],
+      ERROR,
+      "the [ConfigMap of `--configmap`](configmap.md) cannot be read; all paths of the profile " +
+      "nginx are closed, or keep its last settings",
+    ],
     ["AnnotationUnknown", INGRESS, WARNING, "an annotation `pingress.io/…` has no effect there"],
     ["FieldInvalid", INGRESS, ERROR, "a field has the wrong type and is ignored"],
     ["NameInvalid", INGRESS, ERROR, "the object's name is not valid in Kubernetes"],

@@ -29,6 +29,7 @@ import { Outputs } from "../outputs/outputs.ts";
 import { Reconciler, type Reconciliation } from "../reconcile/reconciler.ts";
 import { SecretReferences } from "../watch/secret_references.ts";
 import { ProxyStream } from "../stream/from_options.ts";
+import { servesNginx } from "../translate/ingress/class.ts";
 import { DEFAULT_CLUSTER_BOUNDS, Translator } from "../translate/translator.ts";
 import { PUBLISHED_SELECTOR } from "../watch/kinds.ts";
 import { Watches } from "../watch/watches.ts";
@@ -118,6 +119,7 @@ class Controller {
       namespace: options.namespace,
       secrets: options.secrets,
       nodeAddresses: options.backend === "HostPort" && options.publishAddresses.length === 0,
+      configMap: options.configMap,
       objectBounds: options.objectBounds,
     });
     const leader = this.#leader = new LeaderElector({
@@ -246,11 +248,23 @@ class Controller {
     const lifecycle = this.#lifecycle;
     if (lifecycle.readiness().ready === false) {
       this.#given.log.info("Ready", showSize(result.snapshot));
+      this.#warnOfConfigMap();
     }
     lifecycle.clearObstacle("watches");
     // First, and whoever leads: proxies do not wait for what is written.
     if (result.behind.length === 0) this.#stream.server.update(result.snapshot);
     this.#outputs.update(result);
+  }
+
+  /** Its keys may protect, so nobody must leave it out by mistake. */
+  #warnOfConfigMap(): void {
+    const { options, log } = this.#given;
+    const { ingressClasses } = this.#watches.resources();
+    if (options.configMap !== null || !servesNginx(ingressClasses, options)) return;
+    log.warn("The profile nginx is served without --configmap", {
+      reason: "keys of ingress-nginx's ConfigMap that protect have no effect",
+      remedy: "Give --configmap the name that ingress-nginx was started with, if it had one",
+    });
   }
 
   /** Ends in the order in which nothing is written after the lease is given back. */

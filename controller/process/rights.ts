@@ -93,6 +93,10 @@ const CALLS: readonly Right[] = [
 ];
 
 export function rightsFor(needs: Needs): readonly Right[] {
-  const watched = [...Object.values(KINDS), NAMED_SECRETS].filter((kind) => kind.isWatched(needs));
+  const { configMap } = needs;
+  const watched = [...Object.values(KINDS), NAMED_SECRETS].filter((kind) => kind.isWatched(needs))
+    .map((kind): Right =>
+      kind.scope === "configmap" && configMap !== null ? { ...kind, names: [configMap.name] } : kind
+    );
   return [...watched, ...CALLS];
 }

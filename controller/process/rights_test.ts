@@ -19,12 +19,12 @@ interface Installation {
 const INSTALLATIONS: readonly Installation[] = [
   {
     file: "hostport.yaml",
-    needs: { allNamespaces: true, nodeAddresses: true },
+    needs: { allNamespaces: true, nodeAddresses: true, configMap: null },
     served: null,
   },
   {
     file: "namespaced/rights.yaml",
-    needs: { allNamespaces: false, nodeAddresses: false },
+    needs: { allNamespaces: false, nodeAddresses: false, configMap: null },
     served: "default",
   },
 ];
@@ -36,10 +36,18 @@ function single(grants: readonly Grant[]): Grant[] {
   );
 }
 
-function grantsFor(rights: readonly Right[], served: string | null): Grant[] {
+const SCOPES = { cluster: null, system: SYSTEM } as const;
+
+/** @param configMap The namespace of --configmap. */
+function grantsFor(
+  rights: readonly Right[],
+  served: string | null,
+  configMap: string | null = null,
+): Grant[] {
+  const namespaces = { ...SCOPES, served, configmap: configMap };
   const grants = rights.flatMap(({ scope, resource, subresource, names, verbs }) =>
     verbs.map((verb): Grant => ({
-      namespace: scope === "cluster" ? null : scope === "system" ? SYSTEM : served,
+      namespace: namespaces[scope],
       group: resource.group,
       resource: subresource === undefined ? resource.plural : `${resource.plural}/${subresource}`,
       names: names ?? null,
@@ -79,7 +87,7 @@ async function documented(heading: string, namespace: string | null): Promise<Gr
   const section = text.split(/^#+ /m).find((part) => part.startsWith(`${heading}\n`)) ?? "";
   const rows = Array.from(section.matchAll(/^\| (`.*) \|$/gm), ([, row]) => row.split(" | "));
   const groups = new Map(
-    rightsFor({ allNamespaces: true, nodeAddresses: true })
+    rightsFor({ allNamespaces: true, nodeAddresses: true, configMap: null })
       .map(({ resource }) => [resource.plural, resource.group]),
   );
   return rows.flatMap(([resources, ...cells]) => {
@@ -114,6 +122,16 @@ function namesIn(cell: string): string[] {
     ],
   ).flat();
 }
+
+Deno.test("the Role of overlays/configmap grants what --configmap adds, and nothing else", async () => {
+  const configMap = { namespace: "ingress-nginx", name: "ingress-nginx-controller" };
+  const needs = { allNamespaces: true, nodeAddresses: true };
+  const without = distinct(grantsFor(rightsFor({ ...needs, configMap: null }), null));
+  const added = distinct(grantsFor(rightsFor({ ...needs, configMap }), null, configMap.namespace))
+    .filter((grant) => !without.includes(grant));
+  const granted = single(grantsOf(await readRules("../overlays/configmap/role.yaml"))).map(textOf);
+  deepEqual(granted.sort(), added);
+});
 
 Deno.test("docs/install.md lists the permissions of hostport.yaml", async () => {
   const listed = [

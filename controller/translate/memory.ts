@@ -8,6 +8,7 @@ import type { Certificate } from "../../shared/snapshot/types.ts";
 import { BackendMemory } from "./backends/backend.ts";
 import { readService, type ServiceModel } from "./backends/service.ts";
 import { ClusterAdmission } from "./bounds/cluster_bound.ts";
+import { GlobalSettingsReader } from "./config_map/global_settings.ts";
 import { Demands } from "./bounds/demand.ts";
 import { NamespaceAdmission } from "./bounds/namespace_bounds.ts";
 import { readSecret, type SecretModel } from "./certificates/certificate_source.ts";
@@ -39,6 +40,7 @@ export class ObjectReaders {
 /** What the last translation came to, stage by stage. */
 export class StageMemory {
   readonly namespaces = new NamespaceReader();
+  readonly globals = new GlobalSettingsReader();
   readonly ownIngresses: OwnIngresses;
   readonly tooLarge = new TooLargeReader();
   readonly ingresses = new IngressReader();

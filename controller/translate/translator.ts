@@ -13,6 +13,7 @@ import {
   type SnapshotVersion,
 } from "../../shared/snapshot/types.ts";
 import type { Resources } from "../kube/resources.ts";
+import type { ConfigMapOptions } from "./config_map/global_settings.ts";
 import { BackendResolver } from "./backends/backend.ts";
 import { CertificateSources } from "./certificates/certificate_source.ts";
 import type { RefusalOptions } from "./routes/closures.ts";
@@ -41,7 +42,7 @@ export type { IngressStatus, PathStatus, TlsStatus } from "./model/status.ts";
 /** Milliseconds since the epoch. */
 export type Clock = () => number;
 
-export interface TranslateOptions extends RefusalOptions {
+export interface TranslateOptions extends RefusalOptions, ConfigMapOptions {
   /** Class names that are served whether or not an IngressClass object exists. */
   readonly ingressClasses: readonly string[];
   /** An IngressClass whose `spec.controller` is one of these is served too. */
@@ -130,10 +131,17 @@ export class Translator {
   ): Translation {
     const memory = this.#memory;
     const problems = new ProblemList();
+    const globals = memory.globals.read(
+      resources.configMaps ?? null,
+      published?.globalConfig ?? null,
+      options,
+    );
+    problems.addAll(globals.problems);
     const own = memory.ownIngresses.of(
       resources.ingresses,
       resources.ingressClasses,
       options,
+      globals.settings,
       problems,
     );
     problems.addAll(memory.tooLarge.read(resources));
@@ -217,6 +225,7 @@ export class Translator {
         defaultCertificate: byDefault?.id ?? null,
         ...loopMarkOf(published, options),
         ...(backends.denied.list.length === 0 ? {} : { denied: backends.denied.list }),
+        ...(globals.kept === null ? {} : { globalConfig: globals.kept }),
       },
       problems: problems.sorted(memory.problemOrder),
       statuses,

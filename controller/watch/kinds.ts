@@ -29,10 +29,12 @@ import type {
   EndpointSlice,
   Ingress,
   IngressClass,
+  KubeConfigMap,
   KubeSecret,
   Namespace,
   Service,
 } from "../kube/resources.ts";
+import type { ConfigMapName } from "../translate/model/global_settings.ts";
 import {
   CONFIG_MAPS,
   ENDPOINT_SLICES,
@@ -50,9 +52,10 @@ import {
 
 /**
  * `served`: in the namespaces that are served, all or those of --watch-namespace. `system`: in the
- * controller's own namespace alone. `cluster`: the kind has no namespaces.
+ * controller's own namespace alone. `cluster`: the kind has no namespaces. `configmap`: the one object
+ * of --configmap.
  */
-export type Scope = "served" | "system" | "cluster";
+export type Scope = "served" | "system" | "cluster" | "configmap";
 
 /**
  * `translation`: the configuration is made of them. `published`: they hold what was published.
@@ -74,6 +77,8 @@ export interface Needs {
   readonly allNamespaces: boolean;
   /** Whether the status of Ingresses has addresses of nodes. */
   readonly nodeAddresses: boolean;
+  /** The ConfigMap of ingress-nginx; null for none. */
+  readonly configMap: ConfigMapName | null;
 }
 
 /** Rights that a kind takes, as RBAC counts them. */
@@ -192,6 +197,16 @@ const TABLE = {
     isWatched: always,
     labelSelector: OWN_CONFIG_MAPS,
     reduce: keeping<KubeObject>(keepContent(CONFIG_MAPS)),
+  },
+  // It may protect, so only a refusal lets the first translation begin without: then paths are closed.
+  nginxConfigMap: {
+    resource: CONFIG_MAPS,
+    scope: "configmap",
+    verbs: FOLLOW,
+    feeds: ["translation"],
+    awaited: "forbidden",
+    isWatched: ({ configMap }) => configMap !== null,
+    reduce: keeping<Watched<KubeConfigMap>>(keepContent(CONFIG_MAPS)),
   },
   keySecrets: {
     resource: SECRETS,

@@ -15,6 +15,7 @@ import { Informer, type InformerStats } from "../kube/informer.ts";
 import { type ObjectBounds, ObjectLedger } from "../kube/object_bounds.ts";
 import type { ReflectorTiming } from "../kube/reflector.ts";
 import type { Resources } from "../kube/resources.ts";
+import type { ConfigMapName } from "../translate/model/global_settings.ts";
 import type { KubeObject } from "../kube/types.ts";
 import {
   type Feed,
@@ -39,11 +40,16 @@ export interface WatchesOptions {
   readonly secrets: SecretMode;
   /** Whether the status of Ingresses has addresses of nodes. */
   readonly nodeAddresses: boolean;
+  /** The ConfigMap of ingress-nginx; null for none. */
+  readonly configMap: ConfigMapName | null;
   /** What is kept of one tenant. */
   readonly objectBounds: ObjectBounds;
   /** For tests. */
   readonly timing?: Partial<ReflectorTiming>;
 }
+
+/** Kinds that stand in `Resources` by their names; of ConfigMaps, others may come from elsewhere. */
+type ListedKinds = Exclude<KindsFeeding<"translation">, "nginxConfigMap">;
 
 /** Milliseconds from the first room in a namespace until its objects are listed anew. */
 const RELIST_DELAY = 10_000;
@@ -60,9 +66,9 @@ export class Watches {
   readonly #relists = new Map<object, ReturnType<typeof setTimeout>>();
 
   constructor(options: WatchesOptions) {
-    const { client, log, watchNamespaces: namespaces, nodeAddresses } = options;
+    const { client, log, watchNamespaces: namespaces, nodeAddresses, configMap } = options;
     this.#options = options;
-    const needs = { allNamespaces: namespaces === null, nodeAddresses };
+    const needs = { allNamespaces: namespaces === null, nodeAddresses, configMap };
     this.#wanted = KIND_NAMES.filter((name) => KINDS[name].isWatched(needs));
     this.#awaited = new Set(this.#wanted);
     this.secrets = new NamedSecrets({ client, log, namespaces, mode: options.secrets });
@@ -151,12 +157,13 @@ export class Watches {
       const { isSynced, store } = this.informer(name);
       return isSynced ? store.list() : null;
     };
-    const resources: Record<KindsFeeding<"translation">, unknown> & Resources = {
+    const resources: Record<ListedKinds, unknown> & Resources = {
       ingresses: this.informer("ingresses").store.list(),
       ingressClasses: this.informer("ingressClasses").store.list(),
       services: this.informer("services").store.list(),
       endpointSlices: this.informer("endpointSlices").store.list(),
       secrets: this.secrets.store.list(),
+      configMaps: known("nginxConfigMap"),
       namespaces: known("namespaces"),
       nodes: known("nodes"),
       serviceCidrs: known("serviceCidrs"),
@@ -283,6 +290,7 @@ export class Watches {
       resource,
       namespaces: this.#namespacesOf(kind.scope),
       labelSelector,
+      fieldSelector: this.#fieldSelectorOf(kind.scope),
       metadataOnly,
       isOptional,
       timing,
@@ -300,7 +308,17 @@ export class Watches {
   /** Null for all. */
   #namespacesOf(scope: Scope): readonly string[] | null {
     if (scope === "cluster") return null;
+    // Without the flag it is not watched.
+    if (scope === "configmap") return [this.#options.configMap?.namespace ?? ""];
     return scope === "system" ? [this.#options.namespace] : this.#options.watchNamespaces;
+  }
+
+  /** A list and a watch of one name may be granted for that name alone. */
+  #fieldSelectorOf(scope: Scope): string | undefined {
+    const { configMap } = this.#options;
+    return scope === "configmap" && configMap !== null
+      ? `metadata.name=${configMap.name}`
+      : undefined;
   }
 
   /** Objects that were crowded out are not in the store: only a list has them. */

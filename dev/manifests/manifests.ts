@@ -7,6 +7,7 @@ import type {
   EndpointSlice,
   Ingress,
   IngressClass,
+  KubeConfigMap,
   KubeSecret,
   Namespace,
   Resources,
@@ -23,6 +24,7 @@ export const API_VERSIONS: Readonly<Record<string, string>> = {
   Service: "v1",
   EndpointSlice: "discovery.k8s.io/v1",
   Secret: "v1",
+  ConfigMap: "v1",
   Namespace: "v1",
 };
 
@@ -72,6 +74,7 @@ export class Manifests {
       services: this.#values<Service>("Service"),
       endpointSlices: this.#values<EndpointSlice>("EndpointSlice"),
       secrets: this.#values<KubeSecret>("Secret"),
+      configMaps: this.#values<KubeConfigMap>("ConfigMap"),
       namespaces: this.#values<Namespace>("Namespace"),
     };
   }

@@ -77,10 +77,10 @@ const BAD: readonly (readonly [string, string, readonly string[]])[] = [
     "kinds that are not read, once for each kind",
     "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n---\n" +
     "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: b}\n---\n" +
-    "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n",
+    "apiVersion: v1\nkind: Pod\nmetadata: {name: c}\n",
     [
       "bad.yaml:2  Deployment/default/a  kind  KindIgnored",
-      "bad.yaml:10  ConfigMap/default/c  kind  KindIgnored",
+      "bad.yaml:10  Pod/default/c  kind  KindIgnored",
     ],
   ],
   [

@@ -410,6 +410,18 @@ const DEFAULT_CERTIFICATE = Type.Union([NAME, Type.Null()], { missing: () => nul
 const LOOP_MARK = Type.Optional(formed(loopMark));
 const DENIED = Type.Optional(Type.Array(formed(network)));
 
+/** What the translation keeps of ingress-nginx's ConfigMap for when it is gone; no proxy reads it. */
+export const GLOBAL_CONFIG = object({
+  /** `NAMESPACE/NAME`. */
+  configMap: NAME,
+  /** Of keys with an effect. */
+  values: Type.Record(Type.String(), Type.String()),
+  /** Keys that closed paths as they are not supported, and those whose values were not valid. */
+  unsupported: Type.Array(Type.String()),
+  invalid: Type.Array(Type.String()),
+});
+const OPTIONAL_GLOBAL_CONFIG = Type.Optional(GLOBAL_CONFIG);
+
 /** One whole configuration. A later one replaces it by one reference swap. */
 export const SNAPSHOT = object({
   /** A number that only readers of it know; see `SNAPSHOT_FORMAT`. */
@@ -448,6 +460,7 @@ export const SNAPSHOT = object({
    * of Services. Sorted; missing for none.
    */
   denied: DENIED,
+  globalConfig: OPTIONAL_GLOBAL_CONFIG,
 });
 
 /** What is neither a list of parts nor the version. */
@@ -457,4 +470,5 @@ export const REST = object({
   defaultCertificate: DEFAULT_CERTIFICATE,
   loopMark: LOOP_MARK,
   denied: DENIED,
+  globalConfig: OPTIONAL_GLOBAL_CONFIG,
 });

@@ -27,6 +27,7 @@ export interface ReplyAction extends Of<typeof schema.REPLY> {}
 export type Action = ForwardAction | ReplyAction;
 export interface FilterSet extends Of<typeof schema.FILTER_SET> {}
 export type FilterSpec = Of<typeof FILTER>;
+export interface GlobalConfig extends Of<typeof schema.GLOBAL_CONFIG> {}
 export interface Policy extends Of<typeof schema.POLICY> {}
 export interface Origin extends Of<typeof schema.ORIGIN> {}
 export interface Upstream extends Of<typeof schema.UPSTREAM> {}

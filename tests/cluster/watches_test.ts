@@ -32,6 +32,7 @@ class WatchesScene implements AsyncDisposable {
       namespace: "default",
       secrets: "named",
       nodeAddresses: true,
+      configMap: null,
       objectBounds: DEFAULT_OBJECT_BOUNDS,
       timing: FAST,
     });

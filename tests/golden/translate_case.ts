@@ -161,6 +161,7 @@ function resourcesOf(objects: readonly unknown[]): Resources {
     services: ofKind("Service"),
     endpointSlices: ofKind("EndpointSlice"),
     secrets: ofKind("Secret"),
+    configMaps: ofKind("ConfigMap"),
     namespaces: ofKind("Namespace"),
     nodes: ofKind("Node"),
     serviceCidrs: ofKind("ServiceCIDR"),

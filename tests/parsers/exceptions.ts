@@ -21,6 +21,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
         "instead",
       ],
       "controller/translate/annotations/nginx/rows/value.ts": ["listOf", "text"],
+      "controller/translate/config_map/key.ts": ["guard", "plain"],
     },
   },
   {
@@ -44,11 +45,19 @@ export const EXCEPTIONS: readonly Exceptions[] = [
         "labelCheck",
         "namesOf",
         "parseAnnotation",
+        "parseConfigMapName",
         "parseDefaultBackend",
         "parseLabels",
         "parseSecretName",
       ],
       "controller/cli/options.ts": ["parseControllerOptions", "readEnvironment"],
+      // The ConfigMap of --configmap, and classes, which have no namespace.
+      "controller/translate/config_map/global_settings.ts": [
+        "GlobalSettingsReader.read",
+        "fieldOfKey",
+      ],
+      "controller/translate/config_map/key.ts": ["isKeyOff"],
+      "controller/translate/ingress/class.ts": ["servesNginx"],
       "controller/outputs/workload/objects.ts": ["allWorkloadRefs"],
       "controller/outputs/workload/pod_template.ts": ["mergePodTemplate"],
       "controller/outputs/workload/projection.ts": ["projection"],

@@ -24,7 +24,10 @@ import { explainHost, readHost, readRuleHost } from "../../controller/translate/
 import { parseClaims } from "../../controller/translate/hosts/host_claims.ts";
 import { readIdentity } from "../../controller/base/identity.ts";
 import { regexLocation } from "../../controller/translate/annotations/nginx/location.ts";
-import { readPcre } from "../../controller/translate/annotations/nginx/pcre_pattern.ts";
+import {
+  readHeaderPattern,
+  readPcre,
+} from "../../controller/translate/annotations/nginx/pcre_pattern.ts";
 import { writtenOut } from "../../shared/path/pattern_size.ts";
 import { readIngress } from "../../controller/translate/ingress/ingress.ts";
 import { readSharesWith } from "../../controller/translate/ingress/shared_hosts.ts";
@@ -206,6 +209,13 @@ const TEXTS: Readonly<Record<string, TextReader>> = {
     ["/(", ")"],
     ["/[", "]"],
     ["/", "{2}"],
+  ],
+  "controller/translate/annotations/nginx/pcre_pattern.ts readHeaderPattern": [
+    MAX_ROUTE_PATH,
+    (text) => readHeaderPattern(text, { ignoreCase: true }),
+    ["(", ")"],
+    ["[", "]"],
+    ["", "{2}"],
   ],
   "shared/path/pattern_size.ts writtenOut": [MAX_ROUTE_PATH, writtenOut, ["(", "){2}"]],
   "controller/translate/ingress/path.ts readPathType": [

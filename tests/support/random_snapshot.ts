@@ -97,6 +97,14 @@ export function* randomConfigurations(random: Random, count: number): Generator<
         defaultCertificate,
         ...(made % 4 === 0 ? {} : { loopMark: `pingress-${made % 3}` }),
         ...(made % 3 === 0 ? {} : { denied: ["10.96.0.0/12", `192.0.2.${made % 5}`] }),
+        ...(made % 5 === 0 ? {} : {
+          globalConfig: {
+            configMap: "ingress-nginx/nginx",
+            values: { "proxy-body-size": `${made % 7}m` },
+            unsupported: made % 2 === 0 ? [] : ["server-snippet"],
+            invalid: [],
+          },
+        }),
       },
       certificates: [...certificates].map(toCertificate).sort((a, b) => a.id < b.id ? -1 : 1),
     };

@@ -10,8 +10,9 @@ import type { IngressObject, IngressObjects } from "./ingress_object.ts";
 import { asText, fieldOf, isAbsent, quote } from "../../base/json.ts";
 import { carryOver, differenceOf } from "../../base/memo.ts";
 import { isDnsName } from "../../base/names.ts";
-import type { ProblemList } from "../../base/problems.ts";
+import { ProblemList } from "../../base/problems.ts";
 import { compareText } from "../../base/text_order.ts";
+import { type GlobalSettings, NO_GLOBALS } from "../model/global_settings.ts";
 import type { Profile } from "../model/profile.ts";
 import { PROFILE_ANNOTATION } from "../annotations/own_annotation_names.ts";
 
@@ -42,6 +43,12 @@ export function ownIngresses(
   });
 }
 
+/** Whether a class that is served has the profile nginx, by whatever says so. */
+export function servesNginx(ingressClasses: readonly unknown[], options: ClassOptions): boolean {
+  const { served } = readClasses(ingressClasses, options, new ProblemList());
+  return served.values().some((profile) => profile === "nginx");
+}
+
 /** Sorts out the Ingresses of one translation after the other. */
 export class OwnIngresses {
   readonly #readers: IngressObjects;
@@ -49,6 +56,7 @@ export class OwnIngresses {
   #last: {
     readonly objects: readonly unknown[];
     readonly classes: Classes;
+    readonly globals: GlobalSettings;
     readonly each: readonly (IngressObject | null)[];
     readonly own: readonly IngressObject[];
   } | null = null;
@@ -57,11 +65,15 @@ export class OwnIngresses {
     this.#readers = readers;
   }
 
-  /** See `ownIngresses`. Only objects that came are looked at, while the classes are the same. */
+  /**
+   * See `ownIngresses`. Only objects that came are looked at, while the classes are the same, and what
+   * holds for all of the profile nginx.
+   */
   of(
     objects: readonly unknown[],
     ingressClasses: readonly unknown[],
     options: ClassOptions,
+    globals: GlobalSettings,
     problems: ProblemList,
   ): readonly IngressObject[] {
     const classes = readClasses(ingressClasses, options, problems);
@@ -69,24 +81,29 @@ export class OwnIngresses {
     const read = (object: unknown) => {
       const ingress = this.#readers.of(object);
       const profile = profileOf(ingress, classes);
-      return profile === null ? null : ingress.readAs(profile);
+      if (profile === null) return null;
+      return ingress.readAs(profile, profile === "nginx" ? globals : NO_GLOBALS);
     };
-    if (before === null || !isSameClasses(before.classes, classes)) {
-      return this.#keep(objects, classes, objects.map(read));
+    if (
+      before === null || before.globals !== globals || !isSameClasses(before.classes, classes)
+    ) {
+      return this.#keep(objects, classes, globals, objects.map(read));
     }
     const { removed, added } = differenceOf(before.objects, objects);
     if (removed.length + added.length === 0) return before.own;
     const found = new Map(added.map((object) => [object, read(object)]));
-    return this.#keep(objects, classes, carryOver(before.objects, before.each, objects, found));
+    const each = carryOver(before.objects, before.each, objects, found);
+    return this.#keep(objects, classes, globals, each);
   }
 
   #keep(
     objects: readonly unknown[],
     classes: Classes,
+    globals: GlobalSettings,
     each: readonly (IngressObject | null)[],
   ): readonly IngressObject[] {
     const own = each.filter((ingress) => ingress !== null);
-    this.#last = { objects, classes, each, own };
+    this.#last = { objects, classes, globals, each, own };
     return own;
   }
 }

@@ -31,6 +31,7 @@ import { isCanary, readProtocolWish, readRefusals } from "../annotations/nginx/r
 import { readRegexWish, readRewriteWish } from "../annotations/nginx/rewrite.ts";
 import { readRouteSettings } from "../annotations/nginx/route_settings.ts";
 import { BY_NAME, NGINX_PREFIX } from "../annotations/nginx/table.ts";
+import { type GlobalSettings, NO_GLOBALS } from "../model/global_settings.ts";
 import type { Profile } from "../model/profile.ts";
 import { NO_SETTINGS, RouteSettingsPool } from "../model/route_settings.ts";
 import { LastStatus, LastTlsStatus } from "../model/status.ts";
@@ -54,9 +55,10 @@ export function readIngress(
   object: unknown,
   pool: RouteSettingsPool = new RouteSettingsPool(),
   profile: Profile = "pingress",
+  globals: GlobalSettings = NO_GLOBALS,
 ): Source {
   const { value, problems } = recordProblems((list) =>
-    readSpec(identity, object, list.about(identity.ref), pool, profile)
+    readSpec(identity, object, list.about(identity.ref), pool, profile, globals)
   );
   return {
     ...value,
@@ -73,6 +75,7 @@ function readSpec(
   report: Report,
   pool: RouteSettingsPool,
   profile: Profile,
+  globals: GlobalSettings,
 ) {
   const { namespace } = identity.ref;
   const annotations = fieldOf(fieldOf(object, "metadata"), "annotations");
@@ -141,6 +144,7 @@ function readSpec(
     authenticator: readAuthenticator(nginx, namespace),
     backendWish,
     accepted: readAccepted(annotations),
+    closure: globals.closure,
     excess,
   };
 }
@@ -156,7 +160,8 @@ function canary(report: Report) {
     ...{ rules: [], hasRules: true, defaultBackend: null, tls: [] },
     ...{ hosts: [], takesAnyHost: false, sharesWith: [], isDying: false },
     ...{ refusals: [], protocolWish: null, backendWish: null, settings: NO_SETTINGS },
-    ...{ fallback: null, authenticator: null, regex: null, accepted: null, excess: null },
+    ...{ fallback: null, authenticator: null, regex: null, accepted: null },
+    ...{ closure: null, excess: null },
   };
 }
 

@@ -131,8 +131,8 @@ export class IngressReader {
   }
 
   #model(ingress: IngressObject & { readonly identity: Identity }): Source {
-    return ingress.model((identity, object, profile) =>
-      readIngress(identity, object, this.#settings, profile)
+    return ingress.model((identity, object, profile, globals) =>
+      readIngress(identity, object, this.#settings, profile, globals)
     );
   }
 }

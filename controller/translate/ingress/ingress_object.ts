@@ -7,6 +7,7 @@ import type { ObjectRef } from "../../../shared/problem.ts";
 import { type Identity, readIdentity, refOf } from "../../base/identity.ts";
 import { asObject, asText, fieldOf, isSameJson, type JsonObject } from "../../base/json.ts";
 import { ObjectCache } from "../../base/memo.ts";
+import { type GlobalSettings, NO_GLOBALS } from "../model/global_settings.ts";
 import type { Profile } from "../model/profile.ts";
 import type { Source } from "../model/source.ts";
 
@@ -23,13 +24,21 @@ export class IngressObject {
   readonly classAnnotation: string | null;
   /** By which its model is read. */
   readonly profile: Profile;
+  /** What holds for all of its profile. */
+  readonly globals: GlobalSettings;
   #model: Source | null = null;
-  /** The same object, read by another profile. */
-  #other: IngressObject | null = null;
+  /** The same object, read by another profile: without and with settings for all. */
+  #plain: IngressObject | null = null;
+  #global: IngressObject | null = null;
 
-  constructor(object: JsonObject, profile: Profile = "pingress") {
+  constructor(
+    object: JsonObject,
+    profile: Profile = "pingress",
+    globals: GlobalSettings = NO_GLOBALS,
+  ) {
     this.object = object;
     this.profile = profile;
+    this.globals = globals;
     this.ref = refOf("Ingress", object);
     this.identity = readIdentity("Ingress", object);
     this.className = fieldOf(fieldOf(object, "spec"), "ingressClassName");
@@ -42,18 +51,25 @@ export class IngressObject {
   }
 
   /** The very same each time for a profile. */
-  readAs(profile: Profile): IngressObject {
-    return profile === this.profile
-      ? this
-      : this.#other ??= new IngressObject(this.object, profile);
+  readAs(profile: Profile, globals: GlobalSettings = NO_GLOBALS): IngressObject {
+    if (profile === this.profile && globals === this.globals) return this;
+    if (globals === NO_GLOBALS) return this.#plain ??= new IngressObject(this.object, profile);
+    return this.#global?.globals === globals && this.#global.profile === profile
+      ? this.#global
+      : this.#global = new IngressObject(this.object, profile, globals);
   }
 
   /** What `read` makes of it, which must be the same each time. */
   model(
     this: IngressObject & { readonly identity: Identity },
-    read: (identity: Identity, object: JsonObject, profile: Profile) => Source,
+    read: (
+      identity: Identity,
+      object: JsonObject,
+      profile: Profile,
+      globals: GlobalSettings,
+    ) => Source,
   ): Source {
-    return this.#model ??= read(this.identity, this.object, this.profile);
+    return this.#model ??= read(this.identity, this.object, this.profile, this.globals);
   }
 
   /**
@@ -67,7 +83,8 @@ export class IngressObject {
   }
 
   #saysSameAs(other: IngressObject): boolean {
-    if (this.identity?.key !== other.identity?.key || this.profile !== other.profile) return false;
+    const isReadAlike = this.profile === other.profile && this.globals === other.globals;
+    if (this.identity?.key !== other.identity?.key || !isReadAlike) return false;
     const [a, b] = [this, other].map(({ object }) => {
       const metadata = fieldOf(object, "metadata");
       return [

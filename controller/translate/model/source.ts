@@ -3,7 +3,7 @@
  * Out: the types that a source (`ingress/`) makes of its objects, and all later stages read: owners of
  * hosts, bounds, routes, certificates, statuses.
  */
-import type { Upstream } from "../../../shared/snapshot/types.ts";
+import type { ReplyAction, Upstream } from "../../../shared/snapshot/types.ts";
 import type { Excess } from "../../kube/excess.ts";
 import type { Identity, SecretName } from "../../base/identity.ts";
 import type { ObjectProblem } from "../../base/problems.ts";
@@ -56,6 +56,8 @@ export interface Source {
   readonly backendWish: BackendWish | null;
   /** Annotations that the Ingress itself says it can do without; null where it says nothing. */
   readonly accepted: readonly string[] | null;
+  /** What all of its paths reply, whatever it says; null where it decides. */
+  readonly closure: ReplyAction | null;
   /** Why its rules and TLS entries were not kept; null where all of it is there. */
   readonly excess: Excess | null;
 }

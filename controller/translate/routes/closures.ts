@@ -68,8 +68,8 @@ export class Closures {
 
   /** The answer for what `ingress` has of `host`, null where its backends decide. */
   of(ingress: Source, host: string | null): ReplyAction | null {
-    const own = this.#ingresses.get(ingress);
-    if (own !== undefined) return own;
+    const own = this.#ingresses.get(ingress) ?? ingress.closure;
+    if (own !== null) return own;
     if (host === null || this.#hosts.size === 0) return null;
     const closed = this.#hosts.get(hostKey(ingress, host));
     if (closed === undefined) return null;

@@ -51,8 +51,8 @@ export function readPcre(text: string, profile: Profile): PatternReading {
   } catch {
     return refused("cannot be read as one that both PCRE and JavaScript have");
   }
-  const search = new Writer(true, isDecoded);
-  const groupless = new Writer(false, isDecoded);
+  const search = new Writer({ capturing: true, isDecoded });
+  const groupless = new Writer({ capturing: false, isDecoded });
   try {
     const pattern = {
       location: locationOf(tree.alternatives, groupless),
@@ -75,6 +75,26 @@ function inBytes(text: string): string | null {
   if (!/[^ -~]/.test(text)) return text;
   if (!text.isWellFormed()) return null;
   return Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join("");
+}
+
+/**
+ * Reads an expression that is searched in a header, which has no escapes: one that matches the same
+ * values there. Null for one that cannot be taken over.
+ */
+export function readHeaderPattern(
+  text: string,
+  { ignoreCase }: { readonly ignoreCase: boolean },
+): string | null {
+  if (text.length > MAX_PATTERN || /[^ -~]/.test(text)) return null;
+  try {
+    const tree = new RegExpParser({ ecmaVersion: 2022 })
+      .parsePattern(text, 0, text.length, { unicode: false });
+    const writer = new Writer({ capturing: false, isDecoded: true, ignoreCase });
+    const pattern = writer.alternatives(tree.alternatives);
+    return writtenOut(pattern) > MAX_PATTERN ? null : pattern;
+  } catch {
+    return null;
+  }
 }
 
 /** Paths have escapes of UTF-8 for other characters. Null where these would not be one piece. */
@@ -116,21 +136,27 @@ function takesRest(element: AST.Element): boolean {
     element.element.type === "CharacterSet" && element.element.kind === "any";
 }
 
+interface WriterOptions {
+  /** Whether groups keep what they match. */
+  readonly capturing: boolean;
+  /** Whether texts are decoded paths, or no paths. */
+  readonly isDecoded: boolean;
+  readonly ignoreCase?: boolean;
+}
+
 class Writer {
   readonly #capturing: boolean;
   readonly #isDecoded: boolean;
+  readonly #ignoreCase: boolean;
   readonly unsure = new Set<number>();
   groups = 0;
   /** How many repetitions are around what is written. */
   #repeated = 0;
 
-  /**
-   * @param capturing Whether groups keep what they match.
-   * @param isDecoded Whether texts are decoded paths.
-   */
-  constructor(capturing: boolean, isDecoded: boolean) {
+  constructor({ capturing, isDecoded, ignoreCase = true }: WriterOptions) {
     this.#capturing = capturing;
     this.#isDecoded = isDecoded;
+    this.#ignoreCase = ignoreCase;
   }
 
   alternatives(all: readonly AST.Alternative[]): string {
@@ -144,11 +170,11 @@ class Writer {
   #element(element: AST.Element): string {
     switch (element.type) {
       case "Character":
-        return literal(element, this.#isDecoded);
+        return this.#literal(element);
       case "CharacterSet":
         return set(element);
       case "CharacterClass":
-        return characterClass(element);
+        return this.#characterClass(element);
       case "Assertion":
         return assertion(element);
       case "Quantifier":
@@ -161,6 +187,42 @@ class Writer {
       default:
         throw new Unsupported(`has the back reference ${shown(element.raw)}`);
     }
+  }
+
+  #literal(character: AST.Character): string {
+    const char = charOf(character);
+    if (!this.#isDecoded && ESCAPED.includes(char)) return encodeURIComponent(char);
+    // The small one first, so that one expression has one form.
+    return !this.#ignoreCase || otherCase(char) === null
+      ? quoted(char)
+      : `[${char.toLowerCase()}${char.toUpperCase()}]`;
+  }
+
+  #characterClass({ elements, negate, raw }: AST.CharacterClass): string {
+    // To PCRE `[]` begins a class with `]`, and `[:alpha:]` is one of its own.
+    if (elements.length === 0 || /\[[:.=]/.test(raw.slice(1))) {
+      throw new Unsupported(`has the class ${shown(raw)}`);
+    }
+    return `[${negate ? "^" : ""}${elements.map((each) => this.#member(each)).join("")}]`;
+  }
+
+  #member(element: AST.CharacterClassElement): string {
+    switch (element.type) {
+      case "Character": {
+        const { char, text } = inClass(element);
+        return text + (this.#ignoreCase ? otherCase(char) ?? "" : "");
+      }
+      case "CharacterClassRange": {
+        const from = inClass(element.min);
+        const to = inClass(element.max);
+        return `${from.text}-${to.text}` +
+          (this.#ignoreCase ? otherCases(from.char, to.char) : "");
+      }
+      case "CharacterSet":
+        if (element.kind === "space") return spaces(element.negate);
+        if (element.kind !== "property") return element.raw;
+    }
+    throw new Unsupported(`has ${shown(element.raw)} in a class`);
   }
 
   #group({ alternatives }: AST.CapturingGroup): string {
@@ -193,13 +255,6 @@ function times(min: number, max: number): string {
 
 /** Characters that the paths of requests have as escapes alone. */
 const ESCAPED = " #?";
-
-function literal(character: AST.Character, isDecoded: boolean): string {
-  const char = charOf(character);
-  if (ESCAPED.includes(char) && !isDecoded) return encodeURIComponent(char);
-  // The small one first, so that one expression has one form.
-  return otherCase(char) === null ? quoted(char) : `[${char.toLowerCase()}${char.toUpperCase()}]`;
-}
 
 /** In JavaScript `\A` is A, and `{` alone is itself. */
 function charOf({ raw, value }: AST.Character): string {
@@ -242,32 +297,6 @@ function assertion(element: AST.Assertion): string {
     return element.raw;
   }
   throw new Unsupported(`has the ${element.kind} ${shown(element.raw)}`);
-}
-
-function characterClass({ elements, negate, raw }: AST.CharacterClass): string {
-  // To PCRE `[]` begins a class with `]`, and `[:alpha:]` is one of its own.
-  if (elements.length === 0 || /\[[:.=]/.test(raw.slice(1))) {
-    throw new Unsupported(`has the class ${shown(raw)}`);
-  }
-  return `[${negate ? "^" : ""}${elements.map(member).join("")}]`;
-}
-
-function member(element: AST.CharacterClassElement): string {
-  switch (element.type) {
-    case "Character": {
-      const char = inClass(element);
-      return char.text + (otherCase(char.char) ?? "");
-    }
-    case "CharacterClassRange": {
-      const from = inClass(element.min);
-      const to = inClass(element.max);
-      return `${from.text}-${to.text}${otherCases(from.char, to.char)}`;
-    }
-    case "CharacterSet":
-      if (element.kind === "space") return spaces(element.negate);
-      if (element.kind !== "property") return element.raw;
-  }
-  throw new Unsupported(`has ${shown(element.raw)} in a class`);
 }
 
 function inClass(character: AST.Character): { readonly char: string; readonly text: string } {

@@ -1,0 +1,232 @@
+/** Keys about who may send requests, and about which clients' addresses are believed. */
+import { admitAll } from "../annotations/nginx/rows/access.ts";
+import { instead, NOT_YET } from "../annotations/nginx/rows/row.ts";
+import {
+  BOOL,
+  HEADER_NAME_TEXT,
+  HEADER_NAMES,
+  int,
+  LINE,
+  NETWORKS,
+} from "../annotations/nginx/rows/value.ts";
+import { guard, type KeyGroup, plain } from "./key.ts";
+import { CACHE_DURATIONS, CLIENT_PATTERNS, LOCATIONS, METHOD, RISK } from "./key_values.ts";
+
+const PER_INGRESS = "Write it as an annotation of each Ingress, then remove the key";
+
+export const ACCESS_KEYS = {
+  "whitelist-source-range": guard(
+    NETWORKS,
+    NOT_YET,
+    "admits clients of these networks only, where an Ingress has no list of its own",
+    { closedRemedy: PER_INGRESS, isHarmless: admitAll },
+  ),
+  "denylist-source-range": guard(
+    NETWORKS,
+    NOT_YET,
+    "rejects clients of these networks, where an Ingress has no list of its own",
+    { closedRemedy: PER_INGRESS },
+  ),
+  "block-cidrs": guard(NETWORKS, NOT_YET, "rejects clients of these networks, for all hosts"),
+  "block-user-agents": guard(
+    CLIENT_PATTERNS,
+    NOT_YET,
+    "rejects requests by User-Agent, for all hosts",
+  ),
+  "block-referers": guard(CLIENT_PATTERNS, NOT_YET, "rejects requests by Referer, for all hosts"),
+} satisfies KeyGroup;
+
+const BESIDE_URL = { beside: ["global-auth-url"] } as const;
+
+export const AUTHENTICATION_KEYS = {
+  "global-auth-url": guard(
+    LINE,
+    NOT_YET,
+    "authenticates the requests of all hosts by a subrequest to this URL",
+    { closedRemedy: "Write auth-url as an annotation of each Ingress, then remove the key" },
+  ),
+  "global-auth-method": guard(METHOD, NOT_YET, "sets the method of the subrequest", BESIDE_URL),
+  "global-auth-signin": guard(
+    LINE,
+    NOT_YET,
+    "redirects clients that are not authenticated to this URL",
+    BESIDE_URL,
+  ),
+  "global-auth-signin-redirect-param": guard(
+    LINE,
+    NOT_YET,
+    "names the parameter of that URL with the requested URL; rd by default",
+    BESIDE_URL,
+  ),
+  "global-auth-response-headers": guard(
+    HEADER_NAMES,
+    NOT_YET,
+    "passes these headers of the subrequest's response to the backend",
+    BESIDE_URL,
+  ),
+  "global-auth-request-redirect": guard(
+    LINE,
+    NOT_YET,
+    "sets X-Auth-Request-Redirect of the subrequest",
+    BESIDE_URL,
+  ),
+  "global-auth-snippet": guard(
+    LINE,
+    NOT_YET,
+    "adds directives to the subrequest",
+    BESIDE_URL,
+  ),
+  "global-auth-cache-key": guard(
+    LINE,
+    NOT_YET,
+    "caches responses of the subrequest by this key",
+    BESIDE_URL,
+  ),
+  "global-auth-cache-duration": guard(
+    CACHE_DURATIONS,
+    NOT_YET,
+    "says how long they are cached, by status",
+    BESIDE_URL,
+  ),
+  "global-auth-always-set-cookie": guard(
+    BOOL,
+    NOT_YET,
+    "passes cookies of the subrequest's response on to the client after errors, too",
+    BESIDE_URL,
+  ),
+  "no-auth-locations": guard(
+    LOCATIONS,
+    NOT_YET,
+    "exempts paths that begin with one of these from global-auth-url; " +
+      "/.well-known/acme-challenge by default",
+    BESIDE_URL,
+  ),
+} satisfies KeyGroup;
+
+/** By default all addresses are trusted there, so anybody could choose his own. */
+const WITH_NETWORKS = "Start the proxies with --trusted-proxies and the networks of the load " +
+  "balancer (--proxy-arg of the controller), and accept the key by " +
+  "--accept-unsupported=use-forwarded-headers";
+
+export const ADDRESS_KEYS = {
+  "use-forwarded-headers": guard(
+    BOOL,
+    instead(WITH_NETWORKS),
+    "believes X-Forwarded-* of clients, and takes their addresses from it",
+    { closedRemedy: WITH_NETWORKS },
+  ),
+  "proxy-real-ip-cidr": guard(
+    NETWORKS,
+    NOT_YET,
+    "lists the networks whose X-Forwarded-For is believed; all of them by default",
+    { beside: ["use-forwarded-headers", "enable-real-ip", "use-proxy-protocol"] },
+  ),
+  "enable-real-ip": guard(
+    BOOL,
+    NOT_YET,
+    "takes the address of the client from X-Forwarded-For",
+    {
+      closedRemedy: "Set use-forwarded-headers in its place, with proxy-real-ip-cidr",
+      isHarmless: (_, textOf) => textOf("use-forwarded-headers") === "true",
+    },
+  ),
+  "forwarded-for-header": guard(
+    HEADER_NAME_TEXT,
+    NOT_YET,
+    "names the header with the client's address",
+    {
+      closedRemedy: "Let the load balancer send X-Forwarded-For, and remove the key",
+      isHarmless: (name, textOf) =>
+        name.toLowerCase() === "x-forwarded-for" ||
+        (textOf("use-forwarded-headers") !== "true" && textOf("enable-real-ip") !== "true"),
+    },
+  ),
+  "compute-full-forwarded-for": plain(
+    BOOL,
+    { kind: "always", because: "the address of a trusted peer is appended to X-Forwarded-For" },
+    "appends the peer's address to X-Forwarded-For in place of replacing it",
+  ),
+  "use-proxy-protocol": guard(
+    BOOL,
+    NOT_YET,
+    "reads the addresses of clients from the PROXY protocol",
+    {
+      closedRemedy: "Turn the PROXY protocol off at the load balancer, or keep the addresses of " +
+        "clients by externalTrafficPolicy: Local",
+    },
+  ),
+  "proxy-protocol-header-timeout": plain(
+    LINE,
+    NOT_YET,
+    "limits the time for the header of the PROXY protocol",
+  ),
+  "bind-address": guard(
+    LINE,
+    NOT_YET,
+    "listens on these addresses only",
+    { closedRemedy: "Give the proxies --listen-http and --listen-https by --proxy-arg" },
+  ),
+  "bind-address-ipv4": guard(LINE, NOT_YET, "holds the IPv4 addresses of bind-address"),
+  "bind-address-ipv6": guard(LINE, NOT_YET, "holds the IPv6 addresses of bind-address"),
+} satisfies KeyGroup;
+
+export const TENANT_KEYS = {
+  "annotations-risk-level": guard(
+    RISK,
+    NOT_YET,
+    "refuses Ingresses with annotations of a higher risk",
+    { isHarmless: (level) => level === "Critical" },
+  ),
+  "allow-snippet-annotations": plain(
+    BOOL,
+    {
+      kind: "always",
+      because: "an Ingress with a snippet is closed, unless --accept-unsupported accepts it",
+    },
+    "admits annotations with text of nginx's configuration",
+  ),
+  "allow-cross-namespace-resources": plain(
+    BOOL,
+    NOT_YET,
+    "admits annotations that name objects of another namespace; true by default",
+  ),
+  "annotation-value-word-blocklist": guard(
+    LINE,
+    NOT_YET,
+    "refuses Ingresses whose annotations have one of these words in a value",
+  ),
+  "strict-validate-path-type": plain(
+    BOOL,
+    { kind: "always", because: "paths of type Exact and Prefix are compared as they are written" },
+    "refuses paths of type Exact or Prefix with characters of regular expressions",
+  ),
+} satisfies KeyGroup;
+
+const GLOBAL_LIMIT = "is a setting of the annotations global-rate-limit*";
+
+export const LIMIT_KEYS = {
+  "limit-rate": guard(int(0), NOT_YET, "limits the KiB per second of one response"),
+  "limit-rate-after": guard(
+    int(0),
+    NOT_YET,
+    "exempts the first KiB of each response from limit-rate",
+    { beside: ["limit-rate"] },
+  ),
+  "limit-req-status-code": plain(
+    int(400, 599),
+    NOT_YET,
+    "sets the status for requests above limit-rps and limit-rpm",
+  ),
+  "limit-conn-status-code": plain(
+    int(400, 599),
+    NOT_YET,
+    "sets the status for requests above limit-connections",
+  ),
+  "limit-conn-zone-variable": plain(LINE, NOT_YET, "sets what limit-connections counts by"),
+  "global-rate-limit-memcached-host": plain(LINE, NOT_YET, GLOBAL_LIMIT),
+  "global-rate-limit-memcached-port": plain(LINE, NOT_YET, GLOBAL_LIMIT),
+  "global-rate-limit-memcached-connect-timeout": plain(LINE, NOT_YET, GLOBAL_LIMIT),
+  "global-rate-limit-memcached-max-idle-timeout": plain(LINE, NOT_YET, GLOBAL_LIMIT),
+  "global-rate-limit-memcached-pool-size": plain(LINE, NOT_YET, GLOBAL_LIMIT),
+  "global-rate-limit-status-code": plain(LINE, NOT_YET, GLOBAL_LIMIT),
+} satisfies KeyGroup;

@@ -1,0 +1,143 @@
+/** What each value of a key does: what closes the paths, what is reported, and what is kept. */
+import assert from "node:assert/strict";
+import { type GlobalReading, GlobalSettingsReader } from "./global_settings.ts";
+import { keyCloses } from "./key.ts";
+import { KEYS } from "./table.ts";
+
+const NAME = { namespace: "ingress-nginx", name: "conf" };
+
+function objectOf(data: Readonly<Record<string, unknown>>) {
+  return { kind: "ConfigMap", metadata: NAME, data };
+}
+
+function read(
+  data: Readonly<Record<string, unknown>>,
+  acceptUnsupported: readonly string[] = [],
+): GlobalReading {
+  return new GlobalSettingsReader()
+    .read([objectOf(data)], null, { configMap: NAME, acceptUnsupported });
+}
+
+/** By key and value whether all paths are closed. */
+const CLOSES: readonly (readonly [key: string, value: unknown, closes: boolean])[] = [
+  ["enable-modsecurity", "true", true],
+  ["enable-modsecurity", "false", false],
+  ["enable-modsecurity", "", false],
+  ["enable-modsecurity", "maybe", true],
+  ["enable-modsecurity", { a: 1 }, true],
+  ["enable-modsecurity", true, true],
+  ["enable-owasp-modsecurity-crs", "true", false],
+  ["server-snippet", "deny all;", true],
+  ["server-snippet", "false", true],
+  ["main-snippet", " ", false],
+  ["use-proxy-protocol", "true", true],
+  ["use-proxy-protocol", "false", false],
+  ["ssl-protocols", "TLSv1.2 TLSv1.3", false],
+  ["ssl-protocols", "TLSv1 TLSv1.1 TLSv1.2", false],
+  ["ssl-protocols", "TLSv1.3", true],
+  ["ssl-ciphers", "ECDHE-RSA-AES256-GCM-SHA384", true],
+  ["hide-headers", "X-Internal", true],
+  ["add-headers", "ingress-nginx/headers", true],
+  ["proxy-set-headers", "ingress-nginx/headers", true],
+  ["limit-rate", "0", false],
+  ["limit-rate", "100", true],
+  ["limit-rate-after", "100", false],
+  ["plugins", "hello_world", true],
+  ["forwarded-for-header", "CF-Connecting-IP", false],
+  ["bind-address", "10.0.0.1", true],
+  ["force-ssl-redirect", "true", true],
+  ["force-ssl-redirect", "false", false],
+  ["worker-processes", "4", false],
+  ["no-such-key", "true", false],
+];
+
+for (const [key, value, closes] of CLOSES) {
+  const shown = JSON.stringify(value);
+  Deno.test(`${key}: ${shown} ${closes ? "closes all paths" : "closes no path"}`, () => {
+    const { settings, problems } = read({ [key]: value });
+    assert.equal(settings.closure !== null, closes);
+    assert.equal(problems.some(({ severity }) => severity === "error"), closes);
+    for (const problem of problems) {
+      assert.equal(problem.field, `data[${JSON.stringify(key)}]`);
+      assert.match(problem.remedy, /./);
+    }
+  });
+}
+
+Deno.test("the header of forwarded addresses closes the paths where addresses are read from it", () => {
+  const data = { "forwarded-for-header": "CF-Connecting-IP", "enable-real-ip": "true" };
+  const names = read(data).problems.map(({ field }) => field);
+  assert.ok(names.includes('data["forwarded-for-header"]'));
+});
+
+Deno.test("a key that is accepted closes nothing, and is a warning", () => {
+  const { settings, problems } = read({ "enable-modsecurity": "true" }, ["enable-modsecurity"]);
+  assert.equal(settings.closure, null);
+  assert.deepEqual(problems.map(({ severity }) => severity), ["warning"]);
+});
+
+Deno.test("without --configmap nothing is closed", () => {
+  const reader = new GlobalSettingsReader();
+  const data = { "enable-modsecurity": "true" };
+  const { settings, kept } = reader.read([objectOf(data)], null, { acceptUnsupported: [] });
+  assert.deepEqual([settings.closure, kept], [null, null]);
+});
+
+for (const objects of [null, [], [{ metadata: { namespace: "other", name: "conf" } }]]) {
+  Deno.test(`a ConfigMap that is not among ${JSON.stringify(objects)} closes all paths`, () => {
+    const { settings, problems, kept } = new GlobalSettingsReader()
+      .read(objects, null, { configMap: NAME, acceptUnsupported: [] });
+    assert.equal(settings.closure?.status, 503);
+    assert.equal(problems[0].reason, "ConfigMapNotFound");
+    assert.equal(kept, null);
+  });
+}
+
+Deno.test("a deleted ConfigMap leaves its settings to every replica", () => {
+  for (const [key, value, closes] of CLOSES) {
+    const before = read({ [key]: value, "worker-processes": "4" });
+    const published = JSON.parse(JSON.stringify(before.kept));
+    const after = new GlobalSettingsReader()
+      .read([], published, { configMap: NAME, acceptUnsupported: [] });
+    assert.equal(after.settings.closure !== null, closes, `${key}: ${JSON.stringify(value)}`);
+    assert.deepEqual(after.kept, before.kept);
+    assert.equal(after.problems[0].reason, "ConfigMapNotFound");
+  }
+});
+
+Deno.test("the settings of another ConfigMap are not kept", () => {
+  const { kept } = read({});
+  const configMap = { ...NAME, name: "another" };
+  const after = new GlobalSettingsReader()
+    .read([], kept, { configMap, acceptUnsupported: [] });
+  assert.notEqual(after.settings.closure, null);
+});
+
+Deno.test("the settings are the very same while the ConfigMap says the same", () => {
+  const reader = new GlobalSettingsReader();
+  const options = { configMap: NAME, acceptUnsupported: [] };
+  const first = reader.read([objectOf({ "proxy-body-size": "2m" })], null, options);
+  const second = reader.read([objectOf({ "proxy-body-size": "2m" })], first.kept, options);
+  const third = reader.read([objectOf({ "proxy-body-size": "3m" })], first.kept, options);
+  assert.equal(second.settings, first.settings);
+  assert.notEqual(third.settings, first.settings);
+});
+
+Deno.test("no value of a key throws, and a broken one of a key that protects closes the paths", () => {
+  const texts = ["\0", "~*(", "10.0.0.0/33", "x".repeat(20_000), "\ud800", "{}", "%%", "-1"];
+  for (const [name, row] of KEYS) {
+    for (const text of texts) {
+      const { settings } = read({ [name]: text });
+      const isValid = text.length < 20_000 && row.value.read(text) !== null;
+      if (row.beside === undefined && row.protects && !isValid) {
+        assert.notEqual(settings.closure, null, `${name}: ${JSON.stringify(text.slice(0, 20))}`);
+      }
+      if (!row.protects || (row.beside !== undefined && !keyCloses(row))) {
+        assert.equal(
+          row.protects && settings.closure !== null && row.verdict.kind === "not-yet",
+          false,
+        );
+      }
+    }
+  }
+});

@@ -1,0 +1,67 @@
+/**
+ * Rows of the table of ingress-nginx's ConfigMap. In: nothing. Out: what is known of one key: its
+ * values, whether it protects, and what becomes of it here.
+ */
+import type { Verdict } from "../annotations/nginx/rows/row.ts";
+import type { ValueType } from "../annotations/nginx/rows/value.ts";
+
+/** One key, by its name in a `KeyGroup`. */
+export interface ConfigKey<T = unknown> {
+  readonly value: ValueType<T>;
+  /** Whether paths are less protected without it. */
+  readonly protects: boolean;
+  /** Those that it adds to; without one of them it has no effect in ingress-nginx either. */
+  readonly beside?: readonly string[];
+  readonly verdict: Verdict;
+  /** How to do without it where it closes paths; else only removing it helps. */
+  readonly closedRemedy?: string;
+  /** What it does in ingress-nginx; a clause. */
+  readonly does: string;
+  /** Whether the paths are served at least as strictly without it; for a value that is valid. */
+  isHarmless?(value: T, textOf: (key: string) => string): boolean;
+}
+
+/** Keys of one subject, by name. */
+export type KeyGroup = Readonly<Record<string, ConfigKey>>;
+
+/** Gives a row the type of its values. */
+export function key<T>(row: ConfigKey<T>): ConfigKey<T> {
+  return row;
+}
+
+/** A key that protects nothing. */
+export function plain<T>(value: ValueType<T>, verdict: Verdict, does: string): ConfigKey<T> {
+  return { value, protects: false, verdict, does };
+}
+
+/** A key that protects, and closes the paths of the profile as long as it has no effect. */
+export function guard<T>(
+  value: ValueType<T>,
+  verdict: Verdict,
+  does: string,
+  more: Pick<ConfigKey<T>, "beside" | "closedRemedy" | "isHarmless"> = {},
+): ConfigKey<T> {
+  return { value, protects: true, verdict, does, ...more };
+}
+
+/** Whether it has an effect here. */
+export function hasEffect({ verdict }: Pick<ConfigKey, "verdict">): boolean {
+  return verdict.kind === "honoured" || verdict.kind === "differs";
+}
+
+/** Whether it closes the paths of the profile, unless its value is harmless. */
+export function keyCloses(row: ConfigKey): boolean {
+  return row.protects && row.beside === undefined && !hasEffect(row);
+}
+
+const OFF: ReadonlySet<string> = new Set(["false", "f", "off", "0"]);
+
+/** Whether a value, trimmed, asks for nothing; it need not be valid. */
+export function isKeyOff({ value, protects }: ConfigKey, text: string): boolean {
+  return text === "" || ((value.hasOff || !protects) && OFF.has(text.toLowerCase()));
+}
+
+export const NGINX_ONLY: Verdict = {
+  kind: "always",
+  because: "it is about nginx itself, which does not run here",
+};

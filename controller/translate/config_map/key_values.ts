@@ -1,0 +1,69 @@
+/**
+ * Types of values that keys of the ConfigMap have, and no annotation. In: the trimmed text of a value.
+ * Out: what it means, or null for one that cannot be read.
+ */
+import { listOf, oneOf, text, type ValueType } from "../annotations/nginx/rows/value.ts";
+import { readHeaderPattern } from "../annotations/nginx/pcre_pattern.ts";
+
+const PLAIN = { hasOff: false, refersTo: null } as const;
+
+export const RISKS = ["Low", "Medium", "High", "Critical"] as const;
+export type Risk = typeof RISKS[number];
+
+export const RISK: ValueType<Risk> = { ...oneOf(RISKS), hasOff: false };
+
+export const METHOD: Readonly<ValueType<string>> = text(/^[A-Z]{1,32}$/, "method of HTTP");
+
+/** Prefixes of paths. */
+export const LOCATIONS: Readonly<ValueType<readonly string[]>> = listOf(
+  /^\/[^\s"'\\<>{}]*$/,
+  ",",
+  "absolute paths, separated by commas",
+);
+
+export const CACHE_DURATIONS: Readonly<ValueType<readonly string[]>> = listOf(
+  /^(?:\d{3} +)*\d+(?:ms|[smhdwMy])(?: +\d+(?:ms|[smhdwMy]))*$/,
+  ",",
+  'status codes and a time, such as "200 202 401 5m"',
+);
+
+/** What a header is compared with. */
+export interface ClientPattern {
+  readonly type: "Exact" | "Regex";
+  /** In lower case, or a regular expression that is searched in the value. */
+  readonly value: string;
+}
+
+/** Each is in all filter sets of the profile. */
+const MAX_PATTERNS = 100;
+const MAX_PATTERN_TEXT = 8192;
+
+/** As keys of nginx's `map`: `~` and `~*` begin a regular expression, other texts ignore case. */
+export const CLIENT_PATTERNS: ValueType<readonly ClientPattern[]> = {
+  ...PLAIN,
+  what: `at most ${MAX_PATTERNS} texts, or ~ and ~* with a regular expression that matches in ` +
+    "linear time, separated by commas",
+  read: (written) => {
+    if (written.length > MAX_PATTERN_TEXT) return null;
+    const parts = written.split(",", MAX_PATTERNS + 1);
+    if (parts.length > MAX_PATTERNS) return null;
+    const patterns = parts.map((part) => patternOf(unquoted(part.trim())));
+    return patterns.every((pattern) => pattern !== null) ? patterns : null;
+  },
+};
+
+function patternOf(text: string): ClientPattern | null {
+  if (text === "" || /\p{Cc}/u.test(text)) return null;
+  if (!text.startsWith("~")) {
+    // A backslash takes the meaning from what nginx would read as a word of its own.
+    return { type: "Exact", value: text.replace(/^\\/, "").toLowerCase() };
+  }
+  const ignoreCase = text.startsWith("~*");
+  const value = readHeaderPattern(text.slice(ignoreCase ? 2 : 1), { ignoreCase });
+  return value === null ? null : { type: "Regex", value };
+}
+
+function unquoted(text: string): string {
+  const quoted = /^(["'])(.*)\1$/.exec(text);
+  return quoted === null ? text : quoted[2];
+}
