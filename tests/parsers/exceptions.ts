@@ -21,7 +21,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
         "instead",
       ],
       "controller/translate/annotations/nginx/rows/value.ts": ["listOf", "text"],
-      "controller/translate/config_map/key.ts": ["guard", "plain"],
+      "controller/translate/config_map/key.ts": ["defaultOf", "guard", "plain"],
     },
   },
   {

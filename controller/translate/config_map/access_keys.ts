@@ -1,6 +1,6 @@
 /** Keys about who may send requests, and about which clients' addresses are believed. */
-import { admitAll } from "../annotations/nginx/rows/access.ts";
-import { instead, NOT_YET } from "../annotations/nginx/rows/row.ts";
+import { ACCESS } from "../annotations/nginx/rows/access.ts";
+import { always, HONOURED, instead, NOT_YET } from "../annotations/nginx/rows/row.ts";
 import {
   BOOL,
   HEADER_NAME_TEXT,
@@ -9,23 +9,19 @@ import {
   LINE,
   NETWORKS,
 } from "../annotations/nginx/rows/value.ts";
-import { guard, type KeyGroup, plain } from "./key.ts";
-import { CACHE_DURATIONS, CLIENT_PATTERNS, LOCATIONS, METHOD, RISK } from "./key_values.ts";
-
-const PER_INGRESS = "Write it as an annotation of each Ingress, then remove the key";
+import { defaultOf, guard, type KeyGroup, plain } from "./key.ts";
+import { CACHE_DURATIONS, CLIENT_PATTERNS, LOCATIONS, METHOD, RISK, WORDS } from "./key_values.ts";
 
 export const ACCESS_KEYS = {
-  "whitelist-source-range": guard(
-    NETWORKS,
-    NOT_YET,
+  "whitelist-source-range": defaultOf(
+    ACCESS,
+    "allowlist-source-range",
     "admits clients of these networks only, where an Ingress has no list of its own",
-    { closedRemedy: PER_INGRESS, isHarmless: admitAll },
   ),
-  "denylist-source-range": guard(
-    NETWORKS,
-    NOT_YET,
+  "denylist-source-range": defaultOf(
+    ACCESS,
+    "denylist-source-range",
     "rejects clients of these networks, where an Ingress has no list of its own",
-    { closedRemedy: PER_INGRESS },
   ),
   "block-cidrs": guard(NETWORKS, NOT_YET, "rejects clients of these networks, for all hosts"),
   "block-user-agents": guard(
@@ -173,9 +169,8 @@ export const ADDRESS_KEYS = {
 export const TENANT_KEYS = {
   "annotations-risk-level": guard(
     RISK,
-    NOT_YET,
+    HONOURED,
     "refuses Ingresses with annotations of a higher risk",
-    { isHarmless: (level) => level === "Critical" },
   ),
   "allow-snippet-annotations": plain(
     BOOL,
@@ -187,12 +182,12 @@ export const TENANT_KEYS = {
   ),
   "allow-cross-namespace-resources": plain(
     BOOL,
-    NOT_YET,
+    always("objects of another namespace are never used"),
     "admits annotations that name objects of another namespace; true by default",
   ),
   "annotation-value-word-blocklist": guard(
-    LINE,
-    NOT_YET,
+    WORDS,
+    HONOURED,
     "refuses Ingresses whose annotations have one of these words in a value",
   ),
   "strict-validate-path-type": plain(

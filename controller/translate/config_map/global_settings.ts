@@ -18,7 +18,8 @@ import {
 } from "../../base/problems.ts";
 import { compareText } from "../../base/text_order.ts";
 import { type ConfigMapName, type GlobalSettings, NO_GLOBALS } from "../model/global_settings.ts";
-import { type ConfigKey, hasEffect, isKeyOff, keyCloses } from "./key.ts";
+import { TENANT_KEYS } from "./access_keys.ts";
+import { type ConfigKey, hasEffect, isKeyOff, keyCloses, type KeyGroup } from "./key.ts";
 import { KEYS } from "./table.ts";
 
 export interface ConfigMapOptions {
@@ -94,11 +95,17 @@ function readContent(
     const report = list.about(ref);
     if (isGone) reportMissing(content !== null, report);
     if (content === null) {
-      return { settings: { closure: closed(`${formatObject(ref)} cannot be read`) }, kept: null };
+      const closure = closed(`${formatObject(ref)} cannot be read`);
+      return { settings: { ...NO_GLOBALS, closure }, kept: null };
     }
     const keys = new KeyReader(ref, content, accepted, report);
     return {
-      settings: { closure: keys.closure },
+      settings: {
+        closure: keys.closure,
+        defaults: keys.defaults,
+        risk: keys.valueOf(TENANT_KEYS, "annotations-risk-level"),
+        forbiddenWords: keys.valueOf(TENANT_KEYS, "annotation-value-word-blocklist") ?? [],
+      },
       kept: {
         configMap: nameOf(ref),
         values: keys.kept,
@@ -123,11 +130,14 @@ function reportMissing(isKept: boolean, report: Report): void {
   });
 }
 
+type ValueOf<K> = K extends ConfigKey<infer T> ? T : never;
+
 /** Reads each key once, in the order of their names. */
 class KeyReader {
   /** Of the first key that closes. */
   closure: ReplyAction | null = null;
   readonly kept: Record<string, string> = {};
+  readonly defaults = new Map<string, string>();
   readonly unsupported: string[] = [];
   readonly invalid: string[] = [];
   readonly #ref: ObjectRef;
@@ -149,6 +159,12 @@ class KeyReader {
     return this.#content.texts.get(name) ?? "";
   }
 
+  /** Of a key with an effect; null where it is missing, empty or invalid. */
+  valueOf<G extends KeyGroup, N extends keyof G & string>(group: G, name: N): ValueOf<G[N]> | null {
+    const text = this.kept[name];
+    return text === undefined ? null : group[name].value.read(text) as ValueOf<G[N]> | null;
+  }
+
   #read(name: string): void {
     const row = KEYS.get(name);
     if (row === undefined) {
@@ -161,11 +177,13 @@ class KeyReader {
     if (this.#content.unsupported.includes(name)) return this.#refuse(name, row, null);
     if (this.#content.invalid.includes(name)) return this.#invalid(name, row);
     const text = this.#content.texts.get(name) ?? null;
-    if (text !== null && isKeyOff(row, text)) return;
+    // Of a default, "off" and 0 are values.
+    if (text === "" || (text !== null && !hasEffect(row) && isKeyOff(row, text))) return;
     const value = text === null || text.length > MAX_VALUE ? null : row.value.read(text);
     if (hasEffect(row)) {
       if (value === null) return this.#invalid(name, row);
       this.kept[name] = text!;
+      if (row.annotation !== undefined) this.defaults.set(row.annotation, text!);
       return;
     }
     if (keyCloses(row)) {

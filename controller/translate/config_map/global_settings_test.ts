@@ -45,8 +45,18 @@ const CLOSES: readonly (readonly [key: string, value: unknown, closes: boolean])
   ["plugins", "hello_world", true],
   ["forwarded-for-header", "CF-Connecting-IP", false],
   ["bind-address", "10.0.0.1", true],
-  ["force-ssl-redirect", "true", true],
-  ["force-ssl-redirect", "false", false],
+  ["force-ssl-redirect", "true", false],
+  ["force-ssl-redirect", "yes", true],
+  ["whitelist-source-range", "10.0.0.0/8, 192.0.2.1", false],
+  ["whitelist-source-range", "10.0.0.0/33", true],
+  ["whitelist-source-range", "", false],
+  ["denylist-source-range", "10.0.0.0/8,", true],
+  ["proxy-body-size", "0", false],
+  ["proxy-body-size", "8 m", true],
+  ["proxy-read-timeout", "60s", false],
+  ["annotations-risk-level", "Medium", false],
+  ["annotations-risk-level", "middle", true],
+  ["annotation-value-word-blocklist", "lua_,\u0007", true],
   ["worker-processes", "4", false],
   ["no-such-key", "true", false],
 ];
@@ -111,6 +121,20 @@ Deno.test("the settings of another ConfigMap are not kept", () => {
   const after = new GlobalSettingsReader()
     .read([], kept, { configMap, acceptUnsupported: [] });
   assert.notEqual(after.settings.closure, null);
+});
+
+Deno.test("keys that are defaults of annotations are kept as these read them", () => {
+  const data = {
+    "whitelist-source-range": "10.0.0.0/8",
+    "proxy-body-size": "0",
+    "keep-alive": "9",
+  };
+  const { settings, kept } = read(data);
+  assert.deepEqual([...settings.defaults], [
+    ["proxy-body-size", "0"],
+    ["allowlist-source-range", "10.0.0.0/8"],
+  ]);
+  assert.deepEqual(Object.keys(kept!.values), ["proxy-body-size", "whitelist-source-range"]);
 });
 
 Deno.test("the settings are the very same while the ConfigMap says the same", () => {

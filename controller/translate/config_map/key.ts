@@ -2,7 +2,7 @@
  * Rows of the table of ingress-nginx's ConfigMap. In: nothing. Out: what is known of one key: its
  * values, whether it protects, and what becomes of it here.
  */
-import type { Verdict } from "../annotations/nginx/rows/row.ts";
+import type { Group, Verdict } from "../annotations/nginx/rows/row.ts";
 import type { ValueType } from "../annotations/nginx/rows/value.ts";
 
 /** One key, by its name in a `KeyGroup`. */
@@ -13,6 +13,8 @@ export interface ConfigKey<T = unknown> {
   /** Those that it adds to; without one of them it has no effect in ingress-nginx either. */
   readonly beside?: readonly string[];
   readonly verdict: Verdict;
+  /** The annotation whose value it is where an Ingress has none; else it is read by itself. */
+  readonly annotation?: string;
   /** How to do without it where it closes paths; else only removing it helps. */
   readonly closedRemedy?: string;
   /** What it does in ingress-nginx; a clause. */
@@ -42,6 +44,12 @@ export function guard<T>(
   more: Pick<ConfigKey<T>, "beside" | "closedRemedy" | "isHarmless"> = {},
 ): ConfigKey<T> {
   return { value, protects: true, verdict, does, ...more };
+}
+
+/** A key that is the default of an annotation, and is honoured as that is. */
+export function defaultOf(group: Group, annotation: string, does: string): ConfigKey {
+  const { value, verdict, protects } = group[annotation];
+  return { value, verdict, protects, annotation, does };
 }
 
 /** Whether it has an effect here. */

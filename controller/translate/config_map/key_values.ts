@@ -3,14 +3,18 @@
  * Out: what it means, or null for one that cannot be read.
  */
 import { listOf, oneOf, text, type ValueType } from "../annotations/nginx/rows/value.ts";
+import { type Risk, RISKS } from "../model/global_settings.ts";
 import { readHeaderPattern } from "../annotations/nginx/pcre_pattern.ts";
 
 const PLAIN = { hasOff: false, refersTo: null } as const;
 
-export const RISKS = ["Low", "Medium", "High", "Critical"] as const;
-export type Risk = typeof RISKS[number];
-
 export const RISK: ValueType<Risk> = { ...oneOf(RISKS), hasOff: false };
+
+export const WORDS: Readonly<ValueType<readonly string[]>> = listOf(
+  /^[^\p{Cc}]+$/u,
+  ",",
+  "words, separated by commas",
+);
 
 export const METHOD: Readonly<ValueType<string>> = text(/^[A-Z]{1,32}$/, "method of HTTP");
 

@@ -6,30 +6,29 @@ import {
   int,
   LINE,
   ON_OFF,
-  SECONDS,
   SIZE,
   STATUS_CODES,
   text,
   type ValueType,
 } from "../annotations/nginx/rows/value.ts";
-import { guard, type KeyGroup, NGINX_ONLY, plain } from "./key.ts";
-
-const PER_INGRESS = "Write it as an annotation of each Ingress, then remove the key";
+import { BUFFERS, TIMEOUTS } from "../annotations/nginx/rows/buffers.ts";
+import { LIMITS } from "../annotations/nginx/rows/limits.ts";
+import { REDIRECTS } from "../annotations/nginx/rows/redirects.ts";
+import { defaultOf, guard, type KeyGroup, NGINX_ONLY, plain } from "./key.ts";
 
 /** Seconds, with or without the unit. */
 const TIME: Readonly<ValueType<string>> = text(/^\d{1,9}(?:ms|[smhdwMy])?$/, "time such as 60s");
 
 export const REDIRECT_KEYS = {
-  "ssl-redirect": plain(
-    BOOL,
-    flag("The proxy's --ssl-redirect=false redirects no host"),
+  "ssl-redirect": defaultOf(
+    REDIRECTS,
+    "ssl-redirect",
     'redirects plain HTTP to HTTPS where the host has a certificate; "true" by default',
   ),
-  "force-ssl-redirect": guard(
-    BOOL,
-    NOT_YET,
+  "force-ssl-redirect": defaultOf(
+    REDIRECTS,
+    "force-ssl-redirect",
     "redirects plain HTTP to HTTPS, for all hosts",
-    { closedRemedy: PER_INGRESS },
   ),
   "http-redirect-code": plain(
     int(301, 308),
@@ -42,8 +41,16 @@ export const REDIRECT_KEYS = {
     "exempts paths that begin with one of these from redirects to HTTPS",
   ),
   "app-root": plain(LINE, NOT_YET, "redirects / to this path"),
-  "preserve-trailing-slash": plain(BOOL, NOT_YET, "keeps the last slash in redirects"),
-  "use-port-in-redirects": plain(BOOL, NOT_YET, "writes the port into redirects"),
+  "preserve-trailing-slash": defaultOf(
+    REDIRECTS,
+    "preserve-trailing-slash",
+    "keeps the last slash in redirects",
+  ),
+  "use-port-in-redirects": defaultOf(
+    REDIRECTS,
+    "use-port-in-redirects",
+    "writes the port into redirects",
+  ),
 } satisfies KeyGroup;
 
 export const HEADER_KEYS = {
@@ -141,33 +148,48 @@ export const CLIENT_KEYS = {
 } satisfies KeyGroup;
 
 export const BACKEND_KEYS = {
-  "proxy-body-size": guard(
-    SIZE,
-    NOT_YET,
+  "proxy-body-size": defaultOf(
+    LIMITS,
+    "proxy-body-size",
     "limits the size of request bodies, where an Ingress has no limit of its own",
-    { closedRemedy: PER_INGRESS, isHarmless: (size) => size === 0 || size >= 1024 * 1024 },
   ),
-  "proxy-connect-timeout": plain(SECONDS, NOT_YET, "limits the time for connections to backends"),
-  "proxy-read-timeout": plain(
-    SECONDS,
-    NOT_YET,
+  "proxy-connect-timeout": defaultOf(
+    TIMEOUTS,
+    "proxy-connect-timeout",
+    "limits the time for connections to backends",
+  ),
+  "proxy-read-timeout": defaultOf(
+    TIMEOUTS,
+    "proxy-read-timeout",
     "limits the time between two reads from a backend",
   ),
-  "proxy-send-timeout": plain(
-    SECONDS,
-    NOT_YET,
+  "proxy-send-timeout": defaultOf(
+    TIMEOUTS,
+    "proxy-send-timeout",
     "limits the time between two writes to a backend",
   ),
-  "proxy-next-upstream": plain(LINE, NOT_YET, "says after what another endpoint is tried"),
-  "proxy-next-upstream-timeout": plain(SECONDS, NOT_YET, "limits the time for all tries"),
-  "proxy-next-upstream-tries": plain(int(0), NOT_YET, "limits the tries"),
+  "proxy-next-upstream": defaultOf(
+    TIMEOUTS,
+    "proxy-next-upstream",
+    "says after what another endpoint is tried",
+  ),
+  "proxy-next-upstream-timeout": defaultOf(
+    TIMEOUTS,
+    "proxy-next-upstream-timeout",
+    "limits the time for all tries",
+  ),
+  "proxy-next-upstream-tries": defaultOf(TIMEOUTS, "proxy-next-upstream-tries", "limits the tries"),
   "retry-non-idempotent": plain(BOOL, NOT_YET, "tries again whatever the method"),
-  "proxy-request-buffering": plain(
-    ON_OFF,
-    NOT_YET,
+  "proxy-request-buffering": defaultOf(
+    BUFFERS,
+    "proxy-request-buffering",
     "reads request bodies before a backend is contacted",
   ),
-  "client-body-buffer-size": plain(SIZE, NOT_YET, "sets the buffer for request bodies"),
+  "client-body-buffer-size": defaultOf(
+    BUFFERS,
+    "client-body-buffer-size",
+    "sets the buffer for request bodies",
+  ),
   "proxy-http-version": plain(LINE, NOT_YET, "sets the version of HTTP for backends"),
   "proxy-buffering": plain(ON_OFF, STREAMED, "buffers responses"),
   "proxy-buffers-number": plain(int(0), STREAMED, "sets the number of buffers for responses"),

@@ -83,7 +83,7 @@ const PROTECTING: readonly RegExp[] = [
   /^(use-forwarded-headers|proxy-real-ip-cidr|enable-real-ip|forwarded-for-header)$/,
   /^(use-proxy-protocol|bind-address.*)$/,
   /^(annotations-risk-level|annotation-value-word-blocklist)$/,
-  /^(limit-rate.*|proxy-body-size|force-ssl-redirect)$/,
+  /^(limit-rate.*|proxy-body-size|(force-)?ssl-redirect)$/,
   /^(add-headers|proxy-set-headers|hide-headers)$/,
   /^(ssl-protocols|ssl-ciphers)$/,
   /-snippet$/,

@@ -27,7 +27,8 @@ import {
   reportExternal,
 } from "../annotations/nginx/external.ts";
 import { NginxAnnotations } from "../annotations/nginx/nginx_annotations.ts";
-import { isCanary, readProtocolWish, readRefusals } from "../annotations/nginx/refusals.ts";
+import { readAllRefusals } from "../annotations/nginx/global_refusals.ts";
+import { isCanary, readProtocolWish } from "../annotations/nginx/refusals.ts";
 import { readRegexWish, readRewriteWish } from "../annotations/nginx/rewrite.ts";
 import { readRouteSettings } from "../annotations/nginx/route_settings.ts";
 import { BY_NAME, NGINX_PREFIX } from "../annotations/nginx/table.ts";
@@ -81,11 +82,11 @@ function readSpec(
   const annotations = fieldOf(fieldOf(object, "metadata"), "annotations");
   reportOwnAnnotations(annotations, report);
   const spec = fieldOf(object, "spec");
-  const nginx = new NginxAnnotations(annotations, spec, BY_NAME, pool.texts);
+  const nginx = new NginxAnnotations(annotations, spec, BY_NAME, pool.texts, globals.defaults);
   if (isCanary(nginx)) return canary(report);
   const ofAuthenticator = refuseAuthenticator(nginx, namespace);
   const refusals = [
-    ...readRefusals(nginx),
+    ...readAllRefusals(nginx, globals),
     ...(ofAuthenticator === null ? [] : [ofAuthenticator]),
     ...readAccessRefusals(nginx, namespace),
   ];

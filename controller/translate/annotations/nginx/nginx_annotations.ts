@@ -4,6 +4,7 @@
  */
 import { asObject, isAbsent } from "../../../base/json.ts";
 import { TextMemo } from "../../../base/text_memo.ts";
+import { NO_DEFAULTS } from "../../model/global_settings.ts";
 import type { Group, Row, Surroundings } from "./rows/row.ts";
 import { BY_NAME, isOff, type NamedRow, NGINX_PREFIX } from "./table.ts";
 
@@ -27,16 +28,24 @@ export class NginxAnnotations {
   readonly #table: ReadonlyMap<string, NamedRow>;
   readonly #texts: ReadonlyMap<string, string | null>;
   readonly #surroundings: Surroundings;
-
   readonly #memo: TextMemo;
+  readonly #defaults: ReadonlyMap<string, string>;
 
   /**
    * @param table Rows by names and aliases; tests have their own.
    * @param memo Of values that were read before; without it, those of this Ingress.
+   * @param defaults Texts of the ConfigMap, by annotation.
    */
-  constructor(annotations: unknown, spec: unknown, table = BY_NAME, memo = new TextMemo()) {
+  constructor(
+    annotations: unknown,
+    spec: unknown,
+    table = BY_NAME,
+    memo = new TextMemo(),
+    defaults: ReadonlyMap<string, string> = NO_DEFAULTS,
+  ) {
     this.#table = table;
     this.#memo = memo;
+    this.#defaults = defaults;
     const object = asObject(annotations) ?? {};
     const names = Object.keys(object).filter((name) => name.startsWith(NGINX_PREFIX)).sort();
     this.#texts = new Map(
@@ -56,12 +65,16 @@ export class NginxAnnotations {
     return alias === undefined ? own ?? null : this.#texts.get(alias) ?? null;
   }
 
-  /** The value of an annotation; null where it is missing, empty or invalid. */
+  /**
+   * The value of an annotation or, where it is missing, empty or invalid, of the ConfigMap; null where
+   * that says nothing either.
+   */
   valueOf<G extends Group, N extends keyof G & string>(group: G, name: N): ValueOf<G[N]> | null {
+    const row = group[name];
     const text = this.textOf(name);
-    return text === null || text === ""
-      ? null
-      : this.read(group[name], text) as ValueOf<G[N]> | null;
+    const own = text === null || text === "" ? null : this.read(row, text);
+    const byDefault = own === null ? this.#defaults.get(name) : undefined;
+    return (byDefault === undefined ? own : this.read(row, byDefault)) as ValueOf<G[N]> | null;
   }
 
   /** The value of a text; null for one that is invalid. */
