@@ -99,9 +99,10 @@ export function explainUrl(question: Question): Explained {
 function describeRequest({ url, method, headers }: Question, explanation: Explanation): string {
   const matched = matchedPath(explanation);
   const shown = matched !== null && matched !== url.rawPath ? `, matched as ${matched}` : "";
+  const { aliasOf } = explanation;
   return lines([
     `${url.scheme}://${url.host}${url.rawPath}${url.query}`,
-    `  host  ${url.host}`,
+    `  host  ${url.host}${aliasOf === null ? "" : `, an alias of ${aliasOf}`}`,
     `  path  ${url.rawPath}${shown}`,
     ...(method === "GET" ? [] : [`  method  ${method}`]),
     ...headers.map(([name, value]) => `  header  ${name}: ${value}`),
@@ -144,10 +145,15 @@ function redirectsOf({ plan }: Question, { outcome, path }: Explanation): string
   if (outcome.kind !== "route" || !path.ok) return [];
   const { filterSet } = outcome.route;
   const filters = plan.snapshot.filterSets?.find(({ id }) => id === filterSet)?.filters ?? [];
-  const found = filters.find((each) =>
-    each.kind === "redirect" && (each.path === undefined || each.path === path.path)
-  );
-  return found?.kind === "redirect" ? [`redirects with ${found.status} to ${found.location}`] : [];
+  for (const each of filters) {
+    if (each.kind === "www-redirect") {
+      return [`redirects with 308 to the host ${each.to === "www" ? "with" : "without"} www.`];
+    }
+    if (each.kind === "redirect" && (each.path ?? path.path) === path.path) {
+      return [`redirects with ${each.status} to ${each.location}`];
+    }
+  }
+  return [];
 }
 
 /** Whose the host is; of the wildcard that takes it where nobody owns the name itself. */

@@ -35,7 +35,7 @@ export class MadeCertificates {
 
   async complete(snapshot: Snapshot): Promise<Snapshot> {
     const made = new Map<string, Certificate>();
-    for (const { host } of snapshot.routes) {
+    for (const host of hostsOf(snapshot)) {
       if (host === "*" || made.has(host) || certificateFor(snapshot, host) !== null) continue;
       made.set(host, this.#made.get(host) ?? await this.#make(`made for ${host}`, [host], [host]));
     }
@@ -60,14 +60,19 @@ export class MadeCertificates {
   }
 }
 
+/** Of routes, and their aliases. */
+function hostsOf({ routes, hostSettings = [] }: Snapshot): string[] {
+  const aliases = hostSettings.filter(({ aliasOf }) => aliasOf !== undefined);
+  return [...routes.map(({ host }) => host), ...aliases.map(({ id }) => id)];
+}
+
 /**
  * Which names a host that has no certificate of its own is shown: those of one that is made for a
  * route's host, those of this machine, or none, which is one for this machine that clients refuse.
  */
 export function madeFor(snapshot: Snapshot, host: string): "host" | "machine" | "nobody" {
-  if (snapshot.routes.some((route) => route.host !== "*" && hostPatternTakes(route.host, host))) {
-    return "host";
-  }
+  const isServed = hostsOf(snapshot).some((own) => own !== "*" && hostPatternTakes(own, host));
+  if (isServed) return "host";
   return OWN_NAMES.includes(host) ? "machine" : "nobody";
 }
 

@@ -3,6 +3,7 @@
  * findings by the name of the Ingress that they are about.
  */
 import { isHonoured } from "../../controller/translate/annotations/nginx/table.ts";
+import { readHost } from "../../controller/translate/model/host.ts";
 import { firstOfHost, firstOfService } from "./first_wins.ts";
 import { type HostFinding, type Member, memberOf } from "./host_member.ts";
 import type { JudgedIngress } from "./judgement.ts";
@@ -25,7 +26,7 @@ export function hostFindings(judged: readonly JudgedIngress[]): HostFinding[] {
       ...firstOfHost(host, sharing),
       ...sharedAmongNamespaces(host, sharing),
     ]),
-    ...members.flatMap((member) => aliases(member, byHost)),
+    ...members.flatMap(aliases),
     ...members.flatMap((member) => loneCanary(member, members)),
     ...firstOfService(members),
   ];
@@ -70,11 +71,12 @@ function hostWideProtection(host: string, sharing: readonly Member[]): HostFindi
   );
 }
 
-function aliases(member: Member, byHost: ReadonlyMap<string, unknown>): HostFinding[] {
+/** Names of hosts are no regular expressions here. */
+function aliases(member: Member): HostFinding[] {
   const text = member.annotations.textOf("server-alias");
   if (text === null || text === "" || member.isCanary) return [];
-  const names = text.split(",").map((name) => name.trim().toLowerCase()).filter((name) =>
-    name !== "" && !byHost.has(name)
+  const names = text.split(",").map((name) => name.trim()).filter((name) =>
+    name !== "" && !readHost(name).ok
   );
   if (names.length === 0) return [];
   return [{
@@ -83,8 +85,8 @@ function aliases(member: Member, byHost: ReadonlyMap<string, unknown>): HostFind
     verdict: "BREAKS",
     rule: "host/alias",
     effect: `serves the host as ${names.join(", ")}, too`,
-    difference: "no Ingress has these hosts, so requests for them get 404",
-    remedy: "Add a rule for each to spec.rules, then remove the annotation",
+    difference: "these are left out, so requests for such hosts get 404",
+    remedy: "List the names one by one",
   }];
 }
 

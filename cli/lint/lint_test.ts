@@ -173,9 +173,12 @@ const CASES: readonly (readonly [what: string, inputs: readonly IngressInput[], 
     { name: "a", annotations: { "auth-tls-secret": "default/ca" } },
     { name: "b", namespace: "other", path: "/b" },
   ], ["OPENS", "BREAKS"]],
-  ["an alias that no Ingress has BREAKS", [{
-    annotations: { "server-alias": "b.example.com" },
+  ["an alias that is a regular expression BREAKS", [{
+    annotations: { "server-alias": "b.example.com,~^c" },
   }], ["BREAKS"]],
+  ["an alias DIFFERS", [{
+    annotations: { "server-alias": "b.example.com" },
+  }], ["DIFFERS"]],
 ];
 
 for (const [what, inputs, expected] of CASES) {

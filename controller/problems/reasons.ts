@@ -53,6 +53,12 @@ const SECTIONS: readonly (readonly [title: string, rows: readonly Row[]])[] = [
       "an Ingress of another namespace names a host of this one, and is rejected",
     ],
     [
+      "HostNameConflict",
+      INGRESS,
+      WARNING,
+      "another name of a host, by an annotation, is that of something else, and is not served",
+    ],
+    [
       "HostShared",
       INGRESS,
       WARNING,

@@ -131,8 +131,9 @@ function keep(snapshot: Snapshot, published: Snapshot | null, routes: readonly R
   const settled = new Set(snapshot.hostSettings?.map(({ id }) => id));
   // Those of kept routes, and of hosts below a wildcard of a kept certificate: without them, another
   // namespace's certificate would decide that the host is HTTPS only.
-  const settings = (published.hostSettings ?? []).filter(({ id }) =>
-    !settled.has(id) && (hosts.has(id) || wildcards.has(`*${id.slice(id.indexOf("."))}`))
+  const settings = (published.hostSettings ?? []).filter(({ id, aliasOf }) =>
+    !settled.has(id) &&
+    (hosts.has(aliasOf ?? id) || wildcards.has(`*${id.slice(id.indexOf("."))}`))
   );
   return {
     ...snapshot,

@@ -24,6 +24,7 @@ import { NamespaceReader } from "./hosts/namespace_facts.ts";
 import { labelOrder } from "../base/problems.ts";
 import { PublishedModels } from "./bounds/published_sources.ts";
 import { RouteBuilder } from "./routes/routing.ts";
+import { HostSettingsList } from "./routes/host_settings.ts";
 import { UsedSettings } from "./routes/used_settings.ts";
 import { SortedList } from "../base/sorted_list.ts";
 import { StatusCollector } from "./statuses.ts";
@@ -51,6 +52,7 @@ export class StageMemory {
   readonly routes = new RouteBuilder();
   readonly usedSettings = new UsedSettings();
   readonly credentials = new CredentialsReader();
+  readonly hostSettings = new HostSettingsList();
   readonly certificates = new CertificateAssigner();
   readonly statuses = new StatusCollector();
   /** Of the snapshot, by id. */

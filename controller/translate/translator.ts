@@ -215,7 +215,7 @@ export class Translator {
       snapshot: {
         format: SNAPSHOT_FORMAT,
         version: options.version,
-        ...(tls.hostSettings.length === 0 ? {} : { hostSettings: tls.hostSettings }),
+        ...memory.hostSettings.of(tls.hostSettings, routing.aliases),
         routes: routing.routes,
         defaultAction: routing.defaultAction,
         ...memory.usedSettings.of(ingresses),

@@ -20,6 +20,7 @@ import { receivedPath } from "./received_path.ts";
 import { redirect } from "./redirect.ts";
 import { requestHost } from "./request_host.ts";
 import { rewrite } from "./rewrite.ts";
+import { wwwRedirect } from "./www_redirect.ts";
 
 type Kind = FilterSpec["kind"];
 
@@ -42,6 +43,7 @@ export const MAKERS: FilterMakers = {
   "request-headers": requestHeaders,
   "response-headers": responseHeaders,
   "rewrite": rewrite,
+  "www-redirect": wwwRedirect,
 };
 
 /** Kinds that the proxy adds by itself. */
@@ -54,6 +56,7 @@ const HTTPS_REDIRECT = "https-redirect";
 const REQUEST_ORDER: readonly (Kind | OwnKind | typeof HTTPS_REDIRECT)[] = [
   "received-path",
   // nginx responds with `return` before it checks who sends the request, and how.
+  "www-redirect",
   "redirect",
   "rewrite",
   HTTPS_REDIRECT,
@@ -79,6 +82,7 @@ const RESPONSE_ORDER: readonly (Kind | OwnKind)[] = [
   "rewrite",
   "redirect",
   "received-path",
+  "www-redirect",
 ];
 
 interface Made {

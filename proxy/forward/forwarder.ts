@@ -244,6 +244,7 @@ export class Forwarder {
     if (request.host === "") {
       return this.#localReply(exchange, new ProxyError("bad_request", "no host for HTTPS"));
     }
+    if (route?.policy.accessLog === false) exchange.record.isLogged = false;
     const head = redirectTo(httpsLocation(request, httpsPort() ?? HTTPS_PORT, policy));
     const filters = route === null ? null : route.filters.beforeHttps;
     return filters === null

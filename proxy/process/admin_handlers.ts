@@ -156,6 +156,7 @@ function plain(url: RequestedUrl, explanation: Explanation, snapshot: Snapshot) 
     url: `${url.scheme}://${url.host}${url.rawPath}${url.query}`,
     host: url.host,
     path: matchedPath(explanation),
+    aliasOf: explanation.aliasOf,
     outcome,
     upstream: upstreams[0] ?? null,
     ...(upstreams.length > 1 ? { upstreams } : {}),
@@ -180,6 +181,7 @@ function describe(
   const lines = [`${url.scheme}://${url.host}${url.rawPath}${url.query}`];
   const matched = matchedPath(explanation);
   if (matched !== null && matched !== url.rawPath) lines.push(`  matched as ${matched}`);
+  if (explanation.aliasOf !== null) lines.push(`  an alias of ${explanation.aliasOf}`);
   if (redirect !== null) {
     lines.push(
       `Redirect: 308 to ${redirect}, as ${setting?.because}; what follows is for HTTPS`,

@@ -14,6 +14,7 @@ import type { Action, Certificate, Route, Snapshot } from "../../shared/snapshot
 import { brokenMatch } from "./conditions.ts";
 import { HostIndex, NO_HOST } from "./host.ts";
 import {
+  aliasedHost,
   type Considered,
   losers,
   matchedRequest,
@@ -37,6 +38,8 @@ export interface Explanation {
   readonly outcome: Outcome;
   /** In order of precedence: the routes of hosts that take this host, but for the winner. */
   readonly considered: readonly Considered[];
+  /** The host that the request's is an alias of; null for none. */
+  readonly aliasOf: string | null;
   readonly certificate: CertificateChoice;
   /** Null where the path is refused. */
   readonly redirect: RedirectChoice | null;
@@ -114,9 +117,10 @@ export function explain(
 ): Explanation {
   const path = canonicalPath(rawPath, paths);
   const certificate = chooseCertificate(snapshot, host);
+  const aliasOf = aliasedHost(host, snapshot.routes, snapshot.hostSettings ?? []);
   if (!path.ok) {
     const outcome: Outcome = { kind: "refused", reason: `the path ${path.reason}` };
-    return { host, rawPath, path, outcome, considered: [], certificate, redirect: null };
+    return { host, rawPath, path, outcome, considered: [], aliasOf, certificate, redirect: null };
   }
   const table = compileTable<Outcome>(snapshot, (action, route) => {
     if (route === null) return { kind: "default", action };
@@ -134,7 +138,7 @@ export function explain(
   const winner = outcome.kind === "route" ? outcome.route : null;
   const considered = losers(snapshot, asked, winner);
   const redirect = chooseRedirect(snapshot, asked, winner, certificate);
-  return { host, rawPath, path, outcome, considered, certificate, redirect };
+  return { host, rawPath, path, outcome, considered, aliasOf, certificate, redirect };
 }
 
 /**

@@ -104,6 +104,7 @@ Deno.test("explain says why a path is rejected", () => {
     path: { ok: false, reason: "leads above the root" },
     outcome: { kind: "refused", reason: "the path leads above the root" },
     considered: [],
+    aliasOf: null,
     certificate: {
       by: "none",
       certificate: null,

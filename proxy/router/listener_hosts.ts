@@ -85,6 +85,23 @@ export class ListenerIndex {
     return before;
   }
 
+  /** Whether this very pattern has a list on any listener. */
+  has(host: string): boolean {
+    return this.entriesOf(host).length > 0;
+  }
+
+  /** The lists of this very pattern. */
+  entriesOf(host: string): { readonly listener: string | null; readonly start: number }[] {
+    const entries: { readonly listener: string | null; readonly start: number }[] = [];
+    const common = this.common.get(host);
+    if (common !== NO_HOST) entries.push({ listener: null, start: common });
+    for (const [listener, { own, size }] of this.#listeners) {
+      const start = size === 0 ? NO_HOST : own.get(host);
+      if (start !== NO_HOST) entries.push({ listener, start });
+    }
+    return entries;
+  }
+
   /**
    * The lists for a request's host on a listener, the most specific first: only that one, unless a
    * request that it has no route for goes on to the others.

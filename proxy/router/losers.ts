@@ -4,7 +4,7 @@
  */
 import { BUILT_IN_LISTENERS } from "../../shared/snapshot/built_in_listeners.ts";
 import { decodedPath, decodedRoutePath } from "../../shared/path/decoded_path.ts";
-import type { Route, RouteMatch, Snapshot } from "../../shared/snapshot/types.ts";
+import type { HostSettings, Route, RouteMatch, Snapshot } from "../../shared/snapshot/types.ts";
 import { Conditions, isUnconditional } from "./conditions.ts";
 import { hostPatternTakes, patternsOf } from "./host.ts";
 import { compilePattern, literalStart } from "../http/pattern.ts";
@@ -60,14 +60,25 @@ export function matchedRequest(
   };
 }
 
+/** The host whose routes take the requests of a pattern that is its alias; null for its own. */
+export function aliasedHost(
+  pattern: string,
+  routes: readonly Route[],
+  hostSettings: readonly HostSettings[],
+): string | null {
+  const aliasOf = hostSettings.find(({ id }) => id === pattern)?.aliasOf;
+  return aliasOf === undefined || routes.some(({ host }) => host === pattern) ? null : aliasOf;
+}
+
 /** In order of precedence: the most specific host first. */
 export function losers(
-  { routes, listeners = [] }: Snapshot,
+  { routes, listeners = [], hostSettings = [] }: Snapshot,
   request: ExplainedRequest,
   winner: Route | null,
 ): Considered[] {
   const listener = listeners.find(({ id }) => id === request.listener);
-  const patterns = patternsOf(request.host, listener?.wildcards ?? "one-label");
+  const patterns = patternsOf(request.host, listener?.wildcards ?? "one-label")
+    .map((pattern) => aliasedHost(pattern, routes, hostSettings) ?? pattern);
   const ranks = new Map(patterns.map((pattern, rank) => [pattern, rank]));
   const rankOf = ({ host }: Route) => ranks.get(host)!;
   const candidates = routes.filter(({ host }) => ranks.has(host))

@@ -15,6 +15,7 @@ import type {
   RouteMatch,
   Snapshot,
 } from "../../shared/snapshot/types.ts";
+import { Aliases } from "./aliases.ts";
 import { Bindings, type NumberedBinding } from "./bindings.ts";
 import { NO_HOST } from "./host.ts";
 import { HttpsRedirects } from "./https_redirects.ts";
@@ -57,6 +58,9 @@ export class RouteTable<T> {
   readonly #targets = new Interned<T>();
   readonly #bindings = new Bindings();
   readonly #redirects = new HttpsRedirects();
+  readonly #aliases = new Aliases();
+  /** Aliases that stand for a host now: they have its lists, and none of their own. */
+  readonly #standing = new Set<string>();
   /** Where the list of the default action begins. */
   #fallback = NO_HOST;
 
@@ -72,6 +76,7 @@ export class RouteTable<T> {
   /** Settings of hosts that are new or others now, and patterns without settings from now on. */
   updateHostSettings(changed: readonly HostSettings[], removed: readonly string[]): void {
     this.#redirects.update(changed, removed);
+    for (const alias of this.#aliases.update(changed, removed)) this.#place(alias);
   }
 
   /**
@@ -101,8 +106,28 @@ export class RouteTable<T> {
         add(listener, this.#put(some, numbers.map((number) => bindings[number])));
       }
     }
-    // Removed only now: mostly the tree and the targets are the same.
-    for (const start of this.#hosts.replace(host, entries)) this.#remove(start);
+    const before = this.#hosts.replace(host, entries);
+    // Lists of an alias are those of its host, which has them still.
+    if (!this.#standing.delete(host)) {
+      // Removed only now: mostly the tree and the targets are the same.
+      for (const start of before) this.#remove(start);
+    }
+    if (entries.length === 0) this.#place(host);
+    for (const alias of this.#aliases.of(host)) this.#place(alias);
+  }
+
+  /** Puts an alias in the place of its host, unless it has routes of its own. */
+  #place(alias: string): void {
+    const isStanding = this.#standing.has(alias);
+    if (!isStanding && this.#hosts.has(alias)) return;
+    const host = this.#aliases.hostOf(alias);
+    // An alias of an alias stands for nothing.
+    const entries = host === null || this.#standing.has(host) ? [] : this.#hosts.entriesOf(host)
+      .map(({ listener, start }) => ({ listener, start, tree: this.#bindings.tree(start) }));
+    if (entries.length === 0 && !isStanding) return;
+    this.#hosts.replace(alias, entries);
+    if (entries.length === 0) this.#standing.delete(alias);
+    else this.#standing.add(alias);
   }
 
   /** What a request to a built-in listener gets that no route takes. */

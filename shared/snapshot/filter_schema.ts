@@ -128,6 +128,12 @@ const REDIRECT = object({
   decoded: DECODED,
 }, { strict: true });
 
+/** A redirect by 308 to the host with `www.`, or without it; a slash at the end of the URL is left out. */
+const WWW_REDIRECT = object({
+  kind: Type.Literal("www-redirect"),
+  to: Type.Enum(["www", "bare"]),
+}, { strict: true });
+
 /** Host of requests to the upstream: its parts in one. */
 const REQUEST_HOST = object({
   kind: Type.Literal("request-host"),
@@ -194,6 +200,7 @@ export const FILTER = Type.Union([
   RESPONSE_HEADERS,
   ACCESS,
   REDIRECT,
+  WWW_REDIRECT,
   REQUEST_HOST,
   REWRITE,
   NGINX_FORWARDED_HEADERS,

@@ -177,6 +177,11 @@ export const HOST_SETTINGS = object({
    * names the host, nor by a proxy that was started with `--ssl-redirect=false`.
    */
   httpsRedirect: Type.Optional(Type.Boolean()),
+  /**
+   * A host pattern as in Route.host, whose routes take the requests of this one too, unless a route
+   * names this very pattern.
+   */
+  aliasOf: Type.Optional(formed(routeHost)),
 }, { strict: true });
 
 /** A socket of the proxy, and which hosts are served on it. */

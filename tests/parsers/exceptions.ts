@@ -29,7 +29,12 @@ export const EXCEPTIONS: readonly Exceptions[] = [
     functions: {
       "proxy/router/host.ts": ["patternsOf"],
       "proxy/router/https_redirects.ts": ["HttpsRedirects.find"],
-      "proxy/router/listener_hosts.ts": ["ListenerIndex.find", "ListenerIndex.names"],
+      "proxy/router/listener_hosts.ts": [
+        "ListenerIndex.entriesOf",
+        "ListenerIndex.find",
+        "ListenerIndex.has",
+        "ListenerIndex.names",
+      ],
       "proxy/http/pattern.ts": ["compilePattern", "compileSearch", "literalStart", "wholeText"],
       "proxy/router/table.ts": ["RouteTable.namesHost", "RouteTable.redirectsToHttps"],
       "shared/path/proxy_headers.ts": ["isProxyHeader"],
@@ -81,6 +86,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
     reason: "One pass over the objects that are there, for those of them that few changes concern.",
     functions: {
       "controller/base/memo.ts": ["placesOf"],
+      "proxy/router/losers.ts": ["aliasedHost"],
       "controller/translate/certificates/certificate_source.ts": [
         "CertificateSources.changedSince",
       ],
@@ -416,6 +422,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
     functions: {
       "controller/translate/certificates/plain_hosts.ts": ["PlainHosts.of"],
       "controller/translate/routes/host_index.ts": ["HostIndex.group"],
+      "proxy/router/aliases.ts": ["Aliases.hostOf", "Aliases.of", "Aliases.update"],
     },
   },
 ];

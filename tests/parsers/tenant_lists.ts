@@ -100,7 +100,10 @@ function clusterOf(spec: Extras, annotations: Extras = {}): Resources {
   };
 }
 
-const SSL = { "nginx.ingress.kubernetes.io/force-ssl-redirect": "true" };
+const NAMES = {
+  "nginx.ingress.kubernetes.io/from-to-www-redirect": "true",
+  "nginx.ingress.kubernetes.io/server-alias": "a.test, b.test",
+};
 const REWRITE = { "nginx.ingress.kubernetes.io/rewrite-target": "/" };
 const SATISFY = { "nginx.ingress.kubernetes.io/satisfy": "any" };
 
@@ -201,11 +204,11 @@ const INGRESSES: Readonly<Record<string, (count: number) => Resources>> = {
         (i) => ({ hosts: [`*.${ONE_HOST}`], secretName: `gone-${i}` }),
       ),
     }),
-  "hosts that are forced to HTTPS": (count) =>
+  "hosts with other names": (count) =>
     clusterOf({
       rules: listOf(count, (i) => ruleOf(hostOf(i))),
       tls: [{ hosts: listOf(count, hostOf), secretName: "tls" }],
-    }, SSL),
+    }, NAMES),
   "annotations": (count) =>
     clusterOf(
       { rules: [ruleOf(ONE_HOST)] },

@@ -40,6 +40,7 @@ ${servers.join("")}`;
 
 function serverOf(ingress: HostedIngress, port: number): string {
   const { host, annotations, paths } = ingress;
+  const aliases = (annotations["server-alias"] ?? "").split(",").map((name) => name.trim());
   const locations = paths.flatMap(([path, type]) => {
     const body = locationBody(ingress);
     if (type === "Exact") return [`location = ${path} {${body}}`];
@@ -52,9 +53,19 @@ function serverOf(ingress: HostedIngress, port: number): string {
     locations.push("location / { return 404; }");
   }
   const appRoot = annotations["app-root"];
-  return `  server {
+  const www = host.startsWith("www.") ? host.slice(4) : `www.${host}`;
+  // As `set_by_lua_block $redirect_to` does with a port of 443.
+  const redirect = annotations["from-to-www-redirect"] === "true"
+    ? `  server {
     listen 127.0.0.1:${port};
-    server_name ${host};
+    server_name ${www};
+    return 308 $scheme://${host}$cut_uri;
+  }
+`
+    : "";
+  return `${redirect}  server {
+    listen 127.0.0.1:${port};
+    server_name ${host} ${aliases.join(" ")};
     set $namespace default;
     ${appRoot === undefined ? "" : `if ($uri = /) { return 302 $scheme://$http_host${appRoot}; }`}
     ${locations.join("\n    ")}

@@ -87,13 +87,33 @@ function randomIngress(random: Random, index: number): HostedIngress {
     const type = path === "/" || random.oneIn(2) ? "Prefix" : "Exact";
     return [path, type] as const;
   });
-  return { host: `h${index}.test`, annotations, paths, isSecure };
+  const host = `${random.oneIn(4) ? "www." : ""}h${index}.test`;
+  sometimes("server-alias", 4, () => {
+    return random.pick([`a.${host}`, `b.${host}, *.c.${host}`, `A.${host},b.${host}`]);
+  });
+  sometimes("from-to-www-redirect", 3, () => random.pick(["true", "true", "false"]));
+  return { host, annotations, paths, isSecure };
 }
 
-function randomRequest(random: Random, { host }: HostedIngress): string {
+/** Other names of the host, as patterns. */
+function otherNames({ host, annotations }: HostedIngress): string[] {
+  const aliases = (annotations["server-alias"] ?? "").split(",").map((name) => name.trim());
+  return [
+    ...aliases.filter((name) => name !== "").map((name) => name.toLowerCase()),
+    ...(annotations["from-to-www-redirect"] === "true"
+      ? [host.startsWith("www.") ? host.slice(4) : `www.${host}`]
+      : []),
+  ];
+}
+
+function randomRequest(random: Random, ingress: HostedIngress): string {
+  const others = otherNames(ingress).map((name) => name.replace("*", "x"));
+  const host = others.length === 0 || random.oneIn(2) ? ingress.host : random.pick(others);
   const method = random.pick(["GET", "GET", "DELETE", "OPTIONS"]);
   const target = random.pick(TARGETS) + random.pick(QUERIES);
-  const written = random.pick([host, host, host.toUpperCase(), `${host}:8080`]);
+  // The redirect to the other name keeps the port here.
+  const isWww = ingress.annotations["from-to-www-redirect"] === "true";
+  const written = random.pick([host, host, host.toUpperCase(), isWww ? host : `${host}:8080`]);
   return `${method} ${target} HTTP/1.1\r\nHost: ${written}\r\nConnection: close\r\n\r\n`;
 }
 
@@ -132,7 +152,8 @@ Deno.test("redirects, hosts and access lists of Ingresses are as with ingress-ng
     (port) => ingressServers(ingresses, port, backend.port),
   );
   try {
-    const names = ingresses.flatMap(({ host, isSecure }) => isSecure === true ? host : []);
+    const names = ingresses.filter(({ isSecure }) => isSecure)
+      .flatMap((ingress) => [ingress.host, ...otherNames(ingress)]);
     const certificates = [await certificateFor("all", { names })];
     using proxy = new TestProxy([], {}, { sslRedirect: true, sslRedirectPort: HTTPS_PORT });
     await proxy.server.listenTls({ hostname: "127.0.0.1", port: 0 });

@@ -23,9 +23,9 @@ export function matchLinearly(snapshot: Snapshot, request: LinearRequest): Route
   const listener = snapshot.listeners?.find(({ id }) => id === request.listener);
   const { hostname } = listener ?? {};
   if (hostname !== undefined && specificity(hostname, request.host, listener) === 0) return null;
-  const routes = snapshot.routes
-    .filter(({ listeners = ["http", "https"] }) => listeners.includes(request.listener))
-    .map((route) => ({ route, rank: specificity(route.host, request.host, listener) }))
+  const routes = withAliases(snapshot)
+    .filter(({ route: { listeners = ["http", "https"] } }) => listeners.includes(request.listener))
+    .map(({ route, host }) => ({ route, rank: specificity(host, request.host, listener) }))
     .filter(({ rank }) => rank > 0);
   const most = Math.max(...routes.map(({ rank }) => rank));
   let best: typeof routes[number] | null = null;
@@ -35,6 +35,24 @@ export function matchLinearly(snapshot: Snapshot, request: LinearRequest): Route
     if (takes(entry.route.match, request)) best = entry;
   }
   return best?.route ?? null;
+}
+
+/** With a copy of the routes of a host for each alias that is the host of no route itself. */
+function withAliases({ routes, hostSettings = [] }: Snapshot): readonly Matched[] {
+  const own = new Set(routes.map(({ host }) => host));
+  return [
+    ...routes.map((route) => ({ route, host: route.host })),
+    ...hostSettings.filter(({ id, aliasOf }) => aliasOf !== undefined && !own.has(id))
+      .flatMap(({ id, aliasOf }) =>
+        routes.filter(({ host }) => host === aliasOf).map((route) => ({ route, host: id }))
+      ),
+  ];
+}
+
+/** A route by a pattern that it takes requests for. */
+interface Matched {
+  readonly route: Route;
+  readonly host: string;
 }
 
 /**

@@ -12,7 +12,6 @@ const PATHS = ["/", "/a", "/b"];
 const ANNOTATIONS: readonly Readonly<Record<string, string>>[] = [
   { "nginx.ingress.kubernetes.io/proxy-buffering": "on" },
   { "nginx.ingress.kubernetes.io/auth-url": "http://auth.test" },
-  { "nginx.ingress.kubernetes.io/server-alias": "alias.test" },
   { "nginx.ingress.kubernetes.io/auth-tls-secret": "a/ca" },
   { "nginx.ingress.kubernetes.io/backend-protocol": "GRPC" },
   { "nginx.ingress.kubernetes.io/denylist-source-range": "10.0.0.0/8" },
@@ -22,6 +21,9 @@ const ANNOTATIONS: readonly Readonly<Record<string, string>>[] = [
   { "nginx.ingress.kubernetes.io/use-regex": "true" },
   { "nginx.ingress.kubernetes.io/rewrite-target": "/a" },
 ];
+
+/** Names of hosts, those of rules among them. */
+const ALIASES = ["alias.test", "*.alias.test", "www.alias.test", "~^regex$"];
 
 export class RandomIngresses {
   readonly #random: () => number;
@@ -54,6 +56,7 @@ export class RandomIngresses {
     const annotations: Record<string, string> = {
       ...(this.below(5) === 0 ? { "pingress.io/share-host-with": this.one(NAMESPACES) } : {}),
       ...(this.below(6) === 0 ? this.one(ANNOTATIONS) : {}),
+      ...(this.below(6) === 0 ? this.#names() : {}),
     };
     return {
       metadata: {
@@ -70,6 +73,22 @@ export class RandomIngresses {
           ? { tls: [{ hosts: [this.one(this.#hosts) ?? "any.test"], secretName: "gone" }] }
           : {}),
       },
+    };
+  }
+
+  /** Of `server-alias` and `from-to-www-redirect`. */
+  #names(): Readonly<Record<string, string>> {
+    const host = this.one(this.#hosts) ?? "other.test";
+    const names = [`a.${host}`, host, `www.${host}`].slice(this.below(3));
+    // One that all have would make one group of all.
+    if (this.below(6) === 0) names.push(this.one(ALIASES));
+    return {
+      ...(this.below(3) === 0
+        ? {}
+        : { "nginx.ingress.kubernetes.io/server-alias": names.join(",") }),
+      ...(this.below(2) === 0
+        ? { "nginx.ingress.kubernetes.io/from-to-www-redirect": "true" }
+        : {}),
     };
   }
 

@@ -30,7 +30,11 @@ export function richResources(): Resources {
       ingress("external", "team-a", ["external.example.com", "/", "external"]),
       ingress("two", "team-a", ["a.example.com", "/", "web"], {
         tls: [{ hosts: ["b.example.com", "a.example.com"], secretName: "two-tls" }],
-        annotations: { "nginx.ingress.kubernetes.io/app-root": "/" },
+        annotations: {
+          "nginx.ingress.kubernetes.io/app-root": "/",
+          "nginx.ingress.kubernetes.io/from-to-www-redirect": "true",
+          "nginx.ingress.kubernetes.io/server-alias": "alias.example.com, *.alias.example.com",
+        },
       }),
       ingress("rest", "team-a", null, { default: "web", at: old }),
       ingress("rest-too", "team-b", null, { default: "api" }),

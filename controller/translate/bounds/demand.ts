@@ -37,7 +37,7 @@ function readDemand(
   source: Source,
   sizes: ObjectCache<RouteSettings, ReadonlyMap<string, number>>,
 ): Demand {
-  const { rules, tls, fallback, authenticator } = source;
+  const { rules, tls, fallback, authenticator, otherNames } = source;
   const routes = new Map<string, number>();
   const hosts = new Set<string>();
   const upstreams = new Set<string>();
@@ -59,6 +59,11 @@ function readDemand(
     const matches = paths.flatMap(({ place, written }) => place?.match ?? regexOf(written) ?? []);
     for (const match of matches) add(routeId(host, match), host, match.value);
     if (matches.length === 0) add(routeId(host, WHOLE_HOST), host, WHOLE_HOST.value);
+  }
+  // An alias costs a proxy no more than the route of a name that is redirected.
+  for (const { host } of otherNames) {
+    hosts.add(host);
+    add(routeId(host, WHOLE_HOST), host, WHOLE_HOST.value);
   }
   const secrets = new Set(tls.flatMap(({ secret }) => secret?.ref.name ?? []));
   const [own, ...others] = settingsOf(source).map((each) => sizes.of(each));

@@ -217,6 +217,12 @@ class Ledger {
       }
       this.#count(settingsSizes(parts.settingsOf(identity)));
     }
+    // No route of a snapshot, and so counted by who asks for it.
+    for (const name of ingresses.flatMap(({ otherNames }) => otherNames)) {
+      if (name.kind !== "alias" || !parts.hasName(name)) continue;
+      this.#routes++;
+      this.#bytes += name.host.length + 1;
+    }
     const named = new Set(ingresses.flatMap((ingress) => [...demands.of(ingress).secrets]));
     this.#secrets = new Set(
       [...parts.secretsOf(namespace).values()].filter((name) => named.has(name)),

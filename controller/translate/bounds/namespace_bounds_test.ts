@@ -89,3 +89,40 @@ Deno.test("an Ingress with too many paths still gets its new list", () => {
   const { full, allowed } = translated([ingress("a", list(0, 6), ["/", "/b"])], one, snapshot);
   assert.deepEqual([full, allowed], [["a"], ["a.example.com Prefix /: 6"]]);
 });
+
+/** With these annotations of ingress-nginx. */
+function named(annotations: Readonly<Record<string, string>>, paths?: readonly string[]): Ingress {
+  const { metadata, spec } = ingress("a", "", paths);
+  const written = Object.entries(annotations).map(([name, value]) => [
+    `nginx.ingress.kubernetes.io/${name}`,
+    value,
+  ]);
+  return { metadata: { ...metadata, annotations: Object.fromEntries(written) }, spec };
+}
+
+Deno.test("aliases count among the routes of a namespace, and published ones stay", () => {
+  const bounds = { ...ROOM, routes: 3 };
+  const { snapshot, full } = translated([named({ "server-alias": "b.test,c.test" })], bounds);
+  assert.deepEqual(full, []);
+  assert.deepEqual(snapshot.hostSettings?.map(({ id }) => id), ["b.test", "c.test"]);
+  const grown = translated([named({ "server-alias": "b.test,c.test,d.test" })], bounds, snapshot);
+  assert.deepEqual([grown.full, grown.snapshot.hostSettings], [["a"], snapshot.hostSettings]);
+  const alone = translated([named({ "server-alias": "b.test,c.test,d.test" })], bounds);
+  assert.deepEqual([alone.full, alone.snapshot.hostSettings], [["a"], undefined]);
+  const more = ingress("bb", "0.0.0.0/0,::/0");
+  const next = translated([named({ "server-alias": "b.test,c.test" }), more], bounds, snapshot);
+  assert.deepEqual(next.full, ["bb"]);
+  const fewer = translated([named({ "server-alias": "b.test" }), more], bounds, snapshot);
+  assert.deepEqual(fewer.full, []);
+});
+
+Deno.test("names that are redirected count among the routes, and published ones stay", () => {
+  const bounds = { ...ROOM, routes: 2 };
+  const www = { "from-to-www-redirect": "true" };
+  const { snapshot, full } = translated([named(www)], bounds);
+  assert.deepEqual(full, []);
+  const hosts = snapshot.routes.map(({ host }) => host);
+  assert.deepEqual(hosts, ["a.example.com", "www.a.example.com"]);
+  const grown = translated([named(www, ["/", "/b"])], bounds, snapshot);
+  assert.deepEqual([grown.full, grown.snapshot.routes], [["a"], snapshot.routes]);
+});

@@ -13,7 +13,8 @@ import type {
 import { ANY_HOST } from "../model/host.ts";
 import { type Identity, keyOf } from "../../base/identity.ts";
 import { isSamePart } from "../../../shared/snapshot/equality.ts";
-import { HostPlaces, RegexPlaces, RoutePlace } from "../model/route_place.ts";
+import { isSameList } from "../../base/memo.ts";
+import { HostPlaces, RegexPlaces, routeId, RoutePlace, WHOLE_HOST } from "../model/route_place.ts";
 import {
   isAcmeLocation,
   NO_SETTINGS,
@@ -25,6 +26,7 @@ import { LastStatus, LastTlsStatus } from "../model/status.ts";
 import { formatObject } from "../../../shared/problem.ts";
 import { type BackendRef, upstreamId } from "../model/backend_ref.ts";
 import { hostFields } from "../model/host_field.ts";
+import { isOfOtherName, type OtherName } from "../model/other_name.ts";
 import type { PathModel, PathRewrite, RuleModel, Source, TlsModel } from "../model/source.ts";
 
 /** What one snapshot has of the Ingresses of some namespaces. */
@@ -35,12 +37,20 @@ export class PublishedParts {
   readonly #secrets = new Map<string, Map<string, string>>();
   /** Ids of all routes. */
   readonly #ids = new Set<string>();
+  /** The host of each alias. */
+  readonly #aliases = new Map<string, string>();
   readonly #filterSets: ReadonlyMap<string, FilterSet>;
   readonly #policies: ReadonlyMap<string, Policy>;
 
   constructor(published: Snapshot | null, namespaces: ReadonlySet<string>) {
     this.#filterSets = new Map(published?.filterSets?.map((each) => [each.id, each]));
     this.#policies = new Map(published?.policies?.map((each) => [each.id, each]));
+    for (const { id, aliasOf } of published?.hostSettings ?? []) {
+      if (aliasOf === undefined) continue;
+      this.#aliases.set(id, aliasOf);
+      // As `Demand.routes` counts it.
+      this.#ids.add(routeId(id, WHOLE_HOST));
+    }
     for (const route of published?.routes ?? []) {
       this.#ids.add(route.id);
       const { kind, namespace, name } = route.origin;
@@ -58,6 +68,13 @@ export class PublishedParts {
     }
   }
 
+  /** Whether the name was served beside the hosts of rules. */
+  hasName({ kind, host, of }: OtherName): boolean {
+    return kind === "www"
+      ? this.hasRoute(routeId(host, WHOLE_HOST))
+      : this.#aliases.get(host) === of;
+  }
+
   /** Whether any Ingress has this route. */
   hasRoute(id: string): boolean {
     return this.#ids.has(id);
@@ -68,14 +85,15 @@ export class PublishedParts {
   }
 
   /**
-   * Those of one Ingress are the same for all of its routes that are not closed, but for rewrites and
-   * challenges of certificates.
+   * Those of one Ingress are the same for all of its routes that are not closed, but for rewrites,
+   * challenges of certificates and other names of hosts.
    */
   settingsOf(identity: Identity): RouteSettings {
-    const route = this.routesOf(identity).find(({ filterSet, policy, match: { path } }) =>
-      (filterSet !== undefined || policy !== undefined) &&
-      !isAcmeLocation(path.written ?? path.value)
-    );
+    const route = this.routesOf(identity).find((route) => {
+      const { filterSet, policy, match: { path } } = route;
+      return (filterSet !== undefined || policy !== undefined) && !isOfOtherName(route) &&
+        !isAcmeLocation(path.written ?? path.value);
+    });
     if (route === undefined) return NO_SETTINGS;
     const settings = {
       filterSet: this.#filterSets.get(route.filterSet ?? "") ?? null,
@@ -114,7 +132,11 @@ export class PublishedModels {
    */
   of(ingress: Source, parts: PublishedParts, hasRoom: boolean): Source {
     const settings = hasRoom ? ingress.settings : parts.settingsOf(ingress.identity);
-    const routes = parts.routesOf(ingress.identity);
+    const published = parts.routesOf(ingress.identity);
+    const routes = published.some(isOfOtherName)
+      ? published.filter((route) => !isOfOtherName(route))
+      : published;
+    const otherNames = ingress.otherNames.filter((name) => parts.hasName(name));
     const hosts = new Set(routes.map(({ host }) => host));
     const { namespace } = ingress.identity.ref;
     const tls = Array.from(parts.secretsOf(namespace)).filter(([host]) => hosts.has(host)).sort();
@@ -122,7 +144,7 @@ export class PublishedModels {
     const tlsText = JSON.stringify(tls);
     if (
       last !== undefined && last.tls === tlsText && isSameSettings(last.settings, settings) &&
-      isSameRoutes(last.routes, routes)
+      isSameList(last.model.otherNames, otherNames) && isSameRoutes(last.routes, routes)
     ) {
       return last.model;
     }
@@ -132,6 +154,7 @@ export class PublishedModels {
       problems: [],
       rules,
       hosts: hostFields(rules),
+      otherNames,
       takesAnyHost: hosts.has(ANY_HOST),
       hasRules: true,
       defaultBackend: null,

@@ -25,6 +25,7 @@ import { differenceOf, isSameList, LastResult } from "../../base/memo.ts";
 import type { AssignedHost, NamespaceFacts } from "./namespace_facts.ts";
 import { reportOwnership } from "./ownership_problems.ts";
 import type { ObjectProblem } from "../../base/problems.ts";
+import type { HostField } from "../model/host_field.ts";
 import type { Source } from "../model/source.ts";
 
 /** Claims recorded for a host: its owner, and some that wait. */
@@ -146,18 +147,28 @@ function touchedHosts(
   const isPaired = removed.length === added.length;
   for (const [i, ingress] of removed.entries()) {
     if (isPaired && isSameClaimant(ingress, added[i])) continue;
-    for (const { host } of [...ingress.hosts, ...isPaired ? added[i].hosts : []]) touched.add(host);
+    const names = isPaired ? [...claimsOf(ingress), ...claimsOf(added[i])] : claimsOf(ingress);
+    for (const { host } of names) touched.add(host);
   }
   if (isPaired) return touched;
-  for (const { hosts } of added) for (const { host } of hosts) touched.add(host);
+  for (const ingress of added) for (const { host } of claimsOf(ingress)) touched.add(host);
   return touched;
+}
+
+/** All names that an Ingress claims. */
+function claimsOf({ hosts, otherNames }: Source): readonly HostField[] {
+  return otherNames.length === 0 ? hosts : [...hosts, ...otherNames];
 }
 
 function isSameClaimant(a: Source, b: Source): boolean {
   return a.identity.label === b.identity.label && a.identity.createdAt === b.identity.createdAt &&
     a.isDying === b.isDying && isSameList(a.sharesWith, b.sharesWith) &&
-    a.hosts.length === b.hosts.length &&
-    a.hosts.every(({ host, field }, i) => host === b.hosts[i].host && field === b.hosts[i].field);
+    isSameNames(a.hosts, b.hosts) && isSameNames(a.otherNames, b.otherNames);
+}
+
+function isSameNames(a: readonly HostField[], b: readonly HostField[]): boolean {
+  return a.length === b.length &&
+    a.every(({ host, field }, i) => host === b[i].host && field === b[i].field);
 }
 
 const NO_NAMES: readonly string[] = [];
@@ -246,11 +257,17 @@ function collect(
     if (found === undefined) claimants.set(host, found = { living: [], dying: [] });
     return found;
   };
-  for (const ingress of ingresses) {
+  const add = (ingress: Source, names: readonly HostField[]) => {
     const isDying = ingress.isDying || namespaces.terminating.has(ingress.identity.ref.namespace);
-    for (const { host } of ingress.hosts) {
-      if (only === null || only.has(host)) of(host)[isDying ? "dying" : "living"].push(ingress);
+    for (const { host } of names) {
+      if (only !== null && !only.has(host)) continue;
+      of(host)[isDying ? "dying" : "living"].push(ingress);
     }
+  };
+  for (const ingress of ingresses) add(ingress, ingress.hosts);
+  // Where nothing is recorded, a name counts less than the host of a rule.
+  for (const ingress of ingresses) {
+    if (ingress.otherNames.length > 0) add(ingress, ingress.otherNames);
   }
   if (kept.size === 0 || claims === null) return claimants;
   for (const [host, list] of claims) {

@@ -41,8 +41,8 @@ function reportRefused(
     if (admitted.has(ref.namespace)) continue;
     problems.about(ref).error(fieldOfHost(ingress, host), {
       reason: "HostNotOwned",
-      message: `host ${host} belongs to namespace ${namespace}${showReason(owner)}, so the rule ` +
-        "is rejected",
+      message: `host ${host} belongs to namespace ${namespace}${showReason(owner)}, so the ` +
+        `${ingress.hosts.some((one) => one.host === host) ? "rule" : "name"} is rejected`,
       remedy: `Use another host, or have an Ingress of ${namespace} that names the host carry ` +
         `${SHARE_ANNOTATION}: ${ref.namespace}`,
     });
@@ -81,6 +81,6 @@ function showReason({ because, since }: HostOwner): string {
   return since === null ? "" : ", whose claim is the oldest";
 }
 
-function fieldOfHost({ hosts }: Source, host: string): string {
-  return hosts.find((one) => one.host === host)?.field ?? "spec.rules";
+function fieldOfHost({ hosts, otherNames }: Source, host: string): string {
+  return [...hosts, ...otherNames].find((one) => one.host === host)?.field ?? "spec.rules";
 }

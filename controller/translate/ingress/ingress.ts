@@ -31,12 +31,14 @@ import { readAllRefusals } from "../annotations/nginx/global_refusals.ts";
 import { isCanary, readProtocolWish } from "../annotations/nginx/refusals.ts";
 import { readRegexWish, readRewriteWish } from "../annotations/nginx/rewrite.ts";
 import { readRouteSettings } from "../annotations/nginx/route_settings.ts";
+import { readOtherNames } from "../annotations/nginx/server_names.ts";
 import { BY_NAME, NGINX_PREFIX } from "../annotations/nginx/table.ts";
 import { type GlobalSettings, NO_GLOBALS } from "../model/global_settings.ts";
 import type { Profile } from "../model/profile.ts";
 import { NO_SETTINGS, RouteSettingsPool } from "../model/route_settings.ts";
 import { LastStatus, LastTlsStatus } from "../model/status.ts";
 import { hostFields } from "../model/host_field.ts";
+import { NO_WWW, wwwSettings } from "../model/other_name.ts";
 import {
   DEFAULT_BACKEND_FIELD,
   type RuleModel,
@@ -127,9 +129,13 @@ function readSpec(
     },
   };
   const read = Array.from(rules, (rule, i) => readRule(rule, `spec.rules[${i}]`, reading));
+  const hosts = hostFields(read);
+  const names = readOtherNames(nginx, hosts.map(({ host }) => host), report);
   return {
     rules: read,
-    hosts: hostFields(read),
+    hosts,
+    otherNames: names,
+    wwwSettings: wwwSettings(names, pool),
     takesAnyHost: read.some(({ host }) => host === ANY_HOST) ||
       (isEmpty(writtenRules) && defaultBackend !== null),
     sharesWith: readSharesWith(annotations, report),
@@ -159,7 +165,8 @@ function canary(report: Report) {
   });
   return {
     ...{ rules: [], hasRules: true, defaultBackend: null, tls: [] },
-    ...{ hosts: [], takesAnyHost: false, sharesWith: [], isDying: false },
+    ...{ hosts: [], otherNames: [], wwwSettings: NO_WWW },
+    ...{ takesAnyHost: false, sharesWith: [], isDying: false },
     ...{ refusals: [], protocolWish: null, backendWish: null, settings: NO_SETTINGS },
     ...{ fallback: null, authenticator: null, regex: null, accepted: null },
     ...{ closure: null, excess: null },

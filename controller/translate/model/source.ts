@@ -14,6 +14,7 @@ import type { BackendRef, ServiceBackend } from "./backend_ref.ts";
 import type { BackendWish } from "./backend_wish.ts";
 import type { HostField } from "./host_field.ts";
 import type { Profile } from "./profile.ts";
+import type { OtherName, WwwSettings } from "./other_name.ts";
 
 /** All that one object says by itself; one object has one source. */
 export interface Source {
@@ -25,6 +26,10 @@ export interface Source {
   readonly rules: readonly RuleModel[];
   /** Of its rules. */
   readonly hosts: readonly HostField[];
+  /** Beside its hosts, of those of its rules. */
+  readonly otherNames: readonly OtherName[];
+  /** Of the routes that redirect to the host with and without `www.`; null where there is none. */
+  readonly wwwSettings: WwwSettings;
   /** Whether it has a rule without a host, or nothing but a default backend. */
   readonly takesAnyHost: boolean;
   /** Namespaces whose rules it admits to its hosts, where its own namespace owns them. */

@@ -4,11 +4,13 @@
 import type { RouteSettings } from "./route_settings.ts";
 import type { Source } from "./source.ts";
 
-export function settingsOf({ settings, rules, regex }: Source): RouteSettings[] {
+export function settingsOf(source: Source): RouteSettings[] {
+  const { settings, rules, regex, wwwSettings: { www, bare } } = source;
+  const own = [settings, www ?? [], bare ?? []].flat();
   // Thousands of objects have the same for all of their paths.
-  if (regex === null && settings.policy?.httpsRedirect === undefined) return [settings];
+  if (regex === null && settings.policy?.httpsRedirect === undefined) return own;
   const ofPaths = rules.flatMap(({ paths }) =>
     paths.flatMap(({ settings, rewrite }) => [settings ?? [], rewrite?.settings ?? []].flat())
   );
-  return [settings, ...ofPaths];
+  return [...own, ...ofPaths];
 }

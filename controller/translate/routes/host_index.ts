@@ -62,7 +62,8 @@ export class HostIndex {
   }
 }
 
-/** The hosts of the rules, with repetitions. */
-export function hostsOf({ rules }: Source): string[] {
-  return rules.flatMap(({ host }) => host ?? []);
+/** The hosts of the rules and their other names, with repetitions. */
+export function hostsOf({ rules, otherNames }: Source): string[] {
+  const hosts = rules.flatMap(({ host }) => host ?? []);
+  return otherNames.length === 0 ? hosts : [...hosts, ...otherNames.map(({ host }) => host)];
 }

@@ -7,13 +7,14 @@
  * for the rest of their paths; then the default action is chosen.
  */
 import { formatObject } from "../../../shared/problem.ts";
-import type { Action, PathMatch, Route } from "../../../shared/snapshot/types.ts";
+import type { Action, HostSettings, PathMatch, Route } from "../../../shared/snapshot/types.ts";
 import type { BackendResolver } from "../backends/backend.ts";
 import { Closures, type RefusalOptions } from "./closures.ts";
 import { showElder } from "../../base/identity.ts";
 import { DEFAULT_BACKEND_FIELD, type RuleModel, type Source } from "../model/source.ts";
 import type { Ownership } from "../hosts/ownership.ts";
 import type { ProblemList } from "../../base/problems.ts";
+import { type ServedHosts, serveOtherNames } from "./other_names.ts";
 import { claimPath, showHost } from "./path_claims.ts";
 import { regexHosts } from "./regex_hosts.ts";
 import { type Claim, type HostRest, RouteClaims } from "./route_claims.ts";
@@ -34,6 +35,8 @@ export interface Routing {
   /** In order of precedence. */
   readonly routes: readonly Route[];
   readonly defaultAction: Action | null;
+  /** Sorted by id. */
+  readonly aliases: readonly HostSettings[];
   /** Of each Ingress, in the order given. */
   readonly statuses: readonly (readonly PathStatus[])[];
 }
@@ -79,7 +82,7 @@ export function buildAll(
 ): Layout {
   const closures = new Closures(ingresses, refusals, ownership, problems);
   const claims = new RouteClaims(backends, closures, problems);
-  const statuses = claimAllPaths(claims, ingresses, ownership, problems);
+  const { statuses, served } = claimAllPaths(claims, ingresses, ownership, problems);
   let action: Action | null = null;
   let chosen: Source | null = null;
   for (const [i, ingress] of ingresses.entries()) {
@@ -106,11 +109,13 @@ export function buildAll(
     foreign: ofProcess ?? NOT_OWNED,
   };
   const routes = claims.routes((host) => restOf(host, fallback, ownership));
+  const { redirects, aliases, names } = serveOtherNames(served, claims, ownership, problems);
+  routes.push(...redirects);
   for (const [host, { place }] of ownership.assigned) {
-    if (!claims.hasHost(host)) routes.push(place.route(fallback.foreign));
+    if (!claims.hasHost(host) && !names.has(host)) routes.push(place.route(fallback.foreign));
   }
   return {
-    routing: { routes: order.of(routes), defaultAction: fallback.action, statuses },
+    routing: { routes: order.of(routes), defaultAction: fallback.action, aliases, statuses },
     requested: claims.requested(),
     fallback,
   };
@@ -130,21 +135,24 @@ export function buildGroup(
 ): Layout {
   const closures = new Closures(ingresses, refusals, ownership, problems);
   const claims = new RouteClaims(backends, closures, problems);
-  const statuses = claimAllPaths(claims, ingresses, ownership, problems);
+  const { statuses, served } = claimAllPaths(claims, ingresses, ownership, problems);
   for (const [i, ingress] of ingresses.entries()) {
     const { defaultBackend } = ingress;
     if (defaultBackend === null) continue;
     statuses[i].push(claimRestOfHosts(claims, ingress, defaultBackend, ownership, problems));
   }
   const routes = claims.routes((host) => restOf(host, fallback, ownership));
+  const { redirects, aliases, names } = serveOtherNames(served, claims, ownership, problems);
+  routes.push(...redirects);
   for (const host of hosts) {
     const assigned = ownership.assigned.get(host);
-    if (assigned !== undefined && !claims.hasHost(host)) {
+    if (assigned !== undefined && !claims.hasHost(host) && !names.has(host)) {
       routes.push(assigned.place.route(fallback.foreign));
     }
   }
+  const { action: defaultAction } = fallback;
   return {
-    routing: { routes: routes.sort(compareRoutes), defaultAction: fallback.action, statuses },
+    routing: { routes: routes.sort(compareRoutes), defaultAction, aliases, statuses },
     requested: claims.requested(),
     fallback,
   };
@@ -178,8 +186,9 @@ function claimAllPaths(
   ingresses: readonly Source[],
   ownership: Ownership,
   problems: ProblemList,
-): PathStatus[][] {
+): { readonly statuses: PathStatus[][]; readonly served: ServedHosts } {
   const deferred: (() => void)[] = [];
+  const served = new Map<Source, Map<string, boolean>>();
   const regexes = regexHosts(ingresses, ownership);
   const statuses = ingresses.map((ingress) => {
     const own: PathStatus[] = [];
@@ -199,6 +208,11 @@ function claimAllPaths(
         for (const [i, path] of rule.paths.entries()) {
           own[start + i] = claimPath(claims, ingress, rule.host!, path, regexes, problems);
         }
+        if (ingress.otherNames.length === 0) return;
+        const hosts = served.get(ingress) ?? new Map<string, boolean>();
+        served.set(ingress, hosts);
+        const hasRoutes = rule.paths.some((_, i) => own[start + i].routes.length > 0);
+        hosts.set(rule.host!, hasRoutes || hosts.get(rule.host!) === true);
       };
       if (standing === "guest") {
         deferred.push(claimRule);
@@ -208,7 +222,7 @@ function claimAllPaths(
     return own;
   });
   for (const claimRule of deferred) claimRule();
-  return statuses;
+  return { statuses, served };
 }
 
 /** A rule for a host of another namespace. */

@@ -8,7 +8,7 @@
  */
 import { compareHosts } from "../../../shared/host/host_order.ts";
 import { isSamePart } from "../../../shared/snapshot/equality.ts";
-import type { Route } from "../../../shared/snapshot/types.ts";
+import type { HostSettings, Route } from "../../../shared/snapshot/types.ts";
 import type { BackendResolver, FoundBackends } from "../backends/backend.ts";
 import { type RefusalOptions, wildcardOver } from "./closures.ts";
 import { carryOver, differenceOf, isSameList, LastResult, placesOf } from "../../base/memo.ts";
@@ -25,6 +25,7 @@ import {
 } from "./routes.ts";
 import { mergeSorted, SortedList } from "../../base/sorted_list.ts";
 import type { Source } from "../model/source.ts";
+import { compareText } from "../../base/text_order.ts";
 
 interface Inputs {
   readonly ingresses: readonly Source[];
@@ -93,7 +94,7 @@ export class RouteBuilder {
     const built = recordProblems((list) =>
       buildGroup(sources, group.hosts, backends, fallback, options, list)
     );
-    const { routes, statuses } = built.value.routing;
+    const { routes, aliases, statuses } = built.value.routing;
     for (const source of replaced) requested.delete(source);
     for (const [source, ids] of built.value.requested) requested.set(source, ids);
     const gone = new Set([...replaced].map(({ identity }) => identity.ref));
@@ -105,6 +106,7 @@ export class RouteBuilder {
         routing: {
           defaultAction: routing.defaultAction,
           routes: replaceRoutes(routing.routes, group.hosts, routes),
+          aliases: replaceAliases(routing.aliases, group.hosts, aliases),
           statuses: carryOver(inputs.ingresses, routing.statuses, ingresses, found),
         },
       },
@@ -177,6 +179,23 @@ function replaceRoutes(
     return before !== undefined && isSamePart(before, route) ? before : route;
   });
   return mergeSorted(kept, same, compareRoutes);
+}
+
+/** As the function above; the very same list where nothing changes. */
+function replaceAliases(
+  aliases: readonly HostSettings[],
+  hosts: ReadonlySet<string>,
+  added: readonly HostSettings[],
+): readonly HostSettings[] {
+  if (aliases.length + added.length === 0) return aliases;
+  const before = new Map(aliases.map((alias) => [alias.id, alias]));
+  const same = added.map((alias) => {
+    const last = before.get(alias.id);
+    return last?.aliasOf === alias.aliasOf ? last! : alias;
+  });
+  const next = [...aliases.filter(({ id }) => !hosts.has(id)), ...same]
+    .sort((a, b) => compareText(a.id, b.id));
+  return isSameList(aliases, next) ? aliases : next;
 }
 
 /** The first index from which on `isPast` holds. */

@@ -24,10 +24,13 @@ const OPTIONS: TranslateOptions = {
   version: { epoch: "file", seen: {} },
 };
 /** So many that a few Ingresses share each, and groups stay small. */
-const HOSTS = Array.from({ length: 24 }, (_, i) => i % 4 === 0 ? `*.w${i}.test` : `h${i}.test`);
+const HOSTS = Array.from(
+  { length: 24 },
+  (_, i) => i % 4 === 0 ? `*.w${i}.test` : i % 4 === 1 ? `www.h${i + 1}.test` : `h${i}.test`,
+);
 const STEPS = 1_000;
 /** Ingresses that nothing happens to: only then is a change a small one. */
-const STILL = 120;
+const STILL = 200;
 
 for (const hostOwnership of ["namespace", "shared"] as const) {
   Deno.test(`${STEPS} incremental changes give the routes, problems and statuses of a full build, host ownership ${hostOwnership}`, () => {

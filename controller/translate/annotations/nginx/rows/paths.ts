@@ -1,5 +1,5 @@
 /** Annotations about which requests a path takes, and what the backend receives of them. */
-import { differs, type Group, instead, NOT_YET, row } from "./row.ts";
+import { differs, type Group, NOT_YET, row } from "./row.ts";
 import { FORWARDED_PREFIX, REWRITE_TARGET } from "./rewrite_target.ts";
 import { HOST_TEMPLATE, TEMPLATE, URL_TEMPLATE } from "./template.ts";
 import { BOOL, listOf, oneOf } from "./value.ts";
@@ -34,8 +34,10 @@ export const PATHS = {
     risk: "High",
     scope: "host",
     value: listOf(/^[-\w.~^$[\](){}*+?|\\]+$/, ",", "hosts, separated by commas"),
-    verdict: instead("Add a rule with that host to spec.rules"),
-    does: "adds names to the host",
+    verdict: differs(
+      "regular expressions are left out, of several hosts of an Ingress the first by name has the aliases, and HTTPS to an alias needs a TLS entry that lists it",
+    ),
+    does: "adds names to the host, for the paths of all Ingresses",
   }),
   "upstream-vhost": row({
     ...PATH_ROW,

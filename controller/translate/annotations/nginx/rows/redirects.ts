@@ -41,6 +41,9 @@ export const REDIRECTS = {
     risk: "Low",
     scope: "host",
     value: BOOL,
+    verdict: differs(
+      "Location has the port of the request, and HTTPS to the other name needs a TLS entry that lists it, or one without hosts",
+    ),
     does: "redirects the host with www. to the one without, or the other way round",
   }),
   "app-root": row({
