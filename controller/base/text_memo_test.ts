@@ -23,7 +23,7 @@ Deno.test("a text is read once, and an invalid one too", () => {
   assert.equal(words.calls, 2);
 });
 
-Deno.test("what one reader makes of a text is nothing to another", () => {
+Deno.test("each reader keeps its own value of a text", () => {
   const memo = new TextMemo();
   assert.deepEqual(memo.of(new Words(" "), "a b,c"), ["a", "b,c"]);
   assert.deepEqual(memo.of(new Words(","), "a b,c"), ["a b", "c"]);

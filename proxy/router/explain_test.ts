@@ -63,14 +63,14 @@ Deno.test("explain says which route wins and why each other lost", () => {
     "app.example.com Exact /api/v1: Exact /api/v1 matches this path only",
     "app.example.com Prefix /ap: Prefix /ap matches whole segments, and the path ends within one",
     "app.example.com Prefix /web: Prefix /web is not how the path begins",
-    "app.example.com Prefix /: the longer Prefix /api goes before /",
+    "app.example.com Prefix /: the longer Prefix /api takes precedence over /",
     "*.example.com Prefix /api: its host *.example.com is less specific than app.example.com, " +
     "which decides alone",
     "* Prefix /: its host * is less specific than app.example.com, which decides alone",
   ]);
   assert.deepEqual(lines(source, "app.example.com", "/api/v1").slice(0, 2), [
     "app.example.com Exact /api/v1",
-    "app.example.com Prefix /api: an Exact path goes before every Prefix",
+    "app.example.com Prefix /api: an Exact path takes precedence over every Prefix",
   ]);
 });
 

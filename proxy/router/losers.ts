@@ -178,11 +178,11 @@ class Reasons {
       return "a route before it has the same host and path";
     }
     if (isPlain && mine.type === "Prefix" && other.type === "Exact") {
-      return "an Exact path goes before every Prefix";
+      return "an Exact path takes precedence over every Prefix";
     }
     const isLonger = other.value.length > mine.value.length;
     if (isPlain && mine.type === "Prefix" && other.type === "Prefix" && isLonger) {
-      return `the longer Prefix ${other.value} goes before ${mine.value}`;
+      return `the longer Prefix ${other.value} takes precedence over ${mine.value}`;
     }
     return `${winner.id} matches the request too, and takes precedence`;
   }

@@ -99,7 +99,7 @@ function routeOf({ source, name }: Holder): Route {
 }
 
 const OF_A_GUEST = "is not served: that host belongs to another namespace";
-const OF_A_RULE = "is the host of a rule, which goes before it";
+const OF_A_RULE = "is the host of a rule, which takes precedence";
 
 const REDIRECTED: ReplyAction = {
   kind: "reply",
