@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { ProblemList } from "../../base/problems.ts";
 import { readSecret, type SecretModel } from "../certificates/certificate_source.ts";
 import { readIdentity } from "../../base/identity.ts";
+import { NO_WWW } from "../model/other_name.ts";
 import type { Source } from "../model/source.ts";
 import { CredentialsReader } from "./credentials.ts";
 
@@ -17,6 +18,7 @@ function sourceOf(namespace: string, secret: string): Source {
     identity,
     settings: { filterSet: { id: "f", filters } },
     regex: null,
+    wwwSettings: NO_WWW,
   } as unknown as Source;
 }
 

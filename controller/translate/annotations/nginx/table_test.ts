@@ -135,7 +135,7 @@ Deno.test("every row has a clause that says what the annotation does", () => {
 
 Deno.test("each annotation is reported once, with a remedy", () => {
   const annotations = Object.fromEntries(
-    [...BY_NAME.keys()].map((name) => [NGINX_PREFIX + name, "{"]),
+    [...BY_NAME.keys()].map((name) => [NGINX_PREFIX + name, "{!"]),
   );
   const problems = new ProblemList();
   const object = { kind: "Ingress", namespace: "default", name: "web" };
