@@ -138,6 +138,7 @@ clusterTest(
     const result = await lintJson([
       `--kubeconfig=${kubeconfig}`,
       `--configmap=${namespace}/ingress-nginx-controller`,
+      "--fail-on=breaks",
     ]);
     const own = result.ingresses.filter(({ name }) => name.startsWith(`${namespace}/`));
     deepEqual(own.map(({ name, verdict, at }) => [name, verdict, at]), [
@@ -153,7 +154,7 @@ clusterTest(
     );
     deepEqual(
       result.cluster.find(({ rule }) => rule === "configmap/enable-modsecurity")?.verdict,
-      "OPENS",
+      "BREAKS",
     );
     equal(result.code, 1);
     doesNotMatch(JSON.stringify(result), /s3cr3t/);

@@ -40,7 +40,7 @@ async function installPolicy(cluster: TestCluster): Promise<boolean> {
   ok(!/warning/i.test(applied.stderr), applied.stderr);
   await eventually(
     "the policy is active",
-    async () => (await warningsOf(cluster, { "auth-url": "https://auth.example.com/" })).length > 0,
+    async () => (await warningsOf(cluster, { "configuration-snippet": "return 204;" })).length > 0,
   );
   return true;
 }
@@ -97,9 +97,8 @@ function closes(values: Values, placed: Placed): boolean {
  * are checked by the controller alone.
  */
 const CASES: readonly (readonly [values: Values, placed?: Placed])[] = [
-  [{ "auth-url": "off" }],
-  [{ "auth-url": "" }],
-  [{ "auth-type": "off" }],
+  [{ "custom-headers": "default/headers" }],
+  [{ "custom-headers": "" }],
   [{ "enable-modsecurity": "False" }],
   [{ "enable-modsecurity": "yes" }],
   [{ "limit-rps": "0" }],
@@ -112,11 +111,6 @@ const CASES: readonly (readonly [values: Values, placed?: Placed])[] = [
   [{ "proxy-ssl-ciphers": "HIGH:!AESGCM" }],
   [{ "auth-tls-secret": "default/ca" }],
   [{ "auth-tls-secret": "default/ca", "auth-tls-verify-client": "off" }],
-  [{ "force-ssl-redirect": "true" }],
-  [{ "force-ssl-redirect": "maybe" }],
-  [{ "auth-realm": "x" }],
-  [{ "ssl-redirect": "true" }],
-  [{ "ssl-redirect": "maybe" }],
 ];
 
 policyTest("the API server warns of 503 where the controller closes paths", async (cluster) => {
@@ -151,7 +145,7 @@ policyTest("a name that ingress-nginx does not have is named", async (cluster) =
 policyTest(
   "Ingresses of other classes and without such annotations have no warning",
   async (cluster) => {
-    deepEqual(await warningsOf(cluster, { "auth-url": "x" }, { className: "nginx" }), []);
+    deepEqual(await warningsOf(cluster, { "limit-rps": "10" }, { className: "nginx" }), []);
     deepEqual(await warningsOf(cluster, {}), []);
   },
 );

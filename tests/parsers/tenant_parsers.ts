@@ -349,8 +349,9 @@ export const TENANT_PARSERS: readonly Parser[] = [
       const annotations = Object.fromEntries(
         READ_FURTHER.map((name) => [NGINX_PREFIX + name, text]),
       );
-      const read = new NginxAnnotations(annotations, SPEC);
       return () => {
+        // Each has a memo of its own, which would answer for short texts.
+        const read = new NginxAnnotations(annotations, SPEC);
         readAccess(read, "default");
         readExternal(read, "default");
         readAuthenticator(read, "default");
