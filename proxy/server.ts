@@ -302,7 +302,7 @@ export class ProxyServer {
     if (delay > 0) await this.#lastCalls(delay);
     this.#draining = true;
     if (delay > 0) await this.#emptyQueues();
-    for (const listener of this.#listeners) listener.close();
+    await Promise.all(this.#listeners.map((listener) => listener.close()));
     // Having stood still, it would count from long ago.
     this.#deadlines.refresh();
     this.#grace = Math.max(1, Math.min(DRAIN_GRACE, timeout / 2));

@@ -34,5 +34,17 @@ Deno.test("clients that close before they are accepted delay nobody", async () =
   using client = await Deno.connect({ hostname: "127.0.0.1", port });
   const { hostname, port: own } = client.localAddr;
   await until("the client that stays is accepted", () => accepted.includes(`${hostname}:${own}`));
-  listener.close();
+  await listener.close();
+});
+
+Deno.test("a closed listener holds no socket of its port any more", async () => {
+  const listener = new Listener({
+    ...{ hostname: "127.0.0.1", port: 0, reusePort: true },
+    ...{ admit: () => true, onConnection: () => {}, onAcceptError: () => {} },
+  });
+  listener.widen(4);
+  const { hostname, port } = listener.address;
+  await listener.close();
+  // Without `reusePort` the system refuses it while any other socket listens.
+  Deno.listen({ hostname, port }).close();
 });
