@@ -58,6 +58,12 @@ const OWN: readonly (readonly [name: string, on: string, value: string, does: st
     "Reads the Ingresses of the class [as ingress-nginx does](#the-nginx-profile).",
   ],
   [
+    "`pingress.io/status`",
+    "IngressClass",
+    '`"on"` or `"off"`',
+    '`"off"` leaves the [addresses in the status](status.md#status) of its Ingresses to another controller that serves the class too; Events are still written.',
+  ],
+  [
     "`pingress.io/hosts`",
     "Namespace",
     "hosts, separated by commas",

@@ -7,6 +7,7 @@ import { ENDPOINT_ANNOTATION } from "../dev/local_endpoints.ts";
 import {
   PROFILE_ANNOTATION,
   SHARE_ANNOTATION,
+  STATUS_ANNOTATION,
 } from "../controller/translate/annotations/own_annotation_names.ts";
 
 Deno.test("docs/annotations.md is made from the table of annotations", () => {
@@ -34,6 +35,7 @@ Deno.test("docs/annotations.md has a row for each annotation of ours that is rea
     ...SERVICE_ANNOTATIONS,
     SHARE_ANNOTATION,
     PROFILE_ANNOTATION,
+    STATUS_ANNOTATION,
     HOSTS_ANNOTATION,
     ENDPOINT_ANNOTATION,
   ]);

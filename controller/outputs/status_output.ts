@@ -66,6 +66,8 @@ export class StatusOutput implements Output {
       served: this.#result.statuses.map(({ object }) => object),
       unready: this.#result.statuses.filter((status) => !reachesBackend(status))
         .map(({ object }) => object),
+      untouched: this.#result.statuses.filter((status) => status.addresses === "off")
+        .map(({ object }) => object),
       // Those of nodes come and go with their proxies.
       addresses: watches.addressNodes !== null ? this.#hold.settle(addresses) : addresses,
     });

@@ -106,6 +106,12 @@ const SECTIONS: readonly (readonly [title: string, rows: readonly Row[]])[] = [
     ],
     ["ProfileUnknown", ["IngressClass"], WARNING, "`pingress.io/profile` names no known profile"],
     [
+      "StatusSettingUnknown",
+      ["IngressClass"],
+      WARNING,
+      "`pingress.io/status` is neither `on` nor `off`, so addresses are written",
+    ],
+    [
       "NginxAnnotation",
       INGRESS,
       BOTH,

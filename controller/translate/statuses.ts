@@ -19,6 +19,11 @@ export interface StatusInputs {
   readonly tls: TlsLayout;
 }
 
+interface Marked {
+  readonly statuses: readonly IngressStatus[];
+  readonly unaddressed: ReadonlySet<string>;
+}
+
 interface Statuses {
   /** In the order of the Ingresses. */
   readonly each: readonly IngressStatus[];
@@ -26,13 +31,50 @@ interface Statuses {
 }
 
 export class StatusCollector {
+  readonly #marks = new LastResult<Marked, readonly IngressStatus[]>();
+  readonly #markedOnes = new WeakMap<IngressStatus, IngressStatus>();
   readonly #last = new LastResult<StatusInputs, Statuses>();
   readonly #byName = new SortedList<IngressStatus>((a, b) =>
     compareText(keyOf(a.object), keyOf(b.object))
   );
 
-  /** The very same list as before where nothing changed. */
-  collect(inputs: StatusInputs, problems: ProblemList): readonly IngressStatus[] {
+  /**
+   * The very same list as before where nothing changed.
+   *
+   * @param unaddressed Keys of Ingresses that get no addresses of ours.
+   */
+  collect(
+    inputs: StatusInputs,
+    unaddressed: ReadonlySet<string>,
+    problems: ProblemList,
+  ): readonly IngressStatus[] {
+    const statuses = this.#collect(inputs, problems);
+    return unaddressed.size === 0 ? statuses : this.#mark({ statuses, unaddressed });
+  }
+
+  #mark(inputs: Marked): readonly IngressStatus[] {
+    const { statuses, unaddressed } = inputs;
+    const last = this.#marks.last;
+    if (last?.inputs.statuses === statuses && last.inputs.unaddressed === unaddressed) {
+      return last.result;
+    }
+    return this.#marks.keep(
+      inputs,
+      statuses.map((status) =>
+        unaddressed.has(keyOf(status.object)) ? this.#marked(status) : status
+      ),
+    );
+  }
+
+  #marked(status: IngressStatus): IngressStatus {
+    const known = this.#markedOnes.get(status);
+    if (known !== undefined) return known;
+    const marked = { ...status, addresses: "off" } as const;
+    this.#markedOnes.set(status, marked);
+    return marked;
+  }
+
+  #collect(inputs: StatusInputs, problems: ProblemList): readonly IngressStatus[] {
     const before = this.#last.last;
     const each = before === null || before.inputs.list.hasDuplicates || inputs.list.hasDuplicates
       ? inputs.list.ingresses.map((ingress, i) => statusOf(inputs, ingress, i, problems))

@@ -210,7 +210,8 @@ export class Translator {
       ? upstreamTls.certificates()
       : withCertificate(upstreamTls.certificates(), byDefault);
     const credentials = memory.credentials.read(ingresses, secrets, problems);
-    const statuses = memory.statuses.collect({ list, routing, tls }, problems);
+    const { unaddressed } = memory.ownIngresses;
+    const statuses = memory.statuses.collect({ list, routing, tls }, unaddressed, problems);
     return {
       snapshot: {
         format: SNAPSHOT_FORMAT,

@@ -90,6 +90,45 @@ clusterTest(
   },
 );
 
+clusterTest(
+  "while status is off for a class, neither our addresses nor those of another are touched",
+  async (cluster) => {
+    await using scene = await WritingScene.create(cluster);
+    for (const name of ["written", "foreign", "bare"]) await scene.ingress(name);
+    const replica = await scene.replica();
+    const { store } = replica.ingresses;
+    const serving = new Serving(replica);
+    serving.sync(ADDRESSES, ["foreign", "bare"]);
+    await shows(scene, "written", ADDRESSES);
+    await replica.caughtUp(scene, "written");
+    const served = ["written", "foreign", "bare"].map((name) => ({
+      kind: "Ingress",
+      namespace: scene.namespace,
+      name,
+    }));
+    const off = () =>
+      serving.writer.sync({
+        ingresses: store.list(),
+        served,
+        untouched: served,
+        addresses: OTHERS,
+      });
+    const before = scene.calls;
+    off();
+    await scene.writeAs("nginx-ingress-controller", "foreign", "198.51.100.7");
+    await replica.caughtUp(scene, "foreign");
+    off();
+    assert.equal(serving.writer.backlog, 0);
+    assert.deepEqual(scene.writes(before), []);
+    assert.deepEqual(await scene.addresses("written"), ADDRESSES);
+    assert.deepEqual(await scene.addresses("bare"), []);
+    assert.deepEqual(await scene.addresses("foreign"), [{ ip: "198.51.100.7" }]);
+    // On again.
+    serving.sync(OTHERS);
+    for (const name of ["written", "foreign", "bare"]) await shows(scene, name, OTHERS);
+  },
+);
+
 clusterTest("a correct status is not written again, not even by a new leader", async (cluster) => {
   await using scene = await WritingScene.create(cluster);
   for (let i = 0; i < 5; i++) await scene.ingress(`web${i}`);

@@ -422,6 +422,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
     functions: {
       "controller/translate/certificates/plain_hosts.ts": ["PlainHosts.of"],
       "controller/translate/routes/host_index.ts": ["HostIndex.group"],
+      "controller/translate/statuses.ts": ["StatusCollector.collect"],
       "proxy/router/aliases.ts": ["Aliases.hostOf", "Aliases.of", "Aliases.update"],
     },
   },

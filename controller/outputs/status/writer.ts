@@ -36,6 +36,8 @@ export interface StatusTarget {
    * record leads clients to them, but keep one that they have.
    */
   readonly unready?: readonly ObjectRef[];
+  /** Those of them that another controller writes: whatever they show, ours or not, stays. */
+  readonly untouched?: readonly ObjectRef[];
   /** Empty where there is none yet; null where it is not known, which leaves those that stand. */
   readonly addresses: readonly IngressAddress[] | null;
 }
@@ -99,14 +101,16 @@ export class StatusWriter {
   }
 
   /** Has everything written that differs from `target`. To be called after each translation. */
-  sync({ ingresses, served, unready = [], addresses }: StatusTarget): void {
+  sync({ ingresses, served, unready = [], untouched = [], addresses }: StatusTarget): void {
     const refs = new Set(served.map(keyOf));
     const unreadyRefs = new Set(unready.map(keyOf));
+    const untouchedRefs = new Set(untouched.map(keyOf));
     const isServed = new Map<string, StatusIngress>();
     const isLeft = new Map<string, StatusIngress>();
     for (const ingress of ingresses) {
       const { namespace = "", name } = ingress.metadata;
       const key = keyOf({ namespace, name });
+      if (untouchedRefs.has(key)) continue;
       if (unreadyRefs.has(key) && !hasOurStatus(ingress)) continue;
       if (refs.has(key)) isServed.set(key, ingress);
       else if (hasOurStatus(ingress)) isLeft.set(key, ingress);

@@ -36,5 +36,8 @@ export const SECRET_ANNOTATIONS: readonly string[] = [
 /** Of an IngressClass: how its Ingresses are read. */
 export const PROFILE_ANNOTATION = "pingress.io/profile";
 
+/** Of an IngressClass: whether addresses are written to the status of its Ingresses. */
+export const STATUS_ANNOTATION = "pingress.io/status";
+
 /** Of an Ingress: which namespaces may serve its hosts too. */
 export const SHARE_ANNOTATION = "pingress.io/share-host-with";

@@ -1,7 +1,7 @@
 /**
  * Which Ingresses are ours. In: Ingresses, IngressClasses and the classes that are served. Out: the
- * Ingresses of those classes, each with the profile of its class. One of another class is none of our
- * business: no problem, no status.
+ * Ingresses of those classes, each with the profile of its class, and those whose addresses are not
+ * ours to write. One of another class is none of our business: no problem, no status.
  *
  * https://kubernetes.io/docs/concepts/services-networking/ingress/#ingress-class
  */
@@ -14,7 +14,7 @@ import { ProblemList } from "../../base/problems.ts";
 import { compareText } from "../../base/text_order.ts";
 import { type GlobalSettings, NO_GLOBALS } from "../model/global_settings.ts";
 import type { Profile } from "../model/profile.ts";
-import { PROFILE_ANNOTATION } from "../annotations/own_annotation_names.ts";
+import { PROFILE_ANNOTATION, STATUS_ANNOTATION } from "../annotations/own_annotation_names.ts";
 
 const DEFAULT_ANNOTATION = "ingressclass.kubernetes.io/is-default-class";
 
@@ -60,9 +60,15 @@ export class OwnIngresses {
     readonly each: readonly (IngressObject | null)[];
     readonly own: readonly IngressObject[];
   } | null = null;
+  #unaddressed: ReadonlySet<string> = NONE;
 
   constructor(readers: IngressObjects) {
     this.#readers = readers;
+  }
+
+  /** Keys of those whose class has its addresses written by another controller, of the last call. */
+  get unaddressed(): ReadonlySet<string> {
+    return this.#unaddressed;
   }
 
   /**
@@ -104,19 +110,38 @@ export class OwnIngresses {
   ): readonly IngressObject[] {
     const own = each.filter((ingress) => ingress !== null);
     this.#last = { objects, classes, globals, each, own };
+    this.#unaddressed = unaddressedOf(own, classes);
     return own;
   }
 }
 
+const NONE: ReadonlySet<string> = new Set();
+
 function isSameClasses(a: Classes, b: Classes): boolean {
-  return a.withoutClass === b.withoutClass && a.served.size === b.served.size &&
-    a.served.entries().every(([name, profile]) => b.served.get(name) === profile);
+  return a.withoutClass === b.withoutClass && a.byDefault === b.byDefault &&
+    a.served.size === b.served.size && a.unaddressed.size === b.unaddressed.size &&
+    a.served.entries().every(([name, profile]) => b.served.get(name) === profile) &&
+    a.unaddressed.values().every((name) => b.unaddressed.has(name));
+}
+
+function unaddressedOf(own: readonly IngressObject[], classes: Classes): ReadonlySet<string> {
+  if (classes.unaddressed.size === 0) return NONE;
+  return new Set(own.flatMap(({ identity, className, classAnnotation }) => {
+    const name = isAbsent(className) ? classAnnotation ?? classes.byDefault : className;
+    return identity !== null && typeof name === "string" && classes.unaddressed.has(name)
+      ? [identity.key]
+      : [];
+  }));
 }
 
 interface Classes {
   readonly served: ReadonlyMap<string, Profile>;
   /** Of Ingresses that name no class; null where they are not served. */
   readonly withoutClass: Profile | null;
+  /** The default class; null where none is, or it is not served. */
+  readonly byDefault: string | null;
+  /** Those of `served` whose Ingresses get no addresses of ours. */
+  readonly unaddressed: ReadonlySet<string>;
 }
 
 function readClasses(
@@ -127,6 +152,7 @@ function readClasses(
   const nginxClasses = new Set(options.nginxClasses);
   const byName = (name: string): Profile => nginxClasses.has(name) ? "nginx" : "pingress";
   const served = new Map(options.ingressClasses.map((name) => [name, byName(name)]));
+  const unaddressed = new Set<string>();
   const defaults: { readonly name: string; readonly createdAt: number }[] = [];
   for (const object of objects) {
     const { name } = refOf("IngressClass", object);
@@ -137,6 +163,7 @@ function readClasses(
       const isNginx = readProfile(object, name, problems) === "nginx" ||
         (isTakenOver && controller === NGINX_CONTROLLER);
       served.set(name, isNginx ? "nginx" : byName(name));
+      if (isStatusOff(object, name, problems)) unaddressed.add(name);
     }
     if (annotationOf(object, DEFAULT_ANNOTATION) === "true") {
       defaults.push({ name, createdAt: creationTime(object) });
@@ -159,7 +186,12 @@ function readClasses(
     );
   }
   const byDefault = chosen === undefined ? undefined : served.get(chosen.name);
-  return { served, withoutClass: byDefault ?? profileWithoutClass(options) };
+  return {
+    served,
+    withoutClass: byDefault ?? profileWithoutClass(options),
+    byDefault: byDefault === undefined ? null : chosen.name,
+    unaddressed,
+  };
 }
 
 /** Of Ingresses that name no class, where no class of ours is the default one. */
@@ -184,6 +216,22 @@ function readProfile(object: unknown, name: string, problems: ProblemList): Prof
     },
   );
   return null;
+}
+
+/** Whether an IngressClass leaves the addresses of its Ingresses to another controller. */
+function isStatusOff(object: unknown, name: string, problems: ProblemList): boolean {
+  const written = annotationOf(object, STATUS_ANNOTATION);
+  if (written === "off") return true;
+  if (isAbsent(written) || written === "" || written === "on") return false;
+  problems.about({ kind: "IngressClass", namespace: "", name }).warning(
+    `metadata.annotations[${JSON.stringify(STATUS_ANNOTATION)}]`,
+    {
+      reason: "StatusSettingUnknown",
+      message: `${quote(written)} is neither on nor off, so addresses are written to status`,
+      remedy: 'Set it to "on" or "off", or remove the annotation',
+    },
+  );
+  return false;
 }
 
 /** Null where it is not served. */

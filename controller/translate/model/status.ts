@@ -14,6 +14,8 @@ export interface IngressStatus {
   readonly paths: readonly PathStatus[];
   /** One entry for each element of `spec.tls`, in order. */
   readonly tls: readonly TlsStatus[];
+  /** Of an Ingress whose class leaves its addresses to another controller; missing otherwise. */
+  readonly addresses?: "off";
 }
 
 export interface PathStatus {
