@@ -1,11 +1,11 @@
 /**
- * The truth table of access: each pair of lists of networks and basic authentication, with `satisfy`,
- * and right, wrong and missing logins. In: Ingresses of the profile nginx, and a protected path in every
+ * The truth table of access: each combination of lists of networks, basic and external authentication,
+ * with `satisfy`, and right, wrong and missing logins. In: Ingresses of the profile nginx, and a protected path in every
  * spelling that nginx takes for it, over HTTP/1.1 and HTTP/2. Out: never a 200 that should not be one.
  */
 import assert from "node:assert/strict";
 import { annotatedSnapshot } from "../support/annotated_ingresses.ts";
-import { accessCases, LOGINS, USERS } from "../support/access_cases.ts";
+import { type AccessCase, accessCases, EXTERNAL, LOGINS, USERS } from "../support/access_cases.ts";
 import { Backend, Peer, reply, statusOf } from "../support/backend.ts";
 import { type Field, headers } from "../support/h2_frames.ts";
 import { H2Peer } from "../support/h2_peer.ts";
@@ -37,8 +37,27 @@ async function statusOver2(
 }
 
 Deno.test("no spelling of a protected path is served to who is not admitted", async () => {
-  const cases = accessCases();
+  await compare(accessCases(), PROTECTED, OPEN);
+});
+
+Deno.test("external authentication beside other checks admits as satisfy says", async () => {
+  await compare(accessCases(EXTERNAL), ["/p", "/x%2f..%2fp"], ["/q"]);
+});
+
+async function compare(
+  cases: readonly AccessCase[],
+  closed: readonly string[],
+  open: readonly string[],
+): Promise<void> {
   const forwarded: string[] = [];
+  await using auth = new Backend(async (peer) => {
+    for (let asked = await peer.request(); asked !== null; asked = await peer.request()) {
+      const status = /^GET \/(\d{3}) /.exec(asked.head)?.[1] ?? "500";
+      await peer.send(
+        `HTTP/1.1 ${status} Verdict\r\n${status === "204" ? "" : "Content-Length: 0\r\n"}\r\n`,
+      );
+    }
+  });
   await using backend = new Backend(async (peer) => {
     for (let asked = await peer.request(); asked !== null; asked = await peer.request()) {
       forwarded.push(asked.head);
@@ -53,12 +72,14 @@ Deno.test("no spelling of a protected path is served to who is not admitted", as
       [`open${i}`, { host, annotations: {}, paths: [["/", "Prefix"]] as const }],
     ];
   }));
-  proxy.server.apply(annotatedSnapshot(ingresses, [backend.port], "nginx", [USERS]));
+  proxy.server.apply(annotatedSnapshot(ingresses, [backend.port], "nginx", [USERS], {
+    auth: auth.port,
+  }));
   using client = await Peer.connect(proxy.port);
   await using other = await H2Peer.connect(proxy.port);
   for (const [i, { annotations, expected }] of cases.entries()) {
     for (const [name, value] of Object.entries(LOGINS)) {
-      for (const [paths, status] of [[PROTECTED, expected(name)], [OPEN, 200]] as const) {
+      for (const [paths, status] of [[closed, expected(name)], [open, 200]] as const) {
         for (const path of paths) {
           const words = `${path} ${name} ${JSON.stringify(annotations)}`;
           const before = forwarded.length;
@@ -75,4 +96,4 @@ Deno.test("no spelling of a protected path is served to who is not admitted", as
       }
     }
   }
-});
+}

@@ -37,7 +37,19 @@ function networks(deny: keyof typeof DENY, allow: keyof typeof ALLOW): 200 | 403
   return allow === "admits" ? 200 : null;
 }
 
-export function accessCases(): readonly AccessCase[] {
+/** What the server of `auth-url` responds with; null: there is no such annotation. */
+export const EXTERNAL = [204, 401, 403] as const;
+
+/**
+ * @param external The responses of `http://auth.default.svc/STATUS` that are combined with the others.
+ */
+export function accessCases(
+  external: readonly (number | null)[] = [null],
+): readonly AccessCase[] {
+  return external.flatMap((status) => casesBeside(status));
+}
+
+function casesBeside(external: number | null): readonly AccessCase[] {
   const cases: AccessCase[] = [];
   for (const deny of ["none", "abstains", "rejects"] as const) {
     for (const allow of ["none", "admits", "rejects"] as const) {
@@ -49,11 +61,13 @@ export function accessCases(): readonly AccessCase[] {
             "auth-type": hasBasic ? "basic" : null,
             "auth-secret": hasBasic ? "users" : null,
             "auth-realm": hasBasic ? "Staff only" : null,
+            "auth-url": external === null ? null : `http://auth.default.svc/${external}`,
             satisfy,
           }).filter((entry): entry is [string, string] => entry[1] !== null);
           const expected = (login: string) => {
             const ofLogin = !hasBasic ? null : login === "right" ? 200 : 401;
-            const verdicts = [networks(deny, allow), ofLogin];
+            const ofServer = external === 204 ? 200 : external;
+            const verdicts = [networks(deny, allow), ofLogin, ofServer];
             if (satisfy !== "any") return verdicts.find((one) => one === 403 || one === 401) ?? 200;
             if (verdicts.includes(200)) return 200;
             return verdicts.includes(401) ? 401 : verdicts.includes(403) ? 403 : 200;

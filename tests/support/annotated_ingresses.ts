@@ -33,22 +33,27 @@ const OPTIONS: TranslateOptions = {
 /**
  * @param ports Of the endpoints, on the loopback address.
  * @param profile Of all, unless `isOutside` says otherwise.
+ * @param others Services beside `web`, each with the port of its endpoint.
  */
 export function annotatedSnapshot(
   ingresses: Readonly<Record<string, AnnotatedIngress>>,
   ports: readonly number[],
   profile: "pingress" | "nginx" = "pingress",
   secrets: readonly KubeSecret[] = [],
+  others: Readonly<Record<string, number>> = {},
 ): Snapshot {
-  const service = {
-    metadata: { namespace: "default", name: "web" },
+  const services = ["web", ...Object.keys(others)].map((name) => ({
+    metadata: { namespace: "default", name },
     spec: { ports: [{ port: 80 }] },
-  };
-  const slices = ports.map((port) => ({
+  }));
+  const slices = [
+    ...ports.map((port) => ["web", port] as const),
+    ...Object.entries(others),
+  ].map(([name, port]) => ({
     metadata: {
       namespace: "default",
-      name: `web-${port}`,
-      labels: { "kubernetes.io/service-name": "web" },
+      name: `${name}-${port}`,
+      labels: { "kubernetes.io/service-name": name },
     },
     addressType: "IPv4",
     ports: [{ port }],
@@ -77,7 +82,7 @@ export function annotatedSnapshot(
   const cluster = {
     ingresses: objects,
     ingressClasses: [],
-    services: [service],
+    services,
     endpointSlices: slices,
     secrets,
     namespaces: [],
