@@ -37,6 +37,11 @@ export interface UpstreamContext {
   readonly random?: () => number;
 }
 
+const BALANCERS = {
+  "round-robin": () => new RoundRobin(),
+  "least-requests": (random) => new LeastRequests(random),
+} satisfies Readonly<Record<snapshot.Balance, (random: () => number) => Balancer<never>>>;
+
 export class Upstream<C extends PooledConnection, U = unknown> {
   readonly id: string;
   /** Requests of gRPC-Web are translated for it. */
@@ -87,9 +92,7 @@ export class Upstream<C extends PooledConnection, U = unknown> {
   balance(balance: snapshot.Balance): void {
     if (balance === this.#balance) return;
     this.#balance = balance;
-    this.#balancer = balance === "round-robin"
-      ? new RoundRobin()
-      : new LeastRequests(this.#context.random ?? Math.random);
+    this.#balancer = BALANCERS[balance](this.#context.random ?? Math.random);
   }
 
   /** Endpoints that are meant for this zone are asked from now on; null for no zone. */

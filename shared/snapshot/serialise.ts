@@ -12,6 +12,7 @@ import type {
   FilterSet,
   HostSettings,
   Listener,
+  PartList,
   Policy,
   Rest,
   Route,
@@ -29,7 +30,8 @@ export interface SerialiseOptions {
 
 /** JSON without white space. Keys are "[redacted]" unless revealed; such a file cannot be read back. */
 export function serialiseSnapshot(snapshot: Snapshot, options: SerialiseOptions): string {
-  const texts: Readonly<Record<string, (part: never) => string>> = {
+  // All lists of parts, so that one with secrets cannot be written without them by mistake.
+  const texts: Readonly<Record<PartList | "routes", (part: never) => string>> = {
     listeners: listenerText,
     hostSettings: hostSettingsText,
     routes: routeText,
@@ -45,7 +47,8 @@ export function serialiseSnapshot(snapshot: Snapshot, options: SerialiseOptions)
     const value = snapshot[name as keyof Snapshot];
     if (value === undefined) continue;
     pieces.push(`${pieces.length === 0 ? "{" : ","}"${name}":`);
-    if (name in texts) pushList(pieces, value as readonly never[], texts[name]);
+    const textOf = Object.hasOwn(texts, name) ? texts[name as keyof typeof texts] : null;
+    if (textOf !== null) pushList(pieces, value as readonly never[], textOf);
     else pieces.push(nodeText(property as TSchema, value));
   }
   pieces.push(options.set === undefined ? "}" : `,"set":${JSON.stringify(plainSet(options.set))}}`);
