@@ -39,6 +39,7 @@ export function lintSummary(
     nginxClasses,
     controllerNames: [LINT_OPTIONS.controllerName.default],
     watchNamespaces: [],
+    allowExternalName: plan.allowExternalName,
     acceptUnsupported: plan.acceptUnsupported,
     allowAcceptUnsupportedAnnotation: plan.allowAcceptUnsupportedAnnotation,
   }, clock);

@@ -94,6 +94,10 @@ function judgeOne(
   }
   if (replacedBy !== null) return said("SAME", problem);
   if (problem?.severity === "error") return said("BREAKS", problem);
+  // No request is admitted, unless routes of somebody else have the host.
+  if (name === "auth-url" && problem?.reason === "ExternalNameNotAllowed") {
+    return said("BREAKS", problem);
+  }
   const isHarmless = annotations.isHarmless(row, text);
   if (problem !== null && isServedWithout(name, row, isHarmless, acceptUnsupported)) {
     return said(row.protects ? "OPENS" : "BREAKS", problem);

@@ -3,8 +3,11 @@
  * outcome and the problems of each Ingress, of the very translation that the controller runs. The
  * Services that no file has are assumed, and every backend has an endpoint. Pure.
  */
-import { asText, fieldOf } from "../../controller/base/json.ts";
+import { asList, asText, fieldOf } from "../../controller/base/json.ts";
 import type { Ingress, KubeConfigMap, Resources } from "../../controller/kube/resources.ts";
+import { NginxAnnotations } from "../../controller/translate/annotations/nginx/nginx_annotations.ts";
+import { fieldOfAnnotation } from "../../controller/translate/annotations/nginx/refusals.ts";
+import { EXTERNAL_AUTHENTICATION } from "../../controller/translate/annotations/nginx/rows/authentication.ts";
 import { PROFILE_ANNOTATION } from "../../controller/translate/annotations/own_annotation_names.ts";
 import {
   type Clock,
@@ -65,8 +68,7 @@ export function judge(
     controllerNames: options.controllerNames,
     watchIngressWithoutClass: true,
     defaultBackend: null,
-    // As in ingress-nginx: what it forwards to is no question of lint.
-    allowExternalName: true,
+    allowExternalName: options.allowExternalName,
     allowLocalEndpoints: true,
     configMap: configMap === null ? null : CONFIG_MAP,
     acceptUnsupported: options.acceptUnsupported,
@@ -84,6 +86,9 @@ export function judge(
     ? []
     : byObject.get(formatObject({ kind: "ConfigMap", ...CONFIG_MAP })) ?? [];
   const closedBy = globalProblems.find(({ severity }) => severity === "error")?.message ?? null;
+  const hosts = hostsOf(
+    resources.ingresses.filter((one) => statusOf.has(formatObject(refOf(one)))),
+  );
   const judged: JudgedIngress[] = [];
   const others: Ingress[] = [];
   for (const ingress of resources.ingresses) {
@@ -91,11 +96,35 @@ export function judge(
     const status = statusOf.get(key);
     if (status === undefined) others.push(ingress);
     else {
-      const problems = byObject.get(key) ?? [];
+      const problems = (byObject.get(key) ?? []).filter((problem) =>
+        problem.reason !== "ExternalNameNotAllowed" || !asksHost(ingress, problem.field, hosts)
+      );
       judged.push({ ingress, name: nameOf(ingress), status, problems, closedBy });
     }
   }
   return { judged, others, globalProblems };
+}
+
+/** Of rules, in lower case; as a host pattern. */
+function hostsOf(ingresses: readonly Ingress[]): ReadonlySet<string> {
+  return new Set(
+    ingresses.flatMap(({ spec }) =>
+      (asList(fieldOf(spec, "rules")) ?? []).map((rule) =>
+        (asText(fieldOf(rule, "host")) ?? "").toLowerCase()
+      )
+    ),
+  );
+}
+
+/**
+ * Whether the field is auth-url, and names one of these hosts: it is served inside of the proxies, which
+ * resolve no name for it. The translation only knows that of hosts that have an owner.
+ */
+function asksHost({ metadata, spec }: Ingress, field: string, hosts: ReadonlySet<string>): boolean {
+  if (field !== fieldOfAnnotation("auth-url")) return false;
+  const annotations = new NginxAnnotations(metadata?.annotations, spec);
+  const host = annotations.valueOf(EXTERNAL_AUTHENTICATION, "auth-url")?.place?.host ?? "";
+  return hosts.has(host) || hosts.has(`*${host.slice(host.indexOf("."))}`);
 }
 
 function named({ value }: LocatedObject): KubeConfigMap {

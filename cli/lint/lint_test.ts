@@ -181,6 +181,42 @@ const CASES: readonly (readonly [what: string, inputs: readonly IngressInput[], 
   }], ["DIFFERS"]],
 ];
 
+/** Names outside of the cluster, which proxies resolve only with the flag. */
+const EXTERNAL_NAMES: readonly (readonly [what: string, input: IngressInput])[] = [
+  ["a host of auth-url outside of the cluster", {
+    annotations: { "auth-url": "https://auth.example.org/check" },
+  }],
+  ["a Service of type ExternalName", {
+    spec: { rules: [], defaultBackend: { service: { name: "outside", port: { number: 443 } } } },
+  }],
+];
+
+const OUTSIDE = JSON.stringify({
+  apiVersion: "v1",
+  kind: "Service",
+  metadata: { name: "outside", namespace: "default" },
+  spec: { type: "ExternalName", externalName: "api.example.org" },
+});
+
+for (const [what, input] of EXTERNAL_NAMES) {
+  Deno.test(`${what} BREAKS without --allow-external-name`, () => {
+    const files = { "a.yaml": ingress(input), "b.yaml": OUTSIDE };
+    const [{ verdict, findings }] = lintTexts(files).ingresses;
+    assert.equal(verdict, "BREAKS");
+    assert.match(findings[0].remedy!, /--allow-external-name/);
+    const [allowed] = lintTexts(files, { allowExternalName: true }).ingresses;
+    assert.notEqual(allowed.verdict, "BREAKS");
+  });
+}
+
+Deno.test("a host of auth-url that another Ingress has needs no name to be resolved", () => {
+  const result = lintIngresses([
+    { name: "app", annotations: { "auth-url": "https://auth.example.com/check" } },
+    { name: "auth", host: "auth.example.com" },
+  ]);
+  assert.deepEqual(verdicts(result), { "default/app": "DIFFERS", "default/auth": "SAME" });
+});
+
 for (const [what, inputs, expected] of CASES) {
   Deno.test(`lint: ${what}`, () => {
     assert.deepEqual(lintIngresses(inputs).ingresses.map(({ verdict }) => verdict), expected);

@@ -84,6 +84,12 @@ export const LINT_OPTIONS = defineOptions({
     reason: "a large cluster takes seconds",
     help: "For --context: gives up when the API server has not answered all by then.",
   },
+  allowExternalName: {
+    type: "boolean",
+    reason: "as for the controller",
+    help: "As for the controller: allows Services of type ExternalName, and names outside of the " +
+      "cluster in auth-url.",
+  },
   acceptUnsupported: {
     type: "string",
     value: "NAME,…",
@@ -103,6 +109,7 @@ export interface LintOptions {
   readonly controllerNames: readonly string[];
   /** Empty for all. */
   readonly watchNamespaces: readonly string[];
+  readonly allowExternalName: boolean;
   readonly acceptUnsupported: readonly string[];
   readonly allowAcceptUnsupportedAnnotation: boolean;
 }
@@ -156,6 +163,7 @@ export function parseLintCommand(args: readonly string[]): ParsedCommand {
         nginxClasses: options.nginxClass,
         controllerNames: options.controllerName,
         watchNamespaces: [...new Set(options.watchNamespace)],
+        allowExternalName: options.allowExternalName,
         acceptUnsupported: options.acceptUnsupported.flatMap(namesOf),
         allowAcceptUnsupportedAnnotation: options.allowAcceptUnsupportedAnnotation,
       },
