@@ -6,7 +6,7 @@ import { requestsOf } from "../routes.ts";
 import { environmentFor } from "../target.ts";
 import { TLS_NAME } from "../tls.ts";
 import { resultOf, RUN_BY_DENO, runMetered } from "./metered.ts";
-import type { Case, Load, Target } from "../model.ts";
+import type { Case, Load, LoadResult, Meter, Target } from "../model.ts";
 
 const PROGRAM = new URL("../open_loop_load.ts", import.meta.url).pathname;
 
@@ -15,29 +15,40 @@ const LATE = 0.25;
 
 export const OPEN_LOOP: Load = {
   ...RUN_BY_DENO,
-  async run(target, what, seconds, folder, meter, rate) {
+  run(target, what, seconds, folder, meter, rate) {
     const file = join(folder, `${what.name}.plan.json`);
-    await Deno.writeTextFile(file, JSON.stringify(planOf(target, what, seconds, rate)));
-    const report: OpenLoopReport = await runMetered(
-      // Room for what little it allocates: no collection falls into a measurement.
-      [
-        ...[
-          Deno.execPath(),
-          "run",
-          "--quiet",
-          "--v8-flags=--min-semi-space-size=32,--max-semi-space-size=32",
-        ],
-        ...["--allow-ffi", `--allow-read=${file}`, PROGRAM, file],
-      ],
-      environmentFor(target),
-      meter,
-    );
-    return {
-      ...resultOf(report, report.answered),
-      ...(report.ownP999 > LATE ? { note: lateness(report) } : {}),
-    };
+    const plan = planOf(target, what, seconds, rate);
+    return runOpenLoop(plan, file, environmentFor(target), meter);
   },
 };
+
+/** @param file that the plan is written to. */
+export async function runOpenLoop(
+  plan: OpenLoopPlan,
+  file: string,
+  environment: Readonly<Record<string, string>>,
+  meter: Meter,
+): Promise<LoadResult> {
+  await Deno.writeTextFile(file, JSON.stringify(plan));
+  const report: OpenLoopReport = await runMetered(
+    // Room for what little it allocates: no collection falls into a measurement.
+    [
+      ...[
+        Deno.execPath(),
+        "run",
+        "--quiet",
+        "--v8-flags=--min-semi-space-size=32,--max-semi-space-size=32",
+      ],
+      ...["--allow-ffi", `--allow-read=${file}`, PROGRAM, file],
+    ],
+    environment,
+    meter,
+  );
+  return {
+    ...resultOf(report, report.answered),
+    ...(report.ownP999 > LATE ? { note: lateness(report) } : {}),
+  };
+}
 
 function lateness({ ownP999, ownMax }: OpenLoopReport): string {
   const [often, most] = [ownP999, ownMax].map((ms) => ms.toFixed(2));

@@ -52,28 +52,54 @@ export const WRK: Load = {
     const body = what.uploadBytes === 0
       ? ""
       : `wrk.method = "POST"\nwrk.body = string.rep("x", ${what.uploadBytes})\n`;
-    await Deno.writeTextFile(script, body + await inTurn(what, folder) + REPORT);
-    const output = await run([
-      "wrk",
-      "--threads=1",
-      `--connections=${what.connections}`,
-      `--duration=${seconds}s`,
-      "--timeout=10s",
-      `--script=${script}`,
-      urlOf(target, what),
-    ], environmentFor(target));
-    const report: Report | null = JSON.parse(/^REPORT (.*)$/m.exec(output)?.[1] ?? "null");
-    if (report === null) throw new Error(`wrk said nothing to count:\n${output}`);
-    return {
-      count: report.requests,
-      perSecond: report.requests / (report.duration / 1e6),
-      p50: report.p50 / 1000,
-      p99: report.p99 / 1000,
-      p999: report.p999 / 1000,
-      errors: report.failed + report.refused,
-    };
+    const lua = body + await inTurn(what, folder);
+    const { connections } = what;
+    return await runWrk(
+      { url: urlOf(target, what), headers: [], connections, seconds, lua },
+      script,
+      environmentFor(target),
+    );
   },
 };
+
+export interface WrkPlan {
+  readonly url: string;
+  /** Of each request; Host replaces that of the URL. */
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly connections: number;
+  readonly seconds: number;
+  /** What its script does beside its report. */
+  readonly lua: string;
+}
+
+/** @param script the file that its script is written to. */
+export async function runWrk(
+  { url, headers, connections, seconds, lua }: WrkPlan,
+  script: string,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<LoadResult> {
+  await Deno.writeTextFile(script, lua + REPORT);
+  const output = await run([
+    "wrk",
+    "--threads=1",
+    `--connections=${connections}`,
+    `--duration=${seconds}s`,
+    "--timeout=10s",
+    `--script=${script}`,
+    ...headers.map(([name, value]) => `--header=${name}: ${value}`),
+    url,
+  ], environment);
+  const report: Report | null = JSON.parse(/^REPORT (.*)$/m.exec(output)?.[1] ?? "null");
+  if (report === null) throw new Error(`wrk said nothing to count:\n${output}`);
+  return {
+    count: report.requests,
+    perSecond: report.requests / (report.duration / 1e6),
+    p50: report.p50 / 1000,
+    p99: report.p99 / 1000,
+    p999: report.p999 / 1000,
+    errors: report.failed + report.refused,
+  };
+}
 
 /** Asks for all routes of a case; "" where it has none, and every request is for the same URL. */
 async function inTurn(what: Case, folder: string): Promise<string> {

@@ -11,7 +11,8 @@ import { BenchSnapshots } from "./pingress_snapshot.ts";
 import { ControllerStream } from "./pingress_stream.ts";
 import type { Peer, Running, Setup } from "../model.ts";
 
-const ROOT = new URL("../..", import.meta.url).pathname;
+/** Of this checkout. */
+export const ROOT = new URL("../..", import.meta.url).pathname;
 
 /** What each that was started with a stream is told. */
 const streams = new WeakMap<Child, { stream: ControllerStream; snapshots: BenchSnapshots }>();
@@ -70,25 +71,48 @@ async function start(setup: Setup, root: string): Promise<Child> {
   stream?.update(snapshots.first);
   // With HTTPS measured, plain HTTP still needs a place other than the default's.
   const http = tls === null ? formatAddress(listen) : unused();
-  const { tasks } = JSON.parse(await Deno.readTextFile(join(root, "deno.json")));
-  const engine = tasks.proxy.command.split(" ").filter((word: string) => /^--v8-flags=/.test(word));
-  const child = Child.start([
-    ...[Deno.execPath(), "run", "--quiet", "-P=proxy", "--no-prompt", "--no-code-cache", ...engine],
-    ...["proxy/main.ts", "--config", file],
-    ...["--workers", String(workers), "--allow-loopback-upstreams"],
-    ...["--listen-http", http, "--admin", unused()],
-    ...(tls === null ? [] : ["--listen-https", formatAddress(listen)]),
-    ...(stream?.flags ?? []),
-    // The load's connections are gone when it is stopped; there is nothing to wait for.
-    ...["--drain-delay=0", "--drain-timeout=1s"],
-    // As the peers are set up.
-    ...[`--access-log=${accessLog}`, "--connection-request-limit=10000000"],
-  ], root);
+  const child = await startProxy(root, {
+    ...{ file, workers, http, accessLog },
+    flags: [
+      ...(tls === null ? [] : ["--listen-https", formatAddress(listen)]),
+      ...(stream?.flags ?? []),
+    ],
+  });
   if (stream !== null) {
     streams.set(child, { stream, snapshots });
     child.ended.then(() => stream.stop());
   }
   return child;
+}
+
+export interface ProxySetup {
+  /** The configuration. */
+  readonly file: string;
+  readonly workers: number;
+  /** Where it listens for plain HTTP. */
+  readonly http: string;
+  readonly accessLog: boolean;
+  readonly flags: readonly string[];
+}
+
+/** Of the checkout at `root`, as images start it. */
+export async function startProxy(
+  root: string,
+  { file, workers, http, accessLog, flags }: ProxySetup,
+): Promise<Child> {
+  const { tasks } = JSON.parse(await Deno.readTextFile(join(root, "deno.json")));
+  const engine = tasks.proxy.command.split(" ").filter((word: string) => /^--v8-flags=/.test(word));
+  return Child.start([
+    ...[Deno.execPath(), "run", "--quiet", "-P=proxy", "--no-prompt", "--no-code-cache", ...engine],
+    ...["proxy/main.ts", "--config", file],
+    ...["--workers", String(workers), "--allow-loopback-upstreams"],
+    ...["--listen-http", http, "--admin", unused()],
+    ...flags,
+    // The load's connections are gone when it is stopped; there is nothing to wait for.
+    ...["--drain-delay=0", "--drain-timeout=1s"],
+    // As the peers are set up.
+    ...[`--access-log=${accessLog}`, "--connection-request-limit=10000000"],
+  ], root);
 }
 
 function unused(): string {
