@@ -1,13 +1,13 @@
 /**
  * Basic authentication of a route. In: requests with and without logins, over HTTP/1.1, HTTP/2 and
  * gRPC. Out: 401 with a challenge and nothing forwarded, unless the login is right; what a change of
- * the users changes; 503 at once where too many passwords wait to be verified.
+ * the users changes. `login_flood_test.ts` has floods of wrong ones.
  */
 import assert from "node:assert/strict";
 import { credentialsOf } from "../../shared/credentials/credentials.ts";
 import type { Credentials, FilterSpec, Snapshot } from "../../shared/snapshot/types.ts";
 import type { PasswordCheck, PasswordVerdict } from "../../proxy/filters/passwords/messages.ts";
-import { Backend, Peer, reply, statusOf } from "../support/backend.ts";
+import { Backend, Peer, reply } from "../support/backend.ts";
 import { filteredSnapshot, upstreamTo, WEB } from "../support/filtered_routes.ts";
 import { headers, post } from "../support/h2_frames.ts";
 import { H2Peer } from "../support/h2_peer.ts";
@@ -184,26 +184,4 @@ Deno.test("a verifier that fails or is busy lets nobody in, and known logins nee
   const before = checks.length;
   assert.match(await ask("eve:secret"), /^HTTP\/1.1 401 /);
   assert.equal(checks.length, before + 1);
-});
-
-Deno.test("clients that guess passwords get 503 at once, and those who are known are served", async () => {
-  await using backend = counting([]);
-  using proxy = new TestProxy([]);
-  // A second of work for each.
-  const slow = "ann:$2y$12$abcdefghijklmnopqrstuu4SuEsu2LsUrAYUpWQHLMMc4GV5pZTxK\n";
-  proxy.server.apply(snapshotWith([backend.port], [usersOf(`bob:{PLAIN}secret\n${slow}`)]));
-  using known = await Peer.connect(proxy.port);
-  assert.match(await askOver1(known, [login("bob:secret")]), /^HTTP\/1.1 200 /);
-  const statuses: number[] = [];
-  const guesses = Array.from({ length: 12 }, async (_, i) => {
-    using client = await Peer.connect(proxy.port);
-    const lines = `Authorization: ${login(`ann:guess${i}`)}\r\n`;
-    statuses.push(statusOf(await client.ask(`GET /a HTTP/1.1\r\nHost: a.test\r\n${lines}\r\n`)));
-  });
-  await Promise.any(guesses);
-  assert.match(await askOver1(known, [login("bob:secret")]), /^HTTP\/1.1 200 /);
-  await Promise.all(guesses);
-  // Four are verified, and the others need not wait for them.
-  assert.deepEqual(statuses.slice(0, 8), Array(8).fill(503));
-  assert.deepEqual(statuses.slice(8), Array(4).fill(401));
 });

@@ -1,11 +1,13 @@
 /**
  * Passwords that wait to be compared. In: checks of all event loops of the process. Out: their verdicts,
  * one after the other from one thread beside those of the traffic; `busy` at once where too many wait,
- * or too many of the same client.
+ * or too many of the same client. A password that was right for a hash is known from then on, so that
+ * its user does not wait behind guesses where another event loop has the connection.
  *
  * A check takes up to a second of a CPU: with a queue of 64 the last one waits for about six seconds at
  * bcrypt's usual cost. The thread is started by the first check: most proxies have none to do.
  */
+import { createHmac, randomBytes } from "node:crypto";
 import { NO_RIGHTS } from "../../../shared/rights.ts";
 import type { PasswordCheck, PasswordVerdict, VerifyPassword } from "./messages.ts";
 import type { VerifierReply, VerifierRequest } from "./verifier.ts";
@@ -15,6 +17,9 @@ const MAX_WAITING = 64;
 
 /** Of one client's address. */
 const MAX_OF_CLIENT = 4;
+
+/** Right passwords that are known; the one that was used last goes last. */
+const MAX_KNOWN = 16_384;
 
 interface Waiting {
   readonly check: PasswordCheck;
@@ -32,6 +37,10 @@ export interface Verifier {
 
 export class PasswordQueue {
   readonly #start: () => Verifier;
+  readonly #maxKnown: number;
+  readonly #key = randomBytes(32);
+  /** Keyed hashes of hash and password: they stay right whatever else changes. */
+  readonly #known = new Set<string>();
   #verifier: Verifier | null = null;
   /** By id, in their order; the first is under way. */
   readonly #waiting = new Map<number, Waiting>();
@@ -39,11 +48,17 @@ export class PasswordQueue {
   #lastId = 0;
 
   /** @param start the thread; tests have their own. */
-  constructor(start: () => Verifier = startVerifier) {
+  constructor(start: () => Verifier = startVerifier, maxKnown = MAX_KNOWN) {
     this.#start = start;
+    this.#maxKnown = maxKnown;
   }
 
   readonly verify: VerifyPassword = (check) => {
+    const digest = this.#digest(check);
+    if (this.#known.delete(digest)) {
+      this.#known.add(digest);
+      return Promise.resolve("right");
+    }
     const { client } = check;
     const count = this.#ofClient.get(client) ?? 0;
     if (this.#waiting.size >= MAX_WAITING || count >= MAX_OF_CLIENT) {
@@ -53,12 +68,26 @@ export class PasswordQueue {
     const { promise, resolve, reject } = Promise.withResolvers<PasswordVerdict>();
     this.#waiting.set(++this.#lastId, { check, settle: resolve, fail: reject });
     if (this.#waiting.size === 1) this.#next();
-    return promise;
+    return promise.then((verdict) => {
+      if (verdict === "right") this.#remember(digest);
+      return verdict;
+    });
   };
 
   /** Ends the thread; checks that wait reject. */
   close(): void {
     this.#gone(new Error("passwords are not verified any more"));
+  }
+
+  #digest({ hash, password }: PasswordCheck): string {
+    return createHmac("sha256", this.#key).update(JSON.stringify([hash, password]))
+      .digest("base64");
+  }
+
+  #remember(digest: string): void {
+    this.#known.add(digest);
+    const [oldest] = this.#known;
+    if (this.#known.size > this.#maxKnown) this.#known.delete(oldest);
   }
 
   #next(): void {

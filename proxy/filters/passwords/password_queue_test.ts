@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import type { PasswordCheck } from "./messages.ts";
+import { PasswordQueue, type Verifier } from "./password_queue.ts";
+import type { VerifierReply, VerifierRequest } from "./verifier.ts";
+
+/** The password is the hash. */
+class PlainVerifier implements Verifier {
+  onmessage: ((event: MessageEvent<VerifierReply>) => void) | null = null;
+  onerror: ((event: ErrorEvent) => void) | null = null;
+  readonly verified: string[] = [];
+
+  postMessage({ id, hash, password }: VerifierRequest): void {
+    this.verified.push(`${hash} ${password}`);
+    const data = { id, isRight: hash === password };
+    queueMicrotask(() => this.onmessage?.(new MessageEvent("message", { data })));
+  }
+
+  terminate(): void {}
+}
+
+function check(hash: string, password: string): PasswordCheck {
+  return { hash, password, client: "10.0.0.1" };
+}
+
+Deno.test("a password that was right for a hash is not verified again, and wrong ones are", async () => {
+  const verifier = new PlainVerifier();
+  const queue = new PasswordQueue(() => verifier);
+  for (const round of [1, 2]) {
+    assert.equal(await queue.verify(check("a", "a")), "right", `${round}`);
+    assert.equal(await queue.verify(check("a", "b")), "wrong", `${round}`);
+  }
+  assert.deepEqual(verifier.verified, ["a a", "a b", "a b"]);
+});
+
+Deno.test("a right password says nothing about another hash, however both are joined", async () => {
+  const verifier = new PlainVerifier();
+  const queue = new PasswordQueue(() => verifier);
+  await queue.verify(check("aa", "aa"));
+  for (const [hash, password] of [["a", "aaa"], ["aaa", "a"], ["b", "aa"], ["aa", "b"]]) {
+    assert.equal(await queue.verify(check(hash, password)), "wrong");
+  }
+  assert.equal(verifier.verified.length, 5);
+});
+
+Deno.test("of many right passwords the last ones used are remembered", async () => {
+  const verifier = new PlainVerifier();
+  const queue = new PasswordQueue(() => verifier, 2);
+  for (const text of ["a", "b", "a", "c", "a", "b"]) await queue.verify(check(text, text));
+  assert.deepEqual(verifier.verified, ["a a", "b b", "c c", "b b"]);
+});
