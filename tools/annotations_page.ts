@@ -260,6 +260,8 @@ const EXTERNAL_AUTHENTICATION = [
   "with `Cache-Control: no-store`, `no-cache` or `private`, and errors of the server are not kept. Each",
   "worker of a proxy has a cache of 4 MiB.",
   "",
+  "[Protect an application with oauth2-proxy](oauth2-proxy.md) has a whole example.",
+  "",
 ];
 
 const REGULAR_EXPRESSIONS = [

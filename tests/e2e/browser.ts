@@ -37,16 +37,7 @@ export async function dumpDom(
     if (authority !== null) await trust(home, authority);
     const { code, stdout, stderr } = await new Deno.Command(browser, {
       args: [
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-quic",
-        "--no-first-run",
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-sync",
-        `--user-data-dir=${join(home, "profile")}`,
-        "--no-proxy-server",
+        ...flagsFor(home),
         ...(authority === null ? ["--ignore-certificate-errors"] : []),
         "--host-resolver-rules=MAP *.example.com 127.0.0.1",
         "--dump-dom",
@@ -63,8 +54,24 @@ export async function dumpDom(
   }
 }
 
+/** Of a browser that keeps all it has in a folder, and speaks to nobody by itself. */
+export function flagsFor(home: string): string[] {
+  return [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    `--user-data-dir=${join(home, "profile")}`,
+    "--no-proxy-server",
+  ];
+}
+
 /** Chromium on Linux reads its authorities from the NSS store of the home folder. */
-async function trust(home: string, authority: string): Promise<void> {
+export async function trust(home: string, authority: string): Promise<void> {
   const store = join(home, ".pki", "nssdb");
   await Deno.mkdir(store, { recursive: true });
   const run = async (args: readonly string[]) => {
