@@ -15,20 +15,11 @@ import {
   turnedOffBy,
 } from "../proxy/router/explain.ts";
 import { hostPatternTakes } from "../proxy/router/host.ts";
-import { ProxyError } from "../proxy/errors.ts";
-import { rewriting } from "../proxy/filters/rewrite.ts";
-import type { CanonicalPath, PathOptions } from "../shared/path/canonical_path.ts";
+import type { PathOptions } from "../shared/path/canonical_path.ts";
 import { formatAddress } from "../shared/net/address.ts";
 import { parseHostPattern } from "../shared/host/host_pattern.ts";
 import { formatObject, type ObjectRef, type Problem } from "../shared/problem.ts";
-import type {
-  Action,
-  Certificate,
-  Origin,
-  Route,
-  Snapshot,
-  Upstream,
-} from "../shared/snapshot/types.ts";
+import type { Action, Certificate, Origin, Snapshot, Upstream } from "../shared/snapshot/types.ts";
 import { leftOutPaths } from "./left_out_paths.ts";
 import { madeFor } from "./made_certificates.ts";
 import type { LocatedProblem } from "./manifests/file.ts";
@@ -37,6 +28,7 @@ import type { Manifests } from "./manifests/manifests.ts";
 import { type Plan, refOf } from "./plan.ts";
 import { alignColumns, describeUpstream, formatProblems, printable } from "./report.ts";
 import type { RequestedUrl } from "../shared/path/requested_url.ts";
+import { filterLines, isAnsweredByFilters, redirectLines } from "./route_filters.ts";
 import { unusedEndpoints } from "./unused_endpoints.ts";
 
 /** Routes that lost and are shown; the rest is counted. */
@@ -89,11 +81,21 @@ export function explainUrl(question: Question): Explained {
     ...upstreamsOf(action).map((id) => endpoints(question, id)),
     formatProblems(problemsAbout(question, explanation), "about this host"),
   ];
-  const isBroken = outcome.kind === "route" && outcome.problem !== undefined;
+  const isAnswered = outcome.kind === "route" &&
+    (outcome.problem !== undefined ||
+      isAnsweredByFilters(plan.snapshot, outcome.route, explanation.path));
   return {
     text: sections.join("\n\n"),
-    isForwarded: action?.kind === "forward" && !isBroken,
+    isForwarded: action?.kind === "forward" && !isAnswered && hasEndpoint(plan.snapshot, action),
   };
+}
+
+/** Of names it is not known. */
+function hasEndpoint({ upstreams }: Snapshot, action: Action): boolean {
+  return upstreamsOf(action).some((id) => {
+    const addresses = upstreams.find((upstream) => upstream.id === id)?.addresses;
+    return addresses?.kind === "dns" || (addresses?.endpoints.length ?? 0) > 0;
+  });
 }
 
 function describeRequest({ url, method, headers }: Question, explanation: Explanation): string {
@@ -140,22 +142,6 @@ function redirect(question: Question, explanation: Explanation): string[] {
   ])];
 }
 
-/** What the filters of the route redirect of this request, before all else. */
-function redirectsOf({ plan }: Question, { outcome, path }: Explanation): string[] {
-  if (outcome.kind !== "route" || !path.ok) return [];
-  const { filterSet } = outcome.route;
-  const filters = plan.snapshot.filterSets?.find(({ id }) => id === filterSet)?.filters ?? [];
-  for (const each of filters) {
-    if (each.kind === "www-redirect") {
-      return [`redirects with 308 to the host ${each.to === "www" ? "with" : "without"} www.`];
-    }
-    if (each.kind === "redirect" && (each.path ?? path.path) === path.path) {
-      return [`redirects with ${each.status} to ${each.location}`];
-    }
-  }
-  return [];
-}
-
 /** Whose the host is; of the wildcard that takes it where nobody owns the name itself. */
 function owner({ plan, url: { host } }: Question): string {
   const wildcard = `*${host.slice(host.indexOf("."))}`;
@@ -173,7 +159,12 @@ function owner({ plan, url: { host } }: Question): string {
   ]);
 }
 
+function redirectsOf({ plan }: Question, { outcome, path }: Explanation): string[] {
+  return outcome.kind === "route" ? redirectLines(plan.snapshot, outcome.route, path) : [];
+}
+
 function winner(question: Question, explanation: Explanation): string {
+  const { plan, url } = question;
   const { outcome, host, path } = explanation;
   switch (outcome.kind) {
     case "route":
@@ -184,9 +175,7 @@ function winner(question: Question, explanation: Explanation): string {
             ? describeAction(outcome.route.action)
             : `returns 500: ${outcome.problem}`
         }`,
-        ...redirectsOf(question, explanation).map((text) => `  ${text}`),
-        ...describeAuthentication(question, outcome.route),
-        ...describeRewrite(question, outcome.route, path),
+        ...filterLines(plan.snapshot, outcome.route, url, path).map((text) => `  ${text}`),
         `  from ${describeOrigin(question, outcome.route.origin)}`,
       ]);
     case "default":
@@ -200,45 +189,6 @@ function winner(question: Question, explanation: Explanation): string {
       ]);
     case "refused":
       return lines([`Route: none, since ${outcome.reason}: 400`]);
-  }
-}
-
-/** Which subrequest decides on the request. */
-function describeAuthentication({ plan }: Question, { filterSet }: Route): string[] {
-  const filters = plan.snapshot.filterSets?.find(({ id }) => id === filterSet)?.filters ?? [];
-  return filters.flatMap((filter) => {
-    if (filter.kind !== "access" || filter.external === undefined) return [];
-    const { scheme, authority, target, method = "GET", upstream, ownHostsFirst } = filter.external;
-    const text = [...authority, ...target].map((part) =>
-      part.kind === "text" ? part.text : `$${part.name}`
-    );
-    const own = "the route of the host, inside the proxy";
-    const by = upstream === undefined
-      ? own
-      : ownHostsFirst === true
-      ? `${own}, or ${upstream}`
-      : upstream;
-    return [`  authenticates by ${method} ${scheme}://${text.join("")} (${by})`];
-  });
-}
-
-/** What the backend gets in place of the request's path. */
-function describeRewrite(
-  { url, plan }: Question,
-  { filterSet }: Route,
-  path: CanonicalPath,
-): string[] {
-  const filters = plan.snapshot.filterSets?.find(({ id }) => id === filterSet)?.filters ?? [];
-  const filter = filters.find((each) => each.kind === "rewrite");
-  if (filter === undefined || !path.ok) return [];
-  try {
-    const requested = filter.decoded ? url.rawPath : path.path;
-    const target = rewriting(filter)(requested, url.query);
-    const verb = filter.redirects === true ? "redirects with 302 to" : "with the path";
-    return [`  ${verb} ${target.path}${target.query}`];
-  } catch (error) {
-    const status = error instanceof ProxyError ? error.status : 500;
-    return [`  returns ${status}: ${error instanceof Error ? error.message : String(error)}`];
   }
 }
 

@@ -375,3 +375,85 @@ Deno.test("the examples have no problems, and every documented path is served", 
     assert.ok(addresses.kind === "endpoints" && addresses.endpoints.length > 0);
   }
 });
+
+/** What an Ingress says by annotations of ingress-nginx, and a line about it; null where a backend gets `/`. */
+const ANNOTATED: readonly (readonly [annotations: string, line: string, isForwarded: boolean])[] = [
+  [
+    "permanent-redirect: https://b.example.com",
+    "redirects with 301 to https://b.example.com",
+    false,
+  ],
+  ["app-root: /app", "redirects with 302 to /app", false],
+  ["whitelist-source-range: 10.0.0.0/8", "admits clients of 10.0.0.0/8; others get 403", true],
+  ["denylist-source-range: 10.0.0.0/8", "rejects clients of 10.0.0.0/8 with 403", true],
+  [
+    "auth-type: basic, nginx.ingress.kubernetes.io/auth-secret: users",
+    "requires a user and password of default/users auth-file",
+    true,
+  ],
+  [
+    "auth-type: basic, nginx.ingress.kubernetes.io/auth-secret: gone",
+    "returns 503: the users of default/gone auth-file cannot be read",
+    false,
+  ],
+];
+
+for (const [annotations, line, isForwarded] of ANNOTATED) {
+  Deno.test(`explain shows ${annotations}, and whether a backend gets the request`, () => {
+    const files = {
+      "a.yaml": `
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: web
+  annotations: { nginx.ingress.kubernetes.io/${annotations} }
+spec:
+  ingressClassName: pingress
+  rules:
+  - host: a.example.com
+    http:
+      paths:
+      - {path: /, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec: {ports: [{port: 80}]}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: users}
+stringData: { auth: "a:{PLAIN}b" }
+`,
+    };
+    const explained = explainText("http://a.example.com/", files);
+    assert.ok(explained.text.includes(`\n  ${line}\n`), explained.text);
+    assert.equal(explained.isForwarded, isForwarded);
+  });
+}
+
+Deno.test("explain knows that a Service without endpoints gets no request", () => {
+  const files = {
+    "a.yaml": `
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: web}
+spec:
+  ingressClassName: pingress
+  defaultBackend: {service: {name: web, port: {number: 80}}}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec: {ports: [{name: http, port: 80}]}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: web-1, labels: {kubernetes.io/service-name: web}}
+addressType: IPv4
+ports: [{name: http, port: 8080}]
+endpoints: []
+`,
+  };
+  assert.equal(explainText("http://a.example.com/", files).isForwarded, false);
+});

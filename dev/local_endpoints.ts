@@ -21,6 +21,8 @@ import type {
 } from "../controller/kube/resources.ts";
 import { readAuthenticator } from "../controller/translate/annotations/nginx/external.ts";
 import { NginxAnnotations } from "../controller/translate/annotations/nginx/nginx_annotations.ts";
+import { FIRST_PORT } from "../controller/translate/model/backend_ref.ts";
+import { RESPONSES } from "../controller/translate/annotations/nginx/rows/responses.ts";
 import type { DefaultBackend } from "../controller/translate/translator.ts";
 import type { ObjectRef, Problem } from "../shared/problem.ts";
 import type { Endpoint } from "../shared/snapshot/types.ts";
@@ -109,6 +111,7 @@ class LocalService {
   readonly standIns = new Map<string, StandIn>();
   #ref: ObjectRef;
   #samples: (version: SampleVersion) => readonly Endpoint[];
+  #firstPort: ServicePort | undefined;
 
   constructor(
     service: Service,
@@ -126,6 +129,7 @@ class LocalService {
     const own = options.mappings.filter((map) => map.namespace === namespace && map.name === name);
     const annotated = this.#readAnnotation(service);
     const ports = portsOf(service);
+    this.#firstPort = ports[0];
     const free: ServicePort[] = [];
     for (const [index, port] of ports.entries()) {
       const mapped = own.find((map) => map.port !== null && names(port, map.port)) ??
@@ -174,7 +178,7 @@ class LocalService {
     let turn = 0;
     for (const slice of slices) {
       const { endpoints } = slice;
-      if (!Array.isArray(endpoints) || !Array.isArray(slice.ports)) {
+      if (!Array.isArray(endpoints) || !Array.isArray(slice.ports) || endpoints.length === 0) {
         this.slices.push(slice);
         continue;
       }
@@ -226,6 +230,7 @@ class LocalService {
   #stand(port: ServicePort, standIn: StandIn): void {
     this.standIns.set(String(port.port), standIn);
     if (port.name) this.standIns.set(port.name, standIn);
+    if (port === this.#firstPort) this.standIns.set(FIRST_PORT, standIn);
   }
 
   /** `HOST:PORT` for all ports, or `PORTNAME=HOST:PORT,…`. */
@@ -310,6 +315,13 @@ function namedServices(
       if (typeof service?.name !== "string" || (typeof port !== "number" && !port)) continue;
       add(metadata?.namespace ?? "default", service.name, port);
     }
+    const errors = new NginxAnnotations(metadata?.annotations, spec)
+      .valueOf(RESPONSES, "default-backend");
+    if (errors === null) continue;
+    const key = `${metadata?.namespace ?? "default"}/${errors.name}`;
+    const service = resources.services.find((each) => keyOf(each) === key);
+    const [first] = service === undefined ? [] : portsOf(service);
+    if (first?.port !== undefined) named.set(key, (named.get(key) ?? new Set()).add(first.port));
   }
   const placed = new Set([
     ...mappings.map(({ namespace, name }) => `${namespace}/${name}`),

@@ -273,6 +273,58 @@ Deno.test("a sample backend speaks HTTP/2 if the port requires it, with and with
   }
 });
 
+function annotated(yaml: string, annotations: string): string {
+  return yaml.replace("metadata: {", `metadata: { annotations: { ${annotations} },`);
+}
+
+for (
+  const [protocol, spoken, endpoints] of [
+    ["HTTPS", "http", [ONE, TWO]],
+    ["GRPC", "h2c", ["127.0.0.1:4003", "127.0.0.1:4004"]],
+    ["GRPCS", "h2c", ["127.0.0.1:4003", "127.0.0.1:4004"]],
+  ] as const
+) {
+  Deno.test(`a sample backend is spoken to in plain text for backend-protocol ${protocol}`, () => {
+    const annotation = `nginx.ingress.kubernetes.io/backend-protocol: ${protocol}`;
+    const yaml = annotated(ingressTo("web", "80"), annotation) + service(HTTP);
+    const [{ id, protocol: got, tls }] = planFor({ "a.yaml": yaml }).snapshot.upstreams;
+    assert.deepEqual([got, tls], [spoken, undefined]);
+    const slices = slice("s", "[{ addresses: [10.0.0.1] }, { addresses: [10.0.0.2] }]");
+    for (const files of [{ "a.yaml": yaml }, { "a.yaml": yaml + slices }]) {
+      const plan = planFor(files);
+      assert.deepEqual(endpointsOf(plan, id), endpoints);
+      assert.equal(describeUpstream(plan, id), "sample backend");
+    }
+    const mapped = planFor({ "a.yaml": yaml }, { map: ["default/web=127.0.0.1:3000"] });
+    assert.equal(describeUpstream(mapped, id), "127.0.0.1:3000 (--map)");
+    assert.notEqual(mapped.snapshot.upstreams[0].protocol, "http");
+    assert.equal(mapped.snapshot.upstreams[0].tls === undefined, protocol === "GRPC");
+  });
+}
+
+Deno.test("the Service of default-backend gets a sample backend", () => {
+  const yaml = annotated(
+    ingressTo("web", "80"),
+    "nginx.ingress.kubernetes.io/default-backend: errors",
+  );
+  const errors = service(HTTP).replace("name: web", "name: errors");
+  const nothing = slice("s", "[]");
+  const plan = planFor({ "a.yaml": yaml + service(HTTP) + nothing + errors });
+  const { action } = plan.snapshot.routes[0];
+  assert.equal(action.kind, "forward");
+  const id = action.kind === "forward" ? action.backends[0].upstream : "";
+  assert.match(id, /^default\/errors:/);
+  assert.deepEqual(endpointsOf(plan, id), [ONE, TWO]);
+  assert.equal(describeUpstream(plan, id), "sample backend");
+});
+
+Deno.test("a slice without endpoints is not reported as missing", () => {
+  const plan = planFor({ "a.yaml": ingressTo("web", "80") + service(HTTP) + slice("s", "[]") });
+  const [{ problem }] = plan.problems;
+  assert.equal(problem.reason, "EndpointsMissing");
+  assert.doesNotMatch(problem.message, /it has no EndpointSlices/);
+});
+
 const AUTH = ingressTo("web", "80").replace(
   "metadata: {",
   'metadata: { annotations: {nginx.ingress.kubernetes.io/auth-url: "http://auth.default.svc/"},',

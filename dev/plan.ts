@@ -21,6 +21,7 @@ import type { Snapshot } from "../shared/snapshot/types.ts";
 import { localEndpoints, type SampleEndpoints, type StandIn } from "./local_endpoints.ts";
 import type { LocatedProblem } from "./manifests/file.ts";
 import type { Manifests } from "./manifests/manifests.ts";
+import { withSampleProtocols } from "./sample_upstreams.ts";
 import type { ServiceMapping } from "./service_mapping.ts";
 import { NPX, START_WITH_NETWORK } from "./start_command.ts";
 
@@ -78,7 +79,7 @@ export function makePlan(
     ...classProblems(manifests, translated.statuses),
   ];
   return {
-    snapshot: translated.snapshot,
+    snapshot: withSampleProtocols(translated.snapshot, local.standIns, samples),
     statuses: translated.statuses,
     problems: [...manifests.problems, ...manifests.locateAll(problems)].sort(byPlace),
     standIns: local.standIns,
@@ -115,13 +116,19 @@ function inWordsOfDev(problem: Problem): Problem {
       };
     case "SecretNotFound":
     case "SecretInvalid":
-      return {
+      // Those with passwords have none in their place.
+      return !isAboutCertificate(problem) ? problem : {
         ...problem,
         remedy: `${problem.remedy}; until then hosts of rules are shown one that is made here`,
       };
     default:
       return problem;
   }
+}
+
+/** Of a host: of an entry of an Ingress, or of a Secret, be it used by several. */
+function isAboutCertificate({ object, field }: Problem): boolean {
+  return object?.kind === "Secret" || field.startsWith("spec.tls");
 }
 
 /** They are reported as they were written: slices with local addresses have other fields. */

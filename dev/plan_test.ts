@@ -33,6 +33,23 @@ spec: { type: ExternalName, externalName: api.example.com }
   );
 });
 
+Deno.test("for a missing Secret with passwords the message names nothing in its place", () => {
+  const ingress = `apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: login
+  annotations:
+    nginx.ingress.kubernetes.io/auth-type: basic
+    nginx.ingress.kubernetes.io/auth-secret: users
+spec:
+  ingressClassName: pingress
+  rules: [{ host: login.example.com }]
+`;
+  const { problems } = planFor({ "a.yaml": ingress });
+  const [{ problem }] = problems.filter(({ problem }) => problem.reason === "SecretNotFound");
+  assert.match(problem.remedy, /in Secret default\/users$/);
+});
+
 Deno.test("for a missing Secret the message names the certificate in its place", () => {
   const service = "apiVersion: v1\nkind: Service\nmetadata: { name: web }\n" +
     "spec: { ports: [{ port: 80 }] }\n";

@@ -11,6 +11,7 @@ import type { Action, Certificate, Route, Snapshot, Upstream } from "../shared/s
 import { certificateFor, isMadeHere } from "./made_certificates.ts";
 import type { LocatedProblem } from "./manifests/file.ts";
 import { formatPosition } from "./manifests/position.ts";
+import { isProtected, replyText } from "./route_filters.ts";
 import type { Plan } from "./plan.ts";
 
 /** Rows of the table that are shown; the rest is counted. */
@@ -92,7 +93,7 @@ export function formatTable(plan: Plan): string {
     rows.push([
       route.host === "*" ? "(any other)" : route.host,
       `${route.match.path.type.padEnd("Prefix".length)} ${route.match.path.value}`,
-      ...actionCells(plan, route.action, certificateFor(plan.snapshot, route.host)),
+      ...routeCells(plan, route),
     ]);
   }
   if (defaultAction !== null) {
@@ -110,10 +111,24 @@ export function alignColumns(rows: readonly (readonly string[])[]): string[] {
   return shown.map((row) => row.map((cell, i) => cell.padEnd(widths[i])).join("  ").trimEnd());
 }
 
+function routeCells(plan: Plan, route: Route): string[] {
+  const certificate = certificateFor(plan.snapshot, route.host);
+  const cells = actionCells(plan, route.action, certificate);
+  const reply = replyText(plan.snapshot, route);
+  return reply === null ? cells : [shortened(reply), cells[1], "-"];
+}
+
+/** The whole of a reason stands among the problems. */
+const MAX_REASON = 60;
+
+function shortened(text: string): string {
+  return text.length <= MAX_REASON ? text : `${text.slice(0, MAX_REASON - 1)}…`;
+}
+
 /** Backend, TLS, and where it goes on this machine. */
 function actionCells(plan: Plan, action: Action, certificate: Certificate | null): string[] {
   const tls = certificate?.origin.name ?? "-";
-  if (action.kind === "reply") return [`${action.status}: ${action.reason}`, tls, "-"];
+  if (action.kind === "reply") return [shortened(`${action.status}: ${action.reason}`), tls, "-"];
   const ids = upstreamsOf(action);
   return [ids.join(", "), tls, ids.map((id) => describeUpstream(plan, id)).join(", ")];
 }
@@ -124,7 +139,8 @@ export function describeUpstream(plan: Plan, id: string): string {
   if (addresses === undefined) return "nothing";
   if (addresses.kind === "dns") return `${addresses.name}:${addresses.port}`;
   if (addresses.endpoints.length === 0) return "nothing ready (503)";
-  const standIn = plan.standIns.get(id);
+  // Of the Service's port, however it is spoken to.
+  const standIn = plan.standIns.get(id.split("+", 1)[0]);
   if (standIn !== undefined) return standIn.text;
   const [first, ...more] = addresses.endpoints;
   const text = formatAddress({ hostname: first.address, port: first.port });
@@ -203,6 +219,7 @@ function findRequest(
     });
   const candidates = snapshot.routes
     .filter((route) => reachable(route.action) && wanted(route))
+    .filter((route) => replyText(snapshot, route) === null && !isProtected(snapshot, route))
     .sort((a, b) =>
       easiness(a) - easiness(b) || a.match.path.value.length - b.match.path.value.length
     )

@@ -172,3 +172,43 @@ Deno.test("a long table is truncated with a note", () => {
   assert.equal(lines.length, 102);
   assert.equal(lines[101], "… and 50 routes more");
 });
+
+Deno.test("routes that redirect or protect are shown as such, and get no command", () => {
+  const annotated = (name: string, annotation: string) =>
+    ingress(`[${rule(`${name}.example.com`, "/")}]`, name)
+      .replace(
+        "metadata: {",
+        `metadata: { annotations: { nginx.ingress.kubernetes.io/${annotation} },`,
+      );
+  const plan = planFor({
+    "a.yaml": annotated("a", "permanent-redirect: https://www.example.com/") +
+      annotated("b", "whitelist-source-range: 10.0.0.0/8") +
+      annotated("c", "auth-type: basic, nginx.ingress.kubernetes.io/auth-secret: gone") +
+      ingress(`[${rule("d.example.com", "/")}]`, "d") + WEB,
+  });
+  const backends = formatTable(plan).split("\n").map((line) => line.split(/ {2,}/)[2]);
+  assert.deepEqual(backends, [
+    "BACKEND",
+    "301 to https://www.example.com/",
+    "default/web:80",
+    "503: the users of default/gone auth-file cannot be read",
+    "default/web:80",
+  ]);
+  assert.deepEqual(curlLines(plan.snapshot, LISTENERS), [
+    'curl -H "Host: d.example.com" http://127.0.0.1:8080/',
+  ]);
+});
+
+Deno.test("a long reason is cut in the table, and whole among the problems", () => {
+  const web = ingress(`[${rule("a.example.com", "/", "Prefix", "web")}]`)
+    .replace(
+      "metadata: {",
+      "metadata: { annotations: { nginx.ingress.kubernetes.io/limit-rps: '5' },",
+    );
+  const plan = planFor({ "a.yaml": web + WEB });
+  assert.match(formatTable(plan), /\n.* 503: [^ ].*…  /);
+  assert.match(
+    formatProblems(plan.problems),
+    /limit-rps" is not supported, so its paths return 503\n/,
+  );
+});

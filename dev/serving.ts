@@ -15,6 +15,7 @@ import type { Manifests } from "./manifests/manifests.ts";
 import type { DevOptions } from "./options.ts";
 import { makePlan, type Plan } from "./plan.ts";
 import { SampleBackends } from "./sample/backend.ts";
+import { servicesWantedInHttp2 } from "./sample_upstreams.ts";
 import { wantsHttp2 } from "./sample/ports.ts";
 
 export interface Served {
@@ -51,7 +52,9 @@ export class Serving {
   /** Reads everything anew and puts it in force. What was served stays so if this rejects. */
   async update(): Promise<Served> {
     const manifests = await this.#folder.read();
-    await this.#samples.prepareHttp2(servicesOfHttp2(manifests));
+    await this.#samples.prepareHttp2(
+      new Set([...servicesOfHttp2(manifests), ...servicesWantedInHttp2(manifests.resources)]),
+    );
     const plan = makePlan(
       manifests,
       this.#options.plan,

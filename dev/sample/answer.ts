@@ -29,6 +29,9 @@ interface Account extends SampleName {
   readonly bodyBytes: number;
 }
 
+/** By which a subrequest of `auth-url` says what it is; clients cannot add it to one. */
+const SUBREQUEST = ["x-sent-from", "nginx-ingress-controller"] as const;
+
 /** Rejects only as the request's body does. */
 export async function answer(request: Request, name: SampleName): Promise<Response> {
   const headers = new Headers({
@@ -36,6 +39,11 @@ export async function answer(request: Request, name: SampleName): Promise<Respon
     "x-content-type-options": "nosniff",
     "cache-control": "no-store",
   });
+  // In place of a program that knows who may send requests: it would admit everybody.
+  if (request.headers.get(SUBREQUEST[0]) === SUBREQUEST[1]) {
+    headers.set("content-type", "text/plain; charset=utf-8");
+    return new Response(refusal(name), { status: 401, headers });
+  }
   if (ECHOED.has(request.method)) {
     headers.set(
       "content-type",
@@ -61,6 +69,11 @@ export async function answer(request: Request, name: SampleName): Promise<Respon
     : ["text/plain", asText(account)];
   headers.set("content-type", `${type}; charset=utf-8`);
   return new Response(body, { headers });
+}
+
+function refusal({ backend, service }: SampleName): string {
+  return `Sample backend ${backend} admits nobody. Start your own program, and deno task dev with ` +
+    `--map ${service ?? "NAMESPACE/SERVICE"}=127.0.0.1:PORT\n`;
 }
 
 function asText(account: Account): string {

@@ -76,3 +76,15 @@ Deno.test("a Service keeps its two ports, and from a hundred Services on they sh
     assert.match(text, /^Sample backend one\n/);
   });
 });
+
+Deno.test("a sample backend admits no request that it is asked about by auth-url", async () => {
+  await withSamples(async (samples) => {
+    const [one] = samples.endpointsFor("shop", "login");
+    const headers = { "x-sent-from": "nginx-ingress-controller" };
+    for (const method of ["GET", "POST"]) {
+      const response = await fetch(`http://${one.address}:${one.port}/auth`, { method, headers });
+      assert.equal(response.status, 401);
+      assert.match(await response.text(), /--map shop\/login=127\.0\.0\.1:PORT\n$/);
+    }
+  });
+});
