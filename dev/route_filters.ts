@@ -50,7 +50,7 @@ export function isAnsweredByFilters(
   return redirectLines(snapshot, route, path).length > 0 ||
     filtersOf(snapshot, route).some((filter) =>
       (filter.kind === "rewrite" && filter.redirects === true) ||
-      (filter.kind === "access" && filter.satisfy !== "any" && lacksUsers(snapshot, filter))
+      (filter.kind === "access" && lacksUsers(snapshot, filter))
     );
 }
 
@@ -63,7 +63,7 @@ export function replyText(snapshot: Snapshot, route: Pick<Route, "filterSet">): 
     if (each.kind === "redirect" && each.path === undefined) {
       return `${each.status} to ${each.location}`;
     }
-    if (each.kind === "access" && each.satisfy !== "any" && lacksUsers(snapshot, each)) {
+    if (each.kind === "access" && lacksUsers(snapshot, each)) {
       return `503: the users of ${each.basic?.credentials} cannot be read`;
     }
   }

@@ -137,6 +137,31 @@ Deno.test("credentials that a snapshot lacks give 500, and missing ones 503, wit
   }
 });
 
+Deno.test("users that cannot be read close the route, also for clients that another check admits", async () => {
+  const seen: string[] = [];
+  await using backend = counting(seen);
+  using proxy = new TestProxy([]);
+  using client = await Peer.connect(proxy.port);
+  const basic = { credentials: ID, realm: "" };
+  const filters: readonly FilterSpec[] = [
+    { kind: "access", allow: ["127.0.0.0/8", "::1/128"], basic, satisfy: "any" },
+  ];
+  const missing = { id: ID, users: { kind: "missing" } } as const;
+  for (
+    const [credentials, status] of [
+      [[usersOf(PLAIN)], 200],
+      [[missing], 503],
+      [[], 500],
+      [[usersOf(PLAIN)], 200],
+    ] as const
+  ) {
+    const snapshot = filteredSnapshot({ a: { filters } }, [upstreamTo(WEB, [backend.port])]);
+    proxy.server.apply({ ...snapshot, credentials });
+    assert.match(await askOver1(client, []), new RegExp(`^HTTP/1.1 ${status} `));
+  }
+  assert.equal(seen.length, 2);
+});
+
 Deno.test("a changed Secret counts for connections that have been admitted, too", async () => {
   await using backend = counting([]);
   using proxy = new TestProxy([]);

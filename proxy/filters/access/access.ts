@@ -6,7 +6,8 @@
  * - any: the first admission admits. If there is none, the client is asked for credentials if any check
  *   does so; else it gets the last 403. Another rejection, such as a 503, ends the request at once.
  *
- * A check that throws ends the request with an error, also where another one would admit it.
+ * A check that throws ends the request with an error; one that cannot be made does so also where
+ * another one would admit the request.
  */
 import type { FilterSpec } from "../../../shared/snapshot/types.ts";
 import { ProxyError } from "../../errors.ts";
@@ -43,8 +44,12 @@ function checksOf(
 
 /** @param isAny one admission is enough. */
 export function accessOf(checks: readonly AccessCheck[], isAny: boolean): AccessFilter {
+  const required = checks.flatMap((check) => check.require ?? []);
   const decide = isAny
-    ? (x: Exchange) => admitAny(checks, x, 0, null)
+    ? (x: Exchange) => {
+      for (const require of required) require();
+      return admitAny(checks, x, 0, null);
+    }
     : (x: Exchange) => admitAll(checks, x, 0);
   const admitted = checks.flatMap((check) => check.admitted ?? []);
   const admit = (x: Exchange, reply: Reply | null) => {

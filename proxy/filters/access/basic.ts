@@ -27,6 +27,10 @@ export function basicCheck(
   });
   const admitted = new WeakMap<Client, Admitted>();
   return {
+    // As in ingress-nginx, a location without its file is denied, whatever satisfy says.
+    require: () => {
+      loginsOf(credentials);
+    },
     // As in ingress-nginx, it is for the proxy, and no backend sees it.
     admitted: ({ request: { fields } }) => {
       for (let i = fields.find(AUTHORIZATION); i !== -1; i = fields.find(AUTHORIZATION, i)) {

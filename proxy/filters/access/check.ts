@@ -14,6 +14,8 @@ export type Rejection = ProxyError | Reply;
 export type Verdict = null | typeof ABSTAINED | Rejection;
 
 export interface AccessCheck {
+  /** Throws where it cannot be made: then the route is closed, whichever check would admit a request. */
+  readonly require?: () => void;
   /** Without a promise where nothing has to be waited for. One that throws or rejects ends the request. */
   check(x: Exchange): Verdict | Promise<Verdict>;
   /** The request goes on, whichever check has admitted it. It may change the request. */
