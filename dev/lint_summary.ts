@@ -5,6 +5,7 @@
 import type { LintedIngress } from "../cli/lint/finding.ts";
 import { rankOf, totalsText } from "../cli/lint/finding.ts";
 import { inputOf, lint } from "../cli/lint/lint.ts";
+import { findConfigMap } from "../cli/lint/cluster_findings.ts";
 import { classOf } from "../cli/lint/judgement.ts";
 import { LINT_OPTIONS } from "../cli/lint/options.ts";
 import type { Ingress } from "../controller/kube/resources.ts";
@@ -35,7 +36,11 @@ export function lintSummary(
   const isNginx = (ingress: Ingress) =>
     nginxClasses.includes(classOf(ingress) ?? "") || hasAnnotation(ingress);
   if (!manifests.resources.ingresses.some(isNginx)) return null;
-  const result = lint(inputOf(manifests), null, {
+  const input = inputOf(manifests);
+  const { configMap: name = null } = plan;
+  const named = name === null ? null : `${name.namespace}/${name.name}`;
+  const configMap = named === null ? null : findConfigMap(input.objects, named);
+  const result = lint(input, configMap, {
     nginxClasses,
     controllerNames: [LINT_OPTIONS.controllerName.default],
     watchNamespaces: [],
@@ -46,7 +51,13 @@ export function lintSummary(
   if (result.ingresses.length === 0) return null;
   const worse = result.ingresses.filter(({ verdict }) => rankOf(verdict) <= rankOf("BREAKS"));
   const more = worse.length - MAX_NAMED;
-  const flags = served.map((name) => ` --nginx-class ${name}`).join("");
+  const flags = [
+    ...served.map((name) => ` --nginx-class ${name}`),
+    ...(configMap === null ? [] : [` --configmap ${named}`]),
+    ...(plan.allowExternalName ? [" --allow-external-name"] : []),
+    ...plan.acceptUnsupported.map((name) => ` --accept-unsupported ${name}`),
+    ...(plan.allowAcceptUnsupportedAnnotation ? [" --allow-accept-unsupported-annotation"] : []),
+  ].join("");
   return [
     `Compared with ingress-nginx, ${totalsText(result)}`,
     ...worse.slice(0, MAX_NAMED).map(line),

@@ -71,3 +71,32 @@ Deno.test("the worst Ingresses are named with their places, the rest is counted"
   assert.equal(lines[12].split(": ")[1], "deno task lint apps/ --nginx-class legacy");
   assert.equal(lines.length, 13);
 });
+
+Deno.test("the ConfigMap and what is accepted count for the summary, and for the command", () => {
+  const configMap = JSON.stringify({
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: "conf", namespace: "edge" },
+    data: { "enable-modsecurity": "true" },
+  });
+  const text = [ingress({ name: "a", className: "nginx" }), configMap].join("\n---\n");
+  const manifests = new Manifests([parseManifestFile("apps/a.yaml", text)]);
+  const plan = {
+    ingressClasses: [],
+    nginxClasses: ["nginx"],
+    mappings: [],
+    defaultBackend: null,
+    allowExternalName: true,
+    acceptUnsupported: ["limit-rps"],
+    allowAcceptUnsupportedAnnotation: false,
+  };
+  const without = lintSummary(manifests, ["apps/"], plan, Date.now)!;
+  assert.match(without, /1 Ingress: 0 OPENS, 0 BREAKS/);
+  const named = { ...plan, configMap: { namespace: "edge", name: "conf" } };
+  const found = lintSummary(manifests, ["apps/"], named, Date.now)!;
+  assert.match(found, /1 Ingress: 0 OPENS, 1 BREAKS/);
+  assert.ok(found.endsWith(
+    "deno task lint apps/ --nginx-class nginx --configmap edge/conf --allow-external-name " +
+      "--accept-unsupported limit-rps",
+  ));
+});
