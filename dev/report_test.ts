@@ -206,7 +206,7 @@ Deno.test("a long reason is cut in the table, and whole among the problems", () 
       "metadata: { annotations: { nginx.ingress.kubernetes.io/limit-rps: '5' },",
     );
   const plan = planFor({ "a.yaml": web + WEB });
-  assert.match(formatTable(plan), /\n.* 503: [^ ].*…  /);
+  assert.match(formatTable(plan), /\n.* 503: [^ ].*… {2}/);
   assert.match(
     formatProblems(plan.problems),
     /limit-rps" is not supported, so its paths return 503\n/,

@@ -105,7 +105,8 @@ function judgeOne(
   if (isHonoured(row)) {
     // An invalid value that closes nothing is the default in ingress-nginx, too.
     if (problem !== null) return said("SAME", problem);
-    return row.verdict.kind === "differs" && text !== "" && !isCanary(annotations)
+    return row.verdict.kind === "differs" && text !== "" && !isCanary(annotations) &&
+        !isSameWith(row, text, annotations)
       ? {
         verdict: "DIFFERS",
         difference: row.verdict.difference,
@@ -117,6 +118,12 @@ function judgeOne(
     isSameWithout(name, row, text, isHarmless, annotations) ? "SAME" : "DIFFERS",
     problem,
   );
+}
+
+/** Whether the difference of the row does not concern the value. */
+function isSameWith(row: Row, text: string | null, annotations: NginxAnnotations): boolean {
+  const value = text === null ? null : annotations.read(row, text);
+  return value !== null && (row.isSame?.(value) ?? false);
 }
 
 /** Whether its paths would be closed for it, were it not accepted; given that they are not. */

@@ -181,6 +181,30 @@ const CASES: readonly (readonly [what: string, inputs: readonly IngressInput[], 
   }], ["DIFFERS"]],
 ];
 
+/** Values that the difference of their annotation does not concern, and such that it does. */
+const VALUES:
+  readonly (readonly [name: string, same: readonly string[], differs: string | null])[] = [
+    ["backend-protocol", ["HTTP", "grpc", "GRPCS"], null],
+    ["proxy-buffering", ["off"], "on"],
+    ["proxy-http-version", ["1.1"], "1.0"],
+    ["proxy-request-buffering", ["off"], "on"],
+    ["use-regex", ["false"], "true"],
+  ];
+
+for (const [name, same, differs] of VALUES) {
+  Deno.test(`${name} DIFFERS only with a value that the difference concerns`, () => {
+    const verdictOf = (text: string) =>
+      findingOf(lintIngresses([{ annotations: { [name]: text } }]), `annotation/${name}`).verdict;
+    for (const text of same) assert.equal(verdictOf(text), "SAME", text);
+    if (differs !== null) assert.equal(verdictOf(differs), "DIFFERS");
+  });
+}
+
+Deno.test("basic authentication with users is SAME", () => {
+  const annotations = { "auth-type": "basic", "auth-secret": "users" };
+  assert.deepEqual(verdicts(lintIngresses([{ annotations }])), { "default/web": "SAME" });
+});
+
 /** Names outside of the cluster, which proxies resolve only with the flag. */
 const EXTERNAL_NAMES: readonly (readonly [what: string, input: IngressInput])[] = [
   ["a host of auth-url outside of the cluster", {

@@ -16,6 +16,7 @@ export const BASIC_AUTHENTICATION = {
     verdict: differs(
       '"digest" is not supported, so its paths answer 503; a value must be the whole word',
     ),
+    isSame: () => true,
     does: "requires a user and password of auth-secret",
   }),
   "auth-secret": row({
@@ -26,6 +27,7 @@ export const BASIC_AUTHENTICATION = {
       "without auth-type, the paths answer 503 in place of being open; the files of a " +
         "namespace have at most 256 KiB",
     ),
+    isSame: () => true,
     does: "names the Secret with users and passwords",
   }),
   "auth-secret-type": row({

@@ -37,6 +37,7 @@ export const BACKENDS = {
       "AUTO_HTTP and FCGI close the paths, as do HTTP and GRPC for a Service whose appProtocol says TLS; " +
         "with HTTPS, the backend may choose HTTP/2",
     ),
+    isSame: (protocol) => protocol !== "HTTPS",
     does: "sets the protocol of the backend, whose certificate is not verified by default",
   }),
   "proxy-http-version": row({
@@ -46,6 +47,7 @@ export const BACKENDS = {
     verdict: differs(
       'with "1.0", requests are HTTP/1.1, on connections that are closed after the response',
     ),
+    isSame: (version) => version === "1.1",
     does: "sets the version of HTTP to the backend",
   }),
   "service-upstream": row({

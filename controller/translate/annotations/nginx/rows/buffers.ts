@@ -82,6 +82,7 @@ export const BUFFERS = {
     risk: "Low",
     value: ON_OFF,
     verdict: differs('responses are streamed, as with "off"'),
+    isSame: (isOn) => !isOn,
     does: "reads the backend's response ahead of the client; on by default",
   }),
   "proxy-request-buffering": row({
@@ -93,6 +94,7 @@ export const BUFFERS = {
         "and the rest of a longer body streamed; without the annotation, with Expect: 100-continue " +
         "and for gRPC, bodies are streamed",
     ),
+    isSame: (isOn) => !isOn,
     does: "reads the whole request body before the backend is contacted; on by default",
   }),
   "proxy-buffer-size": row({

@@ -27,6 +27,7 @@ export const PATHS = {
     verdict: differs(
       "expressions must match in linear time: without lookaround, back references and repetitions of more than 16 times; requests of others get 500",
     ),
+    isSame: (isOn) => !isOn,
     does: "makes all paths of the host regular expressions, whatever their case",
   }),
   "server-alias": row({

@@ -30,6 +30,8 @@ export interface Row<T = unknown> {
   readonly does: string;
   /** Whether the paths are served at least as strictly without it; for a value that is valid. */
   isHarmless?(value: T, beside: Surroundings): boolean;
+  /** Of a row that differs: whether the difference does not concern this value, or has a problem of its own. */
+  isSame?(value: T): boolean;
 }
 
 /** What else one Ingress says. */
