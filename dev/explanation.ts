@@ -147,6 +147,7 @@ function owner({ plan, url: { host } }: Question): string {
   const wildcard = `*${host.slice(host.indexOf("."))}`;
   const pattern = plan.hostOwners.has(host) ? host : wildcard;
   const found = plan.hostOwners.get(pattern);
+  if (plan.hostOwnership === "shared") return "Owner: none, as namespaces share hosts";
   if (found === undefined) return "Owner: none, as no rule names the host";
   const { namespace, because, sharers, guests } = found;
   const reason = because === "assigned"

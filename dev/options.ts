@@ -10,6 +10,7 @@ import {
   parseConfigMapName,
   parseDefaultBackend,
 } from "../controller/cli/option_values.ts";
+import { HOST_OWNERSHIPS, type HostOwnershipMode } from "../controller/translate/translator.ts";
 import { isDnsName } from "../controller/base/names.ts";
 import type { Address } from "../shared/net/address.ts";
 import { LOG_LEVELS, type LogLevel } from "../shared/log.ts";
@@ -94,6 +95,15 @@ const PLAN_OPTIONS = defineOptions({
         ? "of the form ingress-nginx/ingress-nginx-controller"
         : null,
     help: "ConfigMap of ingress-nginx in the manifests, for all Ingresses of the profile nginx.",
+  },
+  hostOwnership: {
+    type: "choice",
+    choices: HOST_OWNERSHIPS,
+    default: "namespace",
+    reason: "as for a controller that serves class pingress",
+    help:
+      "As for the controller: namespace rejects rules of other namespaces for a host; shared, " +
+      "as in ingress-nginx, gives each path to the oldest Ingress of any namespace.",
   },
   acceptUnsupported: {
     type: "string",
@@ -266,6 +276,7 @@ function toPlanOptions(options: {
   readonly allowExternalName: boolean;
   readonly defaultBackend: string | undefined;
   readonly configmap: string | undefined;
+  readonly hostOwnership: HostOwnershipMode;
   readonly acceptUnsupported: readonly string[];
   readonly allowAcceptUnsupportedAnnotation: boolean;
 }): PlanOptions {
@@ -276,6 +287,7 @@ function toPlanOptions(options: {
       .filter((mapping): mapping is ServiceMapping => typeof mapping !== "string"),
     allowExternalName: options.allowExternalName,
     configMap: options.configmap === undefined ? null : parseConfigMapName(options.configmap),
+    hostOwnership: options.hostOwnership,
     acceptUnsupported: options.acceptUnsupported.flatMap(namesOf),
     allowAcceptUnsupportedAnnotation: options.allowAcceptUnsupportedAnnotation,
     defaultBackend: options.defaultBackend === undefined

@@ -8,6 +8,7 @@ import {
   type Clock,
   type DefaultBackend,
   type HostOwner,
+  type HostOwnershipMode,
   type IngressStatus,
   type RefusalOptions,
   type TranslateOptions,
@@ -40,6 +41,8 @@ export interface PlanOptions extends RefusalOptions {
   readonly nginxClasses: readonly string[];
   /** Of ingress-nginx; missing or null for none. */
   readonly configMap?: ConfigMapName | null;
+  /** `namespace` where it is missing. */
+  readonly hostOwnership?: HostOwnershipMode;
   readonly mappings: readonly ServiceMapping[];
   readonly defaultBackend: DefaultBackend | null;
   readonly allowExternalName: boolean;
@@ -52,7 +55,8 @@ export interface Plan {
   readonly problems: readonly LocatedProblem[];
   /** See `LocalEndpoints.standIns`. */
   readonly standIns: ReadonlyMap<string, StandIn>;
-  /** By host pattern. */
+  readonly hostOwnership: HostOwnershipMode;
+  /** By host pattern; none where hosts are shared. */
   readonly hostOwners: ReadonlyMap<string, HostOwner>;
 }
 
@@ -83,6 +87,7 @@ export function makePlan(
     statuses: translated.statuses,
     problems: [...manifests.problems, ...manifests.locateAll(problems)].sort(byPlace),
     standIns: local.standIns,
+    hostOwnership: translateOptions.hostOwnership,
     hostOwners: translated.hostOwners,
   };
 }
@@ -100,7 +105,7 @@ export function toTranslateOptions(options: PlanOptions): TranslateOptions {
     allowAcceptUnsupportedAnnotation: options.allowAcceptUnsupportedAnnotation,
     defaultCertificate: null,
     allowLocalEndpoints: true,
-    hostOwnership: "namespace",
+    hostOwnership: options.hostOwnership ?? "namespace",
     version: { epoch: "file", seen: {} },
   };
 }
@@ -113,6 +118,11 @@ function inWordsOfDev(problem: Problem): Problem {
         ...problem,
         remedy: `Use another type of Service, or start with ${START_WITH_NETWORK} ` +
           `--allow-external-name (${NPX} in place of deno where it is not installed)`,
+      };
+    case "HostNotOwned":
+      return {
+        ...problem,
+        remedy: `${problem.remedy}, or start with --host-ownership=shared, as ingress-nginx does`,
       };
     case "SecretNotFound":
     case "SecretInvalid":

@@ -55,3 +55,30 @@ Deno.test("for a missing Secret the message names the certificate in its place",
     "spec: { ports: [{ port: 80 }] }\n";
   assert.match(remedyOf("SecretNotFound", service), /^Create the Secret, .* made here$/);
 });
+
+Deno.test("a host of two namespaces is one's, or shared as in ingress-nginx with the flag", () => {
+  const ingress = (namespace: string, path: string) =>
+    `apiVersion: v1
+kind: Service
+metadata: { name: web, namespace: ${namespace} }
+spec: { ports: [{ port: 80 }] }
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: { name: web, namespace: ${namespace} }
+spec:
+  ingressClassName: pingress
+  rules:
+    - host: a.example.com
+      http:
+        paths: [{ path: ${path}, pathType: Prefix, backend: { service: { name: web, port: { number: 80 } } } }]
+`;
+  const files = { "a.yaml": ingress("one", "/"), "b.yaml": ingress("two", "/b") };
+  const owned = planFor(files);
+  assert.equal(owned.snapshot.routes.length, 1);
+  const [{ problem }] = owned.problems.filter(({ problem }) => problem.reason === "HostNotOwned");
+  assert.match(problem.remedy, /, or start with --host-ownership=shared, as ingress-nginx does$/);
+  const shared = planFor(files, { hostOwnership: "shared" });
+  assert.equal(shared.snapshot.routes.length, 2);
+  assert.deepEqual(shared.problems, []);
+});

@@ -45,6 +45,7 @@ export function planOptions(input: PlanInput = {}): PlanOptions {
     mappings,
     defaultBackend: input.defaultBackend ?? null,
     allowExternalName: input.allowExternalName ?? false,
+    hostOwnership: input.hostOwnership,
     acceptUnsupported: input.acceptUnsupported ?? [],
     allowAcceptUnsupportedAnnotation: input.allowAcceptUnsupportedAnnotation ?? false,
   };
