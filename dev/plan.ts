@@ -14,9 +14,10 @@ import {
   type TranslateOptions,
   Translator,
 } from "../controller/translate/translator.ts";
-import { NGINX_PREFIX } from "../controller/translate/annotations/nginx/table.ts";
+import { BY_NAME, NGINX_PREFIX } from "../controller/translate/annotations/nginx/table.ts";
 import type { ConfigMapName } from "../controller/translate/model/global_settings.ts";
 import { isDnsName } from "../controller/base/names.ts";
+import { nearestName } from "../shared/nearest_name.ts";
 import { formatObject, type ObjectRef, type Problem } from "../shared/problem.ts";
 import type { Snapshot } from "../shared/snapshot/types.ts";
 import { localEndpoints, type SampleEndpoints, type StandIn } from "./local_endpoints.ts";
@@ -119,6 +120,13 @@ function inWordsOfDev(problem: Problem): Problem {
         remedy: `Use another type of Service, or start with ${START_WITH_NETWORK} ` +
           `--allow-external-name (${NPX} in place of deno where it is not installed)`,
       };
+    case "NginxAnnotation": {
+      const meant = meantAnnotation(problem.field);
+      return meant === null ? problem : {
+        ...problem,
+        remedy: `Write ${meant} if you mean that, or remove the annotation`,
+      };
+    }
     case "HostNotOwned":
       return {
         ...problem,
@@ -134,6 +142,13 @@ function inWordsOfDev(problem: Problem): Problem {
     default:
       return problem;
   }
+}
+
+/** The annotation of ingress-nginx whose name is misspelt in a field; null for one that is known. */
+function meantAnnotation(field: string): string | null {
+  const [, name] = field.split(NGINX_PREFIX);
+  const written = name?.slice(0, -'"]'.length) ?? "";
+  return BY_NAME.has(written) ? null : nearestName(written, BY_NAME.keys());
 }
 
 /** Of a host: of an entry of an Ingress, or of a Secret, be it used by several. */

@@ -82,3 +82,17 @@ spec:
   assert.equal(shared.snapshot.routes.length, 2);
   assert.deepEqual(shared.problems, []);
 });
+
+Deno.test("for a misspelt annotation of ingress-nginx the message names the one that is meant", () => {
+  const annotated = (name: string) =>
+    INGRESS.replace(
+      "name: web }",
+      `name: web, annotations: { nginx.ingress.kubernetes.io/${name}: a } }`,
+    );
+  const remedyFor = (name: string) =>
+    planFor({ "a.yaml": annotated(name) }).problems
+      .find(({ problem }) => problem.reason === "NginxAnnotation")?.problem.remedy;
+  assert.match(remedyFor("whitelist-source-ranges")!, /^Write whitelist-source-range if you mean/);
+  assert.equal(remedyFor("entirely-different-name-of-something"), "Remove the annotation");
+  assert.doesNotMatch(remedyFor("enable-cors")!, /if you mean/);
+});
