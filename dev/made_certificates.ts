@@ -16,16 +16,21 @@ const OWN_ID = "made for this machine";
 
 export class MadeCertificates {
   readonly #authority: CertificateAuthority;
+  /** Whether plain HTTP to their hosts is redirected, which in a cluster have none. */
+  readonly #redirects: boolean;
   /** By host pattern. One that stays in use stays as it is: connections are not told to move. */
   #made = new Map<string, Certificate>();
   #own: Certificate | null = null;
 
-  private constructor(authority: CertificateAuthority) {
+  private constructor(authority: CertificateAuthority, redirects: boolean) {
     this.#authority = authority;
+    this.#redirects = redirects;
   }
 
-  static async create(): Promise<MadeCertificates> {
-    return new MadeCertificates(await CertificateAuthority.create("Pingress on this machine"));
+  /** @param redirects Whether plain HTTP to hosts that get one is redirected to HTTPS. */
+  static async create(redirects: boolean): Promise<MadeCertificates> {
+    const authority = await CertificateAuthority.create("Pingress on this machine");
+    return new MadeCertificates(authority, redirects);
   }
 
   /** The authority's certificate in PEM, for clients to trust. */
@@ -53,6 +58,7 @@ export class MadeCertificates {
     return {
       id,
       hosts,
+      ...(this.#redirects || hosts.length === 0 ? {} : { plain: hosts }),
       chain: { kind: "pem", pem: chain },
       key: { kind: "secret", pem: key },
       origin: { kind: "Certificate", namespace: "", name: MADE_HERE, field: "" },

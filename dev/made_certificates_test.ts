@@ -24,7 +24,7 @@ function leafOf({ chain }: Certificate): X509Certificate {
 }
 
 Deno.test("a host without a certificate gets one signed by the local CA", async () => {
-  const made = await MadeCertificates.create();
+  const made = await MadeCertificates.create(false);
   const authority = new X509Certificate(made.authority);
   const snapshot = await made.complete(
     snapshotOf({ "a.yaml": ingress(["app.test", "*.apps.test"]) }),
@@ -40,7 +40,7 @@ Deno.test("a host without a certificate gets one signed by the local CA", async 
 });
 
 Deno.test("a client without SNI gets one for this machine's own names", async () => {
-  const made = await MadeCertificates.create();
+  const made = await MadeCertificates.create(false);
   const snapshot = await made.complete(snapshotOf({ "a.yaml": ingress(["app.test"]) }));
   const own = snapshot.certificates.find(({ id }) => id === snapshot.defaultCertificate);
   assert.ok(own);
@@ -49,7 +49,7 @@ Deno.test("a client without SNI gets one for this machine's own names", async ()
 });
 
 Deno.test("a host with a Secret in its Ingress keeps that certificate", async () => {
-  const made = await MadeCertificates.create();
+  const made = await MadeCertificates.create(false);
   const tls = "  tls: [{hosts: [app.example.com], secretName: example-tls}]\n";
   const snapshot = await made.complete(snapshotOf({
     "a.yaml": ingress(["app.example.com", "b.test"], tls),
@@ -60,7 +60,7 @@ Deno.test("a host with a Secret in its Ingress keeps that certificate", async ()
 });
 
 Deno.test("a change generates certificates for new hosts only", async () => {
-  const made = await MadeCertificates.create();
+  const made = await MadeCertificates.create(false);
   const before = await made.complete(snapshotOf({ "a.yaml": ingress(["a.test"]) }));
   const after = await made.complete(snapshotOf({ "a.yaml": ingress(["b.test", "a.test"]) }));
   assert.equal(certificateFor(after, "a.test"), certificateFor(before, "a.test"));

@@ -44,7 +44,7 @@ if (refusal !== null) fail(refusal);
 
 const log = createLogger({ level: options.logLevel, format: "text" });
 const lifecycle = new Lifecycle();
-const certificates = await MadeCertificates.create();
+const certificates = await MadeCertificates.create(options.sslRedirect);
 const serving = new Serving(options, certificates, log);
 const stopped = new AbortController();
 const watch = await startWatching(options.paths, stopped.signal);

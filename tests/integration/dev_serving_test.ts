@@ -69,6 +69,23 @@ Deno.test("with --ssl-redirect plain HTTP is redirected to HTTPS if there is a c
   });
 });
 
+Deno.test("without --ssl-redirect a host without a Secret stays on plain HTTP, as explain says", async () => {
+  const files = {
+    "a.yaml": manifest("a.example.com").replace(
+      "name: app",
+      'name: app, annotations: { nginx.ingress.kubernetes.io/ssl-redirect: "true" }',
+    ),
+  };
+  await withFolder(files, async (folder) => {
+    await withDev([folder], async ({ http }) => {
+      assert.equal((await get(http, "a.example.com", "/")).status, 200);
+    });
+    await withDev([folder, "--ssl-redirect"], async ({ http }) => {
+      assert.equal((await get(http, "a.example.com", "/")).status, 308);
+    });
+  });
+});
+
 Deno.test("paths are matched as by proxies with --merge-slashes and --refuse-escaped-slashes", async () => {
   const served = async (flags: readonly string[], path: string) => {
     let answer: (number | string | undefined)[] = [];
