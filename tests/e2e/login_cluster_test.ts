@@ -28,7 +28,11 @@ Deno.test("a login by a server with oauth2-proxy's contract protects an applicat
   await using _ = cluster;
   await cluster.explain(async () => {
     const place = await install(cluster);
-    await logInAndOut(browser, place, async (name, run) => {
+    const endAuthServer = async () => {
+      await cluster.kubectl(["scale", "deployment/oauth2-proxy", "--replicas=0"]);
+      await cluster.waitReady("default", "app=oauth2-proxy", 0);
+    };
+    await logInAndOut({ browser, place, endAuthServer }, async (name, run) => {
       let problem: unknown;
       await t.step(name, () => run().catch((error) => Promise.reject(problem = error)));
       if (problem !== undefined) throw problem;

@@ -56,7 +56,7 @@ Deno.test("a login by a server with oauth2-proxy's contract protects an applicat
     `--map=default/identity=127.0.0.1:${identity.port}`,
   );
   const place = { address: "127.0.0.1", port: dev.https, ca: authority.certificate };
-  await logInAndOut(browser, place, async (name, run) => {
+  await logInAndOut({ browser, place, endAuthServer: () => auth.shutdown() }, async (name, run) => {
     if (!await t.step(name, run)) throw new Error(name);
   });
 });

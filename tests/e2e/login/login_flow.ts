@@ -1,6 +1,6 @@
 /**
- * A user logs in, uses the application, and logs out. In: a browser, and where the proxy listens. Out:
- * nothing; throws where something is not as it should be.
+ * A user logs in, uses the application, and logs out; then the authentication server ends. In: a
+ * browser, and where the proxy listens. Out: nothing; throws where something is not as it should be.
  */
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -27,7 +27,17 @@ const SPOOFED = {
 /** A part of it, which a test may name. */
 export type Step = (name: string, run: () => Promise<void>) => Promise<void>;
 
-export async function logInAndOut(browser: string, place: Place, step: Step): Promise<void> {
+export interface LoginSite {
+  readonly browser: string;
+  readonly place: Place;
+  /** Ends the authentication server. */
+  readonly endAuthServer: () => Promise<void>;
+}
+
+export async function logInAndOut(
+  { browser, place, endAuthServer }: LoginSite,
+  step: Step,
+): Promise<void> {
   const folder = await Deno.makeTempDir();
   const authority = join(folder, "ca.pem");
   await Deno.writeTextFile(authority, place.ca);
@@ -42,7 +52,14 @@ export async function logInAndOut(browser: string, place: Place, step: Step): Pr
     await step("a session of more than 4 KiB comes back whole", () => useCookies(page, place));
     await step("the application gets the user's name from nobody else", () => spoof(page, place));
     await step("a WebSocket of the page works", () => useSocket(page));
+    // Of a session that a server without a memory would still accept.
+    const cookie = cookieOf(...await sessionCookies(page));
     await step("a logout ends the session", () => logOut(page, place));
+    await step("without the server, a session is refused with 500", async () => {
+      assert.equal((await get(place, "/headers", { cookie })).status, 200);
+      await endAuthServer();
+      await withoutServer(place, cookie);
+    });
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
@@ -153,6 +170,14 @@ async function logOut(page: BrowserPage, place: Place): Promise<void> {
   const cookie = cookies.map(({ name, value }) => `${name}=${value}`).join("; ");
   assert.equal((await get(place, PATH, { cookie })).status, 302);
   assert.equal(await handshake(place, "/live/socket", { cookie }), 401);
+}
+
+async function withoutServer(place: Place, cookie: string): Promise<void> {
+  for (const path of ["/headers", "/live/headers"]) {
+    // Also while the proxy does not know yet that it has ended.
+    assert.equal((await get(place, path, { cookie })).status, 500);
+  }
+  assert.equal(await handshake(place, "/live/socket", { cookie }), 500);
 }
 
 /** Sorted by name. */
