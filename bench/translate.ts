@@ -29,8 +29,14 @@ const OPTIONS: TranslateOptions = {
 };
 const ROUNDS = 20;
 
-/** Distinct sets of values of annotations; 0 for none. */
-const ANNOTATED_SETS = [0, 20, 10_000];
+/** Distinct sets of values of annotations, and whether paths are rewritten; 0 for none. */
+const POPULATIONS: readonly { readonly sets: number; readonly rewrites: boolean }[] = [
+  { sets: 0, rewrites: false },
+  { sets: 20, rewrites: false },
+  { sets: 10_000, rewrites: false },
+  { sets: 20, rewrites: true },
+  { sets: 10_000, rewrites: true },
+];
 
 const ANNOTATED_ROUNDS = 9;
 
@@ -89,9 +95,16 @@ measureAnnotations(resources);
 
 /** Prints a line for each number of distinct sets of values; rounds alternate. */
 function measureAnnotations(resources: Resources): void {
-  const cases = ANNOTATED_SETS.map((sets) => ({
-    sets,
-    resources: { ...resources, ingresses: annotated(resources.ingresses, sets) },
+  const cases = POPULATIONS.map(({ sets, rewrites }) => ({
+    name: sets === 0
+      ? "no annotations"
+      : `${sets} distinct sets of values${rewrites ? ", rewritten" : ""}`,
+    resources: {
+      ...resources,
+      ingresses: rewrites
+        ? rewritten(resources.ingresses, sets)
+        : annotated(resources.ingresses, sets),
+    },
     millis: [] as number[],
   }));
   for (let round = 0; round < ANNOTATED_ROUNDS; round++) {
@@ -102,11 +115,10 @@ function measureAnnotations(resources: Resources): void {
     }
   }
   const [plain] = cases.map(({ millis }) => median(millis));
-  for (const { sets, millis } of cases) {
-    const name = sets === 0 ? "no annotations" : `${sets} distinct sets of values`;
+  for (const { name, millis } of cases) {
     const ratio = median(cases[0].millis.map((each, i) => millis[i] / each));
     console.log(
-      `${name.padEnd(30)} translate ${show(median(millis))}, ${ratio.toFixed(2)} of ${show(plain)}`,
+      `${name.padEnd(42)} translate ${show(median(millis))}, ${ratio.toFixed(2)} of ${show(plain)}`,
     );
   }
 }
@@ -128,6 +140,32 @@ function annotated(ingresses: readonly Ingress[], sets: number): Ingress[] {
       "nginx.ingress.kubernetes.io/upstream-vhost": `host-${set}.internal`,
     };
     return { ...ingress, metadata: { ...ingress.metadata, annotations } };
+  });
+}
+
+/** With `use-regex` and `rewrite-target` in place of two others, and for each Ingress another path. */
+function rewritten(ingresses: readonly Ingress[], sets: number): Ingress[] {
+  return annotated(ingresses, sets).map((ingress, i) => {
+    const {
+      "nginx.ingress.kubernetes.io/proxy-next-upstream": _,
+      "nginx.ingress.kubernetes.io/proxy-next-upstream-tries": __,
+      ...annotations
+    } = ingress.metadata?.annotations ?? {};
+    const [rule] = ingress.spec?.rules ?? [];
+    const [entry] = rule.http?.paths ?? [];
+    const path = { ...entry, path: `/api-${i}(/|$)(.*)`, pathType: "ImplementationSpecific" };
+    return {
+      ...ingress,
+      metadata: {
+        ...ingress.metadata,
+        annotations: {
+          ...annotations,
+          "nginx.ingress.kubernetes.io/use-regex": "true",
+          "nginx.ingress.kubernetes.io/rewrite-target": `/v${i % sets}/$2`,
+        },
+      },
+      spec: { ...ingress.spec, rules: [{ ...rule, http: { paths: [path] } }] },
+    };
   });
 }
 

@@ -22,7 +22,7 @@ export function writtenOut(pattern: string): number {
   for (let at = 0; at < pattern.length;) {
     const char = pattern[at];
     REPETITION.lastIndex = at;
-    const times = REPETITION.exec(pattern);
+    const times = char === "{" ? REPETITION.exec(pattern) : null;
     if (times !== null) {
       sizes[sizes.length - 1] += atom * (Number(times[1]) - 1);
       at = REPETITION.lastIndex;

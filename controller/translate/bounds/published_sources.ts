@@ -14,7 +14,7 @@ import { ANY_HOST } from "../model/host.ts";
 import { type Identity, keyOf } from "../../base/identity.ts";
 import { isSamePart } from "../../../shared/snapshot/equality.ts";
 import { isSameList } from "../../base/memo.ts";
-import { HostPlaces, RegexPlaces, routeId, RoutePlace, WHOLE_HOST } from "../model/route_place.ts";
+import { HostPlaces, routeId, RoutePlace, WHOLE_HOST } from "../model/route_place.ts";
 import {
   isAcmeLocation,
   NO_SETTINGS,
@@ -164,7 +164,7 @@ export class PublishedModels {
       regex: rules.some(({ paths }) => paths.some(({ rewrite }) => rewrite !== null))
         ? { usesRegex: false, target: null }
         : null,
-      regexPlaces: new RegexPlaces(),
+      regexPlaces: ingress.regexPlaces.renewed(),
       hostPlaces: new HostPlaces(ingress.profile),
       status: new LastStatus(),
     };

@@ -26,6 +26,7 @@ import {
   refuseAuthenticator,
   reportExternal,
 } from "../annotations/nginx/external.ts";
+import { regexLocation } from "../annotations/nginx/location.ts";
 import { NginxAnnotations } from "../annotations/nginx/nginx_annotations.ts";
 import { readAllRefusals } from "../annotations/nginx/global_refusals.ts";
 import { isCanary, readProtocolWish } from "../annotations/nginx/refusals.ts";
@@ -67,7 +68,7 @@ export function readIngress(
     ...value,
     ...{ identity, profile, problems },
     hostPlaces: new HostPlaces(profile),
-    regexPlaces: new RegexPlaces(),
+    regexPlaces: new RegexPlaces((path) => regexLocation(path, profile, pool.texts)),
     status: new LastStatus(),
   };
 }

@@ -151,7 +151,7 @@ function readRewrite(
   { rewrite, regex, pool, profile }: PathReader,
 ): PathRewrite | null {
   if (rewrite === null || regex?.target === path) return null;
-  const reading = rewriteOf(rewrite, path, profile);
+  const reading = rewriteOf(rewrite, path, profile, pool.texts);
   return reading.ok
     ? { settings: pool.withRewrite(settings, reading.filter), fault: null }
     : { settings, fault: reading.reason };

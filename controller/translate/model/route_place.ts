@@ -89,24 +89,30 @@ export class HostPlaces {
   }
 }
 
+/** The match for a path that is a regular expression, and what is wrong with it. */
+type Locate = (path: string) => { readonly match: PathMatch; readonly fault: string | null };
+
 /** Places that an Ingress has where its paths are regular expressions. */
 export class RegexPlaces {
+  readonly #locate: Locate;
   /** By field, host and path. */
   #places: Map<string, RegexPlace> | null = null;
 
-  /** @param locate The match for a path, and what is wrong with it. */
-  of(
-    host: string,
-    path: string,
-    field: string,
-    owner: Identity,
-    locate: (path: string) => { readonly match: PathMatch; readonly fault: string | null },
-  ): RegexPlace {
+  constructor(locate: Locate) {
+    this.#locate = locate;
+  }
+
+  /** Without those of before. */
+  renewed(): RegexPlaces {
+    return new RegexPlaces(this.#locate);
+  }
+
+  of(host: string, path: string, field: string, owner: Identity): RegexPlace {
     const key = `${field} ${host} ${path}`;
     this.#places ??= new Map();
     let known = this.#places.get(key);
     if (known === undefined) {
-      const { match, fault } = locate(path);
+      const { match, fault } = this.#locate(path);
       known = { place: new RoutePlace(host, match, owner, field), fault };
       this.#places.set(key, known);
     }

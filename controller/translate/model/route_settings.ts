@@ -82,12 +82,9 @@ function made(
   policy: PolicySpec | null,
   policyText: string,
 ): RouteSettings {
-  const sizes = new Map<string, number>();
-  let filterSet: FilterSet | null = null;
-  if (filters.length > 0) {
-    filterSet = { id: idOfText(filtersText), filters };
-    sizes.set(filterSet.id, `{"id":"${filterSet.id}","filters":}`.length + filtersText.length);
-  }
+  const { filterSet, sizes } = filters.length === 0
+    ? { filterSet: null, sizes: new Map<string, number>() }
+    : filterSetOf(filters, filtersText);
   if (policy === null) return { filterSet, policy, sizes };
   const id = idOfText(policyText);
   // The text of the policy has the braces.
@@ -97,14 +94,27 @@ function made(
 
 /** The same with this rewrite in place of another; null for none. */
 export function withRewrite(
-  { filterSet, policy }: RouteSettings,
+  { filterSet, policy, sizes }: RouteSettings,
   rewrite: FilterSpec | null,
 ): RouteSettings {
   const others = filterSet?.filters.filter(({ kind }) => kind !== "rewrite") ?? [];
   const filters = rewrite === null ? others : [...others, rewrite];
   const isSame = filters.length === (filterSet?.filters.length ?? 0) && rewrite === null;
   if (isSame) return { filterSet, policy };
-  return { filterSet: filters.length === 0 ? null : { id: idOf(filters), filters }, policy };
+  if (filters.length === 0) return { filterSet: null, policy };
+  const made = filterSetOf(filters, JSON.stringify(filters));
+  if (policy === null) return { ...made, policy };
+  const size = sizes?.get(policy.id);
+  return size === undefined
+    ? { filterSet: made.filterSet, policy }
+    : { filterSet: made.filterSet, policy, sizes: made.sizes.set(policy.id, size) };
+}
+
+/** With its size. */
+function filterSetOf(filters: readonly FilterSpec[], text: string) {
+  const filterSet: FilterSet = { id: idOfText(text), filters };
+  const size = `{"id":"${filterSet.id}","filters":}`.length + text.length;
+  return { filterSet, sizes: new Map([[filterSet.id, size]]) };
 }
 
 /** Readers write the fields of one kind in one order, so the same content has the same text. */

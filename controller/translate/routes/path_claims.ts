@@ -5,7 +5,6 @@
 import type { PathMatch } from "../../../shared/snapshot/types.ts";
 import { showElder } from "../../base/identity.ts";
 import type { ProblemList } from "../../base/problems.ts";
-import { regexLocation } from "../annotations/nginx/location.ts";
 import { ANY_HOST } from "../model/host.ts";
 import type { BackendRef } from "../model/backend_ref.ts";
 import type { PathModel, Source } from "../model/source.ts";
@@ -52,7 +51,6 @@ function claimRegex(
     text,
     field,
     ingress.identity,
-    (path) => regexLocation(path, ingress.profile),
   );
   // An older Exact path, which is no longer one, takes what is below it too.
   const other = claims.holderOf(place) ?? claims.find(host, { type: "Regex", value: written });

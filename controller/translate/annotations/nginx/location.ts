@@ -3,9 +3,10 @@
  * the requests that `location ~* "^PATH"` takes, and what is wrong with a path that cannot be matched.
  */
 import type { PathMatch } from "../../../../shared/snapshot/types.ts";
+import type { TextMemo } from "../../../base/text_memo.ts";
 import type { Profile } from "../../model/profile.ts";
 import { inProfile } from "../../model/route_place.ts";
-import { readPcre } from "./pcre_pattern.ts";
+import { PCRE, readPcre } from "./pcre_pattern.ts";
 
 export interface Location {
   readonly match: PathMatch;
@@ -13,9 +14,12 @@ export interface Location {
   readonly fault: string | null;
 }
 
-/** @param profile Whether it is compared with decoded paths, as there. */
-export function regexLocation(path: string, profile: Profile): Location {
-  const reading = readPcre(path, profile);
+/**
+ * @param profile Whether it is compared with decoded paths, as there.
+ * @param memo Of expressions that were read before.
+ */
+export function regexLocation(path: string, profile: Profile, memo?: TextMemo): Location {
+  const reading = memo === undefined ? readPcre(path, profile) : memo.of(PCRE[profile], path);
   return reading.ok
     ? { match: matchOf(reading.pattern.location, path, profile), fault: null }
     : { match: matchOf(broader(path), path, profile), fault: reading.reason };

@@ -31,6 +31,14 @@ export interface PcrePattern {
 /** More than it, the linear engine refuses. */
 const MAX_REPETITION = 16;
 
+/** For a `TextMemo`: `readPcre` in each profile. */
+export const PCRE: Readonly<
+  Record<Profile, { readonly read: (text: string) => PatternReading }>
+> = {
+  pingress: { read: (text) => readPcre(text, "pingress") },
+  nginx: { read: (text) => readPcre(text, "nginx") },
+};
+
 /** Reads an expression whose case does not matter. */
 export function readPcre(text: string, profile: Profile): PatternReading {
   if (text.length > MAX_PATTERN) return refused(`has more than ${MAX_PATTERN} characters`);
@@ -51,14 +59,14 @@ export function readPcre(text: string, profile: Profile): PatternReading {
   } catch {
     return refused("cannot be read as one that both PCRE and JavaScript have");
   }
-  const search = new Writer({ capturing: true, isDecoded });
-  const groupless = new Writer({ capturing: false, isDecoded });
+  const writer = new Writer({ isDecoded });
   try {
+    const written = tree.alternatives.map((each) => writer.alternative(each));
     const pattern = {
-      location: locationOf(tree.alternatives, groupless),
-      search: search.alternatives(tree.alternatives),
-      groups: search.groups,
-      unsure: search.unsure,
+      location: withoutGroups(locationOf(tree.alternatives, written)),
+      search: withGroups(written.join("|")),
+      groups: writer.groups,
+      unsure: writer.unsure,
     };
     const size = Math.max(writtenOut(pattern.location), writtenOut(pattern.search));
     return size > MAX_PATTERN
@@ -89,8 +97,8 @@ export function readHeaderPattern(
   try {
     const tree = new RegExpParser({ ecmaVersion: 2022 })
       .parsePattern(text, 0, text.length, { unicode: false });
-    const writer = new Writer({ capturing: false, isDecoded: true, ignoreCase });
-    const pattern = writer.alternatives(tree.alternatives);
+    const writer = new Writer({ isDecoded: true, ignoreCase });
+    const pattern = withoutGroups(writer.alternatives(tree.alternatives));
     return writtenOut(pattern) > MAX_PATTERN ? null : pattern;
   } catch {
     return null;
@@ -114,14 +122,16 @@ class Unsupported extends Error {}
  * nginx searches for `^` and the expression, so that what follows the first `|` may begin anywhere in the
  * path; and it takes every path that goes on behind it.
  */
-function locationOf(alternatives: readonly AST.Alternative[], writer: Writer): string {
-  return alternatives.map((alternative, i) => {
-    const { elements } = alternative;
+function locationOf(
+  alternatives: readonly AST.Alternative[],
+  written: readonly string[],
+): string {
+  return alternatives.map(({ elements }, i) => {
     const first = elements.at(0);
     const last = elements.at(-1);
     const isAnchored = i === 0 || (first?.type === "Assertion" && first.kind === "start");
     const isClosed = last !== undefined && takesRest(last);
-    return (isAnchored ? "" : ".*") + writer.alternative(alternative) + (isClosed ? "" : ".*");
+    return (isAnchored ? "" : ".*") + written[i] + (isClosed ? "" : ".*");
   }).join("|");
 }
 
@@ -137,15 +147,24 @@ function takesRest(element: AST.Element): boolean {
 }
 
 interface WriterOptions {
-  /** Whether groups keep what they match. */
-  readonly capturing: boolean;
   /** Whether texts are decoded paths, or no paths. */
   readonly isDecoded: boolean;
   readonly ignoreCase?: boolean;
 }
 
+/** Where a group begins in what `Writer` writes; expressions have no such character. */
+const GROUP = "\x01";
+
+function withGroups(written: string): string {
+  return written.replaceAll(GROUP, "(");
+}
+
+/** What its groups match is not kept. */
+function withoutGroups(written: string): string {
+  return written.replaceAll(GROUP, "(?:");
+}
+
 class Writer {
-  readonly #capturing: boolean;
   readonly #isDecoded: boolean;
   readonly #ignoreCase: boolean;
   readonly unsure = new Set<number>();
@@ -153,8 +172,7 @@ class Writer {
   /** How many repetitions are around what is written. */
   #repeated = 0;
 
-  constructor({ capturing, isDecoded, ignoreCase = true }: WriterOptions) {
-    this.#capturing = capturing;
+  constructor({ isDecoded, ignoreCase = true }: WriterOptions) {
     this.#isDecoded = isDecoded;
     this.#ignoreCase = ignoreCase;
   }
@@ -192,10 +210,10 @@ class Writer {
   #literal(character: AST.Character): string {
     const char = charOf(character);
     if (!this.#isDecoded && ESCAPED.includes(char)) return encodeURIComponent(char);
+    const other = this.#ignoreCase ? otherCase(char) : null;
+    if (other === null) return quoted(char);
     // The small one first, so that one expression has one form.
-    return !this.#ignoreCase || otherCase(char) === null
-      ? quoted(char)
-      : `[${char.toLowerCase()}${char.toUpperCase()}]`;
+    return char > other ? `[${char}${other}]` : `[${other}${char}]`;
   }
 
   #characterClass({ elements, negate, raw }: AST.CharacterClass): string {
@@ -228,7 +246,7 @@ class Writer {
   #group({ alternatives }: AST.CapturingGroup): string {
     const number = ++this.groups;
     if (this.#repeated > 0) this.unsure.add(number);
-    return `(${this.#capturing ? "" : "?:"}${this.alternatives(alternatives)})`;
+    return `${GROUP}${this.alternatives(alternatives)})`;
   }
 
   #quantifier({ element, min, max, greedy }: AST.Quantifier): string {
@@ -258,6 +276,8 @@ const ESCAPED = " #?";
 
 /** In JavaScript `\A` is A, and `{` alone is itself. */
 function charOf({ raw, value }: AST.Character): string {
+  // Most are letters.
+  if (raw.length === 1 && isLetter(value)) return raw;
   if (raw === "{" || raw === "}" || (/^\\\w/.test(raw) && !/^\\(?:x[\da-f]{2}|_)$/i.test(raw))) {
     throw new Unsupported(`has ${shown(raw)} in it`);
   }
@@ -272,8 +292,17 @@ function charOf({ raw, value }: AST.Character): string {
 }
 
 function otherCase(char: string): string | null {
-  if (/[a-z]/.test(char)) return char.toUpperCase();
-  return /[A-Z]/.test(char) ? char.toLowerCase() : null;
+  const code = char.charCodeAt(0);
+  return isLetter(code) ? String.fromCharCode(code ^ CASE) : null;
+}
+
+/** The bit by which letters of ASCII differ in case. */
+const CASE = 0x20;
+
+/** Of ASCII. */
+function isLetter(code: number): boolean {
+  const small = code | CASE;
+  return small >= 0x61 && small <= 0x7a;
 }
 
 function quoted(char: string): string {

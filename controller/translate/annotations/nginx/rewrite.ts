@@ -4,10 +4,11 @@
  * that is rewritten, the filter that does it.
  */
 import type { FilterSpec } from "../../../../shared/snapshot/types.ts";
+import type { TextMemo } from "../../../base/text_memo.ts";
 import type { RegexWish, WrittenPath } from "../../model/source.ts";
 import type { Profile } from "../../model/profile.ts";
 import type { NginxAnnotations } from "./nginx_annotations.ts";
-import { readPcre } from "./pcre_pattern.ts";
+import { PCRE, readPcre } from "./pcre_pattern.ts";
 import { PATHS } from "./rows/paths.ts";
 import { groupsOf, type RewritePart, type RewriteTarget } from "./rows/rewrite_target.ts";
 
@@ -44,11 +45,21 @@ export function isRegex({ path }: WrittenPath, regex: RegexWish | null): boolean
   return regex !== null && (regex.usesRegex || (regex.target !== null && regex.target !== path));
 }
 
-/** The rewrite of requests for one path, which is a regular expression. */
-export function rewriteOf(wish: RewriteWish, path: string, profile: Profile): RewriteReading {
+/**
+ * The rewrite of requests for one path, which is a regular expression.
+ * @param memo Of expressions that were read before.
+ */
+export function rewriteOf(
+  wish: RewriteWish,
+  path: string,
+  profile: Profile,
+  memo?: TextMemo,
+): RewriteReading {
   const { target, forwardedPrefix } = wish;
   const { redirects, dropsQuery, path: parts, query } = target;
-  const groups = target.groups.union(groupsOf(forwardedPrefix ?? []));
+  const groups = forwardedPrefix === null
+    ? target.groups
+    : target.groups.union(groupsOf(forwardedPrefix));
   const filter = {
     kind: "rewrite" as const,
     path: parts,
@@ -59,7 +70,7 @@ export function rewriteOf(wish: RewriteWish, path: string, profile: Profile): Re
     ...(profile === "nginx" ? { decoded: true as const } : {}),
   };
   if (groups.size === 0) return { ok: true, filter };
-  const reading = readPcre(path, profile);
+  const reading = memo === undefined ? readPcre(path, profile) : memo.of(PCRE[profile], path);
   if (!reading.ok) return reading;
   const { search, unsure } = reading.pattern;
   const repeated = [...groups].find((group) => unsure.has(group));
