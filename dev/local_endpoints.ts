@@ -19,10 +19,11 @@ import type {
   ServicePort,
   SliceEndpoint,
 } from "../controller/kube/resources.ts";
-import { readAuthenticator } from "../controller/translate/annotations/nginx/external.ts";
+import { serviceOfAuthUrl } from "../controller/translate/annotations/nginx/external.ts";
 import { NginxAnnotations } from "../controller/translate/annotations/nginx/nginx_annotations.ts";
 import { FIRST_PORT } from "../controller/translate/model/backend_ref.ts";
 import { RESPONSES } from "../controller/translate/annotations/nginx/rows/responses.ts";
+import type { ConfigMapName } from "../controller/translate/model/global_settings.ts";
 import type { DefaultBackend } from "../controller/translate/translator.ts";
 import type { ObjectRef, Problem } from "../shared/problem.ts";
 import type { Endpoint } from "../shared/snapshot/types.ts";
@@ -63,6 +64,10 @@ export interface LocalEndpointOptions {
   readonly samples: SampleEndpoints;
   /** A Service that is named by more than the Ingresses. */
   readonly defaultBackend: DefaultBackend | null;
+  /** Of ingress-nginx; missing or null for none. */
+  readonly configMap?: ConfigMapName | null;
+  /** Whether samples may stand for who authenticates: nothing is served. */
+  readonly samplesAuthenticate?: true;
 }
 
 /**
@@ -296,7 +301,7 @@ type NamedServices = ReadonlyMap<string, ReadonlySet<number | string>>;
 /** Well-formed backends only. */
 function namedServices(
   resources: Resources,
-  { defaultBackend, mappings }: LocalEndpointOptions,
+  { defaultBackend, mappings, configMap = null, samplesAuthenticate }: LocalEndpointOptions,
 ): NamedServices {
   const named = new Map<string, Set<number | string>>();
   const add = (namespace: string, name: string, port: number | string) => {
@@ -327,14 +332,29 @@ function namedServices(
     ...mappings.map(({ namespace, name }) => `${namespace}/${name}`),
     ...resources.services.filter((service) => annotated(service) !== undefined).map(keyOf),
   ]);
-  for (const { metadata, spec } of resources.ingresses) {
-    const annotations = new NginxAnnotations(metadata?.annotations, spec);
-    const asked = readAuthenticator(annotations, metadata?.namespace ?? "default")?.backend;
+  for (const { namespace, name, port } of authenticatorsOf(resources, configMap)) {
     // A sample backend would admit everybody.
-    if (asked === undefined || !placed.has(`${asked.namespace}/${asked.name}`)) continue;
-    add(asked.namespace, asked.name, asked.port);
+    const isPlaced = placed.has(`${namespace}/${name}`);
+    if (isPlaced || samplesAuthenticate === true) add(namespace, name, port);
   }
   return named;
+}
+
+/** The Services that authenticate requests, as far as URLs name them without variables. */
+export function authenticatorsOf(
+  { ingresses, configMaps }: Pick<Resources, "ingresses" | "configMaps">,
+  configMap: ConfigMapName | null,
+): readonly { readonly namespace: string; readonly name: string; readonly port: number }[] {
+  const own = ingresses.map(({ metadata, spec }) =>
+    new NginxAnnotations(metadata?.annotations, spec).textOf("auth-url")
+  );
+  const ofAll = configMaps?.find(({ metadata }) =>
+    configMap !== null && metadata?.namespace === configMap.namespace &&
+    metadata?.name === configMap.name
+  )?.data?.["global-auth-url"];
+  return [...own, ofAll].flatMap((text) =>
+    typeof text === "string" ? serviceOfAuthUrl(text.trim()) ?? [] : []
+  );
 }
 
 function annotated({ metadata }: Service): unknown {

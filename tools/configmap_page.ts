@@ -52,6 +52,7 @@ export function configmapPage(): string {
     "uninstalled, its last published settings stay in effect, with the same error. To drop them, start the",
     "controller without `--configmap`.",
     "",
+    ...GLOBAL_AUTHENTICATION,
     "## Keys",
     "",
     "- *honoured* or *differs*: it has its effect, but for the difference that the table names.",
@@ -76,6 +77,39 @@ export function configmapPage(): string {
     ]),
   ].join("\n");
 }
+
+const GLOBAL_AUTHENTICATION = [
+  "## Global authentication",
+  "",
+  "`global-auth-url` and the keys that add to it authenticate the requests of all Ingresses of the profile",
+  "[as the annotations without `global-` do](annotations.md#how-requests-are-authenticated). An Ingress with",
+  "`auth-url` has nothing of these keys. One without has all of them, and nothing of its own annotations",
+  'beside `auth-url`; `enable-global-auth: "false"` exempts it, and so does `satisfy: any` for clients that',
+  "another check admits. The Ingress of the authentication server needs that annotation: a route of the URL",
+  "that requires external authentication itself makes all requests fail with 500.",
+  "",
+  "The host of the URL decides who is asked:",
+  "",
+  "- `NAME.NAMESPACE.svc`, also with `.cluster.local`: the endpoints of this Service, of any namespace.",
+  "  Without the Service the paths return 503, with one error for the ConfigMap.",
+  "- `$host`, `$http_host` and names with them: the route of this host, inside the proxy. The route must be",
+  "  of the very host of the request, or forward to the namespace of the Ingress.",
+  "- Any other name, or an address: who has it in the DNS. `--allow-external-name` is not needed, as the",
+  "  operator names it. The certificate of an `https` URL is verified.",
+  "",
+  "Such a name is dialled also where an Ingress has it as a host: otherwise, who claims the host would admit",
+  "the clients of everybody. Proxies refuse requests of their own that come back, so that requests get 500",
+  "if the name leads to the proxies; the ConfigMap has a warning. Write the Service in place of the",
+  "host. Or, with `--host-ownership=namespace`, [assign the host](tenants.md) to its namespace by the",
+  "annotation `pingress.io/hosts` of the Namespace: its routes get the subrequests then, inside the proxy.",
+  "",
+  "Paths of Ingresses that begin with a text of `no-auth-locations`, as they are written, need no login,",
+  "neither of `global-auth-url` nor of `auth-url` and `auth-type`; networks are checked. It is",
+  "`/.well-known/acme-challenge` by default, also without `--configmap`, so that cert-manager's challenges",
+  "are answered. A value of your own replaces this; an empty one exempts nothing. A request needs no login",
+  "if its route is of such a path: `/public/../admin` and `/public%2f..%2fadmin` are not below `/public`.",
+  "",
+];
 
 function rowOf(name: string, row: ConfigKey): string {
   const cells = [`\`${name}\``, sentence(row.does), row.value.what, verdictOf(row)];

@@ -1,5 +1,6 @@
 /**
- * Services that Ingresses name and no file has. In: the objects of a folder. Out: a Service for each,
+ * Services that Ingresses name and no file has. In: the objects of a folder, and the Services that
+ * authenticate requests. Out: a Service for each,
  * with the ports that are named, so that the translation judges the Ingresses alone: without the
  * Service, ingress-nginx answers 503 as well.
  */
@@ -12,7 +13,10 @@ export interface AssumedServices {
   readonly names: readonly string[];
 }
 
-export function assumedServices(resources: Resources): AssumedServices {
+export function assumedServices(
+  resources: Resources,
+  authenticators: readonly { namespace: string; name: string; port: number }[] = [],
+): AssumedServices {
   const there = new Set(
     resources.services.map(({ metadata }) => `${metadata?.namespace}/${metadata?.name}`),
   );
@@ -33,6 +37,12 @@ export function assumedServices(resources: Resources): AssumedServices {
       // Which number it has decides nothing.
       else if (named !== null) own.set(named, { name: named, port: 60_000 + own.size });
     }
+  }
+  for (const { namespace, name, port } of authenticators) {
+    const key = `${namespace}/${name}`;
+    if (there.has(key)) continue;
+    const own = ports.get(key) ?? new Map();
+    ports.set(key, own.set(`${port}`, { name: `p${port}`, port }));
   }
   const services = [...ports].filter(([, own]) => own.size > 0).map(([key, own]): Service => {
     const [namespace, name] = key.split("/");

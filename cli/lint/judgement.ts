@@ -14,7 +14,7 @@ import {
   type IngressStatus,
   Translator,
 } from "../../controller/translate/translator.ts";
-import { localEndpoints } from "../../dev/local_endpoints.ts";
+import { authenticatorsOf, localEndpoints } from "../../dev/local_endpoints.ts";
 import type { LocatedObject } from "./cluster_findings.ts";
 import { refOf } from "../../dev/plan.ts";
 import { formatObject, type Problem } from "../../shared/problem.ts";
@@ -52,14 +52,20 @@ export function judge(
   options: LintOptions,
   clock: Clock,
 ): Judgement {
-  const assumed = assumedServices(resources);
+  const configMaps = configMap === null ? null : [named(configMap)];
+  const assumed = assumedServices(
+    resources,
+    authenticatorsOf({ ...resources, configMaps }, CONFIG_MAP),
+  );
   const local = localEndpoints(
+    { ...resources, services: [...resources.services, ...assumed.services], configMaps },
     {
-      ...resources,
-      services: [...resources.services, ...assumed.services],
-      configMaps: configMap === null ? null : [named(configMap)],
+      mappings: [],
+      samples: () => ENDPOINTS,
+      defaultBackend: null,
+      configMap: CONFIG_MAP,
+      samplesAuthenticate: true,
     },
-    { mappings: [], samples: () => ENDPOINTS, defaultBackend: null },
   );
   const nginxClasses = [...options.nginxClasses, ...classesWithProfile(resources)];
   const { problems, statuses } = new Translator().translate(local.resources, null, {

@@ -14,6 +14,7 @@ import {
 } from "../../shared/snapshot/types.ts";
 import type { Resources } from "../kube/resources.ts";
 import type { ConfigMapOptions } from "./config_map/global_settings.ts";
+import { reportGlobalAuth } from "./config_map/global_auth.ts";
 import { BackendResolver } from "./backends/backend.ts";
 import { CertificateSources } from "./certificates/certificate_source.ts";
 import type { RefusalOptions } from "./routes/closures.ts";
@@ -131,10 +132,12 @@ export class Translator {
   ): Translation {
     const memory = this.#memory;
     const problems = new ProblemList();
+    const namespaces = memory.namespaces.read(resources.namespaces);
     const globals = memory.globals.read(
       resources.configMaps ?? null,
       published?.globalConfig ?? null,
       options,
+      options.hostOwnership === "namespace" ? namespaces.assigned : undefined,
     );
     problems.addAll(globals.problems);
     const own = memory.ownIngresses.of(
@@ -145,7 +148,6 @@ export class Translator {
       problems,
     );
     problems.addAll(memory.tooLarge.read(resources));
-    const namespaces = memory.namespaces.read(resources.namespaces);
     const clusterBounds = options.clusterBounds ?? DEFAULT_CLUSTER_BOUNDS;
     const admitted = memory.clusterBounds.admit(
       memory.namespaceBounds.admit(
@@ -195,6 +197,8 @@ export class Translator {
       { processBackend: options.defaultBackend, refusals: options, ownership },
       problems,
     );
+    const configMap = options.configMap ?? null;
+    reportGlobalAuth(globals.settings, configMap, ingresses, backends, problems);
     const { maxRsaBits } = options;
     const sources = new CertificateSources(secrets, now, problems, published, maxRsaBits);
     const tls = memory.certificates.assign(ingresses, sources, published, ownership, problems);

@@ -55,7 +55,7 @@ export function lintOutputs(): readonly (readonly [file: URL, text: string])[] {
   const plain = lintTexts(files);
   const accepted = lintTexts(
     files,
-    { acceptUnsupported: ["limit-rps", "global-auth-url"] },
+    { acceptUnsupported: ["limit-rps", "enable-modsecurity"] },
     "ingress-nginx/ingress-nginx-controller",
   );
   return [

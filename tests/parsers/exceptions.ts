@@ -21,7 +21,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
         "instead",
       ],
       "controller/translate/annotations/nginx/rows/value.ts": ["listOf", "text"],
-      "controller/translate/config_map/key.ts": ["defaultOf", "guard", "plain"],
+      "controller/translate/config_map/key.ts": ["defaultOf", "globalAuth", "guard", "plain"],
     },
   },
   {
@@ -401,7 +401,11 @@ export const EXCEPTIONS: readonly Exceptions[] = [
   {
     reason: "Takes the same time for every value, or finds it in a map.",
     functions: {
-      "controller/translate/model/route_settings.ts": ["isAcmeLocation", "settingsOfPath"],
+      "controller/translate/model/route_settings.ts": [
+        "isAcmeLocation",
+        "needsNoLogin",
+        "settingsOfPath",
+      ],
       "proxy/http/https_location.ts": ["isAcmeChallenge"],
       "controller/base/json.ts": ["describe"],
       "shared/path/decoded_path.ts": ["escapeOf"],

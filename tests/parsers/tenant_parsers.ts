@@ -50,11 +50,14 @@ import {
 } from "../../controller/translate/annotations/nginx/refusals.ts";
 import { readAccess } from "../../controller/translate/annotations/nginx/access.ts";
 import {
+  hostOfAuthUrl,
   readAuthenticator,
   readExternal,
   refuseAuthenticator,
+  serviceOfAuthUrl,
 } from "../../controller/translate/annotations/nginx/external.ts";
-import { MAX_URL } from "../../controller/translate/annotations/nginx/rows/auth_url.ts";
+import { NO_GLOBALS } from "../../controller/translate/model/global_settings.ts";
+import { MAX_URL, placeOf } from "../../controller/translate/annotations/nginx/rows/auth_url.ts";
 import { parseTemplate } from "../../controller/translate/annotations/nginx/rows/template.ts";
 import { BY_NAME, NGINX_PREFIX, ROWS } from "../../controller/translate/annotations/nginx/table.ts";
 import { type Parser, textParser } from "./parser.ts";
@@ -333,8 +336,11 @@ export const TENANT_PARSERS: readonly Parser[] = [
     name: "external authentication of ingress-nginx",
     functions: [
       "controller/translate/annotations/nginx/access.ts readAccess",
-      ...["readAuthenticator", "readExternal", "refuseAuthenticator"]
-        .map((name) => `controller/translate/annotations/nginx/external.ts ${name}`),
+      ...[
+        ...["hostOfAuthUrl", "readAuthenticator", "readExternal", "refuseAuthenticator"],
+        "serviceOfAuthUrl",
+      ].map((name) => `controller/translate/annotations/nginx/external.ts ${name}`),
+      "controller/translate/annotations/nginx/rows/auth_url.ts placeOf",
     ],
     bytes: MAX_URL,
     frames: [
@@ -352,9 +358,12 @@ export const TENANT_PARSERS: readonly Parser[] = [
       return () => {
         // Each has a memo of its own, which would answer for short texts.
         const read = new NginxAnnotations(annotations, SPEC);
-        readAccess(read, "default");
-        readExternal(read, "default");
-        readAuthenticator(read, "default");
+        readAccess(read, "default", NO_GLOBALS);
+        readExternal(read, "default", NO_GLOBALS);
+        readAuthenticator(read, "default", NO_GLOBALS);
+        hostOfAuthUrl(text);
+        placeOf(text, "http");
+        serviceOfAuthUrl(text);
         refuseAuthenticator(read, "default");
       };
     },

@@ -30,10 +30,13 @@ const OPTIONS: TranslateOptions = {
   version: { epoch: "test", seen: {} },
 };
 
+const CONFIG_MAP = { namespace: "ingress-nginx", name: "ingress-nginx-controller" };
+
 /**
  * @param ports Of the endpoints, on the loopback address.
  * @param profile Of all, unless `isOutside` says otherwise.
  * @param others Services beside `web`, each with the port of its endpoint.
+ * @param data Of ingress-nginx's ConfigMap; null for none.
  */
 export function annotatedSnapshot(
   ingresses: Readonly<Record<string, AnnotatedIngress>>,
@@ -41,6 +44,7 @@ export function annotatedSnapshot(
   profile: "pingress" | "nginx" = "pingress",
   secrets: readonly KubeSecret[] = [],
   others: Readonly<Record<string, number>> = {},
+  data: Readonly<Record<string, string>> | null = null,
 ): Snapshot {
   const services = ["web", ...Object.keys(others)].map((name) => ({
     metadata: { namespace: "default", name },
@@ -86,7 +90,9 @@ export function annotatedSnapshot(
     endpointSlices: slices,
     secrets,
     namespaces: [],
+    configMaps: data === null ? null : [{ metadata: CONFIG_MAP, data }],
   };
   const nginxClasses = profile === "nginx" ? ["pingress"] : [];
-  return translate(cluster, null, { ...OPTIONS, nginxClasses }, () => 0).snapshot;
+  const configMap = data === null ? null : CONFIG_MAP;
+  return translate(cluster, null, { ...OPTIONS, nginxClasses, configMap }, () => 0).snapshot;
 }

@@ -179,5 +179,5 @@ Deno.test("bad use of lint exits with 2 and says what helps", async () => {
 Deno.test("a ConfigMap in a file of its own is read", async () => {
   const config = "tests/golden/lint/folder/5-controller.yaml";
   const { out } = await run("tests/golden/lint/folder/1-same.yaml", "--configmap", config);
-  assert.match(out, /global-auth-url: authenticates the requests of all hosts/);
+  assert.match(out, /global-auth-url: authenticates the requests of all Ingresses/);
 });

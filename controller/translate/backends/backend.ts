@@ -104,35 +104,32 @@ export class BackendResolver {
   }
 
   /**
-   * Problems go to the report that is asked for, of the object that names the backend.
+   * Problems go to the report that is asked for, of the object that names the backend; null for none.
    *
    * @param fallback gets the requests where the Service has no endpoints, and it has some.
    */
   resolve(
     backend: BackendRef,
-    report: () => Report,
+    report: (() => Report) | null,
     fallback: ServiceBackend | null = null,
   ): Resolution {
     if (backend.kind === "broken") return { action: backend.action, isServed: false };
     const found = this.#findOnce(backend);
     found.users++;
     const { fault, resolution } = found.finding;
+    if (report === null) return resolution;
     if (fallback !== null) {
       const instead = this.#resolveFallback(backend, fault, fallback, report);
       if (instead !== null) return instead;
     }
-    if (fault !== null) {
-      report().error(fieldOfFault(fault, backend), {
-        reason: fault.reason,
-        message: `${fault.message}, so requests get ${fault.status}`,
-        remedy: fault.remedy,
-      });
-    }
-    if (found.finding.upstream !== null && found.finding.note !== null) {
-      const { field, ...text } = found.finding.note;
-      report().warning(field, text);
-    }
+    reportFinding(backend, found.finding, report);
     return resolution;
+  }
+
+  /** What is wrong with a backend that was resolved without a report. */
+  report(backend: ServiceBackend, report: () => Report): void {
+    const found = this.#found.byId.get(backend.id);
+    if (found !== undefined) reportFinding(backend, found.finding, report);
   }
 
   /** Null where it is not needed, or has no endpoints itself. */
@@ -297,9 +294,9 @@ export class BackendResolver {
     return backend.keepsId === true ? this.#memory.renamed.of(finding, backend.id) : finding;
   }
 
-  /** A name that proxies resolve, if that is allowed; else an upstream without endpoints. */
-  #findName({ name, port, id, wish }: ServiceBackend): Finding {
-    const addresses = this.resolvesNames && typeof port === "number"
+  /** A name that proxies resolve, if that is allowed, or the operator names it; else an upstream without endpoints. */
+  #findName({ name, port, id, wish, isTrusted }: ServiceBackend): Finding {
+    const addresses = (isTrusted === true || this.resolvesNames) && typeof port === "number"
       ? { kind: "dns" as const, name, port }
       : { kind: "endpoints" as const, endpoints: [] };
     return reached({ id, protocol: wish?.protocol ?? "http", addresses }, null);
@@ -373,6 +370,20 @@ export class BackendResolver {
     if (read.tls === null) return notReached(read.fault);
     return keep(known, id, reached({ ...upstream, tls: read.tls }, fault, read.note));
   }
+}
+
+function reportFinding(backend: ServiceBackend, finding: Finding, report: () => Report): void {
+  const { fault } = finding;
+  if (fault !== null) {
+    report().error(fieldOfFault(fault, backend), {
+      reason: fault.reason,
+      message: `${fault.message}, so requests get ${fault.status}`,
+      remedy: fault.remedy,
+    });
+  }
+  if (finding.upstream === null || finding.note === null) return;
+  const { field, ...text } = finding.note;
+  report().warning(field, text);
 }
 
 /** Null where nothing is to be said of it. */

@@ -42,7 +42,8 @@ function readDemand(
   const hosts = new Set<string>();
   const upstreams = new Set<string>();
   if (fallback !== null) upstreams.add(fallback.id);
-  if (authenticator !== null) upstreams.add(authenticator.backend.id);
+  // Of what the operator names, no namespace has a share.
+  if (authenticator?.isGlobal === false) upstreams.add(authenticator.backend.id);
   let bytes = 0;
   const add = (id: string, host: string, path: string) => {
     if (routes.has(id)) return;

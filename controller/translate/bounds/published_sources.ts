@@ -7,6 +7,7 @@ import type {
   FilterSet,
   FilterSpec,
   Policy,
+  ReplyAction,
   Route,
   Snapshot,
 } from "../../../shared/snapshot/types.ts";
@@ -17,8 +18,10 @@ import { isSameList } from "../../base/memo.ts";
 import { HostPlaces, routeId, RoutePlace, WHOLE_HOST } from "../model/route_place.ts";
 import {
   isAcmeLocation,
+  needsLogin,
   NO_SETTINGS,
   type RouteSettings,
+  RouteSettingsPool,
   settingsOfPath,
   withRewrite,
 } from "../model/route_settings.ts";
@@ -86,20 +89,29 @@ export class PublishedParts {
 
   /**
    * Those of one Ingress are the same for all of its routes that are not closed, but for rewrites,
-   * challenges of certificates and other names of hosts.
+   * paths that need no login, challenges of certificates and other names of hosts.
    */
   settingsOf(identity: Identity): RouteSettings {
-    const route = this.routesOf(identity).find((route) => {
+    const routes = this.routesOf(identity).filter((route) => {
       const { filterSet, policy, match: { path } } = route;
       return (filterSet !== undefined || policy !== undefined) && !isOfOtherName(route) &&
         !isAcmeLocation(path.written ?? path.value);
     });
+    const route = routes.find((route) => this.needsLogin(route)) ?? routes[0];
     if (route === undefined) return NO_SETTINGS;
-    const settings = {
-      filterSet: this.#filterSets.get(route.filterSet ?? "") ?? null,
-      policy: this.#policies.get(route.policy ?? "") ?? null,
+    return withRewrite(this.#settingsOf(route), null);
+  }
+
+  /** Whether requests of a route need a login. */
+  needsLogin(route: Route): boolean {
+    return needsLogin(this.#settingsOf(route));
+  }
+
+  #settingsOf({ filterSet, policy }: Route): RouteSettings {
+    return {
+      filterSet: this.#filterSets.get(filterSet ?? "") ?? null,
+      policy: this.#policies.get(policy ?? "") ?? null,
     };
-    return withRewrite(settings, null);
   }
 
   /** How the path of a route is rewritten; null where it is not. */
@@ -125,6 +137,7 @@ interface KnownModel {
 
 export class PublishedModels {
   readonly #known = new WeakMap<Source, KnownModel>();
+  readonly #pool = new RouteSettingsPool();
 
   /**
    * @param ingress of which the annotations count as they are now.
@@ -148,7 +161,7 @@ export class PublishedModels {
     ) {
       return last.model;
     }
-    const rules = rulesOf(ingress, routes, settings, parts);
+    const rules = rulesOf(ingress, routes, settings, parts, this.#pool);
     const model: Source = {
       ...ingress,
       problems: [],
@@ -160,6 +173,7 @@ export class PublishedModels {
       defaultBackend: null,
       tls: tls.map(([host, name]) => tlsOf(namespace, host, name)),
       settings,
+      closure: needsLogin(ingress.settings) && !needsLogin(settings) ? NO_ROOM : ingress.closure,
       // Its paths are what they were made into already.
       regex: rules.some(({ paths }) => paths.some(({ rewrite }) => rewrite !== null))
         ? { usesRegex: false, target: null }
@@ -172,6 +186,14 @@ export class PublishedModels {
     return model;
   }
 }
+
+/** There is no room for the filters by which the requests would be authenticated. */
+const NO_ROOM: ReplyAction = {
+  kind: "reply",
+  status: 503,
+  reason: "the namespace has no room for the settings of authentication",
+  closed: true,
+};
 
 function isSameSettings(a: RouteSettings, b: RouteSettings): boolean {
   return a.filterSet?.id === b.filterSet?.id && a.policy?.id === b.policy?.id;
@@ -192,10 +214,13 @@ function rulesOf(
   routes: readonly Route[],
   settings: RouteSettings,
   parts: PublishedParts,
+  pool: RouteSettingsPool,
 ): readonly RuleModel[] {
   const path = (route: Route): PathModel => {
     const { written, value } = route.match.path;
-    const own = settingsOfPath(written ?? value, settings);
+    // The value may be another form of what is written: what needed a login goes on to do so.
+    const noAuthLocations = parts.needsLogin(route) ? [] : ingress.noAuthLocations;
+    const own = settingsOfPath(written ?? value, settings, noAuthLocations, pool);
     const filter = parts.rewriteOf(route);
     const rewrite = filter === null
       ? null

@@ -1,16 +1,24 @@
 /** Keys about who may send requests, and about which clients' addresses are believed. */
 import { ACCESS } from "../annotations/nginx/rows/access.ts";
-import { always, HONOURED, instead, NOT_YET } from "../annotations/nginx/rows/row.ts";
+import { EXTERNAL_AUTHENTICATION } from "../annotations/nginx/rows/authentication.ts";
+import {
+  always,
+  differs,
+  HONOURED,
+  instead,
+  NEVER_TEXT,
+  NOT_YET,
+} from "../annotations/nginx/rows/row.ts";
 import {
   BOOL,
   HEADER_NAME_TEXT,
-  HEADER_NAMES,
   int,
   LINE,
   NETWORKS,
+  SNIPPET,
 } from "../annotations/nginx/rows/value.ts";
-import { defaultOf, guard, type KeyGroup, plain } from "./key.ts";
-import { CACHE_DURATIONS, CLIENT_PATTERNS, LOCATIONS, METHOD, RISK, WORDS } from "./key_values.ts";
+import { defaultOf, globalAuth, guard, type KeyGroup, plain } from "./key.ts";
+import { CLIENT_PATTERNS, LOCATIONS, RISK, WORDS } from "./key_values.ts";
 
 export const ACCESS_KEYS = {
   "whitelist-source-range": defaultOf(
@@ -35,68 +43,82 @@ export const ACCESS_KEYS = {
 const BESIDE_URL = { beside: ["global-auth-url"] } as const;
 
 export const AUTHENTICATION_KEYS = {
-  "global-auth-url": guard(
-    LINE,
-    NOT_YET,
-    "authenticates the requests of all hosts by a subrequest to this URL",
-    { closedRemedy: "Write auth-url as an annotation of each Ingress, then remove the key" },
+  "global-auth-url": globalAuth(
+    EXTERNAL_AUTHENTICATION,
+    "auth-url",
+    "authenticates the requests of all Ingresses without auth-url by a subrequest to this URL",
+    {
+      verdict: differs(
+        "a host that an Ingress serves is dialled at its address, unless an administrator assigns it to a " +
+          "only where an administrator assigns it to a namespace, or where it is $host; the certificate " +
+          "of a host outside of the cluster is verified; a URL that is not valid, and one of a " +
+          "Service that does not exist, close the paths",
+      ),
+    },
   ),
-  "global-auth-method": guard(METHOD, NOT_YET, "sets the method of the subrequest", BESIDE_URL),
-  "global-auth-signin": guard(
-    LINE,
-    NOT_YET,
+  "global-auth-method": globalAuth(
+    EXTERNAL_AUTHENTICATION,
+    "auth-method",
+    "sets the method of the subrequest",
+    BESIDE_URL,
+  ),
+  "global-auth-signin": globalAuth(
+    EXTERNAL_AUTHENTICATION,
+    "auth-signin",
     "redirects clients that are not authenticated to this URL",
     BESIDE_URL,
   ),
-  "global-auth-signin-redirect-param": guard(
-    LINE,
-    NOT_YET,
+  "global-auth-signin-redirect-param": globalAuth(
+    EXTERNAL_AUTHENTICATION,
+    "auth-signin-redirect-param",
     "names the parameter of that URL with the requested URL; rd by default",
     BESIDE_URL,
   ),
-  "global-auth-response-headers": guard(
-    HEADER_NAMES,
-    NOT_YET,
+  "global-auth-response-headers": globalAuth(
+    EXTERNAL_AUTHENTICATION,
+    "auth-response-headers",
     "passes these headers of the subrequest's response to the backend",
     BESIDE_URL,
   ),
-  "global-auth-request-redirect": guard(
-    LINE,
-    NOT_YET,
+  "global-auth-request-redirect": globalAuth(
+    EXTERNAL_AUTHENTICATION,
+    "auth-request-redirect",
     "sets X-Auth-Request-Redirect of the subrequest",
     BESIDE_URL,
   ),
   "global-auth-snippet": guard(
-    LINE,
-    NOT_YET,
+    SNIPPET,
+    NEVER_TEXT,
     "adds directives to the subrequest",
-    BESIDE_URL,
+    { isHarmless: (_, textOf) => textOf("global-auth-url") === "" },
   ),
-  "global-auth-cache-key": guard(
-    LINE,
-    NOT_YET,
+  "global-auth-cache-key": globalAuth(
+    EXTERNAL_AUTHENTICATION,
+    "auth-cache-key",
     "caches responses of the subrequest by this key",
     BESIDE_URL,
   ),
-  "global-auth-cache-duration": guard(
-    CACHE_DURATIONS,
-    NOT_YET,
+  "global-auth-cache-duration": globalAuth(
+    EXTERNAL_AUTHENTICATION,
+    "auth-cache-duration",
     "says how long they are cached, by status",
     BESIDE_URL,
   ),
-  "global-auth-always-set-cookie": guard(
-    BOOL,
-    NOT_YET,
+  "global-auth-always-set-cookie": globalAuth(
+    EXTERNAL_AUTHENTICATION,
+    "auth-always-set-cookie",
     "passes cookies of the subrequest's response on to the client after errors, too",
     BESIDE_URL,
   ),
-  "no-auth-locations": guard(
-    LOCATIONS,
-    NOT_YET,
-    "exempts paths that begin with one of these from global-auth-url; " +
-      "/.well-known/acme-challenge by default",
-    BESIDE_URL,
-  ),
+  "no-auth-locations": {
+    ...guard(
+      LOCATIONS,
+      HONOURED,
+      "exempts paths of Ingresses that begin with one of these texts from basic and external " +
+        "authentication; /.well-known/acme-challenge by default",
+    ),
+    takesEmpty: true,
+  },
 } satisfies KeyGroup;
 
 /** By default all addresses are trusted there, so anybody could choose his own. */

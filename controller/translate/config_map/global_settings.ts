@@ -17,8 +17,14 @@ import {
   type Report,
 } from "../../base/problems.ts";
 import { compareText } from "../../base/text_order.ts";
-import { type ConfigMapName, type GlobalSettings, NO_GLOBALS } from "../model/global_settings.ts";
-import { TENANT_KEYS } from "./access_keys.ts";
+import { hostOfAuthUrl } from "../annotations/nginx/external.ts";
+import {
+  type ConfigMapName,
+  type GlobalSettings,
+  NO_AUTH_LOCATIONS,
+  NO_GLOBALS,
+} from "../model/global_settings.ts";
+import { AUTHENTICATION_KEYS, TENANT_KEYS } from "./access_keys.ts";
 import { type ConfigKey, hasEffect, isKeyOff, keyCloses, type KeyGroup } from "./key.ts";
 import { KEYS } from "./table.ts";
 
@@ -55,6 +61,7 @@ interface Inputs {
   readonly content: Content | null;
   readonly isGone: boolean;
   readonly accepted: readonly string[];
+  readonly isAuthHostAssigned: boolean;
 }
 
 export class GlobalSettingsReader {
@@ -65,11 +72,13 @@ export class GlobalSettingsReader {
    *
    * @param objects ConfigMaps; null where they cannot be read.
    * @param published What was kept in the snapshot that was published last.
+   * @param assigned Hosts that belong to a namespace because an administrator says so.
    */
   read(
     objects: readonly unknown[] | null,
     published: GlobalConfig | null,
     { configMap, acceptUnsupported: accepted }: ConfigMapOptions,
+    assigned: ReadonlyMap<string, unknown> = NOTHING_ASSIGNED,
   ): GlobalReading {
     if (configMap == null) return NONE;
     const ref: ObjectRef = { kind: "ConfigMap", ...configMap };
@@ -80,7 +89,9 @@ export class GlobalSettingsReader {
       : published?.configMap === nameOf(configMap)
       ? contentOfKept(published)
       : null;
-    const inputs = { ref, content, isGone, accepted };
+    const url = content?.texts.get(AUTH_URL_KEY) ?? "";
+    const isAuthHostAssigned = url !== "" && assigned.has(hostOfAuthUrl(url) ?? "");
+    const inputs = { ref, content, isGone, accepted, isAuthHostAssigned };
     const known = this.#last.recall((before) => isSameInputs(before, inputs));
     if (known !== null) return known;
     const { value, problems } = readContent(inputs);
@@ -88,8 +99,12 @@ export class GlobalSettingsReader {
   }
 }
 
+const AUTH_URL_KEY = "global-auth-url";
+
+const NOTHING_ASSIGNED: ReadonlyMap<string, unknown> = new Map();
+
 function readContent(
-  { ref, content, isGone, accepted }: Inputs,
+  { ref, content, isGone, accepted, isAuthHostAssigned }: Inputs,
 ): Recorded<Omit<GlobalReading, "problems">> {
   return recordProblems((list) => {
     const report = list.about(ref);
@@ -105,6 +120,12 @@ function readContent(
         defaults: keys.defaults,
         risk: keys.valueOf(TENANT_KEYS, "annotations-risk-level"),
         forbiddenWords: keys.valueOf(TENANT_KEYS, "annotation-value-word-blocklist") ?? [],
+        externalAuth: keys.globalAuth.has("auth-url")
+          ? { texts: keys.globalAuth, isHostAssigned: isAuthHostAssigned }
+          : null,
+        noAuthLocations: keys.kept["no-auth-locations"] === ""
+          ? []
+          : keys.valueOf(AUTHENTICATION_KEYS, "no-auth-locations") ?? NO_AUTH_LOCATIONS,
       },
       kept: {
         configMap: nameOf(ref),
@@ -138,6 +159,8 @@ class KeyReader {
   closure: ReplyAction | null = null;
   readonly kept: Record<string, string> = {};
   readonly defaults = new Map<string, string>();
+  /** Of annotations about external authentication. */
+  readonly globalAuth = new Map<string, string>();
   readonly unsupported: string[] = [];
   readonly invalid: string[] = [];
   readonly #ref: ObjectRef;
@@ -177,6 +200,13 @@ class KeyReader {
     if (this.#content.unsupported.includes(name)) return this.#refuse(name, row, null);
     if (this.#content.invalid.includes(name)) return this.#invalid(name, row);
     const text = this.#content.texts.get(name) ?? null;
+    if (text === "" && row.takesEmpty === true) {
+      this.kept[name] = "";
+      return;
+    }
+    if (text !== "" && hasEffect(row) && row.beside?.every((main) => !this.#isWritten(main))) {
+      return this.#warn(name, withoutEffect(name, row, this.#content));
+    }
     // Of a default, "off" and 0 are values.
     if (text === "" || (text !== null && !hasEffect(row) && isKeyOff(row, text))) return;
     const value = text === null || text.length > MAX_VALUE ? null : row.value.read(text);
@@ -184,6 +214,7 @@ class KeyReader {
       if (value === null) return this.#invalid(name, row);
       this.kept[name] = text!;
       if (row.annotation !== undefined) this.defaults.set(row.annotation, text!);
+      if (row.globalAuth !== undefined) this.globalAuth.set(row.globalAuth, text!);
       return;
     }
     if (keyCloses(row)) {
@@ -193,6 +224,13 @@ class KeyReader {
       return;
     }
     this.#warn(name, withoutEffect(name, row, this.#content));
+  }
+
+  /** Valid or not, also where its value was not kept. */
+  #isWritten(name: string): boolean {
+    const { texts, unsupported, invalid } = this.#content;
+    return (texts.has(name) && texts.get(name) !== "") || unsupported.includes(name) ||
+      invalid.includes(name);
   }
 
   /** @param fault What is wrong with its value; null where it is not supported, whatever its value. */
@@ -310,6 +348,7 @@ function textOf(value: unknown): string | null {
 
 function isSameInputs(a: Inputs, b: Inputs): boolean {
   return formatObject(a.ref) === formatObject(b.ref) && a.isGone === b.isGone &&
+    a.isAuthHostAssigned === b.isAuthHostAssigned &&
     isSameList(a.accepted, b.accepted) && isSameContent(a.content, b.content);
 }
 

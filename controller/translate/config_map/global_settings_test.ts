@@ -51,6 +51,17 @@ const CLOSES: readonly (readonly [key: string, value: unknown, closes: boolean])
   ["whitelist-source-range", "10.0.0.0/33", true],
   ["whitelist-source-range", "", false],
   ["denylist-source-range", "10.0.0.0/8,", true],
+  ["global-auth-url", "https://auth.example.com/verify", false],
+  ["global-auth-url", "auth.example.com", true],
+  ["global-auth-url", "https://a:b@auth.example.com", true],
+  ["global-auth-url", "", false],
+  ["global-auth-method", "FETCH", false],
+  ["global-auth-snippet", "proxy_set_header A b;", false],
+  ["no-auth-locations", "/a, /b,", false],
+  ["no-auth-locations", "", false],
+  ["no-auth-locations", ",", true],
+  ["no-auth-locations", "a", true],
+  ["no-auth-locations", { a: 1 }, true],
   ["proxy-body-size", "0", false],
   ["proxy-body-size", "8 m", true],
   ["proxy-read-timeout", "60s", false],
@@ -113,6 +124,67 @@ Deno.test("a deleted ConfigMap leaves its settings to every replica", () => {
     assert.deepEqual(after.kept, before.kept);
     assert.equal(after.problems[0].reason, "ConfigMapNotFound");
   }
+});
+
+/** Beside a valid global-auth-url. */
+const BESIDE_URL: readonly (readonly [key: string, value: unknown, closes: boolean])[] = [
+  ["global-auth-method", "POST", false],
+  ["global-auth-method", "post", true],
+  ["global-auth-signin", "https://$host/start", false],
+  ["global-auth-signin", "https://$arg_host/start", true],
+  ["global-auth-signin-redirect-param", "rd&x", true],
+  ["global-auth-response-headers", "X-User, X-Groups", false],
+  ["global-auth-response-headers", "X-User, Connection", true],
+  ["global-auth-request-redirect", "a b", true],
+  ["global-auth-cache-key", "$cookie_s", false],
+  ["global-auth-cache-key", "$nothing", true],
+  ["global-auth-cache-duration", "200 5m", false],
+  ["global-auth-cache-duration", "200", true],
+  ["global-auth-always-set-cookie", "false", false],
+  ["global-auth-always-set-cookie", "maybe", true],
+  ["global-auth-snippet", "proxy_set_header A b;", true],
+  ["global-auth-snippet", "a\nb", true],
+];
+
+Deno.test("keys beside global-auth-url close all paths where they are not valid, and have no effect alone", () => {
+  const url = { "global-auth-url": "http://auth.x.svc/" };
+  for (const [key, value, closes] of BESIDE_URL) {
+    const words = `${key}: ${value}`;
+    const beside = read({ ...url, [key]: value });
+    assert.equal(beside.settings.closure !== null, closes, words);
+    assert.equal(beside.settings.externalAuth?.texts.has(key.slice("global-".length)), !closes);
+    const alone = read({ [key]: value });
+    assert.equal(alone.settings.closure, null, words);
+    assert.equal(alone.settings.externalAuth, null, words);
+    // The URL need not be valid to count.
+    const wrong = read({ "global-auth-url": "http://", [key]: value });
+    assert.notEqual(wrong.settings.closure, null, words);
+    assert.equal(wrong.settings.externalAuth, null, words);
+  }
+});
+
+Deno.test("no-auth-locations are ingress-nginx's by default, and none for an empty value", () => {
+  assert.deepEqual(read({}).settings.noAuthLocations, ["/.well-known/acme-challenge"]);
+  assert.deepEqual(read({ "no-auth-locations": " " }).settings.noAuthLocations, []);
+  const written = read({ "no-auth-locations": "/a, /b" });
+  assert.deepEqual(written.settings.noAuthLocations, ["/a", "/b"]);
+  const reader = new GlobalSettingsReader();
+  const options = { configMap: NAME, acceptUnsupported: [] };
+  const none = read({ "no-auth-locations": "" }).kept;
+  assert.deepEqual(reader.read([], none, options).settings.noAuthLocations, []);
+});
+
+Deno.test("the host of global-auth-url is served by routes only where an administrator assigns it", () => {
+  const reader = new GlobalSettingsReader();
+  const options = { configMap: NAME, acceptUnsupported: [] };
+  const isAssigned = (url: string, host: string) =>
+    reader.read([objectOf({ "global-auth-url": url })], null, options, new Map([[host, {}]]))
+      .settings.externalAuth?.isHostAssigned;
+  assert.equal(isAssigned("https://Auth.example.com.:8443/x", "auth.example.com"), true);
+  assert.equal(isAssigned("https://auth.example.com/x", "*.example.com"), false);
+  assert.equal(isAssigned("https://auth.example.com/x", "example.com"), false);
+  assert.equal(isAssigned("https://$host/x", "$host"), false);
+  assert.equal(isAssigned("http://auth.x.svc/", "auth.x.svc"), false);
 });
 
 Deno.test("the settings of another ConfigMap are not kept", () => {

@@ -15,6 +15,10 @@ export interface ConfigKey<T = unknown> {
   readonly verdict: Verdict;
   /** The annotation whose value it is where an Ingress has none; else it is read by itself. */
   readonly annotation?: string;
+  /** The annotation whose value it is where an Ingress has no auth-url. */
+  readonly globalAuth?: string;
+  /** Whether an empty value is one. */
+  readonly takesEmpty?: true;
   /** How to do without it where it closes paths; else only removing it helps. */
   readonly closedRemedy?: string;
   /** What it does in ingress-nginx; a clause. */
@@ -50,6 +54,17 @@ export function guard<T>(
 export function defaultOf(group: Group, annotation: string, does: string): ConfigKey {
   const { value, verdict, protects } = group[annotation];
   return { value, verdict, protects, annotation, does };
+}
+
+/** A key that says of all Ingresses without auth-url what an annotation beside that says of one. */
+export function globalAuth(
+  group: Group,
+  annotation: string,
+  does: string,
+  more: Partial<Pick<ConfigKey, "verdict" | "beside">> = {},
+): ConfigKey {
+  const { value, verdict, protects } = group[annotation];
+  return { value, verdict, protects, globalAuth: annotation, does, ...more };
 }
 
 /** Whether it has an effect here. */

@@ -2,7 +2,7 @@
  * Types of values that keys of the ConfigMap have, and no annotation. In: the trimmed text of a value.
  * Out: what it means, or null for one that cannot be read.
  */
-import { listOf, oneOf, text, type ValueType } from "../annotations/nginx/rows/value.ts";
+import { listOf, oneOf, type ValueType } from "../annotations/nginx/rows/value.ts";
 import { type Risk, RISKS } from "../model/global_settings.ts";
 import { readHeaderPattern } from "../annotations/nginx/pcre_pattern.ts";
 
@@ -16,19 +16,11 @@ export const WORDS: Readonly<ValueType<readonly string[]>> = listOf(
   "words, separated by commas",
 );
 
-export const METHOD: Readonly<ValueType<string>> = text(/^[A-Z]{1,32}$/, "method of HTTP");
-
 /** Prefixes of paths. */
 export const LOCATIONS: Readonly<ValueType<readonly string[]>> = listOf(
   /^\/[^\s"'\\<>{}]*$/,
   ",",
   "absolute paths, separated by commas",
-);
-
-export const CACHE_DURATIONS: Readonly<ValueType<readonly string[]>> = listOf(
-  /^(?:\d{3} +)*\d+(?:ms|[smhdwMy])(?: +\d+(?:ms|[smhdwMy]))*$/,
-  ",",
-  'status codes and a time, such as "200 202 401 5m"',
 );
 
 /** What a header is compared with. */

@@ -17,6 +17,7 @@ function sourceOf(namespace: string, secret: string): Source {
   return {
     identity,
     settings: { filterSet: { id: "f", filters } },
+    rules: [],
     regex: null,
     wwwSettings: NO_WWW,
   } as unknown as Source;

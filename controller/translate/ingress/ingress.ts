@@ -36,7 +36,7 @@ import { readOtherNames } from "../annotations/nginx/server_names.ts";
 import { BY_NAME, NGINX_PREFIX } from "../annotations/nginx/table.ts";
 import { type GlobalSettings, NO_GLOBALS } from "../model/global_settings.ts";
 import type { Profile } from "../model/profile.ts";
-import { NO_SETTINGS, RouteSettingsPool } from "../model/route_settings.ts";
+import { needsNoLogin, NO_SETTINGS, RouteSettingsPool } from "../model/route_settings.ts";
 import { LastStatus, LastTlsStatus } from "../model/status.ts";
 import { hostFields } from "../model/host_field.ts";
 import { NO_WWW, wwwSettings } from "../model/other_name.ts";
@@ -113,7 +113,10 @@ function readSpec(
     });
   }
   const hasDefaultBackend = defaultBackend !== null;
-  const settings = readRouteSettings(nginx, namespace, pool, profile);
+  const noAuthLocations = profile === "nginx" ? globals.noAuthLocations : [];
+  const ofAll = readRouteSettings(nginx, namespace, pool, profile, globals);
+  // A default backend takes the path "/".
+  const settings = needsNoLogin("/", noAuthLocations) ? pool.withoutLogin(ofAll) : ofAll;
   const regex = readRegexWish(nginx);
   const rewrite = readRewriteWish(nginx);
   const reading = {
@@ -124,6 +127,7 @@ function readSpec(
       backendWish,
       profile,
       settings,
+      noAuthLocations,
       regex,
       rewrite,
       pool,
@@ -149,7 +153,8 @@ function readSpec(
     settings,
     regex,
     fallback: readFallback(nginx, namespace, backendWish),
-    authenticator: readAuthenticator(nginx, namespace),
+    authenticator: readAuthenticator(nginx, namespace, globals),
+    noAuthLocations,
     backendWish,
     accepted: readAccepted(annotations),
     closure: globals.closure,
@@ -170,6 +175,7 @@ function canary(report: Report) {
     ...{ takesAnyHost: false, sharesWith: [], isDying: false },
     ...{ refusals: [], protocolWish: null, backendWish: null, settings: NO_SETTINGS },
     ...{ fallback: null, authenticator: null, regex: null, accepted: null },
+    noAuthLocations: [],
     ...{ closure: null, excess: null },
   };
 }

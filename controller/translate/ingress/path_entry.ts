@@ -30,6 +30,8 @@ export interface PathReader {
   readonly profile: Profile;
   readonly regex: RegexWish | null;
   readonly settings: RouteSettings;
+  /** Paths that begin with one of these need no login. */
+  readonly noAuthLocations: readonly string[];
   /** Null where no path is rewritten. */
   readonly rewrite: RewriteWish | null;
   readonly pool: RouteSettingsPool;
@@ -67,7 +69,9 @@ export function readPathEntry(
       remedy: "Write Prefix (whole segments), Exact or ImplementationSpecific",
     });
   }
-  const settings = written === null ? null : settingsOfPath(written.path, reader.settings);
+  const settings = written === null
+    ? null
+    : settingsOfPath(written.path, reader.settings, reader.noAuthLocations, reader.pool);
   // Without a host or a path there is no route, and so nothing to say about its backend.
   if (host === null || (match === null && written === null)) return unreadPath(field);
   return {

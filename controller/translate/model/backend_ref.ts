@@ -20,6 +20,8 @@ export type BackendRef =
     readonly keepsId?: true;
     /** `name` is a name in the DNS, or an address, in place of a Service. */
     readonly isName?: true;
+    /** The operator names it, so that proxies may resolve it. */
+    readonly isTrusted?: true;
     /** Fields of the Service's name and port, for problems with them. */
     readonly nameField: string;
     readonly portField: string;

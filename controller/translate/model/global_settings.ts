@@ -14,11 +14,25 @@ export interface GlobalSettings {
   readonly risk: Risk | null;
   /** Words that no value of an annotation may have. */
   readonly forbiddenWords: readonly string[];
+  /** Who authenticates where an Ingress has no auth-url; null for nobody. */
+  readonly externalAuth: GlobalExternalAuth | null;
+  /** Paths that begin with one of these, as an Ingress has them, need no login. */
+  readonly noAuthLocations: readonly string[];
+}
+
+export interface GlobalExternalAuth {
+  /** Of the annotations auth-url and those beside it, by name. */
+  readonly texts: ReadonlyMap<string, string>;
+  /** Whether an administrator has assigned the host of the URL: no other namespace can serve it. */
+  readonly isHostAssigned: boolean;
 }
 
 /** From the lowest to the highest. */
 export const RISKS = ["Low", "Medium", "High", "Critical"] as const;
 export type Risk = typeof RISKS[number];
+
+/** As in ingress-nginx: where certificate authorities look (RFC 8555 §8.3). */
+export const NO_AUTH_LOCATIONS: readonly string[] = ["/.well-known/acme-challenge"];
 
 export const NO_DEFAULTS: ReadonlyMap<string, string> = new Map();
 
@@ -28,6 +42,8 @@ export const NO_GLOBALS: GlobalSettings = {
   defaults: NO_DEFAULTS,
   risk: null,
   forbiddenWords: [],
+  externalAuth: null,
+  noAuthLocations: NO_AUTH_LOCATIONS,
 };
 
 /** `NAMESPACE/NAME` of `--configmap`. */

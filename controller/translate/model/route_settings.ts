@@ -27,6 +27,8 @@ export class RouteSettingsPool {
   readonly #known = new Map<string, RouteSettings>();
   /** With a rewrite of paths. */
   readonly #rewritten = new Map<string, RouteSettings>();
+  /** Of filter sets and policies that need a login, without it. */
+  readonly #open = new Map<string, RouteSettings>();
 
   /** `NO_SETTINGS` for neither filters nor a policy. */
   of(filters: readonly FilterSpec[], policy: PolicySpec): RouteSettings {
@@ -55,6 +57,49 @@ export class RouteSettingsPool {
     }
     return rewritten;
   }
+
+  /** Without basic and external authentication; the very same settings where there is none. */
+  withoutLogin(settings: RouteSettings): RouteSettings {
+    if (!needsLogin(settings)) return settings;
+    const { filterSet, policy } = settings;
+    const key = `${filterSet?.id} ${policy?.id}`;
+    let open = this.#open.get(key);
+    if (open === undefined) {
+      open = withoutLogin(settings);
+      if (this.#open.size >= MAX_KEPT) this.#open.clear();
+      this.#open.set(key, open);
+    }
+    return open;
+  }
+}
+
+/** The same without basic and external authentication; lists of networks stay. */
+function withoutLogin(settings: RouteSettings): RouteSettings {
+  const { filterSet, policy } = settings;
+  const filters = filterSet?.filters.flatMap((filter): FilterSpec[] => {
+    if (filter.kind !== "access") return [filter];
+    const { basic: _basic, external: _external, ...lists } = filter;
+    return lists.allow === undefined && lists.deny === undefined ? [] : [lists];
+  }) ?? [];
+  return { filterSet: filters.length === 0 ? null : { id: idOf(filters), filters }, policy };
+}
+
+/** Whether basic or external authentication is among the filters. */
+export function needsLogin({ filterSet }: RouteSettings): boolean {
+  return filterSet?.filters.some((filter) =>
+    filter.kind === "access" && (filter.basic !== undefined || filter.external !== undefined)
+  ) ?? false;
+}
+
+/** Whether requests for a path of an Ingress, as it is written, need no login. */
+export function needsNoLogin(path: string, locations: readonly string[]): boolean {
+  return locations.some((location) => path.startsWith(location));
+}
+
+/** Whether requests are authenticated by a subrequest. */
+export function hasExternalAuth({ filterSet }: RouteSettings): boolean {
+  return filterSet !== null &&
+    filterSet.filters.some((filter) => filter.kind === "access" && filter.external !== undefined);
 }
 
 /** Where certificate authorities look, over plain HTTP (RFC 8555 §8.3). */
@@ -66,8 +111,18 @@ export function isAcmeLocation(path: string): boolean {
 }
 
 /** Those of a path of an object that has others; null where they are the same. */
-export function settingsOfPath(path: string, settings: RouteSettings): RouteSettings | null {
-  const { filterSet, policy } = settings;
+export function settingsOfPath(
+  path: string,
+  settings: RouteSettings,
+  noAuthLocations: readonly string[],
+  pool: RouteSettingsPool,
+): RouteSettings | null {
+  const open = needsNoLogin(path, noAuthLocations) ? pool.withoutLogin(settings) : settings;
+  return withoutRedirect(path, open) ?? (open === settings ? null : open);
+}
+
+/** Null where there is no redirect to HTTPS, and where it stays. */
+function withoutRedirect(path: string, { filterSet, policy }: RouteSettings): RouteSettings | null {
   const { when = "never" } = policy?.httpsRedirect ?? {};
   if (policy === null || when === "never" || !isAcmeLocation(path)) return null;
   const { id: _, ...spec } = policy;

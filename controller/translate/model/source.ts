@@ -53,6 +53,8 @@ export interface Source {
   readonly fallback: ServiceBackend | null;
   /** Is asked whether requests may go on; null for nobody, or hosts that requests name. */
   readonly authenticator: Authenticator | null;
+  /** Paths that begin with one of these, as they are written, need no login. */
+  readonly noAuthLocations: readonly string[];
   /** Null where it leaves the paths of its hosts what they are. */
   readonly regex: RegexWish | null;
   /** For its paths on hosts whose paths are regular expressions. */
@@ -133,8 +135,10 @@ export interface TlsHost {
 /** Who authenticates requests. */
 export interface Authenticator {
   readonly backend: ServiceBackend;
-  /** Of a name that may be a host of our own; null for a Service. */
+  /** Of a name that may be a host of our own; null for a Service, and for one of all Ingresses. */
   readonly host: string | null;
+  /** Whether the operator has said so of all Ingresses: problems with it are no tenant's. */
+  readonly isGlobal: boolean;
 }
 
 /** One annotation that closes paths. */

@@ -8,7 +8,9 @@ export function settingsOf(source: Source): RouteSettings[] {
   const { settings, rules, regex, wwwSettings: { www, bare } } = source;
   const own = [settings, www ?? [], bare ?? []].flat();
   // Thousands of objects have the same for all of their paths.
-  if (regex === null && settings.policy?.httpsRedirect === undefined) return own;
+  const areSame = regex === null && settings.policy?.httpsRedirect === undefined &&
+    settings.filterSet?.filters.every(({ kind }) => kind !== "access") !== false;
+  if (areSame) return own;
   const ofPaths = rules.flatMap(({ paths }) =>
     paths.flatMap(({ settings, rewrite }) => [settings ?? [], rewrite?.settings ?? []].flat())
   );

@@ -8,9 +8,9 @@ import type { Resolution } from "../backends/backend_plan.ts";
 import type { Closures } from "./closures.ts";
 import type { ProblemList } from "../../base/problems.ts";
 import { routeId, type RoutePlace, WHOLE_HOST } from "../model/route_place.ts";
-import { NO_SETTINGS, type RouteSettings } from "../model/route_settings.ts";
+import { hasExternalAuth, NO_SETTINGS, type RouteSettings } from "../model/route_settings.ts";
 import type { BackendRef } from "../model/backend_ref.ts";
-import type { Source } from "../model/source.ts";
+import type { Authenticator, Source } from "../model/source.ts";
 
 /** A route, with whose it is. */
 export interface Claim {
@@ -94,7 +94,7 @@ export class RouteClaims {
     backend: BackendRef,
     settings: RouteSettings = owner.settings,
   ): Claim {
-    const { action, isServed, isClosed } = this.resolve(place.host, owner, backend);
+    const { action, isServed, isClosed } = this.resolve(place.host, owner, backend, settings);
     const route = place.route(action, isClosed ? NO_SETTINGS : settings);
     const claim = { route, owner, isServed };
     this.#claims.set(place.id, claim);
@@ -106,11 +106,22 @@ export class RouteClaims {
     return claim;
   }
 
-  /** What requests for a backend get. `host` is null for what no rule takes. */
-  resolve(host: string | null, owner: Source, backend: BackendRef): ClosableResolution {
+  /**
+   * What requests for a backend get. `host` is null for what no rule takes.
+   *
+   * @param settings Of the route.
+   */
+  resolve(
+    host: string | null,
+    owner: Source,
+    backend: BackendRef,
+    settings: RouteSettings,
+  ): ClosableResolution {
     const closed = this.#closures.of(owner, host);
     if (closed !== null) return { action: closed, isServed: false, isClosed: true };
-    const unasked = this.#withoutAuthenticator(owner);
+    const unasked = owner.authenticator === null || !hasExternalAuth(settings)
+      ? null
+      : this.#withoutAuthenticator(owner, owner.authenticator);
     if (unasked !== null) return { action: unasked, isServed: false, isClosed: true };
     if (backend.kind === "service") {
       this.#countRequest(owner, backend.id);
@@ -126,11 +137,19 @@ export class RouteClaims {
     return action === null ? resolution : { action, isServed: false, isClosed: true };
   }
 
-  /** Null where whoever authenticates can be asked, or nobody is. */
-  #withoutAuthenticator(owner: Source): ReplyAction | null {
-    if (owner.authenticator === null) return null;
-    const { backend, host } = owner.authenticator;
+  /** Null where whoever authenticates can be asked. */
+  #withoutAuthenticator(
+    owner: Source,
+    { backend, host, isGlobal }: Authenticator,
+  ): ReplyAction | null {
     this.#countRequest(owner, backend.id);
+    if (isGlobal) {
+      // What is wrong with it is reported once, of the object that names it.
+      const { action } = this.#backends.resolve(backend, null);
+      return action.kind === "reply"
+        ? { ...action, reason: `global-auth-url: ${action.reason}`, closed: true }
+        : null;
+    }
     const report = () => this.#problems.about(owner.identity.ref);
     const { action } = this.#backends.resolve(backend, report);
     if (host !== null && !this.#backends.resolvesNames && !this.#closures.isOwned(host)) {

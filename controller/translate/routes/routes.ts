@@ -94,7 +94,12 @@ export function buildAll(
       statuses[i].push(refuseDefault(ingress, chosen, problems));
     } else {
       chosen = ingress;
-      const resolution = claims.resolve(null, ingress, ingress.defaultBackend);
+      const resolution = claims.resolve(
+        null,
+        ingress,
+        ingress.defaultBackend,
+        ingress.settings,
+      );
       action = withSettings(resolution.action, ingress);
       statuses[i].push(defaultStatus([], resolution.isServed ? "served" : "failing"));
     }

@@ -156,8 +156,8 @@ function subrequestOf(spec: External, names: FoldedNames, x: Exchange): Subreque
     fields: fieldsFor(spec, names, x),
     upstream,
     ownHostsFirst,
-    // A host without variables has been judged where the filter was written.
-    namespace: hasVariables ? namespace : null,
+    // The host of an upstream has been judged where the filter was written.
+    namespace: hasVariables || upstream === null ? namespace : null,
   };
 }
 

@@ -6,6 +6,7 @@
 import type { FilterSpec } from "../../../../shared/snapshot/types.ts";
 import { readExternal } from "./external.ts";
 import { credentialsId } from "../../model/credentials_name.ts";
+import type { GlobalSettings } from "../../model/global_settings.ts";
 import type { Refusal } from "../../model/source.ts";
 import type { NginxAnnotations } from "./nginx_annotations.ts";
 import { fieldOfAnnotation } from "./refusals.ts";
@@ -14,12 +15,16 @@ import { BASIC_AUTHENTICATION } from "./rows/authentication.ts";
 import { isOff } from "./table.ts";
 
 /** @param namespace Of the Ingress. */
-export function readAccess(annotations: NginxAnnotations, namespace: string): FilterSpec | null {
+export function readAccess(
+  annotations: NginxAnnotations,
+  namespace: string,
+  globals: Pick<GlobalSettings, "externalAuth">,
+): FilterSpec | null {
   const deny = annotations.valueOf(ACCESS, "denylist-source-range");
   const admitted = annotations.valueOf(ACCESS, "allowlist-source-range");
   const allow = admitted === null || admitAll(admitted) ? null : admitted;
   const basic = readBasic(annotations, namespace);
-  const external = readExternal(annotations, namespace);
+  const external = readExternal(annotations, namespace, globals);
   if (deny === null && allow === null && basic === null && external === null) return null;
   return {
     kind: "access",

@@ -7,6 +7,7 @@
  * must not be ignored.
  */
 import type { FilterSpec } from "../../../../shared/snapshot/types.ts";
+import { type GlobalSettings, NO_GLOBALS } from "../../model/global_settings.ts";
 import type { Profile } from "../../model/profile.ts";
 import type { PolicySpec, RouteSettings, RouteSettingsPool } from "../../model/route_settings.ts";
 import { readAccess } from "./access.ts";
@@ -17,7 +18,11 @@ import { readAppRoot, readHttpsRedirect, readRedirect } from "./redirects.ts";
 import { readRequestHost } from "./request_host.ts";
 
 /** In the order in which filters of one kind meet requests; that of the kinds is the proxy's. */
-const FILTERS: readonly ((a: NginxAnnotations, namespace: string) => FilterSpec | null)[] = [
+const FILTERS: readonly ((
+  a: NginxAnnotations,
+  namespace: string,
+  globals: GlobalSettings,
+) => FilterSpec | null)[] = [
   readAppRoot,
   readRedirect,
   readAccess,
@@ -30,15 +35,19 @@ const POLICIES: readonly ((a: NginxAnnotations, profile: Profile) => PolicySpec)
   readHttpsRedirect,
 ];
 
-/** @param namespace Of the Ingress. */
+/**
+ * @param namespace Of the Ingress.
+ * @param globals What holds for all Ingresses of the profile.
+ */
 export function readRouteSettings(
   annotations: NginxAnnotations,
   namespace: string,
   pool: RouteSettingsPool,
   profile: Profile,
+  globals: GlobalSettings = NO_GLOBALS,
 ): RouteSettings {
   const isDecoded = profile === "nginx";
-  const filters = FILTERS.flatMap((read) => read(annotations, namespace) ?? [])
+  const filters = FILTERS.flatMap((read) => read(annotations, namespace, globals) ?? [])
     .map((filter) => isDecoded ? inDecodedForm(filter) : filter);
   const policy: PolicySpec = Object.assign(
     {},

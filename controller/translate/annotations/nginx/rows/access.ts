@@ -1,5 +1,5 @@
 /** Annotations about who may send requests at all: lists of networks, and how checks combine. */
-import { type Group, HONOURED, NOT_YET, row } from "./row.ts";
+import { type Group, HONOURED, row } from "./row.ts";
 import { BOOL, NETWORKS, oneOf } from "./value.ts";
 
 export const ACCESS = {
@@ -40,8 +40,8 @@ export const ACCESS = {
     value: BOOL,
     invalid: "close",
     protects: true,
-    verdict: NOT_YET,
-    does: '"false" exempts the paths from the external authentication of all hosts',
+    verdict: HONOURED,
+    does: '"false" exempts the paths from global-auth-url of the ConfigMap',
   }),
 } satisfies Group;
 

@@ -69,7 +69,7 @@ function hasVariables(parts: Parts): boolean {
 const PLACE = /^(?:\[([\da-f:.]{2,45})\]|([a-z\d_](?:[-\w.]{0,251}[\w.])?))(?::(\d{1,5}))?$/i;
 
 /** Null for what is no host. */
-function placeOf(authority: string, scheme: AuthUrl["scheme"]): AuthPlace | null {
+export function placeOf(authority: string, scheme: AuthUrl["scheme"]): AuthPlace | null {
   const match = PLACE.exec(authority);
   if (match === null) return null;
   const [, address, name, written] = match;
