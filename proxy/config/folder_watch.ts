@@ -24,6 +24,8 @@ interface OpenWatch {
   stale: boolean;
 }
 
+const MISSING = "the folder does not exist or cannot be read";
+
 export class FolderWatch {
   #folders: readonly WatchedFolder[];
   #onChange: () => void;
@@ -51,7 +53,7 @@ export class FolderWatch {
         open.watcher.close();
       }
       if (identity !== null) this.#watch(folder, identity);
-      else this.#complain(folder, "the folder does not exist or cannot be read");
+      else this.#complain(folder, MISSING);
       if (open !== undefined || identity !== null) this.#onChange();
     }
   }
@@ -69,8 +71,13 @@ export class FolderWatch {
     try {
       watcher = Deno.watchFs(folder.path, { recursive: folder.recursive });
     } catch (error) {
-      // Gone since, or the system's limit of watches is reached: then polling has to do.
-      this.#complain(folder, error instanceof Error ? error.message : String(error));
+      // Gone since, which the next check would log in other words, or the system's limit of watches
+      // is reached: then polling has to do.
+      const isGone = error instanceof Deno.errors.NotFound;
+      this.#complain(
+        folder,
+        isGone ? MISSING : error instanceof Error ? error.message : String(error),
+      );
       return;
     }
     this.#complaints.delete(folder.path);
