@@ -176,7 +176,11 @@ Deno.test("exit codes: 2 for an invalid command line, 1 for a failed start", asy
         [[`--config=${bad}`], 1, /Cannot start.*bad\.json/],
         [[`--config=${good}`, `--admin=${port}`], 1, /Cannot listen on .* \(--admin\)/],
         [[`--config=${good}`, `--listen-http=${port}`, "--workers=1"], 1, /\(--listen-http\)/],
-        [[`--config=${good}`, `--listen-https=${port}`, "--workers=2"], 1, /\(--listen-https\)/],
+        [
+          [`--config=${good}`, ...FREE, `--listen-https=${port}`, "--workers=2"],
+          1,
+          /\(--listen-https\)/,
+        ],
       ] as const
     ) {
       const listens = args.some((arg) => arg.startsWith("--listen")) ? [] : FREE;
