@@ -178,19 +178,28 @@ export class TlsClient {
   }
 
   async answer(): Promise<string> {
+    // Looked for once: searching all of 32 MiB at each piece takes longer than receiving them.
+    let start = -1;
+    let length = 0;
     await this.until(() => {
-      const [head, rest] = this.received.split("\r\n\r\n", 2);
-      const length = /\r\ncontent-length: (\d+)/i.exec(head)?.[1];
-      return rest !== undefined && (length === undefined || rest.length >= Number(length));
+      if (start === -1) {
+        const end = this.received.indexOf("\r\n\r\n");
+        if (end === -1) return false;
+        start = end + 4;
+        length = Number(/\r\ncontent-length: (\d+)/i.exec(this.received.slice(0, end))?.[1] ?? 0);
+      }
+      return this.received.length - start >= length;
     });
     return this.received;
   }
 
-  /** Waits until this holds or the proxy has ended. */
+  /** Waits until this holds or the proxy has ended, also by us where nothing comes for too long. */
   async until(condition: () => boolean): Promise<void> {
-    const timer = setTimeout(() => this.socket.destroy(), PATIENCE);
-    while (!condition() && !this.ended) await this.#more.promise;
-    clearTimeout(timer);
+    while (!condition() && !this.ended) {
+      const timer = setTimeout(() => this.socket.destroy(), PATIENCE);
+      await this.#more.promise;
+      clearTimeout(timer);
+    }
   }
 
   close(): void {
