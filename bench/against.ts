@@ -20,6 +20,8 @@ import type { Case, Peer } from "./model.ts";
 export interface AgainstOptions {
   readonly against: string;
   readonly pairs: number;
+  /** Even, so that each goes first as often as the other. */
+  readonly pairsPerStart: number;
   /** Of one round. */
   readonly seconds: number;
   /** Null: whatever the figures are, they are told and that is all. */
@@ -39,9 +41,6 @@ export interface Block {
   readonly ours: readonly Round[];
   readonly theirs: readonly Round[];
 }
-
-/** Even, so that each goes first as often as the other. */
-export const PAIRS_A_BLOCK = 10;
 
 const ROOT = new URL("..", import.meta.url).pathname;
 
@@ -102,12 +101,12 @@ export async function compareCase(
   what: Case,
   ours: Peer,
   theirs: Peer,
-  { pairs, seconds, bound }: AgainstOptions,
+  { pairs, pairsPerStart, seconds, bound }: AgainstOptions,
   measureBlock: MeasureBlock,
 ): Promise<AgainstResult> {
   const blocks: Block[] = [];
-  for (let done = 0; done < pairs; done += PAIRS_A_BLOCK) {
-    const rounds = Math.min(PAIRS_A_BLOCK, pairs - done);
+  for (let done = 0; done < pairs; done += pairsPerStart) {
+    const rounds = Math.min(pairsPerStart, pairs - done);
     // Who starts and warms up first must not matter either.
     const peers = blocks.length % 2 === 0 ? [ours, theirs] : [theirs, ours];
     const measured = await measureBlock(peers, { rounds, seconds, warmUp: WARM_UP }, done);

@@ -61,6 +61,15 @@ export const BENCH_OPTIONS = defineOptions({
     reason: "shows a difference of three per cent or so in three minutes a case",
     help: "Pairs of rounds of `--against`.",
   },
+  pairsPerStart: {
+    type: "integer",
+    min: 2,
+    max: 10_000,
+    default: 10,
+    reason: "a start and its warm-up take as long as eight pairs",
+    help: "Even number of pairs of `--against` after which both versions are started anew. With " +
+      "fewer, the interval gets narrower where starts of one version differ more than its rounds.",
+  },
   bound: {
     type: "string",
     value: "RATIO",
@@ -107,7 +116,11 @@ export function parseBenchOptions(args: readonly string[]): ParsedBenchOptions {
     const text = `${JSON.stringify(unknown[0])} is no case; there are ${names.join(", ")}`;
     return { kind: "error", text };
   }
-  const { quick, rounds, against, duration, write, peer, bound } = parsed.options;
+  const { quick, rounds, against, duration, write, peer, bound, pairsPerStart } = parsed.options;
+  if (pairsPerStart % 2 !== 0) {
+    const text = "--pairs-per-start must be even, so that each version goes first as often";
+    return { kind: "error", text };
+  }
   if (against !== undefined && (write || quick || peer.length > 0)) {
     const text =
       "--against measures two versions of Pingress: leave out --write, --quick and --peer";
