@@ -18,7 +18,9 @@ export function filterLines(
   url: RequestedUrl,
   path: CanonicalPath,
 ): string[] {
+  const blocks = filtersOf(snapshot, route).some(({ kind }) => kind === "blocked-clients");
   return [
+    ...(blocks ? ["rejects clients of block-* in the ConfigMap with 403"] : []),
     ...redirectLines(snapshot, route, path),
     ...filtersOf(snapshot, route).flatMap((filter) =>
       filter.kind === "access" ? accessLines(snapshot, filter) : []

@@ -118,7 +118,8 @@ function configMapFindings(
     const isAccepted = keyCloses(row) && acceptUnsupported.includes(key);
     const found = { rule: `configmap/${key}`, effect: `${key}: ${row.does}`, field, at };
     if (problem === null) {
-      return hasEffect(row) && row.verdict.kind === "differs"
+      const isEmpty = (asText(fieldOf(data, key)) ?? "").trim() === "";
+      return hasEffect(row) && row.verdict.kind === "differs" && !isEmpty
         ? {
           ...found,
           verdict: "DIFFERS",

@@ -9,6 +9,7 @@ import type { FilterSet, Route, Snapshot } from "../../shared/snapshot/types.ts"
 import type { Ingress, Resources } from "../kube/resources.ts";
 import type { Clock, TranslateOptions, Translation } from "../translate/translator.ts";
 import { compareRoutes } from "../translate/routes/route_order.ts";
+import { blockedClientsOf } from "../translate/routes/used_settings.ts";
 import { compareText } from "../base/text_order.ts";
 
 export type Translate = (
@@ -138,6 +139,7 @@ function keep(snapshot: Snapshot, published: Snapshot | null, routes: readonly R
   return {
     ...snapshot,
     ...parts,
+    ...blockedClientsOf(snapshot.blockedClients ?? null, parts.filterSets ?? []),
     ...(settings.length === 0
       ? {}
       : { hostSettings: [...snapshot.hostSettings ?? [], ...settings].sort(byId) }),

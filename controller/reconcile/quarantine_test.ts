@@ -166,3 +166,28 @@ Deno.test("the failing object of thousands is found in few translations, and if 
     assert.ok(tries < 400, `${tries} tries`);
   }
 });
+
+Deno.test("a kept route that rejects blocked clients keeps a list, though none is configured now", () => {
+  const configMap = { namespace: "ingress-nginx", name: "conf" };
+  const options = { ...OPTIONS, nginxClasses: ["pingress"], configMap };
+  const objects = (data: Record<string, string>, ...ingresses: Ingress[]) => ({
+    ...resources(...ingresses),
+    configMaps: [{ metadata: configMap, data }],
+  });
+  const blocking = objects({ "block-cidrs": "192.0.2.0/24" }, ingress("bad"), ingress("good"));
+  const before = translate(blocking, null, options, () => 0).snapshot;
+  assert.deepEqual(before.blockedClients, { networks: ["192.0.2.0/24"] });
+  const [kept, none] = [failingOn("bad"), failingOn()].map((translate) =>
+    translateOrQuarantine(
+      translate,
+      objects({}, ingress("bad"), ingress("good")),
+      before,
+      options,
+      () => 0,
+    )!.snapshot
+  );
+  assert.deepEqual(kept.blockedClients, {});
+  assert.equal(none.blockedClients, undefined);
+  const kinds = kept.filterSets?.flatMap(({ filters }) => filters.map(({ kind }) => kind));
+  assert.ok(kinds?.includes("blocked-clients"));
+});

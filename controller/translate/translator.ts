@@ -8,6 +8,7 @@
 import type { Problem } from "../../shared/problem.ts";
 import {
   type Certificate,
+  type FilterSet,
   type Snapshot,
   SNAPSHOT_FORMAT,
   type SnapshotVersion,
@@ -31,6 +32,7 @@ import { DEFAULT_NAMESPACE_BOUNDS, type NamespaceBounds } from "./bounds/namespa
 import { ProblemList } from "../base/problems.ts";
 import type { DefaultBackend } from "./routes/routes.ts";
 import type { IngressStatus } from "./model/status.ts";
+import { blockedClientsOf } from "./routes/used_settings.ts";
 import { UpstreamTlsReader } from "./backends/upstream_tls.ts";
 
 export type { RefusalOptions } from "./routes/closures.ts";
@@ -213,6 +215,7 @@ export class Translator {
     const unnamed = byDefault === null
       ? upstreamTls.certificates()
       : withCertificate(upstreamTls.certificates(), byDefault);
+    const used = memory.usedSettings.of(ingresses);
     const credentials = memory.credentials.read(ingresses, secrets, problems);
     const { unaddressed } = memory.ownIngresses;
     const statuses = memory.statuses.collect({ list, routing, tls }, unaddressed, problems);
@@ -223,13 +226,14 @@ export class Translator {
         ...memory.hostSettings.of(tls.hostSettings, routing.aliases),
         routes: routing.routes,
         defaultAction: routing.defaultAction,
-        ...memory.usedSettings.of(ingresses),
+        ...used,
         upstreams: backends.upstreams(),
         ...(credentials.length === 0 ? {} : { credentials }),
         certificates: memory.certificateOrder.of(allCertificates(tls.certificates, unnamed)),
         defaultCertificate: byDefault?.id ?? null,
         ...loopMarkOf(published, options),
         ...(backends.denied.list.length === 0 ? {} : { denied: backends.denied.list }),
+        ...blockedClientsOf(globals.settings.blockedClients, used.filterSets ?? NO_SETS),
         ...(globals.kept === null ? {} : { globalConfig: globals.kept }),
       },
       problems: problems.sorted(memory.problemOrder),
@@ -260,6 +264,7 @@ function loopMarkOf(
 }
 
 const NONE_KEPT: ReadonlySet<string> = new Set();
+const NO_SETS: readonly FilterSet[] = [];
 
 /** The default one may be shown to backends as well. */
 function withCertificate(shown: readonly Certificate[], one: Certificate): readonly Certificate[] {

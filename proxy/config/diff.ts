@@ -9,6 +9,7 @@
  */
 import type {
   Action,
+  BlockedClients,
   Credentials,
   FilterSet,
   HostChange,
@@ -58,6 +59,8 @@ export interface SnapshotDelta {
   readonly loopMark: string | null;
   /** Addresses and networks that no name may stand for. */
   readonly denied: readonly string[];
+  /** Null where the snapshot has none. */
+  readonly blockedClients: BlockedClients | null;
 }
 
 export interface HostRoutes {
@@ -126,6 +129,7 @@ export class SnapshotDiffer {
       defaultCertificate: snapshot.defaultCertificate,
       loopMark: snapshot.loopMark ?? null,
       denied: snapshot.denied ?? NONE_DENIED,
+      blockedClients: snapshot.blockedClients ?? null,
     };
   }
 

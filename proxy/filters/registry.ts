@@ -9,6 +9,7 @@ import type { FilterSpec } from "../../shared/snapshot/types.ts";
 import type { RequestHead } from "../http/message.ts";
 import { access } from "./access/access.ts";
 import type { AccessServices } from "./access/services.ts";
+import { blockedClients, type BlockedClientsServices } from "./blocked_clients.ts";
 import type { Filter } from "./filter.ts";
 import { FilterChain } from "./filter_chain.ts";
 import { grpcWeb, isGrpcWeb } from "./grpc_web.ts";
@@ -27,7 +28,7 @@ type Kind = FilterSpec["kind"];
 type SpecOf<K extends Kind> = Extract<FilterSpec, { readonly kind: K }>;
 
 /** What filters need of others, as narrow functions. */
-export type FilterServices = AccessServices;
+export type FilterServices = AccessServices & BlockedClientsServices;
 
 /** Throws for a spec that it cannot make a filter of: its routes are replied to with 500. */
 export type FilterMakers = {
@@ -36,6 +37,7 @@ export type FilterMakers = {
 
 export const MAKERS: FilterMakers = {
   "access": access,
+  "blocked-clients": blockedClients,
   "hsts": hsts,
   "nginx-forwarded-headers": () => nginxForwardedHeaders,
   "redirect": redirect,
@@ -55,6 +57,8 @@ const HTTPS_REDIRECT = "https-redirect";
 /** Filters of one kind keep the order of the snapshot: those of the route, then the backend's. */
 const REQUEST_ORDER = inOrder<Kind | OwnKind | typeof HTTPS_REDIRECT>({
   "received-path": true,
+  // Of all hosts, so that no setting of a route comes before.
+  "blocked-clients": true,
   // nginx responds with `return` before it checks who sends the request, and how.
   "www-redirect": true,
   "redirect": true,
@@ -81,6 +85,7 @@ const RESPONSE_ORDER = inOrder<Kind | OwnKind>({
   "access": true,
   "rewrite": true,
   "redirect": true,
+  "blocked-clients": true,
   "received-path": true,
   "www-redirect": true,
 });

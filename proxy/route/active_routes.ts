@@ -9,6 +9,7 @@ import type { Logger } from "../../shared/log.ts";
 import type { Action, Route, Upstream as UpstreamSpec } from "../../shared/snapshot/types.ts";
 import { Certificates } from "../certificates/store.ts";
 import type { FilterMakers, FilterServices } from "../filters/registry.ts";
+import { ActiveBlockedClients } from "../filters/blocked_clients.ts";
 import type { CredentialStore } from "../filters/passwords/credential_store.ts";
 import type { Limits } from "../http/limits.ts";
 import type { LoopMark } from "../http/loop_mark.ts";
@@ -49,6 +50,7 @@ export class ActiveRoutes {
   readonly #metrics: Metrics;
   readonly #context: ActiveRoutesContext;
   readonly #denied = new DeniedAddresses();
+  readonly #blocked = new ActiveBlockedClients();
   #zone: string | null = null;
 
   constructor(
@@ -62,9 +64,11 @@ export class ActiveRoutes {
     this.#metrics = metrics;
     this.#context = context;
     const { limits, filterMakers, credentials } = context;
-    const filterServices = credentials === undefined
-      ? context.filterServices
-      : { loginsOf: credentials.loginsOf, ...context.filterServices };
+    const filterServices = {
+      blockedClients: this.#blocked,
+      ...(credentials === undefined ? {} : { loginsOf: credentials.loginsOf }),
+      ...context.filterServices,
+    };
     this.#compiler = new RouteCompiler(this.#upstreams, limits, filterMakers, filterServices);
   }
 
@@ -79,6 +83,7 @@ export class ActiveRoutes {
     this.table.updateHostSettings(delta.hostSettings.changed, delta.hostSettings.removed);
     const { changed, removed } = delta.credentials;
     this.#context.credentials?.apply(changed, removed);
+    this.#blocked.replace(delta.blockedClients);
     this.#compiler.begin(delta.filterSets, delta.policies);
     for (const { host, routes } of delta.hosts) {
       this.table.replaceHost(host, routes, (route) => this.#bind(route.action, route));

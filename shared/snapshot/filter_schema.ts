@@ -1,5 +1,6 @@
 /**
- * Schemas of the filters of a snapshot. In: nothing. Out: one object for each kind, and their union.
+ * Schemas of the filters of a snapshot. In: nothing. Out: one object for each kind, and their union; and
+ * what filters of all routes share.
  */
 import Type from "typebox";
 import {
@@ -186,6 +187,12 @@ const NGINX_FORWARDED_HEADERS = object(
   { strict: true },
 );
 
+/**
+ * Rejects requests of `Snapshot.blockedClients` with 403, before all other filters. The list stands
+ * there, and once: it is the same for thousands of routes. Without it, requests get 500.
+ */
+const BLOCKED_CLIENTS_FILTER = object({ kind: Type.Literal("blocked-clients") }, { strict: true });
+
 /** Strict-Transport-Security over TLS, in place of the upstream's. */
 const HSTS = object({
   kind: Type.Literal("hsts"),
@@ -205,4 +212,24 @@ export const FILTER = Type.Union([
   REWRITE,
   NGINX_FORWARDED_HEADERS,
   HSTS,
+  BLOCKED_CLIENTS_FILTER,
 ]);
+
+/** What one line of a header is compared with. */
+const CLIENT_PATTERN = object({
+  /**
+   * Exact: the whole line, without case; its value is in lower case, one character for each byte, and
+   * empty for no line. Regex: one that matches a part of a line that is not empty, as in `ROUTE_MATCH`.
+   */
+  type: Type.Enum(["Exact", "Regex"]),
+  value: Type.String(),
+}, { strict: true });
+
+/** Clients that the filter `blocked-clients` rejects: one entry that matches is enough. */
+export const BLOCKED_CLIENTS = object({
+  networks: Type.Optional(Type.Array(formed(network), { minItems: 1 })),
+  /** Of User-Agent. */
+  userAgents: Type.Optional(Type.Array(CLIENT_PATTERN, { minItems: 1 })),
+  /** Of Referer. */
+  referers: Type.Optional(Type.Array(CLIENT_PATTERN, { minItems: 1 })),
+}, { strict: true });

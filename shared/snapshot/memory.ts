@@ -14,6 +14,7 @@
 import { upstreamsOf } from "./forward_action.ts";
 import type {
   Action,
+  BlockedClients,
   Certificate,
   Credentials,
   FilterSet,
@@ -160,6 +161,7 @@ export function weightOf(
     upstreams,
     credentials,
     certificates,
+    blockedClients,
   }: Snapshot,
 ): Weight {
   const [ofRoutes, ofUpstreams, ofCertificates] = [
@@ -179,12 +181,14 @@ export function weightOf(
       weightOfParts(filterSets ?? NO_PARTS),
       weightOfParts(policies ?? NO_PARTS),
       weightOfCredentials(credentials ?? NO_CREDENTIALS),
+      weightOfBlocked(blockedClients ?? NONE_BLOCKED),
     ].reduce((sum, { characters }) => sum + characters, 0),
   };
 }
 
 const NO_SETTINGS: readonly HostSettings[] = [];
 const NO_CREDENTIALS: readonly Credentials[] = [];
+const NONE_BLOCKED: BlockedClients = {};
 const NO_PARTS: readonly (FilterSet | Policy)[] = [];
 
 /** A list that did not change keeps its identity, so a change of endpoints weighs no route again. */
@@ -223,6 +227,18 @@ const weightOfCredentials = oncePerList((list: readonly Credentials[]) => ({
     0,
   ),
 }));
+
+/** As conditions of routes. */
+function weightOfBlocked({ networks = [], userAgents = [], referers = [] }: BlockedClients) {
+  const patterns = [...userAgents, ...referers].map(({ type, value }) =>
+    CONDITION_CHARACTERS + value.length + (type === "Regex" ? PATTERN_CHARACTERS : 0)
+  );
+  return { characters: [...networks.map(({ length }) => length), ...patterns].reduce(add, 0) };
+}
+
+function add(a: number, b: number): number {
+  return a + b;
+}
 
 const weightOfUpstreams = oncePerList((upstreams: readonly Upstream[]) => {
   let endpoints = 0;

@@ -76,6 +76,11 @@ const WHOLE = {
   defaultCertificate: "/keys/tls.crt",
   loopMark: "pingress-0123456789abcdef",
   denied: ["10.96.0.0/12", "192.0.2.1", "2001:db8::/64"],
+  blockedClients: {
+    networks: ["198.51.100.0/24"],
+    userAgents: [{ type: "Exact", value: "" }, { type: "Regex", value: "[bB]ot" }],
+    referers: [{ type: "Exact", value: "http://spam.test/" }],
+  },
 };
 
 type Json = Record<string, unknown>;
@@ -239,7 +244,7 @@ Deno.test("each error is reported with its place, and rejects the file", async (
       "filterSets",
       [{ id: "f", filters: [{ kind: "mirror" }] }],
       '$.filterSets[0].filters[0].kind: "mirror" is none of "request-headers", "response-headers", ' +
-      '"access", "redirect", "www-redirect", "request-host", "rewrite", "nginx-forwarded-headers", "hsts"',
+      '"access", "redirect", "www-redirect", "request-host", "rewrite", "nginx-forwarded-headers", "hsts", "blocked-clients"',
     ],
     [
       "filterSets",
@@ -447,6 +452,23 @@ Deno.test("each error is reported with its place, and rejects the file", async (
     ["denied", ["10.0.0.1", 7], "$.denied[1]: a text is needed, not a number"],
     ["denied", ["10.0.0.0/33"], '$.denied[0]: "10.0.0.0/33" is no address or network'],
     ["denied", ["10.0.0.1,10.0.0.2"], '$.denied[0]: "10.0.0.1,10.0.0.2" is no address or network'],
+    ["blockedClients.networks", [], "$.blockedClients.networks: it is empty"],
+    [
+      "blockedClients.networks.0",
+      "x",
+      '$.blockedClients.networks[0]: "x" is no address or network',
+    ],
+    [
+      "blockedClients.userAgents.0.type",
+      "~",
+      '$.blockedClients.userAgents[0].type: "~" is none of "Exact", "Regex"',
+    ],
+    [
+      "blockedClients.referers.0.value",
+      7,
+      "$.blockedClients.referers[0].value: a text is needed, not a number",
+    ],
+    ["blockedClients.cookies", [], "$.blockedClients.cookies: the field is not known"],
     ["loopMark", 7, "$.loopMark: a text is needed, not a number"],
     ["loopMark", "", '$.loopMark: "" is no mark for CDN-Loop'],
     ["loopMark", "a, b", '$.loopMark: "a, b" is no mark for CDN-Loop'],

@@ -8,7 +8,7 @@
  */
 import Type from "typebox";
 import type { Secret } from "../redacted.ts";
-import { FILTER } from "./filter_schema.ts";
+import { BLOCKED_CLIENTS, FILTER } from "./filter_schema.ts";
 import {
   certificateHost,
   endpointAddress,
@@ -415,6 +415,8 @@ const DEFAULT_CERTIFICATE = Type.Union([NAME, Type.Null()], { missing: () => nul
 const LOOP_MARK = Type.Optional(formed(loopMark));
 const DENIED = Type.Optional(Type.Array(formed(network)));
 
+const OPTIONAL_BLOCKED_CLIENTS = Type.Optional(BLOCKED_CLIENTS);
+
 /** What the translation keeps of ingress-nginx's ConfigMap for when it is gone; no proxy reads it. */
 export const GLOBAL_CONFIG = object({
   /** `NAMESPACE/NAME`. */
@@ -465,6 +467,8 @@ export const SNAPSHOT = object({
    * of Services. Sorted; missing for none.
    */
   denied: DENIED,
+  /** For filters of that kind; missing where none has it. */
+  blockedClients: OPTIONAL_BLOCKED_CLIENTS,
   globalConfig: OPTIONAL_GLOBAL_CONFIG,
 });
 
@@ -475,5 +479,6 @@ export const REST = object({
   defaultCertificate: DEFAULT_CERTIFICATE,
   loopMark: LOOP_MARK,
   denied: DENIED,
+  blockedClients: OPTIONAL_BLOCKED_CLIENTS,
   globalConfig: OPTIONAL_GLOBAL_CONFIG,
 });

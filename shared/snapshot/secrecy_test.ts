@@ -94,6 +94,11 @@ const WHOLE = {
   defaultCertificate: "c",
   loopMark: "mark",
   denied: ["10.0.0.1"],
+  blockedClients: {
+    networks: ["10.0.0.1"],
+    userAgents: [{ type: "Exact", value: "bot" }],
+    referers: [{ type: "Regex", value: "x" }],
+  },
 };
 
 /** Paths of all fields and elements. */

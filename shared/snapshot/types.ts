@@ -7,7 +7,7 @@
  */
 import type { Static, TSchema } from "typebox";
 import type { Frozen } from "./schema_hints.ts";
-import type { FILTER } from "./filter_schema.ts";
+import type { BLOCKED_CLIENTS, FILTER } from "./filter_schema.ts";
 import type * as schema from "./schema.ts";
 
 /** Raised when an older reader would misunderstand the file, or would refuse a part of it. */
@@ -27,6 +27,7 @@ export interface ReplyAction extends Of<typeof schema.REPLY> {}
 export type Action = ForwardAction | ReplyAction;
 export interface FilterSet extends Of<typeof schema.FILTER_SET> {}
 export type FilterSpec = Of<typeof FILTER>;
+export interface BlockedClients extends Of<typeof BLOCKED_CLIENTS> {}
 export interface GlobalConfig extends Of<typeof schema.GLOBAL_CONFIG> {}
 export interface Policy extends Of<typeof schema.POLICY> {}
 export interface Origin extends Of<typeof schema.ORIGIN> {}

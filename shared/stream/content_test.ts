@@ -21,10 +21,26 @@ function hashOfLine(line: string): string {
     const text = `${section}\0${key}\0${JSON.stringify(value)}`;
     createHash("sha256").update(text).digest().forEach((byte, i) => sum[i] ^= byte);
   };
-  const { format, defaultAction, defaultCertificate, loopMark, denied, globalConfig, ...lists } =
-    JSON.parse(line);
+  const {
+    format,
+    defaultAction,
+    defaultCertificate,
+    loopMark,
+    denied,
+    blockedClients,
+    globalConfig,
+    ...lists
+  } = JSON.parse(line);
   add("rest", "", {
-    ...{ format, defaultAction, defaultCertificate, loopMark, denied, globalConfig },
+    ...{
+      format,
+      defaultAction,
+      defaultCertificate,
+      loopMark,
+      denied,
+      blockedClients,
+      globalConfig,
+    },
   });
   for (const host of lists.hosts) add("host", host.host, host);
   for (const one of lists.upstreams) add("upstream", one.id, one);

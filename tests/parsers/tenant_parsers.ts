@@ -25,6 +25,7 @@ import { parseClaims } from "../../controller/translate/hosts/host_claims.ts";
 import { readIdentity } from "../../controller/base/identity.ts";
 import { regexLocation } from "../../controller/translate/annotations/nginx/location.ts";
 import {
+  inBytes,
   readHeaderPattern,
   readPcre,
 } from "../../controller/translate/annotations/nginx/pcre_pattern.ts";
@@ -213,6 +214,7 @@ const TEXTS: Readonly<Record<string, TextReader>> = {
     ["/[", "]"],
     ["/", "{2}"],
   ],
+  "controller/translate/annotations/nginx/pcre_pattern.ts inBytes": [MAX_ROUTE_PATH, inBytes],
   "controller/translate/annotations/nginx/pcre_pattern.ts readHeaderPattern": [
     MAX_ROUTE_PATH,
     (text) => readHeaderPattern(text, { ignoreCase: true }),

@@ -18,13 +18,14 @@ export interface HostedIngress extends AnnotatedIngress {
 /** Of HTTPS, as clients know it. */
 export const HTTPS_PORT = 443;
 
-/** Of `http`, for a port to listen on and that of the backend. */
+/** Of `http`, for a port to listen on and that of the backend. @param data Of the ConfigMap. */
 export function ingressServers(
   ingresses: readonly HostedIngress[],
   port: number,
   backendPort: number,
+  data: Readonly<Record<string, string>> = {},
 ): string {
-  const servers = ingresses.map((ingress) => serverOf(ingress, port));
+  const servers = ingresses.map((ingress) => serverOf(ingress, port, blockedRequests(data)));
   return `  error_log /dev/null crit;
   server_names_hash_bucket_size 128;
   port_in_redirect off;
@@ -35,10 +36,39 @@ export function ingressServers(
   upstream backend {
     server 127.0.0.1:${backendPort};
   }
+${blockedClients(data)}
 ${servers.join("")}`;
 }
 
-function serverOf(ingress: HostedIngress, port: number): string {
+function listOf(text: string | undefined): string[] {
+  return text === undefined ? [] : text.split(",").map((part) => part.trim());
+}
+
+/** "Global filters" of the template. */
+function blockedClients(data: Readonly<Record<string, string>>): string {
+  const map = (key: string, source: string, name: string) =>
+    key in data
+      ? [
+        `map ${source} ${name} { default 0; ${
+          listOf(data[key]).map((text) => `${text} 1;`).join(" ")
+        } }`,
+      ]
+      : [];
+  return [
+    ...listOf(data["block-cidrs"]).map((network) => `deny ${network};`),
+    ...map("block-user-agents", "$http_user_agent", "$block_ua"),
+    ...map("block-referers", "$http_referer", "$block_ref"),
+  ].map((line) => `  ${line}`).join("\n");
+}
+
+/** Of each server. */
+function blockedRequests(data: Readonly<Record<string, string>>): string {
+  return [["block-user-agents", "$block_ua"], ["block-referers", "$block_ref"]]
+    .filter(([key]) => key in data)
+    .map(([, name]) => `if (${name}) { return 403; }`).join(" ");
+}
+
+function serverOf(ingress: HostedIngress, port: number, blocked: string): string {
   const { host, annotations, paths } = ingress;
   const aliases = (annotations["server-alias"] ?? "").split(",").map((name) => name.trim());
   const locations = paths.flatMap(([path, type]) => {
@@ -59,6 +89,7 @@ function serverOf(ingress: HostedIngress, port: number): string {
     ? `  server {
     listen 127.0.0.1:${port};
     server_name ${www};
+    ${blocked}
     return 308 $scheme://${host}$cut_uri;
   }
 `
@@ -67,6 +98,7 @@ function serverOf(ingress: HostedIngress, port: number): string {
     listen 127.0.0.1:${port};
     server_name ${host} ${aliases.join(" ")};
     set $namespace default;
+    ${blocked}
     ${appRoot === undefined ? "" : `if ($uri = /) { return 302 $scheme://$http_host${appRoot}; }`}
     ${locations.join("\n    ")}
   }

@@ -9,6 +9,7 @@ import assert from "node:assert/strict";
 import { Random } from "../fuzz/random.ts";
 import { annotatedSnapshot } from "../support/annotated_ingresses.ts";
 import { Backend, Peer, reply, statusOf } from "../support/backend.ts";
+import { ProxyProcess } from "../support/proxy_process.ts";
 import { TestProxy } from "../support/test_proxy.ts";
 import { certificateFor } from "../support/tls_proxy.ts";
 import { accessCases, LOGINS, PASSWORD_FILE, USERS } from "../support/access_cases.ts";
@@ -236,4 +237,76 @@ Deno.test("networks, logins and satisfy of Ingresses are as with ingress-nginx",
     await nginx.stop();
     await Deno.remove(users);
   }
+});
+
+/** Values of block-* that nginx takes, and lines that they block or miss. */
+const BLOCKED_TEXTS = [
+  ...["bot", "'Evil Bot'", '""', "~^curl/", "~*spider$", "~^[a-c]+$", "~\\d\\.\\d"],
+  ...["~*https?://([a-z]+\\.)?spam\\.test/", "http://a.test/", "\\~tilde"],
+];
+const LINES = [
+  ...["bot", "BOT", "bots", "evil bot", "Evil Bot", "curl/8", "Curl/8", "a spider", "SPIDER"],
+  ...["x", "X", "abc", "abd", "1.2", "12", "http://spam.test/", "HTTPS://www.SPAM.test/a"],
+  ...["http://a.test/", "http://a.test", "~tilde", "~TILDE", ""],
+];
+
+Deno.test("clients of block-* are rejected as by ingress-nginx", async () => {
+  const program = await findNginx();
+  if (program === null) {
+    console.warn(MISSING);
+    return;
+  }
+  const random = new Random(SEED);
+  const some = (rarity: number) => {
+    const texts = BLOCKED_TEXTS.filter(() => random.oneIn(rarity));
+    return (texts.length === 0 ? ["bot"] : texts).join(random.pick([",", " , "]));
+  };
+  await using backend = new Backend();
+  const ingresses: HostedIngress[] = [
+    { host: "a.test", annotations: {}, paths: [["/", "Prefix"]] },
+    { host: "w.test", annotations: { "from-to-www-redirect": "true" }, paths: [["/", "Prefix"]] },
+    { host: "r.test", annotations: { "app-root": "/app" }, paths: [["/", "Prefix"]] },
+  ];
+  const byName = Object.fromEntries(ingresses.map((ingress, i) => [`i${i}`, ingress]));
+  const statuses = new Map<number, number>();
+  for (const networks of ["10.0.0.0/8", "10.0.0.0/8,192.0.2.1", "127.0.0.0/8, 10.1.0.0/16"]) {
+    const data = {
+      "block-cidrs": networks,
+      "block-user-agents": some(3),
+      "block-referers": some(3),
+    };
+    const nginx = await Nginx.startWith(
+      program,
+      (port) => ingressServers(ingresses, port, backend.port, data),
+    );
+    try {
+      await using proxy = await ProxyProcess.start({
+        snapshot: annotatedSnapshot(byName, [backend.port], "nginx", [], {}, data),
+        args: ["--allow-loopback-upstreams"],
+      });
+      for (let i = 0; i < PAIRS; i++) {
+        // Redirects come before networks there: a difference that the table states.
+        const isOpen = !networks.startsWith("127");
+        const [host, path] = random.pick(
+          isOpen ? [["a.test", "/"], ["www.w.test", "/"], ["r.test", "/"]] : [["a.test", "/"]],
+        );
+        const lines = ["User-Agent", "Referer"].flatMap((name) =>
+          random.oneIn(4) ? [] : [`${name}: ${random.pick(LINES)}\r\n`]
+        );
+        const request = `GET ${path} HTTP/1.1\r\nHost: ${host}\r\n${
+          lines.join("")
+        }Connection: close\r\n\r\n`;
+        const [theirs, ours] = [nginx.port, proxy.httpPort].map((port) =>
+          outcome(port, request, [])
+        );
+        const { status } = await theirs;
+        const words = `${JSON.stringify(data)} ${JSON.stringify(request)}`;
+        assert.equal((await ours).status, status, words);
+        statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      }
+    } finally {
+      await nginx.stop();
+    }
+  }
+  for (const status of [200, 302, 308, 403]) assert.ok(statuses.has(status), `no pair: ${status}`);
 });

@@ -170,6 +170,7 @@ function isAlikeButEndpoints(a: Snapshot, b: Snapshot): boolean {
     isSameList(a.credentials ?? [], b.credentials ?? []) &&
     a.defaultCertificate === b.defaultCertificate && a.loopMark === b.loopMark &&
     isSameList(a.denied ?? [], b.denied ?? []) &&
+    isSamePart(a.blockedClients, b.blockedClients) &&
     isSamePart(a.globalConfig, b.globalConfig) &&
     isSamePart(a.defaultAction, b.defaultAction) &&
     a.upstreams.length === b.upstreams.length &&

@@ -8,6 +8,7 @@ import {
   instead,
   NEVER_TEXT,
   NOT_YET,
+  type Verdict,
 } from "../annotations/nginx/rows/row.ts";
 import {
   BOOL,
@@ -20,6 +21,14 @@ import {
 import { defaultOf, globalAuth, guard, type KeyGroup, plain } from "./key.ts";
 import { CLIENT_PATTERNS, LOCATIONS, RISK, WORDS } from "./key_values.ts";
 
+/** Where nothing is there to protect. */
+const ELSEWHERE = "where no path of a host matches, they get 404, and on closed paths 503";
+
+const BLOCKED_BY_HEADER: Readonly<Verdict> = differs(
+  "each of several lines counts, too, and a line of more than 8,192 characters matches every regular " +
+    `expression; ${ELSEWHERE}`,
+);
+
 export const ACCESS_KEYS = {
   "whitelist-source-range": defaultOf(
     ACCESS,
@@ -31,13 +40,23 @@ export const ACCESS_KEYS = {
     "denylist-source-range",
     "rejects clients of these networks, where an Ingress has no list of its own",
   ),
-  "block-cidrs": guard(NETWORKS, NOT_YET, "rejects clients of these networks, for all hosts"),
+  "block-cidrs": guard(
+    NETWORKS,
+    differs(
+      "no list of an Ingress, redirect or satisfy lets them in; " + ELSEWHERE,
+    ),
+    "rejects clients of these networks with 403, for all hosts",
+  ),
   "block-user-agents": guard(
     CLIENT_PATTERNS,
-    NOT_YET,
-    "rejects requests by User-Agent, for all hosts",
+    BLOCKED_BY_HEADER,
+    "rejects requests by User-Agent with 403, for all hosts",
   ),
-  "block-referers": guard(CLIENT_PATTERNS, NOT_YET, "rejects requests by Referer, for all hosts"),
+  "block-referers": guard(
+    CLIENT_PATTERNS,
+    BLOCKED_BY_HEADER,
+    "rejects requests by Referer with 403, for all hosts",
+  ),
 } satisfies KeyGroup;
 
 const BESIDE_URL = { beside: ["global-auth-url"] } as const;

@@ -7,7 +7,7 @@
  * read. One that goes later leaves its settings, as uninstalling ingress-nginx takes it away.
  */
 import { formatObject, type ObjectRef } from "../../../shared/problem.ts";
-import type { GlobalConfig, ReplyAction } from "../../../shared/snapshot/types.ts";
+import type { BlockedClients, GlobalConfig, ReplyAction } from "../../../shared/snapshot/types.ts";
 import { asObject, fieldOf, quote } from "../../base/json.ts";
 import { isSameList, LastResult } from "../../base/memo.ts";
 import {
@@ -24,7 +24,7 @@ import {
   NO_AUTH_LOCATIONS,
   NO_GLOBALS,
 } from "../model/global_settings.ts";
-import { AUTHENTICATION_KEYS, TENANT_KEYS } from "./access_keys.ts";
+import { ACCESS_KEYS, AUTHENTICATION_KEYS, TENANT_KEYS } from "./access_keys.ts";
 import { type ConfigKey, hasEffect, isKeyOff, keyCloses, type KeyGroup } from "./key.ts";
 import { KEYS } from "./table.ts";
 
@@ -126,6 +126,7 @@ function readContent(
         noAuthLocations: keys.kept["no-auth-locations"] === ""
           ? []
           : keys.valueOf(AUTHENTICATION_KEYS, "no-auth-locations") ?? NO_AUTH_LOCATIONS,
+        blockedClients: readBlockedClients(keys),
       },
       kept: {
         configMap: nameOf(ref),
@@ -135,6 +136,18 @@ function readContent(
       },
     };
   });
+}
+
+function readBlockedClients(keys: KeyReader): BlockedClients | null {
+  const networks = keys.valueOf(ACCESS_KEYS, "block-cidrs");
+  const userAgents = keys.valueOf(ACCESS_KEYS, "block-user-agents");
+  const referers = keys.valueOf(ACCESS_KEYS, "block-referers");
+  if (networks === null && userAgents === null && referers === null) return null;
+  return {
+    ...(networks === null ? {} : { networks }),
+    ...(userAgents === null ? {} : { userAgents }),
+    ...(referers === null ? {} : { referers }),
+  };
 }
 
 function reportMissing(isKept: boolean, report: Report): void {

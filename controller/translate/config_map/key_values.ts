@@ -2,9 +2,10 @@
  * Types of values that keys of the ConfigMap have, and no annotation. In: the trimmed text of a value.
  * Out: what it means, or null for one that cannot be read.
  */
+import type { BlockedClients } from "../../../shared/snapshot/types.ts";
 import { listOf, oneOf, type ValueType } from "../annotations/nginx/rows/value.ts";
 import { type Risk, RISKS } from "../model/global_settings.ts";
-import { readHeaderPattern } from "../annotations/nginx/pcre_pattern.ts";
+import { inBytes, readHeaderPattern } from "../annotations/nginx/pcre_pattern.ts";
 
 const PLAIN = { hasOff: false, refersTo: null } as const;
 
@@ -23,14 +24,10 @@ export const LOCATIONS: Readonly<ValueType<readonly string[]>> = listOf(
   "absolute paths, separated by commas",
 );
 
-/** What a header is compared with. */
-export interface ClientPattern {
-  readonly type: "Exact" | "Regex";
-  /** In lower case, or a regular expression that is searched in the value. */
-  readonly value: string;
-}
+/** What a line of a header is compared with. */
+export type ClientPattern = NonNullable<BlockedClients["userAgents"]>[number];
 
-/** Each is in all filter sets of the profile. */
+/** Each is compared with each request of the profile. */
 const MAX_PATTERNS = 100;
 const MAX_PATTERN_TEXT = 8192;
 
@@ -43,19 +40,24 @@ export const CLIENT_PATTERNS: ValueType<readonly ClientPattern[]> = {
     if (written.length > MAX_PATTERN_TEXT) return null;
     const parts = written.split(",", MAX_PATTERNS + 1);
     if (parts.length > MAX_PATTERNS) return null;
-    const patterns = parts.map((part) => patternOf(unquoted(part.trim())));
+    const patterns = parts.map((part) => patternOf(part.trim()));
     return patterns.every((pattern) => pattern !== null) ? patterns : null;
   },
 };
 
-function patternOf(text: string): ClientPattern | null {
-  if (text === "" || /\p{Cc}/u.test(text)) return null;
+/** `""` stands for requests without the header. */
+function patternOf(written: string): ClientPattern | null {
+  const text = unquoted(written);
+  if (written === "" || /\p{Cc}/u.test(text)) return null;
   if (!text.startsWith("~")) {
     // A backslash takes the meaning from what nginx would read as a word of its own.
-    return { type: "Exact", value: text.replace(/^\\/, "").toLowerCase() };
+    const value = inBytes(text.replace(/^\\/, ""));
+    return value === null ? null : { type: "Exact", value: value.toLowerCase() };
   }
   const ignoreCase = text.startsWith("~*");
-  const value = readHeaderPattern(text.slice(ignoreCase ? 2 : 1), { ignoreCase });
+  const expression = text.slice(ignoreCase ? 2 : 1);
+  if (expression === "") return null;
+  const value = readHeaderPattern(expression, { ignoreCase });
   return value === null ? null : { type: "Regex", value };
 }
 

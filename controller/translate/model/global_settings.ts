@@ -2,7 +2,7 @@
  * What holds for all Ingresses of the profile nginx. In: nothing. Out: the type of what the ConfigMap
  * of ingress-nginx says, and of what is kept of it in a snapshot.
  */
-import type { ReplyAction } from "../../../shared/snapshot/types.ts";
+import type { BlockedClients, ReplyAction } from "../../../shared/snapshot/types.ts";
 
 /** The very same object as long as the ConfigMap says the same. */
 export interface GlobalSettings {
@@ -14,6 +14,8 @@ export interface GlobalSettings {
   readonly risk: Risk | null;
   /** Words that no value of an annotation may have. */
   readonly forbiddenWords: readonly string[];
+  /** Clients that all routes reject; null for none. */
+  readonly blockedClients: BlockedClients | null;
   /** Who authenticates where an Ingress has no auth-url; null for nobody. */
   readonly externalAuth: GlobalExternalAuth | null;
   /** Paths that begin with one of these, as an Ingress has them, need no login. */
@@ -44,6 +46,7 @@ export const NO_GLOBALS: GlobalSettings = {
   forbiddenWords: [],
   externalAuth: null,
   noAuthLocations: NO_AUTH_LOCATIONS,
+  blockedClients: null,
 };
 
 /** `NAMESPACE/NAME` of `--configmap`. */

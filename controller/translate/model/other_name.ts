@@ -2,7 +2,7 @@
  * Names by which an object has its hosts served beside those of its rules. In: hosts of rules, and what
  * annotations say. Out: each name with the host that it stands for.
  */
-import type { Route } from "../../../shared/snapshot/types.ts";
+import type { FilterSpec, Route } from "../../../shared/snapshot/types.ts";
 import { readHost } from "./host.ts";
 import type { HostField } from "./host_field.ts";
 import type { RouteSettings, RouteSettingsPool } from "./route_settings.ts";
@@ -60,10 +60,15 @@ export function leadsToWww({ of }: OtherName): boolean {
   return of.startsWith(WWW);
 }
 
-export function wwwSettings(names: readonly OtherName[], pool: RouteSettingsPool): WwwSettings {
+/** @param filters That their routes have beside the redirect. */
+export function wwwSettings(
+  names: readonly OtherName[],
+  filters: readonly FilterSpec[],
+  pool: RouteSettingsPool,
+): WwwSettings {
   const redirects = names.filter(({ kind }) => kind === "www");
   if (redirects.length === 0) return NO_WWW;
-  const settings = (to: "www" | "bare") => pool.of([{ kind: "www-redirect", to }], {});
+  const settings = (to: "www" | "bare") => pool.of([...filters, { kind: "www-redirect", to }], {});
   return {
     www: redirects.some(leadsToWww) ? settings("www") : null,
     bare: redirects.every(leadsToWww) ? null : settings("bare"),

@@ -2,7 +2,7 @@
  * The filter sets and policies that routes refer to. In: the Ingresses that routes are made of. Out:
  * each of their parts once, sorted by id; the very same lists as before where nothing has changed.
  */
-import type { FilterSet, Policy } from "../../../shared/snapshot/types.ts";
+import type { BlockedClients, FilterSet, Policy } from "../../../shared/snapshot/types.ts";
 import { differenceOf } from "../../base/memo.ts";
 import { compareText } from "../../base/text_order.ts";
 import { settingsOf } from "../model/source_settings.ts";
@@ -34,6 +34,21 @@ export class UsedSettings {
       ...(policies.length === 0 ? {} : { policies }),
     };
   }
+}
+
+/**
+ * The clients that are blocked, as a field of a snapshot. Filters need the list, so an Ingress that is
+ * served as it was published has an empty one where none is configured any more.
+ */
+export function blockedClientsOf(
+  configured: BlockedClients | null,
+  filterSets: readonly FilterSet[],
+): { readonly blockedClients?: BlockedClients } {
+  if (configured !== null) return { blockedClients: configured };
+  const isUsed = filterSets.some(({ filters }) =>
+    filters.some(({ kind }) => kind === "blocked-clients")
+  );
+  return isUsed ? { blockedClients: {} } : {};
 }
 
 /** Parts by id, each for as long as an Ingress has it. */

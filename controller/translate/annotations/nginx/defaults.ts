@@ -1,10 +1,11 @@
 /**
  * What ingress-nginx does where no annotation says otherwise. In: what the annotations of one Ingress
- * say. Out: the same, with its defaults for the rest.
+ * say, and the ConfigMap. Out: the same, with its defaults for the rest.
  *
  * https://kubernetes.github.io/ingress-nginx/user-guide/nginx-configuration/configmap/
  */
 import type { FilterSpec } from "../../../../shared/snapshot/types.ts";
+import { type GlobalSettings, NO_GLOBALS } from "../../model/global_settings.ts";
 import type { PolicySpec } from "../../model/route_settings.ts";
 
 /** proxy-read-timeout, which nginx also has for tunnels. */
@@ -31,8 +32,18 @@ const FILTERS: readonly FilterSpec[] = [
   { kind: "hsts", maxAge: 31_536_000, includeSubDomains: true },
 ];
 
-export function withDefaultFilters(filters: readonly FilterSpec[]): readonly FilterSpec[] {
-  return [...filters, ...FILTERS];
+export function withDefaultFilters(
+  filters: readonly FilterSpec[],
+  globals: Pick<GlobalSettings, "blockedClients"> = NO_GLOBALS,
+): readonly FilterSpec[] {
+  return [...globalFilters(globals), ...filters, ...FILTERS];
+}
+
+/** Of all routes of the profile, also of those that are redirects. */
+export function globalFilters(
+  { blockedClients }: Pick<GlobalSettings, "blockedClients">,
+): readonly FilterSpec[] {
+  return blockedClients === null ? [] : [{ kind: "blocked-clients" }];
 }
 
 /** Each setting by itself: an Ingress that sets one timeout has the defaults of the others. */

@@ -78,8 +78,8 @@ export function readPcre(text: string, profile: Profile): PatternReading {
   }
 }
 
-/** Those of UTF-8, each as one character; null where there are none. */
-function inBytes(text: string): string | null {
+/** The bytes of UTF-8, each as one character; null for what is not well-formed. */
+export function inBytes(text: string): string | null {
   if (!/[^ -~]/.test(text)) return text;
   if (!text.isWellFormed()) return null;
   return Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join("");

@@ -54,7 +54,7 @@ export function readRouteSettings(
     ...POLICIES.map((read) => read(annotations, profile)),
   );
   return isDecoded
-    ? pool.of(withDefaultFilters(filters), withDefaults(policy))
+    ? pool.of(withDefaultFilters(filters, globals), withDefaults(policy))
     : pool.of(filters, policy);
 }
 
