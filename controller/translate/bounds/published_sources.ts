@@ -23,6 +23,7 @@ import {
   type RouteSettings,
   RouteSettingsPool,
   settingsOfPath,
+  withBlockedClients,
   withRewrite,
 } from "../model/route_settings.ts";
 import { LastStatus, LastTlsStatus } from "../model/status.ts";
@@ -144,7 +145,9 @@ export class PublishedModels {
    * @param hasRoom for the settings that they ask for; else those that were published stay.
    */
   of(ingress: Source, parts: PublishedParts, hasRoom: boolean): Source {
-    const settings = hasRoom ? ingress.settings : parts.settingsOf(ingress.identity);
+    const settings = hasRoom
+      ? ingress.settings
+      : withBlockedClients(parts.settingsOf(ingress.identity), ingress.settings);
     const published = parts.routesOf(ingress.identity);
     const routes = published.some(isOfOtherName)
       ? published.filter((route) => !isOfOtherName(route))

@@ -172,6 +172,21 @@ function filterSetOf(filters: readonly FilterSpec[], text: string) {
   return { filterSet, sizes: new Map([[filterSet.id, size]]) };
 }
 
+/**
+ * The same, rejecting blocked clients as the others do: that is the operator's, and no object may do
+ * without it for want of room.
+ */
+export function withBlockedClients(settings: RouteSettings, wanted: RouteSettings): RouteSettings {
+  const isBlocking = ({ filterSet }: RouteSettings) =>
+    filterSet?.filters.some(({ kind }) => kind === "blocked-clients") === true;
+  if (!isBlocking(wanted) || isBlocking(settings)) return settings;
+  const filters = [
+    { kind: "blocked-clients" as const },
+    ...settings.filterSet?.filters ?? [],
+  ];
+  return { filterSet: { id: idOf(filters), filters }, policy: settings.policy };
+}
+
 /** Readers write the fields of one kind in one order, so the same content has the same text. */
 function idOf(content: readonly FilterSpec[] | PolicySpec): string {
   return idOfText(JSON.stringify(content));
