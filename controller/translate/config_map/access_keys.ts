@@ -140,7 +140,29 @@ export const AUTHENTICATION_KEYS = {
   },
 } satisfies KeyGroup;
 
-/** By default all addresses are trusted there, so anybody could choose his own. */
+/** Characters of networks that a remedy shows. */
+const MAX_SHOWN = 300;
+
+/**
+ * A proxy knows the address of a client before it knows the route, so whom it believes is its own
+ * setting, and no route's. By default all addresses are trusted there, so anybody could choose his own.
+ */
+function trustRemedy(isAccepted: boolean, textOf: (key: string) => string): string {
+  const networks = NETWORKS.read(textOf("proxy-real-ip-cidr"));
+  const isList = networks !== null && !networks.some((network) => network.endsWith("/0"));
+  const list = isList && networks.join().length <= MAX_SHOWN
+    ? `--trusted-proxies=${networks.join()}`
+    : "--trusted-proxies and the networks of the load balancer";
+  if (isAccepted) return `Check that the proxies have ${list}; then remove the key`;
+  const start =
+    `the proxies with ${list} (--proxy-arg of the controller); when they run, accept the ` +
+    "key by --accept-unsupported=use-forwarded-headers";
+  return isList
+    ? `Start ${start}`
+    : "Set proxy-real-ip-cidr to the networks of the load balancer, as " +
+      `without it every client could choose its address, and start ${start}`;
+}
+
 const WITH_NETWORKS = "Start the proxies with --trusted-proxies and the networks of the load " +
   "balancer (--proxy-arg of the controller), and accept the key by " +
   "--accept-unsupported=use-forwarded-headers";
@@ -150,7 +172,7 @@ export const ADDRESS_KEYS = {
     BOOL,
     instead(WITH_NETWORKS),
     "believes X-Forwarded-* of clients, and takes their addresses from it",
-    { closedRemedy: WITH_NETWORKS },
+    { closedRemedy: WITH_NETWORKS, remedyFor: trustRemedy },
   ),
   "proxy-real-ip-cidr": guard(
     NETWORKS,

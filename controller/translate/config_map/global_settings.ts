@@ -44,6 +44,8 @@ export interface GlobalReading {
 
 const NONE: GlobalReading = { settings: NO_GLOBALS, kept: null, problems: [] };
 
+const NO_REMEDY = "Remove the key if the paths may be served without it";
+
 /** In characters; lists stand in the filters of all routes. */
 const MAX_VALUE = 16_384;
 
@@ -254,19 +256,18 @@ class KeyReader {
         return this.#warn(name, {
           message: `key ${quote(name)} is not supported, and the paths are served without it: ` +
             "--accept-unsupported accepts that",
-          remedy: "Remove the key",
+          remedy: row.remedyFor?.(true, (other) => this.textOf(other)) ?? "Remove the key",
         });
       }
     }
     if (fault !== null) this.invalid.push(name);
     const why = fault ?? "is not supported";
-    const remedy = row.closedRemedy ?? "Remove the key if the paths may be served without it";
+    const remedy = row.remedyFor?.(false, (other) => this.textOf(other)) ??
+      `${row.closedRemedy ?? NO_REMEDY}, or accept it by --accept-unsupported=${name}`;
     this.#report.error(fieldOfKey(name), {
       reason: "NginxConfigMap",
       message: `key ${quote(name)} ${why}, so all paths of the profile nginx return 503`,
-      remedy: fault === null
-        ? `${remedy}, or accept it by --accept-unsupported=${name}`
-        : `Write ${row.value.what}`,
+      remedy: fault === null ? remedy : `Write ${row.value.what}`,
     });
     this.closure ??= closed(`key ${quote(name)} of ${formatObject(this.#ref)} ${why}`);
   }

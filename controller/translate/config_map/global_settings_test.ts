@@ -251,3 +251,42 @@ Deno.test("no value of a key throws, and a broken one of a key that protects clo
     }
   }
 });
+
+/** By proxy-real-ip-cidr what the remedy of use-forwarded-headers says. */
+const TRUSTED: readonly (readonly [networks: string | null, closed: RegExp, accepted: RegExp])[] = [
+  [
+    "10.0.0.0/8, 192.0.2.1",
+    /^Start the proxies with --trusted-proxies=10\.0\.0\.0\/8,192\.0\.2\.1\/32 \(.*=use-forwarded-headers$/,
+    /^Check that the proxies have --trusted-proxies=10\.0\.0\.0\/8,192\.0\.2\.1\/32; then remove/,
+  ],
+  ...[null, "0.0.0.0/0", "10.0.0.0/8,::/0", "10.0.0.0/33"].map((networks) =>
+    [
+      networks,
+      /^Set proxy-real-ip-cidr .* every client could choose its address, and start the proxies with --trusted-proxies and/,
+      /^Check that the proxies have --trusted-proxies and the networks of the load balancer/,
+    ] as const
+  ),
+  [
+    Array.from({ length: 100 }, (_, i) => `10.${i}.0.0/16`).join(),
+    /^Start the proxies with --trusted-proxies and the networks/,
+    /^Check that the proxies have --trusted-proxies and the networks/,
+  ],
+];
+
+for (const [networks, closed, accepted] of TRUSTED) {
+  const shown = networks?.slice(0, 40) ?? "no list";
+  Deno.test(`use-forwarded-headers with ${shown} closes the paths until it is accepted`, () => {
+    const data = {
+      "use-forwarded-headers": "true",
+      "compute-full-forwarded-for": "true",
+      ...(networks === null ? {} : { "proxy-real-ip-cidr": networks }),
+    };
+    const field = 'data["use-forwarded-headers"]';
+    const name = "use-forwarded-headers";
+    for (const [accepts, remedy] of [[[], closed], [[name], accepted]] as const) {
+      const { settings, problems } = read(data, accepts);
+      assert.equal(settings.closure === null, accepts.length > 0);
+      assert.match(problems.find((problem) => problem.field === field)!.remedy, remedy);
+    }
+  });
+}

@@ -21,6 +21,8 @@ export interface ConfigKey<T = unknown> {
   readonly takesEmpty?: true;
   /** How to do without it where it closes paths; else only removing it helps. */
   readonly closedRemedy?: string;
+  /** The same by what other keys say, as a whole sentence; counts in place of it. */
+  remedyFor?(isAccepted: boolean, textOf: (key: string) => string): string;
   /** What it does in ingress-nginx; a clause. */
   readonly does: string;
   /** Whether the paths are served at least as strictly without it; for a value that is valid. */
@@ -45,7 +47,7 @@ export function guard<T>(
   value: ValueType<T>,
   verdict: Verdict,
   does: string,
-  more: Pick<ConfigKey<T>, "beside" | "closedRemedy" | "isHarmless"> = {},
+  more: Pick<ConfigKey<T>, "beside" | "closedRemedy" | "remedyFor" | "isHarmless"> = {},
 ): ConfigKey<T> {
   return { value, protects: true, verdict, does, ...more };
 }
