@@ -92,11 +92,18 @@ const CALLS: readonly Right[] = [
   { scope: "system", resource: LEASES, names: [LEASE_NAME], verbs: ["get", "update"] },
 ];
 
+/** Problems of ingress-nginx's ConfigMap; what is served in all namespaces has this right already. */
+const CONFIG_MAP_EVENTS: Right = {
+  scope: "configmap",
+  resource: EVENTS,
+  verbs: ["create", "patch"],
+};
+
 export function rightsFor(needs: Needs): readonly Right[] {
   const { configMap } = needs;
   const watched = [...Object.values(KINDS), NAMED_SECRETS].filter((kind) => kind.isWatched(needs))
     .map((kind): Right =>
       kind.scope === "configmap" && configMap !== null ? { ...kind, names: [configMap.name] } : kind
     );
-  return [...watched, ...CALLS];
+  return [...watched, ...CALLS, ...(configMap === null ? [] : [CONFIG_MAP_EVENTS])];
 }

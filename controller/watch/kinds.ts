@@ -203,7 +203,7 @@ const TABLE = {
     resource: CONFIG_MAPS,
     scope: "configmap",
     verbs: FOLLOW,
-    feeds: ["translation"],
+    feeds: ["translation", "events"],
     awaited: "forbidden",
     isWatched: ({ configMap }) => configMap !== null,
     reduce: keeping<Watched<KubeConfigMap>>(keepContent(CONFIG_MAPS)),

@@ -179,11 +179,14 @@ export class Watches {
   /** Where objects are that problems are about. */
   subjects(): EventSubjects {
     const { resource } = NAMED_SECRETS;
+    const names = this.#wanted.filter((name) => KINDS[name].feeds.includes("events"));
+    const kinds = Map.groupBy(names, (name) => KINDS[name].resource.kind);
     return {
       ...Object.fromEntries(
-        this.#wanted.filter((name) => KINDS[name].feeds.includes("events")).map((name) => {
-          const { resource } = KINDS[name];
-          return [resource.kind, { resource, view: this.informer(name).store }];
+        // ConfigMaps are watched in two places.
+        [...kinds].map(([kind, rows]) => {
+          const views: readonly ObjectLookup[] = rows.map((name) => this.informer(name).store);
+          return [kind, { resource: KINDS[rows[0]].resource, view: firstOf(views) }];
         }),
       ),
       [resource.kind]: { resource, view: this.secrets.store },
@@ -331,6 +334,17 @@ export class Watches {
     }, RELIST_DELAY);
     this.#relists.set(informer, timer);
   }
+}
+
+type ObjectLookup = EventSubjects[string]["view"];
+
+/** What the first of them has that has it. */
+function firstOf(views: readonly ObjectLookup[]): ObjectLookup {
+  return {
+    get: (namespace, name) =>
+      views.values().map((view) => view.get(namespace, name)).find((found) => found !== null) ??
+        null,
+  };
 }
 
 function asKind<T extends KubeObject>(kind: string, informer: Informer<T>): WatchedKind {

@@ -60,7 +60,10 @@ const MEMORY = 60 * 60_000;
 
 /** Where objects are found that problems are about, by kind. */
 export type EventSubjects = Readonly<
-  Record<string, { readonly resource: Resource; readonly view: ObjectView<KubeObject> }>
+  Record<
+    string,
+    { readonly resource: Resource; readonly view: Pick<ObjectView<KubeObject>, "get"> }
+  >
 >;
 
 export interface EventWriterOptions {
