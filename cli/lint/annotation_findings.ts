@@ -103,8 +103,15 @@ function judgeOne(
     return said(row.protects ? "OPENS" : "BREAKS", problem);
   }
   if (isHonoured(row)) {
-    // An invalid value that closes nothing is the default in ingress-nginx, too.
-    if (problem !== null) return said("SAME", problem);
+    if (problem !== null) {
+      const there = text === null ? null : row.effectThere?.(text) ?? null;
+      if (there !== null) {
+        const difference = `${problem.message}; ${there}`;
+        return { verdict: "BREAKS", difference, remedy: problem.remedy };
+      }
+      // Another value that is invalid and closes nothing is the default in ingress-nginx, too.
+      return said("SAME", problem);
+    }
     return row.verdict.kind === "differs" && text !== "" && !isCanary(annotations) &&
         !isSameWith(row, text, annotations)
       ? {

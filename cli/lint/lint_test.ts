@@ -66,6 +66,26 @@ function findingOf(result: LintResult, rule: string): Finding {
   return found;
 }
 
+for (
+  const [name, text, verdict] of [
+    ["permanent-redirect", "https://new.test$request_uri", "BREAKS"],
+    ["temporal-redirect", "https://$host/a", "BREAKS"],
+    ["app-root", "/$host", "BREAKS"],
+    ["permanent-redirect", "new.test", "SAME"],
+    ["app-root", "app", "SAME"],
+    ["permanent-redirect", "https://new.test/", "SAME"],
+  ] as const
+) {
+  Deno.test(`${name}: ${text} is ${verdict}`, () => {
+    const finding = findingOf(
+      lintIngresses([{ annotations: { [name]: text } }]),
+      `annotation/${name}`,
+    );
+    assert.equal(finding.verdict, verdict);
+    if (verdict === "BREAKS") assert.match(finding.difference!, /; ingress-nginx .* variables$/);
+  });
+}
+
 /** One of these is valid for each type of value. */
 const SAMPLES = [
   ...["true", "on", "1", "30", "8m", "HTTP", "10.0.0.0/8", "default/thing", "thing"],

@@ -399,6 +399,22 @@ export const EXCEPTIONS: readonly Exceptions[] = [
     },
   },
   {
+    reason:
+      "Reads what lint is given by who has started it, and can stop it; nothing waits for it.",
+    functions: {
+      "cli/lint/annotation_findings.ts": ["annotationFindings"],
+      "cli/lint/assumed_services.ts": ["assumedServices"],
+      "cli/lint/cluster_findings.ts": ["findConfigMap"],
+      "cli/lint/controller_arguments.ts": ["argumentFindings", "argumentsOf"],
+      "cli/lint/first_wins.ts": ["firstOfHost"],
+      "cli/lint/judgement.ts": ["judge"],
+      "cli/lint/live.ts": ["liveRights"],
+      "cli/lint/main.ts": ["main"],
+      "cli/lint/options.ts": ["defaultKubeconfig", "parseLintCommand"],
+      "cli/lint/regex_mode.ts": ["regexNeighbours"],
+    },
+  },
+  {
     reason: "Takes the same time for every value, or finds it in a map.",
     functions: {
       "controller/translate/model/route_settings.ts": [

@@ -3,6 +3,7 @@ import { BACKEND_PARSERS } from "./backend_parsers.ts";
 import { CLIENT_PARSERS } from "./client_parsers.ts";
 import { CONTROL_PARSERS } from "./control_parsers.ts";
 import { H2_PARSERS } from "./h2_parsers.ts";
+import { LINT_PARSERS } from "./lint_parsers.ts";
 import type { Parser } from "./parser.ts";
 import { ROUTER_PARSERS } from "./router_parsers.ts";
 import { TENANT_LISTS } from "./tenant_lists.ts";
@@ -16,4 +17,5 @@ export const PARSERS: readonly Parser[] = [
   ...TENANT_PARSERS,
   ...CONTROL_PARSERS,
   ...TENANT_LISTS,
+  ...LINT_PARSERS,
 ];

@@ -8,7 +8,7 @@ import { PARSERS } from "./table.ts";
 import { textFunctions } from "./text_functions.ts";
 
 const ROOT = new URL("../..", import.meta.url).pathname;
-const FOLDERS = ["controller", "proxy", "shared"];
+const FOLDERS = ["cli", "controller", "proxy", "shared"];
 
 const measured = new Set(PARSERS.flatMap(({ functions }) => functions));
 const excepted = EXCEPTIONS.flatMap(({ functions }) =>

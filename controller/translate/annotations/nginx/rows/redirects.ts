@@ -4,6 +4,17 @@ import { BOOL, REDIRECT_PATH, REDIRECT_URL, redirectCode } from "./value.ts";
 
 const REDIRECT = { scope: "path", invalid: "default", protects: false, verdict: NOT_YET } as const;
 
+/** Its own check of values, which is on in the manifests of its Helm chart, refuses them. */
+function variablesInUrl(text: string): string | null {
+  return text.includes("$")
+    ? "ingress-nginx without --enable-annotation-validation redirects with the values of the variables"
+    : null;
+}
+
+function variablesInPath(text: string): string | null {
+  return text.includes("$") ? "ingress-nginx redirects with the values of the variables" : null;
+}
+
 /** Of the redirect to HTTPS. */
 const OF_PATHS = "requests that no path takes are redirected as those of hosts without annotations";
 
@@ -14,6 +25,7 @@ export const REDIRECTS = {
     value: REDIRECT_URL,
     verdict: HONOURED,
     does: "responds with 301 and this URL",
+    effectThere: variablesInUrl,
   }),
   "permanent-redirect-code": row({
     ...REDIRECT,
@@ -28,6 +40,7 @@ export const REDIRECTS = {
     value: REDIRECT_URL,
     verdict: HONOURED,
     does: "responds with 302 and this URL",
+    effectThere: variablesInUrl,
   }),
   "temporal-redirect-code": row({
     ...REDIRECT,
@@ -53,6 +66,7 @@ export const REDIRECTS = {
     value: REDIRECT_PATH,
     verdict: differs("requests for / are redirected where a path of the same Ingress takes them"),
     does: "redirects requests for / to this path with 302",
+    effectThere: variablesInPath,
   }),
   "ssl-redirect": row({
     ...REDIRECT,

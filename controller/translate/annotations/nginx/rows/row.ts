@@ -32,6 +32,8 @@ export interface Row<T = unknown> {
   isHarmless?(value: T, beside: Surroundings): boolean;
   /** Of a row that differs: whether the difference does not concern this value, or has a problem of its own. */
   isSame?(value: T): boolean;
+  /** What ingress-nginx does with a text that is not valid here, a clause; null for nothing. */
+  effectThere?(text: string): string | null;
 }
 
 /** What else one Ingress says. */
