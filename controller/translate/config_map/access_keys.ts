@@ -21,8 +21,8 @@ import {
 import { defaultOf, globalAuth, guard, type KeyGroup, plain } from "./key.ts";
 import { CLIENT_PATTERNS, LOCATIONS, RISK, WORDS } from "./key_values.ts";
 
-/** Where nothing is there to protect. */
-const ELSEWHERE = "where no path of a host matches, they get 404, and on closed paths 503";
+const ELSEWHERE =
+  "requests that no path of a host takes are not checked, and closed paths return 503";
 
 const BLOCKED_BY_HEADER: Readonly<Verdict> = differs(
   "each of several lines counts, too, and a line of more than 8,192 characters matches every regular " +
