@@ -27,6 +27,8 @@ const CLASSES = ["pingress"];
 /** `text` stands for the value of the annotation, without blanks at its ends. */
 export const HARMLESS: Readonly<Record<string, string>> = {
   "allowlist-source-range": everybody("text"),
+  "auth-proxy-set-headers": `!(${key("auth-url")} in variables.nginx) || ` +
+    `variables.nginx[${key("auth-url")}].trim() == ''`,
   "auth-tls-secret": `${key("auth-tls-verify-client")} in variables.nginx && ` +
     `variables.nginx[${key("auth-tls-verify-client")}].trim().lowerAscii() == 'off'`,
   "proxy-ssl-ciphers": "text.matches('^(DEFAULT|HIGH|ALL|ECDHE|EECDH)" +

@@ -128,7 +128,12 @@ policyTest("each annotation without an effect has one warning that names it", as
   const names = [...BY_NAME].filter(([, { row }]) => !isHonoured(row)).map(([name]) => name);
   for (let i = 0; i < names.length; i += AT_ONCE) {
     const written = names.slice(i, i + AT_ONCE);
-    const values = Object.fromEntries(written.map((name) => [name, "something"]));
+    // Some have an effect beside it alone; it is honoured, and has no warning.
+    const beside = { "auth-url": "https://auth.example.com/" };
+    const values = {
+      ...beside,
+      ...Object.fromEntries(written.map((name) => [name, "something"])),
+    };
     const warned = (await warningsOf(cluster, values)).map((line) =>
       /'pingress-nginx-annotations': ([a-z\d-]+) /.exec(line)?.[1]
     );

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { NginxAnnotations } from "./nginx_annotations.ts";
 import { reportNginxAnnotations } from "./annotations.ts";
-import { BY_NAME, canClose, NGINX_PREFIX, ROWS } from "./table.ts";
+import { BY_NAME, canClose, isHonoured, NGINX_PREFIX, ROWS } from "./table.ts";
 import { ProblemList } from "../../../base/problems.ts";
 
 /** https://kubernetes.github.io/ingress-nginx/user-guide/nginx-configuration/annotations-risk/ */
@@ -65,6 +65,24 @@ Deno.test("no name or alias stands for two rows", () => {
   const names = [...ROWS].flatMap(([name, { aliases = [] }]) => [name, ...aliases]);
   assert.deepEqual([...new Set(names)], names);
   assert.equal(BY_NAME.size, names.length);
+});
+
+/** The code that makes something of annotations: without rows and tests. */
+function readersCode(): string {
+  const folder = new URL("./", import.meta.url);
+  return [...Deno.readDirSync(folder)]
+    .filter(({ name }) => name.endsWith(".ts") && !name.endsWith("_test.ts"))
+    .map(({ name }) => Deno.readTextFileSync(new URL(name, folder)))
+    .join("\n");
+}
+
+/** Whatever their values, what they ask for is done as the difference says. */
+const UNREAD: readonly string[] = ["proxy-buffering"];
+
+Deno.test("an annotation that is honoured is read by somebody", () => {
+  const code = readersCode();
+  const unread = [...ROWS].filter(([name, row]) => isHonoured(row) && !code.includes(`"${name}"`));
+  assert.deepEqual(unread.map(([name]) => name), UNREAD);
 });
 
 /** The families that protect, with what stands apart in them. */

@@ -99,10 +99,14 @@ export const EXTERNAL_AUTHENTICATION = {
     does: "copies these headers of the subrequest's response into the request for the backend",
   }),
   "auth-proxy-set-headers": row({
-    ...BASIC,
+    ...EXTERNAL,
+    verdict: NOT_YET,
     risk: "Medium",
     value: objectName("ConfigMap"),
+    closedRemedy: "Send what the headers say in the query of auth-url, and remove the annotation",
     does: "names the ConfigMap with headers of the subrequest",
+    // Whoever authenticates may decide by them.
+    isHarmless: (_, { textOf }) => (textOf("auth-url") ?? "") === "",
   }),
   "auth-always-set-cookie": row({
     ...BESIDE_URL,
