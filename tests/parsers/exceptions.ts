@@ -61,6 +61,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
         "GlobalSettingsReader.read",
         "fieldOfKey",
       ],
+      "controller/translate/annotations/nginx/nginx_annotations.ts": ["NginxAnnotations.withTexts"],
       "controller/translate/config_map/key.ts": ["isKeyOff"],
       "controller/translate/ingress/class.ts": ["servesNginx"],
       "controller/outputs/workload/objects.ts": ["allWorkloadRefs"],

@@ -24,6 +24,7 @@ import { readBackendWish, readFallback } from "../annotations/nginx/backend_wish
 import {
   readAuthenticator,
   refuseAuthenticator,
+  refuseGlobalAuth,
   reportExternal,
 } from "../annotations/nginx/external.ts";
 import { regexLocation } from "../annotations/nginx/location.ts";
@@ -88,10 +89,10 @@ function readSpec(
   const spec = fieldOf(object, "spec");
   const nginx = new NginxAnnotations(annotations, spec, BY_NAME, pool.texts, globals.defaults);
   if (isCanary(nginx)) return canary(report);
-  const ofAuthenticator = refuseAuthenticator(nginx, namespace);
   const refusals = [
     ...readAllRefusals(nginx, globals),
-    ...(ofAuthenticator === null ? [] : [ofAuthenticator]),
+    ...[refuseAuthenticator(nginx, namespace), refuseGlobalAuth(nginx, profile)]
+      .filter((refusal) => refusal !== null),
     ...readAccessRefusals(nginx, namespace),
   ];
   const reported = new Set(["backend-protocol", ...refusals.map(({ name }) => name)]);

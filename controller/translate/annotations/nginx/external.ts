@@ -12,6 +12,7 @@ import { quote } from "../../../base/json.ts";
 import type { Report } from "../../../base/problems.ts";
 import { upstreamId } from "../../model/backend_ref.ts";
 import type { GlobalSettings } from "../../model/global_settings.ts";
+import type { Profile } from "../../model/profile.ts";
 import type { Authenticator, Refusal } from "../../model/source.ts";
 import { NginxAnnotations } from "./nginx_annotations.ts";
 import { fieldOfAnnotation } from "./refusals.ts";
@@ -67,8 +68,7 @@ function askingOf(
   if (externalAuth === null) return null;
   // What is not valid is no exemption.
   if (annotations.valueOf(ACCESS, "enable-global-auth") === false) return null;
-  const texts = [...externalAuth.texts].map(([name, text]) => [NGINX_PREFIX + name, text]);
-  const values = new NginxAnnotations(Object.fromEntries(texts), null);
+  const values = annotations.withTexts(externalAuth.texts);
   const url = values.valueOf(ROWS, "auth-url");
   // Others may claim a host that nobody has been given, and would authenticate everybody's clients.
   const ownHostsFirst = externalAuth.isHostAssigned;
@@ -165,6 +165,17 @@ export function refuseAuthenticator(
   };
 }
 
+/** Null in the profile, whose Ingresses have what the ConfigMap says; others would be open. */
+export function refuseGlobalAuth(annotations: NginxAnnotations, profile: Profile): Refusal | null {
+  if (profile === "nginx" || (annotations.textOf("auth-url") ?? "") !== "") return null;
+  const name = "enable-global-auth";
+  return annotations.valueOf(ACCESS, name) !== true ? null : {
+    ...{ name, field: fieldOfAnnotation(name), isHostWide: false },
+    fault: "requires a login that only Ingresses of the profile nginx have",
+    remedy: "Use a class with the profile nginx, or remove the annotation",
+  };
+}
+
 /** The host that a URL names without variables; null for a Service, and for what is no such URL. */
 export function hostOfAuthUrl(text: string): string | null {
   const place = AUTH_URL.read(text)?.place ?? null;
@@ -194,9 +205,8 @@ export function reportExternal(annotations: NginxAnnotations, report: Report): v
 export function reportGlobalExternal({ externalAuth }: Globals, report: Report): void {
   const key = externalAuth?.texts.get("auth-cache-key");
   if (key === undefined) return;
-  if (!lacksCredential(new NginxAnnotations({ [`${NGINX_PREFIX}auth-cache-key`]: key }, null))) {
-    return;
-  }
+  const annotations = new NginxAnnotations({ [`${NGINX_PREFIX}auth-cache-key`]: key }, null);
+  if (!lacksCredential(annotations)) return;
   report.warning('data["global-auth-cache-key"]', {
     reason: "NginxConfigMap",
     message: `key "global-auth-cache-key" ${NO_CREDENTIAL}`,

@@ -82,6 +82,12 @@ export class NginxAnnotations {
     return this.#memo.of(value, text);
   }
 
+  /** Annotations with these texts alone, by name, whose values are remembered with those here. */
+  withTexts(texts: ReadonlyMap<string, string>): NginxAnnotations {
+    const named = [...texts].map(([name, text]) => [NGINX_PREFIX + name, text]);
+    return new NginxAnnotations(Object.fromEntries(named), null, this.#table, this.#memo);
+  }
+
   /** Whether a value asks for nothing, or for nothing stricter than what is done without it. */
   isHarmless(row: Row, text: string | null): boolean {
     if (text === null) return false;
