@@ -30,6 +30,8 @@ export interface SubrequestTargets {
   /** Whether routes name the host, not only any. */
   namesHost(host: string, listener: string): boolean;
   upstream(id: string): HttpUpstream | null;
+  /** Id of the route that has taken an exchange; null where it is not known. */
+  routeOf(exchange: Exchange): string | null;
   /** Serves by the route that takes the exchange, if it is allowed to. */
   route(exchange: Exchange, isAllowed: (route: CompiledRoute) => boolean): Promise<void> | void;
   /** Serves by an upstream, with the settings of routes that say nothing. */
@@ -44,7 +46,8 @@ const DROP_TIME = 2_000;
 /** What filters get of it. */
 export function subrequestServices(targets: SubrequestTargets): AccessServices {
   const { send, isSubrequest } = new Subrequests(targets);
-  return { subrequest: send, isSubrequest, authCache: new ResponseCache() };
+  const routeOf = (exchange: Exchange) => targets.routeOf(exchange);
+  return { subrequest: send, isSubrequest, routeOf, authCache: new ResponseCache() };
 }
 
 class Subrequests {

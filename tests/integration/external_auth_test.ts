@@ -4,6 +4,7 @@
  */
 import assert from "node:assert/strict";
 import type { FilterSpec, Snapshot } from "../../shared/snapshot/types.ts";
+import { Telemetry } from "../../proxy/telemetry/telemetry.ts";
 import { CidrList } from "../../shared/net/cidr.ts";
 import { Backend, Peer, refusingPort, reply, signal, statusOf } from "../support/backend.ts";
 import { echo as echoTrailers, H2Server } from "../support/h2_backend.ts";
@@ -34,6 +35,7 @@ const EXTERNAL: External = {
 /** The web of the tests, and who authenticates. */
 class Scene implements AsyncDisposable {
   readonly seen: string[] = [];
+  readonly trailers: string[] = [];
   readonly asked: string[] = [];
   readonly web: Backend;
   readonly auth: Backend;
@@ -45,10 +47,12 @@ class Scene implements AsyncDisposable {
     more: Partial<Access> = {},
     change: (snapshot: Snapshot) => Snapshot = (snapshot) => snapshot,
     trusted = "127.0.0.2",
+    telemetry = Telemetry.unheard(),
   ) {
     this.web = new Backend(async (peer) => {
       for (let one = await peer.request(); one !== null; one = await peer.request()) {
         this.seen.push(one.head);
+        this.trailers.push(one.trailers);
         await peer.send(reply(one.head));
       }
     });
@@ -60,6 +64,7 @@ class Scene implements AsyncDisposable {
     });
     this.proxy = new TestProxy([], { responseHeadTimeout: 300, connectTimeout: 300, tries: 1 }, {
       trustedProxies: CidrList.parse(trusted) as CidrList,
+      telemetry,
     });
     const filters = [{ kind: "access" as const, external: { ...EXTERNAL, ...external }, ...more }];
     this.proxy.server.apply(change(filteredSnapshot(
@@ -286,6 +291,44 @@ Deno.test("trailers of a request cannot say who the client is", async () => {
   assert.deepEqual(message.trailers, [["x-sum", "5"]]);
 });
 
+Deno.test("trailers of a request over HTTP/1.1 cannot say who the client is", async () => {
+  await using scene = new Scene({ responseHeaders: ["x-user"] }, withStatus(200));
+  using client = await Peer.connect(scene.proxy.port);
+  const names = [...SPOOFED, "X-Original-URL", "X_Sent_From", "X.Auth.Request.Redirect"];
+  const trailers = names.map((name) => `${name}: spoofed\r\n`).join("");
+  const answer = await client.ask(
+    "POST /a/x HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\nTE: trailers\r\n" +
+      `Trailer: X-User, X-Sum\r\n\r\n5\r\nhello\r\n0\r\n${trailers}X-Sum: 5\r\n\r\n`,
+  );
+  assert.equal(statusOf(answer), 200);
+  assert.equal(scene.seen.length, 1);
+  assert.doesNotMatch(scene.seen[0] + scene.trailers[0] + scene.asked[0], /spoofed/);
+  assert.deepEqual(fieldOf(scene.seen[0], "x-user"), []);
+});
+
+Deno.test("a slow response of auth-url admits once its head is whole, and not without its end", async () => {
+  const pieces = ["HTTP/1.1 2", "00 OK\r\nContent-Le", "ngth: 0\r", "\n\r", "\n"];
+  await using slow = new Scene({}, async (_, peer) => {
+    for (const piece of pieces) await peer.send(piece);
+    return "";
+  });
+  const forever = signal<string>();
+  await using endless = new Scene({}, async (_, peer) => {
+    await peer.send("HTTP/1.1 200 OK\r\nX-A: b\r\n");
+    return await forever.promise;
+  });
+  await using body = new Scene({}, async (_, peer) => {
+    await peer.send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel");
+    return await forever.promise;
+  });
+  for (const [scene, status] of [[slow, 200], [endless, 500], [body, 200]] as const) {
+    assert.equal((await scene.ask()).status, status);
+    assert.equal((await scene.askByHttp2()).status, status);
+    assert.equal(scene.seen.length, status === 200 ? 2 : 0);
+  }
+  forever.resolve("");
+});
+
 Deno.test("a 401 carries the challenge of auth-url", async () => {
   const challenge = 'WWW-Authenticate: Basic realm="a"\r\nWWW-Authenticate: Bearer\r\n';
   await using scene = new Scene({}, withStatus(401, `${challenge}Set-Cookie: s=1\r\n`));
@@ -426,6 +469,7 @@ Deno.test("auth-url on a host of our own without a route, or of another namespac
       external: { authority: text("$http_x") },
       upstream: OTHER,
     }, 500],
+    ["a name of another namespace", { upstream: OTHER }, 500],
     ["the very host, shared", { external: { authority: text("$host") }, upstream: OTHER }, 200],
     ["no host", { external: { authority: text("$http_none") } }, 500],
   ];
@@ -481,6 +525,64 @@ Deno.test("without a cache key each request is authenticated by itself, concurre
   );
   assert.deepEqual(new Set(statuses), new Set([200]));
   assert.equal(scene.asked.length, 8);
+  const byHttp2 = await Promise.all(
+    Array.from({ length: 8 }, () => scene.askByHttp2("/a/x", [["cookie", "s=1"]])),
+  );
+  assert.ok(byHttp2.every(({ status }) => status === 200));
+  assert.equal(scene.asked.length, 16);
+});
+
+Deno.test("a cached response is of one host, route and filter, and of no other", async () => {
+  const state: { snapshot: Snapshot | null } = { snapshot: null };
+  const [A, B, C] = ["* Prefix /a", "* Prefix /b", "* Prefix /c"];
+  const telemetry = Telemetry.unheard();
+  telemetry.metrics.change({ added: [[A, 8], [B, 9]], removed: [] });
+  const addB = (snapshot: Snapshot) => {
+    const [a, ...others] = snapshot.routes;
+    const path = { type: "Prefix" as const, value: "/b" };
+    const b = { ...a, id: "* Prefix /b", match: { path } };
+    return state.snapshot = { ...snapshot, routes: [a, b, ...others] };
+  };
+  await using scene = new Scene({ cache: CACHE }, withStatus(200), {}, addB, undefined, telemetry);
+  const asked = async (path: string, host: string) => {
+    const before = scene.asked.length;
+    assert.equal((await scene.ask(path, "Cookie: s=1\r\n", host)).status, 200);
+    return scene.asked.length - before;
+  };
+  assert.equal(await asked("/a/x", "a.test"), 1);
+  assert.equal(await asked("/a/y", "a.test"), 0);
+  assert.equal(await asked("/a/x", "b.test"), 1);
+  assert.equal(await asked("/b/x", "a.test"), 1);
+  assert.equal(await asked("/b/x", "a.test"), 0);
+  const { filterSets = [], ...rest } = state.snapshot!;
+  const changed = filterSets.map(({ id, filters }) => ({
+    id: `${id}, changed`,
+    filters: filters.map((filter) =>
+      filter.kind === "access" && filter.external !== undefined
+        ? { ...filter, external: { ...filter.external, target: text("/other") } }
+        : filter
+    ),
+  }));
+  scene.proxy.server.apply({
+    ...rest,
+    filterSets: changed,
+    routes: rest.routes.map((route) =>
+      route.filterSet === undefined ? route : { ...route, filterSet: `${route.filterSet}, changed` }
+    ),
+  });
+  assert.equal(await asked("/a/x", "a.test"), 1);
+  assert.match(scene.asked.at(-1)!, /^GET \/other /);
+  // Another route takes over the number by which that of /a was counted.
+  telemetry.metrics.change({ added: [[C, 8]], removed: [A] });
+  scene.proxy.server.apply({
+    ...state.snapshot!,
+    routes: [
+      ...state.snapshot!.routes.slice(1),
+      { ...state.snapshot!.routes[0], id: C, match: { path: { type: "Prefix", value: "/c" } } },
+    ],
+  });
+  assert.equal(await asked("/c/x", "a.test"), 1);
+  assert.equal(await asked("/b/x", "a.test"), 0);
 });
 
 Deno.test("with a cache key a credential is asked about once, and never stands for another", async () => {

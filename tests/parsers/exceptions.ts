@@ -388,6 +388,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
     reason: "Calls what has a row here, once for an object or a connection.",
     functions: {
       "controller/translate/credentials/credentials.ts": ["CredentialsReader.read"],
+      "proxy/filters/access/external_cache.ts": ["cachedSubresponse"],
       "proxy/filters/access/networks.ts": ["networksCheck"],
       "proxy/filters/passwords/credential_store.ts": ["CredentialStore.apply"],
       "proxy/router/https_redirects.ts": ["HttpsRedirects.update"],

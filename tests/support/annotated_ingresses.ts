@@ -1,6 +1,6 @@
 /**
  * Ingresses with annotations of ingress-nginx, for tests. In: annotations and paths by name. Out: the
- * snapshot that the controller makes of them, with one Service behind all paths.
+ * snapshot that the controller makes of them, with one Service of each namespace behind all paths.
  */
 import { translate, type TranslateOptions } from "../../controller/translate/translator.ts";
 import type { KubeSecret } from "../../controller/kube/resources.ts";
@@ -9,6 +9,10 @@ import type { Snapshot } from "../../shared/snapshot/types.ts";
 export interface AnnotatedIngress {
   /** By names without the prefix. */
   readonly annotations: Readonly<Record<string, string>>;
+  /** Missing: `default`. */
+  readonly namespace?: string;
+  /** Namespaces that may serve its host, too. */
+  readonly sharesWith?: string;
   /** Missing: any host. */
   readonly host?: string;
   readonly paths: readonly (readonly [path: string, pathType: string])[];
@@ -35,7 +39,7 @@ const CONFIG_MAP = { namespace: "ingress-nginx", name: "ingress-nginx-controller
 /**
  * @param ports Of the endpoints, on the loopback address.
  * @param profile Of all, unless `isOutside` says otherwise.
- * @param others Services beside `web`, each with the port of its endpoint.
+ * @param others Services beside `web` in each namespace, each with the port of its endpoint.
  * @param data Of ingress-nginx's ConfigMap; null for none.
  */
 export function annotatedSnapshot(
@@ -46,16 +50,26 @@ export function annotatedSnapshot(
   others: Readonly<Record<string, number>> = {},
   data: Readonly<Record<string, string>> | null = null,
 ): Snapshot {
-  const services = ["web", ...Object.keys(others)].map((name) => ({
-    metadata: { namespace: "default", name },
-    spec: { ports: [{ port: 80 }] },
-  }));
-  const slices = [
-    ...ports.map((port) => ["web", port] as const),
-    ...Object.entries(others),
-  ].map(([name, port]) => ({
+  const namespaces = [
+    ...new Set([
+      "default",
+      ...Object.values(ingresses).map(({ namespace = "default" }) => namespace),
+    ]),
+  ];
+  const services = namespaces.flatMap((namespace) =>
+    ["web", ...Object.keys(others)].map((name) => ({
+      metadata: { namespace, name },
+      spec: { ports: [{ port: 80 }] },
+    }))
+  );
+  const slices = namespaces.flatMap((namespace) =>
+    [
+      ...ports.map((port) => ["web", port] as const),
+      ...Object.entries(others),
+    ].map(([name, port]) => ({ namespace, name, port }))
+  ).map(({ namespace, name, port }) => ({
     metadata: {
-      namespace: "default",
+      namespace,
       name: `${name}-${port}`,
       labels: { "kubernetes.io/service-name": name },
     },
@@ -65,15 +79,18 @@ export function annotatedSnapshot(
   }));
   const backend = { service: { name: "web", port: { number: 80 } } };
   const objects = Object.entries(ingresses).map((
-    [name, { annotations, host, paths, isOutside }],
+    [name, { annotations, host, paths, isOutside, namespace = "default", sharesWith }],
   ) => ({
     metadata: {
-      namespace: "default",
+      namespace,
       name,
-      annotations: Object.fromEntries(
-        Object.entries(annotations)
-          .map(([key, text]) => [`nginx.ingress.kubernetes.io/${key}`, text]),
-      ),
+      annotations: {
+        ...Object.fromEntries(
+          Object.entries(annotations)
+            .map(([key, text]) => [`nginx.ingress.kubernetes.io/${key}`, text]),
+        ),
+        ...(sharesWith === undefined ? {} : { "pingress.io/share-host-with": sharesWith }),
+      },
     },
     spec: {
       ingressClassName: isOutside ? "outside" : "pingress",

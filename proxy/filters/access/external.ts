@@ -51,7 +51,7 @@ const WITH_COOKIES: ReadonlySet<number> = new Set([
 ]);
 
 export function externalCheck(spec: External, services: AccessServices): AccessCheck {
-  const { subrequest, isSubrequest, authCache } = services;
+  const { subrequest, isSubrequest, authCache, routeOf } = services;
   if (subrequest === undefined || isSubrequest === undefined) {
     throw new Error("external authentication is not possible here");
   }
@@ -61,9 +61,13 @@ export function externalCheck(spec: External, services: AccessServices): AccessC
   const answers = new WeakMap<Exchange, Answer>();
   const ask = async (x: Exchange) =>
     answerOf(await subrequest(x, subrequestOf(spec, names, x)), responseHeaders);
-  const find = cache === undefined || authCache === undefined
-    ? ask
-    : cachedSubresponse(spec, cache, authCache, (x) => subrequest(x, subrequestOf(spec, names, x)));
+  const find = cache === undefined || authCache === undefined ? ask : cachedSubresponse(
+    spec,
+    cache,
+    authCache,
+    (x) => subrequest(x, subrequestOf(spec, names, x)),
+    routeOf,
+  );
   return {
     check: async (x) => {
       if (isSubrequest(x)) {

@@ -20,6 +20,7 @@ export function cachedSubresponse(
   { key, durations }: CacheSpec,
   cache: ResponseCache,
   ask: (x: Exchange) => Promise<Subresponse>,
+  routeOf: (x: Exchange) => string | null = () => null,
 ): (x: Exchange) => Promise<Answer> {
   const { responseHeaders = [] } = spec;
   const content = JSON.stringify(spec);
@@ -38,7 +39,9 @@ export function cachedSubresponse(
       return (await get(x)).value;
     }
     const { request, record, client } = x;
-    const parts = [request.host, record.counters, client.secure, ...partsOf(key, x)];
+    // The number of a route may be another's later.
+    const route = routeOf(x) ?? record.counters;
+    const parts = [request.host, route, client.secure, ...partsOf(key, x)];
     return cache.of(JSON.stringify([content, ...parts]), () => get(x));
   };
 }
