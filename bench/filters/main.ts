@@ -12,7 +12,7 @@ import { withSurroundings } from "../surroundings.ts";
 import { costTable, measureCosts, type RouteRounds } from "./costs.ts";
 import { type FloodRounds, flowTable, measureFloods, plainTable } from "./floods.ts";
 import { type FilterBenchOptions, parseFilterBenchOptions } from "./options.ts";
-import { startAuthServer, startFilterProxy } from "./proxy.ts";
+import { startAuthServer, startFilterProxy, TRUSTING } from "./proxy.ts";
 import { COST_ROUTES } from "./routes.ts";
 
 async function main(options: FilterBenchOptions): Promise<void> {
@@ -27,17 +27,23 @@ async function main(options: FilterBenchOptions): Promise<void> {
     console.error(`${((performance.now() - begin) / 60_000).toFixed(1)} min: ${doing}`);
   await withSurroundings(async ({ backend, folder }) => {
     const auth = await startAuthServer();
-    const start = () => startFilterProxy(backend.addressFor(H1_SMALL), auth.address, folder);
+    const start = (flags: readonly string[]) =>
+      startFilterProxy(backend.addressFor(H1_SMALL), auth.address, folder, flags);
     let costs: readonly RouteRounds[] | null = null;
     let floods: FloodRounds | null = null;
     try {
       if (parts.has("costs")) {
-        costs = await measureCosts({ rounds, starts, seconds, warmUp }, start, folder, say);
+        costs = await measureCosts(
+          { rounds, starts, seconds, warmUp },
+          () => start([]),
+          folder,
+          say,
+        );
         console.log(`\nCPU of the proxy\n${formatText(costTable(costs))}\n`);
         for (const { name, about } of COST_ROUTES) console.log(`  ${name}: ${about}`);
       }
       if (parts.has("floods")) {
-        const proxy = await start();
+        const proxy = await start(TRUSTING);
         try {
           const schedule = { rounds, seconds: floodSeconds, rate };
           floods = await measureFloods(schedule, proxy, folder, say);

@@ -24,19 +24,22 @@ export interface FilterProxy {
 /** How long one response may take, in ms. */
 const PATIENCE = 10_000;
 
+/** Clients have the addresses that they say. */
+export const TRUSTING = ["--trusted-proxies=127.0.0.0/8"];
+
 /** Throws, with nothing left running, where a route does not respond as it must. */
 export async function startFilterProxy(
   backend: Address,
   auth: Address,
   folder: string,
+  flags: readonly string[],
 ): Promise<FilterProxy> {
   const file = join(folder, "filters.json");
   await Deno.writeTextFile(file, await configuration(backend, auth));
   const address = { hostname: "127.0.0.1", port: freePort() };
   const child = await startProxy(ROOT, {
     ...{ file, workers: 1, http: formatAddress(address), accessLog: false },
-    // Clients of floods have addresses of their own.
-    flags: ["--trusted-proxies=127.0.0.0/8"],
+    flags,
   });
   await child.listening(address);
   try {

@@ -142,7 +142,15 @@ export class FilteredExchange implements Exchange {
 
 /** The head is its connection's, which parses the next one into it. */
 function copyOf(head: ResponseHead): ResponseHead {
-  return Object.assign(new ResponseHead(), head);
+  // By hand: each response of a route with filters has one, and Object.assign costs ten times as much.
+  const copy = new ResponseHead(head.fields);
+  copy.status = head.status;
+  copy.reason = head.reason;
+  copy.bodyLength = head.bodyLength;
+  copy.contentLength = head.contentLength;
+  copy.closes = head.closes;
+  copy.hidesServer = head.hidesServer;
+  return copy;
 }
 
 /**

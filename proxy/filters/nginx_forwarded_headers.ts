@@ -13,6 +13,7 @@ import {
   fieldsOf,
   X_FORWARDED_PROTO,
 } from "../http/fields.ts";
+import { changedFields } from "../http/changed_fields.ts";
 import { isRequestId } from "../http/request_id.ts";
 import type { Filter } from "./filter.ts";
 
@@ -22,23 +23,37 @@ const SET = ["x-scheme", "x-forwarded-scheme", "x-original-forwarded-for"].map(a
 
 const HYPHEN = 0x2d;
 
+function schemeLines(scheme: string): [name: string, value: string][] {
+  return [["X-Forwarded-Scheme", scheme], ["X-Scheme", scheme]];
+}
+
+/** What most requests get: those of clients that send neither of the other headers. */
+const BY_SCHEME: ReadonlyMap<string, Fields> = new Map(
+  ["http", "https"].map((scheme) => [scheme, fieldsOf(schemeLines(scheme))]),
+);
+
 export const nginxForwardedHeaders: Filter = {
   request: (x) => {
     if (x.added === null) return null;
     const { request: { fields }, record } = x;
-    const added = linesOf(x.added);
     const proto = x.added.find(X_FORWARDED_PROTO);
     const scheme = proto === -1 ? "http" : x.added.value(proto);
-    added.push(["X-Forwarded-Scheme", scheme], ["X-Scheme", scheme]);
     const chain = received(fields, FORWARDED_FOR).join(", ");
-    if (chain !== "") added.push(["X-Original-Forwarded-For", chain]);
-    const id = received(fields, REQUEST_ID).at(-1);
-    if (id !== undefined && isRequestId(id)) {
-      // It is the first one; see `requestIdOf`.
-      added[0] = [added[0][0], id];
-      record.requestId = id;
+    const own = received(fields, REQUEST_ID).at(-1);
+    const id = own !== undefined && isRequestId(own) ? own : null;
+    const known = BY_SCHEME.get(scheme);
+    if (known !== undefined && chain === "" && id === null) {
+      x.added = changedFields(x.added, [], known);
+    } else {
+      const added = [...linesOf(x.added), ...schemeLines(scheme)];
+      if (chain !== "") added.push(["X-Original-Forwarded-For", chain]);
+      if (id !== null) {
+        // It is the first one; see `requestIdOf`.
+        added[0] = [added[0][0], id];
+        record.requestId = id;
+      }
+      x.added = fieldsOf(added);
     }
-    x.added = fieldsOf(added);
     // Those of the client, in every spelling that backends may take for these.
     for (let i = 0; i < fields.count; i++) {
       if (SET.some((name) => isFolded(fields, i, name))) fields.drop(i);

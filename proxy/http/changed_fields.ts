@@ -25,11 +25,10 @@ export function changedFields(
   }
   end = Math.min(end + LINE_END, fields.bytes.length);
   const size = Math.max(end - start, 0);
-  const bytes = new Uint8Array(size + added.bytes.length);
+  const changed = Fields.sized(fields.count + added.count, size + added.bytes.length);
+  const { bytes } = changed;
   if (size > 0) bytes.set(fields.bytes.subarray(start, end));
   bytes.set(added.bytes, size);
-  const changed = new Fields();
-  changed.clear(bytes);
   append(changed, fields, -start);
   for (const name of removed) dropNamed(changed, name);
   append(changed, added, size);

@@ -39,3 +39,14 @@ Deno.test("fields anywhere in a buffer, in any order, are copied", () => {
     "A: 3",
   ]);
 });
+
+Deno.test("more fields than a copy was made for can be added to it", () => {
+  for (const fields of [new Fields(), ADDED]) {
+    const copy = changedFields(fields, [], new Fields());
+    const before = linesOf(copy);
+    for (let i = 0; i < 40; i++) copy.push(i, 0, 0, 0, 0);
+    assert.equal(copy.count, before.length + 40);
+    assert.deepEqual(linesOf(copy).slice(0, before.length), before);
+    assert.equal(copy.ids[before.length + 39], 39);
+  }
+});

@@ -225,6 +225,9 @@ const CODES: readonly number[][] = Array.from(
 /** Ranges a field: name start and end, value start and end. */
 const STRIDE = 4;
 
+/** Fields that there is room for at first. */
+const ROOM = 16;
+
 /**
  * A list of fields in the order in which they came. The ranges point into `bytes`, which belongs to
  * the connection that parsed them: they hold until its exchange ends.
@@ -232,9 +235,27 @@ const STRIDE = 4;
 export class Fields {
   bytes: Uint8Array = EMPTY;
   count = 0;
-  ids: Uint8Array = new Uint8Array(16);
+  ids: Uint8Array;
   /** nameStart, nameEnd, valueStart, valueEnd of each field. */
-  ranges: Int32Array = new Int32Array(16 * STRIDE);
+  ranges: Int32Array;
+
+  /** @param ids of as many fields as there is room for at first, and their ranges. */
+  constructor(
+    ids: Uint8Array = new Uint8Array(ROOM),
+    ranges: Int32Array = new Int32Array(ROOM * STRIDE),
+  ) {
+    this.ids = ids;
+    this.ranges = ranges;
+  }
+
+  /** With room for so many fields, and bytes of its own: all in one, as each array costs much. */
+  static sized(count: number, length: number): Fields {
+    const buffer = new ArrayBuffer(count * (STRIDE * 4 + 1) + length);
+    const ranges = new Int32Array(buffer, 0, count * STRIDE);
+    const fields = new Fields(new Uint8Array(buffer, ranges.byteLength, count), ranges);
+    fields.bytes = new Uint8Array(buffer, ranges.byteLength + count, length);
+    return fields;
+  }
 
   clear(bytes: Uint8Array): void {
     this.bytes = bytes;
@@ -347,10 +368,11 @@ export class Fields {
   }
 
   #grow(): void {
-    const ids = new Uint8Array(this.ids.length * 2);
+    const room = Math.max(ROOM, this.ids.length * 2);
+    const ids = new Uint8Array(room);
     ids.set(this.ids);
     this.ids = ids;
-    const ranges = new Int32Array(this.ranges.length * 2);
+    const ranges = new Int32Array(room * STRIDE);
     ranges.set(this.ranges);
     this.ranges = ranges;
   }

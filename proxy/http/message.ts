@@ -60,7 +60,7 @@ export class ResponseHead {
   status = 0;
   /** Reason phrase as the backend wrote it (latin1); HTTP/1 only. */
   reason = "";
-  fields = new Fields();
+  fields: Fields;
   /** Bytes of body, 0 for none, or UNKNOWN_LENGTH. */
   bodyLength = 0;
   /** What Content-Length says, also where no body follows (HEAD, 304); -1 when absent. */
@@ -69,6 +69,10 @@ export class ResponseHead {
   closes = false;
   /** Without a Server, none is added. */
   hidesServer = false;
+
+  constructor(fields: Fields = new Fields()) {
+    this.fields = fields;
+  }
 }
 
 /**

@@ -61,32 +61,48 @@ export function externalCheck(spec: External, services: AccessServices): AccessC
   const answers = new WeakMap<Exchange, Answer>();
   const ask = async (x: Exchange) =>
     answerOf(await subrequest(x, subrequestOf(spec, names, x)), responseHeaders);
-  const find = cache === undefined || authCache === undefined ? ask : cachedSubresponse(
-    spec,
-    cache,
-    authCache,
-    (x) => subrequest(x, subrequestOf(spec, names, x)),
-    routeOf,
-  );
+  const find: (x: Exchange) => Answer | Promise<Answer> =
+    cache === undefined || authCache === undefined ? ask : cachedSubresponse(
+      spec,
+      cache,
+      authCache,
+      (x) => subrequest(x, subrequestOf(spec, names, x)),
+      routeOf,
+    );
+  const verdict = (x: Exchange, answer: Answer) => {
+    answers.set(x, answer);
+    return verdictOf(answer, signin, x);
+  };
+  /** Of the headers for the upstream: an answer that is kept serves many requests. */
+  const added = new WeakMap<Answer, Fields>();
+  const addedBy = (answer: Answer) => {
+    let fields = added.get(answer);
+    if (fields === undefined) added.set(answer, fields = fieldsOf(answer.headers));
+    return fields;
+  };
   return {
-    check: async (x) => {
+    // Without a promise where the response is known, as for most requests of a client.
+    check: (x) => {
       if (isSubrequest(x)) {
         throw new ProxyError("auth_failed", "the route of auth-url needs it itself");
       }
-      let answer: Answer;
+      let found: Answer | Promise<Answer>;
       try {
-        answer = await find(x);
+        found = find(x);
       } catch (thrown) {
         throw failed(thrown);
       }
-      answers.set(x, answer);
-      return verdictOf(answer, signin, x);
+      return found instanceof Promise
+        ? found.then((answer) => verdict(x, answer), (thrown) => {
+          throw failed(thrown);
+        })
+        : verdict(x, found);
     },
     admitted: (x) => {
       names.dropFrom(x.request.fields);
-      const headers = answers.get(x)?.headers ?? [];
       if (x.added === null || replaced.length === 0) return;
-      x.added = changedFields(x.added, replaced, fieldsOf(headers));
+      const answer = answers.get(x);
+      x.added = changedFields(x.added, replaced, answer === undefined ? NONE : addedBy(answer));
     },
     requestBody: (_, body) => new BodyWithoutTrailers(body, names),
     response: (x, head) => {
@@ -98,6 +114,8 @@ export function externalCheck(spec: External, services: AccessServices): AccessC
     },
   };
 }
+
+const NONE = fieldsOf([]);
 
 /** Why there is no verdict: never the client's fault, unless it has gone. */
 function failed(thrown: unknown): ProxyError {

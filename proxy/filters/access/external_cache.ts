@@ -2,9 +2,10 @@
  * Responses of external authentication that are kept. In: what a filter says of its cache, and a function
  * that sends a subrequest. Out: a function that gives what of a response is used, mostly without one.
  *
- * A key is the content of the filter, the route and the host, and the user's key, each of its parts by
+ * A key is the hash of the filter's content, the route and the host, and the user's key, each of its parts by
  * itself. As in nginx, a response with Set-Cookie is for one client alone, and so is one that says so.
  */
+import { createHash } from "node:crypto";
 import { isCredentialVariable } from "../../../shared/path/template_variables.ts";
 import { SET_COOKIE } from "../../http/fields.ts";
 import type { Exchange } from "../../http/message.ts";
@@ -21,9 +22,9 @@ export function cachedSubresponse(
   cache: ResponseCache,
   ask: (x: Exchange) => Promise<Subresponse>,
   routeOf: (x: Exchange) => string | null = () => null,
-): (x: Exchange) => Promise<Answer> {
+): (x: Exchange) => Answer | Promise<Answer> {
   const { responseHeaders = [] } = spec;
-  const content = JSON.stringify(spec);
+  const content = createHash("sha256").update(JSON.stringify(spec)).digest("base64");
   const credentials = key.flatMap((part) =>
     part.kind === "variable" && isCredentialVariable(part.name) ? part.name : []
   );
@@ -32,17 +33,19 @@ export function cachedSubresponse(
     const value = answerOf(response, responseHeaders);
     return { value, time: timeOf(response, durations), bytes: bytesOf(value) };
   };
-  return async (x) => {
+  const getAlone = async (x: Exchange) => (await get(x)).value;
+  return (x) => {
     // Who has none may have been admitted for something that the key does not have, such as an address.
     const hasCredentials = credentials.some((name) => variable(name, x) !== "");
     if (!hasCredentials || credentials.some((name) => isRepeated(name, x))) {
-      return (await get(x)).value;
+      return getAlone(x);
     }
     const { request, record, client } = x;
     // The number of a route may be another's later.
     const route = routeOf(x) ?? record.counters;
     const parts = [request.host, route, client.secure, ...partsOf(key, x)];
-    return cache.of(JSON.stringify([content, ...parts]), () => get(x));
+    const whole = JSON.stringify([content, ...parts]);
+    return cache.find<Answer>(whole) ?? cache.of(whole, () => get(x));
   };
 }
 

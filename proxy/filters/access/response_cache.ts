@@ -46,9 +46,9 @@ export class ResponseCache {
    * What is kept, or what `get` resolves to. Of several who ask at once one gets it; where others may
    * not have that, or it fails, each of them gets its own. A key is only ever used with one type.
    */
-  async of<T>(key: string, get: () => Promise<Kept<T>>): Promise<T> {
-    const entry = this.#find(key);
-    if (entry !== null) return entry.value as T;
+  async of<T extends NonNullable<unknown>>(key: string, get: () => Promise<Kept<T>>): Promise<T> {
+    const known = this.find<T>(key);
+    if (known !== null) return known;
     const pending = this.#pending.get(key);
     if (pending !== undefined) {
       const kept = await pending;
@@ -67,7 +67,8 @@ export class ResponseCache {
     }
   }
 
-  #find(key: string): Entry | null {
+  /** What is kept; null for nothing. */
+  find<T extends NonNullable<unknown>>(key: string): T | null {
     const entry = this.#entries.get(key);
     if (entry === undefined) return null;
     this.#entries.delete(key);
@@ -76,7 +77,7 @@ export class ResponseCache {
       return null;
     }
     this.#entries.set(key, entry);
-    return entry;
+    return entry.value as T;
   }
 
   #keep(key: string, { value, time, bytes }: Kept<unknown>): void {
