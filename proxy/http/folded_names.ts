@@ -11,6 +11,8 @@ export class FoldedNames {
   readonly #lengths: ReadonlySet<number>;
   /** A name that ends so has all that begin with the rest. */
   readonly #prefixes: readonly string[];
+  /** 1 for bytes with which such a name may begin: most fields need no string to be told apart. */
+  readonly #firsts = new Uint8Array(256);
 
   /** @param names in any case; one that ends with a star stands for all that begin so. */
   constructor(names: readonly string[]) {
@@ -19,6 +21,12 @@ export class FoldedNames {
     this.#lengths = new Set(exact.map((name) => name.length));
     this.#prefixes = names.filter((name) => name.endsWith("*"))
       .map((name) => folded(name.slice(0, -1)));
+    const firsts = new Set([...this.#names, ...this.#prefixes].map((name) => name.slice(0, 1)));
+    for (let byte = 0; byte < 256; byte++) {
+      // A star alone stands for all names.
+      const isFirst = firsts.has("") || firsts.has(folded(String.fromCharCode(byte)));
+      this.#firsts[byte] = isFirst ? 1 : 0;
+    }
   }
 
   has(name: string): boolean {
@@ -30,7 +38,10 @@ export class FoldedNames {
   /** Drops every field with such a name. */
   dropFrom(fields: Fields): void {
     for (let i = 0; i < fields.count; i++) {
-      if (fields.ids[i] !== DROPPED && this.has(fields.name(i))) fields.drop(i);
+      if (fields.ids[i] === DROPPED || this.#firsts[fields.bytes[fields.nameStart(i)]] === 0) {
+        continue;
+      }
+      if (this.has(fields.name(i))) fields.drop(i);
     }
   }
 }

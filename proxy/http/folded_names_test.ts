@@ -25,3 +25,15 @@ Deno.test("a name is found in every form that a backend may take for it", () => 
     cases.map(([, has]) => has),
   );
 });
+
+Deno.test("names that begin with punctuation, and a star alone, are found as well", () => {
+  const found = (list: readonly string[], names: readonly string[]) => {
+    const fields = fieldsOf(names.map((name) => [name, "1"]));
+    new FoldedNames(list).dropFrom(fields);
+    return names.filter((_, i) => fields.ids[i] === DROPPED);
+  };
+  const names = ["_id", ".ID", "id", "-id", "~Id", "xid"];
+  assert.deepEqual(found(["_id"], names), ["_id", ".ID", "-id", "~Id"]);
+  assert.deepEqual(found(["*"], names), names);
+  assert.deepEqual(found([], names), []);
+});

@@ -20,7 +20,7 @@ import { basicCheck } from "../../proxy/filters/access/basic.ts";
 import { isGrpcWeb } from "../../proxy/filters/grpc_web.ts";
 import { maxForwards } from "../../proxy/filters/max_forwards.ts";
 import { answerOf, valuesOf } from "../../proxy/filters/access/answer.ts";
-import { cookies, variable } from "../../proxy/filters/access/template.ts";
+import { cookies, variableReader } from "../../proxy/filters/access/template.ts";
 import { FoldedNames } from "../../proxy/http/folded_names.ts";
 import { NO_FILTERS } from "../../proxy/filters/registry.ts";
 import { changedFields } from "../../proxy/http/changed_fields.ts";
@@ -279,7 +279,7 @@ export const CLIENT_PARSERS: readonly Parser[] = [
       "proxy/filters/access/answer.ts answerOf",
       "proxy/filters/access/answer.ts valuesOf",
       "proxy/filters/access/template.ts cookies",
-      "proxy/filters/access/template.ts variable",
+      "proxy/filters/access/template.ts variableReader",
       "proxy/http/folded_names.ts FoldedNames.dropFrom",
       "proxy/http/folded_names.ts FoldedNames.has",
     ],
@@ -298,7 +298,7 @@ export const CLIENT_PARSERS: readonly Parser[] = [
         readHead(bytes, head, parser);
         const x = { request: head, record: new ExchangeRecord(), added: null } as Exchange;
         for (const name of ["arg_a", "cookie_s", "http_x_user", "escaped_request_uri"]) {
-          variable(name, x);
+          variableReader(name)(x);
         }
         cookies(x, "s");
         valuesOf(head.fields, "x-user");

@@ -12,7 +12,7 @@ import type { Exchange } from "../../http/message.ts";
 import { type Answer, answerOf, valuesOf } from "./answer.ts";
 import type { Kept, ResponseCache } from "./response_cache.ts";
 import type { Subresponse } from "./services.ts";
-import { cookies, type External, partsOf, variable } from "./template.ts";
+import { cookies, type External, variableReader } from "./template.ts";
 
 type CacheSpec = NonNullable<External["cache"]>;
 
@@ -25,8 +25,12 @@ export function cachedSubresponse(
 ): (x: Exchange) => Answer | Promise<Answer> {
   const { responseHeaders = [] } = spec;
   const content = createHash("sha256").update(JSON.stringify(spec)).digest("base64");
-  const credentials = key.flatMap((part) =>
-    part.kind === "variable" && isCredentialVariable(part.name) ? part.name : []
+  // Each part by itself, with any characters: it is only compared.
+  const parts = key.map((part) =>
+    part.kind === "text" ? { read: () => part.text, credential: null } : {
+      read: variableReader(part.name),
+      credential: isCredentialVariable(part.name) ? part.name : null,
+    }
   );
   const get = async (x: Exchange): Promise<Kept<Answer>> => {
     const response = await ask(x);
@@ -36,15 +40,20 @@ export function cachedSubresponse(
   const getAlone = async (x: Exchange) => (await get(x)).value;
   return (x) => {
     // Who has none may have been admitted for something that the key does not have, such as an address.
-    const hasCredentials = credentials.some((name) => variable(name, x) !== "");
-    if (!hasCredentials || credentials.some((name) => isRepeated(name, x))) {
-      return getAlone(x);
-    }
+    let hasCredentials = false;
     const { request, record, client } = x;
     // The number of a route may be another's later.
     const route = routeOf(x) ?? record.counters;
-    const parts = [request.host, route, client.secure, ...partsOf(key, x)];
-    const whole = JSON.stringify([content, ...parts]);
+    const texts: unknown[] = [content, request.host, route, client.secure];
+    for (const { read, credential } of parts) {
+      const text = read(x);
+      texts.push(text);
+      if (credential === null) continue;
+      if (text !== "") hasCredentials = true;
+      if (isRepeated(credential, x)) return getAlone(x);
+    }
+    if (!hasCredentials) return getAlone(x);
+    const whole = JSON.stringify(texts);
     return cache.find<Answer>(whole) ?? cache.of(whole, () => get(x));
   };
 }

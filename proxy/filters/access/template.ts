@@ -32,11 +32,6 @@ export function rendered(template: Template, x: Exchange): string {
   return text;
 }
 
-/** Each part by itself, with any characters; for texts that are only compared. */
-export function partsOf(template: Template, x: Exchange): string[] {
-  return template.map((part) => part.kind === "text" ? part.text : variable(part.name, x));
-}
-
 /** Path and query as the client has requested them. */
 export function requestedTarget({ request, record }: Exchange): string {
   return record.requestedPath === null
@@ -48,17 +43,23 @@ export function schemeOf({ client }: Exchange): "http" | "https" {
   return client.secure ? "https" : "http";
 }
 
-/** "" for one that the request does not have. */
-export function variable(name: string, x: Exchange): string {
-  if (Object.hasOwn(VALUES, name)) return VALUES[name](x);
+function variable(name: string, x: Exchange): string {
+  return variableReader(name)(x);
+}
+
+/** What reads a variable; "" for one that the request does not have. */
+export function variableReader(name: string): (x: Exchange) => string {
+  if (Object.hasOwn(VALUES, name)) return VALUES[name];
   const [, family, rest] = /^(arg|cookie|http)_(.*)$/.exec(name)!;
   switch (family) {
     case "arg":
-      return argument(queryOf(x), rest);
+      return (x) => argument(queryOf(x), rest);
     case "cookie":
-      return cookie(x, rest);
-    default:
-      return header(x, rest.replaceAll("_", "-"));
+      return (x) => cookie(x, rest);
+    default: {
+      const ofHeader = rest.replaceAll("_", "-");
+      return (x) => header(x, ofHeader);
+    }
   }
 }
 
