@@ -150,19 +150,19 @@ const SECTIONS: readonly (readonly [title: string, rows: readonly Row[]])[] = [
       "ClusterLimitExceeded",
       INGRESS,
       ERROR,
-      "with it the configuration would exceed the [capacity of proxies or of the published objects](tenants.md#bounds); its published configuration stays active",
+      "with it the configuration would exceed the [capacity of proxies or of the published objects](tenants.md#bounds); its published configuration stays active, and paths that it protects more now return 503",
     ],
     [
       "NamespaceLimitExceeded",
       INGRESS,
       ERROR,
-      "with it the namespace would exceed a [limit](tenants.md#bounds); its published configuration stays active",
+      "with it the namespace would exceed a [limit](tenants.md#bounds); its published configuration stays active, and paths that it protects more now return 503",
     ],
     [
       "ObjectTooLarge",
       ["EndpointSlice", "Ingress", "Service"],
       ERROR,
-      "it exceeds a [limit](tenants.md#bounds) of the controller; the published configuration of an Ingress stays active",
+      "it exceeds a [limit](tenants.md#bounds) of the controller; the published configuration of an Ingress stays active, and paths that it protects more now return 503",
     ],
     [
       "Quarantined",

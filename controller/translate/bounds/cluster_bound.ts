@@ -20,7 +20,7 @@ import { fieldOf } from "../../base/json.ts";
 import type { KubeSecret } from "../../kube/resources.ts";
 import { isSameList, LastResult, ObjectCache } from "../../base/memo.ts";
 import type { Demands } from "./demand.ts";
-import type { NamespaceAdmission, NamespaceBounds } from "./namespace_bounds.ts";
+import { consequence, type NamespaceAdmission, type NamespaceBounds } from "./namespace_bounds.ts";
 import { type Parts, PartsCounter, publishedParts } from "./namespace_parts.ts";
 import type { Report } from "../../base/problems.ts";
 import { compareText } from "../../base/text_order.ts";
@@ -355,9 +355,7 @@ function reportFull(
   report.error("spec", {
     reason: "ClusterLimitExceeded",
     message: `with it the configuration would take more than ${what}, ${CONSEQUENCE} ` +
-      (published.rules.length > 0
-        ? "its published configuration stays active"
-        : "it is not served"),
+      consequence(published),
     remedy,
   });
 }

@@ -13,8 +13,7 @@ import type { Identity } from "../../base/identity.ts";
 import type { Demands } from "./demand.ts";
 import { differenceOf, LastResult } from "../../base/memo.ts";
 import { recordProblems, type Report } from "../../base/problems.ts";
-import { type PublishedModels, PublishedParts } from "./published_sources.ts";
-import { settingsSizes } from "../model/route_settings.ts";
+import { hasPathWithoutRoom, type PublishedModels, PublishedParts } from "./published_sources.ts";
 import type { Source, SourceList } from "../model/source.ts";
 
 export interface NamespaceBounds {
@@ -210,12 +209,18 @@ class Ledger {
     this.#parts = parts;
     this.#bounds = bounds;
     this.#demands = demands;
-    for (const { identity } of ingresses) {
-      for (const { host, match: { path } } of parts.routesOf(identity)) {
+    const published = new Map<string, number>();
+    const wanted = new Map<string, number>();
+    for (const ingress of ingresses) {
+      const { identity } = ingress;
+      const routes = parts.routesOf(identity);
+      for (const { host, match: { path } } of routes) {
         this.#routes++;
         this.#bytes += host.length + path.value.length;
       }
-      this.#count(settingsSizes(parts.settingsOf(identity)));
+      for (const [id, size] of parts.settingsSizesOf(identity)) published.set(id, size);
+      if (routes.length === 0) continue;
+      for (const [id, size] of demands.of(ingress).settings) wanted.set(id, size);
     }
     // No route of a snapshot, and so counted by who asks for it.
     for (const name of ingresses.flatMap(({ otherNames }) => otherNames)) {
@@ -223,10 +228,20 @@ class Ledger {
       this.#routes++;
       this.#bytes += name.host.length + 1;
     }
+    this.#count(this.#fits(wanted, published) ? wanted : published);
     const named = new Set(ingresses.flatMap((ingress) => [...demands.of(ingress).secrets]));
     this.#secrets = new Set(
       [...parts.secretsOf(namespace).values()].filter((name) => named.has(name)),
     );
+  }
+
+  /**
+   * Whether all Ingresses can have their settings, in place of those that were published and before
+   * anything else is added: what is changed, and takes no more than before, must not be closed.
+   */
+  #fits(wanted: ReadonlyMap<string, number>, published: ReadonlyMap<string, number>): boolean {
+    const bytes = sum(wanted);
+    return bytes <= sum(published) || this.#bytes + bytes <= this.#bounds.hostBytes;
   }
 
   /** Null where the Ingress fits, and counts from now on; else the bound that it does not fit. */
@@ -284,6 +299,12 @@ class Ledger {
   }
 }
 
+function sum(sizes: ReadonlyMap<string, number>): number {
+  let sum = 0;
+  for (const size of sizes.values()) sum += size;
+  return sum;
+}
+
 const FLAGS: Readonly<Record<keyof NamespaceBounds, readonly [what: string, flag: string]>> = {
   routes: ["routes", "--max-namespace-routes"],
   hostBytes: ["bytes of hosts, paths and settings", "--max-namespace-host-bytes"],
@@ -313,6 +334,13 @@ function reportExcess(excess: Excess, published: Source, report: Report): void {
   report.error("spec", { reason: "ObjectTooLarge", message, remedy });
 }
 
-function consequence({ rules }: Source): string {
-  return rules.length > 0 ? "its published configuration stays active" : "it is not served";
+/** What becomes of an Ingress that does not fit; `published` is what stands in its place. */
+export function consequence(published: Source): string {
+  if (hasPathWithoutRoom(published)) {
+    return "paths that it protects more than its published configuration does return 503, and its " +
+      "other paths keep that configuration";
+  }
+  return published.rules.length > 0
+    ? "its published configuration stays active"
+    : "it is not served";
 }

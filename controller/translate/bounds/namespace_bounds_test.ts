@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import type { Snapshot } from "../../../shared/snapshot/types.ts";
 import type { Ingress } from "../../kube/resources.ts";
-import { translate, type TranslateOptions } from "../translator.ts";
-import type { NamespaceBounds } from "./namespace_bounds.ts";
+import { type ClusterBounds, translate, type TranslateOptions } from "../translator.ts";
+import { DEFAULT_NAMESPACE_BOUNDS, type NamespaceBounds } from "./namespace_bounds.ts";
 
 const OPTIONS: TranslateOptions = {
   ingressClasses: ["pingress"],
@@ -49,13 +49,14 @@ function translated(
   ingresses: Ingress[],
   bounds: NamespaceBounds,
   published: Snapshot | null = null,
+  clusterBounds?: ClusterBounds,
 ) {
   const services = [{
     metadata: { namespace: "shop", name: "web" },
     spec: { ports: [{ port: 80 }] },
   }];
   const resources = { ingresses, ingressClasses: [], services, endpointSlices: [], secrets: [] };
-  const options = { ...OPTIONS, namespaceBounds: bounds };
+  const options = { ...OPTIONS, namespaceBounds: bounds, clusterBounds };
   const { snapshot, problems } = translate(resources, published, options, () => 0);
   const sets = new Map(snapshot.filterSets?.map(({ id, filters }) => [id, filters]));
   const allowed = snapshot.routes.map(({ id, filterSet }) => {
@@ -126,3 +127,53 @@ Deno.test("names that are redirected count among the routes, and published ones 
   const grown = translated([named(www, ["/", "/b"])], bounds, snapshot);
   assert.deepEqual([grown.full, grown.snapshot.routes], [["a"], snapshot.routes]);
 });
+
+Deno.test("paths that are closed for want of room are served again once they need no more", () => {
+  const paths = ["/", "/b"];
+  const { snapshot } = translated([ingress("a", list(0, 5), paths)], ROOM);
+  const closed = translated([ingress("a", list(1, 60), [...paths, "/c"])], ROOM, snapshot);
+  assert.deepEqual(actionsOf(closed.snapshot), ["/: 503", "/b: 503"]);
+  const same = translated([ingress("a", list(1, 60), [...paths, "/c"])], ROOM, closed.snapshot);
+  assert.deepEqual(same.snapshot.routes, closed.snapshot.routes);
+  const bounds = { ...ROOM, routes: 2 };
+  const back = translated([ingress("a", list(0, 5), [...paths, "/c"])], bounds, same.snapshot);
+  assert.deepEqual(actionsOf(back.snapshot), ["/: shop/web:80", "/b: shop/web:80"]);
+  assert.deepEqual(back.allowed, ["a.example.com Prefix /b: 5", "a.example.com Prefix /: 5"]);
+});
+
+Deno.test("paths that are regular expressions are closed and served again like others", () => {
+  const rewrites = {
+    "rewrite-target": "/$1",
+    "allowlist-source-range": list(0, 5),
+  };
+  const wanted = { ...rewrites, "allowlist-source-range": list(1, 60) };
+  const bounds = { ...ROOM, hostBytes: 900, routes: 1 };
+  const { snapshot } = translated([named(rewrites, ["/b/(.*)"])], bounds);
+  assert.deepEqual(actionsOf(snapshot), ["/b/(.*): shop/web:80"]);
+  const closed = translated([named(wanted, ["/b/(.*)", "/c"])], bounds, snapshot);
+  assert.deepEqual(actionsOf(closed.snapshot), ["/b/(.*): 503"]);
+  const back = translated([named(rewrites, ["/b/(.*)", "/c"])], bounds, closed.snapshot);
+  assert.deepEqual(back.snapshot.routes, snapshot.routes);
+});
+
+Deno.test("paths stay closed where both the namespace and the cluster are full", () => {
+  const { snapshot } = translated([ingress("a", list(0, 5))], ROOM);
+  const cluster = { memory: null, publishedBytes: 1, keyBytes: 1, lineBytes: 1 };
+  // The limit of bodies is more than was published, for the cluster again.
+  const wanted = { "allowlist-source-range": list(1, 60), "proxy-body-size": "1m" };
+  const grown = [named(wanted, ["/", "/b"])];
+  for (const bounds of [ROOM, DEFAULT_NAMESPACE_BOUNDS]) {
+    const both = translated(grown, bounds, snapshot, cluster);
+    assert.deepEqual(actionsOf(both.snapshot), ["/: 503"]);
+    assert.deepEqual(both.snapshot.policies?.map(({ bodyLimit }) => bodyLimit), [1024 * 1024]);
+  }
+});
+
+/** Each path with its status or upstream. */
+function actionsOf({ routes }: Snapshot): string[] {
+  return routes.map(({ match: { path }, action }) =>
+    `${path.written ?? path.value}: ${
+      action.kind === "reply" ? action.status : action.backends[0].upstream
+    }`
+  ).sort();
+}

@@ -23,6 +23,7 @@ import {
   type RouteSettings,
   RouteSettingsPool,
   settingsOfPath,
+  settingsSizes,
   withBlockedClients,
   withRewrite,
 } from "../model/route_settings.ts";
@@ -31,7 +32,15 @@ import { formatObject } from "../../../shared/problem.ts";
 import { type BackendRef, upstreamId } from "../model/backend_ref.ts";
 import { hostFields } from "../model/host_field.ts";
 import { isOfOtherName, type OtherName } from "../model/other_name.ts";
-import type { PathModel, PathRewrite, RuleModel, Source, TlsModel } from "../model/source.ts";
+import {
+  DEFAULT_BACKEND_FIELD,
+  type PathModel,
+  type PathRewrite,
+  type RuleModel,
+  type Source,
+  type TlsModel,
+} from "../model/source.ts";
+import { isAsStrict, withStricterPolicy } from "./strictness.ts";
 
 /** What one snapshot has of the Ingresses of some namespaces. */
 export class PublishedParts {
@@ -45,6 +54,8 @@ export class PublishedParts {
   readonly #aliases = new Map<string, string>();
   readonly #filterSets: ReadonlyMap<string, FilterSet>;
   readonly #policies: ReadonlyMap<string, Policy>;
+  /** Bytes of filter sets and policies, by id; of those that were looked up. */
+  readonly #sizes = new Map<string, number>();
 
   constructor(published: Snapshot | null, namespaces: ReadonlySet<string>) {
     this.#filterSets = new Map(published?.filterSets?.map((each) => [each.id, each]));
@@ -103,6 +114,26 @@ export class PublishedParts {
     return withRewrite(this.#settingsOf(route), null);
   }
 
+  /** Bytes of all that its routes have, and of what an Ingress would have for them. */
+  settingsSizesOf(identity: Identity): ReadonlyMap<string, number> {
+    const sizes = new Map(settingsSizes(this.settingsOf(identity)));
+    for (const { filterSet, policy } of this.routesOf(identity)) {
+      for (const id of [filterSet, policy]) {
+        if (id !== undefined) sizes.set(id, this.#sizeOf(id));
+      }
+    }
+    return sizes;
+  }
+
+  #sizeOf(id: string): number {
+    let size = this.#sizes.get(id);
+    if (size === undefined) {
+      const part = this.#filterSets.get(id) ?? this.#policies.get(id);
+      this.#sizes.set(id, size = part === undefined ? 0 : JSON.stringify(part).length);
+    }
+    return size;
+  }
+
   /** Whether requests of a route need a login. */
   needsLogin(route: Route): boolean {
     return needsLogin(this.#settingsOf(route));
@@ -136,18 +167,33 @@ interface KnownModel {
   readonly model: Source;
 }
 
+/** What a model was made of. */
+interface Made {
+  readonly ingress: Source;
+  readonly hasRoom: boolean;
+}
+
 export class PublishedModels {
   readonly #known = new WeakMap<Source, KnownModel>();
+  readonly #made = new WeakMap<Source, Made>();
   readonly #pool = new RouteSettingsPool();
 
   /**
-   * @param ingress of which the annotations count as they are now.
-   * @param hasRoom for the settings that they ask for; else those that were published stay.
+   * @param source of which the annotations count as they are now; one that another bound has replaced
+   *   already stands for the Ingress.
+   * @param hasRoom for the settings that they ask for; else those that were published stay, and paths
+   *   are closed for which they are less strict.
    */
-  of(ingress: Source, parts: PublishedParts, hasRoom: boolean): Source {
-    const settings = hasRoom
-      ? ingress.settings
-      : withBlockedClients(parts.settingsOf(ingress.identity), ingress.settings);
+  of(source: Source, parts: PublishedParts, hasRoom: boolean): Source {
+    const made = this.#made.get(source);
+    return made === undefined
+      ? this.#of(source, source, parts, hasRoom)
+      : this.#of(source, made.ingress, parts, made.hasRoom && hasRoom);
+  }
+
+  /** @param key of what is remembered. */
+  #of(key: Source, ingress: Source, parts: PublishedParts, hasRoom: boolean): Source {
+    const settings = hasRoom ? ingress.settings : this.#published(ingress, parts);
     const published = parts.routesOf(ingress.identity);
     const routes = published.some(isOfOtherName)
       ? published.filter((route) => !isOfOtherName(route))
@@ -156,7 +202,7 @@ export class PublishedModels {
     const hosts = new Set(routes.map(({ host }) => host));
     const { namespace } = ingress.identity.ref;
     const tls = Array.from(parts.secretsOf(namespace)).filter(([host]) => hosts.has(host)).sort();
-    const last = this.#known.get(ingress);
+    const last = this.#known.get(key);
     const tlsText = JSON.stringify(tls);
     if (
       last !== undefined && last.tls === tlsText && isSameSettings(last.settings, settings) &&
@@ -176,7 +222,6 @@ export class PublishedModels {
       defaultBackend: null,
       tls: tls.map(([host, name]) => tlsOf(namespace, host, name)),
       settings,
-      closure: needsLogin(ingress.settings) && !needsLogin(settings) ? NO_ROOM : ingress.closure,
       // Its paths are what they were made into already.
       regex: rules.some(({ paths }) => paths.some(({ rewrite }) => rewrite !== null))
         ? { usesRegex: false, target: null }
@@ -185,18 +230,32 @@ export class PublishedModels {
       hostPlaces: new HostPlaces(ingress.profile),
       status: new LastStatus(),
     };
-    this.#known.set(ingress, { routes, tls: tlsText, settings, model });
+    this.#known.set(key, { routes, tls: tlsText, settings, model });
+    this.#made.set(model, { ingress, hasRoom });
     return model;
+  }
+
+  /** Those that were published, with what takes no room of its own. */
+  #published({ identity, settings }: Source, parts: PublishedParts): RouteSettings {
+    const published = withBlockedClients(parts.settingsOf(identity), settings);
+    return withStricterPolicy(published, settings, this.#pool);
   }
 }
 
-/** There is no room for the filters by which the requests would be authenticated. */
+/** There is no room for the settings by which requests would be rejected. */
 const NO_ROOM: ReplyAction = {
   kind: "reply",
   status: 503,
-  reason: "the namespace has no room for the settings of authentication",
+  reason: "there is no room for the settings that restrict access now",
   closed: true,
 };
+
+/** Whether paths are closed, since what was published would admit requests that are rejected now. */
+export function hasPathWithoutRoom({ rules }: Source): boolean {
+  return rules.some(({ paths }) =>
+    paths.some(({ backend }) => backend.kind === "broken" && isSamePart(backend.action, NO_ROOM))
+  );
+}
 
 function isSameSettings(a: RouteSettings, b: RouteSettings): boolean {
   return a.filterSet?.id === b.filterSet?.id && a.policy?.id === b.policy?.id;
@@ -208,6 +267,7 @@ function isSameRoutes(a: readonly Route[], b: readonly Route[]): boolean {
     return route === other ||
       (route.id === other.id && isSamePart(route.action, other.action) &&
         route.match.path.decoded === other.match.path.decoded &&
+        route.filterSet === other.filterSet &&
         route.origin.field === other.origin.field);
   });
 }
@@ -219,16 +279,24 @@ function rulesOf(
   parts: PublishedParts,
   pool: RouteSettingsPool,
 ): readonly RuleModel[] {
+  // Of what had no filters, nothing is known that the newer ones would not do.
+  const canReopen = settings.filterSet !== null || ingress.settings.filterSet === null;
+  const current = canReopen ? new CurrentBackends(ingress) : null;
   const path = (route: Route): PathModel => {
     const { written, value } = route.match.path;
+    const text = written ?? value;
     // The value may be another form of what is written: what needed a login goes on to do so.
     const noAuthLocations = parts.needsLogin(route) ? [] : ingress.noAuthLocations;
-    const own = settingsOfPath(written ?? value, settings, noAuthLocations, pool);
+    const own = settingsOfPath(text, settings, noAuthLocations, pool);
+    const wanted = settingsOfPath(text, ingress.settings, ingress.noAuthLocations, pool);
+    const backend = isAsStrict(own ?? settings, wanted ?? ingress.settings)
+      ? backendOf(ingress, route, current)
+      : { kind: "broken" as const, action: NO_ROOM };
     const filter = parts.rewriteOf(route);
     const rewrite = filter === null
       ? null
       : { settings: withRewrite(own ?? settings, filter), fault: null };
-    return pathOf(ingress, route, own, rewrite);
+    return pathOf(ingress, route, backend, own, rewrite);
   };
   return [...Map.groupBy(routes, ({ host }) => host)].map(([host, own]) => ({
     field: own[0].origin.field.replace(/\.http\b.*$/, ""),
@@ -237,16 +305,52 @@ function rulesOf(
   }));
 }
 
+/** What an Ingress says now of the routes that it has published. */
+class CurrentBackends {
+  readonly #byId = new Map<string, BackendRef>();
+  /** Of paths that may be regular expressions, by host and what is written. */
+  readonly #byText = new Map<string, BackendRef>();
+  readonly #defaultBackend: BackendRef | null;
+
+  constructor({ rules, defaultBackend }: Source) {
+    this.#defaultBackend = defaultBackend;
+    for (const { host, paths } of rules) {
+      for (const { place, written, backend } of paths) {
+        addFirst(this.#byId, place?.id, backend);
+        addFirst(this.#byText, written === null ? undefined : `${host} ${written.path}`, backend);
+      }
+    }
+  }
+
+  find({ id, host, match: { path }, origin: { field } }: Route): BackendRef | null {
+    if (field.startsWith(DEFAULT_BACKEND_FIELD)) return this.#defaultBackend;
+    const byText = path.type === "Regex"
+      ? this.#byText.get(`${host} ${path.written ?? path.value}`)
+      : undefined;
+    return this.#byId.get(id) ?? byText ?? null;
+  }
+}
+
+/** As a path is the first Ingress's, it is the first rule's that has it. */
+function addFirst<V>(map: Map<string, V>, key: string | undefined, value: V): void {
+  if (key !== undefined && !map.has(key)) map.set(key, value);
+}
+
+/** A route that had none, or was closed, gets the one that the Ingress names now. */
+function backendOf(ingress: Source, route: Route, current: CurrentBackends | null): BackendRef {
+  const { action, origin: { field } } = route;
+  return action.kind === "forward"
+    ? serviceOf(ingress, action.backends[0].upstream, field)
+    : current?.find(route) ?? { kind: "broken", action };
+}
+
 function pathOf(
-  ingress: Source,
-  { host, match, action, origin: { field } }: Route,
+  { identity }: Source,
+  { host, match, origin: { field } }: Route,
+  backend: BackendRef,
   settings: RouteSettings | null,
   rewrite: PathRewrite | null,
 ): PathModel {
-  const { identity } = ingress;
-  const backend: BackendRef = action.kind === "forward"
-    ? serviceOf(ingress, action.backends[0].upstream, field)
-    : { kind: "broken", action };
   const place = new RoutePlace(host, match.path, identity, field);
   return {
     ...{ field, place, backend, rewrite, settings, written: null, problems: [] },
