@@ -20,7 +20,12 @@ export const EXCEPTIONS: readonly Exceptions[] = [
         "flag",
         "instead",
       ],
-      "controller/translate/annotations/nginx/rows/value.ts": ["listOf", "text"],
+      "controller/translate/annotations/nginx/rows/value.ts": [
+        "correction",
+        "invalid",
+        "listOf",
+        "text",
+      ],
       "controller/translate/config_map/key.ts": ["defaultOf", "globalAuth", "guard", "plain"],
     },
   },

@@ -18,6 +18,7 @@ import {
 } from "../../base/problems.ts";
 import { compareText } from "../../base/text_order.ts";
 import { hostOfAuthUrl } from "../annotations/nginx/external.ts";
+import { correction, invalid } from "../annotations/nginx/rows/value.ts";
 import {
   type ConfigMapName,
   type GlobalSettings,
@@ -267,20 +268,19 @@ class KeyReader {
     this.#report.error(fieldOfKey(name), {
       reason: "NginxConfigMap",
       message: `key ${quote(name)} ${why}, so all paths of the profile nginx return 503`,
-      remedy: fault === null ? remedy : `Write ${row.value.what}`,
+      remedy: fault === null ? remedy : correction(row.value),
     });
     this.closure ??= closed(`key ${quote(name)} of ${formatObject(this.#ref)} ${why}`);
   }
 
   #invalid(name: string, row: ConfigKey): void {
-    const { what } = row.value;
     if (row.protects) {
-      this.#refuse(name, row, `is not valid: ${what} is expected`);
+      this.#refuse(name, row, invalid(row.value));
       return;
     }
     this.#warn(name, {
-      message: `key ${quote(name)} is not valid, so it has no effect: ${what} is expected`,
-      remedy: `Write ${what}`,
+      message: `key ${quote(name)} ${invalid(row.value)}, so it has no effect`,
+      remedy: correction(row.value),
     });
   }
 

@@ -7,6 +7,7 @@ import { quote } from "../../../base/json.ts";
 import type { Report } from "../../../base/problems.ts";
 import type { NginxAnnotations, WrittenAnnotation } from "./nginx_annotations.ts";
 import { fieldOfAnnotation } from "./refusals.ts";
+import { correction, invalid } from "./rows/value.ts";
 import { NGINX_PREFIX } from "./table.ts";
 
 /**
@@ -57,8 +58,8 @@ function wordsFor(
     case "honoured":
     case "differs":
       return text === "" || (text !== null && annotations.read(row, text) !== null) ? null : {
-        message: `is not valid, so it has no effect: ${value.what} is expected`,
-        remedy: `Write ${value.what}`,
+        message: `${invalid(value)}, so it has no effect`,
+        remedy: correction(value),
       };
     case "refused":
       return {

@@ -14,6 +14,7 @@ import type { NginxAnnotations } from "./nginx_annotations.ts";
 import { BACKENDS } from "./rows/backends.ts";
 import { CANARY } from "./rows/canary.ts";
 import type { Row } from "./rows/row.ts";
+import { correction, invalid } from "./rows/value.ts";
 import { BY_NAME, canClose, isHonoured, isOff, NGINX_PREFIX } from "./table.ts";
 
 export const UNSUPPORTED = "is not supported";
@@ -56,7 +57,7 @@ function faultOf(
   const isValid = text !== null && (isOff(row, text) || annotations.read(row, text) !== null);
   return isValid || row.invalid === "default"
     ? null
-    : { fault: `is not valid: ${row.value.what} is expected`, remedy: `Write ${row.value.what}` };
+    : { fault: invalid(row.value), remedy: correction(row.value) };
 }
 
 export function fieldOfAnnotation(name: string): string {
@@ -77,7 +78,7 @@ export function readProtocolWish(annotations: NginxAnnotations): ProtocolWish | 
 
 const INVALID: ProtocolWish = {
   protocols: [],
-  remedy: `Write one of ${BACKENDS[PROTOCOL].value.what}`,
+  remedy: correction(BACKENDS[PROTOCOL].value),
 };
 
 const PLAIN: ProtocolWish = {

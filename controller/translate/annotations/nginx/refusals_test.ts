@@ -139,13 +139,13 @@ Deno.test("an honoured annotation that protects closes its paths when its value 
   const read = new NginxAnnotations(annotations, SPEC, SAMPLE);
   const [refusal, ...more] = readRefusals(read);
   assert.deepEqual([refusal.name, more], ["limit-a", []]);
-  assert.equal(refusal.fault, "is not valid: integer of at least 1 is expected");
+  assert.equal(refusal.fault, "is not valid (expected: integer of at least 1)");
   const problems = new ProblemList();
   const object = { kind: "Ingress", namespace: "default", name: "web" };
   reportNginxAnnotations(read, new Set(["limit-a"]), problems.about(object));
   assert.deepEqual(problems.sorted().map(({ message, remedy }) => [message, remedy]), [[
-    `annotation "${NGINX_PREFIX}limit-b" is not valid, so it has no effect: integer of at least 1 is expected`,
-    "Write integer of at least 1",
+    `annotation "${NGINX_PREFIX}limit-b" is not valid (expected: integer of at least 1), so it has no effect`,
+    "Correct the value (expected: integer of at least 1)",
   ]]);
 });
 

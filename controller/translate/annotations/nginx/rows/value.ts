@@ -9,7 +9,7 @@ import { canonicalNetwork } from "../../../../../shared/net/network_set.ts";
 
 /** How values of one type are written and read. */
 export interface ValueType<T> {
-  /** Completes "a value must be …", and stands in the documentation. */
+  /** Follows "expected:", and stands in the documentation: a noun without an article. */
   readonly what: string;
   /** The meaning of a text that is not empty; null for one that has none. */
   readonly read: (text: string) => T | null;
@@ -17,6 +17,16 @@ export interface ValueType<T> {
   readonly hasOff: boolean;
   /** The kind of the object that a value names; null for values that name none. */
   readonly refersTo: ReferencedKind | null;
+}
+
+/** What is wrong with a value that cannot be read; follows the name of an annotation or a key. */
+export function invalid({ what }: Pick<ValueType<unknown>, "what">): string {
+  return `is not valid (expected: ${what})`;
+}
+
+/** What helps then. */
+export function correction({ what }: Pick<ValueType<unknown>, "what">): string {
+  return `Correct the value (expected: ${what})`;
 }
 
 export type ReferencedKind = "ConfigMap" | "Secret" | "Service";
@@ -128,12 +138,17 @@ export function oneOf<const T extends string>(
 ): ValueType<T> {
   return {
     ...SWITCH,
-    what: words.map((word) => `"${word}"`).join(", "),
+    what: alternatives(words.map((word) => `"${word}"`)),
     read: (text) => {
       const found = ignoreCase && text.length <= MAX_TEXT ? text.toUpperCase() : text;
       return words.find((word) => word === found) ?? null;
     },
   };
+}
+
+/** `"a", "b" or "c"`. */
+function alternatives(words: readonly string[]): string {
+  return words.length < 2 ? words.join() : `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
 }
 
 /** Words between separators; each must be one of some, where `words` is a list of them. */
