@@ -35,7 +35,9 @@ export function ingressFindings(judged: JudgedIngress, locate: Locate): Finding[
     .map((problem): Finding => ({
       verdict: verdictOf(problem),
       rule: `problem/${problem.reason}`,
-      effect: BY_AGE.has(problem.reason)
+      effect: hasWrongPrefix(problem)
+        ? "ingress-nginx reads it only if its flag --annotations-prefix names this prefix"
+        : BY_AGE.has(problem.reason)
         ? "the oldest Ingress with this host and path wins, in ingress-nginx and here"
         : SAME_THERE.has(problem.reason)
         ? "ingress-nginx answers 503, too"
@@ -70,9 +72,16 @@ export function isAboutMissingSecret({ reason, message }: Problem): boolean {
   return reason === SECRET_MISSING || /\bthere is no Secret /.test(message);
 }
 
-function verdictOf({ reason, severity }: Problem): Verdict {
-  if (SAME_THERE.has(reason)) return "SAME";
+function verdictOf(problem: Problem): Verdict {
+  const { reason, severity } = problem;
+  if (SAME_THERE.has(reason) || hasWrongPrefix(problem)) return "SAME";
   return severity === "error" && !BY_AGE.has(reason) ? "BREAKS" : "DIFFERS";
+}
+
+/** Whether an annotation of ingress-nginx is written with a prefix that is not its own. */
+function hasWrongPrefix({ reason, field }: Problem): boolean {
+  return reason === "NginxAnnotation" && field.startsWith("metadata.annotations[") &&
+    !field.startsWith(PREFIX);
 }
 
 /** Paths that the translation does not serve, where no problem of the Ingress says why. */

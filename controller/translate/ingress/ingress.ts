@@ -13,7 +13,7 @@ import { type Identity, keyOf } from "../../base/identity.ts";
 import { readSharesWith } from "./shared_hosts.ts";
 import { asList, asObject, asText, fieldOf, isAbsent, quote } from "../../base/json.ts";
 import { isDying } from "../hosts/namespace_facts.ts";
-import { reportNginxAnnotations } from "../annotations/nginx/annotations.ts";
+import { reportNginxAnnotations, reportWrongPrefixes } from "../annotations/nginx/annotations.ts";
 import { readAccepted, reportOwnAnnotations } from "../annotations/own_annotations.ts";
 import { type PathReader, readPathEntry, reportShape, unreadPath } from "./path_entry.ts";
 import { recordProblems, type Report } from "../../base/problems.ts";
@@ -97,6 +97,7 @@ function readSpec(
   ];
   const reported = new Set(["backend-protocol", ...refusals.map(({ name }) => name)]);
   reportNginxAnnotations(nginx, reported, report);
+  reportWrongPrefixes(annotations, report);
   reportExternal(nginx, report);
   const backendWish = readBackendWish(nginx, namespace);
   const written = fieldOf(spec, "defaultBackend");

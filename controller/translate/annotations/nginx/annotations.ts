@@ -3,12 +3,12 @@
  * each `nginx.ingress.kubernetes.io/*` that closes no path, with what has its effect here, or that
  * nothing does yet. `refusals.ts` has those that close paths.
  */
-import { quote } from "../../../base/json.ts";
+import { asObject, quote } from "../../../base/json.ts";
 import type { Report } from "../../../base/problems.ts";
 import type { NginxAnnotations, WrittenAnnotation } from "./nginx_annotations.ts";
 import { fieldOfAnnotation } from "./refusals.ts";
 import { correction, invalid } from "./rows/value.ts";
-import { NGINX_PREFIX } from "./table.ts";
+import { BY_NAME, NGINX_PREFIX } from "./table.ts";
 
 /**
  * Reports each annotation of ingress-nginx, in the order of their names, but for those in `reported`,
@@ -27,6 +27,38 @@ export function reportNginxAnnotations(
       reason: "NginxAnnotation",
       message: `annotation ${quote(NGINX_PREFIX + written.name)} ${words.message}`,
       remedy: words.remedy,
+    });
+  }
+}
+
+/** Names before the slash that are written in place of ingress-nginx's; by default, it reads none. */
+const WRONG_PREFIXES: ReadonlySet<string> = new Set([
+  // That of ingress-nginx before 2018.
+  "ingress.kubernetes.io",
+  "ingress-nginx.kubernetes.io",
+  "ingress.nginx.kubernetes.io",
+  "nginx.ingress.k8s.io",
+  "nginx.ingress.kubernetes",
+  "nginx.ingress.kubernetes.com",
+  "nginx.ingress.kubernets.io",
+  "nginx.ingres.kubernetes.io",
+  "nginx.kubernetes.io",
+  "ngnix.ingress.kubernetes.io",
+]);
+
+/** Reports annotations of ingress-nginx with a prefix that it does not read by default. */
+export function reportWrongPrefixes(annotations: unknown, report: Report): void {
+  const wrong = Object.keys(asObject(annotations) ?? {})
+    .filter((name) => WRONG_PREFIXES.has(name.slice(0, Math.max(name.indexOf("/"), 0))));
+  for (const written of wrong.sort()) {
+    const name = written.slice(written.indexOf("/") + 1);
+    if (!BY_NAME.has(name)) continue;
+    report.warning(`metadata.annotations[${JSON.stringify(written)}]`, {
+      reason: "NginxAnnotation",
+      message:
+        `annotation ${quote(written)} has no effect: annotations of ingress-nginx begin with ` +
+        NGINX_PREFIX,
+      remedy: `Write ${NGINX_PREFIX}${name}, or remove the annotation`,
     });
   }
 }
