@@ -28,6 +28,7 @@ import { ActiveRoutes } from "./route/active_routes.ts";
 import { Listener, type Peer } from "./listen/listener.ts";
 import { LoopMark } from "./http/loop_mark.ts";
 import type { Client } from "./http/message.ts";
+import { TrustedProxies } from "./http/trusted_proxies.ts";
 import { memoryInUse, Overload } from "./listen/overload.ts";
 import { SelfProbes } from "./listen/self_probes.ts";
 import { filteredReply } from "./forward/local_reply.ts";
@@ -79,6 +80,7 @@ export class ProxyServer {
   readonly #endpoints: HttpEndpoints;
   readonly #configuration: ActiveRoutes;
   readonly #networks: UpstreamNetworks;
+  readonly #trusted: TrustedProxies;
   readonly #metrics: Metrics;
   readonly #differ = new SnapshotDiffer();
   readonly #context: Http2ServerContext;
@@ -101,7 +103,8 @@ export class ProxyServer {
   #httpsPort: number | null = null;
 
   constructor(options: ProxyServerOptions) {
-    const { limits, log, trustedProxies } = options;
+    const { limits, log } = options;
+    this.#trusted = new TrustedProxies(options.trustedProxies);
     this.#options = options;
     this.#ownCalls = options.ownCalls ?? new SelfProbes();
     this.#endpoints = new EndpointRegistry(
@@ -120,7 +123,7 @@ export class ProxyServer {
     this.#admission = new Admission({
       limits,
       counts: options.counts ?? new ConnectionCounts(),
-      isExempt: (address) => trustedProxies.contains(address),
+      isExempt: (address) => this.#trusted.contains(address),
       connections: this.#connections,
       onShed: (reason) => this.#metrics.connectionShed(reason),
     });
@@ -151,9 +154,10 @@ export class ProxyServer {
     });
     const { bodies = new ConnectionCounts() } = options;
     this.#bodies = new BodyCounts(bodies, limits.bodiesPerAddress);
-    const shared = { limits, buffers: createBuffers(), deadlines: this.#deadlines, trustedProxies };
+    const shared = { limits, buffers: createBuffers(), deadlines: this.#deadlines };
     const forwarder = new Forwarder({
       ...shared,
+      trustedProxies: this.#trusted,
       bodies: this.#bodies,
       loopMark,
       log,
@@ -285,6 +289,7 @@ export class ProxyServer {
 
   /** Puts what has changed in force; the others stay as they are. */
   applyDelta(delta: SnapshotDelta): void {
+    this.#trusted.replace(delta.trustedProxies, this.#connections);
     this.#configuration.apply(delta);
   }
 
@@ -432,13 +437,14 @@ export class ProxyServer {
     protocol: string | null,
   ): void {
     this.#served++;
-    if (!this.#admission.enter(peer.address)) return closeQuietly(transport);
+    const trusted = this.#trusted.contains(peer.address);
+    if (!this.#admission.enter(peer.address, trusted)) return closeQuietly(transport);
     const client: Client = {
       ...peer,
       listener: secure ? "https" : "http",
       secure,
       certificate,
-      trusted: this.#options.trustedProxies.contains(peer.address),
+      ...{ trusted, isExempt: trusted },
     };
     this.#metrics.connectionOpened();
     if (protocol === "h2") this.#speakHttp2(transport, client, null);
@@ -471,8 +477,8 @@ export class ProxyServer {
     });
   }
 
-  #left(client: Client): void {
-    this.#admission.leave(client.address);
+  #left({ address, isExempt }: Client): void {
+    this.#admission.leave(address, isExempt);
     this.#metrics.connectionClosed();
   }
 

@@ -42,6 +42,7 @@ type Defaulted = "balance" | "grpcWeb" | "loopMark" | "http2" | "h2c";
 
 export interface ProxyServerOptions
   extends Omit<ServerSettings, Defaulted>, Partial<Pick<ServerSettings, Defaulted>> {
+  /** Besides those of the snapshot. */
   readonly trustedProxies: CidrList;
   /** Endpoints outside of these are not dialled; an empty list bounds nothing. */
   readonly upstreamNetworks: CidrList;

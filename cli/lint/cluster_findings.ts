@@ -7,7 +7,7 @@ import type { ManifestObject } from "../../dev/manifests/file.ts";
 import type { Position } from "../../dev/manifests/position.ts";
 import { type ArgumentContext, argumentFindings } from "./controller_arguments.ts";
 import { fieldOfKey } from "../../controller/translate/config_map/global_settings.ts";
-import { hasEffect, keyCloses } from "../../controller/translate/config_map/key.ts";
+import { hasEffect, isKeyOff, keyCloses } from "../../controller/translate/config_map/key.ts";
 import { KEYS } from "../../controller/translate/config_map/table.ts";
 import { nearestName } from "../../shared/nearest_name.ts";
 import type { Problem } from "../../shared/problem.ts";
@@ -118,8 +118,10 @@ function configMapFindings(
     const isAccepted = keyCloses(row) && acceptUnsupported.includes(key);
     const found = { rule: `configmap/${key}`, effect: `${key}: ${row.does}`, field, at };
     if (problem === null) {
-      const isEmpty = (asText(fieldOf(data, key)) ?? "").trim() === "";
-      return hasEffect(row) && row.verdict.kind === "differs" && !isEmpty
+      const text = (asText(fieldOf(data, key)) ?? "").trim();
+      // Of a default of an annotation, "off" and 0 are values.
+      const isOff = row.annotation === undefined ? isKeyOff(row, text) : text === "";
+      return hasEffect(row) && row.verdict.kind === "differs" && !isOff
         ? {
           ...found,
           verdict: "DIFFERS",

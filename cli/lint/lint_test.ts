@@ -341,6 +341,41 @@ data: { enable-modsecurity: "true", block-cidrs: "", worker-processes: "4" }
   ]);
 });
 
+/** By the keys: the verdict of each, and of an Ingress of the profile. */
+const BELIEVING: readonly (readonly [
+  data: string,
+  accepted: string[],
+  keys: readonly (readonly [rule: string, verdict: string])[],
+  ingress: string,
+])[] = [
+  ['use-forwarded-headers: "true", proxy-real-ip-cidr: 10.0.0.0/8', [], [
+    ["configmap/use-forwarded-headers", "DIFFERS"],
+    ["configmap/proxy-real-ip-cidr", "SAME"],
+  ], "SAME"],
+  ['use-forwarded-headers: "true"', [], [["configmap/use-forwarded-headers", "BREAKS"]], "BREAKS"],
+  ['use-forwarded-headers: "true"', ["use-forwarded-headers"], [
+    ["configmap/use-forwarded-headers", "OPENS"],
+  ], "SAME"],
+  ['use-forwarded-headers: "false"', [], [["configmap/use-forwarded-headers", "SAME"]], "SAME"],
+];
+
+for (const [data, acceptUnsupported, keys, verdict] of BELIEVING) {
+  Deno.test(`a ConfigMap with ${data} is linted${acceptUnsupported.length > 0 ? ", accepted" : ""}`, () => {
+    const folder = {
+      "a.yaml": ingress({}),
+      "c.yaml": `
+apiVersion: v1
+kind: ConfigMap
+metadata: { name: conf, namespace: edge }
+data: { ${data} }
+`,
+    };
+    const { cluster, ingresses } = lintTexts(folder, { acceptUnsupported }, "edge/conf");
+    assert.deepEqual(cluster.map(({ rule, verdict }) => [rule, verdict]), keys);
+    assert.equal(ingresses[0].verdict, verdict);
+  });
+}
+
 Deno.test("manifests of any shape are linted without an exception", () => {
   const odd: unknown[] = [null, 1, "x", [], {}, [{}], { a: 1 }, "nginx", true];
   for (const value of odd) {

@@ -233,6 +233,9 @@ export class Translator {
         defaultCertificate: byDefault?.id ?? null,
         ...loopMarkOf(published, options),
         ...(backends.denied.list.length === 0 ? {} : { denied: backends.denied.list }),
+        ...(globals.settings.trustedProxies.length === 0
+          ? {}
+          : { trustedProxies: globals.settings.trustedProxies }),
         ...blockedClientsOf(globals.settings.blockedClients, used.filterSets ?? NO_SETS),
         ...(globals.kept === null ? {} : { globalConfig: globals.kept }),
       },

@@ -137,8 +137,8 @@ export const GENERAL_OPTIONS = defineOptions({
   trustedProxies: {
     type: "cidr",
     help:
-      "Trusts X-Forwarded-*, X-Real-IP and X-Request-Id of requests from these addresses. The " +
-      "proxy replaces them in all other requests; without the flag, in all requests.",
+      "Trusts X-Forwarded-*, X-Real-IP and X-Request-Id of requests from these addresses, and from " +
+      "trustedProxies of the configuration. The proxy replaces them in all other requests.",
   },
   upstreamNetworks: {
     type: "cidr",

@@ -59,6 +59,8 @@ export interface SnapshotDelta {
   readonly loopMark: string | null;
   /** Addresses and networks that no name may stand for. */
   readonly denied: readonly string[];
+  /** Networks whose forwarded headers are believed, besides those of the process. */
+  readonly trustedProxies: readonly string[];
   /** Null where the snapshot has none. */
   readonly blockedClients: BlockedClients | null;
 }
@@ -128,7 +130,8 @@ export class SnapshotDiffer {
       certificates: this.#certificates.diff(certificates),
       defaultCertificate: snapshot.defaultCertificate,
       loopMark: snapshot.loopMark ?? null,
-      denied: snapshot.denied ?? NONE_DENIED,
+      denied: snapshot.denied ?? NO_NETWORKS,
+      trustedProxies: snapshot.trustedProxies ?? NO_NETWORKS,
       blockedClients: snapshot.blockedClients ?? null,
     };
   }
@@ -179,7 +182,7 @@ function deltaOf<T>({ changed, removed }: PartChange<T>): PartDelta<T> {
 
 /** The same list each time, so that nothing seems to have changed. */
 const NONE: readonly never[] = [];
-const NONE_DENIED: readonly string[] = [];
+const NO_NETWORKS: readonly string[] = [];
 
 /**
  * The other hosts with routes that use one of these filter sets and policies: what a controller writes

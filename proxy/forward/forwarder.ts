@@ -3,7 +3,6 @@
  * Out: its response. The only place that joins router, filters and upstreams.
  */
 import { formatAddress } from "../../shared/net/address.ts";
-import type { CidrList } from "../../shared/net/cidr.ts";
 import type { Logger } from "../../shared/log.ts";
 import type { BodyCounts } from "./body_counts.ts";
 import type { Certificates } from "../certificates/store.ts";
@@ -16,6 +15,7 @@ import { prepareRequest, requestIdOf } from "../http/forwarded_headers.ts";
 import { httpsLocation, isAcmeChallenge } from "../http/https_location.ts";
 import type { Limits } from "../http/limits.ts";
 import { type LoopMark, MAX_OWN_MARKS } from "../http/loop_mark.ts";
+import type { TrustedProxies } from "../http/trusted_proxies.ts";
 import { cameOverHttps, redirectTo } from "../filters/https_redirect.ts";
 import { FilterChain } from "../filters/filter_chain.ts";
 import { FilteredExchange } from "../filters/filtered_exchange.ts";
@@ -40,7 +40,7 @@ import { UpstreamRequests, type UpstreamRequestsContext } from "./upstream_reque
 export interface ForwarderContext extends UpstreamRequestsContext {
   readonly limits: Limits;
   readonly deadlines: Deadlines;
-  readonly trustedProxies: CidrList;
+  readonly trustedProxies: Pick<TrustedProxies, "contains">;
   /** What `CDN-Loop` says of this proxy, and of all that share its configuration. */
   readonly loopMark: LoopMark;
   readonly bodies: BodyCounts;

@@ -126,9 +126,9 @@ class SubrequestExchange implements Exchange {
     record.isLogged = false;
     record.prepared = true;
     record.clientAddress = outer.record.clientAddress;
-    const { address, port, localPort, trusted } = outer.client;
+    const { address, port, localPort, trusted, isExempt } = outer.client;
     this.client = {
-      ...{ address, port, localPort, trusted, secure },
+      ...{ address, port, localPort, trusted, isExempt, secure },
       listener: scheme,
       certificate: null,
     };

@@ -30,6 +30,7 @@ export interface ServerConnectionContext {
 
 /** A connection from a client, of either version. */
 export interface DownstreamConnection {
+  readonly client: Client;
   /** Serves it to its end. Never rejects. */
   serve(): Promise<void>;
   /** Since when nothing has been under way, in ms, monotonic; Infinity while something is. */

@@ -80,6 +80,7 @@ function exchangeOf(parts: Partial<RequestHead>, fields: [string, string][] = []
     localPort: 80,
     listener: "http",
     trusted: true,
+    isExempt: true,
   };
   return {
     request,
@@ -221,6 +222,23 @@ Deno.test("on one connection, each request sends the backend its own host and it
     ids.add(lines[0]);
   }
   assert.equal(ids.size, hosts.length + 3);
+});
+
+Deno.test("headers of a trusted proxy go with no request once it is trusted no more", () => {
+  for (const authority of ["a.test", ""]) {
+    let before: Partial<Exchange> = {};
+    for (const trusted of [false, true, false, false, true, false]) {
+      // A connection's exchanges share what was added to the last one.
+      const made = exchangeOf({ host: authority, authority }, [["X-Forwarded-For", "192.0.2.1"]]);
+      const exchange = Object.assign(made, { client: { ...made.client, trusted } }, before);
+      prepareRequest(exchange, CidrList.empty, "pingress-test");
+      const { added, addedAuthority, addedMark, client, record } = exchange;
+      const expected = trusted ? "192.0.2.1" : client.address;
+      assert.equal(record.clientAddress, expected);
+      assert.equal(added!.value(added!.find(X_REAL_IP)), expected);
+      before = { added, addedAuthority, addedMark };
+    }
+  }
 });
 
 Deno.test("any bytes become a string with the same number of characters", () => {

@@ -4,7 +4,7 @@
  */
 import { isIPv4, isIPv6 } from "node:net";
 import ipaddr from "ipaddr.js";
-import type { CidrList } from "../../shared/net/cidr.ts";
+import type { TrustedProxies } from "./trusted_proxies.ts";
 
 /**
  * The last address of `chain`, from the right, that no trusted proxy has; the first of all if each
@@ -14,7 +14,7 @@ import type { CidrList } from "../../shared/net/cidr.ts";
 export function originalClient(
   chain: readonly string[],
   peer: string,
-  trustedProxies: CidrList,
+  trustedProxies: Pick<TrustedProxies, "contains">,
 ): string {
   let client = peer;
   for (let i = chain.length - 1; i >= 0; i--) {

@@ -4,7 +4,6 @@
  * a client says of itself is believed only from trusted proxies: others could forge their address,
  * and pass access lists with it.
  */
-import type { CidrList } from "../../shared/net/cidr.ts";
 import {
   CDN_LOOP,
   DROPPED,
@@ -28,6 +27,7 @@ import { addressIn, originalClient } from "./forwarded_for.ts";
 import { countMarks } from "./loop_mark.ts";
 import { type Exchange, type RequestHead, type ResponseHead, UNKNOWN_LENGTH } from "./message.ts";
 import { isRequestId, newRequestId, writeRequestId } from "./request_id.ts";
+import type { TrustedProxies } from "./trusted_proxies.ts";
 
 /** Index of X-Request-Id in the fields that `forwardedFields` makes. */
 const REQUEST_ID = 0;
@@ -60,7 +60,7 @@ UNTRUSTED[FORWARDED] = UNTRUSTED[FORWARDED_FAMILY] = 1;
  */
 export function prepareRequest(
   exchange: Exchange,
-  trustedProxies: CidrList,
+  trustedProxies: Pick<TrustedProxies, "contains">,
   loopMark: string,
 ): number {
   const { request, client, record } = exchange;
@@ -70,6 +70,8 @@ export function prepareRequest(
     record.clientAddress = namedClient(exchange, chain, trustedProxies);
     exchange.added = trustedFields(exchange, chain, loopMark);
     exchange.addedAuthority = "";
+    // The next request of the connection may come when it is trusted no more.
+    exchange.addedMark = "";
   } else if (exchange.added !== null && isAddedFor(exchange, exchange.added, loopMark)) {
     const { added } = exchange;
     writeRequestId(added.bytes, added.valueStart(REQUEST_ID));
@@ -150,7 +152,7 @@ function trustedRequestId(fields: Fields): string | null {
 function namedClient(
   { request: { fields }, client }: Exchange,
   chain: readonly string[],
-  trustedProxies: CidrList,
+  trustedProxies: Pick<TrustedProxies, "contains">,
 ): string {
   return chain.length > 0
     ? originalClient(chain, client.address, trustedProxies)

@@ -137,8 +137,10 @@ export interface Client {
   readonly certificate: { covers(host: string): boolean } | null;
   /** The port that the client dialled, for X-Forwarded-Port. */
   readonly localPort: number;
-  /** Its forwarded fields are believed (`--trusted-proxies`). */
-  readonly trusted: boolean;
+  /** Its forwarded fields are believed, from the next request on; see `TrustedProxies`. */
+  trusted: boolean;
+  /** Its connection was trusted when it came, so that no limit of its address counts it. */
+  readonly isExempt: boolean;
 }
 
 /** One end of a tunnel: bytes both ways, after both sides have switched protocols. */

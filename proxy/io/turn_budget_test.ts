@@ -107,6 +107,7 @@ function pipelined(handler: ExchangeHandler) {
     localPort: 80,
     listener: "http",
     trusted: false,
+    isExempt: false,
   };
   const connection = new Http1ServerConnection(transport, client, {
     limits: DEFAULT_LIMITS,

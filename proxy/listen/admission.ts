@@ -21,7 +21,7 @@ export interface Sheddable {
 export interface AdmissionOptions {
   readonly limits: ConnectionLimits;
   readonly counts: ConnectionCounts;
-  /** Addresses that stand for many clients: they have no limit of their own. */
+  /** Addresses that stand for many clients: they have no limit of their own. May change. */
   readonly isExempt: (address: string) => boolean;
   /** The connections of this event loop. */
   readonly connections: Iterable<Sheddable>;
@@ -54,17 +54,22 @@ export class Admission {
     const { counts } = this.#options;
     const excess = counts.total + pending + 1 - this.#limits.connections * CROWDED;
     if (excess > 0) this.makeRoom(excess + this.#limits.connections * BATCH);
-    return this.#isTaken(counts.refusal(address, this.#limitsFor(address), pending));
+    const limits = this.#limitsFor(this.#options.isExempt(address));
+    return this.#isTaken(counts.refusal(address, limits, pending));
   }
 
-  /** Counts a connection in, until `leave`. False where it must be closed after all. */
-  enter(address: string): boolean {
-    return this.#isTaken(this.#options.counts.enter(address, this.#limitsFor(address)));
+  /**
+   * Counts a connection in, until `leave`. False where it must be closed after all.
+   *
+   * @param isExempt Whether its address has no limit of its own.
+   */
+  enter(address: string, isExempt: boolean): boolean {
+    return this.#isTaken(this.#options.counts.enter(address, this.#limitsFor(isExempt)));
   }
 
-  /** A connection that was counted in is gone. */
-  leave(address: string): void {
-    this.#options.counts.leave(address, this.#limitsFor(address));
+  /** A connection that was counted in is gone. @param isExempt As it was then. */
+  leave(address: string, isExempt: boolean): void {
+    this.#options.counts.leave(address, this.#limitsFor(isExempt));
   }
 
   /**
@@ -105,9 +110,9 @@ export class Admission {
     return this.#options.limits;
   }
 
-  #limitsFor(address: string): ConnectionLimits {
-    const { limits, isExempt } = this.#options;
-    if (limits.connectionsPerAddress === 0 || !isExempt(address)) return limits;
+  #limitsFor(isExempt: boolean): ConnectionLimits {
+    const { limits } = this.#options;
+    if (limits.connectionsPerAddress === 0 || !isExempt) return limits;
     return { connections: limits.connections, connectionsPerAddress: 0 };
   }
 }

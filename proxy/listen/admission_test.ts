@@ -8,7 +8,10 @@ class Crowd {
   readonly shed: string[] = [];
   readonly door: Admission;
 
+  readonly #exempt: string;
+
   constructor(connections: number, connectionsPerAddress = 0, exempt = "") {
+    this.#exempt = exempt;
     const { open } = this;
     this.door = new Admission({
       limits: { connections, connectionsPerAddress },
@@ -21,12 +24,13 @@ class Crowd {
 
   /** One comes, idle for so many seconds; -1 for one that works. */
   come(name: string, idle: number, address = "10.0.0.1"): boolean {
-    if (!this.door.hasRoom(address, 0) || !this.door.enter(address)) return false;
+    const isExempt = address === this.#exempt;
+    if (!this.door.hasRoom(address, 0) || !this.door.enter(address, isExempt)) return false;
     this.open.set(name, {
       idleSince: idle < 0 ? Infinity : performance.now() - idle * 1000,
       close: () => {
         this.open.delete(name);
-        this.door.leave(address);
+        this.door.leave(address, isExempt);
       },
     });
     return true;

@@ -162,6 +162,7 @@ export function weightOf(
     credentials,
     certificates,
     blockedClients,
+    trustedProxies = NO_NETWORKS,
   }: Snapshot,
 ): Weight {
   const [ofRoutes, ofUpstreams, ofCertificates] = [
@@ -182,6 +183,7 @@ export function weightOf(
       weightOfParts(policies ?? NO_PARTS),
       weightOfCredentials(credentials ?? NO_CREDENTIALS),
       weightOfBlocked(blockedClients ?? NONE_BLOCKED),
+      weightOfNetworks(trustedProxies),
     ].reduce((sum, { characters }) => sum + characters, 0),
   };
 }
@@ -189,6 +191,7 @@ export function weightOf(
 const NO_SETTINGS: readonly HostSettings[] = [];
 const NO_CREDENTIALS: readonly Credentials[] = [];
 const NONE_BLOCKED: BlockedClients = {};
+const NO_NETWORKS: readonly string[] = [];
 const NO_PARTS: readonly (FilterSet | Policy)[] = [];
 
 /** A list that did not change keeps its identity, so a change of endpoints weighs no route again. */
@@ -234,6 +237,10 @@ function weightOfBlocked({ networks = [], userAgents = [], referers = [] }: Bloc
     CONDITION_CHARACTERS + value.length + (type === "Regex" ? PATTERN_CHARACTERS : 0)
   );
   return { characters: [...networks.map(({ length }) => length), ...patterns].reduce(add, 0) };
+}
+
+function weightOfNetworks(networks: readonly string[]) {
+  return { characters: networks.reduce((sum, { length }) => sum + length, 0) };
 }
 
 function add(a: number, b: number): number {

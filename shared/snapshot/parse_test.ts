@@ -76,6 +76,7 @@ const WHOLE = {
   defaultCertificate: "/keys/tls.crt",
   loopMark: "pingress-0123456789abcdef",
   denied: ["10.96.0.0/12", "192.0.2.1", "2001:db8::/64"],
+  trustedProxies: ["10.0.0.0/8", "2001:db8::1"],
   blockedClients: {
     networks: ["198.51.100.0/24"],
     userAgents: [{ type: "Exact", value: "" }, { type: "Regex", value: "[bB]ot" }],
@@ -452,6 +453,13 @@ Deno.test("each error is reported with its place, and rejects the file", async (
     ["denied", ["10.0.0.1", 7], "$.denied[1]: a text is needed, not a number"],
     ["denied", ["10.0.0.0/33"], '$.denied[0]: "10.0.0.0/33" is no address or network'],
     ["denied", ["10.0.0.1,10.0.0.2"], '$.denied[0]: "10.0.0.1,10.0.0.2" is no address or network'],
+    ["trustedProxies", "10.0.0.0/8", "$.trustedProxies: an array is needed, not a text"],
+    ["trustedProxies", ["10.0.0.0/8", 7], "$.trustedProxies[1]: a text is needed, not a number"],
+    [
+      "trustedProxies",
+      ["10.0.0.0/33"],
+      '$.trustedProxies[0]: "10.0.0.0/33" is no address or network',
+    ],
     ["blockedClients.networks", [], "$.blockedClients.networks: it is empty"],
     [
       "blockedClients.networks.0",

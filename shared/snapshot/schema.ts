@@ -413,7 +413,7 @@ const FORMAT = Type.Literal(2);
 export const DEFAULT_ACTION = Type.Union([FORWARD, REPLY, Type.Null()], { missing: () => null });
 const DEFAULT_CERTIFICATE = Type.Union([NAME, Type.Null()], { missing: () => null });
 const LOOP_MARK = Type.Optional(formed(loopMark));
-const DENIED = Type.Optional(Type.Array(formed(network)));
+const NETWORKS = Type.Optional(Type.Array(formed(network)));
 
 const OPTIONAL_BLOCKED_CLIENTS = Type.Optional(BLOCKED_CLIENTS);
 
@@ -466,7 +466,12 @@ export const SNAPSHOT = object({
    * Addresses and networks that no name may stand for: the API server's, those of nodes, and networks
    * of Services. Sorted; missing for none.
    */
-  denied: DENIED,
+  denied: NETWORKS,
+  /**
+   * Peers whose X-Forwarded-*, X-Real-IP and X-Request-Id are believed, on all ports, besides those of
+   * the proxy's own `--trusted-proxies`. Missing for none.
+   */
+  trustedProxies: NETWORKS,
   /** For filters of that kind; missing where none has it. */
   blockedClients: OPTIONAL_BLOCKED_CLIENTS,
   globalConfig: OPTIONAL_GLOBAL_CONFIG,
@@ -478,7 +483,8 @@ export const REST = object({
   defaultAction: DEFAULT_ACTION,
   defaultCertificate: DEFAULT_CERTIFICATE,
   loopMark: LOOP_MARK,
-  denied: DENIED,
+  denied: NETWORKS,
+  trustedProxies: NETWORKS,
   blockedClients: OPTIONAL_BLOCKED_CLIENTS,
   globalConfig: OPTIONAL_GLOBAL_CONFIG,
 });

@@ -94,6 +94,7 @@ const WHOLE = {
   defaultCertificate: "c",
   loopMark: "mark",
   denied: ["10.0.0.1"],
+  trustedProxies: ["10.0.0.1"],
   blockedClients: {
     networks: ["10.0.0.1"],
     userAgents: [{ type: "Exact", value: "bot" }],

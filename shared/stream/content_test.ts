@@ -27,6 +27,7 @@ function hashOfLine(line: string): string {
     defaultCertificate,
     loopMark,
     denied,
+    trustedProxies,
     blockedClients,
     globalConfig,
     ...lists
@@ -38,6 +39,7 @@ function hashOfLine(line: string): string {
       defaultCertificate,
       loopMark,
       denied,
+      trustedProxies,
       blockedClients,
       globalConfig,
     },
@@ -99,6 +101,7 @@ Deno.test("each part of a snapshot changes the hash", () => {
     { ...base, upstreams: [base.upstreams[0]] },
     { ...base, certificates: [certificate("one", "key 3"), base.certificates[1]] },
     { ...base, defaultCertificate: "one" },
+    { ...base, trustedProxies: ["10.0.0.0/8"] },
     { ...base, defaultAction: { kind: "reply", status: 503, reason: "" } as const },
   ];
   const hashes = [base, ...others].map((snapshot) => Content.of(snapshot).hash);

@@ -36,6 +36,7 @@ const CLIENT: Client = {
   localPort: 80,
   listener: "http",
   trusted: false,
+  isExempt: false,
 };
 
 /** A pool whose free buffers hold rubbish: whoever reads one on is seen at once. */

@@ -76,6 +76,7 @@ const CLIENT: Client = {
   localPort: 80,
   listener: "http",
   trusted: false,
+  isExempt: false,
 };
 
 /** What came of a stream of bytes. */

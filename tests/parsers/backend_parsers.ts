@@ -20,6 +20,7 @@ import { prepareResponse } from "../../proxy/http/forwarded_headers.ts";
 import { plainAddress } from "../../proxy/listen/listener.ts";
 import { DEFAULT_LIMITS } from "../../proxy/http/limits.ts";
 import { RequestHead, ResponseHead } from "../../proxy/http/message.ts";
+import { TrustedProxies } from "../../proxy/http/trusted_proxies.ts";
 import { DeniedAddresses } from "../../proxy/upstream/denied_addresses.ts";
 import { UpstreamNetworks } from "../../proxy/upstream/networks.ts";
 import { meantFor } from "../../proxy/upstream/zone.ts";
@@ -55,6 +56,8 @@ function addressesParser(name: string, address: (i: number) => string): Parser {
       "shared/net/network_set.ts new NetworkSet",
       "shared/net/reserved_address.ts reservedAddress",
       "shared/net/reserved_address.ts addressForms",
+      "proxy/http/trusted_proxies.ts TrustedProxies.contains",
+      "proxy/http/trusted_proxies.ts TrustedProxies.replace",
       "proxy/upstream/denied_addresses.ts DeniedAddresses.has",
       "proxy/upstream/denied_addresses.ts DeniedAddresses.replace",
       "controller/translate/backends/denied.ts Denied.refusal",
@@ -72,10 +75,13 @@ function addressesParser(name: string, address: (i: number) => string): Parser {
           const denied = new DeniedAddresses();
           denied.replace([...list, "10.96.0.0/16"]);
           const set = new NetworkSet(list);
+          const trusted = new TrustedProxies(CidrList.empty);
+          trusted.replace(list, []);
           const endpoints = new Denied(new Map(list.map((one) => [one, "node"])), new Set(), []);
           for (const one of list) {
             denied.has(one);
             set.contains(one);
+            trusted.contains(one);
             endpoints.refusal(one, 80, false);
             networks.refusal(one, 80);
             reservedAddress(one);

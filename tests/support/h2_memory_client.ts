@@ -42,6 +42,7 @@ export class MemoryClient implements Disposable {
       localPort: 80,
       listener: "http",
       trusted: false,
+      isExempt: false,
     };
     this.connection = new Http2ServerConnection(this.#transport, client, {
       limits: { ...DEFAULT_LIMITS, ...limits },

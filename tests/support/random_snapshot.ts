@@ -97,6 +97,7 @@ export function* randomConfigurations(random: Random, count: number): Generator<
         defaultCertificate,
         ...(made % 4 === 0 ? {} : { loopMark: `pingress-${made % 3}` }),
         ...(made % 3 === 0 ? {} : { denied: ["10.96.0.0/12", `192.0.2.${made % 5}`] }),
+        ...(made % 4 === 1 ? {} : { trustedProxies: [`10.${made % 3}.0.0/16`, "2001:db8::1"] }),
         ...(made % 3 === 1 ? {} : {
           blockedClients: {
             networks: [`10.${made % 4}.0.0/16`],

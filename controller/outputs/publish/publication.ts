@@ -170,6 +170,7 @@ function isAlikeButEndpoints(a: Snapshot, b: Snapshot): boolean {
     isSameList(a.credentials ?? [], b.credentials ?? []) &&
     a.defaultCertificate === b.defaultCertificate && a.loopMark === b.loopMark &&
     isSameList(a.denied ?? [], b.denied ?? []) &&
+    isSameList(a.trustedProxies ?? [], b.trustedProxies ?? []) &&
     isSamePart(a.blockedClients, b.blockedClients) &&
     isSamePart(a.globalConfig, b.globalConfig) &&
     isSamePart(a.defaultAction, b.defaultAction) &&

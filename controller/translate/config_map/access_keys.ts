@@ -5,7 +5,6 @@ import {
   always,
   differs,
   HONOURED,
-  instead,
   NEVER_TEXT,
   NOT_YET,
   type Verdict,
@@ -69,8 +68,7 @@ export const AUTHENTICATION_KEYS = {
     {
       verdict: differs(
         "a host that an Ingress serves is dialled at its address, unless an administrator assigns it to a " +
-          "only where an administrator assigns it to a namespace, or where it is $host; the certificate " +
-          "of a host outside of the cluster is verified; a URL that is not valid, and one of a " +
+          "namespace or it is $host; the certificate of a host outside of the cluster is verified; a URL that is not valid, and one of a " +
           "Service that does not exist, close the paths",
       ),
     },
@@ -140,45 +138,50 @@ export const AUTHENTICATION_KEYS = {
   },
 } satisfies KeyGroup;
 
-/** Characters of networks that a remedy shows. */
-const MAX_SHOWN = 300;
+/** Networks of all addresses; `NetworkSet` reads the last one as IPv4. */
+const ALL_ADDRESSES = /\/0$|^::ffff:0:0\/96$/;
 
-/**
- * A proxy knows the address of a client before it knows the route, so whom it believes is its own
- * setting, and no route's. By default all addresses are trusted there, so anybody could choose his own.
- */
-function trustRemedy(isAccepted: boolean, textOf: (key: string) => string): string {
+/** By default all peers are believed there, so every client could choose its address. */
+function lacksNetworks(value: boolean, textOf: (key: string) => string): string | null {
   const networks = NETWORKS.read(textOf("proxy-real-ip-cidr"));
-  const isList = networks !== null && !networks.some((network) => network.endsWith("/0"));
-  const list = isList && networks.join().length <= MAX_SHOWN
-    ? `--trusted-proxies=${networks.join()}`
-    : "--trusted-proxies and the networks of the load balancer";
-  if (isAccepted) return `Check that the proxies have ${list}; then remove the key`;
-  const start =
-    `the proxies with ${list} (--proxy-arg of the controller); when they run, accept the ` +
-    "key by --accept-unsupported=use-forwarded-headers";
-  return isList
-    ? `Start ${start}`
-    : "Set proxy-real-ip-cidr to the networks of the load balancer, as " +
-      `without it every client could choose its address, and start ${start}`;
+  const isList = networks !== null && !networks.some((network) => ALL_ADDRESSES.test(network));
+  return !value || isList
+    ? null
+    : "needs networks in proxy-real-ip-cidr, and none of all addresses";
 }
 
-const WITH_NETWORKS = "Start the proxies with --trusted-proxies and the networks of the load " +
-  "balancer (--proxy-arg of the controller), and accept the key by " +
+const WITHOUT_LIST = "Set proxy-real-ip-cidr to the networks of the load balancer, as without it " +
+  "every client could choose its address; or start the proxies with --trusted-proxies and these " +
+  "networks (--proxy-arg of the controller), and accept the key by " +
   "--accept-unsupported=use-forwarded-headers";
+
+function trustRemedy(isAccepted: boolean): string {
+  return isAccepted
+    ? "Set proxy-real-ip-cidr to the networks of the load balancer; or check that the proxies have " +
+      "them in --trusted-proxies, and remove the key"
+    : WITHOUT_LIST;
+}
+
+function isOn(key: string, textOf: (key: string) => string): boolean {
+  return BOOL.read(textOf(key)) === true;
+}
 
 export const ADDRESS_KEYS = {
   "use-forwarded-headers": guard(
     BOOL,
-    instead(WITH_NETWORKS),
+    differs(
+      "X-Forwarded-* count from the networks of proxy-real-ip-cidr only, and for all that the proxies " +
+        "serve; without that list, or with a network of all addresses, it closes the paths; the " +
+        "address of the load balancer is appended to X-Forwarded-For",
+    ),
     "believes X-Forwarded-* of clients, and takes their addresses from it",
-    { closedRemedy: WITH_NETWORKS, remedyFor: trustRemedy },
+    { lacks: lacksNetworks, closedRemedy: WITHOUT_LIST, remedyFor: trustRemedy },
   ),
   "proxy-real-ip-cidr": guard(
     NETWORKS,
-    NOT_YET,
+    HONOURED,
     "lists the networks whose X-Forwarded-For is believed; all of them by default",
-    { beside: ["use-forwarded-headers", "enable-real-ip", "use-proxy-protocol"] },
+    { beside: ["use-forwarded-headers"] },
   ),
   "enable-real-ip": guard(
     BOOL,
@@ -186,7 +189,7 @@ export const ADDRESS_KEYS = {
     "takes the address of the client from X-Forwarded-For",
     {
       closedRemedy: "Set use-forwarded-headers in its place, with proxy-real-ip-cidr",
-      isHarmless: (_, textOf) => textOf("use-forwarded-headers") === "true",
+      isHarmless: (_, textOf) => isOn("use-forwarded-headers", textOf),
     },
   ),
   "forwarded-for-header": guard(
@@ -197,7 +200,7 @@ export const ADDRESS_KEYS = {
       closedRemedy: "Let the load balancer send X-Forwarded-For, and remove the key",
       isHarmless: (name, textOf) =>
         name.toLowerCase() === "x-forwarded-for" ||
-        (textOf("use-forwarded-headers") !== "true" && textOf("enable-real-ip") !== "true"),
+        !(isOn("use-forwarded-headers", textOf) || isOn("enable-real-ip", textOf)),
     },
   ),
   "compute-full-forwarded-for": plain(

@@ -25,7 +25,7 @@ import {
   NO_AUTH_LOCATIONS,
   NO_GLOBALS,
 } from "../model/global_settings.ts";
-import { ACCESS_KEYS, AUTHENTICATION_KEYS, TENANT_KEYS } from "./access_keys.ts";
+import { ACCESS_KEYS, ADDRESS_KEYS, AUTHENTICATION_KEYS, TENANT_KEYS } from "./access_keys.ts";
 import { type ConfigKey, hasEffect, isKeyOff, keyCloses, type KeyGroup } from "./key.ts";
 import { KEYS } from "./table.ts";
 
@@ -130,6 +130,9 @@ function readContent(
           ? []
           : keys.valueOf(AUTHENTICATION_KEYS, "no-auth-locations") ?? NO_AUTH_LOCATIONS,
         blockedClients: readBlockedClients(keys),
+        trustedProxies: keys.valueOf(ADDRESS_KEYS, "use-forwarded-headers") === true
+          ? keys.valueOf(ADDRESS_KEYS, "proxy-real-ip-cidr") ?? []
+          : [],
       },
       kept: {
         configMap: nameOf(ref),
@@ -220,7 +223,7 @@ class KeyReader {
       this.kept[name] = "";
       return;
     }
-    if (text !== "" && hasEffect(row) && row.beside?.every((main) => !this.#isWritten(main))) {
+    if (text !== "" && hasEffect(row) && row.beside?.every((main) => !this.#isRequested(main))) {
       return this.#warn(name, withoutEffect(name, row, this.#content));
     }
     // Of a default, "off" and 0 are values.
@@ -228,6 +231,8 @@ class KeyReader {
     const value = text === null || text.length > MAX_VALUE ? null : row.value.read(text);
     if (hasEffect(row)) {
       if (value === null) return this.#invalid(name, row);
+      const lacking = row.lacks?.(value, (other) => this.textOf(other)) ?? null;
+      if (lacking !== null) return this.#refuse(name, row, null, lacking);
       this.kept[name] = text!;
       if (row.annotation !== undefined) this.defaults.set(row.annotation, text!);
       if (row.globalAuth !== undefined) this.globalAuth.set(row.globalAuth, text!);
@@ -243,26 +248,36 @@ class KeyReader {
   }
 
   /** Valid or not, also where its value was not kept. */
-  #isWritten(name: string): boolean {
+  #isRequested(name: string): boolean {
     const { texts, unsupported, invalid } = this.#content;
-    return (texts.has(name) && texts.get(name) !== "") || unsupported.includes(name) ||
-      invalid.includes(name);
+    const text = texts.get(name) ?? null;
+    const row = KEYS.get(name);
+    const isOff = text !== null && (row === undefined ? text === "" : isKeyOff(row, text));
+    return (texts.has(name) && !isOff) || unsupported.includes(name) || invalid.includes(name);
   }
 
-  /** @param fault What is wrong with its value; null where it is not supported, whatever its value. */
-  #refuse(name: string, row: ConfigKey, fault: string | null): void {
+  /**
+   * @param fault What is wrong with its value; null where it is not supported, whatever its value.
+   * @param lacking What it needs to be supported.
+   */
+  #refuse(
+    name: string,
+    row: ConfigKey,
+    fault: string | null,
+    lacking = "is not supported",
+  ): void {
     if (fault === null) {
       this.unsupported.push(name);
       if (this.#accepted.includes(name)) {
         return this.#warn(name, {
-          message: `key ${quote(name)} is not supported, and the paths are served without it: ` +
+          message: `key ${quote(name)} ${lacking}, and the paths are served without it: ` +
             "--accept-unsupported accepts that",
           remedy: row.remedyFor?.(true, (other) => this.textOf(other)) ?? "Remove the key",
         });
       }
     }
     if (fault !== null) this.invalid.push(name);
-    const why = fault ?? "is not supported";
+    const why = fault ?? lacking;
     const remedy = row.remedyFor?.(false, (other) => this.textOf(other)) ??
       `${row.closedRemedy ?? NO_REMEDY}, or accept it by --accept-unsupported=${name}`;
     this.#report.error(fieldOfKey(name), {
@@ -291,10 +306,14 @@ class KeyReader {
 
 function withoutEffect(
   name: string,
-  { verdict, beside }: ConfigKey,
+  row: ConfigKey,
   { texts }: Content,
 ): { readonly message: string; readonly remedy: string } {
-  const main = beside?.find((other) => (texts.get(other) ?? "") !== "");
+  const { verdict, beside } = row;
+  // One with an effect has none only where each of the others is off.
+  const main = hasEffect(row)
+    ? undefined
+    : beside?.find((other) => (texts.get(other) ?? "") !== "");
   if (beside !== undefined && main === undefined) {
     return {
       message: `key ${quote(name)} has no effect without ${beside.join(" or ")}`,

@@ -252,41 +252,98 @@ Deno.test("no value of a key throws, and a broken one of a key that protects clo
   }
 });
 
-/** By proxy-real-ip-cidr what the remedy of use-forwarded-headers says. */
-const TRUSTED: readonly (readonly [networks: string | null, closed: RegExp, accepted: RegExp])[] = [
-  [
-    "10.0.0.0/8, 192.0.2.1",
-    /^Start the proxies with --trusted-proxies=10\.0\.0\.0\/8,192\.0\.2\.1\/32 \(.*=use-forwarded-headers$/,
-    /^Check that the proxies have --trusted-proxies=10\.0\.0\.0\/8,192\.0\.2\.1\/32; then remove/,
-  ],
-  ...[null, "0.0.0.0/0", "10.0.0.0/8,::/0", "10.0.0.0/33"].map((networks) =>
-    [
-      networks,
-      /^Set proxy-real-ip-cidr .* every client could choose its address, and start the proxies with --trusted-proxies and/,
-      /^Check that the proxies have --trusted-proxies and the networks of the load balancer/,
-    ] as const
-  ),
-  [
-    Array.from({ length: 100 }, (_, i) => `10.${i}.0.0/16`).join(),
-    /^Start the proxies with --trusted-proxies and the networks/,
-    /^Check that the proxies have --trusted-proxies and the networks/,
-  ],
+const LISTS: readonly (readonly [networks: string, trusted: readonly string[]])[] = [
+  ["10.0.0.0/8, 192.0.2.1", ["10.0.0.0/8", "192.0.2.1/32"]],
+  ["10.1.2.3/8,2001:db8::1", ["10.0.0.0/8", "2001:db8::1/128"]],
 ];
 
-for (const [networks, closed, accepted] of TRUSTED) {
-  const shown = networks?.slice(0, 40) ?? "no list";
-  Deno.test(`use-forwarded-headers with ${shown} closes the paths until it is accepted`, () => {
+for (const [networks, trusted] of LISTS) {
+  for (const on of ["true", "1", "T"]) {
+    Deno.test(`use-forwarded-headers ${on} with ${networks} trusts these networks`, () => {
+      const { settings, kept, problems } = read({
+        "use-forwarded-headers": on,
+        "proxy-real-ip-cidr": networks,
+        "compute-full-forwarded-for": "false",
+        "enable-real-ip": "true",
+        "forwarded-for-header": "X-Forwarded-For",
+      });
+      assert.equal(settings.closure, null);
+      assert.deepEqual(settings.trustedProxies, trusted);
+      assert.deepEqual(problems, []);
+      assert.deepEqual(kept!.unsupported, []);
+      // Deleted, it leaves them.
+      const after = new GlobalSettingsReader().read([], kept, {
+        configMap: NAME,
+        acceptUnsupported: [],
+      });
+      assert.deepEqual(after.settings.trustedProxies, trusted);
+      assert.equal(after.settings.closure, null);
+    });
+  }
+}
+
+const NO_LISTS: readonly (string | null)[] = [
+  ...[null, "", "0.0.0.0/0", "::/0", "10.0.0.0/8,::/0", "10.0.0.0/8, 10.0.0.0/0"],
+  ...["::ffff:0:0/96", "::ffff:0.0.0.0/96", "::FFFF:10.0.0.0/96"],
+];
+
+for (const networks of NO_LISTS) {
+  Deno.test(`use-forwarded-headers with ${networks ?? "no list"} trusts nobody, and closes the paths until it is accepted`, () => {
     const data = {
       "use-forwarded-headers": "true",
-      "compute-full-forwarded-for": "true",
       ...(networks === null ? {} : { "proxy-real-ip-cidr": networks }),
     };
     const field = 'data["use-forwarded-headers"]';
     const name = "use-forwarded-headers";
-    for (const [accepts, remedy] of [[[], closed], [[name], accepted]] as const) {
-      const { settings, problems } = read(data, accepts);
+    const remedies = [
+      [[], /^Set proxy-real-ip-cidr .*; or start .* --trusted-proxies .*=use-forwarded-headers$/],
+      [[name], /^Set proxy-real-ip-cidr .*; or check .* --trusted-proxies, and remove the key$/],
+    ] as const;
+    for (const [accepts, remedy] of remedies) {
+      const { settings, kept, problems } = read(data, accepts);
       assert.equal(settings.closure === null, accepts.length > 0);
+      assert.deepEqual(settings.trustedProxies, []);
+      assert.deepEqual(kept!.unsupported, [name]);
       assert.match(problems.find((problem) => problem.field === field)!.remedy, remedy);
     }
   });
 }
+
+Deno.test("a list of trusted networks that is not valid closes the paths, and cannot be accepted", () => {
+  for (const networks of ["10.0.0.0/33", "10.0.0.0/8,", "lb.test", "x".repeat(20_000)]) {
+    const data = { "use-forwarded-headers": "true", "proxy-real-ip-cidr": networks };
+    for (const accepts of [[], ["use-forwarded-headers"]]) {
+      const { settings, kept } = read(data, accepts);
+      assert.notEqual(settings.closure, null);
+      assert.deepEqual(settings.trustedProxies, []);
+      assert.deepEqual(kept!.invalid, ["proxy-real-ip-cidr"]);
+    }
+  }
+});
+
+Deno.test("proxy-real-ip-cidr alone trusts nobody, and closes nothing", () => {
+  for (const off of [null, "false", "0", ""]) {
+    for (const networks of ["10.0.0.0/8", "0.0.0.0/0", "10.0.0.0/33"]) {
+      const { settings, problems } = read({
+        "proxy-real-ip-cidr": networks,
+        ...(off === null ? {} : { "use-forwarded-headers": off }),
+      });
+      assert.equal(settings.closure, null);
+      assert.deepEqual(settings.trustedProxies, []);
+      assert.deepEqual(problems.map(({ message }) => message), [
+        'key "proxy-real-ip-cidr" has no effect without use-forwarded-headers',
+      ]);
+    }
+  }
+});
+
+Deno.test("another header with the client's address closes the paths where it would count", () => {
+  for (const on of ["true", "1"]) {
+    const { settings } = read({
+      "use-forwarded-headers": on,
+      "proxy-real-ip-cidr": "10.0.0.0/8",
+      "forwarded-for-header": "X-Client",
+    });
+    assert.notEqual(settings.closure, null);
+  }
+});

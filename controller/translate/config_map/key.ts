@@ -23,6 +23,11 @@ export interface ConfigKey<T = unknown> {
   readonly closedRemedy?: string;
   /** The same by what other keys say, as a whole sentence; counts in place of it. */
   remedyFor?(isAccepted: boolean, textOf: (key: string) => string): string;
+  /**
+   * Of a key with an effect: what a valid value lacks for it, by what other keys say, as the predicate of
+   * a sentence; then it closes paths as one that is not supported. Null for nothing.
+   */
+  lacks?(value: T, textOf: (key: string) => string): string | null;
   /** What it does in ingress-nginx; a clause. */
   readonly does: string;
   /** Whether the paths are served at least as strictly without it; for a value that is valid. */
@@ -47,7 +52,7 @@ export function guard<T>(
   value: ValueType<T>,
   verdict: Verdict,
   does: string,
-  more: Pick<ConfigKey<T>, "beside" | "closedRemedy" | "remedyFor" | "isHarmless"> = {},
+  more: Pick<ConfigKey<T>, "beside" | "closedRemedy" | "remedyFor" | "isHarmless" | "lacks"> = {},
 ): ConfigKey<T> {
   return { value, protects: true, verdict, does, ...more };
 }
@@ -74,9 +79,9 @@ export function hasEffect({ verdict }: Pick<ConfigKey, "verdict">): boolean {
   return verdict.kind === "honoured" || verdict.kind === "differs";
 }
 
-/** Whether it closes the paths of the profile, unless its value is harmless. */
+/** Whether it closes the paths of the profile, unless its value is harmless, or lacks nothing. */
 export function keyCloses(row: ConfigKey): boolean {
-  return row.protects && row.beside === undefined && !hasEffect(row);
+  return row.protects && row.beside === undefined && (!hasEffect(row) || row.lacks !== undefined);
 }
 
 const OFF: ReadonlySet<string> = new Set(["false", "f", "off", "0"]);

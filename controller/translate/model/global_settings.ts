@@ -16,6 +16,8 @@ export interface GlobalSettings {
   readonly forbiddenWords: readonly string[];
   /** Clients that all routes reject; null for none. */
   readonly blockedClients: BlockedClients | null;
+  /** Networks whose forwarded headers proxies believe on all ports; empty for none. */
+  readonly trustedProxies: readonly string[];
   /** Who authenticates where an Ingress has no auth-url; null for nobody. */
   readonly externalAuth: GlobalExternalAuth | null;
   /** Paths that begin with one of these, as an Ingress has them, need no login. */
@@ -47,6 +49,7 @@ export const NO_GLOBALS: GlobalSettings = {
   externalAuth: null,
   noAuthLocations: NO_AUTH_LOCATIONS,
   blockedClients: null,
+  trustedProxies: [],
 };
 
 /** `NAMESPACE/NAME` of `--configmap`. */

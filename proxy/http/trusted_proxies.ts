@@ -1,0 +1,43 @@
+/**
+ * Whose forwarded headers are believed. In: the networks of `--trusted-proxies`, and those of the
+ * active snapshot, which change. Out: whether an address is in one of them.
+ */
+import type { CidrList } from "../../shared/net/cidr.ts";
+import { NetworkSet } from "../../shared/net/network_set.ts";
+import type { Client } from "./message.ts";
+
+export class TrustedProxies {
+  /** Of the process. */
+  readonly #own: CidrList;
+  #networks: readonly string[] = [];
+  /** Null for none. */
+  #published: NetworkSet | null = null;
+
+  constructor(own: CidrList) {
+    this.#own = own;
+  }
+
+  contains(address: string): boolean {
+    return this.#own.contains(address) || (this.#published?.contains(address) ?? false);
+  }
+
+  /**
+   * Replaces the networks of the snapshot. The clients of open connections follow at once: a request
+   * only looks at its client, and a connection of a load balancer may last for a day.
+   *
+   * @param networks Addresses and networks; throws for others, and believes nobody beside
+   *   `--trusted-proxies` then.
+   */
+  replace(networks: readonly string[], connections: Iterable<{ readonly client: Client }>): void {
+    const before = this.#networks;
+    if (networks.length === before.length && networks.every((one, i) => one === before[i])) return;
+    this.#networks = [];
+    this.#published = null;
+    try {
+      if (networks.length > 0) this.#published = new NetworkSet(networks);
+      this.#networks = networks;
+    } finally {
+      for (const { client } of connections) client.trusted = this.contains(client.address);
+    }
+  }
+}
