@@ -68,8 +68,8 @@ export const AUTHENTICATION_KEYS = {
     {
       verdict: differs(
         "a host that an Ingress serves is dialled at its address, unless an administrator assigns it to a " +
-          "namespace or it is $host; the certificate of a host outside of the cluster is verified; a URL that is not valid, and one of a " +
-          "Service that does not exist, close the paths",
+          "namespace or it is $host; the certificate of a host outside of the cluster is verified; a URL " +
+          "that is not valid, and one of a Service that does not exist, close the paths",
       ),
     },
   ),
