@@ -2,6 +2,7 @@
  * `deno task bench`. In: cases and peers. Out: one table a case with CPU per request beside the
  * peers', measured in alternating rounds in the same run; on standard error, how far it is.
  */
+import { runCommand } from "./command.ts";
 import { runAgainst } from "./against.ts";
 import { CASES } from "./case.ts";
 import { versionOf } from "./child.ts";
@@ -169,13 +170,4 @@ function clock(begin: number): string {
     .join(":");
 }
 
-const parsed = parseBenchOptions(Deno.args);
-if (parsed.kind === "ok") {
-  await main(parsed.options).catch((error: Error) => {
-    console.error(error.message);
-    Deno.exit(1);
-  });
-} else {
-  console[parsed.kind === "help" ? "log" : "error"](parsed.text);
-  if (parsed.kind === "error") Deno.exit(2);
-}
+await runCommand(parseBenchOptions(Deno.args), main);

@@ -4,6 +4,7 @@
  *
  * The exit code is 1 where something did not work, and never because it was slow.
  */
+import { runCommand } from "../command.ts";
 import { join } from "node:path";
 import type { LiveConfigMap, LiveSecret } from "../../controller/outputs/publish/objects.ts";
 import { readPublishedSet } from "../../controller/outputs/publish/published.ts";
@@ -103,13 +104,4 @@ async function write(
   console.log(`\nwrote ${options.write}`);
 }
 
-const parsed = parseControllerBenchOptions(Deno.args);
-if (parsed.kind === "ok") {
-  await main(parsed.options).catch((error: Error) => {
-    console.error(error.message);
-    Deno.exit(1);
-  });
-} else {
-  console[parsed.kind === "help" ? "log" : "error"](parsed.text);
-  if (parsed.kind === "error") Deno.exit(2);
-}
+await runCommand(parseControllerBenchOptions(Deno.args), main);

@@ -4,6 +4,7 @@
  *
  * The exit code is 1 where something did not work, and never because of a figure.
  */
+import { runCommand } from "../command.ts";
 import { H1_SMALL } from "../cases/h1_small.ts";
 import { missingLoad } from "../load.ts";
 import { describeMachine, disturbance } from "../machine.ts";
@@ -62,13 +63,4 @@ async function main(options: FilterBenchOptions): Promise<void> {
   });
 }
 
-const parsed = parseFilterBenchOptions(Deno.args);
-if (parsed.kind === "ok") {
-  await main(parsed.options).catch((error: Error) => {
-    console.error(error.message);
-    Deno.exit(1);
-  });
-} else {
-  console[parsed.kind === "help" ? "log" : "error"](parsed.text);
-  if (parsed.kind === "error") Deno.exit(2);
-}
+await runCommand(parseFilterBenchOptions(Deno.args), main);
