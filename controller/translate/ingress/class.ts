@@ -10,7 +10,7 @@ import type { IngressObject, IngressObjects } from "./ingress_object.ts";
 import { asText, fieldOf, isAbsent, quote } from "../../base/json.ts";
 import { carryOver, differenceOf } from "../../base/memo.ts";
 import { isDnsName } from "../../base/names.ts";
-import { ProblemList } from "../../base/problems.ts";
+import { ProblemList, type ProblemText } from "../../base/problems.ts";
 import { compareText } from "../../base/text_order.ts";
 import { type GlobalSettings, NO_GLOBALS } from "../model/global_settings.ts";
 import type { Profile } from "../model/profile.ts";
@@ -204,34 +204,43 @@ function profileWithoutClass(options: ClassOptions): Profile | null {
 
 /** What an IngressClass says; null for nothing, or nothing that is known. */
 function readProfile(object: unknown, name: string, problems: ProblemList): Profile | null {
-  const written = annotationOf(object, PROFILE_ANNOTATION);
-  if (written === "nginx") return written;
-  if (isAbsent(written) || written === "") return null;
-  problems.about({ kind: "IngressClass", namespace: "", name }).warning(
-    `metadata.annotations[${JSON.stringify(PROFILE_ANNOTATION)}]`,
-    {
-      reason: "ProfileUnknown",
-      message: `${quote(written)} is not a known profile, so the annotation has no effect`,
-      remedy: "Set it to nginx, or remove the annotation",
-    },
-  );
-  return null;
+  return readSetting(object, name, problems, PROFILE_ANNOTATION, ["nginx"], (written) => ({
+    reason: "ProfileUnknown",
+    message: `${written} is not a known profile, so the annotation has no effect`,
+    remedy: "Set it to nginx, or remove the annotation",
+  }));
 }
 
 /** Whether an IngressClass leaves the addresses of its Ingresses to another controller. */
 function isStatusOff(object: unknown, name: string, problems: ProblemList): boolean {
-  const written = annotationOf(object, STATUS_ANNOTATION);
-  if (written === "off") return true;
-  if (isAbsent(written) || written === "" || written === "on") return false;
-  problems.about({ kind: "IngressClass", namespace: "", name }).warning(
-    `metadata.annotations[${JSON.stringify(STATUS_ANNOTATION)}]`,
-    {
-      reason: "StatusSettingUnknown",
-      message: `${quote(written)} is neither on nor off, so addresses are written to status`,
-      remedy: 'Set it to "on" or "off", or remove the annotation',
-    },
-  );
-  return false;
+  const written = readSetting(object, name, problems, STATUS_ANNOTATION, ["on", "off"], (text) => ({
+    reason: "StatusSettingUnknown",
+    message: `${text} is neither on nor off, so addresses are written to status`,
+    remedy: 'Set it to "on" or "off", or remove the annotation',
+  }));
+  return written === "off";
+}
+
+/**
+ * The value of an annotation of an IngressClass; null for none, and for one that is not known.
+ *
+ * @param unknown The warning of one, by what is written, quoted.
+ */
+function readSetting<V extends string>(
+  object: unknown,
+  name: string,
+  problems: ProblemList,
+  annotation: string,
+  values: readonly V[],
+  unknown: (written: string) => ProblemText,
+): V | null {
+  const written = annotationOf(object, annotation);
+  const known = values.find((value) => value === written);
+  if (known !== undefined) return known;
+  if (isAbsent(written) || written === "") return null;
+  problems.about({ kind: "IngressClass", namespace: "", name })
+    .warning(`metadata.annotations[${JSON.stringify(annotation)}]`, unknown(quote(written)));
+  return null;
 }
 
 /** Null where it is not served. */
