@@ -14,6 +14,18 @@ import { deltaLine, sameLine, wholeLine } from "./change.ts";
 import { forwardTo } from "../snapshot/forward_action.ts";
 import { Content } from "./content.ts";
 
+/** Fields of a line that are one unit, in their order. */
+const REST = [
+  "format",
+  "defaultAction",
+  "defaultCertificate",
+  "loopMark",
+  "denied",
+  "trustedProxies",
+  "blockedClients",
+  "globalConfig",
+];
+
 /** As the protocol words it, from the line alone. */
 function hashOfLine(line: string): string {
   const sum = new Uint8Array(32);
@@ -21,32 +33,12 @@ function hashOfLine(line: string): string {
     const text = `${section}\0${key}\0${JSON.stringify(value)}`;
     createHash("sha256").update(text).digest().forEach((byte, i) => sum[i] ^= byte);
   };
-  const {
-    format,
-    defaultAction,
-    defaultCertificate,
-    loopMark,
-    denied,
-    trustedProxies,
-    blockedClients,
-    globalConfig,
-    ...lists
-  } = JSON.parse(line);
-  add("rest", "", {
-    ...{
-      format,
-      defaultAction,
-      defaultCertificate,
-      loopMark,
-      denied,
-      trustedProxies,
-      blockedClients,
-      globalConfig,
-    },
-  });
-  for (const host of lists.hosts) add("host", host.host, host);
-  for (const one of lists.upstreams) add("upstream", one.id, one);
-  for (const one of lists.certificates) add("certificate", one.id, one);
+  const whole = JSON.parse(line);
+  // Those that the line does not have are not in the text either.
+  add("rest", "", Object.fromEntries(REST.map((name) => [name, whole[name]])));
+  for (const host of whole.hosts) add("host", host.host, host);
+  for (const one of whole.upstreams) add("upstream", one.id, one);
+  for (const one of whole.certificates) add("certificate", one.id, one);
   return sum.toHex();
 }
 
