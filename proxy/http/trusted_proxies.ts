@@ -4,6 +4,7 @@
  */
 import type { CidrList } from "../../shared/net/cidr.ts";
 import { NetworkSet } from "../../shared/net/network_set.ts";
+import { isSamePart } from "../../shared/snapshot/equality.ts";
 import type { Client } from "./message.ts";
 
 export class TrustedProxies {
@@ -29,8 +30,7 @@ export class TrustedProxies {
    *   `--trusted-proxies` then.
    */
   replace(networks: readonly string[], connections: Iterable<{ readonly client: Client }>): void {
-    const before = this.#networks;
-    if (networks.length === before.length && networks.every((one, i) => one === before[i])) return;
+    if (isSamePart(networks, this.#networks)) return;
     this.#networks = [];
     this.#published = null;
     try {

@@ -4,6 +4,7 @@
  */
 import { CidrList } from "../../shared/net/cidr.ts";
 import { addressForms } from "../../shared/net/reserved_address.ts";
+import { isSamePart } from "../../shared/snapshot/equality.ts";
 
 export class DeniedAddresses {
   #addresses: ReadonlySet<string> = new Set();
@@ -12,9 +13,7 @@ export class DeniedAddresses {
 
   /** False where nothing changes. What is no address or network is ignored: `parseSnapshot` refuses it. */
   replace(list: readonly string[]): boolean {
-    if (list.length === this.#list.length && list.every((one, i) => one === this.#list[i])) {
-      return false;
-    }
+    if (isSamePart(list, this.#list)) return false;
     this.#list = list;
     // Thousands of nodes are found at once, and the few networks one by one.
     const [networks, addresses] = [true, false].map((wanted) =>
