@@ -12,7 +12,6 @@ import {
 } from "../../shared/path/requested_url.ts";
 import { prefersJson } from "../../proxy/http/accept.ts";
 import { authorityAt, readAuthority } from "../../proxy/http/host.ts";
-import { ClientHelloReader } from "../../proxy/listen/client_hello.ts";
 import { asciiBytes, Fields, fieldsOf, latin1, writeLatin1 } from "../../proxy/http/fields.ts";
 import { splitList } from "../../proxy/http/field_values.ts";
 import { TextBody } from "../../proxy/filters/grpc_web_body.ts";
@@ -443,8 +442,6 @@ export const CLIENT_PARSERS: readonly Parser[] = [
       return () => new FrameBoundary().pass(bytes);
     },
   }),
-  helloParser("a ClientHello in one packet", (bytes) => bytes),
-  helloParser("a ClientHello byte by byte", null),
   listParser({
     name: "a path of the admin port and of explain",
     functions: ["shared/path/requested_url.ts parseRequestedUrl"],
@@ -466,40 +463,4 @@ export const CLIENT_PARSERS: readonly Parser[] = [
 function urlOf(before: string, pump: string, count: number): () => void {
   const text = before + pump.repeat(count / pump.length);
   return () => parseRequestedUrl(text);
-}
-
-/** `whole` gives the packet, or null for packets of one byte. */
-function helloParser(name: string, whole: ((bytes: Uint8Array) => Uint8Array) | null): Parser {
-  return textParser({
-    name,
-    functions: ["proxy/listen/client_hello.ts ClientHelloReader.read"],
-    bytes: 16 * 1024,
-    frames: [
-      // A record, a message and its version, random, session, ciphers, compressions, extensions.
-      [
-        `\x16\x03\x01\x3f\xff\x01\0\x3f\xfb\x03\x03${"r".repeat(32)}\0\0\x02\x13\x01\x01\0\x3f\0`,
-        "",
-      ],
-      ["\x16\x03\x01\x3f\xff\x01\0\x3f\xfb", ""],
-    ],
-    only: [
-      "\x16\x03\x01\0\x01\x01",
-      "\x16\x03\x01\x04\x00",
-      "\0\0\0\0",
-      "\0\x2b\0\x01\0",
-      "\0\0\0\x05\0\x03\0",
-      "a",
-      "\0",
-    ],
-    read: (text) => {
-      const bytes = asciiBytes(text);
-      return () => {
-        const reader = new ClientHelloReader();
-        if (whole !== null) return void reader.read(whole(bytes));
-        for (let i = 0; i < bytes.length; i++) {
-          if (reader.read(bytes.slice(i, i + 1)) !== "more") return;
-        }
-      };
-    },
-  });
 }

@@ -8,9 +8,11 @@ import type { Parser } from "./parser.ts";
 import { ROUTER_PARSERS } from "./router_parsers.ts";
 import { TENANT_LISTS } from "./tenant_lists.ts";
 import { TENANT_PARSERS } from "./tenant_parsers.ts";
+import { TLS_PARSERS } from "./tls_parsers.ts";
 
 export const PARSERS: readonly Parser[] = [
   ...CLIENT_PARSERS,
+  ...TLS_PARSERS,
   ...H2_PARSERS,
   ...ROUTER_PARSERS,
   ...BACKEND_PARSERS,

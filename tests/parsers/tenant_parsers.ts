@@ -63,6 +63,15 @@ import { parseTemplate } from "../../controller/translate/annotations/nginx/rows
 import { BY_NAME, NGINX_PREFIX, ROWS } from "../../controller/translate/annotations/nginx/table.ts";
 import { type Parser, textParser } from "./parser.ts";
 import type { Frame } from "./pumps.ts";
+import {
+  LIST_PUMPS,
+  PEM_FRAMES,
+  PEM_PUMPS,
+  TYPED_FRAMES,
+  TYPED_PUMPS,
+  VALUE_FRAMES,
+  VALUE_PUMPS,
+} from "./tenant_pumps.ts";
 
 /** Of all annotations of an object together (k8s.io/apimachinery, TotalAnnotationSizeLimitB). */
 const ANNOTATION_BYTES = 256 * 1024;
@@ -76,57 +85,6 @@ const HOST_BYTES = 253;
 const PATH_BYTES = 256 * 1024;
 /** Of a port's appProtocol, which is a qualified name. */
 const PROTOCOL_BYTES = 316;
-
-/** What may stand in a value of an annotation, a host or a path, each of its kind. */
-const VALUE_PUMPS: readonly string[] = [
-  " ",
-  "\t",
-  ",",
-  " ,",
-  "a,",
-  "0",
-  "a",
-  "F",
-  ".",
-  "a.",
-  ":",
-  "0:",
-  "/",
-  "/0",
-  "0.0.0.0/0,",
-  "::/0,",
-  "TLSv1.2",
-  "TLSv1.2,",
-  "TLSv1.1 ",
-  "-",
-  "a-",
-  '"',
-  "%2",
-  "%41",
-  "../",
-  "\n",
-  "[",
-  "]",
-  "\xe9",
-];
-
-/** The same for lists, whose every element may be a problem. */
-const LIST_PUMPS: readonly string[] = [
-  " ",
-  ",",
-  "a,",
-  "a.a,",
-  "::1,",
-  "a",
-  ".",
-  ":",
-  "-",
-  "[",
-  '"',
-];
-
-/** An access list is looked at for IPv6 where it admits all of IPv4. */
-const VALUE_FRAMES: readonly Frame[] = [["0", "x"], ["0.0.0.0/0,", "/0x"]];
 
 /** Annotations whose value is read further than whether it says anything. */
 const READ_FURTHER = [
@@ -142,19 +100,6 @@ const READ_FURTHER = [
   ...["auth-url", "auth-signin", "auth-signin-redirect-param", "auth-request-redirect"],
   ...["auth-response-headers", "auth-cache-key", "auth-cache-duration"],
 ];
-
-/** What values of annotations are made of, beside `VALUE_PUMPS`. */
-const TYPED_PUMPS: readonly string[] = [
-  "$host",
-  "${",
-  "$",
-  "200 ",
-  "5m ",
-  "X-A,",
-  "a/",
-  "https://",
-];
-const TYPED_FRAMES: readonly Frame[] = [["https://", "$"], ["CN=", "\n"], ["200 ", "5m x"]];
 
 const SPEC = { rules: [{ host: "a.test", http: { paths: [{ path: "/", pathType: "Prefix" }] } }] };
 
@@ -280,26 +225,6 @@ function reportingParser(
     },
   });
 }
-
-const PEM_LINE = `${"A".repeat(64)}\n`;
-const PEM_FRAMES: readonly Frame[] = [
-  ["-----BEGIN CERTIFICATE-----\n", "-----END CERTIFICATE-----\n"],
-  ["-----BEGIN CERTIFICATE-----\n", ""],
-  ["-----BEGIN ", "-----"],
-];
-const PEM_PUMPS: readonly string[] = [
-  " ",
-  "\n",
-  "\r",
-  "-",
-  "A",
-  "=",
-  "-----BEGIN ",
-  PEM_LINE,
-  "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n",
-  "-----BEGIN A-----\n-----END A-----\n",
-  "-----BEGIN PRIVATE KEY-----\n-----END PRIVATE KEY-----\n",
-];
 
 function fileOf(name: string): string {
   return Deno.readTextFileSync(new URL(`../golden/certificates/${name}`, import.meta.url));
