@@ -130,7 +130,7 @@ export class Attempt {
     cancellation.register(call.abort);
     const received = (error: unknown) => this.#received(call, error);
     try {
-      const body = replay ?? exchange.body;
+      const body = replay === null ? exchange.body : replay.reader();
       call.send(request, exchange.added, request.authority, payload, body, this.#policy.timeouts);
     } catch (thrown) {
       return received(thrown);
@@ -234,6 +234,8 @@ export class Attempt {
     const exchange = this.#exchange;
     const error = call.failure ?? asProxyError(thrown, "internal");
     call.abort(error);
+    // Whatever is still to come is for the next attempt.
+    this.replay?.rewind();
     exchange.cancellation.unregister(call.abort);
     // Servers end a call at its deadline too, grpc-go by RST_STREAM: that is no fault of the endpoint.
     const isLate = error.side === "upstream" && this.#context.grpcDeadlines.hasPassed(exchange);

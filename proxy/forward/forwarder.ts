@@ -346,8 +346,7 @@ export class Forwarder {
         const taken = begun === null ? attempt.take(retries.avoidsIdle) : null;
         const call = taken ?? await attempt.open();
         if (call !== null) {
-          if (replay === null) replay = replayBody(exchange, endpoint, policy);
-          else replay.rewind();
+          replay ??= replayBody(exchange, endpoint, policy);
           await new Promise<void>((ended, broke) => attempt.run(call, replay, ended, broke));
           if (attempt.failure === null) return;
         }

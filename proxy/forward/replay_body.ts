@@ -1,10 +1,12 @@
 /**
  * A request's body that can be sent again while little of it has been. In: a body that is pulled. Out:
- * the same body, from its beginning after each `rewind`, for as long as `isWhole`.
+ * the same body for one reader after another, from its beginning after each `rewind`, for as long as
+ * `isWhole`.
  *
  * A backend of HTTP/2 may say that it has done nothing with a request (RFC 9113 §8.7), most often
  * before much of its body has come: what has come by then is kept, up to a small bound.
  */
+import { ProxyError } from "../errors.ts";
 import type { Fields } from "../http/fields.ts";
 import type { Body } from "../http/message.ts";
 
@@ -22,6 +24,8 @@ export class ReplayBody implements Body {
   #isAwaited = false;
   /** More has come than is kept for another time: the rest of `#kept` is read but once. */
   #isFull = false;
+  /** How often it has begun anew. */
+  #turn = 0;
 
   /** @param limit of what is kept, in bytes. */
   constructor(source: Body, limit: number) {
@@ -42,10 +46,20 @@ export class ReplayBody implements Body {
     return this.#source.trailers;
   }
 
-  /** It begins anew: only where `isWhole`. */
+  /** It begins anew: what is read again is whole only where `isWhole`. */
   rewind(): void {
+    this.#turn++;
     this.#next = 0;
     this.#isAwaited = false;
+  }
+
+  /**
+   * The body for one attempt. A read after the next `rewind` rejects: an attempt that has failed may
+   * wait for bytes as the next one does, and would go on to take those behind them.
+   */
+  reader(): Body {
+    const turn = this.#turn;
+    return new Reader(this, () => turn !== this.#turn);
   }
 
   /** It will not be sent again: nothing is kept any more. */
@@ -93,5 +107,29 @@ export class ReplayBody implements Body {
       if (this.#isAwaited) this.#next = this.#kept.length;
     }
     return view;
+  }
+}
+
+class Reader implements Body {
+  readonly #body: ReplayBody;
+  readonly #isOver: () => boolean;
+
+  constructor(body: ReplayBody, isOver: () => boolean) {
+    this.#body = body;
+    this.#isOver = isOver;
+  }
+
+  get done(): boolean {
+    return this.#isOver() || this.#body.done;
+  }
+
+  get trailers(): Fields | null {
+    return this.#body.trailers;
+  }
+
+  read(): ReturnType<Body["read"]> {
+    return this.#isOver()
+      ? Promise.reject(new ProxyError("upstream_closed", "the attempt has ended"))
+      : this.#body.read();
   }
 }

@@ -97,6 +97,33 @@ Deno.test("an end that arrives before the buffered bytes are replayed is an end"
   assert.equal(await rest(body), "one");
 });
 
+Deno.test("an attempt that has failed takes nothing from the next one", async () => {
+  const source = new Source(["one ", "late", "two ", "three ", "four"]);
+  const body = new ReplayBody(source, LIMIT);
+  const failed = body.reader();
+  await failed.read();
+  // Both wait for the same bytes, the failed one first.
+  const goesOn = rest(failed);
+  body.rewind();
+  const again = rest(body.reader());
+  source.late[0]();
+  await assert.rejects(goesOn, /the attempt has ended/);
+  assert.equal(await again, "one two three four");
+});
+
+Deno.test("an attempt that has failed does not read past what can be sent again", async () => {
+  const source = new Source(["one ", "late", "two ", "x".repeat(20_000)]);
+  const body = new ReplayBody(source, LIMIT);
+  const failed = body.reader();
+  await failed.read();
+  const goesOn = rest(failed);
+  body.rewind();
+  source.late[0]();
+  await assert.rejects(goesOn, /the attempt has ended/);
+  // The next attempt begins only now, as its connection had to be opened.
+  assert.equal(await rest(body.reader()), `one two ${"x".repeat(20_000)}`);
+});
+
 Deno.test("a large body, or one that will not be retried, is not buffered", async () => {
   const large = new ReplayBody(new Source(["x".repeat(10_000), "y".repeat(10_000)]), LIMIT);
   await large.read();
