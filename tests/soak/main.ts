@@ -222,14 +222,21 @@ async function soak(seconds: number): Promise<string[]> {
   return wrong;
 }
 
-/** The samples of the first and the last part. */
+/**
+ * The samples of the first and the last part; on a machine that is too busy to take any then, the ones
+ * nearest to each. Throws where there is none after the warm-up: nothing could be compared.
+ */
 function partsOf(
   samples: readonly Sample[],
   { from, to, part }: Span,
 ): readonly [first: readonly Sample[], last: readonly Sample[]] {
+  const compared = samples.filter(({ at }) => at >= from);
+  if (compared.length === 0) throw new Error("no sample was taken after the warm-up");
+  const first = compared.filter(({ at }) => at < from + part);
+  const last = compared.filter(({ at }) => at >= to - part);
   return [
-    samples.filter(({ at }) => at >= from && at < from + part),
-    samples.filter(({ at }) => at >= to - part),
+    first.length === 0 ? compared.slice(0, 1) : first,
+    last.length === 0 ? compared.slice(-1) : last,
   ];
 }
 
