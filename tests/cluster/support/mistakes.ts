@@ -360,7 +360,7 @@ export const MISTAKES: readonly Mistake[] = [
         "Ingress",
         "NginxAnnotation",
         'metadata.annotations["nginx.ingress.kubernetes.io/whitelist-source-range"]',
-        /not valid.*so its paths return 503.*Write addresses and networks/,
+        /not valid.*so its paths return 503.*Correct the value \(expected: addresses and networks/,
       ),
     ],
     gets: 503,
