@@ -9,6 +9,7 @@ import { garbled, isOutage, readAnswer, readEvent } from "./answer.ts";
 import type { Credentials } from "./credentials.ts";
 import { type HttpAnswer, type HttpCall, Transport } from "./transport.ts";
 import {
+  ABORTED,
   type ApiError,
   type ApiResult,
   apiVersionOf,
@@ -386,7 +387,7 @@ export class KubeClient {
 
   #note(end: HttpAnswer | ApiError | null): void {
     const isAnswer = end === null || "status" in end;
-    if (!isAnswer && end.reason === "Aborted") return;
+    if (!isAnswer && end.reason === ABORTED) return;
     const now = performance.now();
     const wasAway = isAnswer && !this.#isAnswering;
     this.#isAnswering = isAnswer;

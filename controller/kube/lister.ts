@@ -10,7 +10,14 @@
 import { garbled } from "./answer.ts";
 import type { KubeClient, ListOptions, Selection } from "./client.ts";
 import { isRevision } from "./revision.ts";
-import type { ApiError, ApiResult, KubeList, KubeObject, Resource } from "./types.ts";
+import {
+  ABORTED,
+  type ApiError,
+  type ApiResult,
+  type KubeList,
+  type KubeObject,
+  type Resource,
+} from "./types.ts";
 
 export interface ListerOptions<T extends KubeObject> {
   readonly client: KubeClient;
@@ -83,7 +90,7 @@ export class Lister<T extends KubeObject> {
       token = metadata.continue;
       if (!token) return { ok: true, value: { objects, revision: metadata.resourceVersion } };
     } while (!signal.aborted);
-    return ABORTED;
+    return ABORTED_LIST;
   }
 
   #pageSize(): number {
@@ -102,9 +109,9 @@ const NO_LIST: { readonly ok: false; readonly error: ApiError } = {
   error: garbled("the list holds what is not an object"),
 };
 
-const ABORTED: { readonly ok: false; readonly error: ApiError } = {
+const ABORTED_LIST: { readonly ok: false; readonly error: ApiError } = {
   ok: false,
-  error: { code: 0, reason: "Aborted", message: "the list was given up", retryAfter: null },
+  error: { code: 0, reason: ABORTED, message: "the list was given up", retryAfter: null },
 };
 
 function isObject(item: KubeObject | null): boolean {

@@ -15,7 +15,13 @@ import type { KubeClient, Selection } from "./client.ts";
 import { Lister } from "./lister.ts";
 import { compareRevisions } from "./revision.ts";
 import type { ObjectStore } from "./store.ts";
-import type { ApiError, KubeObject, Resource, WatchEvent } from "./types.ts";
+import {
+  ABORTED,
+  type ApiError,
+  type KubeObject,
+  type Resource,
+  type WatchEvent,
+} from "./types.ts";
 
 export interface ReflectorTiming {
   readonly backoff: BackoffLimits;
@@ -86,7 +92,7 @@ const SHORTEST_PAUSE = 3_000;
 
 export const STOPPED: ApiError = {
   code: 0,
-  reason: "Aborted",
+  reason: ABORTED,
   message: "the informer was stopped",
   retryAfter: null,
 };
@@ -289,7 +295,7 @@ export class Reflector<T extends KubeObject> {
 
   #reasonOf(error: ApiError | null, wasOpen: boolean): RestartReason {
     if (error === null) return "ended";
-    if (error.reason === "Aborted") return "asked";
+    if (error.reason === ABORTED) return "asked";
     if (isUseless(error)) return "expired";
     if (error.reason === "Garbled") return "garbled";
     if (!wasOpen) return "refused";

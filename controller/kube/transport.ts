@@ -7,7 +7,7 @@ import https from "node:https";
 import type { Socket } from "node:net";
 import { VERSION } from "../../shared/version.ts";
 import type { Credentials } from "./credentials.ts";
-import type { ApiError } from "./types.ts";
+import { ABORTED, type ApiError } from "./types.ts";
 
 export interface HttpCall {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -243,7 +243,7 @@ function overdue(message: string): ApiError {
 }
 
 function aborted(): ApiError {
-  return { code: 0, reason: "Aborted", message: "the call was given up", retryAfter: null };
+  return { code: 0, reason: ABORTED, message: "the call was given up", retryAfter: null };
 }
 
 function messageOf(error: unknown): string {

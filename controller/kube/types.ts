@@ -116,6 +116,9 @@ export interface KubeList<T> {
   readonly bytes: number;
 }
 
+/** The reason of a call that we gave up ourselves: nothing is wrong. */
+export const ABORTED = "Aborted";
+
 /** How a call failed. */
 export interface ApiError {
   /** HTTP status; 0 where no whole answer came. */

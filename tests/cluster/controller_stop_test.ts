@@ -1,5 +1,6 @@
 /** The controller as a process on a real API server: how it ends, whatever it waits for. */
 import assert from "node:assert/strict";
+import { STREAM } from "../../controller/outputs/workload/names.ts";
 import { clusterTest } from "./support/cluster_case.ts";
 import { eventually } from "./support/condition.ts";
 import { ControllerScene } from "./support/controller_scene.ts";
@@ -18,6 +19,11 @@ clusterTest(
       {
         call: { verb: "get", resource: "secrets", name: "shop-tls" },
         answer: failure(403, "Forbidden"),
+      },
+      // Read by a job that is told to stop only after the read was abandoned.
+      {
+        call: { verb: "get", resource: "secrets", name: STREAM.authority },
+        answer: heldUntil(new Promise(() => {})),
       },
       { call: { verb: "list", resource: "services" }, answer: heldUntil(new Promise(() => {})) },
     ] as const;

@@ -10,7 +10,7 @@ import type { ObjectRef, Problem } from "../../../shared/problem.ts";
 import { Backoff } from "../../kube/backoff.ts";
 import { FIELD_MANAGER, type KubeClient } from "../../kube/client.ts";
 import { isAlike } from "../../kube/likeness.ts";
-import { type ApiError, type KubeObject, SECRETS } from "../../kube/types.ts";
+import { ABORTED, type ApiError, type KubeObject, SECRETS } from "../../kube/types.ts";
 import { fieldOf } from "../../base/json.ts";
 import { allWorkloadRefs } from "./objects.ts";
 import { healthProblems, podsOf, type WorkloadStatus, workloadStatus } from "./health.ts";
@@ -322,6 +322,8 @@ export class WorkloadKeeper {
     const object = { kind: SECRETS.kind, namespace, name };
     const got = await client.get(SECRETS, namespace, name);
     if (!got.ok && got.error.code !== 404) {
+      // Abandoned because we stop.
+      if (got.error.reason === ABORTED) return;
       work.failures.push({ object, error: got.error });
       return work.again(FAILURES.last);
     }

@@ -13,6 +13,7 @@ import type { JobOutcome } from "../../outputs/write/job.ts";
 import { FIELD_MANAGER } from "../../kube/client.ts";
 import { NOT_LEADING, type WriteClient } from "../../kube/fenced_client.ts";
 import {
+  ABORTED,
   type ApiError,
   type ApiResult,
   CONFIG_MAPS,
@@ -104,8 +105,8 @@ export class AuthorityKeeper {
     } catch (failure) {
       if (!(failure instanceof Failure)) throw failure;
       const { object, error } = failure;
-      // Whoever leads sees to it.
-      if (error.reason === NOT_LEADING) return { kind: "idle" };
+      // Whoever leads sees to it; a read is abandoned only when we stop, before this job is told.
+      if (error.reason === NOT_LEADING || error.reason === ABORTED) return { kind: "idle" };
       this.#problems = problemsOf(object, error);
       return { kind: "failed", reason: error.message, retryAfter: error.retryAfter };
     } finally {

@@ -13,6 +13,9 @@ import { countOf } from "./installation.ts";
 import { covers, type Grant, grantsOf, needsOf, refusalOf, textOf, without } from "./rbac.ts";
 import type { RbacScene } from "./rbac_scene.ts";
 
+/** Milliseconds that the controller may let pass before its next try. */
+const LONGEST_PAUSE = 60_000;
+
 export class Losses {
   readonly #scene: RbacScene;
   /** That were missed. */
@@ -78,8 +81,9 @@ export class Losses {
   async giveBack(grants: readonly Grant[], provoke?: () => Promise<void>): Promise<void> {
     const { gateway } = this.#scene.way;
     const texts = new Set(grants.map(textOf));
-    await this.take(this.#taken.filter((grant) => !texts.has(textOf(grant))));
+    // Before they are back: the next try may succeed as soon as the API server knows the new rules.
     const from = gateway.requests.length;
+    await this.take(this.#taken.filter((grant) => !texts.has(textOf(grant))));
     await provoke?.();
     for (const grant of grants) {
       await eventually(
@@ -89,6 +93,7 @@ export class Losses {
             request.status !== null && request.status !== 403 && request.status < 500 &&
             needsOf(request).some((need) => covers(grant, need))
           ),
+        LONGEST_PAUSE + 30_000,
       );
     }
   }
