@@ -68,9 +68,18 @@ Deno.test("a process without V8's linear engine rejects every pattern", async ()
   ]);
 });
 
-Deno.test("every program that matches requests starts with the same V8 flags", () => {
-  const flags = v8FlagsOf("proxy");
-  for (const task of ["dev", "explain"]) assert.equal(v8FlagsOf(task), flags, task);
+Deno.test("every program that matches requests starts with the same engine of regular expressions", () => {
+  const engineOf = (task: string) =>
+    v8FlagsOf(task)?.replace("--v8-flags=", "").split(",").filter((flag) => /regexp/.test(flag));
+  const engine = engineOf("proxy");
+  assert.equal(engine?.length, 3);
+  for (const task of ["dev", "explain", "lint"]) assert.deepEqual(engineOf(task), engine, task);
+});
+
+Deno.test("the proxy's images start it with the V8 flags of its task", () => {
+  const flags = v8FlagsOf("proxy")!;
+  const file = Deno.readTextFileSync("Dockerfile.proxy");
+  assert.deepEqual(file.match(/--v8-flags=[^ "]+/g), [flags, flags]);
 });
 
 Deno.test("a pattern's literal prefix is the prefix of every match", () => {
