@@ -50,3 +50,18 @@ Deno.test("more fields than a copy was made for can be added to it", () => {
     assert.equal(copy.ids[before.length + 39], 39);
   }
 });
+
+Deno.test("copies that share a buffer never share a byte", () => {
+  const copies = Array.from({ length: 200 }, (_, i) => {
+    const source = fieldsOf([["A", "x".repeat(i % 7 === 0 ? 2000 : i)], ["N", String(i)]]);
+    return { source, copy: changedFields(source, [], ADDED) };
+  });
+  for (const { copy } of copies) copy.drop(2);
+  for (const { source, copy } of copies) {
+    assert.deepEqual(linesOf(copy), [...linesOf(source), "A: 3"]);
+    copy.bytes.fill(0);
+    copy.ids.fill(0);
+    copy.ranges.fill(0);
+  }
+  assert.ok(new Set(copies.map(({ copy }) => copy.bytes.buffer)).size < copies.length / 2);
+});

@@ -229,6 +229,19 @@ const STRIDE = 4;
 const ROOM = 16;
 
 /**
+ * Bytes of memory from which small lists are cut, one behind the other and never twice: a buffer of
+ * its own costs a list more than everything else that it consists of. A list that lives long keeps all
+ * of its piece, which is why pieces are small.
+ */
+const PIECE = 4096;
+
+/** Bytes above which a list has a buffer of its own. */
+const MAX_SHARED = 1024;
+
+let piece = new ArrayBuffer(0);
+let pieceUsed = PIECE;
+
+/**
  * A list of fields in the order in which they came. The ranges point into `bytes`, which belongs to
  * the connection that parsed them: they hold until its exchange ends.
  */
@@ -248,13 +261,17 @@ export class Fields {
     this.ranges = ranges;
   }
 
-  /** With room for so many fields, and bytes of its own: all in one, as each array costs much. */
+  /** With room for so many fields, and zeroed bytes of its own. */
   static sized(count: number, length: number): Fields {
-    const buffer = new ArrayBuffer(count * (STRIDE * 4 + 1) + length);
-    const ranges = new Int32Array(buffer, 0, count * STRIDE);
-    const fields = new Fields(new Uint8Array(buffer, ranges.byteLength, count), ranges);
-    fields.bytes = new Uint8Array(buffer, ranges.byteLength + count, length);
-    return fields;
+    const size = (count * (STRIDE * 4 + 1) + length + 3) & ~3;
+    if (size > MAX_SHARED) return cut(new ArrayBuffer(size), 0, count, length);
+    if (pieceUsed + size > PIECE) {
+      piece = new ArrayBuffer(PIECE);
+      pieceUsed = 0;
+    }
+    const start = pieceUsed;
+    pieceUsed += size;
+    return cut(piece, start, count, length);
   }
 
   clear(bytes: Uint8Array): void {
@@ -379,6 +396,17 @@ export class Fields {
 }
 
 const EMPTY = new Uint8Array(0);
+
+/** An empty list in `buffer` from `start`, a multiple of 4. */
+function cut(buffer: ArrayBuffer, start: number, count: number, length: number): Fields {
+  const ids = start + count * STRIDE * 4;
+  const fields = new Fields(
+    new Uint8Array(buffer, ids, count),
+    new Int32Array(buffer, start, count * STRIDE),
+  );
+  fields.bytes = new Uint8Array(buffer, ids + count, length);
+  return fields;
+}
 
 const UTF8 = new TextDecoder();
 
