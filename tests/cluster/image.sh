@@ -14,6 +14,8 @@ mkdir -p "$work"
 export PATH=$PATH:/usr/sbin:/sbin
 export BUILDAH_ISOLATION=chroot
 export CONTAINERS_STORAGE_CONF=$work/storage.conf
+# Images without a name that are kept: those of a few builds.
+most_dangling=60
 exec 9>"$work/.lock"
 flock 9
 cat >"$CONTAINERS_STORAGE_CONF" <<CONF
@@ -127,7 +129,8 @@ case ${1:-} in
   bases
   buildah bud -q --layers --pull-never -t "$tag" -f "$file" "$@" "$context" >/dev/null
   import "$tag"
-  # Layers that no image needs any more.
-  buildah rmi --prune >/dev/null 2>&1 || true
+  # Among what no image needs are the first stages of the last builds, with which the next ones begin.
+  [ "$(buildah images --quiet --filter dangling=true | wc -l)" -lt "$most_dangling" ] ||
+    buildah rmi --prune >/dev/null 2>&1 || true
   ;;
 esac
