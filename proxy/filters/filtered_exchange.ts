@@ -134,6 +134,11 @@ export class FilteredExchange implements Exchange {
     return { head: own, body };
   }
 
+  /** Whether there is an end hook. */
+  get hasEnd(): boolean {
+    return this.#chain.end.length > 0;
+  }
+
   /** Calls the end hooks. */
   end(): void {
     for (const filter of this.#chain.end) filter.end(this);

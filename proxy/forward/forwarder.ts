@@ -24,6 +24,7 @@ import {
   type Body,
   type Exchange,
   NO_BODY,
+  type Reply,
   type RequestHead,
   type ResponseHead,
 } from "../http/message.ts";
@@ -198,29 +199,49 @@ export class Forwarder {
   }
 
   /** What a filter throws ends the request: one that decides must not be passed by its failure. */
-  async #serveFiltered(
+  #serveFiltered(
     exchange: FilteredExchange,
     route: CompiledRoute,
     isTooLarge: boolean,
   ): Promise<void> {
+    const served = this.#beginFiltered(exchange, route, isTooLarge).catch((thrown) =>
+      this.#localReply(exchange, asProxyError(thrown, "internal"))
+    );
+    return exchange.hasEnd ? served.finally(() => exchange.end()) : served;
+  }
+
+  /** Without a promise of its own where no filter has to wait: most requests do not. May reject. */
+  #beginFiltered(
+    exchange: FilteredExchange,
+    route: CompiledRoute,
+    isTooLarge: boolean,
+  ): Promise<void> {
+    if (isTooLarge) return this.#localReply(exchange, new ProxyError("body_too_large"));
+    this.#context.telemetry.filtersBegin(exchange);
     try {
-      if (isTooLarge) return await this.#localReply(exchange, new ProxyError("body_too_large"));
-      this.#context.telemetry.filtersBegin(exchange);
-      let reply = exchange.begin();
-      if (reply instanceof Promise) {
-        reply = await reply;
-        const { reason } = exchange.cancellation;
-        if (exchange.isOver || reason !== null) {
-          return await this.#localReply(exchange, reason ?? new ProxyError("client_gone"));
-        }
-      }
-      if (reply !== null) return await this.#respond(exchange, reply.head, reply.body);
-      await this.#serve(exchange, route);
+      const reply = exchange.begin();
+      return reply instanceof Promise
+        ? reply.then((late) => this.#serveBegun(exchange, route, late, true))
+        : this.#serveBegun(exchange, route, reply, false);
     } catch (thrown) {
-      await this.#localReply(exchange, asProxyError(thrown, "internal"));
-    } finally {
-      exchange.end();
+      return Promise.reject(thrown);
     }
+  }
+
+  /** @param reply of a filter; null where the request goes on. */
+  #serveBegun(
+    exchange: FilteredExchange,
+    route: CompiledRoute,
+    reply: Reply | null,
+    hasWaited: boolean,
+  ): Promise<void> {
+    const { reason } = exchange.cancellation;
+    if (hasWaited && (exchange.isOver || reason !== null)) {
+      return this.#localReply(exchange, reason ?? new ProxyError("client_gone"));
+    }
+    return reply === null
+      ? this.#serve(exchange, route)
+      : this.#respond(exchange, reply.head, reply.body);
   }
 
   /** A host that has another certificate than the one shown must be asked on a connection of its own. */

@@ -80,16 +80,28 @@ function admitAll(
   x: Exchange,
   from: number,
 ): Reply | null | Promise<Reply | null> {
-  const next = (verdict: Verdict, index: number) =>
-    verdict === null || verdict === ABSTAINED
-      ? admitAll(checks, x, index + 1)
-      : rejectWith(verdict);
   for (let i = from; i < checks.length; i++) {
     const verdict = checks[i].check(x);
-    if (verdict instanceof Promise) return verdict.then((late) => next(late, i));
-    if (verdict !== null && verdict !== ABSTAINED) return rejectWith(verdict);
+    // The closure is made elsewhere: here, it would cost each turn of the loop a context.
+    if (verdict instanceof Promise) return admitLate(verdict, checks, x, i + 1);
+    const rejection = rejectionOf(verdict);
+    if (rejection !== null) return rejection;
   }
   return null;
+}
+
+async function admitLate(
+  verdict: Promise<Verdict>,
+  checks: readonly AccessCheck[],
+  x: Exchange,
+  next: number,
+): Promise<Reply | null> {
+  return rejectionOf(await verdict) ?? await admitAll(checks, x, next);
+}
+
+/** What ends the request, if every check must admit it; null for what does not. */
+function rejectionOf(verdict: Verdict): Reply | null {
+  return verdict === null || verdict === ABSTAINED ? null : rejectWith(verdict);
 }
 
 /** @param rejected by an earlier check. */
