@@ -221,11 +221,23 @@ export class Forwarder {
     try {
       const reply = exchange.begin();
       return reply instanceof Promise
-        ? reply.then((late) => this.#serveBegun(exchange, route, late, true))
-        : this.#serveBegun(exchange, route, reply, false);
+        ? reply.then((late) => this.#serveLate(exchange, route, late))
+        : this.#serveBegun(exchange, route, reply);
     } catch (thrown) {
       return Promise.reject(thrown);
     }
+  }
+
+  /** After filters that had to wait, while the request may have ended. */
+  #serveLate(
+    exchange: FilteredExchange,
+    route: CompiledRoute,
+    reply: Reply | null,
+  ): Promise<void> {
+    const { reason } = exchange.cancellation;
+    return exchange.isOver || reason !== null
+      ? this.#localReply(exchange, reason ?? new ProxyError("client_gone"))
+      : this.#serveBegun(exchange, route, reply);
   }
 
   /** @param reply of a filter; null where the request goes on. */
@@ -233,12 +245,7 @@ export class Forwarder {
     exchange: FilteredExchange,
     route: CompiledRoute,
     reply: Reply | null,
-    hasWaited: boolean,
   ): Promise<void> {
-    const { reason } = exchange.cancellation;
-    if (hasWaited && (exchange.isOver || reason !== null)) {
-      return this.#localReply(exchange, reason ?? new ProxyError("client_gone"));
-    }
     return reply === null
       ? this.#serve(exchange, route)
       : this.#respond(exchange, reply.head, reply.body);

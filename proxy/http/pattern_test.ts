@@ -68,7 +68,7 @@ Deno.test("a process without V8's linear engine rejects every pattern", async ()
   ]);
 });
 
-Deno.test("every program that matches requests starts with the same engine of regular expressions", () => {
+Deno.test("every program that matches requests starts with the same regular expression engine", () => {
   const engineOf = (task: string) =>
     v8FlagsOf(task)?.replace("--v8-flags=", "").split(",").filter((flag) => /regexp/.test(flag));
   const engine = engineOf("proxy");
