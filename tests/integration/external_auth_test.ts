@@ -618,6 +618,65 @@ Deno.test("with a cache key a credential is asked about once, and never stands f
   assert.equal(scene.asked.length, 8);
 });
 
+Deno.test("a cached response is never another request's on the same connection", async () => {
+  const telemetry = Telemetry.unheard();
+  telemetry.metrics.change({ added: [["* Prefix /a", 8], ["* Prefix /b", 9]], removed: [] });
+  await using scene = new Scene(
+    { cache: CACHE, responseHeaders: ["x-user"] },
+    (head) => withStatus(200, `X-User: ${fieldOf(head, "cookie").join()}\r\n`),
+    {},
+    (snapshot) => {
+      const [a, ...others] = snapshot.routes;
+      const b = {
+        ...a,
+        id: "* Prefix /b",
+        match: { path: { type: "Prefix", value: "/b" } as const },
+      };
+      return { ...snapshot, routes: [a, b, ...others] };
+    },
+    undefined,
+    telemetry,
+  );
+  using client = await Peer.connect(scene.proxy.port);
+  const ask = async (path: string, host: string, cookies: string) => {
+    const before = scene.asked.length;
+    const lines = cookies === "" ? "" : `Cookie: ${cookies}\r\n`;
+    const answer = await client.ask(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\n${lines}\r\n`);
+    assert.equal(statusOf(answer), 200);
+    assert.deepEqual(fieldOf(scene.seen.at(-1)!, "x-user"), cookies === "" ? [] : [cookies]);
+    return scene.asked.length - before;
+  };
+  const requests: readonly [path: string, host: string, cookies: string, asked: number][] = [
+    ["/a/1", "a.test", "s=1", 1],
+    ["/a/2", "a.test", "s=1", 0],
+    ["/a/3", "a.test", "s=1", 0],
+    ["/a/1", "b.test", "s=1", 1],
+    ["/b/1", "a.test", "s=1", 1],
+    ["/a/1", "a.test", "s=2", 1],
+    ["/a/1", "a.test", "s=1", 0],
+    ["/a/1", "a.test", "", 1],
+    ["/a/1", "a.test", "s=1; s=2", 1],
+    ["/a/1", "a.test", "s=1", 0],
+    ["/b/1", "a.test", "s=1", 0],
+  ];
+  for (const [path, host, cookies, asked] of requests) {
+    assert.equal(await ask(path, host, cookies), asked, `${path} of ${host} with ${cookies}`);
+  }
+});
+
+Deno.test("a cached response is used no longer than its time on the same connection", async () => {
+  const cache = { ...CACHE, durations: [{ statuses: [200], time: 50 }] };
+  await using scene = new Scene({ cache }, withStatus(200));
+  using client = await Peer.connect(scene.proxy.port);
+  // Whenever its time is over, auth-url gets a request: three in all, however long that takes.
+  while (scene.asked.length < 3) {
+    assert.equal(
+      statusOf(await client.ask("GET /a/x HTTP/1.1\r\nHost: a.test\r\nCookie: s=1\r\n\r\n")),
+      200,
+    );
+  }
+});
+
 Deno.test("responses with cookies, errors, and those that say so are not kept", async () => {
   for (
     const answer of [

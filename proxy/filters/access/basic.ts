@@ -3,10 +3,9 @@
  * login of the credentials are admitted; others are asked for one with 401.
  */
 import { Buffer } from "node:buffer";
-import { timingSafeEqual } from "node:crypto";
 import { ProxyError } from "../../errors.ts";
-import { AUTHORIZATION } from "../../http/fields.ts";
-import type { Client, Exchange } from "../../http/message.ts";
+import { AUTHORIZATION, type Fields } from "../../http/fields.ts";
+import type { Client } from "../../http/message.ts";
 import { type Logins, MAX_LOGIN } from "../passwords/credential_store.ts";
 import type { AccessCheck, Verdict } from "./check.ts";
 import type { AccessServices } from "./services.ts";
@@ -14,7 +13,8 @@ import type { AccessServices } from "./services.ts";
 /** The header that a connection was admitted with last; hashing it again costs more than the request. */
 interface Admitted {
   readonly logins: Logins;
-  readonly value: Buffer;
+  /** Its value. */
+  readonly bytes: Uint8Array;
 }
 
 export function basicCheck(
@@ -40,16 +40,19 @@ export function basicCheck(
     check: (x): Verdict | Promise<Verdict> => {
       // Throws where there are none, whatever the request has.
       const logins = loginsOf(credentials);
-      const value = authorizationOf(x);
-      if (value === null) return unauthorized;
-      const bytes = Buffer.from(value, "latin1");
+      const { fields } = x.request;
+      const at = authorizationIn(fields);
+      if (at === -1) return unauthorized;
       const last = admitted.get(x.client);
-      if (last !== undefined && last.logins === logins && isSame(last.value, bytes)) return null;
-      const login = loginIn(value);
+      if (last !== undefined && last.logins === logins && isValue(last.bytes, fields, at)) {
+        return null;
+      }
+      const login = loginIn(fields.value(at));
       if (login === null) return unauthorized;
+      const bytes = fields.bytes.slice(fields.valueStart(at), fields.valueEnd(at));
       const verdict = (isRight: boolean) => {
         if (!isRight) return unauthorized;
-        admitted.set(x.client, { logins, value: bytes });
+        admitted.set(x.client, { logins, bytes });
         return null;
       };
       const isRight = logins.verify({ ...login, client: x.record.clientAddress });
@@ -58,11 +61,10 @@ export function basicCheck(
   };
 }
 
-/** Null for none, and for more than one: whichever is meant, a backend might read another. */
-function authorizationOf({ request: { fields } }: Exchange): string | null {
+/** -1 for none, and for more than one: whichever is meant, a backend might read another. */
+function authorizationIn(fields: Fields): number {
   const at = fields.find(AUTHORIZATION);
-  if (at === -1 || fields.find(AUTHORIZATION, at + 1) !== -1) return null;
-  return fields.value(at);
+  return at === -1 || fields.find(AUTHORIZATION, at + 1) !== -1 ? -1 : at;
 }
 
 /** User and password, a character for each byte; null where the header is of another kind. */
@@ -75,6 +77,15 @@ function loginIn(value: string): { user: string; password: string } | null {
   return colon === -1 ? null : { user: text.slice(0, colon), password: text.slice(colon + 1) };
 }
 
-function isSame(a: Buffer, b: Buffer): boolean {
-  return a.length === b.length && timingSafeEqual(a, b);
+/**
+ * Whether a field has this value, in a time that depends on the length alone: `timingSafeEqual`, which
+ * needs the value in a buffer of its own, costs a tenth of the request.
+ */
+function isValue(value: Uint8Array, fields: Fields, at: number): boolean {
+  const { bytes } = fields;
+  const start = fields.valueStart(at);
+  if (fields.valueEnd(at) - start !== value.length) return false;
+  let difference = 0;
+  for (let i = 0; i < value.length; i++) difference |= value[i] ^ bytes[start + i];
+  return difference === 0;
 }

@@ -58,7 +58,7 @@ export function externalCheck(spec: External, services: AccessServices): AccessC
   const { responseHeaders = [], signin, cache } = spec;
   const names = new FoldedNames([...responseHeaders, ...OWN_NAMES]);
   const replaced = responseHeaders.map(asciiBytes);
-  const answers = new WeakMap<Exchange, Answer>();
+  const answers = new Answers();
   const ask = async (x: Exchange) =>
     answerOf(await subrequest(x, subrequestOf(spec, names, x)), responseHeaders);
   const find: (x: Exchange) => Answer | Promise<Answer> =
@@ -69,10 +69,6 @@ export function externalCheck(spec: External, services: AccessServices): AccessC
       (x) => subrequest(x, subrequestOf(spec, names, x)),
       routeOf,
     );
-  const verdict = (x: Exchange, answer: Answer) => {
-    answers.set(x, answer);
-    return verdictOf(answer, signin, x);
-  };
   /** Of the headers for the upstream: an answer that is kept serves many requests. */
   const added = new WeakMap<Answer, Fields>();
   const addedBy = (answer: Answer) => {
@@ -93,20 +89,23 @@ export function externalCheck(spec: External, services: AccessServices): AccessC
         throw failed(thrown);
       }
       return found instanceof Promise
-        ? found.then((answer) => verdict(x, answer), (thrown) => {
+        ? found.then((answer) => {
+          answers.keep(x, answer);
+          return verdictOf(answer, signin, x);
+        }, (thrown) => {
           throw failed(thrown);
         })
-        : verdict(x, found);
+        : verdictOf(answers.found(x, found), signin, x);
     },
     admitted: (x) => {
       names.dropFrom(x.request.fields);
       if (x.added === null || replaced.length === 0) return;
-      const answer = answers.get(x);
-      x.added = changedFields(x.added, replaced, answer === undefined ? NONE : addedBy(answer));
+      const answer = answers.of(x);
+      x.added = changedFields(x.added, replaced, answer === null ? NONE : addedBy(answer));
     },
     requestBody: (_, body) => new BodyWithoutTrailers(body, names),
     response: (x, head) => {
-      const cookies = answers.get(x)?.cookies ?? [];
+      const cookies = answers.of(x)?.cookies ?? [];
       if (cookies.length === 0) return;
       if (spec.alwaysSetCookie !== true && !WITH_COOKIES.has(head.status)) return;
       const added = fieldsOf(cookies.map((cookie) => ["Set-Cookie", cookie] as const));
@@ -116,6 +115,31 @@ export function externalCheck(spec: External, services: AccessServices): AccessC
 }
 
 const NONE = fieldsOf([]);
+
+/**
+ * Answers by exchange. One that was at hand is used before the next exchange has its turn, and has no
+ * cookies as others may have it too: it needs no entry of a WeakMap, which costs as much as a header.
+ */
+class Answers {
+  readonly #kept = new WeakMap<Exchange, Answer>();
+  #latest: Exchange | null = null;
+  #found: Answer | null = null;
+
+  keep(x: Exchange, answer: Answer): void {
+    this.#kept.set(x, answer);
+  }
+
+  /** @param answer from the cache. */
+  found(x: Exchange, answer: Answer): Answer {
+    this.#latest = x;
+    this.#found = answer;
+    return answer;
+  }
+
+  of(x: Exchange): Answer | null {
+    return this.#latest === x ? this.#found : this.#kept.get(x) ?? null;
+  }
+}
 
 /** Why there is no verdict: never the client's fault, unless it has gone. */
 function failed(thrown: unknown): ProxyError {

@@ -8,13 +8,21 @@
 import { createHash } from "node:crypto";
 import { isCredentialVariable } from "../../../shared/path/template_variables.ts";
 import { SET_COOKIE } from "../../http/fields.ts";
-import type { Exchange } from "../../http/message.ts";
+import type { Client, Exchange } from "../../http/message.ts";
 import { type Answer, answerOf, valuesOf } from "./answer.ts";
-import type { Kept, ResponseCache } from "./response_cache.ts";
+import type { Entry, Kept, ResponseCache } from "./response_cache.ts";
 import type { Subresponse } from "./services.ts";
 import { cookies, type External, variableReader } from "./template.ts";
 
 type CacheSpec = NonNullable<External["cache"]>;
+
+/** What a connection's last request got: mostly the next one has the same key, which need not be made. */
+interface Latest {
+  readonly host: string;
+  readonly route: string | number;
+  readonly texts: readonly string[];
+  readonly entry: Entry<Answer>;
+}
 
 export function cachedSubresponse(
   spec: External,
@@ -25,13 +33,10 @@ export function cachedSubresponse(
 ): (x: Exchange) => Answer | Promise<Answer> {
   const { responseHeaders = [] } = spec;
   const content = createHash("sha256").update(JSON.stringify(spec)).digest("base64");
-  // Each part by itself, with any characters: it is only compared.
-  const parts = key.map((part) =>
-    part.kind === "text" ? { read: () => part.text, credential: null } : {
-      read: variableReader(part.name),
-      credential: isCredentialVariable(part.name) ? part.name : null,
-    }
-  );
+  const variables = key.flatMap((part) => part.kind === "text" ? [] : [variableOf(part.name)]);
+  /** Of the request that is looked at. */
+  const texts = variables.map(() => "");
+  const latest = new WeakMap<Client, Latest>();
   const get = async (x: Exchange): Promise<Kept<Answer>> => {
     const response = await ask(x);
     const value = answerOf(response, responseHeaders);
@@ -41,26 +46,44 @@ export function cachedSubresponse(
   return (x) => {
     // Who has none may have been admitted for something that the key does not have, such as an address.
     let hasCredentials = false;
-    const { request, record, client } = x;
-    // The number of a route may be another's later.
-    const route = routeOf(x) ?? record.counters;
-    const texts: unknown[] = [content, request.host, route, client.secure];
-    for (const { read, credential } of parts) {
-      const text = read(x);
-      texts.push(text);
-      if (credential === null) continue;
-      if (text !== "") hasCredentials = true;
-      if (isRepeated(credential, x)) return getAlone(x);
+    for (let i = 0; i < variables.length; i++) {
+      const { read, isCredential, cookie } = variables[i];
+      texts[i] = read(x);
+      if (isCredential && texts[i] !== "") hasCredentials = true;
+      // Of several of a name, whoever authenticates may believe another one than the key has.
+      if (cookie !== null && cookies(x, cookie).length > 1) return getAlone(x);
     }
     if (!hasCredentials) return getAlone(x);
-    const whole = JSON.stringify(texts);
-    return cache.find<Answer>(whole) ?? cache.of(whole, () => get(x));
+    const { request: { host }, record, client } = x;
+    // The number of a route may be another's later.
+    const route = routeOf(x) ?? record.counters;
+    const last = latest.get(client);
+    if (
+      last !== undefined && last.host === host && last.route === route && areSame(last.texts, texts)
+    ) {
+      const known = cache.valueOf(last.entry);
+      if (known !== null) return known;
+    }
+    // Each part by itself, with any characters: it is only compared.
+    const whole = JSON.stringify([content, host, route, client.secure, ...texts]);
+    const entry = cache.find<Answer>(whole);
+    if (entry?.value == null) return cache.of(whole, () => get(x));
+    latest.set(client, { host, route, texts: texts.slice(), entry });
+    return entry.value;
   };
 }
 
-/** Of several cookies of a name, whoever authenticates may believe another one than the key has. */
-function isRepeated(name: string, x: Exchange): boolean {
-  return name.startsWith("cookie_") && cookies(x, name.slice("cookie_".length)).length > 1;
+function variableOf(name: string) {
+  return {
+    read: variableReader(name),
+    isCredential: isCredentialVariable(name),
+    cookie: name.startsWith("cookie_") ? name.slice("cookie_".length) : null,
+  };
+}
+
+function areSame(a: readonly string[], b: readonly string[]): boolean {
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
 }
 
 /** In ms; 0 for a response that others may not have. */

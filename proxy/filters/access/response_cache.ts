@@ -17,8 +17,10 @@ const MAX_BYTES = 4 * 1024 * 1024;
 /** Of an entry beside key and value, about. */
 const ENTRY_BYTES = 256;
 
-interface Entry {
-  readonly value: unknown;
+/** A response that is kept; see `ResponseCache.valueOf`. */
+export interface Entry<T> {
+  /** Null once it is not kept any more: whoever still has the entry holds no more than this. */
+  value: T | null;
   /** On the clock, in ms. */
   readonly until: number;
   readonly bytes: number;
@@ -28,7 +30,7 @@ export class ResponseCache {
   readonly #now: () => number;
   readonly #maxBytes: number;
   /** The least recently used first. */
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, Entry<unknown>>();
   readonly #pending = new Map<string, Promise<Kept<unknown> | null>>();
   #bytes = 0;
 
@@ -48,7 +50,7 @@ export class ResponseCache {
    */
   async of<T extends NonNullable<unknown>>(key: string, get: () => Promise<Kept<T>>): Promise<T> {
     const known = this.find<T>(key);
-    if (known !== null) return known;
+    if (known?.value != null) return known.value;
     const pending = this.#pending.get(key);
     if (pending !== undefined) {
       const kept = await pending;
@@ -67,17 +69,22 @@ export class ResponseCache {
     }
   }
 
-  /** What is kept; null for nothing. */
-  find<T extends NonNullable<unknown>>(key: string): T | null {
+  /** What is kept for a key; null for nothing. */
+  find<T extends NonNullable<unknown>>(key: string): Entry<T> | null {
     const entry = this.#entries.get(key);
     if (entry === undefined) return null;
     this.#entries.delete(key);
-    if (entry.until <= this.#now()) {
-      this.#bytes -= entry.bytes;
+    if (this.valueOf(entry) === null) {
+      this.#forget(entry);
       return null;
     }
     this.#entries.set(key, entry);
-    return entry.value as T;
+    return entry as Entry<T>;
+  }
+
+  /** What an entry holds; null where others may not have it any more, or it had to go. */
+  valueOf<T>({ value, until }: Entry<T>): T | null {
+    return until <= this.#now() ? null : value;
   }
 
   #keep(key: string, { value, time, bytes }: Kept<unknown>): void {
@@ -85,7 +92,7 @@ export class ResponseCache {
     const before = this.#entries.get(key);
     if (before !== undefined) {
       this.#entries.delete(key);
-      this.#bytes -= before.bytes;
+      this.#forget(before);
     }
     if (size > this.#maxBytes) return;
     this.#entries.set(key, { value, until: this.#now() + time, bytes: size });
@@ -93,7 +100,12 @@ export class ResponseCache {
     for (const [oldest, entry] of this.#entries) {
       if (this.#bytes <= this.#maxBytes) break;
       this.#entries.delete(oldest);
-      this.#bytes -= entry.bytes;
+      this.#forget(entry);
     }
+  }
+
+  #forget(entry: Entry<unknown>): void {
+    entry.value = null;
+    this.#bytes -= entry.bytes;
   }
 }

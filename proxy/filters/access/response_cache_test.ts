@@ -49,3 +49,23 @@ Deno.test("the least recently used response goes first, and memory stays bounded
   for (let i = 0; i < 10_000; i++) await ask(`key ${i}`);
   assert.ok(cache.bytes <= 1200, String(cache.bytes));
 });
+
+Deno.test("an entry holds a response while it is kept, and nothing once it is over or had to go", async () => {
+  let now = 0;
+  const cache = new ResponseCache(() => now, 1200);
+  const keep = async (key: string) => {
+    await cache.of(key, () => Promise.resolve(kept(key)));
+    return cache.find<string>(key)!;
+  };
+  const [first, second] = [await keep("first"), await keep("second")];
+  assert.deepEqual([cache.valueOf(first), cache.valueOf(second)], ["first", "second"]);
+  for (let i = 0; i < 3; i++) await keep(`key ${i}`);
+  assert.deepEqual([cache.valueOf(first), first.value], [null, null]);
+  const last = await keep("last");
+  now = 999;
+  assert.equal(cache.valueOf(last), "last");
+  now = 1000;
+  assert.equal(cache.valueOf(last), null);
+  assert.equal(cache.find("last"), null);
+  assert.equal(last.value, null);
+});

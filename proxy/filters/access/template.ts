@@ -6,7 +6,7 @@
  */
 import type { FilterSpec } from "../../../shared/snapshot/types.ts";
 import { ProxyError } from "../../errors.ts";
-import { COOKIE, DROPPED, latin1 } from "../../http/fields.ts";
+import { asciiBytes, COOKIE, DROPPED, equalsLower } from "../../http/fields.ts";
 import { requestIdOf } from "../../http/forwarded_headers.ts";
 import type { Exchange } from "../../http/message.ts";
 
@@ -56,10 +56,8 @@ export function variableReader(name: string): (x: Exchange) => string {
       return (x) => argument(queryOf(x), rest);
     case "cookie":
       return (x) => cookie(x, rest);
-    default: {
-      const ofHeader = rest.replaceAll("_", "-");
-      return (x) => header(x, ofHeader);
-    }
+    default:
+      return headerReader(rest.replaceAll("_", "-"));
   }
 }
 
@@ -67,7 +65,7 @@ const VALUES: Readonly<Record<string, (x: Exchange) => string>> = {
   args: queryOf,
   best_http_host: (x) => x.request.authority || x.request.host,
   content_length: (x) => x.request.contentLength === -1 ? "" : String(x.request.contentLength),
-  content_type: (x) => header(x, "content-type"),
+  content_type: headerReader("content-type"),
   document_uri: (x) => x.request.path,
   escaped_request_uri: (x) => escaped(requestedTarget(x)),
   host: (x) => x.request.host,
@@ -124,18 +122,22 @@ export function cookies({ request: { fields } }: Exchange, name: string): string
   return found;
 }
 
-/** All lines of it, but for those that end here. */
-function header({ request }: Exchange, name: string): string {
-  if (name === "host") return request.authority;
-  const { fields } = request;
-  const values: string[] = [];
-  for (let i = 0; i < fields.count; i++) {
-    if (fields.ids[i] === DROPPED) continue;
-    if (fields.nameEnd(i) - fields.nameStart(i) !== name.length) continue;
-    if (fields.name(i).toLowerCase() !== name) continue;
-    values.push(latin1(fields.bytes, fields.valueStart(i), fields.valueEnd(i)));
-  }
-  return values.join(", ");
+/** All lines of a header, but for those that end here. @param name in lower case. */
+function headerReader(name: string): (x: Exchange) => string {
+  if (name === "host") return ({ request }) => request.authority;
+  const bytes = asciiBytes(name);
+  // Without a string of each name: a filter reads it for every request.
+  return ({ request: { fields } }) => {
+    let text: string | null = null;
+    for (let i = 0; i < fields.count; i++) {
+      const start = fields.nameStart(i);
+      if (fields.nameEnd(i) - start !== bytes.length || fields.ids[i] === DROPPED) continue;
+      if (!equalsLower(fields.bytes, start, bytes)) continue;
+      const value = fields.value(i);
+      text = text === null ? value : `${text}, ${value}`;
+    }
+    return text ?? "";
+  };
 }
 
 function addedHeader({ added }: Exchange, name: string): string {
