@@ -28,6 +28,9 @@ async function main(options: ControllerBenchOptions): Promise<void> {
   const facts = [
     `${ingresses} Ingresses in ${namespaces} namespaces, ${services} Services, ` +
     `${endpoints} endpoints, ${certificates} certificates`,
+    ...options.annotationSets === 0
+      ? []
+      : [`8 annotations on each Ingress, of ${options.annotationSets} sets of values`],
     `${await describeMachine()}; Kubernetes ${gitVersion}`,
     ...options.controllerArg.length === 0 ? [] : [`with ${options.controllerArg.join(" ")}`],
   ];
@@ -37,7 +40,7 @@ async function main(options: ControllerBenchOptions): Promise<void> {
   await loadController();
   await applyManifests(cluster);
   const began = performance.now();
-  const population = await populate(cluster, options);
+  const population = await populate(cluster, options, options.annotationSets);
   console.log(`created in ${((performance.now() - began) / 1000).toFixed(1)} s`);
   const result = await ControllerRun.measure(cluster, population, options, console.log);
   await checkWhole(cluster, options);

@@ -47,6 +47,15 @@ export const CONTROLLER_BENCH_OPTIONS = defineOptions({
     default: LARGE.certificates,
     help: "Secrets with a certificate each, for the hosts of the Ingresses that name them.",
   },
+  annotationSets: {
+    type: "integer",
+    min: 0,
+    max: 100_000,
+    default: 0,
+    help:
+      "Distinct sets of values of 8 ingress-nginx annotations that every Ingress gets, in the " +
+      "profile nginx. 0 for none.",
+  },
   starts: {
     type: "integer",
     min: 1,

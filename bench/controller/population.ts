@@ -6,6 +6,7 @@ import { CertificateAuthority } from "../../dev/certificate_authority.ts";
 import type { Ingress, KubeSecret, Resources } from "../../controller/kube/resources.ts";
 import type { KubeObject } from "../../tests/cluster/support/api_client.ts";
 import type { TestCluster } from "../../tests/cluster/support/cluster.ts";
+import { annotated } from "../../tests/support/large_annotations.ts";
 import { type ClusterSize, largeCluster } from "../../tests/support/large_cluster.ts";
 
 /** Requests that are under way at the same time. */
@@ -17,12 +18,22 @@ export interface Population {
   readonly authority: CertificateAuthority;
 }
 
-/** Creates everything; throws where the API server refuses any of it. */
-export async function populate(cluster: TestCluster, size: ClusterSize): Promise<Population> {
+/**
+ * Creates everything; throws where the API server refuses any of it.
+ * @param annotationSets As the option of this name.
+ */
+export async function populate(
+  cluster: TestCluster,
+  size: ClusterSize,
+  annotationSets = 0,
+): Promise<Population> {
   const { namespaces, resources: made } = await largeCluster(size);
   const authority = await CertificateAuthority.create("Benchmark");
   const secrets = await withOwnKeys(authority, made.secrets, made.ingresses);
-  const resources = { ...made, secrets };
+  const ingresses = annotationSets === 0
+    ? made.ingresses
+    : annotated(made.ingresses, annotationSets);
+  const resources = { ...made, secrets, ingresses };
   await createAll(
     cluster,
     namespaces.map((name) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } })),

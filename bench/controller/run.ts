@@ -143,9 +143,14 @@ export class ControllerRun {
     const hosts = ingresses.flatMap(({ spec }) => spec?.rules ?? []).map(({ host }) => host);
     const from = this.#watch.counts;
     const began = performance.now();
+    const { annotationSets, controllerArg } = this.#options;
     const controller = await ControllerProcess.spawn({
       kubeconfig,
-      args: ["--backend=HostPort", "--endpoint-interval=0", ...this.#options.controllerArg],
+      args: [
+        ...["--backend=HostPort", "--endpoint-interval=0"],
+        ...annotationSets === 0 ? [] : ["--nginx-class=pingress"],
+        ...controllerArg,
+      ],
     });
     try {
       const isReady = controller.ready(PATIENCE).then(() => performance.now());
