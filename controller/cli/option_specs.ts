@@ -137,6 +137,14 @@ export const WATCH_OPTIONS = defineOptions({
       "Maximum key size of RSA certificates. Larger ones are rejected; one that was published " +
       "before stays in use, with a warning.",
   },
+  gateway: {
+    type: "boolean",
+    reason: "under development: Gateways and HTTPRoutes are watched, and not served yet",
+    group: "What is served",
+    help:
+      "Reads objects of Gateway API while its CRDs are installed, and goes on without where they " +
+      "are not. The controller needs the rights to watch them: overlays/gateway.",
+  },
   configmap: {
     type: "string",
     value: "NAMESPACE/NAME",

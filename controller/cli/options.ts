@@ -76,6 +76,8 @@ export interface ControllerOptions {
   readonly objectBounds: ObjectBounds;
   /** Of ingress-nginx; null for none. */
   readonly configMap: ConfigMapName | null;
+  /** Whether objects of Gateway API are read. */
+  readonly gateway: boolean;
   readonly acceptUnsupported: readonly string[];
   readonly allowAcceptUnsupportedAnnotation: boolean;
   readonly hostOwnership: HostOwnershipMode;
@@ -164,6 +166,7 @@ export function parseControllerOptions(args: readonly string[]): ParsedControlle
         objectBytes: given.maxObjectBytes,
         namespaceBytes: given.maxNamespaceBytes,
       },
+      gateway: given.gateway,
       configMap: given.configmap === undefined ? null : parseConfigMapName(given.configmap),
       acceptUnsupported: given.acceptUnsupported.flatMap(namesOf),
       allowAcceptUnsupportedAnnotation: given.allowAcceptUnsupportedAnnotation,

@@ -22,6 +22,15 @@ import {
 /** As whom the controller owns fields. */
 export const FIELD_MANAGER = "pingress-controller";
 
+/** By this name, metrics count requests for what the API server serves. */
+const DISCOVERY: Resource = {
+  group: "",
+  version: "",
+  plural: "apis",
+  kind: "APIGroup",
+  namespaced: false,
+};
+
 /** Milliseconds without a good answer after which not one kind alone is out of order, but all. */
 const OUTAGE = 5_000;
 
@@ -120,6 +129,24 @@ export class KubeClient {
     return this.#call("get", resource, "", {
       method: "GET",
       path: pathOf(resource, namespace, name),
+      ...this.#readLimits(options),
+    });
+  }
+
+  /**
+   * What the API server says of a group, or of one of its versions: an APIGroup or an APIResourceList.
+   * Any account may read it (system:discovery). Fails with 404 where there is none.
+   * @param version Null for the group.
+   */
+  discover<T>(
+    group: string,
+    version: string | null,
+    options: CallOptions = {},
+  ): Promise<ApiResult<T>> {
+    const parts = version === null ? [group] : [group, version];
+    return this.#call("get", DISCOVERY, "", {
+      method: "GET",
+      path: `/apis/${parts.map(encodeURIComponent).join("/")}`,
       ...this.#readLimits(options),
     });
   }

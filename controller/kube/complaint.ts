@@ -29,7 +29,7 @@ function remedyFor(code: number, reason: string, kind: string, namespace: string
     case 403: {
       const where = namespace === null ? "a ClusterRole" : `a Role in namespace ${namespace}`;
       return `Allow the controller's service account the verbs list and watch on ${kind}, in ` +
-        `${where}; manifests/ has the rules`;
+        `${where}; manifests/ and overlays/ have the rules`;
     }
     case 404:
       return `Use a Kubernetes whose API serves ${kind}, or turn off what needs it`;

@@ -65,6 +65,7 @@ export class Informer<T extends KubeObject> {
   readonly #options: InformerOptions<T>;
   readonly #store: ObjectStore<T>;
   readonly #onSynced: () => void;
+  #resource: Resource;
   #reflectors: readonly Reflector<T>[];
   readonly #failures: Map<number, ApiError> = new Map();
   readonly #restarts = Object.fromEntries(RESTART_REASONS.map((reason) => [reason, 0])) as Record<
@@ -80,6 +81,7 @@ export class Informer<T extends KubeObject> {
 
   constructor(options: InformerOptions<T>) {
     this.#options = options;
+    this.#resource = options.resource;
     this.store = this.#store = new ObjectStore<T>({ countsVersions: options.countsVersions });
     const { promise, resolve } = Promise.withResolvers<void>();
     this.synced = promise;
@@ -150,6 +152,21 @@ export class Informer<T extends KubeObject> {
     }
   }
 
+  /**
+   * Goes on with another version of the API, of which the objects are the same: the store stays as it is
+   * until they have been listed in that version.
+   */
+  useVersion(version: string): void {
+    if (version === this.#resource.version) return;
+    this.#resource = { ...this.#resource, version };
+    const wasRunning = this.#isRunning;
+    for (const reflector of this.#reflectors) reflector.stop();
+    this.#reflectors = this.#newReflectors();
+    if (this.#forgetFailures()) this.#tellFailures();
+    this.#isRunning = false;
+    if (wasRunning) this.start();
+  }
+
   /** Everything has ended when it resolves; the store stays as it is. Never throws. */
   async stop(): Promise<void> {
     this.#isRunning = false;
@@ -164,9 +181,7 @@ export class Informer<T extends KubeObject> {
   async reset(): Promise<void> {
     const stopped = this.stop();
     this.#reflectors = this.#newReflectors();
-    const hadFailures = this.#failures.size > 0;
-    this.#failures.clear();
-    this.#failingSince = null;
+    const hadFailures = this.#forgetFailures();
     this.#store.clear();
     if (hadFailures) this.#tellFailures();
     await stopped;
@@ -183,7 +198,8 @@ export class Informer<T extends KubeObject> {
   }
 
   #newReflectors(): Reflector<T>[] {
-    const { client, resource, reduce, timing, random = Math.random } = this.#options;
+    const { client, reduce, timing, random = Math.random } = this.#options;
+    const resource = this.#resource;
     const { labelSelector, fieldSelector, metadataOnly } = this.#options;
     const namespaces = resource.namespaced && this.#options.namespaces !== null
       ? [...new Set(this.#options.namespaces)]
@@ -241,6 +257,14 @@ export class Informer<T extends KubeObject> {
         logged.clear();
       },
     };
+  }
+
+  /** Whether there were any, which subscribers have not been told of. */
+  #forgetFailures(): boolean {
+    const hadFailures = this.#failures.size > 0;
+    this.#failures.clear();
+    this.#failingSince = null;
+    return hadFailures;
   }
 
   #tellFailures(): void {

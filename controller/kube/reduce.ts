@@ -98,6 +98,12 @@ export const reduceSecret: Reduce = (object) => {
   return made(object, { metadata: metadataOf(object, {}), type, data });
 };
 
+/** An object of Gateway API: nearly all of it is read, and its status is compared with what is written. */
+export const reduceGatewayObject: Reduce = (object) => {
+  const { spec, status } = fieldsOf(object);
+  return made(object, { metadata: metadataOf(object, { annotations: true }), spec, status });
+};
+
 /** Which version of it there is; for a watch of metadata alone. */
 export const reduceToVersion: Reduce = (object) => {
   const { name, namespace, resourceVersion } = object.metadata;

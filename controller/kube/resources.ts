@@ -21,6 +21,12 @@ export interface Resources {
   readonly nodes?: readonly unknown[] | null;
   /** The same. */
   readonly serviceCidrs?: readonly unknown[] | null;
+  /** Of Gateway API; missing or null where its kinds are not served, or not listed yet. */
+  readonly gatewayClasses?: readonly GatewayObject[] | null;
+  readonly gateways?: readonly GatewayObject[] | null;
+  readonly httpRoutes?: readonly GatewayObject[] | null;
+  readonly referenceGrants?: readonly GatewayObject[] | null;
+  readonly backendTlsPolicies?: readonly GatewayObject[] | null;
 }
 
 export interface ObjectMeta {
@@ -126,6 +132,12 @@ export interface SlicePort {
   readonly name?: string | null;
   readonly port?: number | null;
   readonly protocol?: string | null;
+}
+
+/** https://gateway-api.sigs.k8s.io/reference/spec/ */
+export interface GatewayObject extends KubeObject {
+  readonly spec?: unknown;
+  readonly status?: unknown;
 }
 
 /** https://kubernetes.io/docs/reference/kubernetes-api/config-and-storage-resources/config-map-v1/ */

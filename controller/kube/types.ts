@@ -26,6 +26,7 @@ const resource = (group: string, version: string, plural: string, kind: string):
 });
 
 const CLUSTER_WIDE = new Set([
+  "gatewayclasses",
   "ingressclasses",
   "namespaces",
   "nodes",
@@ -75,6 +76,19 @@ export const AUTOSCALERS = resource(
   "v2",
   "horizontalpodautoscalers",
   "HorizontalPodAutoscaler",
+);
+
+/** https://gateway-api.sigs.k8s.io/reference/spec/ */
+export const GATEWAY_API = "gateway.networking.k8s.io";
+export const GATEWAY_CLASSES = resource(GATEWAY_API, "v1", "gatewayclasses", "GatewayClass");
+export const GATEWAYS = resource(GATEWAY_API, "v1", "gateways", "Gateway");
+export const HTTP_ROUTES = resource(GATEWAY_API, "v1", "httproutes", "HTTPRoute");
+export const REFERENCE_GRANTS = resource(GATEWAY_API, "v1", "referencegrants", "ReferenceGrant");
+export const BACKEND_TLS_POLICIES = resource(
+  GATEWAY_API,
+  "v1",
+  "backendtlspolicies",
+  "BackendTLSPolicy",
 );
 
 /** `networking.k8s.io/v1`, `v1`. */

@@ -27,6 +27,7 @@ import { ControllerMetrics } from "../metrics.ts";
 import { type ControllerOptions, parseControllerOptions } from "../cli/options.ts";
 import { Outputs } from "../outputs/outputs.ts";
 import { Reconciler, type Reconciliation } from "../reconcile/reconciler.ts";
+import { GatewayDiscovery } from "../watch/gateway_discovery.ts";
 import { SecretReferences } from "../watch/secret_references.ts";
 import { ProxyStream } from "../stream/from_options.ts";
 import { servesNginx } from "../translate/ingress/class.ts";
@@ -97,6 +98,8 @@ class Controller {
   readonly #metrics = new ControllerMetrics();
   readonly #client: KubeClient;
   readonly #watches: Watches;
+  /** Null where Gateway API is not read. */
+  readonly #discovery: GatewayDiscovery | null;
   readonly #leader: LeaderElector;
   readonly #stream: ProxyStream;
   readonly #outputs: Outputs;
@@ -120,8 +123,10 @@ class Controller {
       secrets: options.secrets,
       nodeAddresses: options.backend === "HostPort" && options.publishAddresses.length === 0,
       configMap: options.configMap,
+      gateway: options.gateway,
       objectBounds: options.objectBounds,
     });
+    this.#discovery = options.gateway ? new GatewayDiscovery({ client, watches, log }) : null;
     const leader = this.#leader = new LeaderElector({
       client,
       namespace: options.namespace,
@@ -203,6 +208,7 @@ class Controller {
     this.#lifecycle.enter("ready");
     watches.onListed(sayUnlisted);
     watches.start();
+    this.#discovery?.start();
   }
 
   /** Translates from now on, at each change. */
@@ -273,7 +279,7 @@ class Controller {
     const streamed = this.#stream.stop();
     const reconciled = this.#reconciler?.stop();
     // Lists and Secrets that are still waited for end with them.
-    const watched = this.#watches.stop();
+    const watched = Promise.all([this.#watches.stop(), this.#discovery?.stop()]);
     this.#client.abandonReads();
     await Promise.all([reconciled, streamed]);
     await this.#outputs.stop();

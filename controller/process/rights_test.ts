@@ -19,12 +19,12 @@ interface Installation {
 const INSTALLATIONS: readonly Installation[] = [
   {
     file: "hostport.yaml",
-    needs: { allNamespaces: true, nodeAddresses: true, configMap: null },
+    needs: { allNamespaces: true, nodeAddresses: true, configMap: null, gateway: false },
     served: null,
   },
   {
     file: "namespaced/rights.yaml",
-    needs: { allNamespaces: false, nodeAddresses: false, configMap: null },
+    needs: { allNamespaces: false, nodeAddresses: false, configMap: null, gateway: false },
     served: "default",
   },
 ];
@@ -87,7 +87,7 @@ async function documented(heading: string, namespace: string | null): Promise<Gr
   const section = text.split(/^#+ /m).find((part) => part.startsWith(`${heading}\n`)) ?? "";
   const rows = Array.from(section.matchAll(/^\| (`.*) \|$/gm), ([, row]) => row.split(" | "));
   const groups = new Map(
-    rightsFor({ allNamespaces: true, nodeAddresses: true, configMap: null })
+    rightsFor({ allNamespaces: true, nodeAddresses: true, configMap: null, gateway: false })
       .map(({ resource }) => [resource.plural, resource.group]),
   );
   return rows.flatMap(([resources, ...cells]) => {
@@ -125,12 +125,21 @@ function namesIn(cell: string): string[] {
 
 Deno.test("the Role of overlays/configmap grants what --configmap adds, and nothing else", async () => {
   const configMap = { namespace: "ingress-nginx", name: "ingress-nginx-controller" };
-  const needs = { allNamespaces: true, nodeAddresses: true };
+  const needs = { allNamespaces: true, nodeAddresses: true, gateway: false };
   const without = distinct(grantsFor(rightsFor({ ...needs, configMap: null }), null));
   const added = distinct(grantsFor(rightsFor({ ...needs, configMap }), null, configMap.namespace))
     .filter((grant) => !without.includes(grant));
   const granted = single(grantsOf(await readRules("../overlays/configmap/role.yaml"))).map(textOf);
   deepEqual(granted.sort(), added);
+});
+
+Deno.test("the ClusterRole of overlays/gateway grants what --gateway adds, and nothing else", async () => {
+  const needs = { allNamespaces: true, nodeAddresses: true, configMap: null };
+  const without = distinct(grantsFor(rightsFor({ ...needs, gateway: false }), null));
+  const added = distinct(grantsFor(rightsFor({ ...needs, gateway: true }), null))
+    .filter((grant) => !without.includes(grant));
+  const granted = single(grantsOf(await readRules("../overlays/gateway/cluster-role.yaml")));
+  deepEqual(granted.map(textOf).sort(), added);
 });
 
 Deno.test("docs/install.md lists the permissions of hostport.yaml", async () => {

@@ -17,6 +17,7 @@ import {
   keepWhole,
   type Reduce,
   reduceEndpointSlice,
+  reduceGatewayObject,
   reduceIngress,
   reduceIngressClass,
   reduceNamespace,
@@ -27,6 +28,7 @@ import {
 } from "../kube/reduce.ts";
 import type {
   EndpointSlice,
+  GatewayObject,
   Ingress,
   IngressClass,
   KubeConfigMap,
@@ -36,14 +38,19 @@ import type {
 } from "../kube/resources.ts";
 import type { ConfigMapName } from "../translate/model/global_settings.ts";
 import {
+  BACKEND_TLS_POLICIES,
   CONFIG_MAPS,
   ENDPOINT_SLICES,
+  GATEWAY_CLASSES,
+  GATEWAYS,
+  HTTP_ROUTES,
   INGRESS_CLASSES,
   INGRESSES,
   type KubeObject,
   NAMESPACES,
   NODES,
   PODS,
+  REFERENCE_GRANTS,
   type Resource,
   SECRETS,
   SERVICE_CIDRS,
@@ -79,6 +86,8 @@ export interface Needs {
   readonly nodeAddresses: boolean;
   /** The ConfigMap of ingress-nginx; null for none. */
   readonly configMap: ConfigMapName | null;
+  /** Whether objects of Gateway API are read. */
+  readonly gateway: boolean;
 }
 
 /** Rights that a kind takes, as RBAC counts them. */
@@ -103,6 +112,11 @@ export interface Kind<T extends KubeObject> extends ReadKind {
   readonly isVersioned?: boolean;
   /** Whether older API servers lack the kind, which then is nothing to warn of. */
   readonly isOptional?: boolean;
+  /**
+   * Versions of an API that comes and goes with its CRDs, the best first. Such a kind is watched while the
+   * API server serves one of them (`gateway_discovery.ts`).
+   */
+  readonly versions?: readonly string[];
   /** Whether what is translated stands in the status: elsewhere a status alone is no change. */
   readonly isStatusTranslated?: boolean;
 }
@@ -139,6 +153,24 @@ function workload<const F extends readonly Feed[]>(kind: WorkloadKind, feeds: F)
     isWatched: always,
     labelSelector: OWNED,
     reduce: keeping<KubeObject>(keepWhole(resource)),
+  } as const;
+}
+
+/** A kind of Gateway API. Nothing waits for it: without Gateways, Ingresses are served as ever. */
+function gatewayKind<const S extends Scope>(
+  resource: Resource,
+  scope: S,
+  versions: readonly string[],
+) {
+  return {
+    resource,
+    scope,
+    verbs: FOLLOW,
+    feeds: ["translation", "events"],
+    awaited: "always",
+    isWatched: ({ gateway }: Needs) => gateway,
+    reduce: keeping<Watched<GatewayObject>>(reduceGatewayObject),
+    versions,
   } as const;
 }
 
@@ -263,6 +295,11 @@ const TABLE = {
     reduce: keeping<KubeObject>(reduceServiceCidr),
     isOptional: true,
   },
+  gatewayClasses: gatewayKind(GATEWAY_CLASSES, "cluster", ["v1"]),
+  gateways: gatewayKind(GATEWAYS, "served", ["v1"]),
+  httpRoutes: gatewayKind(HTTP_ROUTES, "served", ["v1"]),
+  referenceGrants: gatewayKind(REFERENCE_GRANTS, "served", ["v1", "v1beta1"]),
+  backendTlsPolicies: gatewayKind(BACKEND_TLS_POLICIES, "served", ["v1", "v1alpha3"]),
   proxyDaemonSet: workload("DaemonSet", ["workload", "events"]),
   proxyDeployment: workload("Deployment", ["workload", "events"]),
   proxyHorizontalPodAutoscaler: workload("HorizontalPodAutoscaler", ["workload", "events"]),
@@ -300,6 +337,11 @@ export const NAMED_SECRETS: ReadKind = {
 };
 
 export const KIND_NAMES: readonly KindName[] = Object.keys(KINDS).filter(isKindName);
+
+/** Kinds that are watched while the API server serves them. */
+export const DISCOVERED_KINDS: readonly KindName[] = KIND_NAMES.filter((name) =>
+  KINDS[name].versions !== undefined
+);
 
 function isKindName(name: string): name is KindName {
   return Object.hasOwn(KINDS, name);

@@ -18,6 +18,7 @@ import type { Resources } from "../kube/resources.ts";
 import type { ConfigMapName } from "../translate/model/global_settings.ts";
 import type { KubeObject } from "../kube/types.ts";
 import {
+  DISCOVERED_KINDS,
   type Feed,
   type Kind,
   KIND_NAMES,
@@ -42,6 +43,8 @@ export interface WatchesOptions {
   readonly nodeAddresses: boolean;
   /** The ConfigMap of ingress-nginx; null for none. */
   readonly configMap: ConfigMapName | null;
+  /** Whether objects of Gateway API are read, once their kinds are served. */
+  readonly gateway: boolean;
   /** What is kept of one tenant. */
   readonly objectBounds: ObjectBounds;
   /** For tests. */
@@ -62,15 +65,18 @@ export class Watches {
   readonly #wanted: readonly KindName[];
   /** Rows without which nothing is translated for the first time. */
   readonly #awaited: Set<KindName>;
+  /** Those that are watched from the start on, whatever the API server serves. */
+  readonly #begun: ReadonlySet<KindName>;
   /** Lists that are to be made for the sake of objects that may fit again. */
   readonly #relists = new Map<object, ReturnType<typeof setTimeout>>();
 
   constructor(options: WatchesOptions) {
-    const { client, log, watchNamespaces: namespaces, nodeAddresses, configMap } = options;
+    const { client, log, watchNamespaces: namespaces, nodeAddresses, configMap, gateway } = options;
     this.#options = options;
-    const needs = { allNamespaces: namespaces === null, nodeAddresses, configMap };
+    const needs = { allNamespaces: namespaces === null, nodeAddresses, configMap, gateway };
     this.#wanted = KIND_NAMES.filter((name) => KINDS[name].isWatched(needs));
-    this.#awaited = new Set(this.#wanted);
+    this.#begun = new Set(this.#wanted).difference(new Set(DISCOVERED_KINDS));
+    this.#awaited = new Set(this.#begun);
     this.secrets = new NamedSecrets({ client, log, namespaces, mode: options.secrets });
   }
 
@@ -167,6 +173,11 @@ export class Watches {
       namespaces: known("namespaces"),
       nodes: known("nodes"),
       serviceCidrs: known("serviceCidrs"),
+      gatewayClasses: known("gatewayClasses"),
+      gateways: known("gateways"),
+      httpRoutes: known("httpRoutes"),
+      referenceGrants: known("referenceGrants"),
+      backendTlsPolicies: known("backendTlsPolicies"),
     };
     return resources;
   }
@@ -235,7 +246,7 @@ export class Watches {
   /** By resource, for metrics. */
   stats(): { readonly resource: string; readonly stats: InformerStats }[] {
     return [
-      ...KIND_NAMES.filter((name) => this.#wanted.includes(name) || this.informer(name).isRunning)
+      ...KIND_NAMES.filter((name) => this.#begun.has(name) || this.informer(name).isRunning)
         .map((name) => ({
           resource: KINDS[name].resource.plural,
           stats: this.informer(name).stats,
@@ -244,17 +255,23 @@ export class Watches {
     ];
   }
 
-  /** Begins with all that this installation watches; to be called once. */
+  /**
+   * Begins with all that this installation watches, but for kinds that have to be discovered; to be
+   * called once.
+   */
   start(): void {
-    for (const name of this.#wanted) this.informer(name).start();
+    for (const name of this.#begun) this.informer(name).start();
     this.secrets.start();
   }
 
   /**
    * Begins with a kind that is not watched: its objects are there when all of them are listed. What
    * goes on does not wait for that.
+   * @param version Of its API; one that is watched in another version goes on with this one, and its
+   * objects stay until they have been listed anew.
    */
-  startKind(name: KindName): void {
+  startKind(name: KindName, version = KINDS[name].resource.version): void {
+    this.informer(name).useVersion(version);
     this.informer(name).start();
   }
 

@@ -33,6 +33,7 @@ class WatchesScene implements AsyncDisposable {
       secrets: "named",
       nodeAddresses: true,
       configMap: null,
+      gateway: false,
       objectBounds: DEFAULT_OBJECT_BOUNDS,
       timing: FAST,
     });

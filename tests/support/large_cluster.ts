@@ -73,7 +73,7 @@ export async function largeCluster(size: ClusterSize): Promise<LargeCluster> {
 
 /** The same objects in new lists, but for one that is replaced. */
 export function withObject<
-  K extends Exclude<keyof Resources, "configMaps" | "namespaces" | "nodes" | "serviceCidrs">,
+  K extends "ingresses" | "ingressClasses" | "services" | "endpointSlices" | "secrets",
 >(
   resources: Resources,
   kind: K,

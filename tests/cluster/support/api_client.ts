@@ -232,8 +232,10 @@ export class ApiClient {
       throw error;
     });
     const found = resources.find((resource) => resource.kind === kind);
-    if (found === undefined) throw new Error(`The API server knows no ${kind} in ${apiVersion}`);
-    return found;
+    if (found !== undefined) return found;
+    // Kinds of CRDs come later.
+    this.#discovered.delete(apiVersion);
+    throw new Error(`The API server knows no ${kind} in ${apiVersion}`);
   }
 
   async #discover(apiVersion: string): Promise<readonly Resource[]> {

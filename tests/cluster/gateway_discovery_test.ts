@@ -1,0 +1,283 @@
+/** Kinds of Gateway API that come and go with their CRDs while the controller runs. */
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { DEFAULT_OBJECT_BOUNDS } from "../../controller/kube/object_bounds.ts";
+import { GATEWAY_API } from "../../controller/kube/types.ts";
+import { GatewayDiscovery } from "../../controller/watch/gateway_discovery.ts";
+import { Watches } from "../../controller/watch/watches.ts";
+import { type ApiGateway, startGateway } from "./support/api_gateway.ts";
+import { ApiRefusal, type KubeObject } from "./support/api_client.ts";
+import type { TestCluster } from "./support/cluster.ts";
+import { clusterTest } from "./support/cluster_case.ts";
+import { eventually } from "./support/condition.ts";
+import { type Crd, gatewayCrd } from "./support/gateway_crds.ts";
+import { failure } from "./support/gateway_answers.ts";
+import { manifest } from "./support/kubectl.ts";
+import { NAMESPACE } from "./support/predecessor.ts";
+import { HOST_PORT_ARGS, RbacScene } from "./support/rbac_scene.ts";
+import { clientOf, FAST, type LogEntry, recordingLog } from "./support/informer_scene.ts";
+
+/** Milliseconds; in earnest, ten seconds. */
+const INTERVAL = 300;
+
+/** Milliseconds, for a list that was denied: it is tried again ever more rarely. */
+const PATIENCE = 120_000;
+
+const V1 = `${GATEWAY_API}/v1`;
+const DISCOVERY = { path: /^\/apis\/gateway\.networking\.k8s\.io$/ };
+
+/** Watches of a whole cluster with Gateway API, started. */
+class Scene implements AsyncDisposable {
+  readonly cluster: TestCluster;
+  readonly gateway: ApiGateway;
+  readonly watches: Watches;
+  readonly api: GatewayDiscovery;
+  readonly logged: LogEntry[];
+  readonly #client: ReturnType<typeof clientOf>;
+
+  private constructor(cluster: TestCluster, gateway: ApiGateway, kubeconfig: string) {
+    const { log, entries } = recordingLog();
+    this.cluster = cluster;
+    this.gateway = gateway;
+    this.logged = entries;
+    const client = this.#client = clientOf(kubeconfig);
+    this.watches = new Watches({
+      client,
+      log,
+      watchNamespaces: null,
+      namespace: "default",
+      secrets: "named",
+      nodeAddresses: true,
+      configMap: null,
+      gateway: true,
+      objectBounds: DEFAULT_OBJECT_BOUNDS,
+      timing: FAST,
+    });
+    this.api = new GatewayDiscovery({ client, watches: this.watches, log, interval: INTERVAL });
+  }
+
+  static async create(cluster: TestCluster): Promise<Scene> {
+    const gateway = await startGateway(cluster);
+    const scene = new Scene(cluster, gateway, await gateway.kubeconfigFor(cluster.adminToken));
+    scene.watches.start();
+    scene.api.start();
+    await eventually("all other kinds", () => scene.watches.areKnown);
+    return scene;
+  }
+
+  /** Creates a CRD, or replaces it, and waits until the API server serves its kind. */
+  async install(crd: Crd): Promise<void> {
+    await this.cluster.apply(crd);
+    const { plural } = crd.spec.names;
+    for (const { name, served } of crd.spec.versions) {
+      if (!served) continue;
+      await eventually(`${plural} in ${name}`, async () => {
+        const path = `/apis/${GATEWAY_API}/${name}/${plural}`;
+        return (await this.cluster.request("GET", path)).status === 200;
+      });
+    }
+  }
+
+  async remove({ metadata: { name } }: Crd): Promise<void> {
+    await this.cluster.delete("apiextensions.k8s.io/v1", "CustomResourceDefinition", name);
+  }
+
+  /** Creates an object; the API server may need a moment for a kind that is new. */
+  async create(object: Partial<KubeObject>): Promise<void> {
+    await eventually(`an object of ${object.kind}`, async () => {
+      try {
+        await this.cluster.apply(object);
+        return true;
+      } catch (error) {
+        if (error instanceof ApiRefusal && error.message.includes("denied")) throw error;
+        return false;
+      }
+    });
+  }
+
+  get watched(): Record<string, string> {
+    return Object.fromEntries(this.api.watched);
+  }
+
+  /** Requests for what Gateway API has. */
+  get discoveries(): number {
+    return this.gateway.recorded(DISCOVERY).length;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.api.stop();
+    await this.watches.stop();
+    this.#client.close();
+    await this.gateway.close();
+  }
+}
+
+const CLASSES = gatewayCrd("GatewayClass", ["v1"]);
+const GATEWAYS = gatewayCrd("Gateway", ["v1"]);
+const ROUTES = gatewayCrd("HTTPRoute", ["v1"]);
+
+function routeNamed(name: string): Partial<KubeObject> {
+  return { apiVersion: V1, kind: "HTTPRoute", metadata: { name, namespace: "default" } };
+}
+
+function names(objects: readonly { readonly metadata?: { readonly name?: string } }[] | null = []) {
+  return objects?.map(({ metadata }) => metadata?.name).sort() ?? null;
+}
+
+clusterTest(
+  "without the CRDs nothing waits for Gateway API, and nobody asks for its objects",
+  async (cluster) => {
+    await using scene = await Scene.create(cluster);
+    await eventually("two discoveries", () => scene.discoveries >= 2);
+    deepEqual(scene.watched, {});
+    deepEqual(scene.watches.unlisted, []);
+    equal(scene.watches.resources().gateways, null);
+    deepEqual(scene.gateway.recorded({ resource: "gateways" }), []);
+    deepEqual(scene.logged.filter(({ level }) => level !== "debug"), []);
+  },
+);
+
+clusterTest(
+  "kinds are watched when their CRDs come, each by itself, and no longer when they have gone",
+  async (cluster) => {
+    await using scene = await Scene.create(cluster);
+    const { watches } = scene;
+    let changes = 0;
+    watches.onChange(() => changes++);
+    await scene.install(CLASSES);
+    await scene.install(GATEWAYS);
+    await eventually("classes and Gateways", () => watches.resources().gateways != null);
+    await eventually("classes", () => watches.resources().gatewayClasses != null);
+    deepEqual(scene.watched, { gatewayClasses: "v1", gateways: "v1" });
+    equal(watches.resources().httpRoutes, null);
+    await scene.install(ROUTES);
+    await scene.create(routeNamed("web"));
+    await eventually("the route", () => names(watches.resources().httpRoutes)?.join() === "web");
+    deepEqual(watches.unlisted, []);
+    ok(changes > 0);
+    await scene.remove(ROUTES);
+    await eventually("the end of routes", () => watches.resources().httpRoutes === null);
+    deepEqual(scene.watched, { gatewayClasses: "v1", gateways: "v1" });
+    await scene.install(ROUTES);
+    await scene.create(routeNamed("again"));
+    await eventually(
+      "the new route",
+      () => names(watches.resources().httpRoutes)?.join() === "again",
+    );
+    for (const crd of [CLASSES, GATEWAYS, ROUTES]) await scene.remove(crd);
+    await eventually("the end of all", () => scene.api.watched.size === 0);
+    equal(watches.resources().gateways, null);
+    deepEqual(watches.unlisted, []);
+  },
+);
+
+clusterTest("objects stay while the API server does not say what it serves", async (cluster) => {
+  await using scene = await Scene.create(cluster);
+  const { watches } = scene;
+  await scene.install(ROUTES);
+  await scene.create(routeNamed("web"));
+  await eventually("the route", () => names(watches.resources().httpRoutes)?.join() === "web");
+  for (
+    const [answer, message] of [
+      [failure(503), "Cannot discover the kinds of Gateway API"],
+      [failure(403, "Forbidden"), "Cannot discover the kinds of Gateway API"],
+    ] as const
+  ) {
+    scene.logged.length = 0;
+    const broken = scene.gateway.inject(DISCOVERY, answer);
+    await eventually("three answers", () => broken.hits >= 3);
+    deepEqual(scene.watched, { httpRoutes: "v1" });
+    deepEqual(names(watches.resources().httpRoutes), ["web"]);
+    // Once, however often it is tried.
+    equal(scene.logged.filter((entry) => entry.message === message).length, 1);
+    broken.remove();
+    await eventually(
+      "discovery again",
+      () => scene.logged.some(({ message }) => message === "Discovered Gateway API again"),
+    );
+  }
+  // A single answer without the kind, as while a CRD is replaced.
+  const missing = scene.gateway.inject(DISCOVERY, failure(404, "NotFound"), 1);
+  const before = scene.discoveries;
+  await eventually("two more answers", () => missing.hits === 1 && scene.discoveries > before + 2);
+  deepEqual(scene.watched, { httpRoutes: "v1" });
+  deepEqual(names(watches.resources().httpRoutes), ["web"]);
+  await scene.remove(ROUTES);
+});
+
+clusterTest(
+  "a grant of an older bundle is watched, and stays while its API changes the version",
+  async (cluster) => {
+    await using scene = await Scene.create(cluster);
+    const { watches } = scene;
+    await scene.install(gatewayCrd("ReferenceGrant", ["v1beta1"]));
+    await scene.create({
+      apiVersion: `${GATEWAY_API}/v1beta1`,
+      kind: "ReferenceGrant",
+      metadata: { name: "grant", namespace: "default" },
+    });
+    const grants = () => names(watches.resources().referenceGrants);
+    await eventually("the grant", () => grants()?.join() === "grant");
+    deepEqual(scene.watched, { referenceGrants: "v1beta1" });
+    // A newer version beside it changes nothing.
+    await scene.install(gatewayCrd("ReferenceGrant", ["v1beta1", "v1"]));
+    const before = scene.discoveries;
+    await eventually("two more discoveries", () => scene.discoveries > before + 2);
+    deepEqual(scene.watched, { referenceGrants: "v1beta1" });
+    const seen = new Set<string>();
+    watches.onChange(() => seen.add(String(grants())));
+    await scene.install(gatewayCrd("ReferenceGrant", ["v1beta1", "v1"], ["v1"]));
+    await eventually("the newer version", () => scene.watched.referenceGrants === "v1");
+    await scene.create({
+      apiVersion: V1,
+      kind: "ReferenceGrant",
+      metadata: { name: "newer", namespace: "default" },
+    });
+    await eventually("a new grant", () => grants()?.join() === "grant,newer");
+    // At no moment without the first.
+    for (const each of seen) ok(each.startsWith("grant"), each);
+    await scene.remove(gatewayCrd("ReferenceGrant", ["v1"]));
+  },
+);
+
+clusterTest("kinds of versions that we do not know are not watched", async (cluster) => {
+  await using scene = await Scene.create(cluster);
+  const crd = gatewayCrd("BackendTLSPolicy", ["v1alpha2"]);
+  await scene.install(crd);
+  const before = scene.discoveries;
+  await eventually("two more discoveries", () => scene.discoveries > before + 2);
+  deepEqual(scene.watched, {});
+  await scene.remove(crd);
+});
+
+Deno.test("objects of Gateway API are watched with the ClusterRole of overlays/gateway alone", async (t) => {
+  const scene = await RbacScene.create("Gateway API");
+  if (scene === null) return;
+  await using _ = scene;
+  const { cluster, way } = scene;
+  await cluster.apply(GATEWAYS);
+  {
+    await using _controller = await way.start(...HOST_PORT_ARGS, "--gateway");
+    await t.step("without it, all else is served", async () => {
+      await eventually("a refusal", () => way.refused().length > 0, PATIENCE);
+      deepEqual([...new Set(way.refused())], ["list gateways /"]);
+      await eventually(
+        "what is published",
+        async () =>
+          (await cluster.list("v1", "ConfigMap", { namespace: NAMESPACE }))
+            .some(({ metadata: { name } }) => name.startsWith("pingress-config")),
+        PATIENCE,
+      );
+    });
+    await t.step("with it, they are watched", async () => {
+      const role = await manifest<KubeObject>("../overlays/gateway/cluster-role.yaml");
+      await cluster.apply(role, { fieldManager: "installation" });
+      await eventually(
+        "watch",
+        () =>
+          way.gateway.recorded({ verb: ["watch"], resource: "gateways" })
+            .some(({ isOpen }) => isOpen),
+        PATIENCE,
+      );
+    });
+  }
+});
