@@ -159,6 +159,11 @@ const CONTROLLER: Readonly<Record<string, readonly string[]>> = {
     "controller/translate/certificates",
     "controller/translate/model",
   ],
+  "controller/translate/gateway": [
+    "controller/base",
+    "controller/kube",
+    "controller/translate/certificates",
+  ],
   "controller/translate/hosts": [
     "controller/base",
     "controller/translate/annotations",

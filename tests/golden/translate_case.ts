@@ -8,7 +8,7 @@
  * for none; the output then has those to record). `!file NAME …` stands for the text of
  * files in `certificates/`, one after the other, and `!base64 NAME …` for the same in base64.
  */
-import { type Document, isMap, isScalar, isSeq, parseAllDocuments, visit } from "yaml";
+import { type Document, isMap, isScalar, isSeq, visit } from "yaml";
 import { X509Certificate } from "node:crypto";
 import { type Resources } from "../../controller/kube/resources.ts";
 import type { HostClaims, RecordedClaim } from "../../controller/translate/hosts/host_claims.ts";
@@ -18,9 +18,9 @@ import {
   type Translation,
 } from "../../controller/translate/translator.ts";
 import { Document as NewDocument } from "yaml";
+import { parseObjects } from "./manifest_text.ts";
 
 const FOLDER = new URL("./translate/", import.meta.url);
-const CERTIFICATES = new URL("./certificates/", import.meta.url);
 
 const DEFAULT_OPTIONS: TranslateOptions = {
   ingressClasses: ["pingress"],
@@ -65,12 +65,7 @@ export function outputFile(name: string): URL {
 
 export function readCase(name: string): TranslateCase {
   const text = Deno.readTextFileSync(new URL(`${name}.in.yaml`, FOLDER));
-  const documents = parseAllDocuments(text, { customTags: [fileTag, base64Tag] });
-  if (!Array.isArray(documents)) throw new Error(`${name}.in.yaml is empty`);
-  for (const { errors, warnings } of documents) {
-    for (const error of [...errors, ...warnings]) throw error;
-  }
-  const values: unknown[] = documents.map((document) => document.toJS());
+  const values = parseObjects(text, name);
   const settings = isSettings(values[0]) ? values.shift() as Settings : {};
   return {
     objects: values,
@@ -129,22 +124,6 @@ interface Settings {
 
 function claimsOf(claims: Settings["claims"]): HostClaims | null {
   return claims === undefined || claims === null ? null : new Map(Object.entries(claims));
-}
-
-const fileTag = {
-  tag: "!file",
-  resolve: (names: string) => readCertificates(names),
-};
-
-const base64Tag = {
-  tag: "!base64",
-  resolve: (names: string) => btoa(readCertificates(names)),
-};
-
-function readCertificates(names: string): string {
-  return names.split(" ")
-    .map((name) => Deno.readTextFileSync(new URL(name, CERTIFICATES)))
-    .join("");
 }
 
 function isSettings(value: unknown): boolean {

@@ -1,6 +1,6 @@
 /**
- * Writes the golden files of lint and of `translate` anew: a `NAME.out.yaml` for each `translate/NAME.in.yaml`,
- * and none besides. Read the difference before you commit it: it is the change of behaviour.
+ * Writes the golden files of lint, of `translate` and of Gateway API anew: a `NAME.out.yaml` for each
+ * `NAME.in.yaml` of `translate/` and `gateway/`, and none besides. Read the difference before you commit it: it is the change of behaviour.
  */
 import {
   caseNames,
@@ -10,30 +10,47 @@ import {
   readCase,
   runCase,
 } from "./translate_case.ts";
+import {
+  formatGatewayCase,
+  gatewayCaseNames,
+  gatewayOutputFile,
+  gatewayOutputNames,
+  readGatewayCase,
+  runGatewayCase,
+} from "./gateway_case.ts";
 import { lintOutputs } from "./lint_case.ts";
 
-const names = caseNames();
+const cases = [
+  ...caseNames().map((name) => {
+    const input = readCase(name);
+    return [outputFile(name), formatTranslation(runCase(input), input.showsClaims)] as const;
+  }),
+  ...gatewayCaseNames().map((name) =>
+    [gatewayOutputFile(name), formatGatewayCase(runGatewayCase(readGatewayCase(name)))] as const
+  ),
+];
 let changed = 0;
-for (const name of names) {
-  const input = readCase(name);
-  const text = formatTranslation(runCase(input), input.showsClaims);
-  if (textOf(outputFile(name)) === text) continue;
-  Deno.writeTextFileSync(outputFile(name), text);
-  console.log(`written: ${name}.out.yaml`);
-  changed++;
-}
-for (const name of outputNames().filter((name) => !names.includes(name))) {
-  Deno.removeSync(outputFile(name));
-  console.log(`removed: ${name}.out.yaml`);
-  changed++;
-}
-for (const [file, text] of lintOutputs()) {
+for (const [file, text] of [...cases, ...lintOutputs()]) {
   if (textOf(file) === text) continue;
   Deno.writeTextFileSync(file, text);
-  console.log(`written: ${file.pathname.split("/").at(-1)}`);
+  console.log(`written: ${fileName(file)}`);
   changed++;
 }
-console.log(`${names.length} cases, ${changed} files changed`);
+const files = new Set(cases.map(([{ href }]) => href));
+const outputs = [
+  ...outputNames().map(outputFile),
+  ...gatewayOutputNames().map(gatewayOutputFile),
+];
+for (const file of outputs.filter(({ href }) => !files.has(href))) {
+  Deno.removeSync(file);
+  console.log(`removed: ${fileName(file)}`);
+  changed++;
+}
+console.log(`${cases.length} cases, ${changed} files changed`);
+
+function fileName({ pathname }: URL): string | undefined {
+  return pathname.split("/").at(-1);
+}
 
 function textOf(file: URL): string | null {
   try {

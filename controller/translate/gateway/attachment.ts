@@ -1,0 +1,109 @@
+/**
+ * Attachment of routes. In: a parent that a route names, and the Gateway that it is. Out: the listeners that
+ * the route attaches to, each with the hosts that both have; or why there is none.
+ *
+ * https://gateway-api.sigs.k8s.io/concepts/api-overview/#attaching-routes-to-gateways
+ */
+import { type Condition, fails } from "./condition.ts";
+import type { GatewayModel } from "./gateway.ts";
+import { type Hostname, intersection } from "./hostname.ts";
+import type { ListenerModel, RouteKind } from "./listener.ts";
+import type { ParentRef } from "./parent_ref.ts";
+
+export interface AttachedListener {
+  readonly listener: ListenerModel;
+  /** The hosts of the route on the listener. */
+  readonly hostnames: readonly Hostname[];
+}
+
+export type Attachment =
+  | { readonly ok: true; readonly listeners: readonly AttachedListener[] }
+  | { readonly ok: false; readonly condition: Condition };
+
+/** What is looked at of a route. */
+export interface AttachingRoute {
+  readonly kind: RouteKind;
+  readonly namespace: string;
+  /** Empty for any host. */
+  readonly hostnames: readonly string[];
+  /** It names hosts, and none of them is one. */
+  readonly hasNoHost: boolean;
+}
+
+/** Of namespaces, by name; null where they cannot be read: then no selector selects any. */
+export type NamespaceLabels = ReadonlyMap<string, Readonly<Record<string, string>>> | null;
+
+export function attach(
+  parent: ParentRef,
+  gateway: GatewayModel,
+  route: AttachingRoute,
+  namespaces: NamespaceLabels,
+): Attachment {
+  const { label } = gateway.identity;
+  const named = gateway.listeners.filter(({ name, port }) =>
+    (parent.sectionName === null || parent.sectionName === name) &&
+    (parent.port === null || parent.port === port)
+  );
+  if (named.length === 0) {
+    return notAccepted(
+      "NoMatchingParent",
+      `${label} has no listener ${showSection(parent)}. Write the name and port of one.`,
+    );
+  }
+  const open = named.filter((listener) => allows(listener, gateway, route, namespaces));
+  if (open.length === 0) {
+    return notAccepted(
+      "NotAllowedByListeners",
+      `${label} has no listener that allows routes of kind ${route.kind.kind} in namespace ` +
+        `${route.namespace}. Change allowedRoutes of the listener.`,
+    );
+  }
+  const listeners = open.map((listener) => ({ listener, hostnames: hostsOf(listener, route) }))
+    .filter(({ hostnames }) => hostnames.length > 0);
+  return listeners.length > 0 ? { ok: true, listeners } : notAccepted(
+    "NoMatchingListenerHostname",
+    `no hostname of the route is one of a listener of ${label}. Change hostnames of the route, or ` +
+      "hostname of the listener.",
+  );
+}
+
+function notAccepted(reason: string, message: string): Attachment {
+  return { ok: false, condition: fails("Accepted", reason, message) };
+}
+
+function showSection({ sectionName, port }: ParentRef): string {
+  const parts = [sectionName ?? [], port === null ? [] : `on port ${port}`].flat();
+  return parts.join(" ");
+}
+
+function allows(
+  { supportedKinds, allowed }: ListenerModel,
+  gateway: GatewayModel,
+  { kind, namespace }: AttachingRoute,
+  namespaces: NamespaceLabels,
+): boolean {
+  const isKind = supportedKinds.some((one) => one.kind === kind.kind && one.group === kind.group);
+  if (!isKind) return false;
+  switch (allowed.from) {
+    case "All":
+      return true;
+    case "None":
+      return false;
+    case "Same":
+      return namespace === gateway.identity.ref.namespace;
+    case "Selector": {
+      const labels = namespaces?.get(namespace);
+      return labels !== undefined && allowed.selector(labels);
+    }
+  }
+}
+
+function hostsOf(
+  { hostname }: ListenerModel,
+  { hostnames, hasNoHost }: AttachingRoute,
+): readonly Hostname[] {
+  if (hasNoHost) return [];
+  if (hostnames.length === 0) return [hostname];
+  const shared = hostnames.flatMap((each) => intersection(hostname, each) ?? []);
+  return [...new Set(shared)];
+}

@@ -1,0 +1,20 @@
+/** Conditions in the status of objects of Gateway API. In: nothing. Out: their type, and how to write one. */
+
+/** Without `observedGeneration` and `lastTransitionTime`, which whoever writes the status adds. */
+export interface Condition {
+  readonly type: string;
+  readonly status: "True" | "False" | "Unknown";
+  /** In CamelCase, of those that the API lists. */
+  readonly reason: string;
+  /** For people; may be empty. */
+  readonly message: string;
+}
+
+export function holds(type: string, reason: string = type, message = ""): Condition {
+  return { type, status: "True", reason, message };
+}
+
+/** @param message What is wrong, and the remedy. */
+export function fails(type: string, reason: string, message: string): Condition {
+  return { type, status: "False", reason, message };
+}

@@ -1,0 +1,110 @@
+/**
+ * Gateways. In: an object of unknown shape whose class is ours. Out: its listeners, and what is wrong with it
+ * by itself: conflicts of listeners, and fields that are not supported.
+ *
+ * https://gateway-api.sigs.k8s.io/reference/spec/#gateway
+ */
+import { asList, fieldOf, isAbsent, quote } from "../../base/json.ts";
+import { type Identity, readIdentity } from "../../base/identity.ts";
+import { GATEWAYS } from "../../kube/types.ts";
+import { type Condition, fails } from "./condition.ts";
+import { generationOf } from "./generation.ts";
+import { type ListenerModel, readListener } from "./listener.ts";
+
+export interface GatewayModel {
+  readonly identity: Identity;
+  readonly generation: number;
+  readonly className: string;
+  readonly listeners: readonly ListenerModel[];
+  /** By name of the listener, why it is in conflict with another one. */
+  readonly conflicts: ReadonlyMap<string, Conflict>;
+  /** Why the Gateway is not accepted, whatever its listeners; null where it is. */
+  readonly refusal: Condition | null;
+  /** Why none of its HTTPS listeners is served; null where they are. */
+  readonly httpsRefusal: Condition | null;
+}
+
+export interface Conflict {
+  readonly reason: "ProtocolConflict" | "HostnameConflict";
+  readonly message: string;
+}
+
+/** Null for an object without a name or a class. */
+export function readGateway(object: unknown): GatewayModel | null {
+  const identity = readIdentity(GATEWAYS.kind, object);
+  const spec = fieldOf(object, "spec");
+  const className = fieldOf(spec, "gatewayClassName");
+  if (identity === null || typeof className !== "string") return null;
+  const { namespace } = identity.ref;
+  const listeners = (asList(fieldOf(spec, "listeners")) ?? []).flatMap((listener, i) =>
+    readListener(listener, `spec.listeners[${i}]`, namespace) ?? []
+  );
+  return {
+    ...{ identity, className, listeners },
+    generation: generationOf(object),
+    conflicts: conflictsOf(listeners),
+    refusal: refusalOf(spec),
+    httpsRefusal: isAbsent(fieldOf(fieldOf(spec, "tls"), "frontend")) ? null : fails(
+      "Accepted",
+      "UnsupportedValue",
+      "spec.tls.frontend is not supported, so HTTPS listeners are not served. Remove it.",
+    ),
+  };
+}
+
+const ADDRESS_TYPES: ReadonlySet<unknown> = new Set(["IPAddress", "Hostname"]);
+
+function refusalOf(spec: unknown): Condition | null {
+  for (const address of asList(fieldOf(spec, "addresses")) ?? []) {
+    const type = fieldOf(address, "type");
+    if (isAbsent(type) || ADDRESS_TYPES.has(type)) continue;
+    return fails(
+      "Accepted",
+      "UnsupportedAddress",
+      `addresses of type ${quote(type)} are not supported. Write IPAddress or Hostname.`,
+    );
+  }
+  return null;
+}
+
+/** What may share a port: TLS tells hosts apart before HTTPS does. */
+const FAMILIES: Readonly<Record<string, string>> = { HTTPS: "TLS", TLS: "TLS" };
+
+/**
+ * Listeners of one object have no order of age, so that all sides of a conflict lose. A port has one
+ * protocol, and on a port each hostname stands once. Ports of UDP are others than those of TCP.
+ */
+function conflictsOf(listeners: readonly ListenerModel[]): ReadonlyMap<string, Conflict> {
+  const conflicts = new Map<string, Conflict>();
+  const byPort = Map.groupBy(
+    listeners,
+    ({ port, protocol }) => `${port}${protocol === "UDP" ? "/udp" : ""}`,
+  );
+  for (const sharing of byPort.values()) {
+    const [{ port }] = sharing;
+    const protocols = [...new Set(sharing.map(({ protocol }) => protocol))];
+    if (new Set(protocols.map((each) => FAMILIES[each] ?? each)).size > 1) {
+      for (const { name } of sharing) {
+        conflicts.set(name, {
+          reason: "ProtocolConflict",
+          message:
+            `listeners on port ${port} have the protocols ${protocols.join(" and ")}. Write ` +
+            "one protocol, or use another port.",
+        });
+      }
+      continue;
+    }
+    for (const [hostname, same] of Map.groupBy(sharing, (listener) => listener.hostname)) {
+      if (same.length === 1) continue;
+      const names = same.map(({ name }) => name);
+      for (const name of names) {
+        conflicts.set(name, {
+          reason: "HostnameConflict",
+          message: `the listeners ${names.join(", ")} on port ${port} have the same hostname` +
+            `${hostname === null ? "" : ` ${hostname}`}. Remove all but one.`,
+        });
+      }
+    }
+  }
+  return conflicts;
+}

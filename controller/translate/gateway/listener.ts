@@ -1,0 +1,152 @@
+/**
+ * Listeners of a Gateway. In: an element of `spec.listeners` of unknown shape. Out: what it serves, which
+ * routes may attach to it, and what is wrong with it by itself.
+ *
+ * https://gateway-api.sigs.k8s.io/reference/spec/#listener
+ */
+import { asList, asPort, asText, fieldOf, isAbsent, quote } from "../../base/json.ts";
+import { GATEWAY_API, HTTP_ROUTES } from "../../kube/types.ts";
+import { type Condition, fails } from "./condition.ts";
+import { type Hostname, readHostname } from "./hostname.ts";
+import { type LabelSelector, readLabelSelector } from "./label_selector.ts";
+import { readReference, type Reference } from "./reference.ts";
+
+/** A kind of routes. */
+export interface RouteKind {
+  readonly group: string;
+  readonly kind: string;
+}
+
+/** Namespaces whose routes may attach. */
+export type AllowedNamespaces =
+  | { readonly from: "All" | "Same" | "None" }
+  | { readonly from: "Selector"; readonly selector: LabelSelector };
+
+export interface ListenerModel {
+  readonly name: string;
+  /** `spec.listeners[0]`. */
+  readonly field: string;
+  readonly port: number;
+  readonly protocol: string;
+  readonly hostname: Hostname;
+  readonly allowed: AllowedNamespaces;
+  /** Those of its protocol that it allows. */
+  readonly supportedKinds: readonly RouteKind[];
+  /** Null where a reference cannot be read. */
+  readonly certificates: readonly (Reference | null)[];
+  /** Why it is not accepted; null where it is, as far as it says itself. */
+  readonly refusal: Condition | null;
+  /** Why its kinds of routes are not resolved; null where they are. */
+  readonly kindsFault: Condition | null;
+}
+
+const HTTP_ROUTE: RouteKind = { group: GATEWAY_API, kind: HTTP_ROUTES.kind };
+
+/** By protocol. */
+const KINDS: Readonly<Record<string, readonly RouteKind[]>> = {
+  HTTP: [HTTP_ROUTE],
+  HTTPS: [HTTP_ROUTE],
+};
+
+/** Null for what has no name or port, which the API server refuses. */
+export function readListener(
+  value: unknown,
+  field: string,
+  namespace: string,
+): ListenerModel | null {
+  const name = asText(fieldOf(value, "name"));
+  const port = asPort(fieldOf(value, "port"));
+  const protocol = asText(fieldOf(value, "protocol"));
+  if (name === null || port === null || protocol === null) return null;
+  const tls = fieldOf(value, "tls");
+  const written = fieldOf(value, "hostname");
+  const hasHostname = !isAbsent(written) && written !== "";
+  const hostname = hasHostname ? readHostname(written) : null;
+  const kinds = Object.hasOwn(KINDS, protocol) ? KINDS[protocol] : [];
+  const allowedRoutes = fieldOf(value, "allowedRoutes");
+  const { allowed, selectorFault } = readAllowed(fieldOf(allowedRoutes, "namespaces"));
+  const { supported, invalid } = readKinds(fieldOf(allowedRoutes, "kinds"), kinds);
+  return {
+    ...{ name, field, port, protocol, hostname, allowed },
+    supportedKinds: supported,
+    certificates: protocol === "HTTPS"
+      ? (asList(fieldOf(tls, "certificateRefs")) ?? []).map((ref) =>
+        readReference(ref, { group: "", kind: "Secret", namespace })
+      )
+      : [],
+    refusal: refusalOf(protocol, kinds, tls) ?? (hasHostname && hostname === null
+      ? fails(
+        "Accepted",
+        "UnsupportedValue",
+        `hostname ${quote(written)} is no DNS name. Write a name, or *. and a name.`,
+      )
+      : null) ??
+      selectorFault,
+    kindsFault: invalid.length === 0 ? null : fails(
+      "ResolvedRefs",
+      "InvalidRouteKinds",
+      `allowedRoutes.kinds has ${invalid.join(", ")}, which a listener of protocol ${protocol} ` +
+        `does not serve. Remove ${invalid.length === 1 ? "it" : "them"}.`,
+    ),
+  };
+}
+
+function refusalOf(protocol: string, kinds: readonly RouteKind[], tls: unknown): Condition | null {
+  if (kinds.length === 0) {
+    return fails(
+      "Accepted",
+      "UnsupportedProtocol",
+      `protocol ${quote(protocol)} is not supported. Write HTTP or HTTPS.`,
+    );
+  }
+  const mode = fieldOf(tls, "mode");
+  if (protocol === "HTTPS" && !isAbsent(mode) && mode !== "Terminate") {
+    return fails(
+      "Accepted",
+      "UnsupportedValue",
+      `tls.mode ${quote(mode)} is not supported with HTTPS. Write Terminate.`,
+    );
+  }
+  return null;
+}
+
+/** By default routes of the Gateway's own namespace. What cannot be read allows none. */
+function readAllowed(
+  value: unknown,
+): { readonly allowed: AllowedNamespaces; readonly selectorFault: Condition | null } {
+  const from = isAbsent(fieldOf(value, "from")) ? "Same" : fieldOf(value, "from");
+  if (from === "All" || from === "Same" || from === "None") {
+    return { allowed: { from }, selectorFault: null };
+  }
+  const selector = from === "Selector" ? readLabelSelector(fieldOf(value, "selector")) : null;
+  return selector === null
+    ? {
+      allowed: { from: "None" },
+      selectorFault: fails(
+        "Accepted",
+        "UnsupportedValue",
+        "allowedRoutes.namespaces cannot be read, so it allows no routes. Write from: Same, All, " +
+          "or Selector with a selector.",
+      ),
+    }
+    : { allowed: { from: "Selector", selector }, selectorFault: null };
+}
+
+/** Those of the protocol; without any, all of it. */
+function readKinds(
+  value: unknown,
+  kinds: readonly RouteKind[],
+): { readonly supported: readonly RouteKind[]; readonly invalid: readonly string[] } {
+  const written = asList(value) ?? [];
+  if (written.length === 0) return { supported: kinds, invalid: [] };
+  const supported: RouteKind[] = [];
+  const invalid: string[] = [];
+  for (const each of written) {
+    const group = fieldOf(each, "group") ?? GATEWAY_API;
+    const kind = fieldOf(each, "kind");
+    const known = kinds.find((one) => one.group === group && one.kind === kind);
+    if (known === undefined) invalid.push(quote(kind));
+    else if (!supported.includes(known)) supported.push(known);
+  }
+  return { supported, invalid };
+}

@@ -1,0 +1,180 @@
+/**
+ * Objects of Gateway API with many of one thing, and texts in them. In: nothing. Out: rows of the table.
+ */
+import { covers, readHostname } from "../../controller/translate/gateway/hostname.ts";
+import {
+  type GatewayObjects,
+  servicePorts,
+  tlsSecrets,
+  translateGatewayApi,
+} from "../../controller/translate/gateway/gateway_translation.ts";
+import { patternFault } from "../../controller/translate/gateway/pattern.ts";
+import { listParser, type Parser, textParser } from "./parser.ts";
+import { listOf } from "./tenant_objects.ts";
+
+const CLASS = {
+  metadata: { name: "pingress" },
+  spec: { controllerName: "pingress.io/gateway-controller" },
+};
+
+const ALL = { namespaces: { from: "All" } };
+
+function gatewayOf(listeners: readonly unknown[], name = "web") {
+  return {
+    metadata: { name, namespace: "one" },
+    spec: { gatewayClassName: "pingress", listeners },
+  };
+}
+
+function listener(i: number, more: object = {}) {
+  return { name: `l-${i}`, port: 80, protocol: "HTTP", allowedRoutes: ALL, ...more };
+}
+
+function routeOf(spec: object, name = "web") {
+  return {
+    metadata: { name, namespace: "one" },
+    spec: { parentRefs: [{ name: "web" }], rules: [{}], ...spec },
+  };
+}
+
+function objects(part: Partial<GatewayObjects>): GatewayObjects {
+  return {
+    ...{ classes: [CLASS], gateways: [gatewayOf([listener(0)])], routes: [routeOf({})] },
+    ...{ grants: [], ...part },
+  };
+}
+
+const OBJECTS: Readonly<Record<string, (count: number) => GatewayObjects>> = {
+  "listeners": (count) =>
+    objects({
+      gateways: [gatewayOf(listOf(count, (i) => listener(i, { hostname: `h-${i}.test` })))],
+    }),
+  "listeners on ports of their own": (count) =>
+    objects({ gateways: [gatewayOf(listOf(count, (i) => listener(i, { port: 1 + i })))] }),
+  "listeners in conflict": (count) =>
+    objects({
+      gateways: [gatewayOf(listOf(count, (i) => listener(i, { protocol: `P${i % 9}` })))],
+    }),
+  "certificates of a listener": (count) =>
+    objects({
+      gateways: [gatewayOf([listener(0, {
+        protocol: "HTTPS",
+        tls: { certificateRefs: listOf(count, () => ({ name: "tls" })) },
+      })])],
+    }),
+  "kinds of routes": (count) =>
+    objects({
+      gateways: [gatewayOf([listener(0, {
+        allowedRoutes: { kinds: listOf(count, (i) => ({ kind: `K${i}` })) },
+      })])],
+    }),
+  "labels of a selector": (count) =>
+    objects({
+      gateways: [gatewayOf([listener(0, {
+        allowedRoutes: {
+          namespaces: {
+            from: "Selector",
+            selector: {
+              matchExpressions: listOf(count, (i) => ({ key: `k${i}`, operator: "DoesNotExist" })),
+            },
+          },
+        },
+      })])],
+    }),
+  "Gateways": (count) =>
+    objects({ gateways: listOf(count, (i) => gatewayOf([listener(0)], `web-${i}`)) }),
+  "GatewayClasses": (count) =>
+    objects({ classes: listOf(count, (i) => ({ ...CLASS, metadata: { name: `c-${i}` } })) }),
+  "routes": (count) => objects({ routes: listOf(count, (i) => routeOf({}, `r-${i}`)) }),
+  "parents": (count) =>
+    objects({ routes: [routeOf({ parentRefs: listOf(count, () => ({ name: "web" })) })] }),
+  "hostnames": (count) =>
+    objects({ routes: [routeOf({ hostnames: listOf(count, (i) => `h-${i}.test`) })] }),
+  "the same hostname again": (count) =>
+    objects({ routes: [routeOf({ hostnames: listOf(count, () => "h.test") })] }),
+  "rules": (count) => objects({ routes: [routeOf({ rules: listOf(count, () => ({})) })] }),
+  "rules that are not served": (count) =>
+    objects({ routes: [routeOf({ rules: listOf(count, () => ({ filters: [{ type: "X" }] })) })] }),
+  "matches": (count) =>
+    objects({
+      routes: [routeOf({
+        rules: [{ matches: listOf(count, (i) => ({ path: { value: `/${i}` } })) }],
+      })],
+    }),
+  "headers of a match": (count) =>
+    objects({
+      routes: [routeOf({
+        rules: [{ matches: [{ headers: listOf(count, (i) => ({ name: `x-${i}`, value: "a" })) }] }],
+      })],
+    }),
+  "backends": (count) =>
+    objects({
+      routes: [
+        routeOf({ rules: [{ backendRefs: listOf(count, () => ({ name: "x", port: 1 })) }] }),
+      ],
+    }),
+  "grants": (count) =>
+    objects({
+      grants: listOf(count, (i) => ({
+        metadata: { name: `g-${i}`, namespace: "two" },
+        spec: {
+          from: [{ group: "g", kind: "HTTPRoute", namespace: "one" }],
+          to: [{ group: "", kind: "Service", name: `s-${i}` }],
+        },
+      })),
+    }),
+};
+
+export const GATEWAY_PARSERS: readonly Parser[] = [
+  listParser({
+    name: "objects of Gateway API",
+    functions: [
+      "controller/translate/gateway/backend_ref.ts readBackendRef",
+      "controller/translate/gateway/gateway.ts readGateway",
+      "controller/translate/gateway/gateway_class.ts readGatewayClasses",
+      "controller/translate/gateway/gateway_translation.ts servicePorts",
+      "controller/translate/gateway/gateway_translation.ts tlsSecrets",
+      "controller/translate/gateway/generation.ts generationOf",
+      "controller/translate/gateway/http_route.ts readHttpRoute",
+      "controller/translate/gateway/label_selector.ts readLabelSelector",
+      "controller/translate/gateway/listener.ts readListener",
+      "controller/translate/gateway/parent_ref.ts readParentRef",
+      "controller/translate/gateway/reference.ts readReference",
+      "controller/translate/gateway/reference_grant.ts new ReferenceGrants",
+      "controller/translate/gateway/route_match.ts readMatch",
+    ],
+    count: 4096,
+    read: Object.fromEntries(
+      Object.entries(OBJECTS).map(([name, make]) => [name, (count: number) => {
+        const given = make(count);
+        return () =>
+          void translateGatewayApi(given, {
+            services: servicePorts([{ metadata: { name: "x", namespace: "one" }, spec: {} }]),
+            secrets: tlsSecrets(new Map()),
+            namespaces: new Map([["one", {}]]),
+          });
+      }]),
+    ),
+  }),
+  textParser({
+    name: "hostnames of Gateway API",
+    functions: [
+      "controller/translate/gateway/hostname.ts readHostname",
+      "controller/translate/gateway/hostname.ts covers",
+    ],
+    bytes: 4096,
+    frames: [["*.", ".test"]],
+    read: (text) => () => {
+      readHostname(text);
+      covers("*.example.com", text);
+      covers(text, "a.example.com");
+    },
+  }),
+  textParser({
+    name: "regular expressions of Gateway API",
+    functions: ["controller/translate/gateway/pattern.ts patternFault"],
+    bytes: 1024,
+    frames: [["(a", ")"], ["[", "]"]],
+    read: (text) => () => void patternFault(text),
+  }),
+];
