@@ -16,11 +16,14 @@ const OTHER_WORDS = new Set([
   ...["PodSecurity", "PodScheduled", "ReplicaFailure", "CrashLoopBackOff"],
 ]);
 
-/** The controller's code but for what talks to the API server, whose reasons are those of errors. */
+/** Folders whose words are those of the API: reasons of errors, and of conditions of Gateway API. */
+const OTHER_FOLDERS = new Set(["kube", "gateway"]);
+
+/** The controller's code but for those. */
 function* sources(folder: URL): Generator<string> {
   for (const { name, isDirectory } of Deno.readDirSync(folder)) {
     if (isDirectory) {
-      if (name !== "kube") yield* sources(new URL(`${name}/`, folder));
+      if (!OTHER_FOLDERS.has(name)) yield* sources(new URL(`${name}/`, folder));
     } else if (name.endsWith(".ts") && !/_test\.ts$|^reasons\.ts$/.test(name)) {
       yield Deno.readTextFileSync(new URL(name, folder));
     }
