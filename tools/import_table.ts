@@ -162,6 +162,7 @@ const CONTROLLER: Readonly<Record<string, readonly string[]>> = {
   "controller/translate/gateway": [
     "controller/base",
     "controller/kube",
+    "controller/translate/backends",
     "controller/translate/certificates",
   ],
   "controller/translate/hosts": [

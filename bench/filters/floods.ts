@@ -97,7 +97,7 @@ async function beside(
   folder: string,
   measure: () => Promise<LoadResult>,
 ): Promise<FloodRound> {
-  // A flood of regular expressions keeps no core busy by itself: its control is the same all the same.
+  // Both controls have it, though regular expressions keep no core busy.
   const busy = scenario === "alone" || isFlood(scenario)
     ? null
     : Child.start(["sh", "-c", "while :; do :; done"]);

@@ -145,7 +145,7 @@ export class GatewayDiscovery {
     if (now - watched.missingSince < ABSENCE * this.#interval) return;
     this.#watched.delete(name);
     const { resource: { plural } } = KINDS[name];
-    this.#options.log.info("A kind of Gateway API is not served any more", { kind: plural });
+    this.#options.log.info("A kind of Gateway API is no longer served", { kind: plural });
     // Its informer never throws.
     void this.#options.watches.stopKind(name);
   }

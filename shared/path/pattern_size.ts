@@ -6,6 +6,9 @@
 /** Of what `writtenOut` counts. Gateway API allows 1,024 characters for a path. */
 export const MAX_PATTERN = 1024;
 
+/** The linear engine refuses more repetitions. */
+export const MAX_REPETITION = 16;
+
 /** Characters of a pattern, however few steps they are: to read them takes time too. */
 const MAX_TEXT = 4 * MAX_PATTERN;
 

@@ -124,7 +124,7 @@ function names(objects: readonly { readonly metadata?: { readonly name?: string 
 }
 
 clusterTest(
-  "without the CRDs nothing waits for Gateway API, and nobody asks for its objects",
+  "without the CRDs nothing waits for Gateway API, and its objects are not requested",
   async (cluster) => {
     await using scene = await Scene.create(cluster);
     await eventually("two discoveries", () => scene.discoveries >= 2);
@@ -170,7 +170,7 @@ clusterTest(
   },
 );
 
-clusterTest("objects stay while the API server does not say what it serves", async (cluster) => {
+clusterTest("objects are kept while discovery fails", async (cluster) => {
   await using scene = await Scene.create(cluster);
   const { watches } = scene;
   await scene.install(ROUTES);
@@ -205,7 +205,7 @@ clusterTest("objects stay while the API server does not say what it serves", asy
 });
 
 clusterTest(
-  "a grant of an older bundle is watched, and stays while its API changes the version",
+  "a ReferenceGrant of v1beta1 is watched, and kept while the API changes to v1",
   async (cluster) => {
     await using scene = await Scene.create(cluster);
     const { watches } = scene;
@@ -239,7 +239,7 @@ clusterTest(
   },
 );
 
-clusterTest("kinds of versions that we do not know are not watched", async (cluster) => {
+clusterTest("kinds with unknown versions only are not watched", async (cluster) => {
   await using scene = await Scene.create(cluster);
   const crd = gatewayCrd("BackendTLSPolicy", ["v1alpha2"]);
   await scene.install(crd);

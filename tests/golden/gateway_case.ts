@@ -4,8 +4,10 @@
  *
  * `!base64 NAME …` stands for files in `certificates/`, as for `translate_case.ts`.
  */
-import { Document as NewDocument, isMap, isScalar, isSeq, visit } from "yaml";
-import { keyOf } from "../../controller/base/identity.ts";
+import { Document } from "yaml";
+import { type Identified, ObjectIndex } from "../../controller/base/identity.ts";
+import { ProblemList } from "../../controller/base/problems.ts";
+import { readService } from "../../controller/translate/backends/service.ts";
 import { readSecret } from "../../controller/translate/certificates/certificate_source.ts";
 import {
   type GatewayTranslation,
@@ -13,16 +15,16 @@ import {
   tlsSecrets,
   translateGatewayApi,
 } from "../../controller/translate/gateway/gateway_translation.ts";
-import { parseObjects } from "./manifest_text.ts";
+import { namesEndingIn, parseObjects, shortenSmallMaps } from "./golden_yaml.ts";
 
 const FOLDER = new URL("./gateway/", import.meta.url);
 
 export function gatewayCaseNames(): string[] {
-  return namesEndingIn(".in.yaml");
+  return namesEndingIn(FOLDER, ".in.yaml");
 }
 
 export function gatewayOutputNames(): string[] {
-  return namesEndingIn(".out.yaml");
+  return namesEndingIn(FOLDER, ".out.yaml");
 }
 
 export function gatewayOutputFile(name: string): URL {
@@ -36,7 +38,6 @@ export function readGatewayCase(name: string): readonly unknown[] {
 export function runGatewayCase(objects: readonly unknown[]): GatewayTranslation {
   const ofKind = (kind: string) =>
     objects.filter((object) => (object as { kind?: unknown } | null)?.kind === kind);
-  const secrets = ofKind("Secret").flatMap((secret) => readSecret(secret as object) ?? []);
   const namespaces = ofKind("Namespace") as { metadata: { name: string; labels?: Labels } }[];
   return translateGatewayApi({
     classes: ofKind("GatewayClass"),
@@ -44,17 +45,24 @@ export function runGatewayCase(objects: readonly unknown[]): GatewayTranslation 
     routes: ofKind("HTTPRoute"),
     grants: ofKind("ReferenceGrant"),
   }, {
-    services: servicePorts(ofKind("Service")),
-    secrets: tlsSecrets(new Map(secrets.map((secret) => [keyOf(secret.identity.ref), secret]))),
+    services: servicePorts(byKey(ofKind("Service"), readService)),
+    secrets: tlsSecrets(byKey(ofKind("Secret"), readSecret)),
     namespaces: new Map(namespaces.map(({ metadata: { name, labels = {} } }) => [name, labels])),
   });
 }
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Objects by their names, and what is true by a word: a wrong condition is found at a glance. */
+function byKey<T extends Identified>(
+  objects: readonly unknown[],
+  read: (object: object) => T | null,
+): ReadonlyMap<string, T> {
+  return new ObjectIndex(read).of(objects, new ProblemList());
+}
+
+/** As YAML, objects by their names. */
 export function formatGatewayCase({ classes, gateways, routes }: GatewayTranslation): string {
-  const document = new NewDocument({
+  const document = new Document({
     classes: classes.map(({ name, generation, conditions }) => ({ name, generation, conditions })),
     gateways: gateways.map(({ identity, generation, conditions, listeners }) => ({
       name: identity.key,
@@ -69,20 +77,6 @@ export function formatGatewayCase({ classes, gateways, routes }: GatewayTranslat
       ...{ generation, parents },
     })),
   }, { aliasDuplicateObjects: false });
-  visit(document, {
-    Collection(_key, node) {
-      const values = isMap(node) ? node.items.map(({ value }) => value) : node.items;
-      const isSmall = values.length <= 5 &&
-        values.every((value) => isScalar(value) && String(value.value).length <= 20);
-      if ((isMap(node) || isSeq(node)) && isSmall) node.flow = true;
-    },
-  });
+  shortenSmallMaps(document, { items: 5, length: 20 });
   return document.toString({ lineWidth: 100 });
-}
-
-function namesEndingIn(ending: string): string[] {
-  return [...Deno.readDirSync(FOLDER)]
-    .filter(({ name }) => name.endsWith(ending))
-    .map(({ name }) => name.slice(0, -ending.length))
-    .sort();
 }

@@ -8,7 +8,6 @@
  * for none; the output then has those to record). `!file NAME …` stands for the text of
  * files in `certificates/`, one after the other, and `!base64 NAME …` for the same in base64.
  */
-import { type Document, isMap, isScalar, isSeq, visit } from "yaml";
 import { X509Certificate } from "node:crypto";
 import { type Resources } from "../../controller/kube/resources.ts";
 import type { HostClaims, RecordedClaim } from "../../controller/translate/hosts/host_claims.ts";
@@ -17,8 +16,8 @@ import {
   type TranslateOptions,
   type Translation,
 } from "../../controller/translate/translator.ts";
-import { Document as NewDocument } from "yaml";
-import { parseObjects } from "./manifest_text.ts";
+import { Document } from "yaml";
+import { namesEndingIn, parseObjects, shortenSmallMaps } from "./golden_yaml.ts";
 
 const FOLDER = new URL("./translate/", import.meta.url);
 
@@ -51,12 +50,12 @@ export interface TranslateCase {
 
 /** Names of all cases, sorted. */
 export function caseNames(): string[] {
-  return namesEndingIn(".in.yaml");
+  return namesEndingIn(FOLDER, ".in.yaml");
 }
 
 /** Names of all golden outputs, sorted. */
 export function outputNames(): string[] {
-  return namesEndingIn(".out.yaml");
+  return namesEndingIn(FOLDER, ".out.yaml");
 }
 
 export function outputFile(name: string): URL {
@@ -108,8 +107,8 @@ export function formatTranslation(translation: Translation, showsClaims = false)
   for (const { chain } of plain.snapshot.certificates) {
     if (chain.kind === "pem") Object.assign(chain, { pem: describeChain(chain.pem) });
   }
-  const document = new NewDocument(plain, { aliasDuplicateObjects: false });
-  shortenSmallMaps(document);
+  const document = new Document(plain, { aliasDuplicateObjects: false });
+  shortenSmallMaps(document, { items: 4, length: 40 });
   return document.toString({ lineWidth: 100 });
 }
 
@@ -151,23 +150,4 @@ function describeChain(pem: string): string {
   return pem.split(/(?<=-----END CERTIFICATE-----\n)/)
     .map((block) => new X509Certificate(block).subject)
     .join(", then ");
-}
-
-/** Puts maps and lists of at most 4 short scalars on one line. */
-function shortenSmallMaps(document: Document): void {
-  visit(document, {
-    Collection(_key, node) {
-      const values = isMap(node) ? node.items.map(({ value }) => value) : node.items;
-      const isSmall = values.length <= 4 &&
-        values.every((value) => isScalar(value) && String(value.value).length <= 40);
-      if ((isMap(node) || isSeq(node)) && isSmall) node.flow = true;
-    },
-  });
-}
-
-function namesEndingIn(ending: string): string[] {
-  return [...Deno.readDirSync(FOLDER)]
-    .filter(({ name }) => name.endsWith(ending))
-    .map(({ name }) => name.slice(0, -ending.length))
-    .sort();
 }

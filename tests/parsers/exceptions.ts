@@ -29,7 +29,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "controller/translate/config_map/key.ts": ["defaultOf", "globalAuth", "guard", "plain"],
       "controller/kube/client.ts": ["KubeClient.discover"],
       "controller/kube/informer.ts": ["Informer.useVersion"],
-      "controller/translate/gateway/condition.ts": ["fails", "holds"],
+      "controller/translate/gateway/condition.ts": ["falseCondition", "trueCondition"],
     },
   },
   {

@@ -9,6 +9,7 @@ import {
   translateGatewayApi,
 } from "../../controller/translate/gateway/gateway_translation.ts";
 import { patternFault } from "../../controller/translate/gateway/pattern.ts";
+import { readService } from "../../controller/translate/backends/service.ts";
 import { listParser, type Parser, textParser } from "./parser.ts";
 import { listOf } from "./tenant_objects.ts";
 
@@ -16,6 +17,8 @@ const CLASS = {
   metadata: { name: "pingress" },
   spec: { controllerName: "pingress.io/gateway-controller" },
 };
+
+const SERVICE = readService({ metadata: { name: "x", namespace: "one" }, spec: {} })!;
 
 const ALL = { namespaces: { from: "All" } };
 
@@ -149,7 +152,7 @@ export const GATEWAY_PARSERS: readonly Parser[] = [
         const given = make(count);
         return () =>
           void translateGatewayApi(given, {
-            services: servicePorts([{ metadata: { name: "x", namespace: "one" }, spec: {} }]),
+            services: servicePorts(new Map([["one/x", SERVICE]])),
             secrets: tlsSecrets(new Map()),
             namespaces: new Map([["one", {}]]),
           });

@@ -4,7 +4,7 @@
  *
  * https://gateway-api.sigs.k8s.io/concepts/api-overview/#attaching-routes-to-gateways
  */
-import { type Condition, fails } from "./condition.ts";
+import { type Condition, falseCondition } from "./condition.ts";
 import type { GatewayModel } from "./gateway.ts";
 import { type Hostname, intersection } from "./hostname.ts";
 import type { ListenerModel, RouteKind } from "./listener.ts";
@@ -68,7 +68,7 @@ export function attach(
 }
 
 function notAccepted(reason: string, message: string): Attachment {
-  return { ok: false, condition: fails("Accepted", reason, message) };
+  return { ok: false, condition: falseCondition("Accepted", reason, message) };
 }
 
 function showSection({ sectionName, port }: ParentRef): string {

@@ -6,11 +6,11 @@
  */
 import { asPort, fieldOf, isAbsent } from "../../base/json.ts";
 import { SERVICES } from "../../kube/types.ts";
-import { type Condition, fails } from "./condition.ts";
+import { type Condition, falseCondition } from "./condition.ts";
 import { readReference, type Reference, showReference } from "./reference.ts";
 import type { ReferenceGrants, Referrer } from "./reference_grant.ts";
 
-/** What is known of Services. */
+/** Lookup of Services. */
 export interface ServicePorts {
   /** Null where there is no such Service. */
   portsOf(namespace: string, name: string): readonly number[] | null;
@@ -88,5 +88,5 @@ function faultOf(
 }
 
 function unresolved(reason: string, message: string): Condition {
-  return fails("ResolvedRefs", reason, message);
+  return falseCondition("ResolvedRefs", reason, message);
 }

@@ -2,12 +2,12 @@
  * Certificates of listeners. In: the references of a listener, and what they may lead to. Out: whether all of
  * them can be used.
  */
-import { type Condition, fails, holds } from "./condition.ts";
+import { type Condition, falseCondition, trueCondition } from "./condition.ts";
 import type { ListenerModel } from "./listener.ts";
 import { showReference } from "./reference.ts";
 import type { ReferenceGrants, Referrer } from "./reference_grant.ts";
 
-/** What is known of Secrets. */
+/** Lookup of TLS Secrets. */
 export interface TlsSecrets {
   /** Why a Secret is no certificate, as a clause; null where it is one. */
   faultOf(namespace: string, name: string): string | null;
@@ -32,7 +32,7 @@ export function certificatesCondition(
     }
     // Before anything is said about the Secret.
     if (!grants.isPermitted(from, reference)) {
-      return fails(
+      return falseCondition(
         "ResolvedRefs",
         "RefNotPermitted",
         `${at} is ${shown}. Create a ReferenceGrant in namespace ${reference.namespace}.`,
@@ -41,9 +41,9 @@ export function certificatesCondition(
     const fault = secrets.faultOf(reference.namespace, reference.name);
     if (fault !== null) return invalid(`${at}: ${fault}.`);
   }
-  return holds("ResolvedRefs");
+  return trueCondition("ResolvedRefs");
 }
 
 function invalid(message: string): Condition {
-  return fails("ResolvedRefs", "InvalidCertificateRef", message);
+  return falseCondition("ResolvedRefs", "InvalidCertificateRef", message);
 }

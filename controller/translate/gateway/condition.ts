@@ -10,11 +10,11 @@ export interface Condition {
   readonly message: string;
 }
 
-export function holds(type: string, reason: string = type, message = ""): Condition {
+export function trueCondition(type: string, reason: string = type, message = ""): Condition {
   return { type, status: "True", reason, message };
 }
 
 /** @param message What is wrong, and the remedy. */
-export function fails(type: string, reason: string, message: string): Condition {
+export function falseCondition(type: string, reason: string, message: string): Condition {
   return { type, status: "False", reason, message };
 }

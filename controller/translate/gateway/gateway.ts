@@ -7,7 +7,7 @@
 import { asList, fieldOf, isAbsent, quote } from "../../base/json.ts";
 import { type Identity, readIdentity } from "../../base/identity.ts";
 import { GATEWAYS } from "../../kube/types.ts";
-import { type Condition, fails } from "./condition.ts";
+import { type Condition, falseCondition } from "./condition.ts";
 import { generationOf } from "./generation.ts";
 import { type ListenerModel, readListener } from "./listener.ts";
 
@@ -44,7 +44,7 @@ export function readGateway(object: unknown): GatewayModel | null {
     generation: generationOf(object),
     conflicts: conflictsOf(listeners),
     refusal: refusalOf(spec),
-    httpsRefusal: isAbsent(fieldOf(fieldOf(spec, "tls"), "frontend")) ? null : fails(
+    httpsRefusal: isAbsent(fieldOf(fieldOf(spec, "tls"), "frontend")) ? null : falseCondition(
       "Accepted",
       "UnsupportedValue",
       "spec.tls.frontend is not supported, so HTTPS listeners are not served. Remove it.",
@@ -58,7 +58,7 @@ function refusalOf(spec: unknown): Condition | null {
   for (const address of asList(fieldOf(spec, "addresses")) ?? []) {
     const type = fieldOf(address, "type");
     if (isAbsent(type) || ADDRESS_TYPES.has(type)) continue;
-    return fails(
+    return falseCondition(
       "Accepted",
       "UnsupportedAddress",
       `addresses of type ${quote(type)} are not supported. Write IPAddress or Hostname.`,
@@ -66,9 +66,6 @@ function refusalOf(spec: unknown): Condition | null {
   }
   return null;
 }
-
-/** What may share a port: TLS tells hosts apart before HTTPS does. */
-const FAMILIES: Readonly<Record<string, string>> = { HTTPS: "TLS", TLS: "TLS" };
 
 /**
  * Listeners of one object have no order of age, so that all sides of a conflict lose. A port has one
@@ -83,7 +80,8 @@ function conflictsOf(listeners: readonly ListenerModel[]): ReadonlyMap<string, C
   for (const sharing of byPort.values()) {
     const [{ port }] = sharing;
     const protocols = [...new Set(sharing.map(({ protocol }) => protocol))];
-    if (new Set(protocols.map((each) => FAMILIES[each] ?? each)).size > 1) {
+    // HTTPS and TLS may share a port: the SNI selects the listener of both.
+    if (new Set(protocols.map((each) => each === "HTTPS" ? "TLS" : each)).size > 1) {
       for (const { name } of sharing) {
         conflicts.set(name, {
           reason: "ProtocolConflict",

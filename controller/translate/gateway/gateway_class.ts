@@ -3,7 +3,7 @@
  * conditions; Gateways of the accepted ones are served.
  */
 import { asText, fieldOf, isAbsent } from "../../base/json.ts";
-import { type Condition, fails, holds } from "./condition.ts";
+import { type Condition, falseCondition, trueCondition } from "./condition.ts";
 import { generationOf } from "./generation.ts";
 
 /** `spec.controllerName` of our classes. */
@@ -32,12 +32,12 @@ export function readGatewayClasses(
       isAccepted: !hasParameters,
       conditions: [
         hasParameters
-          ? fails(
+          ? falseCondition(
             "Accepted",
             "InvalidParameters",
             "spec.parametersRef is not supported. Remove it.",
           )
-          : holds("Accepted"),
+          : trueCondition("Accepted"),
       ],
     });
   }

@@ -3,15 +3,15 @@
  * each class, Gateway and route of ours its conditions, as far as objects alone decide them: whether
  * proxies have them is for whoever writes the status.
  */
-import { asList, asObject, fieldOf } from "../../base/json.ts";
-import { compareAge, type Identity } from "../../base/identity.ts";
+import { compareAge, type Identity, keyOf } from "../../base/identity.ts";
 import { compareText } from "../../base/text_order.ts";
-import { GATEWAY_API, GATEWAYS, HTTP_ROUTES } from "../../kube/types.ts";
+import { GATEWAY_API, GATEWAYS } from "../../kube/types.ts";
+import type { ServiceModel } from "../backends/service.ts";
 import type { SecretModel } from "../certificates/certificate_source.ts";
 import { attach, type Attachment, type NamespaceLabels } from "./attachment.ts";
 import type { ServicePorts } from "./backend_ref.ts";
 import { certificatesCondition, type TlsSecrets } from "./certificate_refs.ts";
-import { type Condition, fails, holds } from "./condition.ts";
+import { type Condition, falseCondition, trueCondition } from "./condition.ts";
 import { type GatewayModel, readGateway } from "./gateway.ts";
 import { type GatewayClassModel, readGatewayClasses } from "./gateway_class.ts";
 import {
@@ -20,7 +20,7 @@ import {
   resolvedRefsOf,
   rulesConditions,
 } from "./http_route.ts";
-import type { ListenerModel, RouteKind } from "./listener.ts";
+import { HTTP_ROUTE, type ListenerModel, type RouteKind } from "./listener.ts";
 import { ReferenceGrants } from "./reference_grant.ts";
 
 /** Objects of unknown shape; an empty list for a kind that is not served. */
@@ -31,7 +31,7 @@ export interface GatewayObjects {
   readonly grants: readonly unknown[];
 }
 
-/** What the rest of the translation knows. */
+/** Lookups in the objects of other stages. */
 export interface GatewayContext {
   readonly services: ServicePorts;
   readonly secrets: TlsSecrets;
@@ -75,8 +75,6 @@ export interface ParentStatus {
   readonly parentRef: unknown;
   readonly conditions: readonly Condition[];
 }
-
-const HTTP_ROUTE: RouteKind = { group: GATEWAY_API, kind: HTTP_ROUTES.kind };
 
 export function translateGatewayApi(
   { classes: classObjects, gateways: gatewayObjects, routes, grants: grantObjects }: GatewayObjects,
@@ -122,7 +120,7 @@ function routeStatus(
   const { identity, generation } = route;
   const { namespace } = identity.ref;
   const parents = route.parents.flatMap((parent): ParentStatus[] => {
-    const gateway = gateways.get(`${parent.namespace}/${parent.name}`);
+    const gateway = gateways.get(keyOf(parent));
     if (gateway === undefined) return [];
     const attachment = attach(
       parent,
@@ -173,22 +171,22 @@ function accepted(
   listeners: readonly ListenerStatus[],
   wrong: readonly ListenerStatus[],
 ): Condition {
-  if (wrong.length === 0) return holds("Accepted");
+  if (wrong.length === 0) return trueCondition("Accepted");
   const message = `${wrong.length === 1 ? "listener" : "listeners"} ${
     wrong.map(({ name }) => name).join(", ")
   } cannot be served; the conditions of each say why.`;
   return wrong.length === listeners.length
-    ? fails("Accepted", "ListenersNotValid", message)
-    : holds("Accepted", "ListenersNotValid", message);
+    ? falseCondition("Accepted", "ListenersNotValid", message)
+    : trueCondition("Accepted", "ListenersNotValid", message);
 }
 
 /** A conflict counts before everything else that is wrong. */
 function acceptedCondition(listener: ListenerModel, gateway: GatewayModel): Condition {
   const conflict = gateway.conflicts.get(listener.name);
-  if (conflict !== undefined) return fails("Accepted", conflict.reason, conflict.message);
+  if (conflict !== undefined) return falseCondition("Accepted", conflict.reason, conflict.message);
   if (listener.refusal !== null) return listener.refusal;
   if (listener.protocol === "HTTPS" && gateway.httpsRefusal !== null) return gateway.httpsRefusal;
-  return holds("Accepted");
+  return trueCondition("Accepted");
 }
 
 function conflictedCondition({ name }: ListenerModel, { conflicts }: GatewayModel): Condition {
@@ -198,31 +196,19 @@ function conflictedCondition({ name }: ListenerModel, { conflicts }: GatewayMode
     : { type: "Conflicted", status: "True", ...conflict };
 }
 
-/** Ports of Services by their names, of objects of unknown shape. */
-export function servicePorts(services: readonly unknown[]): ServicePorts {
-  const known = new Map<string, readonly number[]>();
-  for (const service of services) {
-    const metadata = fieldOf(service, "metadata");
-    const ports = asList(fieldOf(fieldOf(service, "spec"), "ports")) ?? [];
-    known.set(
-      `${fieldOf(metadata, "namespace") ?? "default"}/${fieldOf(metadata, "name")}`,
-      ports.flatMap((port) => {
-        const number = fieldOf(port, "port");
-        const protocol = fieldOf(port, "protocol") ?? "TCP";
-        return asObject(port) !== null && typeof number === "number" && protocol === "TCP"
-          ? [number]
-          : [];
-      }),
-    );
-  }
-  return { portsOf: (namespace, name) => known.get(`${namespace}/${name}`) ?? null };
+/** @param services By `namespace/name`. */
+export function servicePorts(services: ReadonlyMap<string, ServiceModel>): ServicePorts {
+  return {
+    portsOf: (namespace, name) =>
+      services.get(keyOf({ namespace, name }))?.ports.map(({ port }) => port) ?? null,
+  };
 }
 
 /** Secrets as certificates of listeners. @param secrets By `namespace/name`. */
 export function tlsSecrets(secrets: ReadonlyMap<string, SecretModel>): TlsSecrets {
   return {
     faultOf: (namespace, name) => {
-      const secret = secrets.get(`${namespace}/${name}`);
+      const secret = secrets.get(keyOf({ namespace, name }));
       if (secret === undefined) return `Secret ${namespace}/${name} does not exist`;
       const { reading } = secret;
       return reading.ok ? null : `Secret ${namespace}/${name} cannot be used: ${reading.message}`;

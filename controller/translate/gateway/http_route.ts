@@ -12,7 +12,7 @@ import { asList, asObject, asText, fieldOf, quote } from "../../base/json.ts";
 import { type Identity, readIdentity } from "../../base/identity.ts";
 import { GATEWAY_API, HTTP_ROUTES } from "../../kube/types.ts";
 import { type BackendModel, readBackendRef, type ServicePorts } from "./backend_ref.ts";
-import { type Condition, fails } from "./condition.ts";
+import { type Condition, falseCondition, trueCondition } from "./condition.ts";
 import { generationOf } from "./generation.ts";
 import { readHostname } from "./hostname.ts";
 import { type ParentRef, readParentRef } from "./parent_ref.ts";
@@ -126,32 +126,22 @@ function unknownField(value: unknown, field: string): string | null {
 /** Whether all references of a route lead to something: the first that does not says why. */
 export function resolvedRefsOf({ rules }: HttpRouteModel): Condition {
   const faults = rules.flatMap(({ backends }) => backends.flatMap(({ fault }) => fault ?? []));
-  return faults[0] ?? { type: "ResolvedRefs", status: "True", reason: "ResolvedRefs", message: "" };
+  return faults[0] ?? trueCondition("ResolvedRefs");
 }
 
 /** Whether its rules are served as they are written, as conditions of a route that has a parent. */
 export function rulesConditions({ rules }: HttpRouteModel): readonly Condition[] {
   const faults = rules.flatMap(({ fault }) => fault ?? []);
-  if (faults.length === 0) return [{ ...ACCEPTED }];
+  if (faults.length === 0) return [trueCondition("Accepted")];
   const message = `${faults.join("; ")}. Requests for ${
     faults.length === 1 ? "this rule" : "these rules"
   } get 500.`;
-  if (faults.length === rules.length) return [fails("Accepted", "UnsupportedValue", message)];
+  if (faults.length === rules.length) {
+    return [falseCondition("Accepted", "UnsupportedValue", message)];
+  }
   return [
-    { ...ACCEPTED },
-    {
-      type: "PartiallyInvalid",
-      status: "True",
-      reason: "UnsupportedValue",
-      // The API wants the message to begin so.
-      message: `Dropped Rule: ${message}`,
-    },
+    trueCondition("Accepted"),
+    // The API requires this beginning of the message.
+    trueCondition("PartiallyInvalid", "UnsupportedValue", `Dropped Rule: ${message}`),
   ];
 }
-
-const ACCEPTED: Condition = {
-  type: "Accepted",
-  status: "True",
-  reason: "Accepted",
-  message: "",
-};

@@ -6,7 +6,7 @@
  */
 import { asList, asPort, asText, fieldOf, isAbsent, quote } from "../../base/json.ts";
 import { GATEWAY_API, HTTP_ROUTES } from "../../kube/types.ts";
-import { type Condition, fails } from "./condition.ts";
+import { type Condition, falseCondition } from "./condition.ts";
 import { type Hostname, readHostname } from "./hostname.ts";
 import { type LabelSelector, readLabelSelector } from "./label_selector.ts";
 import { readReference, type Reference } from "./reference.ts";
@@ -40,7 +40,7 @@ export interface ListenerModel {
   readonly kindsFault: Condition | null;
 }
 
-const HTTP_ROUTE: RouteKind = { group: GATEWAY_API, kind: HTTP_ROUTES.kind };
+export const HTTP_ROUTE: RouteKind = { group: GATEWAY_API, kind: HTTP_ROUTES.kind };
 
 /** By protocol. */
 const KINDS: Readonly<Record<string, readonly RouteKind[]>> = {
@@ -75,14 +75,14 @@ export function readListener(
       )
       : [],
     refusal: refusalOf(protocol, kinds, tls) ?? (hasHostname && hostname === null
-      ? fails(
+      ? falseCondition(
         "Accepted",
         "UnsupportedValue",
         `hostname ${quote(written)} is no DNS name. Write a name, or *. and a name.`,
       )
       : null) ??
       selectorFault,
-    kindsFault: invalid.length === 0 ? null : fails(
+    kindsFault: invalid.length === 0 ? null : falseCondition(
       "ResolvedRefs",
       "InvalidRouteKinds",
       `allowedRoutes.kinds has ${invalid.join(", ")}, which a listener of protocol ${protocol} ` +
@@ -93,7 +93,7 @@ export function readListener(
 
 function refusalOf(protocol: string, kinds: readonly RouteKind[], tls: unknown): Condition | null {
   if (kinds.length === 0) {
-    return fails(
+    return falseCondition(
       "Accepted",
       "UnsupportedProtocol",
       `protocol ${quote(protocol)} is not supported. Write HTTP or HTTPS.`,
@@ -101,7 +101,7 @@ function refusalOf(protocol: string, kinds: readonly RouteKind[], tls: unknown):
   }
   const mode = fieldOf(tls, "mode");
   if (protocol === "HTTPS" && !isAbsent(mode) && mode !== "Terminate") {
-    return fails(
+    return falseCondition(
       "Accepted",
       "UnsupportedValue",
       `tls.mode ${quote(mode)} is not supported with HTTPS. Write Terminate.`,
@@ -122,7 +122,7 @@ function readAllowed(
   return selector === null
     ? {
       allowed: { from: "None" },
-      selectorFault: fails(
+      selectorFault: falseCondition(
         "Accepted",
         "UnsupportedValue",
         "allowedRoutes.namespaces cannot be read, so it allows no routes. Write from: Same, All, " +

@@ -50,7 +50,7 @@ Deno.test("the least recently used response goes first, and memory stays bounded
   assert.ok(cache.bytes <= 1200, String(cache.bytes));
 });
 
-Deno.test("an entry holds a response while it is kept, and nothing once it is over or had to go", async () => {
+Deno.test("an entry holds its response until it expires or is evicted", async () => {
   let now = 0;
   const cache = new ResponseCache(() => now, 1200);
   const keep = async (key: string) => {

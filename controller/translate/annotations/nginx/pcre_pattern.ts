@@ -9,7 +9,7 @@
  * canonical paths, with escapes in place of some characters.
  */
 import { type AST, RegExpParser } from "@eslint-community/regexpp";
-import { MAX_PATTERN, writtenOut } from "../../../../shared/path/pattern_size.ts";
+import { MAX_PATTERN, MAX_REPETITION, writtenOut } from "../../../../shared/path/pattern_size.ts";
 import type { Profile } from "../../model/profile.ts";
 
 export type PatternReading =
@@ -27,9 +27,6 @@ export interface PcrePattern {
   /** Numbers of groups that may have another text here, as PCRE keeps that of an earlier repetition. */
   readonly unsure: ReadonlySet<number>;
 }
-
-/** More than it, the linear engine refuses. */
-const MAX_REPETITION = 16;
 
 /** For a `TextMemo`: `readPcre` in each profile. */
 export const PCRE: Readonly<
