@@ -149,6 +149,7 @@ export class FilteredExchange implements Exchange {
 function copyOf(head: ResponseHead): ResponseHead {
   // By hand: each response of a route with filters has one, and Object.assign costs ten times as much.
   const copy = new ResponseHead(head.fields);
+  copy.extra = head.extra;
   copy.status = head.status;
   copy.reason = head.reason;
   copy.bodyLength = head.bodyLength;

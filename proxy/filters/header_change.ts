@@ -4,7 +4,7 @@
  * proxy, and values that would end their line.
  */
 import type { FilterSpec } from "../../shared/snapshot/types.ts";
-import { changedFields } from "../http/changed_fields.ts";
+import { changeResponse, extended, withoutNamed } from "../http/changed_fields.ts";
 import { dropNamed } from "../http/field_values.ts";
 import { asciiBytes, type Fields, fieldsOf } from "../http/fields.ts";
 import type { Filter } from "./filter.ts";
@@ -29,8 +29,10 @@ export function requestHeaders(spec: HeaderChange): Filter {
   const { removed, fields } = changeOf(spec);
   return {
     request: (x) => {
-      for (const name of removed) dropNamed(x.request.fields, name);
-      if (x.added !== null) x.added = changedFields(x.added, removed, fields);
+      const { request } = x;
+      for (const name of removed) dropNamed(request.fields, name);
+      x.added = x.added && withoutNamed(x.added, removed);
+      request.extra = extended(request.extra, removed, fields);
       return null;
     },
   };
@@ -43,7 +45,7 @@ export function responseHeaders(spec: HeaderChange): Filter {
   return {
     response: (_, head) => {
       if (hidesServer) head.hidesServer = true;
-      head.fields = changedFields(head.fields, removed, fields);
+      changeResponse(head, removed, fields);
     },
   };
 }

@@ -3,7 +3,7 @@
  * says so over TLS, in place of what the upstream says.
  */
 import type { FilterSpec } from "../../shared/snapshot/types.ts";
-import { changedFields } from "../http/changed_fields.ts";
+import { changeResponse } from "../http/changed_fields.ts";
 import { asciiBytes, fieldsOf } from "../http/fields.ts";
 import type { Filter } from "./filter.ts";
 
@@ -17,7 +17,7 @@ export function hsts({ maxAge, includeSubDomains }: Hsts): Filter {
   return {
     response: ({ client }, head) => {
       // RFC 6797 §7.2: never over plain HTTP.
-      if (client.secure) head.fields = changedFields(head.fields, [NAME], fields);
+      if (client.secure) changeResponse(head, [NAME], fields);
     },
   };
 }

@@ -9,6 +9,7 @@ import { ProxyError } from "../errors.ts";
 import { ResponseCache } from "../filters/access/response_cache.ts";
 import type { AccessServices, Subrequest, Subresponse } from "../filters/access/services.ts";
 import { Cancellation } from "../http/cancellation.ts";
+import { changedFields } from "../http/changed_fields.ts";
 import { DROPPED, type Fields, fieldsOf, X_FORWARDED_PROTO } from "../http/fields.ts";
 import { readAuthority } from "../http/host.ts";
 import { requestIdOf } from "../http/forwarded_headers.ts";
@@ -160,13 +161,16 @@ class SubrequestExchange implements Exchange {
 
   interim(): void {}
 
-  respond({ status, fields }: ResponseHead, body: Body): Promise<void> | void {
+  respond({ status, fields, extra }: ResponseHead, body: Body): Promise<void> | void {
     this.#responded = true;
     const { error } = this.record;
     // A local reply says by its code what it is, also where its status is that of another protocol.
     if (error !== null && status < 400) {
       this.#answered.reject(new ProxyError("auth_failed", error));
-    } else this.#answered.resolve({ status, fields: fields.copy() });
+    } else {
+      const all = extra === null ? fields : changedFields(fields, [], extra);
+      this.#answered.resolve({ status, fields: all.copy() });
+    }
     if (!body.done) return this.#drop(body);
   }
 

@@ -1,12 +1,46 @@
 /**
- * Copies of fields with changes. In: fields that belong to somebody else. Out: fields in bytes of
- * their own, some of them dropped and some added.
+ * Fields with changes. In: fields that belong to somebody else: a connection, or a filter. Out: a head
+ * that refers to them where that will do, else copies, some of the fields dropped and some added.
  */
-import { dropNamed } from "./field_values.ts";
+import { dropNamed, hasNamed } from "./field_values.ts";
 import { Fields } from "./fields.ts";
+import type { ResponseHead } from "./message.ts";
 
 /** CR and LF, which writers that copy whole lines look for behind a value. */
 const LINE_END = 2;
+
+const NONE = new Fields();
+
+/**
+ * Replaces the fields of the names in `removed` (lower case) by those in `added`, which nobody changes
+ * from now on. A response rarely has what a route removes: then nothing is copied.
+ */
+export function changeResponse(
+  head: ResponseHead,
+  removed: readonly Uint8Array[],
+  added: Fields,
+): void {
+  head.fields = withoutNamed(head.fields, removed);
+  head.extra = extended(head.extra, removed, added);
+}
+
+/** The extra fields of a head without those of the names in `removed`, and `added` behind them. */
+export function extended(
+  extra: Fields | null,
+  removed: readonly Uint8Array[],
+  added: Fields,
+): Fields | null {
+  if (extra === null) return added.count === 0 ? null : added;
+  return changedFields(extra, removed, added);
+}
+
+/** `fields` where none has a name in `removed` (lower case), else a copy without those. */
+export function withoutNamed(fields: Fields, removed: readonly Uint8Array[]): Fields {
+  for (const name of removed) {
+    if (hasNamed(fields, name)) return changedFields(fields, removed, NONE);
+  }
+  return fields;
+}
 
 /**
  * A copy of `fields` without those of the names in `removed` (lower case), and `added` behind it.

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
-import { changedFields } from "./changed_fields.ts";
+import { changedFields, changeResponse } from "./changed_fields.ts";
 import { asciiBytes, DROPPED, Fields, fieldsOf } from "./fields.ts";
+import { ResponseHead } from "./message.ts";
 
 function linesOf(fields: Fields): string[] {
   return Array.from({ length: fields.count }, (_, i) => `${fields.name(i)}: ${fields.value(i)}`)
@@ -64,4 +65,36 @@ Deno.test("copies that share a buffer never share a byte", () => {
     copy.ranges.fill(0);
   }
   assert.ok(new Set(copies.map(({ copy }) => copy.bytes.buffer)).size < copies.length / 2);
+});
+
+Deno.test("a response without what is removed keeps its fields, and nothing is copied", () => {
+  const fields = fieldsOf([["B", "2"]]);
+  const head = new ResponseHead(fields);
+  changeResponse(head, [asciiBytes("a")], ADDED);
+  assert.equal(head.fields, fields);
+  assert.equal(head.extra, ADDED);
+});
+
+Deno.test("what a response has of the removed names is dropped from a copy", () => {
+  const fields = fieldsOf([["A", "1"], ["B", "2"]]);
+  const head = new ResponseHead(fields);
+  changeResponse(head, [asciiBytes("a")], ADDED);
+  assert.deepEqual(linesOf(head.fields), ["B: 2"]);
+  assert.deepEqual(linesOf(head.extra!), ["X-New: n", "A: 3"]);
+  assert.deepEqual(linesOf(fields), ["A: 1", "B: 2"]);
+});
+
+Deno.test("a later change replaces what an earlier one has added", () => {
+  const head = new ResponseHead(fieldsOf([["B", "2"]]));
+  changeResponse(head, [], ADDED);
+  changeResponse(head, [asciiBytes("x-new")], fieldsOf([["X-New", "later"]]));
+  assert.deepEqual(linesOf(head.extra!), ["A: 3", "X-New: later"]);
+  assert.deepEqual(linesOf(ADDED), ["X-New: n", "A: 3"]);
+});
+
+Deno.test("a change that adds nothing leaves no extra fields", () => {
+  const head = new ResponseHead(fieldsOf([["B", "2"]]));
+  changeResponse(head, [asciiBytes("b")], new Fields());
+  assert.deepEqual(linesOf(head.fields), []);
+  assert.equal(head.extra, null);
 });

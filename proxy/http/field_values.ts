@@ -83,10 +83,16 @@ export function isKeepAlive(fields: Fields, index: number): boolean {
 
 /** Drops every field of this name (lower case). */
 export function dropNamed(fields: Fields, name: Uint8Array): void {
-  for (let i = 0; i < fields.count; i++) {
-    const start = fields.nameStart(i);
-    if (fields.nameEnd(i) - start === name.length && equalsLower(fields.bytes, start, name)) {
-      fields.ids[i] = DROPPED;
-    }
-  }
+  for (let i = 0; i < fields.count; i++) if (isNamed(fields, i, name)) fields.ids[i] = DROPPED;
+}
+
+/** Whether there is a field of this name (lower case), be it a dropped one. */
+export function hasNamed(fields: Fields, name: Uint8Array): boolean {
+  for (let i = 0; i < fields.count; i++) if (isNamed(fields, i, name)) return true;
+  return false;
+}
+
+function isNamed(fields: Fields, index: number, name: Uint8Array): boolean {
+  const start = fields.nameStart(index);
+  return fields.nameEnd(index) - start === name.length && equalsLower(fields.bytes, start, name);
 }

@@ -26,6 +26,8 @@ export class RequestHead {
   /** 10, 11 or 20 (HTTP/1.0, HTTP/1.1, HTTP/2). */
   version = 11;
   readonly fields: Fields;
+  /** Fields of the route's filters, sent behind all others; null for none. */
+  extra: Fields | null = null;
   /** Bytes of body, 0 for none, or UNKNOWN_LENGTH. */
   bodyLength = 0;
   /** What Content-Length says; -1 when absent. */
@@ -61,6 +63,8 @@ export class ResponseHead {
   /** Reason phrase as the backend wrote it (latin1); HTTP/1 only. */
   reason = "";
   fields: Fields;
+  /** Fields of the route's filters, sent behind `fields`; null for none. They belong to the filters. */
+  extra: Fields | null = null;
   /** Bytes of body, 0 for none, or UNKNOWN_LENGTH. */
   bodyLength = 0;
   /** What Content-Length says, also where no body follows (HEAD, 304); -1 when absent. */
@@ -73,6 +77,11 @@ export class ResponseHead {
   constructor(fields: Fields = new Fields()) {
     this.fields = fields;
   }
+}
+
+/** Whether a field with this id is sent. */
+export function hasField({ fields, extra }: ResponseHead, id: number): boolean {
+  return fields.find(id) !== -1 || (extra !== null && extra.find(id) !== -1);
 }
 
 /**

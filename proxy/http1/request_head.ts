@@ -174,6 +174,7 @@ export function readRequestFields(
   head.acceptsTrailers = false;
   head.isGrpc = false;
   head.upgrade = "";
+  head.extra = null;
   let connectionFields = 0;
   for (let i = 0; i < count; i++) {
     switch (ids[i]) {

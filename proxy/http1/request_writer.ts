@@ -38,7 +38,7 @@ const OWN_LINES = 128;
 export function requestHeadSize(head: RequestHead, added: Fields | null): number {
   return OWN_LINES + head.method.length + head.path.length + head.query.length +
     head.authority.length + head.upgrade.length + fieldsSize(head.fields) +
-    (added === null ? 0 : fieldsSize(added));
+    (added === null ? 0 : fieldsSize(added)) + (head.extra === null ? 0 : fieldsSize(head.extra));
 }
 
 /** Writes the head; the position after it. */
@@ -63,6 +63,7 @@ export function writeRequestHead(
   }
   at = writeFields(out, at, head.fields, WITHOUT_TRAILER);
   if (added !== null) at = writeFields(out, at, added);
+  if (head.extra !== null) at = writeFields(out, at, head.extra);
   if (head.bodyLength === UNKNOWN_LENGTH) {
     at = copyRange(out, at, CHUNKED_LINE, 0, CHUNKED_LINE.length);
   } else if (head.contentLength !== -1) {

@@ -5,7 +5,7 @@
 import { asciiBytes, DATE, type Fields, SERVER, UPGRADE, writeLatin1 } from "../http/fields.ts";
 import { CR, LF } from "../http/grammar.ts";
 import { httpDate } from "../http/http_date.ts";
-import { type RequestHead, type ResponseHead, UNKNOWN_LENGTH } from "../http/message.ts";
+import { hasField, type RequestHead, type ResponseHead, UNKNOWN_LENGTH } from "../http/message.ts";
 import {
   copyRange,
   fieldsSize,
@@ -40,7 +40,8 @@ export function responseFraming(request: RequestHead, head: ResponseHead): Respo
 
 /** Bytes that `writeResponseHead` needs at most. */
 export function responseHeadSize(head: ResponseHead): number {
-  return OWN_LINES + head.reason.length + fieldsSize(head.fields);
+  return OWN_LINES + head.reason.length + fieldsSize(head.fields) +
+    (head.extra === null ? 0 : fieldsSize(head.extra));
 }
 
 /** Writes a final response's head; the position after it. */
@@ -51,14 +52,15 @@ export function writeResponseHead(
   framing: ResponseFraming,
   keepAlive: boolean,
 ): number {
-  const { fields } = head;
+  const { fields, extra } = head;
   let at = writeStatusLine(out, head);
   at = writeFields(out, at, fields);
-  if (fields.find(SERVER) === -1 && !head.hidesServer) {
+  if (extra !== null) at = writeFields(out, at, extra);
+  if (!hasField(head, SERVER) && !head.hidesServer) {
     at = copyRange(out, at, SERVER_LINE, 0, SERVER_LINE.length);
   }
   // RFC 9110 §6.6.1: a recipient with a clock adds the Date that is missing.
-  if (fields.find(DATE) === -1) at = writeDate(out, at);
+  if (!hasField(head, DATE)) at = writeDate(out, at);
   if (framing === "chunked") {
     at = copyRange(out, at, CHUNKED_LINE, 0, CHUNKED_LINE.length);
   } else if (framing === "length" || (framing === "none" && head.contentLength !== -1)) {
@@ -90,6 +92,7 @@ export function switchingBytes(head: ResponseHead, protocol: string): Uint8Array
   const out = new Uint8Array(responseHeadSize(head) + protocol.length);
   let at = writeStatusLine(out, head);
   at = writeFields(out, at, head.fields);
+  if (head.extra !== null) at = writeFields(out, at, head.extra);
   at = writeUpgrade(out, at, protocol);
   out[at++] = CR;
   out[at++] = LF;

@@ -77,6 +77,7 @@ export function readRequestHead(
   head.bodyLength = head.contentLength = -1;
   head.expectsContinue = head.isGrpc = head.isGrpcByHttp2 = false;
   head.acceptsTrailers = true;
+  head.extra = null;
   if (block.malformed !== null) return malformed(block.malformed);
   if (block.tooLarge) return refused(block.path === null ? "target_too_long" : "head_too_large");
   const problem = readControl(block, head, limits) ?? readFields(head, block.authority, ended) ??

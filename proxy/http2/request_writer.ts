@@ -31,7 +31,8 @@ export function requestHeadBound(head: RequestHead, added: Fields | null, host: 
   return OWN_FIELDS + fieldBound(PSEUDO_NAME, head.method.length) +
     fieldBound(PSEUDO_NAME, head.path.length + head.query.length) +
     fieldBound(PSEUDO_NAME, host.length) + fieldBound(PSEUDO_NAME, head.upgrade.length) +
-    fieldsBound(head.fields) + (added === null ? 0 : fieldsBound(added));
+    fieldsBound(head.fields) + (added === null ? 0 : fieldsBound(added)) +
+    (head.extra === null ? 0 : fieldsBound(head.extra));
 }
 
 /**
@@ -49,7 +50,7 @@ export function writeRequestHead(
   host: string,
   isSecure: boolean,
 ): number {
-  const { upgrade, fields } = head;
+  const { upgrade, fields, extra } = head;
   const isTunnel = upgrade !== "";
   at = encoder.method(out, at, isTunnel ? "CONNECT" : head.method);
   at = encoder.scheme(out, at, isSecure ? "https" : "http");
@@ -63,6 +64,7 @@ export function writeRequestHead(
   }
   at = encoder.fields(out, at, fields, isTunnel ? WITHOUT_KEY : NEVER_CROSSES);
   if (added !== null) at = encoder.fields(out, at, added, NEVER_CROSSES);
+  if (extra !== null) at = encoder.fields(out, at, extra, NEVER_CROSSES);
   // What follows a request for a tunnel is no body, be it one of no bytes.
   if (head.contentLength !== -1 && !isTunnel) {
     at = encoder.pair(out, at, CONTENT_LENGTH_NAME, String(head.contentLength), CONTENT_LENGTH);

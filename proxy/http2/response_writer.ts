@@ -4,7 +4,7 @@
  */
 import { asciiBytes, CONTENT_LENGTH, DATE, NEVER_CROSSES, SERVER } from "../http/fields.ts";
 import { httpDate } from "../http/http_date.ts";
-import type { ResponseHead } from "../http/message.ts";
+import { hasField, type ResponseHead } from "../http/message.ts";
 import { fieldBound, fieldsBound, type HpackEncoder } from "./hpack/encoder.ts";
 
 const SERVER_NAME = asciiBytes("server");
@@ -16,7 +16,8 @@ const OWN_FIELDS = fieldBound(7, 3) + fieldBound(6, 8) + fieldBound(4, 29) + fie
 
 /** Bytes that the writers here need at most. */
 export function responseHeadBound(head: ResponseHead): number {
-  return OWN_FIELDS + fieldsBound(head.fields);
+  return OWN_FIELDS + fieldsBound(head.fields) +
+    (head.extra === null ? 0 : fieldsBound(head.extra));
 }
 
 /** Writes a final head; `length` is that of Content-Length, -1 for none. The position after it. */
@@ -27,13 +28,12 @@ export function writeResponseHead(
   head: ResponseHead,
   length: number,
 ): number {
-  const { fields } = head;
   at = writeInterimHead(encoder, out, at, head);
-  if (fields.find(SERVER) === -1 && !head.hidesServer) {
+  if (!hasField(head, SERVER) && !head.hidesServer) {
     at = encoder.pair(out, at, SERVER_NAME, SERVER_VALUE, SERVER);
   }
   // RFC 9110 §6.6.1: a recipient with a clock adds the Date that is missing.
-  if (fields.find(DATE) === -1) at = encoder.pair(out, at, DATE_NAME, httpDate(), DATE);
+  if (!hasField(head, DATE)) at = encoder.pair(out, at, DATE_NAME, httpDate(), DATE);
   if (length === -1) return at;
   return encoder.pair(out, at, CONTENT_LENGTH_NAME, String(length), CONTENT_LENGTH);
 }
@@ -45,5 +45,6 @@ export function writeInterimHead(
   at: number,
   head: ResponseHead,
 ): number {
-  return encoder.fields(out, encoder.status(out, at, head.status), head.fields, NEVER_CROSSES);
+  at = encoder.fields(out, encoder.status(out, at, head.status), head.fields, NEVER_CROSSES);
+  return head.extra === null ? at : encoder.fields(out, at, head.extra, NEVER_CROSSES);
 }

@@ -9,7 +9,7 @@ import { Cancellation } from "../http/cancellation.ts";
 import { NO_DEADLINE } from "../io/deadlines.ts";
 import { asProxyError, type ErrorCode, ProxyError } from "../errors.ts";
 import { asciiBytes, dropForbiddenTrailers, type Fields, X_REQUEST_ID } from "../http/fields.ts";
-import { dropNamed } from "../http/field_values.ts";
+import { withoutNamed } from "../http/changed_fields.ts";
 import {
   type Body,
   type Client,
@@ -52,7 +52,7 @@ const FRESH = 0;
 const SERVED = 1;
 const DONE = 2;
 
-const WEBSOCKET_ACCEPT = asciiBytes("sec-websocket-accept");
+const NOT_OF_TUNNELS = [asciiBytes("sec-websocket-accept")];
 /** Who is answered in the middle of a request may come to its end by itself, in ms. */
 const LINGER = 100;
 /** The answer to extended CONNECT, whose 101 is a 200 here (RFC 8441 §5). */
@@ -303,10 +303,10 @@ export class ServerStream extends Stream implements Exchange {
     this.responded = true;
     if (this.failure !== null) throw this.failure;
     this.record.status = 101;
-    dropNamed(head.fields, WEBSOCKET_ACCEPT);
     const opened = new ResponseHead();
     opened.status = TUNNEL_STATUS;
-    opened.fields = head.fields;
+    opened.fields = withoutNamed(head.fields, NOT_OF_TUNNELS);
+    opened.extra = head.extra && withoutNamed(head.extra, NOT_OF_TUNNELS);
     this.#head = opened;
     await this.sender.open();
     return {

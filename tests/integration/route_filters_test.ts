@@ -133,6 +133,31 @@ for (const [version, ask] of CLIENTS) {
     assert.deepEqual(valuesOf(plain.fields, "x-old"), ["1", "2"]);
     assert.deepEqual(valuesOf(plain.fields, "link"), []);
   });
+
+  Deno.test(`a response has one Server and one Date, whoever sets them, for a client of ${version}`, async () => {
+    await using backend = new Backend(async (peer) => {
+      while (await peer.request() !== null) await peer.send(reply("ok"));
+    });
+    const DATE = "Thu, 01 Jan 2026 00:00:00 GMT";
+    using proxy = proxyTo(backend.port, {
+      both: {
+        filters: [{
+          kind: "response-headers",
+          set: [{ name: "server", value: "ours" }, { name: "date", value: DATE }],
+        }],
+      },
+      neither: { filters: [{ kind: "response-headers", add: [{ name: "x-a", value: "1" }] }] },
+      hidden: { filters: [{ kind: "response-headers", remove: ["server"] }] },
+    });
+    const both = (await ask(proxy.port, "/both")).fields;
+    assert.deepEqual(valuesOf(both, "server"), ["ours"]);
+    assert.deepEqual(valuesOf(both, "date"), [DATE]);
+    const neither = (await ask(proxy.port, "/neither")).fields;
+    assert.deepEqual(valuesOf(neither, "server"), ["pingress"]);
+    assert.equal(valuesOf(neither, "date").length, 1);
+    assert.deepEqual(valuesOf(neither, "x-a"), ["1"]);
+    assert.deepEqual(valuesOf((await ask(proxy.port, "/hidden")).fields, "server"), []);
+  });
 }
 
 const MARK: FilterSpec = {

@@ -9,7 +9,7 @@
 import { STATUS_CODES } from "node:http";
 import { canonicalPath } from "../../../shared/path/canonical_path.ts";
 import { asProxyError, ProxyError } from "../../errors.ts";
-import { changedFields } from "../../http/changed_fields.ts";
+import { changedFields, changeResponse } from "../../http/changed_fields.ts";
 import {
   asciiBytes,
   AUTHORIZATION,
@@ -108,8 +108,7 @@ export function externalCheck(spec: External, services: AccessServices): AccessC
       const cookies = answers.of(x)?.cookies ?? [];
       if (cookies.length === 0) return;
       if (spec.alwaysSetCookie !== true && !WITH_COOKIES.has(head.status)) return;
-      const added = fieldsOf(cookies.map((cookie) => ["Set-Cookie", cookie] as const));
-      head.fields = changedFields(head.fields, [], added);
+      changeResponse(head, [], fieldsOf(cookies.map((cookie) => ["Set-Cookie", cookie] as const)));
     },
   };
 }
