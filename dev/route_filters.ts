@@ -9,6 +9,7 @@ import type { CanonicalPath } from "../shared/path/canonical_path.ts";
 import type { RequestedUrl } from "../shared/path/requested_url.ts";
 import type { FilterSpec, Route, Snapshot } from "../shared/snapshot/types.ts";
 
+type RequestRedirect = Extract<FilterSpec, { readonly kind: "request-redirect" }>;
 type Access = Extract<FilterSpec, { readonly kind: "access" }>;
 
 /** In the order in which requests meet the filters. */
@@ -36,11 +37,24 @@ export function redirectLines(snapshot: Snapshot, route: Route, path: CanonicalP
     if (each.kind === "www-redirect") {
       return [`redirects with 308 to the host ${each.to === "www" ? "with" : "without"} www.`];
     }
+    if (each.kind === "request-redirect") return [`redirects with ${redirectText(each)}`];
     if (each.kind === "redirect" && (each.path ?? path.path) === path.path) {
       return [`redirects with ${each.status} to ${each.location}`];
     }
   }
   return [];
+}
+
+function redirectText({ status, scheme, host, port, path }: RequestRedirect): string {
+  const parts = [
+    `scheme ${scheme}`,
+    ...(host === undefined ? [] : [`host ${host}`]),
+    ...(port === undefined ? [] : [`port ${port}`]),
+    ...(path === undefined
+      ? []
+      : [path.prefix === undefined ? `path ${path.value}` : `${path.value} for ${path.prefix}`]),
+  ];
+  return `${status} to ${parts.join(", ")}`;
 }
 
 /** Whether no backend gets the request, whoever sends it. */
@@ -62,6 +76,7 @@ export function replyText(snapshot: Snapshot, route: Pick<Route, "filterSet">): 
     if (each.kind === "www-redirect") {
       return `308 to the host ${each.to === "www" ? "with" : "without"} www.`;
     }
+    if (each.kind === "request-redirect") return redirectText(each);
     if (each.kind === "redirect" && each.path === undefined) {
       return `${each.status} to ${each.location}`;
     }

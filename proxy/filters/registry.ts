@@ -19,6 +19,7 @@ import { maxForwards } from "./max_forwards.ts";
 import { nginxForwardedHeaders } from "./nginx_forwarded_headers.ts";
 import { receivedPath } from "./received_path.ts";
 import { redirect } from "./redirect.ts";
+import { requestRedirect } from "./request_redirect.ts";
 import { requestHost } from "./request_host.ts";
 import { rewrite } from "./rewrite.ts";
 import { wwwRedirect } from "./www_redirect.ts";
@@ -41,6 +42,7 @@ export const MAKERS: FilterMakers = {
   "hsts": hsts,
   "nginx-forwarded-headers": () => nginxForwardedHeaders,
   "redirect": redirect,
+  "request-redirect": requestRedirect,
   "request-host": requestHost,
   "request-headers": requestHeaders,
   "response-headers": responseHeaders,
@@ -62,6 +64,7 @@ const REQUEST_ORDER = inOrder<Kind | OwnKind | typeof HTTPS_REDIRECT>({
   // nginx responds with `return` before it checks who sends the request, and how.
   "www-redirect": true,
   "redirect": true,
+  "request-redirect": true,
   "rewrite": true,
   [HTTPS_REDIRECT]: true,
   "access": true,
@@ -84,6 +87,7 @@ const RESPONSE_ORDER = inOrder<Kind | OwnKind>({
   "max-forwards": true,
   "access": true,
   "rewrite": true,
+  "request-redirect": true,
   "redirect": true,
   "blocked-clients": true,
   "received-path": true,

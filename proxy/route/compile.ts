@@ -2,7 +2,14 @@
  * Routes of a snapshot as the forwarder uses them. In: actions, filter sets and policies, and the
  * upstreams that there are. Out: compiled routes, the very same for routes that do the same.
  */
-import type { Action, FilterSet, PathMatch, Policy, Route } from "../../shared/snapshot/types.ts";
+import type {
+  Action,
+  FilterSet,
+  ForwardAction,
+  PathMatch,
+  Policy,
+  Route,
+} from "../../shared/snapshot/types.ts";
 import type { PartDelta } from "../config/part_diff.ts";
 import {
   type FilterMakers,
@@ -81,15 +88,14 @@ export class RouteCompiler {
     }
     const { backends } = action;
     if (backends.length === 1) {
-      const [{ upstream, filterSet, policy }] = backends;
-      return this.#forward(upstream, withPolicy(settings, policy), filterSet);
+      return this.#backend(backends[0], settings);
     }
     const { filterSet, policy, httpsRedirect } = settings;
     const key = JSON.stringify([
-      ...[filterSet, policy, httpsRedirect, isDecoded(settings), backends],
+      ...[filterSet, policy, httpsRedirect, isDecoded(settings), backends, action.keepsShares],
     ]);
     let route = this.#splits.get(key);
-    if (route === undefined) this.#splits.set(key, route = this.#split(backends, settings));
+    if (route === undefined) this.#splits.set(key, route = this.#split(action, settings));
     return route;
   }
 
@@ -99,15 +105,15 @@ export class RouteCompiler {
   }
 
   #split(
-    backends: (Action & { readonly kind: "forward" })["backends"],
+    { backends, keepsShares }: ForwardAction,
     settings: Settings,
   ): CompiledRoute {
-    const options = backends.map(({ upstream: id, weight = 1, filterSet, policy }) => {
-      const upstream = this.#upstreams.get(id);
+    const options = backends.map((backend) => {
+      const upstream = this.#upstreams.get(backend.upstream);
       return {
-        option: this.#forward(id, withPolicy(settings, policy), filterSet),
-        weight,
-        isUsable: () => upstream === undefined || !upstream.isEmpty,
+        option: this.#backend(backend, settings),
+        weight: backend.weight ?? 1,
+        isUsable: () => keepsShares === true || upstream === undefined || !upstream.isEmpty,
       };
     });
     if (options.every(({ weight }) => weight === 0)) {
@@ -119,6 +125,16 @@ export class RouteCompiler {
       settings,
       undefined,
     );
+  }
+
+  #backend(
+    { upstream, fault, filterSet, policy }: ForwardAction["backends"][number],
+    settings: Settings,
+  ): CompiledRoute {
+    const own = withPolicy(settings, policy);
+    return fault === undefined
+      ? this.#forward(upstream, own, filterSet)
+      : this.#route({ kind: "reply", code: "route_broken", reason: fault }, own, undefined);
   }
 
   #forward(id: string, settings: Settings, filterSet: string | undefined): CompiledRoute {

@@ -129,6 +129,23 @@ const REDIRECT = object({
   decoded: DECODED,
 }, { strict: true });
 
+/** Another URL in place of the requested one, whose query stays: the redirect of Gateway API. */
+const REQUEST_REDIRECT = object({
+  kind: Type.Literal("request-redirect"),
+  status: Type.Enum([301, 302, 303, 307, 308]),
+  scheme: Type.Enum(["http", "https"]),
+  /** Missing: the requested one. */
+  host: Type.Optional(formed(hostText)),
+  /** Missing: that of the scheme. */
+  port: Type.Optional(Type.Integer({ minimum: 1, maximum: 65535 })),
+  /** Missing: the requested one. */
+  path: Type.Optional(object({
+    value: formed(redirectedPath),
+    /** Only these first segments of the requested path are replaced; missing: all of it. */
+    prefix: Type.Optional(formed(redirectedPath)),
+  }, { strict: true })),
+}, { strict: true });
+
 /** A redirect by 308 to the host with `www.`, or without it; a slash at the end of the URL is left out. */
 const WWW_REDIRECT = object({
   kind: Type.Literal("www-redirect"),
@@ -207,6 +224,7 @@ export const FILTER = Type.Union([
   RESPONSE_HEADERS,
   ACCESS,
   REDIRECT,
+  REQUEST_REDIRECT,
   WWW_REDIRECT,
   REQUEST_HOST,
   REWRITE,

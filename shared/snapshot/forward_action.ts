@@ -12,5 +12,7 @@ const NONE: readonly string[] = [];
 
 /** Ids of the upstreams that requests may go to, in the order of the backends. */
 export function upstreamsOf(action: Action | null): readonly string[] {
-  return action?.kind === "forward" ? action.backends.map(({ upstream }) => upstream) : NONE;
+  return action?.kind === "forward"
+    ? action.backends.flatMap(({ upstream, fault }) => fault === undefined ? upstream : [])
+    : NONE;
 }

@@ -43,9 +43,11 @@ export function strayOfAction(
   known: KnownIds,
 ): StrayReference | null {
   if (action.kind !== "forward") return null;
-  for (const [i, { upstream, filterSet, policy }] of action.backends.entries()) {
+  for (const [i, { upstream, fault, filterSet, policy }] of action.backends.entries()) {
     const place = `${field}.backends[${i}]`;
-    if (!known.upstreams.has(upstream)) return stray(`${place}.upstream`, upstream, UPSTREAM);
+    if (fault === undefined && !known.upstreams.has(upstream)) {
+      return stray(`${place}.upstream`, upstream, UPSTREAM);
+    }
     if (filterSet !== undefined && !known.filterSets.has(filterSet)) {
       return stray(`${place}.filterSet`, filterSet, FILTER_SET);
     }

@@ -120,6 +120,8 @@ export const FORWARD = object({
   backends: Type.Array(
     object({
       upstream: ID,
+      /** Why its requests get 500, for logs and `explain`: then `upstream` need not exist. */
+      fault: Type.Optional(NAME),
       /** Its share of the requests, of the sum of all; missing: 1. */
       weight: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000 })),
       /** Filters for its requests only, after those of the route. */
@@ -129,6 +131,8 @@ export const FORWARD = object({
     }, { strict: true }),
     { minItems: 1 },
   ),
+  /** A backend without endpoints keeps its share of the requests, which get 503; missing: others get it. */
+  keepsShares: Type.Optional(Type.Literal(true, { remedy: "remove it: it is true or missing" })),
 }, { strict: true });
 
 /** A local reply: 503 for a backend that is missing, 500 for a route that cannot be understood. */

@@ -62,6 +62,23 @@ Deno.test("a backend without an endpoint leaves its share to the others", async 
   assert.equal(await responses(proxy, 4), "a a b b");
 });
 
+Deno.test("a backend keeps its share where the route says so, and one with a fault gets 500", async () => {
+  await using a = named("a");
+  using proxy = new TestProxy([]);
+  const snapshot = (backends: Backends) => {
+    const upstreams = [upstreamTo("a", [a.port]), upstreamTo("b", [])];
+    const action: Action = { kind: "forward", backends, keepsShares: true };
+    return filteredSnapshot({ split: { action } }, upstreams);
+  };
+  proxy.server.apply(snapshot([{ upstream: "a" }, { upstream: "b" }]));
+  assert.equal(await responses(proxy, 4), "503 503 a a");
+  const fault = "there is no Service c";
+  proxy.server.apply(snapshot([{ upstream: "a", weight: 2 }, { upstream: "c", weight: 2, fault }]));
+  assert.equal(await responses(proxy, 4), "500 500 a a");
+  proxy.server.apply(snapshot([{ upstream: "c", fault }]));
+  assert.equal(await responses(proxy, 2), "500 500");
+});
+
 Deno.test("a retry stays with the chosen backend", async () => {
   await using a = named("a");
   await using b = named("b");
