@@ -6,7 +6,7 @@
  * under way keep the table with which they began.
  */
 import { formatAddress } from "../shared/net/address.ts";
-import { newLoopMark } from "../shared/loop_mark.ts";
+import { newLoopMark } from "../shared/loop_mark_generator.ts";
 import type { Snapshot } from "../shared/snapshot/types.ts";
 import { Admission } from "./listen/admission.ts";
 import { BodyCounts } from "./forward/body_counts.ts";

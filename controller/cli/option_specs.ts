@@ -5,6 +5,11 @@
 import { isIP } from "node:net";
 import { LOG_FORMATS, LOG_LEVELS } from "../../shared/log.ts";
 import { defineOptions } from "../../shared/options.ts";
+import {
+  DEFAULT_LISTEN_RANGE,
+  formatPortRange,
+  parsePortRange,
+} from "../../shared/net/port_range.ts";
 import { STREAM_PORT } from "../../shared/stream/protocol.ts";
 import { VERSION } from "../../shared/version.ts";
 import {
@@ -139,11 +144,22 @@ export const WATCH_OPTIONS = defineOptions({
   },
   gateway: {
     type: "boolean",
-    reason: "under development: Gateways and HTTPRoutes are watched, and not served yet",
+    reason: "under development: HTTPRoutes are served, status is not written yet",
     group: "What is served",
     help:
       "Reads objects of Gateway API while its CRDs are installed, and goes on without where they " +
       "are not. The controller needs the rights to watch them: overlays/gateway.",
+  },
+  listenRange: {
+    type: "string",
+    value: "FIRST-LAST",
+    default: formatPortRange(DEFAULT_LISTEN_RANGE),
+    check: (value) => parsePortRange(value) === null ? "of the form 10000-10255" : null,
+    reason: "256 ports, below those that Linux gives to outgoing connections",
+    group: "What is served",
+    help:
+      "Container ports for listeners of Gateways, one for each port of a Gateway. Proxies are " +
+      "started with it; a listener without a port has the condition PortUnavailable.",
   },
   configmap: {
     type: "string",

@@ -6,6 +6,7 @@
  * --image-pull-secret, --namespace and --node-selector.
  */
 import type { Address } from "../../shared/net/address.ts";
+import { DEFAULT_LISTEN_RANGE, parsePortRange } from "../../shared/net/port_range.ts";
 import type { LogFormat, LogLevel } from "../../shared/log.ts";
 import { BOUND_OPTIONS } from "./bound_specs.ts";
 import type { ObjectBounds } from "../kube/object_bounds.ts";
@@ -13,7 +14,7 @@ import type { NamespaceBounds } from "../translate/bounds/namespace_bounds.ts";
 import { defineOptions, parseOptions, type Program } from "../../shared/options.ts";
 import type { DefaultCertificate } from "../translate/certificates/default_certificate.ts";
 import type { ConfigMapName } from "../translate/model/global_settings.ts";
-import type { DefaultBackend, HostOwnershipMode } from "../translate/translator.ts";
+import type { DefaultBackend, GatewayOptions, HostOwnershipMode } from "../translate/translator.ts";
 import {
   type BACKENDS,
   CLUSTER_OPTIONS,
@@ -76,8 +77,8 @@ export interface ControllerOptions {
   readonly objectBounds: ObjectBounds;
   /** Of ingress-nginx; null for none. */
   readonly configMap: ConfigMapName | null;
-  /** Whether objects of Gateway API are read. */
-  readonly gateway: boolean;
+  /** Null where objects of Gateway API are not read. */
+  readonly gateway: GatewayOptions | null;
   readonly acceptUnsupported: readonly string[];
   readonly allowAcceptUnsupportedAnnotation: boolean;
   readonly hostOwnership: HostOwnershipMode;
@@ -166,7 +167,9 @@ export function parseControllerOptions(args: readonly string[]): ParsedControlle
         objectBytes: given.maxObjectBytes,
         namespaceBytes: given.maxNamespaceBytes,
       },
-      gateway: given.gateway,
+      gateway: given.gateway
+        ? { listenRange: parsePortRange(given.listenRange) ?? DEFAULT_LISTEN_RANGE }
+        : null,
       configMap: given.configmap === undefined ? null : parseConfigMapName(given.configmap),
       acceptUnsupported: given.acceptUnsupported.flatMap(namesOf),
       allowAcceptUnsupportedAnnotation: given.allowAcceptUnsupportedAnnotation,

@@ -88,9 +88,12 @@ export const reduceEndpointSlice: Reduce = (object) => {
   });
 };
 
-/** Who owns which hosts, and whether it is being deleted; for a watch of metadata alone. */
+/**
+ * Who owns which hosts, whether it is being deleted, and by which labels a listener of a Gateway selects it;
+ * for a watch of metadata alone.
+ */
 export const reduceNamespace: Reduce = (object) =>
-  made(object, { metadata: metadataOf(object, { annotations: true }) });
+  made(object, { metadata: metadataOf(object, { annotations: true, labels: true }) });
 
 /** A TLS Secret with its data, as it is asked for by name. */
 export const reduceSecret: Reduce = (object) => {

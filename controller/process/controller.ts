@@ -13,7 +13,7 @@ import { type AdminServer, startAdmin } from "../../shared/admin/server.ts";
 import { describeListenError, formatAddress } from "../../shared/net/address.ts";
 import { Lifecycle } from "../../shared/lifecycle.ts";
 import { createLogger, type Logger, standardOutput } from "../../shared/log.ts";
-import { newLoopMark } from "../../shared/loop_mark.ts";
+import { newLoopMark } from "../../shared/loop_mark_generator.ts";
 import { adminHandlers } from "./admin_handlers.ts";
 import { awaitEpoch } from "../watch/cluster_id.ts";
 import { KubeClient } from "../kube/client.ts";
@@ -123,10 +123,12 @@ class Controller {
       secrets: options.secrets,
       nodeAddresses: options.backend === "HostPort" && options.publishAddresses.length === 0,
       configMap: options.configMap,
-      gateway: options.gateway,
+      gateway: options.gateway !== null,
       objectBounds: options.objectBounds,
     });
-    this.#discovery = options.gateway ? new GatewayDiscovery({ client, watches, log }) : null;
+    this.#discovery = options.gateway !== null
+      ? new GatewayDiscovery({ client, watches, log })
+      : null;
     const leader = this.#leader = new LeaderElector({
       client,
       namespace: options.namespace,

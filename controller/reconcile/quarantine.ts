@@ -8,7 +8,7 @@ import type { ObjectRef, Problem } from "../../shared/problem.ts";
 import type { FilterSet, Route, Snapshot } from "../../shared/snapshot/types.ts";
 import type { Ingress, Resources } from "../kube/resources.ts";
 import type { Clock, TranslateOptions, Translation } from "../translate/translator.ts";
-import { compareRoutes } from "../translate/routes/route_order.ts";
+import { compareRoutes, mergeRoutes } from "../translate/routes/route_order.ts";
 import { blockedClientsOf } from "../translate/routes/used_settings.ts";
 import { compareText } from "../base/text_order.ts";
 
@@ -100,6 +100,7 @@ function withKept(
       ...[...failures].map(([ingress, reason]) => problem(ingress, reason)),
     ],
     statuses: rest.statuses,
+    gateway: rest.gateway,
     claims: rest.claims,
     hostOwners: rest.hostOwners,
   };
@@ -143,10 +144,18 @@ function keep(snapshot: Snapshot, published: Snapshot | null, routes: readonly R
     ...(settings.length === 0
       ? {}
       : { hostSettings: [...snapshot.hostSettings ?? [], ...settings].sort(byId) }),
-    routes: [...snapshot.routes, ...routes].sort(compareRoutes),
+    routes: mergeRoutes(
+      [...snapshot.routes.filter(isOfIngress), ...routes].sort(compareRoutes),
+      // In their order already, which their matches alone do not say.
+      snapshot.routes.filter((route) => !isOfIngress(route)),
+    ),
     upstreams: [...upstreams.values()].sort(byId),
     certificates: [...snapshot.certificates, ...certificates].sort(byId),
   };
+}
+
+function isOfIngress({ listeners }: Route): boolean {
+  return listeners === undefined;
 }
 
 /** Ids of the upstreams that authenticate requests. */

@@ -24,6 +24,9 @@ import { NamespaceReader } from "./hosts/namespace_facts.ts";
 import { labelOrder } from "../base/problems.ts";
 import { PublishedModels } from "./bounds/published_sources.ts";
 import { RouteBuilder } from "./routes/routing.ts";
+import { GatewayReaders } from "./gateway/gateway_readers.ts";
+import { GatewayTranslator } from "./gateway/gateway_translator.ts";
+import { MergedParts } from "./gateway/merged_parts.ts";
 import { HostSettingsList } from "./routes/host_settings.ts";
 import { UsedSettings } from "./routes/used_settings.ts";
 import { SortedList } from "../base/sorted_list.ts";
@@ -36,6 +39,7 @@ export class ObjectReaders {
   readonly services: ObjectIndex<ServiceModel> = new ObjectIndex(readService);
   /** A key takes a millisecond to check. */
   readonly secrets: ObjectIndex<SecretModel> = new ObjectIndex(readSecret);
+  readonly gateway = new GatewayReaders();
 }
 
 /** What the last translation came to, stage by stage. */
@@ -55,11 +59,14 @@ export class StageMemory {
   readonly hostSettings = new HostSettingsList();
   readonly certificates = new CertificateAssigner();
   readonly statuses = new StatusCollector();
+  readonly gateway: GatewayTranslator;
+  readonly merged = new MergedParts();
   /** Of the snapshot, by id. */
   readonly certificateOrder = new SortedList<Certificate>((a, b) => compareText(a.id, b.id));
   readonly problemOrder = labelOrder();
 
-  constructor({ ingresses, services }: ObjectReaders) {
+  constructor({ ingresses, services, gateway }: ObjectReaders) {
+    this.gateway = new GatewayTranslator(gateway);
     this.ownIngresses = new OwnIngresses(ingresses);
     const demands = new Demands();
     this.namespaceBounds = new NamespaceAdmission(demands, new PublishedModels());

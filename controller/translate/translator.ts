@@ -33,12 +33,15 @@ import { ProblemList } from "../base/problems.ts";
 import type { DefaultBackend } from "./routes/routes.ts";
 import type { IngressStatus } from "./model/status.ts";
 import { blockedClientsOf } from "./routes/used_settings.ts";
+import type { GatewayTranslation } from "./gateway/gateway_translation.ts";
+import type { GatewayOptions } from "./gateway/gateway_translator.ts";
 import { UpstreamTlsReader } from "./backends/upstream_tls.ts";
 
 export type { RefusalOptions } from "./routes/closures.ts";
 export { type ClusterBounds, DEFAULT_CLUSTER_BOUNDS } from "./bounds/cluster_bound.ts";
 export type { HostClaims } from "./hosts/host_claims.ts";
 export { HOST_OWNERSHIPS, type HostOwner, type HostOwnershipMode } from "./hosts/host_owner.ts";
+export type { GatewayOptions } from "./gateway/gateway_translator.ts";
 export type { DefaultBackend } from "./routes/routes.ts";
 export type { IngressStatus, PathStatus, TlsStatus } from "./model/status.ts";
 
@@ -64,6 +67,8 @@ export interface TranslateOptions extends RefusalOptions, ConfigMapOptions {
   readonly allowExternalName: boolean;
   /** Whether endpoints may be loopback, link-local, unspecified or multicast addresses. */
   readonly allowLocalEndpoints: boolean;
+  /** Missing or null: Gateway API is not translated. */
+  readonly gateway?: GatewayOptions | null;
   readonly version: SnapshotVersion;
   /** The mark that proxies get where none is published yet; missing for none. */
   readonly loopMark?: string;
@@ -87,6 +92,8 @@ export interface Translation {
   readonly problems: readonly Problem[];
   /** One for each Ingress of a class that is served, sorted by namespace and name. */
   readonly statuses: readonly IngressStatus[];
+  /** Null where Gateway API is not translated. */
+  readonly gateway: GatewayTranslation | null;
   /** Claims to be recorded; null where hosts are shared by all. */
   readonly claims: HostClaims | null;
   /** By host pattern. */
@@ -215,7 +222,16 @@ export class Translator {
     const unnamed = byDefault === null
       ? upstreamTls.certificates()
       : withCertificate(upstreamTls.certificates(), byDefault);
+    const gateway = options.gateway == null ? null : memory.gateway.translate(
+      resources,
+      options.gateway,
+      { backends, services: backends.services, secrets, sources, published },
+    );
     const used = memory.usedSettings.of(ingresses);
+    const { routes, ...shared } = gateway === null
+      ? { routes: routing.routes, ...used }
+      : memory.merged.of(routing.routes, used, gateway.parts);
+    const shown = gateway === null ? unnamed : [...unnamed, ...gateway.parts.certificates];
     const credentials = memory.credentials.read(ingresses, secrets, problems);
     const { unaddressed } = memory.ownIngresses;
     const statuses = memory.statuses.collect({ list, routing, tls }, unaddressed, problems);
@@ -224,12 +240,12 @@ export class Translator {
         format: SNAPSHOT_FORMAT,
         version: options.version,
         ...memory.hostSettings.of(tls.hostSettings, routing.aliases),
-        routes: routing.routes,
+        routes,
         defaultAction: routing.defaultAction,
-        ...used,
+        ...shared,
         upstreams: backends.upstreams(),
         ...(credentials.length === 0 ? {} : { credentials }),
-        certificates: memory.certificateOrder.of(allCertificates(tls.certificates, unnamed)),
+        certificates: memory.certificateOrder.of(allCertificates(tls.certificates, shown)),
         defaultCertificate: byDefault?.id ?? null,
         ...loopMarkOf(published, options),
         ...(backends.denied.list.length === 0 ? {} : { denied: backends.denied.list }),
@@ -241,6 +257,7 @@ export class Translator {
       },
       problems: problems.sorted(memory.problemOrder),
       statuses,
+      gateway,
       claims: ownership.claims,
       hostOwners: ownership.owners,
     };
@@ -281,5 +298,5 @@ function allCertificates(
 ): readonly Certificate[] {
   if (shown.length === 0) return served;
   const ids = new Set(served.map(({ id }) => id));
-  return [...served, ...shown.filter(({ id }) => !ids.has(id))];
+  return [...served, ...shown.filter(({ id }) => !ids.has(id) && ids.add(id))];
 }

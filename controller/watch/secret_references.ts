@@ -18,6 +18,8 @@ import type { ServiceModel } from "../translate/backends/service.ts";
 import { NginxAnnotations } from "../translate/annotations/nginx/nginx_annotations.ts";
 import type { ObjectName } from "../translate/annotations/nginx/rows/value.ts";
 import { isHonoured } from "../translate/annotations/nginx/table.ts";
+import type { GatewayReaders } from "../translate/gateway/gateway_readers.ts";
+import { type GatewayLists, secretsOfGateways } from "../translate/gateway/secret_references.ts";
 import { SECRET_ANNOTATIONS } from "../translate/annotations/own_annotation_names.ts";
 
 export interface ReferenceOptions extends ClassOptions {
@@ -30,6 +32,7 @@ export interface ReferenceOptions extends ClassOptions {
 export interface ReferenceReaders {
   readonly ingresses: IngressObjects;
   readonly services: ObjectIndex<ServiceModel>;
+  readonly gateway: GatewayReaders;
 }
 
 export class SecretReferences {
@@ -45,10 +48,12 @@ export class SecretReferences {
 
   /**
    * The Secrets of `spec.tls` and of annotations of each Ingress that is ours, those that a Service
-   * which one of them leads to names for TLS to its endpoints, and the default certificate's; as
-   * `namespace/name`. A name that no Secret can have is left out.
+   * which one of them leads to names for TLS to its endpoints, the default certificate's, and those of
+   * Gateways; as `namespace/name`. A name that no Secret can have is left out.
    */
-  of(resources: Pick<Resources, "ingresses" | "ingressClasses" | "services">): Set<string> {
+  of(
+    resources: Pick<Resources, "ingresses" | "ingressClasses" | "services"> & GatewayLists,
+  ): Set<string> {
     const { defaultBackend, defaultCertificate } = this.#options;
     const own = ownIngresses(
       resources.ingresses.map((object) => this.#readers.ingresses.of(object)),
@@ -59,6 +64,7 @@ export class SecretReferences {
     );
     const secrets = new Set(own.flatMap((ingress) => this.#ofIngress.of(ingress).secrets));
     if (defaultCertificate !== null) secrets.add(keyOf(defaultCertificate));
+    for (const key of secretsOfGateways(resources, this.#readers.gateway)) secrets.add(key);
     const naming = resources.services.flatMap((service) => {
       const model = this.#readers.services.model(service);
       return model !== null && this.#ofService.of(model).length > 0 ? [model] : [];

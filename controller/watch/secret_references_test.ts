@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
 import type { Ingress, IngressClass, Service } from "../kube/resources.ts";
 import { type ReferenceOptions, SecretReferences } from "./secret_references.ts";
-import { ObjectIndex } from "../base/identity.ts";
-import { readService } from "../translate/backends/service.ts";
-import { IngressObjects } from "../translate/ingress/ingress_object.ts";
+import { ObjectReaders } from "../translate/memory.ts";
 
 const OPTIONS: ReferenceOptions = {
   ingressClasses: ["pingress"],
@@ -38,8 +36,8 @@ function named(
   options: Partial<ReferenceOptions> = {},
 ): string[] {
   const resources = { ingresses: [], ingressClasses: [], services: [], ...given };
-  const readers = { ingresses: new IngressObjects(), services: new ObjectIndex(readService) };
-  return [...new SecretReferences(readers, { ...OPTIONS, ...options }).of(resources)].sort();
+  return [...new SecretReferences(new ObjectReaders(), { ...OPTIONS, ...options }).of(resources)]
+    .sort();
 }
 
 const CA = { "pingress.io/upstream-tls-ca": "authority" };
@@ -94,4 +92,49 @@ Deno.test("a Service behind defaultBackend or the controller's default backend r
 Deno.test("the default certificate's Secret is referenced without any Ingress", () => {
   const defaultCertificate = { namespace: "ops", name: "wildcard-tls" };
   assert.deepEqual(named({}, { defaultCertificate }), ["ops/wildcard-tls"]);
+});
+
+Deno.test("Secrets of HTTPS listeners are read for Gateways of ours, those of other namespaces by a grant", () => {
+  const listener = (names: readonly (string | object)[]) => ({
+    name: "https",
+    port: 443,
+    protocol: "HTTPS",
+    tls: { certificateRefs: names.map((name) => typeof name === "string" ? { name } : name) },
+  });
+  const gateway = (name: string, gatewayClassName: string, ...certificates: object[]) => ({
+    metadata: { name, namespace: "infra" },
+    spec: {
+      gatewayClassName,
+      listeners: certificates.length === 0 ? [listener([name])] : certificates,
+    },
+  });
+  const grant = {
+    metadata: { name: "grant", namespace: "certificates" },
+    spec: {
+      from: [{ group: "gateway.networking.k8s.io", kind: "Gateway", namespace: "infra" }],
+      to: [{ group: "", kind: "Secret", name: "granted" }],
+    },
+  };
+  const foreign = ["granted", "refused"].map((name) => ({ name, namespace: "certificates" }));
+  const resources = {
+    ingresses: [],
+    ingressClasses: [],
+    services: [],
+    gatewayClasses: [{
+      metadata: { name: "ours" },
+      spec: { controllerName: "pingress.io/gateway-controller" },
+    }],
+    gateways: [
+      gateway("own", "ours"),
+      gateway("other-class", "another"),
+      gateway("web", "ours", listener(["first", "Not-A-Name", ...foreign]), {
+        ...listener(["plain"]),
+        name: "http",
+        protocol: "HTTP",
+      }),
+    ],
+    referenceGrants: [grant],
+  };
+  const found = new SecretReferences(new ObjectReaders(), OPTIONS).of(resources);
+  assert.deepEqual([...found].sort(), ["certificates/granted", "infra/first", "infra/own"]);
 });

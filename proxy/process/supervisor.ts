@@ -15,7 +15,7 @@ import { describeListenError, formatAddress } from "../../shared/net/address.ts"
 import { Lifecycle } from "../../shared/lifecycle.ts";
 import { createLogger, type Logger, standardOutput } from "../../shared/log.ts";
 import type { Snapshot, SnapshotChange } from "../../shared/snapshot/types.ts";
-import { newLoopMark } from "../../shared/loop_mark.ts";
+import { newLoopMark } from "../../shared/loop_mark_generator.ts";
 import { VERSION } from "../../shared/version.ts";
 import { adminHandlers } from "./admin_handlers.ts";
 import { CertificateLoader } from "../certificates/loader.ts";

@@ -202,6 +202,11 @@ export const LISTENER = object({
   wildcards: Type.Enum(["one-label", "suffix"]),
   /** Whether a request that no route of the most specific host takes goes to a broader host. */
   fallThrough: Type.Boolean(),
+  /**
+   * Ids of the certificates that are shown for its names, of HTTPS. Missing or empty: handshakes for its
+   * names are refused; of the two built-in ones missing: certificates by their hosts.
+   */
+  certificates: Type.Optional(Type.Array(ID)),
   origin: ORIGIN,
 }, { strict: true });
 

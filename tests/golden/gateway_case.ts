@@ -1,21 +1,15 @@
 /**
  * The golden files of Gateway API. In: `gateway/NAME.in.yaml`, the objects of one case as ordinary manifests.
- * Out: the conditions of every class, Gateway and route, as the text of `NAME.out.yaml`.
+ * Out: the conditions of every class, Gateway and route, and the listeners and routes of the snapshot, as
+ * the text of `NAME.out.yaml`.
  *
  * `!base64 NAME …` stands for files in `certificates/`, as for `translate_case.ts`.
  */
 import { Document } from "yaml";
-import { type Identified, ObjectIndex } from "../../controller/base/identity.ts";
-import { ProblemList } from "../../controller/base/problems.ts";
-import { readService } from "../../controller/translate/backends/service.ts";
-import { readSecret } from "../../controller/translate/certificates/certificate_source.ts";
-import {
-  type GatewayTranslation,
-  servicePorts,
-  tlsSecrets,
-  translateGatewayApi,
-} from "../../controller/translate/gateway/gateway_translation.ts";
+import { translate, type Translation } from "../../controller/translate/translator.ts";
+import type { FilterSpec, Route, Snapshot } from "../../shared/snapshot/types.ts";
 import { namesEndingIn, parseObjects, shortenSmallMaps } from "./golden_yaml.ts";
+import { DEFAULT_OPTIONS, resourcesOf } from "./translate_case.ts";
 
 const FOLDER = new URL("./gateway/", import.meta.url);
 
@@ -35,48 +29,68 @@ export function readGatewayCase(name: string): readonly unknown[] {
   return parseObjects(Deno.readTextFileSync(new URL(`${name}.in.yaml`, FOLDER)), name);
 }
 
-export function runGatewayCase(objects: readonly unknown[]): GatewayTranslation {
-  const ofKind = (kind: string) =>
-    objects.filter((object) => (object as { kind?: unknown } | null)?.kind === kind);
-  const namespaces = ofKind("Namespace") as { metadata: { name: string; labels?: Labels } }[];
-  return translateGatewayApi({
-    classes: ofKind("GatewayClass"),
-    gateways: ofKind("Gateway"),
-    routes: ofKind("HTTPRoute"),
-    grants: ofKind("ReferenceGrant"),
-  }, {
-    services: servicePorts(byKey(ofKind("Service"), readService)),
-    secrets: tlsSecrets(byKey(ofKind("Secret"), readSecret)),
-    namespaces: new Map(namespaces.map(({ metadata: { name, labels = {} } }) => [name, labels])),
-  });
-}
+/** Without Ingresses, and nothing published before. */
+const NOW = Date.parse("2030-01-01T00:00:00Z");
 
-type Labels = Readonly<Record<string, string>>;
+const OPTIONS = { ...DEFAULT_OPTIONS, gateway: { listenRange: { first: 10_000, last: 10_255 } } };
 
-function byKey<T extends Identified>(
-  objects: readonly unknown[],
-  read: (object: object) => T | null,
-): ReadonlyMap<string, T> {
-  return new ObjectIndex(read).of(objects, new ProblemList());
+/** Nothing was published before. */
+export function runGatewayCase(objects: readonly unknown[]): Translation {
+  return translate(resourcesOf(objects), null, OPTIONS, () => NOW);
 }
 
 /** As YAML, objects by their names. */
-export function formatGatewayCase({ classes, gateways, routes }: GatewayTranslation): string {
+export function formatGatewayCase({ gateway, snapshot }: Translation): string {
+  const { classes, gateways, routes } = gateway!;
   const document = new Document({
     classes: classes.map(({ name, generation, conditions }) => ({ name, generation, conditions })),
-    gateways: gateways.map(({ identity, generation, conditions, listeners }) => ({
+    gateways: gateways.map(({ identity, generation, conditions, listeners, ports }) => ({
       name: identity.key,
       ...{ generation, conditions },
       listeners: listeners.map(({ supportedKinds, ...listener }) => ({
         ...listener,
         supportedKinds: supportedKinds.map(({ kind }) => kind),
       })),
+      ports: ports.map(({ port }) => port),
     })),
     routes: routes.map(({ identity, generation, parents }) => ({
       name: identity.key,
       ...{ generation, parents },
     })),
+    served: {
+      listeners: (snapshot.listeners ?? []).map((listener) => showListener(listener)),
+      routes: snapshot.routes.map((route) => showRoute(route, snapshot)),
+    },
   }, { aliasDuplicateObjects: false });
   shortenSmallMaps(document, { items: 5, length: 20 });
   return document.toString({ lineWidth: 100 });
+}
+
+/** `infra/web/http: HTTP on port 80 for *.example.com`. */
+function showListener(
+  { id, protocol, port, hostname, certificates }: NonNullable<Snapshot["listeners"]>[number],
+): string {
+  const shown = certificates === undefined ? "" : `, ${certificates.length} certificates`;
+  return `${id}: ${protocol} on port ${port} for ${hostname ?? "any host"}${shown}`;
+}
+
+/** `app.example.com Prefix /a GET on infra/web/http: shop/api:80 × 9, 500 × 1`. */
+function showRoute({ host, match, listeners = [], action, filterSet }: Route, snapshot: Snapshot) {
+  const values = [...match.headers ?? [], ...match.query ?? []]
+    .map(({ name, type, value }) => ` ${name}${type === "Exact" ? "=" : "~"}${value}`);
+  const filters = snapshot.filterSets?.find(({ id }) => id === filterSet)?.filters ?? [];
+  const { path: { type, value }, method } = match;
+  return `${host} ${type} ${value}${method === undefined ? "" : ` ${method}`}${values.join("")} ` +
+    `on ${listeners.join(" and ")}: ${filters.map(showFilter).join("")}${showAction(action)}`;
+}
+
+function showFilter({ kind, ...filter }: FilterSpec): string {
+  return `${kind} ${JSON.stringify(filter)}, `;
+}
+
+function showAction(action: Route["action"]): string {
+  if (action.kind === "reply") return `${action.status}, as ${action.reason}`;
+  return action.backends.map(({ upstream, fault, weight }) =>
+    `${fault === undefined ? upstream : 500}${weight === undefined ? "" : ` × ${weight}`}`
+  ).join(", ");
 }

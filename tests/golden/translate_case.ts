@@ -21,7 +21,7 @@ import { namesEndingIn, parseObjects, shortenSmallMaps } from "./golden_yaml.ts"
 
 const FOLDER = new URL("./translate/", import.meta.url);
 
-const DEFAULT_OPTIONS: TranslateOptions = {
+export const DEFAULT_OPTIONS: TranslateOptions = {
   ingressClasses: ["pingress"],
   controllerNames: ["pingress.io/ingress-controller"],
   watchIngressWithoutClass: false,
@@ -130,7 +130,7 @@ function isSettings(value: unknown): boolean {
 }
 
 /** Objects by kind; those of a kind that is not in the list go nowhere, as in the controller. */
-function resourcesOf(objects: readonly unknown[]): Resources {
+export function resourcesOf(objects: readonly unknown[]): Resources {
   const ofKind = (kind: string) =>
     objects.filter((object) => (object as { kind?: unknown } | null)?.kind === kind) as never[];
   return {
@@ -143,6 +143,11 @@ function resourcesOf(objects: readonly unknown[]): Resources {
     namespaces: ofKind("Namespace"),
     nodes: ofKind("Node"),
     serviceCidrs: ofKind("ServiceCIDR"),
+    gatewayClasses: ofKind("GatewayClass"),
+    gateways: ofKind("Gateway"),
+    httpRoutes: ofKind("HTTPRoute"),
+    referenceGrants: ofKind("ReferenceGrant"),
+    backendTlsPolicies: ofKind("BackendTLSPolicy"),
   };
 }
 

@@ -12,17 +12,25 @@ import {
 } from "../../shared/path/requested_url.ts";
 import { prefersJson } from "../../proxy/http/accept.ts";
 import { authorityAt, readAuthority } from "../../proxy/http/host.ts";
-import { asciiBytes, Fields, fieldsOf, latin1, writeLatin1 } from "../../proxy/http/fields.ts";
+import {
+  asciiBytes,
+  DATE,
+  Fields,
+  fieldsOf,
+  latin1,
+  writeLatin1,
+} from "../../proxy/http/fields.ts";
 import { splitList } from "../../proxy/http/field_values.ts";
 import { TextBody } from "../../proxy/filters/grpc_web_body.ts";
 import { basicCheck } from "../../proxy/filters/access/basic.ts";
+import { redirectedUrl } from "../../proxy/filters/request_redirect.ts";
 import { isGrpcWeb } from "../../proxy/filters/grpc_web.ts";
 import { maxForwards } from "../../proxy/filters/max_forwards.ts";
 import { answerOf, valuesOf } from "../../proxy/filters/access/answer.ts";
 import { cookies, variableReader } from "../../proxy/filters/access/template.ts";
 import { FoldedNames } from "../../proxy/http/folded_names.ts";
 import { NO_FILTERS } from "../../proxy/filters/registry.ts";
-import { changedFields } from "../../proxy/http/changed_fields.ts";
+import { changedFields, changeResponse } from "../../proxy/http/changed_fields.ts";
 import { addressIn, originalClient } from "../../proxy/http/forwarded_for.ts";
 import { Base64Decoder, decodedSize } from "../../proxy/grpc/base64.ts";
 import {
@@ -39,7 +47,14 @@ import { HeadParser } from "../../proxy/http1/head_parser.ts";
 import { headError, readRequestFields, readRequestLine } from "../../proxy/http1/request_head.ts";
 import { requestHeadSize, writeRequestHead } from "../../proxy/http1/request_writer.ts";
 import { DEFAULT_LIMITS } from "../../proxy/http/limits.ts";
-import { BytesBody, type Exchange, ExchangeRecord, RequestHead } from "../../proxy/http/message.ts";
+import {
+  BytesBody,
+  type Exchange,
+  ExchangeRecord,
+  hasField,
+  RequestHead,
+  ResponseHead,
+} from "../../proxy/http/message.ts";
 import { isRequestId } from "../../proxy/http/request_id.ts";
 import { FrameBoundary } from "../../proxy/http/websocket_frames.ts";
 import { LogBuffer } from "../../proxy/telemetry/log_buffer.ts";
@@ -126,6 +141,19 @@ const TEXTS: Readonly<
   "proxy/http/accept.ts prefersJson": [
     [['a/b;"', '"'], ["application/json;q=", "a"]],
     (text) => prefersJson([text]),
+  ],
+  "proxy/filters/request_redirect.ts redirectedUrl": [
+    [["/", ""]],
+    (path) =>
+      redirectedUrl(
+        {
+          kind: "request-redirect",
+          status: 302,
+          scheme: "https",
+          path: { value: "/", prefix: "/" },
+        },
+        { host: "", path, query: "" },
+      ),
   ],
   "proxy/http/field_values.ts splitList": [[["a", "a"]], splitList],
   "proxy/http/forwarded_for.ts addressIn": [[["[", "]:80"], ["::", "]"]], addressIn],
@@ -252,6 +280,11 @@ export const CLIENT_PARSERS: readonly Parser[] = [
       "proxy/filters/grpc_web.ts isGrpcWeb",
       "proxy/filters/registry.ts RouteFilters.chainFor",
       "proxy/http/changed_fields.ts changedFields",
+      "proxy/http/changed_fields.ts changeResponse",
+      "proxy/http/changed_fields.ts extended",
+      "proxy/http/changed_fields.ts withoutNamed",
+      "proxy/http/field_values.ts hasNamed",
+      "proxy/http/message.ts hasField",
     ],
     bytes: HEAD_BYTES,
     frames: REPLY_FRAMES,
@@ -267,6 +300,10 @@ export const CLIENT_PARSERS: readonly Parser[] = [
         isGrpcWeb(head);
         NO_FILTERS.chainFor(head, true);
         changedFields(head.fields, [X_NAME], head.fields);
+        const response = new ResponseHead(head.fields);
+        changeResponse(response, [X_NAME], head.fields);
+        changeResponse(response, [X_NAME], head.fields);
+        hasField(response, DATE);
         head.method = "OPTIONS";
         maxForwards.request!({ request: head } as Exchange);
       };

@@ -29,7 +29,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "controller/translate/config_map/key.ts": ["defaultOf", "globalAuth", "guard", "plain"],
       "controller/kube/client.ts": ["KubeClient.discover"],
       "controller/kube/informer.ts": ["Informer.useVersion"],
-      "controller/translate/gateway/condition.ts": ["falseCondition", "trueCondition"],
+      "controller/translate/gateway/objects/condition.ts": ["falseCondition", "trueCondition"],
     },
   },
   {
@@ -53,6 +53,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
     reason: "The operator wrote it: flags, files and the environment of a process.",
     functions: {
       "controller/kube/credential_source.ts": ["serverOf"],
+      "shared/net/port_range.ts": ["parsePortRange"],
       "controller/cli/option_values.ts": [
         "acceptCheck",
         "labelCheck",
@@ -111,6 +112,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
     functions: {
       "controller/reconcile/replica_catch_up.ts": ["ReplicaCatchUp.behind", "ReplicaCatchUp.claim"],
       "controller/kube/excess.ts": ["excessOf"],
+      "controller/translate/backends/backend.ts": ["BackendResolver.release"],
       "controller/translate/backends/endpoint_bound.ts": ["EndpointLimiter.limits"],
       "controller/translate/bounds/namespace_bounds.ts": ["NamespaceAdmission.apply"],
       "controller/kube/refusals.ts": ["RefusalLog.refused"],
@@ -397,6 +399,8 @@ export const EXCEPTIONS: readonly Exceptions[] = [
     reason: "Calls what has a row here, once for an object or a connection.",
     functions: {
       "controller/translate/credentials/credentials.ts": ["CredentialsReader.read"],
+      "controller/translate/gateway/gateway_translator.ts": ["GatewayTranslator.translate"],
+      "controller/translate/gateway/lookups.ts": ["UsedUpstreams.faultOf"],
       "proxy/filters/access/external_cache.ts": ["cachedSubresponse"],
       "proxy/filters/access/networks.ts": ["networksCheck"],
       "proxy/filters/passwords/credential_store.ts": ["CredentialStore.apply"],

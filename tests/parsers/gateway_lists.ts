@@ -1,14 +1,14 @@
 /**
  * Objects of Gateway API with many of one thing, and texts in them. In: nothing. Out: rows of the table.
  */
-import { covers, readHostname } from "../../controller/translate/gateway/hostname.ts";
+import { covers, readHostname } from "../../controller/translate/gateway/objects/hostname.ts";
 import {
   type GatewayObjects,
-  servicePorts,
-  tlsSecrets,
   translateGatewayApi,
 } from "../../controller/translate/gateway/gateway_translation.ts";
-import { patternFault } from "../../controller/translate/gateway/pattern.ts";
+import { GatewayReaders } from "../../controller/translate/gateway/gateway_readers.ts";
+import { servicePorts } from "../../controller/translate/gateway/lookups.ts";
+import { patternFault } from "../../controller/translate/gateway/objects/pattern.ts";
 import { readService } from "../../controller/translate/backends/service.ts";
 import { listParser, type Parser, textParser } from "./parser.ts";
 import { listOf } from "./tenant_objects.ts";
@@ -43,7 +43,7 @@ function routeOf(spec: object, name = "web") {
 function objects(part: Partial<GatewayObjects>): GatewayObjects {
   return {
     ...{ classes: [CLASS], gateways: [gatewayOf([listener(0)])], routes: [routeOf({})] },
-    ...{ grants: [], ...part },
+    ...{ grants: [], backendTlsPolicies: [], ...part },
   };
 }
 
@@ -110,6 +110,31 @@ const OBJECTS: Readonly<Record<string, (count: number) => GatewayObjects>> = {
         rules: [{ matches: [{ headers: listOf(count, (i) => ({ name: `x-${i}`, value: "a" })) }] }],
       })],
     }),
+  "filters of a rule": (count) =>
+    objects({
+      routes: [routeOf({
+        rules: [{
+          filters: listOf(count, (i) => ({
+            type: "RequestHeaderModifier",
+            requestHeaderModifier: { set: [{ name: `x-${i}`, value: "a" }] },
+          })),
+        }],
+      })],
+    }),
+  "headers of a filter": (count) =>
+    objects({
+      routes: [routeOf({
+        rules: [{
+          filters: [{
+            type: "RequestHeaderModifier",
+            requestHeaderModifier: {
+              add: listOf(count, (i) => ({ name: `x-${i}`, value: "a" })),
+              remove: listOf(count, (i) => `y-${i}`),
+            },
+          }, { type: "RequestRedirect", requestRedirect: { scheme: "https" } }],
+        }],
+      })],
+    }),
   "backends": (count) =>
     objects({
       routes: [
@@ -126,25 +151,47 @@ const OBJECTS: Readonly<Record<string, (count: number) => GatewayObjects>> = {
         },
       })),
     }),
+  "policies of TLS to backends": (count) =>
+    objects({ backendTlsPolicies: listOf(count, (i) => policyOf([target(i)], `p-${i}`)) }),
+  "targets of a policy": (count) =>
+    objects({ backendTlsPolicies: [policyOf(listOf(count, target))] }),
 };
+
+function target(i: number) {
+  return { group: "", kind: "Service", name: `s-${i}` };
+}
+
+function policyOf(targetRefs: readonly unknown[], name = "tls") {
+  return { metadata: { name, namespace: "one" }, spec: { targetRefs } };
+}
 
 export const GATEWAY_PARSERS: readonly Parser[] = [
   listParser({
     name: "objects of Gateway API",
     functions: [
-      "controller/translate/gateway/backend_ref.ts readBackendRef",
-      "controller/translate/gateway/gateway.ts readGateway",
-      "controller/translate/gateway/gateway_class.ts readGatewayClasses",
-      "controller/translate/gateway/gateway_translation.ts servicePorts",
-      "controller/translate/gateway/gateway_translation.ts tlsSecrets",
-      "controller/translate/gateway/generation.ts generationOf",
-      "controller/translate/gateway/http_route.ts readHttpRoute",
-      "controller/translate/gateway/label_selector.ts readLabelSelector",
-      "controller/translate/gateway/listener.ts readListener",
-      "controller/translate/gateway/parent_ref.ts readParentRef",
-      "controller/translate/gateway/reference.ts readReference",
-      "controller/translate/gateway/reference_grant.ts new ReferenceGrants",
-      "controller/translate/gateway/route_match.ts readMatch",
+      "controller/translate/gateway/objects/backend_ref.ts readBackendRef",
+      "controller/translate/gateway/objects/backend_tls_policy.ts new BackendTlsPolicies",
+      "controller/translate/gateway/objects/backend_tls_policy.ts BackendTlsPolicies.policyOf",
+      "controller/translate/gateway/objects/gateway.ts readGateway",
+      "controller/translate/gateway/objects/gateway_class.ts readGatewayClasses",
+      "controller/translate/gateway/container_ports.ts portKey",
+      "controller/translate/gateway/gateway_readers.ts GatewayReaders.classes",
+      "controller/translate/gateway/gateway_readers.ts GatewayReaders.gateway",
+      "controller/translate/gateway/gateway_readers.ts GatewayReaders.route",
+      "controller/translate/gateway/lookups.ts namespaceLabels",
+      "controller/translate/gateway/lookups.ts servicePorts",
+      "controller/translate/gateway/lookups.ts tlsSecrets",
+      "controller/translate/gateway/objects/generation.ts generationOf",
+      "controller/translate/gateway/objects/label_selector.ts readLabelSelector",
+      "controller/translate/gateway/objects/listener.ts readListener",
+      "controller/translate/gateway/objects/parent_ref.ts readParentRef",
+      "controller/translate/gateway/objects/reference.ts readReference",
+      "controller/translate/gateway/objects/reference_grant.ts new ReferenceGrants",
+      "controller/translate/gateway/objects/route_filters.ts backendFiltersFault",
+      "controller/translate/gateway/objects/route_filters.ts readRuleFilters",
+      "controller/translate/gateway/objects/route_filters.ts redirectOn",
+      "controller/translate/gateway/objects/route_match.ts readMatch",
+      "controller/translate/gateway/served_routes.ts serveRoutes",
     ],
     count: 4096,
     read: Object.fromEntries(
@@ -153,17 +200,20 @@ export const GATEWAY_PARSERS: readonly Parser[] = [
         return () =>
           void translateGatewayApi(given, {
             services: servicePorts(new Map([["one/x", SERVICE]])),
-            secrets: tlsSecrets(new Map()),
+            upstreams: { faultOf: () => null },
+            secrets: { find: () => "no Secret" },
             namespaces: new Map([["one", {}]]),
-          });
+            published: [],
+            listenRange: { first: 10_000, last: 10_255 },
+          }, new GatewayReaders());
       }]),
     ),
   }),
   textParser({
     name: "hostnames of Gateway API",
     functions: [
-      "controller/translate/gateway/hostname.ts readHostname",
-      "controller/translate/gateway/hostname.ts covers",
+      "controller/translate/gateway/objects/hostname.ts readHostname",
+      "controller/translate/gateway/objects/hostname.ts covers",
     ],
     bytes: 4096,
     frames: [["*.", ".test"]],
@@ -175,7 +225,7 @@ export const GATEWAY_PARSERS: readonly Parser[] = [
   }),
   textParser({
     name: "regular expressions of Gateway API",
-    functions: ["controller/translate/gateway/pattern.ts patternFault"],
+    functions: ["controller/translate/gateway/objects/pattern.ts patternFault"],
     bytes: 1024,
     frames: [["(a", ")"], ["[", "]"]],
     read: (text) => () => void patternFault(text),

@@ -3,6 +3,7 @@
  * line is read into, and what comes of it.
  */
 import type { KubeObject } from "../../kube/types.ts";
+import type { PortRange } from "../../../shared/net/port_range.ts";
 import type { ObjectRef, Problem } from "../../../shared/problem.ts";
 
 export interface WorkloadOptions {
@@ -28,6 +29,8 @@ export interface WorkloadOptions {
   readonly drainTimeout: number;
   /** Whether proxies are told of the controller's stream, and get a token for it. */
   readonly stream: boolean;
+  /** Container ports for listeners of Gateways; missing or null for none. */
+  readonly listenRange?: PortRange | null;
   /** Further flags of the proxy, each an argument. They win over those that are set here. */
   readonly proxyArgs: readonly string[];
   /** A partial PodTemplateSpec as parsed, or null for none. */

@@ -3,6 +3,7 @@
  * wrong with those that an operator adds. The proxy refuses a flag that is given twice, so one of
  * the operator's takes the place of ours.
  */
+import { formatPortRange } from "../../../shared/net/port_range.ts";
 import { formatDuration } from "../../../shared/options.ts";
 import { FORMAT_1_FILE } from "../../../shared/snapshot/published_set.ts";
 import { CONFIG_FOLDER, PROXY_PORTS, PUBLIC_PORTS, STREAM } from "./names.ts";
@@ -28,6 +29,7 @@ const WORKERS = 4;
 const FIXED: Readonly<Record<string, string>> = {
   config: "leave it out: the controller mounts what it publishes",
   admin: `leave it out, or keep port ${PROXY_PORTS.admin}, which the pods' probes dial`,
+  "listen-range": "give --listen-range to the controller, which chooses ports of it",
   "drain-delay":
     "give --proxy-drain-delay to the controller, which fits the pods' grace period to it",
   "drain-timeout":
@@ -44,7 +46,7 @@ export interface ArgMistake {
 }
 
 export function proxyArgs(
-  { namespace, drainDelay, drainTimeout, stream, proxyArgs: further }: WorkloadOptions,
+  { namespace, drainDelay, drainTimeout, stream, listenRange, proxyArgs: further }: WorkloadOptions,
 ): { readonly args: readonly string[]; readonly mistakes: readonly ArgMistake[] } {
   const ours = [
     ["config", `${CONFIG_FOLDER}/${FORMAT_1_FILE}`],
@@ -59,6 +61,7 @@ export function proxyArgs(
     ["workers", String(WORKERS)],
     // Follows a limit that a pod template sets. The kubelet fills it in, not the proxy.
     ["memory-limit", `$(${MEMORY_LIMIT_VARIABLE})`],
+    ...(listenRange == null ? [] : [["listen-range", formatPortRange(listenRange)] as const]),
     ...(stream ? streamFlags(namespace) : []),
   ];
   const given = new Set(further.map(flagOf));

@@ -13,6 +13,7 @@ import {
   reached,
   type Resolution,
 } from "./backend_plan.ts";
+import { fieldOfFault, reportFinding } from "./backend_report.ts";
 import { API_SERVICE, type Denied, DeniedReader } from "./denied.ts";
 import { isSamePart } from "../../../shared/snapshot/equality.ts";
 import { type EndpointBound, EndpointLimiter } from "./endpoint_bound.ts";
@@ -244,6 +245,27 @@ export class BackendResolver {
     return changed;
   }
 
+  /**
+   * Backends that a stage of the last translation has asked for, and need not be there any more: of
+   * findings that were made anew meanwhile, nobody has.
+   *
+   * @param counts How often each, by id.
+   */
+  release({ byId }: FoundBackends, counts: ReadonlyMap<string, number>): void {
+    if (this.#found.byId !== byId) return;
+    for (const [id, times] of counts) {
+      const found = byId.get(id);
+      if (found === undefined) continue;
+      this.#touch(id);
+      found.users -= times;
+    }
+  }
+
+  /** The Services that it knows, by `namespace/name`. */
+  get services(): ReadonlyMap<string, ServiceModel> {
+    return this.#services;
+  }
+
   /** As if nothing had been asked for. */
   forget(): void {
     this.#found = this.#nothingFound();
@@ -372,20 +394,6 @@ export class BackendResolver {
   }
 }
 
-function reportFinding(backend: ServiceBackend, finding: Finding, report: () => Report): void {
-  const { fault } = finding;
-  if (fault !== null) {
-    report().error(fieldOfFault(fault, backend), {
-      reason: fault.reason,
-      message: `${fault.message}, so requests get ${fault.status}`,
-      remedy: fault.remedy,
-    });
-  }
-  if (finding.upstream === null || finding.note === null) return;
-  const { field, ...text } = finding.note;
-  report().warning(field, text);
-}
-
 /** Null where nothing is to be said of it. */
 function overruled({ tls }: BackendWish): Note | null {
   return tls && {
@@ -427,10 +435,6 @@ const MAX_WISHED = 100;
 
 function isSameNote(a: Note | null, b: Note | null): boolean {
   return a?.field === b?.field && a?.message === b?.message && a?.remedy === b?.remedy;
-}
-
-function fieldOfFault({ at }: Fault, { nameField, portField }: ServiceBackend): string {
-  return at === "port" ? portField : at === "name" ? nameField : at.field;
 }
 
 const NO_SLICES: readonly Slice[] = [];

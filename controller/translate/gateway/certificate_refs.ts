@@ -1,16 +1,31 @@
 /**
  * Certificates of listeners. In: the references of a listener, and what they may lead to. Out: whether all of
- * them can be used.
+ * them can be used, and the certificates.
  */
-import { type Condition, falseCondition, trueCondition } from "./condition.ts";
-import type { ListenerModel } from "./listener.ts";
-import { showReference } from "./reference.ts";
-import type { ReferenceGrants, Referrer } from "./reference_grant.ts";
+import type { Certificate } from "../../../shared/snapshot/types.ts";
+import { type Condition, falseCondition, trueCondition } from "./objects/condition.ts";
+import type { ListenerModel } from "./objects/listener.ts";
+import { showReference } from "./objects/reference.ts";
+import type { ReferenceGrants, Referrer } from "./objects/reference_grant.ts";
 
 /** Lookup of TLS Secrets. */
 export interface TlsSecrets {
-  /** Why a Secret is no certificate, as a clause; null where it is one. */
-  faultOf(namespace: string, name: string): string | null;
+  /** The certificate of a Secret, for no host; or why it has none, as a clause. */
+  find(namespace: string, name: string): Certificate | string;
+}
+
+/** What a listener shows; nothing where one of its certificates cannot be used. */
+export function listenerCertificates(
+  listener: ListenerModel,
+  from: Referrer,
+  grants: ReferenceGrants,
+  secrets: TlsSecrets,
+): readonly Certificate[] {
+  if (certificatesCondition(listener, from, grants, secrets).status !== "True") return [];
+  return listener.certificates.flatMap((reference) => {
+    const found = reference === null ? "" : secrets.find(reference.namespace, reference.name);
+    return typeof found === "string" ? [] : [found];
+  });
 }
 
 /** @param from The Gateway. */
@@ -38,8 +53,8 @@ export function certificatesCondition(
         `${at} is ${shown}. Create a ReferenceGrant in namespace ${reference.namespace}.`,
       );
     }
-    const fault = secrets.faultOf(reference.namespace, reference.name);
-    if (fault !== null) return invalid(`${at}: ${fault}.`);
+    const found = secrets.find(reference.namespace, reference.name);
+    if (typeof found === "string") return invalid(`${at}: ${found}.`);
   }
   return trueCondition("ResolvedRefs");
 }

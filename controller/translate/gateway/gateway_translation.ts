@@ -1,27 +1,42 @@
 /**
- * Gateway API, translated. In: objects of unknown shape, and what is known of Services and Secrets. Out: for
- * each class, Gateway and route of ours its conditions, as far as objects alone decide them: whether
- * proxies have them is for whoever writes the status.
+ * Gateway API, translated. In: objects of unknown shape, and what is known of Services and Secrets. Out: the
+ * listeners and routes of a snapshot; and for each class, Gateway and route of ours its conditions, as far
+ * as objects alone decide them.
+ *
+ *     classes ─▶ Gateways ─▶ listeners ─────────────┐
+ *     routes ─▶ attachment ─▶ backends by grants ─▶ routes by host and precedence
  */
+import type { PortRange } from "../../../shared/net/port_range.ts";
+import type { Certificate, FilterSet, Listener, Route } from "../../../shared/snapshot/types.ts";
 import { compareAge, type Identity, keyOf } from "../../base/identity.ts";
 import { compareText } from "../../base/text_order.ts";
-import { GATEWAY_API, GATEWAYS } from "../../kube/types.ts";
-import type { ServiceModel } from "../backends/service.ts";
-import type { SecretModel } from "../certificates/certificate_source.ts";
+import { GATEWAY_API, HTTP_ROUTES } from "../../kube/types.ts";
 import { attach, type Attachment, type NamespaceLabels } from "./attachment.ts";
-import type { ServicePorts } from "./backend_ref.ts";
-import { certificatesCondition, type TlsSecrets } from "./certificate_refs.ts";
-import { type Condition, falseCondition, trueCondition } from "./condition.ts";
-import { type GatewayModel, readGateway } from "./gateway.ts";
-import { type GatewayClassModel, readGatewayClasses } from "./gateway_class.ts";
 import {
-  type HttpRouteModel,
-  readHttpRoute,
-  resolvedRefsOf,
-  rulesConditions,
-} from "./http_route.ts";
-import { HTTP_ROUTE, type ListenerModel, type RouteKind } from "./listener.ts";
-import { ReferenceGrants } from "./reference_grant.ts";
+  resolveBackend,
+  type ResolvedBackend,
+  type ServicePorts,
+  type ServiceUpstreams,
+} from "./objects/backend_ref.ts";
+import { BackendTlsPolicies } from "./objects/backend_tls_policy.ts";
+import { listenerCertificates, type TlsSecrets } from "./certificate_refs.ts";
+import type { Condition } from "./objects/condition.ts";
+import type { GatewayModel } from "./objects/gateway.ts";
+import type { GatewayClassModel } from "./objects/gateway_class.ts";
+import {
+  acceptedCondition,
+  type GatewayStatus,
+  gatewayStatus,
+  referrerOf,
+} from "./gateway_status.ts";
+import type { GatewayReaders } from "./gateway_readers.ts";
+import { type HttpRouteModel, resolvedRefsOf, rulesConditions } from "./objects/http_route.ts";
+import { HTTP_ROUTE, type ListenerModel } from "./objects/listener.ts";
+import { ReferenceGrants } from "./objects/reference_grant.ts";
+import { serveListeners } from "./served_listeners.ts";
+import { type AttachedRoute, serveRoutes } from "./served_routes.ts";
+
+export type { GatewayPort, GatewayStatus, ListenerStatus } from "./gateway_status.ts";
 
 /** Objects of unknown shape; an empty list for a kind that is not served. */
 export interface GatewayObjects {
@@ -29,13 +44,19 @@ export interface GatewayObjects {
   readonly gateways: readonly unknown[];
   readonly routes: readonly unknown[];
   readonly grants: readonly unknown[];
+  readonly backendTlsPolicies: readonly unknown[];
 }
 
-/** Lookups in the objects of other stages. */
+/** What is known of the objects of other stages, and of what was published. */
 export interface GatewayContext {
   readonly services: ServicePorts;
+  readonly upstreams: ServiceUpstreams;
   readonly secrets: TlsSecrets;
   readonly namespaces: NamespaceLabels;
+  /** Those of the snapshot that was published last: their container ports stay. */
+  readonly published: readonly Listener[];
+  /** Of container ports. */
+  readonly listenRange: PortRange;
 }
 
 export interface GatewayTranslation {
@@ -45,22 +66,15 @@ export interface GatewayTranslation {
   readonly gateways: readonly GatewayStatus[];
   /** The oldest first; those without a parent of ours are left out. */
   readonly routes: readonly RouteStatus[];
+  readonly parts: GatewayParts;
 }
 
-export interface GatewayStatus {
-  readonly identity: Identity;
-  readonly generation: number;
-  readonly conditions: readonly Condition[];
-  /** One for each listener, in their order. */
-  readonly listeners: readonly ListenerStatus[];
-}
-
-export interface ListenerStatus {
-  readonly name: string;
-  readonly supportedKinds: readonly RouteKind[];
-  /** Routes that are accepted, whether or not they are served. */
-  readonly attachedRoutes: number;
-  readonly conditions: readonly Condition[];
+/** Parts of a snapshot, each list in its order there. */
+export interface GatewayParts {
+  readonly listeners: readonly Listener[];
+  readonly routes: readonly Route[];
+  readonly filterSets: readonly FilterSet[];
+  readonly certificates: readonly Certificate[];
 }
 
 export interface RouteStatus {
@@ -77,141 +91,128 @@ export interface ParentStatus {
 }
 
 export function translateGatewayApi(
-  { classes: classObjects, gateways: gatewayObjects, routes, grants: grantObjects }: GatewayObjects,
-  { services, secrets, namespaces }: GatewayContext,
+  objects: GatewayObjects,
+  context: GatewayContext,
+  readers: GatewayReaders,
 ): GatewayTranslation {
-  const grants = new ReferenceGrants(grantObjects);
-  const classes = readGatewayClasses(classObjects);
-  const gateways = gatewayObjects.flatMap((object) => readGateway(object) ?? [])
+  const { secrets, published, listenRange } = context;
+  const grants = new ReferenceGrants(objects.grants);
+  const classes = readers.classes(objects.classes);
+  const gateways = objects.gateways.flatMap((object) => readers.gateway(object) ?? [])
     .filter(({ className }) => classes.get(className)?.isAccepted)
     .sort((a, b) => compareAge(a.identity, b.identity));
-  const byKey = new Map(gateways.map((gateway) => [gateway.identity.key, gateway]));
-  const attached = new AttachedRoutes();
-  const statuses = routes.flatMap((object) => readHttpRoute(object, grants, services) ?? [])
-    .sort((a, b) => compareAge(a.identity, b.identity))
-    .flatMap((route) => routeStatus(route, byKey, namespaces, attached) ?? []);
+  const routes = objects.routes.flatMap((object) => readers.route(object) ?? [])
+    .sort((a, b) => compareAge(a.identity, b.identity));
+  const policies = new BackendTlsPolicies(objects.backendTlsPolicies);
+  const attachments = new Attachments(gateways, grants, policies, context);
+  const statuses = routes.flatMap((route) => attachments.add(route) ?? []);
+  const certificates = new Map<string, Certificate>();
+  const { listeners, ids, containerPorts } = serveListeners(
+    gateways,
+    (listener, gateway) =>
+      gateway.refusal === null && acceptedCondition(listener, gateway).status === "True",
+    (listener, gateway) => {
+      const shown = listenerCertificates(listener, referrerOf(gateway), grants, secrets);
+      for (const certificate of shown) certificates.set(certificate.id, certificate);
+      return shown;
+    },
+    published,
+    listenRange,
+  );
   return {
     classes: [...classes.values()].sort((a, b) => compareText(a.name, b.name)),
-    gateways: gateways.map((gateway) => gatewayStatus(gateway, grants, secrets, attached)),
+    gateways: gateways.map((gateway) =>
+      gatewayStatus(gateway, grants, secrets, containerPorts, (one) => attachments.count(one))
+    ),
     routes: statuses,
+    parts: {
+      listeners,
+      ...serveRoutes(attachments.routes, ids, readers.settings),
+      certificates: [...certificates.values()].sort((a, b) => compareText(a.id, b.id)),
+    },
   };
 }
 
-/** How many routes each listener has. */
-class AttachedRoutes {
+/** Which routes attach to which listeners. */
+class Attachments {
+  /** Those that are accepted. */
+  readonly routes: AttachedRoute[] = [];
+  readonly #gateways: ReadonlyMap<string, GatewayModel>;
+  readonly #grants: ReferenceGrants;
+  readonly #policies: BackendTlsPolicies;
+  readonly #context: GatewayContext;
   readonly #counts = new Map<ListenerModel, Set<HttpRouteModel>>();
 
-  add(listener: ListenerModel, route: HttpRouteModel): void {
-    this.#counts.set(listener, (this.#counts.get(listener) ?? new Set()).add(route));
+  constructor(
+    gateways: readonly GatewayModel[],
+    grants: ReferenceGrants,
+    policies: BackendTlsPolicies,
+    context: GatewayContext,
+  ) {
+    this.#gateways = new Map(gateways.map((gateway) => [gateway.identity.key, gateway]));
+    this.#grants = grants;
+    this.#policies = policies;
+    this.#context = context;
   }
 
+  /** Routes that are accepted on a listener, whether or not they are served. */
   count(listener: ListenerModel): number {
     return this.#counts.get(listener)?.size ?? 0;
   }
-}
 
-/** Null for a route without a parent of ours. */
-function routeStatus(
-  route: HttpRouteModel,
-  gateways: ReadonlyMap<string, GatewayModel>,
-  namespaces: NamespaceLabels,
-  attached: AttachedRoutes,
-): RouteStatus | null {
-  const { identity, generation } = route;
-  const { namespace } = identity.ref;
-  const parents = route.parents.flatMap((parent): ParentStatus[] => {
-    const gateway = gateways.get(keyOf(parent));
-    if (gateway === undefined) return [];
-    const attachment = attach(
-      parent,
-      gateway,
-      { ...route, kind: HTTP_ROUTE, namespace },
-      namespaces,
+  /** Null for a route without a parent of ours. */
+  add(route: HttpRouteModel): RouteStatus | null {
+    const { identity, generation } = route;
+    const attaching = { ...route, kind: HTTP_ROUTE, namespace: identity.ref.namespace };
+    const parents = route.parents.flatMap((parent) => {
+      const gateway = this.#gateways.get(keyOf(parent));
+      if (gateway === undefined) return [];
+      return { parent, attachment: attach(parent, gateway, attaching, this.#context.namespaces) };
+    });
+    if (parents.length === 0) return null;
+    const rules = rulesConditions(route);
+    const isAccepted = rules.some(({ type, status }) => type === "Accepted" && status === "True");
+    const listeners = parents.flatMap(({ attachment }) =>
+      attachment.ok ? attachment.listeners : []
     );
-    const conditions = parentConditions(route, attachment);
-    const isAccepted = conditions.some(({ type, status }) =>
-      type === "Accepted" && status === "True"
-    );
-    if (attachment.ok && isAccepted) {
-      for (const { listener } of attachment.listeners) attached.add(listener, route);
+    const isServed = listeners.length > 0;
+    const backends = route.rules.map((rule) => this.#resolve(rule, identity, isServed));
+    const hosts = new Map<string, Set<ListenerModel>>();
+    for (const { listener, hostnames } of listeners) {
+      if (isAccepted) {
+        this.#counts.set(listener, (this.#counts.get(listener) ?? new Set()).add(route));
+      }
+      for (const hostname of hostnames) {
+        const host = hostname ?? "*";
+        hosts.set(host, (hosts.get(host) ?? new Set()).add(listener));
+      }
     }
-    return [{ parentRef: parent.written, conditions }];
-  });
-  return parents.length === 0 ? null : { identity, generation, parents };
+    // Rules that are all refused stay too, and reply 500: their requests must not go elsewhere.
+    if (isServed) this.routes.push({ route, backends, hosts });
+    const resolved = resolvedRefsOf(backends);
+    return {
+      ...{ identity, generation },
+      parents: parents.map(({ parent, attachment }) => ({
+        parentRef: parent.written,
+        conditions: [...acceptedOf(attachment, rules), resolved],
+      })),
+    };
+  }
+
+  #resolve(
+    { backends, fault }: HttpRouteModel["rules"][number],
+    { ref: { namespace } }: Identity,
+    isServed: boolean,
+  ): readonly ResolvedBackend[] {
+    const from = { group: GATEWAY_API, kind: HTTP_ROUTES.kind, namespace };
+    const { services, upstreams } = this.#context;
+    const needed = isServed && fault === null ? upstreams : null;
+    return backends.map((each) =>
+      resolveBackend(each, from, this.#grants, services, this.#policies, needed)
+    );
+  }
 }
 
-function parentConditions(route: HttpRouteModel, attachment: Attachment): readonly Condition[] {
-  const accepted = attachment.ok ? rulesConditions(route) : [attachment.condition];
-  return [...accepted, resolvedRefsOf(route)];
-}
-
-function gatewayStatus(
-  gateway: GatewayModel,
-  grants: ReferenceGrants,
-  secrets: TlsSecrets,
-  attached: AttachedRoutes,
-): GatewayStatus {
-  const { identity, generation, refusal } = gateway;
-  const from = { group: GATEWAY_API, kind: GATEWAYS.kind, namespace: identity.ref.namespace };
-  const listeners = gateway.listeners.map((listener): ListenerStatus => ({
-    name: listener.name,
-    supportedKinds: listener.supportedKinds,
-    attachedRoutes: attached.count(listener),
-    conditions: [
-      acceptedCondition(listener, gateway),
-      listener.kindsFault ?? certificatesCondition(listener, from, grants, secrets),
-      conflictedCondition(listener, gateway),
-    ],
-  }));
-  const wrong = listeners.filter(({ conditions: [accepted] }) => accepted.status !== "True");
-  return { identity, generation, listeners, conditions: [refusal ?? accepted(listeners, wrong)] };
-}
-
-function accepted(
-  listeners: readonly ListenerStatus[],
-  wrong: readonly ListenerStatus[],
-): Condition {
-  if (wrong.length === 0) return trueCondition("Accepted");
-  const message = `${wrong.length === 1 ? "listener" : "listeners"} ${
-    wrong.map(({ name }) => name).join(", ")
-  } cannot be served; the conditions of each say why.`;
-  return wrong.length === listeners.length
-    ? falseCondition("Accepted", "ListenersNotValid", message)
-    : trueCondition("Accepted", "ListenersNotValid", message);
-}
-
-/** A conflict counts before everything else that is wrong. */
-function acceptedCondition(listener: ListenerModel, gateway: GatewayModel): Condition {
-  const conflict = gateway.conflicts.get(listener.name);
-  if (conflict !== undefined) return falseCondition("Accepted", conflict.reason, conflict.message);
-  if (listener.refusal !== null) return listener.refusal;
-  if (listener.protocol === "HTTPS" && gateway.httpsRefusal !== null) return gateway.httpsRefusal;
-  return trueCondition("Accepted");
-}
-
-function conflictedCondition({ name }: ListenerModel, { conflicts }: GatewayModel): Condition {
-  const conflict = conflicts.get(name);
-  return conflict === undefined
-    ? { type: "Conflicted", status: "False", reason: "NoConflicts", message: "" }
-    : { type: "Conflicted", status: "True", ...conflict };
-}
-
-/** @param services By `namespace/name`. */
-export function servicePorts(services: ReadonlyMap<string, ServiceModel>): ServicePorts {
-  return {
-    portsOf: (namespace, name) =>
-      services.get(keyOf({ namespace, name }))?.ports.map(({ port }) => port) ?? null,
-  };
-}
-
-/** Secrets as certificates of listeners. @param secrets By `namespace/name`. */
-export function tlsSecrets(secrets: ReadonlyMap<string, SecretModel>): TlsSecrets {
-  return {
-    faultOf: (namespace, name) => {
-      const secret = secrets.get(keyOf({ namespace, name }));
-      if (secret === undefined) return `Secret ${namespace}/${name} does not exist`;
-      const { reading } = secret;
-      return reading.ok ? null : `Secret ${namespace}/${name} cannot be used: ${reading.message}`;
-    },
-  };
+function acceptedOf(attachment: Attachment, rules: readonly Condition[]): readonly Condition[] {
+  return attachment.ok ? rules : [attachment.condition];
 }

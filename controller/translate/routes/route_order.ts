@@ -35,3 +35,14 @@ function comparePathLength(a: Ordered, b: Ordered): number {
 function comparePathType(a: Ordered, b: Ordered): number {
   return RANKS[a.match.path.type] - RANKS[b.match.path.type];
 }
+
+/**
+ * Routes of the built-in listeners and of others, each list in its order, by host. Those of one host are on
+ * different listeners, so their order among each other says nothing.
+ */
+export function mergeRoutes(builtIn: readonly Route[], others: readonly Route[]): readonly Route[] {
+  return [...builtIn, ...others].sort((a, b) =>
+    compareHosts(a.host, b.host) ||
+    Number(a.listeners !== undefined) - Number(b.listeners !== undefined)
+  );
+}

@@ -4,10 +4,10 @@
  *
  * https://gateway-api.sigs.k8s.io/reference/spec/#httproutematch
  */
-import { readRoutePath } from "../../../shared/snapshot/route_path.ts";
-import type { PathMatch, RouteMatch } from "../../../shared/snapshot/types.ts";
-import { asList, asText, fieldOf, isAbsent, quote } from "../../base/json.ts";
-import { compareText } from "../../base/text_order.ts";
+import { readRoutePath } from "../../../../shared/snapshot/route_path.ts";
+import type { PathMatch, RouteMatch } from "../../../../shared/snapshot/types.ts";
+import { asList, asText, fieldOf, isAbsent, quote } from "../../../base/json.ts";
+import { compareText } from "../../../base/text_order.ts";
 import { patternFault } from "./pattern.ts";
 
 export type MatchReading =

@@ -1,5 +1,5 @@
 /** Generations of objects. In: an object of unknown shape. Out: the version of its spec. */
-import { fieldOf } from "../../base/json.ts";
+import { fieldOf } from "../../../base/json.ts";
 
 /** `metadata.generation`; 0 in a folder, where there is none. */
 export function generationOf(object: unknown): number {

@@ -4,8 +4,8 @@
  *
  * https://gateway-api.sigs.k8s.io/api-types/referencegrant/
  */
-import { asList, asText, fieldOf, isAbsent } from "../../base/json.ts";
-import { refOf } from "../../base/identity.ts";
+import { asList, asText, fieldOf, isAbsent } from "../../../base/json.ts";
+import { refOf } from "../../../base/identity.ts";
 import type { Reference } from "./reference.ts";
 
 /** Whoever refers. */

@@ -3,7 +3,7 @@
  * is wrong with it. Gateway API leaves the dialect to implementations: it is what RE2 and JavaScript share.
  */
 import { RegExpParser, visitRegExpAST } from "@eslint-community/regexpp";
-import { MAX_PATTERN, MAX_REPETITION, writtenOut } from "../../../shared/path/pattern_size.ts";
+import { MAX_PATTERN, MAX_REPETITION, writtenOut } from "../../../../shared/path/pattern_size.ts";
 
 /** A clause such as `has a back reference`; null for an expression that is served. */
 export function patternFault(text: string): string | null {

@@ -4,8 +4,8 @@
  *
  * https://gateway-api.sigs.k8s.io/reference/spec/#parentreference
  */
-import { asPort, asText, fieldOf, isAbsent } from "../../base/json.ts";
-import { GATEWAY_API, GATEWAYS } from "../../kube/types.ts";
+import { asPort, asText, fieldOf, isAbsent } from "../../../base/json.ts";
+import { GATEWAY_API, GATEWAYS } from "../../../kube/types.ts";
 import { readReference, type Reference } from "./reference.ts";
 
 export interface ParentRef extends Reference {

@@ -2,7 +2,7 @@
  * References from one object to another. In: a reference of unknown shape, and whose it is. Out: group,
  * kind, namespace and name, with the defaults of the API.
  */
-import { asObject, asText, fieldOf, isAbsent } from "../../base/json.ts";
+import { asObject, asText, fieldOf, isAbsent } from "../../../base/json.ts";
 
 export interface Reference {
   /** "" for the core group. */

@@ -3,7 +3,7 @@
  *
  * https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#resources-that-support-set-based-requirements
  */
-import { asList, asObject, asText, fieldOf, isAbsent } from "../../base/json.ts";
+import { asList, asObject, asText, fieldOf, isAbsent } from "../../../base/json.ts";
 
 type Labels = Readonly<Record<string, string>>;
 

@@ -2,7 +2,7 @@
  * GatewayClasses. In: objects of unknown shape. Out: those that name this controller, each with its
  * conditions; Gateways of the accepted ones are served.
  */
-import { asText, fieldOf, isAbsent } from "../../base/json.ts";
+import { asText, fieldOf, isAbsent } from "../../../base/json.ts";
 import { type Condition, falseCondition, trueCondition } from "./condition.ts";
 import { generationOf } from "./generation.ts";
 

@@ -5,7 +5,7 @@
  *
  * https://gateway-api.sigs.k8s.io/reference/spec/#hostname and #httproutespec
  */
-import { isDnsName } from "../../base/names.ts";
+import { isDnsName } from "../../../base/names.ts";
 
 /** In lower case; null for any host. */
 export type Hostname = string | null;

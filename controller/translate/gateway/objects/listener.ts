@@ -4,8 +4,8 @@
  *
  * https://gateway-api.sigs.k8s.io/reference/spec/#listener
  */
-import { asList, asPort, asText, fieldOf, isAbsent, quote } from "../../base/json.ts";
-import { GATEWAY_API, HTTP_ROUTES } from "../../kube/types.ts";
+import { asList, asPort, asText, fieldOf, isAbsent, quote } from "../../../base/json.ts";
+import { GATEWAY_API, HTTP_ROUTES } from "../../../kube/types.ts";
 import { type Condition, falseCondition } from "./condition.ts";
 import { type Hostname, readHostname } from "./hostname.ts";
 import { type LabelSelector, readLabelSelector } from "./label_selector.ts";

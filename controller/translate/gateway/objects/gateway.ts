@@ -4,9 +4,9 @@
  *
  * https://gateway-api.sigs.k8s.io/reference/spec/#gateway
  */
-import { asList, fieldOf, isAbsent, quote } from "../../base/json.ts";
-import { type Identity, readIdentity } from "../../base/identity.ts";
-import { GATEWAYS } from "../../kube/types.ts";
+import { asList, fieldOf, isAbsent, quote } from "../../../base/json.ts";
+import { type Identity, readIdentity } from "../../../base/identity.ts";
+import { GATEWAYS } from "../../../kube/types.ts";
 import { type Condition, falseCondition } from "./condition.ts";
 import { generationOf } from "./generation.ts";
 import { type ListenerModel, readListener } from "./listener.ts";

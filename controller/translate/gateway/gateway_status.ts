@@ -1,0 +1,125 @@
+/**
+ * What is known of Gateways from objects alone. In: a Gateway, its certificates, and how many routes each of
+ * its listeners has. Out: its conditions and those of its listeners; whether proxies have it is for
+ * whoever writes the status.
+ */
+import type { Identity } from "../../base/identity.ts";
+import { GATEWAY_API, GATEWAYS } from "../../kube/types.ts";
+import { certificatesCondition, type TlsSecrets } from "./certificate_refs.ts";
+import { type Condition, falseCondition, trueCondition } from "./objects/condition.ts";
+import { type ContainerPorts, portKey } from "./container_ports.ts";
+import type { GatewayModel } from "./objects/gateway.ts";
+import type { ListenerModel, RouteKind } from "./objects/listener.ts";
+import type { ReferenceGrants, Referrer } from "./objects/reference_grant.ts";
+
+export interface GatewayStatus {
+  readonly identity: Identity;
+  readonly generation: number;
+  readonly className: string;
+  readonly conditions: readonly Condition[];
+  /** One for each listener, in their order. */
+  readonly listeners: readonly ListenerStatus[];
+  /** Those that are served, by public port; empty for a Gateway that is not accepted. */
+  readonly ports: readonly GatewayPort[];
+}
+
+export interface GatewayPort {
+  readonly port: number;
+  readonly containerPort: number;
+}
+
+export interface ListenerStatus {
+  readonly name: string;
+  readonly supportedKinds: readonly RouteKind[];
+  /** Routes that are accepted, whether or not they are served. */
+  readonly attachedRoutes: number;
+  readonly conditions: readonly Condition[];
+}
+
+/** For references of a Gateway. */
+export function referrerOf({ identity: { ref: { namespace } } }: GatewayModel): Referrer {
+  return { group: GATEWAY_API, kind: GATEWAYS.kind, namespace };
+}
+
+export function gatewayStatus(
+  gateway: GatewayModel,
+  grants: ReferenceGrants,
+  secrets: TlsSecrets,
+  containerPorts: ContainerPorts,
+  attachedRoutes: (listener: ListenerModel) => number,
+): GatewayStatus {
+  const { identity, generation, className, refusal } = gateway;
+  const from = referrerOf(gateway);
+  const listeners = gateway.listeners.map((listener): ListenerStatus => ({
+    name: listener.name,
+    supportedKinds: listener.supportedKinds,
+    attachedRoutes: attachedRoutes(listener),
+    conditions: [
+      withPort(acceptedCondition(listener, gateway), listener, gateway, containerPorts),
+      listener.kindsFault ?? certificatesCondition(listener, from, grants, secrets),
+      conflictedCondition(listener, gateway),
+    ],
+  }));
+  const wrong = listeners.filter(({ conditions: [accepted] }) => accepted.status !== "True");
+  return {
+    ...{ identity, generation, className, listeners },
+    conditions: [refusal ?? accepted(listeners, wrong)],
+    ports: portsOf(gateway, containerPorts),
+  };
+}
+
+/** By public port, each once. */
+function portsOf(
+  { identity: { key }, listeners }: GatewayModel,
+  containerPorts: ContainerPorts,
+): readonly GatewayPort[] {
+  const ports = [...new Set(listeners.map(({ port }) => port))].sort((a, b) => a - b);
+  return ports.flatMap((port) => {
+    const containerPort = containerPorts.get(portKey(key, port));
+    return containerPort === undefined ? [] : [{ port, containerPort }];
+  });
+}
+
+function accepted(
+  listeners: readonly ListenerStatus[],
+  wrong: readonly ListenerStatus[],
+): Condition {
+  if (wrong.length === 0) return trueCondition("Accepted");
+  const message = `${wrong.length === 1 ? "listener" : "listeners"} ${
+    wrong.map(({ name }) => name).join(", ")
+  } cannot be served; the conditions of each say why.`;
+  return wrong.length === listeners.length
+    ? falseCondition("Accepted", "ListenersNotValid", message)
+    : trueCondition("Accepted", "ListenersNotValid", message);
+}
+
+/** Whether a listener can be served, but for its port. A conflict counts before everything else. */
+export function acceptedCondition(listener: ListenerModel, gateway: GatewayModel): Condition {
+  const conflict = gateway.conflicts.get(listener.name);
+  if (conflict !== undefined) return falseCondition("Accepted", conflict.reason, conflict.message);
+  if (listener.refusal !== null) return listener.refusal;
+  if (listener.protocol === "HTTPS" && gateway.httpsRefusal !== null) return gateway.httpsRefusal;
+  return trueCondition("Accepted");
+}
+
+function withPort(
+  condition: Condition,
+  { port }: ListenerModel,
+  { identity: { key }, refusal }: GatewayModel,
+  containerPorts: ContainerPorts,
+): Condition {
+  const isServed = refusal === null && condition.status === "True";
+  return !isServed || containerPorts.has(portKey(key, port)) ? condition : falseCondition(
+    "Accepted",
+    "PortUnavailable",
+    "no port of --listen-range is free. Remove listeners or Gateways, or start the controller with a " +
+      "larger range.",
+  );
+}
+
+function conflictedCondition({ name }: ListenerModel, { conflicts }: GatewayModel): Condition {
+  const conflict = conflicts.get(name);
+  return conflict === undefined
+    ? { type: "Conflicted", status: "False", reason: "NoConflicts", message: "" }
+    : { type: "Conflicted", status: "True", ...conflict };
+}

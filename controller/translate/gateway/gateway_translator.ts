@@ -1,0 +1,93 @@
+/**
+ * Gateway API from one translation to the next. In: the objects that a translation sees, and what its other
+ * stages know. Out: what `translateGatewayApi` gives for them; the very same as before where nothing has
+ * changed that it is made of.
+ */
+import type { PortRange } from "../../../shared/net/port_range.ts";
+import type { Snapshot } from "../../../shared/snapshot/types.ts";
+import { isSameList, LastResult } from "../../base/memo.ts";
+import type { Resources } from "../../kube/resources.ts";
+import type { BackendResolver } from "../backends/backend.ts";
+import type { ServiceModel } from "../backends/service.ts";
+import type { CertificateSources, SecretModel } from "../certificates/certificate_source.ts";
+import type { GatewayReaders } from "./gateway_readers.ts";
+import { type GatewayTranslation, translateGatewayApi } from "./gateway_translation.ts";
+import { namespaceLabels, servicePorts, tlsSecrets, UsedUpstreams } from "./lookups.ts";
+
+export interface GatewayOptions {
+  /** Of container ports for listeners. */
+  readonly listenRange: PortRange;
+}
+
+/** What other stages of the same translation know. */
+export interface GatewayStages {
+  readonly backends: BackendResolver;
+  readonly services: ReadonlyMap<string, ServiceModel>;
+  readonly secrets: ReadonlyMap<string, SecretModel>;
+  readonly sources: CertificateSources;
+  readonly published: Snapshot | null;
+}
+
+interface Inputs {
+  readonly lists: readonly (readonly unknown[])[];
+  readonly services: GatewayStages["services"];
+  readonly secrets: GatewayStages["secrets"];
+  /** Listeners with their container ports. */
+  readonly published: string;
+  readonly range: PortRange;
+}
+
+export class GatewayTranslator {
+  readonly #readers: GatewayReaders;
+  readonly #last = new LastResult<Inputs, GatewayTranslation>();
+  #used: UsedUpstreams | null = null;
+
+  constructor(readers: GatewayReaders) {
+    this.#readers = readers;
+  }
+
+  translate(
+    resources: Resources,
+    { listenRange }: GatewayOptions,
+    { backends, services, secrets, sources, published }: GatewayStages,
+  ): GatewayTranslation {
+    const { gatewayClasses, gateways, httpRoutes, referenceGrants, backendTlsPolicies } = resources;
+    const namespaces = resources.namespaces ?? null;
+    const objects = {
+      classes: gatewayClasses ?? [],
+      gateways: gateways ?? [],
+      routes: httpRoutes ?? [],
+      grants: referenceGrants ?? [],
+      backendTlsPolicies: backendTlsPolicies ?? [],
+    };
+    const listeners = published?.listeners ?? [];
+    const inputs: Inputs = {
+      lists: [...Object.values(objects), namespaces ?? []],
+      ...{ services, secrets, range: listenRange },
+      published: JSON.stringify(listeners.map(({ id, port, socket }) => [id, port, socket])),
+    };
+    this.#used?.release(backends);
+    const before = this.#last.recall((last) => isSameInputs(last, inputs));
+    const again = before === null ? null : this.#used?.askAgain(backends) ?? null;
+    if (before !== null && again !== null) {
+      this.#used = again;
+      return before;
+    }
+    const upstreams = this.#used = new UsedUpstreams(backends);
+    return this.#last.keep(
+      inputs,
+      translateGatewayApi(objects, {
+        ...{ upstreams, listenRange, published: listeners },
+        services: servicePorts(services),
+        secrets: tlsSecrets(secrets, sources),
+        namespaces: namespaceLabels(namespaces),
+      }, this.#readers),
+    );
+  }
+}
+
+function isSameInputs(a: Inputs, b: Inputs): boolean {
+  return a.services === b.services && a.secrets === b.secrets && a.published === b.published &&
+    a.range.first === b.range.first && a.range.last === b.range.last &&
+    a.lists.every((list, i) => isSameList(list, b.lists[i]));
+}

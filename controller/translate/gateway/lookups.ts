@@ -1,0 +1,102 @@
+/**
+ * Lookups of the Gateway API code in the objects of other stages. In: Services, Secrets, Namespaces and
+ * backends as these stages have read them. Out: what a reference leads to.
+ */
+import type { Certificate } from "../../../shared/snapshot/types.ts";
+import { keyOf } from "../../base/identity.ts";
+import { asObject, fieldOf } from "../../base/json.ts";
+import type { BackendResolver, FoundBackends } from "../backends/backend.ts";
+import type { ServiceModel } from "../backends/service.ts";
+import type { CertificateSources, SecretModel } from "../certificates/certificate_source.ts";
+import { upstreamId } from "../model/backend_ref.ts";
+import type { NamespaceLabels } from "./attachment.ts";
+import type { ServicePorts, ServiceUpstreams } from "./objects/backend_ref.ts";
+import type { TlsSecrets } from "./certificate_refs.ts";
+
+/** @param services By `namespace/name`. */
+export function servicePorts(services: ReadonlyMap<string, ServiceModel>): ServicePorts {
+  return {
+    portsOf: (namespace, name) =>
+      services.get(keyOf({ namespace, name }))?.ports.map(({ port }) => port) ?? null,
+  };
+}
+
+/** Secrets as certificates of listeners. @param secrets By `namespace/name`. */
+export function tlsSecrets(
+  secrets: ReadonlyMap<string, SecretModel>,
+  sources: CertificateSources,
+): TlsSecrets {
+  return {
+    find: (namespace, name): Certificate | string => {
+      const secret = secrets.get(keyOf({ namespace, name }));
+      if (secret === undefined) return `Secret ${namespace}/${name} does not exist`;
+      const { reading, identity, shown } = secret;
+      if (!reading.ok) return `Secret ${namespace}/${name} cannot be used: ${reading.message}`;
+      // It may be one that is not served although it can be read.
+      const source = sources.find(identity);
+      return source.kind === "usable" && shown !== null
+        ? shown
+        : source.kind === "usable"
+        ? `Secret ${namespace}/${name} cannot be used`
+        : source.reason;
+    },
+  };
+}
+
+/** @param namespaces Their metadata; null where it cannot be read. */
+export function namespaceLabels(namespaces: readonly unknown[] | null): NamespaceLabels {
+  if (namespaces === null) return null;
+  return new Map(namespaces.map((namespace) => {
+    const metadata = fieldOf(namespace, "metadata");
+    const labels = asObject(fieldOf(metadata, "labels")) ?? {};
+    return [String(fieldOf(metadata, "name")), labels as Readonly<Record<string, string>>];
+  }));
+}
+
+/** Upstreams of Services, counted, so that those that nobody asks for any more can be released. */
+export class UsedUpstreams implements ServiceUpstreams {
+  readonly #backends: BackendResolver;
+  readonly #counts = new Map<string, number>();
+  /** What each Service's port came to, by id of the upstream. */
+  readonly #asked = new Map<
+    string,
+    { readonly args: readonly [string, string, number]; readonly fault: string | null }
+  >();
+  readonly #found: FoundBackends;
+
+  constructor(backends: BackendResolver) {
+    this.#backends = backends;
+    this.#found = backends.found();
+  }
+
+  faultOf(namespace: string, name: string, port: number): string | null {
+    const id = upstreamId(namespace, name, port);
+    const { action } = this.#backends.resolve({
+      kind: "service",
+      ...{ namespace, name, port, id, wish: null },
+      nameField: "",
+      portField: "spec.ports",
+    }, null);
+    const fault = action.kind === "reply" ? action.reason : null;
+    this.#counts.set(id, (this.#counts.get(id) ?? 0) + 1);
+    this.#asked.set(id, { args: [namespace, name, port], fault });
+    return fault;
+  }
+
+  /** Gives back what was asked for, if that resolver's findings are the ones of before. */
+  release(backends: BackendResolver): void {
+    backends.release(this.#found, this.#counts);
+  }
+
+  /** Asks for the same; null where something else has become of one of them. */
+  askAgain(backends: BackendResolver): UsedUpstreams | null {
+    const again = new UsedUpstreams(backends);
+    for (const { args, fault } of this.#asked.values()) {
+      if (again.faultOf(...args) !== fault) {
+        again.release(backends);
+        return null;
+      }
+    }
+    return again;
+  }
+}

@@ -1,0 +1,35 @@
+/**
+ * Secrets that Gateways name. In: objects of Gateway API. Out: those of HTTPS listeners of our classes, where
+ * grants permit them: no other Secret is read for a Gateway.
+ */
+import { isDnsName } from "../../base/names.ts";
+import { keyOf } from "../../base/identity.ts";
+import type { Resources } from "../../kube/resources.ts";
+import type { GatewayReaders } from "./gateway_readers.ts";
+import { referrerOf } from "./gateway_status.ts";
+import { ReferenceGrants } from "./objects/reference_grant.ts";
+
+export type GatewayLists = Pick<Resources, "gatewayClasses" | "gateways" | "referenceGrants">;
+
+/** As `namespace/name`. */
+export function secretsOfGateways(
+  { gatewayClasses, gateways, referenceGrants }: GatewayLists,
+  readers: GatewayReaders,
+): string[] {
+  if (gateways == null || gateways.length === 0) return [];
+  const classes = readers.classes(gatewayClasses ?? []);
+  const grants = new ReferenceGrants(referenceGrants ?? []);
+  return gateways.flatMap((object) => {
+    const gateway = readers.gateway(object);
+    if (gateway === null || !classes.get(gateway.className)?.isAccepted) return [];
+    const from = referrerOf(gateway);
+    return gateway.listeners.flatMap(({ certificates }) =>
+      certificates.flatMap((reference) =>
+        reference !== null && reference.group === "" && reference.kind === "Secret" &&
+          isDnsName(reference.name) && grants.isPermitted(from, reference)
+          ? keyOf(reference)
+          : []
+      )
+    );
+  });
+}

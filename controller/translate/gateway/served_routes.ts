@@ -1,0 +1,151 @@
+/**
+ * Routes as proxies get them. In: HTTPRoutes with their backends, and the listeners that they attach to. Out:
+ * the routes of a snapshot, those of each host in the order in which they take requests.
+ */
+import { compareHosts } from "../../../shared/host/host_order.ts";
+import type { Action, FilterSet, ReplyAction, Route } from "../../../shared/snapshot/types.ts";
+import { compareText } from "../../base/text_order.ts";
+import { HTTP_ROUTES } from "../../kube/types.ts";
+import type { RouteSettingsPool } from "../model/route_settings.ts";
+import type { ResolvedBackend } from "./objects/backend_ref.ts";
+import type { HttpRouteModel, RuleModel } from "./objects/http_route.ts";
+import type { ListenerModel } from "./objects/listener.ts";
+import { comparePrecedence, type PlacedMatch } from "./precedence.ts";
+import { redirectOn } from "./objects/route_filters.ts";
+
+/** A route that is accepted, and where. */
+export interface AttachedRoute {
+  readonly route: HttpRouteModel;
+  /** Of each rule. */
+  readonly backends: readonly (readonly ResolvedBackend[])[];
+  /** By host pattern, `*` for any; the listeners have ids. */
+  readonly hosts: ReadonlyMap<string, ReadonlySet<ListenerModel>>;
+}
+
+export interface ServedRoutes {
+  /** Sorted by host, then by precedence. */
+  readonly routes: readonly Route[];
+  /** Those that they refer to, each once, sorted by id. */
+  readonly filterSets: readonly FilterSet[];
+}
+
+interface Placed extends PlacedMatch {
+  readonly route: Route;
+}
+
+/** @param ids Of listeners that are served; the others have no routes. */
+export function serveRoutes(
+  attached: readonly AttachedRoute[],
+  ids: ReadonlyMap<ListenerModel, string>,
+  settings: RouteSettingsPool,
+): ServedRoutes {
+  const filterSets = new Map<string, FilterSet>();
+  const placed = attached.flatMap((each) => placedRoutes(each, ids, settings, filterSets));
+  placed.sort((a, b) =>
+    compareHosts(a.route.host, b.route.host) || comparePrecedence(a, b) ||
+    compareText(a.route.id, b.route.id)
+  );
+  return {
+    routes: placed.map(({ route }) => route),
+    filterSets: [...filterSets.values()].sort((a, b) => compareText(a.id, b.id)),
+  };
+}
+
+function placedRoutes(
+  { route, backends, hosts }: AttachedRoute,
+  ids: ReadonlyMap<ListenerModel, string>,
+  settings: RouteSettingsPool,
+  filterSets: Map<string, FilterSet>,
+): Placed[] {
+  const { identity } = route;
+  const { ref: { namespace, name }, key } = identity;
+  const actions = route.rules.map((rule, i) => actionOf(rule, backends[i]));
+  return [...hosts].flatMap(([host, all]) => {
+    const listeners = [...all].filter((listener) => ids.has(listener));
+    return route.rules.flatMap((rule, ruleIndex) =>
+      rule.matches.flatMap((match, matchIndex) =>
+        variantsOf(rule, listeners).map(({ suffix, listeners }): Placed => {
+          const filterSet = filterSetOf(rule, listeners[0], match.path, settings);
+          if (filterSet !== null) filterSets.set(filterSet.id, filterSet);
+          return {
+            ...{ match, identity, ruleIndex, matchIndex },
+            route: {
+              id: `${key} ${ruleIndex}.${matchIndex} ${host}${suffix}`,
+              listeners: listeners.map((listener) => ids.get(listener)!).sort(compareText),
+              ...{ host, match, action: actions[ruleIndex] },
+              ...(filterSet === null ? {} : { filterSet: filterSet.id }),
+              origin: {
+                ...{ kind: HTTP_ROUTES.kind, namespace, name },
+                field: `${rule.field}.matches[${matchIndex}]`,
+              },
+            },
+          };
+        })
+      )
+    );
+  });
+}
+
+interface Variant {
+  readonly suffix: string;
+  /** At least one. */
+  readonly listeners: readonly ListenerModel[];
+}
+
+/** A redirect depends on the listener's protocol and port, all else of a rule does not. */
+function variantsOf(
+  { fault, filters: { redirect } }: RuleModel,
+  listeners: readonly ListenerModel[],
+): Variant[] {
+  if (listeners.length === 0) return [];
+  if (redirect === null || fault !== null) return [{ suffix: "", listeners }];
+  const groups = Map.groupBy(listeners, ({ protocol, port }) => ` ${protocol} ${port}`);
+  return Array.from(groups, ([suffix, listeners]) => ({ suffix, listeners }));
+}
+
+function filterSetOf(
+  { fault, filters: { filters, redirect } }: RuleModel,
+  listener: ListenerModel,
+  path: Route["match"]["path"],
+  settings: RouteSettingsPool,
+): FilterSet | null {
+  if (fault !== null) return null;
+  const all = redirect === null ? filters : [...filters, redirectOn(redirect, listener, path)];
+  return settings.of(all, {}).filterSet;
+}
+
+/** What requests get that no filter replies to. */
+function actionOf(
+  { field, fault, filters }: RuleModel,
+  backends: readonly ResolvedBackend[],
+): Action {
+  if (fault !== null) return broken(fault);
+  if (filters.redirect !== null) return broken(`${field} redirects`);
+  const weighted = backends.filter(({ weight }) => weight > 0);
+  const [first] = weighted;
+  if (first === undefined) return broken(`${field} has no backend with a weight above 0`);
+  if (weighted.length === 1) {
+    const fault = faultOf(first);
+    return fault === null
+      ? { kind: "forward", backends: [{ upstream: first.upstream }] }
+      : broken(fault);
+  }
+  return {
+    kind: "forward",
+    backends: weighted.map((backend) => {
+      const { upstream, weight } = backend;
+      const fault = faultOf(backend);
+      return { upstream, ...(fault === null ? {} : { fault }), weight };
+    }),
+    keepsShares: true,
+  };
+}
+
+/** Why requests for a backend get 500; null where they do not. */
+function faultOf({ fault, refusal }: ResolvedBackend): string | null {
+  return fault?.message ?? refusal;
+}
+
+function broken(reason: string): ReplyAction {
+  return { kind: "reply", status: 500, reason };
+}
