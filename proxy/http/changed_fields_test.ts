@@ -75,7 +75,7 @@ Deno.test("a response without what is removed keeps its fields, and nothing is c
   assert.equal(head.extra, ADDED);
 });
 
-Deno.test("what a response has of the removed names is dropped from a copy", () => {
+Deno.test("fields of a response with a removed name are dropped from a copy", () => {
   const fields = fieldsOf([["A", "1"], ["B", "2"]]);
   const head = new ResponseHead(fields);
   changeResponse(head, [asciiBytes("a")], ADDED);

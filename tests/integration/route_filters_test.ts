@@ -134,7 +134,7 @@ for (const [version, ask] of CLIENTS) {
     assert.deepEqual(valuesOf(plain.fields, "link"), []);
   });
 
-  Deno.test(`a response has one Server and one Date, whoever sets them, for a client of ${version}`, async () => {
+  Deno.test(`a response has one Server and one Date, from the filter or from the proxy, for a client of ${version}`, async () => {
     await using backend = new Backend(async (peer) => {
       while (await peer.request() !== null) await peer.send(reply("ok"));
     });

@@ -18,7 +18,7 @@ Deno.test("each public port of a Gateway gets one container port of the range, a
   for (const port of Object.values(ports)) assert.ok(port >= RANGE.first && port <= RANGE.last);
 });
 
-Deno.test("a published container port stays, whoever comes and goes", () => {
+Deno.test("a published container port stays when other Gateways come and go", () => {
   const before = allocate({ "a/web": [80], "b/web": [80, 443] });
   const after = allocate({ "0/older": [1, 2], "b/web": [80, 443] }, before);
   assert.equal(after[portKey("b/web", 80)], before[portKey("b/web", 80)]);
