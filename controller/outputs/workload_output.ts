@@ -1,5 +1,5 @@
 /**
- * The proxies. In: how many Ingresses are served, and the proxies' objects as watches show them. Out:
+ * The proxies. In: how many Ingresses and Gateways are served, and the proxies' objects as watches show them. Out:
  * those objects as they should be, what is wrong with them; and their end where nothing is served.
  */
 import type { ObjectRef, Problem } from "../../shared/problem.ts";
@@ -40,7 +40,7 @@ export class WorkloadOutput implements Output {
   readonly #cleanup: Teardown;
   readonly #job: Job;
   readonly #cleanupJob: Job;
-  /** Ingresses that are served. */
+  /** Ingresses and Gateways that are served. */
   #served = 0;
   #problems: readonly Problem[] = [];
   /** How writes failed last, by object, so that each is logged once. */
@@ -61,7 +61,7 @@ export class WorkloadOutput implements Output {
     this.#cleanup = new Teardown({
       delay: cleanupDelay,
       log,
-      confirm: async () => (await hooks.confirm())?.statuses.length ?? null,
+      confirm: async () => (await hooks.confirm())?.served ?? null,
       remove: () => this.#remove(),
       isAnything: () => this.#isAnythingToRemove(),
       now: () => performance.now(),
@@ -92,9 +92,9 @@ export class WorkloadOutput implements Output {
     return this.#context.watches.workload(kind, namespace, name);
   }
 
-  observe({ statuses }: Reconciliation): void {
-    this.#served = statuses.length;
-    this.#cleanup.observe(statuses.length);
+  observe({ served }: Reconciliation): void {
+    this.#served = served;
+    this.#cleanup.observe(served);
   }
 
   poke(): void {

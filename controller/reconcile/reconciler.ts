@@ -17,9 +17,11 @@ import { type Translate, translateOrQuarantine } from "./quarantine.ts";
 import type { Resources } from "../kube/resources.ts";
 import type {
   Clock,
+  GatewayTranslation,
   HostClaims,
   IngressStatus,
   TranslateOptions,
+  Translation,
 } from "../translate/translator.ts";
 import { isSameList } from "../base/memo.ts";
 import { nextVersion } from "./version.ts";
@@ -72,6 +74,10 @@ export interface Reconciliation {
   readonly snapshot: Snapshot;
   readonly problems: readonly Problem[];
   readonly statuses: readonly IngressStatus[];
+  /** Null where Gateway API is not translated, or its objects are not known yet. */
+  readonly gateway: GatewayTranslation | null;
+  /** How many Ingresses and Gateways are served. */
+  readonly served: number;
   /** Claims to hosts to be recorded; null where hosts are shared by all. */
   readonly claims: HostClaims | null;
   /** Kinds that have not seen what another replica published; with one, nothing may be published. */
@@ -225,10 +231,10 @@ export class Reconciler {
       onRun?.("failed", milliseconds);
       return null;
     }
-    const { snapshot, problems, statuses, claims } = translation;
+    const { snapshot, problems, statuses, gateway, claims } = translation;
     const isSame = this.#latest !== null && isSameTable(this.#latest.snapshot, snapshot);
     onRun?.(isSame ? "same" : "changed", milliseconds);
-    return { snapshot, problems, statuses, claims, behind };
+    return { snapshot, problems, statuses, gateway, claims, behind, served: servedOf(translation) };
   }
 
   async #fetchSecrets(): Promise<void> {
@@ -241,6 +247,13 @@ export class Reconciler {
     // An Ingress that comes with its Secret should not be reported for lacking it.
     await secrets.settled(before === null ? FIRST_SECRET_PATIENCE : SECRET_PATIENCE);
   }
+}
+
+/** Where Gateways are not known yet, their listeners stand for them. */
+function servedOf({ snapshot, statuses, gateway }: Translation): number {
+  const gateways = gateway?.gateways.filter(({ ports }) => ports.length > 0) ??
+    snapshot.listeners ?? [];
+  return statuses.length + gateways.length;
 }
 
 /** Whether they are alike as far as the cheapest look tells; for counting only. */

@@ -41,6 +41,7 @@ export type { RefusalOptions } from "./routes/closures.ts";
 export { type ClusterBounds, DEFAULT_CLUSTER_BOUNDS } from "./bounds/cluster_bound.ts";
 export type { HostClaims } from "./hosts/host_claims.ts";
 export { HOST_OWNERSHIPS, type HostOwner, type HostOwnershipMode } from "./hosts/host_owner.ts";
+export type { GatewayTranslation } from "./gateway/gateway_translation.ts";
 export type { GatewayOptions } from "./gateway/gateway_translator.ts";
 export type { DefaultBackend } from "./routes/routes.ts";
 export type { IngressStatus, PathStatus, TlsStatus } from "./model/status.ts";
@@ -92,7 +93,7 @@ export interface Translation {
   readonly problems: readonly Problem[];
   /** One for each Ingress of a class that is served, sorted by namespace and name. */
   readonly statuses: readonly IngressStatus[];
-  /** Null where Gateway API is not translated. */
+  /** Null where Gateway API is not translated, or its objects are not known yet. */
   readonly gateway: GatewayTranslation | null;
   /** Claims to be recorded; null where hosts are shared by all. */
   readonly claims: HostClaims | null;
@@ -257,7 +258,7 @@ export class Translator {
       },
       problems: problems.sorted(memory.problemOrder),
       statuses,
-      gateway,
+      gateway: gateway?.translation ?? null,
       claims: ownership.claims,
       hostOwners: ownership.owners,
     };

@@ -23,7 +23,7 @@ const ABSENCE = 0.9;
 
 export interface GatewayDiscoveryOptions {
   readonly client: Pick<KubeClient, "discover" | "onRecovery">;
-  readonly watches: Pick<Watches, "startKind" | "stopKind" | "informer">;
+  readonly watches: Pick<Watches, "discovered" | "startKind" | "stopKind" | "informer">;
   readonly log: Logger;
   /** For tests, in ms. */
   readonly interval?: number;
@@ -90,7 +90,10 @@ export class GatewayDiscovery {
     while (!signal.aborted) {
       const discovered = await this.#discover();
       if (signal.aborted) break;
-      if (discovered.ok) this.#watch(discovered.value);
+      if (discovered.ok) {
+        this.#watch(discovered.value);
+        this.#options.watches.discovered();
+      }
       this.#complain(discovered.ok ? null : discovered.error.message);
       await this.#pause();
     }

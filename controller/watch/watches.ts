@@ -67,6 +67,10 @@ export class Watches {
   readonly #awaited: Set<KindName>;
   /** Those that are watched from the start on, whatever the API server serves. */
   readonly #begun: ReadonlySet<KindName>;
+  /** Who is to know that something may have changed. */
+  readonly #changed: (() => void)[] = [];
+  /** Whether the API server has said which kinds of Gateway API it serves. */
+  #isDiscovered = false;
   /** Lists that are to be made for the sake of objects that may fit again. */
   readonly #relists = new Map<object, ReturnType<typeof setTimeout>>();
 
@@ -151,6 +155,21 @@ export class Watches {
     return [...new Set([...plurals, ...secrets])].sort();
   }
 
+  /** The API server has said which kinds of Gateway API it serves, and they are started. */
+  discovered(): void {
+    if (this.#isDiscovered) return;
+    this.#isDiscovered = true;
+    for (const changed of this.#changed) changed();
+  }
+
+  /** Whether it is not known yet which objects of Gateway API there are. */
+  get #isGatewayPending(): boolean {
+    return this.#options.gateway && (!this.#isDiscovered || DISCOVERED_KINDS.some((name) => {
+      const { isRunning, isSynced } = this.informer(name);
+      return isRunning && !isSynced;
+    }));
+  }
+
   /** Calls `listed` when a kind has been listed whole for the first time. */
   onListed(listed: () => void): void {
     for (const name of KIND_NAMES) this.informer(name).synced.then(listed);
@@ -178,6 +197,7 @@ export class Watches {
       httpRoutes: known("httpRoutes"),
       referenceGrants: known("referenceGrants"),
       backendTlsPolicies: known("backendTlsPolicies"),
+      gatewayIsPending: this.#isGatewayPending,
     };
     return resources;
   }
@@ -211,6 +231,7 @@ export class Watches {
   onChange(changed: () => void): void {
     // A kind of which there is no object changes nothing when it is listed.
     this.onListed(changed);
+    this.#changed.push(changed);
     const subscriber = ({ isStatusOnly }: { readonly isStatusOnly: boolean }) => {
       if (!isStatusOnly) changed();
     };

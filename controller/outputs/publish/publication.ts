@@ -76,7 +76,7 @@ export class Publication {
     const { publisher, endpointInterval, now } = this.#options;
     const before = publisher.published();
     // Where no Ingress was ever served, nothing is to be made for none.
-    if (result.statuses.length === 0 && before.version === null) return DONE;
+    if (result.served === 0 && before.version === null) return DONE;
     if (isStale(result.snapshot, before)) {
       this.#options.onStale();
       return DONE;

@@ -49,7 +49,8 @@ function snapshot(parts: Partial<Snapshot> = {}): Snapshot {
 
 function result(of: Snapshot, rest: Partial<Reconciliation> = {}): Reconciliation {
   const statuses = [{ object: WEB, accepted: "all", paths: [], tls: [] }] as const;
-  return { snapshot: of, problems: [], statuses, claims: null, behind: [], ...rest };
+  const base = { problems: [], statuses, gateway: null, served: 1, claims: null, behind: [] };
+  return { snapshot: of, ...base, ...rest };
 }
 
 /** A publisher that takes whatever it gets, unless it is told what to answer. */
@@ -105,10 +106,10 @@ function scene() {
 Deno.test("nothing is published where no Ingress was ever served", async () => {
   const one = scene();
   await one.publication.run(null);
-  await one.publication.run(result(snapshot({ routes: [] }), { statuses: [] }));
+  await one.publication.run(result(snapshot({ routes: [] }), { served: 0 }));
   assert.deepEqual(one.written, []);
   await one.publication.run(result(snapshot()));
-  await one.publication.run(result(snapshot({ routes: [] }), { statuses: [] }));
+  await one.publication.run(result(snapshot({ routes: [] }), { served: 0 }));
   assert.equal(one.written.length, 2);
 });
 

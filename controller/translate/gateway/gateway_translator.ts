@@ -11,7 +11,12 @@ import type { BackendResolver } from "../backends/backend.ts";
 import type { ServiceModel } from "../backends/service.ts";
 import type { CertificateSources, SecretModel } from "../certificates/certificate_source.ts";
 import type { GatewayReaders } from "./gateway_readers.ts";
-import { type GatewayTranslation, translateGatewayApi } from "./gateway_translation.ts";
+import {
+  type GatewayParts,
+  type GatewayTranslation,
+  translateGatewayApi,
+} from "./gateway_translation.ts";
+import { publishedParts } from "./published_parts.ts";
 import { namespaceLabels, servicePorts, tlsSecrets, UsedUpstreams } from "./lookups.ts";
 
 export interface GatewayOptions {
@@ -27,6 +32,8 @@ export interface GatewayStages {
   readonly sources: CertificateSources;
   readonly published: Snapshot | null;
 }
+
+const NO_PARTS: GatewayParts = { listeners: [], routes: [], filterSets: [], certificates: [] };
 
 interface Inputs {
   readonly lists: readonly (readonly unknown[])[];
@@ -46,7 +53,24 @@ export class GatewayTranslator {
     this.#readers = readers;
   }
 
+  /** Without a translation where the objects are not known yet: then what was published stays. */
   translate(
+    resources: Resources,
+    { listenRange }: GatewayOptions,
+    stages: GatewayStages,
+  ): { readonly translation: GatewayTranslation | null; readonly parts: GatewayParts } {
+    this.#used?.release(stages.backends);
+    if (resources.gatewayIsPending === true) {
+      const upstreams = this.#used = new UsedUpstreams(stages.backends);
+      const { published } = stages;
+      const parts = published === null ? NO_PARTS : publishedParts(published, upstreams);
+      return { translation: null, parts };
+    }
+    const translation = this.#translate(resources, { listenRange }, stages);
+    return { translation, parts: translation.parts };
+  }
+
+  #translate(
     resources: Resources,
     { listenRange }: GatewayOptions,
     { backends, services, secrets, sources, published }: GatewayStages,
@@ -66,7 +90,6 @@ export class GatewayTranslator {
       ...{ services, secrets, range: listenRange },
       published: JSON.stringify(listeners.map(({ id, port, socket }) => [id, port, socket])),
     };
-    this.#used?.release(backends);
     const before = this.#last.recall((last) => isSameInputs(last, inputs));
     const again = before === null ? null : this.#used?.askAgain(backends) ?? null;
     if (before !== null && again !== null) {

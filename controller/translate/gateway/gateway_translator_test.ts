@@ -1,0 +1,193 @@
+/** Gateway API from one translation to the next, beside Ingresses. */
+import assert from "node:assert/strict";
+import { DEFAULT_LISTEN_RANGE } from "../../../shared/net/port_range.ts";
+import type { Snapshot } from "../../../shared/snapshot/types.ts";
+import type { Resources } from "../../kube/resources.ts";
+import { type Translation, Translator } from "../translator.ts";
+
+const OPTIONS = {
+  ingressClasses: ["pingress"],
+  controllerNames: [],
+  watchIngressWithoutClass: false,
+  defaultBackend: null,
+  allowExternalName: false,
+  acceptUnsupported: [],
+  allowAcceptUnsupportedAnnotation: false,
+  defaultCertificate: null,
+  allowLocalEndpoints: false,
+  hostOwnership: "shared",
+  gateway: { listenRange: DEFAULT_LISTEN_RANGE },
+  version: { epoch: "test", seen: {} },
+} as const;
+
+const CLASS = {
+  metadata: { name: "pingress" },
+  spec: { controllerName: "pingress.io/gateway-controller" },
+};
+
+function gatewayOf(name: string) {
+  return {
+    metadata: { name, namespace: "shop" },
+    spec: {
+      gatewayClassName: "pingress",
+      listeners: [{ name: "http", port: 80, protocol: "HTTP" }],
+    },
+  };
+}
+
+function routeTo(service: string, hostname = `${service}.example.com`) {
+  return {
+    metadata: { name: service, namespace: "shop" },
+    spec: {
+      parentRefs: [{ name: "web" }],
+      hostnames: [hostname],
+      rules: [{
+        filters: [{
+          type: "RequestHeaderModifier",
+          requestHeaderModifier: { remove: ["x-debug"] },
+        }],
+        backendRefs: [{ name: service, port: 80 }],
+      }],
+    },
+  };
+}
+
+function serviceOf(name: string) {
+  return { metadata: { name, namespace: "shop" }, spec: { ports: [{ port: 80 }] } };
+}
+
+function sliceOf(service: string, address: string) {
+  return {
+    metadata: {
+      name: `${service}-1`,
+      namespace: "shop",
+      labels: { "kubernetes.io/service-name": service },
+    },
+    addressType: "IPv4",
+    endpoints: [{ addresses: [address] }],
+    ports: [{ port: 8080 }],
+  };
+}
+
+function ingressTo(service: string) {
+  const backend = { service: { name: service, port: { number: 80 } } };
+  return {
+    metadata: { name: service, namespace: "shop" },
+    spec: {
+      ingressClassName: "pingress",
+      rules: [{
+        host: "ingress.example.com",
+        http: { paths: [{ path: "/", pathType: "Prefix", backend }] },
+      }],
+    },
+  };
+}
+
+const BASE: Resources = {
+  ingresses: [],
+  ingressClasses: [],
+  services: ["a", "b", "c"].map(serviceOf),
+  endpointSlices: ["a", "b", "c"].map((name, i) => sliceOf(name, `10.0.0.${i + 1}`)),
+  secrets: [],
+  gatewayClasses: [CLASS],
+  gateways: [gatewayOf("web")],
+  httpRoutes: [routeTo("a"), routeTo("b")],
+  referenceGrants: [],
+};
+
+function translateWith(
+  translator: Translator,
+  resources: Resources,
+  published: Snapshot | null = null,
+): Translation {
+  return translator.translate(resources, published, OPTIONS, () => 0);
+}
+
+function upstreamIds({ snapshot }: Translation): string[] {
+  return snapshot.upstreams.map(({ id }) => id);
+}
+
+/** The same by a translator that remembers nothing. */
+function assertAsAnew(translation: Translation, resources: Resources, published?: Snapshot): void {
+  const anew = translateWith(new Translator(), resources, published);
+  assert.deepEqual(translation.snapshot, anew.snapshot);
+  assert.deepEqual(translation.gateway, anew.gateway);
+}
+
+Deno.test("without a change of objects the translation is the very same as before", () => {
+  const translator = new Translator();
+  const first = translateWith(translator, BASE);
+  const again = translateWith(translator, { ...BASE, gateways: [...BASE.gateways!] });
+  assert.equal(again.gateway, first.gateway);
+  assert.equal(again.snapshot.routes, first.snapshot.routes);
+  assert.equal(again.snapshot.upstreams, first.snapshot.upstreams);
+});
+
+Deno.test("an endpoint that changes reaches the upstream of a Gateway's route, which stays", () => {
+  const translator = new Translator();
+  const first = translateWith(translator, BASE);
+  const endpointSlices = [sliceOf("a", "10.0.0.9"), ...BASE.endpointSlices.slice(1)];
+  const after = translateWith(translator, { ...BASE, endpointSlices });
+  assert.equal(after.snapshot.routes, first.snapshot.routes);
+  const { addresses } = after.snapshot.upstreams[0];
+  assert.ok(addresses.kind === "endpoints");
+  assert.equal(addresses.endpoints[0].address, "10.0.0.9");
+  assertAsAnew(after, { ...BASE, endpointSlices });
+});
+
+Deno.test("upstreams come and go with the routes and Ingresses that need them", () => {
+  const translator = new Translator();
+  const steps: readonly (readonly [Partial<Resources>, string[]])[] = [
+    [{}, ["a", "b"]],
+    [{ httpRoutes: [routeTo("b")] }, ["b"]],
+    [{ httpRoutes: [routeTo("b")], ingresses: [ingressTo("b")] }, ["b"]],
+    [{ httpRoutes: [routeTo("c")], ingresses: [ingressTo("b")] }, ["b", "c"]],
+    [{ httpRoutes: [routeTo("c")], ingresses: [ingressTo("c")] }, ["c"]],
+    [{ httpRoutes: [], ingresses: [ingressTo("c")] }, ["c"]],
+    [{ httpRoutes: [routeTo("a")], ingresses: [] }, ["a"]],
+    [{ httpRoutes: [], ingresses: [] }, []],
+    [{ httpRoutes: [routeTo("a"), routeTo("b")] }, ["a", "b"]],
+    [{ gateways: [] }, []],
+  ];
+  for (const [change, services] of steps) {
+    const resources = { ...BASE, ...change };
+    const translation = translateWith(translator, resources);
+    assert.deepEqual(upstreamIds(translation), services.map((name) => `shop/${name}:80`));
+    assertAsAnew(translation, resources);
+  }
+});
+
+Deno.test("while Gateways are not known yet, their published routes stay, with live endpoints", () => {
+  const { snapshot } = translateWith(new Translator(), BASE);
+  const pending: Resources = {
+    ...BASE,
+    ...{ gatewayClasses: null, gateways: null, httpRoutes: null, referenceGrants: null },
+    gatewayIsPending: true,
+    endpointSlices: [sliceOf("a", "10.0.0.9"), ...BASE.endpointSlices.slice(1)],
+    ingresses: [ingressTo("c")],
+  };
+  const translator = new Translator();
+  const kept = translateWith(translator, pending, snapshot);
+  assert.equal(kept.gateway, null);
+  const ofGateways = kept.snapshot.routes.filter(({ listeners }) => listeners !== undefined);
+  assert.deepEqual(ofGateways, snapshot.routes);
+  assert.equal(kept.snapshot.routes.length, snapshot.routes.length + 1);
+  assert.deepEqual(kept.snapshot.listeners, snapshot.listeners);
+  assert.deepEqual(kept.snapshot.filterSets, snapshot.filterSets);
+  assert.deepEqual(upstreamIds(kept), ["shop/a:80", "shop/b:80", "shop/c:80"]);
+  assert.match(JSON.stringify(kept.snapshot.upstreams[0]), /10\.0\.0\.9/);
+  const known = translateWith(translator, { ...BASE, ingresses: [ingressTo("c")] }, kept.snapshot);
+  assertAsAnew(known, { ...BASE, ingresses: [ingressTo("c")] }, kept.snapshot);
+  assert.equal(known.gateway?.gateways.length, 1);
+});
+
+Deno.test("a Gateway keeps its container port when another one comes first", () => {
+  const before = translateWith(new Translator(), BASE);
+  const [{ socket }] = before.snapshot.listeners!;
+  const older = { ...gatewayOf("older"), metadata: { name: "older", namespace: "a" } };
+  const resources = { ...BASE, gateways: [older, ...BASE.gateways!] };
+  const after = translateWith(new Translator(), resources, before.snapshot);
+  const listeners = after.snapshot.listeners!;
+  assert.equal(listeners.length, 2);
+  assert.equal(listeners.find(({ id }) => id === "shop/web/http")?.socket, socket);
+});
