@@ -24,3 +24,16 @@ export function isDnsName(text: string): boolean {
 export function isPortName(text: string): boolean {
   return isDnsLabel(text) && /[a-z]/.test(text);
 }
+
+/**
+ * Keys of labels and annotations, and names in the same form such as load balancer classes.
+ * https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set
+ */
+const QUALIFIED_NAME = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
+
+/** `name`, or `example.com/name`. */
+export function isQualifiedName(text: string): boolean {
+  const slash = text.indexOf("/");
+  const isPrefixed = slash < 0 || isDnsName(text.slice(0, slash));
+  return isPrefixed && QUALIFIED_NAME.test(text.slice(slash + 1));
+}
