@@ -41,6 +41,7 @@ const CONTROLLER: Readonly<Record<string, readonly string[]>> = {
     "controller/cli",
     "controller/kube",
     "controller/metrics.ts",
+    "controller/outputs/addresses",
     "controller/outputs/events",
     "controller/outputs/publish",
     "controller/outputs/status",
@@ -52,6 +53,13 @@ const CONTROLLER: Readonly<Record<string, readonly string[]>> = {
     "controller/stream/ca",
     "controller/translate/model",
     "controller/watch",
+  ],
+  "controller/outputs/addresses": [
+    "controller/base",
+    "controller/kube",
+    "controller/outputs/workload",
+    "controller/outputs/write",
+    "controller/translate/gateway",
   ],
   "controller/outputs/events": ["controller/kube", "controller/outputs/write"],
   "controller/outputs/publish": [
