@@ -207,6 +207,7 @@ const CONTROLLER: Readonly<Record<string, readonly string[]>> = {
   "controller/watch": [
     "controller/base",
     "controller/kube",
+    "controller/outputs/addresses",
     "controller/outputs/events",
     "controller/outputs/publish",
     "controller/outputs/workload",

@@ -9,6 +9,7 @@
 import { LEASE_NAME } from "../kube/leader.ts";
 import {
   CONFIG_MAPS,
+  ENDPOINT_SLICES,
   EVENTS,
   INGRESSES,
   LEASES,
@@ -16,6 +17,7 @@ import {
   type Resource,
   SECRETS,
   SERVICE_ACCOUNTS,
+  SERVICES,
   TOKEN_REVIEWS,
 } from "../kube/types.ts";
 import { CLAIMS_NAME } from "../outputs/publish/host_claims.ts";
@@ -99,11 +101,23 @@ const CONFIG_MAP_EVENTS: Right = {
   verbs: ["create", "patch"],
 };
 
+/** Addresses of Gateways, named after these; `overlays/gateway/admission-policy.yaml` limits them. */
+const GATEWAY_CALLS: readonly Right[] = [SERVICES, ENDPOINT_SLICES].map((resource) => ({
+  scope: "served",
+  resource,
+  verbs: ["create", "patch", "delete"],
+}));
+
 export function rightsFor(needs: Needs): readonly Right[] {
-  const { configMap } = needs;
+  const { configMap, gateway } = needs;
   const watched = [...Object.values(KINDS), NAMED_SECRETS].filter((kind) => kind.isWatched(needs))
     .map((kind): Right =>
       kind.scope === "configmap" && configMap !== null ? { ...kind, names: [configMap.name] } : kind
     );
-  return [...watched, ...CALLS, ...(configMap === null ? [] : [CONFIG_MAP_EVENTS])];
+  return [
+    ...watched,
+    ...CALLS,
+    ...(configMap === null ? [] : [CONFIG_MAP_EVENTS]),
+    ...(gateway ? GATEWAY_CALLS : []),
+  ];
 }

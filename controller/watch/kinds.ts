@@ -6,6 +6,7 @@
  * rows too: what readiness waits for, versions, Events, metrics, and the rights (`process/rights.ts`,
  * whose test compares them with `manifests/`).
  */
+import { GATEWAY_NAME_LABEL } from "../outputs/addresses/names.ts";
 import { CLAIMS_LABELS } from "../outputs/publish/host_claims.ts";
 import { PUBLISHED_LABEL, PUBLISHED_LABELS } from "../outputs/publish/repair.ts";
 import { MANAGED_BY_LABEL, OWNER_LABELS, PROXY_SELECTOR } from "../outputs/workload/names.ts";
@@ -67,9 +68,17 @@ export type Scope = "served" | "system" | "cluster" | "configmap";
 /**
  * `translation`: the configuration is made of them. `published`: they hold what was published.
  * `workload`: the proxies, and what goes with them. `addresses`: addresses in the status of
- * Ingresses. `zones`: zones of proxies. `events`: users see Events about them.
+ * Ingresses. `zones`: zones of proxies. `events`: users see Events about them. `gateways`: addresses of
+ * Gateways.
  */
-export type Feed = "translation" | "published" | "workload" | "addresses" | "zones" | "events";
+export type Feed =
+  | "translation"
+  | "published"
+  | "workload"
+  | "addresses"
+  | "zones"
+  | "events"
+  | "gateways";
 
 /**
  * When the first translation may begin without a list of the kind. `listed`: never; `forbidden`: where
@@ -139,6 +148,8 @@ export const PUBLISHED_SELECTOR = `${PUBLISHED_LABEL}=${PUBLISHED_LABELS[PUBLISH
 const OWN_CONFIG_MAPS = `${PUBLISHED_LABEL} in (${
   [PUBLISHED_LABELS, CLAIMS_LABELS].map((labels) => labels[PUBLISHED_LABEL]).join(",")
 })`;
+/** Services and EndpointSlices that we have made for Gateways. */
+const OF_GATEWAYS = `${OWNED},${GATEWAY_NAME_LABEL}`;
 const PROXY_PODS = Object.entries(PROXY_SELECTOR).map((pair) => pair.join("=")).join(",");
 
 /** An object of the proxies' workload. */
@@ -152,6 +163,22 @@ function workload<const F extends readonly Feed[]>(kind: WorkloadKind, feeds: F)
     awaited: "listed",
     isWatched: always,
     labelSelector: OWNED,
+    reduce: keeping<KubeObject>(keepWhole(resource)),
+  } as const;
+}
+
+/** Objects of ours for Gateways, whole: what others have changed in them is put back. */
+function gatewayOutput(resource: Resource, bounded: BoundedKind) {
+  return {
+    resource,
+    scope: "served",
+    verbs: FOLLOW,
+    feeds: ["gateways"],
+    awaited: "always",
+    isWatched: ({ gateway }: Needs) => gateway,
+    labelSelector: OF_GATEWAYS,
+    // Tenants may write our labels on theirs.
+    bounded,
     reduce: keeping<KubeObject>(keepWhole(resource)),
   } as const;
 }
@@ -300,6 +327,8 @@ const TABLE = {
   httpRoutes: gatewayKind(HTTP_ROUTES, "served", ["v1"]),
   referenceGrants: gatewayKind(REFERENCE_GRANTS, "served", ["v1", "v1beta1"]),
   backendTlsPolicies: gatewayKind(BACKEND_TLS_POLICIES, "served", ["v1", "v1alpha3"]),
+  gatewayServices: gatewayOutput(SERVICES, "Service"),
+  gatewaySlices: gatewayOutput(ENDPOINT_SLICES, "EndpointSlice"),
   proxyDaemonSet: workload("DaemonSet", ["workload", "events"]),
   proxyDeployment: workload("Deployment", ["workload", "events"]),
   proxyHorizontalPodAutoscaler: workload("HorizontalPodAutoscaler", ["workload", "events"]),

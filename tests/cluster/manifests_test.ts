@@ -2,6 +2,7 @@
 import { deepEqual, equal, match, notEqual } from "node:assert/strict";
 import { join } from "node:path";
 import { parseControllerOptions } from "../../controller/cli/options.ts";
+import { DEFAULT_LISTEN_RANGE } from "../../controller/outputs/addresses/names.ts";
 import { CLAIMS_NAME } from "../../controller/outputs/publish/host_claims.ts";
 import { PROXY_NAME, PROXY_PORTS, STREAM } from "../../controller/outputs/workload/names.ts";
 import {
@@ -269,7 +270,7 @@ interface NetworkPolicy extends KubeObject {
     readonly policyTypes: readonly string[];
     readonly ingress: readonly {
       readonly from?: readonly unknown[];
-      readonly ports: readonly { readonly port: number }[];
+      readonly ports: readonly { readonly port: number; readonly endPort?: number }[];
     }[];
   };
 }
@@ -279,7 +280,7 @@ const MONITORING = [{
 }];
 
 clusterTest(
-  "network policies admit clients everywhere, proxies to the stream, monitoring to metrics",
+  "network policies admit clients everywhere, proxies and controllers to the stream, monitoring to metrics",
   async (cluster) => {
     await cluster.apply(await manifest<KubeObject>("00-namespace.yaml"));
     const files = await manifest<KubeObject>("network-policies.yaml");
@@ -292,23 +293,32 @@ clusterTest(
       made.map(({ spec: { podSelector, policyTypes, ingress } }) => ({
         podSelector,
         policyTypes,
-        ingress: ingress.map((
-          { from, ports },
-        ) => [from ?? "everywhere", ...ports.map(({ port }) => port)]),
+        ingress: ingress.map(({ from, ports }) => [
+          from ?? "everywhere",
+          ...ports.map(({ port, endPort }) => endPort === undefined ? port : [port, endPort]),
+        ]),
       })),
       [
         {
           podSelector: proxies,
           policyTypes: ["Ingress"],
           ingress: [
-            ["everywhere", PROXY_PORTS.http, PROXY_PORTS.https],
+            [
+              "everywhere",
+              PROXY_PORTS.http,
+              PROXY_PORTS.https,
+              Object.values(DEFAULT_LISTEN_RANGE),
+            ],
             [MONITORING, PROXY_PORTS.admin],
           ],
         },
         {
           podSelector: selector,
           policyTypes: ["Ingress"],
-          ingress: [[[{ podSelector: proxies }], STREAM.port], [MONITORING, admin]],
+          ingress: [
+            [[{ podSelector: proxies }, { podSelector: selector }], STREAM.port],
+            [MONITORING, admin],
+          ],
         },
       ],
     );
