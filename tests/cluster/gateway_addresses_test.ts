@@ -52,7 +52,7 @@ clusterTest(
   },
 );
 
-clusterTest("what is as planned is never written again", async (cluster) => {
+clusterTest("an object that is as planned is not written", async (cluster) => {
   await using scene = await served(cluster);
   await scene.quiet();
   const from = scene.calls;
@@ -339,7 +339,7 @@ clusterTest("a Gateway that comes back in time keeps its address", async (cluste
   deepEqual(scene.writes().filter((write) => write.startsWith("delete")), []);
 });
 
-clusterTest("a Gateway that was created anew gets objects of its own", async (cluster) => {
+clusterTest("a re-created Gateway gets objects of its own", async (cluster) => {
   await using scene = await served(cluster);
   const before = await scene.mustService();
   scene.keeper.sync([scene.plan({ gateway: { uid: "u9" } })]);

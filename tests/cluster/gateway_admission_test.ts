@@ -281,7 +281,7 @@ for (const [what, object, says] of CREATES) {
   );
 }
 
-policyTest("what the administrator creates is not limited", async ({ cluster, namespace }) => {
+policyTest("other accounts are not limited", async ({ cluster, namespace }) => {
   for (const [, object] of CREATES) {
     const answer = await create(cluster, namespace, object);
     match(answer.text, /^(?!.*ValidatingAdmissionPolicy)/);

@@ -6,6 +6,7 @@ import { H2_PARSERS } from "./h2_parsers.ts";
 import { LINT_PARSERS } from "./lint_parsers.ts";
 import type { Parser } from "./parser.ts";
 import { ROUTER_PARSERS } from "./router_parsers.ts";
+import { GATEWAY_ADDRESS_PARSERS } from "./gateway_addresses.ts";
 import { GATEWAY_PARSERS } from "./gateway_lists.ts";
 import { TENANT_LISTS } from "./tenant_lists.ts";
 import { TENANT_PARSERS } from "./tenant_parsers.ts";
@@ -21,5 +22,6 @@ export const PARSERS: readonly Parser[] = [
   ...CONTROL_PARSERS,
   ...TENANT_LISTS,
   ...GATEWAY_PARSERS,
+  ...GATEWAY_ADDRESS_PARSERS,
   ...LINT_PARSERS,
 ];

@@ -39,7 +39,7 @@ const CAUSES: readonly (readonly [
   ),
   [
     403,
-    /endpoint address .* is not allowed/,
+    /endpoint address \S+ is not allowed/,
     "Invalid",
     "Grant create on endpointslices/restricted to the controller's service account (OpenShift)",
   ],
@@ -66,7 +66,7 @@ export function refusalOf(kind: string, name: string, error: ApiError): AddressF
   const said = `${kind} ${name} is rejected by the API server: ${printable(error.message)}`;
   const cause = CAUSES.find(([code, text]) => code === error.code && text.test(error.message));
   if (cause === undefined) {
-    return { reason: "Pending", message: `${said}. It is tried again.` };
+    return { reason: "Pending", message: `${said}. It is retried.` };
   }
   const [, , reason, remedy] = cause;
   return { reason, message: `${said}. ${remedy}.` };

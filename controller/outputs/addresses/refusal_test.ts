@@ -48,8 +48,8 @@ const REFUSALS: readonly [code: number, said: string, reason: string, remedy: Re
     "Invalid",
     /infrastructure/,
   ],
-  [503, "the server is away", "Pending", /tried again/],
-  [0, "connection refused", "Pending", /tried again/],
+  [503, "the server is away", "Pending", /is retried/],
+  [0, "connection refused", "Pending", /is retried/],
 ];
 
 for (const [code, message, reason, remedy] of REFUSALS) {
