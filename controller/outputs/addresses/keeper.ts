@@ -41,6 +41,9 @@ export const ADDRESS_PACE: Pace = { rate: 200, burst: 400, inFlight: 16 };
  */
 export const REMOVAL_DELAY = 60_000;
 
+/** Failures in a row that may pass by themselves, before they count: a status must not flap with each of them. */
+const PATIENCE = 3;
+
 const ZONE_LABEL = "topology.kubernetes.io/zone";
 
 const UNNEEDED: WriteOutcome = { kind: "unneeded" };
@@ -86,6 +89,8 @@ export class AddressKeeper {
   #endpoints: readonly ProxyEndpoint[] | null = null;
   /** Why the last write of a Gateway failed. */
   readonly #refusals = new Map<string, AddressFault>();
+  /** Failures in a row of a Gateway that may pass by themselves. */
+  readonly #failures = new Map<string, number>();
   /** Since when Gateways that have objects are not planned. */
   readonly #missing = new Map<string, number>();
   /** We begin to lead, and have no plans yet. */
@@ -171,6 +176,7 @@ export class AddressKeeper {
     this.#slices.forget();
     this.#putBacks.clear();
     this.#refusals.clear();
+    this.#failures.clear();
   }
 
   /** We begin to lead. */
@@ -268,9 +274,13 @@ export class AddressKeeper {
     if (await this.#objects.remove(key, run)) this.#missing.delete(key);
   }
 
-  #note(key: string, { fault, isAborted }: Run): void {
+  #note(key: string, { fault, isAborted, isTransient }: Run): void {
     // Nothing is known of what was given up.
     if (isAborted) return;
+    const failures = fault !== null && isTransient ? (this.#failures.get(key) ?? 0) + 1 : 0;
+    if (failures === 0) this.#failures.delete(key);
+    else this.#failures.set(key, failures);
+    if (failures > 0 && failures < PATIENCE) return this.#options.onChange();
     const before = this.#refusals.get(key)?.message;
     if (fault === null || !this.#plans?.has(key)) this.#refusals.delete(key);
     else {

@@ -60,16 +60,21 @@ const CAUSES: readonly (readonly [
   [400, /./, "Invalid", "Correct what it names in spec.infrastructure or the parameters"],
 ];
 
+export interface Refusal extends AddressFault {
+  /** It may pass by itself, such as a server that is away. */
+  readonly isTransient: boolean;
+}
+
 /** @param kind Of the object. @param name `namespace/name`. */
-export function refusalOf(kind: string, name: string, error: ApiError): AddressFault | null {
+export function refusalOf(kind: string, name: string, error: ApiError): Refusal | null {
   if (error.reason === NOT_LEADING || error.reason === ABORTED) return null;
   const said = `${kind} ${name} is rejected by the API server: ${printable(error.message)}`;
   const cause = CAUSES.find(([code, text]) => code === error.code && text.test(error.message));
   if (cause === undefined) {
-    return { reason: "Pending", message: `${said}. It is retried.` };
+    return { reason: "Pending", message: `${said}. It is retried.`, isTransient: true };
   }
   const [, , reason, remedy] = cause;
-  return { reason, message: `${said}. ${remedy}.` };
+  return { reason, message: `${said}. ${remedy}.`, isTransient: false };
 }
 
 /**

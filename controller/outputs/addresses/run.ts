@@ -11,6 +11,8 @@ export class Run {
   fault: AddressFault | null = null;
   /** A call was given up by ourselves. */
   isAborted = false;
+  /** The fault may pass by itself. */
+  isTransient = false;
   #error: ApiError | null = null;
   #calls = 0;
   #again = Infinity;
@@ -34,9 +36,15 @@ export class Run {
   /** A call was refused. @param name `namespace/name`. */
   refused(kind: string, name: string, error: ApiError): void {
     this.#error ??= error;
-    const fault = refusalOf(kind, name, error);
-    if (fault === null) this.isAborted = true;
-    else this.fault ??= fault;
+    const refusal = refusalOf(kind, name, error);
+    if (refusal === null) {
+      this.isAborted = true;
+      return;
+    }
+    if (this.fault !== null && !this.isTransient) return;
+    const { reason, message, isTransient } = refusal;
+    this.fault = { reason, message };
+    this.isTransient = isTransient;
   }
 
   /** Something is wrong that no retry changes. */
