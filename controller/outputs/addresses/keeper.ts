@@ -128,7 +128,11 @@ export class AddressKeeper {
     });
     const refresh = () => this.refresh();
     this.#unsubscribe = [
-      ...[services, slices, pods].map((store) => store.onUpdate(refresh)),
+      // Of these it counts only when they are listed.
+      ...[services, slices].map((store) =>
+        store.onUpdate(() => this.#endpoints === null ? refresh() : undefined)
+      ),
+      pods.onUpdate(refresh),
       ...(nodes === null ? [] : [nodes.store.onUpdate(refresh)]),
       ...(names === null ? [] : [names.subscribe(({ before, after }) => {
         if (before !== null && after === null) this.#freed(before);
