@@ -1,5 +1,6 @@
 /** The Service and the EndpointSlices of each Gateway, at a real API server. */
 import { deepEqual, equal, match, notEqual, ok } from "node:assert/strict";
+import { dirname } from "node:path";
 import type { TestCluster } from "./support/cluster.ts";
 import { AddressScene } from "./support/address_scene.ts";
 import { clusterTest } from "./support/cluster_case.ts";

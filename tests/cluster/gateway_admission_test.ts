@@ -48,7 +48,8 @@ async function installOverlay(cluster: TestCluster): Promise<string | null> {
       await create(cluster.as(token), "default", service({ metadata: { name: "x" } })),
       await create(cluster.as(token), "default", slice({ metadata: { name: "x" } })),
     ];
-    return answers.every(({ status }) => status >= 400);
+    const allowed = await create(cluster.as(token), "default", service());
+    return answers.every(({ status }) => status >= 400) && allowed.status === 201;
   });
   return token;
 }

@@ -134,9 +134,11 @@ export class AddressKeeper {
       ),
       pods.onUpdate(refresh),
       ...(nodes === null ? [] : [nodes.store.onUpdate(refresh)]),
-      ...(names === null ? [] : [names.subscribe(({ before, after }) => {
-        if (before !== null && after === null) this.#freed(before);
-      })]),
+      ...[services, ...(names === null ? [] : [names])].map((store) =>
+        store.subscribe(({ before, after }) => {
+          if (before !== null && after === null) this.#freed(before);
+        })
+      ),
     ];
     this.refresh();
   }
@@ -174,10 +176,8 @@ export class AddressKeeper {
     return addressState(plan, isThere ? service.object : null, this.#refusals.get(key) ?? null);
   }
 
-  /** We begin or cease to lead: what was written or refused here may have changed by another's hand. */
+  /** We begin or cease to lead: what was refused here, or put back, may be another's by now. */
   forget(): void {
-    this.#services.forget();
-    this.#slices.forget();
     this.#putBacks.clear();
     this.#refusals.clear();
     this.#failures.clear();

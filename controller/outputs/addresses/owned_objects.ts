@@ -119,7 +119,7 @@ export class OwnedObjects {
     this.#deleted.set(name, object.metadata.uid);
   }
 
-  /** For when the store is right and we may be not: after a conflict, or when another has led. */
+  /** For when the store is right and we may be not: after a conflict. */
   forget(): void {
     this.#written.clear();
     this.#deleted.clear();
