@@ -460,6 +460,16 @@ clusterTest(
         "application/merge-patch+json",
       );
     await setStatus(0);
+    await eventually("the quota", async () => {
+      const folder = dirname(await cluster.pathOf("v1", "Service", "x", scene.namespace));
+      const { text } = await cluster.request("POST", `${folder}?dryRun=All`, {
+        apiVersion: "v1",
+        kind: "Service",
+        metadata: { name: "probe" },
+        spec: { ports: [{ port: 80 }] },
+      });
+      return text.includes("exceeded quota");
+    });
     scene.keeper.sync([scene.plan()]);
     const { fault } = await scene.until("web", ({ fault }) => fault?.reason === "Invalid");
     match(fault?.message ?? "", /exceeded quota: few.*Raise the quota/);
