@@ -5,8 +5,8 @@
 import { isQualifiedName } from "../../controller/base/names.ts";
 import { proxyEndpoints } from "../../controller/outputs/addresses/proxy_endpoints.ts";
 import { refusalOf } from "../../controller/outputs/addresses/refusal.ts";
-import { readInfrastructure } from "../../controller/translate/gateway/infrastructure.ts";
-import { readParameters } from "../../controller/translate/gateway/parameters.ts";
+import { readInfrastructure } from "../../controller/translate/gateway/objects/infrastructure.ts";
+import { readParameters } from "../../controller/translate/gateway/objects/parameters.ts";
 import { proxyPod } from "../support/gateway_plan.ts";
 import { listParser, type Parser, textParser } from "./parser.ts";
 import { listOf } from "./tenant_objects.ts";
@@ -33,7 +33,7 @@ function infrastructure(spec: unknown): () => void {
 export const GATEWAY_ADDRESS_PARSERS: readonly Parser[] = [
   textParser({
     name: "parameters of Gateways",
-    functions: ["controller/translate/gateway/parameters.ts readParameters"],
+    functions: ["controller/translate/gateway/objects/parameters.ts readParameters"],
     bytes: VALUE_BYTES,
     frames: [["a: b\n", '"'], ['a: "', '"'], ["192.0.2.0/24,", "/32"]],
     pumps: ["a: b\n", "192.0.2.0/24,", "\n", " ", "#\n", "\\\\"],
@@ -69,7 +69,7 @@ export const GATEWAY_ADDRESS_PARSERS: readonly Parser[] = [
   }),
   listParser({
     name: "infrastructure of Gateways",
-    functions: ["controller/translate/gateway/infrastructure.ts readInfrastructure"],
+    functions: ["controller/translate/gateway/objects/infrastructure.ts readInfrastructure"],
     count: 4096,
     read: {
       addresses: (count) =>

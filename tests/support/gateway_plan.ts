@@ -1,6 +1,6 @@
 /** Plans of Gateways' addresses for tests. In: what differs. Out: a plan of Gateway `web`, and proxies' pods. */
 import type { GatewayAddressPlan } from "../../controller/outputs/addresses/plan.ts";
-import type { ServiceSettings } from "../../controller/translate/gateway/parameters.ts";
+import type { ServiceSettings } from "../../controller/translate/gateway/objects/parameters.ts";
 import type { KubeObject } from "../../controller/kube/types.ts";
 
 export const SETTINGS: ServiceSettings = {

@@ -2,8 +2,8 @@
  * What is to be there for each Gateway. In: nothing. Out: the types by which the controller says so, and by
  * which it is told what came of it.
  */
-import type { ServiceSettings } from "../../translate/gateway/parameters.ts";
-import type { RequestedAddress } from "../../translate/gateway/infrastructure.ts";
+import type { ServiceSettings } from "../../translate/gateway/objects/parameters.ts";
+import type { RequestedAddress } from "../../translate/gateway/objects/infrastructure.ts";
 import type { GatewayRef } from "./names.ts";
 
 /** A public port of a Gateway, and the port of the proxies' socket behind it. */

@@ -5,8 +5,8 @@
  * https://gateway-api.sigs.k8s.io/reference/spec/#gatewayspecaddress
  */
 import { isIP } from "node:net";
-import type { RequestedAddress } from "../../translate/gateway/infrastructure.ts";
-import type { ServiceType } from "../../translate/gateway/parameters.ts";
+import type { RequestedAddress } from "../../translate/gateway/objects/infrastructure.ts";
+import type { ServiceType } from "../../translate/gateway/objects/parameters.ts";
 import type { AddressFault } from "./plan.ts";
 
 /** Fields of a Service's spec. */

@@ -1,7 +1,7 @@
 /** `spec.addresses` of Gateways. */
 import { deepEqual, equal, match } from "node:assert/strict";
-import type { RequestedAddress } from "../../translate/gateway/infrastructure.ts";
-import type { ServiceType } from "../../translate/gateway/parameters.ts";
+import type { RequestedAddress } from "../../translate/gateway/objects/infrastructure.ts";
+import type { ServiceType } from "../../translate/gateway/objects/parameters.ts";
 import { requestedFields } from "./requested_addresses.ts";
 
 const ip = (value: string | null): RequestedAddress => ({ type: "IPAddress", value });

@@ -5,7 +5,7 @@
  * https://kubernetes.io/docs/reference/kubernetes-api/service-resources/service-v1/
  */
 import { apiVersionOf, type KubeMeta, type KubeObject, SERVICES } from "../../kube/types.ts";
-import type { TrafficPolicy } from "../../translate/gateway/parameters.ts";
+import type { TrafficPolicy } from "../../translate/gateway/objects/parameters.ts";
 import { type OwnerReference, ownerReference, ownLabels, portName, serviceName } from "./names.ts";
 import type { GatewayAddressPlan, PortPair } from "./plan.ts";
 import type { AddressFields } from "./requested_addresses.ts";

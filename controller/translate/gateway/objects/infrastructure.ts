@@ -4,7 +4,7 @@
  *
  * https://gateway-api.sigs.k8s.io/reference/spec/#gatewayinfrastructure
  */
-import { asList, asObject, asText, fieldOf } from "../../base/json.ts";
+import { asList, asObject, asText, fieldOf } from "../../../base/json.ts";
 
 /** One of `spec.addresses`. */
 export interface RequestedAddress {

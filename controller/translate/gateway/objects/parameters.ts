@@ -4,10 +4,10 @@
  *
  * https://gateway-api.sigs.k8s.io/geps/gep-1867/
  */
-import { CidrList } from "../../../shared/net/cidr.ts";
-import { asObject, isAbsent, quote } from "../../base/json.ts";
-import { isQualifiedName } from "../../base/names.ts";
-import { CONFIG_MAPS } from "../../kube/types.ts";
+import { CidrList } from "../../../../shared/net/cidr.ts";
+import { asObject, isAbsent, quote } from "../../../base/json.ts";
+import { isQualifiedName } from "../../../base/names.ts";
+import { CONFIG_MAPS } from "../../../kube/types.ts";
 import { type Condition, falseCondition } from "./condition.ts";
 import { readReference } from "./reference.ts";
 
