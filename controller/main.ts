@@ -5,7 +5,7 @@
  *     options ─▶ credentials ─▶ rights ─▶ worker: the controller itself
  */
 import { createLogger, standardOutput } from "../shared/log.ts";
-import { dropRights, missingRight } from "../shared/rights.ts";
+import { dropRights, isGranted, missingRight } from "../shared/rights.ts";
 import { onStopSignals } from "../shared/stop_signals.ts";
 import {
   type CredentialSource,
@@ -13,7 +13,7 @@ import {
   SERVICE_ACCOUNT_FOLDER,
 } from "./kube/credential_source.ts";
 import { type ControllerOptions, parseControllerOptions, readEnvironment } from "./cli/options.ts";
-import { workerRights } from "./cli/permissions.ts";
+import { relayGrant, workerRights } from "./cli/permissions.ts";
 import type { FromWorker, ToWorker } from "./process/worker_protocol.ts";
 
 const parsed = parseControllerOptions(Deno.args);
@@ -34,6 +34,8 @@ const rights = workerRights({
   podTemplate: options.proxyPodTemplate,
   admin: options.admin,
   stream: options.stream,
+  // Without the right, proxies of other replicas count as unknown; all else works.
+  relays: options.gateway !== null && isGranted({ name: "net", host: relayGrant(options.stream) }),
 });
 const missing = missingRight(rights);
 if (missing !== null) {

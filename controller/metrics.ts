@@ -49,7 +49,7 @@ export const CONTROLLER_METRICS = {
   pingress_controller_writes_waiting: {
     type: "gauge",
     help: "Users' objects in the work queues for writes.",
-    labels: { of: "`status`, `events` or `finalizers`" },
+    labels: { of: "`status`, `events`, `finalizers` or, for Gateway API, `gateways`" },
   },
   pingress_controller_published_bytes: {
     type: "gauge",
@@ -100,7 +100,11 @@ export const CONTROLLER_METRICS = {
   pingress_controller_stream_proxies: {
     type: "gauge",
     help: "Proxies connected to this replica's stream.",
-    labels: { state: "`connected`, or `in-sync`: serving the newest configuration" },
+    labels: {
+      state:
+        "`connected`, or `in-sync`: serving the newest configuration; `relayed`: connected to " +
+        "another replica, which relays what they acknowledge to this one, the leader",
+    },
   },
   pingress_controller_stream_updates_total: {
     type: "counter",

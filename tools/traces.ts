@@ -1,9 +1,12 @@
 /**
- * What a controller leaves on Ingresses. In: Ingresses with their managed fields. Out: what is on
- * them of ours, and the patches that take it off; what others have put there stays. Pure.
+ * What a controller leaves on objects of users. In: Ingresses with their managed fields, and
+ * GatewayClasses. Out: what is on them of ours, and the patches that take it off; what others have put
+ * there stays. Pure.
  */
 import type { KubeObject } from "../controller/kube/types.ts";
 import { asList, fieldOf } from "../controller/base/json.ts";
+import { CLASS_FINALIZER } from "../controller/outputs/gateway_status/class_finalizer.ts";
+import { GATEWAY_CONTROLLER } from "../controller/translate/gateway/objects/gateway_class.ts";
 
 /** Of server-side apply, and that of the Pingress Controller in Rust. */
 const MANAGERS = ["pingress-controller", "kinorca.com/pingress-controller"];
@@ -11,8 +14,13 @@ const MANAGERS = ["pingress-controller", "kinorca.com/pingress-controller"];
 /** Which the Pingress Controller in Rust puts on Ingresses. */
 const FINALIZER = "kinorca.com/pingress-controller";
 
-export interface IngressTrace {
-  readonly namespace: string;
+export interface Trace {
+  /** As kubectl takes it. */
+  readonly kind: string;
+  /** For people: `Ingress`. */
+  readonly title: string;
+  /** Null for a kind that has none. */
+  readonly namespace: string | null;
   readonly name: string;
   /** `addresses in the status`. */
   readonly what: string;
@@ -23,7 +31,7 @@ export interface IngressTrace {
   }[];
 }
 
-export function ingressTraces(ingresses: readonly KubeObject[]): IngressTrace[] {
+export function ingressTraces(ingresses: readonly KubeObject[]): Trace[] {
   return ingresses.flatMap((ingress) => {
     const { name, namespace = "default", finalizers = [] } = ingress.metadata;
     const found = [
@@ -44,7 +52,23 @@ export function ingressTraces(ingresses: readonly KubeObject[]): IngressTrace[] 
     ];
     if (found.length === 0) return [];
     const what = found.map((one) => one.what).join(" and ");
-    return [{ namespace, name, what, patches: found }];
+    const kind = { kind: "ingresses.networking.k8s.io", title: "Ingress" };
+    return [{ ...kind, namespace, name, what, patches: found }];
+  });
+}
+
+/** Without its finalizer a class of ours can be deleted when no controller runs any more. */
+export function classTraces(classes: readonly KubeObject[]): Trace[] {
+  return classes.flatMap((object) => {
+    const { name, finalizers = [] } = object.metadata;
+    const isOurs = fieldOf(fieldOf(object, "spec"), "controllerName") === GATEWAY_CONTROLLER;
+    if (!isOurs || !finalizers.includes(CLASS_FINALIZER)) return [];
+    const patch = { metadata: { finalizers: finalizers.filter((one) => one !== CLASS_FINALIZER) } };
+    return [{
+      ...{ kind: "gatewayclasses.gateway.networking.k8s.io", title: "GatewayClass" },
+      ...{ namespace: null, name, what: `the finalizer ${CLASS_FINALIZER}` },
+      patches: [{ subresource: null, patch }],
+    }];
   });
 }
 

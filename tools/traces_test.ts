@@ -1,5 +1,5 @@
 import { deepEqual } from "node:assert/strict";
-import { ingressTraces } from "./traces.ts";
+import { classTraces, ingressTraces } from "./traces.ts";
 
 const STATUS = { loadBalancer: { ingress: [{ ip: "192.0.2.7" }] } };
 const writtenBy = (manager: string) => [
@@ -28,5 +28,23 @@ Deno.test("the old finalizer is removed, others stay", () => {
   deepEqual(more, []);
   deepEqual(trace.patches.map(({ patch }) => patch), [
     { metadata: { finalizers: ["example.com/keep"] } },
+  ]);
+});
+
+Deno.test("the finalizer of our GatewayClasses is removed, others stay", () => {
+  const FINALIZER = "gateway-exists-finalizer.gateway.networking.k8s.io";
+  const gatewayClass = (name: string, controllerName: string, ...finalizers: string[]) => ({
+    kind: "GatewayClass",
+    metadata: { name, finalizers },
+    spec: { controllerName },
+  });
+  const traces = classTraces([
+    gatewayClass("ours", "pingress.io/gateway-controller", "example.com/keep", FINALIZER),
+    gatewayClass("unused", "pingress.io/gateway-controller", "example.com/keep"),
+    gatewayClass("foreign", "example.com/controller", FINALIZER),
+  ]);
+  deepEqual(traces.map(({ namespace, name }) => [namespace, name]), [[null, "ours"]]);
+  deepEqual(traces[0].patches, [
+    { subresource: null, patch: { metadata: { finalizers: ["example.com/keep"] } } },
   ]);
 });

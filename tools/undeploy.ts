@@ -1,6 +1,7 @@
 /**
  * Removes Pingress. In: the command line, the user's kubectl, and a yes. Out: a cluster with nothing
- * of ours: neither objects, nor addresses in the status of Ingresses, nor a finalizer on them.
+ * of ours: neither objects, nor addresses in the status of Ingresses, nor a finalizer on them or on
+ * GatewayClasses. CRDs of Gateway API stay.
  *
  * The controller goes first, so that it puts nothing back, then the proxies: a namespace that still
  * has pods is looked at again only after half of their time to end, which is minutes. The namespace
@@ -12,7 +13,7 @@ import { formatDuration, parseOptions } from "../shared/options.ts";
 import { UNDEPLOY_OPTIONS, UNDEPLOY_PROGRAM } from "./deployment_options.ts";
 import { CONTROLLER, deletedByName, describeObject, NAMESPACE, PROXY } from "./installation.ts";
 import { complaintOf, Kubectl, Refusal } from "./kubectl.ts";
-import { type IngressTrace, ingressTraces } from "./traces.ts";
+import { classTraces, ingressTraces, type Trace } from "./traces.ts";
 
 /** Names of what `manifests/namespaced/` has in namespaces that are served. */
 const RIGHTS = ["pingress-controller-role", "pingress-controller-role-binding"];
@@ -41,9 +42,12 @@ try {
 
 async function undeploy(): Promise<void> {
   const found = await findObjects();
-  const traces = ingressTraces(
-    await kubectl.list("ingresses", "--all-namespaces", "--show-managed-fields"),
-  );
+  const traces = [
+    ...ingressTraces(
+      await kubectl.list("ingresses", "--all-namespaces", "--show-managed-fields"),
+    ),
+    ...classTraces(await kubectl.list("gatewayclasses.gateway.networking.k8s.io")),
+  ];
   console.log(`Cluster: ${await kubectl.cluster()}`);
   if (found.length === 0 && traces.length === 0) {
     console.log("There is nothing of Pingress in it.");
@@ -54,8 +58,9 @@ async function undeploy(): Promise<void> {
     const all = object.kind === "Namespace" ? ", with all that is in it" : "";
     console.log(`  ${describeObject(object)}${all}`);
   }
-  for (const { namespace, name, what } of traces) {
-    console.log(`  ${what} of Ingress ${namespace}/${name}, which itself stays`);
+  for (const { title, namespace, name, what } of traces) {
+    const of = `${title} ${namespace === null ? "" : `${namespace}/`}${name}`;
+    console.log(`  ${what} of ${of}, which itself stays`);
   }
   if (options.dryRun) return;
   if (!options.yes && !confirm("Delete it?")) {
@@ -95,6 +100,7 @@ async function podsGone(name: string, deadline: number): Promise<void> {
 async function findObjects(): Promise<KubeObject[]> {
   const wanted = deletedByName([
     ...await kubectl.build("overlays/hostport"),
+    ...await kubectl.build("overlays/gateway"),
     ...await kubectl.admissionObjects() ?? [],
   ]);
   const rights = (await kubectl.list("roles,rolebindings", "--all-namespaces"))
@@ -152,14 +158,14 @@ async function whatHolds(kind: string, name: string, flags: readonly string[]): 
   ].join("; ");
 }
 
-async function takeOff({ namespace, name, patches }: IngressTrace): Promise<void> {
-  const object = `ingress.networking.k8s.io "${name}" in ${namespace}`;
+async function takeOff({ kind, title, namespace, name, patches }: Trace): Promise<void> {
+  const object = `${title} "${name}"${namespace === null ? "" : ` in ${namespace}`}`;
   for (const { subresource, patch } of patches) {
     const { code, stderr } = await kubectl.answer([
       "patch",
-      "ingress",
+      kind,
       name,
-      `--namespace=${namespace}`,
+      ...(namespace === null ? [] : [`--namespace=${namespace}`]),
       "--type=merge",
       `--patch=${JSON.stringify(patch)}`,
       ...(subresource === null ? [] : [`--subresource=${subresource}`]),

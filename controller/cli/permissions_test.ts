@@ -37,6 +37,17 @@ Deno.test("the stream listens on IPv4 only if IPv6 is unavailable", () => {
   assert.deepEqual(net.slice(2), ["[::]:9443", "0.0.0.0:9443"]);
 });
 
+Deno.test("with Gateway API, streams of other replicas may be dialled, and nothing else of the network", () => {
+  const { net } = workerRights({ ...NEEDED, relays: true });
+  assert.deepEqual(net.slice(2), ["127.0.0.1:9443", "0.0.0.0/0:9443"]);
+  const anyPort = workerRights({
+    ...NEEDED,
+    relays: true,
+    stream: { hostname: "127.0.0.1", port: 0 },
+  });
+  assert.deepEqual(anyPort.net.slice(2), ["127.0.0.1", "127.0.0.1"]);
+});
+
 Deno.test("read permissions cover credentials, the pod template and the code itself", () => {
   const { read } = workerRights({ ...NEEDED, files: ["kube/config"], podTemplate: "pods.yaml" });
   const here = resolve(import.meta.dirname!, "..");

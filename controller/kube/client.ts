@@ -5,6 +5,7 @@
  * https://kubernetes.io/docs/reference/using-api/api-concepts/ and
  * https://kubernetes.io/docs/reference/using-api/server-side-apply/
  */
+import { Redacted, type Secret } from "../../shared/redacted.ts";
 import { garbled, isOutage, readAnswer, readEvent } from "./answer.ts";
 import type { Credentials } from "./credentials.ts";
 import { type HttpAnswer, type HttpCall, Transport } from "./transport.ts";
@@ -351,6 +352,22 @@ export class KubeClient {
   onRecovery(recovered: () => void): () => void {
     this.#recoveries.add(recovered);
     return () => void this.#recoveries.delete(recovered);
+  }
+
+  /** Our own address, as other pods reach us; null before the first call. */
+  get localAddress(): string | null {
+    return this.#transport.localAddress;
+  }
+
+  /** The token that we show; null where there is none, or it cannot be read now. */
+  async token(): Promise<Secret | null> {
+    try {
+      const { headers } = await this.#credentials.current();
+      const token = /^bearer +(\S+)$/i.exec(headers.Authorization ?? "")?.[1];
+      return token === undefined ? null : new Redacted(token);
+    } catch {
+      return null;
+    }
   }
 
   /** Milliseconds since the server last answered well, if it has not since then; else 0. */

@@ -39,6 +39,8 @@ export interface LeaderElectorOptions {
   readonly name?: string;
   /** On a Lease that is created here. */
   readonly labels?: Readonly<Record<string, string>>;
+  /** On the Lease while we hold it, for other replicas; asked at each renewal. */
+  readonly annotations?: () => Readonly<Record<string, string>>;
   /** Unlike any other process's, ever: `<pod name>_<random UUID>`. */
   readonly identity: string;
   /** Milliseconds after a renewal was seen until another may lead. Default: 15,000. */
@@ -94,6 +96,7 @@ export class LeaderElector implements WriteFence {
   readonly #leaseDuration: number;
   readonly #renewDeadline: number;
   readonly #retryPeriod: number;
+  readonly #annotations: () => Readonly<Record<string, string>>;
   readonly #isNew: (deadline: number) => Promise<boolean>;
   readonly #clock: Clock;
   readonly #random: () => number;
@@ -116,6 +119,7 @@ export class LeaderElector implements WriteFence {
     this.#leaseDuration = options.leaseDuration ?? LEASE_DURATION;
     this.#renewDeadline = options.renewDeadline ?? RENEW_DEADLINE;
     this.#retryPeriod = options.retryPeriod ?? RETRY_PERIOD;
+    this.#annotations = options.annotations ?? (() => ({}));
     this.#isNew = options.isNew ?? (() => Promise.resolve(true));
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? Math.random;
@@ -163,6 +167,14 @@ export class LeaderElector implements WriteFence {
 
   writeSignal(): AbortSignal {
     return this.mayWrite() ? this.#term!.signal : AbortSignal.abort();
+  }
+
+  /** An annotation of another replica that leads, as last read; null for none. */
+  annotationOfOther(name: string): string | null {
+    const lease = this.#observation?.lease ?? null;
+    const holder = holderOf(lease);
+    if (this.isLeader || holder === null || holder === this.#identity) return null;
+    return lease?.metadata.annotations?.[name] ?? null;
   }
 
   /** Resolves with true when we lead, with false when `stop` was called before. */
@@ -239,7 +251,8 @@ export class LeaderElector implements WriteFence {
     const spec = heldSpec(lease, this.#identity, this.#leaseDuration, this.#clock.now());
     // The holder's time begins before the others can have seen the renewal.
     const sent = this.#clock.monotonic();
-    const result = await this.#calls.write(lease, spec, this.#callDeadline);
+    const annotations = this.#annotations();
+    const result = await this.#calls.write(lease, spec, this.#callDeadline, annotations);
     if (!result.ok) return result.error;
     this.#observe(result.value);
     this.#renewed(sent);

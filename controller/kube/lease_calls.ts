@@ -5,7 +5,7 @@
 import type { Logger } from "../../shared/log.ts";
 import type { KubeClient } from "./client.ts";
 import type { Lease, LeaseSpec } from "./lease.ts";
-import { type ApiError, type ApiResult, LEASES } from "./types.ts";
+import { type ApiError, type ApiResult, type KubeMeta, LEASES } from "./types.ts";
 
 /** The verbs that are needed, and no others. */
 export type LeaseClient = Pick<KubeClient, "get" | "create" | "update">;
@@ -53,16 +53,23 @@ export class LeaseCalls {
 
   /**
    * Puts `spec` into the place of exactly the Lease that was read, or makes one where it is null. Fails
-   * with 409, or 404, where another one is there by now. @param deadline in ms.
+   * with 409, or 404, where another one is there by now. Others' annotations stay. @param deadline in
+   * ms.
    */
   async write(
     lease: Lease | null,
     spec: LeaseSpec,
     deadline: number,
+    annotations: Readonly<Record<string, string>> = {},
   ): Promise<ApiResult<Lease>> {
     const verb = lease === null ? "create" : "update";
     // With the resourceVersion, and with the UID: a PUT creates where there is no Lease any more.
-    const object: Lease = { metadata: lease?.metadata ?? this.#place, spec };
+    const { annotations: before, ...metadata } = lease?.metadata ?? this.#place as KubeMeta;
+    const all = { ...before, ...annotations };
+    const object: Lease = {
+      metadata: Object.keys(all).length === 0 ? metadata : { ...metadata, annotations: all },
+      spec,
+    };
     const result = await this.#client[verb]<Lease>(LEASES, object, { deadline });
     return result.ok ? result : this.#failed(verb, result.error);
   }

@@ -46,9 +46,15 @@ const MAX_LINE = 16 * 1024 * 1024;
 
 export class Transport {
   readonly #credentials: Credentials;
+  #localAddress: string | null = null;
 
   constructor(credentials: Credentials) {
     this.#credentials = credentials;
+  }
+
+  /** Our own address on the way to the API server: in a pod, the pod's. Null before the first call. */
+  get localAddress(): string | null {
+    return this.#localAddress;
   }
 
   /** One call and its whole answer, whatever its status. */
@@ -158,14 +164,18 @@ export class Transport {
       request.on("close", () => settle(unreachable("the connection broke")));
       // Connecting takes a while, in which a process may be paused and a signal's time run out: the
       // last question comes right before the bytes go out.
-      const send = () => signal?.aborted ? settle(aborted()) : request.end(call.body);
+      const send = (socket: Socket) => {
+        this.#localAddress = socket.localAddress ?? this.#localAddress;
+        if (signal?.aborted) settle(aborted());
+        else request.end(call.body);
+      };
       request.once("socket", (socket: Socket) => {
         // Deno sends a request again that breaks off on a connection used before, even one that
         // was destroyed: a write that was given up would be made when another leads.
         // https://github.com/denoland/deno/issues/36786
         request.reusedSocket = false;
-        if (socket.connecting) socket.once("secureConnect", send);
-        else send();
+        if (socket.connecting) socket.once("secureConnect", () => send(socket));
+        else send(socket);
       });
     });
   }

@@ -6,8 +6,10 @@
 import type { Problem } from "../../shared/problem.ts";
 import type { WriteClient } from "../kube/fenced_client.ts";
 import type { PublishedState, Reconciliation } from "../reconcile/reconciler.ts";
+import type { GatewayPort } from "../translate/gateway/gateway_translation.ts";
 import { refusalProblems, type ShownSession, tooLargeProblems } from "../stream/proxies.ts";
 import { AuthorityOutput } from "./authority_output.ts";
+import { GatewayStatusOutput, type GatewayStatusSources } from "./gateway_status_output.ts";
 import type { Output, OutputContext } from "./output.ts";
 import { ProblemOutput } from "./problem_output.ts";
 import { PublishOutput } from "./publish_output.ts";
@@ -28,6 +30,8 @@ export interface OutputsOptions extends OutputContext {
   readonly streamed: () => readonly ShownSession[];
   /** Bytes of the newest configuration, where it is too large for our stream; else null. */
   readonly tooLarge: () => number | null;
+  /** Null where Gateway API is not read. */
+  readonly gatewayStatus: GatewayStatusSources | null;
 }
 
 export class Outputs {
@@ -36,6 +40,8 @@ export class Outputs {
   readonly #publish: PublishOutput;
   readonly #workload: WorkloadOutput;
   readonly #status: StatusOutput;
+  /** Null where Gateway API is not read. */
+  readonly #gatewayStatus: GatewayStatusOutput | null;
   readonly #problems: ProblemOutput;
   /** In the order in which they begin. */
   readonly #all: readonly Output[];
@@ -66,6 +72,9 @@ export class Outputs {
     });
     this.#status = new StatusOutput(options);
     const { ref } = this.#workload;
+    this.#gatewayStatus = options.gatewayStatus === null
+      ? null
+      : new GatewayStatusOutput(options, options.gatewayStatus);
     this.#problems = new ProblemOutput(options, {
       ownClient,
       identity,
@@ -80,7 +89,11 @@ export class Outputs {
       live: () => this.#workload.live,
       onReport: () => this.#status.sync(),
     });
-    this.#all = [this.#authority, this.#publish, this.#workload, this.#status, this.#problems];
+    this.#all = [
+      ...[this.#authority, this.#publish, this.#workload, this.#status],
+      ...(this.#gatewayStatus === null ? [] : [this.#gatewayStatus]),
+      this.#problems,
+    ];
   }
 
   /** What is published, as far as it is known. */
@@ -113,11 +126,23 @@ export class Outputs {
   workloadChanged(): void {
     this.#workload.changed();
     this.#status.changed();
+    this.#gatewayStatus?.changed();
+  }
+
+  /** See `GatewayStatusOutput.openPorts`. */
+  openPorts(gateway: string): readonly GatewayPort[] | null {
+    return this.#gatewayStatus?.openPorts(gateway) ?? null;
+  }
+
+  /** Addresses of Gateways may have changed. */
+  gatewayAddressesChanged(): void {
+    this.#gatewayStatus?.changed();
   }
 
   /** What proxies say of what they were sent may have changed. */
   streamChanged(): void {
     this.#problems.streamChanged();
+    this.#gatewayStatus?.changed();
   }
 
   /** We begin or cease to lead. */
@@ -129,7 +154,11 @@ export class Outputs {
 
   /** Metrics of what is rather than of what happens. */
   measure(): void {
-    const writes = { ...this.#status.backlogs, events: this.#problems.backlog };
+    const writes = {
+      ...this.#status.backlogs,
+      events: this.#problems.backlog,
+      gateways: this.#gatewayStatus?.backlog ?? 0,
+    };
     for (const [of, backlog] of Object.entries(writes)) {
       this.#context.metrics.set("pingress_controller_writes_waiting", backlog, { of });
     }

@@ -40,6 +40,9 @@ import type { WorkloadOptions } from "../outputs/workload/objects.ts";
 import { OWNER_LABELS } from "../outputs/workload/names.ts";
 import type { FromWorker, ToWorker } from "./worker_protocol.ts";
 
+/** Of the Lease: where other replicas tell the leader what their proxies have acknowledged. */
+const STREAM_ADDRESS = "pingress.io/stream-address";
+
 /** Null before the start. */
 let controller: Controller | null = null;
 let isStopping = false;
@@ -138,8 +141,12 @@ class Controller {
       renewDeadline: options.renewDeadline,
       retryPeriod: options.retryPeriod,
       isNew: (deadline) => isNothingPublished(client, options.namespace, deadline),
+      annotations: () => options.gateway === null ? {} : this.#addressAnnotation(),
       log,
-      onChange: (isLeader) => this.#outputs.lead(isLeader),
+      onChange: (isLeader) => {
+        if (!isLeader) this.#stream.notLeading();
+        this.#outputs.lead(isLeader);
+      },
     });
     const stream = this.#stream = new ProxyStream({
       options,
@@ -150,6 +157,10 @@ class Controller {
       log,
       onClaim: (version, proxy) => this.#reconciler?.claim(version, proxy),
       onNews: () => this.#outputs.streamChanged(),
+      leadership: options.gateway === null ? null : {
+        isLeading: () => leader.isLeader,
+        leader: () => leader.annotationOfOther(STREAM_ADDRESS),
+      },
     });
     this.#outputs = new Outputs({
       client: new FencedClient(client, leader),
@@ -165,6 +176,13 @@ class Controller {
       translateAnew: () => this.#reconciler?.changed(),
       streamed: () => stream.server.sessions,
       tooLarge: () => stream.server.tooLarge,
+      gatewayStatus: options.gateway === null ? null : {
+        translationOf: ({ gateway = null }) => watches.isGatewayApiKnown ? gateway : null,
+        contentOf: ({ snapshot }) => stream.server.contentOf(snapshot),
+        acks: () => stream.acks(),
+        addressOf: () => null,
+        bundleVersion: () => null,
+      },
     });
   }
 
@@ -273,6 +291,12 @@ class Controller {
       reason: "keys of ingress-nginx's ConfigMap that protect have no effect",
       remedy: "Give --configmap the name that ingress-nginx was started with, if it had one",
     });
+  }
+
+  /** For other replicas, on the Lease. */
+  #addressAnnotation(): Readonly<Record<string, string>> {
+    const address = this.#stream.reachableAt;
+    return address === null ? {} : { [STREAM_ADDRESS]: address };
   }
 
   /** Ends in the order in which nothing is written after the lease is given back. */

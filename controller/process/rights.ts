@@ -11,6 +11,9 @@ import {
   CONFIG_MAPS,
   ENDPOINT_SLICES,
   EVENTS,
+  GATEWAY_CLASSES,
+  GATEWAYS,
+  HTTP_ROUTES,
   INGRESSES,
   LEASES,
   NAMESPACES,
@@ -102,11 +105,21 @@ const CONFIG_MAP_EVENTS: Right = {
 };
 
 /** Addresses of Gateways, named after these; `overlays/gateway/admission-policy.yaml` limits them. */
-const GATEWAY_CALLS: readonly Right[] = [SERVICES, ENDPOINT_SLICES].map((resource) => ({
+const ADDRESS_CALLS: readonly Right[] = [SERVICES, ENDPOINT_SLICES].map((resource) => ({
   scope: "served",
   resource,
   verbs: ["create", "patch", "delete"],
 }));
+
+/** Status of Gateway API. */
+const STATUS_CALLS: readonly Right[] = [
+  { scope: "cluster", resource: GATEWAY_CLASSES, subresource: "status", verbs: ["patch"] },
+  ...[GATEWAYS, HTTP_ROUTES].map((resource): Right => ({
+    ...{ scope: "served", resource, subresource: "status", verbs: ["patch"] },
+  })),
+  // The finalizer of classes in use: of custom resources, the status does not change it.
+  { scope: "cluster", resource: GATEWAY_CLASSES, verbs: ["patch"] },
+];
 
 export function rightsFor(needs: Needs): readonly Right[] {
   const { configMap, gateway } = needs;
@@ -118,6 +131,6 @@ export function rightsFor(needs: Needs): readonly Right[] {
     ...watched,
     ...CALLS,
     ...(configMap === null ? [] : [CONFIG_MAP_EVENTS]),
-    ...(gateway ? GATEWAY_CALLS : []),
+    ...(gateway ? [...ADDRESS_CALLS, ...STATUS_CALLS] : []),
   ];
 }

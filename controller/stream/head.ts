@@ -20,10 +20,12 @@ export interface Refused {
   readonly reason: string;
 }
 
+/** @param path Of the stream, or of another of its kind. */
 export function readHead(
   { method, url, headers }: Pick<IncomingMessage, "method" | "url" | "headers">,
+  path = STREAM_PATH,
 ): Head {
-  if (url !== STREAM_PATH) return refused(404, `the stream is at ${STREAM_PATH}`);
+  if (url !== path) return refused(404, `the stream is at ${path}`);
   if (method !== "POST") return refused(405, "the stream requires POST");
   const protocol = headers[PROTOCOL_FIELD];
   if (protocol === undefined) return refused(400, `the field ${PROTOCOL_FIELD} is missing`);

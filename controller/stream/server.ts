@@ -7,13 +7,13 @@
  * Every replica serves it, whoever leads: what is streamed is translated, not read from what was
  * published.
  */
-import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Address } from "../../shared/net/address.ts";
 import { type Clock, systemClock } from "../../shared/clock.ts";
 import type { Logger } from "../../shared/log.ts";
 import { Redacted, type Secret } from "../../shared/redacted.ts";
 import type { Snapshot, SnapshotVersion } from "../../shared/snapshot/types.ts";
+import type { Content } from "../../shared/stream/content.ts";
 import { LineSplitter } from "../../shared/stream/lines.ts";
 import { readReport } from "../../shared/stream/messages.ts";
 import {
@@ -25,12 +25,15 @@ import {
 } from "../../shared/stream/protocol.ts";
 import { VERSION } from "../../shared/version.ts";
 import type { ControllerMetrics } from "../metrics.ts";
+import { ACKS_PATH } from "./ack_messages.ts";
 import type { ServingCertificates } from "./ca/certificate_authority.ts";
+import { EarlyBody } from "./early_body.ts";
 import { readHead, type Refused } from "./head.ts";
 import { type ListenerLimits, StreamListener } from "./listener.ts";
 import { type Programmed, programmed, showProxies } from "./proxies.ts";
 import { ResponseOutlet } from "./outlet.ts";
 import { RefusedPeers } from "./refused_peers.ts";
+import type { RelayedAcks } from "./relayed_acks.ts";
 import { Session, type SessionEnd, type SessionListener, type SessionTiming } from "./session.ts";
 import type { TokenReviews, Verdict } from "./token_reviews.ts";
 import { type Taking, Updates } from "./updates.ts";
@@ -64,6 +67,14 @@ const CLOSE_PATIENCE = 1_000;
 /** Milliseconds that a refused proxy may take to read why. */
 const REFUSAL_PATIENCE = 2_000;
 
+/** What other replicas of the controller tell the leader. */
+export interface Relays {
+  readonly acks: RelayedAcks;
+  /** Whether a token is of the controllers' own service account. */
+  readonly review: TokenReviews["review"];
+  readonly isLeading: () => boolean;
+}
+
 export interface StreamOptions {
   readonly address: Address;
   readonly certificates: ServingCertificates;
@@ -78,6 +89,8 @@ export interface StreamOptions {
   readonly onClaim: (version: SnapshotVersion, proxy: string) => void;
   /** What proxies say of what they were sent has changed. */
   readonly onNews: () => void;
+  /** Null where no other replica has anything to tell. */
+  readonly relays?: Relays | null;
   /** See `SessionOptions`. */
   readonly isCutOff?: () => boolean;
   readonly maxSessions?: number;
@@ -105,6 +118,8 @@ export class StreamServer {
   readonly #gone = new Set<string>();
   /** Bytes of the newest configuration, where proxies cannot have it for these; else null. */
   #tooLarge: number | null = null;
+  /** The last one that is streamed. */
+  #taken: Snapshot | null = null;
   /** Of sessions that have ended. */
   #bytesBefore = 0;
 
@@ -150,6 +165,7 @@ export class StreamServer {
   /** Nothing of it that is behind what another replica has seen may come here. */
   update(snapshot: Snapshot): void {
     let taking: Taking;
+    this.#taken = null;
     try {
       taking = this.#updates.take(snapshot);
     } catch (error) {
@@ -161,7 +177,13 @@ export class StreamServer {
     this.#tooLarge = tooLarge;
     if (isNews) this.#options.onNews();
     if (!taking.ok) return;
+    this.#taken = snapshot;
     for (const session of this.#sessions) this.#guard(session, () => session.push());
+  }
+
+  /** What is streamed of this snapshot; null where it is not the last one, or cannot be streamed. */
+  contentOf(snapshot: Snapshot): Content | null {
+    return snapshot === this.#taken ? this.#updates.current : null;
   }
 
   /** See `Updates.take`. */
@@ -184,7 +206,8 @@ export class StreamServer {
   measure(): void {
     const { metrics } = this.#options;
     const { connected, inSync } = this.programmed;
-    const states = { connected, "in-sync": inSync };
+    const relayed = this.#options.relays?.acks.acks().length ?? 0;
+    const states = { connected, "in-sync": inSync, relayed };
     for (const [state, count] of Object.entries(states)) {
       metrics.set("pingress_controller_stream_proxies", count, { state });
     }
@@ -213,6 +236,7 @@ export class StreamServer {
     this.#options.reviews.stop();
     this.#listener.close();
     for (const session of this.#sessions) session.end("draining");
+    this.#options.relays?.acks.stop();
     const deadline = this.#clock.monotonic() + CLOSE_PATIENCE;
     while (this.#listener.connections > 0 && this.#clock.monotonic() < deadline) {
       await new Promise((resolve) => setTimeout(resolve, 10));
@@ -239,7 +263,10 @@ export class StreamServer {
   }
 
   async #open(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { reviews, zoneOf, maxSessions = MAX_SESSIONS } = this.#options;
+    const { reviews, zoneOf, maxSessions = MAX_SESSIONS, relays = null } = this.#options;
+    if (relays !== null && request.url === ACKS_PATH) {
+      return await this.#openRelay(request, response, relays);
+    }
     const early = new EarlyBody(request);
     const head = readHead(request);
     if (!head.ok) return this.#refuse(response, head);
@@ -261,6 +288,29 @@ export class StreamServer {
     this.#listener.welcome(request);
     this.#refused.welcomed(peer);
     this.#begin(request, response, early, verdict, zone);
+  }
+
+  async #openRelay(
+    request: IncomingMessage,
+    response: ServerResponse,
+    { acks, review, isLeading }: Relays,
+  ): Promise<void> {
+    const early = new EarlyBody(request);
+    const head = readHead(request, ACKS_PATH);
+    if (!head.ok) return this.#refuse(response, head);
+    const peer = request.socket.remoteAddress ?? "";
+    const verdict = await review(new Redacted(head.token), peer);
+    if (verdict.kind === "bad") return this.#refuse(response, verdict);
+    if (verdict.kind === "unknown") {
+      return this.#refuse(response, { status: 503, reason: verdict.reason });
+    }
+    if (request.socket.destroyed || early.isBroken) return void request.socket.destroy();
+    if (this.#isDraining) return this.#refuse(response, DRAINING);
+    if (!isLeading()) return this.#refuse(response, NOT_LEADING);
+    if (acks.isFull) return this.#refuse(response, FULL);
+    this.#listener.welcome(request);
+    this.#refused.welcomed(peer);
+    acks.begin(request, response, early);
   }
 
   #begin(
@@ -319,7 +369,7 @@ export class StreamServer {
     const { metrics } = this.#options;
     metrics.count("pingress_controller_stream_refusals_total", { status: String(status) });
     const { socket, req: { headers } } = response;
-    const isNews = refused !== DRAINING && !socket?.destroyed;
+    const isNews = refused !== DRAINING && refused !== NOT_LEADING && !socket?.destroyed;
     if (isNews) this.#refused.refused(socket?.remoteAddress ?? "", headers["user-agent"], refused);
     const cut = setTimeout(() => socket?.destroy(), REFUSAL_PATIENCE);
     socket?.once("close", () => clearTimeout(cut));
@@ -386,44 +436,8 @@ export class StreamServer {
 
 const DRAINING: Refused = { status: 503, reason: "this controller ends; another one serves" };
 const POD_GONE: Refused = { status: 401, reason: "the pod that the token is bound to is gone" };
+const NOT_LEADING: Refused = { status: 503, reason: "this controller does not lead" };
 const FULL: Refused = {
   status: 503,
   reason: "this controller serves the maximum number of proxies",
 };
-
-/** What comes before it is known from whom: not more than one report may be long. */
-class EarlyBody {
-  readonly #request: IncomingMessage;
-  readonly #chunks: Uint8Array[] = [];
-  #bytes = 0;
-  #take: (chunk: Uint8Array) => void;
-  #isBroken = false;
-
-  constructor(request: IncomingMessage) {
-    this.#request = request;
-    this.#take = (chunk) => {
-      this.#bytes += chunk.length;
-      if (this.#bytes <= MAX_REPORT_BYTES) return void this.#chunks.push(chunk);
-      this.#break();
-    };
-    request.on("data", (chunk: Buffer) => this.#take(chunk));
-    request.on("end", () => this.#isBroken = true);
-  }
-
-  /** It is too long, or has ended. */
-  get isBroken(): boolean {
-    return this.#isBroken;
-  }
-
-  /** From now on `take` gets everything, what has come before first. */
-  handOver(take: (chunk: Uint8Array) => void): void {
-    this.#take = take;
-    for (const chunk of this.#chunks.splice(0)) take(chunk);
-  }
-
-  #break(): void {
-    this.#isBroken = true;
-    this.#chunks.length = 0;
-    this.#request.socket.destroy();
-  }
-}

@@ -1,6 +1,7 @@
 /**
- * Who a proxy is. In: the token that it shows. Out: its identity by the word of the API server, or why
- * it is not let in; the word is kept for a while, so that an outage of the API server ends no stream.
+ * Who a proxy is, or another replica. In: the token that it shows. Out: its identity by the word of the
+ * API server, or why it is not let in; the word is kept for a while, so that an outage of the API
+ * server ends no stream.
  *
  * Anyone who reaches the port can send tokens. So nothing that is sent grows memory without a bound,
  * and the API server is asked at a pace that it does not notice; what it has called good is asked for
@@ -11,10 +12,10 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../../shared/clock.ts";
 import { STREAM_AUDIENCE } from "../../shared/stream/protocol.ts";
+import { STREAM } from "../outputs/workload/names.ts";
 import { isOutage } from "../kube/answer.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { type ApiResult, type KubeObject, TOKEN_REVIEWS } from "../kube/types.ts";
-import { STREAM } from "../outputs/workload/names.ts";
 import { TokenBucket } from "../outputs/write/token_bucket.ts";
 import { readClaims } from "./token_claims.ts";
 import type { Secret } from "../../shared/redacted.ts";
@@ -81,16 +82,34 @@ export const REVIEW_LIMITS: ReviewLimits = {
   deadline: 10_000,
 };
 
+/** Whose tokens are good. */
+export interface TokenAccount {
+  /** `system:serviceaccount:<namespace>:<name>`. */
+  readonly username: string;
+  /** Of its tokens; null for that of the API server. */
+  readonly audience: string | null;
+  /** For who is refused: `a proxy's service account`. */
+  readonly title: string;
+}
+
 export interface TokenReviewsOptions {
   /** Whether a token that is bound to no pod is good: nothing ends it but its time. */
   readonly allowUnbound: boolean;
   /** Not that of a leader: every replica asks. */
   readonly client: Pick<KubeClient, "create">;
-  /** Of the proxies. */
-  readonly namespace: string;
+  readonly account: TokenAccount;
   readonly clock: Clock;
   readonly limits?: Partial<ReviewLimits>;
   readonly onReview?: (result: ReviewResult) => void;
+}
+
+/** The proxies' own, which may do nothing else. */
+export function proxyAccount(namespace: string): TokenAccount {
+  return {
+    username: `system:serviceaccount:${namespace}:${STREAM.serviceAccount}`,
+    audience: STREAM_AUDIENCE,
+    title: `the proxies' service account, ${STREAM.serviceAccount},`,
+  };
 }
 
 type Good = Verdict & { readonly kind: "good" };
@@ -107,16 +126,6 @@ interface TokenReview extends KubeObject {
   };
 }
 
-const INVALID: Bad = {
-  kind: "bad",
-  status: 401,
-  reason: `a token of a proxy's service account for the audience ${STREAM_AUDIENCE} is needed`,
-};
-const FOREIGN: Bad = {
-  kind: "bad",
-  status: 403,
-  reason: `the token is not of the proxies' service account, ${STREAM.serviceAccount}`,
-};
 const UNBOUND: Bad = {
   kind: "bad",
   status: 403,
@@ -128,7 +137,8 @@ const BUSY: Verdict = { kind: "unknown", reason: "too many tokens wait to be che
 export class TokenReviews {
   readonly #options: TokenReviewsOptions;
   readonly #limits: ReviewLimits;
-  readonly #username: string;
+  readonly #invalid: Bad;
+  readonly #foreign: Bad;
   readonly #bucket: TokenBucket;
   /** By sha256 of the token, the least recently used first. `until`: on the monotonic clock. */
   readonly #good = new Map<string, { readonly verdict: Good; readonly until: number }>();
@@ -145,7 +155,14 @@ export class TokenReviews {
   constructor(options: TokenReviewsOptions) {
     this.#options = options;
     this.#limits = { ...REVIEW_LIMITS, ...options.limits };
-    this.#username = `system:serviceaccount:${options.namespace}:${STREAM.serviceAccount}`;
+    const { title, audience } = options.account;
+    const purpose = audience === null ? "" : ` for the audience ${audience}`;
+    this.#invalid = {
+      kind: "bad",
+      status: 401,
+      reason: `a token of ${title}${purpose} is needed`,
+    };
+    this.#foreign = { kind: "bad", status: 403, reason: `the token is not of ${title}` };
     const { rate, burst } = this.#limits;
     this.#bucket = new TokenBucket(rate, burst, options.clock.monotonic());
   }
@@ -159,10 +176,10 @@ export class TokenReviews {
   async review(token: Secret, peer: string): Promise<Verdict> {
     const text = token.reveal();
     const claims = readClaims(text);
-    if (claims === null || !claims.audiences.includes(STREAM_AUDIENCE)) {
-      return this.#told("malformed", INVALID);
-    }
-    if (claims.subject !== this.#username) return this.#told("malformed", FOREIGN);
+    const { username, audience } = this.#options.account;
+    const isFor = audience === null || claims?.audiences.includes(audience);
+    if (claims === null || !isFor) return this.#told("malformed", this.#invalid);
+    if (claims.subject !== username) return this.#told("malformed", this.#foreign);
     const key = createHash("sha256").update(text).digest("base64");
     const now = this.#options.clock.monotonic();
     const good = this.#good.get(key);
@@ -268,7 +285,9 @@ export class TokenReviews {
   }
 
   #call(token: string): Promise<ApiResult<TokenReview>> {
-    const review = { metadata: { name: "" }, spec: { token, audiences: [STREAM_AUDIENCE] } };
+    const { audience } = this.#options.account;
+    const spec = { token, ...(audience === null ? {} : { audiences: [audience] }) };
+    const review = { metadata: { name: "" }, spec };
     return this.#options.client.create<TokenReview>(TOKEN_REVIEWS, review, {
       deadline: this.#limits.deadline,
     });
@@ -286,8 +305,10 @@ export class TokenReviews {
       return { kind: "unknown", reason };
     }
     const { authenticated, audiences, user } = result.value.status ?? {};
-    if (authenticated !== true || !audiences?.includes(STREAM_AUDIENCE)) return INVALID;
-    if (user?.username !== this.#username) return FOREIGN;
+    const { username, audience } = this.#options.account;
+    const isFor = audience === null || audiences?.includes(audience);
+    if (authenticated !== true || !isFor) return this.#invalid;
+    if (user?.username !== username) return this.#foreign;
     const extra = (name: string) =>
       user.extra?.[`authentication.kubernetes.io/${name}`]?.[0] ?? null;
     const podUid = extra("pod-uid");

@@ -4,7 +4,7 @@ import { eventually } from "../../tests/cluster/support/condition.ts";
 import { Redacted } from "../../shared/redacted.ts";
 import type { KubeClient } from "../kube/client.ts";
 import type { KubeObject, Resource } from "../kube/types.ts";
-import { type ReviewLimits, TokenReviews, type Verdict } from "./token_reviews.ts";
+import { proxyAccount, type ReviewLimits, TokenReviews, type Verdict } from "./token_reviews.ts";
 
 const NAMESPACE = "pingress-system";
 const ACCOUNT = `system:serviceaccount:${NAMESPACE}:pingress-proxy-server`;
@@ -54,7 +54,7 @@ function scene(limits: Partial<ReviewLimits> = {}, allowUnbound = false) {
   };
   const reviews = new TokenReviews({
     client: { create: create as unknown as KubeClient["create"] },
-    namespace: NAMESPACE,
+    account: proxyAccount(NAMESPACE),
     allowUnbound,
     clock,
     limits,

@@ -128,6 +128,19 @@ export class Watches {
     });
   }
 
+  /**
+   * Whether all of Gateway API that the API server serves is listed, and that is enough to serve it: a
+   * Gateway that is not listed yet would look as if it had been deleted.
+   */
+  get isGatewayApiKnown(): boolean {
+    const needed: readonly KindName[] = ["gatewayClasses", "gateways", "httpRoutes"];
+    return needed.every((name) => this.informer(name).isSynced) &&
+      DISCOVERED_KINDS.every((name) => {
+        const { isRunning, isSynced } = this.informer(name);
+        return !isRunning || isSynced;
+      });
+  }
+
   /** Whether addresses of nodes are known, or known not to be had. */
   get areNodesKnown(): boolean {
     if (!this.#options.nodeAddresses) return true;

@@ -15,7 +15,7 @@ import {
 import { AuthorityKeeper } from "../../controller/stream/ca/keeper.ts";
 import { AuthorityServer } from "../../controller/stream/ca/server_certificate.ts";
 import type { SessionTiming } from "../../controller/stream/session.ts";
-import { TokenReviews } from "../../controller/stream/token_reviews.ts";
+import { proxyAccount, TokenReviews } from "../../controller/stream/token_reviews.ts";
 import { KubeClient } from "../../controller/kube/client.ts";
 import { loadCredentials } from "../../controller/kube/credentials.ts";
 import { systemClock } from "../../shared/clock.ts";
@@ -68,7 +68,7 @@ class ShortLived {
       certificates: this.#presented,
       reviews: new TokenReviews({
         client,
-        namespace,
+        account: proxyAccount(namespace),
         allowUnbound: true,
         clock: systemClock,
         limits: { leastLife: 500, badFor: 500 },

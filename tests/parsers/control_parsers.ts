@@ -11,6 +11,7 @@ import { decodedBytes } from "../../controller/outputs/publish/objects.ts";
 import { addressList, addressOf } from "../../controller/outputs/status/address.ts";
 import { readBundle } from "../../controller/stream/ca/data.ts";
 import { authoritiesIn, readSigner } from "../../controller/stream/ca/x509.ts";
+import { MAX_ACK_BYTES, readAckLine } from "../../controller/stream/ack_messages.ts";
 import { readHead } from "../../controller/stream/head.ts";
 import { readClaims } from "../../controller/stream/token_claims.ts";
 import { isSameJson, stableText } from "../../controller/base/json.ts";
@@ -146,6 +147,24 @@ const TEXTS: Readonly<Record<string, Row>> = {
     ['{"kind":"alive","token":"', '"}'],
     ['{"kind":"hello","formats":[', '0],"proxy":""}'],
     ['{"kind":"hello","proxy":"","version":{"epoch":"a","seen":{', '"z":"0"}}}'],
+  ],
+  "controller/stream/ack_messages.ts readAckLine": [
+    MAX_ACK_BYTES,
+    readAckLine,
+    JSON_PUMPS,
+    ...JSON_FRAMES,
+    [
+      '{"kind":"ack","id":1,"ack":{"podUid":"',
+      '","peer":"","version":null,"hash":null,"obstacles":[]}}',
+    ],
+    [
+      '{"kind":"ack","id":1,"ack":{"podUid":null,"peer":"","version":null,"hash":null,"obstacles":[',
+      "{}]}}",
+    ],
+    [
+      '{"kind":"ack","id":1,"ack":{"podUid":null,"peer":"","hash":null,"obstacles":[],"version":{"epoch":"a","seen":{',
+      '"z":"0"}}}}',
+    ],
   ],
   "shared/stream/messages.ts readUpdate": [
     MAX_REPORT_BYTES,

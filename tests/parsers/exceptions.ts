@@ -111,6 +111,18 @@ export const EXCEPTIONS: readonly Exceptions[] = [
     reason: "Finds, sets or removes one entry of a map or a set, or compares two short names.",
     functions: {
       "controller/reconcile/replica_catch_up.ts": ["ReplicaCatchUp.behind", "ReplicaCatchUp.claim"],
+      "controller/kube/leader.ts": ["LeaderElector.annotationOfOther"],
+      "controller/kube/lease_calls.ts": ["LeaseCalls.write"],
+      "controller/outputs/gateway_status/acknowledgements.ts": ["Acknowledgements.sent"],
+      "controller/outputs/gateway_status/rollout.ts": [
+        "Rollout.behindFor",
+        "Rollout.get",
+        "Rollout.update",
+      ],
+      "controller/outputs/gateway_status/writer.ts": [
+        "GatewayStatusWriter.look",
+        "GatewayStatusWriter.sync",
+      ],
       "controller/kube/excess.ts": ["excessOf"],
       "controller/translate/backends/backend.ts": ["BackendResolver.release"],
       "controller/outputs/addresses/gateway_objects.ts": ["GatewayObjects.remove"],
@@ -151,7 +163,14 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "controller/watch/secret_fetcher.ts": ["SecretFetcher.fetch", "SecretFetcher.forget"],
       "controller/stream/server.ts": ["StreamServer.podGone"],
       "controller/stream/refused_peers.ts": ["RefusedPeers.refused", "RefusedPeers.welcomed"],
-      "controller/stream/token_reviews.ts": ["TokenReviews.forget", "TokenReviews.review"],
+      "controller/stream/token_reviews.ts": [
+        "TokenReviews.forget",
+        "TokenReviews.review",
+        "proxyAccount",
+      ],
+      "controller/stream/controller_reviews.ts": ["ControllerReviews.review"],
+      "controller/stream/early_body.ts": ["EarlyBody.handOver", "new EarlyBody"],
+      "controller/stream/relayed_acks.ts": ["RelayedAcks.begin"],
       "controller/base/identity.ts": ["ObjectIndex.changedSince"],
       "controller/base/problems.ts": ["ProblemList.hasErrors"],
       "controller/watch/watches.ts": ["Watches.workload"],
@@ -477,6 +496,19 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "controller/translate/routes/host_index.ts": ["HostIndex.group"],
       "controller/translate/statuses.ts": ["StatusCollector.collect"],
       "proxy/router/aliases.ts": ["Aliases.hostOf", "Aliases.of", "Aliases.update"],
+    },
+  },
+  {
+    reason:
+      "One pass over lists that the CRDs of Gateway API bound: 8 conditions, 32 parents of a " +
+      "route, 64 listeners of a Gateway.",
+    functions: {
+      "controller/outputs/gateway_status/class_finalizer.ts": ["wantedFinalizers"],
+      "controller/outputs/gateway_status/class_status.ts": ["classChange"],
+      "controller/outputs/gateway_status/conditions.ts": ["mergeConditions"],
+      "controller/outputs/gateway_status/gateway_status.ts": ["gatewayChange"],
+      "controller/outputs/gateway_status/route_status.ts": ["hasOurParents", "routeChange"],
+      "controller/outputs/gateway_status/status_change.ts": ["statusChange"],
     },
   },
 ];

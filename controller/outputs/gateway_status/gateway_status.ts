@@ -1,0 +1,92 @@
+/**
+ * The status of Gateways. In: the status that stands, the translation of a Gateway, its addresses, and what
+ * proxies have of it. Out: the fields to write, or null.
+ *
+ * https://gateway-api.sigs.k8s.io/reference/spec/#gatewaystatus
+ */
+import { asList, fieldOf } from "../../base/json.ts";
+import { isAlike } from "../../kube/likeness.ts";
+import type { Condition } from "../../translate/gateway/objects/condition.ts";
+import type { GatewayStatus, ListenerStatus } from "../../translate/gateway/gateway_translation.ts";
+import { mergeConditions } from "./conditions.ts";
+import type { GatewayAddress, GatewayAddressState, Programmed } from "./programmed.ts";
+import { type StatusChange, statusChange } from "./status_change.ts";
+
+export interface WantedGateway {
+  readonly status: GatewayStatus;
+  /** Null where it is not known yet, which leaves those that stand. */
+  readonly address: GatewayAddressState | null;
+  readonly programmed: Programmed;
+}
+
+/** Addresses that the API takes. */
+const MAX_ADDRESSES = 16;
+
+export function gatewayChange(
+  standing: unknown,
+  { status, address, programmed }: WantedGateway,
+  now: number,
+): StatusChange | null {
+  const { generation } = status;
+  const present = asList(fieldOf(standing, "listeners")) ?? [];
+  const listeners = status.listeners.map((listener) => {
+    const before = present.find((each) => fieldOf(each, "name") === listener.name);
+    return listenerEntry(
+      before,
+      listener,
+      programmed.listeners.get(listener.name) ?? null,
+      generation,
+      now,
+    );
+  });
+  const wanted = {
+    conditions: mergeConditions(fieldOf(standing, "conditions"), {
+      wanted: withProgrammed(status.conditions, programmed.gateway),
+      ...{ generation, now },
+    }),
+    ...(address === null ? {} : { addresses: addressEntries(address.addresses) }),
+    listeners,
+  };
+  return statusChange(standing, wanted, () => {
+    const others = statusChange(standing, { ...wanted, listeners: [] });
+    const isOther = others !== null &&
+      Object.keys(others.fields).some((name) => name !== "listeners");
+    return !isOther && isAlike(present.map(withoutCount), listeners.map(withoutCount));
+  });
+}
+
+/** Behind Accepted; what is under way leaves the condition that stands. */
+function withProgrammed(
+  conditions: readonly Condition[],
+  programmed: Condition | null,
+): readonly Condition[] {
+  if (programmed === null) return conditions;
+  const at = conditions.findIndex(({ type }) => type === "Accepted") + 1;
+  return conditions.toSpliced(at, 0, programmed);
+}
+
+function listenerEntry(
+  present: unknown,
+  { name, supportedKinds, attachedRoutes, conditions }: ListenerStatus,
+  programmed: Condition | null,
+  generation: number,
+  now: number,
+) {
+  return {
+    name,
+    supportedKinds: supportedKinds.map(({ group, kind }) => ({ group, kind })),
+    attachedRoutes,
+    conditions: mergeConditions(fieldOf(present, "conditions"), {
+      wanted: withProgrammed(conditions, programmed),
+      ...{ generation, now },
+    }),
+  };
+}
+
+function withoutCount(listener: unknown): unknown {
+  return { ...(listener as object), attachedRoutes: 0 };
+}
+
+function addressEntries(addresses: readonly GatewayAddress[]) {
+  return addresses.slice(0, MAX_ADDRESSES).map(({ type, value }) => ({ type, value }));
+}
