@@ -62,6 +62,7 @@ const CONTROLLER: Readonly<Record<string, readonly string[]>> = {
     "controller/kube",
     "controller/outputs/workload",
     "controller/outputs/write",
+    "controller/translate/gateway",
     "controller/translate/gateway/objects",
   ],
   "controller/outputs/events": ["controller/kube", "controller/outputs/write"],

@@ -6,10 +6,9 @@
 import type { Problem } from "../../shared/problem.ts";
 import type { WriteClient } from "../kube/fenced_client.ts";
 import type { PublishedState, Reconciliation } from "../reconcile/reconciler.ts";
-import type { GatewayPort } from "../translate/gateway/gateway_translation.ts";
 import { refusalProblems, type ShownSession, tooLargeProblems } from "../stream/proxies.ts";
 import { AuthorityOutput } from "./authority_output.ts";
-import { GatewayStatusOutput, type GatewayStatusSources } from "./gateway_status_output.ts";
+import { GatewayOutputs, type GatewaySources } from "./gateway_outputs.ts";
 import type { Output, OutputContext } from "./output.ts";
 import { ProblemOutput } from "./problem_output.ts";
 import { PublishOutput } from "./publish_output.ts";
@@ -31,7 +30,7 @@ export interface OutputsOptions extends OutputContext {
   /** Bytes of the newest configuration, where it is too large for our stream; else null. */
   readonly tooLarge: () => number | null;
   /** Null where Gateway API is not read. */
-  readonly gatewayStatus: GatewayStatusSources | null;
+  readonly gateways: GatewaySources | null;
 }
 
 export class Outputs {
@@ -41,7 +40,7 @@ export class Outputs {
   readonly #workload: WorkloadOutput;
   readonly #status: StatusOutput;
   /** Null where Gateway API is not read. */
-  readonly #gatewayStatus: GatewayStatusOutput | null;
+  readonly #gateways: GatewayOutputs | null;
   readonly #problems: ProblemOutput;
   /** In the order in which they begin. */
   readonly #all: readonly Output[];
@@ -72,9 +71,9 @@ export class Outputs {
     });
     this.#status = new StatusOutput(options);
     const { ref } = this.#workload;
-    this.#gatewayStatus = options.gatewayStatus === null
+    this.#gateways = options.gateways === null
       ? null
-      : new GatewayStatusOutput(options, options.gatewayStatus);
+      : new GatewayOutputs(options, options.gateways);
     this.#problems = new ProblemOutput(options, {
       ownClient,
       identity,
@@ -91,7 +90,7 @@ export class Outputs {
     });
     this.#all = [
       ...[this.#authority, this.#publish, this.#workload, this.#status],
-      ...(this.#gatewayStatus === null ? [] : [this.#gatewayStatus]),
+      ...(this.#gateways === null ? [] : [this.#gateways]),
       this.#problems,
     ];
   }
@@ -126,23 +125,13 @@ export class Outputs {
   workloadChanged(): void {
     this.#workload.changed();
     this.#status.changed();
-    this.#gatewayStatus?.changed();
-  }
-
-  /** See `GatewayStatusOutput.openPorts`. */
-  openPorts(gateway: string): readonly GatewayPort[] | null {
-    return this.#gatewayStatus?.openPorts(gateway) ?? null;
-  }
-
-  /** Addresses of Gateways may have changed. */
-  gatewayAddressesChanged(): void {
-    this.#gatewayStatus?.changed();
+    this.#gateways?.changed();
   }
 
   /** What proxies say of what they were sent may have changed. */
   streamChanged(): void {
     this.#problems.streamChanged();
-    this.#gatewayStatus?.changed();
+    this.#gateways?.changed();
   }
 
   /** We begin or cease to lead. */
@@ -157,7 +146,7 @@ export class Outputs {
     const writes = {
       ...this.#status.backlogs,
       events: this.#problems.backlog,
-      gateways: this.#gatewayStatus?.backlog ?? 0,
+      gateways: this.#gateways?.backlog ?? 0,
     };
     for (const [of, backlog] of Object.entries(writes)) {
       this.#context.metrics.set("pingress_controller_writes_waiting", backlog, { of });

@@ -176,11 +176,10 @@ class Controller {
       translateAnew: () => this.#reconciler?.changed(),
       streamed: () => stream.server.sessions,
       tooLarge: () => stream.server.tooLarge,
-      gatewayStatus: options.gateway === null ? null : {
-        translationOf: ({ gateway = null }) => watches.isGatewayApiKnown ? gateway : null,
+      gateways: options.gateway === null ? null : {
+        translationOf: ({ gateway }) => watches.isGatewayApiKnown ? gateway : null,
         contentOf: ({ snapshot }) => stream.server.contentOf(snapshot),
         acks: () => stream.acks(),
-        addressOf: () => null,
         bundleVersion: () => null,
       },
     });

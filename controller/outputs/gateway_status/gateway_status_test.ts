@@ -1,3 +1,4 @@
+import { readInfrastructure } from "../../translate/gateway/objects/infrastructure.ts";
 import { deepEqual, equal } from "node:assert/strict";
 import { trueCondition } from "../../translate/gateway/objects/condition.ts";
 import { HTTP_ROUTE } from "../../translate/gateway/objects/listener.ts";
@@ -12,6 +13,8 @@ function wanted(routes: Readonly<Record<string, number>>, generation = 1): Wante
   return {
     status: {
       identity: { ref, key: "apps/web", label: "Gateway apps/web", createdAt: 0 },
+      uid: "u1",
+      infrastructure: readInfrastructure({}),
       ...{ generation, className: "pingress", ports: [] },
       conditions: [trueCondition("Accepted")],
       listeners: Object.entries(routes).map(([name, attachedRoutes]) => ({

@@ -1,3 +1,4 @@
+import { readInfrastructure } from "../../translate/gateway/objects/infrastructure.ts";
 import { deepEqual } from "node:assert/strict";
 import {
   type Condition,
@@ -17,6 +18,8 @@ function gateway(
   const ref = { kind: "Gateway", namespace: "apps", name: "web" };
   return {
     identity: { ref, key: "apps/web", label: "Gateway apps/web", createdAt: 0 },
+    uid: "u1",
+    infrastructure: readInfrastructure({}),
     ...{ generation: 2, className: "pingress", ports: [] },
     conditions: [condition],
     listeners: Object.entries(listeners).map(([name, conditions]) => ({

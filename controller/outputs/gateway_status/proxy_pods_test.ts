@@ -33,7 +33,7 @@ Deno.test("a pod without a stream to any replica has nothing", () => {
   deepEqual(progressOf(1, proxies), { kind: "partly", total: 2, missing: ["b"] });
 });
 
-Deno.test("a proxy that goes on to an unknown content keeps what it had, until it disconnects", () => {
+Deno.test("a proxy with an unknown content keeps what it had, until it disconnects", () => {
   const pods = [pod("a")];
   const look = (before: ReturnType<typeof states>, ...acks: ProxyAck[]) =>
     proxyStates(pods, acks, CONTENTS, before);

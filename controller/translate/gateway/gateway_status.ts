@@ -9,13 +9,18 @@ import { certificatesCondition, type TlsSecrets } from "./certificate_refs.ts";
 import { type Condition, falseCondition, trueCondition } from "./objects/condition.ts";
 import { type ContainerPorts, portKey } from "./container_ports.ts";
 import type { GatewayModel } from "./objects/gateway.ts";
+import type { Infrastructure } from "./objects/infrastructure.ts";
 import type { ListenerModel, RouteKind } from "./objects/listener.ts";
 import type { ReferenceGrants, Referrer } from "./objects/reference_grant.ts";
 
 export interface GatewayStatus {
   readonly identity: Identity;
+  /** "" in a folder, where there is none. */
+  readonly uid: string;
   readonly generation: number;
   readonly className: string;
+  /** What it asks of its address. */
+  readonly infrastructure: Infrastructure;
   readonly conditions: readonly Condition[];
   /** One for each listener, in their order. */
   readonly listeners: readonly ListenerStatus[];
@@ -48,7 +53,7 @@ export function gatewayStatus(
   containerPorts: ContainerPorts,
   attachedRoutes: (listener: ListenerModel) => number,
 ): GatewayStatus {
-  const { identity, generation, className, refusal } = gateway;
+  const { identity, uid, generation, className, infrastructure, refusal } = gateway;
   const from = referrerOf(gateway);
   const listeners = gateway.listeners.map((listener): ListenerStatus => ({
     name: listener.name,
@@ -62,7 +67,7 @@ export function gatewayStatus(
   }));
   const wrong = listeners.filter(({ conditions: [accepted] }) => accepted.status !== "True");
   return {
-    ...{ identity, generation, className, listeners },
+    ...{ identity, uid, generation, className, infrastructure, listeners },
     conditions: [refusal ?? accepted(listeners, wrong)],
     ports: portsOf(gateway, containerPorts),
   };

@@ -4,16 +4,20 @@
  *
  * https://gateway-api.sigs.k8s.io/reference/spec/#gateway
  */
-import { asList, fieldOf, isAbsent, quote } from "../../../base/json.ts";
+import { asList, asText, fieldOf, isAbsent, quote } from "../../../base/json.ts";
 import { type Identity, readIdentity } from "../../../base/identity.ts";
 import { GATEWAYS } from "../../../kube/types.ts";
 import { type Condition, falseCondition } from "./condition.ts";
 import { generationOf } from "./generation.ts";
+import { type Infrastructure, readInfrastructure } from "./infrastructure.ts";
 import { type ListenerModel, readListener } from "./listener.ts";
 
 export interface GatewayModel {
   readonly identity: Identity;
+  /** "" in a folder, where there is none. */
+  readonly uid: string;
   readonly generation: number;
+  readonly infrastructure: Infrastructure;
   readonly className: string;
   readonly listeners: readonly ListenerModel[];
   /** By name of the listener, why it is in conflict with another one. */
@@ -41,6 +45,8 @@ export function readGateway(object: unknown): GatewayModel | null {
   );
   return {
     ...{ identity, className, listeners },
+    uid: asText(fieldOf(fieldOf(object, "metadata"), "uid")) ?? "",
+    infrastructure: readInfrastructure(spec),
     generation: generationOf(object),
     conflicts: conflictsOf(listeners),
     refusal: refusalOf(spec),
@@ -62,6 +68,13 @@ function refusalOf(spec: unknown): Condition | null {
       "Accepted",
       "UnsupportedAddress",
       `addresses of type ${quote(type)} are not supported. Write IPAddress or Hostname.`,
+    );
+  }
+  if (!isAbsent(fieldOf(fieldOf(spec, "infrastructure"), "parametersRef"))) {
+    return falseCondition(
+      "Accepted",
+      "InvalidParameters",
+      "spec.infrastructure.parametersRef is not supported. Remove it.",
     );
   }
   return null;

@@ -1,0 +1,80 @@
+/**
+ * What is written for Gateway API. In: each reconciliation, and what proxies acknowledge. Out: an address of
+ * each Gateway, for the ports that all proxies have opened, and the status of everything.
+ *
+ *     translation ─▶ status: open ports ─▶ addresses ─▶ status: Programmed
+ */
+import type { Reconciliation } from "../reconcile/reconciler.ts";
+import { gatewayPlans } from "./addresses/gateway_plans.ts";
+import { GatewayAddressOutput } from "./gateway_address_output.ts";
+import { GatewayStatusOutput, type GatewayStatusSources } from "./gateway_status_output.ts";
+import type { Output, OutputContext } from "./output.ts";
+
+/** What other parts of the controller know. */
+export type GatewaySources = Omit<GatewayStatusSources, "addressOf" | "onOpenPorts">;
+
+export class GatewayOutputs implements Output {
+  readonly #context: OutputContext;
+  readonly #sources: GatewaySources;
+  readonly #addresses: GatewayAddressOutput;
+  readonly #status: GatewayStatusOutput;
+  readonly #all: readonly Output[];
+  #result: Reconciliation | null = null;
+
+  constructor(context: OutputContext, sources: GatewaySources) {
+    this.#context = context;
+    this.#sources = sources;
+    this.#addresses = new GatewayAddressOutput(context, { onChange: () => this.changed() });
+    this.#status = new GatewayStatusOutput(context, {
+      ...sources,
+      addressOf: (gateway) => this.#addresses.state(gateway),
+      onOpenPorts: () => this.#plan(),
+    });
+    this.#all = [this.#addresses, this.#status];
+  }
+
+  /** Writes that wait. */
+  get backlog(): number {
+    return this.#addresses.backlog + this.#status.backlog;
+  }
+
+  observe(result: Reconciliation): void {
+    this.#result = result;
+    this.#status.observe(result);
+  }
+
+  poke(): void {
+    this.#status.poke();
+    this.#plan();
+  }
+
+  /** A proxy has acknowledged something, or has come or gone; or an address has changed. */
+  changed(): void {
+    this.#status.changed();
+  }
+
+  forget(): void {
+    for (const output of this.#all) output.forget?.();
+  }
+
+  wake(): void {
+    for (const output of this.#all) output.wake?.();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#all.map((output) => output.stop()));
+  }
+
+  #plan(): void {
+    const { serviceType, loadBalancerClass, serviceAnnotations } = this.#context.options;
+    const translation = this.#result && this.#sources.translationOf(this.#result);
+    if (translation === null) return;
+    this.#addresses.update(
+      gatewayPlans(translation.gateways, (gateway) => this.#status.openPorts(gateway), {
+        type: serviceType,
+        loadBalancerClass,
+        annotations: serviceAnnotations,
+      }),
+    );
+  }
+}
