@@ -13,11 +13,11 @@ import { BodyCounts } from "./forward/body_counts.ts";
 import { createBuffers } from "./io/buffer_pool.ts";
 import { ConnectionCounts } from "./listen/connection_counts.ts";
 import { Deadlines } from "./io/deadlines.ts";
-import { Descriptors, isExhaustion } from "./io/descriptors.ts";
 import { ProxyError } from "./errors.ts";
 import { CredentialStore } from "./filters/passwords/credential_store.ts";
 import { PasswordQueue } from "./filters/passwords/password_queue.ts";
-import { Forwarder } from "./forward/forwarder.ts";
+import { Forwarder, type ForwarderContext } from "./forward/forwarder.ts";
+import { GatewayHandler } from "./forward/gateway_handler.ts";
 import { GrpcDeadlines } from "./grpc/deadline.ts";
 import { HandshakeFailures } from "./listen/handshake_failures.ts";
 import { Http1ServerConnection } from "./http1/server_connection.ts";
@@ -25,12 +25,19 @@ import { Http2ServerConnection } from "./http2/server_connection.ts";
 import type { Http2ServerContext } from "./http2/server_context.ts";
 import type { CertificateEntry, ServerCertificate } from "./certificates/store.ts";
 import { ActiveRoutes } from "./route/active_routes.ts";
-import { Listener, type Peer } from "./listen/listener.ts";
+import { emptyQueues, idleGrace, retireAll, sleep, waitUntil } from "./listen/drain.ts";
+import { Listener } from "./listen/listener.ts";
+import {
+  ListenerSockets,
+  type ListenerSocketsOptions,
+  type SocketStates,
+} from "./listen/listener_sockets.ts";
 import { LoopMark } from "./http/loop_mark.ts";
 import type { Client } from "./http/message.ts";
 import { TrustedProxies } from "./http/trusted_proxies.ts";
 import { memoryInUse, Overload } from "./listen/overload.ts";
 import { SelfProbes } from "./listen/self_probes.ts";
+import { Shedding } from "./listen/shedding.ts";
 import { filteredReply } from "./forward/local_reply.ts";
 import { subrequestServices } from "./forward/subrequest.ts";
 import type { DownstreamConnection } from "./http/downstream.ts";
@@ -53,24 +60,6 @@ interface Address {
   readonly port: number;
 }
 
-/**
- * How long (ms) a draining connection may be idle: a client whose next request crosses with its end
- * gets no answer. Less where all of the drain is short.
- */
-const DRAIN_GRACE = 2_000;
-
-/** How often a drain looks whether all is done, in ms. */
-const DRAIN_POLL = 20;
-
-/** A drain looks so many times at most, `DRAIN_POLL` apart, whether more is accepted. */
-const QUEUE_LOOKS = 16;
-
-/** After so many looks in a row without a new connection nothing waits to be accepted. */
-const QUIET_LOOKS = 2;
-
-/** So many handshakes may be under way while memory is too short for requests. */
-const HANDSHAKES_SHORT_OF_MEMORY = 16;
-
 /** At the end of a drain, what is told of it has this long (ms) to go. */
 const FAREWELL = 1_000;
 
@@ -84,11 +73,14 @@ export class ProxyServer {
   readonly #metrics: Metrics;
   readonly #differ = new SnapshotDiffer();
   readonly #context: Http2ServerContext;
+  /** For connections to sockets of Gateways. */
+  readonly #gatewayContext: Http2ServerContext;
+  readonly #sockets: ListenerSockets;
   readonly #listeners: (Listener | TlsListener)[] = [];
   readonly #connections = new Set<DownstreamConnection>();
-  readonly #descriptors = new Descriptors();
   readonly #admission: Admission;
   readonly #overload: Overload;
+  readonly #shedding: Shedding;
   readonly #tunnels: Tunnels;
   readonly #holds: PendingRequests;
   readonly #ownCalls: SelfProbes;
@@ -134,6 +126,15 @@ export class ProxyServer {
       log,
     });
     this.#overload.start();
+    this.#shedding = new Shedding({
+      admission: this.#admission,
+      overload: this.#overload,
+      connections: this.#connections,
+      listeners: () => this.#allListeners(),
+      metrics: this.#metrics,
+      closeIdleUpstream: () => this.#endpoints.closeIdle(),
+      log,
+    });
     const loopMark = new LoopMark(options.loopMark ?? newLoopMark());
     const filterServices = subrequestServices({
       namesHost: (host, listener) => this.#configuration.table.namesHost(host, listener),
@@ -151,11 +152,12 @@ export class ProxyServer {
       credentials: new CredentialStore(options.verifyPassword ?? this.#passwords.verify),
       filterServices,
       loopMark,
+      isOpenSocket: (socket) => this.#sockets.isOpen(socket),
     });
     const { bodies = new ConnectionCounts() } = options;
     this.#bodies = new BodyCounts(bodies, limits.bodiesPerAddress);
     const shared = { limits, buffers: createBuffers(), deadlines: this.#deadlines };
-    const forwarder = new Forwarder({
+    const forwarding: ForwarderContext = {
       ...shared,
       trustedProxies: this.#trusted,
       bodies: this.#bodies,
@@ -171,8 +173,9 @@ export class ProxyServer {
       isOverloaded: () => this.#overload.isCritical,
       httpsPort: () => this.#httpsPort,
       redirects: options.sslRedirect,
-      onExhausted: this.#exhausted,
-    });
+      onExhausted: this.#shedding.exhausted,
+    };
+    const forwarder = new Forwarder(forwarding);
     this.#context = {
       ...shared,
       h2c: options.h2c ?? true,
@@ -189,6 +192,10 @@ export class ProxyServer {
         });
       },
     };
+    const { sockets } = this.#configuration;
+    const gateway = new GatewayHandler({ ...forwarding, sockets }, forwarder);
+    this.#gatewayContext = { ...this.#context, handler: gateway.handle };
+    this.#sockets = this.#newSockets();
   }
 
   /** Connections from clients. */
@@ -225,23 +232,25 @@ export class ProxyServer {
       hostname,
       port,
       reusePort: this.#options.reusePort ?? false,
-      admit: this.#admit,
-      onConnection: (transport, peer) => this.#serve(transport, peer, false, null, null),
-      onAcceptError: (error) => {
-        this.#metrics.acceptFailed();
-        if (isExhaustion(error)) this.#exhausted();
-        else this.#options.log.warn("Accept failed", { error: String(error) });
-      },
+      ...this.#shedding.listenerOptions,
+      onConnection: (transport, peer) =>
+        this.#serve(transport, { ...peer, listener: "http", secure: false, certificate: null }),
     });
     this.#listeners.push(listener);
     this.protect(listener.address);
     return listener.address;
   }
 
+  #allListeners(): readonly (Listener | TlsListener)[] {
+    const { listeners } = this.#sockets;
+    return listeners.length === 0 ? this.#listeners : [...this.#listeners, ...listeners];
+  }
+
   /** Has so many sockets on each port, as far as the system gives them. */
   async setListeners(count: number): Promise<void> {
     try {
       for (const listener of this.#listeners) await listener.widen(count);
+      await this.#sockets.widen(count);
     } catch (error) {
       this.#options.log.warn("Cannot open more listening sockets", { error: String(error) });
     }
@@ -254,26 +263,17 @@ export class ProxyServer {
 
   /** Listens for HTTPS. Rejects with what the system says. */
   async listenTls({ hostname, port }: Address): Promise<Address> {
-    const { limits, reusePort } = this.#options;
     let address: Address = { hostname, port };
     const listener = new TlsListener({
-      certificateFor: (name) => this.#certificateFor(name),
-      protocols: (this.#options.http2 ?? true) ? ["h2", "http/1.1"] : ["http/1.1"],
-      handshakeTimeout: limits.handshakeTimeout,
-      handshakes: limits.handshakes,
-      ownCalls: this.#ownCalls,
-      admit: this.#admitTls,
-      onConnection: (transport, peer, shown, protocol) =>
-        this.#serve(transport, peer, true, shown, protocol),
-      onHandshakeError: (client, reason) => {
-        this.#metrics.handshakeFailed();
-        this.#handshakeFailures.add(client, reason);
-      },
+      ...this.#tlsOptions,
+      certificateFor: (name) =>
+        this.#usable(name, () => this.#configuration.certificates.find(name)),
+      onConnection: (transport, peer, certificate, protocol) =>
+        this.#serve(transport, { ...peer, listener: "https", secure: true, certificate }, protocol),
       onDeaf: (reason) => this.#deaf(address, reason),
-      onExhausted: this.#exhausted,
     });
     this.#listeners.push(listener);
-    address = await listener.listen(hostname, port, reusePort ?? false);
+    address = await listener.listen(hostname, port, this.#options.reusePort ?? false);
     this.protect(address);
     this.#httpsPort ??= this.#options.sslRedirectPort || address.port;
     return address;
@@ -291,6 +291,21 @@ export class ProxyServer {
   applyDelta(delta: SnapshotDelta): void {
     this.#trusted.replace(delta.trustedProxies, this.#connections);
     this.#configuration.apply(delta);
+    this.#sockets.replace(delta.listeners);
+  }
+
+  /** Opens sockets of Gateways, from now on; settles when that has been tried. */
+  openSockets(): Promise<void> {
+    return this.#sockets.begin();
+  }
+
+  /** Settles when each socket of what is in force is open or cannot be; null where that is so. */
+  get socketsSettled(): Promise<void> | null {
+    return this.#sockets.settled;
+  }
+
+  get sockets(): SocketStates {
+    return this.#sockets.states;
   }
 
   /** Endpoints that are meant for this zone are asked, from now on; null for no zone. */
@@ -307,11 +322,12 @@ export class ProxyServer {
   async drain({ delay, timeout }: DrainOptions): Promise<void> {
     if (delay > 0) await this.#lastCalls(delay);
     this.#draining = true;
-    if (delay > 0) await this.#emptyQueues();
-    await Promise.all(this.#listeners.map((listener) => listener.close()));
+    if (delay > 0) await emptyQueues(() => this.#served);
+    const closing = this.#listeners.map((listener) => listener.close());
+    await Promise.all([...closing, this.#sockets.close()]);
     // Having stood still, it would count from long ago.
     this.#deadlines.refresh();
-    this.#grace = Math.max(1, Math.min(DRAIN_GRACE, timeout / 2));
+    this.#grace = idleGrace(timeout);
     for (const connection of [...this.#connections]) connection.drain(this.#grace);
     await this.#gone(timeout);
     if (this.connectionCount > 0) {
@@ -336,85 +352,26 @@ export class ProxyServer {
    */
   async #lastCalls(delay: number): Promise<void> {
     await sleep(delay / 2);
-    for (const connection of [...this.#connections]) connection.retire();
+    retireAll(this.#connections);
     await sleep(delay / 2);
   }
 
   /** Waits until nobody is connected any more, for at most `timeout` ms. */
-  async #gone(timeout: number): Promise<void> {
-    const end = performance.now() + timeout;
-    while (this.connectionCount > 0 && performance.now() < end) await sleep(DRAIN_POLL);
-  }
-
-  /**
-   * Closing a socket resets the connections that wait to be accepted: they are taken in before. Looks
-   * are counted, not time: a process that has stood still for longer than all of its patience has not
-   * looked at its queues once, and Deno accepts 128 connections between two timers.
-   */
-  async #emptyQueues(): Promise<void> {
-    let quiet = 0;
-    for (let looks = 0; looks < QUEUE_LOOKS && quiet < QUIET_LOOKS; looks++) {
-      const before = this.#served;
-      await sleep(DRAIN_POLL);
-      quiet = this.#served === before ? quiet + 1 : 0;
-    }
+  #gone(timeout: number): Promise<void> {
+    return waitUntil(() => this.connectionCount === 0, timeout);
   }
 
   /** Ends at once. */
   close(): void {
     this.#draining = true;
     for (const listener of this.#listeners) listener.close();
+    this.#sockets.close();
     for (const connection of [...this.#connections]) connection.close();
     this.#holds.release();
     this.#overload.close();
     this.#handshakeFailures.close();
     this.#configuration.close();
     this.#passwords.close();
-  }
-
-  #admit = (address: string): boolean => {
-    const pending = this.#handshakeCount;
-    if (!this.#admission.hasRoom(address, pending)) return false;
-    const count = this.connectionCount + pending;
-    const admitted = this.#descriptors.admits(count, performance.now()) ||
-      this.#admission.makeRoom(1) > 0;
-    if (!admitted) this.#metrics.connectionShed("connection_limit");
-    return admitted;
-  };
-
-  /** A handshake costs more than the 503 that it leads to: short of memory there are only a few. */
-  #admitTls = (address: string): boolean => {
-    const isFree = !this.#overload.isCritical || this.#handshakeCount < HANDSHAKES_SHORT_OF_MEMORY;
-    if (isFree) return this.#admit(address);
-    this.#metrics.connectionShed("overload");
-    return false;
-  };
-
-  /** No descriptor is left: idle connections go, so that those who are being served still can be. */
-  #exhausted = (): void => {
-    const count = this.connectionCount + this.#handshakeCount;
-    let excess = this.#descriptors.exhausted(count, performance.now());
-    if (excess === null) return;
-    this.#options.log.warn("Out of file descriptors", {
-      connections: count,
-      remedy: "raise the limit (ulimit -n), or lower --connection-limit to less than half of it",
-    });
-    this.#endpoints.closeIdle();
-    excess -= this.#admission.shed(excess, 0);
-    for (const listener of this.#listeners) {
-      if (!(listener instanceof TlsListener)) continue;
-      const { handshakeCount } = listener;
-      listener.shed(excess);
-      excess -= Math.min(excess, handshakeCount);
-    }
-  };
-
-  get #handshakeCount(): number {
-    let count = 0;
-    for (const listener of this.#listeners) {
-      if (listener instanceof TlsListener) count += listener.handshakeCount;
-    }
-    return count;
   }
 
   #deaf(address: Address, reason: string | null): void {
@@ -431,29 +388,22 @@ export class ProxyServer {
   /** @param protocol that client and listener have agreed on by ALPN; null where they have not. */
   #serve(
     transport: Transport,
-    peer: Peer,
-    secure: boolean,
-    certificate: Client["certificate"],
-    protocol: string | null,
+    peer: Omit<Client, "trusted" | "isExempt">,
+    protocol: string | null = null,
+    context = this.#context,
   ): void {
     this.#served++;
     const trusted = this.#trusted.contains(peer.address);
     if (!this.#admission.enter(peer.address, trusted)) return closeQuietly(transport);
-    const client: Client = {
-      ...peer,
-      listener: secure ? "https" : "http",
-      secure,
-      certificate,
-      ...{ trusted, isExempt: trusted },
-    };
+    const client: Client = { ...peer, trusted, isExempt: trusted };
     this.#metrics.connectionOpened();
-    if (protocol === "h2") this.#speakHttp2(transport, client, null);
-    else this.#speakHttp1(transport, client);
+    if (protocol === "h2") this.#speakHttp2(transport, client, context, null);
+    else this.#speakHttp1(transport, client, context);
   }
 
   /** Serves a connection, in another version where its client begins with that. */
-  #speakHttp1(transport: Transport, client: Client): void {
-    const connection = new Http1ServerConnection(transport, client, this.#context);
+  #speakHttp1(transport: Transport, client: Client, context: Http2ServerContext): void {
+    const connection = new Http1ServerConnection(transport, client, context);
     this.#connections.add(connection);
     // Its handshake was under way.
     if (this.#grace > 0) connection.drain(this.#grace);
@@ -461,13 +411,18 @@ export class ProxyServer {
     connection.serve().then(() => {
       this.#connections.delete(connection);
       if (connection.preface === null) this.#left(client);
-      else this.#speakHttp2(transport, client, connection.preface);
+      else this.#speakHttp2(transport, client, context, connection.preface);
     });
   }
 
   /** @param first what has been read of it already, from the preface on. */
-  #speakHttp2(transport: Transport, client: Client, first: Uint8Array | null): void {
-    const connection = new Http2ServerConnection(transport, client, this.#context, first);
+  #speakHttp2(
+    transport: Transport,
+    client: Client,
+    context: Http2ServerContext,
+    first: Uint8Array | null,
+  ): void {
+    const connection = new Http2ServerConnection(transport, client, context, first);
     this.#connections.add(connection);
     connection.serve().finally(() => {
       this.#connections.delete(connection);
@@ -482,10 +437,53 @@ export class ProxyServer {
     this.#metrics.connectionClosed();
   }
 
+  get #tlsOptions(): ListenerSocketsOptions["tls"] {
+    const { limits, http2 = true } = this.#options;
+    return {
+      protocols: http2 ? ["h2", "http/1.1"] : ["http/1.1"],
+      handshakeTimeout: limits.handshakeTimeout,
+      handshakes: limits.handshakes,
+      ownCalls: this.#ownCalls,
+      admit: this.#shedding.admitTls,
+      onHandshakeError: (client, reason) => {
+        this.#metrics.handshakeFailed();
+        this.#handshakeFailures.add(client, reason);
+      },
+      onExhausted: this.#shedding.exhausted,
+    };
+  }
+
+  #newSockets(): ListenerSockets {
+    const { listenRange = null, drainDelay = 0, drainTimeout = 0, log } = this.#options;
+    if (listenRange !== null) this.#networks.protectRange(listenRange);
+    const { sockets, certificates } = this.#configuration;
+    return new ListenerSockets({
+      range: listenRange,
+      reusePort: this.#options.reusePort ?? false,
+      ...{ drainDelay, drainTimeout, log },
+      plain: this.#shedding.listenerOptions,
+      tls: this.#tlsOptions,
+      certificateFor: (socket, name, hello) =>
+        this.#usable(name, () => {
+          const ids = sockets.find(socket, name)?.certificates ?? [];
+          return certificates.preferred(ids, () => hello.signatureSchemes);
+        }),
+      onConnection: (transport, peer, { socket, serverName, protocol }) => {
+        const certificate = serverName === null
+          ? null
+          : { covers: (host: string) => sockets.isSame(socket, host, serverName) };
+        const client = { ...peer, listener: socket, secure: serverName !== null, certificate };
+        this.#serve(transport, client, protocol, this.#gatewayContext);
+      },
+      connections: this.#connections,
+      onChange: () => this.#options.onSockets?.(this.#sockets.states),
+    });
+  }
+
   /** Strangers choose the name: what goes wrong with its certificate is theirs alone. */
-  #certificateFor(name: string): CertificateEntry | null {
+  #usable(name: string, find: () => CertificateEntry | null): CertificateEntry | null {
     try {
-      const entry = this.#configuration.certificates.find(name);
+      const entry = find();
       // Made now, where what it throws is caught.
       return entry?.context === undefined ? null : entry;
     } catch (error) {
@@ -493,8 +491,4 @@ export class ProxyServer {
       return null;
     }
   }
-}
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resume) => setTimeout(resume, ms));
 }

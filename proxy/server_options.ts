@@ -4,7 +4,9 @@
 import type { CidrList } from "../shared/net/cidr.ts";
 import type { Logger } from "../shared/log.ts";
 import type { Balance } from "../shared/snapshot/types.ts";
+import type { ListenRange } from "../shared/net/port_range.ts";
 import type { ConnectionCounts } from "./listen/connection_counts.ts";
+import type { SocketStates } from "./listen/listener_sockets.ts";
 import type { FilterMakers } from "./filters/registry.ts";
 import type { VerifyPassword } from "./filters/passwords/messages.ts";
 import type { Limits } from "./http/limits.ts";
@@ -33,12 +35,21 @@ export interface ServerSettings {
   readonly sslRedirect: boolean;
   /** The port that clients know for HTTPS; 0 is that of the first listener for it. */
   readonly sslRedirectPort: number;
+  /** Ports for listeners of Gateways; null where none is served. */
+  readonly listenRange: ListenRange | null;
+  /** Of a port in that range that no listener uses any more, in ms. */
+  readonly drainDelay: number;
+  /** Of its connections, after that, in ms. */
+  readonly drainTimeout: number;
 }
 
 /**
- * What may be left out: endpoints in turn, no gRPC-Web, a mark of its own, both kinds of HTTP/2.
+ * What may be left out: endpoints in turn, no gRPC-Web, a mark of its own, both kinds of HTTP/2, no
+ * listeners of Gateways.
  */
-type Defaulted = "balance" | "grpcWeb" | "loopMark" | "http2" | "h2c";
+type Defaulted =
+  | ("balance" | "grpcWeb" | "loopMark" | "http2" | "h2c")
+  | ("listenRange" | "drainDelay" | "drainTimeout");
 
 export interface ProxyServerOptions
   extends Omit<ServerSettings, Defaulted>, Partial<Pick<ServerSettings, Defaulted>> {
@@ -63,6 +74,8 @@ export interface ProxyServerOptions
   readonly memoryInUse?: () => number;
   /** What counts the traffic, and writes of it; without it nobody is told. */
   readonly telemetry?: Telemetry;
+  /** Other sockets of listeners are open than before, or cannot be. */
+  readonly onSockets?: (states: SocketStates) => void;
   /** Why traffic should not come, by a name of the reason; null once it may again. */
   readonly onObstacle?: (name: string, reason: string | null) => void;
 }

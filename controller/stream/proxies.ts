@@ -32,6 +32,7 @@ export type ShownSession = Pick<
   | "syncedAt"
   | "unsent"
   | "refusal"
+  | "obstacles"
 >;
 
 /**
@@ -77,6 +78,7 @@ export function showProxies(
       unsentBytes: session.unsent,
       version: inForce.version,
       hash: inForce.hash,
+      obstacles: session.obstacles,
       refused: refusal === null ? null : {
         code: refusal.code,
         reason: refusal.reason,

@@ -26,6 +26,7 @@ function session(name: string, more: Partial<ShownSession> = {}): ShownSession {
     syncedAt: NOW - 1_000,
     unsent: 0,
     refusal: null,
+    obstacles: [],
     ...more,
   };
 }

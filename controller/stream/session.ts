@@ -13,6 +13,7 @@ import {
   type HelloReport,
   type RefusalCode,
   type Report,
+  type SocketObstacle,
   updateLine,
 } from "../../shared/stream/messages.ts";
 import { TokenBucket } from "../outputs/write/token_bucket.ts";
@@ -138,6 +139,7 @@ export class Session {
   #hello: HelloReport | null = null;
   #inForce: InForce = { version: null, hash: null };
   #refusal: Refusal | null = null;
+  #obstacles: readonly SocketObstacle[] = [];
   readonly #told = new Map<RefusalCode, ToldReason>();
   #sent: Content | null = null;
   /** Whether nothing but the whole will do. */
@@ -184,6 +186,14 @@ export class Session {
     return this.#refusal;
   }
 
+  /**
+   * Sockets of listeners that it cannot open, of what it has in force; sorted. None before it has
+   * reported an update as applied, and from proxies of versions before listeners had sockets.
+   */
+  get obstacles(): readonly SocketObstacle[] {
+    return this.#obstacles;
+  }
+
   /** Whether it has in force what we would have it have. */
   get isInSync(): boolean {
     const { current } = this.#options.updates;
@@ -225,6 +235,7 @@ export class Session {
       case "applied":
         this.#has(report);
         this.#refusal = null;
+        this.#obstacles = report.obstacles ?? [];
         return listener.applied(this, this.#answered(report.hash));
       case "refused":
         this.#answered(report.hash);

@@ -208,6 +208,21 @@ Deno.test("ever-changing rejection reasons are logged once a minute, and shown a
   assert.equal(told.refused.length, 4);
 });
 
+Deno.test("a session has the obstacles of the last applied update", () => {
+  const { session, updates } = scene();
+  updates.take(snapshot(1));
+  session.receive(HELLO_REPORT);
+  assert.deepEqual(session.obstacles, []);
+  const about = { kind: "applied", version: snapshot(1).version, hash: "f".repeat(64) } as const;
+  const obstacles = [{ socket: "10000", reason: "another program has the port" }];
+  session.receive({ ...about, obstacles });
+  assert.deepEqual(session.obstacles, obstacles);
+  session.receive({ ...about, kind: "refused", code: "older", reason: "no" });
+  assert.deepEqual(session.obstacles, obstacles);
+  session.receive(about);
+  assert.deepEqual(session.obstacles, []);
+});
+
 Deno.test("a rejection after an applied update is logged again, at most once a minute", () => {
   const { session, updates, told, pass } = scene();
   updates.take(snapshot(1));

@@ -23,6 +23,8 @@ export interface CertificateUse {
   readonly isDefault: boolean;
   /** To backends. */
   readonly isShown: boolean;
+  /** Of listeners of Gateways, for the names that they are for. */
+  readonly isListened: boolean;
 }
 
 /** Characters of a fingerprint, with which each id ends. */
@@ -45,7 +47,7 @@ export class CertificateFallback {
   }
 
   /** What stays, each for the hosts that it was used for; none if there was nothing. */
-  find(id: string, { hosts, isDefault, isShown }: CertificateUse): LoadedCertificate[] {
+  find(id: string, { hosts, isDefault, isShown, isListened }: CertificateUse): LoadedCertificate[] {
     const kept = new Map<string, LoadedCertificate>();
     const keep = (good: LoadedCertificate, host?: string) => {
       const before = kept.get(good.id)?.hosts ?? [];
@@ -57,7 +59,8 @@ export class CertificateFallback {
       if (good !== undefined) keep(good, host);
     }
     const same = this.#byId.get(id);
-    if (same !== undefined && (isShown || isDefault || hosts.length === 0)) keep(same);
+    const isById = isShown || isListened || isDefault || hosts.length === 0;
+    if (same !== undefined && isById) keep(same);
     // The snapshot names its default by an id, so one that had another gets that.
     if (isDefault && same === undefined && this.#default !== null) {
       keep({ ...this.#default, id: `${id} ${this.#default.id.slice(-FINGERPRINT)}` });
@@ -71,7 +74,7 @@ export class CertificateFallback {
 /** What becomes of those that the refused certificate was for, as a clause. */
 export function consequence(
   id: string,
-  { hosts, isDefault, isShown }: CertificateUse,
+  { hosts, isDefault, isShown, isListened }: CertificateUse,
   kept: readonly LoadedCertificate[],
 ): string {
   const keptHosts = new Set(kept.flatMap((good) => good.hosts));
@@ -84,9 +87,14 @@ export function consequence(
     if (kept.some((good) => good.isDefault)) stays.push("as the default");
     else lacks.push("names that no other certificate covers are refused");
   }
+  const isKept = kept.some((good) => plainId(good.id) === id);
   if (isShown) {
-    if (kept.some((good) => plainId(good.id) === id)) stays.push("for backends");
+    if (isKept) stays.push("for backends");
     else lacks.push("requests to the backends that it is for get 502");
+  }
+  if (isListened) {
+    if (isKept) stays.push("for listeners of Gateways");
+    else lacks.push("listeners without another certificate refuse handshakes");
   }
   if (stays.length > 0) lacks.unshift(`the last good one stays ${stays.join(" and ")}`);
   return lacks.join("; ") || "nothing used it";

@@ -39,10 +39,12 @@ Deno.test("the last good certificate stays for its former uses, and the log says
     ["client", { isShown: true }, "client ", "stays for backends"],
     // Backends are shown nothing but what is meant for them.
     ["new", { isShown: true }, "", "requests to the backends that it is for get 502"],
+    ["client", { isListened: true }, "client ", "stays for listeners of Gateways"],
+    ["new", { isListened: true }, "", "listeners without another certificate refuse handshakes"],
     ["new", {}, "", "nothing used it"],
   ];
   for (const [id, some, expected, said] of cases) {
-    const use = { hosts: [], isDefault: false, isShown: false, ...some };
+    const use = { hosts: [], isDefault: false, isShown: false, isListened: false, ...some };
     const kept = lastGood().find(id, use);
     const shown = kept.map(({ chain, hosts, isDefault }) =>
       `${chain} ${hosts}${isDefault ? " default" : ""}`
@@ -55,7 +57,7 @@ Deno.test("the last good certificate stays for its former uses, and the log says
 });
 
 Deno.test("the last good certificate stays as long as its replacement is broken", () => {
-  const use = { hosts: ["a.test"], isDefault: true, isShown: true };
+  const use = { hosts: ["a.test"], isDefault: true, isShown: true, isListened: true };
   let before = lastGood();
   for (let load = 0; load < 3; load++) {
     const kept = before.find("web", use);

@@ -1,8 +1,8 @@
 /**
  * Certificates of a snapshot as they can be used. In: a snapshot, whose chains and keys may be files.
  * Out: checked pairs; a pair that is broken leaves out its own hosts alone, and where a host had a
- * good one before, that one stays. So do the default and those shown to backends, which may be for
- * no host. Runs where files may be read, never in a worker.
+ * good one before, that one stays. So do the default, those of listeners and those shown to backends,
+ * which may be for no host. Runs where files may be read, never in a worker.
  */
 import { isAbsolute, join } from "node:path";
 import { readKeyPair } from "../../shared/key_pair.ts";
@@ -76,6 +76,7 @@ export class CertificateLoader {
     const complaints = this.#complaints;
     this.#complaints = new Map();
     const shown = shownTo(snapshot);
+    const listened = new Set(snapshot.listeners?.flatMap(({ certificates = [] }) => certificates));
     for (const certificate of snapshot.certificates) {
       const { id } = certificate;
       const use = {
@@ -84,6 +85,7 @@ export class CertificateLoader {
         get isShown() {
           return shown().has(id);
         },
+        isListened: listened.has(id),
       };
       const reading = this.#inline.get(certificate) ?? this.#read(certificate, checked);
       if (typeof reading === "string") {

@@ -6,6 +6,7 @@
  * thread, and most names are not asked for between two changes. One that stays in force keeps its
  * context, so sessions resume over a change elsewhere.
  */
+import { X509Certificate } from "node:crypto";
 import tls from "node:tls";
 import { type Names, staysPlain } from "../../shared/host/plain_hosts.ts";
 import type { Secret } from "../../shared/redacted.ts";
@@ -20,6 +21,12 @@ export interface ServerCertificate {
   readonly chain: string;
   readonly key: Secret;
 }
+
+/** Signature schemes by the type of the key that makes them; those of SHA-1 count for nothing. */
+const SCHEMES: Readonly<Record<string, readonly number[]>> = {
+  rsa: [0x0401, 0x0501, 0x0601, 0x0804, 0x0805, 0x0806],
+  ec: [0x0403, 0x0503, 0x0603],
+};
 
 /** So many names are compared sooner than one is hashed. */
 const FEW_NAMES = 8;
@@ -50,6 +57,8 @@ export class CertificateEntry {
   readonly #certificate: ServerCertificate;
   readonly #names: { readonly hosts: Names; readonly plain?: Names };
   #context: tls.SecureContext | null = null;
+  /** As `node:crypto` names it; null until it is asked for. */
+  #keyType: string | null = null;
 
   /** @param before the entry of the same certificate for other names, if there was one. */
   constructor(certificate: ServerCertificate, before?: CertificateEntry) {
@@ -82,6 +91,14 @@ export class CertificateEntry {
   /** To show to backends. */
   get pair(): ServerCertificate {
     return this.#certificate;
+  }
+
+  /** Whether a client verifies its signatures that knows these schemes (RFC 8446 §4.2.3). */
+  isVerifiedBy(schemes: readonly number[]): boolean {
+    this.#keyType ??= new X509Certificate(this.#certificate.chain).publicKey.asymmetricKeyType ??
+      "";
+    const known = SCHEMES[this.#keyType];
+    return known === undefined || schemes.some((scheme) => known.includes(scheme));
   }
 
   /** Throws only for what the check before should have refused. */
@@ -151,6 +168,19 @@ export class Certificates {
   /** The certificate that a client gets that asks for this name ("" for none). */
   find(name: string): CertificateEntry | null {
     return this.covering(name) ?? (this.#default === null ? null : this.byId(this.#default));
+  }
+
+  /**
+   * Of the certificates with these ids the first that a client with these signature schemes verifies,
+   * or else the first; null where none can be used.
+   *
+   * @param schemes Asked only where there are several.
+   */
+  preferred(ids: readonly string[], schemes: () => readonly number[]): CertificateEntry | null {
+    const entries = ids.flatMap((id) => this.byId(id) ?? []);
+    if (entries.length <= 1) return entries[0] ?? null;
+    const known = schemes();
+    return entries.find((entry) => entry.isVerifiedBy(known)) ?? entries[0];
   }
 
   #entry(id: string | undefined): CertificateEntry | null {

@@ -3,9 +3,13 @@
  * and its help. `options.ts` reads them.
  */
 import { LOG_FORMATS, LOG_LEVELS } from "../../shared/log.ts";
+import { parsePortRange } from "../../shared/net/port_range.ts";
 import { defineOptions } from "../../shared/options.ts";
 import { BALANCES } from "../../shared/snapshot/setting_values.ts";
 import { parseControllerUrl } from "../config/stream/controller_address.ts";
+
+/** Each port is a permission of its own, and a report to the controller must name all of them. */
+const MAX_LISTEN_RANGE = 512;
 
 /** As a label's value is: https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/ */
 const ZONE = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
@@ -89,6 +93,21 @@ export const GENERAL_OPTIONS = defineOptions({
     type: "address",
     repeatable: true,
     help: "Listens for HTTPS on this address, with the certificates of the configuration.",
+  },
+  listenRange: {
+    type: "string",
+    value: "FROM-TO",
+    check: (value) => {
+      const range = parsePortRange(value);
+      return range !== null && range.to - range.from < MAX_LISTEN_RANGE
+        ? null
+        : `a range of up to ${MAX_LISTEN_RANGE} ports like 10000-10255`;
+    },
+    help:
+      "Ports for listeners of Gateways. The configuration says which of them are open; they open " +
+      "and close while the proxy runs, on the address of the first --listen-http. A port that no " +
+      "listener uses any more closes after --drain-delay. Without the flag, the proxy serves no " +
+      "listeners of Gateways.",
   },
   http2: {
     type: "boolean",
@@ -213,7 +232,8 @@ export const GENERAL_OPTIONS = defineOptions({
     default: 15_000,
     reason: "the time that load balancers take to notice that a proxy is not ready",
     help: "After SIGTERM, the time for which the proxy still accepts connections while /readyz " +
-      "already fails.",
+      "already fails. Also the time for which a port of --listen-range that no listener uses any " +
+      "more still accepts connections.",
   },
   drainTimeout: {
     type: "duration",

@@ -4,6 +4,7 @@
  */
 import { type Address } from "../../shared/net/address.ts";
 import { type CidrList } from "../../shared/net/cidr.ts";
+import { parsePortRange, type PortRange } from "../../shared/net/port_range.ts";
 import { type LogFormat, type LogLevel } from "../../shared/log.ts";
 import { defineOptions, parseOptions, type Program } from "../../shared/options.ts";
 import type { Balance } from "../../shared/snapshot/types.ts";
@@ -35,6 +36,8 @@ export interface ProxyOptions {
   readonly listenHttps: readonly Address[];
   /** Whether neither is named: see `privilegedPorts`. */
   readonly listensByDefault: boolean;
+  /** For listeners of Gateways; null for none. */
+  readonly listenRange: PortRange | null;
   /** HTTP/2 over TLS, and in plain text with prior knowledge. */
   readonly http2: boolean;
   readonly h2c: boolean;
@@ -79,6 +82,14 @@ export function parseProxyOptions(args: readonly string[]): ParsedProxyOptions {
   const given = parsed.options;
   const controller = controllerOf(given);
   if (typeof controller === "string") return { kind: "error", text: controller };
+  const listeners = listenersOf(given);
+  const listenRange = given.listenRange === undefined ? null : parsePortRange(given.listenRange);
+  const clash = clashIn(listenRange, [
+    ...listeners.listenHttp.map((address) => ["--listen-http", address] as const),
+    ...listeners.listenHttps.map((address) => ["--listen-https", address] as const),
+    ["--admin", given.admin],
+  ]);
+  if (clash !== null) return { kind: "error", text: clash };
   return {
     kind: "ok",
     options: {
@@ -87,7 +98,8 @@ export function parseProxyOptions(args: readonly string[]): ParsedProxyOptions {
       controller,
       zone: given.zone ?? null,
       maxRouteLoss: given.maxRouteLoss,
-      ...listenersOf(given),
+      ...listeners,
+      listenRange,
       http2: given.http2,
       h2c: given.h2c,
       sslRedirect: given.sslRedirect,
@@ -172,6 +184,19 @@ function controllerOf(
   const wanted = lacks.map(([flag]) => `--${flag}`).join(" and ");
   return `--${given} needs ${wanted} too: a proxy trusts one authority for the controller's stream ` +
     `and shows it a token\n${PROXY_PROGRAM.name} --help says what there is`;
+}
+
+/** What is wrong as a text: workers share ports, so the system would not refuse the second use. */
+function clashIn(
+  range: PortRange | null,
+  addresses: readonly (readonly [flag: string, address: Address])[],
+): string | null {
+  if (range === null) return null;
+  const clash = addresses.find(([, { port }]) => port >= range.from && port <= range.to);
+  if (clash === undefined) return null;
+  const [flag, { port }] = clash;
+  return `--listen-range contains ${port}, the port of ${flag}: write another range or port\n` +
+    `${PROXY_PROGRAM.name} --help says what there is`;
 }
 
 function listenersOf(

@@ -53,6 +53,26 @@ Deno.test("HTTP/2 is on for both ports unless its flag turns it off", () => {
   assert.deepEqual(spoken("--h2c=false"), { http2: true, h2c: false });
 });
 
+Deno.test("a range of ports for listeners contains no port of the proxy's own", () => {
+  assert.equal(options().listenRange, null);
+  assert.deepEqual(options("--listen-range=10000-10255").listenRange, { from: 10000, to: 10255 });
+  assert.deepEqual(options("--listen-range=7-7").listenRange, { from: 7, to: 7 });
+  const errors: readonly [args: string[], error: RegExp][] = [
+    [["10255-10000"], /range of up to 512 ports/],
+    [["0-7"], /range of up to 512 ports/],
+    [["65535-65536"], /range of up to 512 ports/],
+    [["10000-10512"], /range of up to 512 ports/],
+    [["10000"], /range of up to 512 ports/],
+    [["8000-8100"], /contains 8080, the port of --listen-http/],
+    [["8400-8500"], /contains 8443, the port of --listen-https/],
+    [["7000-7100", "--admin=:7010"], /contains 7010, the port of --admin/],
+  ];
+  for (const [[range, ...rest], error] of errors) {
+    const parsed = parseProxyOptions(["--config=x", `--listen-range=${range}`, ...rest]);
+    assert.match(parsed.kind === "error" ? parsed.text : parsed.kind, error, range);
+  }
+});
+
 Deno.test("listeners, watched folders and the admin port are used as given", () => {
   const given = options(
     ...["--listen-http", "127.0.0.1:0", "--listen-http", "[::1]:80"],

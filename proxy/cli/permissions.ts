@@ -9,7 +9,8 @@
  */
 import { dirname, resolve } from "node:path";
 import { isIP } from "node:net";
-import { formatAddress, withoutIpv6 } from "../../shared/net/address.ts";
+import { formatAddress, isAny, withoutIpv6 } from "../../shared/net/address.ts";
+import { portsOf } from "../../shared/net/port_range.ts";
 import { isGranted, listenerGrant, NO_RIGHTS, type Rights } from "../../shared/rights.ts";
 import type { ProxyOptions } from "./options.ts";
 
@@ -41,17 +42,21 @@ export function supervisorRights(options: ProxyOptions, nameServers: readonly st
 
 /** What may be dialled and listened on; null where that cannot be told narrower than it is. */
 function netGrants(
-  { listenHttp, listenHttps, admin, upstreamNetworks, controller }: ProxyOptions,
+  { listenHttp, listenHttps, listenRange, admin, upstreamNetworks, controller }: ProxyOptions,
   nameServers: readonly string[],
 ): string[] | null {
   // Who started Deno with a list of networks has narrowed it already, and lists cannot be joined.
   if (upstreamNetworks.isEmpty || !isGranted({ name: "net" })) return null;
   const networks = upstreamNetworks.toString().split(",").map(networkGrant);
   if (networks.includes(null)) return null;
+  const [{ hostname }] = listenHttp;
+  const ofRange = listenRange === null
+    ? []
+    : portsOf(listenRange).map((port) => ({ hostname, port }));
   return [
-    ...[...listenHttp, ...listenHttps, admin].map(listenerGrant),
+    ...[...listenHttp, ...listenHttps, ...ofRange, admin].map(listenerGrant),
     // Where it is dialled to see whether it answers, on hosts whose loopback is IPv4 alone.
-    ...listenHttps.filter(({ hostname }) => hostname === "::").map(withoutIpv6).map(listenerGrant),
+    ...[...listenHttps, ...ofRange].filter(isAny).map(withoutIpv6).map(listenerGrant),
     ...networks as string[],
     ...(controller === null ? [] : [formatAddress(controller.address)]),
     ...nameServers.map((hostname) => formatAddress({ hostname, port: 53 })),

@@ -35,7 +35,7 @@ import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { Tunnels } from "./tunnel.ts";
 import type { PendingRequests } from "../upstream/pending_requests.ts";
 import { compilePolicy, type RoutePolicy } from "../route/policy.ts";
-import type { CompiledRoute, HttpUpstream } from "../route/route.ts";
+import { chosen, type CompiledRoute, type HttpUpstream } from "../route/route.ts";
 import { UpstreamRequests, type UpstreamRequestsContext } from "./upstream_requests.ts";
 
 export interface ForwarderContext extends UpstreamRequestsContext {
@@ -133,6 +133,14 @@ export class Forwarder {
     this.#forward(exchange, upstream, this.#defaultPolicy).catch((thrown) =>
       this.#localReply(exchange, asProxyError(thrown, "internal"))
     );
+
+  /** Serves an exchange by the route that takes it. Never rejects. */
+  serveRoute(exchange: Exchange, route: CompiledRoute): Promise<void> | void {
+    return this.#serveRoute(exchange, chosen(route));
+  }
+
+  /** Responds to an exchange with an error. Never rejects. */
+  readonly refuse = (exchange: Exchange, error: ProxyError) => this.#localReply(exchange, error);
 
   /** Serves an exchange by a route that is no split. */
   #serveRoute(exchange: Exchange, route: CompiledRoute): Promise<void> | void {
@@ -474,11 +482,6 @@ export class Forwarder {
       }),
     });
   }
-}
-
-/** One of its backends, where there are several. */
-function chosen(route: CompiledRoute): CompiledRoute {
-  return route.action.kind === "split" ? route.action.backends.choose() : route;
 }
 
 /** Of an exchange that differs from its connection's in its body alone. */

@@ -138,13 +138,16 @@ export interface Client {
   /** IP address without port; IPv4-mapped IPv6 as IPv4. */
   readonly address: string;
   readonly port: number;
-  /** Id of the listener that it came to: `http` or `https`, which every proxy has. */
+  /**
+   * The listener that it came to: `http` or `https`, which every proxy has; or a socket of a Gateway, whose
+   * listener each request's Host decides.
+   */
   readonly listener: string;
   /** Over TLS. */
   readonly secure: boolean;
-  /** The certificate that it was shown; null for plain connections. */
+  /** The certificate that it was shown, and for which hosts that is right; null for plain connections. */
   readonly certificate: { covers(host: string): boolean } | null;
-  /** The port that the client dialled, for X-Forwarded-Port. */
+  /** The port that the client dialled, or knows that of a Gateway by, for X-Forwarded-Port. */
   readonly localPort: number;
   /** Its forwarded fields are believed, from the next request on; see `TrustedProxies`. */
   trusted: boolean;

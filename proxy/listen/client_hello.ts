@@ -1,7 +1,7 @@
 /**
- * The first message of a TLS handshake (RFC 8446 §4.1.2), as far as the name in it. In: the bytes of
- * a connection so far. Out: the server name that its client asks for. All else, and whether the
- * message is right, is for TLS itself to judge.
+ * The first message of a TLS handshake (RFC 8446 §4.1.2), as far as what a certificate is chosen by. In:
+ * the bytes of a connection so far. Out: the server name that its client asks for, and signatures that it
+ * can verify. All else, and whether the message is right, is for TLS itself to judge.
  */
 import { latin1 } from "../http/fields.ts";
 
@@ -17,6 +17,7 @@ const MESSAGE_HEADER = 4;
 const CLIENT_HELLO = 1;
 const SERVER_NAME = 0;
 const HOST_NAME = 0;
+const SIGNATURE_ALGORITHMS = 13;
 
 /**
  * The server name (RFC 6066 §3) as it was sent, "" where there is none; "more" while the message is
@@ -44,6 +45,15 @@ export class ClientHelloReader {
   /** Everything that has been read. */
   get bytes(): Uint8Array {
     return this.#bytes.subarray(0, this.#length);
+  }
+
+  /** Signature schemes (RFC 8446 §4.2.3) that the client can verify, once the name has been read. */
+  get signatureSchemes(): number[] {
+    const message = this.#message.subarray(0, this.#held);
+    const list = extensionIn(message, SIGNATURE_ALGORITHMS) ?? EMPTY;
+    const schemes: number[] = [];
+    for (let at = 2; at + 2 <= list.length; at += 2) schemes.push(numberAt(list, at, 2));
+    return schemes;
   }
 
   /** Reads the next packet; not to be called again once the result is not "more". */
@@ -93,6 +103,12 @@ function appended(held: Uint8Array, length: number, more: Uint8Array): Uint8Arra
 
 /** The name in a whole ClientHello. */
 function nameIn(message: Uint8Array): { readonly name: string } | null {
+  const list = extensionIn(message, SERVER_NAME);
+  return list === undefined ? { name: "" } : list && hostName(list);
+}
+
+/** The content of an extension; undefined without it, null where what stands before it is too long. */
+function extensionIn(message: Uint8Array, wanted: number): Uint8Array | null | undefined {
   // Version and random, then the session's id, ciphers and compressions, each with its length.
   let at = MESSAGE_HEADER + 2 + 32;
   at += 1 + numberAt(message, at, 1);
@@ -105,10 +121,10 @@ function nameIn(message: Uint8Array): { readonly name: string } | null {
     const length = numberAt(message, at + 2, 2);
     at += 4;
     if (at + length > message.length) return null;
-    if (type === SERVER_NAME) return hostName(message.subarray(at, at + length));
+    if (type === wanted) return message.subarray(at, at + length);
     at += length;
   }
-  return { name: "" };
+  return undefined;
 }
 
 /** The name in a list of names, of which there is one kind. */

@@ -109,6 +109,17 @@ Deno.test("a ClientHello that arrives byte by byte costs time linear in its leng
   assert.ok(touched < 16 * bytes.length, `${touched} for ${bytes.length} bytes`);
 });
 
+Deno.test("a ClientHello has the signature schemes that its client can verify", () => {
+  const reader = new ClientHelloReader();
+  reader.read(named.slice());
+  const schemes = reader.signatureSchemes;
+  // ECDSA with P-256, and RSA-PSS.
+  assert.ok(schemes.includes(0x0403) && schemes.includes(0x0804), String(schemes));
+  const truncated = new ClientHelloReader();
+  truncated.read(new Uint8Array([0x16, 3, 1, 0, 10, 1, 0, 0, 6, 3, 3, 0, 0, 0, 0]));
+  assert.deepEqual(truncated.signatureSchemes, []);
+});
+
 Deno.test("a ClientHello without a server name has none", async () => {
   assert.deepEqual(readServerName(await helloOf(undefined)), { name: "" });
 });

@@ -14,7 +14,7 @@ import { Timeout } from "../io/timeout.ts";
 import { closeQuietly } from "../io/transport.ts";
 
 /** Between two looks, in ms. */
-const INTERVAL = 500;
+export const LOOK_INTERVAL = 500;
 
 /** How long an answer may take, in ms; the loop that gives it is the one that waits for it. */
 const PATIENCE = 500;
@@ -36,6 +36,8 @@ export interface PortWatchOptions {
   readonly ownCalls: SelfProbes;
   /** Connections accepted since the start. */
   readonly accepted: () => number;
+  /** Milliseconds between two looks; default 500. */
+  readonly interval?: () => number;
   /** Settles when the port listens again. */
   readonly onDeaf: () => Promise<void>;
   /** There was no descriptor to look with. */
@@ -63,7 +65,9 @@ export class PortWatch {
   }
 
   #schedule(): void {
-    if (!this.#closed) this.#timer = setTimeout(() => this.#look(), INTERVAL);
+    if (this.#closed) return;
+    const { interval = () => LOOK_INTERVAL } = this.#options;
+    this.#timer = setTimeout(() => this.#look(), interval());
   }
 
   async #look(): Promise<void> {

@@ -58,7 +58,10 @@ export interface TlsListenerOptions {
    * What is shown for a name (lower case, no last dot, "" for none), or null to refuse it with an
    * alert. Must not throw, nor may its context.
    */
-  readonly certificateFor: (serverName: string) => CertificateEntry | null;
+  readonly certificateFor: (
+    serverName: string,
+    hello: Pick<ClientHelloReader, "signatureSchemes">,
+  ) => CertificateEntry | null;
   /** Protocols offered by ALPN, best first. */
   readonly protocols: readonly string[];
   /** In ms. */
@@ -71,16 +74,20 @@ export interface TlsListenerOptions {
   readonly admit: (address: string) => boolean;
   /**
    * A handshake is done in which this certificate was shown, be it in force no more, and this
-   * protocol agreed on; null where the client named none.
+   * protocol agreed on; null where the client named none. The server name is the one that the
+   * certificate was chosen by.
    */
   readonly onConnection: (
     transport: Transport,
     peer: Peer,
     shown: CertificateEntry | null,
     protocol: string | null,
+    serverName: string,
   ) => void;
   /** A handshake that failed, for counters and logs. */
   readonly onHandshakeError: (address: string, reason: string) => void;
+  /** Milliseconds between two looks whether the port answers; default 500. */
+  readonly lookInterval?: () => number;
   /** The port does not answer, or (null) answers again. */
   readonly onDeaf: (reason: string | null) => void;
   /** The system has no descriptor left. */
@@ -119,6 +126,7 @@ export class TlsListener {
       shared: reusePort,
       ownCalls: this.#options.ownCalls,
       accepted: () => this.#accepted,
+      interval: this.#options.lookInterval,
       onDeaf: () => this.#listenAnew(address, reusePort),
       onExhausted: this.#options.onExhausted,
     });
@@ -248,9 +256,10 @@ export class TlsListener {
     this.#handshakes.set(raw, performance.now());
     raw.once("end", onEnd);
     raw.once("close", settle);
-    heard(raw, (name) => {
+    heard(raw, (name, hello) => {
+      const serverName = name === null ? "" : plainName(name);
       // Names come from strangers: what goes wrong with one is an answer, never an exception.
-      const shown = certificateFor(name === null ? "" : plainName(name));
+      const shown = certificateFor(serverName, hello);
       if (shown === null && name !== null) {
         onError(new Error("no certificate for this name"));
         return void raw.write(UNRECOGNIZED_NAME, () => raw.destroy());
@@ -268,7 +277,8 @@ export class TlsListener {
         socket.off("error", onError);
         const peer = { address, port: remotePort, localPort };
         const protocol = socket.alpnProtocol || null;
-        this.#options.onConnection(new TlsTransport(socket, raw), peer, shown, protocol);
+        const transport = new TlsTransport(socket, raw);
+        this.#options.onConnection(transport, peer, shown, protocol, serverName);
       });
     });
   }
@@ -288,11 +298,14 @@ export class TlsListener {
 }
 
 /**
- * Calls `done` with the name that a client asks for ("" for none, null for what is no handshake), and
- * leaves all that has come to be read once more. An `SNICallback` would tell the name too, for 19 KiB
+ * Calls `done` with the name that a client asks for ("" for none, null for what is no handshake) and
+ * what else its first message says, and leaves all that has come to be read once more. An `SNICallback` would tell the name too, for 19 KiB
  * more a connection: each gets a configuration of its own.
  */
-function heard(raw: net.Socket, done: (name: string | null) => void): void {
+function heard(
+  raw: net.Socket,
+  done: (name: string | null, hello: ClientHelloReader) => void,
+): void {
   const hello = new ClientHelloReader();
   const onData = (chunk: Buffer) => {
     const read = hello.read(chunk);
@@ -300,7 +313,7 @@ function heard(raw: net.Socket, done: (name: string | null) => void): void {
     raw.off("data", onData);
     raw.pause();
     raw.unshift(hello.bytes);
-    done(read === null ? null : read.name);
+    done(read === null ? null : read.name, hello);
   };
   raw.on("data", onData);
 }

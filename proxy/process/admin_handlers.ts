@@ -16,6 +16,7 @@ import {
 import type { Action, Snapshot } from "../../shared/snapshot/types.ts";
 import { serialiseSnapshot } from "../../shared/snapshot/serialise.ts";
 import { prefersJson } from "../http/accept.ts";
+import type { SocketStates } from "../listen/listener_sockets.ts";
 import { memoryInUse } from "../listen/overload.ts";
 import {
   explain,
@@ -40,13 +41,15 @@ export interface AdminHandlersOptions {
   /** Of Pingress. */
   readonly version: string;
   readonly state: () => ConfigurationState;
+  /** Of listeners. */
+  readonly sockets: () => SocketStates;
   readonly redirectPort: RedirectPort;
   /** As requests' paths are read. */
   readonly paths: PathOptions;
 }
 
 export function adminHandlers(
-  { hub, version, state, redirectPort, paths }: AdminHandlersOptions,
+  { hub, version, state, sockets, redirectPort, paths }: AdminHandlersOptions,
 ): Record<string, AdminHandler> {
   const startedAt = Date.now();
   return {
@@ -62,14 +65,20 @@ export function adminHandlers(
         headers: { "content-type": METRICS_CONTENT_TYPE },
       });
     },
-    "/configuration": loopbackOnly(() => showConfiguration(state())),
+    "/configuration": loopbackOnly(() => showConfiguration(state(), sockets())),
     "/snapshot": loopbackOnly(() => showSnapshot(hub)),
     "/explain": loopbackOnly((request) => showExplanation(hub, redirectPort, paths, request)),
   };
 }
 
-/** JSON: which configuration is in force, and how the controller's stream stands. */
-function showConfiguration({ origin, version, hash, age, file, stream }: ConfigurationState) {
+/**
+ * JSON: which configuration is in force, how the controller's stream stands, and which sockets of
+ * listeners are open.
+ */
+function showConfiguration(
+  { origin, version, hash, age, file, stream }: ConfigurationState,
+  sockets: SocketStates,
+): Response {
   const inForce = version === null
     ? null
     : { from: origin, version, hash, ageSeconds: seconds(age) };
@@ -82,7 +91,7 @@ function showConfiguration({ origin, version, hash, age, file, stream }: Configu
     refused: stream.refused,
     zone: stream.zone,
   };
-  return json(JSON.stringify({ inForce, file, stream: shown }));
+  return json(JSON.stringify({ inForce, file, stream: shown, sockets }));
 }
 
 function seconds(ms: number | null): number | null {

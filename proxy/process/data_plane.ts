@@ -7,6 +7,7 @@ import type { Snapshot } from "../../shared/snapshot/types.ts";
 import type { SnapshotDelta } from "../config/diff.ts";
 import { type Address, describeListenError } from "../../shared/net/address.ts";
 import type { ServerCertificate } from "../certificates/store.ts";
+import type { SocketStates } from "../listen/listener_sockets.ts";
 import { type DrainOptions, ProxyServer, type ProxyServerOptions } from "../server.ts";
 import type { TelemetryHub } from "../telemetry/hub.ts";
 import { Telemetry } from "../telemetry/telemetry.ts";
@@ -21,8 +22,9 @@ export interface ServedSnapshot {
 export interface DataPlane {
   /**
    * Puts a change in force; before `listen`, it is what listening begins with. Settles when every
-   * event loop serves by it, and by nothing older; one that is stuck is not waited for: it serves
-   * nobody, and catches up before it does. Never rejects.
+   * event loop serves by it, and by nothing older, and has opened its listeners' sockets as far as it
+   * can; one that is stuck is not waited for: it serves nobody, and catches up before it does. Never
+   * rejects.
    *
    * @param delta From what it was given last.
    * @param whole All after that, with which an event loop begins that starts later.
@@ -33,6 +35,8 @@ export interface DataPlane {
    * https://kubernetes.io/docs/concepts/services-networking/topology-aware-routing/
    */
   setZone(zone: string | null): void;
+  /** Sockets of listeners that are open in every event loop, and obstacles of any. */
+  readonly sockets: SocketStates;
   /** Never dials this address: another listener of this process. Before `listen`. */
   protect(address: Address): void;
   /** Listens; the addresses with the ports that were chosen. Rejects with one line for people. */
@@ -53,9 +57,13 @@ export class LocalPlane implements DataPlane {
     this.#server = new ProxyServer({ ...options, telemetry: this.#telemetry });
   }
 
-  apply(delta: SnapshotDelta): Promise<void> {
+  async apply(delta: SnapshotDelta): Promise<void> {
     this.#server.applyDelta(delta);
-    return Promise.resolve();
+    await this.#server.socketsSettled;
+  }
+
+  get sockets(): SocketStates {
+    return this.#server.sockets;
   }
 
   setZone(zone: string | null): void {
@@ -81,7 +89,10 @@ export class LocalPlane implements DataPlane {
   }
 }
 
-/** Listens on all addresses with one server. Rejects with one line for people. */
+/**
+ * Listens on all addresses with one server, then on sockets of listeners. Rejects with one line for
+ * people where an address cannot be had.
+ */
 export async function listenAll(
   server: ProxyServer,
   { http, https }: Listening,
@@ -98,5 +109,6 @@ export async function listenAll(
       }
     }
   }
+  await server.openSockets();
   return bound;
 }

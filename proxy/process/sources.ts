@@ -39,6 +39,8 @@ export interface SnapshotSourcesOptions {
   readonly onNone: (reason: string) => void;
   /** Told of the zone that the controller knows for this proxy's node. */
   readonly onZone: (zone: string) => void;
+  /** Sockets that cannot be opened for what is in force, for the controller; none by default. */
+  readonly obstacles?: StreamSourceOptions["obstacles"];
   /** How the stream behaves, in tests. */
   readonly stream?: Partial<Pick<StreamSourceOptions, "times" | "pace" | "maxLine">>;
 }
@@ -67,6 +69,7 @@ export class SnapshotSources {
   constructor(options: SnapshotSourcesOptions) {
     this.#options = options;
     const { controller, maxRouteLoss, memory = null, log, apply, onRefused, onZone } = options;
+    const { obstacles = () => [] } = options;
     const hasStream = controller !== null;
     this.#inForce = new ActiveSnapshot({ maxRouteLoss, hasStream, memory, apply });
     this.#files = new FileSource({
@@ -88,6 +91,7 @@ export class SnapshotSources {
       log,
       onRefused,
       onZone,
+      obstacles,
       onDown: (reason) => this.#lack("stream", reason),
       ...options.stream,
     });
@@ -109,6 +113,11 @@ export class SnapshotSources {
   start(): void {
     this.#files.start();
     this.#stream?.start();
+  }
+
+  /** `obstacles` may be others now. */
+  socketsChanged(): void {
+    this.#stream?.socketsChanged();
   }
 
   /** Nothing is applied after it. Settles when nothing is open any more. */

@@ -56,7 +56,8 @@ class Supervisor {
   readonly #sources: SnapshotSources;
   readonly #differ = new SnapshotDiffer();
   #admin: AdminServer | null = null;
-  /** The port to which plain HTTP is redirected, once one is known. */
+  /** Of sockets, as they were logged last. */
+  #obstacles = "[]";
   /** Of HTTPS, as clients know it. */
   #httpsPort: number | null = null;
 
@@ -129,12 +130,15 @@ class Supervisor {
       if (reason === null) this.#lifecycle.clearObstacle(name);
       else this.#lifecycle.setObstacle(name, reason);
     };
+    const { listenRange, listenHttp: [{ hostname }] } = options;
+    const own = { ...options, listenRange: listenRange && { ...listenRange, hostname } };
+    const onSockets = () => this.#socketsChanged();
     if (workers === 1) {
       post({ kind: "serves" });
-      return new LocalPlane({ ...options, log, onObstacle }, hub);
+      return new LocalPlane({ ...own, log, onObstacle, onSockets }, hub);
     }
     const settings = {
-      ...options,
+      ...own,
       trustedProxies: options.trustedProxies.toString(),
       upstreamNetworks: options.upstreamNetworks.toString(),
       loopMark: newLoopMark(),
@@ -146,6 +150,7 @@ class Supervisor {
       hub,
       write: (text: string) => standardOutput().write(text),
       onObstacle,
+      onSockets,
       retirement: { delay: options.drainDelay, timeout: options.drainTimeout },
       onEnd: (reason) => this.#end(1, reason),
     });
@@ -166,6 +171,7 @@ class Supervisor {
       onRefused: () => this.#hub.snapshotRefused(),
       onNone: (reason) => this.#lifecycle.setObstacle("configuration", reason),
       onZone: (zone) => options.zone === null && this.#plane.setZone(zone),
+      obstacles: () => this.#plane.sockets.obstacles,
     });
   }
 
@@ -177,6 +183,21 @@ class Supervisor {
     const applied = this.#plane.apply(delta, { snapshot, certificates: usable });
     this.#hub.snapshotApplied(snapshot, usable, this.#certificates.refused);
     return applied;
+  }
+
+  /** Tells people, and the controller. */
+  #socketsChanged(): void {
+    const { open, obstacles } = this.#plane.sockets;
+    const text = JSON.stringify(obstacles);
+    if (text !== this.#obstacles) {
+      const level = obstacles.length === 0 ? "info" : "warn";
+      this.#log[level](
+        obstacles.length === 0 ? "Every listener has its socket" : "Listeners without a socket",
+        { open: open.length, obstacles },
+      );
+      this.#obstacles = text;
+    }
+    this.#sources.socketsChanged();
   }
 
   /** @throws Error where an address cannot be listened on. */
@@ -199,6 +220,7 @@ class Supervisor {
         hub: this.#hub,
         version: VERSION,
         state: () => this.#sources.state,
+        sockets: () => this.#plane.sockets,
         redirectPort: (isForced) => isForced || sslRedirect ? this.#httpsPort : null,
         paths: limits,
       });

@@ -12,7 +12,12 @@ import { PostedPasswords } from "./posted_passwords.ts";
 import { SelfProbes } from "../listen/self_probes.ts";
 import { ProxyServer } from "../server.ts";
 import { Telemetry } from "../telemetry/telemetry.ts";
-import { type FromWorker, type ToWorker, unpackDelta } from "./worker_protocol.ts";
+import {
+  type FromWorker,
+  type PostedDelta,
+  type ToWorker,
+  unpackDelta,
+} from "./worker_protocol.ts";
 
 let server: ProxyServer | null = null;
 let telemetry: Telemetry | null = null;
@@ -28,8 +33,7 @@ self.onmessage = ({ data }: MessageEvent<ToWorker>) => {
       start(data);
       break;
     case "delta":
-      server?.applyDelta(unpackDelta(data.delta));
-      post({ kind: "applied", sequence: data.sequence });
+      applyDelta(data.delta, data.sequence);
       break;
     case "password":
       passwords.settle(data.id, data.verdict);
@@ -85,6 +89,7 @@ function start(
     telemetry,
     verifyPassword: passwords.verify,
     log,
+    onSockets: (states) => post({ kind: "sockets", states }),
     onObstacle: (name, reason) => post({ kind: "obstacle", name, reason }),
   });
   for (const address of settings.protected) server.protect(address);
@@ -97,6 +102,13 @@ function start(
     },
     (error) => post({ kind: "refused", message: String(error.message ?? error) }),
   );
+}
+
+function applyDelta(delta: PostedDelta, sequence: number): void {
+  server?.applyDelta(unpackDelta(delta));
+  const settled = server?.socketsSettled ?? null;
+  if (settled === null) post({ kind: "applied", sequence });
+  else settled.then(() => post({ kind: "applied", sequence }));
 }
 
 /** A list that the main thread has read already. */

@@ -4,6 +4,7 @@
  */
 import { WORKER_RIGHTS } from "../cli/permissions.ts";
 import type { PasswordCheck, VerifyPassword } from "../filters/passwords/messages.ts";
+import type { SocketStates } from "../listen/listener_sockets.ts";
 import type { DrainOptions } from "../server.ts";
 import type { TelemetryHub, WorkerTelemetry } from "../telemetry/hub.ts";
 import type { FromWorker, Listening, PostedDelta, ToWorker } from "./worker_protocol.ts";
@@ -17,6 +18,8 @@ export interface MemberEvents {
   readonly write: (lines: string) => void;
   /** As `WorkerPoolOptions.onObstacle`. */
   readonly onObstacle: (name: string, reason: string | null) => void;
+  /** Its `sockets` are others. */
+  readonly onSockets: () => void;
   /** It is no more, or no use. */
   readonly lost: (reason: string) => void;
   readonly verifyPassword: VerifyPassword;
@@ -34,6 +37,7 @@ export class WorkerMember {
   readonly #worker: Worker;
   readonly #events: MemberEvents;
   readonly #obstacles = new Set<string>();
+  #sockets: SocketStates = { open: [], obstacles: [] };
   readonly #telemetry: WorkerTelemetry;
   readonly #born = performance.now();
   #isRetired = false;
@@ -70,6 +74,10 @@ export class WorkerMember {
   /** It has been asked to end, whenever it answers again. */
   get isRetired(): boolean {
     return this.#isRetired;
+  }
+
+  get sockets(): SocketStates {
+    return this.#sockets;
   }
 
   post(message: ToWorker): void {
@@ -140,6 +148,10 @@ export class WorkerMember {
         break;
       case "password":
         this.#verify(message.id, message.check);
+        break;
+      case "sockets":
+        this.#sockets = message.states;
+        this.#events.onSockets();
         break;
       case "obstacle":
         this.#setObstacle(message.name, message.reason);

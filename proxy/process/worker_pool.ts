@@ -14,6 +14,7 @@ import { type Address, describeListenError } from "../../shared/net/address.ts";
 import type { Logger } from "../../shared/log.ts";
 import { ConnectionCounts } from "../listen/connection_counts.ts";
 import type { DataPlane, ServedSnapshot } from "./data_plane.ts";
+import { joinedStates, type SocketStates } from "../listen/listener_sockets.ts";
 import { SelfProbes } from "../listen/self_probes.ts";
 import { PasswordQueue } from "../filters/passwords/password_queue.ts";
 import type { DrainOptions } from "../server.ts";
@@ -38,6 +39,8 @@ export interface WorkerPoolOptions {
   readonly retirement: DrainOptions;
   /** Why traffic should not come, by a name of the reason and its worker; null once it may again. */
   readonly onObstacle: (name: string, reason: string | null) => void;
+  /** `sockets` may be others. */
+  readonly onSockets?: () => void;
   /** The worker's code; `worker.ts` but in tests of faults. */
   readonly module?: URL;
   /** Default: `STALL_LIMITS`. */
@@ -101,6 +104,12 @@ export class WorkerPool implements DataPlane {
     return Promise.all(applied).then(() => this.#isUp ? undefined : this.#up.promise);
   }
 
+  get sockets(): SocketStates {
+    // One that is asked to retire, and does not answer, is no measure of what is served.
+    const serving = [...this.#members].filter(({ isRetired }) => !isRetired);
+    return joinedStates(serving.map(({ sockets }) => sockets));
+  }
+
   setZone(zone: string | null): void {
     this.#zone = zone;
     for (const member of this.#members) member.post({ kind: "zone", zone });
@@ -147,8 +156,13 @@ export class WorkerPool implements DataPlane {
 
   /** A new worker, with all that is in force; settles when it listens. */
   #start(): Promise<Listening> {
-    const { hub, write, onObstacle, module = new URL("./worker.ts", import.meta.url) } =
-      this.#options;
+    const {
+      hub,
+      write,
+      onObstacle,
+      onSockets = () => {},
+      module = new URL("./worker.ts", import.meta.url),
+    } = this.#options;
     const settings = { ...this.#options.settings, protected: this.#protected };
     const taken = new Set([...this.#members].map(({ place }) => place));
     let place = 0;
@@ -164,6 +178,7 @@ export class WorkerPool implements DataPlane {
       {
         write,
         onObstacle,
+        onSockets,
         lost: (reason) => this.#lost(member, reason),
         verifyPassword: this.#passwords.verify,
       },
@@ -224,6 +239,7 @@ export class WorkerPool implements DataPlane {
   #lost(member: WorkerMember, reason: string): void {
     if (!this.#members.delete(member)) return;
     member.terminate();
+    this.#options.onSockets?.();
     // In place of one that was stuck there is a spare.
     if (this.#draining || !this.#isUp || member.isRetired) return;
     this.#restarts++;

@@ -11,6 +11,7 @@ import type { ServerCertificate } from "../certificates/store.ts";
 import type { DrainOptions, ServerSettings } from "../server.ts";
 import type { SnapshotDelta } from "../config/diff.ts";
 import type { PartDelta } from "../config/part_diff.ts";
+import type { SocketStates } from "../listen/listener_sockets.ts";
 import type { PasswordCheck, PasswordVerdict } from "../filters/passwords/messages.ts";
 import type { HubMessage, TelemetryMessage, TelemetrySetup } from "../telemetry/telemetry.ts";
 
@@ -75,10 +76,12 @@ export type FromWorker =
   /** It cannot listen, for this reason, and will end. */
   | { kind: "refused"; message: string }
   | { kind: "pong" }
-  /** The delta with this sequence, and all before it, are in force. */
+  /** The delta with this sequence, and all before it, are in force, with their sockets. */
   | { kind: "applied"; sequence: number }
   /** To be verified; a verdict with this id follows. */
   | { kind: "password"; id: number; check: PasswordCheck }
+  /** As `ProxyServerOptions.onSockets` tells it; before what else depends on it. */
+  | { kind: "sockets"; states: SocketStates }
   /** As `ProxyServerOptions.onObstacle` tells it. */
   | { kind: "obstacle"; name: string; reason: string | null }
   /** Lines for standard output, whole. */

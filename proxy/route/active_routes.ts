@@ -15,6 +15,7 @@ import type { Limits } from "../http/limits.ts";
 import type { LoopMark } from "../http/loop_mark.ts";
 import { brokenMatch } from "../router/conditions.ts";
 import { PatternCache } from "../http/pattern.ts";
+import { SocketListeners } from "../router/socket_listeners.ts";
 import { type Binding, RouteTable } from "../router/table.ts";
 import type { SnapshotDelta } from "../config/diff.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
@@ -37,12 +38,16 @@ export interface ActiveRoutesContext extends UpstreamContext {
   /** Translates gRPC-Web for upstreams of HTTP/2 that do not say whether; false by default. */
   readonly grpcWeb?: boolean;
   readonly loopMark: LoopMark;
+  /** Whether clients may come to a socket of a Gateway that no listener names any more. */
+  readonly isOpenSocket?: (socket: string) => boolean;
 }
 
 export class ActiveRoutes {
   readonly #patterns = new PatternCache();
   readonly table: RouteTable<CompiledRoute> = new RouteTable(this.#patterns.compile);
   readonly certificates: Certificates = new Certificates();
+  /** Of sockets of Gateways. */
+  readonly sockets: SocketListeners = new SocketListeners();
   readonly #upstreams = new Map<string, HttpUpstream>();
   readonly #compiler: RouteCompiler;
   readonly #endpoints: HttpEndpoints;
@@ -79,6 +84,7 @@ export class ActiveRoutes {
     for (const spec of delta.upstreams) this.#applyUpstream(spec);
     this.certificates.apply(delta.certificates, delta.defaultCertificate);
     this.#context.loopMark.publish(delta.loopMark);
+    this.sockets.replace(delta.listeners, this.#context.isOpenSocket ?? (() => false));
     this.table.replaceListeners(delta.listeners);
     this.table.updateHostSettings(delta.hostSettings.changed, delta.hostSettings.removed);
     const { changed, removed } = delta.credentials;

@@ -1,6 +1,7 @@
 /**
  * What a route means to the forwarder. In: nothing. Out: the type that `compile.ts` makes of the
- * routes of a snapshot, one object for all that differ only in their match, id and counters.
+ * routes of a snapshot, one object for all that differ only in their match, id and counters; and the
+ * choice among its backends.
  */
 import type { ErrorCode } from "../errors.ts";
 import type { RouteFilters } from "../filters/registry.ts";
@@ -32,4 +33,9 @@ export interface CompiledRoute {
 
 export interface Choice<T> {
   choose(): T;
+}
+
+/** One of its backends, where there are several. */
+export function chosen(route: CompiledRoute): CompiledRoute {
+  return route.action.kind === "split" ? route.action.backends.choose() : route;
 }

@@ -10,6 +10,7 @@
 import ipaddr from "ipaddr.js";
 import type { Address } from "../../shared/net/address.ts";
 import type { CidrList } from "../../shared/net/cidr.ts";
+import type { ListenRange, PortRange } from "../../shared/net/port_range.ts";
 import { reservedAddress } from "../../shared/net/reserved_address.ts";
 
 export interface UpstreamNetworksOptions {
@@ -19,12 +20,19 @@ export interface UpstreamNetworksOptions {
   readonly allowLoopback: boolean;
 }
 
+interface OwnRange extends PortRange {
+  /** Null for every address of this machine. */
+  readonly address: string | null;
+}
+
 export class UpstreamNetworks {
   readonly #options: UpstreamNetworksOptions;
   /** `address port` of our own listeners. */
   readonly #own = new Set<string>();
   /** Ports of our own on every address of this machine. */
   readonly #ownPorts = new Set<number>();
+  /** Ports that may become ours. */
+  #range: OwnRange | null = null;
 
   constructor(options: UpstreamNetworksOptions) {
     this.#options = options;
@@ -42,11 +50,20 @@ export class UpstreamNetworks {
     else this.#own.add(`${address} ${port}`);
   }
 
+  /** Likewise for all ports on which it may listen, be they listened on now or not. */
+  protectRange({ hostname, from, to }: ListenRange): void {
+    const address = ipaddr.isValid(hostname) ? ipaddr.process(hostname) : null;
+    const isAny = address === null || address.range() === "unspecified";
+    this.#range = { address: isAny ? null : String(address), from, to };
+  }
+
   /** Null for an address that may be dialled, else what is wrong with it, for the log. */
   refusal(text: string, port: number): string | null {
     if (!ipaddr.isValid(text)) return "not an address";
     const address = ipaddr.process(text);
-    if (this.#own.has(`${address} ${port}`)) return "this proxy's own listener";
+    const isOwn = this.#own.has(`${address} ${port}`) ||
+      (this.#isInRange(port) && this.#range?.address === String(address));
+    if (isOwn) return "this proxy's own listener";
     const reserved = reservedAddress(text);
     if (reserved !== null && !(reserved.kind === "loopback" && this.#options.allowLoopback)) {
       return reserved.kind === "loopback"
@@ -62,6 +79,13 @@ export class UpstreamNetworks {
    * cannot list them without more permissions, but dialled from here both ends have the same one.
    */
   isOwn(local: Address, remote: Address): boolean {
-    return this.#ownPorts.has(remote.port) && local.hostname === remote.hostname;
+    const { port, hostname } = remote;
+    const isOwnPort = this.#ownPorts.has(port) ||
+      (this.#isInRange(port) && this.#range?.address === null);
+    return isOwnPort && local.hostname === hostname;
+  }
+
+  #isInRange(port: number): boolean {
+    return this.#range !== null && port >= this.#range.from && port <= this.#range.to;
   }
 }

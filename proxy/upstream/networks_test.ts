@@ -6,6 +6,26 @@ function rules(networks = "", allowLoopback = false): UpstreamNetworks {
   return new UpstreamNetworks({ networks: CidrList.parse(networks) as CidrList, allowLoopback });
 }
 
+Deno.test("no port of the range for listeners is dialled on their address, open or not", () => {
+  const named = rules("", true);
+  named.protectRange({ hostname: "127.0.0.1", from: 100, to: 102 });
+  const refusals = [99, 100, 102, 103].map((port) => named.refusal("127.0.0.1", port));
+  const own = "this proxy's own listener";
+  assert.deepEqual(refusals, [null, own, own, null]);
+  assert.equal(named.refusal("::ffff:127.0.0.1", 101), own);
+  assert.equal(named.refusal("127.0.0.2", 101), null);
+  for (const hostname of ["::", "0.0.0.0", "localhost"]) {
+    const any = rules("", true);
+    any.protectRange({ hostname, from: 100, to: 102 });
+    const isOwn = (port: number, local: string) =>
+      any.isOwn({ hostname: local, port: 50_000 }, { hostname: "10.0.0.1", port });
+    assert.deepEqual([99, 100, 102, 103].map((port) => isOwn(port, "10.0.0.1")), [
+      ...[false, true, true, false],
+    ]);
+    assert.equal(isOwn(101, "10.0.0.2"), false);
+  }
+});
+
 Deno.test("pods, nodes and public addresses are allowed", () => {
   for (const address of ["10.0.0.1", "192.168.1.7", "8.8.8.8", "2001:db8::1", "fd00::1"]) {
     assert.equal(rules().refusal(address, 80), null, address);

@@ -1,34 +1,43 @@
-/** Ranges of ports. In: text such as `10000-10255`. Out: first and last port. */
+/** Ranges of ports. In: text such as `10000-10255`. Out: the first and the last port. */
 
 export interface PortRange {
-  readonly first: number;
-  /** Not below `first`. */
-  readonly last: number;
+  readonly from: number;
+  /** The last one. */
+  readonly to: number;
+}
+
+/** Ports of one address on which a program may listen. */
+export interface ListenRange extends PortRange {
+  /** An IP address without brackets, or `localhost`. */
+  readonly hostname: string;
 }
 
 /**
  * Of container ports for listeners, by default: enough for 256 ports of Gateways, above those that need a
  * privilege and below those that Linux gives to outgoing connections (32768 and up).
  */
-export const DEFAULT_LISTEN_RANGE: PortRange = { first: 10_000, last: 10_255 };
+export const DEFAULT_LISTEN_RANGE: PortRange = { from: 10_000, to: 10_255 };
 
 /** Ports of a range, at most: a proxy has a socket for each that is used, in each worker. */
 const MAX_PORTS = 4096;
 
-/** Null for what is none, or has too many ports. */
+/** Null where the text is no range of ports from 1 to 65535, or has too many. */
 export function parsePortRange(text: string): PortRange | null {
-  const match = /^(\d{1,5})-(\d{1,5})$/.exec(text);
-  if (match === null) return null;
-  const [first, last] = match.slice(1).map(Number);
-  return first >= 1 && first <= last && last <= 65_535 && last - first < MAX_PORTS
-    ? { first, last }
-    : null;
+  const [, from, to] = /^([1-9]\d{0,4})-([1-9]\d{0,4})$/.exec(text)?.map(Number) ?? [];
+  return from === undefined || from > to || to > 65_535 || to - from >= MAX_PORTS
+    ? null
+    : { from, to };
 }
 
-export function formatPortRange({ first, last }: PortRange): string {
-  return `${first}-${last}`;
+export function formatPortRange({ from, to }: PortRange): string {
+  return `${from}-${to}`;
 }
 
-export function isInRange({ first, last }: PortRange, port: number): boolean {
-  return port >= first && port <= last;
+export function isInRange({ from, to }: PortRange, port: number): boolean {
+  return port >= from && port <= to;
+}
+
+/** Every port, in order. */
+export function portsOf({ from, to }: PortRange): number[] {
+  return Array.from({ length: to - from + 1 }, (_, i) => from + i);
 }

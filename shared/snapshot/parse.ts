@@ -23,7 +23,7 @@ import type { Frozen } from "./schema_hints.ts";
 import { readNode } from "./node_reader.ts";
 import { FORMAT_1, type PublishedSet, readSet } from "./published_set.ts";
 import { type PartList, type Snapshot, SNAPSHOT_FORMAT, type SnapshotVersion } from "./types.ts";
-import { strayOfAction } from "./references.ts";
+import { strayCertificate, strayOfAction } from "./references.ts";
 import { RouteReader } from "./route.ts";
 import * as schema from "./schema.ts";
 
@@ -158,6 +158,10 @@ function readSnapshot(root: JsonObject, check: ConfigCheck): Snapshot | null {
     "refused",
     (value, path) => routeReader.read(value, path),
   ));
+  for (const [i, listener] of lists.listeners.parts.entries()) {
+    const stray = strayCertificate(listener, lists.certificates.ids);
+    if (stray) check.refuse(`$.listeners[${i}].${stray.field}`, stray.message, stray.remedy);
+  }
   const rest = readRest(root, check);
   if (rest === null) return null;
   const { defaultAction, defaultCertificate } = rest;

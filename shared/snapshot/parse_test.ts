@@ -347,6 +347,19 @@ Deno.test("each error is reported with its place, and rejects the file", async (
       "$.listeners[0].fallThrough: nothing is neither true nor false",
     ],
     [
+      "listeners",
+      [{
+        id: "a/gw/web",
+        port: 443,
+        socket: "10000",
+        protocol: "HTTPS",
+        wildcards: "suffix",
+        fallThrough: true,
+        certificates: ["a/tls"],
+      }],
+      '$.listeners[0].certificates[0]: "a/tls" is the id of no certificate',
+    ],
+    [
       "routes.1.action.closed",
       false,
       "$.routes[1].action.closed: false is not true",

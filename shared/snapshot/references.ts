@@ -1,9 +1,9 @@
 /**
- * References between parts of a snapshot. In: a route or an action, and which parts there are. Out:
- * the first reference that leads nowhere.
+ * References between parts of a snapshot. In: a route, an action or a listener, and which parts there
+ * are. Out: the first reference that leads nowhere.
  */
 import { describe } from "./config_check.ts";
-import type { Action, Route } from "./types.ts";
+import type { Action, Listener, Route } from "./types.ts";
 
 /** Ids of parts by the list that they stand in. */
 export interface KnownIds {
@@ -16,7 +16,7 @@ export interface KnownIds {
 export type Ids = Pick<ReadonlySet<string>, "has">;
 
 export interface StrayReference {
-  /** JSON path in the route. */
+  /** JSON path in the route or listener. */
   readonly field: string;
   readonly message: string;
   readonly remedy: string;
@@ -58,11 +58,21 @@ export function strayOfAction(
   return null;
 }
 
+/** Null where the listener has certificates of the snapshot only. */
+export function strayCertificate(
+  { certificates = [] }: Pick<Listener, "certificates">,
+  known: Ids,
+): StrayReference | null {
+  const at = certificates.findIndex((id) => !known.has(id));
+  return at === -1 ? null : stray(`certificates[${at}]`, certificates[at], CERTIFICATE);
+}
+
 /** What a part is called, and its list. */
 const UPSTREAM = ["upstream", "upstreams"] as const;
 const FILTER_SET = ["filter set", "filterSets"] as const;
 const POLICY = ["policy", "policies"] as const;
 const LISTENER = ["listener", "listeners"] as const;
+const CERTIFICATE = ["certificate", "certificates"] as const;
 
 function stray(field: string, id: string, [what, list]: readonly [string, string]): StrayReference {
   return {

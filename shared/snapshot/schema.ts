@@ -203,8 +203,8 @@ export const LISTENER = object({
   /** Whether a request that no route of the most specific host takes goes to a broader host. */
   fallThrough: Type.Boolean(),
   /**
-   * Ids of the certificates that are shown for its names, of HTTPS. Missing or empty: handshakes for its
-   * names are refused; of the two built-in ones missing: certificates by their hosts.
+   * Of HTTPS on a container port: ids of its certificates. A client gets the first whose key it can
+   * verify. If none of them can be used, handshakes for the listener are refused.
    */
   certificates: Type.Optional(Type.Array(ID)),
   origin: ORIGIN,

@@ -104,6 +104,16 @@ export interface AppliedReport {
   readonly kind: "applied";
   readonly version: SnapshotVersion;
   readonly hash: string;
+  /** Sorted by socket; missing where every listener has its socket, and from older proxies. */
+  readonly obstacles?: readonly SocketObstacle[];
+}
+
+/** A socket of listeners that a proxy cannot open, or that does not answer. */
+export interface SocketObstacle {
+  /** As `Listener.socket` of the snapshot has it. */
+  readonly socket: string;
+  /** One clause with the remedy. */
+  readonly reason: string;
 }
 
 /** An update was read and did not come into force; it still is the base of the next delta. */
@@ -173,6 +183,8 @@ export function reportLine(report: Exclude<Report, UnknownMessage>): string {
   switch (report.kind) {
     case "alive":
       return lineOf({ ...report, token: report.token.reveal() });
+    case "applied":
+      return lineOf(appliedFields(report));
     case "refused":
     case "lost":
       return lineOf({ ...report, reason: oneLine(report.reason) });
@@ -233,7 +245,10 @@ export function readReport(line: string): Read<Report> {
         const version = readVersionOf(fields, check);
         const hash = readHash(fields.hash, "$.hash", check);
         if (version === null || hash === null) return null;
-        if (kind === "applied") return { kind, version, hash };
+        if (kind === "applied") {
+          const obstacles = readObstacles(fields, check);
+          return { kind, version, hash, ...(obstacles.length === 0 ? {} : { obstacles }) };
+        }
         return { kind, version, hash, reason: readReason(fields), code: codeOf(fields) };
       }
       default:
@@ -271,6 +286,26 @@ function readHelloReport(fields: JsonObject, check: ConfigCheck): HelloReport | 
   const version = readVersionOrNull(fields, check);
   const hash = readHashOrNull(fields, check);
   return proxy === null ? null : { kind: "hello", proxy: shorten(proxy), formats, version, hash };
+}
+
+function appliedFields({ obstacles = [], ...fields }: AppliedReport): object {
+  if (obstacles.length === 0) return fields;
+  const shown = obstacles.slice(0, MAX_OBSTACLES).map(({ socket, reason }) => {
+    return { socket, reason: oneLine(reason).slice(0, MAX_OBSTACLE_REASON) };
+  });
+  return { ...fields, obstacles: shown };
+}
+
+function readObstacles(fields: JsonObject, check: ConfigCheck): SocketObstacle[] {
+  const list = check.array(fields.obstacles, "$.obstacles", "empty", (value, path) => {
+    const obstacle = isObject(value)
+      ? value
+      : check.refuse(path, `an object is needed, not ${kindOf(value)}`, "write {…} here");
+    if (obstacle === null) return null;
+    const socket = check.name(obstacle.socket, `${path}.socket`);
+    return socket === null ? null : { socket: shorten(socket), reason: readReason(obstacle) };
+  });
+  return list.slice(0, MAX_OBSTACLES);
 }
 
 function readLine<T>(
@@ -332,6 +367,10 @@ function codeOf({ code }: JsonObject): RefusalCode {
 
 /** Digits of a resource version; those of Kubernetes have 39 at the most. */
 const MAX_DIGITS = 64;
+
+/** Obstacles in a report, and characters of the reason of each, so that it fits `MAX_REPORT_BYTES`. */
+export const MAX_OBSTACLES = 512;
+const MAX_OBSTACLE_REASON = 80;
 
 /** Characters of names and of reasons that are kept of a peer's. */
 const MAX_NAME = 253;

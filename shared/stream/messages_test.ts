@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { Redacted } from "../redacted.ts";
+import { MAX_REPORT_BYTES } from "./protocol.ts";
 import {
   type ByeMessage,
   type HelloUpdate,
@@ -22,6 +23,12 @@ Deno.test("a controller reads a proxy's messages", () => {
     { kind: "hello", proxy: "0.1.0", formats: [1], version: VERSION, hash: HASH },
     { kind: "hello", proxy: "0.1.0", formats: [1, 2], version: null, hash: null },
     { kind: "applied", version: VERSION, hash: HASH },
+    {
+      kind: "applied",
+      version: VERSION,
+      hash: HASH,
+      obstacles: [{ socket: "10000", reason: "another program has the port" }],
+    },
     { kind: "refused", version: VERSION, hash: HASH, reason: "too old", code: "older" },
     { kind: "lost", reason: "the delta does not fit" },
     { kind: "alive", token: new Redacted("t.o.k"), version: VERSION, hash: HASH },
@@ -35,6 +42,23 @@ Deno.test("a controller reads a proxy's messages", () => {
     assert.deepEqual(read.message, report);
     if (read.message.kind === "alive") assert.equal(read.message.token.reveal(), "t.o.k");
   }
+});
+
+Deno.test("a report of obstacles at all sockets fits a line, and one that is wrong is rejected", () => {
+  const obstacles = Array.from({ length: 1_000 }, (_, i) => {
+    return { socket: String(10_000 + i), reason: "long\n".repeat(1_000) };
+  });
+  const line = reportLine({ kind: "applied", version: VERSION, hash: HASH, obstacles });
+  assert.ok(line.length < MAX_REPORT_BYTES, String(line.length));
+  const read = readReport(line);
+  assert.ok(read.ok && read.message.kind === "applied");
+  assert.equal(read.message.obstacles?.length, 512);
+  const applied = (obstacles: unknown) =>
+    readReport(JSON.stringify({ kind: "applied", version: VERSION, hash: HASH, obstacles }));
+  for (const wrong of ["none", {}, [1], [{}], [{ socket: "" }], [{ socket: 10_000 }]]) {
+    assert.equal(applied(wrong).ok, false, JSON.stringify(wrong));
+  }
+  assert.ok(applied([]).ok);
 });
 
 Deno.test("a proxy reads a controller's messages", () => {

@@ -10,7 +10,12 @@ import { restOf } from "../snapshot/serialise.ts";
 import { ConfigCheck, type ConfigProblem, describe } from "../snapshot/config_check.ts";
 import { compareHosts } from "../host/host_order.ts";
 import { BUILT_IN_LISTENERS } from "../snapshot/built_in_listeners.ts";
-import { type Ids, type KnownIds, strayOfAction } from "../snapshot/references.ts";
+import {
+  type Ids,
+  type KnownIds,
+  strayCertificate,
+  strayOfAction,
+} from "../snapshot/references.ts";
 import {
   type Snapshot,
   SNAPSHOT_FORMAT,
@@ -320,21 +325,35 @@ function faultIn(sections: Sections, news: Difference): string | null {
   if (wanted !== null && findUnit(parts.certificates, wanted, ORDER.part) === undefined) {
     return `$.defaultCertificate: ${describe(wanted)} is the id of no certificate`;
   }
+  const listener = strayListener(sections, news);
+  if (listener !== null) return listener;
   const action = rest.value?.defaultAction ?? null;
   const stray = action && strayOfAction(action, "$.defaultAction", knownIds(sections));
   return stray && `${stray.field}: ${stray.message}`;
 }
 
+/** Why a listener refers to nothing; what has not changed had its certificates before. */
+function strayListener({ parts }: Sections, news: Difference): string | null {
+  const isNone = news.parts.listeners.changed.length + news.parts.certificates.removed.length === 0;
+  if (isNone) return null;
+  const known = idsOf(parts.certificates);
+  for (const { key, value } of parts.listeners) {
+    const stray = value && strayCertificate(value, known);
+    if (stray) return `listener ${describe(key)}, ${stray.field}: ${stray.message}`;
+  }
+  return null;
+}
+
+function idsOf(units: readonly Unit[]): Ids {
+  return { has: (id) => findUnit(units, id, ORDER.part) !== undefined };
+}
+
 function knownIds({ parts }: Sections): KnownIds {
-  const idsOf = (list: PartList): Ids => {
-    const units: readonly Unit[] = parts[list];
-    return { has: (id) => findUnit(units, id, ORDER.part) !== undefined };
-  };
-  const listeners = idsOf("listeners");
+  const listeners = idsOf(parts.listeners);
   return {
-    upstreams: idsOf("upstreams"),
-    filterSets: idsOf("filterSets"),
-    policies: idsOf("policies"),
+    upstreams: idsOf(parts.upstreams),
+    filterSets: idsOf(parts.filterSets),
+    policies: idsOf(parts.policies),
     listeners: { has: (id) => BUILT_IN_LISTENERS.has(id) || listeners.has(id) },
   };
 }

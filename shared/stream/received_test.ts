@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { Random } from "../../tests/fuzz/random.ts";
+import { secureListener } from "../../tests/support/gateway_listeners.ts";
 import {
   certificate,
   randomSnapshots,
@@ -182,6 +183,10 @@ Deno.test("an unusable snapshot is still the base of the delta that repairs it",
       /^\$.defaultCertificate: "one" is the id of no certificate$/,
     ],
     [
+      { ...BASE, listeners: [secureListener("web", 10_000, { certificates: ["two", "gone"] })] },
+      /^listener "test\/gw\/web", certificates\[1\]: "gone" is the id of no certificate$/,
+    ],
+    [
       { ...BASE, defaultAction: { kind: "forward", backends: [{ upstream: "gone" }] } },
       /^\$.defaultAction.backends\[0\].upstream: "gone" is the id of no upstream$/,
     ],
@@ -230,6 +235,23 @@ Deno.test("an upstream may be removed together with its last route, and not befo
   const both = Content.of({ ...without.snapshot, routes: BASE.routes.slice(0, 2) }, without);
   assert.ok(!takeLine(received, deltaLine(from, without)).ok);
   assert.equal(snapshotFrom(received, deltaLine(without, both)).routes.length, 2);
+});
+
+Deno.test("a certificate may be removed together with the last listener that has it, and not before", () => {
+  const { received, from } = afterBase();
+  const listeners = [secureListener("web", 10_000, { certificates: ["two"] })];
+  const used = Content.of({ ...BASE, listeners }, from);
+  snapshotFrom(received, deltaLine(from, used));
+  const certificates = BASE.certificates.filter(({ id }) => id !== "two");
+  const bereft = Content.of({ ...BASE, listeners, certificates }, used);
+  assert.ok(!takeLine(received, deltaLine(used, bereft)).ok);
+  const both = Content.of({
+    ...BASE,
+    listeners: [secureListener("web", 10_000, { certificates: [] })],
+    certificates,
+  }, bereft);
+  const { listeners: left } = snapshotFrom(received, deltaLine(bereft, both));
+  assert.deepEqual(left?.map(({ certificates }) => certificates), [[]]);
 });
 
 Deno.test("received keys are printed nowhere", () => {

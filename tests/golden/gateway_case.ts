@@ -32,7 +32,7 @@ export function readGatewayCase(name: string): readonly unknown[] {
 /** Without Ingresses, and nothing published before. */
 const NOW = Date.parse("2030-01-01T00:00:00Z");
 
-const OPTIONS = { ...DEFAULT_OPTIONS, gateway: { listenRange: { first: 10_000, last: 10_255 } } };
+const OPTIONS = { ...DEFAULT_OPTIONS, gateway: { listenRange: { from: 10_000, to: 10_255 } } };
 
 /** Nothing was published before. */
 export function runGatewayCase(objects: readonly unknown[]): Translation {

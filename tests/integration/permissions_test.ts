@@ -8,6 +8,7 @@ import { parseProxyOptions, type ProxyOptions } from "../../proxy/cli/options.ts
 import { nameServersOf, supervisorRights } from "../../proxy/cli/permissions.ts";
 import type { Snapshot } from "../../shared/snapshot/types.ts";
 import { Backend, Peer, refusingPort, statusOf } from "../support/backend.ts";
+import { freeRange } from "../support/gateway_listeners.ts";
 import { ProxyProcess } from "../support/proxy_process.ts";
 import { allowed, watchedPort } from "../support/rights_findings.ts";
 import type { ProbeFindings } from "../support/rights_probe.ts";
@@ -107,6 +108,30 @@ Deno.test("with networks, code in the proxy reaches them and its own listeners, 
   assert.deepEqual(allowed(findings.first), {});
   assert.equal(inside.calls, 2);
   assert.equal(outside.calls, 0);
+});
+
+Deno.test("with --listen-range, code in the proxy also reaches these ports of its own address, and no others", async () => {
+  const { from, to } = freeRange(3);
+  const own = refusingPort();
+  const flags = [
+    `--listen-http=127.0.0.1:${own}`,
+    "--admin=127.0.0.1:19090",
+    "--upstream-networks=127.0.0.2/32",
+    `--listen-range=${from}-${to}`,
+  ];
+  const ports = [from - 1, from, from + 1, to, to + 1];
+  const findings = await probe(flags, [
+    ...ports.map((port) => `127.0.0.1 ${port}`),
+    `127.0.0.3 ${from}`,
+    `localhost ${from}`,
+  ]);
+  // The right to listen is a right to dial; nobody listens here. `networks.ts` refuses it.
+  const dials = Object.fromEntries(
+    ports.slice(1, -1).map((port) => [`dial 127.0.0.1 ${port}`, "ConnectionRefused"]),
+  );
+  assert.deepEqual(allowed(findings.supervisor), { "read the configuration": "{}", ...dials });
+  assert.deepEqual(allowed(findings.worker), dials);
+  assert.deepEqual(allowed(findings.first), {});
 });
 
 Deno.test("with a controller, code in the proxy also reaches that port, and reads its two files' folder", async () => {

@@ -204,7 +204,7 @@ export const GATEWAY_PARSERS: readonly Parser[] = [
             secrets: { find: () => "no Secret" },
             namespaces: new Map([["one", {}]]),
             published: [],
-            listenRange: { first: 10_000, last: 10_255 },
+            listenRange: { from: 10_000, to: 10_255 },
           }, new GatewayReaders());
       }]),
     ),

@@ -5,6 +5,7 @@ import { DEFAULT_LIMITS } from "../../proxy/http/limits.ts";
 import { STALL_LIMITS, type StallLimits } from "../../proxy/process/stall_watch.ts";
 import { TelemetryHub } from "../../proxy/telemetry/hub.ts";
 import { WorkerPool, type WorkerPoolOptions } from "../../proxy/process/worker_pool.ts";
+import type { WorkerSettings } from "../../proxy/process/worker_protocol.ts";
 import { LineOutput, silentLogger } from "../../shared/log.ts";
 import {
   type Snapshot,
@@ -24,7 +25,9 @@ const STALLS: StallLimits = {
 };
 
 export interface FleetOptions
-  extends Partial<Pick<WorkerPoolOptions, "hub" | "log" | "onEnd" | "onObstacle">> {
+  extends
+    Partial<Pick<WorkerPoolOptions, "hub" | "log" | "onEnd" | "onObstacle" | "onSockets">>,
+    Partial<Pick<WorkerSettings, "listenRange" | "drainDelay">> {
   readonly stalls?: Partial<StallLimits>;
   /** Workers that hang go on once it is not 0. */
   readonly going?: Int32Array<SharedArrayBuffer>;
@@ -47,7 +50,8 @@ export class Fleet extends WorkerPool {
 
 /** A fleet whose workers take orders for faults by a snapshot's epoch; see `faulty_worker.ts`. */
 export function startFleet(count: number, options: FleetOptions = {}): Fleet {
-  const { going = new Int32Array(new SharedArrayBuffer(4)), stalls, ...others } = options;
+  const { going = new Int32Array(new SharedArrayBuffer(4)), stalls, ...rest } = options;
+  const { listenRange = null, drainDelay = 0, ...others } = rest;
   const settings = {
     limits: DEFAULT_LIMITS,
     trustedProxies: "",
@@ -60,6 +64,9 @@ export function startFleet(count: number, options: FleetOptions = {}): Fleet {
     h2c: true,
     sslRedirect: true,
     sslRedirectPort: 0,
+    listenRange,
+    drainDelay,
+    drainTimeout: 10_000,
     logLevel: "error",
     logFormat: "text",
     going,

@@ -35,6 +35,7 @@ export async function readWorkload(options: ControllerOptions): Promise<Workload
       drainDelay: options.proxyDrainDelay,
       drainTimeout: options.proxyDrainTimeout,
       stream: options.proxyUpdates === "stream",
+      listenRange: options.gateway?.listenRange ?? null,
       proxyArgs: options.proxyArgs,
       podTemplate: template.value,
       cleanupService: options.cleanupService,

@@ -52,9 +52,9 @@ export function allocatePorts(
 }
 
 function freePort(key: string, taken: ReadonlySet<number>, range: PortRange): number | null {
-  const size = range.last - range.first + 1;
+  const size = range.to - range.from + 1;
   if (taken.size >= size) return null;
   let offset = createHash("sha256").update(key).digest().readUInt32BE() % size;
-  while (taken.has(range.first + offset)) offset = (offset + 1) % size;
-  return range.first + offset;
+  while (taken.has(range.from + offset)) offset = (offset + 1) % size;
+  return range.from + offset;
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { allocatePorts, portKey } from "./container_ports.ts";
 
-const RANGE = { first: 10_000, last: 10_003 };
+const RANGE = { from: 10_000, to: 10_003 };
 
 function allocate(
   gateways: Readonly<Record<string, readonly number[]>>,
@@ -15,7 +15,7 @@ Deno.test("each public port of a Gateway gets one container port of the range, a
   const ports = allocate({ "a/web": [80, 443, 80], "b/web": [80] });
   assert.deepEqual(Object.keys(ports).sort(), ["a/web 443", "a/web 80", "b/web 80"]);
   assert.equal(new Set(Object.values(ports)).size, 3);
-  for (const port of Object.values(ports)) assert.ok(port >= RANGE.first && port <= RANGE.last);
+  for (const port of Object.values(ports)) assert.ok(port >= RANGE.from && port <= RANGE.to);
 });
 
 Deno.test("a published container port stays when other Gateways come and go", () => {

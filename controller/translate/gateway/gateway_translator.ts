@@ -111,6 +111,6 @@ export class GatewayTranslator {
 
 function isSameInputs(a: Inputs, b: Inputs): boolean {
   return a.services === b.services && a.secrets === b.secrets && a.published === b.published &&
-    a.range.first === b.range.first && a.range.last === b.range.last &&
+    a.range.from === b.range.from && a.range.to === b.range.to &&
     a.lists.every((list, i) => isSameList(list, b.lists[i]));
 }

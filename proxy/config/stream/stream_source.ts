@@ -9,6 +9,7 @@ import type { Logger } from "../../../shared/log.ts";
 import type { ConfigProblem } from "../../../shared/snapshot/parse.ts";
 import { type Snapshot, SNAPSHOT_FORMAT } from "../../../shared/snapshot/types.ts";
 import {
+  type AppliedReport,
   type DeltaMessage,
   type HelloUpdate,
   readUpdate,
@@ -16,6 +17,7 @@ import {
   reportLine,
   type SameMessage,
   type SnapshotMessage,
+  type SocketObstacle,
 } from "../../../shared/stream/messages.ts";
 import { ReceivedContent, type Taken } from "../../../shared/stream/received.ts";
 import { VERSION } from "../../../shared/version.ts";
@@ -34,6 +36,8 @@ export interface StreamSourceOptions
   readonly log: Logger;
   /** Told of the zone that the controller knows for this proxy's node. */
   readonly onZone: (zone: string) => void;
+  /** Sockets that cannot be opened for what is in force. */
+  readonly obstacles: () => readonly SocketObstacle[];
   /** Told of each update that is refused, for counters. */
   readonly onRefused: () => void;
   /** Told why there is no stream. */
@@ -69,6 +73,14 @@ export class StreamSource {
   #begun: { readonly snapshot: Snapshot; readonly hash: string } | null = null;
   /** Counts streams, so that reports go to the one that they are for. */
   #generation = 0;
+  /** What was reported last as applied, and over which stream. */
+  #reported: {
+    readonly applied: Pick<AppliedReport, "version" | "hash">;
+    readonly obstacles: string;
+    readonly generation: number;
+  } | null = null;
+  /** Updates that are accepted, and not applied everywhere yet. */
+  #applying = 0;
   /** All is asked for anew: changes are of no use until it comes. */
   #isLost = false;
   /** Nothing is served by what came last, in force or not. */
@@ -222,11 +234,33 @@ export class StreamSource {
     this.#said.badParts(this.#fresh(taken.problems));
     this.#link.worked();
     const generation = this.#generation;
+    this.#applying++;
     verdict.applied.then(() => {
+      this.#applying--;
       this.figures.update(message.kind, "applied");
-      if (generation !== this.#generation) return;
-      this.#link.send(reportLine({ kind: "applied", version, hash }));
+      if (generation === this.#generation) this.#reportApplied({ version, hash });
     });
+  }
+
+  /** An obstacle may go, or come, long after the update that it is about was applied. */
+  socketsChanged(): void {
+    // What is being applied is reported with the obstacles of then.
+    if (this.#reported?.generation !== this.#generation || this.#applying > 0) return;
+    const { applied, obstacles } = this.#reported;
+    // A file has brought something later.
+    if (this.#options.inForce.hash !== applied.hash) return;
+    if (JSON.stringify(this.#options.obstacles()) !== obstacles) this.#reportApplied(applied);
+  }
+
+  #reportApplied(applied: Pick<AppliedReport, "version" | "hash">): void {
+    const obstacles = this.#options.obstacles();
+    const { version, hash } = applied;
+    this.#reported = {
+      applied,
+      obstacles: JSON.stringify(obstacles),
+      generation: this.#generation,
+    };
+    this.#link.send(reportLine({ kind: "applied", version, hash, obstacles }));
   }
 
   /** What was in force when the stream began, under the version of now. */

@@ -1,0 +1,66 @@
+/**
+ * Requests that have come to a socket of a Gateway. In: an exchange whose client's `listener` is that
+ * socket. Out: its response, by the routes of the listener that takes its Host: no other listener's, and
+ * never redirected to HTTPS but by a filter of its route.
+ *
+ * Requests to the built-in listeners do not pass here: `forwarder.ts` serves them, and its path stays as
+ * short as it is.
+ */
+import { ProxyError } from "../errors.ts";
+import { prepareRequest } from "../http/forwarded_headers.ts";
+import { MAX_OWN_MARKS } from "../http/loop_mark.ts";
+import type { Exchange } from "../http/message.ts";
+import type { CompiledRoute } from "../route/route.ts";
+import type { SocketListeners } from "../router/socket_listeners.ts";
+import { BAD_PATH, NO_ROUTE } from "../router/table.ts";
+import type { ForwarderContext } from "./forwarder.ts";
+
+export interface GatewayHandlerContext extends
+  Pick<
+    ForwarderContext,
+    "trustedProxies" | "loopMark" | "telemetry" | "isOverloaded" | "table"
+  > {
+  readonly sockets: SocketListeners;
+}
+
+/** Ends an exchange. Neither rejects. */
+export interface ExchangeServer {
+  serveRoute(exchange: Exchange, route: CompiledRoute): Promise<void> | void;
+  refuse(exchange: Exchange, error: ProxyError): Promise<void>;
+}
+
+export class GatewayHandler {
+  readonly #context: GatewayHandlerContext;
+  readonly #server: ExchangeServer;
+
+  constructor(context: GatewayHandlerContext, server: ExchangeServer) {
+    this.#context = context;
+    this.#server = server;
+  }
+
+  /** Serves one exchange to its end. Never rejects. */
+  readonly handle = (exchange: Exchange): Promise<void> | void => {
+    const { request, client, record } = exchange;
+    const { host, path } = request;
+    const { sockets, table, telemetry, trustedProxies, loopMark } = this.#context;
+    const isOverloaded = this.#context.isOverloaded();
+    const ownMarks = prepareRequest(exchange, trustedProxies, loopMark.value);
+    record.prepared = true;
+    if (isOverloaded) return this.#server.refuse(exchange, new ProxyError("overloaded"));
+    const listener = sockets.find(client.listener, host);
+    // A host that no listener takes would get the same response over any other connection.
+    if (listener !== null && client.certificate !== null && !client.certificate.covers(host)) {
+      return this.#server.refuse(exchange, new ProxyError("misdirected"));
+    }
+    if (ownMarks >= MAX_OWN_MARKS) {
+      return this.#server.refuse(exchange, new ProxyError("loop_detected"));
+    }
+    const place = listener === null ? NO_ROUTE : table.find(host, path, request, listener.id);
+    if (place < 0) {
+      const code = place === BAD_PATH ? "bad_target" : "no_route";
+      return this.#server.refuse(exchange, new ProxyError(code));
+    }
+    telemetry.routed(record, table.counters(place));
+    return this.#server.serveRoute(exchange, table.target(place));
+  };
+}

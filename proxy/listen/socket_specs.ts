@@ -1,0 +1,76 @@
+/**
+ * Which sockets the listeners of a configuration need. In: listeners, and the ports that the proxy may
+ * open for them. Out: what each socket is for, and why others cannot be opened. Pure.
+ */
+import type { PortRange } from "../../shared/net/port_range.ts";
+import type { Listener } from "../../shared/snapshot/types.ts";
+import type { SocketObstacle } from "../../shared/stream/messages.ts";
+import { BUILT_IN_LISTENERS } from "../../shared/snapshot/built_in_listeners.ts";
+
+/** A socket of one or several listeners of a Gateway. */
+export interface SocketSpec {
+  /** As listeners name it: its port in decimal digits. */
+  readonly socket: string;
+  /** The container port. */
+  readonly port: number;
+  /** The port that clients know. */
+  readonly publicPort: number;
+  readonly isSecure: boolean;
+  /** Whose it is: ids of its listeners, as far as they are the same, `<namespace>/<gateway>`. */
+  readonly gateway: string;
+}
+
+export interface SocketSpecs {
+  readonly specs: ReadonlyMap<string, SocketSpec>;
+  /** Sorted by socket, each socket once. */
+  readonly obstacles: readonly SocketObstacle[];
+}
+
+/** @param range null where the proxy opens none. */
+export function socketSpecs(
+  listeners: readonly Listener[],
+  range: PortRange | null,
+): SocketSpecs {
+  const specs = new Map<string, SocketSpec>();
+  const obstacles = new Map<string, string>();
+  for (const listener of listeners) {
+    const { socket } = listener;
+    if (BUILT_IN_LISTENERS.has(socket)) continue;
+    const spec = specOf(listener);
+    const known = specs.get(socket);
+    const reason = reasonAgainst(listener, spec, range) ??
+      (known === undefined || known.isSecure === spec.isSecure
+        ? null
+        : "its listeners have different protocols: give them different ports");
+    if (reason !== null) obstacles.set(socket, obstacles.get(socket) ?? reason);
+    else if (known === undefined) specs.set(socket, spec);
+  }
+  return {
+    specs,
+    obstacles: [...obstacles].map(([socket, reason]) => ({ socket, reason }))
+      .sort((a, b) => a.socket < b.socket ? -1 : 1),
+  };
+}
+
+function specOf({ id, socket, port, protocol }: Listener): SocketSpec {
+  return {
+    socket,
+    port: Number(socket),
+    publicPort: port,
+    isSecure: protocol === "HTTPS",
+    gateway: id.includes("/") ? id.slice(0, id.lastIndexOf("/")) : id,
+  };
+}
+
+/** Why the socket cannot be opened, with the remedy; null for nothing. */
+function reasonAgainst(
+  { protocol }: Listener,
+  { socket, port }: SocketSpec,
+  range: PortRange | null,
+): string | null {
+  if (!/^[1-9][0-9]{0,4}$/.test(socket)) return "it is no port in decimal digits";
+  if (range === null) return "the proxy was started without --listen-range";
+  const { from, to } = range;
+  if (port < from || port > to) return `it is outside of --listen-range ${from}-${to}`;
+  return protocol === "TLS" ? "listeners with the protocol TLS are not supported" : null;
+}

@@ -1,0 +1,313 @@
+/** Sockets of Gateways open and close by changes of the configuration, in every worker. */
+import assert from "node:assert/strict";
+import type { Listener, Snapshot } from "../../shared/snapshot/types.ts";
+import type { ListenRange } from "../../shared/net/port_range.ts";
+import { Backend, Peer, reply, signal, statusOf, until } from "../support/backend.ts";
+import { type Fleet, type FleetOptions, startFleet } from "../support/fleet.ts";
+import {
+  accepts,
+  freeRange,
+  gatewaySnapshot,
+  HOSTNAME,
+  listener,
+  route,
+} from "../support/gateway_listeners.ts";
+import { Http2Client } from "../support/http2_client.ts";
+
+const GET = "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n";
+
+/** Some workers with a range of ports, and a backend. */
+class Scene implements AsyncDisposable {
+  readonly range: ListenRange = freeRange(8);
+  readonly fleet: Fleet;
+  readonly #backend: Backend;
+  /** Of the proxy's own. */
+  port = 0;
+
+  private constructor(count: number, options: FleetOptions, backend: Backend) {
+    this.fleet = startFleet(count, { listenRange: this.range, ...options });
+    this.#backend = backend;
+  }
+
+  static async start(
+    count: number,
+    options: FleetOptions = {},
+    backend = new Backend(),
+  ): Promise<Scene> {
+    const scene = new Scene(count, options, backend);
+    scene.apply([]);
+    const { http } = await scene.fleet.listen({
+      http: [{ hostname: HOSTNAME, port: 0 }],
+      https: [],
+    });
+    scene.port = http[0].port;
+    return scene;
+  }
+
+  /** The port at this place of the range. */
+  at(place: number): number {
+    return this.range.from + place;
+  }
+
+  /** Settles when every worker has applied it: a listener for any host on each of these ports. */
+  apply(ports: readonly number[], epoch = "file"): Promise<void> {
+    const listeners = ports.map((port) => listener(`p${port}`, port));
+    return this.serve(listeners, epoch);
+  }
+
+  serve(listeners: readonly Listener[], epoch = "file"): Promise<void> {
+    const snapshot: Snapshot = gatewaySnapshot({
+      listeners,
+      routes: listeners.length === 0 ? [] : [route(listeners, "*", "web")],
+      upstreams: { web: this.#backend.port },
+    });
+    return this.fleet.serve({ ...snapshot, version: { epoch, seen: {} } }, []);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.fleet.close();
+    await this.#backend[Symbol.asyncDispose]();
+  }
+}
+
+/** The status of a request on a connection of its own; 0 where there is none. */
+async function statusAt(port: number): Promise<number> {
+  try {
+    using client = await Peer.connect(port);
+    return statusOf(await client.ask(GET));
+  } catch {
+    return 0;
+  }
+}
+
+async function statusesAt(port: number, count: number): Promise<string> {
+  const statuses = await Promise.all(Array.from({ length: count }, () => statusAt(port)));
+  return [...new Set(statuses)].sort().join();
+}
+
+/** Sockets that listen on a port of loopback; Linux alone tells. */
+function socketsOn(port: number): number {
+  const local = `0100007F:${port.toString(16).toUpperCase().padStart(4, "0")}`;
+  const lines = Deno.readTextFileSync("/proc/net/tcp").split("\n");
+  return lines.filter((line) => line.includes(` ${local} 00000000:0000 0A `)).length;
+}
+
+const LINUX = { ignore: Deno.build.os !== "linux" };
+
+/** Requests one after the other until it is stopped, on connections that are kept and on new ones. */
+class Load {
+  requests = 0;
+  readonly failures: string[] = [];
+  #isOver = false;
+  readonly #loops: Promise<void>[];
+
+  constructor(ports: readonly number[]) {
+    this.#loops = ports.flatMap((port) => [this.#keeping(port), this.#opening(port)]);
+  }
+
+  /** Waits until so many more have been served. */
+  async more(count: number): Promise<void> {
+    const before = this.requests;
+    await until(`${count} more requests`, () => this.requests >= before + count);
+  }
+
+  async stop(): Promise<void> {
+    this.#isOver = true;
+    await Promise.all(this.#loops);
+  }
+
+  async #keeping(port: number): Promise<void> {
+    using client = await Peer.connect(port);
+    while (!this.#isOver) this.#count(port, statusOf(await client.ask(GET)));
+  }
+
+  async #opening(port: number): Promise<void> {
+    while (!this.#isOver) this.#count(port, await statusAt(port));
+  }
+
+  #count(port: number, status: number): void {
+    this.requests++;
+    if (status !== 200) this.failures.push(`${status} on ${port}`);
+  }
+}
+
+Deno.test(
+  "sockets open and close under load on others, without a failed request on these",
+  LINUX,
+  async () => {
+    await using scene = await Scene.start(3, { drainDelay: 40 });
+    const [stays, comes, goes] = [scene.at(0), scene.at(1), scene.at(2)];
+    await scene.apply([stays]);
+    const load = new Load([scene.port, stays]);
+    for (let round = 0; round < 6; round++) {
+      await scene.apply([stays, comes, goes]);
+      // Applied means: by every worker.
+      assert.deepEqual(scene.fleet.sockets.open, [stays, comes, goes].map(String));
+      assert.deepEqual([comes, goes].map(socketsOn), [3, 3]);
+      assert.equal(await statusesAt(comes, 12), "200");
+      await scene.apply([stays]);
+      await until("they are closed", () => [comes, goes].every((port) => socketsOn(port) === 0));
+      assert.equal(await accepts(comes), false);
+      await load.more(20);
+    }
+    assert.deepEqual(scene.fleet.sockets, { open: [String(stays)], obstacles: [] });
+    await load.stop();
+    assert.deepEqual(load.failures, []);
+    assert.ok(load.requests > 200, String(load.requests));
+  },
+);
+
+Deno.test(
+  "a socket that no listener names any more still responds for the drain delay, then drains alone",
+  LINUX,
+  async () => {
+    const asked = signal();
+    const answer = signal();
+    const backend = new Backend(async (peer) => {
+      for (let request; (request = await peer.request()) !== null;) {
+        if (request.head.startsWith("GET /slow")) {
+          asked.resolve();
+          await answer.promise;
+        }
+        await peer.send(reply("ok"));
+      }
+    });
+    await using scene = await Scene.start(2, { drainDelay: 300 }, backend);
+    const [goes, stays] = [scene.at(0), scene.at(1)];
+    await scene.apply([goes, stays]);
+    using idle = await Peer.connect(goes);
+    using slow = await Peer.connect(goes);
+    using other = await Peer.connect(stays);
+    const http2 = await Http2Client.connect(goes);
+    for (const client of [idle, slow, other]) {
+      assert.equal(statusOf(await client.ask(GET)), 200);
+    }
+    assert.equal((await http2.ask()).status, 200);
+    const pending = slow.ask("GET /slow HTTP/1.1\r\nHost: a.test\r\n\r\n");
+    await asked.promise;
+    await scene.apply([stays]);
+    // Its listener is gone.
+    assert.equal(await statusAt(goes), 404);
+    await until("its port is closed", () => socketsOn(goes) === 0);
+    await http2.ended;
+    assert.equal(http2.goAways[0]?.code, 0);
+    assert.equal(await idle.ended(), "closes");
+    answer.resolve();
+    const last = await pending;
+    assert.equal(statusOf(last), 200);
+    assert.match(last.head, /^connection: close\r?$/im);
+    assert.equal(await slow.ended(), "closes");
+    assert.equal(statusOf(await other.ask(GET)), 200);
+  },
+);
+
+Deno.test(
+  "a listener that moves to another socket is served on both until the first closes",
+  LINUX,
+  async () => {
+    await using scene = await Scene.start(2, { drainDelay: 300 });
+    const [before, after] = [scene.at(0), scene.at(1)];
+    await scene.serve([listener("a", before)]);
+    await scene.serve([listener("a", after)]);
+    assert.equal(await statusesAt(before, 8), "200");
+    assert.equal(await statusesAt(after, 8), "200");
+    await until("the first is closed", () => socketsOn(before) === 0);
+    assert.equal(await statusesAt(after, 8), "200");
+  },
+);
+
+Deno.test(
+  "a socket that is named again within the drain delay stays, and so do its connections",
+  LINUX,
+  async () => {
+    await using scene = await Scene.start(2, { drainDelay: 400 });
+    const [returns, goes] = [scene.at(0), scene.at(1)];
+    await scene.apply([returns, goes]);
+    using client = await Peer.connect(returns);
+    await scene.apply([goes]);
+    await scene.apply([returns]);
+    // Its delay began earlier than that of the other one.
+    await until("the other one is closed", () => socketsOn(goes) === 0);
+    assert.equal(socketsOn(returns), 2);
+    assert.equal(statusOf(await client.ask(GET)), 200);
+    assert.equal(statusOf(await client.ask(GET)), 200);
+  },
+);
+
+Deno.test("connections of one Gateway are drained when its socket becomes another one's", async () => {
+  await using scene = await Scene.start(2);
+  const port = scene.at(0);
+  await scene.serve([listener("a", port)]);
+  using client = await Peer.connect(port);
+  assert.equal(statusOf(await client.ask(GET)), 200);
+  await scene.serve([listener("a", port, { id: "test/other/a", port: 8080 })]);
+  assert.equal(await client.ended(), "closes");
+  assert.equal(await statusesAt(port, 8), "200");
+});
+
+Deno.test("a port that is taken is an obstacle, and a later change or retry opens it", async () => {
+  await using scene = await Scene.start(2);
+  const [taken, free, outside] = [scene.at(0), scene.at(1), scene.range.to + 1];
+  for (const way of ["change", "retry"]) {
+    const other = Deno.listen({ hostname: HOSTNAME, port: taken });
+    try {
+      // It keeps nothing from being applied.
+      await scene.apply([taken, free, outside]);
+      assert.equal(await statusesAt(free, 8), "200");
+      const { from, to } = scene.range;
+      assert.deepEqual(scene.fleet.sockets, {
+        open: [String(free)],
+        obstacles: [
+          {
+            socket: String(taken),
+            reason: "another program has the port; stop it, or give --listen-range another address",
+          },
+          {
+            socket: String(outside),
+            reason: `it is outside of --listen-range ${from}-${to}`,
+          },
+        ],
+      });
+    } finally {
+      other.close();
+    }
+    if (way === "change") await scene.apply([taken, free]);
+    else await until("it is open", () => scene.fleet.sockets.open.includes(String(taken)));
+    assert.equal(await statusesAt(taken, 8), "200");
+    assert.deepEqual(
+      scene.fleet.sockets.obstacles.map(({ socket }) => socket),
+      way === "change" ? [] : [String(outside)],
+    );
+    await scene.apply([]);
+    await until("all are closed", () => scene.fleet.sockets.open.length === 0);
+  }
+});
+
+Deno.test("a worker that is replaced opens the sockets of listeners too", LINUX, async () => {
+  await using scene = await Scene.start(2);
+  const port = scene.at(0);
+  await scene.apply([port]);
+  scene.apply([port], "throw");
+  await until("both are replaced", () => scene.fleet.restarts === 2);
+  await until("both listen", () => socketsOn(port) === 2);
+  await until("both have said so", () => scene.fleet.sockets.open.length === 1);
+  assert.equal(await statusesAt(port, 12), "200");
+});
+
+Deno.test(
+  "beside a stuck worker the others have more sockets on ports of listeners too",
+  LINUX,
+  async () => {
+    const going = new Int32Array(new SharedArrayBuffer(4));
+    await using scene = await Scene.start(2, { going });
+    const [before, after] = [scene.at(0), scene.at(1)];
+    await scene.apply([before]);
+    scene.apply([before], "hang-0");
+    await until("the others have more", () => socketsOn(before) === 1 + 2 * 16);
+    await scene.apply([before, after]);
+    assert.equal(socketsOn(after), 2 * 16);
+    assert.deepEqual(scene.fleet.sockets.open, [String(before), String(after)]);
+    Atomics.store(going, 0, 1);
+    await until("the stuck one is retired", () => socketsOn(before) === 2 * 16);
+  },
+);
