@@ -44,7 +44,7 @@ export const ERROR_KINDS = {
   deadline_passed: {
     side: "downstream",
     status: 504,
-    text: "The time that the client gives has passed",
+    text: "The time for this request has passed",
   },
   coding_unknown: { side: "downstream", status: 501, text: "This transfer coding is not known" },
   loop_detected: { side: "internal", status: 508, text: "The request goes round in a loop" },

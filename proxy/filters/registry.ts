@@ -10,6 +10,7 @@ import type { RequestHead } from "../http/message.ts";
 import { access } from "./access/access.ts";
 import type { AccessServices } from "./access/services.ts";
 import { blockedClients, type BlockedClientsServices } from "./blocked_clients.ts";
+import { deadline } from "./deadline.ts";
 import type { Filter } from "./filter.ts";
 import { FilterChain } from "./filter_chain.ts";
 import { grpcWeb, isGrpcWeb } from "./grpc_web.ts";
@@ -39,6 +40,7 @@ export type FilterMakers = {
 export const MAKERS: FilterMakers = {
   "access": access,
   "blocked-clients": blockedClients,
+  "deadline": deadline,
   "hsts": hsts,
   "nginx-forwarded-headers": () => nginxForwardedHeaders,
   "redirect": redirect,
@@ -59,6 +61,8 @@ const HTTPS_REDIRECT = "https-redirect";
 /** Filters of one kind keep the order of the snapshot: those of the route, then the backend's. */
 const REQUEST_ORDER = inOrder<Kind | OwnKind | typeof HTTPS_REDIRECT>({
   "received-path": true,
+  // Checks of other filters take their time too.
+  "deadline": true,
   // Of all hosts, so that no setting of a route comes before.
   "blocked-clients": true,
   // nginx responds with `return` before it checks who sends the request, and how.
@@ -92,6 +96,7 @@ const RESPONSE_ORDER = inOrder<Kind | OwnKind>({
   "blocked-clients": true,
   "received-path": true,
   "www-redirect": true,
+  "deadline": true,
 });
 
 /** Names in the order in which they are written; one that is left out is an error of types. */

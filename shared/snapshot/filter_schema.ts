@@ -16,6 +16,7 @@ import {
   templateVariable,
 } from "./leaves.ts";
 import { formed, object } from "./schema_hints.ts";
+import { MAX_TIMEOUT } from "./setting_values.ts";
 
 const HEADER_LINE = object(
   { name: formed(changeableHeader), value: formed(headerValue) },
@@ -146,6 +147,12 @@ const REQUEST_REDIRECT = object({
   }, { strict: true })),
 }, { strict: true });
 
+/** The time of a whole request, in ms: from its head until the last byte of its response; 504 after it. */
+const DEADLINE = object({
+  kind: Type.Literal("deadline"),
+  time: Type.Integer({ minimum: 1, maximum: MAX_TIMEOUT }),
+}, { strict: true });
+
 /** A redirect by 308 to the host with `www.`, or without it; a slash at the end of the URL is left out. */
 const WWW_REDIRECT = object({
   kind: Type.Literal("www-redirect"),
@@ -231,6 +238,7 @@ export const FILTER = Type.Union([
   NGINX_FORWARDED_HEADERS,
   HSTS,
   BLOCKED_CLIENTS_FILTER,
+  DEADLINE,
 ]);
 
 /** What one line of a header is compared with. */

@@ -245,7 +245,7 @@ Deno.test("each error is reported with its place, and rejects the file", async (
       "filterSets",
       [{ id: "f", filters: [{ kind: "mirror" }] }],
       '$.filterSets[0].filters[0].kind: "mirror" is none of "request-headers", "response-headers", ' +
-      '"access", "redirect", "request-redirect", "www-redirect", "request-host", "rewrite", "nginx-forwarded-headers", "hsts", "blocked-clients"',
+      '"access", "redirect", "request-redirect", "www-redirect", "request-host", "rewrite", "nginx-forwarded-headers", "hsts", "blocked-clients", "deadline"',
     ],
     [
       "filterSets",

@@ -3,7 +3,13 @@
  * the routes of a snapshot, those of each host in the order in which they take requests.
  */
 import { compareHosts } from "../../../shared/host/host_order.ts";
-import type { Action, FilterSet, ReplyAction, Route } from "../../../shared/snapshot/types.ts";
+import type {
+  Action,
+  FilterSet,
+  FilterSpec,
+  ReplyAction,
+  Route,
+} from "../../../shared/snapshot/types.ts";
 import { compareText } from "../../base/text_order.ts";
 import { HTTP_ROUTES } from "../../kube/types.ts";
 import type { RouteSettingsPool } from "../model/route_settings.ts";
@@ -104,13 +110,17 @@ function variantsOf(
 }
 
 function filterSetOf(
-  { fault, filters: { filters, redirect } }: RuleModel,
+  { fault, time, filters: { filters, redirect } }: RuleModel,
   listener: ListenerModel,
   path: Route["match"]["path"],
   settings: RouteSettingsPool,
 ): FilterSet | null {
   if (fault !== null) return null;
-  const all = redirect === null ? filters : [...filters, redirectOn(redirect, listener, path)];
+  const all: readonly FilterSpec[] = [
+    ...(time === null ? [] : [{ kind: "deadline", time } as const]),
+    ...filters,
+    ...(redirect === null ? [] : [redirectOn(redirect, listener, path)]),
+  ];
   return settings.of(all, {}).filterSet;
 }
 

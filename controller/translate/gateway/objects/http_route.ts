@@ -17,6 +17,7 @@ import { generationOf } from "./generation.ts";
 import { readHostname } from "./hostname.ts";
 import { type ParentRef, readParentRef } from "./parent_ref.ts";
 import { backendFiltersFault, readRuleFilters, type RuleFilters } from "./route_filters.ts";
+import { readTimeouts } from "./route_timeouts.ts";
 import { ALL_PATHS, readMatch } from "./route_match.ts";
 
 export interface HttpRouteModel extends Identified {
@@ -36,6 +37,8 @@ export interface RuleModel {
   /** At least one. */
   readonly matches: readonly RouteMatch[];
   readonly filters: RuleFilters;
+  /** Of a request, in ms; null for no time-out. */
+  readonly time: number | null;
   readonly backends: readonly BackendModel[];
   /** Why all of its requests get 500; null where they do not. A clause that begins with a field. */
   readonly fault: string | null;
@@ -43,7 +46,7 @@ export interface RuleModel {
 
 /** Fields of a rule that are served, or say nothing about its requests. */
 const RULE_FIELDS: ReadonlySet<string> = new Set([
-  ...["name", "matches", "filters", "backendRefs"],
+  ...["name", "matches", "filters", "backendRefs", "timeouts"],
 ]);
 
 /** Null for an object without a name. */
@@ -78,16 +81,20 @@ function readRule(value: unknown, field: string, namespace: string): RuleModel {
   const broken = readings.findIndex(({ ok }) => !ok);
   const reading = readings[broken];
   const filters = readRuleFilters(fieldOf(value, "filters"), `${field}.filters`);
+  const timeouts = readTimeouts(fieldOf(value, "timeouts"), `${field}.timeouts`);
   return {
     field,
     name: asText(fieldOf(value, "name")),
     matches,
     filters: filters.ok ? filters.value : NO_FILTERS,
+    time: timeouts.ok ? timeouts.time : null,
     backends: refs.map((ref, i) => readBackendRef(ref, `${field}.backendRefs[${i}]`, namespace)),
     fault: reading !== undefined && !reading.ok
       ? `${field}.matches[${broken}].${reading.reason}`
       : !filters.ok
       ? filters.reason
+      : !timeouts.ok
+      ? timeouts.reason
       : refs.map((ref, i) =>
         backendFiltersFault(fieldOf(ref, "filters"), `${field}.backendRefs[${i}].filters`)
       ).find((fault) => fault !== null) ??

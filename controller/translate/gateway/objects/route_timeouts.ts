@@ -1,0 +1,47 @@
+/**
+ * Time-outs of rules. In: `timeouts` of a rule, of unknown shape. Out: the time that a request may take, or
+ * what is wrong with it.
+ *
+ * Requests are not sent again by a setting of the rule, so the time for one request to a backend is that
+ * for the request of the client, where it is shorter.
+ *
+ * https://gateway-api.sigs.k8s.io/geps/gep-1742/
+ */
+import { MAX_TIMEOUT } from "../../../../shared/snapshot/setting_values.ts";
+import { asObject, fieldOf, isAbsent, quote } from "../../../base/json.ts";
+
+export type TimeoutReading =
+  /** In ms; null for no time-out. */
+  | { readonly ok: true; readonly time: number | null }
+  /** A clause that begins with the field. */
+  | { readonly ok: false; readonly reason: string };
+
+const NAMES = ["request", "backendRequest"] as const;
+
+export function readTimeouts(value: unknown, field: string): TimeoutReading {
+  const unknown = Object.keys(asObject(value) ?? {}).find((name) =>
+    !NAMES.some((known) => known === name)
+  );
+  if (unknown !== undefined) return { ok: false, reason: `${field}.${unknown} is not supported` };
+  let time: number | null = null;
+  for (const name of NAMES) {
+    const written = fieldOf(value, name);
+    if (isAbsent(written)) continue;
+    const milliseconds = readDuration(written);
+    if (milliseconds === null) {
+      return { ok: false, reason: `${field}.${name} ${quote(written)} is no duration` };
+    }
+    // "A zero-valued duration means that no timeout".
+    if (milliseconds > 0) time = Math.min(time ?? MAX_TIMEOUT, milliseconds);
+  }
+  return { ok: true, time };
+}
+
+const UNITS: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 };
+
+/** GEP-2257, in ms; null for what is none. */
+export function readDuration(value: unknown): number | null {
+  if (typeof value !== "string" || !/^(?:[0-9]{1,5}(?:h|m|s|ms)){1,4}$/.test(value)) return null;
+  return value.matchAll(/([0-9]+)(h|ms|m|s)/g)
+    .reduce((sum, [, digits, unit]) => sum + Number(digits) * UNITS[unit], 0);
+}
