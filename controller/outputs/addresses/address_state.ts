@@ -74,7 +74,7 @@ function addressFault(
       reason: "AddressNotAssigned",
       message: isBalanced
         ? `no load balancer has assigned an address to Service ${namespace}/${name} yet. Where the cluster ` +
-          "has none, write serviceType ClusterIP into the parameters."
+          "has none, start the controller with --service-type ClusterIP."
         : `Service ${namespace}/${name} has no address yet.`,
     };
   }

@@ -53,7 +53,10 @@ const STATES: readonly [
     "a load balancer that is not there yet",
     { type: "LoadBalancer" },
     [],
-    ["AddressNotAssigned", /no load balancer .* write serviceType ClusterIP/],
+    [
+      "AddressNotAssigned",
+      /no load balancer .* start the controller with --service-type ClusterIP/,
+    ],
     BALANCED,
   ],
   [
