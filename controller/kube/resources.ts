@@ -27,6 +27,7 @@ export interface Resources {
   readonly httpRoutes?: readonly GatewayObject[] | null;
   readonly referenceGrants?: readonly GatewayObject[] | null;
   readonly backendTlsPolicies?: readonly GatewayObject[] | null;
+  readonly listenerSets?: readonly GatewayObject[] | null;
   /** Which objects of Gateway API there are is not known yet. */
   readonly gatewayIsPending?: boolean;
 }

@@ -1,7 +1,8 @@
 /**
  * The golden files of Gateway API. In: `gateway/NAME.in.yaml`, the objects of one case as ordinary manifests.
- * Out: the conditions of every class, Gateway and route, and the listeners and routes of the snapshot, as
- * the text of `NAME.out.yaml`.
+ * Out: the conditions of every class, Gateway, route and ListenerSet, and the listeners and routes of the
+ * snapshot, as the text of `NAME.out.yaml`. `gateway/conformance/` has the objects of the tests of the
+ * official conformance suite, one case each.
  *
  * `!base64 NAME …` stands for files in `certificates/`, as for `translate_case.ts`.
  */
@@ -13,12 +14,21 @@ import { DEFAULT_OPTIONS, resourcesOf } from "./translate_case.ts";
 
 const FOLDER = new URL("./gateway/", import.meta.url);
 
+/** Names of all cases, sorted; those of the conformance suite begin with `conformance/`. */
 export function gatewayCaseNames(): string[] {
-  return namesEndingIn(FOLDER, ".in.yaml");
+  return namesOf(".in.yaml");
 }
 
 export function gatewayOutputNames(): string[] {
-  return namesEndingIn(FOLDER, ".out.yaml");
+  return namesOf(".out.yaml");
+}
+
+function namesOf(ending: string): string[] {
+  const suite = "conformance/";
+  return [
+    ...namesEndingIn(FOLDER, ending),
+    ...namesEndingIn(new URL(suite, FOLDER), ending).map((name) => `${suite}${name}`),
+  ].sort();
 }
 
 export function gatewayOutputFile(name: string): URL {
@@ -41,7 +51,7 @@ export function runGatewayCase(objects: readonly unknown[]): Translation {
 
 /** As YAML, objects by their names. */
 export function formatGatewayCase({ gateway, snapshot }: Translation): string {
-  const { classes, gateways, routes } = gateway!;
+  const { classes, gateways, routes, listenerSets } = gateway!;
   const document = new Document({
     classes: classes.map(({ name, generation, conditions }) => ({ name, generation, conditions })),
     gateways: gateways.map(({ identity, generation, conditions, listeners, ports }) => ({
@@ -57,6 +67,12 @@ export function formatGatewayCase({ gateway, snapshot }: Translation): string {
       name: identity.key,
       ...{ generation, parents },
     })),
+    ...(listenerSets.length === 0 ? {} : {
+      listenerSets: listenerSets.map(({ identity, generation, conditions }) => ({
+        name: identity.key,
+        ...{ generation, conditions },
+      })),
+    }),
     served: {
       listeners: (snapshot.listeners ?? []).map((listener) => showListener(listener)),
       routes: snapshot.routes.map((route) => showRoute(route, snapshot)),

@@ -148,6 +148,7 @@ export function resourcesOf(objects: readonly unknown[]): Resources {
     httpRoutes: ofKind("HTTPRoute"),
     referenceGrants: ofKind("ReferenceGrant"),
     backendTlsPolicies: ofKind("BackendTLSPolicy"),
+    listenerSets: ofKind("ListenerSet"),
   };
 }
 

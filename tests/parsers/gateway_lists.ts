@@ -43,7 +43,7 @@ function routeOf(spec: object, name = "web") {
 function objects(part: Partial<GatewayObjects>): GatewayObjects {
   return {
     ...{ classes: [CLASS], gateways: [gatewayOf([listener(0)])], routes: [routeOf({})] },
-    ...{ grants: [], backendTlsPolicies: [], ...part },
+    ...{ grants: [], backendTlsPolicies: [], listenerSets: [], ...part },
   };
 }
 
@@ -155,6 +155,13 @@ const OBJECTS: Readonly<Record<string, (count: number) => GatewayObjects>> = {
     objects({ backendTlsPolicies: listOf(count, (i) => policyOf([target(i)], `p-${i}`)) }),
   "targets of a policy": (count) =>
     objects({ backendTlsPolicies: [policyOf(listOf(count, target))] }),
+  "ListenerSets": (count) =>
+    objects({
+      listenerSets: listOf(count, (i) => ({
+        metadata: { name: `l-${i}`, namespace: "one" },
+        spec: { parentRef: { name: "web" } },
+      })),
+    }),
 };
 
 function target(i: number) {
@@ -173,6 +180,7 @@ export const GATEWAY_PARSERS: readonly Parser[] = [
       "controller/translate/gateway/objects/backend_tls_policy.ts new BackendTlsPolicies",
       "controller/translate/gateway/objects/backend_tls_policy.ts BackendTlsPolicies.policyOf",
       "controller/translate/gateway/objects/gateway.ts readGateway",
+      "controller/translate/gateway/objects/listener_set.ts listenerSetStatuses",
       "controller/translate/gateway/objects/gateway_class.ts readGatewayClasses",
       "controller/translate/gateway/container_ports.ts portKey",
       "controller/translate/gateway/gateway_readers.ts GatewayReaders.classes",

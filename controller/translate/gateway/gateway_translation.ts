@@ -32,6 +32,7 @@ import {
 import type { GatewayReaders } from "./gateway_readers.ts";
 import { type HttpRouteModel, resolvedRefsOf, rulesConditions } from "./objects/http_route.ts";
 import { HTTP_ROUTE, type ListenerModel } from "./objects/listener.ts";
+import { type ListenerSetStatus, listenerSetStatuses } from "./objects/listener_set.ts";
 import { ReferenceGrants } from "./objects/reference_grant.ts";
 import { serveListeners } from "./served_listeners.ts";
 import { type AttachedRoute, serveRoutes } from "./served_routes.ts";
@@ -45,6 +46,7 @@ export interface GatewayObjects {
   readonly routes: readonly unknown[];
   readonly grants: readonly unknown[];
   readonly backendTlsPolicies: readonly unknown[];
+  readonly listenerSets: readonly unknown[];
 }
 
 /** What is known of the objects of other stages, and of what was published. */
@@ -66,6 +68,8 @@ export interface GatewayTranslation {
   readonly gateways: readonly GatewayStatus[];
   /** The oldest first; those without a parent of ours are left out. */
   readonly routes: readonly RouteStatus[];
+  /** The oldest first; those of Gateways that are not ours are left out. */
+  readonly listenerSets: readonly ListenerSetStatus[];
   readonly parts: GatewayParts;
 }
 
@@ -125,6 +129,7 @@ export function translateGatewayApi(
       gatewayStatus(gateway, grants, secrets, containerPorts, (one) => attachments.count(one))
     ),
     routes: statuses,
+    listenerSets: listenerSetStatuses(objects.listenerSets, gateways),
     parts: {
       listeners,
       ...serveRoutes(attachments.routes, ids, readers.settings),

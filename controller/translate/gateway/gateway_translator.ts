@@ -75,7 +75,14 @@ export class GatewayTranslator {
     { listenRange }: GatewayOptions,
     { backends, services, secrets, sources, published }: GatewayStages,
   ): GatewayTranslation {
-    const { gatewayClasses, gateways, httpRoutes, referenceGrants, backendTlsPolicies } = resources;
+    const {
+      gatewayClasses,
+      gateways,
+      httpRoutes,
+      referenceGrants,
+      backendTlsPolicies,
+      listenerSets,
+    } = resources;
     const namespaces = resources.namespaces ?? null;
     const objects = {
       classes: gatewayClasses ?? [],
@@ -83,6 +90,7 @@ export class GatewayTranslator {
       routes: httpRoutes ?? [],
       grants: referenceGrants ?? [],
       backendTlsPolicies: backendTlsPolicies ?? [],
+      listenerSets: listenerSets ?? [],
     };
     const listeners = published?.listeners ?? [];
     const inputs: Inputs = {
