@@ -46,7 +46,7 @@ export type Found = { readonly path: string } | { readonly missing: string };
 export async function findPublished({ name, module }: PublishedProgram): Promise<Found> {
   const [path, version] = module.split("@");
   const target = join(cacheFolder(), `${name}@${version}`);
-  return await built(target, name, async (folder) => {
+  return await buildOnce(target, name, async (folder) => {
     await go(["install", module], { GOBIN: folder });
     await Deno.rename(join(folder, path.split("/").at(-1)!), join(folder, name));
   });
@@ -55,7 +55,7 @@ export async function findPublished({ name, module }: PublishedProgram): Promise
 /** Builds `programs/NAME` unless it has been built before as it is now. */
 export async function findOwn(name: string): Promise<Found> {
   const target = join(cacheFolder(), `${name}@${await digestOf(name)}`);
-  return await built(target, name, async (folder) => {
+  return await buildOnce(target, name, async (folder) => {
     await go(["build", "-trimpath", "-o", join(folder, name), `./${name}`], {}, PROGRAMS);
   });
 }
@@ -91,7 +91,8 @@ export function cacheFolder(): string {
   return Deno.env.get("PINGRESS_PEERS") ?? join(home, ".cache", "pingress-peers");
 }
 
-async function built(
+/** An executable of the folder `target`, which `build` makes where it is missing. */
+export async function buildOnce(
   target: string,
   name: string,
   build: (folder: string) => Promise<void>,
@@ -129,7 +130,7 @@ async function missingGo(): Promise<string | null> {
 }
 
 /** What `go` prints; throws what it says when it fails. */
-async function go(
+export async function go(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
   cwd?: string,
