@@ -43,10 +43,11 @@ export async function install(
     ...files.map((name) => `--filename=${join(crds, channel, name)}`),
   ]);
   const pingress = new Pingress(cluster, "LoadBalancer");
-  await cluster.kubectl([...apply, "--kustomize", join(MANIFESTS, "..", "overlays", "gateway")]);
   // Nothing in the cluster assigns addresses of load balancers; those of Services are reachable.
   const args = ["--gateway", "--service-type=ClusterIP"];
   await pingress.apply({ backend: "LoadBalancer", args });
+  // Some of it is in the namespace of Pingress.
+  await cluster.kubectl([...apply, "--kustomize", join(MANIFESTS, "..", "overlays", "gateway")]);
   await cluster.kubectl([...apply, "--filename=-"], classManifest());
   await pingress.waitForControllers();
 }
