@@ -102,7 +102,6 @@ export async function runSuite(
     value === undefined ? [] : [`-${name}=${value}`]
   );
   const output = new SuiteOutput(options.lines);
-  await using log = await Deno.open(folder.log, { write: true, create: true, truncate: true });
   const child = new Deno.Command(program, {
     args,
     env: { KUBECONFIG: kubeconfig },
@@ -110,6 +109,7 @@ export async function runSuite(
     stdout: "piped",
     stderr: "piped",
   }).spawn();
+  const log = await Deno.open(folder.log, { write: true, create: true, truncate: true });
   const writer = log.writable.getWriter();
   const encoder = new TextEncoder();
   const read = async (stream: ReadableStream<Uint8Array>) => {
@@ -120,6 +120,8 @@ export async function runSuite(
     }
   };
   await Promise.all([read(child.stdout), read(child.stderr)]);
+  // Waits for what is not in the file yet, and closes it.
+  await writer.close();
   const { success } = await child.status;
   return { ok: success, lastLines: output.lastLines };
 }
