@@ -220,6 +220,16 @@ Deno.test("a message of a newer replica is ignored", async () => {
   await eventually("the proxy", () => leader.uids().join() === "one");
 });
 
+Deno.test("a relay ends with its token, and is opened again", async () => {
+  await using leader = await startLeader();
+  using replica = startRelay({ leader: () => leader.address, token: "controller/500" });
+  replica.proxies.set({}, ack("one"));
+  for (let i = 0; i < 2; i++) {
+    await eventually("the proxy", () => leader.uids().join() === "one");
+    await eventually("its end", () => leader.uids().length === 0);
+  }
+});
+
 Deno.test("a relay that falls silent ends, and its proxies count as unknown", async () => {
   await using leader = await startLeader({ silence: 300 });
   const { port } = leader.scene.server.address;

@@ -20,6 +20,9 @@ import type { ProxyAck } from "./proxy_acks.ts";
 /** Relays at once, of which each replica has one; during a rollout there are twice as many. */
 const MAX_RELAYS = 32;
 
+/** Milliseconds after which a replica has to show its token again. */
+const MAX_AGE = 3_600_000;
+
 /** Proxies of one relay. */
 const MAX_PROXIES = 2048;
 
@@ -54,8 +57,13 @@ export class RelayedAcks {
     return Array.from(this.#relays).flatMap(({ proxies }) => [...proxies.values()]);
   }
 
-  /** From a replica whose token is good. */
-  begin(request: IncomingMessage, response: ServerResponse, early: EarlyBody): void {
+  /** From a replica whose token is good for so many milliseconds. */
+  begin(
+    request: IncomingMessage,
+    response: ServerResponse,
+    early: EarlyBody,
+    life: number,
+  ): void {
     const { log, onNews, silence = ACKS_SILENCE } = this.#options;
     const peer = request.socket.remoteAddress ?? "";
     const proxies = new Map<number, ProxyAck>();
@@ -64,6 +72,7 @@ export class RelayedAcks {
       end: (reason) => {
         if (!this.#relays.delete(relay)) return;
         clearTimeout(silent);
+        clearTimeout(aged);
         clearInterval(pings);
         response.end();
         request.socket.destroySoon();
@@ -73,6 +82,7 @@ export class RelayedAcks {
     };
     const late = () => relay.end("nothing was heard of it");
     let silent = setTimeout(late, silence);
+    const aged = setTimeout(() => relay.end("it is time to reconnect"), Math.min(life, MAX_AGE));
     const ping = () => void response.write(ackLine({ kind: "alive" }));
     const pings = setInterval(ping, ACKS_INTERVAL);
     this.#relays.add(relay);

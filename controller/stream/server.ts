@@ -310,7 +310,7 @@ export class StreamServer {
     if (acks.isFull) return this.#refuse(response, FULL);
     this.#listener.welcome(request);
     this.#refused.welcomed(peer);
-    acks.begin(request, response, early);
+    acks.begin(request, response, early, verdict.expiresAt - this.#clock.monotonic());
   }
 
   #begin(

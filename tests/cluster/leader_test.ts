@@ -142,6 +142,38 @@ clusterTest("one of three replicas leads, and another when it is stopped", async
   assert.equal(after.leaseTransitions, 1);
 });
 
+clusterTest("other replicas read what the leader annotates its lease with", async (cluster) => {
+  const namespace = await cluster.newNamespace();
+  const address = (value: string) => ({ annotations: () => ({ "pingress.io/address": value }) });
+  await using a = startReplica(cluster, namespace, "a", address("one"));
+  assert.equal(await a.elector.acquired(), true);
+  await using b = startReplica(cluster, namespace, "b", address("two"));
+  const read = ({ elector }: Replica) => elector.annotationOfOther("pingress.io/address");
+  await eventually("the address", () => read(b) === "one");
+  assert.equal(read(a), null);
+  // Those of others stay.
+  const path = await cluster.pathOf(LEASES, "Lease", NAME, namespace);
+  const annotations = { "example.com/note": "x", "pingress.io/address": "edited" };
+  await cluster.request(
+    "PATCH",
+    path,
+    { metadata: { annotations } },
+    "application/merge-patch+json",
+  );
+  await eventually("the address again", async () => {
+    const { metadata } = (await leaseIn(cluster, namespace))!;
+    return metadata.annotations?.["pingress.io/address"] === "one" &&
+      metadata.annotations["example.com/note"] === "x";
+  });
+  await a.elector.stop();
+  assert.equal(await b.elector.acquired(), true);
+  await eventually("the new address", async () => {
+    const { metadata } = (await leaseIn(cluster, namespace))!;
+    return metadata.annotations?.["pingress.io/address"] === "two";
+  });
+  assert.equal(read(b), null);
+});
+
 clusterTest("a lease is released when writes have ended, and not before", async (cluster) => {
   const namespace = await cluster.newNamespace();
   await using a = startReplica(cluster, namespace, "a");
