@@ -1,6 +1,7 @@
 /** The status of GatewayClasses, Gateways and HTTPRoutes, as the leader writes it. */
 import { deepEqual, equal, notEqual, ok } from "node:assert/strict";
 import { CLASS_FINALIZER } from "../../controller/outputs/gateway_status/class_finalizer.ts";
+import { GATEWAY_INTERVALS } from "../../controller/outputs/gateway_status/writer.ts";
 import { clusterTest } from "./support/cluster_case.ts";
 import { eventually } from "./support/condition.ts";
 import { failure } from "./support/gateway_answers.ts";
@@ -275,11 +276,14 @@ clusterTest(
     await scene.shows("Gateway", "web", "Programmed", "True/Programmed@1");
     const before = scene.calls;
     const acks = setInterval(() => replica.acknowledge(uid), 20);
+    const started = performance.now();
     try {
       const names = Array.from({ length: 1_000 }, (_, i) => `shop-${i}`);
       const creator = async () => {
         for (let name = names.pop(); name !== undefined; name = names.pop()) {
-          await scene.route(name, "web");
+          const spec = { parentRefs: [{ name: "web" }] };
+          const route = { apiVersion: V1, kind: "HTTPRoute", metadata: { name }, spec };
+          await cluster.create(route, scene.namespace);
         }
       };
       await Promise.all(Array.from({ length: 16 }, creator));
@@ -293,7 +297,9 @@ clusterTest(
       clearInterval(acks);
     }
     const gateways = scene.writes("Gateway", before).length;
-    ok(gateways <= 20, `${gateways} writes of the Gateway`);
+    // A slow machine takes longer than a few intervals.
+    const intervals = (performance.now() - started) / GATEWAY_INTERVALS.mostOfCounts;
+    ok(gateways <= Math.max(20, intervals + 5), `${gateways} writes of the Gateway`);
     const routes = scene.writes("HTTPRoute", before);
     equal(new Set(routes.map(({ name }) => name)).size, 1_000);
     equal(routes.length, 1_000);
