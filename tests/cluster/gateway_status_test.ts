@@ -76,6 +76,7 @@ clusterTest(
     ];
     await proxyPod(cluster, namespace, "proxy-unready", false);
     const replica = await scene.replica();
+    await replica.knows("proxy-a", "proxy-b");
     await scene.shows("Gateway", "web", "Accepted", "True/Accepted@1");
     replica.acknowledge(a);
     await scene.route("shop", "web");
@@ -113,6 +114,7 @@ clusterTest("after ten seconds the message names the proxy that is behind", asyn
   const a = await proxyPod(cluster, scene.namespace, "proxy-a");
   const b = await proxyPod(cluster, scene.namespace, "proxy-b");
   const replica = await scene.replica();
+  await replica.knows("proxy-a", "proxy-b");
   replica.acknowledge(a);
   await scene.shows("Gateway", "web", "Programmed", "False/Pending@1");
   const { conditions = [] } = await scene.status("Gateway", "web");

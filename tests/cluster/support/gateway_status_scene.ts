@@ -297,6 +297,18 @@ export class StatusReplica {
     this.output.poke();
   }
 
+  /** Waits until these pods are known to be ready: the first list may be of a moment before. */
+  async knows(...names: readonly string[]): Promise<void> {
+    await eventually(`ready pods ${names.join()}`, () => {
+      const pods = this.#watches.informer("pods").store.list();
+      return names.every((name) =>
+        pods.some(({ metadata, status }: { metadata: { name: string }; status?: unknown }) =>
+          metadata.name === name && JSON.stringify(status).includes('"status":"True"')
+        )
+      );
+    });
+  }
+
   /** These proxies have acknowledged what is streamed now. */
   acknowledge(...uids: readonly string[]): void {
     this.acks = [
