@@ -121,6 +121,7 @@ function newServer(): ProxyServer {
     ...parsed.options,
     trustedProxies: networks,
     upstreamNetworks: networks,
+    listenRange: null,
     log: silentLogger,
   });
 }

@@ -33,6 +33,7 @@ import {
   type SocketStates,
 } from "./listen/listener_sockets.ts";
 import { LoopMark } from "./http/loop_mark.ts";
+import { Timeout } from "./io/timeout.ts";
 import type { Client } from "./http/message.ts";
 import { TrustedProxies } from "./http/trusted_proxies.ts";
 import { memoryInUse, Overload } from "./listen/overload.ts";
@@ -136,13 +137,17 @@ export class ProxyServer {
       log,
     });
     const loopMark = new LoopMark(options.loopMark ?? newLoopMark());
-    const filterServices = subrequestServices({
+    const subrequests = subrequestServices({
       namesHost: (host, listener) => this.#configuration.table.namesHost(host, listener),
       upstream: (id) => this.#configuration.upstream(id),
       routeOf: ({ record }) => this.#metrics.idOf(record.counters),
       route: (exchange, isAllowed) => forwarder.route(exchange, isAllowed),
       forward: (exchange, upstream) => forwarder.forward(exchange, upstream),
     });
+    const filterServices = {
+      ...subrequests,
+      timeout: (time: number, passed: () => void) => new Timeout(time, passed),
+    };
     this.#configuration = new ActiveRoutes(this.#endpoints, log, this.#metrics, {
       limits,
       clock: this.#deadlines,

@@ -50,6 +50,9 @@ function netGrants(
   const networks = upstreamNetworks.toString().split(",").map(networkGrant);
   if (networks.includes(null)) return null;
   const [{ hostname }] = listenHttp;
+  // Each port by itself, on both addresses 512 more grants: a check takes 2.8 µs instead of 1.4 then (Deno
+  // 2.9.6), of the 70 µs that a connection takes. The bare address would be a right to dial all ports of
+  // this machine.
   const ofRange = listenRange === null
     ? []
     : portsOf(listenRange).map((port) => ({ hostname, port }));

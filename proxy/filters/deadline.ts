@@ -9,8 +9,16 @@
 import type { FilterSpec } from "../../shared/snapshot/types.ts";
 import { ProxyError } from "../errors.ts";
 import type { Exchange } from "../http/message.ts";
-import { Timeout } from "../io/timeout.ts";
 import type { Filter } from "./filter.ts";
+
+export interface DeadlineServices {
+  /** Calls `passed` once after so many ms, unless it is cancelled before. */
+  readonly timeout?: (time: number, passed: () => void) => Timer;
+}
+
+interface Timer {
+  cancel(): void;
+}
 
 type Deadline = Extract<FilterSpec, { readonly kind: "deadline" }>;
 
@@ -19,11 +27,12 @@ const SWITCHING_PROTOCOLS = 101;
 /** A stack costs more than the response. */
 const PASSED = new ProxyError("deadline_passed");
 
-export function deadline({ time }: Deadline): Filter {
-  const timeouts = new WeakMap<Exchange, Timeout>();
+export function deadline({ time }: Deadline, { timeout }: DeadlineServices): Filter {
+  if (timeout === undefined) throw new Error("there are no timers");
+  const timeouts = new WeakMap<Exchange, Timer>();
   return {
     request: (x) => {
-      timeouts.set(x, new Timeout(time, () => x.cancellation.cancel(PASSED)));
+      timeouts.set(x, timeout(time, () => x.cancellation.cancel(PASSED)));
       return null;
     },
     response: (x, { status }) => {

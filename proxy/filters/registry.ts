@@ -10,7 +10,7 @@ import type { RequestHead } from "../http/message.ts";
 import { access } from "./access/access.ts";
 import type { AccessServices } from "./access/services.ts";
 import { blockedClients, type BlockedClientsServices } from "./blocked_clients.ts";
-import { deadline } from "./deadline.ts";
+import { deadline, type DeadlineServices } from "./deadline.ts";
 import type { Filter } from "./filter.ts";
 import { FilterChain } from "./filter_chain.ts";
 import { grpcWeb, isGrpcWeb } from "./grpc_web.ts";
@@ -30,7 +30,7 @@ type Kind = FilterSpec["kind"];
 type SpecOf<K extends Kind> = Extract<FilterSpec, { readonly kind: K }>;
 
 /** What filters need of others, as narrow functions. */
-export type FilterServices = AccessServices & BlockedClientsServices;
+export type FilterServices = AccessServices & BlockedClientsServices & DeadlineServices;
 
 /** Throws for a spec that it cannot make a filter of: its routes are replied to with 500. */
 export type FilterMakers = {

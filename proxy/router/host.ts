@@ -5,6 +5,9 @@
  */
 import { NameTable, NO_NAME } from "./name_table.ts";
 
+/** Stands for `*` where the place in a host is asked for. */
+export const ANY = -1;
+
 /** No pattern takes the host, or there is no such pattern. */
 export const NO_HOST: number = NO_NAME;
 
@@ -26,6 +29,17 @@ export class HostIndex {
     if (pattern === "*") return this.#any;
     if (pattern.startsWith("*.")) return this.#wildcards.get(pattern, 2);
     return this.#exact.get(pattern);
+  }
+
+  /**
+   * The number of one of the patterns that take `host`, or `NO_HOST`.
+   *
+   * @param from 0 for the name itself; `ANY` for `*`; or where what follows `*.` begins in it.
+   */
+  at(host: string, from: number): number {
+    if (from === ANY) return this.#any;
+    const table = from === 0 ? this.#exact : this.#wildcards;
+    return table.size === 0 ? NO_HOST : table.get(host, from);
   }
 
   /** @param number 0 or more, of 31 bits, as is `beside`. */
@@ -71,6 +85,16 @@ export class HostIndex {
     this.#beside = this.#besideAny;
     return this.#any;
   }
+}
+
+/**
+ * The pattern after the one at `from`, from the most specific to `ANY`, as `HostIndex.at` has them; in
+ * the order of `patternsOf`, without making texts.
+ */
+export function nextPattern(host: string, from: number, wildcards: Wildcards): number {
+  const isDone = from !== 0 && wildcards === "one-label";
+  const dot = isDone ? -1 : host.indexOf(".", from);
+  return dot <= 0 ? ANY : dot + 1;
 }
 
 /** How many labels a wildcard stands for: exactly one, or one and more. */

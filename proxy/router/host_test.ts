@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { parseHostPattern } from "../../shared/host/host_pattern.ts";
 import { Random } from "../../tests/fuzz/random.ts";
 import { readAuthority } from "../http/host.ts";
-import { HostIndex } from "./host.ts";
+import { ANY, HostIndex, nextPattern, patternsOf } from "./host.ts";
 
 const LABELS = ["a", "b", "app", "web", "example", "com", "test", "x1", "a-b", "xn--bcher-kva"];
 
@@ -70,3 +70,17 @@ for (const size of [1, 100, 101, 10_000]) {
     assert.ok(matches > 500, `${matches} of 2000 hosts matched`);
   });
 }
+
+Deno.test("patterns by their place in a host are the same as by their text", () => {
+  const hosts = ["a.b.c.test", "test", "", ".test", "a..test", "a.test"];
+  for (const wildcards of ["one-label", "suffix"] as const) {
+    for (const host of hosts) {
+      const patterns: string[] = [];
+      for (let from = host === "" ? ANY : 0;; from = nextPattern(host, from, wildcards)) {
+        patterns.push(from === ANY ? "*" : from === 0 ? host : `*.${host.slice(from)}`);
+        if (from === ANY) break;
+      }
+      assert.deepEqual(patterns, patternsOf(host, wildcards), `${host} ${wildcards}`);
+    }
+  }
+});

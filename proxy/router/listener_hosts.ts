@@ -6,7 +6,7 @@
  * it would hold the hosts twice otherwise. Only those that differ stand in the listener's own.
  */
 import type { Listener } from "../../shared/snapshot/types.ts";
-import { HostIndex, hostPatternTakes, NO_HOST, patternsOf } from "./host.ts";
+import { ANY, HostIndex, hostPatternTakes, nextPattern, NO_HOST, patternsOf } from "./host.ts";
 
 export type HostRules = Pick<Listener, "wildcards" | "fallThrough" | "hostname">;
 
@@ -113,14 +113,12 @@ export class ListenerIndex {
     if (hostname !== undefined && !hostPatternTakes(hostname, host, wildcards)) return [];
     const isBuiltIn = hosts === this.#http || hosts === this.#https;
     const found: number[] = [];
-    for (const pattern of patternsOf(host, wildcards)) {
-      let start = hosts.own.get(pattern);
-      if (start === NO_HOST && isBuiltIn) start = this.common.get(pattern);
-      if (start === NO_HOST) continue;
-      found.push(start);
-      if (!fallThrough) break;
+    for (let from = host === "" ? ANY : 0;; from = nextPattern(host, from, wildcards)) {
+      let start = hosts.own.at(host, from);
+      if (start === NO_HOST && isBuiltIn) start = this.common.at(host, from);
+      if (start !== NO_HOST) found.push(start);
+      if (from === ANY || (start !== NO_HOST && !fallThrough)) return found;
     }
-    return found;
   }
 
   /** Whether a pattern other than `*` takes the host there. */

@@ -65,7 +65,7 @@ Deno.test("a host that no hostname of the socket takes has no listener", () => {
   for (const [host, id] of cases) assert.equal(found(listeners, host), id, host);
 });
 
-Deno.test("what is found agrees with each pattern by itself", () => {
+Deno.test("the listener of a host agrees with each pattern by itself", () => {
   const patterns = ["a.test", "*.a.test", "*.b.a.test", "c.b.a.test", "*.test"];
   const hosts = ["a.test", "b.a.test", "c.b.a.test", "d.c.b.a.test", "test", "x.test", "a.b"];
   for (let chosen = 0; chosen < 1 << patterns.length; chosen++) {

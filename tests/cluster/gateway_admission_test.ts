@@ -261,6 +261,21 @@ const CREATES: readonly [what: string, object: Written, says: RegExp][] = [
     }),
     /may write EndpointSlices only if/,
   ],
+  [
+    "a slice of another class",
+    slice({
+      metadata: {
+        name: "kube-dns-x",
+        labels: {
+          ...SLICE_LABELS,
+          "kubernetes.io/service-name": "kube-dns",
+          "gateway.networking.k8s.io/gateway-class-name": "dns",
+        },
+        ownerReferences: [{ ...OWNERS[0], name: "kube" }],
+      },
+    }),
+    /GatewayClass out of pingress; add the class to gatewayClasses/,
+  ],
   ["no owner of a slice", slice({ metadata: { ownerReferences: [] } }), /exactly one Gateway/],
   [
     "a port outside of the range",

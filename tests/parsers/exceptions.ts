@@ -35,7 +35,8 @@ export const EXCEPTIONS: readonly Exceptions[] = [
   {
     reason: "Looks at a pattern of at most 1,024 characters, or a host of at most 255.",
     functions: {
-      "proxy/router/host.ts": ["patternsOf"],
+      "proxy/router/host.ts": ["nextPattern", "patternsOf"],
+      "proxy/router/socket_listeners.ts": ["SocketListeners.find", "SocketListeners.isSame"],
       "proxy/router/https_redirects.ts": ["HttpsRedirects.find"],
       "proxy/router/listener_hosts.ts": [
         "ListenerIndex.entriesOf",
@@ -53,7 +54,6 @@ export const EXCEPTIONS: readonly Exceptions[] = [
     reason: "The operator wrote it: flags, files and the environment of a process.",
     functions: {
       "controller/kube/credential_source.ts": ["serverOf"],
-      "shared/net/port_range.ts": ["parsePortRange"],
       "controller/cli/option_values.ts": [
         "acceptCheck",
         "labelCheck",
@@ -86,6 +86,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "proxy/cli/permissions.ts": ["nameServersOf", "supervisorRights"],
       "proxy/config/stream/credentials.ts": ["readToken"],
       "shared/net/address.ts": ["describeListenError", "parseAddress"],
+      "shared/net/port_range.ts": ["parsePortRange"],
       "shared/net/cidr.ts": ["CidrList.parse"],
       "shared/nearest_name.ts": ["nearestName"],
       "shared/options.ts": ["flagName", "formatFlag", "parseOptions"],
@@ -201,7 +202,9 @@ export const EXCEPTIONS: readonly Exceptions[] = [
         "CertificateFallback.take",
         "consequence",
       ],
-      "proxy/router/host.ts": ["HostIndex.delete", "hostPatternTakes"],
+      "proxy/router/host.ts": ["HostIndex.at", "HostIndex.delete", "hostPatternTakes"],
+      "proxy/router/socket_listeners.ts": ["SocketListeners.replace"],
+      "proxy/certificates/store.ts": ["Certificates.preferred"],
       "proxy/router/listener_hosts.ts": ["ListenerIndex.setListeners"],
       "proxy/router/name_table.ts": ["NameTable.delete"],
       "proxy/router/table.ts": ["RouteTable.replaceListeners"],

@@ -35,7 +35,10 @@ function helloParser(name: string, whole: ((bytes: Uint8Array) => Uint8Array) | 
       const bytes = asciiBytes(text);
       return () => {
         const reader = new ClientHelloReader();
-        if (whole !== null) return void reader.read(whole(bytes));
+        if (whole !== null) {
+          reader.read(whole(bytes));
+          return void reader.signatureSchemes;
+        }
         for (let i = 0; i < bytes.length; i++) {
           if (reader.read(bytes.slice(i, i + 1)) !== "more") return;
         }

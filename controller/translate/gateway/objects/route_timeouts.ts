@@ -37,11 +37,22 @@ export function readTimeouts(value: unknown, field: string): TimeoutReading {
   return { ok: true, time };
 }
 
+/** Numbers with units, at most, and characters of all of them. */
+const MAX_PARTS = 4;
+const MAX_LENGTH = MAX_PARTS * 7;
+
 const UNITS: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 };
 
 /** GEP-2257, in ms; null for what is none. */
 export function readDuration(value: unknown): number | null {
-  if (typeof value !== "string" || !/^(?:[0-9]{1,5}(?:h|m|s|ms)){1,4}$/.test(value)) return null;
-  return value.matchAll(/([0-9]+)(h|ms|m|s)/g)
-    .reduce((sum, [, digits, unit]) => sum + Number(digits) * UNITS[unit], 0);
+  if (typeof value !== "string" || value.length > MAX_LENGTH) return null;
+  const parts = value.match(/[0-9]{1,5}[a-z]{1,2}/g) ?? [];
+  if (parts.length > MAX_PARTS || parts.join("") !== value || value === "") return null;
+  let sum = 0;
+  for (const part of parts) {
+    const [, digits, unit] = /^([0-9]+)([a-z]+)$/.exec(part)!;
+    if (!Object.hasOwn(UNITS, unit)) return null;
+    sum += Number(digits) * UNITS[unit];
+  }
+  return sum;
 }
