@@ -144,11 +144,11 @@ export const WATCH_OPTIONS = defineOptions({
   },
   gateway: {
     type: "boolean",
-    reason: "under development: HTTPRoutes are served, status is not written yet",
+    reason: "under development",
     group: "What is served",
     help:
-      "Reads objects of Gateway API while its CRDs are installed, and goes on without where they " +
-      "are not. The controller needs the rights to watch them: overlays/gateway.",
+      "Serves Gateways and HTTPRoutes of Gateway API while its CRDs are installed. The controller " +
+      "needs the rights of overlays/gateway.",
   },
   listenRange: {
     type: "string",

@@ -12,9 +12,25 @@ const CORE = ["Gateway", "HTTPRoute", "ReferenceGrant"];
 const EXTENDED = [
   "GatewayAddressEmpty",
   "GatewayHTTPListenerIsolation",
+  "GatewayHTTPSListenerDetectMisdirectedRequests",
   "GatewayInfrastructure",
   "GatewayPort8080",
   "GatewayStaticAddresses",
+  "HTTPRoute303RedirectStatusCode",
+  "HTTPRoute307RedirectStatusCode",
+  "HTTPRoute308RedirectStatusCode",
+  "HTTPRouteBackendProtocolH2C",
+  "HTTPRouteBackendProtocolWebSocket",
+  "HTTPRouteBackendTimeout",
+  "HTTPRouteDestinationPortMatching",
+  "HTTPRouteMethodMatching",
+  "HTTPRouteNamedRouteRule",
+  "HTTPRouteParentRefPort",
+  "HTTPRoutePathRedirect",
+  "HTTPRoutePortRedirect",
+  "HTTPRouteQueryParamMatching",
+  "HTTPRouteRequestTimeout",
+  "HTTPRouteSchemeRedirect",
 ];
 
 /** In the order of their names, as the API requires. */
