@@ -17,7 +17,7 @@ const OTHER_WORDS = new Set([
 ]);
 
 /** Folders whose words are those of the API: reasons of errors, and of conditions of Gateway API. */
-const OTHER_FOLDERS = new Set(["kube", "gateway"]);
+const OTHER_FOLDERS = new Set(["addresses", "gateway", "gateway_status", "kube"]);
 
 /** The controller's code but for those. */
 function* sources(folder: URL): Generator<string> {
