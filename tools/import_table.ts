@@ -114,7 +114,6 @@ const CONTROLLER: Readonly<Record<string, readonly string[]>> = {
     "controller/kube",
     "controller/outputs/write",
     "controller/translate",
-    "controller/translate/gateway",
     "controller/translate/routes",
   ],
   "controller/stream": [

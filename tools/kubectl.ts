@@ -41,8 +41,21 @@ export class Kubectl {
 
   /** Objects of these kinds; of a kind that the cluster does not have, none. Throws a Refusal. */
   async list(kinds: string, ...args: readonly string[]): Promise<KubeObject[]> {
-    const text = await this.text(["get", kinds, "--output=json", "--ignore-not-found", ...args]);
-    return text.trim() === "" ? [] : (JSON.parse(text) as { items: KubeObject[] }).items;
+    const text = await this.#found(["get", kinds, "--output=json", ...args]);
+    return text === "" ? [] : (JSON.parse(text) as { items: KubeObject[] }).items;
+  }
+
+  /** Whether there is such an object; there is none of a kind that the cluster does not have. Throws a Refusal. */
+  async has(kind: string, name: string): Promise<boolean> {
+    return await this.#found(["get", kind, name, "--output=name"]) !== "";
+  }
+
+  /** What `get` finds; "" for nothing. Throws a Refusal. */
+  async #found(args: readonly string[]): Promise<string> {
+    const { code, stdout, stderr } = await this.answer([...args, "--ignore-not-found"]);
+    if (code !== 0 && NO_KIND.test(stderr)) return "";
+    if (code !== 0) throw new Refusal(complaintOf(stderr));
+    return stdout.trim();
   }
 
   /** `CONTEXT, https://HOST:PORT`. Throws a Refusal where the kubeconfig names no cluster. */
@@ -78,6 +91,9 @@ export function parseObjects(text: string): KubeObject[] {
 export function listText(items: readonly KubeObject[]): string {
   return JSON.stringify({ apiVersion: "v1", kind: "List", items });
 }
+
+/** No API server knows the kind, as that of a CRD. */
+const NO_KIND = /the server doesn't have a resource type/;
 
 /** Without a kubeconfig kubectl asks this address, where nobody runs a cluster. */
 const NO_CLUSTER = /server localhost:8080 was refused|context was not found|no configuration has/;

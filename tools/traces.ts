@@ -52,7 +52,7 @@ export function ingressTraces(ingresses: readonly KubeObject[]): Trace[] {
     ];
     if (found.length === 0) return [];
     const what = found.map((one) => one.what).join(" and ");
-    const kind = { kind: "ingresses.networking.k8s.io", title: "Ingress" };
+    const kind = { kind: "ingress.networking.k8s.io", title: "Ingress" };
     return [{ ...kind, namespace, name, what, patches: found }];
   });
 }
@@ -65,7 +65,7 @@ export function classTraces(classes: readonly KubeObject[]): Trace[] {
     if (!isOurs || !finalizers.includes(CLASS_FINALIZER)) return [];
     const patch = { metadata: { finalizers: finalizers.filter((one) => one !== CLASS_FINALIZER) } };
     return [{
-      ...{ kind: "gatewayclasses.gateway.networking.k8s.io", title: "GatewayClass" },
+      ...{ kind: "gatewayclass.gateway.networking.k8s.io", title: "GatewayClass" },
       ...{ namespace: null, name, what: `the finalizer ${CLASS_FINALIZER}` },
       patches: [{ subresource: null, patch }],
     }];

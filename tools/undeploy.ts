@@ -110,8 +110,7 @@ async function findObjects(): Promise<KubeObject[]> {
   const there: KubeObject[] = [];
   for (const object of wanted) {
     const { kind = "", metadata: { name } } = object;
-    const answer = await kubectl.text(["get", kind, name, "--ignore-not-found", "--output=name"]);
-    if (answer.trim() !== "") there.push(object);
+    if (await kubectl.has(kind, name)) there.push(object);
   }
   return [...rights, ...there];
 }
@@ -158,8 +157,8 @@ async function whatHolds(kind: string, name: string, flags: readonly string[]): 
   ].join("; ");
 }
 
-async function takeOff({ kind, title, namespace, name, patches }: Trace): Promise<void> {
-  const object = `${title} "${name}"${namespace === null ? "" : ` in ${namespace}`}`;
+async function takeOff({ kind, namespace, name, patches }: Trace): Promise<void> {
+  const object = `${kind} "${name}"${namespace === null ? "" : ` in ${namespace}`}`;
   for (const { subresource, patch } of patches) {
     const { code, stderr } = await kubectl.answer([
       "patch",

@@ -35,6 +35,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
   {
     reason: "Looks at a pattern of at most 1,024 characters, or a host of at most 255.",
     functions: {
+      "controller/translate/gateway/objects/route_timeouts.ts": ["readDuration", "readTimeouts"],
       "proxy/router/host.ts": ["nextPattern", "patternsOf"],
       "proxy/router/socket_listeners.ts": ["SocketListeners.find", "SocketListeners.isSame"],
       "proxy/router/https_redirects.ts": ["HttpsRedirects.find"],
