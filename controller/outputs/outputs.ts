@@ -146,7 +146,7 @@ export class Outputs {
     const writes = {
       ...this.#status.backlogs,
       events: this.#problems.backlog,
-      gateways: this.#gateways?.backlog ?? 0,
+      ...(this.#gateways === null ? {} : { gateways: this.#gateways.backlog }),
     };
     for (const [of, backlog] of Object.entries(writes)) {
       this.#context.metrics.set("pingress_controller_writes_waiting", backlog, { of });
