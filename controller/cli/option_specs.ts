@@ -8,6 +8,7 @@ import { defineOptions } from "../../shared/options.ts";
 import {
   DEFAULT_LISTEN_RANGE,
   formatPortRange,
+  MAX_RANGE_PORTS,
   parsePortRange,
 } from "../../shared/net/port_range.ts";
 import { STREAM_PORT } from "../../shared/stream/protocol.ts";
@@ -154,7 +155,10 @@ export const WATCH_OPTIONS = defineOptions({
     type: "string",
     value: "FIRST-LAST",
     default: formatPortRange(DEFAULT_LISTEN_RANGE),
-    check: (value) => parsePortRange(value) === null ? "of the form 10000-10255" : null,
+    check: (value) =>
+      parsePortRange(value) === null
+        ? `a range of up to ${MAX_RANGE_PORTS} ports like 10000-10255`
+        : null,
     reason: "256 ports, below those that Linux gives to outgoing connections",
     group: "What is served",
     help:

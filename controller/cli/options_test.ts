@@ -85,6 +85,11 @@ const WRONG: readonly [string, readonly string[], RegExp][] = [
     ["--default-ssl-certificate=ops/tls", "--watch-namespace=shop"],
     /--default-ssl-certificate .* add --watch-namespace ops/,
   ],
+  [
+    "a range of more ports than a proxy accepts",
+    ["--gateway", "--listen-range=10000-10512"],
+    /--listen-range.* up to 512 ports/,
+  ],
   ["a proxy argument that is not a flag", ["--proxy-arg=workers"], /a flag of the proxy/],
 ];
 

@@ -3,13 +3,10 @@
  * and its help. `options.ts` reads them.
  */
 import { LOG_FORMATS, LOG_LEVELS } from "../../shared/log.ts";
-import { parsePortRange } from "../../shared/net/port_range.ts";
+import { MAX_RANGE_PORTS, parsePortRange } from "../../shared/net/port_range.ts";
 import { defineOptions } from "../../shared/options.ts";
 import { BALANCES } from "../../shared/snapshot/setting_values.ts";
 import { parseControllerUrl } from "../config/stream/controller_address.ts";
-
-/** Each port is a permission of its own, and a report to the controller must name all of them. */
-const MAX_LISTEN_RANGE = 512;
 
 /** As a label's value is: https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/ */
 const ZONE = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
@@ -96,13 +93,11 @@ export const GENERAL_OPTIONS = defineOptions({
   },
   listenRange: {
     type: "string",
-    value: "FROM-TO",
-    check: (value) => {
-      const range = parsePortRange(value);
-      return range !== null && range.to - range.from < MAX_LISTEN_RANGE
-        ? null
-        : `a range of up to ${MAX_LISTEN_RANGE} ports like 10000-10255`;
-    },
+    value: "FIRST-LAST",
+    check: (value) =>
+      parsePortRange(value) === null
+        ? `a range of up to ${MAX_RANGE_PORTS} ports like 10000-10255`
+        : null,
     help:
       "Ports for listeners of Gateways. The configuration says which of them are open; they open " +
       "and close while the proxy runs, on the address of the first --listen-http. A port that no " +

@@ -18,13 +18,16 @@ export interface ListenRange extends PortRange {
  */
 export const DEFAULT_LISTEN_RANGE: PortRange = { from: 10_000, to: 10_255 };
 
-/** Ports of a range, at most: a proxy has a socket for each that is used, in each worker. */
-const MAX_PORTS = 4096;
+/**
+ * Ports of a range, at most: each is a permission of the proxy and may be a socket in each of its workers, and
+ * a report to the controller must have room for all that are not open (`MAX_OBSTACLES`).
+ */
+export const MAX_RANGE_PORTS = 512;
 
 /** Null where the text is no range of ports from 1 to 65535, or has too many. */
 export function parsePortRange(text: string): PortRange | null {
   const [, from, to] = /^([1-9]\d{0,4})-([1-9]\d{0,4})$/.exec(text)?.map(Number) ?? [];
-  return from === undefined || from > to || to > 65_535 || to - from >= MAX_PORTS
+  return from === undefined || from > to || to > 65_535 || to - from >= MAX_RANGE_PORTS
     ? null
     : { from, to };
 }
