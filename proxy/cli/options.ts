@@ -4,7 +4,7 @@
  */
 import { type Address } from "../../shared/net/address.ts";
 import { type CidrList } from "../../shared/net/cidr.ts";
-import { parsePortRange, type PortRange } from "../../shared/net/port_range.ts";
+import { isInRange, parsePortRange, type PortRange } from "../../shared/net/port_range.ts";
 import { type LogFormat, type LogLevel } from "../../shared/log.ts";
 import { defineOptions, parseOptions, type Program } from "../../shared/options.ts";
 import type { Balance } from "../../shared/snapshot/types.ts";
@@ -192,7 +192,7 @@ function clashIn(
   addresses: readonly (readonly [flag: string, address: Address])[],
 ): string | null {
   if (range === null) return null;
-  const clash = addresses.find(([, { port }]) => port >= range.from && port <= range.to);
+  const clash = addresses.find(([, { port }]) => isInRange(range, port));
   if (clash === undefined) return null;
   const [flag, { port }] = clash;
   return `--listen-range contains ${port}, the port of ${flag}: write another range or port\n` +

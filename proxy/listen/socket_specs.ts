@@ -2,7 +2,7 @@
  * Which sockets the listeners of a configuration need. In: listeners, and the ports that the proxy may
  * open for them. Out: what each socket is for, and why others cannot be opened. Pure.
  */
-import type { PortRange } from "../../shared/net/port_range.ts";
+import { formatPortRange, isInRange, type PortRange } from "../../shared/net/port_range.ts";
 import type { Listener } from "../../shared/snapshot/types.ts";
 import type { SocketObstacle } from "../../shared/stream/messages.ts";
 import { BUILT_IN_LISTENERS } from "../../shared/snapshot/built_in_listeners.ts";
@@ -70,7 +70,8 @@ function reasonAgainst(
 ): string | null {
   if (!/^[1-9][0-9]{0,4}$/.test(socket)) return "it is no port in decimal digits";
   if (range === null) return "the proxy was started without --listen-range";
-  const { from, to } = range;
-  if (port < from || port > to) return `it is outside of --listen-range ${from}-${to}`;
+  if (!isInRange(range, port)) {
+    return `it is outside of --listen-range ${formatPortRange(range)}`;
+  }
   return protocol === "TLS" ? "listeners with the protocol TLS are not supported" : null;
 }

@@ -10,7 +10,7 @@
 import ipaddr from "ipaddr.js";
 import type { Address } from "../../shared/net/address.ts";
 import type { CidrList } from "../../shared/net/cidr.ts";
-import type { ListenRange, PortRange } from "../../shared/net/port_range.ts";
+import { isInRange, type ListenRange, type PortRange } from "../../shared/net/port_range.ts";
 import { reservedAddress } from "../../shared/net/reserved_address.ts";
 
 export interface UpstreamNetworksOptions {
@@ -62,7 +62,7 @@ export class UpstreamNetworks {
     if (!ipaddr.isValid(text)) return "not an address";
     const address = ipaddr.process(text);
     const isOwn = this.#own.has(`${address} ${port}`) ||
-      (this.#isInRange(port) && this.#range?.address === String(address));
+      this.#mayListenOn(String(address), port);
     if (isOwn) return "this proxy's own listener";
     const reserved = reservedAddress(text);
     if (reserved !== null && !(reserved.kind === "loopback" && this.#options.allowLoopback)) {
@@ -80,12 +80,12 @@ export class UpstreamNetworks {
    */
   isOwn(local: Address, remote: Address): boolean {
     const { port, hostname } = remote;
-    const isOwnPort = this.#ownPorts.has(port) ||
-      (this.#isInRange(port) && this.#range?.address === null);
+    const isOwnPort = this.#ownPorts.has(port) || this.#mayListenOn(null, port);
     return isOwnPort && local.hostname === hostname;
   }
 
-  #isInRange(port: number): boolean {
-    return this.#range !== null && port >= this.#range.from && port <= this.#range.to;
+  /** Whether the range is of this address, null for every one of this machine, and has the port. */
+  #mayListenOn(address: string | null, port: number): boolean {
+    return this.#range !== null && this.#range.address === address && isInRange(this.#range, port);
   }
 }

@@ -14,7 +14,8 @@ export interface ListenRange extends PortRange {
 
 /**
  * Of container ports for listeners, by default: enough for 256 ports of Gateways, above those that need a
- * privilege and below those that Linux gives to outgoing connections (32768 and up).
+ * privilege and below those that Linux gives to outgoing connections (32768 and up). The admission policy of
+ * `overlays/gateway` and the NetworkPolicy of the proxies have the same.
  */
 export const DEFAULT_LISTEN_RANGE: PortRange = { from: 10_000, to: 10_255 };
 

@@ -4,11 +4,8 @@
  */
 import { deepEqual, equal, match } from "node:assert/strict";
 import { dirname, join } from "node:path";
-import {
-  DEFAULT_LISTEN_RANGE,
-  ownerReference,
-  ownLabels,
-} from "../../controller/outputs/addresses/names.ts";
+import { ownerReference, ownLabels } from "../../controller/outputs/addresses/names.ts";
+import { DEFAULT_LISTEN_RANGE, formatPortRange } from "../../shared/net/port_range.ts";
 import { AddressScene } from "./support/address_scene.ts";
 import type { ApiAnswer, ApiClient, KubeObject } from "./support/api_client.ts";
 import type { TestCluster } from "./support/cluster.ts";
@@ -279,7 +276,7 @@ const CREATES: readonly [what: string, object: Written, says: RegExp][] = [
   ["no owner of a slice", slice({ metadata: { ownerReferences: [] } }), /exactly one Gateway/],
   [
     "a port outside of the range",
-    slice({ ports: [{ name: "p80", port: DEFAULT_LISTEN_RANGE.last + 1, protocol: "TCP" }] }),
+    slice({ ports: [{ name: "p80", port: DEFAULT_LISTEN_RANGE.to + 1, protocol: "TCP" }] }),
     /only ports of 10000-10255/,
   ],
   ["all ports", slice({ ports: null }), /only ports of 10000-10255/],
@@ -386,6 +383,8 @@ Deno.test("the policy's ports are the default of --listen-range", async () => {
     "../overlays/gateway/admission-policy.yaml",
   );
   const [{ data }] = objects.filter(({ kind }) => kind === "ConfigMap");
-  const { first, last } = DEFAULT_LISTEN_RANGE;
-  deepEqual(data, { gatewayClasses: "pingress", listenRange: `${first}-${last}` });
+  deepEqual(data, {
+    gatewayClasses: "pingress",
+    listenRange: formatPortRange(DEFAULT_LISTEN_RANGE),
+  });
 });

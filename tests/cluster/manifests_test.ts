@@ -2,7 +2,6 @@
 import { deepEqual, equal, match, notEqual } from "node:assert/strict";
 import { join } from "node:path";
 import { parseControllerOptions } from "../../controller/cli/options.ts";
-import { DEFAULT_LISTEN_RANGE } from "../../controller/outputs/addresses/names.ts";
 import { CLAIMS_NAME } from "../../controller/outputs/publish/host_claims.ts";
 import { PROXY_NAME, PROXY_PORTS, STREAM } from "../../controller/outputs/workload/names.ts";
 import {
@@ -11,6 +10,7 @@ import {
   MAX_KEY_SECRETS,
   MAX_PARTS,
 } from "../../shared/snapshot/published_set.ts";
+import { DEFAULT_LISTEN_RANGE } from "../../shared/net/port_range.ts";
 import { VERSION } from "../../shared/version.ts";
 import type { KubeObject } from "./support/api_client.ts";
 import { startCluster, type TestCluster } from "./support/cluster.ts";

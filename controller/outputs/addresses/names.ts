@@ -24,9 +24,6 @@ export const GATEWAY_CLASS_LABEL = "gateway.networking.k8s.io/gateway-class-name
 export const SERVICE_NAME_LABEL = "kubernetes.io/service-name";
 export const SLICE_MANAGER_LABEL = "endpointslice.kubernetes.io/managed-by";
 
-/** Container ports of Gateways, where `--listen-range` says no other; the admission policy has the same. */
-export const DEFAULT_LISTEN_RANGE = { first: 10_000, last: 10_255 } as const;
-
 /** Characters of a Service's name, and of a label's value. */
 const MAX_LENGTH = 63;
 const HASH_LENGTH = 8;
