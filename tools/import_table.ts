@@ -69,6 +69,7 @@ const CONTROLLER: Readonly<Record<string, readonly string[]>> = {
   "controller/outputs/gateway_status": [
     "controller/base",
     "controller/kube",
+    "controller/outputs/addresses",
     "controller/outputs/write",
     "controller/stream",
     "controller/translate/gateway",

@@ -18,11 +18,8 @@ import { Acknowledgements } from "./gateway_status/acknowledgements.ts";
 import { ClassFinalizer } from "./gateway_status/class_finalizer.ts";
 import { classChange } from "./gateway_status/class_status.ts";
 import { gatewayChange } from "./gateway_status/gateway_status.ts";
-import {
-  type GatewayAddressState,
-  programmedOf,
-  type Progress,
-} from "./gateway_status/programmed.ts";
+import type { GatewayAddressState } from "./addresses/plan.ts";
+import { programmedOf, type Progress } from "./gateway_status/programmed.ts";
 import {
   obstaclesOf,
   openPortsOf,

@@ -11,8 +11,8 @@ import type {
   GatewayAddress,
   GatewayAddressPlan,
   GatewayAddressState,
-  PortPair,
 } from "./plan.ts";
+import type { GatewayPort } from "../../translate/gateway/gateway_translation.ts";
 import { requestedFields } from "./requested_addresses.ts";
 
 /**
@@ -35,7 +35,7 @@ export function addressState(
 }
 
 /** Ports of a Service of ours. */
-export function portsOf(service: KubeObject): readonly PortPair[] {
+export function portsOf(service: KubeObject): readonly GatewayPort[] {
   return (asList(fieldOf(fieldOf(service, "spec"), "ports")) ?? []).flatMap((entry) => {
     const port = fieldOf(entry, "port");
     const containerPort = fieldOf(entry, "targetPort");

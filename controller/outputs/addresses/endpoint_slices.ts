@@ -16,7 +16,8 @@ import {
   SLICE_MANAGER_LABEL,
   sliceName,
 } from "./names.ts";
-import type { GatewayAddressPlan, PortPair } from "./plan.ts";
+import type { GatewayPort } from "../../translate/gateway/gateway_translation.ts";
+import type { GatewayAddressPlan } from "./plan.ts";
 import type { ProxyEndpoint } from "./proxy_endpoints.ts";
 import { byPort, type OwnedMeta } from "./service_object.ts";
 
@@ -63,7 +64,7 @@ const DIGIT: Readonly<Record<IpFamily, number>> = { IPv4: 4, IPv6: 6 };
  */
 export function plannedSlices(
   { gateway, labels, annotations }: GatewayAddressPlan,
-  ports: readonly PortPair[],
+  ports: readonly GatewayPort[],
   families: readonly IpFamily[],
   endpoints: readonly ProxyEndpoint[],
 ): readonly PlannedSlice[] {

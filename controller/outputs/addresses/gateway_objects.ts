@@ -20,7 +20,8 @@ import { type Difference, serviceDifference, sliceDifference } from "./differenc
 import { type IpFamily, plannedSlices } from "./endpoint_slices.ts";
 import { gatewayKey, ownerOf, serviceName } from "./names.ts";
 import type { OwnedObject, OwnedObjects } from "./owned_objects.ts";
-import type { GatewayAddressPlan, PortPair } from "./plan.ts";
+import type { GatewayPort } from "../../translate/gateway/gateway_translation.ts";
+import type { GatewayAddressPlan } from "./plan.ts";
 import type { ProxyEndpoint } from "./proxy_endpoints.ts";
 import type { PutBacks } from "./put_backs.ts";
 import { foreignFault } from "./refusal.ts";
@@ -115,7 +116,7 @@ export class GatewayObjects {
 
   async #ensureSlices(
     plan: GatewayAddressPlan,
-    ports: readonly PortPair[],
+    ports: readonly GatewayPort[],
     service: KubeObject,
     endpoints: readonly ProxyEndpoint[],
     run: Run,
@@ -288,7 +289,10 @@ function familiesOf(service: KubeObject): readonly IpFamily[] {
 }
 
 /** The first of each public port. */
-function unionOf(first: readonly PortPair[], second: readonly PortPair[]): readonly PortPair[] {
+function unionOf(
+  first: readonly GatewayPort[],
+  second: readonly GatewayPort[],
+): readonly GatewayPort[] {
   const ports = new Set(first.map(({ port }) => port));
   return [...first, ...second.filter(({ port }) => !ports.has(port))];
 }

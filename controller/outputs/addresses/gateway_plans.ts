@@ -6,8 +6,8 @@ import {
   type ServiceDefaults,
   serviceSettings,
 } from "../../translate/gateway/objects/parameters.ts";
-import type { GatewayStatus } from "../../translate/gateway/gateway_translation.ts";
-import type { GatewayAddressPlan, PortPair } from "./plan.ts";
+import type { GatewayPort, GatewayStatus } from "../../translate/gateway/gateway_translation.ts";
+import type { GatewayAddressPlan } from "./plan.ts";
 
 /**
  * One without ports keeps the Service that it has, and with it the address: it may be mended.
@@ -16,7 +16,7 @@ import type { GatewayAddressPlan, PortPair } from "./plan.ts";
  */
 export function gatewayPlans(
   gateways: readonly GatewayStatus[],
-  openPorts: (gateway: string) => readonly PortPair[] | null,
+  openPorts: (gateway: string) => readonly GatewayPort[] | null,
   defaults: ServiceDefaults,
 ): readonly GatewayAddressPlan[] {
   const settings = serviceSettings({}, {}, defaults);

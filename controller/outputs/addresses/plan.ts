@@ -4,13 +4,8 @@
  */
 import type { ServiceSettings } from "../../translate/gateway/objects/parameters.ts";
 import type { RequestedAddress } from "../../translate/gateway/objects/infrastructure.ts";
+import type { GatewayPort } from "../../translate/gateway/gateway_translation.ts";
 import type { GatewayRef } from "./names.ts";
-
-/** A public port of a Gateway, and the port of the proxies' socket behind it. */
-export interface PortPair {
-  readonly port: number;
-  readonly containerPort: number;
-}
 
 export interface GatewayAddressPlan {
   readonly gateway: GatewayRef;
@@ -19,7 +14,7 @@ export interface GatewayAddressPlan {
    * that is not known yet: then the ports stay as they are. Empty: no address leads to proxies any more, so
    * that no container port is reused while an address of another Gateway still leads there.
    */
-  readonly ports: readonly PortPair[] | null;
+  readonly ports: readonly GatewayPort[] | null;
   /** Of `spec.infrastructure`, for the Service and its slices. */
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;

@@ -7,7 +7,8 @@
 import { apiVersionOf, type KubeMeta, type KubeObject, SERVICES } from "../../kube/types.ts";
 import type { TrafficPolicy } from "../../translate/gateway/objects/parameters.ts";
 import { type OwnerReference, ownerReference, ownLabels, portName, serviceName } from "./names.ts";
-import type { GatewayAddressPlan, PortPair } from "./plan.ts";
+import type { GatewayPort } from "../../translate/gateway/gateway_translation.ts";
+import type { GatewayAddressPlan } from "./plan.ts";
 import type { AddressFields } from "./requested_addresses.ts";
 
 export interface OwnedMeta extends KubeMeta {
@@ -39,7 +40,7 @@ export interface PlannedService extends KubeObject {
 /** @param ports At least one. @param addresses Fields that `spec.addresses` sets. */
 export function plannedService(
   { gateway, labels, annotations, service }: GatewayAddressPlan,
-  ports: readonly PortPair[],
+  ports: readonly GatewayPort[],
   addresses: AddressFields,
 ): PlannedService {
   const { type, externalTrafficPolicy, loadBalancerClass, allowedSourceRanges } = service;
@@ -74,6 +75,6 @@ export function plannedService(
 }
 
 /** Sorted by public port. */
-export function byPort(ports: readonly PortPair[]): readonly PortPair[] {
+export function byPort(ports: readonly GatewayPort[]): readonly GatewayPort[] {
   return [...ports].sort((a, b) => a.port - b.port);
 }

@@ -9,7 +9,8 @@ import { isAlike } from "../../kube/likeness.ts";
 import type { Condition } from "../../translate/gateway/objects/condition.ts";
 import type { GatewayStatus, ListenerStatus } from "../../translate/gateway/gateway_translation.ts";
 import { mergeConditions } from "./conditions.ts";
-import type { GatewayAddress, GatewayAddressState, Programmed } from "./programmed.ts";
+import type { GatewayAddress, GatewayAddressState } from "../addresses/plan.ts";
+import type { Programmed } from "./programmed.ts";
 import { type StatusChange, statusChange } from "./status_change.ts";
 
 export interface WantedGateway {

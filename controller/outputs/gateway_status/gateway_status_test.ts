@@ -92,7 +92,7 @@ Deno.test("while a generation is on its way, Programmed keeps the one that it is
 Deno.test("addresses stay while they are not known, and go when none can be used", () => {
   const standing = written(wanted({ a: 0 }));
   equal(written({ ...wanted({ a: 0 }), address: null }, standing), undefined);
-  const fault = { reason: "AddressNotUsable", message: "taken" };
+  const fault = { reason: "AddressNotUsable" as const, message: "taken" };
   const fields = written({ ...wanted({ a: 0 }), address: { addresses: [], fault } }, standing);
   deepEqual(fields, { addresses: [] });
 });

@@ -13,21 +13,8 @@ import {
   falseCondition,
   trueCondition,
 } from "../../translate/gateway/objects/condition.ts";
+import type { GatewayAddressState } from "../addresses/plan.ts";
 import type { GatewayStatus, ListenerStatus } from "../../translate/gateway/gateway_translation.ts";
-
-/** An entry of `status.addresses`. */
-export interface GatewayAddress {
-  readonly type: "IPAddress" | "Hostname";
-  readonly value: string;
-}
-
-/** Where clients reach a Gateway. */
-export interface GatewayAddressState {
-  /** All or none of them can be used. */
-  readonly addresses: readonly GatewayAddress[];
-  /** Why there are none: a reason of Programmed, and what is wrong, with the remedy; else null. */
-  readonly fault: { readonly reason: string; readonly message: string } | null;
-}
 
 /** How far a content has come. */
 export type Progress =

@@ -28,6 +28,7 @@ export interface GatewayStatus {
   readonly ports: readonly GatewayPort[];
 }
 
+/** A public port of a Gateway, and the port of the proxies' socket behind it. */
 export interface GatewayPort {
   readonly port: number;
   readonly containerPort: number;

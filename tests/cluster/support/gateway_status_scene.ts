@@ -8,7 +8,7 @@ import { DEFAULT_OBJECT_BOUNDS } from "../../../controller/kube/object_bounds.ts
 import { GATEWAY_API } from "../../../controller/kube/types.ts";
 import { ControllerMetrics } from "../../../controller/metrics.ts";
 import type { OutputContext } from "../../../controller/outputs/output.ts";
-import type { GatewayAddressState } from "../../../controller/outputs/gateway_status/programmed.ts";
+import type { GatewayAddressState } from "../../../controller/outputs/addresses/plan.ts";
 import { GatewayStatusOutput } from "../../../controller/outputs/gateway_status_output.ts";
 import type { Reconciliation } from "../../../controller/reconcile/reconciler.ts";
 import type { ProxyAck } from "../../../controller/stream/proxy_acks.ts";
