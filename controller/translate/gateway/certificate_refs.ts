@@ -14,51 +14,49 @@ export interface TlsSecrets {
   find(namespace: string, name: string): Certificate | string;
 }
 
-/** What a listener shows; nothing where one of its certificates cannot be used. */
-export function listenerCertificates(
-  listener: ListenerModel,
-  from: Referrer,
-  grants: ReferenceGrants,
-  secrets: TlsSecrets,
-): readonly Certificate[] {
-  if (certificatesCondition(listener, from, grants, secrets).status !== "True") return [];
-  return listener.certificates.flatMap((reference) => {
-    const found = reference === null ? "" : secrets.find(reference.namespace, reference.name);
-    return typeof found === "string" ? [] : [found];
-  });
+export interface ListenerCertificates {
+  /** `ResolvedRefs`, as far as certificates decide it. */
+  readonly condition: Condition;
+  /** What the listener shows; nothing where one of them cannot be used. */
+  readonly certificates: readonly Certificate[];
 }
 
 /** @param from The Gateway. */
-export function certificatesCondition(
+export function listenerCertificates(
   { certificates, field, protocol }: ListenerModel,
   from: Referrer,
   grants: ReferenceGrants,
   secrets: TlsSecrets,
-): Condition {
+): ListenerCertificates {
   if (protocol === "HTTPS" && certificates.length === 0) {
     return invalid(`${field}.tls.certificateRefs is empty. Write the name of a Secret.`);
   }
+  const shown: Certificate[] = [];
   for (const [i, reference] of certificates.entries()) {
     const at = `${field}.tls.certificateRefs[${i}]`;
     if (reference === null) return invalid(`${at} cannot be read.`);
-    const shown = showReference(reference);
+    const target = showReference(reference);
     if (reference.group !== "" || reference.kind !== "Secret") {
-      return invalid(`${at} is ${shown}. Write a Secret.`);
+      return invalid(`${at} is ${target}. Write a Secret.`);
     }
     // Before anything is said about the Secret.
     if (!grants.isPermitted(from, reference)) {
-      return falseCondition(
-        "ResolvedRefs",
+      return refused(
         "RefNotPermitted",
-        `${at} is ${shown}. Create a ReferenceGrant in namespace ${reference.namespace}.`,
+        `${at} is ${target}. Create a ReferenceGrant in namespace ${reference.namespace}.`,
       );
     }
     const found = secrets.find(reference.namespace, reference.name);
     if (typeof found === "string") return invalid(`${at}: ${found}.`);
+    shown.push(found);
   }
-  return trueCondition("ResolvedRefs");
+  return { condition: trueCondition("ResolvedRefs"), certificates: shown };
 }
 
-function invalid(message: string): Condition {
-  return falseCondition("ResolvedRefs", "InvalidCertificateRef", message);
+function invalid(message: string): ListenerCertificates {
+  return refused("InvalidCertificateRef", message);
+}
+
+function refused(reason: string, message: string): ListenerCertificates {
+  return { condition: falseCondition("ResolvedRefs", reason, message), certificates: [] };
 }

@@ -5,13 +5,13 @@
  */
 import type { Identity } from "../../base/identity.ts";
 import { GATEWAY_API, GATEWAYS } from "../../kube/types.ts";
-import { certificatesCondition, type TlsSecrets } from "./certificate_refs.ts";
+import type { ListenerCertificates } from "./certificate_refs.ts";
 import { type Condition, falseCondition, trueCondition } from "./objects/condition.ts";
 import { type ContainerPorts, portKey } from "./container_ports.ts";
 import type { GatewayModel } from "./objects/gateway.ts";
 import type { Infrastructure } from "./objects/infrastructure.ts";
 import type { ListenerModel, RouteKind } from "./objects/listener.ts";
-import type { ReferenceGrants, Referrer } from "./objects/reference_grant.ts";
+import type { Referrer } from "./objects/reference_grant.ts";
 
 export interface GatewayStatus {
   readonly identity: Identity;
@@ -47,22 +47,21 @@ export function referrerOf({ identity: { ref: { namespace } } }: GatewayModel): 
   return { group: GATEWAY_API, kind: GATEWAYS.kind, namespace };
 }
 
+/** @param certificates Of each of its listeners. */
 export function gatewayStatus(
   gateway: GatewayModel,
-  grants: ReferenceGrants,
-  secrets: TlsSecrets,
+  certificates: ReadonlyMap<ListenerModel, ListenerCertificates>,
   containerPorts: ContainerPorts,
   attachedRoutes: (listener: ListenerModel) => number,
 ): GatewayStatus {
   const { identity, uid, generation, className, infrastructure, refusal } = gateway;
-  const from = referrerOf(gateway);
   const listeners = gateway.listeners.map((listener): ListenerStatus => ({
     name: listener.name,
     supportedKinds: listener.supportedKinds,
     attachedRoutes: attachedRoutes(listener),
     conditions: [
       withPort(acceptedCondition(listener, gateway), listener, gateway, containerPorts),
-      listener.kindsFault ?? certificatesCondition(listener, from, grants, secrets),
+      listener.kindsFault ?? certificates.get(listener)!.condition,
       conflictedCondition(listener, gateway),
     ],
   }));

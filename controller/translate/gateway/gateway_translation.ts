@@ -110,13 +110,19 @@ export function translateGatewayApi(
   const policies = new BackendTlsPolicies(objects.backendTlsPolicies);
   const attachments = new Attachments(gateways, grants, policies, context);
   const statuses = routes.flatMap((route) => attachments.add(route) ?? []);
+  const listenerTls = new Map(gateways.flatMap((gateway) => {
+    const from = referrerOf(gateway);
+    return gateway.listeners.map((listener) =>
+      [listener, listenerCertificates(listener, from, grants, secrets)] as const
+    );
+  }));
   const certificates = new Map<string, Certificate>();
   const { listeners, ids, containerPorts } = serveListeners(
     gateways,
     (listener, gateway) =>
       gateway.refusal === null && acceptedCondition(listener, gateway).status === "True",
-    (listener, gateway) => {
-      const shown = listenerCertificates(listener, referrerOf(gateway), grants, secrets);
+    (listener) => {
+      const shown = listenerTls.get(listener)!.certificates;
       for (const certificate of shown) certificates.set(certificate.id, certificate);
       return shown;
     },
@@ -126,7 +132,7 @@ export function translateGatewayApi(
   return {
     classes: [...classes.values()].sort((a, b) => compareText(a.name, b.name)),
     gateways: gateways.map((gateway) =>
-      gatewayStatus(gateway, grants, secrets, containerPorts, (one) => attachments.count(one))
+      gatewayStatus(gateway, listenerTls, containerPorts, (one) => attachments.count(one))
     ),
     routes: statuses,
     listenerSets: listenerSetStatuses(objects.listenerSets, gateways),

@@ -26,7 +26,7 @@ export interface ServedListeners {
 export function serveListeners(
   gateways: readonly GatewayModel[],
   isAccepted: (listener: ListenerModel, gateway: GatewayModel) => boolean,
-  certificatesOf: (listener: ListenerModel, gateway: GatewayModel) => readonly Certificate[],
+  certificatesOf: (listener: ListenerModel) => readonly Certificate[],
   published: readonly Listener[],
   range: PortRange,
 ): ServedListeners {
@@ -50,7 +50,7 @@ export function serveListeners(
       const id = `${gateway.identity.key}/${listener.name}`;
       ids.set(listener, id);
       served.push(
-        listenerOf(id, listener, gateway, containerPort, certificatesOf(listener, gateway)),
+        listenerOf(id, listener, gateway, containerPort, certificatesOf(listener)),
       );
     }
   }
