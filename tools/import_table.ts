@@ -70,6 +70,7 @@ const CONTROLLER: Readonly<Record<string, readonly string[]>> = {
     "controller/base",
     "controller/kube",
     "controller/outputs/addresses",
+    "controller/outputs/workload",
     "controller/outputs/write",
     "controller/stream",
     "controller/translate/gateway",

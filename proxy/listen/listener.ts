@@ -2,6 +2,7 @@
  * One plain port. In: an address, and by how many sockets it is listened on. Out: a transport for
  * each client, and loops that survive running out of descriptors.
  */
+import { plainAddress } from "../../shared/net/address.ts";
 import { tcpTransport } from "../io/tcp_transport.ts";
 import { closeQuietly, type Transport } from "../io/transport.ts";
 
@@ -114,9 +115,4 @@ function isGone(error: unknown): boolean {
   return error instanceof Deno.errors.NotConnected ||
     error instanceof Deno.errors.ConnectionReset ||
     error instanceof Deno.errors.ConnectionAborted;
-}
-
-/** An IPv4-mapped IPv6 address, as a dual-stack socket reports it, as IPv4. */
-export function plainAddress(address: string): string {
-  return address.startsWith("::ffff:") && address.includes(".") ? address.slice(7) : address;
 }

@@ -14,9 +14,10 @@
 import { Buffer } from "node:buffer";
 import net from "node:net";
 import tls from "node:tls";
+import { plainAddress } from "../../shared/net/address.ts";
 import type { CertificateEntry } from "../certificates/store.ts";
 import { ClientHelloReader } from "./client_hello.ts";
-import { type Peer, plainAddress } from "./listener.ts";
+import type { Peer } from "./listener.ts";
 import type { SelfProbes } from "./self_probes.ts";
 import { PortWatch } from "./port_watch.ts";
 import { Timeout } from "../io/timeout.ts";

@@ -31,6 +31,11 @@ export function formatAddress(address: Address): string {
     : `${address.hostname}:${address.port}`;
 }
 
+/** An IPv4-mapped IPv6 address, as a dual-stack socket reports it, as IPv4. */
+export function plainAddress(address: string): string {
+  return address.startsWith("::ffff:") && address.includes(".") ? address.slice(7) : address;
+}
+
 /** All addresses of both families, where the system has both. */
 export function isAny({ hostname }: Address): boolean {
   return hostname === "::";

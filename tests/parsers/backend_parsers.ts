@@ -17,7 +17,7 @@ import {
   writeResponseHead,
 } from "../../proxy/http1/response_writer.ts";
 import { prepareResponse } from "../../proxy/http/forwarded_headers.ts";
-import { plainAddress } from "../../proxy/listen/listener.ts";
+import { plainAddress } from "../../shared/net/address.ts";
 import { DEFAULT_LIMITS } from "../../proxy/http/limits.ts";
 import { RequestHead, ResponseHead } from "../../proxy/http/message.ts";
 import { TrustedProxies } from "../../proxy/http/trusted_proxies.ts";
@@ -62,7 +62,7 @@ function addressesParser(name: string, address: (i: number) => string): Parser {
       "proxy/upstream/denied_addresses.ts DeniedAddresses.replace",
       "controller/translate/backends/denied.ts Denied.refusal",
       "controller/translate/backends/denied.ts new Denied",
-      "proxy/listen/listener.ts plainAddress",
+      "shared/net/address.ts plainAddress",
       "proxy/upstream/zone.ts meantFor",
     ],
     count: DNS_ANSWERS,

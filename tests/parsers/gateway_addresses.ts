@@ -7,6 +7,7 @@ import { proxyEndpoints } from "../../controller/outputs/addresses/proxy_endpoin
 import { refusalOf } from "../../controller/outputs/addresses/refusal.ts";
 import { readInfrastructure } from "../../controller/translate/gateway/objects/infrastructure.ts";
 import { readParameters } from "../../controller/translate/gateway/objects/parameters.ts";
+import { isPodReady, podAddresses } from "../../controller/outputs/workload/pod_status.ts";
 import { proxyPod } from "../support/gateway_plan.ts";
 import { listParser, type Parser, textParser } from "./parser.ts";
 import { listOf } from "./tenant_objects.ts";
@@ -80,12 +81,25 @@ export const GATEWAY_ADDRESS_PARSERS: readonly Parser[] = [
   }),
   listParser({
     name: "pods of proxies",
-    functions: ["controller/outputs/addresses/proxy_endpoints.ts proxyEndpoints"],
+    functions: [
+      "controller/outputs/addresses/proxy_endpoints.ts proxyEndpoints",
+      "controller/outputs/workload/pod_status.ts isPodReady",
+      "controller/outputs/workload/pod_status.ts podAddresses",
+      "controller/outputs/workload/pod_status.ts readyCondition",
+    ],
     count: 4096,
     read: {
       pods: (count) => {
         const pods = listOf(count, (i) => proxyPod(`p-${i}`));
         return () => void proxyEndpoints(pods, () => null);
+      },
+      addresses: (count) => {
+        const podIPs = listOf(count, (i) => ({ ip: `10.0.0.${i}` }));
+        return () => podAddresses({ status: { podIPs } });
+      },
+      conditions: (count) => {
+        const conditions = listOf(count, (i) => ({ type: `T${i}`, status: "True" }));
+        return () => isPodReady({ status: { conditions } });
       },
     },
   }),

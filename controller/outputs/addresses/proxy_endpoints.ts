@@ -4,9 +4,10 @@
  *
  * https://kubernetes.io/docs/concepts/services-networking/endpoint-slices/#conditions
  */
-import { asList, asText, fieldOf } from "../../base/json.ts";
+import { asText, fieldOf } from "../../base/json.ts";
 import { compareText } from "../../base/text_order.ts";
 import type { KubeObject } from "../../kube/types.ts";
+import { isPodReady, podAddresses } from "../workload/pod_status.ts";
 
 export interface ProxyEndpoint {
   readonly namespace: string;
@@ -41,21 +42,12 @@ function endpointOf(
   zoneOf: (node: string) => string | null,
 ): ProxyEndpoint | null {
   const { namespace = "", name, uid = "", deletionTimestamp } = pod.metadata;
-  const status = fieldOf(pod, "status");
-  const ips = ipsOf(status);
-  if (ips.length === 0 || ENDED.has(fieldOf(status, "phase"))) return null;
+  const ips = podAddresses(pod);
+  if (ips.length === 0 || ENDED.has(fieldOf(fieldOf(pod, "status"), "phase"))) return null;
   const node = asText(fieldOf(fieldOf(pod, "spec"), "nodeName"));
   const terminating = deletionTimestamp !== undefined;
-  const serving = (asList(fieldOf(status, "conditions")) ?? []).some((condition) =>
-    fieldOf(condition, "type") === "Ready" && fieldOf(condition, "status") === "True"
-  );
+  const serving = isPodReady(pod);
   const ready = serving && !terminating;
   const zone = node === null ? null : zoneOf(node);
   return { namespace, name, uid, node, zone, ips, ready, serving, terminating };
-}
-
-function ipsOf(status: unknown): readonly string[] {
-  const listed = (asList(fieldOf(status, "podIPs")) ?? [])
-    .flatMap((entry) => asText(fieldOf(entry, "ip")) ?? []);
-  return listed.length > 0 ? listed : [asText(fieldOf(status, "podIP")) ?? []].flat();
 }

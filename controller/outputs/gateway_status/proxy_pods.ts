@@ -2,10 +2,11 @@
  * Proxies that clients may reach, and what they have. In: the pods of the proxies, and their
  * acknowledgements, of whichever replica. Out: how far a content has come, and the sockets that are not open.
  */
+import { plainAddress } from "../../../shared/net/address.ts";
 import type { KubeObject } from "../../kube/types.ts";
-import { asList, asText, fieldOf } from "../../base/json.ts";
 import type { ProxyAck } from "../../stream/proxy_acks.ts";
 import type { GatewayPort } from "../../translate/gateway/gateway_translation.ts";
+import { isPodReady, podAddresses } from "../workload/pod_status.ts";
 import type { Acknowledgements } from "./acknowledgements.ts";
 import type { Progress } from "./programmed.ts";
 
@@ -43,7 +44,7 @@ export function proxyStates(
   return pods.filter(isServing).map((pod): ProxyState => {
     const { name, uid = "" } = pod.metadata;
     const ack = byUid.get(uid) ??
-      addressesOf(pod).map((ip) => byPeer.get(ip)).find((found) => found !== undefined) ?? null;
+      podAddresses(pod).map((ip) => byPeer.get(ip)).find((found) => found !== undefined) ?? null;
     const sequence = ack === null
       ? 0
       : Math.max(acknowledgements.sequenceOf(ack), reached.get(uid) ?? 0);
@@ -85,19 +86,6 @@ export function openPortsOf(
   return ports.filter(({ containerPort }) => !obstacles.has(String(containerPort)));
 }
 
-function isServing({ metadata, status }: KubeObject & { readonly status?: unknown }): boolean {
-  return metadata.deletionTimestamp === undefined &&
-    (asList(fieldOf(status, "conditions")) ?? []).some((condition) =>
-      fieldOf(condition, "type") === "Ready" && fieldOf(condition, "status") === "True"
-    );
-}
-
-function addressesOf({ status }: KubeObject & { readonly status?: unknown }): string[] {
-  const all = (asList(fieldOf(status, "podIPs")) ?? []).map((each) => fieldOf(each, "ip"));
-  return [fieldOf(status, "podIP"), ...all].flatMap((ip) => asText(ip) ?? []);
-}
-
-/** Of a socket that listens on both families, an IPv4 peer is shown as `::ffff:10.0.0.1`. */
-function plainAddress(peer: string): string {
-  return peer.replace(/^::ffff:(?=\d+\.)/, "");
+function isServing(pod: KubeObject): boolean {
+  return pod.metadata.deletionTimestamp === undefined && isPodReady(pod);
 }

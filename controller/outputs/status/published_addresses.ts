@@ -8,6 +8,7 @@
  */
 import { isIP } from "node:net";
 import { PROXY_SELECTOR } from "../workload/names.ts";
+import { isPodReady } from "../workload/pod_status.ts";
 import { addressList, type IngressAddress } from "./address.ts";
 
 /** https://kubernetes.io/docs/reference/kubernetes-api/service-resources/service-v1/ */
@@ -93,10 +94,11 @@ function nodeAddresses(
   return addresses.length === 0 ? null : addressList(addresses);
 }
 
-function isReadyProxy({ metadata, status }: AddressPod): boolean {
+function isReadyProxy(pod: AddressPod): boolean {
+  const { metadata, status } = pod;
   return metadata.deletionTimestamp === undefined && status?.phase === "Running" &&
     Object.entries(PROXY_SELECTOR).every(([name, value]) => metadata.labels?.[name] === value) &&
-    (status.conditions?.some(({ type, status }) => type === "Ready" && status === "True") ?? false);
+    isPodReady(pod);
 }
 
 /** https://kubernetes.io/docs/reference/node/node-status/#addresses */

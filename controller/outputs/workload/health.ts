@@ -6,6 +6,7 @@ import type { ObjectRef, Problem } from "../../../shared/problem.ts";
 import type { KubeObject } from "../../kube/types.ts";
 import { asList, asObject, fieldOf } from "../../base/json.ts";
 import { WORKLOAD_LABEL } from "./names.ts";
+import { readyCondition } from "./pod_status.ts";
 import { printable } from "./refusal.ts";
 
 /** Milliseconds that a pod may take to be ready: to be placed, to pull its image, to start. */
@@ -128,9 +129,9 @@ export function healthProblems(
 }
 
 /** Milliseconds for which a pod that should be ready has not been; 0 for one that is or ends. */
-function unreadyFor({ metadata, ...pod }: KubeObject, now: number): number {
-  const conditions = asList(fieldOf(fieldOf(pod, "status"), "conditions")) ?? [];
-  const ready = conditions.find((condition) => fieldOf(condition, "type") === "Ready");
+function unreadyFor(pod: KubeObject, now: number): number {
+  const { metadata } = pod;
+  const ready = readyCondition(pod);
   if (metadata.deletionTimestamp !== undefined || fieldOf(ready, "status") === "True") return 0;
   return ageOf(fieldOf(ready, "lastTransitionTime") ?? metadata.creationTimestamp, now);
 }
