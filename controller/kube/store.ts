@@ -8,7 +8,7 @@
  */
 import { excessOf } from "./excess.ts";
 import { isAlike, withPartsOf } from "./likeness.ts";
-import type { KubeObject } from "./types.ts";
+import { type KubeObject, objectKey } from "./types.ts";
 
 /** One object that came, changed or went. */
 export interface StoreChange<T> {
@@ -99,7 +99,7 @@ export class ObjectStore<T extends KubeObject> implements ObjectView<T> {
 
   /** Takes an object that came or changed. */
   put(object: T): void {
-    const key = keyOf(object);
+    const key = objectKey(object);
     const before = this.#entries.get(key);
     const version = object.metadata.resourceVersion ?? "";
     if (before === undefined) {
@@ -134,12 +134,12 @@ export class ObjectStore<T extends KubeObject> implements ObjectView<T> {
    * @param namespace the list is of this one; null for one of everything.
    */
   replace(objects: readonly T[], namespace: string | null): void {
-    const listed = new Set(objects.map(keyOf));
+    const listed = new Set(objects.map(objectKey));
     // Who is told of a change looks at the others too: half a list would be a state that never was.
     this.#held = [];
     for (const object of this.list()) {
       const of = object.metadata.namespace ?? "";
-      if (listed.has(keyOf(object)) || (namespace !== null && of !== namespace)) continue;
+      if (listed.has(objectKey(object)) || (namespace !== null && of !== namespace)) continue;
       this.remove(of, object.metadata.name);
     }
     for (const object of objects) this.put(object);
@@ -195,10 +195,6 @@ export class ObjectStore<T extends KubeObject> implements ObjectView<T> {
     const isStatusOnly = !isOtherwiseSynced && changes.every((change) => change.isStatusOnly);
     for (const subscriber of this.#updateSubscribers) subscriber({ isStatusOnly });
   }
-}
-
-function keyOf({ metadata }: KubeObject): string {
-  return `${metadata.namespace ?? ""}/${metadata.name}`;
 }
 
 /** The metadata that neither a write of the status nor one of nothing changes. */

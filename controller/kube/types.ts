@@ -118,6 +118,11 @@ export interface KubeObject {
   readonly metadata: KubeMeta;
 }
 
+/** `namespace/name`; the namespace is "" for cluster-wide kinds. */
+export function objectKey({ metadata }: KubeObject): string {
+  return `${metadata.namespace ?? ""}/${metadata.name}`;
+}
+
 /** One page of a list. */
 export interface KubeList<T> {
   readonly metadata: {

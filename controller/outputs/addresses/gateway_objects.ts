@@ -5,6 +5,7 @@
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions
  */
 import type { Logger } from "../../../shared/log.ts";
+import { keyOf } from "../../base/identity.ts";
 import { asList, fieldOf } from "../../base/json.ts";
 import type { WriteClient } from "../../kube/fenced_client.ts";
 import {
@@ -18,7 +19,7 @@ import {
 import { portsOf } from "./address_state.ts";
 import { type Difference, serviceDifference, sliceDifference } from "./difference.ts";
 import { type IpFamily, plannedSlices } from "./endpoint_slices.ts";
-import { gatewayKey, ownerOf, serviceName } from "./names.ts";
+import { ownerOf, serviceName } from "./names.ts";
 import type { OwnedObject, OwnedObjects } from "./owned_objects.ts";
 import type { GatewayPort } from "../../translate/gateway/gateway_translation.ts";
 import type { GatewayAddressPlan } from "./plan.ts";
@@ -88,7 +89,7 @@ export class GatewayObjects {
     await this.#ensureSlices(plan, ports, service.object, endpoints, run);
   }
 
-  /** Deletes all objects of a Gateway. Whether none is left. @param key As `gatewayKey`. */
+  /** Deletes all objects of a Gateway. Whether none is left. @param key As `keyOf`. */
   async remove(key: string, run: Run): Promise<boolean> {
     const { services, slices } = this.#options;
     for (const owned of services.of(key)) await this.#delete(SERVICES, services, owned, run);
@@ -141,7 +142,7 @@ export class GatewayObjects {
   ): Promise<void> {
     const { services, slices } = this.#options;
     const { gateway } = plan;
-    const key = gatewayKey(gateway);
+    const key = keyOf(gateway);
     const isOther = ({ object }: OwnedObject) => ownerOf(object)?.uid !== gateway.uid;
     const name = serviceName(gateway);
     for (const owned of services.of(key)) {
@@ -207,7 +208,7 @@ export class GatewayObjects {
     const wanted = ownerOf(planned);
     if (owner?.name !== wanted?.name) {
       const { namespace = "" } = there.metadata;
-      const key = owner === null ? null : gatewayKey({ namespace, name: owner.name });
+      const key = owner === null ? null : keyOf({ namespace, name: owner.name });
       return this.#foreign(resource, planned, key, run);
     }
     const { namespace, name } = planned.metadata;

@@ -13,6 +13,7 @@
  */
 import { type Clock, systemClock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/log.ts";
+import { keyOf } from "../../base/identity.ts";
 import type { WriteClient } from "../../kube/fenced_client.ts";
 import { isAlike } from "../../kube/likeness.ts";
 import type { ObjectView } from "../../kube/store.ts";
@@ -22,7 +23,7 @@ import type { Pace } from "../write/pace.ts";
 import { type After, type WriteOutcome, WriteQueue } from "../write/queue.ts";
 import { addressState } from "./address_state.ts";
 import { GatewayObjects } from "./gateway_objects.ts";
-import { gatewayKey, serviceName } from "./names.ts";
+import { serviceName } from "./names.ts";
 import { OwnedObjects } from "./owned_objects.ts";
 import type { AddressFault, GatewayAddressPlan, GatewayAddressState } from "./plan.ts";
 import { type ProxyEndpoint, proxyEndpoints } from "./proxy_endpoints.ts";
@@ -83,7 +84,7 @@ export class AddressKeeper {
   readonly #objects: GatewayObjects;
   readonly #putBacks: PutBacks;
   readonly #unsubscribe: readonly (() => void)[];
-  /** By `gatewayKey`; null before the first. */
+  /** By `keyOf`; null before the first. */
   #plans: ReadonlyMap<string, GatewayAddressPlan> | null = null;
   /** Null while they are not known. */
   #endpoints: readonly ProxyEndpoint[] | null = null;
@@ -155,7 +156,7 @@ export class AddressKeeper {
   sync(plans: readonly GatewayAddressPlan[] | null): void {
     if (plans === null) return;
     const before = this.#plans;
-    const now = new Map(plans.map((plan) => [gatewayKey(plan.gateway), plan]));
+    const now = new Map(plans.map((plan) => [keyOf(plan.gateway), plan]));
     this.#plans = now;
     for (const [key, plan] of now) {
       this.#missing.delete(key);
@@ -166,7 +167,7 @@ export class AddressKeeper {
     if (this.#begins) this.#begin();
   }
 
-  /** Null for a Gateway that is not planned. @param key As `gatewayKey`. */
+  /** Null for a Gateway that is not planned. @param key As `keyOf`. */
   state(key: string): GatewayAddressState | null {
     const plan = this.#plans?.get(key);
     if (plan === undefined) return null;

@@ -31,11 +31,6 @@ const HASH_LENGTH = 8;
 /** RFC 1035 label: the only names of Services. */
 const SERVICE_NAME = /^[a-z](?:[-a-z0-9]*[a-z0-9])?$/;
 
-/** By which everything about one Gateway is kept: `namespace/name`. */
-export function gatewayKey({ namespace, name }: Pick<GatewayRef, "namespace" | "name">): string {
-  return `${namespace}/${name}`;
-}
-
 /**
  * `<gateway>-<class>`. Names of Gateways may be longer, contain dots and begin with a digit: such a name is
  * cut, and ends with a hash of the whole.

@@ -3,10 +3,11 @@
  * writes. Out: the newer of the two of each object, so that what was written a moment ago is not written again
  * before the watch shows it.
  */
+import { keyOf } from "../../base/identity.ts";
 import { compareRevisions, isRevision } from "../../kube/revision.ts";
 import type { ObjectView } from "../../kube/store.ts";
-import type { KubeObject } from "../../kube/types.ts";
-import { gatewayKey, ownerOf } from "./names.ts";
+import { type KubeObject, objectKey } from "../../kube/types.ts";
+import { ownerOf } from "./names.ts";
 
 /** One object, and the resourceVersion that the API server has for it. */
 export interface OwnedObject {
@@ -46,7 +47,7 @@ export class OwnedObjects {
     this.#now = now;
     for (const object of store.list()) this.#index(object);
     this.#unsubscribe = store.subscribe(({ before, after }) => {
-      const name = nameOf((after ?? before)!);
+      const name = objectKey((after ?? before)!);
       if (after === null) {
         this.#written.delete(name);
         this.#deleted.delete(name);
@@ -70,14 +71,14 @@ export class OwnedObjects {
     const found = names.flatMap((name) => {
       const [namespace, own] = name.split("/");
       const owned = this.get(namespace, own);
-      return owned !== null && keyOf(owned.object) === gateway ? [{ name, owned }] : [];
+      return owned !== null && ownerKeyOf(owned.object) === gateway ? [{ name, owned }] : [];
     });
     if (found.length === 0) this.#byGateway.delete(gateway);
     return found.map(({ owned }) => owned);
   }
 
   get(namespace: string, own: string): OwnedObject | null {
-    const name = `${namespace}/${own}`;
+    const name = keyOf({ namespace, name: own });
     const stored = this.#store.get(namespace, own);
     const version = this.#store.versionOf(namespace, own);
     const written = this.#written.get(name);
@@ -107,14 +108,14 @@ export class OwnedObjects {
 
   /** @param object As the API server answered. */
   wrote(object: KubeObject): void {
-    const name = nameOf(object);
+    const name = objectKey(object);
     this.#written.set(name, { object, until: this.#now() + BELIEVED });
     this.#deleted.delete(name);
     this.#index(object);
   }
 
   deleted(object: KubeObject): void {
-    const name = nameOf(object);
+    const name = objectKey(object);
     this.#written.delete(name);
     this.#deleted.set(name, object.metadata.uid);
   }
@@ -135,22 +136,18 @@ export class OwnedObjects {
   }
 
   #index(object: KubeObject): string | null {
-    const key = keyOf(object);
+    const key = ownerKeyOf(object);
     if (key === null) return null;
     const names = this.#byGateway.get(key);
-    if (names === undefined) this.#byGateway.set(key, new Set([nameOf(object)]));
-    else names.add(nameOf(object));
+    if (names === undefined) this.#byGateway.set(key, new Set([objectKey(object)]));
+    else names.add(objectKey(object));
     return key;
   }
 }
 
-/** Null for an object that is not ours. */
-function keyOf(object: KubeObject): string | null {
+/** Of its Gateway; null for an object that is not ours. */
+function ownerKeyOf(object: KubeObject): string | null {
   const owner = ownerOf(object);
   const { namespace = "" } = object.metadata;
-  return owner === null ? null : gatewayKey({ namespace, name: owner.name });
-}
-
-function nameOf({ metadata: { namespace = "", name } }: KubeObject): string {
-  return `${namespace}/${name}`;
+  return owner === null ? null : keyOf({ namespace, name: owner.name });
 }

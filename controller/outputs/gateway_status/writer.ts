@@ -8,12 +8,11 @@
  */
 import { type Clock, systemClock } from "../../../shared/clock.ts";
 import type { Logger } from "../../../shared/log.ts";
-import { keyOf } from "../../base/identity.ts";
 import type { WriteClient } from "../../kube/fenced_client.ts";
 import { isAlike } from "../../kube/likeness.ts";
 import type { ObjectView } from "../../kube/store.ts";
 import type { WriteFence } from "../../kube/term.ts";
-import type { KubeObject, Resource } from "../../kube/types.ts";
+import { type KubeObject, objectKey, type Resource } from "../../kube/types.ts";
 import { type Pace, WRITE_DEADLINE } from "../write/pace.ts";
 import { type After, type WriteOutcome, WriteQueue } from "../write/queue.ts";
 import type { StatusChange } from "./status_change.ts";
@@ -107,8 +106,7 @@ export class GatewayStatusWriter {
     });
     // What another one writes must be put right although nothing is to be translated.
     this.#unsubscribe = options.objects.subscribe(({ before, after }) => {
-      const { metadata } = (after ?? before)!;
-      const key = keyOf({ namespace: metadata.namespace ?? "", name: metadata.name });
+      const key = objectKey((after ?? before)!);
       if (after !== null) return this.look(key);
       this.#lastWrites.delete(key);
       this.#right.delete(key);

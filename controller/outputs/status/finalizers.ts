@@ -10,8 +10,7 @@ import { type Clock, systemClock } from "../../../shared/clock.ts";
 import type { WriteClient } from "../../kube/fenced_client.ts";
 import type { ObjectView } from "../../kube/store.ts";
 import type { WriteFence } from "../../kube/term.ts";
-import { INGRESSES, type KubeObject } from "../../kube/types.ts";
-import { keyOf } from "../../base/identity.ts";
+import { INGRESSES, type KubeObject, objectKey } from "../../kube/types.ts";
 import { type Pace, WRITE_DEADLINE } from "../write/pace.ts";
 import { type After, type WriteOutcome, WriteQueue } from "../write/queue.ts";
 
@@ -56,7 +55,7 @@ export class FinalizerRemover {
     const { ingresses } = options;
     this.#unsubscribe = ingresses.subscribe(({ before, after }) => {
       if (after !== null) this.#look(after);
-      else if (before !== null) this.#removedAt.delete(keyOfObject(before));
+      else if (before !== null) this.#removedAt.delete(objectKey(before));
     });
     for (const ingress of ingresses.list()) this.#look(ingress);
   }
@@ -73,7 +72,7 @@ export class FinalizerRemover {
   }
 
   #look(ingress: KubeObject): void {
-    if (indexOfFinalizer(ingress) !== -1) this.#queue.add(keyOfObject(ingress));
+    if (indexOfFinalizer(ingress) !== -1) this.#queue.add(objectKey(ingress));
   }
 
   async #write(key: string): Promise<WriteOutcome> {
@@ -101,8 +100,4 @@ export class FinalizerRemover {
 
 function indexOfFinalizer({ metadata }: KubeObject): number {
   return metadata.finalizers?.indexOf(OLD_FINALIZER) ?? -1;
-}
-
-function keyOfObject({ metadata }: KubeObject): string {
-  return keyOf({ namespace: metadata.namespace ?? "", name: metadata.name });
 }

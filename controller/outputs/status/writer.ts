@@ -12,7 +12,7 @@ import type { ObjectRef } from "../../../shared/problem.ts";
 import type { WriteClient } from "../../kube/fenced_client.ts";
 import type { ObjectView } from "../../kube/store.ts";
 import type { WriteFence } from "../../kube/term.ts";
-import { INGRESSES } from "../../kube/types.ts";
+import { INGRESSES, objectKey } from "../../kube/types.ts";
 import { type IngressAddress, textOf } from "./address.ts";
 import { hasOurStatus, isSameClaim, showsAddresses, type StatusIngress } from "./ingress.ts";
 import { keyOf } from "../../base/identity.ts";
@@ -88,8 +88,7 @@ export class StatusWriter {
     });
     // What another one writes must be put right although nothing is to be translated.
     this.#unsubscribe = options.ingresses.subscribe(({ before, after }) => {
-      const { metadata } = (after ?? before)!;
-      const key = keyOf({ namespace: metadata.namespace ?? "", name: metadata.name });
+      const key = objectKey((after ?? before)!);
       if (after === null) this.#lastWrites.delete(key);
       else if (this.#wanted(key) !== null) this.#queue.add(key);
     });
@@ -108,8 +107,7 @@ export class StatusWriter {
     const isServed = new Map<string, StatusIngress>();
     const isLeft = new Map<string, StatusIngress>();
     for (const ingress of ingresses) {
-      const { namespace = "", name } = ingress.metadata;
-      const key = keyOf({ namespace, name });
+      const key = objectKey(ingress);
       if (untouchedRefs.has(key)) continue;
       if (unreadyRefs.has(key) && !hasOurStatus(ingress)) continue;
       if (refs.has(key)) isServed.set(key, ingress);
