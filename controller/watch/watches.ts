@@ -134,11 +134,7 @@ export class Watches {
    */
   get isGatewayApiKnown(): boolean {
     const needed: readonly KindName[] = ["gatewayClasses", "gateways", "httpRoutes"];
-    return needed.every((name) => this.informer(name).isSynced) &&
-      DISCOVERED_KINDS.every((name) => {
-        const { isRunning, isSynced } = this.informer(name);
-        return !isRunning || isSynced;
-      });
+    return needed.every((name) => this.informer(name).isSynced) && this.#areDiscoveredListed;
   }
 
   /** Whether addresses of nodes are known, or known not to be had. */
@@ -177,10 +173,15 @@ export class Watches {
 
   /** Whether it is not known yet which objects of Gateway API there are. */
   get #isGatewayPending(): boolean {
-    return this.#options.gateway && (!this.#isDiscovered || DISCOVERED_KINDS.some((name) => {
+    return this.#options.gateway && !(this.#isDiscovered && this.#areDiscoveredListed);
+  }
+
+  /** Of Gateway API, every kind that was found and started. */
+  get #areDiscoveredListed(): boolean {
+    return DISCOVERED_KINDS.every((name) => {
       const { isRunning, isSynced } = this.informer(name);
-      return isRunning && !isSynced;
-    }));
+      return !isRunning || isSynced;
+    });
   }
 
   /** Calls `listed` when a kind has been listed whole for the first time. */
