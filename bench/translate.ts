@@ -14,18 +14,10 @@ import {
 import { serialiseSnapshot } from "../shared/snapshot/serialise.ts";
 import { annotated, rewritten } from "../tests/support/large_annotations.ts";
 import { LARGE, largeCluster, withObject } from "../tests/support/large_cluster.ts";
+import { TRANSLATE_OPTIONS } from "../tests/support/translate_options.ts";
 
 const OPTIONS: TranslateOptions = {
-  ingressClasses: ["pingress"],
-  controllerNames: ["pingress.io/ingress-controller"],
-  watchIngressWithoutClass: false,
-  defaultBackend: null,
-  allowExternalName: false,
-  acceptUnsupported: [],
-  allowAcceptUnsupportedAnnotation: false,
-  defaultCertificate: null,
-  allowLocalEndpoints: false,
-  hostOwnership: "namespace",
+  ...TRANSLATE_OPTIONS,
   version: { epoch: "bench", seen: {} },
 };
 const ROUNDS = 20;

@@ -2,18 +2,11 @@ import assert from "node:assert/strict";
 import { type Translate, translateOrQuarantine } from "./quarantine.ts";
 import type { Ingress, Resources } from "../kube/resources.ts";
 import { translate, type TranslateOptions } from "../translate/translator.ts";
+import { TRANSLATE_OPTIONS } from "../../tests/support/translate_options.ts";
 
 const OPTIONS: TranslateOptions = {
-  ingressClasses: ["pingress"],
+  ...TRANSLATE_OPTIONS,
   controllerNames: [],
-  watchIngressWithoutClass: false,
-  defaultBackend: null,
-  allowExternalName: false,
-  acceptUnsupported: [],
-  allowAcceptUnsupportedAnnotation: false,
-  defaultCertificate: null,
-  allowLocalEndpoints: false,
-  hostOwnership: "namespace",
   version: { epoch: "a", seen: {} },
 };
 

@@ -4,6 +4,7 @@ import type { KubeSecret, Resources } from "../kube/resources.ts";
 import type { WatchedKind } from "./replica_catch_up.ts";
 import { Reconciler, type Reconciliation } from "./reconciler.ts";
 import { Translator } from "../translate/translator.ts";
+import { TRANSLATE_OPTIONS } from "../../tests/support/translate_options.ts";
 
 /** One that is there and never changes. */
 function still(kind: string): WatchedKind {
@@ -58,16 +59,8 @@ Deno.test("an expiring certificate is reported, although no object changes", asy
     published: () => ({ snapshot: null, version: null, digest: null }),
     translate: (...inputs) => translator.translate(...inputs),
     translateOptions: {
-      ingressClasses: ["pingress"],
+      ...TRANSLATE_OPTIONS,
       controllerNames: [],
-      watchIngressWithoutClass: false,
-      defaultBackend: null,
-      allowExternalName: false,
-      acceptUnsupported: [],
-      allowAcceptUnsupportedAnnotation: false,
-      defaultCertificate: null,
-      allowLocalEndpoints: false,
-      hostOwnership: "namespace",
     },
     clock: () => now,
     gatherTime: 0,

@@ -24,20 +24,15 @@ import {
 } from "./translator.ts";
 import { ObjectIndex } from "../base/identity.ts";
 import { stableText } from "../base/json.ts";
+import { TRANSLATE_OPTIONS } from "../../tests/support/translate_options.ts";
 
 const KINDS = ["ingresses", "ingressClasses", "services", "endpointSlices", "secrets"] as const;
 
 const OPTIONS: TranslateOptions = {
-  ingressClasses: ["pingress"],
-  controllerNames: ["pingress.io/ingress-controller"],
+  ...TRANSLATE_OPTIONS,
   watchIngressWithoutClass: true,
   defaultBackend: { namespace: "team-a", name: "web", port: 80 },
   allowExternalName: true,
-  acceptUnsupported: [],
-  allowAcceptUnsupportedAnnotation: false,
-  defaultCertificate: null,
-  allowLocalEndpoints: false,
-  hostOwnership: "namespace",
   version: { epoch: "file", seen: {} },
 };
 

@@ -21,18 +21,13 @@ import { ObjectReaders } from "./memory.ts";
 import { translate, type TranslateOptions, type Translation, Translator } from "./translator.ts";
 import { ObjectIndex } from "../base/identity.ts";
 import { stableText } from "../base/json.ts";
+import { TRANSLATE_OPTIONS } from "../../tests/support/translate_options.ts";
 
 const OPTIONS: TranslateOptions = {
-  ingressClasses: ["pingress"],
-  controllerNames: ["pingress.io/ingress-controller"],
+  ...TRANSLATE_OPTIONS,
   watchIngressWithoutClass: true,
   defaultBackend: { namespace: "team-a", name: "web", port: 80 },
   allowExternalName: true,
-  acceptUnsupported: [],
-  allowAcceptUnsupportedAnnotation: false,
-  defaultCertificate: null,
-  allowLocalEndpoints: false,
-  hostOwnership: "namespace",
   version: { epoch: "file", seen: {} },
 };
 const NOW = Date.parse("2030-01-01T00:00:00Z");

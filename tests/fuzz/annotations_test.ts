@@ -8,6 +8,7 @@ import { NGINX_PREFIX, ROWS } from "../../controller/translate/annotations/nginx
 import { translate, type TranslateOptions } from "../../controller/translate/translator.ts";
 import type { Action, FilterSpec, Policy } from "../../shared/snapshot/types.ts";
 import { Random } from "./random.ts";
+import { TRANSLATE_OPTIONS } from "../support/translate_options.ts";
 
 type External = NonNullable<Extract<FilterSpec, { kind: "access" }>["external"]>;
 
@@ -16,17 +17,8 @@ const VALUES = 10_000;
 const BATCH = 500;
 
 const OPTIONS: TranslateOptions = {
-  ingressClasses: ["pingress"],
+  ...TRANSLATE_OPTIONS,
   controllerNames: [],
-  watchIngressWithoutClass: false,
-  defaultBackend: null,
-  allowExternalName: false,
-  defaultCertificate: null,
-  acceptUnsupported: [],
-  allowAcceptUnsupportedAnnotation: false,
-  allowLocalEndpoints: false,
-  hostOwnership: "namespace",
-  version: { epoch: "test", seen: {} },
 };
 
 /** What each of them needs beside it; the paths are closed by that one. */

@@ -18,20 +18,12 @@ import {
 } from "../../controller/translate/translator.ts";
 import { Document } from "yaml";
 import { namesEndingIn, parseObjects, shortenSmallMaps } from "./golden_yaml.ts";
+import { TRANSLATE_OPTIONS } from "../support/translate_options.ts";
 
 const FOLDER = new URL("./translate/", import.meta.url);
 
 export const DEFAULT_OPTIONS: TranslateOptions = {
-  ingressClasses: ["pingress"],
-  controllerNames: ["pingress.io/ingress-controller"],
-  watchIngressWithoutClass: false,
-  defaultBackend: null,
-  allowExternalName: false,
-  acceptUnsupported: [],
-  allowAcceptUnsupportedAnnotation: false,
-  defaultCertificate: null,
-  allowLocalEndpoints: false,
-  hostOwnership: "namespace",
+  ...TRANSLATE_OPTIONS,
   version: { epoch: "golden", seen: {} },
 };
 const DEFAULT_NOW = "2030-01-01T00:00:00Z";

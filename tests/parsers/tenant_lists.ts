@@ -40,6 +40,7 @@ import {
   pathOf,
   ruleOf,
 } from "./tenant_objects.ts";
+import { TRANSLATE_OPTIONS } from "../support/translate_options.ts";
 
 /**
  * Elements of a list. An object of 1.5 MiB, etcd's limit, has some 10,000 rules; what is quadratic
@@ -48,17 +49,9 @@ import {
 const COUNT = 2048;
 
 const OPTIONS: TranslateOptions = {
-  ingressClasses: ["pingress"],
-  controllerNames: ["pingress.io/ingress-controller"],
+  ...TRANSLATE_OPTIONS,
   watchIngressWithoutClass: true,
-  defaultBackend: null,
   allowExternalName: true,
-  acceptUnsupported: [],
-  allowAcceptUnsupportedAnnotation: false,
-  defaultCertificate: null,
-  allowLocalEndpoints: false,
-  hostOwnership: "namespace",
-  version: { epoch: "test", seen: {} },
 };
 
 const NOW = Date.parse("2030-01-01T00:00:00Z");

@@ -10,6 +10,7 @@ import { layPublishedSet } from "../../outputs/publish/layout.ts";
 import type { EndpointSlice, Ingress, Resources } from "../../kube/resources.ts";
 import { DEFAULT_CLUSTER_BOUNDS, translate, type Translation } from "../translator.ts";
 import type { ClusterBounds } from "./cluster_bound.ts";
+import { TRANSLATE_OPTIONS } from "../../../tests/support/translate_options.ts";
 
 const MIB = 1024 * 1024;
 const CLOCK = () => Date.UTC(2026, 0, 1);
@@ -64,16 +65,8 @@ function run(
   bounds: Partial<ClusterBounds>,
 ): Translation {
   return translate(resources, published, {
-    ingressClasses: ["pingress"],
+    ...TRANSLATE_OPTIONS,
     controllerNames: [],
-    watchIngressWithoutClass: false,
-    defaultBackend: null,
-    defaultCertificate: null,
-    allowExternalName: false,
-    allowLocalEndpoints: false,
-    acceptUnsupported: [],
-    allowAcceptUnsupportedAnnotation: false,
-    hostOwnership: "namespace",
     version: { epoch: "cluster", seen: {} },
     clusterBounds: { ...DEFAULT_CLUSTER_BOUNDS, ...bounds },
   }, CLOCK);

@@ -4,19 +4,11 @@ import type { Snapshot } from "../../../shared/snapshot/types.ts";
 import type { Ingress } from "../../kube/resources.ts";
 import { type ClusterBounds, translate, type TranslateOptions } from "../translator.ts";
 import { DEFAULT_NAMESPACE_BOUNDS, type NamespaceBounds } from "./namespace_bounds.ts";
+import { TRANSLATE_OPTIONS } from "../../../tests/support/translate_options.ts";
 
 const OPTIONS: TranslateOptions = {
-  ingressClasses: ["pingress"],
+  ...TRANSLATE_OPTIONS,
   controllerNames: [],
-  watchIngressWithoutClass: false,
-  defaultBackend: null,
-  allowExternalName: false,
-  defaultCertificate: null,
-  acceptUnsupported: [],
-  allowAcceptUnsupportedAnnotation: false,
-  allowLocalEndpoints: false,
-  hostOwnership: "namespace",
-  version: { epoch: "test", seen: {} },
 };
 
 const ROOM: NamespaceBounds = { routes: 10, hostBytes: 600, certificates: 10 };

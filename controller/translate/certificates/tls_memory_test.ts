@@ -9,18 +9,11 @@ import type { Ingress, KubeSecret, Resources } from "../../kube/resources.ts";
 import { ObjectReaders } from "../memory.ts";
 import { type TranslateOptions, type Translation, Translator } from "../translator.ts";
 import { readSecret } from "./certificate_source.ts";
+import { TRANSLATE_OPTIONS } from "../../../tests/support/translate_options.ts";
 
 const OPTIONS: TranslateOptions = {
-  ingressClasses: ["pingress"],
-  controllerNames: ["pingress.io/ingress-controller"],
+  ...TRANSLATE_OPTIONS,
   watchIngressWithoutClass: true,
-  defaultBackend: null,
-  allowExternalName: false,
-  acceptUnsupported: [],
-  allowAcceptUnsupportedAnnotation: false,
-  defaultCertificate: null,
-  allowLocalEndpoints: false,
-  hostOwnership: "namespace",
   version: { epoch: "file", seen: {} },
 };
 const NOW = Date.parse("2030-01-01T00:00:00Z");

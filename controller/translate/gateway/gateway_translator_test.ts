@@ -4,20 +4,13 @@ import { DEFAULT_LISTEN_RANGE } from "../../../shared/net/port_range.ts";
 import type { Snapshot } from "../../../shared/snapshot/types.ts";
 import type { Resources } from "../../kube/resources.ts";
 import { type Translation, Translator } from "../translator.ts";
+import { TRANSLATE_OPTIONS } from "../../../tests/support/translate_options.ts";
 
 const OPTIONS = {
-  ingressClasses: ["pingress"],
+  ...TRANSLATE_OPTIONS,
   controllerNames: [],
-  watchIngressWithoutClass: false,
-  defaultBackend: null,
-  allowExternalName: false,
-  acceptUnsupported: [],
-  allowAcceptUnsupportedAnnotation: false,
-  defaultCertificate: null,
-  allowLocalEndpoints: false,
   hostOwnership: "shared",
   gateway: { listenRange: DEFAULT_LISTEN_RANGE },
-  version: { epoch: "test", seen: {} },
 } as const;
 
 const CLASS = {

@@ -6,20 +6,15 @@ import { NONE } from "../../../tests/support/rich_cluster.ts";
 import type { Ingress, Resources } from "../../kube/resources.ts";
 import { translate, type TranslateOptions, type Translation, Translator } from "../translator.ts";
 import { claimsText, type HostClaims } from "./host_claims.ts";
+import { TRANSLATE_OPTIONS } from "../../../tests/support/translate_options.ts";
 
 const NOW = Date.parse("2030-01-01T00:00:00Z");
 const OPTIONS: TranslateOptions = {
-  ingressClasses: ["pingress"],
+  ...TRANSLATE_OPTIONS,
   controllerNames: [],
   watchIngressWithoutClass: true,
   defaultBackend: { namespace: "a", name: "web", port: 80 },
-  allowExternalName: false,
-  acceptUnsupported: [],
-  allowAcceptUnsupportedAnnotation: false,
-  allowLocalEndpoints: false,
-  defaultCertificate: null,
   maxRsaBits: 4096,
-  hostOwnership: "namespace",
   version: { epoch: "file", seen: {} },
 };
 function textOf({ snapshot, problems, statuses, claims }: Translation): string {

@@ -6,19 +6,11 @@ import { ProblemList } from "../../base/problems.ts";
 import { readIngress } from "../ingress/ingress.ts";
 import { Closures } from "./closures.ts";
 import { translate, type TranslateOptions } from "../translator.ts";
+import { TRANSLATE_OPTIONS } from "../../../tests/support/translate_options.ts";
 
 const OPTIONS: TranslateOptions = {
-  ingressClasses: ["pingress"],
+  ...TRANSLATE_OPTIONS,
   controllerNames: [],
-  watchIngressWithoutClass: false,
-  defaultBackend: null,
-  allowExternalName: false,
-  defaultCertificate: null,
-  acceptUnsupported: [],
-  allowAcceptUnsupportedAnnotation: false,
-  allowLocalEndpoints: false,
-  hostOwnership: "namespace",
-  version: { epoch: "test", seen: {} },
 };
 const PREFIX = "nginx.ingress.kubernetes.io/";
 /** So many that one more or less is laid alone. */

@@ -7,20 +7,16 @@ import type { Ingress, Resources } from "../../kube/resources.ts";
 import { BackendResolver } from "../backends/backend.ts";
 import type { HostClaims } from "../hosts/host_claims.ts";
 import { translate, type TranslateOptions, type Translation, Translator } from "../translator.ts";
+import { TRANSLATE_OPTIONS } from "../../../tests/support/translate_options.ts";
 
 const NOW = Date.parse("2030-01-01T00:00:00Z");
 const OPTIONS: TranslateOptions = {
-  ingressClasses: ["pingress"],
+  ...TRANSLATE_OPTIONS,
   controllerNames: [],
   watchIngressWithoutClass: true,
   defaultBackend: { namespace: "a", name: "web", port: 80 },
-  allowExternalName: false,
   acceptUnsupported: ["auth-tls-secret"],
-  allowAcceptUnsupportedAnnotation: false,
-  allowLocalEndpoints: false,
-  defaultCertificate: null,
   maxRsaBits: 4096,
-  hostOwnership: "namespace",
   version: { epoch: "file", seen: {} },
 };
 /** So many that a few Ingresses share each, and groups stay small. */
