@@ -18,7 +18,7 @@ import type { Transport } from "../io/transport.ts";
 import { emptyQueues, idleGrace, retireAll } from "./drain.ts";
 import { Listener, type ListenerOptions, type Peer } from "./listener.ts";
 import { LOOK_INTERVAL } from "./port_watch.ts";
-import { type SocketSpec, socketSpecs } from "./socket_specs.ts";
+import { type SocketSpec, socketSpecs, sortedObstacles } from "./socket_specs.ts";
 import { TlsListener, type TlsListenerOptions } from "./tls_listener.ts";
 
 /** After a socket could not be opened, in ms: what is in its way may have gone. */
@@ -342,9 +342,7 @@ export class ListenerSockets {
     }
     const states: SocketStates = {
       open: [...this.#open.keys(), ...this.#closing.keys()].sort(),
-      obstacles: [...obstacles].map(([socket, reason]) => ({ socket, reason }))
-        .sort((a, b) => a.socket < b.socket ? -1 : 1)
-        .slice(0, MAX_OBSTACLES),
+      obstacles: sortedObstacles(obstacles).slice(0, MAX_OBSTACLES),
     };
     if (JSON.stringify(states) === JSON.stringify(this.#shown)) return;
     this.#shown = states;
@@ -362,11 +360,11 @@ export function joinedStates(all: readonly SocketStates[]): SocketStates {
     counts.set(socket, (counts.get(socket) ?? 0) + 1);
   }
   const obstacles = new Map(
-    all.flatMap(({ obstacles }) => obstacles).map((obstacle) => [obstacle.socket, obstacle]),
+    all.flatMap(({ obstacles }) => obstacles).map(({ socket, reason }) => [socket, reason]),
   );
   return {
     open: [...counts].filter(([, count]) => count === all.length).map(([socket]) => socket).sort(),
-    obstacles: [...obstacles.values()].sort((a, b) => a.socket < b.socket ? -1 : 1),
+    obstacles: sortedObstacles(obstacles),
   };
 }
 

@@ -45,11 +45,13 @@ export function socketSpecs(
     if (reason !== null) obstacles.set(socket, obstacles.get(socket) ?? reason);
     else if (known === undefined) specs.set(socket, spec);
   }
-  return {
-    specs,
-    obstacles: [...obstacles].map(([socket, reason]) => ({ socket, reason }))
-      .sort((a, b) => a.socket < b.socket ? -1 : 1),
-  };
+  return { specs, obstacles: sortedObstacles(obstacles) };
+}
+
+/** @param reasons By socket. */
+export function sortedObstacles(reasons: ReadonlyMap<string, string>): readonly SocketObstacle[] {
+  return [...reasons].map(([socket, reason]) => ({ socket, reason }))
+    .sort((a, b) => a.socket < b.socket ? -1 : 1);
 }
 
 function specOf({ id, socket, port, protocol }: Listener): SocketSpec {

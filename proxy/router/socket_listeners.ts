@@ -22,11 +22,8 @@ class SocketHostnames {
   add({ id, hostname = "*", wildcards }: Listener): void {
     if (hostname === "*") this.#any ??= id;
     else if (!hostname.startsWith("*.")) addNew(this.#exact, hostname, id);
-    else {addNew(
-        wildcards === "suffix" ? this.#suffix : this.#oneLabel,
-        hostname.slice(2),
-        id,
-      );}
+    else if (wildcards === "suffix") addNew(this.#suffix, hostname.slice(2), id);
+    else addNew(this.#oneLabel, hostname.slice(2), id);
   }
 
   /** @param host in lower case without port and last dot; "" for none. */

@@ -17,6 +17,7 @@ import { readClaims } from "../../controller/stream/token_claims.ts";
 import { isSameJson, stableText } from "../../controller/base/json.ts";
 import { printable, refusalProblem } from "../../controller/outputs/workload/refusal.ts";
 import { CertificateEntry, Certificates } from "../../proxy/certificates/store.ts";
+import { sortedObstacles } from "../../proxy/listen/socket_specs.ts";
 import { sample } from "../../proxy/telemetry/exposition.ts";
 import { parseAdminRequest } from "../../shared/admin/request.ts";
 import { locateJsonError } from "../../shared/json_error.ts";
@@ -300,6 +301,19 @@ export const CONTROL_PARSERS: readonly Parser[] = [
     read: {
       names: (count) => addressesOf(count, (i) => `${i}.test`),
       addresses: (count) => addressesOf(count, (i) => `10.0.${i >> 8}.${i & 255}`),
+    },
+  }),
+  listParser({
+    name: "sockets that are not open",
+    functions: ["proxy/listen/socket_specs.ts sortedObstacles"],
+    count: 8192,
+    read: {
+      sockets: (count) => {
+        const reasons = new Map(
+          Array.from({ length: count }, (_, i) => [`${65_535 - i}`, "taken"]),
+        );
+        return () => sortedObstacles(reasons);
+      },
     },
   }),
   listParser({
