@@ -21,7 +21,6 @@ import {
   writeLatin1,
 } from "../../proxy/http/fields.ts";
 import { splitList } from "../../proxy/http/field_values.ts";
-import { TextBody } from "../../proxy/filters/grpc_web_body.ts";
 import { basicCheck } from "../../proxy/filters/access/basic.ts";
 import { redirectedUrl } from "../../proxy/filters/request_redirect.ts";
 import { isGrpcWeb } from "../../proxy/filters/grpc_web.ts";
@@ -32,7 +31,6 @@ import { FoldedNames } from "../../proxy/http/folded_names.ts";
 import { NO_FILTERS } from "../../proxy/filters/registry.ts";
 import { changedFields, changeResponse } from "../../proxy/http/changed_fields.ts";
 import { addressIn, originalClient } from "../../proxy/http/forwarded_for.ts";
-import { Base64Decoder, decodedSize } from "../../proxy/grpc/base64.ts";
 import {
   acceptedWebCoding,
   hasGrpc,
@@ -42,13 +40,11 @@ import {
 } from "../../proxy/grpc/content_type.ts";
 import { parseGrpcTimeout, readGrpcTimeout } from "../../proxy/grpc/timeout.ts";
 import { prepareRequest, requestIdOf } from "../../proxy/http/forwarded_headers.ts";
-import { ChunkDecoder } from "../../proxy/http1/chunked.ts";
 import { HeadParser } from "../../proxy/http1/head_parser.ts";
 import { headError, readRequestFields, readRequestLine } from "../../proxy/http1/request_head.ts";
 import { requestHeadSize, writeRequestHead } from "../../proxy/http1/request_writer.ts";
 import { DEFAULT_LIMITS } from "../../proxy/http/limits.ts";
 import {
-  BytesBody,
   type Exchange,
   ExchangeRecord,
   hasField,
@@ -56,14 +52,11 @@ import {
   ResponseHead,
 } from "../../proxy/http/message.ts";
 import { isRequestId } from "../../proxy/http/request_id.ts";
-import { FrameBoundary } from "../../proxy/http/websocket_frames.ts";
 import { LogBuffer } from "../../proxy/telemetry/log_buffer.ts";
 import { listParser, type Parser, textParser } from "./parser.ts";
 import type { Frame } from "./pumps.ts";
 
 const HEAD_BYTES = DEFAULT_LIMITS.requestHeadBytes;
-/** Of a connection's input, which bodies and tunnels pass through. */
-const READ_BYTES = 64 * 1024;
 
 const START = "GET / HTTP/1.1\r\nHost: a.test\r\n";
 const END = "\r\n\r\n";
@@ -426,57 +419,6 @@ export const CLIENT_PARSERS: readonly Parser[] = [
         buffer.latin1(bytes, 0, bytes.length);
         buffer.take();
       };
-    },
-  }),
-  textParser({
-    name: "a chunked body",
-    functions: ["proxy/http1/chunked.ts ChunkDecoder.decode"],
-    bytes: READ_BYTES,
-    frames: [["1;", ""], ['1;a="', ""], ["1\r\n", ""], ["0\r\n", ""]],
-    pumps: ["1\r\na\r\n", "10\r\n0123456789abcdef\r\n", "1;a=b\r\na\r\n", '1;a="b"\r\na\r\n'],
-    read: (text) => {
-      const bytes = asciiBytes(text);
-      const decoder = new ChunkDecoder();
-      return () => {
-        decoder.begin();
-        // Data is moved within the buffer, so each run has the same bytes only at the first byte of
-        // a chunk's data: the lengths stay as they are.
-        decoder.decode(bytes.slice(), 0, bytes.length);
-      };
-    },
-  }),
-  textParser({
-    name: "a body in base64",
-    functions: [
-      "proxy/grpc/base64.ts Base64Decoder.decode",
-    ],
-    bytes: READ_BYTES,
-    only: ["AAAA", "A===", "AA==", "=", " ", "%"],
-    read: (text) => {
-      const bytes = asciiBytes(text);
-      const out = new Uint8Array(decodedSize(1) + 3);
-      return () => {
-        const body = new TextBody(new BytesBody(bytes));
-        for (let view = body.read(); view !== null; view = body.read()) {
-          if (!(view instanceof Promise)) continue;
-          view.catch(() => {});
-          break;
-        }
-        const decoder = new Base64Decoder();
-        for (let i = 0; i < bytes.length; i++) {
-          if (decoder.decode(bytes.subarray(i, i + 1), out) === -1) return;
-        }
-      };
-    },
-  }),
-  textParser({
-    name: "the frames of a WebSocket",
-    functions: ["proxy/http/websocket_frames.ts FrameBoundary.pass"],
-    bytes: READ_BYTES,
-    only: ["\x81\x00", "\x81\x80\0\0\0\0", "\x88\x01a", "\x82\x7e\0\x7ea", "\x82\x7f", "a"],
-    read: (text) => {
-      const bytes = asciiBytes(text);
-      return () => new FrameBoundary().pass(bytes);
     },
   }),
   listParser({

@@ -1,5 +1,6 @@
 /** Every parser of what strangers, tenants and peers write. In: nothing. Out: the table. */
 import { BACKEND_PARSERS } from "./backend_parsers.ts";
+import { BODY_PARSERS } from "./body_parsers.ts";
 import { CLIENT_PARSERS } from "./client_parsers.ts";
 import { CONTROL_PARSERS } from "./control_parsers.ts";
 import { H2_PARSERS } from "./h2_parsers.ts";
@@ -14,6 +15,7 @@ import { TLS_PARSERS } from "./tls_parsers.ts";
 
 export const PARSERS: readonly Parser[] = [
   ...CLIENT_PARSERS,
+  ...BODY_PARSERS,
   ...TLS_PARSERS,
   ...H2_PARSERS,
   ...ROUTER_PARSERS,
