@@ -19,7 +19,7 @@ import { ClassFinalizer } from "./gateway_status/class_finalizer.ts";
 import { classChange } from "./gateway_status/class_status.ts";
 import { gatewayChange } from "./gateway_status/gateway_status.ts";
 import type { GatewayAddressState } from "./addresses/plan.ts";
-import { programmedOf, type Progress } from "./gateway_status/programmed.ts";
+import { isUnderWay, programmedOf, type Progress } from "./gateway_status/programmed.ts";
 import {
   obstaclesOf,
   openPortsOf,
@@ -250,7 +250,7 @@ export class GatewayStatusOutput implements Output {
       const progress = this.#progressOf(this.#gatewayRollout.get(key)?.sequence ?? null);
       openPorts.set(key, openPortsOf(gateway.ports, progress, obstacles));
       const isBehind = progress.kind === "no-proxy" || progress.kind === "partly" ||
-        address === null;
+        isUnderWay(address);
       const behindFor = this.#gatewayRollout.behindFor(key, isBehind, now);
       const isOverdue = behindFor >= PATIENCE;
       if (isBehind && !isOverdue) next = Math.min(next, PATIENCE - behindFor);

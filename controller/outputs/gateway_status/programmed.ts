@@ -93,14 +93,24 @@ function noListener({ listeners }: GatewayStatus): Condition | null {
 function addressFault({ address }: ProgrammedInput): Condition | null {
   if (address === null) return null;
   if (address.fault !== null) {
-    return falseCondition(TYPE, address.fault.reason, address.fault.message);
+    const { reason, message } = address.fault;
+    // It may be that proxies are waited for, and then these are to be named.
+    return isUnderWay(address) ? null : falseCondition(TYPE, reason, message);
   }
   if (address.addresses.length > 0) return null;
   return falseCondition(TYPE, "AddressNotAssigned", "the Gateway has no address yet.");
 }
 
+/** Its address, or ports of it, come by themselves, as far as is known. */
+export function isUnderWay(address: GatewayAddressState | null): boolean {
+  return address === null || address.fault?.reason === "Pending";
+}
+
 function onItsWay({ address, progress, isOverdue }: ProgrammedInput): Obstacle {
+  const isReached = !isUnderWay(address);
+  const reason = address?.fault?.message ?? "its address is not known yet.";
   if (progress.kind === "unreported") {
+    if (!isReached && isOverdue) return pending(reason);
     return {
       type: TYPE,
       status: "Unknown",
@@ -108,10 +118,10 @@ function onItsWay({ address, progress, isOverdue }: ProgrammedInput): Obstacle {
       message: "published; with --proxy-updates=files, proxies do not report what they serve.",
     };
   }
-  if (progress.kind === "everywhere" && address !== null) return null;
+  if (progress.kind === "everywhere" && isReached) return null;
   if (!isOverdue) return KEEP;
   if (progress.kind === "no-proxy") return pending("no proxy is ready.");
-  if (progress.kind === "everywhere") return pending("its address is not known yet.");
+  if (progress.kind === "everywhere") return pending(reason);
   const { total, missing } = progress;
   const having = total - missing.length;
   const others = missing.length > MAX_NAMES ? ` and ${missing.length - MAX_NAMES} more` : "";

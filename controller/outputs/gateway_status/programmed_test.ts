@@ -31,9 +31,11 @@ function gateway(
 const everywhere: Progress = { kind: "everywhere" };
 const partly: Progress = { kind: "partly", total: 3, missing: ["proxy-b"] };
 
+const ADDRESSES = [{ type: "IPAddress", value: "203.0.113.1" }] as const;
+
 const sound: ProgrammedInput = {
   gateway: gateway({ http: [accepted, resolved], https: [accepted, resolved] }),
-  address: { addresses: [{ type: "IPAddress", value: "203.0.113.1" }], fault: null },
+  address: { addresses: ADDRESSES, fault: null },
   progress: everywhere,
   isOverdue: false,
   obstacles: new Map(),
@@ -118,6 +120,41 @@ const CASES: readonly {
     },
     gateway: "False AddressNotUsable taken",
     listeners: "False AddressNotUsable taken",
+  },
+  {
+    what: "while a port is being added to its Service",
+    input: { address: { addresses: ADDRESSES, fault: { reason: "Pending", message: "port" } } },
+    gateway: "kept",
+    listeners: "kept",
+  },
+  {
+    what: "with a Service that lacks a port for too long",
+    input: {
+      address: { addresses: ADDRESSES, fault: { reason: "Pending", message: "port" } },
+      isOverdue: true,
+    },
+    gateway: "False Pending port",
+    listeners: "False Pending port",
+  },
+  {
+    what: "with a Service that lacks a port, as a proxy has been behind for too long",
+    input: {
+      address: { addresses: [], fault: { reason: "Pending", message: "port" } },
+      progress: partly,
+      isOverdue: true,
+    },
+    gateway: "False Pending 2 of 3 proxies have it; waiting for proxy-b.",
+    listeners: "False Pending 2 of 3 proxies have it; waiting for proxy-b.",
+  },
+  {
+    what: "with --proxy-updates=files and a Service that cannot be written",
+    input: {
+      address: { addresses: [], fault: { reason: "Pending", message: "quota" } },
+      progress: { kind: "unreported" },
+      isOverdue: true,
+    },
+    gateway: "False Pending quota",
+    listeners: "False Pending quota",
   },
   {
     what: "while its address is not known",

@@ -1,0 +1,165 @@
+/** When Gateways are programmed, with proxies that are connected to two replicas of the controller. */
+import { equal, ok } from "node:assert/strict";
+import { GATEWAY_CONTROLLER } from "../../controller/translate/gateway/objects/gateway_class.ts";
+import { clusterTest } from "./support/cluster_case.ts";
+import type { TestCluster } from "./support/cluster.ts";
+import { eventually } from "./support/condition.ts";
+import type { ControllerProcess } from "./support/controller_process.ts";
+import { ControllerScene } from "./support/controller_scene.ts";
+import { FAST_ELECTION } from "./support/fault_scene.ts";
+import { gatewayCrd } from "./support/gateway_crds.ts";
+import { type Condition, type LiveStatus, shown, V1 } from "./support/gateway_status_scene.ts";
+import type { KubeObject } from "./support/api_client.ts";
+import { connectProxy, proxyToken, streamTrust } from "./support/stream_scene.ts";
+import { StreamClient } from "../support/stream_client.ts";
+
+const CRDS = ["GatewayClass", "Gateway", "HTTPRoute"].map((kind) => gatewayCrd(kind, ["v1"]));
+
+type Live = KubeObject & { readonly status?: LiveStatus };
+
+async function installCrds(cluster: TestCluster): Promise<void> {
+  for (const crd of CRDS) {
+    await cluster.apply(crd);
+    await eventually(
+      crd.spec.names.plural,
+      async () =>
+        (await cluster.request("GET", `/apis/${V1}/${crd.spec.names.plural}`)).status === 200,
+    );
+  }
+}
+
+/** A kubeconfig of a service account that may do everything: replicas know each other by it. */
+async function ownKubeconfig(cluster: TestCluster): Promise<string> {
+  const [namespace, name] = ["kube-system", "programmed"];
+  await cluster.apply({
+    apiVersion: "rbac.authorization.k8s.io/v1",
+    kind: "ClusterRoleBinding",
+    metadata: { name },
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "cluster-admin" },
+    subjects: [{ kind: "ServiceAccount", name, namespace }],
+  });
+  return await cluster.serviceAccountKubeconfig(namespace, name);
+}
+
+/** A ready pod of the proxies. @returns its token for the stream. */
+async function readyProxy({ cluster, system }: ControllerScene, name: string): Promise<string> {
+  const labels = { "app.kubernetes.io/name": "pingress-proxy-server" };
+  const token = await proxyToken(cluster, system, { pod: { name, node: "node" }, labels });
+  const status = {
+    phase: "Running",
+    conditions: [{ type: "Ready", status: "True" }],
+    podIPs: [{ ip: name === "proxy-a" ? "10.0.0.1" : "10.0.0.2" }],
+  };
+  await cluster.request(
+    "PATCH",
+    `${await cluster.pathOf("v1", "Pod", name, system)}/status`,
+    { status },
+    "application/merge-patch+json",
+  );
+  return token;
+}
+
+async function leads(controller: ControllerProcess): Promise<boolean> {
+  return await controller.metric("pingress_controller_leader ") === 1;
+}
+
+/** Acknowledges the newest configuration that has come. */
+function acknowledge(proxy: StreamClient): void {
+  const { version, hash } = proxy.latest!;
+  proxy.report({ kind: "applied", version, hash });
+}
+
+clusterTest(
+  "a Gateway is programmed when the proxies of all replicas have it, and waits for each by name",
+  async (cluster) => {
+    await installCrds(cluster);
+    const kubeconfig = await ownKubeconfig(cluster);
+    await using scene = await ControllerScene.prepare(cluster, {
+      args: [...FAST_ELECTION, "--gateway", "--service-type=ClusterIP"],
+      kubeconfig,
+    });
+    await using first = await scene.startController();
+    await eventually("a leader", () => leads(first));
+    await streamTrust(cluster, scene.system);
+    await using second = await scene.startController();
+    await second.line("Relaying acknowledgements to the leader");
+    const [tokenA, tokenB] = [
+      await readyProxy(scene, "proxy-a"),
+      await readyProxy(scene, "proxy-b"),
+    ];
+    await using a = await connectProxy(scene, { token: tokenA }, first);
+    await using b = await connectProxy(scene, { token: tokenB, acknowledges: false }, second);
+    const listeners = async (...ports: readonly number[]) =>
+      await cluster.apply({
+        apiVersion: V1,
+        kind: "Gateway",
+        metadata: { name: "web" },
+        spec: {
+          gatewayClassName: "pingress",
+          listeners: ports.map((port) => ({ name: `http-${port}`, port, protocol: "HTTP" })),
+        },
+      }, { namespace: scene.app });
+    await cluster.apply({
+      apiVersion: V1,
+      kind: "GatewayClass",
+      metadata: { name: "pingress" },
+      spec: { controllerName: GATEWAY_CONTROLLER },
+    });
+    await listeners(80);
+    const conditions = async (): Promise<readonly Condition[]> =>
+      (await cluster.get<Live>(V1, "Gateway", "web", scene.app))?.status?.conditions ?? [];
+    const programmed = async () => shown(await conditions(), "Programmed");
+    const shows = async (wanted: string, patience?: number) =>
+      await eventually(wanted, async () => await programmed() === wanted, patience);
+    const message = async () =>
+      (await conditions()).find(({ type }) => type === "Programmed")?.message;
+
+    await eventually(
+      "the message",
+      async () => await message() === "1 of 2 proxies have it; waiting for proxy-b.",
+      60_000,
+    );
+    equal(await programmed(), "False/Pending@1");
+    acknowledge(b);
+    await shows("True/Programmed@1");
+    const { addresses = [], listeners: shownListeners = [] } =
+      (await cluster.get<Live>(V1, "Gateway", "web", scene.app))!.status!;
+    equal(addresses.length, 1);
+    equal(shown(shownListeners[0].conditions, "Programmed"), "True/Programmed@1");
+
+    // A generation that one of them has not acknowledged yet.
+    const before = b.lines.length;
+    await listeners(80, 8080);
+    await b.until(
+      "the next configuration",
+      () => b.lines.slice(before).find(({ kind }) => kind === "delta"),
+    );
+    await eventually(
+      "Accepted",
+      async () => shown(await conditions(), "Accepted") === "True/Accepted@2",
+    );
+    equal(await programmed(), "True/Programmed@1");
+    acknowledge(b);
+    await shows("True/Programmed@2");
+
+    // Its replica goes: nobody knows what it has.
+    await second.kill();
+    await shows("False/Pending@2", 60_000);
+    ok((await message())?.endsWith("waiting for proxy-b."));
+    await using again = await connectProxy(scene, { token: tokenB }, first);
+    await again.line("snapshot");
+    await shows("True/Programmed@2");
+
+    // The leader goes: another one learns all of it again.
+    await using third = await scene.startController();
+    await third.line("Relaying acknowledgements to the leader");
+    await first.kill();
+    await eventually("another leader", () => leads(third));
+    await using lastA = await connectProxy(scene, { token: tokenA }, third);
+    await using lastB = await connectProxy(scene, { token: tokenB }, third);
+    await listeners(8080);
+    await shows("True/Programmed@3");
+    equal([lastA, lastB].every(({ isEnded }) => !isEnded), true);
+    equal(a.isEnded, true);
+  },
+);
