@@ -6,6 +6,9 @@ import { deepEqual, doesNotMatch, equal, match, notEqual, ok } from "node:assert
 import { VERSION } from "../../shared/version.ts";
 import type { KubeObject } from "./support/api_client.ts";
 import { startCluster, type TestCluster } from "./support/cluster.ts";
+import { CLASS_FINALIZER } from "../../controller/outputs/gateway_status/class_finalizer.ts";
+import { GATEWAY_CONTROLLER } from "../../controller/translate/gateway/objects/gateway_class.ts";
+import { gatewayCrd } from "./support/gateway_crds.ts";
 import { clusterTest } from "./support/cluster_case.ts";
 import { eventually } from "./support/condition.ts";
 import { deployTask } from "./support/deploy_task.ts";
@@ -231,6 +234,15 @@ clusterTest("undeploy asks before it deletes, and leaves nothing", async (cluste
     { ...ingress, status: { loadBalancer: { ingress: [{ ip: "192.0.2.7" }] } } },
     { subresource: "status", fieldManager: "pingress-controller" },
   );
+  const crd = gatewayCrd("GatewayClass", ["v1"]);
+  const gatewayClass = {
+    apiVersion: "gateway.networking.k8s.io/v1",
+    kind: "GatewayClass",
+    metadata: { name: "pingress", finalizers: ["example.com/keep", CLASS_FINALIZER] },
+    spec: { controllerName: GATEWAY_CONTROLLER },
+  };
+  await cluster.apply(crd);
+  await eventually("the class", () => cluster.apply(gatewayClass).then(() => true, () => false));
   const unasked = await deployTask(cluster, "undeploy", []);
   if (unasked === null) return;
   equal(unasked.code, 1);
@@ -252,6 +264,11 @@ clusterTest("undeploy asks before it deletes, and leaves nothing", async (cluste
   );
   deepEqual([left?.status, left?.metadata.finalizers], [{ loadBalancer: {} }, undefined]);
   deepEqual(await admissionObjects(cluster), []);
+  const { apiVersion, kind, metadata: { name } } = gatewayClass;
+  const leftClass = await cluster.get<KubeObject>(apiVersion, kind, name);
+  deepEqual(leftClass?.metadata.finalizers, ["example.com/keep"]);
+  await cluster.apply({ ...gatewayClass, metadata: { name } });
+  await cluster.delete(crd.apiVersion, crd.kind, crd.metadata.name);
   const again = await deployTask(cluster, "undeploy", ["--yes"]);
   deepEqual([again?.code, again?.stderr], [0, ""]);
   match(again!.stdout, /^There is nothing of Pingress in it\.$/m);
