@@ -264,7 +264,7 @@ clusterTest(
   async (cluster) => {
     await using scene = await AddressScene.create(cluster);
     await scene.proxy("proxy-1", "10.244.0.1");
-    const names = Array.from({ length: 12 }, (_, i) => `gw-${i}`);
+    const names = Array.from({ length: 40 }, (_, i) => `gw-${i}`);
     const plans = names.map((name) => scene.plan({ gateway: { name, uid: name } }));
     scene.keeper.sync(plans);
     for (const name of names) await scene.programmed(name);

@@ -89,12 +89,16 @@ export class GatewayObjects {
     await this.#ensureSlices(plan, ports, service.object, endpoints, run);
   }
 
-  /** Deletes all objects of a Gateway. Whether none is left. @param key As `keyOf`. */
+  /**
+   * Deletes all objects of a Gateway, slices first: once its name is free, another Gateway's Service may have it,
+   * and must not lead to these ports. Whether none is left. @param key As `keyOf`.
+   */
   async remove(key: string, run: Run): Promise<boolean> {
     const { services, slices } = this.#options;
-    for (const owned of services.of(key)) await this.#delete(SERVICES, services, owned, run);
     for (const owned of slices.of(key)) await this.#delete(ENDPOINT_SLICES, slices, owned, run);
-    return services.of(key).length === 0 && slices.of(key).length === 0;
+    if (slices.of(key).length > 0) return false;
+    for (const owned of services.of(key)) await this.#delete(SERVICES, services, owned, run);
+    return services.of(key).length === 0;
   }
 
   #serviceOf({ gateway }: GatewayAddressPlan): OwnedObject | null {
@@ -145,10 +149,6 @@ export class GatewayObjects {
     const key = keyOf(gateway);
     const isOther = ({ object }: OwnedObject) => ownerOf(object)?.uid !== gateway.uid;
     const name = serviceName(gateway);
-    for (const owned of services.of(key)) {
-      if (!isOther(owned) && owned.object.metadata.name === name) continue;
-      await this.#delete(SERVICES, services, owned, run);
-    }
     const kept = service === null ? null : new Set(
       plannedSlices(plan, plan.ports ?? portsOf(service), familiesOf(service), endpoints)
         .map(({ metadata }) => metadata.name),
@@ -158,6 +158,10 @@ export class GatewayObjects {
       const isKept = kept === null || kept.has(owned.object.metadata.name);
       if (isKept && !isOther(owned)) continue;
       await this.#delete(ENDPOINT_SLICES, slices, owned, run);
+    }
+    for (const owned of services.of(key)) {
+      if (!isOther(owned) && owned.object.metadata.name === name) continue;
+      await this.#delete(SERVICES, services, owned, run);
     }
   }
 

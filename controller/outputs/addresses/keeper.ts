@@ -23,7 +23,7 @@ import type { Pace } from "../write/pace.ts";
 import { type After, type WriteOutcome, WriteQueue } from "../write/queue.ts";
 import { addressState } from "./address_state.ts";
 import { GatewayObjects } from "./gateway_objects.ts";
-import { serviceName } from "./names.ts";
+import { SERVICE_NAME_LABEL, serviceName } from "./names.ts";
 import { OwnedObjects } from "./owned_objects.ts";
 import type { AddressFault, GatewayAddressPlan, GatewayAddressState } from "./plan.ts";
 import { type ProxyEndpoint, proxyEndpoints } from "./proxy_endpoints.ts";
@@ -135,7 +135,7 @@ export class AddressKeeper {
       ),
       pods.onUpdate(refresh),
       ...(nodes === null ? [] : [nodes.store.onUpdate(refresh)]),
-      ...[services, ...(names === null ? [] : [names])].map((store) =>
+      ...[services, slices, ...(names === null ? [] : [names])].map((store) =>
         store.subscribe(({ before, after }) => {
           if (before !== null && after === null) this.#freed(before);
         })
@@ -240,10 +240,11 @@ export class AddressKeeper {
       (nodes === null || nodes.isKnown());
   }
 
-  /** The name of a Service is free again. */
-  #freed({ metadata: { namespace, name } }: KubeObject): void {
+  /** The name of a Service, or of one of its slices, is free again. */
+  #freed({ metadata: { namespace, name, labels } }: KubeObject): void {
+    const service = labels?.[SERVICE_NAME_LABEL] ?? name;
     for (const [key, { gateway }] of this.#plans ?? []) {
-      if (gateway.namespace === namespace && serviceName(gateway) === name) this.#queue.add(key);
+      if (gateway.namespace === namespace && serviceName(gateway) === service) this.#queue.add(key);
     }
   }
 
