@@ -8,7 +8,7 @@ import { EXPLAIN_PROGRAM, parseExplainOptions } from "./options.ts";
 import { explainUrl } from "./explanation.ts";
 import { ManifestFolder, unreadablePath } from "./manifests/folder.ts";
 import { makePlan, toTranslateOptions } from "./plan.ts";
-import { printable } from "./report.ts";
+import { printable } from "./terminal_text.ts";
 import { parseRequestedUrl } from "../shared/path/requested_url.ts";
 
 /** Nothing is dialled here: they only show that a sample backend would be. */

@@ -14,7 +14,7 @@ import type { Clock } from "../controller/translate/translator.ts";
 import type { Manifests } from "./manifests/manifests.ts";
 import { formatPosition } from "./manifests/position.ts";
 import type { PlanOptions } from "./plan.ts";
-import { printable } from "./report.ts";
+import { printable } from "./terminal_text.ts";
 
 /** Ingresses that are named; the rest is counted. */
 const MAX_NAMED = 10;

@@ -25,6 +25,7 @@ import { FIRST_PORT } from "../controller/translate/model/backend_ref.ts";
 import { RESPONSES } from "../controller/translate/annotations/nginx/rows/responses.ts";
 import type { ConfigMapName } from "../controller/translate/model/global_settings.ts";
 import type { DefaultBackend } from "../controller/translate/translator.ts";
+import { backendsOfRoutes } from "./gateway/route_backends.ts";
 import type { ObjectRef, Problem } from "../shared/problem.ts";
 import type { Endpoint } from "../shared/snapshot/types.ts";
 import { byVersion, type SampleVersion, withPlainPorts } from "./sample/ports.ts";
@@ -295,7 +296,7 @@ class LocalService {
   }
 }
 
-/** The ports by which Ingresses and the process name each Service, by `<namespace>/<name>`. */
+/** The ports by which Ingresses, HTTPRoutes and the process name each Service, by `<namespace>/<name>`. */
 type NamedServices = ReadonlyMap<string, ReadonlySet<number | string>>;
 
 /** Well-formed backends only. */
@@ -328,6 +329,7 @@ function namedServices(
     const [first] = service === undefined ? [] : portsOf(service);
     if (first?.port !== undefined) named.set(key, (named.get(key) ?? new Set()).add(first.port));
   }
+  for (const { namespace, name, port } of backendsOfRoutes(resources)) add(namespace, name, port);
   const placed = new Set([
     ...mappings.map(({ namespace, name }) => `${namespace}/${name}`),
     ...resources.services.filter((service) => annotated(service) !== undefined).map(keyOf),
@@ -381,7 +383,7 @@ function mappedOnly(
         object: { kind: "Service", namespace, name },
         field: "",
         reason: "MappingUnused",
-        message: `--map ${text} names a Service that no Ingress sends anything to`,
+        message: `--map ${text} names a Service that no Ingress or HTTPRoute sends anything to`,
         remedy: "Correct its namespace or name",
         severity: "warning",
       });

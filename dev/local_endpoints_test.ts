@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Plan } from "./plan.ts";
-import { describeUpstream } from "./report.ts";
+import { describeUpstream } from "./upstream_text.ts";
 import { planFor, type PlanInput, problemLines } from "../tests/support/dev_plan.ts";
 
 function ingressTo(service: string, port: string): string {

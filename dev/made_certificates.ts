@@ -1,11 +1,12 @@
 /**
  * Certificates for hosts that have none. In: a snapshot. Out: the same snapshot with a certificate
- * for every host of a route, and one for this machine's own names, signed by an authority that lives
- * as long as this process.
+ * for every host of a route and every listener of a Gateway, and one for this machine's own names, signed by
+ * an authority that lives as long as this process.
  */
 import { hostPatternTakes } from "../proxy/router/host.ts";
-import type { Certificate, Snapshot } from "../shared/snapshot/types.ts";
+import type { Certificate, Listener, Route, Snapshot } from "../shared/snapshot/types.ts";
 import { CertificateAuthority } from "./certificate_authority.ts";
+import { isOfGateway } from "./gateway/gateway_routes.ts";
 
 /** How the made ones are shown in place of a Secret's name. */
 const MADE_HERE = "made here";
@@ -40,6 +41,17 @@ export class MadeCertificates {
 
   async complete(snapshot: Snapshot): Promise<Snapshot> {
     const made = new Map<string, Certificate>();
+    const listeners: Listener[] = [];
+    for (const listener of snapshot.listeners ?? []) {
+      const names = namesWithout(listener, snapshot.routes);
+      if (names === null) {
+        listeners.push(listener);
+        continue;
+      }
+      const id = `made for ${[listener.id, ...names].join(" ")}`;
+      made.set(id, this.#made.get(id) ?? await this.#make(id, names, []));
+      listeners.push({ ...listener, certificates: [id] });
+    }
     for (const host of hostsOf(snapshot)) {
       if (host === "*" || made.has(host) || certificateFor(snapshot, host) !== null) continue;
       made.set(host, this.#made.get(host) ?? await this.#make(`made for ${host}`, [host], [host]));
@@ -48,6 +60,7 @@ export class MadeCertificates {
     this.#own ??= await this.#make(OWN_ID, OWN_NAMES, []);
     return {
       ...snapshot,
+      ...(listeners.length === 0 ? {} : { listeners }),
       certificates: [...snapshot.certificates, ...made.values(), this.#own],
       defaultCertificate: snapshot.defaultCertificate ?? OWN_ID,
     };
@@ -66,10 +79,24 @@ export class MadeCertificates {
   }
 }
 
-/** Of routes, and their aliases. */
+/** Of routes of Ingresses, and their aliases. */
 function hostsOf({ routes, hostSettings = [] }: Snapshot): string[] {
   const aliases = hostSettings.filter(({ aliasOf }) => aliasOf !== undefined);
-  return [...routes.map(({ host }) => host), ...aliases.map(({ id }) => id)];
+  return [
+    ...routes.filter((route) => !isOfGateway(route)).map(({ host }) => host),
+    ...aliases.map(({ id }) => id),
+  ];
+}
+
+/** What a listener that has no certificate needs one for; null for others. */
+function namesWithout(
+  { id, protocol, hostname, certificates }: Listener,
+  routes: readonly Route[],
+): readonly string[] | null {
+  if (protocol !== "HTTPS" || certificates === undefined || certificates.length > 0) return null;
+  const hosts = routes.filter(({ listeners }) => listeners?.includes(id)).map(({ host }) => host);
+  const named = [...(hostname === undefined ? [] : [hostname]), ...hosts];
+  return [...new Set([...named.filter((host) => host !== "*"), ...OWN_NAMES])];
 }
 
 /**

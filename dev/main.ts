@@ -13,14 +13,8 @@ import { lintSummary } from "./lint_summary.ts";
 import { MadeCertificates } from "./made_certificates.ts";
 import { unreadablePath } from "./manifests/folder.ts";
 import { parseDevOptions } from "./options.ts";
-import {
-  AUTHORITY_PATH,
-  count,
-  formatListeners,
-  formatReport,
-  type Listeners,
-  printable,
-} from "./report.ts";
+import { AUTHORITY_PATH, formatListeners, formatReport, type Listeners } from "./report.ts";
+import { count, printable } from "./terminal_text.ts";
 import { requestRights } from "./rights.ts";
 import { type Served, Serving } from "./serving.ts";
 import { startWatching } from "./watch.ts";
@@ -55,6 +49,7 @@ const listeners: Listeners = {
   https: [],
   sslRedirect: options.sslRedirect,
   admin: options.admin,
+  sockets: first.sockets,
 };
 for (const address of options.listenHttp) {
   const start = () => serving.proxy.listen(address);
@@ -126,9 +121,9 @@ async function listen<T>(
   }
 }
 
-function report({ plan, manifests }: Served): void {
+function report({ plan, manifests, sockets }: Served): void {
   const { paths } = options;
-  print(formatReport(plan, listeners));
+  print(formatReport(plan, { ...listeners, sockets }));
   const summary = lintSummary(manifests, paths, options.plan, Date.now);
   if (summary !== null) print(`\n${summary}`);
 }

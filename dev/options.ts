@@ -15,6 +15,13 @@ import { isDnsName } from "../controller/base/names.ts";
 import type { Address } from "../shared/net/address.ts";
 import { LOG_LEVELS, type LogLevel } from "../shared/log.ts";
 import { isToken, parseRequestedHeader } from "../shared/path/requested_url.ts";
+import {
+  DEFAULT_LISTEN_RANGE,
+  formatPortRange,
+  isInRange,
+  parsePortRange,
+  type PortRange,
+} from "../shared/net/port_range.ts";
 import { defineOptions, parseOptions, type Program } from "../shared/options.ts";
 import type { PlanOptions } from "./plan.ts";
 import { parseServiceMapping, type ServiceMapping } from "./service_mapping.ts";
@@ -22,7 +29,7 @@ import { NPX, START_WITH_NETWORK } from "./start_command.ts";
 
 export const DEV_PROGRAM: Program = {
   name: "deno task dev",
-  summary: "Serves the Ingresses of a folder on this machine, without a cluster.",
+  summary: "Serves the Ingresses and Gateways of a folder on this machine, without a cluster.",
   positionals: {
     name: "DIR…",
     help: "Folders or files of Kubernetes YAML or JSON. Default: examples.",
@@ -122,6 +129,28 @@ const PLAN_OPTIONS = defineOptions({
   },
 });
 
+/** Of a machine's own ports: more than a folder has Gateways. */
+const MAX_LISTEN_RANGE = 1024;
+
+const GATEWAY_OPTIONS = defineOptions({
+  listenRange: {
+    type: "string",
+    value: "FROM-TO",
+    default: formatPortRange(DEFAULT_LISTEN_RANGE),
+    reason: "as for proxies in a cluster",
+    check: (value) => {
+      const range = parsePortRange(value);
+      return range !== null && range.to - range.from < MAX_LISTEN_RANGE
+        ? null
+        : `a range of up to ${MAX_LISTEN_RANGE} ports like 10000-10255`;
+    },
+    help:
+      "Local ports for listeners of Gateways, of which free ones are used: on the address of the " +
+      "first --listen-http if the task may use all of its ports, else on 127.0.0.1. Requests are " +
+      "never forwarded to them.",
+  },
+});
+
 const SLASH_OPTIONS = defineOptions({
   mergeSlashes: {
     type: "boolean",
@@ -163,6 +192,7 @@ export const DEV_OPTIONS = defineOptions({
     default: { hostname: "127.0.0.1", port: 9090 },
     help: "Serves /healthz, /readyz and /ca.crt on this address.",
   },
+  ...GATEWAY_OPTIONS,
   ...SLASH_OPTIONS,
   ...PLAN_OPTIONS,
   logLevel: {
@@ -190,6 +220,7 @@ export const EXPLAIN_OPTIONS = defineOptions({
     check: (value) => parseRequestedHeader(value) === null ? "of the form 'X-Beta: yes'" : null,
     help: "Header of the request, in the syntax of curl.",
   },
+  ...GATEWAY_OPTIONS,
   ...SLASH_OPTIONS,
   sslRedirect: {
     type: "boolean",
@@ -232,6 +263,9 @@ export function parseDevOptions(args: readonly string[]): Parsed<DevOptions> {
   const parsed = parseOptions(DEV_PROGRAM, DEV_OPTIONS, args);
   if (parsed.kind !== "ok") return parsed;
   const { options, positionals } = parsed;
+  const plan = toPlanOptions(options);
+  const clash = clashIn(plan);
+  if (clash !== null) return { kind: "error", text: clash };
   return {
     kind: "ok",
     options: {
@@ -241,7 +275,7 @@ export function parseDevOptions(args: readonly string[]): Parsed<DevOptions> {
       sslRedirect: options.sslRedirect,
       pathOptions: toPathOptions(options),
       admin: options.admin,
-      plan: toPlanOptions(options),
+      plan,
       logLevel: options.logLevel,
     },
   };
@@ -276,24 +310,50 @@ function toPlanOptions(options: {
   readonly allowExternalName: boolean;
   readonly defaultBackend: string | undefined;
   readonly configmap: string | undefined;
+  readonly listenRange: string;
   readonly hostOwnership: HostOwnershipMode;
   readonly acceptUnsupported: readonly string[];
   readonly allowAcceptUnsupportedAnnotation: boolean;
 }): PlanOptions {
+  const mappings = options.map.map(parseServiceMapping)
+    .filter((mapping): mapping is ServiceMapping => typeof mapping !== "string");
   return {
     ingressClasses: options.ingressClass,
     nginxClasses: options.nginxClass,
-    mappings: options.map.map(parseServiceMapping)
-      .filter((mapping): mapping is ServiceMapping => typeof mapping !== "string"),
+    mappings,
     allowExternalName: options.allowExternalName,
     configMap: options.configmap === undefined ? null : parseConfigMapName(options.configmap),
     hostOwnership: options.hostOwnership,
+    listenRange: options.listenRange === GATEWAY_OPTIONS.listenRange.default
+      ? rangeBeside(mappings)
+      : parsePortRange(options.listenRange) ?? DEFAULT_LISTEN_RANGE,
     acceptUnsupported: options.acceptUnsupported.flatMap(namesOf),
     allowAcceptUnsupportedAnnotation: options.allowAcceptUnsupportedAnnotation,
     defaultBackend: options.defaultBackend === undefined
       ? null
       : parseDefaultBackend(options.defaultBackend),
   };
+}
+
+/** The default range, or the next one of its size without a program that requests are sent to. */
+function rangeBeside(mappings: readonly ServiceMapping[]): PortRange {
+  const used = mappings.flatMap(({ target }) => target.endpoints.map(({ port }) => port));
+  let range = DEFAULT_LISTEN_RANGE;
+  while (used.some((port) => isInRange(range, port))) {
+    range = { from: range.to + 1, to: range.to * 2 + 1 - range.from };
+  }
+  return range;
+}
+
+/** Why a program that requests are sent to would never get any; null where all do. */
+function clashIn({ mappings, listenRange = DEFAULT_LISTEN_RANGE }: PlanOptions): string | null {
+  for (const { text, target } of mappings) {
+    const clash = target.endpoints.find(({ port }) => isInRange(listenRange, port));
+    if (clash === undefined) continue;
+    return `--listen-range ${formatPortRange(listenRange)} contains ${clash.port}, the port of ` +
+      `--map ${text}: write another range or port\n${DEV_PROGRAM.name} --help lists the flags`;
+  }
+  return null;
 }
 
 function toPathOptions({ mergeSlashes, refuseEscapedSlashes }: PathOptions): PathOptions {

@@ -41,6 +41,11 @@ Deno.test("an invalid value is reported with the allowed ones", () => {
       [["--default-backend", "web:80"], /default\/web:80/],
       [["--default-backend", "default/web:99999"], /default\/web:80/],
       [["--ingress-class", "Not A Name"], /IngressClass/],
+      [["--listen-range", "80"], /a range of up to 1024 ports/],
+      [
+        ["--listen-range=3000-3010", "--map=default/web=127.0.0.1:3000"],
+        /--listen-range 3000-3010 contains 3000, the port of --map/,
+      ],
       [["--listen-htp", "127.0.0.1:80"], /--listen-http/],
     ] as const
   ) {
@@ -66,4 +71,15 @@ Deno.test("explain accepts a method and headers like curl, and defaults to GET w
   });
   assert.match(String(explain("--method", "a b")), /--method.*a method such as POST/s);
   assert.match(String(explain("--header", "X-Beta")), /--header.*of the form 'X-Beta: yes'/s);
+});
+
+Deno.test("ports of Gateways are beside those of programs that --map names", () => {
+  const range = (...args: string[]) => {
+    const parsed = parseDevOptions(args);
+    return parsed.kind === "ok" ? parsed.options.plan.listenRange : parsed.text;
+  };
+  assert.deepEqual(range(), { from: 10_000, to: 10_255 });
+  assert.deepEqual(range("--map=a/b=127.0.0.1:3000"), { from: 10_000, to: 10_255 });
+  assert.deepEqual(range("--map=a/b=127.0.0.1:10001"), { from: 10_256, to: 10_511 });
+  assert.deepEqual(range("--listen-range=3000-3010"), { from: 3000, to: 3010 });
 });

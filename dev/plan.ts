@@ -7,6 +7,7 @@ import type { Ingress } from "../controller/kube/resources.ts";
 import {
   type Clock,
   type DefaultBackend,
+  type GatewayTranslation,
   type HostOwner,
   type HostOwnershipMode,
   type IngressStatus,
@@ -17,9 +18,12 @@ import {
 import { BY_NAME, NGINX_PREFIX } from "../controller/translate/annotations/nginx/table.ts";
 import type { ConfigMapName } from "../controller/translate/model/global_settings.ts";
 import { isDnsName } from "../controller/base/names.ts";
+import { DEFAULT_LISTEN_RANGE, type PortRange } from "../shared/net/port_range.ts";
 import { nearestName } from "../shared/nearest_name.ts";
 import { formatObject, type ObjectRef, type Problem } from "../shared/problem.ts";
 import type { Snapshot } from "../shared/snapshot/types.ts";
+import { withAssumedObjects } from "./gateway/assumed_objects.ts";
+import { gatewayProblems } from "./gateway/condition_problems.ts";
 import { localEndpoints, type SampleEndpoints, type StandIn } from "./local_endpoints.ts";
 import type { LocatedProblem } from "./manifests/file.ts";
 import type { Manifests } from "./manifests/manifests.ts";
@@ -47,11 +51,15 @@ export interface PlanOptions extends RefusalOptions {
   readonly mappings: readonly ServiceMapping[];
   readonly defaultBackend: DefaultBackend | null;
   readonly allowExternalName: boolean;
+  /** Of ports for listeners of Gateways; missing for the default. */
+  readonly listenRange?: PortRange;
 }
 
 export interface Plan {
   readonly snapshot: Snapshot;
   readonly statuses: readonly IngressStatus[];
+  /** Null where the folder has no Gateway. */
+  readonly gateway: GatewayTranslation | null;
   /** In the order of files and lines; what stands in no file comes last. */
   readonly problems: readonly LocatedProblem[];
   /** See `LocalEndpoints.standIns`. */
@@ -70,7 +78,8 @@ export function makePlan(
   clock: Clock,
 ): Plan {
   const translateOptions = toTranslateOptions(options);
-  const local = localEndpoints(manifests.resources, { ...options, samples });
+  const resources = withAssumedObjects(manifests.resources);
+  const local = localEndpoints(resources, { ...options, samples });
   // Of both translations below, so that what they have in common is read once.
   const translator = new Translator();
   const translated = translator.translate(local.resources, published, translateOptions, clock);
@@ -79,13 +88,17 @@ export function makePlan(
     ...translated.problems
       .filter((problem) => !isOfSlice(problem))
       .map(inWordsOfDev),
-    ...translator.translate(manifests.resources, published, translateOptions, clock).problems
+    ...translator.translate(resources, published, translateOptions, clock).problems
       .filter(isOfSlice),
     ...classProblems(manifests, translated.statuses),
+    ...(translated.gateway === null
+      ? []
+      : gatewayProblems(resources, translated.gateway).map(inWordsOfDev)),
   ];
   return {
     snapshot: withSampleProtocols(translated.snapshot, local.standIns, samples),
     statuses: translated.statuses,
+    gateway: (resources.gateways ?? []).length === 0 ? null : translated.gateway,
     problems: [...manifests.problems, ...manifests.locateAll(problems)].sort(byPlace),
     standIns: local.standIns,
     hostOwnership: translateOptions.hostOwnership,
@@ -107,6 +120,7 @@ export function toTranslateOptions(options: PlanOptions): TranslateOptions {
     defaultCertificate: null,
     allowLocalEndpoints: true,
     hostOwnership: options.hostOwnership ?? "namespace",
+    gateway: { listenRange: options.listenRange ?? DEFAULT_LISTEN_RANGE },
     version: { epoch: "file", seen: {} },
   };
 }
@@ -131,6 +145,11 @@ function inWordsOfDev(problem: Problem): Problem {
       return {
         ...problem,
         remedy: `${problem.remedy}, or start with --host-ownership=shared, as ingress-nginx does`,
+      };
+    case "InvalidCertificateRef":
+      return {
+        ...problem,
+        remedy: `${problem.remedy}; until then clients are shown a certificate that is made here`,
       };
     case "SecretNotFound":
     case "SecretInvalid":

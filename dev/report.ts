@@ -5,14 +5,19 @@
  */
 import { upstreamsOf } from "../shared/snapshot/forward_action.ts";
 import { explain } from "../proxy/router/explain.ts";
+import type { SocketStates } from "../proxy/listen/listener_sockets.ts";
 import { type Address, formatAddress } from "../shared/net/address.ts";
 import { formatObject } from "../shared/problem.ts";
 import type { Action, Certificate, Route, Snapshot, Upstream } from "../shared/snapshot/types.ts";
+import { isOfGateway } from "./gateway/gateway_routes.ts";
+import { formatGateways, gatewayCurlLines, socketProblems } from "./gateway/gateway_report.ts";
 import { certificateFor, isMadeHere } from "./made_certificates.ts";
 import type { LocatedProblem } from "./manifests/file.ts";
 import { formatPosition } from "./manifests/position.ts";
 import { isProtected, replyText } from "./route_filters.ts";
 import type { Plan } from "./plan.ts";
+import { alignColumns, count, printable, quoteForShell, shortened } from "./terminal_text.ts";
+import { describeUpstream } from "./upstream_text.ts";
 
 /** Rows of the table that are shown; the rest is counted. */
 const MAX_SHOWN = 100;
@@ -39,6 +44,8 @@ export interface Listeners {
   /** Whether plain HTTP to hosts with a certificate is sent to HTTPS. */
   readonly sslRedirect: boolean;
   admin: Address;
+  /** Of Gateways, and the address that they listen on. */
+  readonly sockets: SocketStates & { readonly hostname: string };
 }
 
 /** `http://127.0.0.1:8080 and https://127.0.0.1:8443`. */
@@ -51,8 +58,15 @@ export function formatListeners({ http, https }: Listeners): string {
 
 /** Everything that is shown after each reading. */
 export function formatReport(plan: Plan, listeners: Listeners): string {
-  const sections = [formatTable(plan)];
-  const commands = curlLines(plan.snapshot, listeners);
+  const sockets = {
+    ...listeners.sockets,
+    hostname: connectable({ hostname: listeners.sockets.hostname, port: 0 }).hostname,
+    authorityFile: AUTHORITY_FILE,
+  };
+  const gateways = formatGateways(plan, sockets);
+  const hasTable = gateways.length === 0 || hasIngressRoutes(plan.snapshot);
+  const sections = [...(hasTable ? [formatTable(plan)] : []), ...gateways];
+  const commands = [...curlLines(plan.snapshot, listeners), ...gatewayCurlLines(plan, sockets)];
   if (commands.length > 0) {
     sections.push(`Try it:\n${commands.map((one) => `  ${one}`).join("\n")}`);
   }
@@ -60,14 +74,21 @@ export function formatReport(plan: Plan, listeners: Listeners): string {
   if (trust !== null) sections.push(trust);
   const hint = mapHint(plan);
   if (hint !== null) sections.push(hint);
-  sections.push(formatProblems(plan.problems));
+  const unopened = socketProblems(plan, listeners.sockets);
+  sections.push(formatProblems([...plan.problems, ...unopened]));
   return sections.join("\n\n");
 }
 
 /** How to trust the certificates that were made here, where a route's host has one. */
-function trustHint({ certificates }: Snapshot, { admin, https }: Listeners): string | null {
-  const isMade = certificates.some((one) => isMadeHere(one) && one.hosts.length > 0);
-  if (!isMade || https.length === 0) return null;
+function trustHint(
+  { certificates, listeners = [] }: Snapshot,
+  { admin, https }: Listeners,
+): string | null {
+  const ofListeners = new Set(listeners.flatMap(({ certificates = [] }) => certificates));
+  const isMade = certificates.some((one) =>
+    isMadeHere(one) && (ofListeners.has(one.id) || (one.hosts.length > 0 && https.length > 0))
+  );
+  if (!isMade) return null;
   const url = `http://${formatAddress(connectable(admin))}${AUTHORITY_PATH}`;
   return "Hosts without a certificate got one made here, signed by an authority that ends with " +
     `this run. To trust it:\n  curl -so ${AUTHORITY_FILE} ${url}`;
@@ -84,9 +105,14 @@ function mapHint({ standIns }: Plan): string | null {
   return null;
 }
 
-/** The table, with a header, one line for each route in the order of precedence. */
+function hasIngressRoutes({ routes, defaultAction }: Snapshot): boolean {
+  return defaultAction !== null || routes.some((route) => !isOfGateway(route));
+}
+
+/** The table of what Ingresses say, with a header, one line for each route in the order of precedence. */
 export function formatTable(plan: Plan): string {
-  const { routes, defaultAction } = plan.snapshot;
+  const { defaultAction } = plan.snapshot;
+  const routes = plan.snapshot.routes.filter((route) => !isOfGateway(route));
   if (routes.length === 0 && defaultAction === null) return "Nothing is served: no route was found";
   const rows = [["HOST", "PATH", "BACKEND", "TLS", "GOES TO"]];
   for (const route of routes.slice(0, MAX_SHOWN)) {
@@ -104,47 +130,24 @@ export function formatTable(plan: Plan): string {
   return lines.join("\n");
 }
 
-/** Cells in columns of equal width, without spaces at the ends of lines. */
-export function alignColumns(rows: readonly (readonly string[])[]): string[] {
-  const shown = rows.map((row) => row.map(printable));
-  const widths = shown[0].map((_, column) => Math.max(...shown.map((row) => row[column].length)));
-  return shown.map((row) => row.map((cell, i) => cell.padEnd(widths[i])).join("  ").trimEnd());
-}
-
 function routeCells(plan: Plan, route: Route): string[] {
   const certificate = certificateFor(plan.snapshot, route.host);
   const cells = actionCells(plan, route.action, certificate);
   const reply = replyText(plan.snapshot, route);
-  return reply === null ? cells : [shortened(reply), cells[1], "-"];
+  return reply === null ? cells : [shortened(reply, MAX_REASON), cells[1], "-"];
 }
 
 /** The whole of a reason stands among the problems. */
 const MAX_REASON = 60;
 
-function shortened(text: string): string {
-  return text.length <= MAX_REASON ? text : `${text.slice(0, MAX_REASON - 1)}…`;
-}
-
 /** Backend, TLS, and where it goes on this machine. */
 function actionCells(plan: Plan, action: Action, certificate: Certificate | null): string[] {
   const tls = certificate?.origin.name ?? "-";
-  if (action.kind === "reply") return [shortened(`${action.status}: ${action.reason}`), tls, "-"];
+  if (action.kind === "reply") {
+    return [shortened(`${action.status}: ${action.reason}`, MAX_REASON), tls, "-"];
+  }
   const ids = upstreamsOf(action);
   return [ids.join(", "), tls, ids.map((id) => describeUpstream(plan, id)).join(", ")];
-}
-
-/** `sample backend`, `127.0.0.1:3000 (--map)`, or addresses from the manifests. */
-export function describeUpstream(plan: Plan, id: string): string {
-  const addresses = plan.snapshot.upstreams.find((upstream) => upstream.id === id)?.addresses;
-  if (addresses === undefined) return "nothing";
-  if (addresses.kind === "dns") return `${addresses.name}:${addresses.port}`;
-  if (addresses.endpoints.length === 0) return "nothing ready (503)";
-  // Of the Service's port, however it is spoken to.
-  const standIn = plan.standIns.get(id.split("+", 1)[0]);
-  if (standIn !== undefined) return standIn.text;
-  const [first, ...more] = addresses.endpoints;
-  const text = formatAddress({ hostname: first.address, port: first.port });
-  return more.length === 0 ? text : `${text} and ${more.length} more`;
 }
 
 /**
@@ -218,6 +221,7 @@ function findRequest(
       return addresses?.kind === "dns" || (addresses?.endpoints.length ?? 0) > 0;
     });
   const candidates = snapshot.routes
+    .filter((route) => !isOfGateway(route))
     .filter((route) => reachable(route.action) && wanted(route))
     .filter((route) => replyText(snapshot, route) === null && !isProtected(snapshot, route))
     .sort((a, b) =>
@@ -245,12 +249,6 @@ function easiness({ host, match: { path } }: Route): number {
 function connectable({ hostname, port }: Address): Address {
   const reached = hostname === "0.0.0.0" ? "127.0.0.1" : hostname === "::" ? "::1" : hostname;
   return { hostname: reached, port };
-}
-
-function quoteForShell(text: string): string {
-  return /^[\w./:[\]-]+$/.test(text) && !/[[\]]/.test(text)
-    ? text
-    : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 /**
@@ -289,18 +287,4 @@ function formatPlace({ problem, at }: LocatedProblem): string {
     ...(problem.object === null ? [] : [formatObject(problem.object)]),
     ...(problem.field === "" ? [] : [problem.field]),
   ].join("  ");
-}
-
-/** `1 error`, `2 errors`. */
-export function count(n: number, noun: string): string {
-  return `${n} ${noun}${n === 1 ? "" : "s"}`;
-}
-
-/** The text with characters that a terminal acts on written as escapes. */
-export function printable(text: string): string {
-  return text.replace(
-    // deno-lint-ignore no-control-regex
-    /[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g,
-    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
 }

@@ -7,6 +7,7 @@ const LISTENERS = {
   https: [{ hostname: "127.0.0.1", port: 8443 }],
   sslRedirect: false,
   admin: { hostname: "127.0.0.1", port: 9090 },
+  sockets: { open: [], obstacles: [], hostname: "127.0.0.1" },
 };
 
 function ingress(rules: string, name = "app"): string {

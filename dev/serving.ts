@@ -4,11 +4,14 @@
  */
 import { CertificateLoader } from "../proxy/certificates/loader.ts";
 import { DEFAULT_LIMITS } from "../proxy/http/limits.ts";
+import type { SocketStates } from "../proxy/listen/listener_sockets.ts";
 import { ProxyServer } from "../proxy/server.ts";
+import { DEFAULT_LISTEN_RANGE } from "../shared/net/port_range.ts";
 import { CidrList } from "../shared/net/cidr.ts";
 import type { Logger } from "../shared/log.ts";
 import type { ServicePort } from "../controller/kube/resources.ts";
 import { asList } from "../controller/base/json.ts";
+import { LocalPorts } from "./gateway/local_ports.ts";
 import type { MadeCertificates } from "./made_certificates.ts";
 import { ManifestFolder } from "./manifests/folder.ts";
 import type { Manifests } from "./manifests/manifests.ts";
@@ -22,7 +25,12 @@ export interface Served {
   /** With the certificates that were made here. */
   readonly plan: Plan;
   readonly manifests: Manifests;
+  /** Of Gateways, and the address that they listen on. */
+  readonly sockets: SocketStates & { readonly hostname: string };
 }
+
+/** Connections of a Gateway that is gone get this long, in ms. */
+const DRAIN_TIMEOUT = 2000;
 
 export class Serving {
   readonly proxy: ProxyServer;
@@ -31,6 +39,8 @@ export class Serving {
   #certificates: CertificateLoader;
   #made: MadeCertificates;
   #samples = new SampleBackends();
+  #hostname: string;
+  #ports: LocalPorts;
   #plan: Plan | null = null;
 
   constructor(options: DevOptions, made: MadeCertificates, log: Logger) {
@@ -38,6 +48,12 @@ export class Serving {
     this.#made = made;
     this.#folder = new ManifestFolder(options.paths);
     this.#certificates = new CertificateLoader({ folder: ".", log, now: Date.now });
+    const listenRange = {
+      ...options.plan.listenRange ?? DEFAULT_LISTEN_RANGE,
+      hostname: listenedAddress(options),
+    };
+    this.#hostname = listenRange.hostname;
+    this.#ports = new LocalPorts(listenRange);
     this.proxy = new ProxyServer({
       limits: { ...DEFAULT_LIMITS, ...options.pathOptions },
       trustedProxies: CidrList.empty,
@@ -45,6 +61,9 @@ export class Serving {
       allowLoopbackUpstreams: true,
       sslRedirect: options.sslRedirect,
       sslRedirectPort: 0,
+      listenRange,
+      drainDelay: 0,
+      drainTimeout: DRAIN_TIMEOUT,
       log,
     });
   }
@@ -55,7 +74,7 @@ export class Serving {
     await this.#samples.prepareHttp2(
       new Set([...servicesOfHttp2(manifests), ...servicesWantedInHttp2(manifests.resources)]),
     );
-    const plan = makePlan(
+    const made = makePlan(
       manifests,
       this.#options.plan,
       (namespace, name, version) =>
@@ -65,12 +84,24 @@ export class Serving {
       this.#plan?.snapshot ?? null,
       Date.now,
     );
+    const plan = { ...made, snapshot: this.#ports.assign(made.snapshot) };
     const snapshot = await this.#made.complete(plan.snapshot);
     this.proxy.apply(snapshot, this.#certificates.load(snapshot));
+    await this.proxy.openSockets();
     this.#plan = plan;
-    return { plan: { ...plan, snapshot }, manifests };
+    const sockets = { ...this.proxy.sockets, hostname: this.#hostname };
+    return { plan: { ...plan, snapshot }, manifests, sockets };
   }
 }
+
+/** For Gateways: that of the first port for HTTP, if all of its ports may be used. */
+function listenedAddress({ listenHttp: [first] }: DevOptions): string {
+  if (first === undefined || first.hostname === "localhost") return LOOPBACK;
+  const { state } = Deno.permissions.querySync({ name: "net", host: first.hostname });
+  return state === "granted" ? first.hostname : LOOPBACK;
+}
+
+const LOOPBACK = "127.0.0.1";
 
 /** `<namespace>/<service>` of those with a port that asks for HTTP/2. */
 function servicesOfHttp2({ resources }: Manifests): string[] {

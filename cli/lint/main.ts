@@ -7,7 +7,7 @@ import { parseManifestFile } from "../../dev/manifests/file.ts";
 import type { ManifestObject } from "../../dev/manifests/file.ts";
 import { ManifestFolder, unreadablePath } from "../../dev/manifests/folder.ts";
 import type { Manifests } from "../../dev/manifests/manifests.ts";
-import { printable } from "../../dev/report.ts";
+import { printable } from "../../dev/terminal_text.ts";
 import { findConfigMap } from "./cluster_findings.ts";
 import { type LintResult, rankOf, type Verdict, worst } from "./finding.ts";
 import { githubOutput } from "./output/github_output.ts";

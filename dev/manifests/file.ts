@@ -45,7 +45,11 @@ export interface ManifestFile {
 }
 
 /** Kinds that are read here and stand in no namespace. */
-const CLUSTER_WIDE: ReadonlySet<string> = new Set(["IngressClass", "Namespace"]);
+const CLUSTER_WIDE: ReadonlySet<string> = new Set([
+  "IngressClass",
+  "GatewayClass",
+  "Namespace",
+]);
 
 /** Deeper nesting is no manifest, and would overrun the stack of whoever walks it. */
 const MAX_LIST_DEPTH = 8;

@@ -5,6 +5,7 @@
  */
 import type {
   EndpointSlice,
+  GatewayObject,
   Ingress,
   IngressClass,
   KubeConfigMap,
@@ -13,6 +14,7 @@ import type {
   Resources,
   Service,
 } from "../../controller/kube/resources.ts";
+import { GATEWAY_API } from "../../controller/kube/types.ts";
 import { formatObject, type ObjectRef, type Problem } from "../../shared/problem.ts";
 import { type LocatedProblem, type ManifestFile, type ManifestObject } from "./file.ts";
 import { formatPosition, type Position } from "./position.ts";
@@ -28,6 +30,24 @@ export const API_VERSIONS: Readonly<Record<string, string>> = {
   Namespace: "v1",
 };
 
+/** Kinds of Gateway API that are read, with the versions in which they have the same fields, the newest first. */
+export const GATEWAY_VERSIONS: Readonly<Record<string, readonly string[]>> = {
+  GatewayClass: [`${GATEWAY_API}/v1`, `${GATEWAY_API}/v1beta1`],
+  Gateway: [`${GATEWAY_API}/v1`, `${GATEWAY_API}/v1beta1`],
+  HTTPRoute: [`${GATEWAY_API}/v1`, `${GATEWAY_API}/v1beta1`],
+  ReferenceGrant: [`${GATEWAY_API}/v1`, `${GATEWAY_API}/v1beta1`],
+  BackendTLSPolicy: [`${GATEWAY_API}/v1`, `${GATEWAY_API}/v1alpha3`],
+  ListenerSet: [`${GATEWAY_API}/v1`],
+};
+
+/** Kinds of Gateway API that route traffic, and are not served. */
+const UNSERVED_KINDS: ReadonlySet<string> = new Set([
+  "GRPCRoute",
+  "TLSRoute",
+  "TCPRoute",
+  "UDPRoute",
+]);
+
 /** Groups in which older clusters had these kinds, so that a wrong version is told from another kind. */
 const OLD_GROUPS: ReadonlySet<string> = new Set([
   "extensions",
@@ -35,6 +55,18 @@ const OLD_GROUPS: ReadonlySet<string> = new Set([
   "discovery.k8s.io",
   "",
 ]);
+
+/** The versions of a kind that are read; none for another kind, or one of another group. */
+function versionsOf({ ref: { kind }, apiVersion }: ManifestObject): readonly string[] {
+  const group = groupOf(apiVersion);
+  if (Object.hasOwn(GATEWAY_VERSIONS, kind)) {
+    return group === GATEWAY_API ? GATEWAY_VERSIONS[kind] : [];
+  }
+  const isKnown = Object.hasOwn(API_VERSIONS, kind);
+  return isKnown && (OLD_GROUPS.has(group) || apiVersion === API_VERSIONS[kind])
+    ? [API_VERSIONS[kind]]
+    : [];
+}
 
 export class Manifests {
   readonly resources: Resources;
@@ -47,16 +79,16 @@ export class Manifests {
     const objects = new Map<string, ManifestObject>();
     const others = new Map<string, ManifestObject[]>();
     for (const object of files.flatMap((file) => file.objects)) {
-      const version = API_VERSIONS[object.ref.kind];
-      if (object.apiVersion === version) {
+      const versions = versionsOf(object);
+      if (versions.includes(object.apiVersion)) {
         const key = formatObject(object.ref);
         const before = objects.get(key);
         if (before !== undefined) problems.push(duplicate(before, object));
         // Set anew, so that the order is that of the objects which count.
         objects.delete(key);
         objects.set(key, object);
-      } else if (version !== undefined && OLD_GROUPS.has(groupOf(object.apiVersion))) {
-        problems.push(wrongVersion(object, version));
+      } else if (versions.length > 0) {
+        problems.push(wrongVersion(object, versions[0]));
       } else {
         const key = `${groupOf(object.apiVersion)} ${object.ref.kind}`;
         const list = others.get(key);
@@ -76,6 +108,12 @@ export class Manifests {
       secrets: this.#values<KubeSecret>("Secret"),
       configMaps: this.#values<KubeConfigMap>("ConfigMap"),
       namespaces: this.#values<Namespace>("Namespace"),
+      gatewayClasses: this.#values<GatewayObject>("GatewayClass"),
+      gateways: this.#values<GatewayObject>("Gateway"),
+      httpRoutes: this.#values<GatewayObject>("HTTPRoute"),
+      referenceGrants: this.#values<GatewayObject>("ReferenceGrant"),
+      backendTlsPolicies: this.#values<GatewayObject>("BackendTLSPolicy"),
+      listenerSets: this.#values<GatewayObject>("ListenerSet"),
     };
   }
 
@@ -150,6 +188,9 @@ function wrongVersion(object: ManifestObject, version: string): LocatedProblem {
 function ignored(objects: readonly ManifestObject[]): LocatedProblem {
   const [first] = objects;
   const { kind } = first.ref;
+  if (groupOf(first.apiVersion) === GATEWAY_API && UNSERVED_KINDS.has(kind)) {
+    return unserved(objects);
+  }
   const meant = Object.keys(API_VERSIONS).find((known) =>
     ["", "s", "es"].some((plural) => (known + plural).toLowerCase() === kind.toLowerCase())
   );
@@ -167,7 +208,27 @@ function ignored(objects: readonly ManifestObject[]): LocatedProblem {
           "ignored; this is the first",
       remedy: meant !== undefined && group === groupOf(API_VERSIONS[meant]) && meant !== kind
         ? `If you mean ${meant}, write it so`
-        : `Nothing to do; it reads ${Object.keys(API_VERSIONS).join(", ")}`,
+        : `Nothing to do; it reads ${
+          [...Object.keys(API_VERSIONS), ...Object.keys(GATEWAY_VERSIONS)].join(", ")
+        }`,
+      severity: "warning",
+    },
+  };
+}
+
+function unserved(objects: readonly ManifestObject[]): LocatedProblem {
+  const [first] = objects;
+  const { kind } = first.ref;
+  return {
+    at: first.locate("kind"),
+    problem: {
+      object: first.ref,
+      field: "kind",
+      reason: "KindNotServed",
+      message: objects.length === 1
+        ? `${kind} is not served yet, so it gets no traffic`
+        : `${kind} is not served yet, so all ${objects.length} of them get no traffic; this is the first`,
+      remedy: "Write an HTTPRoute if HTTP is enough",
       severity: "warning",
     },
   };

@@ -1,6 +1,6 @@
 /** Lint for a pull request or a ticket. In: a result. Out: Markdown, with all texts escaped. */
 import { formatPosition } from "../../../dev/manifests/position.ts";
-import { printable } from "../../../dev/report.ts";
+import { printable } from "../../../dev/terminal_text.ts";
 import { type Finding, type InputProblem, type LintResult, totalsText } from "../finding.ts";
 
 export function markdownOutput(result: LintResult): string {

@@ -1,6 +1,6 @@
 /** Lint for a terminal. In: a result. Out: text, without control characters of the manifests. */
 import { formatPosition } from "../../../dev/manifests/position.ts";
-import { printable } from "../../../dev/report.ts";
+import { printable } from "../../../dev/terminal_text.ts";
 import { type Finding, type InputProblem, type LintResult, totalsText } from "../finding.ts";
 
 /** Findings that say nothing but "as in ingress-nginx" are left out. */
