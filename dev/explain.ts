@@ -5,6 +5,7 @@
  */
 import { translate } from "../controller/translate/translator.ts";
 import { EXPLAIN_PROGRAM, parseExplainOptions } from "./options.ts";
+import { withAssumedObjects } from "./gateway/assumed_objects.ts";
 import { explainUrl } from "./explanation.ts";
 import { ManifestFolder, unreadablePath } from "./manifests/folder.ts";
 import { makePlan, toTranslateOptions } from "./plan.ts";
@@ -38,7 +39,8 @@ export async function main(args: readonly string[]): Promise<number> {
   }
   const manifests = await new ManifestFolder(paths).read();
   const plan = makePlan(manifests, options, () => SAMPLES, null, Date.now);
-  const cluster = translate(manifests.resources, null, toTranslateOptions(options), Date.now);
+  const resources = withAssumedObjects(manifests.resources);
+  const cluster = translate(resources, null, toTranslateOptions(options), Date.now);
   const explained = explainUrl({
     url,
     method,
@@ -48,6 +50,7 @@ export async function main(args: readonly string[]): Promise<number> {
     clusterSnapshot: cluster.snapshot,
     pathOptions,
     sslRedirect,
+    gateway: parsed.options.gateway,
     now: Date.now(),
   });
   console.log(explained.text);

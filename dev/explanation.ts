@@ -4,7 +4,6 @@
  * certificate, the endpoints, and the problems that bear on this host.
  */
 import { upstreamsOf } from "../shared/snapshot/forward_action.ts";
-import { X509Certificate } from "node:crypto";
 import { asList, fieldOf, isAbsent } from "../controller/base/json.ts";
 import { httpsLocation, isAcmeChallenge } from "../proxy/http/https_location.ts";
 import {
@@ -19,8 +18,14 @@ import type { PathOptions } from "../shared/path/canonical_path.ts";
 import { formatAddress } from "../shared/net/address.ts";
 import { parseHostPattern } from "../shared/host/host_pattern.ts";
 import { formatObject, type ObjectRef, type Problem } from "../shared/problem.ts";
-import type { Action, Certificate, Origin, Snapshot, Upstream } from "../shared/snapshot/types.ts";
+import type { Action, Origin, Route, Snapshot, Upstream } from "../shared/snapshot/types.ts";
+import { certificateFacts } from "./certificate_facts.ts";
+import { faultTexts, shareTexts } from "./gateway/backend_shares.ts";
+import { chooseListener, type GatewayChoice, gatewayOf } from "./gateway/gateway_choice.ts";
+import { listenerCertificateLines, listenerLines } from "./gateway/listener_text.ts";
+import { parentGatewaysOf } from "./gateway/route_parents.ts";
 import { leftOutPaths } from "./left_out_paths.ts";
+import { isOfGateway } from "./gateway/gateway_routes.ts";
 import { madeFor } from "./made_certificates.ts";
 import type { LocatedProblem } from "./manifests/file.ts";
 import { formatPosition } from "./manifests/position.ts";
@@ -35,8 +40,6 @@ import { unusedEndpoints } from "./unused_endpoints.ts";
 
 /** Routes that lost and are shown; the rest is counted. */
 const MAX_SHOWN = 30;
-
-const DAY = 24 * 60 * 60 * 1000;
 
 export interface Explained {
   readonly text: string;
@@ -58,15 +61,26 @@ export interface Question {
   readonly pathOptions?: PathOptions;
   /** Whether plain HTTP is redirected, as by deno task dev --ssl-redirect. */
   readonly sslRedirect: boolean;
+  /** The Gateway that is asked about, `namespace/name`; null or missing for none in particular. */
+  readonly gateway?: string | null;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
 
+type ChosenAddress = Exclude<GatewayChoice, { readonly kind: "none" }>;
+
 export function explainUrl(question: Question): Explained {
-  const { url, method, headers, plan, pathOptions } = question;
-  const { scheme: listener, query } = url;
+  const { url, method, headers, plan, pathOptions, gateway = null } = question;
+  const choice = chooseListener(plan.snapshot, url, gateway);
+  if (choice.kind === "none") return refusedByGateway(question, choice);
+  const { query } = url;
+  const listener = choice.kind === "listener" ? choice.listener.id : url.scheme;
   const request = { listener, method, query, headers };
-  const explanation = explain(plan.snapshot, url.host, url.rawPath, pathOptions, request);
+  const explained = explain(plan.snapshot, url.host, url.rawPath, pathOptions, request);
+  // Routes of other addresses have nothing to do with this one.
+  const isHere = isOn(choice.kind === "listener" ? gatewayOf(listener) : null);
+  const considered = explained.considered.filter(({ route }) => isHere(route));
+  const explanation = { ...explained, considered };
   const { outcome } = explanation;
   const action = outcome.kind === "route"
     ? outcome.route.action
@@ -75,13 +89,15 @@ export function explainUrl(question: Question): Explained {
     : null;
   const sections = [
     describeRequest(question, explanation),
-    owner(question),
-    ...redirect(question, explanation),
+    ...onListener(question, explanation, choice),
     winner(question, explanation),
-    losers(question, explanation),
-    certificate(question, explanation),
+    losers(question, explanation, choice),
+    ...certificates(question, explanation, choice),
     ...upstreamsOf(action).map((id) => endpoints(question, id)),
-    formatProblems(problemsAbout(question, explanation), "about this host"),
+    formatProblems(
+      problemsAbout(question, explanation, choice),
+      choice.kind === "listener" ? "about this Gateway" : "about this host",
+    ),
   ];
   const isAnswered = outcome.kind === "route" &&
     (outcome.problem !== undefined ||
@@ -90,6 +106,67 @@ export function explainUrl(question: Question): Explained {
     text: sections.join("\n\n"),
     isForwarded: action?.kind === "forward" && !isAnswered && hasEndpoint(plan.snapshot, action),
   };
+}
+
+/** Routes of a Gateway's listeners; of Ingresses without one. */
+function isOn(gateway: string | null): (route: Route) => boolean {
+  return (route) =>
+    gateway === null
+      ? !isOfGateway(route)
+      : route.listeners?.some((id) => gatewayOf(id) === gateway) === true;
+}
+
+function refusedByGateway(
+  { plan, url }: Question,
+  { refusals }: Extract<GatewayChoice, { readonly kind: "none" }>,
+): Explained {
+  const gateways = refusals.map(({ gateway }) => gateway);
+  const problems = plan.problems.filter(({ problem: { object } }) =>
+    object?.kind === "Gateway" && gateways.includes(`${object.namespace}/${object.name}`)
+  );
+  const text = [
+    lines([`${url.scheme}://${url.host}${url.rawPath}${url.query}`]),
+    lines(
+      refusals.map(({ gateway, reason }) =>
+        `Gateway: ${gateway} does not take it, since ${reason}`
+      ),
+    ),
+    formatProblems(problems, gateways.length === 1 ? "about this Gateway" : "about these Gateways"),
+  ].join("\n\n");
+  return { text, isForwarded: false };
+}
+
+/** What is decided before any route is looked at. */
+function onListener(
+  question: Question,
+  explanation: Explanation,
+  choice: ChosenAddress,
+): string[] {
+  if (choice.kind === "listener") {
+    const { snapshot } = question.plan;
+    const describe = (origin: Origin) => describeOrigin(question, origin);
+    return [lines(listenerLines(choice, snapshot, question.url.host, describe))];
+  }
+  const others = choice.others.map((other) =>
+    `Gateway ${other} takes this URL, too, at its own address: add --gateway ${other}`
+  );
+  return [
+    ...(others.length === 0 ? [] : [lines(others)]),
+    owner(question),
+    ...redirect(question, explanation),
+  ];
+}
+
+function certificates(
+  question: Question,
+  explanation: Explanation,
+  choice: ChosenAddress,
+): string[] {
+  if (choice.kind === "ingress") return [certificate(question, explanation)];
+  const { plan: { snapshot }, now } = question;
+  const describe = (origin: Origin) => describeOrigin(question, origin);
+  const shown = listenerCertificateLines(choice.listener, snapshot, describe, now);
+  return shown.length === 0 ? [] : [lines(shown)];
 }
 
 /** Of names it is not known. */
@@ -173,11 +250,9 @@ function winner(question: Question, explanation: Explanation): string {
     case "route":
       return lines([
         `Route: ${outcome.route.id}`,
-        `  ${
-          outcome.problem === undefined
-            ? describeAction(outcome.route.action)
-            : `returns 500: ${outcome.problem}`
-        }`,
+        ...(outcome.problem === undefined
+          ? actionLines(outcome.route.action, redirectLines(plan.snapshot, outcome.route, path))
+          : [`  returns 500: ${outcome.problem}`]),
         ...filterLines(plan.snapshot, outcome.route, url, path).map((text) => `  ${text}`),
         `  from ${describeOrigin(question, outcome.route.origin)}`,
       ]);
@@ -197,8 +272,19 @@ function winner(question: Question, explanation: Explanation): string {
 
 function describeAction(action: Action): string {
   return action.kind === "forward"
-    ? `forwards to ${upstreamsOf(action).join(" or ")}`
+    ? `forwards to ${shareTexts(action).join(" or ")}`
     : `returns ${action.status}: ${action.reason}`;
+}
+
+/** Nothing of a rule that only redirects; with the shares that no backend gets. */
+function actionLines(action: Action, redirects: readonly string[]): string[] {
+  if (action.kind === "reply") {
+    return redirects.length > 0 ? [] : [`  ${describeAction(action)}`];
+  }
+  return [
+    `  ${describeAction(action)}`,
+    ...faultTexts(action).map((fault) => `  500, as ${fault.replace(/\.$/, "")}`),
+  ];
 }
 
 function describeOrigin({ manifests }: Question, origin: Origin): string {
@@ -207,9 +293,15 @@ function describeOrigin({ manifests }: Question, origin: Origin): string {
   return `${formatObject(origin)}, ${origin.field}${place}`;
 }
 
-function losers(question: Question, { considered }: Explanation): string {
+function losers(
+  question: Question,
+  { considered }: Explanation,
+  { kind }: ChosenAddress,
+): string {
   const { manifests, plan, url } = question;
-  const leftOut = leftOutPaths(manifests, plan, (host) => ruleNames(host, url.host));
+  const leftOut = kind === "listener"
+    ? []
+    : leftOutPaths(manifests, plan, (host) => ruleNames(host, url.host));
   if (considered.length + leftOut.length === 0) {
     return "Considered: no other route has this host";
   }
@@ -254,27 +346,6 @@ const MADE_HERE = {
   nobody:
     "deno task dev generates none, as no rule has the host: clients get that of localhost, and reject it",
 } as const;
-
-/** Names, issuer and last day of the leaf. */
-function certificateFacts({ chain }: Certificate, now: number): string[] {
-  if (chain.kind !== "pem") return [];
-  let leaf: X509Certificate;
-  try {
-    leaf = new X509Certificate(chain.pem);
-  } catch (error) {
-    return [`  cannot be read: ${error instanceof Error ? error.message : String(error)}`];
-  }
-  const names = (leaf.subjectAltName ?? "").split(", ").map((name) => name.replace(/^DNS:/, ""));
-  const self = leaf.issuer === leaf.subject ? " (itself)" : "";
-  const ends = new Date(leaf.validTo);
-  const days = Math.floor((ends.getTime() - now) / DAY);
-  const left = days < 0 ? "has expired" : `${days} day${days === 1 ? "" : "s"} left`;
-  return [
-    `  names    ${names.join(", ")}`,
-    `  issuer   ${leaf.issuer.split("\n").join(", ")}${self}`,
-    `  expires  ${ends.toISOString().slice(0, 10)} (${left})`,
-  ];
-}
 
 /** What a cluster's proxies speak to pods. */
 const SPOKEN: Readonly<Record<Upstream["protocol"], string>> = {
@@ -334,7 +405,30 @@ function portName({ resources }: Manifests, service: string, port: string): stri
  * Those of files that cannot be read, of Ingresses that name this host, be they left out, and of
  * what these name.
  */
-function problemsAbout(question: Question, explanation: Explanation): LocatedProblem[] {
+function problemsAbout(
+  question: Question,
+  explanation: Explanation,
+  choice: ChosenAddress,
+): LocatedProblem[] {
+  return choice.kind === "listener"
+    ? problemsOfGateway(question, gatewayOf(choice.listener.id))
+    : problemsOfIngresses(question, explanation);
+}
+
+/** Those of the Gateway, and of routes that name it as a parent. */
+function problemsOfGateway({ manifests, plan }: Question, gateway: string): LocatedProblem[] {
+  const related = new Set([`Gateway ${gateway}`]);
+  for (const route of manifests.resources.httpRoutes ?? []) {
+    const { gateways, object, services } = parentGatewaysOf(route);
+    if (!gateways.includes(gateway)) continue;
+    for (const each of [object, ...services]) related.add(formatObject(each));
+  }
+  return plan.problems.filter(({ problem: { object } }) =>
+    object === null || related.has(formatObject(object))
+  );
+}
+
+function problemsOfIngresses(question: Question, explanation: Explanation): LocatedProblem[] {
   const { manifests, plan, url } = question;
   const related = new Set<string>();
   const relate = (ref: ObjectRef) => related.add(formatObject(ref));

@@ -220,6 +220,15 @@ export const EXPLAIN_OPTIONS = defineOptions({
     check: (value) => parseRequestedHeader(value) === null ? "of the form 'X-Beta: yes'" : null,
     help: "Header of the request, in the syntax of curl.",
   },
+  gateway: {
+    type: "string",
+    value: "NAMESPACE/NAME",
+    check: (value) =>
+      parseConfigMapName(value) === null ? "the name of a Gateway, such as default/web" : null,
+    help:
+      "Gateway whose address the URL is sent to. Without the flag, one that has routes for the " +
+      "host; a URL with the port that deno task dev prints for a listener is sent to that one.",
+  },
   ...GATEWAY_OPTIONS,
   ...SLASH_OPTIONS,
   sslRedirect: {
@@ -251,6 +260,8 @@ export interface ExplainOptions {
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly pathOptions: PathOptions;
   readonly sslRedirect: boolean;
+  /** `namespace/name`; null for none in particular. */
+  readonly gateway: string | null;
   readonly plan: PlanOptions;
 }
 
@@ -298,6 +309,7 @@ export function parseExplainOptions(args: readonly string[]): Parsed<ExplainOpti
       }),
       pathOptions: toPathOptions(options),
       sslRedirect: options.sslRedirect,
+      gateway: options.gateway ?? null,
       plan: toPlanOptions(options),
     },
   };

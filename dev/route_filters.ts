@@ -27,7 +27,22 @@ export function filterLines(
       filter.kind === "access" ? accessLines(snapshot, filter) : []
     ),
     ...rewriteLines(snapshot, route, url, path),
+    ...filtersOf(snapshot, route).flatMap(changeLines),
   ];
+}
+
+/** Values of headers may be secret. */
+function changeLines(filter: FilterSpec): string[] {
+  if (filter.kind === "deadline") return [`returns 504 after ${filter.time} ms without a response`];
+  if (filter.kind !== "request-headers" && filter.kind !== "response-headers") return [];
+  const where = filter.kind === "request-headers" ? "request" : "response";
+  const { set = [], add = [], remove = [] } = filter;
+  const changes = [
+    ...set.map(({ name }) => `sets ${name}`),
+    ...add.map(({ name }) => `adds ${name}`),
+    ...remove.map((name) => `removes ${name}`),
+  ];
+  return changes.length === 0 ? [] : [`headers of the ${where}: ${changes.join(", ")}`];
 }
 
 /** Redirects of the request, which come before all else. */

@@ -9,6 +9,8 @@ export interface RequestedUrl {
   readonly scheme: "http" | "https";
   /** As for `RouteTable.match`: lower case, in ASCII, without port and last dot. */
   readonly host: string;
+  /** As it is written; null for none. */
+  readonly port: number | null;
   /** Without query; bytes above ASCII escaped, as every client does. */
   readonly rawPath: string;
   /** With its `?`, or ""; escaped as the path. */
@@ -35,9 +37,16 @@ export function parseRequestedUrl(text: string): RequestedUrl | null {
   return {
     scheme: scheme.toLowerCase() === "https" ? "https" : "http",
     host: hostname.replace(/^\[(.*)\]$/, "$1").replace(/\.$/, ""),
+    port: portIn(authority),
     rawPath: escaped(path),
     query: escaped(query),
   };
+}
+
+/** Of an authority that has been found to be one. */
+function portIn(authority: string): number | null {
+  const digits = /:(\d+)$/.exec(authority)?.[1];
+  return digits === undefined ? null : Number(digits);
 }
 
 /** `X-Beta: yes` as name and value, without blanks around it; null where that is no header. */

@@ -25,6 +25,21 @@ Deno.test("host and path are as sent by a client", () => {
   }
 });
 
+Deno.test("a URL has the port that is written, also that of its scheme", () => {
+  for (
+    const [text, port] of [
+      ["http://a/", null],
+      ["http://a:80/", 80],
+      ["https://a:443", 443],
+      ["a:8080/x:1", 8080],
+      ["http://[::1]/", null],
+      ["http://[::1]:10042/", 10_042],
+    ] as const
+  ) {
+    assert.equal(parseRequestedUrl(text)?.port, port, text);
+  }
+});
+
 Deno.test("an invalid URL is rejected", () => {
   for (
     const text of [

@@ -1,0 +1,144 @@
+/**
+ * Which listener takes a URL. In: a snapshot, a URL, and the Gateway that is asked about, if any. Out: the
+ * listener, as the proxy chooses it; or that Ingresses take the URL; or why nothing does. Pure.
+ *
+ * Each Gateway has an address of its own, which a URL does not show: where several of them take one, that is
+ * taken which has routes for the host, and the others are named.
+ */
+import { hostPatternTakes } from "../../proxy/router/host.ts";
+import { SocketListeners } from "../../proxy/router/socket_listeners.ts";
+import type { RequestedUrl } from "../../shared/path/requested_url.ts";
+import { BUILT_IN_LISTENERS } from "../../shared/snapshot/built_in_listeners.ts";
+import type { Listener, Route, Snapshot } from "../../shared/snapshot/types.ts";
+import { isOfGateway } from "./gateway_routes.ts";
+
+export type GatewayChoice =
+  | { readonly kind: "ingress"; readonly others: readonly string[] }
+  | {
+    readonly kind: "listener";
+    readonly listener: Listener;
+    /** `namespace/name` of the other Gateways that take the URL. */
+    readonly others: readonly string[];
+    /** Whether Ingresses have routes for it, too. */
+    readonly isIngress: boolean;
+  }
+  /** Neither a Gateway that is asked about takes it, nor an Ingress. */
+  | { readonly kind: "none"; readonly refusals: readonly Refusal[] };
+
+/** Why a Gateway does not take it. */
+export interface Refusal {
+  /** `namespace/name`. */
+  readonly gateway: string;
+  /** A clause. */
+  readonly reason: string;
+}
+
+/** A listener that takes the URL, and how well: 2 for routes of its host, 1 for those of any, 0 for none. */
+interface Taker {
+  readonly gateway: string;
+  readonly listener: Listener;
+  readonly rank: number;
+}
+
+/** @param gateway `namespace/name`; null for none in particular. */
+export function chooseListener(
+  snapshot: Snapshot,
+  url: RequestedUrl,
+  gateway: string | null,
+): GatewayChoice {
+  const listeners = (snapshot.listeners ?? []).filter(({ id }) => !BUILT_IN_LISTENERS.has(id));
+  const protocol = url.scheme === "https" ? "HTTPS" : "HTTP";
+  const fitting = listeners.filter((each) => each.protocol === protocol);
+  const printed = fitting.filter(({ socket }) => socket === String(url.port));
+  const port = url.port ?? (url.scheme === "https" ? 443 : 80);
+  const onPort = printed.length > 0 ? printed : fitting.filter((each) => each.port === port);
+  const refusalOf = (gateway: string): Refusal => {
+    const own = onPort.filter(({ id }) => gatewayOf(id) === gateway);
+    return { gateway, reason: whyNone(gateway, own, listeners, url, port) };
+  };
+  if (gateway !== null) {
+    const own = onPort.filter(({ id }) => gatewayOf(id) === gateway);
+    const [taker] = takersOf(own, url.host, snapshot.routes);
+    return taker === undefined
+      ? { kind: "none", refusals: [refusalOf(gateway)] }
+      : { kind: "listener", listener: taker.listener, others: [], isIngress: false };
+  }
+  const takers = takersOf(onPort, url.host, snapshot.routes);
+  const [best] = takers;
+  const ofIngresses = printed.length > 0 ? 0 : ingressRank(snapshot, url);
+  const others = takers.filter(({ rank }) => rank > 0).map((taker) => taker.gateway);
+  if (best === undefined && listeners.length > 0 && !hasIngresses(snapshot)) {
+    const gateways = new Set(listeners.map(({ id }) => gatewayOf(id)));
+    return { kind: "none", refusals: [...gateways].map(refusalOf) };
+  }
+  if (best === undefined || (ofIngresses > 0 && ofIngresses >= best.rank)) {
+    return { kind: "ingress", others };
+  }
+  return {
+    kind: "listener",
+    listener: best.listener,
+    others: others.filter((each) => each !== best.gateway),
+    isIngress: ofIngresses > 0,
+  };
+}
+
+/** `namespace/name` of a listener's Gateway. */
+export function gatewayOf(id: string): string {
+  return id.slice(0, id.lastIndexOf("/"));
+}
+
+/** One for each Gateway, those with the most specific routes first. */
+function takersOf(
+  listeners: readonly Listener[],
+  host: string,
+  routes: readonly Route[],
+): readonly Taker[] {
+  const sockets = new SocketListeners();
+  sockets.replace(listeners, () => false);
+  return [...new Set(listeners.map(({ socket }) => socket))].flatMap((socket): Taker[] => {
+    const listener = sockets.find(socket, host);
+    if (listener === null) return [];
+    const own = routes.filter((route) => route.listeners?.includes(listener.id));
+    const rank = rankOf(own, host, listener.wildcards);
+    return [{ gateway: gatewayOf(listener.id), listener, rank }];
+  }).sort((a, b) => b.rank - a.rank);
+}
+
+function hasIngresses({ routes, defaultAction }: Snapshot): boolean {
+  return defaultAction !== null || routes.some((route) => !isOfGateway(route));
+}
+
+function ingressRank({ routes, defaultAction }: Snapshot, { host }: RequestedUrl): number {
+  const rank = rankOf(routes.filter((route) => !isOfGateway(route)), host, "one-label");
+  return Math.max(rank, defaultAction === null ? 0 : 1);
+}
+
+function rankOf(
+  routes: readonly Route[],
+  host: string,
+  wildcards: Listener["wildcards"],
+): number {
+  const patterns = routes.map((route) => route.host)
+    .filter((pattern) => hostPatternTakes(pattern, host, wildcards));
+  return patterns.some((pattern) => pattern !== "*") ? 2 : patterns.length > 0 ? 1 : 0;
+}
+
+/** A clause. */
+function whyNone(
+  gateway: string,
+  onPort: readonly Listener[],
+  listeners: readonly Listener[],
+  { scheme, host }: RequestedUrl,
+  port: number,
+): string {
+  const own = listeners.filter(({ id }) => gatewayOf(id) === gateway);
+  if (own.length === 0) return `there is no Gateway ${gateway} with a listener that is served`;
+  if (onPort.length > 0) {
+    const names = onPort.map(({ hostname = "any" }) => hostname).join(", ");
+    return `its listeners on port ${port} are for ${names}, not for ${host}`;
+  }
+  const all = own.map(({ protocol, port }) => `${protocol === "HTTPS" ? "https" : "http"} ${port}`);
+  return `it has no listener for ${scheme} on port ${port}: write one of ${
+    [...new Set(all)].join(", ")
+  }`;
+}

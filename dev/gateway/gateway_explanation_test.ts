@@ -1,0 +1,145 @@
+/** What explain says of URLs that Gateways take. */
+import assert from "node:assert/strict";
+import { translate } from "../../controller/translate/translator.ts";
+import { parseRequestedUrl } from "../../shared/path/requested_url.ts";
+import { NOW, planFor, planOptions, readTexts } from "../../tests/support/dev_plan.ts";
+import { type Explained, explainUrl } from "../explanation.ts";
+import { toTranslateOptions } from "../plan.ts";
+import { withAssumedObjects } from "./assumed_objects.ts";
+
+const YAML = `apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: { name: web }
+spec:
+  gatewayClassName: pingress
+  listeners:
+    - { name: any, port: 80, protocol: HTTP }
+    - { name: example, port: 80, protocol: HTTP, hostname: "*.example.com" }
+    - name: tls
+      port: 443
+      protocol: HTTPS
+      tls: { certificateRefs: [{ name: gone }] }
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: { name: shop }
+spec:
+  parentRefs: [{ name: web }]
+  hostnames: [shop.example.com]
+  rules:
+    - matches: [{ path: { type: PathPrefix, value: /shared } }]
+      backendRefs: [{ name: api, port: 80, weight: 3 }, { name: nope, port: 80, weight: 1 }]
+    - matches: [{ path: { type: PathPrefix, value: /old } }]
+      filters: [{ type: RequestRedirect, requestRedirect: { scheme: https, statusCode: 301 } }]
+    - matches: [{ path: { type: PathPrefix, value: /api }, headers: [{ name: X-Beta, value: "yes" }] }]
+      backendRefs: [{ name: api, port: 80 }]
+    - matches: [{ path: { type: PathPrefix, value: /api } }]
+      filters:
+        - type: RequestHeaderModifier
+          requestHeaderModifier: { set: [{ name: X-Key, value: hidden }], remove: [X-Old] }
+      timeouts: { request: 2s }
+      backendRefs: [{ name: api, port: 80 }]
+    - matches: [{ path: { type: PathPrefix, value: /cors } }]
+      filters: [{ type: CORS, cors: {} }]
+      backendRefs: [{ name: api, port: 80 }]
+---
+apiVersion: v1
+kind: Service
+metadata: { name: api }
+spec: { ports: [{ port: 80 }] }
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: { name: other }
+spec:
+  rules:
+    - host: shop.example.com
+      http:
+        paths: [{ path: /, pathType: Prefix, backend: { service: { name: api, port: { number: 80 } } } }]
+`;
+
+function explainText(
+  text: string,
+  headers: readonly (readonly [string, string])[] = [],
+): Explained {
+  const files = { "a.yaml": YAML };
+  const manifests = readTexts(files);
+  const now = Date.parse(NOW);
+  const resources = withAssumedObjects(manifests.resources);
+  const options = toTranslateOptions(planOptions());
+  return explainUrl({
+    ...{ url: parseRequestedUrl(text)!, method: "GET", headers, manifests, plan: planFor(files) },
+    clusterSnapshot: translate(resources, null, options, () => now).snapshot,
+    ...{ sslRedirect: false, gateway: "default/web", now },
+  });
+}
+
+const CASES: readonly (readonly [string, string, boolean, readonly RegExp[]])[] = [
+  [
+    "names Gateway, listener, route and backend, each with its place",
+    "http://shop.example.com/api",
+    true,
+    [
+      /\nGateway: default\/web, listener example \(port 80, host \*\.example\.com\)\n/,
+      /\n {2}deno task dev: http:\/\/127\.0\.0\.1:10\d{3}, /,
+      /\n {2}from Gateway default\/web, spec\.listeners\[1\] \(a\.yaml:8:7\)\n/,
+      /\n {2}not listener any: it is for any host, which is less specific than \*\.example\.com\n/,
+      /\nRoute: default\/shop 3\.0 shop\.example\.com\n {2}forwards to default\/api:80\n/,
+      /\n {2}from HTTPRoute default\/shop, spec\.rules\[3\]\.matches\[0\] \(a\.yaml:27:17\)\n/,
+      /\nEndpoints of default\/api:80:\n/,
+    ],
+  ],
+  ["shows filters without values of headers", "http://shop.example.com/api", true, [
+    /\n {2}returns 504 after 2000 ms without a response\n/,
+    /\n {2}headers of the request: sets x-key, removes x-old\n/i,
+    /^(?![^]*hidden)/,
+  ]],
+  ["shows the condition that failed for each other route", "http://shop.example.com/api", true, [
+    /default\/shop 2\.0 shop\.example\.com\n {4}lost because the header x-beta is missing\n/,
+    /default\/shop 0\.0 shop\.example\.com\n {4}lost because Prefix \/shared is not how the path begins\n/,
+    // Nor of Ingresses, which have another address.
+    /^(?![^]*Ingress default\/other)/,
+  ]],
+  ["shows the shares of backends, and why one gets 500", "http://shop.example.com/shared", true, [
+    /\n {2}forwards to default\/api:80 75% or 500 25%\n {2}500, as spec\.rules\[0\]\.backendRefs\[1\] is Service default\/nope, which does not exist\n/,
+  ]],
+  ["shows a redirect, and no backend", "http://shop.example.com/old/x", false, [
+    /\nRoute: default\/shop 1\.0 [^\n]+\n {2}redirects with 301 to scheme https\n/,
+  ]],
+  [
+    "shows that a rule with an unsupported filter returns 500",
+    "http://shop.example.com/cors",
+    false,
+    [
+      /\n {2}returns 500: spec\.rules\[4\]\.filters\[0\]\.type "CORS" is not supported\n/,
+    ],
+  ],
+  ["shows that no route takes another host", "http://x.example.com/", false, [
+    /\nRoute: none matches this path of x\.example\.com, /,
+  ]],
+  [
+    "shows that a listener without a usable certificate has none",
+    "https://shop.example.com/api",
+    true,
+    [
+      /\nCertificate: none, since those of the listener cannot be used: handshakes fail\n/,
+      /spec\.listeners\[2\]\.tls\.certificateRefs\[0\]: Secret default\/gone does not exist\n/,
+    ],
+  ],
+  ["says why a Gateway does not take a URL", "http://shop.example.com:81/", false, [
+    /\nGateway: default\/web does not take it, since it has no listener for http on port 81: write one of http 80, https 443\n/,
+  ]],
+];
+
+for (const [name, url, isForwarded, patterns] of CASES) {
+  Deno.test(`for a URL of a Gateway, explain ${name}`, () => {
+    const explained = explainText(url);
+    for (const pattern of patterns) assert.match(explained.text, pattern);
+    assert.equal(explained.isForwarded, isForwarded);
+  });
+}
+
+Deno.test("for a URL of a Gateway, explain takes headers into account", () => {
+  const { text } = explainText("http://shop.example.com/api", [["X-Beta", "yes"]]);
+  assert.match(text, /\nRoute: default\/shop 2\.0 /);
+});

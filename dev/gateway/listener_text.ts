@@ -1,0 +1,80 @@
+/**
+ * What explain says of the listener that takes a URL. In: the listener, the plan, and where fields stand. Out:
+ * lines: the Gateway and listener, why the others on its port do not take the URL, its certificates, and
+ * which other Gateways take it.
+ */
+import { hostPatternTakes } from "../../proxy/router/host.ts";
+import { formatObject, type ObjectRef } from "../../shared/problem.ts";
+import type { Listener, Origin, Snapshot } from "../../shared/snapshot/types.ts";
+import { certificateFacts } from "../certificate_facts.ts";
+import { type GatewayChoice, gatewayOf } from "./gateway_choice.ts";
+import { urlOf } from "./gateway_report.ts";
+
+type ChosenListener = Extract<GatewayChoice, { readonly kind: "listener" }>;
+
+/** @param describe An object and a field of it, with their place in the files. */
+export function listenerLines(
+  { listener, others, isIngress }: ChosenListener,
+  { listeners = [] }: Snapshot,
+  host: string,
+  describe: (origin: Origin) => string,
+): string[] {
+  const gateway = gatewayOf(listener.id);
+  const sharing = listeners.filter(({ id, socket }) =>
+    socket === listener.socket && id !== listener.id
+  );
+  return [
+    `Gateway: ${gateway}, listener ${nameOf(listener)} (port ${listener.port}, ${
+      hostText(listener)
+    })`,
+    `  deno task dev: ${urlOf(listener, "127.0.0.1")}, or the next port if a program has that one`,
+    `  from ${describe(listener.origin)}`,
+    ...sharing.map((other) => `  not listener ${nameOf(other)}: ${whyNot(other, listener, host)}`),
+    ...others.map((other) =>
+      `  Gateway ${other} takes this URL, too, at its own address: add --gateway ${other}`
+    ),
+    ...(isIngress
+      ? [
+        "  Ingresses take it, too, at their own address: write that URL with a port no Gateway has",
+      ]
+      : []),
+  ];
+}
+
+function whyNot(other: Listener, listener: Listener, host: string): string {
+  const { hostname = "*", wildcards } = other;
+  return hostPatternTakes(hostname, host, wildcards)
+    ? `it is for ${hostText(other)}, which is less specific than ${listener.hostname}`
+    : `it is for ${hostText(other)}`;
+}
+
+function hostText({ hostname }: Listener): string {
+  return hostname === undefined ? "any host" : `host ${hostname}`;
+}
+
+/** In the Gateway. */
+function nameOf({ id }: Listener): string {
+  return id.slice(id.lastIndexOf("/") + 1);
+}
+
+/** Nothing for a listener of plain HTTP. @param now Milliseconds since the epoch. */
+export function listenerCertificateLines(
+  { protocol, certificates: ids = [] }: Listener,
+  { certificates }: Snapshot,
+  describe: (origin: Origin) => string,
+  now: number,
+): string[] {
+  if (protocol !== "HTTPS") return [];
+  const shown = certificates.filter(({ id }) => ids.includes(id));
+  if (shown.length === 0) {
+    return [
+      "Certificate: none, since those of the listener cannot be used: handshakes fail",
+      "  deno task dev generates one",
+    ];
+  }
+  return shown.flatMap((certificate) => [
+    `Certificate: ${formatObject(certificate.origin as ObjectRef)}, since the listener names it`,
+    `  from ${describe(certificate.origin)}`,
+    ...certificateFacts(certificate, now),
+  ]);
+}
