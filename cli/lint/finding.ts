@@ -22,7 +22,10 @@ export interface SnippetLine {
 
 export interface Finding {
   readonly verdict: Verdict;
-  /** Stable: `annotation/limit-rps`, `problem/PathConflict`, `host/regular-expressions`. */
+  /**
+   * Stable: `annotation/limit-rps`, `problem/PathConflict`, `host/regular-expressions`,
+   * `gateway/BackendNotFound`.
+   */
   readonly rule: string;
   /** What it does in ingress-nginx, a clause. */
   readonly effect: string;
@@ -47,6 +50,16 @@ export interface LintedIngress {
   readonly findings: readonly Finding[];
 }
 
+/** An object of Gateway API, which ingress-nginx does not read. */
+export interface LintedObject {
+  /** `HTTPRoute default/web`. */
+  readonly name: string;
+  /** BREAKS where something is not served as it is written. */
+  readonly verdict: Verdict;
+  readonly at: Position | null;
+  readonly findings: readonly Finding[];
+}
+
 /** What could not be read, or is not judged. */
 export interface InputProblem {
   readonly message: string;
@@ -59,6 +72,8 @@ export interface LintResult {
   readonly ingresses: readonly LintedIngress[];
   /** About no Ingress alone: the Deployment and the ConfigMap of ingress-nginx. */
   readonly cluster: readonly Finding[];
+  /** Those with findings, worst first, then by name. */
+  readonly gatewayApi: readonly LintedObject[];
   /** Input that could not be read: the result is not complete. */
   readonly unreadable: readonly InputProblem[];
   /** Ingresses of other classes, and Secrets that are in no file. */
@@ -81,7 +96,7 @@ export function byVerdict(a: { readonly verdict: Verdict }, b: { readonly verdic
 }
 
 /** How many Ingresses have each verdict, and how many findings are about no Ingress. */
-export function totalsOf({ ingresses, cluster, unreadable, notChecked }: LintResult) {
+export function totalsOf({ ingresses, cluster, gatewayApi, unreadable, notChecked }: LintResult) {
   const of = (verdict: Verdict) => ingresses.filter((each) => each.verdict === verdict).length;
   return {
     ingresses: ingresses.length,
@@ -90,6 +105,7 @@ export function totalsOf({ ingresses, cluster, unreadable, notChecked }: LintRes
     differs: of("DIFFERS"),
     same: of("SAME"),
     cluster: cluster.length,
+    gatewayApi: gatewayApi.length,
     unreadable: unreadable.length,
     notChecked: notChecked.length,
   };
@@ -97,12 +113,12 @@ export function totalsOf({ ingresses, cluster, unreadable, notChecked }: LintRes
 
 /** `12 Ingresses: 1 OPENS, 2 BREAKS, 4 DIFFERS, 5 SAME`. */
 export function totalsText(result: LintResult): string {
-  const { ingresses, opens, breaks, differs, same, cluster, unreadable, notChecked } = totalsOf(
-    result,
-  );
+  const { ingresses, opens, breaks, differs, same, ...others } = totalsOf(result);
+  const { cluster, gatewayApi, unreadable, notChecked } = others;
   return `${ingresses} ${ingresses === 1 ? "Ingress" : "Ingresses"}: ${opens} OPENS, ` +
     `${breaks} BREAKS, ${differs} DIFFERS, ${same} SAME` +
     (cluster === 0 ? "" : `; ${cluster} about the installation`) +
+    (gatewayApi === 0 ? "" : `; ${gatewayApi} of Gateway API not served as written`) +
     (unreadable === 0 ? "" : `; ${unreadable} not readable`) +
     (notChecked === 0 ? "" : `; ${notChecked} not checked`);
 }

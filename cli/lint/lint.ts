@@ -20,6 +20,7 @@ import {
   redacted,
   worst,
 } from "./finding.ts";
+import { gatewayFindings } from "./gateway_findings.ts";
 import { hostFindings } from "./host_findings.ts";
 import type { HostFinding } from "./host_member.ts";
 import { ingressFindings, missingSecrets } from "./ingress_findings.ts";
@@ -71,6 +72,7 @@ export function lint(
   const ingresses = judged
     .map((one) => lintOne(one, shared.get(one.name) ?? [], input, options))
     .sort((a, b) => byVerdict(a, b) || (a.name < b.name ? -1 : 1));
+  const gateway = gatewayFindings(input, options.watchNamespaces, clock);
   return {
     ingresses,
     cluster: clusterFindings(
@@ -80,9 +82,11 @@ export function lint(
       globalProblems,
       options,
     ).map(redacted).sort(byVerdict),
+    gatewayApi: gateway.objects,
     unreadable: [...input.unread, ...input.problems.filter(isUnreadable).map(unreadable)],
     notChecked: [
       ...input.notChecked,
+      ...gateway.notChecked,
       ...others.map((ingress): InputProblem => {
         const name = classOf(ingress);
         return {

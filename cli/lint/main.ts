@@ -14,6 +14,7 @@ import { githubOutput } from "./output/github_output.ts";
 import { jsonOutput } from "./output/json_output.ts";
 import { dropRights } from "../../shared/rights.ts";
 import { inputOf, lint } from "./lint.ts";
+import type { LintInput } from "./lint_input.ts";
 import type { LiveReading } from "./live.ts";
 import { markdownOutput } from "./output/markdown_output.ts";
 import {
@@ -53,14 +54,26 @@ export async function main(args: readonly string[]): Promise<number> {
   await new Response(OUTPUTS[format](result)).body!.pipeTo(Deno.stdout.writable, {
     preventClose: true,
   });
-  if (result.ingresses.length + result.notChecked.length + result.unreadable.length === 0) {
+  const found = result.ingresses.length + result.notChecked.length + result.unreadable.length;
+  if (found === 0 && !hasGatewayApi(read.input)) {
     return refuse(
       cluster === null
-        ? `There is no Ingress in ${parsed.command.paths.join(", ")}; name a folder that has some`
+        ? `There is no Ingress or Gateway in ${
+          parsed.command.paths.join(", ")
+        }; name a folder that ` +
+          "has some"
         : `There is no Ingress in the cluster of context ${cluster.context}; name another`,
     );
   }
   return exitCode(result, failOn);
+}
+
+function hasGatewayApi({ resources, problems }: LintInput): boolean {
+  const { gatewayClasses, gateways, httpRoutes, listenerSets } = resources;
+  return [gatewayClasses, gateways, httpRoutes, listenerSets].some((list) =>
+    (list ?? []).length > 0
+  ) ||
+    problems.some(({ problem }) => problem.reason === "KindNotServed");
 }
 
 /** Nothing is dialled for a folder. */
@@ -93,9 +106,12 @@ async function readCluster(
 }
 
 /** A result that is not complete never passes. */
-export function exitCode({ ingresses, cluster, unreadable }: LintResult, failOn: Verdict): number {
+export function exitCode(
+  { ingresses, cluster, gatewayApi, unreadable }: LintResult,
+  failOn: Verdict,
+): number {
   if (unreadable.length > 0) return 2;
-  const found = worst([...ingresses, ...cluster].map(({ verdict }) => verdict));
+  const found = worst([...ingresses, ...cluster, ...gatewayApi].map(({ verdict }) => verdict));
   return rankOf(found) <= rankOf(failOn) ? 1 : 0;
 }
 

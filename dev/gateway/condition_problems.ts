@@ -75,7 +75,7 @@ function conditionProblems(
       object,
       field: fieldIn(text) ?? field,
       reason,
-      message: text,
+      message: / is \S+ \S+$/.test(text) ? text + (FAULTS[reason] ?? "") : text,
       remedy: remedy ?? REMEDIES[reason] ?? "Correct this field",
       severity: "error",
     };
@@ -88,6 +88,12 @@ function isWrong({ type, status, message }: Condition): boolean {
   if (status === "False") return true;
   return type === "PartiallyInvalid" || (type === "ResolvedRefs" && message !== "");
 }
+
+/** What is wrong with an object where the message names it alone, as its remedy says the rest. */
+const FAULTS: Readonly<Record<string, string>> = {
+  InvalidKind: ", which is not supported",
+  RefNotPermitted: ", which no ReferenceGrant permits",
+};
 
 /** Where the message has none. */
 const REMEDIES: Readonly<Record<string, string>> = {

@@ -19,11 +19,11 @@ const COMMANDS: Readonly<Record<Verdict, "error" | "warning" | "notice">> = {
 };
 
 export function githubOutput(result: LintResult): string {
-  const { ingresses, cluster, unreadable, notChecked } = result;
+  const { ingresses, cluster, gatewayApi, unreadable, notChecked } = result;
   const lines = [
     ...unreadable.map((problem) => ofProblem("error", "not readable", problem)),
     ...cluster.flatMap((finding) => ofFinding("ingress-nginx", finding)),
-    ...ingresses.flatMap(({ name, findings }) =>
+    ...[...ingresses, ...gatewayApi].flatMap(({ name, findings }) =>
       findings.flatMap((finding) => ofFinding(name, finding))
     ),
     ...notChecked.map((problem) => ofProblem("notice", "not checked", problem)),

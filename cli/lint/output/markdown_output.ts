@@ -4,7 +4,7 @@ import { printable } from "../../../dev/terminal_text.ts";
 import { type Finding, type InputProblem, type LintResult, totalsText } from "../finding.ts";
 
 export function markdownOutput(result: LintResult): string {
-  const { ingresses, cluster, unreadable, notChecked, always } = result;
+  const { ingresses, cluster, gatewayApi, unreadable, notChecked, always } = result;
   return [
     "# Ingresses of ingress-nginx on Pingress",
     totalsText(result),
@@ -17,7 +17,7 @@ export function markdownOutput(result: LintResult): string {
         ...ingresses.map(({ verdict, name, at }) => row([verdict, name, place(at)])),
       ].join("\n"),
     ]),
-    ...ingresses.flatMap(({ name, verdict, findings }) =>
+    ...[...ingresses, ...gatewayApi].flatMap(({ name, verdict, findings }) =>
       section(`${verdict}: ${cell(name)}`, findingTable(findings))
     ),
     ...section("Not checked", problemTable(notChecked)),

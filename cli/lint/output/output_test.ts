@@ -13,6 +13,7 @@ function resultOf(findings: readonly Finding[]): LintResult {
   return {
     ingresses: [{ name: "default/web", verdict: "OPENS", at: null, findings }],
     cluster: [],
+    gatewayApi: [],
     unreadable: [],
     notChecked: [],
     always: [],
@@ -174,6 +175,12 @@ Deno.test("bad use of lint exits with 2 and says what helps", async () => {
     assert.equal(code, 2, args.join(" "));
     assert.match(err, text);
   }
+});
+
+Deno.test("a folder with a Gateway and without Ingresses is linted", async () => {
+  const { code, out } = await run("tests/golden/lint/folder/7-gateway.yaml");
+  assert.equal(code, 0);
+  assert.match(out, /\n0 Ingresses: .*; 4 of Gateway API not served as written; /);
 });
 
 Deno.test("a ConfigMap in a file of its own is read", async () => {

@@ -29,6 +29,9 @@ export function sarifOutput(result: LintResult): string {
     ...result.ingresses.flatMap(({ name, findings }) =>
       findings.flatMap((finding) => ofFinding(`Ingress ${name}: `, finding))
     ),
+    ...result.gatewayApi.flatMap(({ name, findings }) =>
+      findings.flatMap((finding) => ofFinding(`${name}: `, finding))
+    ),
   ];
   const rules = [...new Set(results.map(({ ruleId }) => ruleId))].sort();
   const log = {

@@ -5,11 +5,11 @@ import { type Finding, type InputProblem, type LintResult, totalsText } from "..
 
 /** Findings that say nothing but "as in ingress-nginx" are left out. */
 export function textOutput(result: LintResult): string {
-  const { ingresses, cluster, unreadable, notChecked, always } = result;
+  const { ingresses, cluster, gatewayApi, unreadable, notChecked, always } = result;
   const sections = [
     ...section("Not readable", unreadable.flatMap(problemLines)),
     ...section("The installation of ingress-nginx", cluster.flatMap(findingLines)),
-    ...ingresses.map(({ verdict, name, at, findings }) =>
+    ...[...ingresses, ...gatewayApi].map(({ verdict, name, at, findings }) =>
       [
         `${verdict.padEnd(7)}  ${printable(name)}${at === null ? "" : `  ${formatPosition(at)}`}`,
         ...findings.flatMap(findingLines),

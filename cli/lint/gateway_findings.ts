@@ -1,0 +1,126 @@
+/**
+ * Findings about objects of Gateway API. In: a folder. Out: each Gateway, class and route with a finding for
+ * every condition that says something is not served as it is written, whose reason is the finding's
+ * rule; and what is not checked: objects of other controllers, and Secrets that are in no file. Pure.
+ */
+import type { Resources, Service } from "../../controller/kube/resources.ts";
+import { type Clock, Translator } from "../../controller/translate/translator.ts";
+import { withAssumedObjects } from "../../dev/gateway/assumed_objects.ts";
+import { gatewayProblems } from "../../dev/gateway/condition_problems.ts";
+import { backendsOfRoutes } from "../../dev/gateway/route_backends.ts";
+import { DEFAULT_LISTEN_RANGE } from "../../shared/net/port_range.ts";
+import { formatObject, type Problem } from "../../shared/problem.ts";
+import {
+  byVerdict,
+  type Finding,
+  type InputProblem,
+  type LintedObject,
+  redacted,
+  worst,
+} from "./finding.ts";
+import type { LintInput } from "./lint_input.ts";
+
+export interface GatewayFindings {
+  /** Worst first, then by name. */
+  readonly objects: readonly LintedObject[];
+  readonly notChecked: readonly InputProblem[];
+}
+
+/** Of kinds that are not read: said by the reader of manifests. */
+const NOT_SERVED = "KindNotServed";
+
+/** @param namespaces Those whose objects are linted; empty for all. */
+export function gatewayFindings(
+  input: LintInput,
+  namespaces: readonly string[],
+  clock: Clock,
+): GatewayFindings {
+  const isLinted = (namespace: string) =>
+    namespace === "" || namespaces.length === 0 || namespaces.includes(namespace);
+  const unserved = input.problems.map(({ problem }) => problem)
+    .filter(({ reason }) => reason === NOT_SERVED);
+  const problems = [...unserved, ...problemsOf(input.resources, clock)]
+    .filter(({ object }) => object !== null && isLinted(object.namespace));
+  const [checked, unchecked] = [
+    problems.filter(isChecked),
+    problems.filter((one) => !isChecked(one)),
+  ];
+  const byObject = Map.groupBy(checked, ({ object }) => formatObject(object!));
+  const objects = [...byObject].map(([name, problems]): LintedObject => {
+    const findings = problems.map((problem) => findingOf(problem, input));
+    return {
+      name,
+      verdict: worst(findings.map(({ verdict }) => verdict)),
+      at: input.locate(problems[0].object, "") ?? findings[0].at,
+      findings,
+    };
+  });
+  return {
+    objects: objects.sort((a, b) => byVerdict(a, b) || (a.name < b.name ? -1 : 1)),
+    notChecked: unchecked.map(({ object, field, message, remedy }) => ({
+      message: `${formatObject(object!)} is not checked: ${message}`,
+      remedy,
+      at: input.locate(object, field),
+    })),
+  };
+}
+
+/** With the Services that no file has: they are most likely in the cluster. */
+function problemsOf(written: Resources, clock: Clock): Problem[] {
+  const { gateways, httpRoutes, gatewayClasses } = written;
+  if ((gateways ?? []).length + (httpRoutes ?? []).length + (gatewayClasses ?? []).length === 0) {
+    return [];
+  }
+  const resources = withAssumedObjects({
+    ...written,
+    ingresses: [],
+    services: [...written.services, ...assumedBackends(written)],
+  });
+  const { gateway } = new Translator().translate(resources, null, {
+    ...{ ingressClasses: [], controllerNames: [], watchIngressWithoutClass: false },
+    ...{ defaultBackend: null, defaultCertificate: null, allowExternalName: true },
+    ...{ allowLocalEndpoints: true, hostOwnership: "shared" },
+    ...{ acceptUnsupported: [], allowAcceptUnsupportedAnnotation: false },
+    gateway: { listenRange: DEFAULT_LISTEN_RANGE },
+    version: { epoch: "file", seen: {} },
+  }, clock);
+  return gateway === null ? [] : gatewayProblems(resources, gateway);
+}
+
+function assumedBackends(resources: Resources): Service[] {
+  const written = new Set(
+    resources.services.map(({ metadata }) => `${metadata?.namespace}/${metadata?.name}`),
+  );
+  const named = Map.groupBy(
+    backendsOfRoutes(resources),
+    ({ namespace, name }) => `${namespace}/${name}`,
+  );
+  return [...named].filter(([key]) => !written.has(key)).map(([key, backends]): Service => {
+    const [namespace, name] = key.split("/");
+    const ports = [...new Set(backends.map(({ port }) => port))];
+    return {
+      metadata: { namespace, name },
+      spec: { ports: ports.map((port) => ({ name: `p${port}`, port })) },
+    };
+  });
+}
+
+/** Warnings are about objects of others; Secrets are seldom in the folder. */
+function isChecked({ reason, severity, message }: Problem): boolean {
+  if (reason === NOT_SERVED) return true;
+  return severity === "error" &&
+    !(reason === "InvalidCertificateRef" && /: Secret \S+ does not exist$/.test(message));
+}
+
+function findingOf({ object, field, reason, message, remedy }: Problem, input: LintInput): Finding {
+  return redacted({
+    verdict: "BREAKS",
+    rule: `gateway/${reason}`,
+    effect: `${field === "" ? "the object" : field} as it is written`,
+    difference: message,
+    remedy,
+    field,
+    at: input.locate(object, field) ??
+      input.problems.find(({ problem }) => problem.object === object)?.at ?? null,
+  });
+}
