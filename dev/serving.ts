@@ -84,15 +84,22 @@ export class Serving {
       this.#plan?.snapshot ?? null,
       Date.now,
     );
-    const plan = { ...made, snapshot: this.#ports.assign(made.snapshot) };
-    const snapshot = await this.#made.complete(plan.snapshot);
-    this.proxy.apply(snapshot, this.#certificates.load(snapshot));
-    await this.proxy.openSockets();
-    this.#plan = plan;
-    const sockets = { ...this.proxy.sockets, hostname: this.#hostname };
-    return { plan: { ...plan, snapshot }, manifests, sockets };
+    for (let tries = 1;; tries++) {
+      const plan = { ...made, snapshot: this.#ports.assign(made.snapshot) };
+      const snapshot = await this.#made.complete(plan.snapshot);
+      this.proxy.apply(snapshot, this.#certificates.load(snapshot));
+      await this.proxy.openSockets();
+      this.#plan = plan;
+      const sockets = { ...this.proxy.sockets, hostname: this.#hostname };
+      const refused = sockets.obstacles.map(({ socket }) => socket);
+      if (this.#ports.learn(sockets.open, refused) && tries < MAX_TRIES) continue;
+      return { plan: { ...plan, snapshot }, manifests, sockets };
+    }
   }
 }
+
+/** Of ports for Gateways: another program may take one after it was found to be free. */
+const MAX_TRIES = 5;
 
 /** For Gateways: that of the first port for HTTP, if all of its ports may be used. */
 function listenedAddress({ listenHttp: [first] }: DevOptions): string {

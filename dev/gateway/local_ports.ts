@@ -12,6 +12,10 @@ export class LocalPorts {
   readonly #isFree: (port: number) => boolean;
   /** By Gateway and the port that clients know. Those of Gateways that are gone are kept for them. */
   readonly #ports = new Map<string, number>();
+  /** That have been open. */
+  readonly #opened = new Set<number>();
+  /** That another program has taken before they could be opened. */
+  readonly #refused = new Set<number>();
 
   /** @param isFree Whether nothing listens on a port of the range's address. */
   constructor(
@@ -37,6 +41,23 @@ export class LocalPorts {
     };
   }
 
+  /**
+   * Those that have never been open are not assigned again.
+   *
+   * @param refused Sockets that cannot be opened.
+   * @return whether others are assigned for any of them.
+   */
+  learn(open: readonly string[], refused: readonly string[]): boolean {
+    for (const socket of open) this.#opened.add(Number(socket));
+    const lost = new Set(refused.map(Number).filter((port) => !this.#opened.has(port)));
+    for (const [key, port] of this.#ports) {
+      if (!lost.has(port)) continue;
+      this.#ports.delete(key);
+      this.#refused.add(port);
+    }
+    return lost.size > 0;
+  }
+
   #portOf(listener: Listener, wanted: ReadonlySet<string>): number {
     const key = keyOf(listener);
     const known = this.#ports.get(key);
@@ -53,7 +74,9 @@ export class LocalPorts {
     const all = portsOf(this.#range);
     const start = Math.max(0, all.indexOf(first));
     const inOrder = [...all.slice(start), ...all.slice(0, start)];
-    return inOrder.find((port) => !taken.has(port) && this.#isFree(port)) ?? null;
+    return inOrder.find((port) =>
+      !taken.has(port) && !this.#refused.has(port) && this.#isFree(port)
+    ) ?? null;
   }
 
   /** That of a Gateway that is gone; null for none. */

@@ -65,3 +65,15 @@ Deno.test("local ports of Gateways that are gone are used again when no other is
   assert.deepEqual(socketsOf(ports, listener("default/a/x", 80, 10_000)), ["10000"]);
   assert.deepEqual(socketsOf(ports, listener("default/b/x", 80, 10_000)), ["10000"]);
 });
+
+Deno.test("a local port that was taken before it could be opened is not assigned again", () => {
+  const ports = new LocalPorts(RANGE, () => true);
+  const web = listener("default/web/a", 80, 10_001);
+  assert.deepEqual(socketsOf(ports, web), ["10001"]);
+  assert.ok(ports.learn([], ["10001"]));
+  assert.deepEqual(socketsOf(ports, web), ["10002"]);
+  assert.ok(!ports.learn(["10002"], []));
+  // One that has been open stays: it is opened again once that is possible.
+  assert.ok(!ports.learn([], ["10002"]));
+  assert.deepEqual(socketsOf(ports, web), ["10002"]);
+});

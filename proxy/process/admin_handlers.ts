@@ -13,7 +13,7 @@ import {
   parseRequestedUrl,
   type RequestedUrl,
 } from "../../shared/path/requested_url.ts";
-import type { Action, Snapshot } from "../../shared/snapshot/types.ts";
+import type { Action, Listener, Snapshot } from "../../shared/snapshot/types.ts";
 import { serialiseSnapshot } from "../../shared/snapshot/serialise.ts";
 import { prefersJson } from "../http/accept.ts";
 import type { SocketStates } from "../listen/listener_sockets.ts";
@@ -26,6 +26,7 @@ import {
   turnedOffBy,
 } from "../router/explain.ts";
 import { METRICS_CONTENT_TYPE, streamPieces } from "../telemetry/exposition.ts";
+import { explainedListener } from "./explained_listener.ts";
 import type { ConfigurationState } from "./sources.ts";
 import type { TelemetryHub } from "../telemetry/hub.ts";
 
@@ -128,21 +129,59 @@ function showExplanation(
   if (!isToken(method) || headers.includes(null)) {
     return text(400, "Write &method=POST and &header=X-Beta:%20yes, escaped as a query is");
   }
-  const explanation = explain(inForce.snapshot, url.host, url.rawPath, paths, {
-    listener: url.scheme,
+  const { snapshot } = inForce;
+  const gateway = searchParams.get("gateway");
+  const listener = gateway === null ? null : explainedListener(snapshot, url, gateway);
+  if (typeof listener === "string") return text(404, listener);
+  const explanation = explain(snapshot, url.host, url.rawPath, paths, {
+    listener: listener?.id ?? url.scheme,
     method,
     query: url.query,
     headers: headers.filter((header) => header !== null),
   });
+  if (listener !== null) return ofGateway(request, url, explanation, listener, snapshot);
   const redirect = redirectOf(url, explanation, redirectPort);
   return prefersJson([request.headers.get("accept") ?? ""])
     ? json(JSON.stringify({
-      ...plain(url, explanation, inForce.snapshot),
+      ...plain(url, explanation, snapshot),
       redirect,
       redirectBy: explanation.redirect?.by ?? null,
       redirectBecause: explanation.redirect?.because ?? null,
     }))
-    : text(200, describe(url, explanation, inForce.snapshot, redirect));
+    : text(200, describe(url, explanation, snapshot, redirect));
+}
+
+/** Without routes of other addresses; certificates are those of the listener, and hosts have no redirect. */
+function ofGateway(
+  request: Request,
+  url: RequestedUrl,
+  explained: Explanation,
+  listener: Listener,
+  snapshot: Snapshot,
+): Response {
+  const gateway = listener.id.slice(0, listener.id.lastIndexOf("/") + 1);
+  const explanation: Explanation = {
+    ...explained,
+    considered: explained.considered.filter(({ route }) =>
+      route.listeners?.some((id) => id.startsWith(gateway)) === true
+    ),
+    redirect: null,
+  };
+  const { id, certificates = [] } = listener;
+  if (prefersJson([request.headers.get("accept") ?? ""])) {
+    const { certificate: _, ...others } = plain(url, explanation, snapshot);
+    return json(JSON.stringify({ ...others, listener: id, certificates }));
+  }
+  const lines = describe(url, explanation, snapshot, null).split("\n").slice(0, -1);
+  return text(
+    200,
+    [
+      ...lines.toSpliced(1, 0, `Listener: ${printable(id)}`),
+      ...(listener.protocol === "HTTPS"
+        ? [`Certificates: ${printable(certificates.join(", ")) || "none, so handshakes fail"}`]
+        : []),
+    ].join("\n"),
+  );
 }
 
 /** Where plain HTTP is redirected to; null where it is not. */
@@ -229,7 +268,7 @@ function actionOf({ outcome }: Explanation): Action | null {
 
 function describeAction(action: Action): string {
   return action.kind === "forward"
-    ? `forwards to ${upstreamsOf(action).join(" or ")}`
+    ? `forwards to ${upstreamsOf(action).join(" or ") || "no upstream"}`
     : `returns ${action.status}: ${action.reason}`;
 }
 

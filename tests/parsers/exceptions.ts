@@ -459,6 +459,12 @@ export const EXCEPTIONS: readonly Exceptions[] = [
   },
   {
     reason:
+      "Called for a request of /explain, which this machine alone may send; compares a head of at " +
+      "most 16 KiB with the names of Gateways.",
+    functions: { "proxy/process/explained_listener.ts": ["explainedListener"] },
+  },
+  {
+    reason:
       "Reads what lint is given by who has started it, and can stop it; nothing waits for it.",
     functions: {
       "cli/lint/annotation_findings.ts": ["annotationFindings"],
