@@ -36,6 +36,7 @@ import {
   ROUTE_PACE,
   type WantedStatus,
 } from "./gateway_status/writer.ts";
+import { listenerId } from "../../shared/snapshot/listener_id.ts";
 import type { Output, OutputContext } from "./output.ts";
 
 /** Milliseconds that a status waits for proxies before it says that they are behind. */
@@ -289,7 +290,7 @@ export class GatewayStatusOutput implements Output {
     bySocket: ReadonlyMap<string, string>,
   ): ReadonlyMap<string, string> {
     return new Map(listeners.flatMap(({ name }) => {
-      const socket = this.#sockets.get(`${identity.key}/${name}`);
+      const socket = this.#sockets.get(listenerId(identity.key, name));
       const reason = socket === undefined ? undefined : bySocket.get(socket);
       return reason === undefined ? [] : [[name, reason]];
     }));

@@ -8,7 +8,7 @@
 import { hostPatternTakes } from "../../proxy/router/host.ts";
 import { SocketListeners } from "../../proxy/router/socket_listeners.ts";
 import type { RequestedUrl } from "../../shared/path/requested_url.ts";
-import { BUILT_IN_LISTENERS } from "../../shared/snapshot/built_in_listeners.ts";
+import { BUILT_IN_LISTENERS, gatewayOf } from "../../shared/snapshot/listener_id.ts";
 import type { Listener, Route, Snapshot } from "../../shared/snapshot/types.ts";
 import { isOfGateway } from "./gateway_routes.ts";
 
@@ -80,11 +80,6 @@ export function chooseListener(
     others: others.filter((each) => each !== best.gateway),
     isIngress: ofIngresses > 0,
   };
-}
-
-/** `namespace/name` of a listener's Gateway. */
-export function gatewayOf(id: string): string {
-  return id.slice(0, id.lastIndexOf("/"));
 }
 
 /** One for each Gateway, those with the most specific routes first. */

@@ -7,6 +7,7 @@ import { explain } from "../../proxy/router/explain.ts";
 import type { SocketStates } from "../../proxy/listen/listener_sockets.ts";
 import { formatAddress } from "../../shared/net/address.ts";
 import { upstreamsOf } from "../../shared/snapshot/forward_action.ts";
+import { gatewayOf, listenerId, listenerNameOf } from "../../shared/snapshot/listener_id.ts";
 import type { Action, Listener, Route, RouteMatch, Snapshot } from "../../shared/snapshot/types.ts";
 import type { GatewayTranslation } from "../../controller/translate/translator.ts";
 import { isMadeHere } from "../made_certificates.ts";
@@ -63,7 +64,7 @@ function listenerCells(
   { snapshot }: Plan,
   { hostname, obstacles }: LocalSockets,
 ): string[] {
-  const listener = snapshot.listeners?.find(({ id }) => id === `${key}/${name}`);
+  const listener = snapshot.listeners?.find(({ id }) => id === listenerId(key, name));
   if (listener === undefined) {
     const refusal = conditions.find(({ status }) => status === "False");
     return [
@@ -83,12 +84,12 @@ function listenerCells(
 }
 
 function routeLines({ identity: { key } }: GatewayStatus, plan: Plan): string[] {
-  const isOwn = (id: string) => id.startsWith(`${key}/`);
+  const isOwn = (id: string) => gatewayOf(id) === key;
   const routes = plan.snapshot.routes.filter(({ listeners }) => listeners?.some(isOwn));
   if (routes.length === 0) return ["  No route is attached"];
   const rows = [["  HOST", "MATCH", "LISTENERS", "BACKEND", "GOES TO"]];
   for (const { host, match, listeners, ...route } of routes.slice(0, MAX_SHOWN)) {
-    const names = (listeners ?? []).filter(isOwn).map((id) => id.slice(key.length + 1));
+    const names = (listeners ?? []).filter(isOwn).map(listenerNameOf);
     rows.push([
       `  ${host === "*" ? "(any)" : host}`,
       shortened(matchText(match), MAX_CELL),
@@ -129,7 +130,7 @@ export function gatewayCurlLines(plan: Plan, sockets: LocalSockets): string[] {
   );
   const groups = Map.groupBy(
     open,
-    ({ id, protocol }) => `${id.slice(0, id.lastIndexOf("/"))} ${protocol}`,
+    ({ id, protocol }) => `${gatewayOf(id)} ${protocol}`,
   );
   return [...groups.values()].slice(0, MAX_COMMANDS).flatMap((listeners) => {
     for (const listener of listeners) {

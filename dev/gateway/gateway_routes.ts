@@ -1,5 +1,5 @@
 /** Which routes are of Gateways. In: routes of a snapshot. Out: those of listeners of Gateways, or the others. */
-import { BUILT_IN_LISTENERS } from "../../shared/snapshot/built_in_listeners.ts";
+import { BUILT_IN_LISTENERS } from "../../shared/snapshot/listener_id.ts";
 import type { Route } from "../../shared/snapshot/types.ts";
 
 /** Whether it is on no listener that Ingresses have. */

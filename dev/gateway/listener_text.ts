@@ -5,9 +5,10 @@
  */
 import { hostPatternTakes } from "../../proxy/router/host.ts";
 import { formatObject, type ObjectRef } from "../../shared/problem.ts";
+import { gatewayOf, listenerNameOf } from "../../shared/snapshot/listener_id.ts";
 import type { Listener, Origin, Snapshot } from "../../shared/snapshot/types.ts";
 import { certificateFacts } from "../certificate_facts.ts";
-import { type GatewayChoice, gatewayOf } from "./gateway_choice.ts";
+import type { GatewayChoice } from "./gateway_choice.ts";
 import { urlOf } from "./gateway_report.ts";
 
 type ChosenListener = Extract<GatewayChoice, { readonly kind: "listener" }>;
@@ -24,12 +25,14 @@ export function listenerLines(
     socket === listener.socket && id !== listener.id
   );
   return [
-    `Gateway: ${gateway}, listener ${nameOf(listener)} (port ${listener.port}, ${
+    `Gateway: ${gateway}, listener ${listenerNameOf(listener.id)} (port ${listener.port}, ${
       hostText(listener)
     })`,
     `  deno task dev: ${urlOf(listener, "127.0.0.1")}, or the next port if a program has that one`,
     `  from ${describe(listener.origin)}`,
-    ...sharing.map((other) => `  not listener ${nameOf(other)}: ${whyNot(other, listener, host)}`),
+    ...sharing.map((other) =>
+      `  not listener ${listenerNameOf(other.id)}: ${whyNot(other, listener, host)}`
+    ),
     ...others.map((other) =>
       `  Gateway ${other} takes this URL, too, at its own address: add --gateway ${other}`
     ),
@@ -50,11 +53,6 @@ function whyNot(other: Listener, listener: Listener, host: string): string {
 
 function hostText({ hostname }: Listener): string {
   return hostname === undefined ? "any host" : `host ${hostname}`;
-}
-
-/** In the Gateway. */
-function nameOf({ id }: Listener): string {
-  return id.slice(id.lastIndexOf("/") + 1);
 }
 
 /** Nothing for a listener of plain HTTP. @param now Milliseconds since the epoch. */

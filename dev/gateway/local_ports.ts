@@ -4,7 +4,7 @@
  * process runs, so that what somebody has typed into a browser stays right.
  */
 import { type ListenRange, portsOf } from "../../shared/net/port_range.ts";
-import { BUILT_IN_LISTENERS } from "../../shared/snapshot/built_in_listeners.ts";
+import { BUILT_IN_LISTENERS, gatewayOf } from "../../shared/snapshot/listener_id.ts";
 import type { Listener, Snapshot } from "../../shared/snapshot/types.ts";
 
 export class LocalPorts {
@@ -95,7 +95,7 @@ function isOfGateway({ socket }: Listener): boolean {
 }
 
 function keyOf({ id, port }: Listener): string {
-  return `${id.slice(0, id.lastIndexOf("/"))} ${port}`;
+  return `${gatewayOf(id)} ${port}`;
 }
 
 function canListen(address: { readonly hostname: string; readonly port: number }): boolean {

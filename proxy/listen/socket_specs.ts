@@ -3,9 +3,9 @@
  * open for them. Out: what each socket is for, and why others cannot be opened. Pure.
  */
 import { formatPortRange, isInRange, type PortRange } from "../../shared/net/port_range.ts";
+import { BUILT_IN_LISTENERS, gatewayOf } from "../../shared/snapshot/listener_id.ts";
 import type { Listener } from "../../shared/snapshot/types.ts";
 import type { SocketObstacle } from "../../shared/stream/messages.ts";
-import { BUILT_IN_LISTENERS } from "../../shared/snapshot/built_in_listeners.ts";
 
 /** A socket of one or several listeners of a Gateway. */
 export interface SocketSpec {
@@ -60,7 +60,7 @@ function specOf({ id, socket, port, protocol }: Listener): SocketSpec {
     port: Number(socket),
     publicPort: port,
     isSecure: protocol === "HTTPS",
-    gateway: id.includes("/") ? id.slice(0, id.lastIndexOf("/")) : id,
+    gateway: gatewayOf(id) || id,
   };
 }
 

@@ -13,6 +13,7 @@ import {
   parseRequestedUrl,
   type RequestedUrl,
 } from "../../shared/path/requested_url.ts";
+import { gatewayOf } from "../../shared/snapshot/listener_id.ts";
 import type { Action, Listener, Snapshot } from "../../shared/snapshot/types.ts";
 import { serialiseSnapshot } from "../../shared/snapshot/serialise.ts";
 import { prefersJson } from "../http/accept.ts";
@@ -159,11 +160,11 @@ function ofGateway(
   listener: Listener,
   snapshot: Snapshot,
 ): Response {
-  const gateway = listener.id.slice(0, listener.id.lastIndexOf("/") + 1);
+  const gateway = gatewayOf(listener.id);
   const explanation: Explanation = {
     ...explained,
     considered: explained.considered.filter(({ route }) =>
-      route.listeners?.some((id) => id.startsWith(gateway)) === true
+      route.listeners?.some((id) => gatewayOf(id) === gateway) === true
     ),
     redirect: null,
   };

@@ -5,6 +5,7 @@
  */
 import { SocketListeners } from "../router/socket_listeners.ts";
 import type { RequestedUrl } from "../../shared/path/requested_url.ts";
+import { gatewayOf } from "../../shared/snapshot/listener_id.ts";
 import type { Listener, Snapshot } from "../../shared/snapshot/types.ts";
 
 /** @param gateway `namespace/name`. @return the listener, or a sentence. */
@@ -13,7 +14,7 @@ export function explainedListener(
   { scheme, host, port: written }: RequestedUrl,
   gateway: string,
 ): Listener | string {
-  const own = listeners.filter(({ id }) => id.startsWith(`${gateway}/`));
+  const own = listeners.filter(({ id }) => gatewayOf(id) === gateway);
   if (own.length === 0) return `The snapshot has no listener of Gateway ${gateway}`;
   const port = written ?? (scheme === "https" ? 443 : 80);
   const onPort = own.filter((listener) =>

@@ -2,7 +2,7 @@
  * Why routes lose. In: a snapshot, a request and the route that has won. Out: every other route whose
  * host takes the request's, each with the first reason against it, in a sentence.
  */
-import { BUILT_IN_LISTENERS } from "../../shared/snapshot/built_in_listeners.ts";
+import { BUILT_IN_LISTENERS } from "../../shared/snapshot/listener_id.ts";
 import { decodedPath, decodedRoutePath } from "../../shared/path/decoded_path.ts";
 import type { HostSettings, Route, RouteMatch, Snapshot } from "../../shared/snapshot/types.ts";
 import { Conditions, isUnconditional } from "./conditions.ts";

@@ -7,7 +7,7 @@
  * takes gets the default action, never another host's route. A change replaces whole hosts, each
  * within one call, so that no request sees half of it.
  */
-import { BUILT_IN_LISTENERS } from "../../shared/snapshot/built_in_listeners.ts";
+import { BUILT_IN_LISTENERS } from "../../shared/snapshot/listener_id.ts";
 import type {
   Action,
   HostSettings,

@@ -18,7 +18,7 @@ import {
 import { locateJsonError } from "../json_error.ts";
 import { byPathOfHost, fromFormat1 } from "./format1.ts";
 import { legacySnapshot } from "./legacy_config.ts";
-import { BUILT_IN_LISTENERS } from "./built_in_listeners.ts";
+import { BUILT_IN_LISTENERS } from "./listener_id.ts";
 import type { Frozen } from "./schema_hints.ts";
 import { readNode } from "./node_reader.ts";
 import { FORMAT_1, type PublishedSet, readSet } from "./published_set.ts";

@@ -9,7 +9,7 @@
 import { restOf } from "../snapshot/serialise.ts";
 import { ConfigCheck, type ConfigProblem, describe } from "../snapshot/config_check.ts";
 import { compareHosts } from "../host/host_order.ts";
-import { BUILT_IN_LISTENERS } from "../snapshot/built_in_listeners.ts";
+import { BUILT_IN_LISTENERS } from "../snapshot/listener_id.ts";
 import {
   type Ids,
   type KnownIds,

@@ -52,6 +52,13 @@ export const EXCEPTIONS: readonly Exceptions[] = [
     },
   },
   {
+    reason:
+      "Joins two names of the Kubernetes API, of at most 253 characters each, or takes them apart.",
+    functions: {
+      "shared/snapshot/listener_id.ts": ["gatewayOf", "listenerId", "listenerNameOf"],
+    },
+  },
+  {
     reason: "The operator wrote it: flags, files and the environment of a process.",
     functions: {
       "controller/kube/credential_source.ts": ["serverOf"],

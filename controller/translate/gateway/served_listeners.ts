@@ -4,6 +4,7 @@
  * range of ports is full.
  */
 import type { PortRange } from "../../../shared/net/port_range.ts";
+import { gatewayOf, listenerId } from "../../../shared/snapshot/listener_id.ts";
 import type { Certificate, Listener } from "../../../shared/snapshot/types.ts";
 import { compareText } from "../../base/text_order.ts";
 import { GATEWAYS } from "../../kube/types.ts";
@@ -47,7 +48,7 @@ export function serveListeners(
     for (const listener of listeners) {
       const containerPort = containerPorts.get(portKey(gateway.identity.key, listener.port));
       if (containerPort === undefined) continue;
-      const id = `${gateway.identity.key}/${listener.name}`;
+      const id = listenerId(gateway.identity.key, listener.name);
       ids.set(listener, id);
       served.push(
         listenerOf(id, listener, gateway, containerPort, certificatesOf(listener)),
@@ -79,9 +80,9 @@ function listenerOf(
 function publishedPorts(published: readonly Listener[]): ContainerPorts {
   return new Map(published.flatMap(({ id, port, socket }) => {
     const containerPort = Number(socket);
-    const end = id.lastIndexOf("/");
-    return Number.isInteger(containerPort) && end !== -1
-      ? [[portKey(id.slice(0, end), port), containerPort] as const]
+    const gateway = gatewayOf(id);
+    return Number.isInteger(containerPort) && gateway !== ""
+      ? [[portKey(gateway, port), containerPort] as const]
       : [];
   }));
 }
