@@ -8,9 +8,11 @@ import { defineOptions } from "../../shared/options.ts";
 import {
   DEFAULT_LISTEN_RANGE,
   formatPortRange,
+  isInRange,
   MAX_RANGE_PORTS,
   parsePortRange,
 } from "../../shared/net/port_range.ts";
+import { PROXY_PORTS } from "../../shared/net/proxy_ports.ts";
 import { STREAM_PORT } from "../../shared/stream/protocol.ts";
 import { VERSION } from "../../shared/version.ts";
 import {
@@ -155,10 +157,15 @@ export const WATCH_OPTIONS = defineOptions({
     type: "string",
     value: "FIRST-LAST",
     default: formatPortRange(DEFAULT_LISTEN_RANGE),
-    check: (value) =>
-      parsePortRange(value) === null
-        ? `a range of up to ${MAX_RANGE_PORTS} ports like 10000-10255`
-        : null,
+    check: (value) => {
+      const range = parsePortRange(value);
+      const ports = Object.values(PROXY_PORTS);
+      return range === null || ports.some((port) => isInRange(range, port))
+        ? `a range of up to ${MAX_RANGE_PORTS} ports like 10000-10255, without ${
+          ports.join(", ")
+        }, on which proxies listen`
+        : null;
+    },
     reason: "256 ports, below those that Linux gives to outgoing connections",
     group: "What is served",
     help:

@@ -90,6 +90,11 @@ const WRONG: readonly [string, readonly string[], RegExp][] = [
     ["--gateway", "--listen-range=10000-10512"],
     /--listen-range.* up to 512 ports/,
   ],
+  [
+    "a range with a port that proxies already listen on",
+    ["--gateway", "--listen-range=8400-8500"],
+    /--listen-range.* without 8080, 8443, 9090/,
+  ],
   ["a proxy argument that is not a flag", ["--proxy-arg=workers"], /a flag of the proxy/],
 ];
 

@@ -5,6 +5,7 @@
 import { type Address } from "../../shared/net/address.ts";
 import { type CidrList } from "../../shared/net/cidr.ts";
 import { isInRange, parsePortRange, type PortRange } from "../../shared/net/port_range.ts";
+import { PROXY_PORTS } from "../../shared/net/proxy_ports.ts";
 import { type LogFormat, type LogLevel } from "../../shared/log.ts";
 import { defineOptions, parseOptions, type Program } from "../../shared/options.ts";
 import type { Balance } from "../../shared/snapshot/types.ts";
@@ -72,8 +73,8 @@ export type ParsedProxyOptions =
   | { readonly kind: "help" | "error"; readonly text: string };
 
 /** Ports from 1024 on need no privilege. */
-const HTTP: Address = { hostname: "0.0.0.0", port: 8080 };
-const HTTPS: Address = { hostname: "0.0.0.0", port: 8443 };
+const HTTP: Address = { hostname: "0.0.0.0", port: PROXY_PORTS.http };
+const HTTPS: Address = { hostname: "0.0.0.0", port: PROXY_PORTS.https };
 
 /** Never throws for what a user wrote. */
 export function parseProxyOptions(args: readonly string[]): ParsedProxyOptions {

@@ -3,7 +3,8 @@ import { deepEqual, equal, match, notEqual } from "node:assert/strict";
 import { join } from "node:path";
 import { parseControllerOptions } from "../../controller/cli/options.ts";
 import { CLAIMS_NAME } from "../../controller/outputs/publish/host_claims.ts";
-import { PROXY_NAME, PROXY_PORTS, STREAM } from "../../controller/outputs/workload/names.ts";
+import { PROXY_NAME, STREAM } from "../../controller/outputs/workload/names.ts";
+import { PROXY_PORTS } from "../../shared/net/proxy_ports.ts";
 import {
   configMapName,
   keySecretName,

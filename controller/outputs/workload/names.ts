@@ -33,9 +33,6 @@ export const OWNER_LABELS = {
   "app.kubernetes.io/part-of": "pingress",
 } as const;
 
-/** What the pods listen on; from 1024 on no privilege is needed. */
-export const PROXY_PORTS = { http: 8080, https: 8443, admin: 9090 } as const;
-
 /** What clients dial, on nodes and on the Service. */
 export const PUBLIC_PORTS = { http: 80, https: 443 } as const;
 

@@ -6,7 +6,8 @@
 import { formatPortRange } from "../../../shared/net/port_range.ts";
 import { formatDuration } from "../../../shared/options.ts";
 import { FORMAT_1_FILE } from "../../../shared/snapshot/published_set.ts";
-import { CONFIG_FOLDER, PROXY_PORTS, PUBLIC_PORTS, STREAM } from "./names.ts";
+import { PROXY_PORTS } from "../../../shared/net/proxy_ports.ts";
+import { CONFIG_FOLDER, PUBLIC_PORTS, STREAM } from "./names.ts";
 import type { WorkloadOptions } from "./options.ts";
 
 /** The variable that carries the container's own memory limit, in bytes. */

@@ -5,6 +5,7 @@
  * It is what the pod security standard `restricted` asks for, but for the host ports that HostPort
  * needs: https://kubernetes.io/docs/concepts/security/pod-security-standards/
  */
+import { PROXY_PORTS } from "../../../shared/net/proxy_ports.ts";
 import {
   configFileName,
   configKey,
@@ -16,14 +17,7 @@ import {
 } from "../../../shared/snapshot/published_set.ts";
 import { SNAPSHOT_FORMAT } from "../../../shared/snapshot/types.ts";
 import type { JsonObject } from "../../base/json.ts";
-import {
-  CONFIG_FOLDER,
-  OWNER_LABELS,
-  PROXY_NAME,
-  PROXY_PORTS,
-  PUBLIC_PORTS,
-  STREAM,
-} from "./names.ts";
+import { CONFIG_FOLDER, OWNER_LABELS, PROXY_NAME, PUBLIC_PORTS, STREAM } from "./names.ts";
 import type { WorkloadOptions } from "./options.ts";
 import { MEMORY_LIMIT_VARIABLE } from "./proxy_args.ts";
 
