@@ -27,7 +27,8 @@ stop() { # stop NAME: asks, waits, then insists
 shims() { # the processes that keep the containers of our nodes
   local file
   for file in /proc/[0-9]*/cmdline; do
-    grep -qs "containerd-shim.*-address.$run/" "$file" && basename "$(dirname "$file")"
+    # -a: between arguments stands NUL, at which grep else begins another line.
+    grep -aqs "containerd-shim.*-address.$run/" "$file" && basename "$(dirname "$file")"
   done
 }
 
