@@ -25,7 +25,7 @@ const REPOSITORY = join(import.meta.dirname!, "..", "..");
 
 /** Whether nothing has failed. Where this machine has no cluster or no Go, it says so. */
 async function main(options: ConformanceOptions): Promise<boolean> {
-  const parts = await buildSuite();
+  const parts = await timed("suite", buildSuite);
   if ("missing" in parts) {
     skip(NAME, parts.missing);
     return true;
@@ -42,15 +42,22 @@ async function main(options: ConformanceOptions): Promise<boolean> {
   for (const [name, reason] of Object.entries(SKIPPED_CASES)) {
     console.log(`not run: ${name}: ${reason}`);
   }
-  const cluster = await startNodeCluster(NAME);
+  const cluster = await timed("cluster", () => startNodeCluster(NAME));
   if (cluster === null) return true;
   await using _ = cluster;
   return await cluster.explain(async () => {
-    await buildImages(cluster, parts);
-    await install(cluster, parts, options.channel);
-    console.log(`the cluster is ready: ${Math.round(performance.now() / 1000)} s`);
-    return await run(options, parts, cluster.kubeconfig, folder);
+    await timed("images", () => buildImages(cluster, parts));
+    await timed("installation", () => install(cluster, parts, options.channel));
+    return await timed("cases", () => run(options, parts, cluster.kubeconfig, folder));
   });
+}
+
+/** Says how long a part has taken: that of a whole run is bounded in CI. */
+async function timed<T>(name: string, part: () => Promise<T>): Promise<T> {
+  const from = performance.now();
+  const result = await part();
+  console.log(`${name}: ${((performance.now() - from) / 1000).toFixed(1)} s`);
+  return result;
 }
 
 async function run(
