@@ -31,6 +31,8 @@ export interface StringSpec extends RepeatableSpec<string> {
   readonly type: "string";
   /** Stands for the value in the help: `FILE`. */
   readonly value: string;
+  /** What the flag means without a value. With it, a value can only be given as `--flag=VALUE`. */
+  readonly bare?: string;
   /** What the value must be, or null where it is right: `a DNS name like cluster.local`. */
   readonly check?: (value: string) => string | null;
 }
@@ -155,7 +157,7 @@ export function parseOptions<const S extends OptionSpecs>(
     options: {
       help: { type: "boolean", short: "h" },
       ...Object.fromEntries([...keys].map(([flag, key]) => [flag, {
-        type: specs[key].type === "boolean" ? "boolean" as const : "string" as const,
+        type: needsValue(specs[key]) ? "string" as const : "boolean" as const,
         multiple: true,
       }])),
     },
@@ -232,8 +234,9 @@ export function formatHelp(program: Program, specs: OptionSpecs): string {
 
 /** `--listen-http ADDRESS`, as help and documentation show it. */
 export function formatFlag(key: string, spec: OptionSpec): string {
-  const value = spec.type === "boolean" ? "" : ` ${placeholder(spec)}`;
-  return `--${flagName(key)}${value}`;
+  if (spec.type === "boolean") return `--${flagName(key)}`;
+  const value = placeholder(spec);
+  return `--${flagName(key)}${needsValue(spec) ? ` ${value}` : `[=${value}]`}`;
 }
 
 /** The default as one would write it on a command line; "" without one. */
@@ -297,6 +300,9 @@ function readToken(spec: OptionSpec, token: OptionToken): unknown | { wrong: str
   if (spec.type === "boolean") {
     if (token.value === undefined) return true;
     return token.value === "true" ? true : token.value === "false" ? false : null;
+  }
+  if (token.value === undefined && spec.type === "string" && spec.bare !== undefined) {
+    return spec.bare;
   }
   // `--config --watch x` lacks a value; parseArgs would take the next flag for it.
   if (token.value === undefined || (!token.inlineValue && /^-./.test(token.value))) return null;
@@ -365,6 +371,11 @@ function readSize(text: string): number | null {
 
 function within(value: number | null, min = 0, max = Number.MAX_SAFE_INTEGER): number | null {
   return value === null || value < min || value > max ? null : value;
+}
+
+/** Whether the argument after the flag may be its value. */
+function needsValue(spec: OptionSpec): boolean {
+  return spec.type !== "boolean" && !(spec.type === "string" && spec.bare !== undefined);
 }
 
 function isList(spec: OptionSpec): boolean {

@@ -90,6 +90,25 @@ Deno.test("a boolean accepts true, false or nothing", () => {
   assert.match(mistake(["--verbose=yes"]), /--verbose got "yes"; it takes true or false/);
 });
 
+Deno.test("a flag whose value may be left out never accepts the next argument as its value", () => {
+  const specs = {
+    crds: { type: "string", value: "FILE", bare: "the release", help: "Which." },
+  } as const;
+  const parse = (...args: string[]) => parseOptions(PROGRAM, { ...SPECS, ...specs }, args);
+  const crdsOf = (...args: string[]) => {
+    const parsed = parse(...args);
+    return parsed.kind === "ok" ? parsed.options.crds : parsed.text;
+  };
+  assert.equal(crdsOf(), undefined);
+  assert.equal(crdsOf("--crds"), "the release");
+  assert.equal(crdsOf("--crds", "--verbose"), "the release");
+  assert.equal(crdsOf("--crds=a.yaml"), "a.yaml");
+  assert.match(crdsOf("--crds", "a.yaml")!, /"a.yaml" is an unexpected argument/);
+  assert.match(crdsOf("--crds=")!, /--crds got ""/);
+  assert.match(crdsOf("--crds", "--crds")!, /--crds is given twice/);
+  assert.ok(formatHelp(PROGRAM, specs).includes("--crds[=FILE]\n"));
+});
+
 Deno.test("durations are parsed to milliseconds", async (t) => {
   const table: [string, number | null][] = [
     ["500ms", 500],

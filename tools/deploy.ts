@@ -8,15 +8,21 @@
 import type { KubeObject } from "../controller/kube/types.ts";
 import { formatDuration, parseOptions } from "../shared/options.ts";
 import { shellLine } from "./command.ts";
+import { CrdInstallation } from "./crd_installation.ts";
 import { DEPLOY_OPTIONS, DEPLOY_PROGRAM } from "./deployment_options.ts";
 import { curlLine, ownIngresses, proxyAddress } from "./first_request.ts";
 import {
   CONTROLLER,
   describeObject,
+  GATEWAY_ADMISSION_CONFIG,
+  GATEWAY_OVERLAY,
+  GATEWAY_ROLE,
   imageName,
   NAMESPACE,
   outsideOfNamespace,
   PROXY,
+  withArgument,
+  withGatewayAdmission,
   withImages,
 } from "./installation.ts";
 import { Kubectl, listText, parseObjects, Refusal } from "./kubectl.ts";
@@ -31,6 +37,8 @@ const WORKLOADS: readonly string[] = [CONTROLLER, PROXY];
 
 /** A web server with an Ingress. */
 const SAMPLE = "manifests/sample/sample.yaml";
+/** A GatewayClass, a Gateway, and a route to the same web server. */
+const GATEWAY_SAMPLE = "manifests/sample/gateway.yaml";
 
 const parsed = parseOptions(DEPLOY_PROGRAM, DEPLOY_OPTIONS, Deno.args);
 if (parsed.kind !== "ok") {
@@ -39,6 +47,7 @@ if (parsed.kind !== "ok") {
 }
 const { options } = parsed;
 const { backend, context, kubeconfig } = options;
+const isGateway = options.gateway || options.gatewayCrds !== undefined;
 const kubectl = new Kubectl({ context, kubeconfig });
 
 try {
@@ -52,7 +61,19 @@ try {
 async function deploy(): Promise<void> {
   const overlay = await kubectl.build(`overlays/${backend.toLowerCase()}`);
   const admission = await kubectl.admissionObjects();
-  const objects = withImages([...overlay, ...admission ?? []], options);
+  if (isGateway && admission === null) {
+    throw new Refusal(
+      "Gateway API needs ValidatingAdmissionPolicy (Kubernetes 1.30), which bounds the Services that " +
+        "the controller writes, and this API server has none. Nothing was changed.",
+    );
+  }
+  const crds = options.gatewayCrds === undefined
+    ? null
+    : await CrdInstallation.plan(kubectl, options.gatewayCrds);
+  const standard = withImages([...overlay, ...admission ?? []], options);
+  const objects = isGateway
+    ? [...withArgument(standard, "--gateway"), ...await gatewayObjects()]
+    : standard;
   const isThere =
     await kubectl.text(["get", "namespace", NAMESPACE, "--ignore-not-found", "--output=name"]) !==
       "";
@@ -64,8 +85,16 @@ async function deploy(): Promise<void> {
       backend === "HostPort"
         ? "on each node, on its ports 80 and 443"
         : "behind a Service of type LoadBalancer"
-    }\n`,
+    }`,
   );
+  if (crds !== null) console.log(`CRDs:    ${crds.summary}`);
+  console.log("");
+  if (!isGateway && await kubectl.has("clusterrole", GATEWAY_ROLE)) {
+    console.log(
+      "Gateway API was deployed here, and Gateways are not served without --gateway. Add the flag to " +
+        "keep them.\n",
+    );
+  }
   if (admission === null) {
     console.log(
       "The API server has no ValidatingAdmissionPolicy (Kubernetes 1.30), so nothing but RBAC bounds " +
@@ -73,11 +102,14 @@ async function deploy(): Promise<void> {
         "pingress-proxy.\n",
     );
   }
+  const triedCrds = await crds?.tryOut() ?? [];
+  if (options.dryRun && triedCrds.length > 0) console.log(triedCrds.join("\n"));
   await tryOut(objects, isThere);
   if (options.dryRun) {
     console.log("\nThe API server accepts everything. Nothing was changed.");
     return;
   }
+  for (const line of await crds?.apply() ?? []) console.log(line);
   const applied = await kubectl.answer(["apply", "--filename=-"], listText(objects));
   if (applied.code !== 0) {
     const done = applied.stdout.trim();
@@ -95,6 +127,14 @@ async function deploy(): Promise<void> {
   const ingresses = ownIngresses(await kubectl.list("ingresses", "--all-namespaces"));
   if (!await waitForRollout(ingresses.length > 0)) Deno.exit(1);
   await showWhatToTry(ingresses);
+}
+
+/** What serving Gateways needs, with the classes and ports that an earlier deployment was given. */
+async function gatewayObjects(): Promise<KubeObject[]> {
+  const config = ["configmap", GATEWAY_ADMISSION_CONFIG, `--namespace=${NAMESPACE}`];
+  const text = await kubectl.text(["get", ...config, "--ignore-not-found", "--output=json"]);
+  const standing = text === "" ? null : JSON.parse(text) as KubeObject;
+  return withGatewayAdmission(await kubectl.build(GATEWAY_OVERLAY), standing);
 }
 
 /** Has the API server check everything; says what would be done where that was asked for. */
@@ -188,6 +228,10 @@ async function showWhatToTry(ingresses: ReturnType<typeof ownIngresses>): Promis
     console.log(
       `           with the ADDRESS that ${commandLine(["get", ...what.split(" ")])} shows`,
     );
+  }
+  if (isGateway) {
+    console.log("For Gateway API, to have a GatewayClass, a Gateway and a route:");
+    console.log(`           ${commandLine(["apply", "-f", SAMPLE, "-f", GATEWAY_SAMPLE])}`);
   }
   console.log(`Remove it: ${taskLine("undeploy")}`);
 }

@@ -4,6 +4,7 @@
 import { BACKENDS } from "../controller/cli/option_specs.ts";
 import { defineOptions, type Program } from "../shared/options.ts";
 import { VERSION } from "../shared/version.ts";
+import { CRD_RELEASE } from "./gateway_crds.ts";
 
 /** Those for which Deno has a part to put executables together from. */
 const COMPILE_TARGETS = [
@@ -130,6 +131,19 @@ export const DEPLOY_OPTIONS = defineOptions({
     reason: "it works in any cluster",
     help: "HostPort: a DaemonSet of proxies on ports 80 and 443 of the nodes. LoadBalancer: a " +
       "Deployment of proxies behind a Service.",
+  },
+  gateway: {
+    type: "boolean",
+    help: "Also serves Gateway API: applies overlays/gateway and starts the controller with " +
+      "--gateway. Repeat the flag when you deploy again.",
+  },
+  gatewayCrds: {
+    type: "string",
+    value: "FILE|URL",
+    bare: CRD_RELEASE,
+    help: "Also applies CRDs of Gateway API (standard channel) from a file, folder or URL; " +
+      "without a value, those of the release v1.6.3. Newer or experimental CRDs are never " +
+      "replaced. Implies --gateway.",
   },
   timeout: {
     type: "duration",

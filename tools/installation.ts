@@ -16,20 +16,26 @@ export const ADMISSION_API = "/apis/admissionregistration.k8s.io/v1";
 const ADMISSION_KIND = "ValidatingAdmissionPolicy";
 const ADMISSION_CONFIG = "pingress-admission";
 
+/** What `--gateway` needs, and what bounds it. */
+export const GATEWAY_OVERLAY = "overlays/gateway";
+export const GATEWAY_ROLE = "pingress-controller-gateway";
+export const GATEWAY_ADMISSION_CONFIG = "pingress-gateway-admission";
+
 /** @param resources is the API server's answer at `ADMISSION_API`, parsed. */
 export function hasAdmissionPolicies(resources: unknown): boolean {
   const list = asList(fieldOf(resources, "resources")) ?? [];
   return list.some((resource) => fieldOf(resource, "kind") === ADMISSION_KIND);
 }
 
+interface Container {
+  readonly image: string;
+  readonly args: readonly string[];
+}
+
 /** A Deployment, as far as it is changed here. */
 interface Deployment extends KubeObject {
   readonly spec: {
-    readonly template: {
-      readonly spec: {
-        readonly containers: readonly { readonly image: string; readonly args: string[] }[];
-      };
-    };
+    readonly template: { readonly spec: { readonly containers: readonly Container[] } };
   };
 }
 
@@ -48,23 +54,58 @@ export function imageName({ registry, tag }: Images, name: string): string {
  * it is admitted to give them.
  */
 export function withImages(objects: readonly KubeObject[], images: Images): KubeObject[] {
-  return objects.map((object) => {
+  const bounded = objects.map((object) => {
     if (object.kind === "ConfigMap" && object.metadata.name === ADMISSION_CONFIG) {
       return { ...object, data: { imagePrefix: `${images.registry}/` } };
     }
+    return object;
+  });
+  return changeController(bounded, (container) => ({
+    ...container,
+    image: imageName(images, CONTROLLER),
+    args: [
+      ...container.args.filter((arg) => !arg.startsWith("--proxy-server-image=")),
+      `--proxy-server-image=${imageName(images, PROXY)}`,
+    ],
+  }));
+}
+
+function changeController(
+  objects: readonly KubeObject[],
+  change: (container: Container) => Container,
+): KubeObject[] {
+  return objects.map((object) => {
     if (object.kind !== "Deployment" || object.metadata.name !== CONTROLLER) return object;
     const { spec } = structuredClone(object) as Deployment;
-    const containers = spec.template.spec.containers.map((container) => ({
-      ...container,
-      image: imageName(images, CONTROLLER),
-      args: [
-        ...container.args.filter((arg) => !arg.startsWith("--proxy-server-image=")),
-        `--proxy-server-image=${imageName(images, PROXY)}`,
-      ],
-    }));
+    const containers = spec.template.spec.containers.map(change);
     const template = { ...spec.template, spec: { ...spec.template.spec, containers } };
     return { ...object, spec: { ...spec, template } };
   });
+}
+
+/** The objects with one more argument for the controller. */
+export function withArgument(objects: readonly KubeObject[], argument: string): KubeObject[] {
+  return changeController(objects, (container) => ({
+    ...container,
+    args: [...container.args, argument],
+  }));
+}
+
+/**
+ * The objects with what the user has written into the ConfigMap of the Gateway policies: names of classes
+ * and ports that the controller may use.
+ */
+export function withGatewayAdmission(
+  objects: readonly KubeObject[],
+  standing: KubeObject | null,
+): KubeObject[] {
+  const data: unknown = fieldOf(standing, "data");
+  if (data === undefined) return [...objects];
+  return objects.map((object) =>
+    object.kind === "ConfigMap" && object.metadata.name === GATEWAY_ADMISSION_CONFIG
+      ? { ...object, data }
+      : object
+  );
 }
 
 /**

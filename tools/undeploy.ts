@@ -11,7 +11,14 @@ import type { KubeObject } from "../controller/kube/types.ts";
 import { asObject, fieldOf } from "../controller/base/json.ts";
 import { formatDuration, parseOptions } from "../shared/options.ts";
 import { UNDEPLOY_OPTIONS, UNDEPLOY_PROGRAM } from "./deployment_options.ts";
-import { CONTROLLER, deletedByName, describeObject, NAMESPACE, PROXY } from "./installation.ts";
+import {
+  CONTROLLER,
+  deletedByName,
+  describeObject,
+  GATEWAY_OVERLAY,
+  NAMESPACE,
+  PROXY,
+} from "./installation.ts";
 import { complaintOf, Kubectl, Refusal } from "./kubectl.ts";
 import { classTraces, ingressTraces, type Trace } from "./traces.ts";
 
@@ -100,7 +107,7 @@ async function podsGone(name: string, deadline: number): Promise<void> {
 async function findObjects(): Promise<KubeObject[]> {
   const wanted = deletedByName([
     ...await kubectl.build("overlays/hostport"),
-    ...await kubectl.build("overlays/gateway"),
+    ...await kubectl.build(GATEWAY_OVERLAY),
     ...await kubectl.admissionObjects() ?? [],
   ]);
   const rights = (await kubectl.list("roles,rolebindings", "--all-namespaces"))

@@ -73,6 +73,8 @@ export const EXCEPTIONS: readonly Exceptions[] = [
         "parseSecretName",
       ],
       "controller/cli/options.ts": ["parseControllerOptions", "readEnvironment"],
+      // An annotation of CRDs.
+      "controller/outputs/gateway_status/class_status.ts": ["isSupportedBundle"],
       // The ConfigMap of --configmap, and classes, which have no namespace.
       "controller/translate/config_map/global_settings.ts": [
         "GlobalSettingsReader.read",

@@ -26,6 +26,11 @@ export interface WantedClass {
 /** Bundles whose fields are known here: 1.0 to 1.6. */
 const SUPPORTED = /^v1\.[0-6]\.\d+(?:-.+)?$/;
 
+/** @param version Such as `v1.6.3`. */
+export function isSupportedBundle(version: string): boolean {
+  return SUPPORTED.test(version);
+}
+
 export function classChange(
   standing: unknown,
   { model, bundleVersion, showsFeatures }: WantedClass,
@@ -52,7 +57,7 @@ function supportedVersion(bundleVersion: string | null): Condition {
         "read CRDs.",
     };
   }
-  return SUPPORTED.test(bundleVersion) ? trueCondition("SupportedVersion") : falseCondition(
+  return isSupportedBundle(bundleVersion) ? trueCondition("SupportedVersion") : falseCondition(
     "SupportedVersion",
     "UnsupportedVersion",
     `the CRDs are of bundle ${bundleVersion}, and v1.0 to v1.6 are supported. Fields of other ` +
