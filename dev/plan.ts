@@ -23,7 +23,7 @@ import { nearestName } from "../shared/nearest_name.ts";
 import { formatObject, type ObjectRef, type Problem } from "../shared/problem.ts";
 import type { Snapshot } from "../shared/snapshot/types.ts";
 import { withAssumedObjects } from "./gateway/assumed_objects.ts";
-import { gatewayProblems } from "./gateway/condition_problems.ts";
+import { gatewayProblems } from "./gateway/gateway_problems.ts";
 import { localEndpoints, type SampleEndpoints, type StandIn } from "./local_endpoints.ts";
 import type { LocatedProblem } from "./manifests/file.ts";
 import type { Manifests } from "./manifests/manifests.ts";

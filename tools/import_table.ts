@@ -50,6 +50,7 @@ const CONTROLLER: Readonly<Record<string, readonly string[]>> = {
     "controller/outputs/workload",
     "controller/outputs/write",
     "controller/problems",
+    "controller/problems/gateway",
     "controller/reconcile",
     "controller/stream",
     "controller/stream/ca",
@@ -98,6 +99,11 @@ const CONTROLLER: Readonly<Record<string, readonly string[]>> = {
   ],
   "controller/outputs/write": ["controller/kube"],
   "controller/problems": ["controller/base", "controller/kube"],
+  "controller/problems/gateway": [
+    "controller/kube",
+    "controller/translate/gateway",
+    "controller/translate/gateway/objects",
+  ],
   "controller/process": [
     "controller/cli",
     "controller/kube",

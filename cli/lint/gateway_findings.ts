@@ -4,9 +4,10 @@
  * rule; and what is not checked: objects of other controllers, and Secrets that are in no file. Pure.
  */
 import type { Resources, Service } from "../../controller/kube/resources.ts";
+import type { ConditionProblem } from "../../controller/problems/gateway/condition_problems.ts";
 import { type Clock, Translator } from "../../controller/translate/translator.ts";
 import { withAssumedObjects } from "../../dev/gateway/assumed_objects.ts";
-import { gatewayProblems } from "../../dev/gateway/condition_problems.ts";
+import { gatewayProblems } from "../../dev/gateway/gateway_problems.ts";
 import { backendsOfRoutes } from "../../dev/gateway/route_backends.ts";
 import { DEFAULT_LISTEN_RANGE } from "../../shared/net/port_range.ts";
 import { formatObject, type Problem } from "../../shared/problem.ts";
@@ -37,14 +38,12 @@ export function gatewayFindings(
 ): GatewayFindings {
   const isLinted = (namespace: string) =>
     namespace === "" || namespaces.length === 0 || namespaces.includes(namespace);
+  const isOfLinted = ({ object }: Problem) => object !== null && isLinted(object.namespace);
   const unserved = input.problems.map(({ problem }) => problem)
     .filter(({ reason }) => reason === NOT_SERVED);
-  const problems = [...unserved, ...problemsOf(input.resources, clock)]
-    .filter(({ object }) => object !== null && isLinted(object.namespace));
-  const [checked, unchecked] = [
-    problems.filter(isChecked),
-    problems.filter((one) => !isChecked(one)),
-  ];
+  const found = problemsOf(input.resources, clock);
+  const checked = [...unserved, ...found.filter(isChecked)].filter(isOfLinted);
+  const unchecked = found.filter((one) => !isChecked(one)).filter(isOfLinted);
   const byObject = Map.groupBy(checked, ({ object }) => formatObject(object!));
   const objects = [...byObject].map(([name, problems]): LintedObject => {
     const findings = problems.map((problem) => findingOf(problem, input));
@@ -66,7 +65,7 @@ export function gatewayFindings(
 }
 
 /** With the Services that no file has: they are most likely in the cluster. */
-function problemsOf(written: Resources, clock: Clock): Problem[] {
+function problemsOf(written: Resources, clock: Clock): ConditionProblem[] {
   const { gateways, httpRoutes, gatewayClasses } = written;
   if ((gateways ?? []).length + (httpRoutes ?? []).length + (gatewayClasses ?? []).length === 0) {
     return [];
@@ -106,10 +105,8 @@ function assumedBackends(resources: Resources): Service[] {
 }
 
 /** Warnings are about objects of others; Secrets are seldom in the folder. */
-function isChecked({ reason, severity, message }: Problem): boolean {
-  if (reason === NOT_SERVED) return true;
-  return severity === "error" &&
-    !(reason === "InvalidCertificateRef" && /: Secret \S+ does not exist$/.test(message));
+function isChecked({ severity, absent }: ConditionProblem): boolean {
+  return severity === "error" && absent?.kind !== "Secret";
 }
 
 function findingOf({ object, field, reason, message, remedy }: Problem, input: LintInput): Finding {

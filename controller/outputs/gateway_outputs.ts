@@ -4,8 +4,12 @@
  *
  *     translation ─▶ status: open ports ─▶ addresses ─▶ status: Programmed
  */
+import type { Problem } from "../../shared/problem.ts";
+import { translationProblems } from "../problems/gateway/condition_problems.ts";
 import type { Reconciliation } from "../reconcile/reconciler.ts";
 import { gatewayPlans } from "./addresses/gateway_plans.ts";
+import { LastResult } from "../base/memo.ts";
+import type { GatewayTranslation } from "../translate/gateway/gateway_translation.ts";
 import { GatewayAddressOutput } from "./gateway_address_output.ts";
 import { GatewayStatusOutput, type GatewayStatusSources } from "./gateway_status_output.ts";
 import type { Output, OutputContext } from "./output.ts";
@@ -19,6 +23,7 @@ export class GatewayOutputs implements Output {
   readonly #addresses: GatewayAddressOutput;
   readonly #status: GatewayStatusOutput;
   readonly #all: readonly Output[];
+  readonly #problems = new LastResult<GatewayTranslation, readonly Problem[]>();
   #result: Reconciliation | null = null;
 
   constructor(context: OutputContext, sources: GatewaySources) {
@@ -36,6 +41,15 @@ export class GatewayOutputs implements Output {
   /** Writes that wait. */
   get backlog(): number {
     return this.#addresses.backlog + this.#status.backlog;
+  }
+
+  /** Conditions that say something is not served as written, and why Gateways are not programmed. */
+  problems(): readonly Problem[] {
+    const translation = this.#result && this.#sources.translationOf(this.#result);
+    if (translation === null) return [];
+    const known = this.#problems.recall((last) => last === translation) ??
+      this.#problems.keep(translation, translationProblems(translation));
+    return [...known, ...this.#status.problems];
   }
 
   observe(result: Reconciliation): void {

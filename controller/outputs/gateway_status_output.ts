@@ -4,9 +4,11 @@
  * that are in use.
  */
 import { systemClock } from "../../shared/clock.ts";
+import type { Problem } from "../../shared/problem.ts";
 import { fieldOf } from "../base/json.ts";
 import { isAlike } from "../kube/likeness.ts";
 import { GATEWAY_CLASSES, GATEWAYS, HTTP_ROUTES } from "../kube/types.ts";
+import { programmedProblems } from "../problems/gateway/condition_problems.ts";
 import type { Reconciliation } from "../reconcile/reconciler.ts";
 import type { ProxyAck } from "../stream/proxy_acks.ts";
 import type {
@@ -67,6 +69,8 @@ export interface GatewayStatusSources {
   readonly bundleVersion: () => string | null;
   /** What `openPorts` gives has changed. */
   readonly onOpenPorts?: () => void;
+  /** What `problems` gives has changed. */
+  readonly onProblems: () => void;
 }
 
 export class GatewayStatusOutput implements Output {
@@ -92,6 +96,7 @@ export class GatewayStatusOutput implements Output {
   #proxies: readonly ProxyState[] = [];
   /** By Gateway; see `openPorts`. */
   #openPorts: ReadonlyMap<string, readonly GatewayPort[] | null> = new Map();
+  #problems: readonly Problem[] = [];
   #showsFeatures = true;
   #gathering: ReturnType<typeof setTimeout> | undefined;
   #patience: ReturnType<typeof setTimeout> | undefined;
@@ -152,6 +157,11 @@ export class GatewayStatusOutput implements Output {
    */
   openPorts(gateway: string): readonly GatewayPort[] | null {
     return this.#openPorts.get(gateway) ?? null;
+  }
+
+  /** Why Gateways are not programmed; only the leader knows it, as replicas tell it of their proxies. */
+  get problems(): readonly Problem[] {
+    return this.#context.fence.mayWrite() ? this.#problems : [];
   }
 
   observe(result: Reconciliation): void {
@@ -245,6 +255,7 @@ export class GatewayStatusOutput implements Output {
     const now = systemClock.monotonic();
     let next = Infinity;
     const openPorts = new Map<string, readonly GatewayPort[] | null>();
+    const problems: Problem[] = [];
     const wanted = this.#translation.gateways.map((gateway): [string, WantedStatus] => {
       const { key } = gateway.identity;
       const address = this.#sources.addressOf(key);
@@ -255,19 +266,17 @@ export class GatewayStatusOutput implements Output {
       const behindFor = this.#gatewayRollout.behindFor(key, isBehind, now);
       const isOverdue = behindFor >= PATIENCE;
       if (isBehind && !isOverdue) next = Math.min(next, PATIENCE - behindFor);
-      const content = {
-        status: gateway,
-        address,
-        programmed: programmedOf({
-          ...{ gateway, address, progress, isOverdue },
-          obstacles: this.#obstaclesOf(gateway, obstacles),
-        }),
-      };
+      const programmed = programmedOf({
+        ...{ gateway, address, progress, isOverdue },
+        obstacles: this.#obstaclesOf(gateway, obstacles),
+      });
+      problems.push(...programmedProblems(gateway, programmed));
+      const content = { status: gateway, address, programmed };
       return [key, {
         generation: gateway.generation,
         content: {
           ...content,
-          programmed: [...content.programmed.listeners, content.programmed.gateway],
+          programmed: [...programmed.listeners, programmed.gateway],
         },
         change: (status, now) => gatewayChange(status, content, now),
       }];
@@ -276,6 +285,9 @@ export class GatewayStatusOutput implements Output {
     const isNews = !isAlike([...openPorts], [...this.#openPorts]);
     this.#openPorts = openPorts;
     if (isNews) this.#sources.onOpenPorts?.();
+    const areOthers = !isAlike(problems, this.#problems);
+    this.#problems = problems;
+    if (areOthers) this.#sources.onProblems();
     if (next < Infinity) this.#patience = setTimeout(() => this.#syncGateways(), next);
   }
 

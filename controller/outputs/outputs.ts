@@ -30,7 +30,7 @@ export interface OutputsOptions extends OutputContext {
   /** Bytes of the newest configuration, where it is too large for our stream; else null. */
   readonly tooLarge: () => number | null;
   /** Null where Gateway API is not read. */
-  readonly gateways: GatewaySources | null;
+  readonly gateways: Omit<GatewaySources, "onProblems"> | null;
 }
 
 export class Outputs {
@@ -71,9 +71,10 @@ export class Outputs {
     });
     this.#status = new StatusOutput(options);
     const { ref } = this.#workload;
-    this.#gateways = options.gateways === null
-      ? null
-      : new GatewayOutputs(options, options.gateways);
+    this.#gateways = options.gateways === null ? null : new GatewayOutputs(options, {
+      ...options.gateways,
+      onProblems: () => this.#problems.changed(),
+    });
     this.#problems = new ProblemOutput(options, {
       ownClient,
       identity,
@@ -83,6 +84,7 @@ export class Outputs {
         ...this.#workload.problems,
         ...tooLargeProblems(tooLarge(), ref),
       ],
+      gateways: () => this.#gateways?.problems() ?? [],
       refusals: () => refusalProblems(streamed(), ref, performance.now()),
       workload: ref,
       live: () => this.#workload.live,

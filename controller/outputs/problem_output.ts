@@ -24,6 +24,8 @@ export interface ProblemSources {
   readonly identity: string;
   /** Of publishing and of the proxies; some have no object. */
   readonly own: () => readonly Problem[];
+  /** Of Gateway API: users find them as conditions in the status, so there are no Events of them. */
+  readonly gateways: () => readonly Problem[];
   /** What the proxies of our stream refuse: another replica knows nothing of it. */
   readonly refusals: () => readonly Problem[];
   /** The proxies' object, which stands for those that have none. */
@@ -66,7 +68,7 @@ export class ProblemOutput implements Output {
 
   /** Of objects, of publishing and of the proxies. */
   all(): readonly Problem[] {
-    return [...this.#shared(), ...this.#sources.refusals()];
+    return [...this.#shared(), ...this.#sources.gateways(), ...this.#sources.refusals()];
   }
 
   observe(result: Reconciliation): void {
@@ -77,6 +79,11 @@ export class ProblemOutput implements Output {
       watches.informer("ingressClasses").store.list(),
       options.ingressClasses,
     );
+    this.changed();
+  }
+
+  /** What any source gives may have changed. */
+  changed(): void {
     // After what begins to be published now: going through all objects takes a while.
     clearTimeout(this.#reporting);
     this.#reporting = setTimeout(() => this.#report(), 0);
@@ -135,7 +142,9 @@ export class ProblemOutput implements Output {
   #report(): void {
     const shared = this.#shared();
     const refusals = this.#sources.refusals();
-    if (this.#context.fence.mayWrite()) this.#log.update([...shared, ...refusals]);
+    if (this.#context.fence.mayWrite()) {
+      this.#log.update([...shared, ...this.#sources.gateways(), ...refusals]);
+    }
     this.#events.sync(shared);
     this.#ownEvents.sync(refusals);
     this.#sources.onReport();

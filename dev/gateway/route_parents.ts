@@ -19,8 +19,8 @@ export function parentGatewaysOf(route: GatewayObject): RouteParents {
   const parents = asList(fieldOf(route.spec, "parentRefs")) ?? [];
   return {
     object,
-    gateways: parents.flatMap((parent) => {
-      const read = readParentRef(parent, object.namespace);
+    gateways: parents.flatMap((parent, i) => {
+      const read = readParentRef(parent, object.namespace, i);
       return read === null ? [] : `${read.namespace}/${read.name}`;
     }),
     services: backendsOfRoutes({ httpRoutes: [route] })

@@ -7,26 +7,13 @@ import { eventually } from "./support/condition.ts";
 import type { ControllerProcess } from "./support/controller_process.ts";
 import { ControllerScene } from "./support/controller_scene.ts";
 import { FAST_ELECTION } from "./support/fault_scene.ts";
-import { gatewayCrd } from "./support/gateway_crds.ts";
+import { installGatewayCrds } from "./support/gateway_crds.ts";
 import { type Condition, type LiveStatus, shown, V1 } from "./support/gateway_status_scene.ts";
 import type { KubeObject } from "./support/api_client.ts";
 import { connectProxy, proxyToken, streamTrust } from "./support/stream_scene.ts";
 import { StreamClient } from "../support/stream_client.ts";
 
-const CRDS = ["GatewayClass", "Gateway", "HTTPRoute"].map((kind) => gatewayCrd(kind, ["v1"]));
-
 type Live = KubeObject & { readonly status?: LiveStatus };
-
-async function installCrds(cluster: TestCluster): Promise<void> {
-  for (const crd of CRDS) {
-    await cluster.apply(crd);
-    await eventually(
-      crd.spec.names.plural,
-      async () =>
-        (await cluster.request("GET", `/apis/${V1}/${crd.spec.names.plural}`)).status === 200,
-    );
-  }
-}
 
 /** A kubeconfig of a service account that may do everything: replicas know each other by it. */
 async function ownKubeconfig(cluster: TestCluster): Promise<string> {
@@ -72,7 +59,7 @@ function acknowledge(proxy: StreamClient): void {
 clusterTest(
   "a Gateway is programmed when the proxies of all replicas have it, and waits for each by name",
   async (cluster) => {
-    await installCrds(cluster);
+    await installGatewayCrds(cluster);
     const kubeconfig = await ownKubeconfig(cluster);
     await using scene = await ControllerScene.prepare(cluster, {
       args: [...FAST_ELECTION, "--gateway", "--service-type=ClusterIP"],

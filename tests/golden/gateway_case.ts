@@ -7,6 +7,7 @@
  * `!base64 NAME …` stands for files in `certificates/`, as for `translate_case.ts`.
  */
 import { Document } from "yaml";
+import type { Condition } from "../../controller/translate/gateway/objects/condition.ts";
 import { translate, type Translation } from "../../controller/translate/translator.ts";
 import type { FilterSpec, Route, Snapshot } from "../../shared/snapshot/types.ts";
 import { namesEndingIn, parseObjects, shortenSmallMaps } from "./golden_yaml.ts";
@@ -53,24 +54,33 @@ export function runGatewayCase(objects: readonly unknown[]): Translation {
 export function formatGatewayCase({ gateway, snapshot }: Translation): string {
   const { classes, gateways, routes, listenerSets } = gateway!;
   const document = new Document({
-    classes: classes.map(({ name, generation, conditions }) => ({ name, generation, conditions })),
+    classes: classes.map(({ name, generation, conditions }) => ({
+      ...{ name, generation },
+      conditions: conditions.map(showCondition),
+    })),
     gateways: gateways.map(({ identity, generation, conditions, listeners, ports }) => ({
       name: identity.key,
-      ...{ generation, conditions },
-      listeners: listeners.map(({ supportedKinds, ...listener }) => ({
+      generation,
+      conditions: conditions.map(showCondition),
+      listeners: listeners.map(({ supportedKinds, conditions, ...listener }) => ({
         ...listener,
+        conditions: conditions.map(showCondition),
         supportedKinds: supportedKinds.map(({ kind }) => kind),
       })),
       ports: ports.map(({ port }) => port),
     })),
     routes: routes.map(({ identity, generation, parents }) => ({
       name: identity.key,
-      ...{ generation, parents },
+      generation,
+      parents: parents.map(({ parentRef, conditions }) => ({
+        parentRef,
+        conditions: conditions.map(showCondition),
+      })),
     })),
     ...(listenerSets.length === 0 ? {} : {
       listenerSets: listenerSets.map(({ identity, generation, conditions }) => ({
         name: identity.key,
-        ...{ generation, conditions },
+        ...{ generation, conditions: conditions.map(showCondition) },
       })),
     }),
     served: {
@@ -80,6 +90,11 @@ export function formatGatewayCase({ gateway, snapshot }: Translation): string {
   }, { aliasDuplicateObjects: false });
   shortenSmallMaps(document, { items: 5, length: 20 });
   return document.toString({ lineWidth: 100 });
+}
+
+/** As it is written. */
+function showCondition({ type, status, reason, message }: Condition): Condition {
+  return { type, status, reason, message };
 }
 
 /** `infra/web/http: HTTP on port 80 for *.example.com`. */

@@ -6,7 +6,8 @@ const NOW = Date.parse("2026-02-02T00:00:00Z");
 const OURS = "pingress.io/gateway-controller";
 
 const conditions = [trueCondition("Accepted"), trueCondition("ResolvedRefs")];
-const wanted = (...names: string[]) => names.map((name) => ({ parentRef: { name }, conditions }));
+const wanted = (...names: string[]) =>
+  names.map((name, index) => ({ parentRef: { name }, index, conditions }));
 
 function stamped(generation: number) {
   return conditions.map((condition) => ({

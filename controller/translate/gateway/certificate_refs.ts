@@ -2,6 +2,7 @@
  * Certificates of listeners. In: the references of a listener, and what they may lead to. Out: whether all of
  * them can be used, and the certificates.
  */
+import { formatObject, type ObjectRef } from "../../../shared/problem.ts";
 import type { Certificate } from "../../../shared/snapshot/types.ts";
 import { type Condition, falseCondition, trueCondition } from "./objects/condition.ts";
 import type { ListenerModel } from "./objects/listener.ts";
@@ -10,8 +11,8 @@ import type { ReferenceGrants, Referrer } from "./objects/reference_grant.ts";
 
 /** Lookup of TLS Secrets. */
 export interface TlsSecrets {
-  /** The certificate of a Secret, for no host; or why it has none, as a clause. */
-  find(namespace: string, name: string): Certificate | string;
+  /** The certificate of a Secret, for no host; why it has none, as a clause; null without the Secret. */
+  find(namespace: string, name: string): Certificate | string | null;
 }
 
 export interface ListenerCertificates {
@@ -46,17 +47,22 @@ export function listenerCertificates(
         `${at} is ${target}. Create a ReferenceGrant in namespace ${reference.namespace}.`,
       );
     }
-    const found = secrets.find(reference.namespace, reference.name);
+    const { namespace, name } = reference;
+    const found = secrets.find(namespace, name);
+    if (found === null) {
+      const absent = { kind: "Secret", namespace, name };
+      return invalid(`${at}: ${formatObject(absent)} does not exist.`, absent);
+    }
     if (typeof found === "string") return invalid(`${at}: ${found}.`);
     shown.push(found);
   }
   return { condition: trueCondition("ResolvedRefs"), certificates: shown };
 }
 
-function invalid(message: string): ListenerCertificates {
-  return refused("InvalidCertificateRef", message);
+function invalid(message: string, absent?: ObjectRef): ListenerCertificates {
+  return refused("InvalidCertificateRef", message, absent);
 }
 
-function refused(reason: string, message: string): ListenerCertificates {
-  return { condition: falseCondition("ResolvedRefs", reason, message), certificates: [] };
+function refused(reason: string, message: string, absent?: ObjectRef): ListenerCertificates {
+  return { condition: falseCondition("ResolvedRefs", reason, message, absent), certificates: [] };
 }

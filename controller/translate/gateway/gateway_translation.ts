@@ -91,6 +91,8 @@ export interface RouteStatus {
 export interface ParentStatus {
   /** As the route has it. */
   readonly parentRef: unknown;
+  /** Its place in `spec.parentRefs`. */
+  readonly index: number;
   readonly conditions: readonly Condition[];
 }
 
@@ -205,6 +207,7 @@ class Attachments {
       ...{ identity, generation },
       parents: parents.map(({ parent, attachment }) => ({
         parentRef: parent.written,
+        index: parent.index,
         conditions: [...acceptedOf(attachment, rules), resolved],
       })),
     };

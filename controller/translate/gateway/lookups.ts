@@ -27,9 +27,9 @@ export function tlsSecrets(
   sources: CertificateSources,
 ): TlsSecrets {
   return {
-    find: (namespace, name): Certificate | string => {
+    find: (namespace, name): Certificate | string | null => {
       const secret = secrets.get(keyOf({ namespace, name }));
-      if (secret === undefined) return `Secret ${namespace}/${name} does not exist`;
+      if (secret === undefined) return null;
       const { reading, identity, shown } = secret;
       if (!reading.ok) return `Secret ${namespace}/${name} cannot be used: ${reading.message}`;
       // It may be one that is not served although it can be read.

@@ -1,7 +1,9 @@
 /**
  * CRDs of Gateway API for tests that are about their coming and going. In: a kind and versions. Out: a CRD
- * that takes any object of the kind.
+ * that takes any object of the kind, and has the API server serve it.
  */
+import type { TestCluster } from "./cluster.ts";
+import { eventually } from "./condition.ts";
 import {
   BACKEND_TLS_POLICIES,
   GATEWAY_API,
@@ -68,4 +70,19 @@ export function gatewayCrd(
       })),
     },
   };
+}
+
+/** Creates the CRDs of these kinds, of version v1, and waits until the API server serves them. */
+export async function installGatewayCrds(
+  cluster: TestCluster,
+  kinds: readonly string[] = ["GatewayClass", "Gateway", "HTTPRoute"],
+): Promise<void> {
+  const crds = kinds.map((kind) => gatewayCrd(kind, ["v1"]));
+  await cluster.apply(crds);
+  for (const { spec: { names: { plural } } } of crds) {
+    await eventually(plural, async () => {
+      const { status } = await cluster.request("GET", `/apis/${GATEWAY_API}/v1/${plural}`);
+      return status === 200;
+    });
+  }
 }

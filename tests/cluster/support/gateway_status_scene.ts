@@ -26,7 +26,7 @@ import type { KubeObject } from "./api_client.ts";
 import { type ApiGateway, type RecordedRequest, startGateway } from "./api_gateway.ts";
 import type { TestCluster } from "./cluster.ts";
 import { eventually } from "./condition.ts";
-import { gatewayCrd } from "./gateway_crds.ts";
+import { installGatewayCrds } from "./gateway_crds.ts";
 import { clientOf, FAST, type LogEntry, recordingLog } from "./informer_scene.ts";
 
 export const V1 = `${GATEWAY_API}/v1`;
@@ -77,7 +77,7 @@ export class GatewayStatusScene implements AsyncDisposable {
   /** With the CRDs, a class, and one Gateway, `web`. */
   static async create(cluster: TestCluster): Promise<GatewayStatusScene> {
     const namespace = await cluster.newNamespace("gateway-status");
-    for (const kind of KINDS) await install(cluster, kind);
+    await installGatewayCrds(cluster, KINDS);
     const scene = new GatewayStatusScene(cluster, namespace, await startGateway(cluster));
     await cluster.apply({
       apiVersion: V1,
@@ -202,16 +202,6 @@ export function shown(conditions: readonly Condition[] | undefined, type: string
   return `${status}/${reason}@${observedGeneration}`;
 }
 
-async function install(cluster: TestCluster, kind: GatewayKind): Promise<void> {
-  const crd = gatewayCrd(kind, ["v1"]);
-  await cluster.apply(crd);
-  await eventually(
-    kind,
-    async () =>
-      (await cluster.request("GET", `/apis/${V1}/${crd.spec.names.plural}`)).status === 200,
-  );
-}
-
 /** One process. Its proxies are pods of no cluster: what they have is what a test says. */
 export class StatusReplica {
   readonly output: GatewayStatusOutput;
@@ -263,6 +253,7 @@ export class StatusReplica {
       acks: () => this.acks,
       addressOf: () => this.address,
       bundleVersion: () => null,
+      onProblems: () => {},
     });
   }
 

@@ -1,4 +1,5 @@
 /** Conditions in the status of objects of Gateway API. In: nothing. Out: their type, and how to write one. */
+import type { ObjectRef } from "../../../../shared/problem.ts";
 
 /** Without `observedGeneration` and `lastTransitionTime`, which whoever writes the status adds. */
 export interface Condition {
@@ -8,6 +9,8 @@ export interface Condition {
   readonly reason: string;
   /** For people; may be empty. */
   readonly message: string;
+  /** The object that is named and does not exist, if that is what is wrong. It is not written. */
+  readonly absent?: ObjectRef;
 }
 
 export function trueCondition(type: string, reason: string = type, message = ""): Condition {
@@ -15,6 +18,11 @@ export function trueCondition(type: string, reason: string = type, message = "")
 }
 
 /** @param message What is wrong, and the remedy. */
-export function falseCondition(type: string, reason: string, message: string): Condition {
-  return { type, status: "False", reason, message };
+export function falseCondition(
+  type: string,
+  reason: string,
+  message: string,
+  absent?: ObjectRef,
+): Condition {
+  return { type, status: "False", reason, message, ...(absent === undefined ? {} : { absent }) };
 }

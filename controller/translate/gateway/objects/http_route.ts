@@ -62,8 +62,8 @@ export function readHttpRoute(object: object): HttpRouteModel | null {
   return {
     ...{ identity, object },
     generation: generationOf(object),
-    parents: (asList(fieldOf(spec, "parentRefs")) ?? []).flatMap((parent) =>
-      readParentRef(parent, namespace) ?? []
+    parents: (asList(fieldOf(spec, "parentRefs")) ?? []).flatMap((parent, i) =>
+      readParentRef(parent, namespace, i) ?? []
     ),
     hostnames,
     hasNoHost: written.length > 0 && hostnames.length === 0,

@@ -15,10 +15,16 @@ export interface ParentRef extends Reference {
   readonly port: number | null;
   /** As the object has it: in the status, it says which parent an entry is of. */
   readonly written: unknown;
+  /** Its place in `spec.parentRefs`. */
+  readonly index: number;
 }
 
 /** Null for what is no Gateway: other controllers may know it. */
-export function readParentRef(value: unknown, namespace: string): ParentRef | null {
+export function readParentRef(
+  value: unknown,
+  namespace: string,
+  index: number,
+): ParentRef | null {
   const defaults = { group: GATEWAY_API, kind: GATEWAYS.kind, namespace };
   const reference = readReference(value, defaults);
   if (reference?.group !== GATEWAY_API || reference.kind !== GATEWAYS.kind) return null;
@@ -27,5 +33,5 @@ export function readParentRef(value: unknown, namespace: string): ParentRef | nu
   // A port that is none must not stand for all.
   if (readPort === null && !isAbsent(port)) return null;
   const sectionName = asText(fieldOf(value, "sectionName"));
-  return { ...reference, sectionName, port: readPort, written: value };
+  return { ...reference, sectionName, port: readPort, written: value, index };
 }

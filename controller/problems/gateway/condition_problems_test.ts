@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { readIdentity } from "../../base/identity.ts";
+import type { GatewayStatus } from "../../translate/gateway/gateway_translation.ts";
+import {
+  type Condition,
+  falseCondition,
+  trueCondition,
+} from "../../translate/gateway/objects/condition.ts";
+import { readInfrastructure } from "../../translate/gateway/objects/infrastructure.ts";
+import { programmedProblems } from "./condition_problems.ts";
+
+const ACCEPTED = trueCondition("Accepted");
+const REFUSED = falseCondition("Accepted", "UnsupportedProtocol", "TCP is not supported.");
+
+/** A Gateway with two listeners, the second of which has this condition. */
+function gateway(second: Condition): GatewayStatus {
+  const listener = (name: string, condition: Condition) => ({
+    ...{ name, supportedKinds: [], attachedRoutes: 0 },
+    conditions: [condition],
+  });
+  return {
+    identity: readIdentity("Gateway", { metadata: { namespace: "shop", name: "web" } })!,
+    ...{ uid: "", generation: 1, className: "pingress", ports: [] },
+    infrastructure: readInfrastructure({}),
+    conditions: [ACCEPTED],
+    listeners: [listener("a", ACCEPTED), listener("b", second)],
+  };
+}
+
+function programmed(reason: string, message: string): Condition {
+  return falseCondition("Programmed", reason, message);
+}
+
+const WAITS = programmed("Pending", "no proxy is ready.");
+const BUSY = programmed("PortUnavailable", "pod a: EADDRINUSE");
+
+/** What is programmed: of the Gateway, and of its second listener; and the problems. */
+const CASES: readonly (readonly [
+  name: string,
+  own: Condition | null,
+  second: Condition | null,
+  problems: readonly string[],
+])[] = [
+  ["programmed", trueCondition("Programmed"), trueCondition("Programmed"), []],
+  ["not decided", null, null, []],
+  [
+    "not known",
+    { ...trueCondition("Programmed", "Pending", "published"), status: "Unknown" },
+    null,
+    [],
+  ],
+  ["waiting, as its listeners are", WAITS, WAITS, [" Pending: no proxy is ready"]],
+  [
+    "without a port in a proxy",
+    programmed("ListenersNotValid", "not every proxy could open the port of b."),
+    BUSY,
+    ["spec.listeners[1] PortUnavailable: pod a: EADDRINUSE"],
+  ],
+  [
+    "not programmed, as a listener is refused",
+    trueCondition("Programmed"),
+    programmed("Invalid", REFUSED.message),
+    [],
+  ],
+];
+
+for (const [name, own, second, problems] of CASES) {
+  Deno.test(`problems of a Gateway that is ${name}`, () => {
+    const status = gateway(second?.reason === "Invalid" ? REFUSED : ACCEPTED);
+    const listeners = new Map([["a", null], ["b", second]]);
+    const shown = programmedProblems(status, { gateway: own, listeners })
+      .map(({ field, reason, message }) => `${field} ${reason}: ${message}`);
+    assert.deepEqual(shown, problems);
+  });
+}
