@@ -3,7 +3,7 @@
  * programs' specs, the metrics, the fields of the access log, the differences from nginx, the
  * catalogue of problems, the table of annotations, and `bench/results`. Out: `docs/flags.md`,
  * `docs/metrics.md`, `docs/access-log.md`, `docs/differences-from-nginx.md`, `docs/status.md`,
- * `docs/annotations.md`, `docs/configmap.md`, and `docs/performance.md` with its plots; and from the models of the
+ * `docs/annotations.md`, `docs/configmap.md`, the features on `docs/gateway.md`, and `docs/performance.md` with its plots; and from the models of the
  * Kubernetes client `dev/manifests/known_fields.json`, and `overlays/warn/nginx-annotations.yaml`.
  *
  *     deno task docs:update
@@ -12,6 +12,7 @@ import { writePerformancePage } from "../bench/performance_page.ts";
 import { ANNOTATIONS_PAGE, annotationsPage } from "./annotations_page.ts";
 import { CONFIGMAP_PAGE, configmapPage } from "./configmap_page.ts";
 import { DIFFERENCES_PAGE, differencesPage } from "./differences_page.ts";
+import { GATEWAY_PAGE, gatewayPage } from "./gateway_page.ts";
 import { FLAGS_PAGE, flagsPage } from "./flags_page.ts";
 import { KNOWN_FIELDS, knownFieldsText } from "./known_fields.ts";
 import { STATUS_PAGE, statusPage } from "./status_page.ts";
@@ -20,6 +21,7 @@ import { ACCESS_LOG_PAGE, accessLogPage, METRICS_PAGE, metricsPage } from "./tel
 
 const pages = [
   [FLAGS_PAGE, flagsPage()],
+  [GATEWAY_PAGE, gatewayPage(Deno.readTextFileSync(GATEWAY_PAGE))],
   [METRICS_PAGE, metricsPage()],
   [ACCESS_LOG_PAGE, accessLogPage()],
   [DIFFERENCES_PAGE, differencesPage()],
